@@ -1,0 +1,350 @@
+/*
+ * copse: an in-memory ordered index for batches.
+ *
+ * The header runs in tiers. Tier 1 is all most programs need: a context, an index, build, find, insert, erase, sum.
+ * Tier 2 adds bounds, ranges, aggregates, whole-index passes and snapshots. Tier 3 is control: options, allocators,
+ * progress, inspection.
+ *
+ * Every operation takes arrays: one call, n independent operations, results in input order.
+ *
+ * What every call promises
+ *   - It returns a status. COPSE_OK is 0; anything else is an error, and copse_last_error() holds a sentence that names
+ *     the argument. The library never prints, exits or aborts.
+ *   - A call that fails leaves the index as it was. Output arrays of a failed call hold unspecified values unless the
+ *     function says otherwise.
+ *   - n == 0 does nothing and succeeds; its array arguments may then be NULL.
+ *   - No key and no value is reserved. NaN is refused as a key (COPSE_ERR_NAN, with its position); -0.0 equals 0.0.
+ *   - Any call may return COPSE_ERR_ARGUMENT (a NULL or impossible argument) and, where it needs scratch memory,
+ *     COPSE_ERR_MEMORY. Those two are not repeated below.
+ *
+ * Threads
+ *   Calls that only read (const copse_index *) may run at the same time from several threads. A call that changes an
+ *   index must have it alone. Different indexes are independent, also when they share a context.
+ */
+#ifndef COPSE_H
+#define COPSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define COPSE_VERSION_MAJOR 0
+#define COPSE_VERSION_MINOR 1
+#define COPSE_VERSION_PATCH 0
+#define COPSE_VERSION       "0.1.0"
+
+#if defined(__GNUC__) && !defined(COPSE_NO_EXPORT)
+#define COPSE_API __attribute__((visibility("default")))
+#else
+#define COPSE_API
+#endif
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * Words shared by every tier
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+typedef enum copse_status {
+    COPSE_OK = 0,
+    COPSE_ERR_ARGUMENT = 1,    /* NULL, an unknown enum value, a size that overflows                                 */
+    COPSE_ERR_MEMORY = 2,      /* the allocator said no; nothing was changed                                         */
+    COPSE_ERR_NAN = 3,         /* a NaN key; the sentence gives its position                                         */
+    COPSE_ERR_TOO_SMALL = 4,   /* an output buffer is too small; the sentence gives the size needed                  */
+    COPSE_ERR_OVERFLOW = 5,    /* an integer sum does not fit its result type                                        */
+    COPSE_ERR_TYPE = 6,        /* key or value type does not fit the call or the snapshot                            */
+    COPSE_ERR_UNSUPPORTED = 7, /* this structure or placement cannot do that                                         */
+    COPSE_ERR_IO = 8,          /* a file could not be read or written; the sentence says why                         */
+    COPSE_ERR_FORMAT = 9,      /* not a copse snapshot, truncated or damaged                                         */
+    COPSE_ERR_VERSION = 10,    /* a snapshot of a newer version than this library                                    */
+    COPSE_ERR_CANCELLED = 11,  /* the progress callback asked to stop                                                */
+    COPSE_ERR_STALE = 12,      /* the index changed under a cursor                                                   */
+    COPSE_ERR_CORRUPT = 13,    /* copse_verify found a broken invariant                                              */
+    COPSE_ERR_DEVICE = 14      /* no such device, or the device failed                                               */
+} copse_status;
+
+/* Key and value types. Dates are int32 days since 1970-01-01, timestamps int64 microseconds since then; both are key
+ * types only. */
+typedef enum copse_type {
+    COPSE_U32 = 1,
+    COPSE_I32 = 2,
+    COPSE_F32 = 3,
+    COPSE_U64 = 4,
+    COPSE_I64 = 5,
+    COPSE_F64 = 6,
+    COPSE_DATE = 7,
+    COPSE_TIMESTAMP = 8
+} copse_type;
+
+/* The shape of the tree. AUTO picks by what the options say about updates and by what this build offers. */
+typedef enum copse_structure {
+    COPSE_STRUCTURE_AUTO = 0,
+    COPSE_STRUCTURE_IMPLICIT = 1, /* fastest reads; an update merges and rebuilds                                     */
+    COPSE_STRUCTURE_REGULAR = 2   /* reads nearly as fast; batches of updates in place                                */
+} copse_structure;
+
+/* Where the nodes live and who walks them. */
+typedef enum copse_placement { COPSE_PLACEMENT_AUTO = 0, COPSE_PLACEMENT_CPU = 1 } copse_placement;
+
+typedef struct copse_ctx copse_ctx;
+typedef struct copse_index copse_index;
+typedef struct copse_cursor copse_cursor;
+typedef struct copse_ctx_options copse_ctx_options;
+typedef struct copse_index_options copse_index_options;
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * Tier 1: build, find, insert, erase, sum
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/* Makes a context: threads, memory, instruction set. options may be NULL for the defaults.
+ * Errors: ARGUMENT (options->struct_size, an unknown instruction set in COPSE_ISA), MEMORY, UNSUPPORTED (COPSE_ISA names
+ * an instruction set that this machine lacks). */
+COPSE_API copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_ctx);
+
+/* Frees a context. Every index of it must have been freed before. NULL is fine. */
+COPSE_API void copse_ctx_free(copse_ctx *ctx);
+
+/* The sentence of the last call that failed on this thread, "" if none did. Valid until the next failing call on this
+ * thread. ctx may be NULL: then it speaks of a failed copse_ctx_create. */
+COPSE_API const char *copse_last_error(const copse_ctx *ctx);
+
+/* Makes an empty index. Errors: ARGUMENT (unknown type, structure or placement), UNSUPPORTED (this structure is not
+ * there for this placement), MEMORY. */
+COPSE_API copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index);
+
+/* Frees an index. NULL is fine. */
+COPSE_API void copse_index_free(copse_index *index);
+
+/* Replaces the content by n pairs, in any order; sorted input is noticed and is faster. Of equal keys the highest array
+ * position wins, unless the index keeps duplicates. values may be NULL: then every value is its array position.
+ * Errors: NAN, MEMORY, CANCELLED. */
+COPSE_API copse_status copse_build(copse_index *index, const void *keys, const void *values, uint64_t n);
+
+/* Looks up n keys. out_values[i] is the value (0 where there is none), out_found[i] 1 or 0; either may be NULL. With
+ * duplicates it is the value that was inserted first. Errors: NAN. */
+COPSE_API copse_status copse_find(const copse_index *index, const void *keys, uint64_t n, void *out_values,
+                                  uint8_t *out_found);
+
+/* copse_find without the values. Errors: NAN. */
+COPSE_API copse_status copse_contains(const copse_index *index, const void *keys, uint64_t n, uint8_t *out_found);
+
+#define COPSE_INSERT_UPSERT 0u /* an existing key gets the new value; in a batch the highest position wins          */
+#define COPSE_INSERT_IF_ABSENT                                                                                         \
+    1u /* an existing key keeps its value; in a batch the lowest position wins              */
+
+/* Inserts n pairs as if one after the other in array order. An index with duplicates adds every pair behind its equals
+ * (IF_ABSENT: only where the key was not there). values may be NULL: then every value is its array position.
+ * out_inserted (may be NULL) receives the number of entries that the index has more than before.
+ * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (unknown flags). */
+COPSE_API copse_status copse_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                    uint32_t flags, uint64_t *out_inserted);
+
+/* Erases every entry with one of the n keys; keys that are not there are no error. out_erased (may be NULL) receives
+ * the number of entries that went. Errors: NAN, MEMORY, CANCELLED. */
+COPSE_API copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+
+/* Sums the values of n ranges [lows[i], highs[i]], both ends included; lows[i] > highs[i] is an empty range, sum 0.
+ * out_sums is an array of uint64_t (value types u32 u64), int64_t (i32 i64) or double (f32 f64). Integer sums are
+ * exact; where one does not fit, it is set to the nearest limit, all others are still right, and the call returns
+ * COPSE_ERR_OVERFLOW naming the first. copse_sum128 always fits. Errors: NAN, OVERFLOW. */
+COPSE_API copse_status copse_sum(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                 void *out_sums);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * Tier 2: order, ranges, aggregates, passes, snapshots
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/* For each of n keys: the first entry with a key >= it. Each of the outputs may be NULL: out_keys (key type),
+ * out_values, out_found (0: no such entry, key and value are then 0), out_ranks (entries with a smaller key; always
+ * set). Errors: NAN. */
+COPSE_API copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
+                                         void *out_values, uint8_t *out_found, uint64_t *out_ranks);
+
+/* The first entry with a key > keys[i]. Errors: NAN. */
+COPSE_API copse_status copse_successor(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
+                                       void *out_values, uint8_t *out_found);
+
+/* The last entry with a key < keys[i]; of equal keys, the one inserted last. Errors: NAN. */
+COPSE_API copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
+                                         void *out_values, uint8_t *out_found);
+
+/* All entries of n ranges [lows[i], highs[i]], both ends included, lows[i] > highs[i] being empty. At most `limit` per
+ * range, the smallest first (0: no limit). The result is in rows: range i owns positions out_offsets[i] up to
+ * out_offsets[i + 1] of out_keys and out_values; out_offsets has n + 1 places and is always filled.
+ *
+ * Sizing: with capacity 0 and out_keys and out_values NULL only out_offsets is computed; out_offsets[n] is the capacity
+ * to come back with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL, having filled out_offsets and
+ * nothing else. Either of out_keys and out_values may be NULL when not wanted. Errors: NAN, TOO_SMALL. */
+COPSE_API copse_status copse_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                   uint64_t limit, uint64_t *out_offsets, void *out_keys, void *out_values,
+                                   uint64_t capacity);
+
+/* Entries in each of n ranges (bounds as in copse_sum). The width of a range does not matter. Errors: NAN. */
+COPSE_API copse_status copse_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                   uint64_t *out_counts);
+
+/* A signed 128-bit integer in two halves: high * 2^64 + low. */
+typedef struct copse_int128 {
+    uint64_t low;
+    int64_t high;
+} copse_int128;
+
+/* copse_sum in 128 bits, for integer value types. Errors: NAN, TYPE (value type f32 or f64). */
+COPSE_API copse_status copse_sum128(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                    copse_int128 *out_sums);
+
+/* Smallest and largest value (in the order of the value type) of n ranges. out_values has the value type, out_found
+ * (may be NULL) is 0 where the range is empty and the value then 0. NaN values are passed over; a range of nothing but
+ * NaN counts as empty. Errors: NAN (a bound). */
+COPSE_API copse_status copse_min(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                 void *out_values, uint8_t *out_found);
+COPSE_API copse_status copse_max(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                 void *out_values, uint8_t *out_found);
+
+/* Mean value of n ranges, NaN where a range is empty. Errors: NAN (a bound). */
+COPSE_API copse_status copse_avg(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                 double *out_means);
+
+/* Receives consecutive entries in key order, n at a time. Return 0 to go on, anything else to stop. */
+typedef int (*copse_visit_fn)(void *user, const void *keys, const void *values, uint64_t n);
+
+/* Visits all entries in order, on the calling thread. Errors: CANCELLED (fn returned non-zero). */
+COPSE_API copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user);
+
+/* Copies all entries in order into arrays of `capacity` entries each (either may be NULL), on all threads.
+ * Errors: TOO_SMALL. */
+COPSE_API copse_status copse_export(const copse_index *index, void *out_keys, void *out_values, uint64_t capacity);
+
+/* A cursor walks the entries in order. An update of the index makes it stale until the next seek.
+ * open: stands before the first entry. seek: before the first entry with a key >= *key (NULL: the first entry).
+ * next: copies up to max entries, out_n says how many; 0 means the end. Errors: NAN (seek), STALE (next). */
+COPSE_API copse_status copse_cursor_open(const copse_index *index, copse_cursor **out_cursor);
+COPSE_API copse_status copse_cursor_seek(copse_cursor *cursor, const void *key);
+COPSE_API copse_status copse_cursor_next(copse_cursor *cursor, void *out_keys, void *out_values, uint64_t max,
+                                         uint64_t *out_n);
+COPSE_API void copse_cursor_free(copse_cursor *cursor);
+
+/* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the old
+ * file. docs/FORMAT.md is the format. Errors: IO, CANCELLED. */
+COPSE_API copse_status copse_save(const copse_index *index, const char *path);
+
+/* Reads a snapshot into a new index. options may be NULL: types, duplicates and structure are then the file's. If given,
+ * key_type and value_type must be the file's or 0, and duplicates must not drop what the file keeps.
+ * Errors: IO, FORMAT, VERSION, TYPE, MEMORY, CANCELLED. */
+COPSE_API copse_status copse_load(copse_ctx *ctx, const char *path, const copse_index_options *options,
+                                  copse_index **out_index);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * Tier 3: options, memory, progress, inspection
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/* alloc returns `size` bytes aligned to `alignment` (a power of two), or NULL. free gets what alloc gave. Both may be
+ * called from any thread. */
+typedef struct copse_allocator {
+    void *(*alloc)(void *user, size_t size, size_t alignment);
+    void (*free)(void *user, void *memory, size_t size);
+    void *user;
+} copse_allocator;
+
+/* Told now and then how far a long call is (build, insert, erase, save, load, verify, export). Called on the thread of
+ * the call. Return 0 to go on; anything else ends the call with COPSE_ERR_CANCELLED and the index as it was. */
+typedef int (*copse_progress_fn)(void *user, const char *what, uint64_t done, uint64_t total);
+
+typedef enum copse_huge_pages {
+    COPSE_HUGE_PAGES_AUTO = 0, /* ask for them, do without where refused                                              */
+    COPSE_HUGE_PAGES_OFF = 1
+} copse_huge_pages;
+
+struct copse_ctx_options {
+    size_t struct_size; /* sizeof(copse_ctx_options): lets the struct grow                                     */
+    uint32_t threads;   /* 0: COPSE_THREADS, else all cores                                                    */
+    const char *isa;    /* "scalar", "avx2", "avx512"; NULL: COPSE_ISA, else the best of this machine          */
+    copse_huge_pages huge_pages;
+    uint32_t pipeline;         /* queries that one thread keeps in flight, 1..256; 0: the measured best               */
+    copse_allocator allocator; /* all zero: the library's own, with huge pages                                        */
+    copse_progress_fn
+        progress; /* may be NULL                                                                         */
+    void *progress_user;
+};
+#define COPSE_CTX_OPTIONS_INIT                                                                                         \
+    {                                                                                                                  \
+        sizeof(copse_ctx_options), 0, NULL, COPSE_HUGE_PAGES_AUTO, 0, {NULL, NULL, NULL}, NULL, NULL                   \
+    }
+
+typedef enum copse_updates {
+    COPSE_UPDATES_EXPECTED =
+        0,                 /* batches will change the index; AUTO then picks an updatable structure               */
+    COPSE_UPDATES_RARE = 1 /* built once, read often; AUTO then picks the fastest reader                          */
+} copse_updates;
+
+struct copse_index_options {
+    size_t
+        struct_size; /* sizeof(copse_index_options)                                                                 */
+    copse_type key_type;
+    copse_type
+        value_type; /* u32 i32 f32 u64 i64 f64                                                                  */
+    copse_structure structure;
+    copse_placement placement;
+    copse_updates updates;
+    uint32_t
+        duplicates; /* 1: keep entries with equal keys, in insertion order                                        */
+};
+#define COPSE_INDEX_OPTIONS_INIT                                                                                       \
+    {                                                                                                                  \
+        sizeof(copse_index_options), COPSE_U64, COPSE_U64, COPSE_STRUCTURE_AUTO, COPSE_PLACEMENT_AUTO,                 \
+            COPSE_UPDATES_EXPECTED, 0                                                                                  \
+    }
+
+/* Replaces the progress callback of a context (NULL: none). */
+COPSE_API copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user);
+
+typedef struct copse_ctx_info {
+    uint32_t threads;
+    const char *isa; /* the instruction set in use                                                             */
+    const char
+        *isa_offered; /* those that this machine has, separated by spaces                                       */
+    uint32_t pipeline;
+    copse_huge_pages huge_pages;
+} copse_ctx_info;
+COPSE_API copse_status copse_ctx_describe(const copse_ctx *ctx, copse_ctx_info *out_info);
+
+typedef struct copse_stats {
+    uint64_t entries;
+    uint64_t bytes; /* all memory that the index holds                                                       */
+    uint64_t
+        aggregate_bytes; /* the part of it that only sums, minima and maxima use; made by the first of them       */
+    uint32_t height;     /* levels that a lookup walks, the leaf included; 0 when empty                           */
+    double fill;         /* entries / entry slots of the leaves                                                   */
+    copse_structure structure;
+    copse_placement placement;
+    copse_type key_type;
+    copse_type value_type;
+    uint32_t duplicates;
+    uint64_t
+        version; /* grows by one with every change                                                                */
+} copse_stats;
+COPSE_API copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats);
+
+/* The number of entries. 0 for NULL. */
+COPSE_API uint64_t copse_size(const copse_index *index);
+
+/* Checks every structural invariant: order, node bounds, separators, counts, padding, aggregates. Errors: CORRUPT, with
+ * a sentence on the first thing that is wrong; CANCELLED. */
+COPSE_API copse_status copse_verify(const copse_index *index);
+
+/* Names and sizes. copse_type_parse and copse_structure_parse return COPSE_ERR_ARGUMENT for an unknown name. */
+COPSE_API const char *copse_version(void);
+COPSE_API const char *copse_status_name(copse_status status);
+COPSE_API const char *copse_type_name(copse_type type);
+COPSE_API size_t copse_type_size(copse_type type); /* 0 for an unknown type */
+COPSE_API const char *copse_structure_name(copse_structure structure);
+COPSE_API const char *copse_placement_name(copse_placement placement);
+COPSE_API copse_status copse_type_parse(const char *name, copse_type *out_type);
+COPSE_API copse_status copse_structure_parse(const char *name, copse_structure *out_structure);
+COPSE_API copse_status copse_placement_parse(const char *name, copse_placement *out_placement);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* COPSE_H */
