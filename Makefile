@@ -1,0 +1,45 @@
+# Thin front for CMake: each target sets up what it needs, then builds or runs it. `make help` lists the targets.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BUILD   ?= build
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-long bench install lint format clean help
+
+build: ## build the libraries and the command (build/copse)
+	@scripts/setup build
+	@scripts/build $(BUILD)
+
+demo: build ## set up, build and show what copse does
+	@$(BUILD)/copse demo
+
+test: ## everything that must pass: units, model, sanitizers, fuzzing, command, install, lint (minutes)
+	@scripts/setup test
+	@scripts/test
+
+test-long: ## the same with long fuzzing (FUZZ_SECONDS, 600 each) and the long differential run
+	@scripts/setup test
+	@scripts/test --long
+
+bench: build ## run the standard benchmarks and draw the plots (bench/results/)
+	@scripts/setup bench
+	@scripts/bench $(BUILD)
+
+install: build ## install under PREFIX (default /usr/local); DESTDIR is honoured
+	@scripts/build $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+
+lint: ## check format, cppcheck, clang-tidy
+	@scripts/setup lint
+	@scripts/lint
+
+format: ## rewrite the sources in the project's format
+	@scripts/setup lint
+	@scripts/lint --fix
+
+clean: ## remove every build folder
+	rm -rf $(BUILD)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -1,0 +1,36 @@
+# What `make install` puts where: header, both libraries, pkg-config file, CMake package, command and man page.
+include(CMakePackageConfigHelpers)
+
+set(copse_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/copse)
+
+install(FILES include/copse.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Two export sets: a program that links the shared library need not have OpenMP.
+install(TARGETS copse EXPORT copseShared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS copse_static EXPORT copseStatic ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT copseShared NAMESPACE copse:: DESTINATION ${copse_package_dir})
+install(EXPORT copseStatic NAMESPACE copse:: DESTINATION ${copse_package_dir})
+
+if(TARGET copse_command)
+  install(TARGETS copse_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(EXISTS ${PROJECT_SOURCE_DIR}/man/copse.1)
+  install(FILES man/copse.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
+
+configure_package_config_file(cmake/copseConfig.cmake.in ${PROJECT_BINARY_DIR}/generated/copseConfig.cmake
+  INSTALL_DESTINATION ${copse_package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/copseConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/generated/copseConfig.cmake
+              ${PROJECT_BINARY_DIR}/generated/copseConfigVersion.cmake
+        DESTINATION ${copse_package_dir})
+
+# The prefix goes into the .pc file at install time, when it is final (cmake --install --prefix may change it).
+set(copse_openmp_flag ${OpenMP_C_FLAGS})
+set(COPSE_PREFIX "@COPSE_PREFIX@")
+configure_file(cmake/copse.pc.in ${PROJECT_BINARY_DIR}/generated/copse.pc.in @ONLY)
+install(CODE "
+  set(COPSE_PREFIX \"\${CMAKE_INSTALL_PREFIX}\")
+  configure_file(\"${PROJECT_BINARY_DIR}/generated/copse.pc.in\" \"${PROJECT_BINARY_DIR}/generated/copse.pc\" @ONLY)
+")
+install(FILES ${PROJECT_BINARY_DIR}/generated/copse.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

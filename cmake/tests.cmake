@@ -1,0 +1,46 @@
+# Test programs. They link the static library, whose hidden symbols they may use: unit tests look inside.
+# One executable per file of tests/unit and tests/concurrency and tests/fuzz; tests/model is one program.
+
+file(GLOB copse_support_sources CONFIGURE_DEPENDS tests/support/*.c)
+
+function(copse_test_program target folder)
+  add_executable(${target} ${ARGN} ${copse_support_sources})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+  target_include_directories(${target} PRIVATE src tests tests/support)
+  target_compile_definitions(${target} PRIVATE COPSE_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  # Assertions in a test always count.
+  target_compile_options(${target} PRIVATE -UNDEBUG)
+  target_link_libraries(${target} PRIVATE copse_static OpenMP::OpenMP_C m)
+endfunction()
+
+if(COPSE_TESTS)
+  if(NOT CMOCKA_FOUND)
+    message(FATAL_ERROR "COPSE_TESTS needs cmocka; on Debian: apt-get install libcmocka-dev pkg-config")
+  endif()
+  find_package(Threads REQUIRED)
+  foreach(folder unit concurrency)
+    file(GLOB programs CONFIGURE_DEPENDS tests/${folder}/test_*.c)
+    foreach(source ${programs})
+      get_filename_component(name ${source} NAME_WE)
+      copse_test_program(${name} tests/${folder} ${source})
+      target_link_libraries(${name} PRIVATE PkgConfig::CMOCKA Threads::Threads)
+      add_test(NAME ${folder}/${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    endforeach()
+  endforeach()
+
+  file(GLOB copse_model_sources CONFIGURE_DEPENDS tests/model/*.c)
+  if(copse_model_sources)
+    copse_test_program(differential tests ${copse_model_sources})
+    target_link_libraries(differential PRIVATE Threads::Threads)
+    add_test(NAME differential COMMAND differential --quick WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  endif()
+endif()
+
+if(COPSE_FUZZ)
+  file(GLOB copse_fuzz_sources CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+  foreach(source ${copse_fuzz_sources})
+    get_filename_component(name ${source} NAME_WE)
+    copse_test_program(${name} tests/fuzz ${source})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+endif()
