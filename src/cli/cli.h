@@ -1,0 +1,264 @@
+/*
+ * What the files of the `copse` command share: one function per subcommand, and the small helpers beneath them.
+ *
+ * Rules that hold for every subcommand: data goes to standard output, everything else to standard error; the exit code
+ * is 0 when the job was done, 1 when it failed, 2 when the command line was wrong.
+ */
+#ifndef COPSE_CLI_H
+#define COPSE_CLI_H
+
+#include "copse.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CLI_OK          0
+#define CLI_FAILED      1
+#define CLI_USAGE       2
+#define CLI_INTERRUPTED 130
+
+/* ---- subcommands: argv[0] is the name of the subcommand ---- */
+
+int copse_cli_demo(int argc, char **argv);
+int copse_cli_devices(int argc, char **argv);
+int copse_cli_build(int argc, char **argv);
+int copse_cli_get(int argc, char **argv);
+int copse_cli_range(int argc, char **argv);
+int copse_cli_count(int argc, char **argv);
+int copse_cli_sum(int argc, char **argv);
+int copse_cli_info(int argc, char **argv);
+int copse_cli_verify(int argc, char **argv);
+int copse_cli_bench(int argc, char **argv);
+
+/* ---- main.c: interruption ---- */
+
+/* 1 once the user pressed Ctrl-C. Long loops look at it and return CLI_INTERRUPTED. */
+bool cli_interrupted(void);
+
+/* ---- options.c: a command line described by a table ---- */
+
+typedef enum cli_option_kind {
+    CLI_FLAG,  /* bool *: no argument                                                                                 */
+    CLI_TEXT,  /* const char **                                                                                       */
+    CLI_COUNT, /* uint64_t *: 1000, 16K, 16M, 2G (powers of 1024) or 2^24                                             */
+} cli_option_kind;
+
+typedef struct cli_option {
+    const char *name; /* long name without the dashes                                                                 */
+    char letter;      /* short name, or 0                                                                             */
+    cli_option_kind kind;
+    const char *argument; /* name of the argument in the help text, NULL for a flag                                   */
+    const char *help;     /* may hold line breaks                                                                     */
+    void *target;
+} cli_option;
+
+typedef struct cli_command {
+    const char *name;
+    const char *usage;       /* what follows "copse NAME" on the usage line                                           */
+    const char *description; /* a few lines: what it does, for whom                                                   */
+    const char *examples;    /* at least two, indented                                                                */
+    const cli_option *options;
+    size_t option_count;
+} cli_command;
+
+/* Stores options in their targets and collects the other arguments in positional (room for argc pointers). Prints the
+ * help text on --help. Returns true to go on; else *out_exit is the code to leave with. Arguments such as -5, -.5 and
+ * -inf are not options: they are keys. */
+bool cli_parse(const cli_command *command, int argc, char **argv, char **positional, int *out_count, int *out_exit);
+
+/* Reads a count as CLI_COUNT does. */
+bool cli_parse_count(const char *text, uint64_t *out_count);
+
+/* The candidate closest to a misspelt word, or NULL when none is close. */
+const char *cli_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* ---- output.c: messages, people's numbers, aligned facts ---- */
+
+#if defined(__GNUC__)
+#define CLI_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define CLI_PRINTF(format, first)
+#endif
+
+/* "copse NAME: sentence" on standard error. cli_usage_error adds the hint to --help. Return CLI_FAILED, CLI_USAGE. */
+int cli_fail(const char *command, const char *format, ...) CLI_PRINTF(2, 3);
+int cli_usage_error(const char *command, const char *format, ...) CLI_PRINTF(2, 3);
+
+/* A remark on standard error, in the same shape; no exit code. */
+void cli_note(const char *command, const char *format, ...) CLI_PRINTF(2, 3);
+
+/* Flushes standard output; a full disk or closed pipe turns success into CLI_FAILED. */
+int cli_finish(const char *command, int code);
+
+/* Each writes into the caller's buffer and returns it. */
+#define CLI_NUMBER_SIZE 48
+const char *cli_group(uint64_t number, char buffer[CLI_NUMBER_SIZE]);      /* 16,777,216    */
+const char *cli_bytes(uint64_t bytes, char buffer[CLI_NUMBER_SIZE]);       /* 256.0 MiB     */
+const char *cli_seconds(double seconds, char buffer[CLI_NUMBER_SIZE]);     /* 12.3 ms       */
+const char *cli_rate(double per_second, char buffer[CLI_NUMBER_SIZE]);     /* 41.5 M/s      */
+const char *cli_int128(copse_int128 number, char buffer[CLI_NUMBER_SIZE]); /* exact digits  */
+const char *cli_double(double number, int is_f32,
+                       char buffer[CLI_NUMBER_SIZE]); /* shortest text that reads back equal */
+
+/* "  label      text", one per line on standard output. */
+void cli_fact(const char *label, const char *format, ...) CLI_PRINTF(2, 3);
+
+/* Monotonic seconds. */
+double cli_clock(void);
+
+/* ---- json.c: one object per line on standard output ---- */
+
+typedef struct cli_json {
+    FILE *out;
+    bool comma;
+} cli_json;
+
+void cli_json_begin(cli_json *json, FILE *out); /* {                 */
+void cli_json_end(cli_json *json);              /* } and a line end  */
+void cli_json_open(cli_json *json, const char *name);
+void cli_json_close(cli_json *json);
+void cli_json_text(cli_json *json, const char *name, const char *text); /* NULL: null */
+void cli_json_u64(cli_json *json, const char *name, uint64_t number);
+void cli_json_double(cli_json *json, const char *name, double number); /* inf and nan become strings */
+void cli_json_bool(cli_json *json, const char *name, bool value);
+void cli_json_null(cli_json *json, const char *name);
+void cli_json_int128(cli_json *json, const char *name, copse_int128 number);
+/* A key or value: a number, or a string for dates, timestamps, infinities and NaN. */
+void cli_json_cell(cli_json *json, const char *name, copse_type type, const void *cell);
+
+/* ---- progress.c: a bar on standard error, only where that is a terminal ---- */
+
+typedef struct cli_progress {
+    bool visible;
+    bool drawn;
+    double begun;
+    double shown;
+    char what[64];
+} cli_progress;
+
+void cli_progress_start(cli_progress *progress, bool quiet);
+/* total 0: the end is not known, only the amount done is shown. */
+void cli_progress_show(cli_progress *progress, const char *what, uint64_t done, uint64_t total);
+void cli_progress_clear(cli_progress *progress);
+/* For copse_ctx_set_progress; user is the cli_progress. Cancels the call after Ctrl-C. */
+int cli_progress_callback(void *user, const char *what, uint64_t done, uint64_t total);
+
+/* ---- keys.c: text to and from one element of a copse_type ---- */
+
+#define CLI_CELL_SIZE 8 /* the widest element */
+#define CLI_CELL_TEXT 64
+
+typedef enum cli_cell_error {
+    CLI_CELL_OK = 0,
+    CLI_CELL_EMPTY,
+    CLI_CELL_FORM,  /* not of that type at all       */
+    CLI_CELL_RANGE, /* the type cannot hold it       */
+} cli_cell_error;
+
+cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out);
+/* Why text did not parse, as the end of a sentence that began with the text: "is not a whole number". */
+const char *cli_cell_problem(copse_type type, cli_cell_error error);
+/* Text that cli_cell_parse reads back as the same element. Returns its length. */
+size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEXT]);
+bool cli_cell_is_nan(copse_type type, const void *cell);
+/* The smallest and the largest element of a type (infinities for floats). */
+void cli_cell_smallest(copse_type type, void *out);
+void cli_cell_largest(copse_type type, void *out);
+/* "u32, i32, f32, u64, i64, f64, date, timestamp", without the last two for values. */
+const char *cli_type_names(bool for_values);
+bool cli_type_is_value(copse_type type);
+
+/* ---- calendar.c ---- */
+
+int64_t cli_days_from_date(int64_t year, int month, int day);
+void cli_date_from_days(int64_t days, int64_t *year, int *month, int *day);
+int cli_days_in_month(int64_t year, int month);
+
+/* ---- session.c: a context, a bar and a snapshot, as most subcommands need them ---- */
+
+typedef struct cli_session {
+    const char *command;
+    copse_ctx *ctx;
+    copse_index *index;
+    copse_stats stats;
+    cli_progress progress;
+} cli_session;
+
+/* threads 0: the library's choice. Returns CLI_OK or the code to leave with, having said why. */
+int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet);
+int cli_session_load(cli_session *session, const char *path);
+/* Says why a library call failed. subject (may be NULL) is the file it was about. */
+int cli_session_fail(cli_session *session, const char *subject, copse_status status);
+void cli_session_close(cli_session *session);
+
+/* ---- queries.c: keys and ranges from the command line, a file or standard input ---- */
+
+typedef struct cli_query_args {
+    const char *path; /* the snapshot                                                                                 */
+    const char *file; /* --file, NULL: none                                                                           */
+    uint64_t threads;
+    uint64_t limit; /* range only */
+    bool json;
+    bool quiet;
+    bool bare;
+    bool strict; /* get only */
+} cli_query_args;
+
+typedef struct cli_query_batch {
+    uint64_t first; /* number of queries before this batch                                                            */
+    uint64_t count;
+    const void *lows;
+    const void *highs; /* for keys: equal to lows                                                                     */
+} cli_query_batch;
+
+/* Answers one batch on standard output. Returns CLI_OK or a code to stop with. */
+typedef int (*cli_answer_fn)(cli_session *session, const cli_query_args *args, const cli_query_batch *batch,
+                             void *user);
+
+/* Reads all queries (words on the command line, or one query per line of a file or of standard input) and hands them
+ * to answer in batches. width is 1 for keys, 2 for ranges. */
+int cli_query_run(const char *command, const cli_query_args *args, char **words, int word_count, int width,
+                  cli_answer_fn answer, void *user);
+
+/* ---- build_csv.c, build_raw.c: input for `copse build` ---- */
+
+typedef struct cli_pairs {
+    void *keys;
+    void *values; /* NULL: the value is the row number */
+    uint64_t count;
+    uint64_t bytes; /* of input */
+    copse_type key_type;
+    copse_type value_type;
+    char key_name[64];
+    char value_name[64];
+} cli_pairs;
+
+typedef struct cli_build_args {
+    const char *input;
+    const char *output;
+    const char *format;
+    const char *key;
+    const char *value;
+    const char *values_file;
+    const char *key_type_name;
+    const char *value_type_name;
+    const char *structure_name;
+    const char *delimiter;
+    uint64_t threads;
+    bool no_header;
+    bool pairs;
+    bool duplicates;
+    bool json;
+    bool quiet;
+    bool no_timing;
+    copse_type key_type;   /* 0: guess */
+    copse_type value_type; /* 0: guess */
+} cli_build_args;
+
+int cli_read_csv(cli_session *session, const cli_build_args *args, cli_pairs *out_pairs);
+int cli_read_raw(cli_session *session, const cli_build_args *args, cli_pairs *out_pairs);
+void cli_pairs_free(cli_pairs *pairs);
+
+#endif /* COPSE_CLI_H */
