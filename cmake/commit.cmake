@@ -1,5 +1,6 @@
 # Writes HEADER with the short hash of the commit that SOURCE_DIR stands at, "unknown" outside a git checkout.
-execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short HEAD
+# safe.directory: `sudo make install` runs git on another user's checkout, which it would refuse.
+execute_process(COMMAND git -c safe.directory=${SOURCE_DIR} -C ${SOURCE_DIR} rev-parse --short HEAD
   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
 if(failed OR NOT commit)
   set(commit unknown)
