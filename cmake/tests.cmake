@@ -19,6 +19,9 @@ function(copse_test_program target folder)
   target_compile_definitions(${target} PRIVATE COPSE_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
   # Assertions in a test always count.
   target_compile_options(${target} PRIVATE -UNDEBUG)
+  if(copse_command_sources)
+    target_link_libraries(${target} PRIVATE copse_command_parts)
+  endif()
   target_link_libraries(${target} PRIVATE copse_static OpenMP::OpenMP_C m)
 endfunction()
 
