@@ -77,9 +77,9 @@ const char *cli_nearest(const char *word, const char *const *candidates, size_t 
 /* ---- output.c: messages, people's numbers, aligned facts ---- */
 
 #if defined(__GNUC__)
-#define CLI_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define CLI_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
-#define CLI_PRINTF(format, first)
+#define CLI_PRINTF(text, first)
 #endif
 
 /* "copse NAME: sentence" on standard error. cli_usage_error adds the hint to --help. Return CLI_FAILED, CLI_USAGE. */
