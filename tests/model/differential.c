@@ -1,0 +1,334 @@
+/* The differential tester: random operation sequences on every structure, key type, instruction set and number of
+ * threads, each answer compared with that of a sorted array. A failure prints the command that repeats it and the
+ * smallest sequence that still fails. docs/TESTING.md is the guide. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "generate.h"
+#include "random.h"
+#include "shrink.h"
+
+#define QUICK_ROUNDS   8
+#define LIGHT_SHARE    4 /* --light runs one case in this many */
+#define LONG_SECONDS   1800.0
+#define SHRINK_SECONDS 20.0
+#define MAX_FAILURES   5
+
+static const copse_structure structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_REGULAR};
+static const char *const structure_names[] = {"implicit", "regular"};
+static const char *const isas[] = {"scalar", "avx2", "avx512"};
+static const uint32_t thread_counts[] = {1, 2, 4};
+static const uint32_t pipelines[] = {0, 1, 3, 16, 7, 64, 256, 2};
+
+#define STRUCTURES   2
+#define ISAS         3
+#define THREADS      3
+#define COMBINATIONS (STRUCTURES * TYPED_KEY_TYPES * ISAS * THREADS * 2)
+
+struct settings {
+    uint64_t seed;
+    long long only_case; /* -1: all */
+    uint64_t rounds;
+    unsigned share; /* run one case in this many */
+    double seconds; /* 0: as many rounds as said, else until they are over */
+    bool isolate;   /* every case in a process of its own */
+    bool list;
+    bool self_test;
+    const char *only[8]; /* "name=value" */
+    unsigned only_n;
+    bool offered[ISAS];
+};
+
+/* What a crash handler needs to say which case it was. */
+static char crash_text[256];
+
+static void print_crash(void)
+{
+    ssize_t ignored = write(STDERR_FILENO, crash_text, strlen(crash_text));
+    (void)ignored;
+}
+
+static void on_crash(int number)
+{
+    print_crash();
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+/* Sanitizers end the process by themselves; this is there when one is linked in. */
+__attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void));
+
+static void catch_crashes(void)
+{
+    (void)signal(SIGSEGV, on_crash);
+    (void)signal(SIGBUS, on_crash);
+    (void)signal(SIGFPE, on_crash);
+    (void)signal(SIGILL, on_crash);
+    (void)signal(SIGABRT, on_crash);
+    if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(print_crash);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static uint64_t case_seed(uint64_t seed, uint64_t number)
+{
+    struct random_source source = {seed * UINT64_C(0xd1342543de82ef95) + number};
+    return random_next(&source);
+}
+
+/* The configuration of a case follows from its number: the combinations take turns, round after round. */
+static struct subject_config case_config(uint64_t seed, uint64_t number)
+{
+    uint64_t turn = number % COMBINATIONS, round = number / COMBINATIONS;
+    uint64_t rest = turn;
+    struct random_source random = {case_seed(seed, number) ^ 1};
+    struct subject_config config = {0};
+    config.structure = structures[rest % STRUCTURES];
+    rest /= STRUCTURES;
+    config.key_type = typed_key_types[rest % TYPED_KEY_TYPES];
+    rest /= TYPED_KEY_TYPES;
+    config.isa = isas[rest % ISAS];
+    rest /= ISAS;
+    config.threads = thread_counts[rest % THREADS];
+    rest /= THREADS;
+    config.duplicates = rest % 2;
+    config.value_type = typed_value_types[(turn + turn / TYPED_VALUE_TYPES + round) % TYPED_VALUE_TYPES];
+    config.pipeline = pipelines[random_below(&random, sizeof pipelines / sizeof *pipelines)];
+    config.huge_pages = random_one_in(&random, 2) ? COPSE_HUGE_PAGES_OFF : COPSE_HUGE_PAGES_AUTO;
+    config.own_allocator = random_one_in(&random, 3);
+    return config;
+}
+
+static enum profile case_profile(uint64_t number)
+{
+    static const enum profile turns[] = {PROFILE_TINY, PROFILE_BOUNDARY, PROFILE_MEDIUM, PROFILE_BOUNDARY};
+    uint64_t round = number / COMBINATIONS;
+    if (number % 37 == 5) return PROFILE_LARGE;
+    return turns[round % 4];
+}
+
+static bool selected(const struct settings *settings, const struct subject_config *config)
+{
+    for (unsigned i = 0; i < settings->only_n; i++) {
+        char fact[64];
+        const char *wanted = settings->only[i], *structure = structure_names[config->structure - 1];
+        bool met = false;
+        for (int field = 0; field < 6 && !met; field++) {
+            if (field == 0) (void)snprintf(fact, sizeof fact, "structure=%s", structure);
+            if (field == 1) (void)snprintf(fact, sizeof fact, "key=%s", typed_name(config->key_type));
+            if (field == 2) (void)snprintf(fact, sizeof fact, "value=%s", typed_name(config->value_type));
+            if (field == 3) (void)snprintf(fact, sizeof fact, "isa=%s", config->isa);
+            if (field == 4) (void)snprintf(fact, sizeof fact, "threads=%u", config->threads);
+            if (field == 5) (void)snprintf(fact, sizeof fact, "duplicates=%d", config->duplicates);
+            met = strcmp(fact, wanted) == 0;
+        }
+        if (!met) return false;
+    }
+    for (int i = 0; i < ISAS; i++)
+        if (strcmp(config->isa, isas[i]) == 0) return settings->offered[i];
+    return false;
+}
+
+static void report_failure(const struct settings *settings, uint64_t number, struct scenario *scenario,
+                           struct scenario_result *result)
+{
+    (void)printf("FAILED case %llu: ", (unsigned long long)number);
+    scenario_print_config(&scenario->config, stdout);
+    if (result->failed_at < scenario->n)
+        (void)printf("\n  operation %zu of %zu, %s: %s\n", result->failed_at + 1, scenario->n,
+                     operation_name(scenario->operations[result->failed_at].kind), result->why);
+    else
+        (void)printf("\n  at the end: %s\n", result->why);
+    (void)printf("  repeat with: differential --seed %llu --case %llu%s\n", (unsigned long long)settings->seed,
+                 (unsigned long long)number, settings->isolate ? " --isolate" : "");
+    (void)fflush(stdout);
+    shrink(scenario, result, settings->isolate, SHRINK_SECONDS);
+    (void)printf("  shrunken to:\n");
+    scenario_print(scenario, stdout);
+    (void)printf("    -> %s\n", result->why);
+    (void)fflush(stdout);
+}
+
+static bool run_case(const struct settings *settings, uint64_t number)
+{
+    struct scenario scenario;
+    struct subject_config config = case_config(settings->seed, number);
+    scenario_init(&scenario, &config);
+    generate(&scenario, case_profile(number), case_seed(settings->seed, number));
+    (void)snprintf(crash_text, sizeof crash_text,
+                   "\ncrashed in case %llu; repeat and shrink with: differential --seed %llu --case %llu --isolate\n",
+                   (unsigned long long)number, (unsigned long long)settings->seed, (unsigned long long)number);
+    struct scenario_result result = scenario_run(&scenario, settings->isolate);
+    if (!result.right) report_failure(settings, number, &scenario, &result);
+    scenario_free(&scenario);
+    return result.right;
+}
+
+static int run_cases(const struct settings *settings)
+{
+    static const char *const profile_names[] = {"tiny", "boundary", "medium", "large"};
+    uint64_t passed = 0, failed = 0, limit = settings->rounds * COMBINATIONS;
+    double start = now();
+    for (uint64_t number = 0; failed < MAX_FAILURES; number++) {
+        if (settings->seconds > 0 ? now() - start > settings->seconds : number >= limit) break;
+        if (settings->only_case >= 0) number = (uint64_t)settings->only_case;
+        struct subject_config config = case_config(settings->seed, number);
+        /* spread the share over the rounds: a different part of the combinations in each */
+        bool mine = settings->only_case >= 0 || (number + number / COMBINATIONS) % settings->share == 0;
+        if (mine && selected(settings, &config)) {
+            if (settings->list) {
+                (void)printf("case %llu %s ", (unsigned long long)number, profile_names[case_profile(number)]);
+                scenario_print_config(&config, stdout);
+                (void)printf("\n");
+            } else if (run_case(settings, number)) {
+                passed++;
+            } else {
+                failed++;
+            }
+        }
+        if (settings->only_case >= 0) break;
+    }
+    if (settings->list) return 0;
+    (void)printf("seed %llu, %.1f s\n", (unsigned long long)settings->seed, now() - start);
+    (void)printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed);
+    return failed || !passed;
+}
+
+/* A tester that cannot fail proves nothing: the model lies about some keys, and that must be noticed and shrunken to
+ * a sequence of two operations on one key each. */
+static int run_self_test(const struct settings *settings)
+{
+    unsigned passed = 0, failed = 0;
+    for (uint64_t number = 0; number < COMBINATIONS && passed + failed < 8; number += 7) {
+        struct subject_config config = case_config(settings->seed, number);
+        if (!selected(settings, &config)) continue;
+        struct scenario scenario;
+        scenario_init(&scenario, &config);
+        generate(&scenario, PROFILE_MEDIUM, case_seed(settings->seed, number));
+        scenario.planted_bug = true;
+        struct scenario_result result = scenario_run(&scenario, settings->isolate);
+        if (!result.right) shrink(&scenario, &result, settings->isolate, SHRINK_SECONDS);
+        uint64_t keys = 0;
+        for (size_t i = 0; i < scenario.n; i++) keys += scenario.operations[i].n;
+        bool good = !result.right && scenario.n == 2 && keys == 2;
+        if (good)
+            passed++;
+        else
+            failed++;
+        (void)printf("%s: a planted bug in case %llu was %s\n", good ? "ok" : "FAILED", (unsigned long long)number,
+                     result.right ? "not noticed" : "noticed and shrunken to:");
+        if (!result.right) scenario_print(&scenario, stdout);
+        scenario_free(&scenario);
+    }
+    (void)printf("%u passed, %u failed\n", passed, failed);
+    return failed || !passed;
+}
+
+static void find_offered(struct settings *settings)
+{
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx *ctx = NULL;
+    copse_ctx_info info;
+    options.threads = 1;
+    if (copse_ctx_create(&options, &ctx) != COPSE_OK || copse_ctx_describe(ctx, &info) != COPSE_OK) {
+        (void)fprintf(stderr, "differential: %s\n", copse_last_error(ctx));
+        exit(2);
+    }
+    for (int i = 0; i < ISAS; i++) {
+        char padded[128], name[32];
+        (void)snprintf(padded, sizeof padded, " %s ", info.isa_offered);
+        (void)snprintf(name, sizeof name, " %s ", isas[i]);
+        settings->offered[i] = strstr(padded, name) != NULL;
+    }
+    copse_ctx_free(ctx);
+}
+
+static const char usage[] =
+    "usage: differential [--quick | --light | --long | --rounds N | --seconds S] [--seed N] [--case N] [--isolate]\n"
+    "                    [--only NAME=VALUE,...] [--list] [--self-test]\n"
+    "  --quick     the default: every combination, about 40 s\n"
+    "  --light     a quarter of that, for sanitizers\n"
+    "  --long      half an hour with a seed of its own\n"
+    "  --case N    only this case (as a failure prints it)\n"
+    "  --isolate   each case in a process of its own: a crash is then shrunken, too\n"
+    "  --only      only such cases: structure= key= value= isa= threads= duplicates=\n"
+    "  --list      print the cases instead of running them\n"
+    "  --self-test plant bugs and expect to find them\n";
+
+static void bad_usage(const char *argument)
+{
+    (void)fprintf(stderr, "differential: cannot use '%s'\n%s", argument, usage);
+    exit(2);
+}
+
+static uint64_t parse_number(const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    uint64_t number = text ? strtoull(text, &end, 10) : 0;
+    if (!text || errno || end == text || *end) bad_usage(text ? text : "a missing number");
+    return number;
+}
+
+static void parse_only(struct settings *settings, char *list)
+{
+    if (!list) bad_usage("--only without a condition");
+    for (char *state = NULL, *item = strtok_r(list, ",", &state); item; item = strtok_r(NULL, ",", &state)) {
+        if (!strchr(item, '=') || settings->only_n == sizeof settings->only / sizeof *settings->only) bad_usage(item);
+        settings->only[settings->only_n++] = item;
+    }
+}
+
+static void parse(struct settings *settings, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *argument = argv[i];
+        if (strcmp(argument, "--quick") == 0) {
+            settings->rounds = QUICK_ROUNDS;
+        } else if (strcmp(argument, "--light") == 0) {
+            settings->share = LIGHT_SHARE;
+        } else if (strcmp(argument, "--long") == 0) {
+            settings->seconds = LONG_SECONDS;
+            settings->seed = (uint64_t)time(NULL);
+        } else if (strcmp(argument, "--rounds") == 0) {
+            settings->rounds = parse_number(argv[++i]);
+        } else if (strcmp(argument, "--seconds") == 0) {
+            settings->seconds = (double)parse_number(argv[++i]);
+        } else if (strcmp(argument, "--seed") == 0) {
+            settings->seed = parse_number(argv[++i]);
+        } else if (strcmp(argument, "--case") == 0) {
+            settings->only_case = (long long)parse_number(argv[++i]);
+        } else if (strcmp(argument, "--only") == 0) {
+            parse_only(settings, argv[++i]);
+        } else if (strcmp(argument, "--isolate") == 0) {
+            settings->isolate = true;
+        } else if (strcmp(argument, "--list") == 0) {
+            settings->list = true;
+        } else if (strcmp(argument, "--self-test") == 0) {
+            settings->self_test = true;
+        } else if (strcmp(argument, "--help") == 0) {
+            (void)printf("%s", usage);
+            exit(0);
+        } else {
+            bad_usage(argument);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {.seed = 1, .only_case = -1, .rounds = QUICK_ROUNDS, .share = 1};
+    parse(&settings, argc, argv);
+    find_offered(&settings);
+    if (!settings.isolate) catch_crashes();
+    return settings.self_test ? run_self_test(&settings) : run_cases(&settings);
+}

@@ -1,0 +1,262 @@
+#include "generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "keys.h"
+#include "random.h"
+
+/* Entries that the answers of one range or aggregate operation may visit: bounds the work of the model. */
+#define SPAN_BUDGET 1000000
+
+struct generator {
+    struct scenario *scenario;
+    struct random_source random;
+    enum profile profile;
+    struct key_source keys;
+    struct model shadow; /* what the index should hold by now: to query and erase what is there */
+};
+
+static uint64_t boundary_size(struct random_source *random)
+{
+    static const uint64_t bases[] = {1, 4, 5, 8, 60, 64, 72, 75, 80, 120, 128, 136};
+    static const uint64_t factors[] = {1, 1, 1, 2, 8, 9, 16, 17, 64, 72, 81, 136, 144, 256, 289};
+    uint64_t size = bases[random_below(random, sizeof bases / sizeof *bases)] *
+                    factors[random_below(random, sizeof factors / sizeof *factors)];
+    return size + random_below(random, 3) - 1;
+}
+
+static uint64_t batch_size(struct generator *generator, bool first)
+{
+    struct random_source *random = &generator->random;
+    switch (generator->profile) {
+    case PROFILE_TINY:
+        return random_below(random, random_one_in(random, 4) ? 60 : 12);
+    case PROFILE_BOUNDARY:
+        return first || random_one_in(random, 3) ? boundary_size(random) : random_below(random, 200);
+    case PROFILE_MEDIUM:
+        return random_below(random, first ? 8000 : random_one_in(random, 2) ? 3000 : 300);
+    case PROFILE_LARGE:
+        if (first) return 50000 + random_below(random, 150001);
+        return random_one_in(random, 3) ? 100000 + random_below(random, 60000) : random_below(random, 5000);
+    }
+    return 0;
+}
+
+static uint64_t draw_value(struct generator *generator)
+{
+    struct random_source *random = &generator->random;
+    copse_type type = generator->scenario->config.value_type;
+    uint64_t draw = random_next(random), mask = typed_size(type) == 4 ? UINT64_C(0xffffffff) : UINT64_MAX;
+    if (typed_is_float(type)) {
+        uint64_t choice = random_below(random, 400);
+        if (choice == 0) return typed_nan_bits(type);
+        if (choice == 1) return typed_bits_of_code(type, typed_highest_code(type));
+        if (choice == 2) return typed_bits_of_code(type, typed_lowest_code(type));
+        if (choice == 3) return typed_bits_of_code(type, typed_zero_code(type) - 1);
+        /* random bits for any magnitude, else a number near 1000; never so large that every sum overflows */
+        if (choice < 40) return type == COPSE_F32 ? draw & UINT64_C(0xbfffffff) : draw & UINT64_C(0xdfffffffffffffff);
+        uint64_t bits = typed_position_bits(type, draw % 100000 + 1);
+        return choice & 1 ? bits : bits | (type == COPSE_F32 ? UINT64_C(0x80000000) : UINT64_C(1) << 63);
+    }
+    switch (random_below(random, 4)) {
+    case 0:
+        return draw & mask;
+    case 1:
+        return (draw & 1 ? mask : mask >> 1) - draw % 3 / 2;
+    case 2:
+        return (0 - draw % 100) & mask;
+    default:
+        return draw % 1000;
+    }
+}
+
+static int by_code(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* A code of an entry that is there, or beside one. */
+static uint64_t draw_present(struct generator *generator)
+{
+    struct random_source *random = &generator->random;
+    if (!generator->shadow.n) return key_draw(&generator->keys, random);
+    uint64_t code = generator->shadow.entries[random_below(random, generator->shadow.n)].key;
+    uint64_t step = random_below(random, 6);
+    if (step == 0) code--;
+    if (step == 1) code++;
+    return key_clip(&generator->keys, code);
+}
+
+static void fill_insert_keys(struct generator *generator, struct operation *operation)
+{
+    struct random_source *random = &generator->random;
+    bool present = operation->kind != OPERATION_BUILD && random_one_in(random, 3);
+    key_source_vary(&generator->keys, random);
+    for (uint64_t i = 0; i < operation->n; i++)
+        operation->first[i] =
+            present && random_one_in(random, 2) ? draw_present(generator) : key_draw(&generator->keys, random);
+    if (operation->n && random_one_in(random, 3)) qsort(operation->first, operation->n, sizeof(uint64_t), by_code);
+    for (uint64_t i = 0; i < operation->n; i++) operation->second[i] = draw_value(generator);
+    if (random_one_in(random, 8)) {
+        free(operation->second);
+        operation->second = NULL;
+    }
+}
+
+/* Erase single keys, a run of neighbours, everything, or what is not there. */
+static void fill_erase_keys(struct generator *generator, struct operation *operation)
+{
+    struct random_source *random = &generator->random;
+    const struct model *shadow = &generator->shadow;
+    uint64_t choice = random_below(random, 4);
+    uint64_t start = random_below(random, shadow->n);
+    for (uint64_t i = 0; i < operation->n; i++) {
+        if (choice == 0 && shadow->n)
+            operation->first[i] = shadow->entries[(start + i) % shadow->n].key;
+        else if (choice == 1 && random_one_in(random, 2))
+            operation->first[i] = key_draw(&generator->keys, random);
+        else
+            operation->first[i] = draw_present(generator);
+    }
+    free(operation->second);
+    operation->second = NULL;
+}
+
+static void fill_bounds(struct generator *generator, struct operation *operation)
+{
+    struct random_source *random = &generator->random;
+    const struct model *shadow = &generator->shadow;
+    uint64_t budget = SPAN_BUDGET;
+    for (uint64_t i = 0; i < operation->n; i++) {
+        uint64_t low = draw_present(generator), high = draw_present(generator);
+        uint64_t at = model_rank(shadow, low), width = random_below(random, 40);
+        if (i >= 8 && at + width < shadow->n) high = shadow->entries[at + width].key;
+        if (random_one_in(random, 16)) low = typed_lowest_code(shadow->key_type);
+        if (random_one_in(random, 16)) high = typed_highest_code(shadow->key_type);
+        if (low > high && !random_one_in(random, 4)) {
+            uint64_t swap = low;
+            low = high;
+            high = swap;
+        }
+        struct model_span span = model_range(shadow, low, high, operation->limit);
+        if (operation->kind != OPERATION_COUNT && span.last - span.first > budget) {
+            low = typed_highest_code(shadow->key_type);
+            high = typed_lowest_code(shadow->key_type);
+        } else {
+            budget -= operation->kind != OPERATION_COUNT ? span.last - span.first : 0;
+        }
+        operation->first[i] = low;
+        operation->second[i] = high;
+    }
+}
+
+static void add_faults(struct generator *generator, struct operation *operation)
+{
+    struct random_source *random = &generator->random;
+    if (random_one_in(random, 24)) operation->nan_at = (int64_t)random_below(random, 1 << 20);
+    if (generator->scenario->config.own_allocator && random_one_in(random, 5))
+        operation->fail_at = (int64_t)random_below(random, random_one_in(random, 3) ? 40 : 6);
+    if (operation_updates(operation->kind) && random_one_in(random, 12))
+        operation->cancel_at = (int64_t)random_below(random, random_one_in(random, 3) ? 12 : 2);
+}
+
+static bool will_succeed(const struct generator *generator, const struct operation *operation)
+{
+    bool nan = operation->nan_at >= 0 && typed_is_float(generator->scenario->config.key_type) && operation->n;
+    return !nan && operation->fail_at < 0 && operation->cancel_at < 0;
+}
+
+/* The shadow follows the updates, so that later operations meet what is there. */
+static void follow(struct generator *generator, const struct operation *operation)
+{
+    struct model *shadow = &generator->shadow;
+    if (!operation_updates(operation->kind) || !will_succeed(generator, operation)) return;
+    void *keys = typed_new(shadow->key_type, operation->n);
+    for (uint64_t i = 0; i < operation->n; i++) typed_set_code(shadow->key_type, keys, i, operation->first[i]);
+    if (operation->kind == OPERATION_BUILD) model_build(shadow, keys, NULL, operation->n);
+    if (operation->kind == OPERATION_ERASE) (void)model_erase(shadow, keys, operation->n);
+    if (operation->kind == OPERATION_INSERT) (void)model_insert(shadow, keys, NULL, operation->n, 0);
+    if (operation->kind == OPERATION_INSERT_IF_ABSENT)
+        (void)model_insert(shadow, keys, NULL, operation->n, COPSE_INSERT_IF_ABSENT);
+    free(keys);
+}
+
+static void add_operation(struct generator *generator, enum operation_kind kind, uint64_t n, bool faults)
+{
+    struct random_source *random = &generator->random;
+    struct operation operation;
+    if (kind == OPERATION_VISIT || kind == OPERATION_SAVE_LOAD) n = 0;
+    if (kind == OPERATION_CURSOR && n > 16) n = 16;
+    operation_init(&operation, kind, n);
+    operation.omit = random_one_in(random, 4) ? (uint32_t)random_below(random, 16) : 0;
+    if (kind == OPERATION_RANGE && random_one_in(random, 2)) operation.limit = random_below(random, 12);
+    if (kind == OPERATION_CURSOR) operation.limit = random_below(random, random_one_in(random, 2) ? 1000 : 10);
+    if (kind == OPERATION_VISIT && random_one_in(random, 3)) operation.limit = random_below(random, 300);
+    if (kind == OPERATION_SAVE_LOAD && random_one_in(random, 3)) operation.limit = 1 + random_below(random, 2);
+    if (kind == OPERATION_ERASE)
+        fill_erase_keys(generator, &operation);
+    else if (operation_updates(kind))
+        fill_insert_keys(generator, &operation);
+    else if (operation_has_bounds(kind))
+        fill_bounds(generator, &operation);
+    else
+        for (uint64_t i = 0; i < n; i++)
+            operation.first[i] =
+                random_one_in(random, 3) ? key_draw(&generator->keys, random) : draw_present(generator);
+    if (faults) add_faults(generator, &operation);
+    follow(generator, &operation);
+    scenario_add(generator->scenario, &operation);
+}
+
+/* Every entry goes, in one batch or a few; then the empty index answers and is filled again. */
+static void add_emptying(struct generator *generator)
+{
+    struct random_source *random = &generator->random;
+    for (uint64_t parts = 1 + random_below(random, 3); parts; parts--) {
+        const struct model *shadow = &generator->shadow;
+        uint64_t n = shadow->n / parts;
+        struct operation operation;
+        operation_init(&operation, OPERATION_ERASE, n);
+        free(operation.second);
+        operation.second = NULL;
+        bool from_end = random_one_in(random, 2);
+        for (uint64_t i = 0; i < n; i++) operation.first[i] = shadow->entries[from_end ? shadow->n - 1 - i : i].key;
+        follow(generator, &operation);
+        scenario_add(generator->scenario, &operation);
+    }
+    for (int i = 0; i < 3; i++)
+        add_operation(generator,
+                      OPERATION_FIND + (enum operation_kind)random_below(random, OPERATION_KINDS - OPERATION_FIND),
+                      random_below(random, 20), false);
+    add_operation(generator, OPERATION_INSERT, batch_size(generator, true) % 30000, false);
+}
+
+static enum operation_kind draw_kind(struct generator *generator)
+{
+    struct random_source *random = &generator->random;
+    uint64_t choice = random_below(random, 100);
+    if (choice < 2) return OPERATION_BUILD;
+    if (choice < 22) return OPERATION_INSERT;
+    if (choice < 27) return OPERATION_INSERT_IF_ABSENT;
+    if (choice < 42) return OPERATION_ERASE;
+    if (choice < 43) return OPERATION_SAVE_LOAD;
+    return OPERATION_FIND + (enum operation_kind)random_below(random, OPERATION_SAVE_LOAD - OPERATION_FIND);
+}
+
+void generate(struct scenario *scenario, enum profile profile, uint64_t seed)
+{
+    static const unsigned lengths[] = {60, 24, 24, 14};
+    struct generator generator = {scenario, {seed}, profile, {0}, {0}};
+    const struct subject_config *config = &scenario->config;
+    model_init(&generator.shadow, config->key_type, config->value_type, config->duplicates);
+    key_source_init(&generator.keys, config->key_type, profile == PROFILE_BOUNDARY, &generator.random);
+    if (!random_one_in(&generator.random, 8))
+        add_operation(&generator, random_one_in(&generator.random, 3) ? OPERATION_INSERT : OPERATION_BUILD,
+                      batch_size(&generator, true), false);
+    for (unsigned i = 0; i < lengths[profile]; i++)
+        add_operation(&generator, draw_kind(&generator), batch_size(&generator, false), true);
+    if (random_one_in(&generator.random, 3)) add_emptying(&generator);
+    model_free(&generator.shadow);
+}

@@ -1,0 +1,126 @@
+#include "shrink.h"
+
+#include <string.h>
+#include <time.h>
+
+struct shrinker {
+    struct scenario *best;
+    struct scenario_result *result;
+    bool isolate;
+    double deadline;
+};
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static bool out_of_time(const struct shrinker *shrinker)
+{
+    return now() > shrinker->deadline;
+}
+
+/* Keeps the candidate as the best if it fails as well; takes it over either way. */
+static bool try_candidate(struct shrinker *shrinker, struct scenario *candidate)
+{
+    struct scenario_result result = {true, 0, ""};
+    if (!out_of_time(shrinker)) result = scenario_run(candidate, shrinker->isolate);
+    if (result.right) {
+        scenario_free(candidate);
+        return false;
+    }
+    scenario_free(shrinker->best);
+    *shrinker->best = *candidate;
+    *shrinker->result = result;
+    return true;
+}
+
+static bool drop_operations(struct shrinker *shrinker)
+{
+    bool smaller = false;
+    for (size_t chunk = shrinker->best->n; chunk; chunk /= 2)
+        for (size_t first = 0; first + chunk <= shrinker->best->n && !out_of_time(shrinker);) {
+            struct scenario candidate;
+            scenario_copy(&candidate, shrinker->best);
+            scenario_remove(&candidate, first, chunk);
+            if (try_candidate(shrinker, &candidate))
+                smaller = true;
+            else
+                first += chunk;
+        }
+    return smaller;
+}
+
+static void remove_elements(struct operation *operation, uint64_t first, uint64_t count)
+{
+    size_t tail = (size_t)(operation->n - first - count) * sizeof(uint64_t);
+    memmove(operation->first + first, operation->first + first + count, tail);
+    if (operation->second) memmove(operation->second + first, operation->second + first + count, tail);
+    operation->n -= count;
+}
+
+static bool halve_arrays(struct shrinker *shrinker, size_t which)
+{
+    bool smaller = false;
+    for (uint64_t chunk = (shrinker->best->operations[which].n + 1) / 2; chunk; chunk /= 2)
+        for (uint64_t first = 0; first + chunk <= shrinker->best->operations[which].n && !out_of_time(shrinker);) {
+            struct scenario candidate;
+            scenario_copy(&candidate, shrinker->best);
+            remove_elements(&candidate.operations[which], first, chunk);
+            if (try_candidate(shrinker, &candidate))
+                smaller = true;
+            else
+                first += chunk;
+            /* a scenario may come out shorter: it then failed earlier */
+            if (which >= shrinker->best->n) return true;
+        }
+    return smaller;
+}
+
+/* Faults and options that the failure does not need. */
+static void simplify_operation(struct shrinker *shrinker, size_t which)
+{
+    for (int step = 0; step < 5; step++) {
+        struct scenario candidate;
+        scenario_copy(&candidate, shrinker->best);
+        struct operation *operation = &candidate.operations[which];
+        if (step == 0) operation->fail_at = OPERATION_NO_FAULT;
+        if (step == 1) operation->cancel_at = OPERATION_NO_FAULT;
+        if (step == 2) operation->nan_at = OPERATION_NO_FAULT;
+        if (step == 3) operation->omit = 0;
+        if (step == 4) operation->limit = 0;
+        (void)try_candidate(shrinker, &candidate);
+    }
+}
+
+static void simplify_config(struct shrinker *shrinker)
+{
+    for (int step = 0; step < 6; step++) {
+        struct scenario candidate;
+        scenario_copy(&candidate, shrinker->best);
+        struct subject_config *config = &candidate.config;
+        if (step == 0) config->threads = 1;
+        if (step == 1) config->isa = "scalar";
+        if (step == 2) config->pipeline = 0;
+        if (step == 3) config->huge_pages = COPSE_HUGE_PAGES_OFF;
+        if (step == 4) config->duplicates = false;
+        if (step == 5) config->own_allocator = false;
+        (void)try_candidate(shrinker, &candidate);
+    }
+}
+
+void shrink(struct scenario *scenario, struct scenario_result *result, bool isolate, double seconds)
+{
+    struct shrinker shrinker = {scenario, result, isolate, now() + seconds};
+    if (result->failed_at + 1 < scenario->n)
+        scenario_remove(scenario, result->failed_at + 1, scenario->n - result->failed_at - 1);
+    simplify_config(&shrinker);
+    for (bool smaller = true; smaller && !out_of_time(&shrinker);) {
+        smaller = drop_operations(&shrinker);
+        for (size_t i = 0; i < shrinker.best->n; i++) smaller |= halve_arrays(&shrinker, i);
+    }
+    for (size_t i = 0; i < shrinker.best->n; i++) simplify_operation(&shrinker, i);
+    simplify_config(&shrinker);
+}

@@ -1,0 +1,87 @@
+/* A subject is an index under test beside its model. Operations are plain data, so that they can be generated, run,
+ * dropped, halved and printed; running one drives both and compares the answers. */
+#ifndef TESTS_SUBJECT_H
+#define TESTS_SUBJECT_H
+
+#include "model.h"
+#include "test_allocator.h"
+
+enum operation_kind {
+    OPERATION_BUILD,
+    OPERATION_INSERT,
+    OPERATION_INSERT_IF_ABSENT,
+    OPERATION_ERASE, /* the last that changes the index */
+    OPERATION_FIND,
+    OPERATION_CONTAINS,
+    OPERATION_LOWER_BOUND,
+    OPERATION_SUCCESSOR,
+    OPERATION_PREDECESSOR,
+    OPERATION_CURSOR,
+    OPERATION_RANGE, /* the first with low and high bounds */
+    OPERATION_COUNT,
+    OPERATION_SUM,
+    OPERATION_SUM128,
+    OPERATION_MIN,
+    OPERATION_MAX,
+    OPERATION_AVG, /* the last of them */
+    OPERATION_VISIT,
+    OPERATION_SAVE_LOAD,
+    OPERATION_KINDS
+};
+
+#define OPERATION_NO_FAULT (-1)
+
+struct operation {
+    enum operation_kind kind;
+    uint64_t n;
+    uint64_t *first;   /* n codes: keys, or low bounds                                                             */
+    uint64_t *second;  /* n values (raw bits) of an update, NULL: none given; n codes of high bounds               */
+    uint64_t limit;    /* of a range; entries per step of a cursor; entries after which a visit stops (0: never);
+                         structure to load a snapshot as (0: the file's)                                          */
+    uint32_t omit;     /* bit i: leave out the i-th output that may be left out                                    */
+    int64_t nan_at;    /* float keys: a NaN stands at this position                                                */
+    int64_t fail_at;   /* allocations that succeed before one fails                                                */
+    int64_t cancel_at; /* progress calls that say go on before one says stop                                      */
+};
+
+struct subject_config {
+    copse_structure structure;
+    copse_type key_type;
+    copse_type value_type;
+    bool duplicates;
+    const char *isa; /* NULL: the default */
+    uint32_t threads;
+    uint32_t pipeline;
+    copse_huge_pages huge_pages;
+    bool own_allocator; /* memory through the test allocator: needed for fail_at */
+};
+
+struct subject {
+    struct subject_config config;
+    copse_ctx *ctx;
+    copse_index *index;
+    struct model model;
+    struct test_allocator allocator;
+    int64_t progress_left;
+    uint64_t version;
+    bool planted_bug; /* the model lies about some keys: shows that a difference is noticed */
+    char why[512];    /* what was wrong, when a call below returned false */
+};
+
+bool operation_updates(enum operation_kind kind);
+bool operation_has_bounds(enum operation_kind kind);
+const char *operation_name(enum operation_kind kind);
+void operation_init(struct operation *operation, enum operation_kind kind, uint64_t n);
+void operation_free(struct operation *operation);
+void operation_copy(struct operation *to, const struct operation *from);
+
+/* Makes context, empty index and empty model. */
+bool subject_open(struct subject *subject, const struct subject_config *config);
+/* Runs one operation on both. */
+bool subject_run(struct subject *subject, const struct operation *operation);
+/* The whole content, the size, the stats and the invariants. */
+bool subject_check_content(struct subject *subject);
+/* Frees all; false where the test allocator saw a leak or a wrong free. */
+bool subject_close(struct subject *subject);
+
+#endif

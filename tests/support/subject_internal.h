@@ -1,0 +1,38 @@
+/* What the files that run operations share. */
+#ifndef TESTS_SUBJECT_INTERNAL_H
+#define TESTS_SUBJECT_INTERNAL_H
+
+#include "subject.h"
+
+/* Writes the sentence into why; always false. */
+__attribute__((format(printf, 2, 3))) bool subject_fail(struct subject *subject, const char *format, ...);
+
+/* Switches the faults of an operation on, and off again. */
+void subject_arm(struct subject *subject, const struct operation *operation);
+void subject_disarm(struct subject *subject);
+/* This status is what the faults of the operation may lead to. */
+bool subject_excused(const struct subject *subject, const struct operation *operation, copse_status status);
+/* This position of the keys is given as NaN; -1 where none is. */
+int64_t subject_nan_position(const struct subject *subject, const struct operation *operation);
+/* Status is OK, or it is a fault's and *out_skip is set. On anything else fails. */
+bool subject_expect(struct subject *subject, const struct operation *operation, copse_status status, bool *out_skip);
+
+/* The keys of the operation (first), with its NaN if it has one; its values or high bounds (second). */
+void *subject_keys(const struct subject *subject, const struct operation *operation);
+void *subject_values(const struct subject *subject, const struct operation *operation);
+void *subject_highs(const struct subject *subject, const struct operation *operation);
+/* size bytes of rubbish, so that an answer that was not written is noticed. */
+void *subject_rubbish(size_t size);
+
+bool subject_run_update(struct subject *subject, const struct operation *operation);
+bool subject_run_point(struct subject *subject, const struct operation *operation);
+bool subject_run_cursor(struct subject *subject, const struct operation *operation);
+bool subject_run_range(struct subject *subject, const struct operation *operation);
+bool subject_run_count(struct subject *subject, const struct operation *operation);
+bool subject_run_sum(struct subject *subject, const struct operation *operation);
+bool subject_run_extreme(struct subject *subject, const struct operation *operation);
+bool subject_run_average(struct subject *subject, const struct operation *operation);
+bool subject_run_visit(struct subject *subject, const struct operation *operation);
+bool subject_run_save_load(struct subject *subject, const struct operation *operation);
+
+#endif

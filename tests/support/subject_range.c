@@ -1,0 +1,318 @@
+/* Queries by two bounds: range, count, sums, extremes, averages. */
+#include "subject_internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rounding differs with the order of the additions; nothing else may. */
+#define FLOAT_TOLERANCE 1e-9L
+#define MEAN_TOLERANCE  1e-12L
+
+struct bounds {
+    void *lows;
+    void *highs;
+};
+
+static struct bounds bounds_of(const struct subject *subject, const struct operation *operation)
+{
+    return (struct bounds){subject_keys(subject, operation), subject_highs(subject, operation)};
+}
+
+static void free_bounds(struct bounds *bounds)
+{
+    free(bounds->lows);
+    free(bounds->highs);
+}
+
+static struct model_span expected_span(const struct subject *subject, const struct bounds *bounds, uint64_t i,
+                                       uint64_t limit)
+{
+    copse_type type = subject->config.key_type;
+    return model_range(&subject->model, typed_code(type, bounds->lows, i), typed_code(type, bounds->highs, i), limit);
+}
+
+static bool check_offsets(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
+                          const uint64_t *offsets)
+{
+    uint64_t expected = 0;
+    for (uint64_t i = 0; i <= operation->n; i++) {
+        if (offsets[i] != expected)
+            return subject_fail(subject, "offset %llu is %llu, expected %llu", (unsigned long long)i,
+                                (unsigned long long)offsets[i], (unsigned long long)expected);
+        if (i == operation->n) break;
+        struct model_span span = expected_span(subject, bounds, i, operation->limit);
+        expected += span.last - span.first;
+    }
+    return true;
+}
+
+static bool check_rows(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
+                       const void *keys, const void *values)
+{
+    const struct model *model = &subject->model;
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < operation->n; i++) {
+        struct model_span span = expected_span(subject, bounds, i, operation->limit);
+        for (uint64_t entry = span.first; entry < span.last; entry++, at++) {
+            if (keys && typed_code(model->key_type, keys, at) != model->entries[entry].key)
+                return subject_fail(subject, "range %llu, row %llu: wrong key", (unsigned long long)i,
+                                    (unsigned long long)(entry - span.first));
+            if (values && typed_bits(model->value_type, values, at) != model->entries[entry].value)
+                return subject_fail(subject, "range %llu, row %llu: wrong value", (unsigned long long)i,
+                                    (unsigned long long)(entry - span.first));
+        }
+    }
+    return true;
+}
+
+/* A buffer one entry short is refused, with the offsets filled and nothing else touched. */
+static bool check_too_small(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
+                            uint64_t *offsets, uint64_t total)
+{
+    size_t size = typed_size(subject->config.key_type);
+    char *keys = subject_rubbish((total - 1) * size);
+    memset(offsets, 0xaa, (operation->n + 1) * sizeof *offsets);
+    copse_status status = copse_range(subject->index, bounds->lows, bounds->highs, operation->n, operation->limit,
+                                      offsets, keys, NULL, total - 1);
+    bool right = true;
+    if (status != COPSE_ERR_TOO_SMALL)
+        right = subject_fail(subject, "a buffer too small gave %s", copse_status_name(status));
+    for (uint64_t i = 0; right && i < (total - 1) * size; i++)
+        if ((unsigned char)keys[i] != 0xaa) right = subject_fail(subject, "TOO_SMALL, yet out_keys was written");
+    free(keys);
+    return right && check_offsets(subject, operation, bounds, offsets);
+}
+
+static bool fetch_rows(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
+                       uint64_t *offsets, uint64_t total)
+{
+    void *keys = operation->omit & 1 ? NULL : subject_rubbish(total * typed_size(subject->config.key_type));
+    void *values = operation->omit & 2 ? NULL : subject_rubbish(total * typed_size(subject->config.value_type));
+    bool skip = false;
+    memset(offsets, 0xaa, (operation->n + 1) * sizeof *offsets);
+    subject_arm(subject, operation);
+    copse_status status = copse_range(subject->index, bounds->lows, bounds->highs, operation->n, operation->limit,
+                                      offsets, keys, values, total);
+    subject_disarm(subject);
+    bool right = subject_expect(subject, operation, status, &skip);
+    if (right && !skip)
+        right =
+            check_offsets(subject, operation, bounds, offsets) && check_rows(subject, operation, bounds, keys, values);
+    free(keys);
+    free(values);
+    return right;
+}
+
+bool subject_run_range(struct subject *subject, const struct operation *operation)
+{
+    struct bounds bounds = bounds_of(subject, operation);
+    uint64_t *offsets = subject_rubbish((operation->n + 1) * sizeof *offsets);
+    bool skip = false;
+    copse_status status =
+        copse_range(subject->index, bounds.lows, bounds.highs, operation->n, operation->limit, offsets, NULL, NULL, 0);
+    bool right = subject_expect(subject, operation, status, &skip);
+    if (right && !skip) {
+        right = check_offsets(subject, operation, &bounds, offsets);
+        uint64_t total = right ? offsets[operation->n] : 0;
+        if (right && total && operation->omit & 4) right = check_too_small(subject, operation, &bounds, offsets, total);
+        if (right) right = fetch_rows(subject, operation, &bounds, offsets, total);
+    }
+    free(offsets);
+    free_bounds(&bounds);
+    return right;
+}
+
+bool subject_run_count(struct subject *subject, const struct operation *operation)
+{
+    struct bounds bounds = bounds_of(subject, operation);
+    uint64_t *counts = subject_rubbish(operation->n * sizeof *counts);
+    bool skip = false;
+    subject_arm(subject, operation);
+    copse_status status = copse_count(subject->index, bounds.lows, bounds.highs, operation->n, counts);
+    subject_disarm(subject);
+    bool right = subject_expect(subject, operation, status, &skip);
+    for (uint64_t i = 0; right && !skip && i < operation->n; i++) {
+        struct model_span span = expected_span(subject, &bounds, i, 0);
+        if (counts[i] != span.last - span.first)
+            right = subject_fail(subject, "range %llu: count %llu, expected %llu", (unsigned long long)i,
+                                 (unsigned long long)counts[i], (unsigned long long)(span.last - span.first));
+    }
+    free(counts);
+    free_bounds(&bounds);
+    return right;
+}
+
+/* got equals want but for rounding; magnitude is the sum of the absolute values that were added. */
+static bool close_enough(double got, long double want, long double magnitude, long double tolerance)
+{
+    if (isnan(want)) return isnan(got);
+    if (isinf(magnitude)) return isinf(got) && (got > 0) == (want > 0);
+    if (magnitude > DBL_MAX / 4) return true; /* an intermediate result may overflow in one order, not in another */
+    return fabsl((long double)got - want) <= magnitude * tolerance;
+}
+
+static bool check_real_sum(struct subject *subject, struct model_span span, uint64_t i, double got)
+{
+    long double magnitude, want = model_sum_real(&subject->model, span, &magnitude);
+    if (close_enough(got, want, magnitude, FLOAT_TOLERANCE)) return true;
+    return subject_fail(subject, "range %llu: sum %.17g, expected %.17Lg (of %llu values)", (unsigned long long)i, got,
+                        want, (unsigned long long)(span.last - span.first));
+}
+
+/* The sum as copse_sum must give it: at the nearest limit where it does not fit. */
+static uint64_t limited_sum(copse_type type, test_int128 sum, bool *out_overflow)
+{
+    test_int128 low = typed_is_signed(type) ? (test_int128)INT64_MIN : 0;
+    test_int128 high = typed_is_signed(type) ? (test_int128)INT64_MAX : (test_int128)UINT64_MAX;
+    *out_overflow = sum < low || sum > high;
+    if (sum < low) sum = low;
+    if (sum > high) sum = high;
+    return (uint64_t)sum;
+}
+
+static bool check_sums(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
+                       const uint64_t *sums, bool *out_overflow)
+{
+    copse_type type = subject->config.value_type;
+    for (uint64_t i = 0; i < operation->n; i++) {
+        struct model_span span = expected_span(subject, bounds, i, 0);
+        if (typed_is_float(type)) {
+            double got;
+            memcpy(&got, &sums[i], sizeof got);
+            if (!check_real_sum(subject, span, i, got)) return false;
+            continue;
+        }
+        bool overflow;
+        uint64_t want = limited_sum(type, model_sum_integer(&subject->model, span), &overflow);
+        *out_overflow |= overflow;
+        if (sums[i] != want)
+            return subject_fail(subject, "range %llu: sum %lld, expected %lld (of %llu values)", (unsigned long long)i,
+                                (long long)sums[i], (long long)want, (unsigned long long)(span.last - span.first));
+    }
+    return true;
+}
+
+static bool check_sums128(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
+                          const copse_int128 *sums)
+{
+    for (uint64_t i = 0; i < operation->n; i++) {
+        test_int128 want = model_sum_integer(&subject->model, expected_span(subject, bounds, i, 0));
+        if (sums[i].low != (uint64_t)want || sums[i].high != (int64_t)(want >> 64))
+            return subject_fail(subject, "range %llu: 128-bit sum %lld:%llu, expected %lld:%llu", (unsigned long long)i,
+                                (long long)sums[i].high, (unsigned long long)sums[i].low, (long long)(want >> 64),
+                                (unsigned long long)want);
+    }
+    return true;
+}
+
+static bool run_sum128(struct subject *subject, const struct operation *operation, const struct bounds *bounds)
+{
+    copse_int128 *sums = subject_rubbish(operation->n * sizeof *sums);
+    bool skip = false, right;
+    subject_arm(subject, operation);
+    copse_status status = copse_sum128(subject->index, bounds->lows, bounds->highs, operation->n, sums);
+    subject_disarm(subject);
+    if (typed_is_float(subject->config.value_type))
+        right = status == COPSE_ERR_TYPE || status == COPSE_ERR_NAN || (status == COPSE_OK && operation->n == 0) ||
+                subject_fail(subject, "sum128 of floats gave %s", copse_status_name(status));
+    else
+        right = subject_expect(subject, operation, status, &skip) &&
+                (skip || check_sums128(subject, operation, bounds, sums));
+    free(sums);
+    return right;
+}
+
+static bool run_sum(struct subject *subject, const struct operation *operation, const struct bounds *bounds)
+{
+    uint64_t *sums = subject_rubbish(operation->n * sizeof *sums);
+    bool skip = false, overflow = false, right = true;
+    subject_arm(subject, operation);
+    copse_status status = copse_sum(subject->index, bounds->lows, bounds->highs, operation->n, sums);
+    subject_disarm(subject);
+    if (status != COPSE_ERR_OVERFLOW) right = subject_expect(subject, operation, status, &skip);
+    if (right && !skip) right = check_sums(subject, operation, bounds, sums, &overflow);
+    if (right && !skip && overflow != (status == COPSE_ERR_OVERFLOW))
+        right = subject_fail(subject, "a sum %s, the status is %s", overflow ? "overflows" : "never overflows",
+                             copse_status_name(status));
+    free(sums);
+    return right;
+}
+
+bool subject_run_sum(struct subject *subject, const struct operation *operation)
+{
+    struct bounds bounds = bounds_of(subject, operation);
+    bool right = operation->kind == OPERATION_SUM ? run_sum(subject, operation, &bounds)
+                                                  : run_sum128(subject, operation, &bounds);
+    free_bounds(&bounds);
+    return right;
+}
+
+static bool check_extreme(struct subject *subject, struct model_span span, bool largest, uint64_t i, uint64_t got,
+                          const uint8_t *found)
+{
+    copse_type type = subject->config.value_type;
+    uint64_t want;
+    bool expected = model_extreme(&subject->model, span, largest, &want);
+    if (found && found[i] != expected)
+        return subject_fail(subject, "range %llu: found is %d, expected %d", (unsigned long long)i, found[i], expected);
+    /* as numbers, because 0.0 and -0.0 are the same extreme */
+    if (got == want || (expected && typed_is_float(type) && typed_real(type, got) == typed_real(type, want)))
+        return true;
+    char text[64], other[64];
+    return subject_fail(subject, "range %llu: extreme %s, expected %s", (unsigned long long)i,
+                        typed_print(type, got, text, sizeof text), typed_print(type, want, other, sizeof other));
+}
+
+bool subject_run_extreme(struct subject *subject, const struct operation *operation)
+{
+    struct bounds bounds = bounds_of(subject, operation);
+    copse_type type = subject->config.value_type;
+    void *values = subject_rubbish(operation->n * typed_size(type));
+    uint8_t *found = operation->omit & 1 ? NULL : subject_rubbish(operation->n);
+    bool skip = false, largest = operation->kind == OPERATION_MAX;
+    subject_arm(subject, operation);
+    copse_status status =
+        (largest ? copse_max : copse_min)(subject->index, bounds.lows, bounds.highs, operation->n, values, found);
+    subject_disarm(subject);
+    bool right = subject_expect(subject, operation, status, &skip);
+    for (uint64_t i = 0; right && !skip && i < operation->n; i++)
+        right = check_extreme(subject, expected_span(subject, &bounds, i, 0), largest, i, typed_bits(type, values, i),
+                              found);
+    free(values);
+    free(found);
+    free_bounds(&bounds);
+    return right;
+}
+
+static bool check_mean(struct subject *subject, struct model_span span, uint64_t i, double got)
+{
+    bool real = typed_is_float(subject->config.value_type);
+    long double magnitude = 0, want = NAN, count = (long double)(span.last - span.first);
+    if (span.last > span.first && real) {
+        want = model_sum_real(&subject->model, span, &magnitude) / count;
+    } else if (span.last > span.first) {
+        want = (long double)model_sum_integer(&subject->model, span) / count;
+        magnitude = fabsl(want) * count;
+    }
+    if (close_enough(got, want, magnitude / (count > 0 ? count : 1), real ? FLOAT_TOLERANCE : MEAN_TOLERANCE))
+        return true;
+    return subject_fail(subject, "range %llu: mean %.17g, expected %.17Lg", (unsigned long long)i, got, want);
+}
+
+bool subject_run_average(struct subject *subject, const struct operation *operation)
+{
+    struct bounds bounds = bounds_of(subject, operation);
+    double *means = subject_rubbish(operation->n * sizeof *means);
+    bool skip = false;
+    subject_arm(subject, operation);
+    copse_status status = copse_avg(subject->index, bounds.lows, bounds.highs, operation->n, means);
+    subject_disarm(subject);
+    bool right = subject_expect(subject, operation, status, &skip);
+    for (uint64_t i = 0; right && !skip && i < operation->n; i++)
+        right = check_mean(subject, expected_span(subject, &bounds, i, 0), i, means[i]);
+    free(means);
+    free_bounds(&bounds);
+    return right;
+}

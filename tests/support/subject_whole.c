@@ -1,0 +1,96 @@
+/* Operations on the whole index: visit, and a round trip through a snapshot. */
+#define _POSIX_C_SOURCE 200809L
+#include "subject_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct visit_state {
+    struct subject *subject;
+    uint64_t at;
+    uint64_t stop_after; /* 0: never */
+    bool right;
+    bool stopped;
+};
+
+static int visit_entries(void *user, const void *keys, const void *values, uint64_t n)
+{
+    struct visit_state *state = user;
+    const struct model *model = &state->subject->model;
+    if (state->stopped) state->right = subject_fail(state->subject, "visit went on after the callback said stop");
+    if (n == 0 || n > model->n - state->at)
+        state->right = subject_fail(state->subject, "visit gave %llu entries after %llu of %llu", (unsigned long long)n,
+                                    (unsigned long long)state->at, (unsigned long long)model->n);
+    for (uint64_t i = 0; state->right && i < n; i++, state->at++)
+        if (typed_code(model->key_type, keys, i) != model->entries[state->at].key ||
+            typed_bits(model->value_type, values, i) != model->entries[state->at].value)
+            state->right =
+                subject_fail(state->subject, "the visit's entry %llu is wrong", (unsigned long long)state->at);
+    state->stopped = !state->right || (state->stop_after && state->at >= state->stop_after);
+    return state->stopped;
+}
+
+bool subject_run_visit(struct subject *subject, const struct operation *operation)
+{
+    struct visit_state state = {subject, 0, operation->limit, true, false};
+    subject_arm(subject, operation);
+    copse_status status = copse_visit(subject->index, visit_entries, &state);
+    subject_disarm(subject);
+    if (!state.right) return false;
+    if (subject_excused(subject, operation, status)) return true;
+    if (status != (state.stopped ? COPSE_ERR_CANCELLED : COPSE_OK))
+        return subject_fail(subject, "visit returned %s", copse_status_name(status));
+    if (!state.stopped && state.at != subject->model.n)
+        return subject_fail(subject, "visit ended after %llu of %llu entries", (unsigned long long)state.at,
+                            (unsigned long long)subject->model.n);
+    return true;
+}
+
+static bool temporary_path(char *path, size_t size)
+{
+    const char *directory = getenv("TMPDIR");
+    (void)snprintf(path, size, "%s/copse-test-XXXXXX", directory && *directory ? directory : "/tmp");
+    int file = mkstemp(path);
+    return file >= 0 && close(file) == 0;
+}
+
+static copse_status load_copy(struct subject *subject, const struct operation *operation, const char *path,
+                              copse_index **out_copy)
+{
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    if (operation->limit == 0) return copse_load(subject->ctx, path, NULL, out_copy);
+    options.key_type = operation->omit & 1 ? (copse_type)0 : subject->config.key_type;
+    options.value_type = operation->omit & 1 ? (copse_type)0 : subject->config.value_type;
+    options.structure = (copse_structure)operation->limit;
+    options.duplicates = subject->config.duplicates;
+    return copse_load(subject->ctx, path, &options, out_copy);
+}
+
+/* The index goes on as the copy that was read back. */
+bool subject_run_save_load(struct subject *subject, const struct operation *operation)
+{
+    char path[512];
+    copse_index *copy = NULL;
+    bool skip = false;
+    if (!temporary_path(path, sizeof path)) return subject_fail(subject, "cannot make a temporary file");
+    subject_arm(subject, operation);
+    copse_status status = copse_save(subject->index, path);
+    bool saving = status != COPSE_OK;
+    if (!saving) status = load_copy(subject, operation, path, &copy);
+    subject_disarm(subject);
+    (void)unlink(path);
+    if (status != COPSE_OK) {
+        if (copy) return subject_fail(subject, "a failed load gave an index");
+        bool right = subject_expect(subject, operation, status, &skip);
+        if (!right)
+            (void)snprintf(subject->why, sizeof subject->why, "%s: %s", saving ? "save" : "load",
+                           copse_last_error(subject->ctx));
+        return right && subject_check_content(subject);
+    }
+    copse_index_free(subject->index);
+    subject->index = copy;
+    if (operation->limit) subject->config.structure = (copse_structure)operation->limit;
+    return subject_check_content(subject);
+}
