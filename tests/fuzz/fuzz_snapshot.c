@@ -1,0 +1,66 @@
+/* Fuzzes copse_load. Each input is loaded twice: as it is, which tests that damage is seen, and with its checksums made
+ * right, which leads to the checks behind them. Whatever loads has to be a sound index. */
+#define _GNU_SOURCE
+#include "copse.h"
+#include "snapshot_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static copse_ctx *context(void)
+{
+    static copse_ctx *ctx;
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    options.threads = 1;
+    if (!ctx && copse_ctx_create(&options, &ctx) != COPSE_OK) abort();
+    return ctx;
+}
+
+/* What loaded must pass its own verification and hold as many entries as it says. */
+static void index_check(const copse_ctx *ctx, const copse_index *index)
+{
+    uint64_t n = copse_size(index);
+    void *keys = malloc(n * 8 + 1), *values = malloc(n * 8 + 1);
+    if (!keys || !values || copse_verify(index) != COPSE_OK || copse_export(index, keys, values, n) != COPSE_OK) {
+        fprintf(stderr, "a loaded index is not sound: %s\n", copse_last_error(ctx));
+        abort();
+    }
+    free(keys);
+    free(values);
+}
+
+static void load(const uint8_t *data, size_t size)
+{
+    static int file = -1;
+    char path[64];
+    copse_ctx *ctx = context();
+    copse_index *index = NULL;
+    if (file < 0) file = memfd_create("snapshot", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != (ssize_t)size) abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    copse_status status = copse_load(ctx, path, NULL, &index);
+    if (status == COPSE_OK) index_check(ctx, index);
+    /* Nothing is wrong but the content of the file, and the sentence has to say so. */
+    if (status != COPSE_OK && ((status != COPSE_ERR_FORMAT && status != COPSE_ERR_VERSION) || index ||
+                               strstr(copse_last_error(ctx), "snapshot") == NULL)) {
+        fprintf(stderr, "status %s: %s\n", copse_status_name(status), copse_last_error(ctx));
+        abort();
+    }
+    copse_index_free(index);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    load(data, size);
+    uint8_t *copy = malloc(size + 1);
+    if (!copy) abort();
+    if (size) memcpy(copy, data, size);
+    if (snapshot_repair(copy, size)) load(copy, size);
+    free(copy);
+    return 0;
+}

@@ -1,0 +1,111 @@
+#include "snapshot_file.h"
+
+#include "core/snapshot_format.h"
+#include "typed.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void need(bool good, const char *what, const char *path)
+{
+    if (good) return;
+    fprintf(stderr, "test support: cannot %s %s\n", what, path);
+    abort();
+}
+
+struct file_bytes file_read(const char *path)
+{
+    struct stat about;
+    FILE *file = fopen(path, "rb");
+    need(file != NULL && fstat(fileno(file), &about) == 0, "open", path);
+    struct file_bytes content = {test_malloc((size_t)about.st_size + 1), (size_t)about.st_size};
+    need(fread(content.bytes, 1, content.size, file) == content.size, "read", path);
+    fclose(file);
+    return content;
+}
+
+void file_write(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    need(file != NULL, "make", path);
+    bool written = fwrite(bytes, 1, size, file) == size;
+    need(fclose(file) == 0 && written, "write", path);
+}
+
+bool file_equals(const char *path, struct file_bytes expected)
+{
+    struct file_bytes is = file_read(path);
+    bool equal = is.size == expected.size && memcmp(is.bytes, expected.bytes, is.size) == 0;
+    free(is.bytes);
+    return equal;
+}
+
+char *folder_make(void)
+{
+    const char *parent = getenv("TMPDIR");
+    if (!parent || !*parent) parent = "/tmp";
+    size_t size = strlen(parent) + sizeof "/copse-test-XXXXXX";
+    char *folder = test_malloc(size);
+    snprintf(folder, size, "%s/copse-test-XXXXXX", parent);
+    need(mkdtemp(folder) != NULL, "make a folder in", parent);
+    return folder;
+}
+
+/* Counts the files of a folder, and removes them if asked. */
+static unsigned folder_walk(const char *folder, bool remove_all)
+{
+    unsigned count = 0;
+    struct dirent *entry;
+    DIR *directory = opendir(folder);
+    need(directory != NULL, "list", folder);
+    while ((entry = readdir(directory)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        count++;
+        if (remove_all) unlinkat(dirfd(directory), entry->d_name, entry->d_type == DT_DIR ? AT_REMOVEDIR : 0);
+    }
+    closedir(directory);
+    return count;
+}
+
+void folder_remove(char *folder)
+{
+    folder_walk(folder, true);
+    need(rmdir(folder) == 0, "remove", folder);
+    free(folder);
+}
+
+unsigned folder_count(const char *folder)
+{
+    return folder_walk(folder, false);
+}
+
+static bool inside(const snapshot_section *section, size_t size)
+{
+    return section->offset <= size && section->length <= size - section->offset;
+}
+
+bool snapshot_repair(unsigned char *bytes, size_t size)
+{
+    snapshot_header header;
+    if (size < sizeof header) return false;
+    memcpy(&header, bytes, sizeof header);
+    header.file_size = size;
+    const snapshot_section *checksums = &header.sections[SNAPSHOT_CHECKSUMS];
+    if (inside(&header.sections[SNAPSHOT_KEYS], size) && inside(&header.sections[SNAPSHOT_VALUES], size) &&
+        inside(checksums, size) && checksums->length == snapshot_block_count(&header) * sizeof(uint64_t)) {
+        for (uint64_t i = 0; i < snapshot_block_count(&header); i++) {
+            snapshot_block block = snapshot_block_at(&header, i);
+            uint64_t sum = snapshot_checksum(bytes + header.sections[block.section].offset + block.start, block.size);
+            memcpy(bytes + checksums->offset + i * sizeof sum, &sum, sizeof sum);
+        }
+        header.checksums_checksum = snapshot_checksum(bytes + checksums->offset, (size_t)checksums->length);
+    }
+    header.checksum = snapshot_header_checksum(&header);
+    memcpy(bytes, &header, sizeof header);
+    return true;
+}
