@@ -155,8 +155,10 @@ typedef enum cli_cell_error {
     CLI_CELL_EMPTY,
     CLI_CELL_FORM,  /* not of that type at all       */
     CLI_CELL_RANGE, /* the type cannot hold it       */
+    CLI_CELL_FINE,  /* a time finer than microseconds */
 } cli_cell_error;
 
+/* Blanks around the text are passed over. What follows the text must not be a digit or letter (cells end in NUL). */
 cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out);
 /* Why text did not parse, as the end of a sentence that began with the text: "is not a whole number". */
 const char *cli_cell_problem(copse_type type, cli_cell_error error);
@@ -184,13 +186,14 @@ typedef struct cli_session {
     copse_index *index;
     copse_stats stats;
     cli_progress progress;
+    uint64_t missing; /* keys that `get` did not find */
 } cli_session;
 
 /* threads 0: the library's choice. Returns CLI_OK or the code to leave with, having said why. */
 int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet);
 int cli_session_load(cli_session *session, const char *path);
-/* Says why a library call failed. subject (may be NULL) is the file it was about. */
-int cli_session_fail(cli_session *session, const char *subject, copse_status status);
+/* Says why a library call failed. Returns CLI_FAILED, or CLI_INTERRUPTED after Ctrl-C. */
+int cli_session_fail(cli_session *session, copse_status status);
 void cli_session_close(cli_session *session);
 
 /* ---- queries.c: keys and ranges from the command line, a file or standard input ---- */
@@ -199,7 +202,7 @@ typedef struct cli_query_args {
     const char *path; /* the snapshot                                                                                 */
     const char *file; /* --file, NULL: none                                                                           */
     uint64_t threads;
-    uint64_t limit; /* range only */
+    uint64_t limit; /* range only, 0: none */
     bool json;
     bool quiet;
     bool bare;
@@ -214,13 +217,26 @@ typedef struct cli_query_batch {
 } cli_query_batch;
 
 /* Answers one batch on standard output. Returns CLI_OK or a code to stop with. */
-typedef int (*cli_answer_fn)(cli_session *session, const cli_query_args *args, const cli_query_batch *batch,
-                             void *user);
+typedef int (*cli_answer_fn)(cli_session *session, const cli_query_args *args, const cli_query_batch *batch);
 
-/* Reads all queries (words on the command line, or one query per line of a file or of standard input) and hands them
- * to answer in batches. width is 1 for keys, 2 for ranges. */
-int cli_query_run(const char *command, const cli_query_args *args, char **words, int word_count, int width,
-                  cli_answer_fn answer, void *user);
+/* A query subcommand from its command line to its exit code: reads all queries (words on the command line, or one query
+ * per line of a file or of standard input) and hands them to answer in batches. */
+typedef struct cli_query_command {
+    const char *name;
+    const char *usage;
+    const char *description;
+    const char *examples;
+    int width;           /* 1: a query is a key; 2: it is a range */
+    bool has_own_option; /* --strict for keys, --limit for ranges */
+    cli_answer_fn answer;
+} cli_query_command;
+
+int cli_query_run(const cli_query_command *command, int argc, char **argv);
+
+/* Each prints one line of a query's echo: "LOW<tab>HIGH<tab>", or nothing with --bare. */
+void cli_query_echo(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch, uint64_t i);
+/* The same as the first members of a JSON object. */
+void cli_query_echo_json(const cli_session *session, const cli_query_batch *batch, uint64_t i, cli_json *json);
 
 /* ---- build_csv.c, build_raw.c: input for `copse build` ---- */
 

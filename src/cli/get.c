@@ -1,0 +1,64 @@
+/* copse get: look up keys. */
+#include "cli.h"
+
+#include <stdlib.h>
+
+static void print_answer(cli_session *session, const cli_query_args *args, const cli_query_batch *batch, uint64_t i,
+                         const void *value, bool found)
+{
+    cli_json json;
+    char text[CLI_CELL_TEXT] = "not found";
+    copse_type type = session->stats.value_type;
+    if (args->json) {
+        cli_query_echo_json(session, batch, i, &json);
+        cli_json_bool(&json, "found", found);
+        if (found) cli_json_cell(&json, "value", type, value);
+        cli_json_end(&json);
+        return;
+    }
+    cli_query_echo(session, args, batch, i);
+    if (found) cli_cell_format(type, value, text);
+    puts(text);
+}
+
+static int answer(cli_session *session, const cli_query_args *args, const cli_query_batch *batch)
+{
+    size_t size = copse_type_size(session->stats.value_type);
+    char *values = malloc((size_t)batch->count * size);
+    uint8_t *found = malloc((size_t)batch->count);
+    int code = CLI_OK;
+    if (!values || !found) {
+        code = cli_fail(session->command, "out of memory");
+    } else {
+        copse_status status = copse_find(session->index, batch->lows, batch->count, values, found);
+        if (status != COPSE_OK) code = cli_session_fail(session, status);
+        for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) {
+            print_answer(session, args, batch, i, values + i * size, found[i] != 0);
+            session->missing += !found[i];
+        }
+    }
+    free(values);
+    free(found);
+    return code;
+}
+
+int copse_cli_get(int argc, char **argv)
+{
+    static const cli_query_command command = {
+        .name = "get",
+        .usage = "SNAPSHOT KEY... [OPTIONS]",
+        .description =
+            "Looks up keys in a saved index and prints each with its value, in the order asked. A key that is\n"
+            "not there is an answer too: it says 'not found'.\n"
+            "\n"
+            "Keys are written as the index has them: 42, -1.5, inf, 2026-11-15, 2026-11-15T12:34:56.5Z. With -\n"
+            "they are read from standard input, one per line. Where an index keeps several entries of one key,\n"
+            "this prints the first of them; 'copse range SNAPSHOT KEY KEY' prints all.",
+        .examples = "  copse get orders.copse 1017 1018\n"
+                    "  cut -d, -f1 new.csv | copse get orders.copse - --json",
+        .width = 1,
+        .has_own_option = true,
+        .answer = answer,
+    };
+    return cli_query_run(&command, argc, argv);
+}

@@ -1,0 +1,131 @@
+/* copse info: what is in a snapshot. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+typedef struct extremes {
+    uint64_t smallest; /* room for one key of any type */
+    uint64_t largest;
+    bool known;
+} extremes;
+
+static copse_status find_extremes(const cli_session *session, extremes *out)
+{
+    uint8_t found = 0;
+    uint64_t limit = 0;
+    out->known = session->stats.entries > 0;
+    if (!out->known) return COPSE_OK;
+    cli_cell_smallest(session->stats.key_type, &limit);
+    copse_status status = copse_lower_bound(session->index, &limit, 1, &out->smallest, NULL, NULL, NULL);
+    cli_cell_largest(session->stats.key_type, &limit);
+    if (status == COPSE_OK) status = copse_contains(session->index, &limit, 1, &found);
+    out->largest = limit;
+    if (status == COPSE_OK && !found) status = copse_predecessor(session->index, &limit, 1, &out->largest, NULL, NULL);
+    return status;
+}
+
+static uint64_t file_size(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
+
+static void print_json(const cli_session *session, const char *path, const extremes *keys)
+{
+    const copse_stats *s = &session->stats;
+    cli_json json;
+    cli_json_begin(&json, stdout);
+    cli_json_text(&json, "file", path);
+    cli_json_u64(&json, "file_bytes", file_size(path));
+    cli_json_u64(&json, "entries", s->entries);
+    cli_json_text(&json, "key", copse_type_name(s->key_type));
+    cli_json_text(&json, "value", copse_type_name(s->value_type));
+    cli_json_bool(&json, "duplicates", s->duplicates != 0);
+    cli_json_text(&json, "structure", copse_structure_name(s->structure));
+    cli_json_text(&json, "placement", copse_placement_name(s->placement));
+    cli_json_u64(&json, "height", s->height);
+    cli_json_double(&json, "fill", s->fill);
+    cli_json_u64(&json, "bytes", s->bytes);
+    cli_json_double(&json, "bytes_per_key", s->entries ? (double)s->bytes / (double)s->entries : 0);
+    if (keys->known) {
+        cli_json_cell(&json, "smallest", s->key_type, &keys->smallest);
+        cli_json_cell(&json, "largest", s->key_type, &keys->largest);
+    } else {
+        cli_json_null(&json, "smallest");
+        cli_json_null(&json, "largest");
+    }
+    cli_json_end(&json);
+}
+
+static void print_text(const cli_session *session, const char *path, const extremes *keys)
+{
+    const copse_stats *s = &session->stats;
+    char number[CLI_NUMBER_SIZE], text[CLI_CELL_TEXT];
+    printf("%s\n", path);
+    cli_fact("entries", "%s", cli_group(s->entries, number));
+    cli_fact("keys", "%s%s", copse_type_name(s->key_type), s->duplicates ? ", duplicates kept" : "");
+    cli_fact("values", "%s", copse_type_name(s->value_type));
+    if (keys->known) {
+        cli_cell_format(s->key_type, &keys->smallest, text);
+        cli_fact("smallest key", "%s", text);
+        cli_cell_format(s->key_type, &keys->largest, text);
+        cli_fact("largest key", "%s", text);
+    }
+    cli_fact("structure", "%s on %s", copse_structure_name(s->structure), copse_placement_name(s->placement));
+    cli_fact("height", "%u level%s", s->height, s->height == 1 ? "" : "s");
+    cli_fact("fill", "%.1f%%", s->fill * 100);
+    cli_fact("in memory", "%s", cli_bytes(s->bytes, number));
+    if (s->entries) cli_fact("bytes per key", "%.1f", (double)s->bytes / (double)s->entries);
+    cli_fact("file", "%s", cli_bytes(file_size(path), number));
+}
+
+static int describe(cli_session *session, const char *path, bool as_json)
+{
+    extremes keys = {0};
+    int code = cli_session_load(session, path);
+    if (code != CLI_OK) return code;
+    copse_status status = find_extremes(session, &keys);
+    if (status != COPSE_OK) return cli_session_fail(session, status);
+    if (as_json)
+        print_json(session, path, &keys);
+    else
+        print_text(session, path, &keys);
+    return cli_finish(session->command, CLI_OK);
+}
+
+int copse_cli_info(int argc, char **argv)
+{
+    bool as_json = false, quiet = false;
+    uint64_t threads = 0;
+    const cli_option options[] = {
+        {"json", 'j', CLI_FLAG, NULL, "print one JSON object", &as_json},
+        {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &threads},
+        {"quiet", 'q', CLI_FLAG, NULL, "no progress bar", &quiet},
+    };
+    const cli_command command = {
+        "info",
+        "SNAPSHOT [OPTIONS]",
+        "Describes a saved index: entries, types, structure, height, fill, memory, file size, smallest and largest\n"
+        "key. The file is read whole and its checksums are checked on the way.",
+        "  copse info orders.copse\n"
+        "  copse info orders.copse --json | jq .bytes_per_key",
+        options,
+        sizeof options / sizeof options[0],
+    };
+    char **words = malloc((size_t)(argc + 1) * sizeof *words);
+    int count = 0, code = CLI_FAILED;
+    cli_session session = {0};
+    if (!words) return cli_fail("info", "out of memory");
+    if (cli_parse(&command, argc, argv, words, &count, &code)) {
+        if (count != 1)
+            code = cli_usage_error("info", "one snapshot is needed, %d are given", count);
+        else
+            code = cli_session_open(&session, "info", threads, quiet);
+        if (code == CLI_OK) code = describe(&session, words[0], as_json);
+    }
+    cli_session_close(&session);
+    free(words);
+    return code;
+}

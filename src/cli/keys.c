@@ -1,0 +1,496 @@
+/* One key or value between text and memory. Reading is on the path of every CSV cell, so whole numbers and short
+ * decimals are read by hand; everything else goes to the C library. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MICROSECONDS_PER_SECOND 1000000
+#define SECONDS_PER_DAY         86400
+
+typedef struct text_span {
+    const char *at;
+    const char *end;
+} text_span;
+
+/* ---- whole numbers ---- */
+
+typedef struct whole {
+    uint64_t magnitude;
+    bool negative;
+} whole;
+
+static cli_cell_error parse_whole(text_span text, whole *out)
+{
+    const char *at = text.at;
+    uint64_t magnitude = 0;
+    out->negative = at < text.end && *at == '-';
+    if (at < text.end && (*at == '-' || *at == '+')) at++;
+    if (at == text.end) return CLI_CELL_FORM;
+    bool overflow = false;
+    for (; at < text.end; at++) {
+        unsigned digit = (unsigned)(unsigned char)*at - '0';
+        if (digit > 9) return CLI_CELL_FORM;
+        overflow |= magnitude > (UINT64_MAX - digit) / 10;
+        magnitude = magnitude * 10 + digit;
+    }
+    out->magnitude = magnitude;
+    return overflow ? CLI_CELL_RANGE : CLI_CELL_OK;
+}
+
+static cli_cell_error parse_unsigned(text_span text, uint64_t limit, uint64_t *out)
+{
+    whole number;
+    cli_cell_error error = parse_whole(text, &number);
+    if (error != CLI_CELL_OK) return error;
+    if (number.magnitude > limit || (number.negative && number.magnitude > 0)) return CLI_CELL_RANGE;
+    *out = number.magnitude;
+    return CLI_CELL_OK;
+}
+
+/* limit is the largest positive number; the smallest negative one is one further from zero. */
+static cli_cell_error parse_signed(text_span text, int64_t limit, int64_t *out)
+{
+    whole number;
+    cli_cell_error error = parse_whole(text, &number);
+    if (error != CLI_CELL_OK) return error;
+    if (number.magnitude > (uint64_t)limit + number.negative) return CLI_CELL_RANGE;
+    *out = number.negative ? (int64_t)(0 - number.magnitude) : (int64_t)number.magnitude;
+    return CLI_CELL_OK;
+}
+
+/* ---- decimals ---- */
+
+typedef struct decimal {
+    uint64_t digits; /* of the number without its point; meaningless when `exact` is false */
+    int exponent;
+    bool exact;
+    bool negative;
+} decimal;
+
+static const char *skip_digits(const char *at, const char *end, decimal *out, int *count)
+{
+    for (*count = 0; at < end && isdigit((unsigned char)*at); at++, ++*count) {
+        out->exact &= out->digits < UINT64_C(1) << 56;
+        out->digits = out->digits * 10 + (uint64_t)(*at - '0');
+    }
+    return at;
+}
+
+/* [sign] digits [. digits] [e [sign] digits], with a digit on at least one side of the point. */
+static bool scan_decimal(text_span text, decimal *out)
+{
+    const char *at = text.at;
+    int before = 0, after = 0, exponent_digits = 0;
+    *out = (decimal){0, 0, true, at < text.end && *at == '-'};
+    if (at < text.end && (*at == '-' || *at == '+')) at++;
+    at = skip_digits(at, text.end, out, &before);
+    if (at < text.end && *at == '.') at = skip_digits(at + 1, text.end, out, &after);
+    if (before + after == 0) return false;
+    out->exponent = -after;
+    if (at < text.end && (*at == 'e' || *at == 'E')) {
+        bool negative = ++at < text.end && *at == '-';
+        decimal exponent = {0, 0, true, false};
+        if (at < text.end && (*at == '-' || *at == '+')) at++;
+        at = skip_digits(at, text.end, &exponent, &exponent_digits);
+        if (exponent_digits == 0) return false;
+        if (exponent_digits > 3)
+            out->exact = false;
+        else
+            out->exponent += negative ? -(int)exponent.digits : (int)exponent.digits;
+    }
+    return at == text.end;
+}
+
+static bool is_word(text_span text, const char *word)
+{
+    size_t length = (size_t)(text.end - text.at);
+    if (strlen(word) != length) return false;
+    for (size_t i = 0; i < length; i++)
+        if (tolower((unsigned char)text.at[i]) != word[i]) return false;
+    return true;
+}
+
+static bool parse_special(text_span text, double *out)
+{
+    bool negative = text.at < text.end && *text.at == '-';
+    text_span word = text;
+    if (word.at < word.end && (*word.at == '-' || *word.at == '+')) word.at++;
+    if (is_word(word, "inf") || is_word(word, "infinity"))
+        *out = negative ? -INFINITY : INFINITY;
+    else if (is_word(word, "nan"))
+        *out = NAN;
+    else
+        return false;
+    return true;
+}
+
+static cli_cell_error parse_f64(text_span text, double *out)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    decimal number;
+    if (parse_special(text, out)) return CLI_CELL_OK;
+    if (!scan_decimal(text, &number)) return CLI_CELL_FORM;
+    if (number.exact && number.digits <= UINT64_C(1) << 53 && number.exponent >= -22 && number.exponent <= 22) {
+        /* Both operands are exact, so that the one rounding here is the right one. */
+        double digits = number.negative ? -(double)number.digits : (double)number.digits;
+        *out = number.exponent < 0 ? digits / powers[-number.exponent] : digits * powers[number.exponent];
+        return CLI_CELL_OK;
+    }
+    *out = strtod(text.at, NULL);
+    return isinf(*out) ? CLI_CELL_RANGE : CLI_CELL_OK;
+}
+
+static cli_cell_error parse_f32(text_span text, float *out)
+{
+    decimal number;
+    double special = 0;
+    if (parse_special(text, &special)) {
+        *out = (float)special;
+        return CLI_CELL_OK;
+    }
+    if (!scan_decimal(text, &number)) return CLI_CELL_FORM;
+    *out = strtof(text.at, NULL); /* not through a double: that would round twice */
+    return isinf(*out) ? CLI_CELL_RANGE : CLI_CELL_OK;
+}
+
+/* ---- dates and timestamps ---- */
+
+/* Exactly `width` digits, at most `limit`. */
+static bool take_number(text_span *text, int width, int limit, int *out)
+{
+    int number = 0;
+    if (text->end - text->at < width) return false;
+    for (int i = 0; i < width; i++) {
+        if (!isdigit((unsigned char)text->at[i])) return false;
+        number = number * 10 + (text->at[i] - '0');
+    }
+    text->at += width;
+    *out = number;
+    return number <= limit;
+}
+
+static bool take_byte(text_span *text, char byte)
+{
+    if (text->at == text->end || *text->at != byte) return false;
+    text->at++;
+    return true;
+}
+
+/* Four digits, or a sign and four to seven. */
+static bool take_year(text_span *text, int64_t *out)
+{
+    bool is_signed = text->at < text->end && (*text->at == '-' || *text->at == '+');
+    bool negative = is_signed && *text->at == '-';
+    int width = 0, number = 0;
+    if (is_signed) text->at++;
+    while (text->at + width < text->end && isdigit((unsigned char)text->at[width])) width++;
+    if (width < 4 || width > (is_signed ? 7 : 4) || !take_number(text, width, 9999999, &number)) return false;
+    *out = negative ? -number : number;
+    return true;
+}
+
+static bool take_date(text_span *text, int64_t *out_days)
+{
+    int64_t year = 0;
+    int month = 0, day = 0;
+    if (!take_year(text, &year) || !take_byte(text, '-') || !take_number(text, 2, 12, &month) || month < 1 ||
+        !take_byte(text, '-') || !take_number(text, 2, 31, &day) || day < 1 || day > cli_days_in_month(year, month))
+        return false;
+    *out_days = cli_days_from_date(year, month, day);
+    return true;
+}
+
+static cli_cell_error parse_date(text_span text, int32_t *out)
+{
+    int64_t days = 0;
+    if (!take_date(&text, &days) || text.at != text.end) return CLI_CELL_FORM;
+    if (days < INT32_MIN || days > INT32_MAX) return CLI_CELL_RANGE;
+    *out = (int32_t)days;
+    return CLI_CELL_OK;
+}
+
+static cli_cell_error take_fraction(text_span *text, int64_t *out_microseconds)
+{
+    int digits = 0;
+    *out_microseconds = 0;
+    if (!take_byte(text, '.')) return CLI_CELL_OK;
+    for (; text->at < text->end && isdigit((unsigned char)*text->at); text->at++, digits++) {
+        if (digits < 6)
+            *out_microseconds = *out_microseconds * 10 + (*text->at - '0');
+        else if (*text->at != '0')
+            return CLI_CELL_FINE;
+    }
+    for (int i = digits; i < 6; i++) *out_microseconds *= 10;
+    return digits > 0 ? CLI_CELL_OK : CLI_CELL_FORM;
+}
+
+/* Z, +02, +0200, +02:00 or nothing, which is Z. */
+static bool take_zone(text_span *text, int *out_minutes)
+{
+    int hours = 0, minutes = 0;
+    *out_minutes = 0;
+    if (text->at == text->end || take_byte(text, 'Z')) return true;
+    bool west = take_byte(text, '-');
+    if (!west && !take_byte(text, '+')) return false;
+    if (!take_number(text, 2, 23, &hours)) return false;
+    if (text->at < text->end) {
+        take_byte(text, ':');
+        if (!take_number(text, 2, 59, &minutes)) return false;
+    }
+    *out_minutes = (hours * 60 + minutes) * (west ? -1 : 1);
+    return true;
+}
+
+static cli_cell_error take_time(text_span *text, int64_t *out_seconds, int64_t *out_microseconds)
+{
+    int hours = 0, minutes = 0, seconds = 0, zone = 0;
+    *out_seconds = *out_microseconds = 0;
+    if (text->at == text->end) return CLI_CELL_OK; /* a date alone is its first moment */
+    if (!take_byte(text, 'T') && !take_byte(text, ' ')) return CLI_CELL_FORM;
+    if (!take_number(text, 2, 23, &hours) || !take_byte(text, ':') || !take_number(text, 2, 59, &minutes))
+        return CLI_CELL_FORM;
+    if (take_byte(text, ':')) {
+        if (!take_number(text, 2, 59, &seconds)) return CLI_CELL_FORM;
+        cli_cell_error error = take_fraction(text, out_microseconds);
+        if (error != CLI_CELL_OK) return error;
+    }
+    if (!take_zone(text, &zone)) return CLI_CELL_FORM;
+    *out_seconds = (int64_t)hours * 3600 + (int64_t)(minutes - zone) * 60 + seconds;
+    return CLI_CELL_OK;
+}
+
+static cli_cell_error parse_timestamp(text_span text, int64_t *out)
+{
+    int64_t days = 0, seconds = 0, microseconds = 0;
+    text_span rest = text;
+    if (!take_date(&rest, &days)) return parse_signed(text, INT64_MAX, out);
+    cli_cell_error error = take_time(&rest, &seconds, &microseconds);
+    if (error != CLI_CELL_OK) return error;
+    if (rest.at != rest.end) return CLI_CELL_FORM;
+    /* Steps of one sign: near the limits whole seconds alone can be out of range where the sum is not. */
+    seconds += days * SECONDS_PER_DAY;
+    if (seconds < 0 && microseconds > 0) {
+        seconds++;
+        microseconds -= MICROSECONDS_PER_SECOND;
+    }
+    if (__builtin_mul_overflow(seconds, (int64_t)MICROSECONDS_PER_SECOND, &seconds)) return CLI_CELL_RANGE;
+    return __builtin_add_overflow(seconds, microseconds, out) ? CLI_CELL_RANGE : CLI_CELL_OK;
+}
+
+/* ---- any type ---- */
+
+static text_span trim(const char *text, size_t length)
+{
+    text_span span = {text, text + length};
+    while (span.at < span.end && (*span.at == ' ' || *span.at == '\t')) span.at++;
+    while (span.at < span.end && (span.end[-1] == ' ' || span.end[-1] == '\t')) span.end--;
+    return span;
+}
+
+static cli_cell_error parse_u32(text_span text, uint32_t *out)
+{
+    uint64_t wide = 0;
+    cli_cell_error error = parse_unsigned(text, UINT32_MAX, &wide);
+    *out = (uint32_t)wide;
+    return error;
+}
+
+static cli_cell_error parse_i32(text_span text, int32_t *out)
+{
+    int64_t wide = 0;
+    cli_cell_error error = parse_signed(text, INT32_MAX, &wide);
+    *out = (int32_t)wide;
+    return error;
+}
+
+cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out)
+{
+    text_span span = trim(text, length);
+    if (span.at == span.end) return CLI_CELL_EMPTY;
+    switch (type) {
+    case COPSE_U32:
+        return parse_u32(span, out);
+    case COPSE_I32:
+        return parse_i32(span, out);
+    case COPSE_F32:
+        return parse_f32(span, out);
+    case COPSE_U64:
+        return parse_unsigned(span, UINT64_MAX, out);
+    case COPSE_I64:
+        return parse_signed(span, INT64_MAX, out);
+    case COPSE_F64:
+        return parse_f64(span, out);
+    case COPSE_DATE:
+        return parse_date(span, out);
+    case COPSE_TIMESTAMP:
+        return parse_timestamp(span, out);
+    }
+    return CLI_CELL_FORM;
+}
+
+static const char *range_problem(copse_type type)
+{
+    switch (type) {
+    case COPSE_U32:
+        return "does not fit u32 (0 to 4294967295)";
+    case COPSE_I32:
+        return "does not fit i32 (-2147483648 to 2147483647)";
+    case COPSE_F32:
+        return "is too large for f32";
+    case COPSE_U64:
+        return "does not fit u64 (0 to 18446744073709551615)";
+    case COPSE_I64:
+        return "does not fit i64 (-9223372036854775808 to 9223372036854775807)";
+    case COPSE_F64:
+        return "is too large for f64";
+    case COPSE_DATE:
+        return "is too far from 1970 for a date";
+    case COPSE_TIMESTAMP:
+        return "is too far from 1970 for a timestamp";
+    }
+    return "is of no known type";
+}
+
+const char *cli_cell_problem(copse_type type, cli_cell_error error)
+{
+    if (error == CLI_CELL_EMPTY) return "is empty";
+    if (error == CLI_CELL_FINE) return "is finer than a microsecond";
+    if (error == CLI_CELL_RANGE) return range_problem(type);
+    switch (type) {
+    case COPSE_F32:
+    case COPSE_F64:
+        return "is not a number";
+    case COPSE_DATE:
+        return "is not a date (YYYY-MM-DD)";
+    case COPSE_TIMESTAMP:
+        return "is not a timestamp (YYYY-MM-DDTHH:MM:SS, or microseconds since 1970)";
+    default:
+        return "is not a whole number";
+    }
+}
+
+static size_t format_date(int64_t days, char *text, size_t size)
+{
+    int64_t year = 0;
+    int month = 0, day = 0;
+    cli_date_from_days(days, &year, &month, &day);
+    const char *sign = year < 0 ? "-" : year > 9999 ? "+" : "";
+    return (size_t)snprintf(text, size, "%s%04lld-%02d-%02d", sign, (long long)(year < 0 ? -year : year), month, day);
+}
+
+static size_t format_timestamp(int64_t microseconds, char *text, size_t size)
+{
+    const int64_t day = (int64_t)SECONDS_PER_DAY * MICROSECONDS_PER_SECOND;
+    int64_t days = microseconds / day, rest = microseconds % day;
+    if (rest < 0) {
+        days--;
+        rest += day;
+    }
+    int seconds = (int)(rest / MICROSECONDS_PER_SECOND), fraction = (int)(rest % MICROSECONDS_PER_SECOND);
+    size_t at = format_date(days, text, size);
+    at += (size_t)snprintf(text + at, size - at, "T%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if (fraction) at += (size_t)snprintf(text + at, size - at, ".%06d", fraction);
+    return at + (size_t)snprintf(text + at, size - at, "Z");
+}
+
+static size_t format_whole(uint64_t magnitude, bool negative, char *text)
+{
+    char digits[24];
+    size_t length = 0, at = 0;
+    do digits[length++] = (char)('0' + magnitude % 10);
+    while ((magnitude /= 10) > 0);
+    if (negative) text[at++] = '-';
+    while (length > 0) text[at++] = digits[--length];
+    text[at] = '\0';
+    return at;
+}
+
+size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEXT])
+{
+    union {
+        uint32_t u32;
+        int32_t i32;
+        float f32;
+        uint64_t u64;
+        int64_t i64;
+        double f64;
+    } v;
+    memcpy(&v, cell, copse_type_size(type));
+    switch (type) {
+    case COPSE_U32:
+        return format_whole(v.u32, false, text);
+    case COPSE_I32:
+        return format_whole((uint64_t)(v.i32 < 0 ? -(int64_t)v.i32 : v.i32), v.i32 < 0, text);
+    case COPSE_F32:
+        return strlen(cli_double((double)v.f32, 1, text));
+    case COPSE_U64:
+        return format_whole(v.u64, false, text);
+    case COPSE_I64:
+        return format_whole(v.i64 < 0 ? 0 - (uint64_t)v.i64 : (uint64_t)v.i64, v.i64 < 0, text);
+    case COPSE_F64:
+        return strlen(cli_double(v.f64, 0, text));
+    case COPSE_DATE:
+        return format_date(v.i32, text, CLI_CELL_TEXT);
+    case COPSE_TIMESTAMP:
+        return format_timestamp(v.i64, text, CLI_CELL_TEXT);
+    }
+    text[0] = '\0';
+    return 0;
+}
+
+bool cli_cell_is_nan(copse_type type, const void *cell)
+{
+    if (type == COPSE_F32) return isnan(*(const float *)cell);
+    return type == COPSE_F64 && isnan(*(const double *)cell);
+}
+
+static void put_limit(copse_type type, bool largest, void *out)
+{
+    switch (type) {
+    case COPSE_U32:
+        *(uint32_t *)out = largest ? UINT32_MAX : 0;
+        break;
+    case COPSE_U64:
+        *(uint64_t *)out = largest ? UINT64_MAX : 0;
+        break;
+    case COPSE_F32:
+        *(float *)out = largest ? INFINITY : -INFINITY;
+        break;
+    case COPSE_F64:
+        *(double *)out = largest ? (double)INFINITY : -(double)INFINITY;
+        break;
+    case COPSE_I32:
+    case COPSE_DATE:
+        *(int32_t *)out = largest ? INT32_MAX : INT32_MIN;
+        break;
+    case COPSE_I64:
+    case COPSE_TIMESTAMP:
+        *(int64_t *)out = largest ? INT64_MAX : INT64_MIN;
+        break;
+    }
+}
+
+void cli_cell_smallest(copse_type type, void *out)
+{
+    put_limit(type, false, out);
+}
+
+void cli_cell_largest(copse_type type, void *out)
+{
+    put_limit(type, true, out);
+}
+
+const char *cli_type_names(bool for_values)
+{
+    return for_values ? "u32, i32, f32, u64, i64 or f64" : "u32, i32, f32, u64, i64, f64, date or timestamp";
+}
+
+bool cli_type_is_value(copse_type type)
+{
+    return type >= COPSE_U32 && type <= COPSE_F64;
+}

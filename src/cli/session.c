@@ -1,0 +1,46 @@
+/* A context, a progress bar and a snapshot: what most subcommands begin and end with. */
+#include "cli.h"
+
+#include <string.h>
+
+int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet)
+{
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    memset(session, 0, sizeof *session);
+    session->command = command;
+    if (threads > UINT32_MAX) return cli_usage_error(command, "--threads is too large");
+    cli_progress_start(&session->progress, quiet);
+    options.threads = (uint32_t)threads;
+    options.progress = cli_progress_callback;
+    options.progress_user = &session->progress;
+    if (copse_ctx_create(&options, &session->ctx) == COPSE_OK) return CLI_OK;
+    return cli_fail(command, "%s", copse_last_error(NULL));
+}
+
+int cli_session_load(cli_session *session, const char *path)
+{
+    copse_status status = copse_load(session->ctx, path, NULL, &session->index);
+    cli_progress_clear(&session->progress);
+    if (status == COPSE_OK) status = copse_index_stats(session->index, &session->stats);
+    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+}
+
+int cli_session_fail(cli_session *session, copse_status status)
+{
+    cli_progress_clear(&session->progress);
+    if (status == COPSE_ERR_CANCELLED && cli_interrupted()) {
+        cli_note(session->command, "interrupted");
+        return CLI_INTERRUPTED;
+    }
+    const char *sentence = copse_last_error(session->ctx);
+    return cli_fail(session->command, "%s", *sentence ? sentence : copse_status_name(status));
+}
+
+void cli_session_close(cli_session *session)
+{
+    cli_progress_clear(&session->progress);
+    copse_index_free(session->index);
+    copse_ctx_free(session->ctx);
+    session->index = NULL;
+    session->ctx = NULL;
+}

@@ -1,0 +1,99 @@
+/* copse verify: a snapshot, checked from the bytes of the file to the last node of the index. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int report_bad(cli_session *session, const char *path, bool as_json, copse_status status)
+{
+    cli_json json;
+    if (as_json && !(status == COPSE_ERR_CANCELLED && cli_interrupted())) {
+        cli_json_begin(&json, stdout);
+        cli_json_text(&json, "file", path);
+        cli_json_bool(&json, "sound", false);
+        cli_json_text(&json, "status", copse_status_name(status));
+        cli_json_text(&json, "problem", copse_last_error(session->ctx));
+        cli_json_end(&json);
+    }
+    return cli_session_fail(session, status);
+}
+
+static void report_sound(const cli_session *session, const char *path, bool as_json)
+{
+    const copse_stats *s = &session->stats;
+    char number[CLI_NUMBER_SIZE];
+    cli_json json;
+    if (as_json) {
+        cli_json_begin(&json, stdout);
+        cli_json_text(&json, "file", path);
+        cli_json_bool(&json, "sound", true);
+        cli_json_u64(&json, "entries", s->entries);
+        cli_json_text(&json, "structure", copse_structure_name(s->structure));
+        cli_json_end(&json);
+        return;
+    }
+    printf("%s is sound\n", path);
+    cli_fact("file", "signature, version, header, size, checksum of every block");
+    cli_fact("keys", "%s in %s order%s", cli_group(s->entries, number), copse_type_name(s->key_type),
+             s->duplicates ? ", duplicates allowed" : ", none twice");
+    cli_fact("index", "%s: order, node bounds, separators, counts, padding, aggregates",
+             copse_structure_name(s->structure));
+}
+
+static int check(cli_session *session, const char *path, bool as_json)
+{
+    copse_status status = copse_load(session->ctx, path, NULL, &session->index);
+    if (status == COPSE_OK) status = copse_index_stats(session->index, &session->stats);
+    if (status == COPSE_OK) status = copse_verify(session->index);
+    cli_progress_clear(&session->progress);
+    if (status != COPSE_OK) return report_bad(session, path, as_json, status);
+    report_sound(session, path, as_json);
+    return CLI_OK;
+}
+
+/* Every file is checked, also after a bad one. */
+static int check_all(char **paths, int count, uint64_t threads, bool as_json, bool quiet)
+{
+    int worst = CLI_OK;
+    for (int i = 0; i < count && worst != CLI_INTERRUPTED; i++) {
+        cli_session session = {0};
+        int code = cli_session_open(&session, "verify", threads, quiet);
+        if (code == CLI_OK) code = check(&session, paths[i], as_json);
+        cli_session_close(&session);
+        if (code > worst) worst = code;
+    }
+    return cli_finish("verify", worst);
+}
+
+int copse_cli_verify(int argc, char **argv)
+{
+    bool as_json = false, quiet = false;
+    uint64_t threads = 0;
+    const cli_option options[] = {
+        {"json", 'j', CLI_FLAG, NULL, "print one JSON object per file", &as_json},
+        {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &threads},
+        {"quiet", 'q', CLI_FLAG, NULL, "no progress bar", &quiet},
+    };
+    const cli_command command = {
+        "verify",
+        "SNAPSHOT... [OPTIONS]",
+        "Checks saved indexes: that each file is whole and unchanged since it was written, and that the index\n"
+        "loaded from it has everything in its place. Says what was checked; exits with 1 and says what is wrong if\n"
+        "anything is.",
+        "  copse verify orders.copse\n"
+        "  copse verify backup/*.copse --json",
+        options,
+        sizeof options / sizeof options[0],
+    };
+    char **words = malloc((size_t)(argc + 1) * sizeof *words);
+    int count = 0, code = CLI_FAILED;
+    if (!words) return cli_fail("verify", "out of memory");
+    if (cli_parse(&command, argc, argv, words, &count, &code)) {
+        if (count == 0)
+            code = cli_usage_error("verify", "which snapshot? Name at least one file");
+        else
+            code = check_all(words, count, threads, as_json, quiet);
+    }
+    free(words);
+    return code;
+}
