@@ -356,7 +356,8 @@ static copse_status fail_found(const reader *r, const finding *f)
 static copse_status step_read(const reader *r, uint64_t first, uint64_t last)
 {
     finding worst = {.fault = FAULT_NONE};
-#pragma omp parallel for num_threads((int)r->ctx->threads) schedule(dynamic) if (last - first > 1)
+    int threads = snapshot_threads(r->ctx, &r->header, last - first);
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
     for (uint64_t i = first; i < last; i++) {
         finding f = block_read(r, i);
         if (f.fault != FAULT_NONE) {

@@ -119,7 +119,8 @@ static int blocks_write(writer *w, uint64_t first, uint64_t count, const char *b
 {
     int error = 0;
     uint64_t start = snapshot_block_at(&w->header, first).start;
-#pragma omp parallel for num_threads((int)w->ctx->threads) schedule(dynamic) if (count > 1)
+    int threads = snapshot_threads(w->ctx, &w->header, count);
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
     for (uint64_t i = first; i < first + count; i++) {
         snapshot_block block = snapshot_block_at(&w->header, i);
         const char *from = bytes + (block.start - start);
