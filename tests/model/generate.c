@@ -158,6 +158,7 @@ static void add_faults(struct generator *generator, struct operation *operation)
     if (random_one_in(random, 24)) operation->nan_at = (int64_t)random_below(random, 1 << 20);
     if (generator->scenario->config.own_allocator && random_one_in(random, 5))
         operation->fail_at = (int64_t)random_below(random, random_one_in(random, 3) ? 40 : 6);
+    operation->fail_once = random_one_in(random, 2);
     if (operation_updates(operation->kind) && random_one_in(random, 12))
         operation->cancel_at = (int64_t)random_below(random, random_one_in(random, 3) ? 12 : 2);
 }

@@ -26,7 +26,7 @@ void scenario_copy(struct scenario *to, const struct scenario *from)
 {
     *to = *from;
     to->capacity = from->n;
-    to->operations = test_malloc(from->n * sizeof *to->operations);
+    to->operations = must_malloc(from->n * sizeof *to->operations);
     for (size_t i = 0; i < from->n; i++) operation_copy(&to->operations[i], &from->operations[i]);
 }
 
@@ -34,7 +34,7 @@ void scenario_add(struct scenario *scenario, const struct operation *operation)
 {
     if (scenario->n == scenario->capacity) {
         scenario->capacity = scenario->capacity * 2 + 8;
-        struct operation *larger = test_malloc(scenario->capacity * sizeof *larger);
+        struct operation *larger = must_malloc(scenario->capacity * sizeof *larger);
         if (scenario->n) memcpy(larger, scenario->operations, scenario->n * sizeof *larger);
         free(scenario->operations);
         scenario->operations = larger;

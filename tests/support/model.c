@@ -19,7 +19,7 @@ void model_free(struct model *model)
 void model_copy(struct model *to, const struct model *from)
 {
     *to = *from;
-    to->entries = test_malloc(from->n * sizeof *to->entries);
+    to->entries = must_malloc(from->n * sizeof *to->entries);
     if (from->n) memcpy(to->entries, from->entries, from->n * sizeof *to->entries);
 }
 
@@ -34,7 +34,7 @@ static int by_key_then_order(const void *left, const void *right)
  * order number is below old_n. */
 static struct model_entry *merged_entries(const struct model *model, const void *keys, const void *values, uint64_t n)
 {
-    struct model_entry *all = test_malloc((model->n + n) * sizeof *all);
+    struct model_entry *all = must_malloc((model->n + n) * sizeof *all);
     if (model->n) memcpy(all, model->entries, model->n * sizeof *all);
     for (uint64_t i = 0; i < model->n; i++) all[i].order = i;
     for (uint64_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static int by_code(const void *left, const void *right)
 
 uint64_t model_erase(struct model *model, const void *keys, uint64_t n)
 {
-    uint64_t *codes = test_malloc(n * sizeof *codes), kept = 0;
+    uint64_t *codes = must_malloc(n * sizeof *codes), kept = 0;
     for (uint64_t i = 0; i < n; i++) codes[i] = typed_code(model->key_type, keys, i);
     qsort(codes, n, sizeof *codes, by_code);
     for (uint64_t i = 0; i < model->n; i++)

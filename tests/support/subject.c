@@ -32,8 +32,8 @@ void operation_init(struct operation *operation, enum operation_kind kind, uint6
     memset(operation, 0, sizeof *operation);
     operation->kind = kind;
     operation->n = n;
-    operation->first = test_malloc(n * sizeof(uint64_t));
-    if (operation_has_bounds(kind) || operation_updates(kind)) operation->second = test_malloc(n * sizeof(uint64_t));
+    operation->first = must_malloc(n * sizeof(uint64_t));
+    if (operation_has_bounds(kind) || operation_updates(kind)) operation->second = must_malloc(n * sizeof(uint64_t));
     operation->nan_at = operation->fail_at = operation->cancel_at = OPERATION_NO_FAULT;
 }
 
@@ -47,10 +47,10 @@ void operation_free(struct operation *operation)
 void operation_copy(struct operation *to, const struct operation *from)
 {
     *to = *from;
-    to->first = test_malloc(from->n * sizeof(uint64_t));
+    to->first = must_malloc(from->n * sizeof(uint64_t));
     memcpy(to->first, from->first, from->n * sizeof(uint64_t));
     if (!from->second) return;
-    to->second = test_malloc(from->n * sizeof(uint64_t));
+    to->second = must_malloc(from->n * sizeof(uint64_t));
     memcpy(to->second, from->second, from->n * sizeof(uint64_t));
 }
 
@@ -77,7 +77,8 @@ void subject_arm(struct subject *subject, const struct operation *operation)
 {
     subject->progress_left = operation->cancel_at;
     if (operation->cancel_at >= 0) (void)copse_ctx_set_progress(subject->ctx, stop_when_due, subject);
-    if (operation->fail_at >= 0) test_allocator_fail_after(&subject->allocator, operation->fail_at, false);
+    if (operation->fail_at >= 0)
+        test_allocator_fail_after(&subject->allocator, operation->fail_at, operation->fail_once);
 }
 
 void subject_disarm(struct subject *subject)
@@ -143,7 +144,7 @@ void *subject_highs(const struct subject *subject, const struct operation *opera
 
 void *subject_rubbish(size_t size)
 {
-    void *memory = test_malloc(size);
+    void *memory = must_malloc(size);
     return memset(memory, 0xaa, size ? size : 1);
 }
 

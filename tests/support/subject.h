@@ -40,6 +40,7 @@ struct operation {
                          structure to load a snapshot as (0: the file's)                                          */
     uint32_t omit;     /* bit i: leave out the i-th output that may be left out                                    */
     int64_t nan_at;    /* float keys: a NaN stands at this position                                                */
+    bool fail_once;    /* the allocation after the failing one succeeds again */
     int64_t fail_at;   /* allocations that succeed before one fails                                                */
     int64_t cancel_at; /* progress calls that say go on before one says stop                                      */
 };

@@ -162,7 +162,7 @@ const char *typed_print(copse_type type, uint64_t bits, char *text, size_t size)
     return text;
 }
 
-void *test_malloc(size_t size)
+void *must_malloc(size_t size)
 {
     void *memory = malloc(size ? size : 1);
     if (!memory) {
@@ -175,5 +175,5 @@ void *test_malloc(size_t size)
 void *typed_new(copse_type type, uint64_t n)
 {
     size_t size = typed_size(type) * (size_t)n;
-    return memset(test_malloc(size), 0, size ? size : 1);
+    return memset(must_malloc(size), 0, size ? size : 1);
 }

@@ -50,7 +50,7 @@ double typed_real(copse_type type, uint64_t bits);
 const char *typed_print(copse_type type, uint64_t bits, char *text, size_t size);
 
 /* malloc that ends the test program when there is no memory, so that tests need not ask. */
-void *test_malloc(size_t size);
+void *must_malloc(size_t size);
 /* n elements of this type, zeroed. */
 void *typed_new(copse_type type, uint64_t n);
 

@@ -1,0 +1,171 @@
+/* Every allocation of every call fails once. The call then says so and the index is as before (or it manages without),
+ * nothing leaks, and free is told the right sizes. */
+#include "unit.h"
+
+#include <unistd.h>
+
+#include "random.h"
+#include "subject.h"
+
+/* Loops to the first number of allocations with which a call gets through; more than this is a hang. */
+#define MOST_ALLOCATIONS 100000
+
+static void fill(struct operation *operation, struct random_source *random, uint64_t domain)
+{
+    for (uint64_t i = 0; i < operation->n; i++) {
+        operation->first[i] = random_below(random, domain);
+        if (operation->second) operation->second[i] = random_below(random, domain);
+    }
+}
+
+static void assert_runs(struct subject *subject, const struct operation *operation)
+{
+    if (subject_run(subject, operation)) return;
+    print_error("%s on %s, key %s, %u threads, failing after %lld allocations%s: %s\n", operation_name(operation->kind),
+                copse_structure_name(subject->config.structure), typed_name(subject->config.key_type),
+                subject->config.threads, (long long)operation->fail_at, operation->fail_once ? " (once)" : "",
+                subject->why);
+    fail();
+}
+
+/* Fails allocation 0, 1, 2, ... of the operation until it needs no more. Returns how many failed. */
+static long long fail_each_allocation(struct subject *subject, struct operation *operation)
+{
+    long long before = atomic_load(&subject->allocator.failures), seen = before;
+    for (operation->fail_at = 0; operation->fail_at < MOST_ALLOCATIONS; operation->fail_at++) {
+        assert_runs(subject, operation);
+        if (!subject_check_content(subject)) fail_msg("%s", subject->why);
+        if (atomic_load(&subject->allocator.failures) == seen) return seen - before;
+        seen = atomic_load(&subject->allocator.failures);
+    }
+    fail_msg("%s allocates for ever", operation_name(operation->kind));
+    return 0;
+}
+
+static void open_filled(struct subject *subject, const struct subject_config *config, uint64_t entries)
+{
+    struct random_source random = {entries};
+    struct operation build;
+    if (!subject_open(subject, config)) fail_msg("%s", subject->why);
+    operation_init(&build, OPERATION_BUILD, entries);
+    fill(&build, &random, entries * 2);
+    assert_runs(subject, &build);
+    operation_free(&build);
+}
+
+static void check_operation(const struct subject_config *config, enum operation_kind kind, uint64_t entries, uint64_t n)
+{
+    for (int once = 0; once < 2; once++) {
+        struct subject subject;
+        struct operation operation;
+        struct random_source random = {(uint64_t)kind + 1000 * n};
+        open_filled(&subject, config, entries);
+        operation_init(&operation, kind, kind == OPERATION_VISIT || kind == OPERATION_SAVE_LOAD ? 0 : n);
+        fill(&operation, &random, entries * 2);
+        operation.fail_once = once;
+        long long failures = fail_each_allocation(&subject, &operation);
+        /* an update of an index needs memory: were none asked for through the allocator, nothing would be tested */
+        if ((kind == OPERATION_BUILD || kind == OPERATION_INSERT) && n > 1) assert_true(failures > 0);
+        operation_free(&operation);
+        if (!subject_close(&subject)) fail_msg("%s: %s", operation_name(kind), subject.why);
+    }
+}
+
+static void every_operation_survives(const struct subject_config *config, uint64_t entries, uint64_t n)
+{
+    for (int kind = 0; kind < OPERATION_KINDS; kind++) check_operation(config, (enum operation_kind)kind, entries, n);
+}
+
+static struct subject_config config_of(copse_structure structure, copse_type key, copse_type value, uint32_t threads,
+                                       bool duplicates)
+{
+    return (struct subject_config){.structure = structure,
+                                   .key_type = key,
+                                   .value_type = value,
+                                   .threads = threads,
+                                   .duplicates = duplicates,
+                                   .own_allocator = true};
+}
+
+static void small_indexes(void **state)
+{
+    (void)state;
+    static const copse_type keys[] = {COPSE_U32, COPSE_U64}, values[] = {COPSE_I64, COPSE_U32};
+    FOR_EACH_STRUCTURE(structure)
+    for (int turn = 0; turn < 8; turn++) {
+        struct subject_config config =
+            config_of(*structure, keys[turn & 1], values[turn >> 1 & 1], 1, (turn >> 2 & 1) != 0);
+        every_operation_survives(&config, 0, 40);
+        every_operation_survives(&config, 3, 1);
+        every_operation_survives(&config, 500, 300);
+    }
+}
+
+static void indexes_with_several_levels(void **state)
+{
+    (void)state;
+    FOR_EACH_STRUCTURE(structure)
+    for (int turn = 0; turn < 2; turn++) {
+        struct subject_config config =
+            config_of(*structure, turn ? COPSE_U32 : COPSE_I64, turn ? COPSE_F32 : COPSE_U64, 1, turn != 0);
+        every_operation_survives(&config, 6000, 3000);
+    }
+}
+
+static void several_threads(void **state)
+{
+    (void)state;
+    FOR_EACH_STRUCTURE(structure)
+    {
+        struct subject_config config = config_of(*structure, COPSE_U64, COPSE_U64, 2, false);
+        check_operation(&config, OPERATION_BUILD, 20000, 30000);
+        check_operation(&config, OPERATION_INSERT, 20000, 30000);
+        check_operation(&config, OPERATION_ERASE, 20000, 30000);
+        check_operation(&config, OPERATION_FIND, 20000, 30000);
+        check_operation(&config, OPERATION_LOWER_BOUND, 20000, 30000);
+        check_operation(&config, OPERATION_SAVE_LOAD, 20000, 0);
+    }
+}
+
+static void contexts_and_indexes(void **state)
+{
+    (void)state;
+    FOR_EACH_STRUCTURE(structure)
+    for (int once = 0; once < 2; once++) {
+        long long failed = 1;
+        for (long long allowed = 0; failed; allowed++) {
+            struct test_allocator allocator;
+            copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+            copse_index_options index_options = COPSE_INDEX_OPTIONS_INIT;
+            copse_ctx *ctx = NULL;
+            copse_index *index = NULL;
+            copse_cursor *cursor = NULL;
+            index_options.structure = *structure;
+            test_allocator_init(&allocator);
+            options.allocator = test_allocator_hooks(&allocator);
+            test_allocator_fail_after(&allocator, allowed, once);
+            copse_status status = copse_ctx_create(&options, &ctx);
+            if (status == COPSE_OK) status = copse_index_create(ctx, &index_options, &index);
+            if (status == COPSE_OK) status = copse_cursor_open(index, &cursor);
+            failed = atomic_load(&allocator.failures);
+            assert_int_equal(status, failed ? COPSE_ERR_MEMORY : COPSE_OK);
+            if (failed) assert_null(cursor);
+            copse_cursor_free(cursor);
+            copse_index_free(index);
+            copse_ctx_free(ctx);
+            assert_true(test_allocator_is_clean(&allocator));
+            assert_true(allowed < MOST_ALLOCATIONS);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contexts_and_indexes),
+        cmocka_unit_test(small_indexes),
+        cmocka_unit_test(indexes_with_several_levels),
+        cmocka_unit_test(several_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
