@@ -1,0 +1,112 @@
+/*
+ * Workloads for benchmarks: random numbers, key distributions, values whose sums are exact, and a sort.
+ *
+ * Everything here is a function of a seed, so that two runs, or two programs, see the same bytes.
+ *
+ * Keys are made as codes: unsigned integers from 0 to workload_code_max(type) that sort as the keys do. Every code of a
+ * type is a different key and none is NaN, so a model of the index may be kept in codes.
+ */
+#ifndef COPSE_BENCH_WORKLOAD_H
+#define COPSE_BENCH_WORKLOAD_H
+
+#include "copse.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- random numbers ---- */
+
+typedef struct workload_random {
+    uint64_t state[4];
+} workload_random;
+
+void workload_random_init(workload_random *random, uint64_t seed);
+uint64_t workload_random_next(workload_random *random);
+/* 0 .. bound - 1; bound 0 means 2^64. */
+uint64_t workload_random_below(workload_random *random, uint64_t bound);
+/* In [0, 1). */
+double workload_random_unit(workload_random *random);
+/* A well mixed function of one number. */
+uint64_t workload_hash(uint64_t number);
+
+/* A random order of 0 .. n - 1 that needs no table: position i goes to workload_permute(order, i). */
+typedef struct workload_permutation {
+    uint64_t n;
+    uint64_t mask;
+    uint64_t multiplier[2];
+    uint64_t offset;
+    unsigned shift;
+} workload_permutation;
+
+void workload_permutation_init(workload_permutation *order, uint64_t n, uint64_t seed);
+uint64_t workload_permute(const workload_permutation *order, uint64_t i);
+
+/* ---- key distributions ---- */
+
+typedef enum workload_dist {
+    WORKLOAD_UNIFORM = 0,   /* the whole key space                                                                */
+    WORKLOAD_NORMAL,        /* mean 1/2, variance 1/8 of the key space                                            */
+    WORKLOAD_GAMMA,         /* shape 3: dense low, a long tail                                                    */
+    WORKLOAD_ZIPF,          /* exponent 1 over the whole key space: small keys repeat                             */
+    WORKLOAD_ASCENDING,     /* 0, 1, 2, ...                                                                       */
+    WORKLOAD_DESCENDING,    /* from the middle of the key space downwards                                         */
+    WORKLOAD_ALMOST_SORTED, /* ascending with 5 random exchanges                                                  */
+    WORKLOAD_SHUFFLED,      /* 0 .. n - 1 in random order                                                         */
+    WORKLOAD_GAUSSIAN,      /* whole numbers around one mean, deviation 4 n: dense, with repeats                  */
+    WORKLOAD_TIMESTAMPS,    /* arrival times in bursts, with repeats                                              */
+    WORKLOAD_CELLS,         /* cell ids of a space-filling curve: clusters in clusters                            */
+    WORKLOAD_IDS,           /* evenly spread ids with jitter, and a few far outliers                              */
+    WORKLOAD_POPULARITY,    /* heavy tail (Pareto, exponent 1.2)                                                  */
+    WORKLOAD_DIST_COUNT
+} workload_dist;
+
+/* NULL for an unknown number. */
+const char *workload_dist_name(workload_dist dist);
+bool workload_dist_parse(const char *name, workload_dist *out_dist);
+
+/* An endless sequence of keys of one distribution. What comes after the first n are the keys that would arrive next. */
+typedef struct workload_stream {
+    workload_dist dist;
+    copse_type type;
+    uint64_t n;   /* the size that the caller has in mind: scale of the dense distributions                         */
+    uint64_t max; /* largest code of the type                                                                       */
+    uint64_t
+        origin;     /* code of the key 0                                                                              */
+    uint64_t next;  /* keys made so far                                                                               */
+    uint64_t clock; /* last timestamp                                                                                 */
+    uint64_t burst; /* keys left in the present burst                                                                 */
+    workload_random random;
+    workload_permutation order;
+} workload_stream;
+
+void workload_stream_init(workload_stream *stream, workload_dist dist, copse_type type, uint64_t n, uint64_t seed);
+void workload_stream_codes(workload_stream *stream, uint64_t *out_codes, uint64_t count);
+
+/* A position 0 .. n - 1 of a skewed choice: log-uniform rank (Zipf, exponent 1), normal, gamma. */
+uint64_t workload_pick(workload_random *random, workload_dist dist, uint64_t n);
+
+/* ---- codes and keys ---- */
+
+uint64_t workload_code_max(copse_type type);
+void workload_keys_from_codes(copse_type type, const uint64_t *codes, uint64_t count, void *out_keys);
+void workload_codes_from_keys(copse_type type, const void *keys, uint64_t count, uint64_t *out_codes);
+
+/* ---- values ---- */
+
+/* Small enough that the sum of 2^30 of them fits 64 bits, and, for floats, is exact in a double in any order. */
+void workload_values(copse_type type, uint64_t seed, const uint64_t *positions, uint64_t count, void *out_values);
+/* value * workload_value_scale(type) as a whole number. */
+int64_t workload_value_scaled(copse_type type, const void *values, uint64_t i);
+int64_t workload_value_scale(copse_type type);
+
+/* ---- sorting ---- */
+
+/* Sorts codes and carries positions along; equal codes keep their order. Scratch arrays of the same length. */
+void workload_sort(uint64_t *codes, uint64_t *positions, uint64_t count, uint64_t *scratch_codes,
+                   uint64_t *scratch_positions);
+
+/* Of equal neighbours in sorted codes keeps the last. Returns how many are left. */
+uint64_t workload_unique_last(uint64_t *codes, uint64_t *positions, uint64_t count);
+
+#endif /* COPSE_BENCH_WORKLOAD_H */

@@ -1,0 +1,283 @@
+/*
+ * What the files of `copse bench` share.
+ *
+ * A run is a cross product. For every data set (key type, value type, n, distribution) the contestants are made: copse
+ * with every combination of structure, placement, threads, instruction set, huge pages and pipeline depth, and the
+ * peers. For every operation and batch size they then take turns, `repeat` times, so that a machine that slows down
+ * slows all of them. Answers are compared with a sorted array of the same data after every turn, outside of the timing.
+ */
+#ifndef COPSE_CLI_BENCH_H
+#define COPSE_CLI_BENCH_H
+
+#include "cli.h"
+#include "peers.h"
+#include "workload.h"
+
+#define BENCH_NONE UINT64_MAX /* a position that means "no entry" */
+
+/* ---- bench_ops.c: the operations ---- */
+
+typedef enum bench_code {
+    BENCH_BUILD,
+    BENCH_BUILD_SORTED,
+    BENCH_INSERT,
+    BENCH_UPDATE,
+    BENCH_ERASE,
+    BENCH_FIND,
+    BENCH_MISS,
+    BENCH_CONTAINS,
+    BENCH_LOWER_BOUND,
+    BENCH_RANK,
+    BENCH_SUCCESSOR,
+    BENCH_PREDECESSOR,
+    BENCH_RANGE,
+    BENCH_COUNT,
+    BENCH_SUM,
+    BENCH_MIN,
+    BENCH_MAX,
+    BENCH_AVG,
+    BENCH_VISIT,
+    BENCH_EXPORT,
+    BENCH_SAVE,
+    BENCH_LOAD
+} bench_code;
+
+typedef enum bench_kind {
+    BENCH_KIND_BUILD,  /* makes the index                          */
+    BENCH_KIND_CHANGE, /* a batch changes a freshly made index     */
+    BENCH_KIND_POINT,  /* one key in, one answer out               */
+    BENCH_KIND_RANGE,  /* two bounds in, one answer or one row out */
+    BENCH_KIND_PASS    /* all entries at once                      */
+} bench_kind;
+
+typedef struct bench_op {
+    bench_code code;
+    bench_kind kind;
+    uint64_t span; /* entries of every range; 0: ranges of any width */
+    char name[24];
+} bench_op;
+
+/* The named operations in the order of the help text, NULL past the end. */
+const char *bench_op_name(size_t i);
+/* Also reads range followed by any number, as in range25. */
+bool bench_op_parse(const char *name, bench_op *out_op);
+/* Uses the sums that the index keeps beside its entries. */
+bool bench_op_aggregates(const bench_op *op);
+bool bench_op_for_peers(const bench_op *op);
+
+/* ---- bench_options.c: the command line ---- */
+
+#define BENCH_LIST 64
+
+typedef struct bench_list {
+    size_t count;
+    uint64_t item[BENCH_LIST];
+} bench_list;
+
+typedef struct bench_options {
+    bench_list structures; /* copse_structure       */
+    bench_list placements; /* copse_placement       */
+    bench_list keys;       /* copse_type            */
+    bench_list values;     /* copse_type            */
+    bench_list sizes;
+    bench_list batches;    /* 0: all in one batch   */
+    bench_list threads;    /* 0: the library's own  */
+    bench_list dists;      /* workload_dist         */
+    bench_list isas;       /* for bench_isa_name    */
+    bool isa_all;          /* those of this machine */
+    bench_list huge_pages; /* copse_huge_pages   */
+    bench_list pipelines;  /* 0: the library's   */
+    bench_list peers;      /* for bench_peer_at  */
+    bench_op ops[BENCH_LIST];
+    size_t op_count;
+    uint64_t queries; /* 0: a default by operation */
+    uint64_t seed;
+    uint64_t repeat;
+    workload_dist query_dist; /* WORKLOAD_ASCENDING stands for sorted queries */
+    const char *query_dist_name;
+    bool json;
+} bench_options;
+
+/* Returns true to go on; else *out_exit is the code to leave with. */
+bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit);
+/* NULL past the end; 0 is "auto". */
+const char *bench_isa_name(uint64_t i);
+
+/* ---- bench_peers.c: the list of peers ---- */
+
+typedef const bench_peer *(*bench_peer_fn)(unsigned key_bytes, unsigned value_bytes);
+/* Name of peer i, NULL past the end. *out_peer is NULL when it is not built in. */
+const char *bench_peer_at(size_t i, bench_peer_fn *out_peer);
+
+/* ---- bench_data.c: the data set and its model ---- */
+
+typedef struct bench_data {
+    copse_type key_type;
+    copse_type value_type;
+    size_t key_size;
+    size_t value_size;
+    uint64_t n;
+    uint64_t seed;
+    workload_dist dist;
+    workload_stream stream; /* stands behind the n keys: more of the same */
+    void *keys;             /* n pairs in the order of arrival */
+    void *values;
+    uint64_t entries; /* the model: distinct keys, sorted */
+    uint64_t *codes;
+    void *sorted_keys;
+    void *sorted_values;
+    int64_t *prefix;         /* entries + 1 sums of scaled values, made on first use */
+    uint64_t *value_codes;   /* values as sortable numbers, made on first use        */
+    uint64_t *block_min[40]; /* smallest and largest of 2^level blocks of values     */
+    uint64_t *block_max[40];
+} bench_data;
+
+/* Memory for test data; a failure ends the program with a sentence, since there is nothing to go on with. */
+void *bench_memory(uint64_t count, size_t size);
+void bench_data_make(bench_data *data, copse_type key_type, copse_type value_type, uint64_t n, workload_dist dist,
+                     uint64_t seed);
+void bench_data_free(bench_data *data);
+const int64_t *bench_data_prefix(bench_data *data);
+/* Value codes of the extreme among `length` entries from `first`. */
+uint64_t bench_data_extreme(bench_data *data, uint64_t first, uint64_t length, bool largest);
+/* Element i of an array of elements of 4 or 8 bytes, as a number. */
+uint64_t bench_word(const void *array, size_t size, uint64_t i);
+
+/* ---- bench_queries.c: the operations of one measurement ---- */
+
+typedef struct bench_queries {
+    uint64_t count;
+    void *keys;          /* keys, or low bounds */
+    void *highs;         /* ranges              */
+    void *values;        /* insert, update      */
+    uint64_t *positions; /* where the answer is in the model; BENCH_NONE: there is none; ranges: the first entry */
+    uint64_t *lengths;   /* ranges: entries */
+    /* What a change leaves behind. */
+    uint64_t after_entries;
+    uint64_t after_changed; /* entries more or fewer */
+    void *after_keys;
+    void *after_values;
+} bench_queries;
+
+/* False, after a remark, when the data set cannot give such queries (misses where every key is taken). */
+bool bench_queries_make(bench_queries *queries, bench_data *data, const bench_op *op, const bench_options *options);
+void bench_queries_free(bench_queries *queries);
+
+/* ---- bench_target.c: contestants ---- */
+
+typedef struct bench_target {
+    char name[32];
+    copse_structure structure;
+    copse_placement placement;
+    uint32_t threads;
+    const char *isa;
+    copse_huge_pages huge_pages;
+    uint32_t pipeline;
+    copse_ctx *ctx;             /* NULL for a peer                                      */
+    const bench_peer *peer;     /* NULL for copse                                       */
+    struct bench_target *first; /* peers: the contestant that keeps the container   */
+    void *store;                /* copse_index * or the peer's container, for reads     */
+} bench_target;
+
+/* One call of the interface under test: `n` operations, arrays in and out. */
+typedef struct bench_call {
+    const bench_op *op;
+    uint64_t n;
+    size_t key_size;
+    size_t value_size;
+    const void *keys;
+    const void *highs;
+    const void *values;
+    void *out_keys;
+    void *out_values;
+    uint8_t *out_found;
+    uint64_t *out_words;  /* ranks, counts, sums, means, offsets */
+    uint64_t capacity;    /* of out_keys and out_values, in entries */
+    uint64_t range_start; /* peers: place of the first entry in the output */
+    uint64_t changed;     /* out: entries inserted or erased */
+    const char *path;     /* save, load */
+} bench_call;
+
+typedef struct bench_targets {
+    bench_target *target;
+    size_t count;
+} bench_targets;
+
+bool bench_targets_open(bench_targets *targets, const bench_options *options, const bench_data *data, int *out_exit);
+void bench_targets_close(bench_targets *targets);
+
+/* ---- bench_store.c: what a contestant keeps and how it is called ---- */
+
+/* Each says why it failed and returns false. */
+bool bench_store_make(const bench_target *target, const bench_data *data, void **out_store);
+bool bench_store_build(const bench_target *target, void *store, const bench_data *data, bool sorted);
+bool bench_store_call(const bench_target *target, void **store, bench_call *call);
+bool bench_store_copy(const bench_target *target, void *store, void *out_keys, void *out_values, uint64_t capacity);
+bool bench_store_verify(const bench_target *target, void *store);
+uint64_t bench_store_size(const bench_target *target, const void *store);
+/* All bytes, and those of them that only aggregates use. */
+void bench_store_bytes(const bench_target *target, const void *store, uint64_t *out_bytes, uint64_t *out_aggregate);
+void bench_store_free(const bench_target *target, void *store);
+
+/* ---- bench_check.c: answers against the model ---- */
+
+typedef struct bench_outputs {
+    void *keys;
+    void *values;
+    uint8_t *found;
+    uint64_t *words;
+    uint64_t capacity;
+} bench_outputs;
+
+/* Number of wrong answers among the first `count` queries, which were asked `batch` at a time. */
+uint64_t bench_check_answers(bench_data *data, const bench_op *op, const bench_queries *queries,
+                             const bench_outputs *outputs, uint64_t count, uint64_t batch);
+/* Number of entries of the store that differ from the expected ones; missing and surplus ones count too. */
+uint64_t bench_check_store(const bench_target *target, void *store, const bench_data *data, const void *keys,
+                           const void *values, uint64_t entries);
+/* The same, seen through copse_visit. */
+uint64_t bench_check_visit(const bench_target *target, void *store, const bench_data *data);
+
+/* ---- bench_measure.c: one operation, all contestants ---- */
+
+typedef struct bench_result {
+    const bench_target *target;
+    uint32_t threads;
+    uint64_t queries;
+    uint64_t wrong;
+    uint64_t runs;
+    double *seconds; /* one per repeat */
+    double prepare_seconds;
+    uint64_t entries;
+    uint64_t bytes;
+    uint64_t aggregate_bytes;
+} bench_result;
+
+typedef struct bench_group {
+    const bench_options *options;
+    bench_data *data;
+    const bench_op *op;
+    uint64_t batch;
+    bench_result *result;
+    size_t count;
+} bench_group;
+
+typedef struct bench_progress {
+    cli_progress bar;
+    uint64_t done;
+    uint64_t total;
+} bench_progress;
+
+/* CLI_OK or the code to leave with. The caller frees. */
+int bench_measure(bench_group *group, bench_targets *targets, const bench_queries *queries, bench_progress *progress);
+void bench_group_free(bench_group *group);
+
+/* ---- bench_report.c: JSON lines or a table ---- */
+
+/* Operations per second in millions: the median, and the slowest and fastest repeat. */
+double bench_result_mops(const bench_result *result);
+void bench_report(const bench_group *group);
+/* Processor model and number of cores. */
+const char *bench_machine(void);
+
+#endif /* COPSE_CLI_BENCH_H */

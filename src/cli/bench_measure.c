@@ -1,0 +1,363 @@
+/* One operation, all contestants in turn: prepare, time, check. */
+#define _DEFAULT_SOURCE
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PEER_SCAN (UINT64_C(1) << 25) /* entries that a peer may walk in one measurement of count or sum */
+#define POISON    0xA5
+
+typedef struct measurement {
+    bench_group *group;
+    const bench_queries *queries;
+    bench_outputs outputs;
+    char path[512];
+} measurement;
+
+/* ---- outputs ---- */
+
+static uint64_t range_entries(const bench_queries *queries, uint64_t count)
+{
+    uint64_t total = 0;
+    for (uint64_t i = 0; i < count; i++) total += queries->lengths[i];
+    return total;
+}
+
+static void make_outputs(measurement *m)
+{
+    const bench_op *op = m->group->op;
+    bench_data *data = m->group->data;
+    uint64_t count = m->queries->count;
+    bool rows = op->code == BENCH_RANGE;
+    if (op->kind == BENCH_KIND_BUILD || op->kind == BENCH_KIND_CHANGE) return;
+    uint64_t cells = rows ? range_entries(m->queries, count) : op->kind == BENCH_KIND_PASS ? data->entries : count;
+    uint64_t batch = m->group->batch ? m->group->batch : count;
+    m->outputs.capacity = cells;
+    m->outputs.keys = bench_memory(cells, data->key_size);
+    m->outputs.values = bench_memory(cells, data->value_size);
+    m->outputs.found = bench_memory(count, 1);
+    m->outputs.words = bench_memory(count + 2 + (rows ? count / batch : 0), sizeof(uint64_t));
+}
+
+/* Old answers must not pass for new ones; and every page has been touched before the clock starts. */
+static void poison_outputs(measurement *m)
+{
+    const bench_data *data = m->group->data;
+    uint64_t count = m->queries->count;
+    uint64_t batch = m->group->batch ? m->group->batch : count;
+    uint64_t words = count + 2 + (m->group->op->code == BENCH_RANGE ? count / batch : 0);
+    memset(m->outputs.keys, POISON, m->outputs.capacity * data->key_size);
+    memset(m->outputs.values, POISON, m->outputs.capacity * data->value_size);
+    memset(m->outputs.found, POISON, count);
+    memset(m->outputs.words, POISON, words * sizeof(uint64_t));
+}
+
+static void free_outputs(measurement *m)
+{
+    free(m->outputs.keys);
+    free(m->outputs.values);
+    free(m->outputs.found);
+    free(m->outputs.words);
+    if (m->path[0]) unlink(m->path);
+}
+
+/* ---- the timed loop ---- */
+
+static const void *element(const void *array, uint64_t i, size_t size)
+{
+    return array ? (const char *)array + i * size : NULL;
+}
+
+/* The call for `n` queries from `first` on, the k-th call of its measurement. */
+static bench_call make_call(const measurement *m, uint64_t first, uint64_t n, uint64_t k)
+{
+    const bench_group *group = m->group;
+    const bench_data *data = group->data;
+    const bench_queries *queries = m->queries;
+    bench_call call = {.op = group->op, .n = n, .key_size = data->key_size, .value_size = data->value_size};
+    call.keys = element(queries->keys, first, data->key_size);
+    call.highs = element(queries->highs, first, data->key_size);
+    call.values = element(queries->values, first, data->value_size);
+    call.path = m->path;
+    if (m->outputs.words == NULL) return call;
+    bool rows = group->op->code == BENCH_RANGE;
+    uint64_t place = rows ? first * queries->lengths[0] : first;
+    call.capacity = rows ? n * queries->lengths[0] : m->outputs.capacity;
+    call.out_keys = (char *)m->outputs.keys + place * data->key_size;
+    call.out_values = (char *)m->outputs.values + place * data->value_size;
+    call.out_found = m->outputs.found + first;
+    call.out_words = m->outputs.words + first + (rows ? k : 0);
+    return call;
+}
+
+static bool timed_calls(const measurement *m, const bench_result *result, void **store, double *out_seconds,
+                        uint64_t *out_changed)
+{
+    uint64_t count = result->queries;
+    uint64_t batch = m->group->batch ? m->group->batch : count;
+    uint64_t changed = 0;
+    uint64_t k = 0;
+    double begun = cli_clock();
+    for (uint64_t first = 0; first < count; first += batch) {
+        bench_call call = make_call(m, first, batch < count - first ? batch : count - first, k++);
+        if (!bench_store_call(result->target, store, &call)) return false;
+        changed += call.changed;
+    }
+    *out_seconds = cli_clock() - begun;
+    *out_changed = changed;
+    return true;
+}
+
+/* ---- one turn ---- */
+
+static void note_store(bench_result *result, const void *store)
+{
+    result->entries = bench_store_size(result->target, store);
+    bench_store_bytes(result->target, store, &result->bytes, &result->aggregate_bytes);
+}
+
+static bool turn_build(measurement *m, bench_result *result, double *out_seconds)
+{
+    const bench_data *data = m->group->data;
+    bool sorted = m->group->op->code == BENCH_BUILD_SORTED;
+    void *store = NULL;
+    bool done = bench_store_make(result->target, data, &store);
+    if (done) {
+        double begun = cli_clock();
+        done = bench_store_build(result->target, store, data, sorted);
+        *out_seconds = cli_clock() - begun;
+    }
+    if (done) {
+        note_store(result, store);
+        result->wrong +=
+            bench_check_store(result->target, store, data, data->sorted_keys, data->sorted_values, data->entries);
+    }
+    bench_store_free(result->target, store);
+    return done;
+}
+
+static bool turn_change(measurement *m, bench_result *result, double *out_seconds)
+{
+    const bench_data *data = m->group->data;
+    const bench_queries *queries = m->queries;
+    void *store = NULL;
+    uint64_t changed = 0;
+    bool done = bench_store_make(result->target, data, &store) &&
+                bench_store_build(result->target, store, data, true) &&
+                timed_calls(m, result, &store, out_seconds, &changed);
+    if (done) {
+        note_store(result, store);
+        result->wrong += changed != queries->after_changed;
+        result->wrong += bench_check_store(result->target, store, data, queries->after_keys, queries->after_values,
+                                           queries->after_entries);
+    }
+    bench_store_free(result->target, store);
+    return done;
+}
+
+/* Sums and extremes are prepared by the first call that needs them; that is told apart from the rate. */
+static bool prepare_aggregates(const measurement *m, bench_result *result, void **store)
+{
+    bench_call call = make_call(m, 0, 1, 0);
+    double begun = cli_clock();
+    if (!bench_store_call(result->target, store, &call)) return false;
+    result->prepare_seconds = cli_clock() - begun;
+    return true;
+}
+
+static bool turn_read(measurement *m, bench_result *result, void **store, double *out_seconds)
+{
+    const bench_op *op = m->group->op;
+    uint64_t unused = 0;
+    bool first = result->runs == 0 && !result->target->peer;
+    if (first && bench_op_aggregates(op) && !prepare_aggregates(m, result, store)) return false;
+    poison_outputs(m);
+    if (!timed_calls(m, result, store, out_seconds, &unused)) return false;
+    note_store(result, *store);
+    uint64_t batch = m->group->batch ? m->group->batch : m->queries->count;
+    result->wrong += bench_check_answers(m->group->data, op, m->queries, &m->outputs, result->queries, batch);
+    return true;
+}
+
+/* ---- passes over everything ---- */
+
+static bool name_file(measurement *m)
+{
+    const char *folder = getenv("TMPDIR");
+    if (m->path[0]) return true;
+    snprintf(m->path, sizeof m->path, "%s/copse-bench-XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = mkstemp(m->path);
+    if (file < 0) {
+        cli_fail("bench", "no temporary file %s can be made", m->path);
+        m->path[0] = '\0';
+        return false;
+    }
+    close(file);
+    return true;
+}
+
+static uint64_t check_fold(const bench_data *data, const bench_outputs *outputs)
+{
+    uint64_t keys = 0;
+    uint64_t values = 0;
+    for (uint64_t i = 0; i < data->entries; i++) {
+        keys ^= bench_word(data->sorted_keys, data->key_size, i);
+        values += bench_word(data->sorted_values, data->value_size, i);
+    }
+    return (outputs->words[0] != keys) + (outputs->words[1] != values);
+}
+
+static uint64_t check_copy(const bench_data *data, const bench_outputs *outputs)
+{
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; i < data->entries; i++) {
+        wrong +=
+            bench_word(outputs->keys, data->key_size, i) != bench_word(data->sorted_keys, data->key_size, i) ||
+            bench_word(outputs->values, data->value_size, i) != bench_word(data->sorted_values, data->value_size, i);
+    }
+    return wrong;
+}
+
+/* The file is read back, whichever of save and load was timed. */
+static bool turn_file(measurement *m, bench_result *result, void *store, double *out_seconds)
+{
+    static const bench_op save = {BENCH_SAVE, BENCH_KIND_PASS, 0, "save"};
+    static const bench_op load = {BENCH_LOAD, BENCH_KIND_PASS, 0, "load"};
+    const bench_data *data = m->group->data;
+    bench_call call = make_call(m, 0, 1, 0);
+    void *loaded = store;
+    if (!name_file(m)) return false;
+    call.path = m->path;
+    double begun = cli_clock();
+    call.op = &save;
+    if (!bench_store_call(result->target, &store, &call)) return false;
+    double saved = cli_clock();
+    call.op = &load;
+    if (!bench_store_call(result->target, &loaded, &call)) return false;
+    *out_seconds = m->group->op->code == BENCH_SAVE ? saved - begun : cli_clock() - saved;
+    result->wrong +=
+        bench_check_store(result->target, loaded, data, data->sorted_keys, data->sorted_values, data->entries);
+    bench_store_free(result->target, loaded);
+    return true;
+}
+
+static bool turn_pass(measurement *m, bench_result *result, void **store, double *out_seconds)
+{
+    bench_code code = m->group->op->code;
+    const bench_data *data = m->group->data;
+    note_store(result, *store);
+    if (code == BENCH_SAVE || code == BENCH_LOAD) return turn_file(m, result, *store, out_seconds);
+    poison_outputs(m);
+    bench_call call = make_call(m, 0, 1, 0);
+    double begun = cli_clock();
+    if (!bench_store_call(result->target, store, &call)) return false;
+    *out_seconds = cli_clock() - begun;
+    result->wrong += code == BENCH_EXPORT ? check_copy(data, &m->outputs) : check_fold(data, &m->outputs);
+    if (code == BENCH_VISIT) result->wrong += bench_check_visit(result->target, *store, data);
+    return true;
+}
+
+/* ---- all turns ---- */
+
+/* Reads share one index per contestant, and one container among the contestants of a peer. */
+static void **shared_store(const measurement *m, bench_target *target)
+{
+    bench_target *keeper = target->peer ? target->first : target;
+    if (keeper->store != NULL) return &keeper->store;
+    void *store = NULL;
+    if (bench_store_make(keeper, m->group->data, &store) && bench_store_build(keeper, store, m->group->data, true)) {
+        keeper->store = store;
+        return &keeper->store;
+    }
+    bench_store_free(keeper, store);
+    return NULL;
+}
+
+static bool take_turn(measurement *m, bench_result *result, bench_target *target)
+{
+    bench_kind kind = m->group->op->kind;
+    double *seconds = &result->seconds[result->runs];
+    bool done = false;
+    if (kind == BENCH_KIND_BUILD) {
+        done = turn_build(m, result, seconds);
+    } else if (kind == BENCH_KIND_CHANGE) {
+        done = turn_change(m, result, seconds);
+    } else {
+        void **store = shared_store(m, target);
+        if (store == NULL) return false;
+        done = kind == BENCH_KIND_PASS ? turn_pass(m, result, store, seconds) : turn_read(m, result, store, seconds);
+    }
+    result->runs += done;
+    return done;
+}
+
+/* How many operations a contestant does in one turn. A tree that has to walk its entries is given as many ranges as it
+ * can walk in reasonable time; the rate stays comparable. */
+static uint64_t operations(const measurement *m, const bench_target *target)
+{
+    const bench_op *op = m->group->op;
+    const bench_data *data = m->group->data;
+    if (op->code == BENCH_BUILD) return data->n;
+    if (op->kind == BENCH_KIND_BUILD || op->kind == BENCH_KIND_PASS) return data->entries;
+    bool walks = target->peer && op->span == 0 &&
+                 (op->code == BENCH_SUM || (op->code == BENCH_COUNT && !target->peer->counts_by_rank));
+    if (!walks) return m->queries->count;
+    uint64_t walked = 0;
+    uint64_t count = 0;
+    while (count < m->queries->count && (count == 0 || walked < PEER_SCAN)) walked += m->queries->lengths[count++];
+    return count;
+}
+
+static void choose_contestants(measurement *m, bench_targets *targets)
+{
+    bench_group *group = m->group;
+    bool reads = group->op->kind == BENCH_KIND_POINT || group->op->kind == BENCH_KIND_RANGE;
+    group->result = bench_memory(targets->count, sizeof *group->result);
+    group->count = 0;
+    for (size_t i = 0; i < targets->count; i++) {
+        bench_target *target = &targets->target[i];
+        if (target->peer && (!bench_op_for_peers(group->op) || (!reads && target->first != target))) continue;
+        bench_result *result = &group->result[group->count++];
+        memset(result, 0, sizeof *result);
+        result->target = target;
+        result->threads = target->peer && !reads ? 1 : target->threads;
+        result->queries = operations(m, target);
+        result->seconds = bench_memory(group->options->repeat, sizeof *result->seconds);
+    }
+}
+
+static void show_progress(bench_progress *progress, const bench_group *group, const bench_target *target)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%s %s", group->op->name, target->name);
+    cli_progress_show(&progress->bar, what, progress->done++, progress->total);
+}
+
+int bench_measure(bench_group *group, bench_targets *targets, const bench_queries *queries, bench_progress *progress)
+{
+    measurement m = {.group = group, .queries = queries};
+    int code = CLI_OK;
+    choose_contestants(&m, targets);
+    make_outputs(&m);
+    for (uint64_t r = 0; r < group->options->repeat && code == CLI_OK; r++) {
+        for (size_t i = 0; i < group->count && code == CLI_OK; i++) {
+            bench_result *result = &group->result[i];
+            bench_target *target = &targets->target[result->target - targets->target];
+            show_progress(progress, group, target);
+            if (!take_turn(&m, result, target)) code = CLI_FAILED;
+            if (cli_interrupted()) code = CLI_INTERRUPTED;
+        }
+    }
+    free_outputs(&m);
+    return code;
+}
+
+void bench_group_free(bench_group *group)
+{
+    for (size_t i = 0; i < group->count; i++) free(group->result[i].seconds);
+    free(group->result);
+    group->result = NULL;
+    group->count = 0;
+}

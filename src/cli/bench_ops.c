@@ -1,0 +1,84 @@
+/* The operations that `copse bench` knows by name. */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const bench_op ops[] = {
+    {BENCH_BUILD, BENCH_KIND_BUILD, 0, "build"},
+    {BENCH_BUILD_SORTED, BENCH_KIND_BUILD, 0, "build-sorted"},
+    {BENCH_INSERT, BENCH_KIND_CHANGE, 0, "insert"},
+    {BENCH_UPDATE, BENCH_KIND_CHANGE, 0, "update"},
+    {BENCH_ERASE, BENCH_KIND_CHANGE, 0, "erase"},
+    {BENCH_FIND, BENCH_KIND_POINT, 0, "find"},
+    {BENCH_MISS, BENCH_KIND_POINT, 0, "miss"},
+    {BENCH_CONTAINS, BENCH_KIND_POINT, 0, "contains"},
+    {BENCH_LOWER_BOUND, BENCH_KIND_POINT, 0, "lower-bound"},
+    {BENCH_RANK, BENCH_KIND_POINT, 0, "rank"},
+    {BENCH_SUCCESSOR, BENCH_KIND_POINT, 0, "successor"},
+    {BENCH_PREDECESSOR, BENCH_KIND_POINT, 0, "predecessor"},
+    {BENCH_RANGE, BENCH_KIND_RANGE, 10, "range10"},
+    {BENCH_RANGE, BENCH_KIND_RANGE, 100, "range100"},
+    {BENCH_RANGE, BENCH_KIND_RANGE, 1000, "range1000"},
+    {BENCH_COUNT, BENCH_KIND_RANGE, 0, "count"},
+    {BENCH_COUNT, BENCH_KIND_RANGE, 100, "count-narrow"},
+    {BENCH_SUM, BENCH_KIND_RANGE, 0, "sum"},
+    {BENCH_SUM, BENCH_KIND_RANGE, 100, "sum-narrow"},
+    {BENCH_MIN, BENCH_KIND_RANGE, 0, "min"},
+    {BENCH_MAX, BENCH_KIND_RANGE, 0, "max"},
+    {BENCH_AVG, BENCH_KIND_RANGE, 0, "avg"},
+    {BENCH_VISIT, BENCH_KIND_PASS, 0, "visit"},
+    {BENCH_EXPORT, BENCH_KIND_PASS, 0, "export"},
+    {BENCH_SAVE, BENCH_KIND_PASS, 0, "save"},
+    {BENCH_LOAD, BENCH_KIND_PASS, 0, "load"},
+};
+
+const char *bench_op_name(size_t i)
+{
+    return i < sizeof ops / sizeof *ops ? ops[i].name : NULL;
+}
+
+/* range25 and the like: any number of entries from 1 to 2^24. */
+static bool parse_range(const char *name, bench_op *out_op)
+{
+    static const char prefix[] = "range";
+    size_t skip = sizeof prefix - 1;
+    if (strncmp(name, prefix, skip) != 0 || name[skip] < '1' || name[skip] > '9') return false;
+    char *end = NULL;
+    unsigned long long span = strtoull(name + skip, &end, 10);
+    if (*end != '\0' || span > (1u << 24)) return false;
+    *out_op = (bench_op){BENCH_RANGE, BENCH_KIND_RANGE, span, ""};
+    snprintf(out_op->name, sizeof out_op->name, "range%llu", span);
+    return true;
+}
+
+bool bench_op_parse(const char *name, bench_op *out_op)
+{
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(name, ops[i].name) == 0) {
+            *out_op = ops[i];
+            return true;
+        }
+    }
+    return parse_range(name, out_op);
+}
+
+bool bench_op_aggregates(const bench_op *op)
+{
+    return op->code == BENCH_SUM || op->code == BENCH_MIN || op->code == BENCH_MAX || op->code == BENCH_AVG;
+}
+
+bool bench_op_for_peers(const bench_op *op)
+{
+    switch (op->code) {
+    case BENCH_RANK:
+    case BENCH_MIN:
+    case BENCH_MAX:
+    case BENCH_AVG:
+    case BENCH_SAVE:
+    case BENCH_LOAD:
+        return false;
+    default:
+        return true;
+    }
+}

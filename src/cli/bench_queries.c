@@ -1,0 +1,270 @@
+/* The queries of one measurement. Each is drawn by its position in the model, so that its right answer is known. */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_QUERIES (UINT64_C(1) << 20)
+#define MOST_ENTRIES    (UINT64_C(1) << 26) /* that ranges return by default */
+#define QUERY_SEED      0x9E4117u
+#define CHANGE_SEED     0xC4A46Eu
+
+static uint64_t number_of_queries(const bench_data *data, const bench_op *op, const bench_options *options)
+{
+    uint64_t count = options->queries > 0 ? options->queries : DEFAULT_QUERIES;
+    if (op->code == BENCH_RANGE && options->queries == 0 && count * op->span > MOST_ENTRIES) {
+        count = MOST_ENTRIES / op->span;
+        if (count == 0) count = 1;
+    }
+    if (op->code == BENCH_ERASE && count > data->entries) count = data->entries;
+    return count;
+}
+
+static void sort_positions(uint64_t *positions, uint64_t count)
+{
+    uint64_t *carried = bench_memory(count, sizeof *carried);
+    uint64_t *scratch = bench_memory(count, sizeof *scratch);
+    uint64_t *scratch_carried = bench_memory(count, sizeof *scratch_carried);
+    memset(carried, 0, count * sizeof *carried);
+    workload_sort(positions, carried, count, scratch, scratch_carried);
+    free(carried);
+    free(scratch);
+    free(scratch_carried);
+}
+
+/* Positions below `limit` by the distribution that was asked for. Popular entries of zipf lie all over the key space. */
+static void draw_positions(bench_queries *queries, workload_random *random, const bench_options *options,
+                           uint64_t limit)
+{
+    workload_permutation order;
+    workload_permutation_init(&order, limit, options->seed);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        uint64_t position = workload_pick(random, options->query_dist, limit);
+        queries->positions[i] = options->query_dist == WORKLOAD_ZIPF ? workload_permute(&order, position) : position;
+    }
+    if (options->query_dist == WORKLOAD_ASCENDING) sort_positions(queries->positions, queries->count);
+}
+
+/* A key that is not there, from the gap behind entry `position` or, where keys are dense, behind the last or before the
+ * first. */
+static bool draw_missing(const bench_data *data, workload_random *random, uint64_t position, uint64_t *out_code)
+{
+    const uint64_t *codes = data->codes;
+    uint64_t last = data->entries - 1;
+    for (int attempt = 0; attempt < 32; attempt++) {
+        if (position < last && codes[position + 1] - codes[position] > 1) {
+            *out_code = codes[position] + 1 + workload_random_below(random, codes[position + 1] - codes[position] - 1);
+            return true;
+        }
+        position = workload_random_below(random, data->entries);
+    }
+    uint64_t above = workload_code_max(data->key_type) - codes[last];
+    if (above > 0) {
+        *out_code = codes[last] + 1 + workload_random_below(random, above);
+    } else if (codes[0] > 0) {
+        *out_code = workload_random_below(random, codes[0]);
+    }
+    return above > 0 || codes[0] > 0;
+}
+
+/* Asks for keys (half of them, where there is room, just behind a key) and notes where the answer is. */
+static void bound_query(const bench_data *data, bench_code code, bool behind, uint64_t *position, uint64_t *query)
+{
+    uint64_t p = *position;
+    *query = data->codes[p];
+    behind = behind && *query < workload_code_max(data->key_type);
+    if (behind) ++*query;
+    bool next_is_hit = behind && p + 1 < data->entries && data->codes[p + 1] == *query;
+    if (code == BENCH_PREDECESSOR) {
+        *position = behind ? p : p - 1; /* p == 0 gives BENCH_NONE */
+        return;
+    }
+    uint64_t answer = p + (behind || code == BENCH_SUCCESSOR) + (next_is_hit && code == BENCH_SUCCESSOR);
+    *position = answer < data->entries || code == BENCH_RANK ? answer : BENCH_NONE;
+}
+
+static bool make_points(bench_queries *queries, const bench_data *data, const bench_op *op, workload_random *random)
+{
+    uint64_t *codes = bench_memory(queries->count, sizeof *codes);
+    bool made = true;
+    for (uint64_t i = 0; i < queries->count && made; i++) {
+        bool coin = workload_random_next(random) >> 63;
+        if (op->code == BENCH_MISS || (op->code == BENCH_CONTAINS && coin)) {
+            made = draw_missing(data, random, queries->positions[i], &codes[i]);
+            queries->positions[i] = BENCH_NONE;
+        } else if (op->code == BENCH_FIND || op->code == BENCH_CONTAINS || op->code == BENCH_UPDATE) {
+            codes[i] = data->codes[queries->positions[i]];
+        } else {
+            bound_query(data, op->code, coin, &queries->positions[i], &codes[i]);
+        }
+    }
+    if (made) workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
+    free(codes);
+    if (!made) cli_note("bench", "%s: every key of the type is in the index, there is nothing to miss", op->name);
+    return made;
+}
+
+static void make_ranges(bench_queries *queries, const bench_data *data, uint64_t span, workload_random *random)
+{
+    uint64_t *lows = bench_memory(queries->count, sizeof *lows);
+    uint64_t *highs = bench_memory(queries->count, sizeof *highs);
+    queries->highs = bench_memory(queries->count, data->key_size);
+    queries->lengths = bench_memory(queries->count, sizeof *queries->lengths);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        uint64_t first = queries->positions[i];
+        uint64_t last = span > 0 ? first + span - 1 : workload_random_below(random, data->entries);
+        if (last < first) {
+            uint64_t swap = first;
+            first = last;
+            last = swap;
+        }
+        queries->positions[i] = first;
+        queries->lengths[i] = last - first + 1;
+        lows[i] = data->codes[first];
+        highs[i] = data->codes[last];
+    }
+    workload_keys_from_codes(data->key_type, lows, queries->count, queries->keys);
+    workload_keys_from_codes(data->key_type, highs, queries->count, queries->highs);
+    free(lows);
+    free(highs);
+}
+
+/* ---- changes: the batch, and what the index must hold afterwards ---- */
+
+static void copy_element(void *to, uint64_t to_index, const void *from, uint64_t from_index, size_t size)
+{
+    memcpy((char *)to + to_index * size, (const char *)from + from_index * size, size);
+}
+
+static void make_update(bench_queries *queries, const bench_data *data)
+{
+    queries->after_entries = data->entries;
+    queries->after_changed = 0;
+    queries->after_keys = bench_memory(data->entries, data->key_size);
+    queries->after_values = bench_memory(data->entries, data->value_size);
+    memcpy(queries->after_keys, data->sorted_keys, data->entries * data->key_size);
+    memcpy(queries->after_values, data->sorted_values, data->entries * data->value_size);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        copy_element(queries->after_values, queries->positions[i], queries->values, i, data->value_size);
+    }
+}
+
+static void make_erase(bench_queries *queries, const bench_data *data, const bench_options *options)
+{
+    workload_permutation order;
+    workload_permutation_init(&order, data->entries, options->seed + 1);
+    uint8_t *gone = bench_memory(data->entries, 1);
+    memset(gone, 0, data->entries);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        queries->positions[i] = workload_permute(&order, i);
+        gone[queries->positions[i]] = 1;
+    }
+    if (options->query_dist == WORKLOAD_ASCENDING) sort_positions(queries->positions, queries->count);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        copy_element(queries->keys, i, data->sorted_keys, queries->positions[i], data->key_size);
+    }
+    queries->after_changed = queries->count;
+    queries->after_keys = bench_memory(data->entries - queries->count, data->key_size);
+    queries->after_values = bench_memory(data->entries - queries->count, data->value_size);
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < data->entries; i++) {
+        if (gone[i]) continue;
+        copy_element(queries->after_keys, left, data->sorted_keys, i, data->key_size);
+        copy_element(queries->after_values, left++, data->sorted_values, i, data->value_size);
+    }
+    queries->after_entries = left;
+    free(gone);
+}
+
+/* Merges sorted distinct new codes with the model; positions say which value of the batch a new code has. */
+static void merge_after(bench_queries *queries, const bench_data *data, const uint64_t *codes,
+                        const uint64_t *positions, uint64_t count)
+{
+    uint64_t old = 0;
+    uint64_t new = 0;
+    uint64_t place = 0;
+    queries->after_keys = bench_memory(data->entries + count, data->key_size);
+    queries->after_values = bench_memory(data->entries + count, data->value_size);
+    for (; old < data->entries || new < count; place++) {
+        if (new == count || (old < data->entries && data->codes[old] < codes[new])) {
+            copy_element(queries->after_keys, place, data->sorted_keys, old, data->key_size);
+            copy_element(queries->after_values, place, data->sorted_values, old++, data->value_size);
+            continue;
+        }
+        if (old < data->entries && data->codes[old] == codes[new]) old++;
+        copy_element(queries->after_keys, place, queries->keys, positions[new], data->key_size);
+        copy_element(queries->after_values, place, queries->values, positions[new ++], data->value_size);
+    }
+    queries->after_entries = place;
+    queries->after_changed = place - data->entries;
+}
+
+/* The keys that the distribution gives next; where it repeats itself some are in the index already. */
+static void make_insert(bench_queries *queries, const bench_data *data)
+{
+    uint64_t count = queries->count;
+    uint64_t *codes = bench_memory(count, sizeof *codes);
+    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
+    uint64_t *scratch_positions = bench_memory(count, sizeof *scratch_positions);
+    workload_stream stream = data->stream;
+    workload_stream_codes(&stream, codes, count);
+    workload_keys_from_codes(data->key_type, codes, count, queries->keys);
+    for (uint64_t i = 0; i < count; i++) queries->positions[i] = i;
+    workload_sort(codes, queries->positions, count, scratch_codes, scratch_positions);
+    uint64_t distinct = workload_unique_last(codes, queries->positions, count);
+    merge_after(queries, data, codes, queries->positions, distinct);
+    free(codes);
+    free(scratch_codes);
+    free(scratch_positions);
+}
+
+static bool make_change(bench_queries *queries, const bench_data *data, const bench_op *op,
+                        const bench_options *options, workload_random *random)
+{
+    if (op->code == BENCH_ERASE) {
+        make_erase(queries, data, options);
+        return true;
+    }
+    queries->values = bench_memory(queries->count, data->value_size);
+    workload_values(data->value_type, options->seed ^ CHANGE_SEED, NULL, queries->count, queries->values);
+    if (op->code == BENCH_INSERT) {
+        make_insert(queries, data);
+        return true;
+    }
+    draw_positions(queries, random, options, data->entries);
+    if (!make_points(queries, data, op, random)) return false;
+    make_update(queries, data);
+    return true;
+}
+
+bool bench_queries_make(bench_queries *queries, bench_data *data, const bench_op *op, const bench_options *options)
+{
+    workload_random random;
+    memset(queries, 0, sizeof *queries);
+    if (op->kind == BENCH_KIND_BUILD || op->kind == BENCH_KIND_PASS) return true;
+    workload_random_init(&random, options->seed ^ QUERY_SEED);
+    queries->count = number_of_queries(data, op, options);
+    queries->keys = bench_memory(queries->count, data->key_size);
+    queries->positions = bench_memory(queries->count, sizeof *queries->positions);
+    if (op->kind == BENCH_KIND_CHANGE) return make_change(queries, data, op, options, &random);
+    if (op->kind == BENCH_KIND_POINT) {
+        draw_positions(queries, &random, options, data->entries);
+        return make_points(queries, data, op, &random);
+    }
+    uint64_t span = op->span < data->entries ? op->span : data->entries;
+    draw_positions(queries, &random, options, data->entries - (span > 0 ? span - 1 : 0));
+    make_ranges(queries, data, span, &random);
+    return true;
+}
+
+void bench_queries_free(bench_queries *queries)
+{
+    free(queries->keys);
+    free(queries->highs);
+    free(queries->values);
+    free(queries->positions);
+    free(queries->lengths);
+    free(queries->after_keys);
+    free(queries->after_values);
+    memset(queries, 0, sizeof *queries);
+}
