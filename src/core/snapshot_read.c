@@ -255,7 +255,7 @@ static copse_status padding_check(const reader *r, unsigned section)
 {
     const snapshot_section *s = &r->header.sections[section];
     uint64_t from = s->offset + s->length, to = s[1].offset;
-    unsigned char gap[SNAPSHOT_ALIGNMENT];
+    unsigned char gap[SNAPSHOT_ALIGNMENT] = {0};
     copse_status status = read_part(r, gap, (size_t)(to - from), from);
     for (uint64_t i = from; status == COPSE_OK && i < to; i++)
         if (gap[i - from] != 0)

@@ -1,0 +1,40 @@
+/*
+ * A batch on its way into a tree: the caller's arrays, encoded, in ascending key order, equal keys resolved.
+ *
+ * Where the caller's arrays are in order already the batch only points at them and the tree encodes while it copies;
+ * else the batch owns an array of pairs made by the radix sort.
+ */
+#ifndef COPSE_BATCH_H
+#define COPSE_BATCH_H
+
+#include "core/internal.h"
+#include "core/codec.h"
+#include "core/widths.h"
+
+/* What becomes of equal keys inside the batch. */
+typedef enum copse_equal_keys {
+    COPSE_EQUAL_LAST,  /* the highest array position stays */
+    COPSE_EQUAL_FIRST, /* the lowest array position stays  */
+    COPSE_EQUAL_ALL    /* all stay, in array order         */
+} copse_equal_keys;
+
+typedef struct copse_batch {
+    uint64_t n;
+    copse_type key_type;
+    const void *pairs;  /* NAME(copse_pair)[n], or NULL: read keys and values                */
+    const void *keys;   /* the caller's array, in order                                     */
+    const void *values; /* the caller's array, or NULL: every value is its array position   */
+    void *memory;       /* what the batch owns                                              */
+    size_t bytes;
+} copse_batch;
+
+/* Makes a batch of n entries. With `pairs_wanted` the result is always an array of pairs. Errors: NAN, MEMORY,
+ * CANCELLED. `what` is the word for the progress callback. */
+copse_status copse_batch_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                              copse_equal_keys equal, bool pairs_wanted, const char *what, copse_batch *out);
+void copse_batch_free(const copse_ctx *ctx, copse_batch *batch);
+
+#define COPSE_TEMPLATE "core/batch_pair.inc.h"
+#include "core/for_each_width.h"
+
+#endif

@@ -1,0 +1,28 @@
+/* Template: a pair, and reading a stretch of a batch into separate arrays of encoded keys and values. */
+
+typedef struct NAME(copse_pair) {
+    KEY key;
+    VALUE value;
+} NAME(copse_pair);
+
+static inline VALUE NAME(copse_caller_value)(const void *values, uint64_t at)
+{
+    return values ? ((const VALUE *)values)[at] : (VALUE)at;
+}
+
+static inline void NAME(copse_batch_read)(const copse_batch *batch, uint64_t first, uint32_t n, KEY *keys, VALUE *values)
+{
+    if (batch->pairs) {
+        const NAME(copse_pair) *pair = (const NAME(copse_pair) *)batch->pairs + first;
+        for (uint32_t i = 0; i < n; i++) {
+            keys[i] = pair[i].key;
+            values[i] = pair[i].value;
+        }
+        return;
+    }
+    ENCODE(batch->key_type, batch->keys, first, n, keys);
+    if (batch->values)
+        memcpy(values, (const VALUE *)batch->values + first, n * sizeof *values);
+    else
+        for (uint32_t i = 0; i < n; i++) values[i] = (VALUE)(first + i);
+}

@@ -1,0 +1,166 @@
+/* The index: making it, filling it, changing it, looking at it. */
+#include "core/structure.h"
+
+static copse_status options_take(const copse_ctx *ctx, const copse_index_options *options, copse_index_options *out)
+{
+    const copse_index_options defaults = COPSE_INDEX_OPTIONS_INIT;
+    *out = defaults;
+    if (!options) return COPSE_OK;
+    if (options->struct_size < sizeof(size_t))
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT,
+                          "options->struct_size is %zu; start from COPSE_INDEX_OPTIONS_INIT, which sets it",
+                          options->struct_size);
+    memcpy(out, options, options->struct_size < sizeof *out ? options->struct_size : sizeof *out);
+    return COPSE_OK;
+}
+
+static copse_status options_check(const copse_ctx *ctx, const copse_index_options *o)
+{
+    if (copse_type_size(o->key_type) == 0)
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->key_type is %d, which is not a copse_type",
+                          (int)o->key_type);
+    if (!copse_type_is_value(o->value_type))
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT,
+                          "options->value_type is %d; values are u32, i32, f32, u64, i64 or f64", (int)o->value_type);
+    if ((unsigned)o->structure > COPSE_STRUCTURE_REGULAR)
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->structure is %d, which is not a copse_structure",
+                          (int)o->structure);
+    if ((unsigned)o->placement > COPSE_PLACEMENT_CPU)
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->placement is %d, which is not a copse_placement",
+                          (int)o->placement);
+    if ((unsigned)o->updates > COPSE_UPDATES_RARE)
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->updates is %d, which is not a copse_updates value",
+                          (int)o->updates);
+    if (o->duplicates > 1)
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->duplicates is %u; it takes 0 or 1", o->duplicates);
+    return COPSE_OK;
+}
+
+/* AUTO: an updatable tree unless the caller says that updates are rare. */
+static const copse_operations *operations_choose(const copse_index_options *o)
+{
+    copse_structure structure = o->structure;
+    if (structure == COPSE_STRUCTURE_AUTO)
+        structure = o->updates == COPSE_UPDATES_RARE ? COPSE_STRUCTURE_IMPLICIT : COPSE_STRUCTURE_REGULAR;
+    return copse_registry_find(structure, COPSE_PLACEMENT_CPU, copse_type_size(o->key_type),
+                               copse_type_size(o->value_type));
+}
+
+copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index)
+{
+    copse_index_options o;
+    copse_status status;
+    if (out_index) *out_index = NULL;
+    if (!ctx || !out_index)
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_index_create: %s is NULL", ctx ? "out_index" : "ctx");
+    if ((status = options_take(ctx, options, &o)) != COPSE_OK) return status;
+    if ((status = options_check(ctx, &o)) != COPSE_OK) return status;
+    const copse_operations *operations = operations_choose(&o);
+    if (!operations)
+        return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "this build has no %s tree for the placement %s",
+                          copse_structure_name(o.structure), copse_placement_name(o.placement));
+    copse_index *index = copse_memory_alloc(ctx, sizeof *index);
+    if (!index) return copse_fail_memory(ctx, sizeof *index, "the index");
+    *index = (copse_index){.ctx = ctx,
+                           .key_type = o.key_type,
+                           .value_type = o.value_type,
+                           .duplicates = o.duplicates,
+                           .operations = operations};
+    status = operations->create(index);
+    if (status != COPSE_OK) {
+        copse_memory_free(ctx, index, sizeof *index);
+        return status;
+    }
+    *out_index = index;
+    return COPSE_OK;
+}
+
+void copse_index_free(copse_index *index)
+{
+    if (!index) return;
+    index->operations->destroy(index);
+    copse_memory_free(index->ctx, index, sizeof *index);
+}
+
+copse_status copse_build(copse_index *index, const void *keys, const void *values, uint64_t n)
+{
+    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_build: index is NULL");
+    if (!keys && n) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_build: keys is NULL, but n is not 0");
+    copse_batch batch;
+    copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
+    copse_status status = copse_batch_make(index, keys, values, n, equal, false, "building", &batch);
+    if (status != COPSE_OK) return status;
+    status = index->operations->build(index, &batch);
+    copse_batch_free(index->ctx, &batch);
+    if (status == COPSE_OK) index->version++;
+    return status;
+}
+
+copse_status copse_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
+                          uint64_t *out_inserted)
+{
+    uint64_t inserted = 0;
+    if (out_inserted) *out_inserted = 0;
+    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_insert: index is NULL");
+    if (flags > COPSE_INSERT_IF_ABSENT)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: flags is %u, which is none of COPSE_INSERT_*",
+                          flags);
+    if (n == 0) return COPSE_OK;
+    if (!keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: keys is NULL, but n is not 0");
+    copse_batch batch;
+    copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
+    if (flags & COPSE_INSERT_IF_ABSENT) equal = COPSE_EQUAL_FIRST;
+    copse_status status = copse_batch_make(index, keys, values, n, equal, true, "inserting", &batch);
+    if (status != COPSE_OK) return status;
+    status = index->operations->insert(index, &batch, flags, &inserted);
+    copse_batch_free(index->ctx, &batch);
+    if (status != COPSE_OK) return status;
+    index->version++;
+    if (out_inserted) *out_inserted = inserted;
+    return COPSE_OK;
+}
+
+copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
+{
+    uint64_t erased = 0;
+    if (out_erased) *out_erased = 0;
+    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_erase: index is NULL");
+    if (n == 0) return COPSE_OK;
+    if (!keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_erase: keys is NULL, but n is not 0");
+    copse_batch batch;
+    copse_status status = copse_batch_make(index, keys, NULL, n, COPSE_EQUAL_LAST, true, "erasing", &batch);
+    if (status != COPSE_OK) return status;
+    status = index->operations->erase(index, &batch, &erased);
+    copse_batch_free(index->ctx, &batch);
+    if (status != COPSE_OK) return status;
+    index->version++;
+    if (out_erased) *out_erased = erased;
+    return COPSE_OK;
+}
+
+copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats)
+{
+    if (!index || !out_stats)
+        return copse_fail(index ? index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_index_stats: %s is NULL",
+                          index ? "out_stats" : "index");
+    *out_stats = (copse_stats){.structure = index->operations->structure,
+                               .placement = index->operations->placement,
+                               .key_type = index->key_type,
+                               .value_type = index->value_type,
+                               .duplicates = index->duplicates,
+                               .version = index->version};
+    index->operations->stats(index, out_stats);
+    out_stats->bytes += sizeof *index;
+    return COPSE_OK;
+}
+
+uint64_t copse_size(const copse_index *index)
+{
+    return index ? index->operations->size(index) : 0;
+}
+
+copse_status copse_verify(const copse_index *index)
+{
+    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_verify: index is NULL");
+    return index->operations->verify(index);
+}

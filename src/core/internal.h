@@ -1,0 +1,68 @@
+/* What the parts of the library share: the context, the index, errors, memory, progress. */
+#ifndef COPSE_INTERNAL_H
+#define COPSE_INTERNAL_H
+
+#include "copse.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define COPSE_CACHE_LINE 64u
+#define COPSE_HUGE_PAGE  (2u << 20)
+
+typedef struct copse_walk copse_walk;             /* node search and batch walks of one instruction set: cpu/walk.h */
+typedef struct copse_operations copse_operations; /* what a structure can do: core/structure.h                      */
+
+struct copse_ctx {
+    uint32_t threads;
+    uint32_t pipeline; /* queries in flight per thread; 0: the default of each walk */
+    copse_huge_pages huge_pages;
+    copse_allocator allocator; /* alloc == NULL: our own */
+    copse_progress_fn progress;
+    void *progress_user;
+    const copse_walk *walk;
+};
+
+struct copse_index {
+    copse_ctx *ctx;
+    copse_type key_type;
+    copse_type value_type;
+    uint32_t duplicates;
+    uint64_t version;
+    const copse_operations *operations;
+    void *tree; /* belongs to operations */
+};
+
+/* --- errors: status.c ------------------------------------------------------------------------------------------- */
+
+/* Stores the sentence for this thread and returns `status`, so that callers write: return copse_fail(...). */
+copse_status copse_fail(const copse_ctx *ctx, copse_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char *what);
+
+/* --- memory: memory.c ------------------------------------------------------------------------------------------- */
+
+/* Memory aligned to a cache line, or NULL. Large blocks lie on huge pages where the system grants them. */
+void *copse_memory_alloc(const copse_ctx *ctx, size_t size);
+void copse_memory_free(const copse_ctx *ctx, void *memory, size_t size); /* NULL is fine */
+
+/* count * size, or SIZE_MAX where that overflows: an allocation of SIZE_MAX always fails. */
+size_t copse_memory_product(uint64_t count, size_t size);
+
+/* --- progress: context.c ---------------------------------------------------------------------------------------- */
+
+/* Reports to the caller's callback. Returns COPSE_OK or COPSE_ERR_CANCELLED. Only on the thread of the call. */
+copse_status copse_progress(const copse_ctx *ctx, const char *what, uint64_t done, uint64_t total);
+
+/* --- threads: context.c ----------------------------------------------------------------------------------------- */
+
+/* How many threads are worth starting for n operations; small batches stay on the calling thread. */
+uint32_t copse_threads_for(const copse_ctx *ctx, uint64_t n);
+
+/* --- types: types.c --------------------------------------------------------------------------------------------- */
+
+bool copse_type_is_float(copse_type type);
+bool copse_type_is_value(copse_type type);
+
+#endif

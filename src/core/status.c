@@ -1,0 +1,40 @@
+/* Status codes and the sentence of the last error. */
+#include "core/internal.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* One sentence per thread, so that readers of one index on several threads do not write over each other. */
+static _Thread_local char last_sentence[512];
+static _Thread_local const copse_ctx *last_context;
+
+copse_status copse_fail(const copse_ctx *ctx, copse_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_sentence, sizeof last_sentence, format, arguments);
+    va_end(arguments);
+    last_context = ctx;
+    return status;
+}
+
+copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char *what)
+{
+    if (bytes == SIZE_MAX)
+        return copse_fail(ctx, COPSE_ERR_MEMORY, "out of memory: %s would need more bytes than can be counted", what);
+    return copse_fail(ctx, COPSE_ERR_MEMORY, "out of memory: %s needs %llu bytes", what, (unsigned long long)bytes);
+}
+
+const char *copse_last_error(const copse_ctx *ctx)
+{
+    return last_context == ctx ? last_sentence : "";
+}
+
+const char *copse_status_name(copse_status status)
+{
+    static const char *const names[] = {"ok",       "argument",    "memory", "nan",    "too small",
+                                        "overflow", "type",        "unsupported", "io", "format",
+                                        "version",  "cancelled",   "stale",  "corrupt", "device"};
+    unsigned i = (unsigned)status;
+    return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}

@@ -1,0 +1,64 @@
+/*
+ * What a structure can do: one table of operations per structure, placement and pair of widths, found through the
+ * registry. The API functions check arguments, cut batches into parts for the threads and call these; a structure
+ * never sees a bad argument.
+ *
+ * A *place* is where an entry lies, as a number that only the structure understands; places grow with the order of the
+ * entries, and the place behind the last entry is one, too.
+ */
+#ifndef COPSE_STRUCTURE_H
+#define COPSE_STRUCTURE_H
+
+#include "core/batch.h"
+#include "core/aggregate.h"
+
+struct copse_operations {
+    copse_structure structure;
+    copse_placement placement;
+
+    /* Life. A new tree is empty. */
+    copse_status (*create)(copse_index *index);
+    void (*destroy)(copse_index *index);
+
+    /* Change. On failure the tree is as before. */
+    copse_status (*build)(copse_index *index, const copse_batch *batch);
+    copse_status (*insert)(copse_index *index, const copse_batch *pairs, uint32_t flags, uint64_t *out_inserted);
+    copse_status (*erase)(copse_index *index, const copse_batch *pairs, uint64_t *out_erased);
+
+    /* Read, on one thread, part of a batch: keys[first .. first + n), results at the same positions. They return n, or
+     * the offset from `first` of the first NaN. */
+    uint64_t (*find)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                     uint8_t *found);
+    /* Place of the first entry with a key >= keys[first + i] (upper: > it), into places[i]. */
+    uint64_t (*locate)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
+                       uint64_t *places);
+    /* Entries before each place; may be done in place. */
+    void (*rank)(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks);
+    /* The place of the entry with that rank (rank <= size). */
+    uint64_t (*select)(const copse_index *index, uint64_t rank);
+    /* The single entry at (before: in front of) each place, into position first + i of the outputs; each may be NULL. */
+    void (*gather)(const copse_index *index, const uint64_t *places, uint64_t first, uint64_t n, bool before,
+                   void *keys, void *values, uint8_t *found);
+    /* `count` entries from a place on, into position `at` of the outputs; the caller knows that they exist. */
+    void (*copy)(const copse_index *index, uint64_t place, uint64_t count, uint64_t at, void *keys, void *values);
+
+    /* Aggregates. prepare makes what the others need (once, by whichever thread comes first); COPSE_ERR_MEMORY from it
+     * is an answer: aggregate then scans. prefix is optional: where has_prefix says yes, the sum of the values in front
+     * of a bound, modulo 2^64, in one walk; differences of two of them are exact. */
+    void (*prepare)(const copse_index *index, bool sums);
+    bool (*has_prefix)(const copse_index *index);
+    uint64_t (*prefix)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
+                       uint64_t *sums);
+    void (*aggregate)(const copse_index *index, uint64_t place, uint64_t end, copse_aggregate *out);
+
+    /* Inspect. */
+    uint64_t (*size)(const copse_index *index);
+    void (*stats)(const copse_index *index, copse_stats *out);
+    copse_status (*verify)(const copse_index *index);
+};
+
+/* The operations for a structure and placement (no AUTO) and pair of widths, or NULL. */
+const copse_operations *copse_registry_find(copse_structure structure, copse_placement placement, size_t key_bytes,
+                                            size_t value_bytes);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * Template: merging a sorted batch into a sorted stretch of units, for one pair of widths. Both trees use it: the
+ * implicit one over all its units, the regular one leaf by leaf.
+ */
+
+typedef struct NAME(unit_cursor) {
+    UNIT *unit;
+    uint32_t slot;
+} NAME(unit_cursor);
+
+static inline NAME(unit_cursor) NAME(cursor_at)(const UNIT *units, uint64_t position)
+{
+    return (NAME(unit_cursor)){(UNIT *)units + position / UNIT_ENTRIES, (uint32_t)(position % UNIT_ENTRIES)};
+}
+
+static inline void NAME(cursor_next)(NAME(unit_cursor) * c)
+{
+    if (++c->slot == UNIT_ENTRIES) {
+        c->slot = 0;
+        c->unit++;
+    }
+}
+
+static inline void NAME(cursor_put)(NAME(unit_cursor) * c, KEY key, VALUE value)
+{
+    c->unit->keys[c->slot] = key;
+    c->unit->values[c->slot] = value;
+    NAME(cursor_next)(c);
+}
+
+static inline KEY NAME(unit_key)(const UNIT *units, uint64_t position)
+{
+    return units[position / UNIT_ENTRIES].keys[position % UNIT_ENTRIES];
+}
+
+/* First position in [first, last) whose key is >= q; gallops from `first`, so near answers are found quickly. */
+static uint64_t NAME(merge_seek)(const UNIT *units, uint64_t first, uint64_t last, KEY q)
+{
+    uint64_t step = 1, low = first;
+    while (low + step <= last && NAME(unit_key)(units, low + step - 1) < q) {
+        low += step;
+        step *= 2;
+    }
+    uint64_t high = low + step - 1 < last ? low + step - 1 : last;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (NAME(unit_key)(units, middle) < q)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* How many entries old[first, last) will have after the batch: the merge below without writing. *out_new receives how
+ * many batch entries find no equal: 0 in an upsert means that only values change. */
+static uint64_t NAME(merge_count)(const UNIT *old, uint64_t first, uint64_t last, const NAME(copse_pair) * pairs,
+                                  uint64_t n, merge_kind kind, uint64_t *out_new)
+{
+    uint64_t count = last - first, at = first, fresh = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        KEY key = pairs[i].key;
+        at = NAME(merge_seek)(old, at, last, key);
+        bool match = at < last && NAME(unit_key)(old, at) == key;
+        fresh += !match;
+        if (kind == MERGE_APPEND) {
+            count++;
+        } else if (kind != MERGE_ERASE) {
+            count += !match;
+        } else {
+            for (; at < last && NAME(unit_key)(old, at) == key; at++) count--;
+        }
+    }
+    *out_new = fresh;
+    return count;
+}
+
+/* Writes old[first, last) changed by the batch to `out`, in order. */
+static void NAME(merge_write)(const UNIT *old, uint64_t first, uint64_t last, const NAME(copse_pair) * pairs, uint64_t n,
+                              merge_kind kind, NAME(unit_cursor) out)
+{
+    NAME(unit_cursor) from = NAME(cursor_at)(old, first);
+    uint64_t left = last - first;
+    for (uint64_t i = 0; i < n; i++) {
+        KEY key = pairs[i].key;
+        for (; left && from.unit->keys[from.slot] < key; left--, NAME(cursor_next)(&from))
+            NAME(cursor_put)(&out, from.unit->keys[from.slot], from.unit->values[from.slot]);
+        bool match = false;
+        for (; left && from.unit->keys[from.slot] == key; left--, NAME(cursor_next)(&from)) {
+            match = true;
+            if (kind == MERGE_UPSERT)
+                NAME(cursor_put)(&out, key, pairs[i].value);
+            else if (kind != MERGE_ERASE)
+                NAME(cursor_put)(&out, key, from.unit->values[from.slot]);
+        }
+        if (kind == MERGE_APPEND || (kind != MERGE_ERASE && !match)) NAME(cursor_put)(&out, key, pairs[i].value);
+    }
+    for (; left; left--, NAME(cursor_next)(&from))
+        NAME(cursor_put)(&out, from.unit->keys[from.slot], from.unit->values[from.slot]);
+}
+
+/* Fills the free places of the last unit of n entries, so that no node search takes them for entries. */
+static inline void NAME(unit_pad)(UNIT *units, uint64_t n)
+{
+    for (; n % UNIT_ENTRIES; n++) {
+        units[n / UNIT_ENTRIES].keys[n % UNIT_ENTRIES] = KEY_MAX;
+        units[n / UNIT_ENTRIES].values[n % UNIT_ENTRIES] = 0;
+    }
+}
+
+/* Copies `count` entries of consecutive units, from a position on, decoded, to place `at` of the outputs. */
+static void NAME(unit_copy)(const UNIT *units, uint64_t position, uint64_t count, copse_type type, uint64_t at,
+                            void *keys, void *values)
+{
+    const UNIT *unit = units + position / UNIT_ENTRIES;
+    uint32_t slot = (uint32_t)(position % UNIT_ENTRIES);
+    const bool plain = type == COPSE_U32 || type == COPSE_U64;
+    while (count) {
+        uint32_t n = UNIT_ENTRIES - slot < count ? UNIT_ENTRIES - slot : (uint32_t)count;
+        if (keys && plain)
+            for (uint32_t i = 0; i < n; i++) ((KEY *)keys)[at + i] = unit->keys[slot + i];
+        else if (keys)
+            for (uint32_t i = 0; i < n; i++) DECODE(type, unit->keys[slot + i], keys, at + i);
+        if (values)
+            for (uint32_t i = 0; i < n; i++) ((VALUE *)values)[at + i] = unit->values[slot + i];
+        at += n;
+        count -= n;
+        slot = 0;
+        unit++;
+    }
+}

@@ -1,0 +1,35 @@
+/*
+ * Template: the leaf unit, one cache line that holds keys and their values together, so that a lookup touches memory
+ * once for both.
+ *
+ *   u64/u64   | k0 | k1 | k2 | k3 | v0 | v1 | v2 | v3 |                  4 entries
+ *   u32/u32   |k0..k7 (32 bytes)  |v0..v7 (32 bytes)  |                  8 entries
+ *   u64/u32   | k0 | k1 | k2 | k3 | k4 |v0v1v2v3v4| 4 bytes unused |     5 entries
+ *   u32/u64   |k0k1k2k3k4| 4 unused | v0 | v1 | v2 | v3 | v4 |           5 entries
+ *
+ * Free places hold KEY_MAX as key. KEY_MAX is an ordinary key all the same: whether a place is used follows from the
+ * number of entries, never from the key in it.
+ */
+#define UNIT         NAME(copse_unit)
+#define UNIT_ENTRIES NAME(COPSE_UNIT_ENTRIES)
+
+enum { UNIT_ENTRIES = 64 / (KEY_BITS / 8 + VALUE_BITS / 8) };
+
+typedef struct UNIT {
+    _Alignas(64) KEY keys[UNIT_ENTRIES];
+    VALUE values[UNIT_ENTRIES];
+} UNIT;
+
+_Static_assert(sizeof(UNIT) == 64, "a unit is one cache line");
+
+/* What the implicit tree's quick sums walk instead of units: the same keys, with the sum (modulo 2^64) of all values in
+ * front of each entry. */
+#define SUM_UNIT NAME(copse_sum_unit)
+typedef struct SUM_UNIT {
+    KEY keys[UNIT_ENTRIES];
+    uint64_t before[UNIT_ENTRIES];
+} SUM_UNIT;
+
+#undef UNIT
+#undef UNIT_ENTRIES
+#undef SUM_UNIT

@@ -1,0 +1,333 @@
+/*
+ * Template: the batch walks of both trees for one pair of widths and one instruction set. The including file has
+ * defined count_less_u32 and count_less_u64.
+ *
+ * A walk is: encode a group of keys, take it down the inner levels (walk_level), then read the units (the *_finish
+ * functions). What a walk is for, its mode, is a constant in each instance, so the compiler drops what it does not need.
+ */
+
+#define LESS(line, q, keys)  COPSE_BITS(count_less_u, KEY_BITS)(line, q, keys)
+#define FULL_SEPARATORS      (64u / sizeof(KEY))
+#define DIGEST_SEPARATORS    16u
+#define ALWAYS_INLINE        static inline __attribute__((always_inline))
+
+typedef struct NAME(walk_group) {
+    KEY q[PIPELINE_WIDTH];
+    uint32_t digest[PIPELINE_WIDTH];
+    uint32_t node[PIPELINE_WIDTH]; /* in the end: the unit (implicit) or slot (regular) */
+    uint32_t unit[PIPELINE_WIDTH]; /* regular: of the leaf */
+    const char *leaf[PIPELINE_WIDTH];
+} NAME(walk_group);
+
+typedef struct NAME(walk_state) {
+    const copse_walk_input *input;
+    const copse_levels *levels;
+    pipeline_plan plan;
+    uint64_t first_nan;
+    NAME(walk_group) ring[PIPELINE_RING];
+} NAME(walk_state);
+
+/* Queries of group g. */
+ALWAYS_INLINE uint32_t NAME(walk_count)(const NAME(walk_state) * w, uint64_t g, uint32_t width)
+{
+    uint64_t left = w->input->n - g * width;
+    return left < width ? (uint32_t)left : width;
+}
+
+/* Stage 0: reads a group of the caller's keys. A short last group is filled up with its first key, so that the loops
+ * over a group always have the same length. Not inlined: it is called once per group, and the code is long. */
+static __attribute__((noinline)) void NAME(walk_enter)(NAME(walk_state) * w, uint64_t g, uint32_t width)
+{
+    const copse_walk_input *in = w->input;
+    NAME(walk_group) *group = &w->ring[g % PIPELINE_RING];
+    uint32_t count = NAME(walk_count)(w, g, width);
+    uint32_t good = ENCODE(in->type, in->keys, in->first + g * width, count, group->q);
+    if (good < count && g * width + good < w->first_nan) w->first_nan = g * width + good;
+    for (uint32_t i = count; i < width; i++) group->q[i] = group->q[0];
+    /* The first key > q is the first >= q + 1. For the largest key that wraps to 0, which the finish looks for. */
+    if (in->upper)
+        for (uint32_t i = 0; i < width; i++) group->q[i]++;
+    for (uint32_t i = 0; i < width; i++) group->node[i] = 0;
+    if (w->levels->digest)
+        for (uint32_t i = 0; i < width; i++)
+            group->digest[i] = copse_digest(group->q[i], w->levels->base, w->levels->shift);
+}
+
+/* Takes a group from one level to the next; `below` is what lies under the level, `stride` its step in bytes, a power
+ * of two (64: nodes or units, 8: leaf pointers). */
+ALWAYS_INLINE void NAME(walk_level)(NAME(walk_group) * group, uint32_t width, bool digest, const char *level,
+                                    const char *below, uint32_t stride, bool far)
+{
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < width; i++) {
+        const char *node = level + (uint64_t)group->node[i] * 64;
+        uint32_t child;
+        if (digest)
+            child = group->node[i] * (DIGEST_SEPARATORS + 1) + count_less_u32(node, group->digest[i], DIGEST_SEPARATORS);
+        else
+            child = group->node[i] * (uint32_t)(FULL_SEPARATORS + 1) + LESS(node, group->q[i], FULL_SEPARATORS);
+        group->node[i] = child;
+        pipeline_fetch(below + (uint64_t)child * stride, far);
+    }
+}
+
+/* --- implicit ----------------------------------------------------------------------------------------------------- */
+
+typedef enum NAME(walk_mode) { NAME(WALK_FIND), NAME(WALK_LOCATE), NAME(WALK_PREFIX) } NAME(walk_mode);
+
+typedef struct NAME(walk_output) {
+    VALUE *values;
+    uint8_t *found;
+    uint64_t *out;
+} NAME(walk_output);
+
+/* Digests may land before the right unit; the step right is rare. Full separators land exactly. */
+ALWAYS_INLINE uint64_t NAME(implicit_step)(const copse_implicit *tree, uint64_t unit, KEY q)
+{
+    const UNIT *units = tree->units;
+    while (units[unit].keys[UNIT_ENTRIES - 1] < q && unit + 1 < tree->unit_count) unit++;
+    return unit;
+}
+
+ALWAYS_INLINE void NAME(implicit_finish_find)(const copse_implicit *tree, const NAME(walk_group) * group, uint32_t count,
+                                              uint64_t at, const NAME(walk_output) * to, bool digest)
+{
+    const UNIT *units = tree->units;
+    for (uint32_t i = 0; i < count; i++) {
+        KEY q = group->q[i];
+        uint64_t unit = digest ? NAME(implicit_step)(tree, group->node[i], q) : group->node[i];
+        uint32_t slot = LESS(units[unit].keys, q, UNIT_ENTRIES);
+        slot -= slot == UNIT_ENTRIES; /* greater than all: the compare below fails */
+        bool found = (units[unit].keys[slot] == q) & (unit * UNIT_ENTRIES + slot < tree->entries);
+        if (to->values) to->values[at + i] = found ? units[unit].values[slot] : 0;
+        if (to->found) to->found[at + i] = found;
+    }
+}
+
+ALWAYS_INLINE void NAME(implicit_finish_locate)(const copse_implicit *tree, const NAME(walk_group) * group,
+                                                uint32_t count, uint64_t at, const NAME(walk_output) * to, bool digest,
+                                                bool upper)
+{
+    const UNIT *units = tree->units;
+    for (uint32_t i = 0; i < count; i++) {
+        KEY q = group->q[i];
+        uint64_t unit = digest ? NAME(implicit_step)(tree, group->node[i], q) : group->node[i];
+        uint64_t place = unit * UNIT_ENTRIES + LESS(units[unit].keys, q, UNIT_ENTRIES);
+        to->out[at + i] = upper && q == 0 ? tree->entries : place;
+    }
+}
+
+ALWAYS_INLINE void NAME(implicit_finish_prefix)(const copse_implicit *tree, const NAME(walk_group) * group,
+                                                uint32_t count, uint64_t at, const NAME(walk_output) * to, bool upper)
+{
+    const SUM_UNIT *units = tree->sum_units;
+    for (uint32_t i = 0; i < count; i++) {
+        KEY q = group->q[i];
+        uint64_t unit = group->node[i];
+        while (units[unit].keys[UNIT_ENTRIES - 1] < q && unit + 1 < tree->unit_count) unit++;
+        uint32_t slot = LESS(units[unit].keys, q, UNIT_ENTRIES);
+        bool end = slot == UNIT_ENTRIES || (upper && q == 0);
+        to->out[at + i] = end ? tree->total : units[unit].before[slot];
+    }
+}
+
+ALWAYS_INLINE uint64_t NAME(implicit_walk)(const copse_implicit *tree, const copse_walk_input *input,
+                                           NAME(walk_state) * w, const NAME(walk_output) * to, NAME(walk_mode) mode,
+                                           uint32_t width, bool digest)
+{
+    const uint32_t height = tree->levels.height;
+    const bool sums = mode == NAME(WALK_PREFIX);
+    const char *units = sums ? tree->sum_units : tree->units;
+    const uint32_t stride = sums ? (uint32_t)sizeof(SUM_UNIT) : 64;
+    const uint64_t groups = (input->n + width - 1) / width;
+#define IMPLICIT_STAGE(s, g)                                                                                           \
+    do {                                                                                                               \
+        NAME(walk_group) *group = &w->ring[(g) % PIPELINE_RING];                                                       \
+        if ((s) == 0) NAME(walk_enter)(w, g, width);                                                                   \
+        if ((s) + 1 < height)                                                                                          \
+            NAME(walk_level)(group, width, digest, tree->levels.level[s], tree->levels.level[(s) + 1], 64,             \
+                             w->plan.far[(s) + 1]);                                                                    \
+        else if ((s) < height)                                                                                         \
+            NAME(walk_level)(group, width, digest, tree->levels.level[s], units, stride, w->plan.far[(s) + 1]);        \
+        else if (mode == NAME(WALK_FIND))                                                                              \
+            NAME(implicit_finish_find)(tree, group, NAME(walk_count)(w, g, width), input->first + (g) * width, to,     \
+                                       digest);                                                                        \
+        else if (mode == NAME(WALK_LOCATE))                                                                            \
+            NAME(implicit_finish_locate)(tree, group, NAME(walk_count)(w, g, width), (g) * width, to, digest,          \
+                                         input->upper);                                                                \
+        else                                                                                                           \
+            NAME(implicit_finish_prefix)(tree, group, NAME(walk_count)(w, g, width), (g) * width, to, input->upper);   \
+    } while (0)
+    PIPELINE_RUN(&w->plan, groups, IMPLICIT_STAGE);
+#undef IMPLICIT_STAGE
+    return w->first_nan;
+}
+
+/* Gives the compiler a constant width and kind of separator where it matters. */
+ALWAYS_INLINE uint64_t NAME(implicit_run)(const copse_implicit *tree, const copse_walk_input *input,
+                                          const NAME(walk_output) * to, NAME(walk_mode) mode)
+{
+    NAME(walk_state) w;
+    w.input = input;
+    w.levels = &tree->levels;
+    w.first_nan = input->n;
+    w.plan.stages = tree->levels.height + 1;
+    for (uint32_t s = 0; s < tree->levels.height; s++) w.plan.far[s] = tree->levels.nodes[s] * 64 > PIPELINE_FAR_BYTES;
+    w.plan.far[tree->levels.height] = tree->unit_bytes > PIPELINE_FAR_BYTES;
+    pipeline_schedule(&w.plan, input->pipeline);
+    bool constant = w.plan.width == PIPELINE_WIDTH;
+    if (KEY_BITS == 64 && tree->levels.digest)
+        return constant ? NAME(implicit_walk)(tree, input, &w, to, mode, PIPELINE_WIDTH, true)
+                        : NAME(implicit_walk)(tree, input, &w, to, mode, w.plan.width, true);
+    return constant ? NAME(implicit_walk)(tree, input, &w, to, mode, PIPELINE_WIDTH, false)
+                    : NAME(implicit_walk)(tree, input, &w, to, mode, w.plan.width, false);
+}
+
+static uint64_t NAME(walk_implicit_find)(const copse_implicit *tree, const copse_walk_input *input, void *values,
+                                         uint8_t *found)
+{
+    NAME(walk_output) to = {.values = values, .found = found};
+    return NAME(implicit_run)(tree, input, &to, NAME(WALK_FIND));
+}
+
+static uint64_t NAME(walk_implicit_locate)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
+{
+    NAME(walk_output) to = {.out = out};
+    return NAME(implicit_run)(tree, input, &to, NAME(WALK_LOCATE));
+}
+
+static uint64_t NAME(walk_implicit_prefix)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
+{
+    NAME(walk_output) to = {.out = out};
+    return NAME(implicit_run)(tree, input, &to, NAME(WALK_PREFIX));
+}
+
+/* --- regular ------------------------------------------------------------------------------------------------------ */
+
+/* From the slot to the leaf: asks for the head. */
+ALWAYS_INLINE void NAME(regular_leaf)(const copse_regular *tree, NAME(walk_group) * group, uint32_t width)
+{
+    for (uint32_t i = 0; i < width; i++) {
+        const char *leaf = tree->table.leaf[group->node[i]];
+        group->leaf[i] = leaf;
+        pipeline_fetch(leaf, true);
+    }
+}
+
+/* From the head to the unit. */
+ALWAYS_INLINE void NAME(regular_head)(NAME(walk_group) * group, uint32_t width)
+{
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < width; i++) {
+        const copse_leaf_head *head = (const copse_leaf_head *)group->leaf[i];
+#if KEY_BITS == 64
+        uint32_t digest = copse_digest(group->q[i], head->base_shift & ~UINT64_C(63), head->base_shift & 63);
+#else
+        uint32_t digest = group->q[i];
+#endif
+        group->unit[i] = count_less_u32(head->digest, digest, COPSE_LEAF_UNITS - 1);
+        pipeline_fetch(group->leaf[i] + 64 + (uint64_t)group->unit[i] * 64, true);
+    }
+}
+
+/* Position in the leaf of the first key >= q; the number of entries where there is none. */
+ALWAYS_INLINE uint32_t NAME(regular_position)(const char *leaf, uint32_t unit, KEY q)
+{
+    const UNIT *units = (const UNIT *)(leaf + 64);
+    if (KEY_BITS == 64) /* digests may be equal */
+        while (units[unit].keys[UNIT_ENTRIES - 1] < q && unit + 1 < COPSE_LEAF_UNITS) unit++;
+    return unit * UNIT_ENTRIES + LESS(units[unit].keys, q, UNIT_ENTRIES);
+}
+
+ALWAYS_INLINE void NAME(regular_finish_find)(const copse_regular *tree, const NAME(walk_group) * group, uint32_t count,
+                                             uint64_t at, const NAME(walk_output) * to)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        KEY q = group->q[i];
+        const UNIT *units = (const UNIT *)(group->leaf[i] + 64);
+        uint32_t position = NAME(regular_position)(group->leaf[i], group->unit[i], q);
+        position -= position == COPSE_LEAF_UNITS * UNIT_ENTRIES;
+        const UNIT *unit = &units[position / UNIT_ENTRIES];
+        bool found = unit->keys[position % UNIT_ENTRIES] == q;
+        /* Free places hold the largest key: only for that one the count has to be asked. */
+        if (__builtin_expect(q == KEY_MAX, 0)) found = found && position < tree->table.count[group->node[i]];
+        if (to->values) to->values[at + i] = found ? unit->values[position % UNIT_ENTRIES] : 0;
+        if (to->found) to->found[at + i] = found;
+    }
+}
+
+ALWAYS_INLINE void NAME(regular_finish_locate)(const copse_regular *tree, const NAME(walk_group) * group,
+                                               uint32_t count, uint64_t at, const NAME(walk_output) * to, bool upper)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t position = NAME(regular_position)(group->leaf[i], group->unit[i], group->q[i]);
+        uint64_t place = ((uint64_t)group->node[i] << COPSE_PLACE_SHIFT) + position;
+        to->out[at + i] = upper && group->q[i] == 0 ? tree->table.slots << COPSE_PLACE_SHIFT : place;
+    }
+}
+
+ALWAYS_INLINE uint64_t NAME(regular_walk)(const copse_regular *tree, const copse_walk_input *input, NAME(walk_state) * w,
+                                          const NAME(walk_output) * to, NAME(walk_mode) mode, uint32_t width)
+{
+    const copse_levels *levels = &tree->table.levels;
+    const uint32_t height = levels->height;
+    const uint64_t groups = (input->n + width - 1) / width;
+#define REGULAR_STAGE(s, g)                                                                                            \
+    do {                                                                                                               \
+        NAME(walk_group) *group = &w->ring[(g) % PIPELINE_RING];                                                       \
+        if ((s) == 0) NAME(walk_enter)(w, g, width);                                                                   \
+        if ((s) + 1 < height)                                                                                          \
+            NAME(walk_level)(group, width, false, levels->level[s], levels->level[(s) + 1], 64, w->plan.far[(s) + 1]); \
+        else if ((s) < height)                                                                                         \
+            NAME(walk_level)(group, width, false, levels->level[s], (const char *)tree->table.leaf, sizeof(char *),    \
+                             w->plan.far[(s) + 1]);                                                                    \
+        else if ((s) == height)                                                                                        \
+            NAME(regular_leaf)(tree, group, width);                                                                    \
+        else if ((s) == height + 1)                                                                                    \
+            NAME(regular_head)(group, width);                                                                          \
+        else if (mode == NAME(WALK_FIND))                                                                              \
+            NAME(regular_finish_find)(tree, group, NAME(walk_count)(w, g, width), input->first + (g) * width, to);     \
+        else                                                                                                           \
+            NAME(regular_finish_locate)(tree, group, NAME(walk_count)(w, g, width), (g) * width, to, input->upper);    \
+    } while (0)
+    PIPELINE_RUN(&w->plan, groups, REGULAR_STAGE);
+#undef REGULAR_STAGE
+    return w->first_nan;
+}
+
+ALWAYS_INLINE uint64_t NAME(regular_run)(const copse_regular *tree, const copse_walk_input *input,
+                                         const NAME(walk_output) * to, NAME(walk_mode) mode)
+{
+    const copse_levels *levels = &tree->table.levels;
+    NAME(walk_state) w;
+    w.input = input;
+    w.levels = levels;
+    w.first_nan = input->n;
+    w.plan.stages = levels->height + 3;
+    for (uint32_t s = 0; s < levels->height; s++) w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
+    bool far = tree->leaves * COPSE_LEAF_BYTES > PIPELINE_FAR_BYTES;
+    w.plan.far[levels->height] = tree->table.slots * sizeof(char *) > PIPELINE_FAR_BYTES;
+    w.plan.far[levels->height + 1] = far;
+    w.plan.far[levels->height + 2] = far;
+    pipeline_schedule(&w.plan, input->pipeline);
+    if (w.plan.width == PIPELINE_WIDTH) return NAME(regular_walk)(tree, input, &w, to, mode, PIPELINE_WIDTH);
+    return NAME(regular_walk)(tree, input, &w, to, mode, w.plan.width);
+}
+
+static uint64_t NAME(walk_regular_find)(const copse_regular *tree, const copse_walk_input *input, void *values,
+                                        uint8_t *found)
+{
+    NAME(walk_output) to = {.values = values, .found = found};
+    return NAME(regular_run)(tree, input, &to, NAME(WALK_FIND));
+}
+
+static uint64_t NAME(walk_regular_locate)(const copse_regular *tree, const copse_walk_input *input, uint64_t *out)
+{
+    NAME(walk_output) to = {.out = out};
+    return NAME(regular_run)(tree, input, &to, NAME(WALK_LOCATE));
+}
+
+#undef LESS
+#undef FULL_SEPARATORS
+#undef DIGEST_SEPARATORS
+#undef ALWAYS_INLINE
