@@ -238,13 +238,26 @@ void cli_query_echo(const cli_session *session, const cli_query_args *args, cons
 /* The same as the first members of a JSON object. */
 void cli_query_echo_json(const cli_session *session, const cli_query_batch *batch, uint64_t i, cli_json *json);
 
+/* ---- guess.c: the type that fits every cell of a column ---- */
+
+typedef struct cli_guess {
+    unsigned possible; /* a bit per copse_type */
+    uint64_t cells;    /* that were not empty */
+} cli_guess;
+
+void cli_guess_start(cli_guess *guess, bool for_values);
+/* false once no type is left: text is the first cell that fits none of those before it. */
+bool cli_guess_add(cli_guess *guess, const char *text, size_t length);
+copse_type cli_guess_result(const cli_guess *guess);
+
 /* ---- build_csv.c, build_raw.c: input for `copse build` ---- */
 
 typedef struct cli_pairs {
     void *keys;
     void *values; /* NULL: the value is the row number */
     uint64_t count;
-    uint64_t bytes; /* of input */
+    uint64_t bytes;    /* of input */
+    uint64_t capacity; /* entries that fit into keys and values */
     copse_type key_type;
     copse_type value_type;
     char key_name[64];
@@ -276,5 +289,9 @@ typedef struct cli_build_args {
 int cli_read_csv(cli_session *session, const cli_build_args *args, cli_pairs *out_pairs);
 int cli_read_raw(cli_session *session, const cli_build_args *args, cli_pairs *out_pairs);
 void cli_pairs_free(cli_pairs *pairs);
+/* Makes room for at least `count` pairs. has_values false: only for keys. */
+bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count, bool has_values);
+/* The size of a regular file, 0 for anything else. */
+uint64_t cli_stream_size(FILE *file);
 
 #endif /* COPSE_CLI_H */
