@@ -404,8 +404,9 @@ static void forged_nan(void **state)
 {
     struct file_bytes f = snapshot_make(COPSE_F64, COPSE_F64, false, 600),
                       g = snapshot_make(COPSE_F32, COPSE_F32, true, 3);
-    double *wide = (double *)(f.bytes + 192);
-    float *narrow = (float *)(g.bytes + 192);
+    void *f_keys = f.bytes + 192, *g_keys = g.bytes + 192;
+    double *wide = f_keys;
+    float *narrow = g_keys;
     (void)state;
     wide[599] = NAN;
     refused_repaired(f, "keys section, entry 599: its key is NaN");
