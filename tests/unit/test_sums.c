@@ -100,7 +100,7 @@ static void every_range_is_exact(void **state)
     static uint32_t lows[n * n], highs[n * n];
     static copse_int128 sums[n * n];
     for (int i = 0; i < n; i++) {
-        values[i] = (i % 3 == 0 ? INT64_MIN : INT64_MAX) / (i % 7 + 1) + i;
+        values[i] = (i % 3 == 0 ? INT64_MIN : INT64_MAX) / (i % 7 + 2) + i;
         for (int j = 0; j < n; j++) {
             lows[i * n + j] = (uint32_t)i;
             highs[i * n + j] = (uint32_t)j;
