@@ -26,7 +26,7 @@ test-long: ## the same with long fuzzing (FUZZ_SECONDS, 600 each) and the long d
 bench: ## run the standard benchmarks and draw the plots (bench/results/)
 	@scripts/setup bench
 	@scripts/build $(BUILD) -DCMAKE_BUILD_TYPE=Release
-	@bench/run $(BUILD)/copse
+	@bench/standard $(BUILD)/copse
 
 install: build ## install under PREFIX (default /usr/local); DESTDIR is honoured
 	@scripts/build $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
