@@ -164,7 +164,6 @@ static void wrong_paths(void **state)
     expect(copse_save(t.index, path), COPSE_ERR_IO, "the path names a directory: Is a directory");
     snprintf(path, sizeof path, "%s/none/index.copse", t.folder);
     expect(copse_save(t.index, path), COPSE_ERR_IO, "cannot open its directory: No such file or directory");
-    expect(copse_save(t.index, "/dev/null"), COPSE_ERR_IO, "what is there is not a regular file");
     assert_int_equal(folder_count(t.folder), 0);
     struct file_bytes old = old_snapshot();
     snprintf(path, sizeof path, "%s/index.copse", t.path);
@@ -173,7 +172,8 @@ static void wrong_paths(void **state)
     free(old.bytes);
 }
 
-/* Opening a pipe without a writer would wait for ever. */
+/* Opening a pipe without a writer would wait for ever. Saving over a device is the same case as saving over a pipe; it is
+ * not tried on one, because a library that fails this test would replace it. */
 static void pipes(void **state)
 {
     (void)state;
