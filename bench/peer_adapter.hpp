@@ -1,7 +1,8 @@
 // Turns a map-like C++ container into a bench_peer table.
 //
 // The container needs find, lower_bound, upper_bound, begin, end and size, with iterators to pairs, and these free
-// functions beside it: assign_sorted(container, pairs), upsert(container, pairs), erase_all(container, keys, n).
+// functions beside it: assign_sorted(container, n, entry), where entry(i) is a pair; upsert(container, keys, values, n);
+// erase_all(container, keys, n).
 #ifndef COPSE_BENCH_PEER_ADAPTER_HPP
 #define COPSE_BENCH_PEER_ADAPTER_HPP
 
@@ -83,9 +84,16 @@ template <class Map, class K, class V> struct adapter {
     static bool build(void *opaque, const void *keys, const void *values, uint64_t n, bool sorted)
     {
         try {
+            if (sorted) {
+                auto entry = [=](uint64_t i) {
+                    return std::pair<K, V>(key_array(keys)[i], static_cast<const V *>(values)[i]);
+                };
+                assign_sorted(map_of(opaque), n, entry);
+                return true;
+            }
             pairs<K, V> batch = zip<K, V>(keys, values, n);
-            if (!sorted) sort_pairs(batch);
-            assign_sorted(map_of(opaque), batch);
+            sort_pairs(batch);
+            assign_sorted(map_of(opaque), batch.size(), [&](uint64_t i) { return batch[i]; });
             return true;
         } catch (const std::bad_alloc &) {
             return false;

@@ -10,10 +10,10 @@ namespace copse_bench {
 template <class K, class V>
 using absl_map = absl::btree_map<K, V, std::less<K>, counting_allocator<std::pair<const K, V>>>;
 
-template <class K, class V> void assign_sorted(absl_map<K, V> &map, const pairs<K, V> &batch)
+template <class K, class V, class Entry> void assign_sorted(absl_map<K, V> &map, uint64_t n, Entry entry)
 {
     map.clear();
-    for (const auto &entry : batch) map.emplace_hint(map.end(), entry.first, entry.second);
+    for (uint64_t i = 0; i < n; i++) map.emplace_hint(map.end(), entry(i));
 }
 
 template <class K, class V> void upsert(absl_map<K, V> &map, const K *keys, const V *values, uint64_t n)

@@ -42,10 +42,10 @@ template <class K, class V> class sorted_array {
     entries entries_;
 };
 
-template <class K, class V> void assign_sorted(std_map<K, V> &map, const pairs<K, V> &batch)
+template <class K, class V, class Entry> void assign_sorted(std_map<K, V> &map, uint64_t n, Entry entry)
 {
     map.clear();
-    for (const auto &entry : batch) map.emplace_hint(map.end(), entry.first, entry.second);
+    for (uint64_t i = 0; i < n; i++) map.emplace_hint(map.end(), entry(i));
 }
 
 template <class K, class V> void upsert(std_map<K, V> &map, const K *keys, const V *values, uint64_t n)
@@ -58,9 +58,11 @@ template <class K, class V> void erase_all(std_map<K, V> &map, const K *keys, ui
     for (uint64_t i = 0; i < n; i++) map.erase(keys[i]);
 }
 
-template <class K, class V> void assign_sorted(sorted_array<K, V> &array, const pairs<K, V> &batch)
+template <class K, class V, class Entry> void assign_sorted(sorted_array<K, V> &array, uint64_t n, Entry entry)
 {
-    array.data().assign(batch.begin(), batch.end());
+    array.data().clear();
+    array.data().reserve(n);
+    for (uint64_t i = 0; i < n; i++) array.data().push_back(entry(i));
 }
 
 // Shifting the tail for every single key would take hours: sort the batch and merge once.

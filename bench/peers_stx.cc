@@ -11,8 +11,11 @@ template <class K, class V>
 using stx_map =
     stx::btree_map<K, V, std::less<K>, stx::btree_default_map_traits<K, V>, counting_allocator<std::pair<K, V>>>;
 
-template <class K, class V> void assign_sorted(stx_map<K, V> &map, const pairs<K, V> &batch)
+template <class K, class V, class Entry> void assign_sorted(stx_map<K, V> &map, uint64_t n, Entry entry)
 {
+    pairs<K, V> batch;
+    batch.reserve(n);
+    for (uint64_t i = 0; i < n; i++) batch.push_back(entry(i));
     map.clear();
     if (!batch.empty()) map.bulk_load(batch.begin(), batch.end());
 }

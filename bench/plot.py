@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Draws PNG plots from the JSON lines of bench/standard.
+
+Usage: bench/plot.py bench/results/NAME
+Reads the .jsonl files of that folder and writes one PNG beside each of them. Parts that are missing are left out.
+"""
+import json
+import pathlib
+import sys
+
+try:
+    import matplotlib
+except ImportError:
+    sys.exit("bench/plot.py needs matplotlib; on Debian: apt-get install python3-matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402: the backend has to be chosen first
+
+COLOURS = {
+    "implicit": "#0b6e4f",
+    "regular": "#6bbf59",
+    "absl::btree_map": "#d1495b",
+    "sorted-array": "#edae49",
+    "std::map": "#66717e",
+    "stx::btree_map": "#8d6a9f",
+}
+STRUCTURES = ("implicit", "regular")
+PEER = "absl::btree_map"
+
+
+def read_part(folder, part):
+    path = folder / f"{part}.jsonl"
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def size_name(n):
+    power = n.bit_length() - 1
+    return f"$2^{{{power}}}$" if n == 1 << power else f"{n:,}"
+
+
+def colour(name):
+    return COLOURS.get(name, "#333333")
+
+
+def finish(figure, folder, part, lines, title):
+    sample = lines[0]
+    figure.suptitle(title, fontsize=13, fontweight="bold")
+    figure.text(0.99, 0.005, f"{sample['machine']}, copse {sample['commit']}", ha="right", fontsize=7, color="#777777")
+    figure.tight_layout(rect=(0, 0.02, 1, 0.98))
+    figure.savefig(folder / f"{part}.png", dpi=120)
+    plt.close(figure)
+    print(folder / f"{part}.png")
+
+
+def tidy(axes, title="", unit="million a second"):
+    axes.set_title(title, fontsize=10)
+    axes.set_ylabel(unit)
+    axes.grid(True, axis="y", color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def types_of(lines):
+    return sorted({(line["key"], line["value"]) for line in lines}, reverse=True)
+
+
+def draw_lines(folder, part, title, field, label):
+    """Rate over a numeric field, one panel per pair of types, one line per structure or peer."""
+    lines = read_part(folder, part)
+    if not lines:
+        return
+    panels = types_of(lines)
+    figure, grid = plt.subplots(1, len(panels), figsize=(6 * len(panels), 4.5), squeeze=False)
+    for axes, (key, value) in zip(grid[0], panels):
+        chosen = [line for line in lines if (line["key"], line["value"]) == (key, value)]
+        for name in dict.fromkeys(line["structure"] for line in chosen):
+            points = sorted((line[field], line["mops"], line["mops_min"], line["mops_max"])
+                            for line in chosen if line["structure"] == name)
+            xs, ys, low, high = zip(*points)
+            axes.plot(xs, ys, marker="o", markersize=4, color=colour(name), label=name)
+            axes.fill_between(xs, low, high, color=colour(name), alpha=0.15, linewidth=0)
+        ticks = sorted({line[field] for line in chosen})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(ticks, [size_name(x) if x > 256 else str(x) for x in ticks])
+        axes.minorticks_off()
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+        axes.set_xlabel(label)
+        tidy(axes, f"{key} keys, {value} values")
+        axes.legend(frameon=False, fontsize=8)
+    finish(figure, folder, part, lines, title)
+
+
+def draw_ops(folder):
+    """How many times faster than the peer, one pair of bars per operation."""
+    lines = read_part(folder, "ops")
+    rates = {(line["structure"], line["op"]): line["mops"] for line in lines}
+    ops = [op for op in dict.fromkeys(line["op"] for line in lines) if rates.get((PEER, op))]
+    if not ops:
+        return
+    figure, axes = plt.subplots(figsize=(max(8, 0.75 * len(ops)), 4.8))
+    for i, name in enumerate(STRUCTURES):
+        ratios = [rates.get((name, op), 0) / rates[PEER, op] for op in ops]
+        bars = axes.bar([x + (i - 0.5) * 0.38 for x in range(len(ops))], ratios, 0.36, color=colour(name), label=name)
+        axes.bar_label(bars, fmt="%.3g", fontsize=7, padding=1)
+    axes.axhline(1, color=colour(PEER), linewidth=1.2, label=PEER)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}x")
+    axes.set_xticks(range(len(ops)), ops, rotation=35, ha="right", fontsize=8)
+    tidy(axes, unit=f"times {PEER}")
+    axes.legend(frameon=False, fontsize=8)
+    finish(figure, folder, "ops", lines,
+           f"Speed against {PEER}, {lines[0]['key']}/{lines[0]['value']}, n = {size_name(lines[0]['n'])}, 1 thread")
+
+
+def draw_groups(folder, part, title, field):
+    """Bars of the rate: groups of structure and operation, one bar per value of a field."""
+    lines = read_part(folder, part)
+    if not lines:
+        return
+    panels = list(dict.fromkeys((line["key"], line["value"], line["n"]) for line in lines))
+    figure, grid = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 1, 4.5), squeeze=False)
+    shades = ("#c9d6cf", "#7fb69a", "#0b6e4f", "#063b2a")
+    for axes, (key, value, n) in zip(grid[0], panels):
+        chosen = [line for line in lines if (line["key"], line["value"], line["n"]) == (key, value, n)]
+        groups = list(dict.fromkeys((line["structure"], line["op"]) for line in chosen))
+        settings = list(dict.fromkeys(line[field] for line in chosen))
+        width = 0.8 / len(settings)
+        for i, setting in enumerate(settings):
+            rates = {(line["structure"], line["op"]): line["mops"] for line in chosen if line[field] == setting}
+            bars = axes.bar([g + (i - (len(settings) - 1) / 2) * width for g in range(len(groups))],
+                            [rates.get(group, 0) for group in groups], width * 0.94,
+                            color=shades[i % len(shades)], label=str(setting))
+            axes.bar_label(bars, fmt="%.3g", fontsize=6, padding=1)
+        axes.set_xticks(range(len(groups)), [f"{s}\n{op}" for s, op in groups], fontsize=7)
+        tidy(axes, f"{key}/{value}, n = {size_name(n)}")
+        axes.legend(frameon=False, fontsize=8, title=field.replace("_", " "))
+    finish(figure, folder, part, lines, title)
+
+
+def draw_dists(folder):
+    lines = read_part(folder, "dists")
+    ops = list(dict.fromkeys(line["op"] for line in lines))
+    if not ops:
+        return
+    dists = list(dict.fromkeys(line["dist"] for line in lines))
+    figure, grid = plt.subplots(len(ops), 1, figsize=(10, 2.8 * len(ops) + 0.8), squeeze=False, sharex=True)
+    names = list(dict.fromkeys(line["structure"] for line in lines))
+    for axes, op in zip(grid[:, 0], ops):
+        rates = {(line["structure"], line["dist"]): line["mops"] for line in lines if line["op"] == op}
+        for i, name in enumerate(names):
+            axes.bar([x + (i - (len(names) - 1) / 2) * 0.27 for x in range(len(dists))],
+                     [rates.get((name, dist), 0) for dist in dists], 0.25, color=colour(name), label=name)
+        tidy(axes, op)
+        axes.set_xticks(range(len(dists)), dists, rotation=35, ha="right", fontsize=8)
+    grid[0, 0].legend(frameon=False, fontsize=8)
+    finish(figure, folder, "dists", lines, f"Distributions of keys, n = {size_name(lines[0]['n'])}, 1 thread")
+
+
+def main():
+    if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[1])
+    draw_lines(folder, "sizes", "find over the size of the index, 1 thread", "n", "entries")
+    draw_lines(folder, "pipeline", "find over the queries in flight, 1 thread", "pipeline", "queries in flight")
+    draw_lines(folder, "batches", "find over the size of a batch, 1 thread", "batch", "keys per call")
+    draw_ops(folder)
+    draw_groups(folder, "isa", "Instruction sets, 1 thread", "isa")
+    draw_groups(folder, "pages", "Huge pages, 1 thread", "huge_pages")
+    draw_dists(folder)
+
+
+if __name__ == "__main__":
+    main()
