@@ -76,6 +76,7 @@ static int open_input(job *j)
     if (!j->input.head) return cli_fail("build", "out of memory");
     errno = 0;
     j->input.head_size = fread(j->input.head, 1, HEAD_SIZE, j->input.file);
+    if (cli_interrupted()) return cli_session_fail(j->session, COPSE_ERR_CANCELLED);
     if (ferror(j->input.file)) return cli_fail("build", "cannot read '%s': %s", j->name, strerror(errno));
     return CLI_OK;
 }
@@ -90,6 +91,8 @@ static void close_input(job *j)
 
 static int fail_csv(const job *j, const copse_csv *csv)
 {
+    /* An interrupted read looks like a failed one. */
+    if (cli_interrupted()) return cli_session_fail(j->session, COPSE_ERR_CANCELLED);
     return cli_fail("build", "%s: %s", j->name, copse_csv_error(csv));
 }
 

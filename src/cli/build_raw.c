@@ -22,9 +22,9 @@ static int read_bytes(cli_session *session, FILE *file, const char *name, bytes 
         size_t room = capacity - out->size;
         size_t got = fread(out->data + out->size, 1, room < STEP_BYTES ? room : STEP_BYTES, file);
         out->size += got;
+        if (cli_interrupted()) return cli_session_fail(session, COPSE_ERR_CANCELLED);
         if (ferror(file)) return cli_fail("build", "cannot read '%s': %s", name, strerror(errno));
         if (got == 0) return CLI_OK;
-        if (cli_interrupted()) return cli_session_fail(session, COPSE_ERR_CANCELLED);
         cli_progress_show(&session->progress, total ? "reading" : "bytes read", out->size, total);
         if (out->size < capacity) continue;
         char *larger = capacity < SIZE_MAX / 2 ? realloc(out->data, capacity * 2) : NULL;

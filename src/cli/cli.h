@@ -207,6 +207,7 @@ typedef struct cli_query_args {
     bool quiet;
     bool bare;
     bool strict; /* get only */
+    bool whole;  /* no query was given: the question is about all entries, and there is nothing to repeat */
 } cli_query_args;
 
 typedef struct cli_query_batch {
@@ -236,7 +237,8 @@ int cli_query_run(const cli_query_command *command, int argc, char **argv);
 /* Each prints one line of a query's echo: "LOW<tab>HIGH<tab>", or nothing with --bare. */
 void cli_query_echo(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch, uint64_t i);
 /* The same as the first members of a JSON object. */
-void cli_query_echo_json(const cli_session *session, const cli_query_batch *batch, uint64_t i, cli_json *json);
+void cli_query_echo_json(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch,
+                         uint64_t i, cli_json *json);
 
 /* ---- guess.c: the type that fits every cell of a column ---- */
 

@@ -12,7 +12,7 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
     for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) {
         cli_json json;
         if (args->json) {
-            cli_query_echo_json(session, batch, i, &json);
+            cli_query_echo_json(session, args, batch, i, &json);
             cli_json_u64(&json, "count", counts[i]);
             cli_json_end(&json);
         } else {

@@ -112,6 +112,7 @@ bool demo_model_erase(demo_model *model, const uint64_t *keys, uint64_t n, uint6
 
 bool demo_model_prepare_sums(demo_model *model)
 {
+    free(model->sums);
     model->sums = malloc((size_t)(model->count + 1) * sizeof *model->sums);
     if (!model->sums) return false;
     model->sums[0] = 0;

@@ -54,7 +54,10 @@ static void print_text(const machine *m)
     cli_fact("threads", "%u of %ld", m->info.threads, m->cores);
     cli_fact("instruction set", "%s (offered: %s)", m->info.isa, m->info.isa_offered);
     cli_fact("huge pages", "%s", huge_pages_text(m));
-    cli_fact("pipeline", "%u queries in flight per thread", m->info.pipeline);
+    if (m->info.pipeline)
+        cli_fact("pipeline", "%u queries in flight per thread", m->info.pipeline);
+    else
+        cli_fact("pipeline", "as many queries in flight per thread as measured best");
     puts("GPU: this build has no GPU support");
 }
 

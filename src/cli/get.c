@@ -10,7 +10,7 @@ static void print_answer(cli_session *session, const cli_query_args *args, const
     char text[CLI_CELL_TEXT] = "not found";
     copse_type type = session->stats.value_type;
     if (args->json) {
-        cli_query_echo_json(session, batch, i, &json);
+        cli_query_echo_json(session, args, batch, i, &json);
         cli_json_bool(&json, "found", found);
         if (found) cli_json_cell(&json, "value", type, value);
         cli_json_end(&json);

@@ -119,8 +119,10 @@ int copse_cli_info(int argc, char **argv)
     cli_session session = {0};
     if (!words) return cli_fail("info", "out of memory");
     if (cli_parse(&command, argc, argv, words, &count, &code)) {
-        if (count != 1)
-            code = cli_usage_error("info", "one snapshot is needed, %d are given", count);
+        if (count == 0)
+            code = cli_usage_error("info", "which snapshot? The argument is its file");
+        else if (count > 1)
+            code = cli_usage_error("info", "one snapshot at a time: '%s' is left over", words[1]);
         else
             code = cli_session_open(&session, "info", threads, quiet);
         if (code == CLI_OK) code = describe(&session, words[0], as_json);

@@ -16,6 +16,11 @@ typedef struct text_span {
     const char *end;
 } text_span;
 
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
 /* ---- whole numbers ---- */
 
 typedef struct whole {
@@ -73,7 +78,7 @@ typedef struct decimal {
 
 static const char *skip_digits(const char *at, const char *end, decimal *out, int *count)
 {
-    for (*count = 0; at < end && isdigit((unsigned char)*at); at++, ++*count) {
+    for (*count = 0; at < end && is_digit(*at); at++, ++*count) {
         out->exact &= out->digits < UINT64_C(1) << 56;
         out->digits = out->digits * 10 + (uint64_t)(*at - '0');
     }
@@ -133,8 +138,7 @@ static cli_cell_error parse_f64(text_span text, double *out)
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     decimal number;
-    if (parse_special(text, out)) return CLI_CELL_OK;
-    if (!scan_decimal(text, &number)) return CLI_CELL_FORM;
+    if (!scan_decimal(text, &number)) return parse_special(text, out) ? CLI_CELL_OK : CLI_CELL_FORM;
     if (number.exact && number.digits <= UINT64_C(1) << 53 && number.exponent >= -22 && number.exponent <= 22) {
         /* Both operands are exact, so that the one rounding here is the right one. */
         double digits = number.negative ? -(double)number.digits : (double)number.digits;
@@ -149,11 +153,11 @@ static cli_cell_error parse_f32(text_span text, float *out)
 {
     decimal number;
     double special = 0;
-    if (parse_special(text, &special)) {
+    if (!scan_decimal(text, &number)) {
+        if (!parse_special(text, &special)) return CLI_CELL_FORM;
         *out = (float)special;
         return CLI_CELL_OK;
     }
-    if (!scan_decimal(text, &number)) return CLI_CELL_FORM;
     *out = strtof(text.at, NULL); /* not through a double: that would round twice */
     return isinf(*out) ? CLI_CELL_RANGE : CLI_CELL_OK;
 }
@@ -166,7 +170,7 @@ static bool take_number(text_span *text, int width, int limit, int *out)
     int number = 0;
     if (text->end - text->at < width) return false;
     for (int i = 0; i < width; i++) {
-        if (!isdigit((unsigned char)text->at[i])) return false;
+        if (!is_digit(text->at[i])) return false;
         number = number * 10 + (text->at[i] - '0');
     }
     text->at += width;
@@ -188,7 +192,7 @@ static bool take_year(text_span *text, int64_t *out)
     bool negative = is_signed && *text->at == '-';
     int width = 0, number = 0;
     if (is_signed) text->at++;
-    while (text->at + width < text->end && isdigit((unsigned char)text->at[width])) width++;
+    while (text->at + width < text->end && is_digit(text->at[width])) width++;
     if (width < 4 || width > (is_signed ? 7 : 4) || !take_number(text, width, 9999999, &number)) return false;
     *out = negative ? -number : number;
     return true;
@@ -219,7 +223,7 @@ static cli_cell_error take_fraction(text_span *text, int64_t *out_microseconds)
     int digits = 0;
     *out_microseconds = 0;
     if (!take_byte(text, '.')) return CLI_CELL_OK;
-    for (; text->at < text->end && isdigit((unsigned char)*text->at); text->at++, digits++) {
+    for (; text->at < text->end && is_digit(*text->at); text->at++, digits++) {
         if (digits < 6)
             *out_microseconds = *out_microseconds * 10 + (*text->at - '0');
         else if (*text->at != '0')

@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -137,7 +138,9 @@ const char *cli_double(double number, int is_f32, char buffer[CLI_NUMBER_SIZE])
         snprintf(buffer, CLI_NUMBER_SIZE, "%s", isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
         return buffer;
     }
-    for (int digits = is_f32 ? 6 : 15; digits <= most; digits++) {
+    /* Numbers near zero have fewer digits to give. */
+    bool subnormal = fabs(number) < (is_f32 ? (double)FLT_MIN : DBL_MIN);
+    for (int digits = subnormal ? 1 : is_f32 ? 6 : 15; digits <= most; digits++) {
         snprintf(buffer, CLI_NUMBER_SIZE, "%.*g", digits, number);
         if (is_f32 ? strtof(buffer, NULL) == (float)number : strtod(buffer, NULL) == number) break;
     }

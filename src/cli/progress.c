@@ -24,7 +24,11 @@ static void draw_bar(const cli_progress *progress, double now, uint64_t done, ui
     memset(bar, '.', BAR_WIDTH);
     memset(bar, '#', (size_t)filled);
     bar[BAR_WIDTH] = '\0';
-    if (share > 0.02 && share < 1) cli_seconds((now - progress->begun) * (1 - share) / share, left);
+    double seconds = share > 0.02 ? (now - progress->begun) * (1 - share) / share : 0;
+    if (seconds >= 120)
+        snprintf(left, sizeof left, "%.0f min", seconds / 60);
+    else if (seconds >= 1)
+        snprintf(left, sizeof left, "%.0f s", seconds);
     fprintf(stderr, "\r\033[K%-20s [%s] %3d%%%s%s%s", progress->what, bar, (int)(share * 100), *left ? "  " : "", left,
             *left ? " left" : "");
 }

@@ -138,6 +138,7 @@ static int answer_lines(reader *r, FILE *file, const char *name)
         }
     }
     free(line);
+    if (code == CLI_OK && cli_interrupted()) return cli_session_fail(r->session, COPSE_ERR_CANCELLED);
     if (code == CLI_OK && ferror(file))
         code = cli_fail(r->command->name, "%s could not be read: %s", name, strerror(errno));
     return code == CLI_OK ? answer_batch(r) : code;
@@ -167,7 +168,7 @@ static int answer_all(reader *r, char **words, int count)
         code = cli_fail(r->command->name, "out of memory");
     else if (r->args->file)
         code = answer_file(r, r->args->file);
-    else if (count == 0)
+    else if (r->args->whole)
         code = answer_words(r, everything, 2);
     else
         code = answer_words(r, words, count);
@@ -186,9 +187,10 @@ static int check_words(const cli_query_command *command, cli_query_args *args, c
         keys = 0;
     }
     *count = keys;
+    args->whole = keys == 0 && !args->file;
     if (args->file && keys > 0)
         return cli_usage_error(command->name, "queries come from the command line or from a file, not from both");
-    if (command->width == 1 && keys == 0 && !args->file)
+    if (command->width == 1 && args->whole)
         return cli_usage_error(command->name, "which keys? Name some, or - to read them from standard input");
     if (keys % command->width != 0)
         return cli_usage_error(command->name, "ranges are pairs of keys, LOW and HIGH; '%s' is left over",
@@ -246,7 +248,7 @@ void cli_query_echo(const cli_session *session, const cli_query_args *args, cons
     copse_type type = session->stats.key_type;
     size_t at = (size_t)i * copse_type_size(type);
     char text[CLI_CELL_TEXT];
-    if (args->bare) return;
+    if (args->bare || args->whole) return;
     cli_cell_format(type, (const char *)batch->lows + at, text);
     printf("%s\t", text);
     if (batch->highs == batch->lows) return;
@@ -254,11 +256,13 @@ void cli_query_echo(const cli_session *session, const cli_query_args *args, cons
     printf("%s\t", text);
 }
 
-void cli_query_echo_json(const cli_session *session, const cli_query_batch *batch, uint64_t i, cli_json *json)
+void cli_query_echo_json(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch,
+                         uint64_t i, cli_json *json)
 {
     copse_type type = session->stats.key_type;
     size_t at = (size_t)i * copse_type_size(type);
     cli_json_begin(json, stdout);
+    if (args->whole) return;
     if (batch->highs == batch->lows) {
         cli_json_cell(json, "key", type, (const char *)batch->lows + at);
     } else {

@@ -15,7 +15,7 @@ static void print_answer(cli_session *session, const cli_query_args *args, const
     char text[CLI_NUMBER_SIZE];
     cli_json json;
     if (args->json) {
-        cli_query_echo_json(session, batch, i, &json);
+        cli_query_echo_json(session, args, batch, i, &json);
         if (floats)
             cli_json_double(&json, "sum", ((const double *)sums)[i]);
         else

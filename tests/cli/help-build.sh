@@ -1,0 +1,2 @@
+try build --help
+copse help build | diff - <(copse build -h) && echo same

@@ -1,0 +1,2 @@
+try count --help
+copse help count | diff - <(copse count -h) && echo same

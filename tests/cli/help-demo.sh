@@ -1,0 +1,2 @@
+try demo --help
+copse help demo | diff - <(copse demo -h) && echo same

@@ -1,0 +1,2 @@
+try devices --help
+copse help devices | diff - <(copse devices -h) && echo same

@@ -1,0 +1,2 @@
+try get --help
+copse help get | diff - <(copse get -h) && echo same

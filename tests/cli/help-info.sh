@@ -1,0 +1,2 @@
+try info --help
+copse help info | diff - <(copse info -h) && echo same

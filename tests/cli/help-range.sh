@@ -1,0 +1,2 @@
+try range --help
+copse help range | diff - <(copse range -h) && echo same

@@ -1,0 +1,2 @@
+try sum --help
+copse help sum | diff - <(copse sum -h) && echo same

@@ -1,0 +1,2 @@
+try verify --help
+copse help verify | diff - <(copse verify -h) && echo same

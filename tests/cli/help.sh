@@ -1,0 +1,5 @@
+try --help
+try -h
+try help
+try --version
+try help help
