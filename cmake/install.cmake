@@ -5,7 +5,7 @@ set(copse_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/copse)
 
 install(FILES include/copse.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Two export sets: a program that links the shared library need not have OpenMP.
-install(TARGETS copse EXPORT copseShared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS copse_shared EXPORT copseShared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS copse_static EXPORT copseStatic ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT copseShared NAMESPACE copse:: DESTINATION ${copse_package_dir})
 install(EXPORT copseStatic NAMESPACE copse:: DESTINATION ${copse_package_dir})
