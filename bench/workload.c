@@ -316,7 +316,7 @@ static uint64_t zipf_code(workload_stream *stream)
 static uint64_t gaussian_code(workload_stream *stream)
 {
     double offset = 4.0 * (double)stream->n * random_normal(&stream->random);
-    double quarter = (double)(stream->max / 4);
+    double quarter = (double)stream->max / 4;
     if (offset > quarter) offset = quarter;
     if (offset < -quarter) offset = -quarter;
     return stream->max / 2 + (uint64_t)(int64_t)offset;

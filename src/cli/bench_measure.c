@@ -45,6 +45,7 @@ static void make_outputs(measurement *m)
 static void poison_outputs(measurement *m)
 {
     const bench_data *data = m->group->data;
+    if (m->outputs.keys == NULL) return;
     uint64_t count = m->queries->count;
     uint64_t batch = m->group->batch ? m->group->batch : count;
     uint64_t words = count + 2 + (m->group->op->code == BENCH_RANGE ? count / batch : 0);

@@ -209,7 +209,7 @@ static void print_row(const bench_group *group, const bench_result *result, colu
     if (c.huge_pages) printf(" %6s", target->peer ? "" : target->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "on");
     if (c.pipeline && target->peer) printf(" %8s", "");
     if (c.pipeline && !target->peer) printf(" %8u", target->pipeline);
-    printf(" %10.3f %10.3f %10.3f %10.1f %8.2f", s.median, s.slowest, s.fastest, s.median > 0 ? 1000 / s.median : 0,
+    printf(" %10.4g %10.4g %10.4g %10.4g %8.2f", s.median, s.slowest, s.fastest, s.median > 0 ? 1000 / s.median : 0,
            bytes_per_key(group, result));
     if (c.prepare) printf(" %10.1f", result->prepare_seconds * 1000);
     printf(" %7llu", (unsigned long long)result->wrong);
