@@ -21,8 +21,8 @@ static uint64_t boundary_size(struct random_source *random)
 {
     static const uint64_t bases[] = {1, 4, 5, 8, 60, 64, 72, 75, 80, 120, 128, 136};
     static const uint64_t factors[] = {1, 1, 1, 2, 8, 9, 16, 17, 64, 72, 81, 136, 144, 256, 289};
-    uint64_t size = bases[random_below(random, sizeof bases / sizeof *bases)] *
-                    factors[random_below(random, sizeof factors / sizeof *factors)];
+    uint64_t kinds = random_one_in(random, 4) ? sizeof factors / sizeof *factors : 10; /* seldom the large ones */
+    uint64_t size = bases[random_below(random, sizeof bases / sizeof *bases)] * factors[random_below(random, kinds)];
     return size + random_below(random, 3) - 1;
 }
 

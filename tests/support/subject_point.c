@@ -49,6 +49,14 @@ static uint64_t expected_position(const struct subject *subject, enum operation_
     return !exact || model->entries[at].key == code ? at : NOWHERE;
 }
 
+static bool wrong_answer(struct subject *subject, uint64_t i, uint64_t code, const char *what)
+{
+    char key[64];
+    copse_type type = subject->config.key_type;
+    return subject_fail(subject, "query %llu (key %s): wrong %s", (unsigned long long)i,
+                        typed_print(type, typed_bits_of_code(type, code), key, sizeof key), what);
+}
+
 static bool check_point(struct subject *subject, const struct operation *operation, uint64_t i, uint64_t code,
                         const struct point_outputs *out)
 {
@@ -56,27 +64,17 @@ static bool check_point(struct subject *subject, const struct operation *operati
     enum operation_kind kind = operation->kind;
     uint64_t at = expected_position(subject, kind, code);
     bool found = at != NOWHERE, exact = kind == OPERATION_FIND || kind == OPERATION_CONTAINS;
-    char key[64];
-    typed_print(model->key_type, typed_bits_of_code(model->key_type, code), key, sizeof key);
-    if ((kind == OPERATION_CONTAINS || !(operation->omit & 4)) && out->found[i] != found)
-        return subject_fail(subject, "query %llu (key %s): found is %d, expected %d", (unsigned long long)i, key,
-                            out->found[i], found);
     uint64_t value = found ? model->entries[at].value : 0;
-    if (kind != OPERATION_CONTAINS && !(operation->omit & 2) &&
-        typed_bits(model->value_type, out->values, i) != value) {
-        char got[64], want[64];
-        return subject_fail(
-            subject, "query %llu (key %s): value %s, expected %s", (unsigned long long)i, key,
-            typed_print(model->value_type, typed_bits(model->value_type, out->values, i), got, sizeof got),
-            typed_print(model->value_type, value, want, sizeof want));
-    }
-    bool key_right = found ? typed_code(model->key_type, out->keys, i) == model->entries[at].key
-                           : typed_bits(model->key_type, out->keys, i) == 0;
-    if (!exact && !(operation->omit & 1) && !key_right)
-        return subject_fail(subject, "query %llu (key %s): the answer's key is wrong", (unsigned long long)i, key);
+    bool key_right = exact || operation->omit & 1 ||
+                     (found ? typed_code(model->key_type, out->keys, i) == model->entries[at].key
+                            : typed_bits(model->key_type, out->keys, i) == 0);
+    if ((kind == OPERATION_CONTAINS || !(operation->omit & 4)) && out->found[i] != found)
+        return wrong_answer(subject, i, code, found ? "found, it is there" : "found, it is not there");
+    if (!key_right) return wrong_answer(subject, i, code, "key");
+    if (kind != OPERATION_CONTAINS && !(operation->omit & 2) && typed_bits(model->value_type, out->values, i) != value)
+        return wrong_answer(subject, i, code, "value");
     if (kind == OPERATION_LOWER_BOUND && !(operation->omit & 8) && out->ranks[i] != model_rank(model, code))
-        return subject_fail(subject, "query %llu (key %s): rank %llu, expected %llu", (unsigned long long)i, key,
-                            (unsigned long long)out->ranks[i], (unsigned long long)model_rank(model, code));
+        return wrong_answer(subject, i, code, "rank");
     return true;
 }
 

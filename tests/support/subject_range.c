@@ -88,7 +88,8 @@ static bool check_too_small(struct subject *subject, const struct operation *ope
 static bool fetch_rows(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
                        uint64_t *offsets, uint64_t total)
 {
-    void *keys = operation->omit & 1 ? NULL : subject_rubbish(total * typed_size(subject->config.key_type));
+    bool values_only = (operation->omit & 3) == 1; /* both left out is the sizing call */
+    void *keys = values_only ? NULL : subject_rubbish(total * typed_size(subject->config.key_type));
     void *values = operation->omit & 2 ? NULL : subject_rubbish(total * typed_size(subject->config.value_type));
     bool skip = false;
     memset(offsets, 0xaa, (operation->n + 1) * sizeof *offsets);

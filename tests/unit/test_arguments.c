@@ -189,7 +189,9 @@ static void unknown_values_are_refused(void **state)
     REFUSED(updates, (copse_updates)99);
     REFUSED(duplicates, 2);
 #undef REFUSED
-    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "options", copse_index_create(ctx, NULL, &index));
+    assert_ok(ctx, copse_index_create(ctx, NULL, &index)); /* NULL stands for the defaults */
+    copse_index_free(index);
+    index = NULL;
     assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "out_index", copse_index_create(ctx, &good, NULL));
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "ctx", copse_index_create(NULL, &good, &index));
     FOR_EACH_STRUCTURE(structure)
