@@ -187,7 +187,8 @@ static void picks_stay_inside(void **state)
 static void values_add_up_exactly(void **state)
 {
     (void)state;
-    static uint64_t raw[COUNT];
+    static uint64_t memory[COUNT];
+    void *raw = memory;
     static const copse_type types[] = {COPSE_U32, COPSE_I32, COPSE_F32, COPSE_U64, COPSE_I64, COPSE_F64};
     for (size_t t = 0; t < 6; t++) {
         workload_values(types[t], 3, NULL, COUNT, raw);
