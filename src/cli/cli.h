@@ -32,9 +32,11 @@ int copse_cli_info(int argc, char **argv);
 int copse_cli_verify(int argc, char **argv);
 int copse_cli_bench(int argc, char **argv);
 
-/* ---- main.c: interruption ---- */
+/* ---- interrupt.c ---- */
 
-/* 1 once the user pressed Ctrl-C. Long loops look at it and return CLI_INTERRUPTED. */
+/* From here on Ctrl-C asks to stop; a second one ends the command on the spot. */
+void cli_catch_interrupts(void);
+/* true once the user pressed Ctrl-C. Long loops look at it and return CLI_INTERRUPTED. */
 bool cli_interrupted(void);
 
 /* ---- options.c: a command line described by a table ---- */

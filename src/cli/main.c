@@ -1,8 +1,6 @@
 /* The `copse` command: finds the subcommand and hands over. */
-#define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
-#include <signal.h>
 #include <string.h>
 
 typedef struct subcommand {
@@ -24,31 +22,6 @@ static const subcommand subcommands[] = {
     {"bench", copse_cli_bench, "measure speed on this machine, also against other libraries"},
 };
 #define SUBCOMMANDS (sizeof subcommands / sizeof subcommands[0])
-
-static volatile sig_atomic_t interrupted;
-
-/* The handler resets itself, so that a second Ctrl-C ends a command that does not react. */
-static void on_interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
-
-bool cli_interrupted(void)
-{
-    return interrupted != 0;
-}
-
-static void catch_interrupts(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_interrupt;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 static void print_help(void)
 {
@@ -120,6 +93,6 @@ int main(int argc, char **argv)
     if (name[0] == '-') return cli_usage_error(NULL, "'%s' is not an option; a command comes first", name);
     const subcommand *found = find_subcommand(name);
     if (!found) return unknown_subcommand(name);
-    catch_interrupts();
+    cli_catch_interrupts();
     return found->run(argc - 1, argv + 1);
 }

@@ -1,0 +1,268 @@
+/* Keys and values between text and memory, the calendar, and counts and names on the command line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../src/cli/cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t random_state = 12345;
+
+static uint64_t next_random(void)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return random_state ^ random_state >> 29;
+}
+
+static cli_cell_error parse(copse_type type, const char *text, void *out)
+{
+    return cli_cell_parse(type, text, strlen(text), out);
+}
+
+static void every_bit_pattern_comes_back(void **state)
+{
+    static const copse_type types[] = {COPSE_U32, COPSE_I32, COPSE_F32,  COPSE_U64,
+                                       COPSE_I64, COPSE_F64, COPSE_DATE, COPSE_TIMESTAMP};
+    (void)state;
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        for (int i = 0; i < 20000; i++) {
+            /* Shifts give short numbers as often as long ones. */
+            uint64_t bits = next_random() >> (next_random() % 64), back = 0;
+            char text[CLI_CELL_TEXT];
+            if (i % 2) bits = ~bits;
+            if (cli_cell_is_nan(types[t], &bits)) continue;
+            size_t length = cli_cell_format(types[t], &bits, text);
+            assert_int_equal(length, strlen(text));
+            assert_int_equal(cli_cell_parse(types[t], text, length, &back), CLI_CELL_OK);
+            if (memcmp(&bits, &back, copse_type_size(types[t])) != 0)
+                fail_msg("%s: %s", copse_type_name(types[t]), text);
+        }
+    }
+}
+
+/* What is read by hand must be what the C library reads. */
+static void short_decimals_are_rounded_right(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        char text[64];
+        double got = 0;
+        float got32 = 0;
+        snprintf(text, sizeof text, "%s%llu.%0*llue%d", next_random() % 2 ? "-" : "",
+                 (unsigned long long)(next_random() >> (next_random() % 64)), 1 + (int)(next_random() % 18),
+                 (unsigned long long)(next_random() % 1000), (int)(next_random() % 60) - 30);
+        if (i % 3 == 0) *strchr(text, 'e') = '\0';
+        assert_int_equal(parse(COPSE_F64, text, &got), CLI_CELL_OK);
+        if (got != strtod(text, NULL)) fail_msg("%s gives %.17g", text, got);
+        assert_int_equal(parse(COPSE_F32, text, &got32), isinf(strtof(text, NULL)) ? CLI_CELL_RANGE : CLI_CELL_OK);
+        if (got32 != strtof(text, NULL)) fail_msg("%s gives %.9g", text, (double)got32);
+    }
+}
+
+static void refuses_what_is_not_of_the_type(void **state)
+{
+    static const struct {
+        copse_type type;
+        const char *text;
+        cli_cell_error error;
+    } cases[] = {
+        {COPSE_U32, "", CLI_CELL_EMPTY},
+        {COPSE_U32, " \t ", CLI_CELL_EMPTY},
+        {COPSE_U32, "-", CLI_CELL_FORM},
+        {COPSE_U32, "+", CLI_CELL_FORM},
+        {COPSE_U32, "1 2", CLI_CELL_FORM},
+        {COPSE_U32, "0x10", CLI_CELL_FORM},
+        {COPSE_U32, "1e3", CLI_CELL_FORM},
+        {COPSE_U32, "4294967296", CLI_CELL_RANGE},
+        {COPSE_U32, "-1", CLI_CELL_RANGE},
+        {COPSE_U32, "99999999999999999999999", CLI_CELL_RANGE},
+        {COPSE_U32, "99999999999999999999999x", CLI_CELL_FORM},
+        {COPSE_I32, "2147483648", CLI_CELL_RANGE},
+        {COPSE_I32, "-2147483649", CLI_CELL_RANGE},
+        {COPSE_U64, "18446744073709551616", CLI_CELL_RANGE},
+        {COPSE_I64, "9223372036854775808", CLI_CELL_RANGE},
+        {COPSE_I64, "-9223372036854775809", CLI_CELL_RANGE},
+        {COPSE_F64, ".", CLI_CELL_FORM},
+        {COPSE_F64, "1e", CLI_CELL_FORM},
+        {COPSE_F64, "1e+", CLI_CELL_FORM},
+        {COPSE_F64, "0x1p3", CLI_CELL_FORM},
+        {COPSE_F64, "1,5", CLI_CELL_FORM},
+        {COPSE_F64, "infinite", CLI_CELL_FORM},
+        {COPSE_F64, "1e999", CLI_CELL_RANGE},
+        {COPSE_F32, "1e39", CLI_CELL_RANGE},
+        {COPSE_DATE, "2026-13-01", CLI_CELL_FORM},
+        {COPSE_DATE, "2026-00-01", CLI_CELL_FORM},
+        {COPSE_DATE, "2026-04-31", CLI_CELL_FORM},
+        {COPSE_DATE, "2026-04-00", CLI_CELL_FORM},
+        {COPSE_DATE, "2100-02-29", CLI_CELL_FORM},
+        {COPSE_DATE, "26-04-01", CLI_CELL_FORM},
+        {COPSE_DATE, "12026-04-01", CLI_CELL_FORM},
+        {COPSE_DATE, "2026-4-1", CLI_CELL_FORM},
+        {COPSE_DATE, "2026-04-01T00:00", CLI_CELL_FORM},
+        {COPSE_DATE, "20260401", CLI_CELL_FORM},
+        {COPSE_DATE, "+9999999-01-01", CLI_CELL_RANGE},
+        {COPSE_TIMESTAMP, "2026-04-01T", CLI_CELL_FORM},
+        {COPSE_TIMESTAMP, "2026-04-01T24:00", CLI_CELL_FORM},
+        {COPSE_TIMESTAMP, "2026-04-01T23:60", CLI_CELL_FORM},
+        {COPSE_TIMESTAMP, "2026-04-01T23:59:60", CLI_CELL_FORM},
+        {COPSE_TIMESTAMP, "2026-04-01T23:59:59.", CLI_CELL_FORM},
+        {COPSE_TIMESTAMP, "2026-04-01T23:59:59Zx", CLI_CELL_FORM},
+        {COPSE_TIMESTAMP, "2026-04-01T23:59:59+1", CLI_CELL_FORM},
+        {COPSE_TIMESTAMP, "2026-04-01T23:59:59.0000001", CLI_CELL_FINE},
+        {COPSE_TIMESTAMP, "+294247-01-10T04:00:54.775808Z", CLI_CELL_RANGE},
+        {COPSE_TIMESTAMP, "-290308-12-21T19:59:05.224191Z", CLI_CELL_RANGE},
+        {COPSE_TIMESTAMP, "1.5", CLI_CELL_FORM},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t cell = 0;
+        cli_cell_error error = parse(cases[i].type, cases[i].text, &cell);
+        if (error != cases[i].error)
+            fail_msg("%s '%s' gives %d", copse_type_name(cases[i].type), cases[i].text, (int)error);
+        assert_true(strlen(cli_cell_problem(cases[i].type, error)) > 5);
+    }
+}
+
+static void reads_times_of_every_form(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t microseconds;
+    } cases[] = {
+        {"1970-01-01", 0},
+        {"1970-01-02T00:00", INT64_C(86400000000)},
+        {"1970-01-01 00:00:01.5", 1500000},
+        {"1970-01-01T00:00:00.000001Z", 1},
+        {"1970-01-01T00:00:00.100000000", 100000},
+        {"1969-12-31T23:59:59.75", -250000},
+        {"1970-01-01T02:00+02:00", 0},
+        {"1970-01-01T02:00+02", 0},
+        {"1969-12-31T22:30-0130", 0},
+        {"  -42 ", -42},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t got = 0;
+        assert_int_equal(parse(COPSE_TIMESTAMP, cases[i].text, &got), CLI_CELL_OK);
+        if (got != cases[i].microseconds) fail_msg("%s gives %lld", cases[i].text, (long long)got);
+    }
+}
+
+/* Day by day over two cycles of the calendar, against counting. */
+static void the_calendar_counts_like_a_calendar(void **state)
+{
+    int64_t year = -400, days = cli_days_from_date(-400, 1, 1);
+    int month = 1, day = 1;
+    (void)state;
+    assert_int_equal(cli_days_from_date(1970, 1, 1), 0);
+    assert_int_equal(cli_days_from_date(2000, 3, 1), 11017);
+    for (; year < 402; days++) {
+        int64_t got_year = 0;
+        int got_month = 0, got_day = 0;
+        assert_int_equal(cli_days_from_date(year, month, day), days);
+        cli_date_from_days(days, &got_year, &got_month, &got_day);
+        assert_true(got_year == year && got_month == month && got_day == day);
+        if (++day <= cli_days_in_month(year, month)) continue;
+        day = 1;
+        if (++month <= 12) continue;
+        month = 1;
+        year++;
+    }
+}
+
+static void limits_are_in_order(void **state)
+{
+    (void)state;
+    for (copse_type type = COPSE_U32; type <= COPSE_TIMESTAMP; type = (copse_type)(type + 1)) {
+        uint64_t low = 0, high = 0;
+        char text[CLI_CELL_TEXT];
+        cli_cell_smallest(type, &low);
+        cli_cell_largest(type, &high);
+        assert_int_not_equal(low, high);
+        assert_true(cli_cell_format(type, &low, text) > 0 && cli_cell_format(type, &high, text) > 0);
+    }
+}
+
+static void reads_counts(void **state)
+{
+    static const struct {
+        const char *text;
+        int good;
+        uint64_t count;
+    } cases[] = {{"0", 1, 0},          {"1000", 1, 1000},     {"16k", 1, 16384},
+                 {"16M", 1, 16777216}, {"2^24", 1, 16777216}, {"2^4K", 1, 16384},
+                 {"1G", 1, 1u << 30},  {"10^3", 1, 1000},     {"18446744073709551615", 1, UINT64_MAX},
+                 {"0^3", 1, 0},        {"5^0", 1, 1},         {"1^99999999999", 1, 1},
+                 {"", 0, 0},           {"-1", 0, 0},          {" 1", 0, 0},
+                 {"1 ", 0, 0},         {"K", 0, 0},           {"1KB", 0, 0},
+                 {"2^64", 0, 0},       {"2^", 0, 0},          {"18446744073709551616", 0, 0},
+                 {"1.5M", 0, 0},       {"17179869184G", 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t count = 0;
+        if (cli_parse_count(cases[i].text, &count) != (cases[i].good != 0)) fail_msg("'%s'", cases[i].text);
+        if (cases[i].good) assert_int_equal(count, cases[i].count);
+    }
+}
+
+static void finds_the_nearest_name(void **state)
+{
+    static const char *const names[] = {"build", "bench", "get", "range", "verify", "no-header"};
+    static const struct {
+        const char *word;
+        const char *nearest;
+    } cases[] = {{"buidl", "build"},   {"buil", "build"},         {"gte", "get"},  {"rnge", "range"}, {"ver", "verify"},
+                 {"veryfi", "verify"}, {"noheader", "no-header"}, {"xyzzy", NULL}, {"", NULL},        {"x", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *nearest = cli_nearest(cases[i].word, names, sizeof names / sizeof names[0]);
+        if (!cases[i].nearest)
+            assert_null(nearest);
+        else if (!nearest || strcmp(nearest, cases[i].nearest) != 0)
+            fail_msg("%s gives %s", cases[i].word, nearest ? nearest : "nothing");
+    }
+}
+
+static void writes_numbers_for_people(void **state)
+{
+    char text[CLI_NUMBER_SIZE];
+    (void)state;
+    assert_string_equal(cli_group(0, text), "0");
+    assert_string_equal(cli_group(999, text), "999");
+    assert_string_equal(cli_group(1000, text), "1,000");
+    assert_string_equal(cli_group(UINT64_MAX, text), "18,446,744,073,709,551,615");
+    assert_string_equal(cli_bytes(1023, text), "1023 bytes");
+    assert_string_equal(cli_bytes(1024, text), "1.0 KiB");
+    assert_string_equal(cli_bytes((1 << 20) - 1, text), "1.0 MiB");
+    assert_string_equal(cli_bytes(UINT64_MAX, text), "16777216.0 TiB");
+    assert_string_equal(cli_seconds(0.0000123, text), "12 us");
+    assert_string_equal(cli_seconds(0.0123, text), "12.3 ms");
+    assert_string_equal(cli_seconds(1.234, text), "1.23 s");
+    assert_string_equal(cli_seconds(125, text), "2 min 05 s");
+    assert_string_equal(cli_rate(41.5e6, text), "41.5 M/s");
+    assert_string_equal(cli_int128((copse_int128){0, INT64_MIN}, text), "-170141183460469231731687303715884105728");
+    assert_string_equal(cli_int128((copse_int128){UINT64_MAX, -1}, text), "-1");
+    assert_string_equal(cli_int128((copse_int128){UINT64_MAX, INT64_MAX}, text),
+                        "170141183460469231731687303715884105727");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_bit_pattern_comes_back),
+        cmocka_unit_test(short_decimals_are_rounded_right),
+        cmocka_unit_test(refuses_what_is_not_of_the_type),
+        cmocka_unit_test(reads_times_of_every_form),
+        cmocka_unit_test(the_calendar_counts_like_a_calendar),
+        cmocka_unit_test(limits_are_in_order),
+        cmocka_unit_test(reads_counts),
+        cmocka_unit_test(finds_the_nearest_name),
+        cmocka_unit_test(writes_numbers_for_people),
+    };
+    return cmocka_run_group_tests_name("cli keys", tests, NULL, NULL);
+}
