@@ -62,9 +62,10 @@ static void next_operation(struct input *input, const struct subject_config *con
     for (uint64_t i = 0; i < operation->n; i++) {
         uint64_t high = typed_highest_code(config->key_type);
         operation->first[i] = !run ? next_code(input, config->key_type) : high - start < i ? high : start + i;
+        if (!operation->second) continue;
         if (operation_has_bounds(kind))
             operation->second[i] = next_code(input, config->key_type);
-        else if (operation->second)
+        else
             operation->second[i] =
                 run ? typed_position_bits(config->value_type, i) : next_value(input, config->value_type);
     }

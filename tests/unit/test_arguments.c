@@ -243,7 +243,7 @@ static void check_nan(copse_ctx *ctx, copse_index *index, copse_type type, uint6
 {
     void *some = typed_new(type, n), *fine = typed_new(type, n);
     uint8_t *flags = must_malloc(n);
-    uint64_t *results = must_malloc((n + 1) * 16);
+    void *results = must_malloc((n + 1) * 16); /* for the widest kind of answer */
     char position[32];
     (void)snprintf(position, sizeof position, "%llu", (unsigned long long)at);
     typed_set_bits(type, some, at, typed_nan_bits(type));
@@ -264,10 +264,10 @@ static void check_nan(copse_ctx *ctx, copse_index *index, copse_type type, uint6
     REFUSED(copse_count(index, fine, some, n, results));
     REFUSED(copse_sum(index, some, fine, n, results));
     REFUSED(copse_sum(index, fine, some, n, results));
-    REFUSED(copse_sum128(index, some, fine, n, (copse_int128 *)results));
+    REFUSED(copse_sum128(index, some, fine, n, results));
     REFUSED(copse_min(index, some, fine, n, results, flags));
     REFUSED(copse_max(index, fine, some, n, results, flags));
-    REFUSED(copse_avg(index, some, fine, n, (double *)results));
+    REFUSED(copse_avg(index, some, fine, n, results));
 #undef REFUSED
     unit_assert_content(ctx, index, before);
     free(some);

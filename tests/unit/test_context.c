@@ -47,7 +47,7 @@ static void options_arrive(void **state)
 {
     (void)state;
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    copse_ctx_info info;
+    copse_ctx_info info = {0};
     options.threads = 3;
     options.isa = "scalar";
     options.pipeline = 256;
@@ -63,7 +63,7 @@ static void older_struct_ends_early(void **state)
 {
     (void)state;
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    copse_ctx_info info;
+    copse_ctx_info info = {0};
     options.threads = 2;
     options.pipeline = 100000; /* behind the end of the struct that the caller knows */
     options.struct_size = offsetof(copse_ctx_options, pipeline);
@@ -78,7 +78,7 @@ static void newer_struct_is_longer(void **state)
         copse_ctx_options known;
         char unknown[64];
     } options;
-    copse_ctx_info info;
+    copse_ctx_info info = {0};
     memset(&options, 0, sizeof options);
     options.known = (copse_ctx_options)COPSE_CTX_OPTIONS_INIT;
     options.known.struct_size = sizeof options;
@@ -92,7 +92,7 @@ static void impossible_options_are_named(void **state)
     (void)state;
     const copse_ctx_options good = COPSE_CTX_OPTIONS_INIT;
     copse_ctx_options options = good;
-    copse_ctx_info info;
+    copse_ctx_info info = {0};
     options.struct_size = 0;
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "struct_size", create_with(&options, &info));
     options = good;
@@ -119,7 +119,7 @@ static void environment_sets_threads(void **state)
     (void)state;
     static const char *const bad[] = {"0", "-1", "two", "3x", "99999999999999999999", " "};
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    copse_ctx_info info;
+    copse_ctx_info info = {0};
     assert_int_equal(setenv("COPSE_THREADS", "3", 1), 0);
     assert_ok(NULL, create_with(NULL, &info));
     assert_int_equal(info.threads, 3);
@@ -138,7 +138,7 @@ static void environment_sets_isa(void **state)
 {
     (void)state;
     static const char *const names[] = {"scalar", "avx2", "avx512"};
-    copse_ctx_info info, offered;
+    copse_ctx_info info = {0}, offered = {0};
     assert_ok(NULL, create_with(NULL, &offered));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         assert_int_equal(setenv("COPSE_ISA", names[i], 1), 0);
@@ -186,7 +186,7 @@ static void last_error_belongs_to_the_thread(void **state)
 static void nothing_is_freed_from_null(void **state)
 {
     (void)state;
-    copse_ctx_info info;
+    copse_ctx_info info = {0};
     copse_ctx_free(NULL);
     copse_index_free(NULL);
     copse_cursor_free(NULL);
