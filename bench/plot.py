@@ -14,6 +14,7 @@ except ImportError:
     sys.exit("bench/plot.py needs matplotlib; on Debian: apt-get install python3-matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402: the backend has to be chosen first
+from matplotlib.ticker import LogLocator, NullLocator  # noqa: E402
 
 COLOURS = {
     "implicit": "#0b6e4f",
@@ -62,6 +63,15 @@ def tidy(axes, title="", unit="million a second"):
         axes.spines[side].set_visible(False)
 
 
+def logarithmic(axes, suffix=""):
+    """A logarithmic axis with enough labels to read a number off it."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}{suffix}")
+    axes.margins(y=0.12)
+
+
 def types_of(lines):
     return sorted({(line["key"], line["value"]) for line in lines}, reverse=True)
 
@@ -84,9 +94,8 @@ def draw_lines(folder, part, title, field, label):
         ticks = sorted({line[field] for line in chosen})
         axes.set_xscale("log", base=2)
         axes.set_xticks(ticks, [size_name(x) if x > 256 else str(x) for x in ticks])
-        axes.minorticks_off()
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+        axes.xaxis.set_minor_locator(NullLocator())
+        logarithmic(axes)
         axes.set_xlabel(label)
         tidy(axes, f"{key} keys, {value} values")
         axes.legend(frameon=False, fontsize=8)
@@ -106,8 +115,7 @@ def draw_ops(folder):
         bars = axes.bar([x + (i - 0.5) * 0.38 for x in range(len(ops))], ratios, 0.36, color=colour(name), label=name)
         axes.bar_label(bars, fmt="%.3g", fontsize=7, padding=1)
     axes.axhline(1, color=colour(PEER), linewidth=1.2, label=PEER)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}x")
+    logarithmic(axes, "x")
     axes.set_xticks(range(len(ops)), ops, rotation=35, ha="right", fontsize=8)
     tidy(axes, unit=f"times {PEER}")
     axes.legend(frameon=False, fontsize=8)
@@ -155,7 +163,7 @@ def draw_dists(folder):
                      [rates.get((name, dist), 0) for dist in dists], 0.25, color=colour(name), label=name)
         tidy(axes, op)
         axes.set_xticks(range(len(dists)), dists, rotation=35, ha="right", fontsize=8)
-    grid[0, 0].legend(frameon=False, fontsize=8)
+    grid[0, 0].legend(frameon=False, fontsize=8, ncol=len(names), loc="lower right", bbox_to_anchor=(1, 1))
     finish(figure, folder, "dists", lines, f"Distributions of keys, n = {size_name(lines[0]['n'])}, 1 thread")
 
 
