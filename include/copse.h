@@ -174,8 +174,8 @@ COPSE_API copse_status copse_predecessor(const copse_index *index, const void *k
  * out_offsets[i + 1] of out_keys and out_values; out_offsets has n + 1 places and is always filled.
  *
  * Sizing: with capacity 0 and out_keys and out_values NULL only out_offsets is computed; out_offsets[n] is the capacity
- * to come back with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL, having filled out_offsets and
- * nothing else. Either of out_keys and out_values may be NULL when not wanted. Errors: NAN, TOO_SMALL. */
+ * to come back with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL with all of out_offsets filled.
+ * Either of out_keys and out_values may be NULL when not wanted. Errors: NAN, TOO_SMALL. */
 COPSE_API copse_status copse_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                    uint64_t limit, uint64_t *out_offsets, void *out_keys, void *out_values,
                                    uint64_t capacity);

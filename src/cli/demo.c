@@ -167,7 +167,7 @@ static copse_status find_step(demo *d, step_result *result)
 
 static copse_status range_step(demo *d, step_result *result)
 {
-    uint64_t n = result->operations = d->capacity / RANGE_LENGTH / 2 + 1, at = 0;
+    uint64_t n = d->capacity / RANGE_LENGTH / 2 + 1, at = 0;
     copse_status status = COPSE_OK;
     uint64_t *offsets = malloc((size_t)(n + 1) * sizeof *offsets);
     if (!offsets) return no_memory();
@@ -296,7 +296,7 @@ typedef struct demo_step {
 static const demo_step steps[] = {
     {"build", "build from unsorted orders", build_step},
     {"find", "find orders by number", find_step},
-    {"range", "list 100 orders each", range_step},
+    {"range", "list runs of 100 orders", range_step},
     {"count", "count orders in ranges", count_step},
     {"sum", "sum amounts in ranges", sum_step},
     {"update", "change and add orders", update_step},
@@ -318,8 +318,8 @@ static void print_intro(const demo *d)
     char number[CLI_NUMBER_SIZE];
     copse_ctx_info info;
     if (d->args->json) return;
-    printf("copse %s: a table of %s orders, each with a number (the key) and an amount.\n", copse_version(),
-           cli_group(d->args->n, number));
+    printf("copse %s: a table of %s order%s, each with a number (the key) and an amount.\n", copse_version(),
+           cli_group(d->args->n, number), d->args->n == 1 ? "" : "s");
     if (!d->args->no_timing && copse_ctx_describe(d->session.ctx, &info) == COPSE_OK)
         printf("Speed in million operations a second, on %u thread%s with %s; the sorted array on one thread.\n",
                info.threads, info.threads == 1 ? "" : "s", info.isa);
@@ -388,14 +388,14 @@ static bool make_room(demo *d)
     /* The largest step lists everything after the update. */
     d->capacity = d->args->n + d->args->n / 16 + 2 * RANGE_LENGTH;
     size_t bytes = (size_t)d->capacity * sizeof(uint64_t);
-    d->keys = malloc(bytes);
-    d->values = malloc(bytes);
-    d->expected = malloc(bytes);
-    d->expected_values = malloc(bytes);
-    d->got = malloc(bytes);
-    d->got_values = malloc(bytes);
-    d->found = malloc((size_t)d->capacity);
-    return d->keys && d->values && d->expected && d->expected_values && d->got && d->got_values && d->found;
+    uint64_t **arrays[] = {&d->keys, &d->values, &d->expected, &d->expected_values, &d->got, &d->got_values};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+        *arrays[i] = malloc(bytes);
+        if (!*arrays[i]) return false;
+        memset(*arrays[i], 0, bytes); /* so that no step pays for memory that is touched for the first time */
+    }
+    d->found = calloc((size_t)d->capacity, 1);
+    return d->found != NULL;
 }
 
 static void free_room(demo *d)

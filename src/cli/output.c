@@ -133,17 +133,18 @@ const char *cli_int128(copse_int128 number, char buffer[CLI_NUMBER_SIZE])
 
 const char *cli_double(double number, int is_f32, char buffer[CLI_NUMBER_SIZE])
 {
+    char text[CLI_NUMBER_SIZE] = "nan";
     int most = is_f32 ? 9 : 17;
-    if (isnan(number) || isinf(number)) {
-        snprintf(buffer, CLI_NUMBER_SIZE, "%s", isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
-        return buffer;
+    if (isinf(number)) snprintf(text, sizeof text, "%sinf", number > 0 ? "" : "-");
+    if (isfinite(number)) {
+        /* Numbers near zero have fewer digits to give. */
+        bool subnormal = fabs(number) < (is_f32 ? (double)FLT_MIN : DBL_MIN);
+        for (int digits = subnormal ? 1 : is_f32 ? 6 : 15; digits <= most; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, number);
+            if (is_f32 ? strtof(text, NULL) == (float)number : strtod(text, NULL) == number) break;
+        }
     }
-    /* Numbers near zero have fewer digits to give. */
-    bool subnormal = fabs(number) < (is_f32 ? (double)FLT_MIN : DBL_MIN);
-    for (int digits = subnormal ? 1 : is_f32 ? 6 : 15; digits <= most; digits++) {
-        snprintf(buffer, CLI_NUMBER_SIZE, "%.*g", digits, number);
-        if (is_f32 ? strtof(buffer, NULL) == (float)number : strtod(buffer, NULL) == number) break;
-    }
+    memcpy(buffer, text, sizeof text);
     return buffer;
 }
 

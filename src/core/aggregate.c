@@ -39,12 +39,24 @@
 void copse_aggregate_add(copse_aggregate *to, copse_type type, const void *values, uint32_t n)
 {
     switch (type) {
-    case COPSE_U32: ADD_INTEGERS(uint32_t, uint32_t, 0u); break;
-    case COPSE_I32: ADD_INTEGERS(uint32_t, int32_t, 0x80000000u); break;
-    case COPSE_U64: ADD_INTEGERS(uint64_t, uint64_t, 0u); break;
-    case COPSE_I64: ADD_INTEGERS(uint64_t, int64_t, UINT64_C(1) << 63); break;
-    case COPSE_F32: ADD_FLOATS(uint32_t, float, copse_encode_f32, copse_is_nan32); break;
-    default: ADD_FLOATS(uint64_t, double, copse_encode_f64, copse_is_nan64); break;
+    case COPSE_U32:
+        ADD_INTEGERS(uint32_t, uint32_t, 0u);
+        break;
+    case COPSE_I32:
+        ADD_INTEGERS(uint32_t, int32_t, 0x80000000u);
+        break;
+    case COPSE_U64:
+        ADD_INTEGERS(uint64_t, uint64_t, 0u);
+        break;
+    case COPSE_I64:
+        ADD_INTEGERS(uint64_t, int64_t, UINT64_C(1) << 63);
+        break;
+    case COPSE_F32:
+        ADD_FLOATS(uint32_t, float, copse_encode_f32, copse_is_nan32);
+        break;
+    default:
+        ADD_FLOATS(uint64_t, double, copse_encode_f64, copse_is_nan64);
+        break;
     }
 }
 

@@ -114,8 +114,9 @@ static copse_status aggregate_run(const aggregate_job *job)
     }
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
     uint64_t nan_low = n, nan_high = n, overflow = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : nan_low, nan_high, overflow)        \
-    if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)                                                     \
+    reduction(min                                                                                                      \
+              : nan_low, nan_high, overflow) if (threads > 1)
     for (uint64_t first = 0; first < n; first += COPSE_READ_PART) {
         uint64_t count = n - first < COPSE_READ_PART ? n - first : COPSE_READ_PART;
         aggregate_trouble trouble = {nan_low, nan_high, overflow};

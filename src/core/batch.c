@@ -8,8 +8,8 @@ typedef struct key_survey {
     uint64_t first_nan; /* n: none */
     uint64_t smallest;  /* encoded */
     uint64_t largest;
-    bool ascending;       /* no key smaller than the one before */
-    bool strictly;        /* and none equal to it               */
+    bool ascending; /* no key smaller than the one before */
+    bool strictly;  /* and none equal to it               */
 } key_survey;
 
 #define COPSE_TEMPLATE "core/sort.inc.h"
@@ -24,7 +24,8 @@ copse_status copse_batch_make(const copse_index *index, const void *keys, const 
 {
     static const batch_make_fn make[COPSE_WIDTH_PAIRS] = {batch_make_k32v32, batch_make_k32v64, batch_make_k64v32,
                                                           batch_make_k64v64};
-    *out = (copse_batch){.n = n, .key_type = index->key_type, .keys = keys, .values = values};
+    *out = (copse_batch){
+        .n = n, .key_type = index->key_type, .value_type = index->value_type, .keys = keys, .values = values};
     unsigned pair = copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type));
     return make[pair](index, equal, pairs_wanted, what, out);
 }

@@ -20,7 +20,7 @@ typedef enum copse_equal_keys {
 
 typedef struct copse_batch {
     uint64_t n;
-    copse_type key_type;
+    copse_type key_type, value_type;
     const void *pairs;  /* NAME(copse_pair)[n], or NULL: read keys and values                */
     const void *keys;   /* the caller's array, in order                                     */
     const void *values; /* the caller's array, or NULL: every value is its array position   */

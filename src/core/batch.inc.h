@@ -75,7 +75,7 @@ static void NAME(batch_scatter)(const copse_batch *batch, uint64_t first, uint64
         for (uint32_t i = 0; i < n; i++) {
             PAIR *place = &out[start[(KEY)(keys[i] - low) >> shift]++];
             place->key = keys[i];
-            place->value = NAME(copse_caller_value)(batch->values, at + i);
+            place->value = NAME(copse_caller_value)(batch, at + i);
         }
     }
 }
@@ -126,7 +126,7 @@ static copse_status NAME(batch_sort)(const copse_ctx *ctx, const copse_batch *ba
         NAME(batch_scatter)(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t], other);
     copse_status status = copse_progress(ctx, what, n / 3, n);
     if (status != COPSE_OK) return status;
-    /* A cut that looked at every bit leaves only equal keys together: those are in order. */
+        /* A cut that looked at every bit leaves only equal keys together: those are in order. */
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
         uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
@@ -145,7 +145,7 @@ static void NAME(batch_sort_small)(const copse_batch *batch, bool sorted, PAIR *
         ENCODE(batch->key_type, batch->keys, at, n, keys);
         for (uint32_t i = 0; i < n; i++) {
             pairs[at + i].key = keys[i];
-            pairs[at + i].value = NAME(copse_caller_value)(batch->values, at + i);
+            pairs[at + i].value = NAME(copse_caller_value)(batch, at + i);
         }
     }
     if (!sorted) NAME(sort_bucket)(pairs, other, batch->n, false);
@@ -187,7 +187,8 @@ static copse_status NAME(batch_make_pairs)(const copse_ctx *ctx, const key_surve
     PAIR *other = other_bytes ? copse_memory_alloc(ctx, other_bytes) : NULL;
     void *counts = count_bytes ? copse_memory_alloc(ctx, count_bytes) : NULL;
     if (!pairs || (other_bytes && !other) || (count_bytes && !counts))
-        status = copse_fail_memory(ctx, pair_bytes == SIZE_MAX ? SIZE_MAX : pair_bytes + other_bytes, "sorting the batch");
+        status =
+            copse_fail_memory(ctx, pair_bytes == SIZE_MAX ? SIZE_MAX : pair_bytes + other_bytes, "sorting the batch");
     else if (small || survey->ascending)
         NAME(batch_sort_small)(batch, survey->ascending, pairs, other);
     else

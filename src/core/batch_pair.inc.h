@@ -5,12 +5,22 @@ typedef struct NAME(copse_pair) {
     VALUE value;
 } NAME(copse_pair);
 
-static inline VALUE NAME(copse_caller_value)(const void *values, uint64_t at)
+/* The value of entry `at`: the caller's, or the position as a number of the value type. */
+static inline VALUE NAME(copse_caller_value)(const copse_batch *batch, uint64_t at)
 {
-    return values ? ((const VALUE *)values)[at] : (VALUE)at;
+    if (batch->values) return ((const VALUE *)batch->values)[at];
+#if VALUE_BITS == 64
+    double number = (double)at;
+#else
+    float number = (float)at;
+#endif
+    VALUE value = (VALUE)at;
+    if (batch->value_type == COPSE_F32 || batch->value_type == COPSE_F64) memcpy(&value, &number, sizeof value);
+    return value;
 }
 
-static inline void NAME(copse_batch_read)(const copse_batch *batch, uint64_t first, uint32_t n, KEY *keys, VALUE *values)
+static inline void NAME(copse_batch_read)(const copse_batch *batch, uint64_t first, uint32_t n, KEY *keys,
+                                          VALUE *values)
 {
     if (batch->pairs) {
         const NAME(copse_pair) *pair = (const NAME(copse_pair) *)batch->pairs + first;
@@ -24,5 +34,5 @@ static inline void NAME(copse_batch_read)(const copse_batch *batch, uint64_t fir
     if (batch->values)
         memcpy(values, (const VALUE *)batch->values + first, n * sizeof *values);
     else
-        for (uint32_t i = 0; i < n; i++) values[i] = (VALUE)(first + i);
+        for (uint32_t i = 0; i < n; i++) values[i] = NAME(copse_caller_value)(batch, first + i);
 }

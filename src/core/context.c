@@ -23,8 +23,8 @@ static copse_status threads_choose(uint32_t asked, uint32_t *out)
         errno = 0;
         unsigned long n = strtoul(text, &end, 10);
         if (errno || *end || n < 1 || n > MOST_THREADS || *text == '-')
-            return copse_fail(NULL, COPSE_ERR_ARGUMENT, "COPSE_THREADS is '%.40s'; it takes a number from 1 to %u", text,
-                              MOST_THREADS);
+            return copse_fail(NULL, COPSE_ERR_ARGUMENT, "COPSE_THREADS is '%.40s'; it takes a number from 1 to %u",
+                              text, MOST_THREADS);
         asked = (uint32_t)n;
     }
     *out = asked ? asked : (uint32_t)omp_get_num_procs();

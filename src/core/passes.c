@@ -32,7 +32,8 @@ copse_status copse_export(const copse_index *index, void *out_keys, void *out_va
     if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_export: index is NULL");
     const uint64_t n = copse_size(index);
     if (capacity < n)
-        return copse_fail(index->ctx, COPSE_ERR_TOO_SMALL, "copse_export: capacity is %llu, but the index has %llu entries",
+        return copse_fail(index->ctx, COPSE_ERR_TOO_SMALL,
+                          "copse_export: capacity is %llu, but the index has %llu entries",
                           (unsigned long long)capacity, (unsigned long long)n);
     if (!out_keys && !out_values) return COPSE_OK;
     copse_status status = copse_progress(index->ctx, "exporting", 0, n);

@@ -79,8 +79,9 @@ typedef struct range_job {
 static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
 {
     uint64_t nan_low = job->nan.low, nan_high = job->nan.high;
-#pragma omp parallel for num_threads(job->threads) schedule(static) reduction(min : nan_low, nan_high)               \
-    if (job->threads > 1)
+#pragma omp parallel for num_threads(job->threads) schedule(static)                                                    \
+    reduction(min                                                                                                      \
+              : nan_low, nan_high) if (job->threads > 1)
     for (uint64_t at = first; at < last; at += COPSE_READ_PART) {
         uint64_t n = last - at < COPSE_READ_PART ? last - at : COPSE_READ_PART;
         range_nan nan = {nan_low, nan_high};

@@ -5,7 +5,8 @@ copse_status copse_read_check(const copse_index *index, const char *call, const 
                               uint64_t n)
 {
     if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s: index is NULL", call);
-    if (n && !keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s: %s is NULL, but n is not 0", call, keys_name);
+    if (n && !keys)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s: %s is NULL, but n is not 0", call, keys_name);
     if (n > SIZE_MAX / 32)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s: n is %llu: more than any array can hold", call,
                           (unsigned long long)n);
@@ -41,13 +42,19 @@ uint64_t copse_read_locate(const copse_index *index, const void *keys, uint64_t 
 bool copse_read_reversed(copse_type type, const void *lows, const void *highs, uint64_t at)
 {
     switch (type) {
-    case COPSE_U32: return ((const uint32_t *)lows)[at] > ((const uint32_t *)highs)[at];
-    case COPSE_U64: return ((const uint64_t *)lows)[at] > ((const uint64_t *)highs)[at];
-    case COPSE_F32: return ((const float *)lows)[at] > ((const float *)highs)[at];
-    case COPSE_F64: return ((const double *)lows)[at] > ((const double *)highs)[at];
+    case COPSE_U32:
+        return ((const uint32_t *)lows)[at] > ((const uint32_t *)highs)[at];
+    case COPSE_U64:
+        return ((const uint64_t *)lows)[at] > ((const uint64_t *)highs)[at];
+    case COPSE_F32:
+        return ((const float *)lows)[at] > ((const float *)highs)[at];
+    case COPSE_F64:
+        return ((const double *)lows)[at] > ((const double *)highs)[at];
     case COPSE_I64:
-    case COPSE_TIMESTAMP: return ((const int64_t *)lows)[at] > ((const int64_t *)highs)[at];
-    default: return ((const int32_t *)lows)[at] > ((const int32_t *)highs)[at];
+    case COPSE_TIMESTAMP:
+        return ((const int64_t *)lows)[at] > ((const int64_t *)highs)[at];
+    default:
+        return ((const int32_t *)lows)[at] > ((const int32_t *)highs)[at];
     }
 }
 
@@ -116,8 +123,8 @@ static copse_status neighbours(const copse_index *index, const void *keys, uint6
     return first_nan < n ? copse_read_nan(index, "keys", first_nan) : COPSE_OK;
 }
 
-copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
-                               void *out_values, uint8_t *out_found, uint64_t *out_ranks)
+copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
+                               uint8_t *out_found, uint64_t *out_ranks)
 {
     copse_status status = copse_read_check(index, "copse_lower_bound", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
@@ -132,8 +139,8 @@ copse_status copse_successor(const copse_index *index, const void *keys, uint64_
     return neighbours(index, keys, n, NEIGHBOUR_AFTER, out_keys, out_values, out_found, NULL);
 }
 
-copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
-                               void *out_values, uint8_t *out_found)
+copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
+                               uint8_t *out_found)
 {
     copse_status status = copse_read_check(index, "copse_predecessor", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;

@@ -1,17 +1,18 @@
 /* The registry: which structures this build has. Adding a structure is one row. */
 #include "core/structure.h"
 
-#define DECLARE(name)                                                                                                  \
-    extern const copse_operations name##_k32v32, name##_k32v64, name##_k64v32, name##_k64v64
+#define DECLARE(name) extern const copse_operations name##_k32v32, name##_k32v64, name##_k64v32, name##_k64v64
 #define ROW(name)                                                                                                      \
     {                                                                                                                  \
         &name##_k32v32, &name##_k32v64, &name##_k64v32, &name##_k64v64                                                 \
     }
 
 DECLARE(copse_implicit_cpu);
+DECLARE(copse_regular_cpu);
 
 static const copse_operations *const rows[][COPSE_WIDTH_PAIRS] = {
     ROW(copse_implicit_cpu),
+    ROW(copse_regular_cpu),
 };
 
 const copse_operations *copse_registry_find(copse_structure structure, copse_placement placement, size_t key_bytes,

@@ -32,9 +32,9 @@ const char *copse_last_error(const copse_ctx *ctx)
 
 const char *copse_status_name(copse_status status)
 {
-    static const char *const names[] = {"ok",       "argument",    "memory", "nan",    "too small",
-                                        "overflow", "type",        "unsupported", "io", "format",
-                                        "version",  "cancelled",   "stale",  "corrupt", "device"};
+    static const char *const names[] = {"ok",       "argument",  "memory",      "nan",     "too small",
+                                        "overflow", "type",      "unsupported", "io",      "format",
+                                        "version",  "cancelled", "stale",       "corrupt", "device"};
     unsigned i = (unsigned)status;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }

@@ -9,8 +9,10 @@ typedef struct type_row {
 } type_row;
 
 static const type_row types[] = {
-    [COPSE_U32] = {"u32", 4}, [COPSE_I32] = {"i32", 4}, [COPSE_F32] = {"f32", 4},   [COPSE_U64] = {"u64", 8},
-    [COPSE_I64] = {"i64", 8}, [COPSE_F64] = {"f64", 8}, [COPSE_DATE] = {"date", 4}, [COPSE_TIMESTAMP] = {"timestamp", 8},
+    [COPSE_U32] = {"u32", 4},   [COPSE_I32] = {"i32", 4},
+    [COPSE_F32] = {"f32", 4},   [COPSE_U64] = {"u64", 8},
+    [COPSE_I64] = {"i64", 8},   [COPSE_F64] = {"f64", 8},
+    [COPSE_DATE] = {"date", 4}, [COPSE_TIMESTAMP] = {"timestamp", 8},
 };
 static const char *const structures[] = {"auto", "implicit", "regular"};
 static const char *const placements[] = {"auto", "cpu"};

@@ -15,22 +15,22 @@
 
 #define COPSE_GLUE_(base, kbits, vbits) base##_k##kbits##v##vbits
 #define COPSE_GLUE(base, kbits, vbits)  COPSE_GLUE_(base, kbits, vbits)
-#define COPSE_INT_(bits)        uint##bits##_t
-#define COPSE_INT(bits)         COPSE_INT_(bits)
-#define COPSE_BITS_(base, bits) base##bits
-#define COPSE_BITS(base, bits)  COPSE_BITS_(base, bits)
+#define COPSE_INT_(bits)                uint##bits##_t
+#define COPSE_INT(bits)                 COPSE_INT_(bits)
+#define COPSE_BITS_(base, bits)         base##bits
+#define COPSE_BITS(base, bits)          COPSE_BITS_(base, bits)
 
-#define NAME(base)              COPSE_GLUE(base, KEY_BITS, VALUE_BITS)
-#define KEY                     COPSE_INT(KEY_BITS)
-#define VALUE                   COPSE_INT(VALUE_BITS)
-#define KEY_MAX                 ((KEY) ~(KEY)0)
+#define NAME(base) COPSE_GLUE(base, KEY_BITS, VALUE_BITS)
+#define KEY        COPSE_INT(KEY_BITS)
+#define VALUE      COPSE_INT(VALUE_BITS)
+#define KEY_MAX    ((KEY) ~(KEY)0)
 
 /* encode / decode of this key width, see codec.h */
-#define ENCODE                  COPSE_BITS(copse_encode_k, KEY_BITS)
-#define DECODE                  COPSE_BITS(copse_decode_k, KEY_BITS)
+#define ENCODE COPSE_BITS(copse_encode_k, KEY_BITS)
+#define DECODE COPSE_BITS(copse_decode_k, KEY_BITS)
 
 /* Position of a pair of widths in tables: k32v32, k32v64, k64v32, k64v64. */
-#define COPSE_WIDTH_PAIRS       4
+#define COPSE_WIDTH_PAIRS 4
 static inline unsigned copse_width_pair(size_t key_bytes, size_t value_bytes)
 {
     return (key_bytes == 8 ? 2u : 0u) + (value_bytes == 8 ? 1u : 0u);

@@ -11,7 +11,8 @@ static inline KEY NAME(implicit_unit_max)(const UNIT *units, uint64_t unit)
 
 /* Digests pay as long as few queries have to step right. Looks at units first .. last; returns the sum of the steps
  * that lookups of their largest keys would make, or a huge number where one would make too many. */
-static uint64_t NAME(implicit_digest_steps)(const UNIT *units, const copse_levels *levels, uint64_t first, uint64_t last)
+static uint64_t NAME(implicit_digest_steps)(const UNIT *units, const copse_levels *levels, uint64_t first,
+                                            uint64_t last)
 {
     uint64_t run = 0, steps = 0;
     uint32_t before = 0;
@@ -233,10 +234,11 @@ static copse_status NAME(implicit_merge_parts)(copse_index *index, const copse_b
     copse_status status = NAME(implicit_make)(ctx, total, &tree);
     if (status != COPSE_OK) return status;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (uint64_t p = 0; p < parts; p++)
-        if (part[p].count)
-            NAME(merge_write)(old->units, part[p].old, part[p + 1].old, pairs + part[p].pair,
-                              part[p + 1].pair - part[p].pair, kind, NAME(cursor_at)(tree->units, part[p].out));
+    for (uint64_t p = 0; p < parts; p++) {
+        NAME(merge_sink) sink = {.at = NAME(cursor_at)(tree->units, part[p].out), .room = part[p].count};
+        NAME(merge_write)
+        (old->units, part[p].old, part[p + 1].old, pairs + part[p].pair, part[p + 1].pair - part[p].pair, kind, &sink);
+    }
     if (total) NAME(unit_pad)(tree->units, total);
     status = copse_progress(ctx, "rebuilding the inner levels", total, total);
     if (status == COPSE_OK) status = NAME(implicit_build_levels)(ctx, tree, threads);
@@ -383,8 +385,8 @@ static bool NAME(implicit_sums_fit)(const copse_implicit *tree, copse_type type)
     return most <= 0 || (copse_wide)tree->entries <= (copse_wide)INT64_MAX / most;
 }
 
-static void NAME(implicit_fill_sums)(const copse_index *index, const copse_implicit *tree, SUM_UNIT *out, uint64_t first,
-                                     uint64_t last, uint64_t sum)
+static void NAME(implicit_fill_sums)(const copse_index *index, const copse_implicit *tree, SUM_UNIT *out,
+                                     uint64_t first, uint64_t last, uint64_t sum)
 {
     const UNIT *units = tree->units;
     for (uint64_t u = first; u < last; u++) {
@@ -413,8 +415,9 @@ static void NAME(implicit_make_sums)(const copse_index *index, copse_implicit *t
         copse_aggregate before = COPSE_AGGREGATE_EMPTY;
         copse_summary_range(&tree->summary, 0, first, &before);
         uint64_t end = last * COPSE_IMPLICIT_BLOCK_UNITS;
-        NAME(implicit_fill_sums)(index, tree, out, first * COPSE_IMPLICIT_BLOCK_UNITS,
-                                 end < tree->unit_count ? end : tree->unit_count, (uint64_t)before.sum);
+        NAME(implicit_fill_sums)
+        (index, tree, out, first * COPSE_IMPLICIT_BLOCK_UNITS, end < tree->unit_count ? end : tree->unit_count,
+         (uint64_t)before.sum);
     }
     copse_aggregate all = COPSE_AGGREGATE_EMPTY;
     copse_summary_range(&tree->summary, 0, blocks, &all);
@@ -471,12 +474,14 @@ static void NAME(implicit_aggregate)(const copse_index *index, uint64_t place, u
 
 static void NAME(implicit_stats)(const copse_index *index, copse_stats *out)
 {
-    const copse_implicit *tree = index->tree;
+    copse_implicit *tree = index->tree;
+    pthread_mutex_lock(&tree->lock); /* an aggregate call may be making the summary */
     out->entries = tree->entries;
     out->aggregate_bytes = tree->summary.bytes + tree->sum_bytes;
     out->bytes = sizeof *tree + tree->unit_bytes + tree->levels.bytes + out->aggregate_bytes;
     out->height = tree->entries ? tree->levels.height + 1 : 0;
     out->fill = tree->entries ? (double)tree->entries / (double)(tree->unit_count * UNIT_ENTRIES) : 0.0;
+    pthread_mutex_unlock(&tree->lock);
 }
 
 static copse_status NAME(implicit_verify_units)(const copse_index *index, const copse_implicit *tree)
@@ -490,8 +495,8 @@ static copse_status NAME(implicit_verify_units)(const copse_index *index, const 
     }
     for (uint64_t i = tree->entries; i < tree->unit_count * UNIT_ENTRIES; i++)
         if (NAME(unit_key)(units, i) != KEY_MAX)
-            return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "implicit tree: free place %llu of the last unit is not padded",
-                              (unsigned long long)i);
+            return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
+                              "implicit tree: free place %llu of the last unit is not padded", (unsigned long long)i);
     return COPSE_OK;
 }
 
@@ -503,8 +508,8 @@ static copse_status NAME(implicit_verify_levels)(const copse_index *index, const
     for (uint32_t l = levels->height; l-- > 0; span *= separators + 1) {
         uint64_t children = l + 1 < levels->height ? levels->nodes[l + 1] : tree->unit_count;
         if (levels->nodes[l] != (children + separators) / (separators + 1))
-            return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "implicit tree: level %u has %llu nodes for %llu children", l,
-                              (unsigned long long)levels->nodes[l], (unsigned long long)children);
+            return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "implicit tree: level %u has %llu nodes for %llu children",
+                              l, (unsigned long long)levels->nodes[l], (unsigned long long)children);
         for (uint64_t c = 0; c < levels->nodes[l] * (separators + 1); c++) {
             uint32_t j = (uint32_t)(c % (separators + 1));
             const char *line = levels->level[l] + c / (separators + 1) * 64;
@@ -515,8 +520,9 @@ static copse_status NAME(implicit_verify_levels)(const copse_index *index, const
                 right = ((const uint32_t *)line)[j] ==
                         (c + 1 < children ? copse_digest(want, levels->base, levels->shift) : UINT32_MAX);
             if (!right)
-                return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "implicit tree: separator %u of node %llu, level %u, is wrong",
-                                  j, (unsigned long long)(c / (separators + 1)), l);
+                return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
+                                  "implicit tree: separator %u of node %llu, level %u, is wrong", j,
+                                  (unsigned long long)(c / (separators + 1)), l);
         }
     }
     return COPSE_OK;
@@ -546,11 +552,13 @@ static copse_status NAME(implicit_verify_aggregates)(const copse_index *index, c
 
 static copse_status NAME(implicit_verify)(const copse_index *index)
 {
-    const copse_implicit *tree = index->tree;
+    copse_implicit *tree = index->tree;
     copse_status status = copse_progress(index->ctx, "verifying", 0, tree->entries);
     if (status == COPSE_OK) status = NAME(implicit_verify_units)(index, tree);
     if (status == COPSE_OK) status = NAME(implicit_verify_levels)(index, tree);
+    pthread_mutex_lock(&tree->lock);
     if (status == COPSE_OK) status = NAME(implicit_verify_aggregates)(index, tree);
+    pthread_mutex_unlock(&tree->lock);
     return status;
 }
 

@@ -21,11 +21,24 @@ static inline void NAME(cursor_next)(NAME(unit_cursor) * c)
     }
 }
 
-static inline void NAME(cursor_put)(NAME(unit_cursor) * c, KEY key, VALUE value)
+/* Where merged entries go: stretches of units, one after the other; a stretch ends after `room` entries. */
+typedef struct NAME(merge_sink) {
+    NAME(unit_cursor) at;
+    uint64_t room;       /* entries left in this stretch                                    */
+    UNIT **next;         /* the stretches to follow                                         */
+    const uint8_t *fill; /* and the entries that go into each of them                      */
+} NAME(merge_sink);
+
+static inline void NAME(sink_put)(NAME(merge_sink) * sink, KEY key, VALUE value)
 {
-    c->unit->keys[c->slot] = key;
-    c->unit->values[c->slot] = value;
-    NAME(cursor_next)(c);
+    if (sink->room == 0) {
+        sink->at = (NAME(unit_cursor)){*sink->next++, 0};
+        sink->room = *sink->fill++;
+    }
+    sink->room--;
+    sink->at.unit->keys[sink->at.slot] = key;
+    sink->at.unit->values[sink->at.slot] = value;
+    NAME(cursor_next)(&sink->at);
 }
 
 static inline KEY NAME(unit_key)(const UNIT *units, uint64_t position)
@@ -75,28 +88,28 @@ static uint64_t NAME(merge_count)(const UNIT *old, uint64_t first, uint64_t last
     return count;
 }
 
-/* Writes old[first, last) changed by the batch to `out`, in order. */
-static void NAME(merge_write)(const UNIT *old, uint64_t first, uint64_t last, const NAME(copse_pair) * pairs, uint64_t n,
-                              merge_kind kind, NAME(unit_cursor) out)
+/* Writes old[first, last) changed by the batch to the sink, in order. */
+static void NAME(merge_write)(const UNIT *old, uint64_t first, uint64_t last, const NAME(copse_pair) * pairs,
+                              uint64_t n, merge_kind kind, NAME(merge_sink) * sink)
 {
     NAME(unit_cursor) from = NAME(cursor_at)(old, first);
     uint64_t left = last - first;
     for (uint64_t i = 0; i < n; i++) {
         KEY key = pairs[i].key;
         for (; left && from.unit->keys[from.slot] < key; left--, NAME(cursor_next)(&from))
-            NAME(cursor_put)(&out, from.unit->keys[from.slot], from.unit->values[from.slot]);
+            NAME(sink_put)(sink, from.unit->keys[from.slot], from.unit->values[from.slot]);
         bool match = false;
         for (; left && from.unit->keys[from.slot] == key; left--, NAME(cursor_next)(&from)) {
             match = true;
             if (kind == MERGE_UPSERT)
-                NAME(cursor_put)(&out, key, pairs[i].value);
+                NAME(sink_put)(sink, key, pairs[i].value);
             else if (kind != MERGE_ERASE)
-                NAME(cursor_put)(&out, key, from.unit->values[from.slot]);
+                NAME(sink_put)(sink, key, from.unit->values[from.slot]);
         }
-        if (kind == MERGE_APPEND || (kind != MERGE_ERASE && !match)) NAME(cursor_put)(&out, key, pairs[i].value);
+        if (kind == MERGE_APPEND || (kind != MERGE_ERASE && !match)) NAME(sink_put)(sink, key, pairs[i].value);
     }
     for (; left; left--, NAME(cursor_next)(&from))
-        NAME(cursor_put)(&out, from.unit->keys[from.slot], from.unit->values[from.slot]);
+        NAME(sink_put)(sink, from.unit->keys[from.slot], from.unit->values[from.slot]);
 }
 
 /* Fills the free places of the last unit of n entries, so that no node search takes them for entries. */

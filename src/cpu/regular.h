@@ -12,6 +12,7 @@
  *
  *   levels      [root][......][................]
  *   slots       [L L L . ][L L L . ][L L . . ]...      L: pointer to a leaf, . : free (NULL)
+ *   fences      [ largest key that each leaf may hold ]; the last is the maximum, free slots repeat the one before
  *   counts      [ entries of each leaf ]
  *   below       [ entries of each group ], and of 16, 256, ... groups: ranks without a scan
  *
@@ -20,18 +21,21 @@
  * So inner nodes need no pointers, no splits and no latches, and a walk is the implicit tree's walk plus two steps.
  *
  * A place is slot * 256 + position in the leaf.
+ *
+ * Invariants beside the obvious ones: slot 0 is used unless the tree is empty; with duplicates, a key that exists is in
+ * the first leaf whose fence is not smaller than it.
  */
 #ifndef COPSE_REGULAR_H
 #define COPSE_REGULAR_H
 
 #include "core/aggregate.h"
+#include "cpu/leaf_pool.h"
 #include "cpu/levels.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #define COPSE_LEAF_UNITS  15u
-#define COPSE_LEAF_BYTES  1024u
 #define COPSE_PLACE_SHIFT 8u
 
 typedef struct copse_leaf_head {
@@ -41,15 +45,6 @@ typedef struct copse_leaf_head {
 
 _Static_assert(sizeof(copse_leaf_head) == 64, "the head is one cache line");
 
-/* A pool of leaves: chunks that are freed when their last leaf is. See leaf_pool.h. */
-typedef struct copse_leaf_chunk copse_leaf_chunk;
-typedef struct copse_leaf_pool {
-    copse_leaf_chunk *chunks; /* all, newest first                 */
-    copse_leaf_chunk *room;   /* those with a free leaf            */
-    uint64_t leaves;          /* in use                            */
-    size_t bytes;
-} copse_leaf_pool;
-
 #define COPSE_RANK_LEVELS 12
 
 /* The table of slots and all that is kept per slot or per group; replaced as a whole when it grows or shrinks. */
@@ -57,6 +52,7 @@ typedef struct copse_leaf_table {
     uint64_t groups; /* nodes of the last level    */
     uint64_t slots;  /* groups * fanout            */
     char **leaf;     /* [slots]; NULL: free        */
+    void *fence;     /* KEY[slots]: no key of the leaf is greater, no key of the next one is smaller */
     uint8_t *count;  /* [slots] entries            */
     copse_levels levels;
     uint32_t rank_height;

@@ -6,10 +6,10 @@
  * functions). What a walk is for, its mode, is a constant in each instance, so the compiler drops what it does not need.
  */
 
-#define LESS(line, q, keys)  COPSE_BITS(count_less_u, KEY_BITS)(line, q, keys)
-#define FULL_SEPARATORS      (64u / sizeof(KEY))
-#define DIGEST_SEPARATORS    16u
-#define ALWAYS_INLINE        static inline __attribute__((always_inline))
+#define LESS(line, q, keys) COPSE_BITS(count_less_u, KEY_BITS)(line, q, keys)
+#define FULL_SEPARATORS     (64u / sizeof(KEY))
+#define DIGEST_SEPARATORS   16u
+#define ALWAYS_INLINE       static inline __attribute__((always_inline))
 
 typedef struct NAME(walk_group) {
     KEY q[PIPELINE_WIDTH];
@@ -63,7 +63,8 @@ ALWAYS_INLINE void NAME(walk_level)(NAME(walk_group) * group, uint32_t width, bo
         const char *node = level + (uint64_t)group->node[i] * 64;
         uint32_t child;
         if (digest)
-            child = group->node[i] * (DIGEST_SEPARATORS + 1) + count_less_u32(node, group->digest[i], DIGEST_SEPARATORS);
+            child =
+                group->node[i] * (DIGEST_SEPARATORS + 1) + count_less_u32(node, group->digest[i], DIGEST_SEPARATORS);
         else
             child = group->node[i] * (uint32_t)(FULL_SEPARATORS + 1) + LESS(node, group->q[i], FULL_SEPARATORS);
         group->node[i] = child;
@@ -89,8 +90,8 @@ ALWAYS_INLINE uint64_t NAME(implicit_step)(const copse_implicit *tree, uint64_t 
     return unit;
 }
 
-ALWAYS_INLINE void NAME(implicit_finish_find)(const copse_implicit *tree, const NAME(walk_group) * group, uint32_t count,
-                                              uint64_t at, const NAME(walk_output) * to, bool digest)
+ALWAYS_INLINE void NAME(implicit_finish_find)(const copse_implicit *tree, const NAME(walk_group) * group,
+                                              uint32_t count, uint64_t at, const NAME(walk_output) * to, bool digest)
 {
     const UNIT *units = tree->units;
     for (uint32_t i = 0; i < count; i++) {
@@ -145,18 +146,18 @@ ALWAYS_INLINE uint64_t NAME(implicit_walk)(const copse_implicit *tree, const cop
         NAME(walk_group) *group = &w->ring[(g) % PIPELINE_RING];                                                       \
         if ((s) == 0) NAME(walk_enter)(w, g, width);                                                                   \
         if ((s) + 1 < height)                                                                                          \
-            NAME(walk_level)(group, width, digest, tree->levels.level[s], tree->levels.level[(s) + 1], 64,             \
-                             w->plan.far[(s) + 1]);                                                                    \
+            NAME(walk_level)                                                                                           \
+            (group, width, digest, tree->levels.level[s], tree->levels.level[(s) + 1], 64, w->plan.far[(s) + 1]);      \
         else if ((s) < height)                                                                                         \
             NAME(walk_level)(group, width, digest, tree->levels.level[s], units, stride, w->plan.far[(s) + 1]);        \
         else if (mode == NAME(WALK_FIND))                                                                              \
-            NAME(implicit_finish_find)(tree, group, NAME(walk_count)(w, g, width), input->first + (g) * width, to,     \
-                                       digest);                                                                        \
+            NAME(implicit_finish_find)                                                                                 \
+            (tree, group, NAME(walk_count)(w, g, width), input->first + (g)*width, to, digest);                        \
         else if (mode == NAME(WALK_LOCATE))                                                                            \
-            NAME(implicit_finish_locate)(tree, group, NAME(walk_count)(w, g, width), (g) * width, to, digest,          \
-                                         input->upper);                                                                \
+            NAME(implicit_finish_locate)                                                                               \
+            (tree, group, NAME(walk_count)(w, g, width), (g)*width, to, digest, input->upper);                         \
         else                                                                                                           \
-            NAME(implicit_finish_prefix)(tree, group, NAME(walk_count)(w, g, width), (g) * width, to, input->upper);   \
+            NAME(implicit_finish_prefix)(tree, group, NAME(walk_count)(w, g, width), (g)*width, to, input->upper);     \
     } while (0)
     PIPELINE_RUN(&w->plan, groups, IMPLICIT_STAGE);
 #undef IMPLICIT_STAGE
@@ -266,8 +267,9 @@ ALWAYS_INLINE void NAME(regular_finish_locate)(const copse_regular *tree, const 
     }
 }
 
-ALWAYS_INLINE uint64_t NAME(regular_walk)(const copse_regular *tree, const copse_walk_input *input, NAME(walk_state) * w,
-                                          const NAME(walk_output) * to, NAME(walk_mode) mode, uint32_t width)
+ALWAYS_INLINE uint64_t NAME(regular_walk)(const copse_regular *tree, const copse_walk_input *input,
+                                          NAME(walk_state) * w, const NAME(walk_output) * to, NAME(walk_mode) mode,
+                                          uint32_t width)
 {
     const copse_levels *levels = &tree->table.levels;
     const uint32_t height = levels->height;
@@ -279,16 +281,17 @@ ALWAYS_INLINE uint64_t NAME(regular_walk)(const copse_regular *tree, const copse
         if ((s) + 1 < height)                                                                                          \
             NAME(walk_level)(group, width, false, levels->level[s], levels->level[(s) + 1], 64, w->plan.far[(s) + 1]); \
         else if ((s) < height)                                                                                         \
-            NAME(walk_level)(group, width, false, levels->level[s], (const char *)tree->table.leaf, sizeof(char *),    \
-                             w->plan.far[(s) + 1]);                                                                    \
+            NAME(walk_level)                                                                                           \
+            (group, width, false, levels->level[s], (const char *)tree->table.leaf, sizeof(char *),                    \
+             w->plan.far[(s) + 1]);                                                                                    \
         else if ((s) == height)                                                                                        \
             NAME(regular_leaf)(tree, group, width);                                                                    \
         else if ((s) == height + 1)                                                                                    \
             NAME(regular_head)(group, width);                                                                          \
         else if (mode == NAME(WALK_FIND))                                                                              \
-            NAME(regular_finish_find)(tree, group, NAME(walk_count)(w, g, width), input->first + (g) * width, to);     \
+            NAME(regular_finish_find)(tree, group, NAME(walk_count)(w, g, width), input->first + (g)*width, to);       \
         else                                                                                                           \
-            NAME(regular_finish_locate)(tree, group, NAME(walk_count)(w, g, width), (g) * width, to, input->upper);    \
+            NAME(regular_finish_locate)(tree, group, NAME(walk_count)(w, g, width), (g)*width, to, input->upper);      \
     } while (0)
     PIPELINE_RUN(&w->plan, groups, REGULAR_STAGE);
 #undef REGULAR_STAGE
