@@ -26,6 +26,12 @@ template <class T> struct counting_allocator {
     explicit counting_allocator(uint64_t *counter) : bytes(counter) {}
     template <class U> counting_allocator(const counting_allocator<U> &other) : bytes(other.bytes) {}
 
+    // Containers from before C++11 ask for these two.
+    template <class U> struct rebind {
+        using other = counting_allocator<U>;
+    };
+    template <class U> void destroy(U *object) { object->~U(); }
+
     T *allocate(std::size_t n)
     {
         void *memory = std::malloc(n * sizeof(T));
