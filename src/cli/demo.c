@@ -43,7 +43,7 @@ typedef struct demo {
 
 typedef struct step_result {
     uint64_t operations;
-    uint64_t wrong;
+    uint64_t wrong[STRUCTURES];
     double seconds[SOLVERS];
 } step_result;
 
@@ -142,7 +142,7 @@ static copse_status build_step(demo *d, step_result *result)
         since(&start);
         if (status == COPSE_OK) status = copse_build(d->index[s], d->keys, d->values, n);
         result->seconds[s] = since(&start);
-        result->wrong += copse_size(d->index[s]) != d->model.count;
+        result->wrong[s] += copse_size(d->index[s]) != d->model.count;
     }
     return status;
 }
@@ -159,8 +159,8 @@ static copse_status find_step(demo *d, step_result *result)
         since(&start);
         status = copse_find(d->index[s], d->keys, n, d->got_values, d->found);
         result->seconds[s] = since(&start);
-        result->wrong += differences(d->got_values, d->expected_values, n);
-        for (uint64_t i = 0; i < n; i++) result->wrong += d->found[i] != d->expected[i];
+        result->wrong[s] += differences(d->got_values, d->expected_values, n);
+        for (uint64_t i = 0; i < n; i++) result->wrong[s] += d->found[i] != d->expected[i];
     }
     return status;
 }
@@ -182,13 +182,14 @@ static copse_status range_step(demo *d, step_result *result)
         }
     }
     result->seconds[STRUCTURES] = since(&start);
+    result->operations = at;
     for (int s = 0; s < STRUCTURES && status == COPSE_OK; s++) {
         since(&start);
         status =
             copse_range(d->index[s], d->keys, d->values, n, RANGE_LENGTH, offsets, d->got, d->got_values, d->capacity);
         result->seconds[s] = since(&start);
-        result->wrong += offsets[n] != at;
-        result->wrong += differences(d->got, d->expected, at) + differences(d->got_values, d->expected_values, at);
+        result->wrong[s] += offsets[n] != at;
+        result->wrong[s] += differences(d->got, d->expected, at) + differences(d->got_values, d->expected_values, at);
     }
     free(offsets);
     return status;
@@ -206,7 +207,7 @@ static copse_status count_step(demo *d, step_result *result)
         since(&start);
         status = copse_count(d->index[s], d->keys, d->values, n, d->got);
         result->seconds[s] = since(&start);
-        result->wrong += differences(d->got, d->expected, n);
+        result->wrong[s] += differences(d->got, d->expected, n);
     }
     return status;
 }
@@ -226,7 +227,7 @@ static copse_status sum_step(demo *d, step_result *result)
         since(&start);
         if (status == COPSE_OK) status = copse_sum(d->index[s], d->keys, d->values, n, d->got);
         result->seconds[s] = since(&start);
-        result->wrong += differences(d->got, d->expected, n);
+        result->wrong[s] += differences(d->got, d->expected, n);
     }
     return status;
 }
@@ -245,7 +246,7 @@ static copse_status update_step(demo *d, step_result *result)
         since(&start);
         status = copse_insert(d->index[s], d->keys, d->values, n, COPSE_INSERT_UPSERT, &inserted);
         result->seconds[s] = since(&start);
-        result->wrong += inserted != expected;
+        result->wrong[s] += inserted != expected;
     }
     return status;
 }
@@ -263,7 +264,7 @@ static copse_status erase_step(demo *d, step_result *result)
         since(&start);
         status = copse_erase(d->index[s], d->keys, n, &erased);
         result->seconds[s] = since(&start);
-        result->wrong += erased != expected;
+        result->wrong[s] += erased != expected;
     }
     return status;
 }
@@ -280,8 +281,8 @@ static copse_status export_step(demo *d, step_result *result)
         since(&start);
         status = copse_export(d->index[s], d->got, d->got_values, d->capacity);
         result->seconds[s] = since(&start);
-        result->wrong += copse_size(d->index[s]) != n;
-        result->wrong += differences(d->got, d->expected, n) + differences(d->got_values, d->expected_values, n);
+        result->wrong[s] += copse_size(d->index[s]) != n;
+        result->wrong[s] += differences(d->got, d->expected, n) + differences(d->got_values, d->expected_values, n);
         if (status == COPSE_OK) status = copse_verify(d->index[s]);
     }
     return status;
@@ -301,7 +302,7 @@ static const demo_step steps[] = {
     {"sum", "sum amounts in ranges", sum_step},
     {"update", "change and add orders", update_step},
     {"erase", "erase orders", erase_step},
-    {"sum", "sum amounts once more", sum_step},
+    {"sum-again", "sum amounts once more", sum_step},
     {"export", "list everything, verify", export_step},
 };
 #define STEPS (sizeof steps / sizeof steps[0])
@@ -311,6 +312,13 @@ static const demo_step steps[] = {
 static const char *solver_name(int solver)
 {
     return solver < STRUCTURES ? copse_structure_name(structures[solver]) : "sorted array";
+}
+
+static uint64_t wrong_answers(const step_result *result)
+{
+    uint64_t wrong = 0;
+    for (int s = 0; s < STRUCTURES; s++) wrong += result->wrong[s];
+    return wrong;
 }
 
 static void print_intro(const demo *d)
@@ -335,10 +343,10 @@ static void print_step(const demo *d, const demo_step *step, const step_result *
     printf("%-28s %12s", step->label, cli_group(result->operations, number));
     for (int s = 0; s < SOLVERS && !d->args->no_timing; s++)
         printf(" %13.1f", result->seconds[s] > 0 ? (double)result->operations / result->seconds[s] / 1e6 : 0.0);
-    if (result->wrong == 0)
-        puts("   all equal");
-    else
-        printf("   %s differ\n", cli_group(result->wrong, number));
+    if (wrong_answers(result) == 0) printf("   all equal");
+    for (int s = 0; s < STRUCTURES; s++)
+        if (result->wrong[s] > 0) printf("   %s of %s differ", cli_group(result->wrong[s], number), solver_name(s));
+    putchar('\n');
     fflush(stdout);
 }
 
@@ -351,7 +359,7 @@ static void print_step_json(const demo *d, const demo_step *step, const step_res
         cli_json_text(&json, "structure", s < STRUCTURES ? solver_name(s) : "sorted-array");
         cli_json_u64(&json, "operations", result->operations);
         if (!d->args->no_timing) cli_json_double(&json, "seconds", result->seconds[s]);
-        cli_json_u64(&json, "wrong", result->wrong);
+        cli_json_u64(&json, "wrong", s < STRUCTURES ? result->wrong[s] : 0);
         cli_json_end(&json);
     }
 }
@@ -424,7 +432,7 @@ static int run_steps(demo *d)
             print_step_json(d, &steps[d->step], &result);
         else
             print_step(d, &steps[d->step], &result);
-        d->wrong += result.wrong;
+        d->wrong += wrong_answers(&result);
     }
     return CLI_OK;
 }
