@@ -109,16 +109,34 @@ void scenario_print_config(const struct subject_config *config, FILE *file)
                   config->own_allocator ? "test" : "library");
 }
 
+/* Elements from `first` on that go up (step 1) or down (step -1) one by one. */
+static uint64_t run_length(const uint64_t *elements, uint64_t first, uint64_t n, uint64_t step)
+{
+    uint64_t length = 1;
+    while (first + length < n && elements[first + length] == elements[first] + step * length) length++;
+    return length;
+}
+
+/* Runs of neighbours are printed as "low .. high". */
 static void print_elements(const char *name, copse_type type, const uint64_t *elements, bool codes, uint64_t n,
                            FILE *file)
 {
     char text[64];
+    unsigned printed = 0;
     (void)fprintf(file, " %s [", name);
-    for (uint64_t i = 0; i < n && i < PRINTED_ELEMENTS; i++)
+    for (uint64_t i = 0, length; i < n && printed < PRINTED_ELEMENTS; i += length, printed++) {
+        uint64_t up = run_length(elements, i, n, 1), down = run_length(elements, i, n, UINT64_MAX);
+        length = up > down ? up : down;
+        if (length < 4) length = 1;
+        uint64_t last = elements[i + length - 1];
         (void)fprintf(
             file, "%s%s", i ? ", " : "",
             typed_print(type, codes ? typed_bits_of_code(type, elements[i]) : elements[i], text, sizeof text));
-    (void)fprintf(file, n > PRINTED_ELEMENTS ? ", ... %llu in all]" : "]", (unsigned long long)n);
+        if (length > 1)
+            (void)fprintf(file, " .. %s",
+                          typed_print(type, codes ? typed_bits_of_code(type, last) : last, text, sizeof text));
+    }
+    (void)fprintf(file, printed == PRINTED_ELEMENTS ? ", ...](%llu)" : "](%llu)", (unsigned long long)n);
 }
 
 static void print_operation(const struct subject_config *config, const struct operation *operation, FILE *file)

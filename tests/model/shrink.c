@@ -1,5 +1,6 @@
 #include "shrink.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -95,6 +96,78 @@ static void simplify_operation(struct shrinker *shrinker, size_t which)
     }
 }
 
+static int by_code(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* All codes of the scenario, sorted, each once; the caller frees them. */
+static uint64_t *all_codes(const struct scenario *scenario, uint64_t *out_n)
+{
+    uint64_t total = 0, n = 0;
+    for (size_t i = 0; i < scenario->n; i++) total += 2 * scenario->operations[i].n;
+    uint64_t *codes = must_malloc(total * sizeof *codes);
+    for (size_t i = 0; i < scenario->n; i++) {
+        const struct operation *operation = &scenario->operations[i];
+        memcpy(codes + n, operation->first, operation->n * sizeof *codes);
+        n += operation->n;
+        if (!operation_has_bounds(operation->kind)) continue;
+        memcpy(codes + n, operation->second, operation->n * sizeof *codes);
+        n += operation->n;
+    }
+    qsort(codes, n, sizeof *codes, by_code);
+    for (uint64_t i = *out_n = 0; i < n; i++)
+        if (i == 0 || codes[i] != codes[i - 1]) codes[(*out_n)++] = codes[i];
+    return codes;
+}
+
+/* Numbers the keys 0, 1, 2, ... in their order, as unsigned integers: most faults do not care which keys they are. */
+static void rename_keys(struct shrinker *shrinker)
+{
+    struct scenario candidate;
+    uint64_t n = 0;
+    scenario_copy(&candidate, shrinker->best);
+    uint64_t *codes = all_codes(&candidate, &n);
+    candidate.config.key_type = typed_size(candidate.config.key_type) == 4 ? COPSE_U32 : COPSE_U64;
+    for (size_t i = 0; i < candidate.n; i++) {
+        struct operation *operation = &candidate.operations[i];
+        bool bounds = operation_has_bounds(operation->kind);
+        for (uint64_t j = 0; j < operation->n; j++) {
+            uint64_t *found = bsearch(&operation->first[j], codes, n, sizeof *codes, by_code);
+            operation->first[j] = (uint64_t)(found - codes);
+            if (!bounds) continue;
+            found = bsearch(&operation->second[j], codes, n, sizeof *codes, by_code);
+            operation->second[j] = (uint64_t)(found - codes);
+        }
+    }
+    free(codes);
+    (void)try_candidate(shrinker, &candidate);
+}
+
+static void sort_keys(struct shrinker *shrinker)
+{
+    struct scenario candidate;
+    scenario_copy(&candidate, shrinker->best);
+    for (size_t i = 0; i < candidate.n; i++) {
+        struct operation *operation = &candidate.operations[i];
+        if (!operation->second) qsort(operation->first, operation->n, sizeof(uint64_t), by_code);
+    }
+    (void)try_candidate(shrinker, &candidate);
+}
+
+static void drop_values(struct shrinker *shrinker)
+{
+    struct scenario candidate;
+    scenario_copy(&candidate, shrinker->best);
+    for (size_t i = 0; i < candidate.n; i++)
+        if (operation_updates(candidate.operations[i].kind)) {
+            free(candidate.operations[i].second);
+            candidate.operations[i].second = NULL;
+        }
+    (void)try_candidate(shrinker, &candidate);
+}
+
 static void simplify_config(struct shrinker *shrinker)
 {
     for (int step = 0; step < 6; step++) {
@@ -121,6 +194,11 @@ void shrink(struct scenario *scenario, struct scenario_result *result, bool isol
         smaller = drop_operations(&shrinker);
         for (size_t i = 0; i < shrinker.best->n; i++) smaller |= halve_arrays(&shrinker, i);
     }
+    /* a little more time for what makes it readable */
+    shrinker.deadline = now() + seconds / 4;
     for (size_t i = 0; i < shrinker.best->n; i++) simplify_operation(&shrinker, i);
     simplify_config(&shrinker);
+    drop_values(&shrinker);
+    rename_keys(&shrinker);
+    sort_keys(&shrinker);
 }
