@@ -197,7 +197,7 @@ static copse_status range_step(demo *d, step_result *result)
 
 static copse_status count_step(demo *d, step_result *result)
 {
-    uint64_t n = result->operations = at_most(d->args->n / 4 + 1, UINT64_C(1) << 20);
+    uint64_t n = result->operations = at_most(d->args->n / 16 + 1, UINT64_C(1) << 20);
     copse_status status = COPSE_OK;
     choose_ranges(d, n);
     double start = cli_clock();
@@ -214,7 +214,7 @@ static copse_status count_step(demo *d, step_result *result)
 
 static copse_status sum_step(demo *d, step_result *result)
 {
-    uint64_t n = result->operations = at_most(d->args->n / 4 + 1, UINT64_C(1) << 20);
+    uint64_t n = result->operations = at_most(d->args->n / 16 + 1, UINT64_C(1) << 20);
     copse_status status = COPSE_OK;
     choose_ranges(d, n);
     if (!demo_model_prepare_sums(&d->model)) return no_memory();
@@ -449,7 +449,7 @@ static int run(const demo_args *args)
         code = run_steps(&d);
     }
     if (code == CLI_OK && d.wrong > 0)
-        code = cli_fail("demo", "%llu answers are wrong: this is a bug in copse, please report it",
+        code = cli_fail("demo", "%llu wrong answer(s): this is a bug in copse, please report it",
                         (unsigned long long)d.wrong);
     if (code == CLI_OK) {
         print_end(&d, cli_clock() - start);
