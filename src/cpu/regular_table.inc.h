@@ -203,6 +203,12 @@ static inline uint64_t NAME(table_next)(const copse_leaf_table *table, uint64_t 
     return slot;
 }
 
+/* The group of the slot in front of `slot`. */
+static inline uint64_t NAME(table_group_before)(const copse_leaf_table *table, uint64_t slot)
+{
+    return (slot && slot <= table->slots ? slot - 1 : 0) / FANOUT;
+}
+
 /* The slot that holds a certain leaf, known by its fence. */
 static uint64_t NAME(table_find_leaf)(const copse_leaf_table *table, const char *leaf, KEY fence)
 {

@@ -278,9 +278,8 @@ static void NAME(apply_edit)(const NAME(update) * u, const NAME(edit) * e)
     UNIT copy[NAME(EDIT_MEMBERS)][COPSE_LEAF_UNITS];
     for (uint32_t m = 0; m < e->members; m++) memcpy(copy[m], e->leaf[m] + 64, sizeof copy[m]);
     NAME(merge_sink) sink = {.next = u->out_units + e->out, .fill = u->out_fill + e->out};
-    for (uint32_t m = 0; m < e->members; m++)
-        NAME(merge_write)
-        (copy[m], 0, e->count[m], (const PAIR *)u->batch->pairs + e->first[m], e->n[m], u->kind, &sink);
+    for (uint32_t m = 0; m < e->members; m++) NAME(merge_write)
+    (copy[m], 0, e->count[m], (const PAIR *)u->batch->pairs + e->first[m], e->n[m], u->kind, &sink);
     for (uint64_t k = 0; k < e->leaves; k++)
         NAME(leaf_seal)((char *)u->out_units[e->out + k] - 64, u->out_fill[e->out + k]);
 }
@@ -337,21 +336,22 @@ static void NAME(apply_edit_slots)(const copse_index *index, copse_regular *tree
     copse_leaf_table *table = &tree->table;
     uint64_t stay = e->leaves < e->members ? e->leaves : e->members;
     for (uint64_t k = stay; k < e->members; k++) NAME(regular_slot_remove)(index, tree, e->leaf[k], e->fence[k]);
-    uint64_t slot = table->slots, first = table->slots;
-    for (uint64_t k = stay; k-- > 0;) {
-        /* From the right, so that a fence is only lowered once the slots behind it are right. */
-        slot = NAME(table_find_leaf)(table, e->leaf[k], e->fence[k]);
-        if (first == table->slots) first = slot;
-        table->count[slot] = u->out_fill[e->out + k];
-        if (!(k + 1 == e->leaves && NAME(table_fence)(table)[slot] == KEY_MAX))
-            NAME(table_fence)(table)[slot] = NAME(edit_fence)(u, e, k);
-        NAME(table_repeat_fences)(table, slot + 1);
+    if (stay) {
+        uint64_t first = NAME(table_find_leaf)(table, e->leaf[0], e->fence[0]), slot = first;
+        for (uint64_t k = 0; k < stay; k++) {
+            if (k) slot = NAME(table_next)(table, slot);
+            table->count[slot] = u->out_fill[e->out + k];
+            /* The last leaf of all keeps the maximum, which a removal behind it may just have given it. */
+            if (k + 1 < e->leaves || NAME(table_fence)(table)[slot] != KEY_MAX)
+                NAME(table_fence)(table)[slot] = NAME(edit_fence)(u, e, k);
+            NAME(table_repeat_fences)(table, slot + 1);
+        }
+        NAME(regular_refresh)
+        (index, tree, first / FANOUT, NAME(table_group_before)(table, NAME(table_next)(table, slot)));
     }
-    if (stay) NAME(regular_refresh)(index, tree, slot / FANOUT, first / FANOUT);
-    for (uint64_t k = e->members; k < e->leaves; k++)
-        NAME(regular_slot_insert)
-        (index, tree, NAME(edit_leaf)(u, e, k - 1), NAME(edit_fence)(u, e, k - 1), NAME(edit_leaf)(u, e, k),
-         u->out_fill[e->out + k], NAME(edit_fence)(u, e, k));
+    for (uint64_t k = e->members; k < e->leaves; k++) NAME(regular_slot_insert)
+    (index, tree, NAME(edit_leaf)(u, e, k - 1), NAME(edit_fence)(u, e, k - 1), NAME(edit_leaf)(u, e, k),
+     u->out_fill[e->out + k], NAME(edit_fence)(u, e, k));
 }
 
 /* Counts and summaries of groups that only had leaves rewritten. */

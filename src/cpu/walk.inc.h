@@ -145,19 +145,15 @@ ALWAYS_INLINE uint64_t NAME(implicit_walk)(const copse_implicit *tree, const cop
     do {                                                                                                               \
         NAME(walk_group) *group = &w->ring[(g) % PIPELINE_RING];                                                       \
         if ((s) == 0) NAME(walk_enter)(w, g, width);                                                                   \
-        if ((s) + 1 < height)                                                                                          \
-            NAME(walk_level)                                                                                           \
-            (group, width, digest, tree->levels.level[s], tree->levels.level[(s) + 1], 64, w->plan.far[(s) + 1]);      \
+        if ((s) + 1 < height) NAME(walk_level)                                                                         \
+        (group, width, digest, tree->levels.level[s], tree->levels.level[(s) + 1], 64, w->plan.far[(s) + 1]);          \
         else if ((s) < height)                                                                                         \
             NAME(walk_level)(group, width, digest, tree->levels.level[s], units, stride, w->plan.far[(s) + 1]);        \
-        else if (mode == NAME(WALK_FIND))                                                                              \
-            NAME(implicit_finish_find)                                                                                 \
-            (tree, group, NAME(walk_count)(w, g, width), input->first + (g)*width, to, digest);                        \
-        else if (mode == NAME(WALK_LOCATE))                                                                            \
-            NAME(implicit_finish_locate)                                                                               \
-            (tree, group, NAME(walk_count)(w, g, width), (g)*width, to, digest, input->upper);                         \
-        else                                                                                                           \
-            NAME(implicit_finish_prefix)(tree, group, NAME(walk_count)(w, g, width), (g)*width, to, input->upper);     \
+        else if (mode == NAME(WALK_FIND)) NAME(implicit_finish_find)(tree, group, NAME(walk_count)(w, g, width),       \
+                                                                     input->first + (g)*width, to, digest);            \
+        else if (mode == NAME(WALK_LOCATE)) NAME(implicit_finish_locate)(tree, group, NAME(walk_count)(w, g, width),   \
+                                                                         (g)*width, to, digest, input->upper);         \
+        else NAME(implicit_finish_prefix)(tree, group, NAME(walk_count)(w, g, width), (g)*width, to, input->upper);    \
     } while (0)
     PIPELINE_RUN(&w->plan, groups, IMPLICIT_STAGE);
 #undef IMPLICIT_STAGE
@@ -282,16 +278,12 @@ ALWAYS_INLINE uint64_t NAME(regular_walk)(const copse_regular *tree, const copse
             NAME(walk_level)(group, width, false, levels->level[s], levels->level[(s) + 1], 64, w->plan.far[(s) + 1]); \
         else if ((s) < height)                                                                                         \
             NAME(walk_level)                                                                                           \
-            (group, width, false, levels->level[s], (const char *)tree->table.leaf, sizeof(char *),                    \
-             w->plan.far[(s) + 1]);                                                                                    \
-        else if ((s) == height)                                                                                        \
-            NAME(regular_leaf)(tree, group, width);                                                                    \
-        else if ((s) == height + 1)                                                                                    \
-            NAME(regular_head)(group, width);                                                                          \
+        (group, width, false, levels->level[s], (const char *)tree->table.leaf, sizeof(char *), w->plan.far[(s) + 1]); \
+        else if ((s) == height) NAME(regular_leaf)(tree, group, width);                                                \
+        else if ((s) == height + 1) NAME(regular_head)(group, width);                                                  \
         else if (mode == NAME(WALK_FIND))                                                                              \
             NAME(regular_finish_find)(tree, group, NAME(walk_count)(w, g, width), input->first + (g)*width, to);       \
-        else                                                                                                           \
-            NAME(regular_finish_locate)(tree, group, NAME(walk_count)(w, g, width), (g)*width, to, input->upper);      \
+        else NAME(regular_finish_locate)(tree, group, NAME(walk_count)(w, g, width), (g)*width, to, input->upper);     \
     } while (0)
     PIPELINE_RUN(&w->plan, groups, REGULAR_STAGE);
 #undef REGULAR_STAGE
