@@ -144,7 +144,7 @@ long double model_sum_real(const struct model *model, struct model_span span, lo
     for (uint64_t i = span.first; i < span.last; i++) {
         long double number = typed_real(model->value_type, model->entries[i].value);
         sum += number;
-        magnitude += fabsl(number);
+        if (isfinite(number)) magnitude += fabsl(number);
     }
     *out_magnitude = magnitude;
     return sum;

@@ -42,7 +42,8 @@ bool model_find(const struct model *model, uint64_t code, uint64_t *out_value);
 /* Entries with low <= key <= high, the first `limit` of them (0: all). */
 struct model_span model_range(const struct model *model, uint64_t low, uint64_t high, uint64_t limit);
 
-/* Aggregates of a span. The float sum also gives the sum of the absolute values, which bounds its rounding error. */
+/* Aggregates of a span. The float sum also gives the sum of the finite absolute values, which bounds its
+ * rounding error. */
 test_int128 model_sum_integer(const struct model *model, struct model_span span);
 long double model_sum_real(const struct model *model, struct model_span span, long double *out_magnitude);
 /* Smallest (or largest) value, NaN passed over; false where there is none. */

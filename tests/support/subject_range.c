@@ -145,19 +145,19 @@ bool subject_run_count(struct subject *subject, const struct operation *operatio
     return right;
 }
 
-/* got equals want but for rounding; magnitude is the sum of the absolute values that were added. */
-static bool close_enough(double got, long double want, long double magnitude, long double tolerance)
+/* got equals want, a sum divided by count, but for rounding; magnitude is the sum of the finite absolute values that were added. */
+static bool close_enough(double got, long double want, long double magnitude, long double count, long double tolerance)
 {
     if (isnan(want)) return isnan(got);
-    if (isinf(magnitude)) return isinf(got) && (got > 0) == (want > 0);
     if (magnitude > DBL_MAX / 4) return true; /* an intermediate result may overflow in one order, not in another */
-    return fabsl((long double)got - want) <= magnitude * tolerance;
+    if (isinf(want)) return isinf(got) && (got > 0) == (want > 0);
+    return fabsl((long double)got - want) <= magnitude / count * tolerance;
 }
 
 static bool check_real_sum(struct subject *subject, struct model_span span, uint64_t i, double got)
 {
     long double magnitude, want = model_sum_real(&subject->model, span, &magnitude);
-    if (close_enough(got, want, magnitude, FLOAT_TOLERANCE)) return true;
+    if (close_enough(got, want, magnitude, 1, FLOAT_TOLERANCE)) return true;
     return subject_fail(subject, "range %llu: sum %.17g, expected %.17Lg (of %llu values)", (unsigned long long)i, got,
                         want, (unsigned long long)(span.last - span.first));
 }
@@ -297,8 +297,7 @@ static bool check_mean(struct subject *subject, struct model_span span, uint64_t
         want = (long double)model_sum_integer(&subject->model, span) / count;
         magnitude = fabsl(want) * count;
     }
-    if (close_enough(got, want, magnitude / (count > 0 ? count : 1), real ? FLOAT_TOLERANCE : MEAN_TOLERANCE))
-        return true;
+    if (close_enough(got, want, magnitude, count, real ? FLOAT_TOLERANCE : MEAN_TOLERANCE)) return true;
     return subject_fail(subject, "range %llu: mean %.17g, expected %.17Lg", (unsigned long long)i, got, want);
 }
 
