@@ -145,7 +145,8 @@ bool subject_run_count(struct subject *subject, const struct operation *operatio
     return right;
 }
 
-/* got equals want, a sum divided by count, but for rounding; magnitude is the sum of the finite absolute values that were added. */
+/* got equals want, a sum divided by count, but for rounding; magnitude is the sum of the finite absolute values that
+ * were added. */
 static bool close_enough(double got, long double want, long double magnitude, long double count, long double tolerance)
 {
     if (isnan(want)) return isnan(got);
