@@ -109,7 +109,7 @@ COPSE_API void copse_ctx_free(copse_ctx *ctx);
  * thread. ctx may be NULL: then it speaks of a failed copse_ctx_create. */
 COPSE_API const char *copse_last_error(const copse_ctx *ctx);
 
-/* Makes an empty index. Errors: ARGUMENT (unknown type, structure or placement), UNSUPPORTED (this structure is not
+/* Makes an empty index. options may be NULL: u64 keys and values, everything else automatic. Errors: ARGUMENT (unknown type, structure or placement), UNSUPPORTED (this structure is not
  * there for this placement), MEMORY. */
 COPSE_API copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index);
 
@@ -117,7 +117,7 @@ COPSE_API copse_status copse_index_create(copse_ctx *ctx, const copse_index_opti
 COPSE_API void copse_index_free(copse_index *index);
 
 /* Replaces the content by n pairs, in any order; sorted input is noticed and is faster. Of equal keys the highest array
- * position wins, unless the index keeps duplicates. values may be NULL: then every value is its array position.
+ * position wins, unless the index keeps duplicates. values may be NULL: then every value is its array position, as a number of the value type.
  * Errors: NAN, MEMORY, CANCELLED. */
 COPSE_API copse_status copse_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 
@@ -134,7 +134,7 @@ COPSE_API copse_status copse_contains(const copse_index *index, const void *keys
     1u /* an existing key keeps its value; in a batch the lowest position wins              */
 
 /* Inserts n pairs as if one after the other in array order. An index with duplicates adds every pair behind its equals
- * (IF_ABSENT: only where the key was not there). values may be NULL: then every value is its array position.
+ * (IF_ABSENT: only where the key was not there). values may be NULL: then every value is its array position, as a number of the value type.
  * out_inserted (may be NULL) receives the number of entries that the index has more than before.
  * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (unknown flags). */
 COPSE_API copse_status copse_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
@@ -231,7 +231,7 @@ COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 
 /* Reads a snapshot into a new index. options may be NULL: types, duplicates and structure are then the file's. If given,
  * key_type and value_type must be the file's or 0, and duplicates must not drop what the file keeps.
- * Errors: IO, FORMAT, VERSION, TYPE, MEMORY, CANCELLED. */
+ * Errors: IO, FORMAT, VERSION, TYPE, ARGUMENT (duplicates), UNSUPPORTED (the structure), MEMORY, CANCELLED. */
 COPSE_API copse_status copse_load(copse_ctx *ctx, const char *path, const copse_index_options *options,
                                   copse_index **out_index);
 

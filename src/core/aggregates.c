@@ -82,24 +82,26 @@ static void part_by_places(const aggregate_job *job, uint64_t first, uint64_t n,
     }
 }
 
-/* Ranges first .. first + n as differences of running sums: two walks, whatever the width. */
-static void part_by_prefix(const aggregate_job *job, uint64_t first, uint64_t n, aggregate_trouble *trouble)
+/* Sums in one walk per range, whatever its width: the structure knows the sums in front of the bounds. */
+static copse_status sums_in_one_walk(const aggregate_job *job)
 {
-    uint64_t low[COPSE_READ_PART], high[COPSE_READ_PART];
     const copse_index *index = job->index;
-    bool is_signed = index->value_type == COPSE_I32 || index->value_type == COPSE_I64;
-    uint64_t good = index->operations->prefix(index, job->lows, first, n, false, low);
-    if (good < n && first + good < trouble->nan_low) trouble->nan_low = first + good;
-    uint64_t good_high = index->operations->prefix(index, job->highs, first, n, true, high);
-    if (good_high < n && first + good_high < trouble->nan_high) trouble->nan_high = first + good_high;
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t sum = high[i] - low[i];
-        if (copse_read_reversed(index->key_type, job->lows, job->highs, first + i)) sum = 0;
-        if (job->kind == KIND_SUM)
-            ((uint64_t *)job->out)[first + i] = sum;
-        else
-            ((copse_int128 *)job->out)[first + i] = (copse_int128){sum, is_signed && (int64_t)sum < 0 ? -1 : 0};
+    const uint64_t n = job->n;
+    const bool narrow = job->kind == KIND_SUM; /* the walk writes the result itself */
+    const bool is_signed = index->value_type == COPSE_I32 || index->value_type == COPSE_I64;
+    uint32_t threads = copse_threads_for(index->ctx, n * 2);
+    uint64_t part = narrow && threads == 1 ? n : COPSE_READ_PART, first_nan = n;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
+    for (uint64_t first = 0; first < n; first += part) {
+        uint64_t sums[COPSE_READ_PART];
+        uint64_t count = n - first < part ? n - first : part;
+        uint64_t *to = narrow ? (uint64_t *)job->out + first : sums;
+        uint64_t good = index->operations->sum(index, job->lows, job->highs, first, count, to);
+        if (good < count && first + good < first_nan) first_nan = first + good;
+        for (uint64_t i = 0; !narrow && i < count; i++)
+            ((copse_int128 *)job->out)[first + i] = (copse_int128){sums[i], is_signed && (int64_t)sums[i] < 0 ? -1 : 0};
     }
+    return first_nan < n ? copse_read_nan_range(index, job->lows, first_nan) : COPSE_OK;
 }
 
 static copse_status aggregate_run(const aggregate_job *job)
@@ -107,10 +109,9 @@ static copse_status aggregate_run(const aggregate_job *job)
     const copse_index *index = job->index;
     const uint64_t n = job->n;
     const bool sums = job->kind == KIND_SUM || job->kind == KIND_SUM128;
-    bool by_prefix = false;
     if (copse_size(index)) {
         index->operations->prepare(index, sums);
-        by_prefix = sums && index->operations->has_prefix && index->operations->has_prefix(index);
+        if (sums && index->operations->has_sum && index->operations->has_sum(index)) return sums_in_one_walk(job);
     }
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
     uint64_t nan_low = n, nan_high = n, overflow = n;
@@ -120,10 +121,7 @@ static copse_status aggregate_run(const aggregate_job *job)
     for (uint64_t first = 0; first < n; first += COPSE_READ_PART) {
         uint64_t count = n - first < COPSE_READ_PART ? n - first : COPSE_READ_PART;
         aggregate_trouble trouble = {nan_low, nan_high, overflow};
-        if (by_prefix)
-            part_by_prefix(job, first, count, &trouble);
-        else
-            part_by_places(job, first, count, &trouble);
+        part_by_places(job, first, count, &trouble);
         nan_low = trouble.nan_low;
         nan_high = trouble.nan_high;
         overflow = trouble.overflow;

@@ -39,13 +39,24 @@ static copse_status ranges_check(const copse_index *index, const char *call, con
     return status == COPSE_OK ? copse_read_check(index, call, highs, "highs", n) : status;
 }
 
-copse_status copse_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                         uint64_t *out_counts)
+/* Structures that count a range in one walk take the batch as find does: whole on one thread, else in large parts. */
+static copse_status count_in_one_walk(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                      uint64_t *counts)
 {
-    copse_status status = ranges_check(index, "copse_count", lows, highs, n);
-    if (status != COPSE_OK || n == 0) return status;
-    if (!out_counts)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_count: out_counts is NULL, but n is not 0");
+    uint32_t threads = copse_threads_for(index->ctx, n * 2);
+    uint64_t part = threads == 1 ? n : COPSE_READ_PART * 4, first_nan = n;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
+    for (uint64_t first = 0; first < n; first += part) {
+        uint64_t count = n - first < part ? n - first : part;
+        uint64_t good = index->operations->count(index, lows, highs, first, count, counts + first);
+        if (good < count && first + good < first_nan) first_nan = first + good;
+    }
+    return first_nan < n ? copse_read_nan_range(index, lows, first_nan) : COPSE_OK;
+}
+
+static copse_status count_by_places(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                    uint64_t *counts)
+{
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
     uint64_t nan_low = n, nan_high = n;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : nan_low, nan_high) if (threads > 1)
@@ -53,12 +64,23 @@ copse_status copse_count(const copse_index *index, const void *lows, const void 
         uint64_t low[COPSE_READ_PART];
         uint64_t count = n - first < COPSE_READ_PART ? n - first : COPSE_READ_PART;
         range_nan nan = {nan_low, nan_high};
-        range_part(index, lows, highs, first, count, low, out_counts + first, &nan);
+        range_part(index, lows, highs, first, count, low, counts + first, &nan);
         nan_low = nan.low;
         nan_high = nan.high;
     }
     range_nan nan = {nan_low, nan_high};
     return range_nan_status(index, &nan, n);
+}
+
+copse_status copse_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                         uint64_t *out_counts)
+{
+    copse_status status = ranges_check(index, "copse_count", lows, highs, n);
+    if (status != COPSE_OK || n == 0) return status;
+    if (!out_counts)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_count: out_counts is NULL, but n is not 0");
+    return index->operations->count && copse_size(index) ? count_in_one_walk(index, lows, highs, n, out_counts)
+                                                         : count_by_places(index, lows, highs, n, out_counts);
 }
 
 /* One copse_range call at work. */

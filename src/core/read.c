@@ -39,23 +39,9 @@ uint64_t copse_read_locate(const copse_index *index, const void *keys, uint64_t 
     return copse_read_find_nan(index, keys, first, n);
 }
 
-bool copse_read_reversed(copse_type type, const void *lows, const void *highs, uint64_t at)
+copse_status copse_read_nan_range(const copse_index *index, const void *lows, uint64_t at)
 {
-    switch (type) {
-    case COPSE_U32:
-        return ((const uint32_t *)lows)[at] > ((const uint32_t *)highs)[at];
-    case COPSE_U64:
-        return ((const uint64_t *)lows)[at] > ((const uint64_t *)highs)[at];
-    case COPSE_F32:
-        return ((const float *)lows)[at] > ((const float *)highs)[at];
-    case COPSE_F64:
-        return ((const double *)lows)[at] > ((const double *)highs)[at];
-    case COPSE_I64:
-    case COPSE_TIMESTAMP:
-        return ((const int64_t *)lows)[at] > ((const int64_t *)highs)[at];
-    default:
-        return ((const int32_t *)lows)[at] > ((const int32_t *)highs)[at];
-    }
+    return copse_read_nan(index, copse_read_find_nan(index, lows, at, 1) == 0 ? "lows" : "highs", at);
 }
 
 static uint64_t find_in_empty(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,

@@ -22,7 +22,7 @@ uint64_t copse_read_find_nan(const copse_index *index, const void *keys, uint64_
 uint64_t copse_read_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
                            uint64_t *places);
 
-/* Whether lows[at] > highs[at] in the order of the key type. */
-bool copse_read_reversed(copse_type type, const void *lows, const void *highs, uint64_t at);
+/* The error for range `at` having a NaN bound. */
+copse_status copse_read_nan_range(const copse_index *index, const void *lows, uint64_t at);
 
 #endif

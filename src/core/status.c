@@ -27,7 +27,8 @@ copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char 
 
 const char *copse_last_error(const copse_ctx *ctx)
 {
-    return last_context == ctx ? last_sentence : "";
+    /* A call that was given no context or index could not say whose error it is. */
+    return last_context == ctx || !last_context ? last_sentence : "";
 }
 
 const char *copse_status_name(copse_status status)

@@ -42,13 +42,18 @@ struct copse_operations {
     /* `count` entries from a place on, into position `at` of the outputs; the caller knows that they exist. */
     void (*copy)(const copse_index *index, uint64_t place, uint64_t count, uint64_t at, void *keys, void *values);
 
-    /* Aggregates. prepare makes what the others need (once, by whichever thread comes first); COPSE_ERR_MEMORY from it
-     * is an answer: aggregate then scans. prefix is optional: where has_prefix says yes, the sum of the values in front
-     * of a bound, modulo 2^64, in one walk; differences of two of them are exact. */
+    /* Ranges lows[first + i] .. highs[first + i] in one walk, results at counts[i] and sums[i]. count is optional:
+     * without it places and ranks are used. sum, modulo 2^64, is there where has_sum says so (optional, too); it says so only
+     * where 64 bits hold the sum of every range. Both return as the reads above. */
+    uint64_t (*count)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
+                      uint64_t *counts);
+    bool (*has_sum)(const copse_index *index);
+    uint64_t (*sum)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
+                    uint64_t *sums);
+
+    /* Aggregates. prepare makes what has_sum and aggregate profit from, once, by whichever thread comes first; where
+     * there is no memory for it, aggregate scans. aggregate adds the entries between two places to *out. */
     void (*prepare)(const copse_index *index, bool sums);
-    bool (*has_prefix)(const copse_index *index);
-    uint64_t (*prefix)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
-                       uint64_t *sums);
     void (*aggregate)(const copse_index *index, uint64_t place, uint64_t end, copse_aggregate *out);
 
     /* Inspect. */

@@ -38,7 +38,7 @@ static uint64_t implicit_select(const copse_index *index, uint64_t rank)
     return rank;
 }
 
-static bool implicit_has_prefix(const copse_index *index)
+static bool implicit_has_sum(const copse_index *index)
 {
     return ((const copse_implicit *)index->tree)->has_sums;
 }

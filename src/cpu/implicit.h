@@ -30,7 +30,7 @@ typedef struct copse_implicit {
     atomic_bool summary_tried, sums_tried;
     bool has_summary, has_sums;
     copse_summary summary;
-    void *sum_units; /* SUM_UNIT[unit_count] */
+    void *sum_units; /* SUM_UNIT[unit_count + 1] */
     size_t sum_bytes;
     uint64_t total; /* of all values, modulo 2^64 */
 } copse_implicit;

@@ -235,6 +235,7 @@ static copse_status NAME(implicit_merge_parts)(copse_index *index, const copse_b
     if (status != COPSE_OK) return status;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (uint64_t p = 0; p < parts; p++) {
+        if (part[p].count == 0) continue;
         NAME(merge_sink) sink = {.at = NAME(cursor_at)(tree->units, part[p].out), .room = part[p].count};
         NAME(merge_write)
         (old->units, part[p].old, part[p + 1].old, pairs + part[p].pair, part[p + 1].pair - part[p].pair, kind, &sink);
@@ -266,7 +267,8 @@ static copse_status NAME(implicit_insert)(copse_index *index, const copse_batch 
                                           uint64_t *out_inserted)
 {
     uint64_t before = ((copse_implicit *)index->tree)->entries;
-    copse_status status = NAME(implicit_merge)(index, batch, merge_kind_of(index, flags));
+    copse_status status =
+        before ? NAME(implicit_merge)(index, batch, merge_kind_of(index, flags)) : NAME(implicit_build)(index, batch);
     if (status == COPSE_OK) *out_inserted = ((copse_implicit *)index->tree)->entries - before;
     return status;
 }
@@ -274,6 +276,7 @@ static copse_status NAME(implicit_insert)(copse_index *index, const copse_batch 
 static copse_status NAME(implicit_erase)(copse_index *index, const copse_batch *batch, uint64_t *out_erased)
 {
     uint64_t before = ((copse_implicit *)index->tree)->entries;
+    if (before == 0) return COPSE_OK;
     copse_status status = NAME(implicit_merge)(index, batch, MERGE_ERASE);
     if (status == COPSE_OK) *out_erased = before - ((copse_implicit *)index->tree)->entries;
     return status;
@@ -289,7 +292,8 @@ static inline copse_walk_input NAME(implicit_input)(const copse_index *index, co
                               .first = first,
                               .n = n,
                               .pipeline = index->ctx->pipeline,
-                              .upper = upper};
+                              .upper = upper,
+                              .unique = !index->duplicates};
 }
 
 #define WALK_TABLE(index) (&(index)->ctx->walk->table[copse_width_pair(sizeof(KEY), sizeof(VALUE))])
@@ -308,11 +312,20 @@ static uint64_t NAME(implicit_locate)(const copse_index *index, const void *keys
     return WALK_TABLE(index)->implicit_locate(index->tree, &input, places);
 }
 
-static uint64_t NAME(implicit_prefix)(const copse_index *index, const void *keys, uint64_t first, uint64_t n,
-                                      bool upper, uint64_t *sums)
+static uint64_t NAME(implicit_count)(const copse_index *index, const void *lows, const void *highs, uint64_t first,
+                                     uint64_t n, uint64_t *counts)
 {
-    copse_walk_input input = NAME(implicit_input)(index, keys, first, n, upper);
-    return WALK_TABLE(index)->implicit_prefix(index->tree, &input, sums);
+    copse_walk_input input = NAME(implicit_input)(index, lows, first, n, false);
+    input.highs = highs;
+    return WALK_TABLE(index)->implicit_count(index->tree, &input, counts);
+}
+
+static uint64_t NAME(implicit_sum)(const copse_index *index, const void *lows, const void *highs, uint64_t first,
+                                   uint64_t n, uint64_t *sums)
+{
+    copse_walk_input input = NAME(implicit_input)(index, lows, first, n, false);
+    input.highs = highs;
+    return WALK_TABLE(index)->implicit_sum(index->tree, &input, sums);
 }
 
 static void NAME(implicit_gather)(const copse_index *index, const uint64_t *places, uint64_t first, uint64_t n,
@@ -403,7 +416,7 @@ static void NAME(implicit_make_sums)(const copse_index *index, copse_implicit *t
 {
     if (!tree->has_summary || copse_type_is_float(index->value_type)) return;
     if (!NAME(implicit_sums_fit)(tree, index->value_type)) return;
-    size_t bytes = copse_memory_product(tree->unit_count, sizeof(SUM_UNIT));
+    size_t bytes = copse_memory_product(tree->unit_count + 1, sizeof(SUM_UNIT)); /* and one for the end */
     SUM_UNIT *out = copse_memory_alloc(index->ctx, bytes);
     if (!out) return;
     /* Parts begin at blocks of the summary, which knows the sum in front of them. */
@@ -422,6 +435,7 @@ static void NAME(implicit_make_sums)(const copse_index *index, copse_implicit *t
     copse_aggregate all = COPSE_AGGREGATE_EMPTY;
     copse_summary_range(&tree->summary, 0, blocks, &all);
     tree->total = (uint64_t)all.sum;
+    for (uint32_t i = 0; i < UNIT_ENTRIES; i++) out[tree->unit_count].before[i] = tree->total;
     tree->sum_bytes = bytes;
     tree->sum_units = out;
     tree->has_sums = true;
@@ -577,8 +591,9 @@ const copse_operations NAME(copse_implicit_cpu) = {
     .gather = NAME(implicit_gather),
     .copy = NAME(implicit_copy),
     .prepare = NAME(implicit_prepare),
-    .has_prefix = implicit_has_prefix,
-    .prefix = NAME(implicit_prefix),
+    .count = NAME(implicit_count),
+    .has_sum = implicit_has_sum,
+    .sum = NAME(implicit_sum),
     .aggregate = NAME(implicit_aggregate),
     .size = implicit_size,
     .stats = NAME(implicit_stats),

@@ -121,24 +121,41 @@ static inline void NAME(unit_pad)(UNIT *units, uint64_t n)
     }
 }
 
+/* Copies n entries of one unit, decoded. With a constant n and a key type that is stored as it is, that is a few vector
+ * moves. */
+static inline void NAME(unit_copy_part)(const UNIT *unit, uint32_t slot, uint32_t n, copse_type type, uint64_t at,
+                                        void *keys, void *values)
+{
+    if (keys && (type == COPSE_U32 || type == COPSE_U64))
+        memcpy((KEY *)keys + at, unit->keys + slot, n * sizeof(KEY));
+    else if (keys)
+        for (uint32_t i = 0; i < n; i++) DECODE(type, unit->keys[slot + i], keys, at + i);
+    if (values) memcpy((VALUE *)values + at, unit->values + slot, n * sizeof(VALUE));
+}
+
+/* The same for less than a unit: such lengths vary, so a plain loop beats a call to memcpy. */
+static inline void NAME(unit_copy_few)(const UNIT *unit, uint32_t slot, uint32_t n, copse_type type, uint64_t at,
+                                       void *keys, void *values)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (keys) DECODE(type, unit->keys[slot + i], keys, at + i);
+        if (values) ((VALUE *)values)[at + i] = unit->values[slot + i];
+    }
+}
+
 /* Copies `count` entries of consecutive units, from a position on, decoded, to place `at` of the outputs. */
 static void NAME(unit_copy)(const UNIT *units, uint64_t position, uint64_t count, copse_type type, uint64_t at,
                             void *keys, void *values)
 {
     const UNIT *unit = units + position / UNIT_ENTRIES;
     uint32_t slot = (uint32_t)(position % UNIT_ENTRIES);
-    const bool plain = type == COPSE_U32 || type == COPSE_U64;
-    while (count) {
+    if (slot) {
         uint32_t n = UNIT_ENTRIES - slot < count ? UNIT_ENTRIES - slot : (uint32_t)count;
-        if (keys && plain)
-            for (uint32_t i = 0; i < n; i++) ((KEY *)keys)[at + i] = unit->keys[slot + i];
-        else if (keys)
-            for (uint32_t i = 0; i < n; i++) DECODE(type, unit->keys[slot + i], keys, at + i);
-        if (values)
-            for (uint32_t i = 0; i < n; i++) ((VALUE *)values)[at + i] = unit->values[slot + i];
+        NAME(unit_copy_few)(unit++, slot, n, type, at, keys, values);
         at += n;
         count -= n;
-        slot = 0;
-        unit++;
     }
+    for (; count >= UNIT_ENTRIES; count -= UNIT_ENTRIES, at += UNIT_ENTRIES)
+        NAME(unit_copy_part)(unit++, 0, UNIT_ENTRIES, type, at, keys, values);
+    if (count) NAME(unit_copy_few)(unit, 0, (uint32_t)count, type, at, keys, values);
 }

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define PIPELINE_WIDTH  16u /* queries of a group       */
-#define PIPELINE_RING   64u /* groups kept, power of two */
+#define PIPELINE_RING   64u /* most groups in flight, a power of two */
 #define PIPELINE_STAGES 32u /* most stages of a walk    */
 
 /* A level larger than this is taken to be out of the core's own caches. */
@@ -35,6 +35,7 @@ typedef struct pipeline_plan {
     uint32_t stages;
     uint32_t width;                  /* queries of a group, at most PIPELINE_WIDTH                      */
     bool staggered;                  /* false: one group after the other                                */
+    uint32_t mask;                   /* groups kept - 1: no more than needed, to stay in the first cache */
     uint32_t start[PIPELINE_STAGES]; /* stage s works on the group that entered start[s] steps ago      */
     bool far[PIPELINE_STAGES];       /* what stage s reads comes from far away                          */
 } pipeline_plan;
@@ -46,6 +47,8 @@ static inline void pipeline_schedule(pipeline_plan *plan, uint32_t wanted)
     for (uint32_t s = 1; s < plan->stages; s++)
         plan->start[s] = plan->start[s - 1] + (plan->far[s] ? PIPELINE_PATIENCE : 1);
     uint32_t groups = plan->start[plan->stages - 1] + 1;
+    for (plan->mask = 1; plan->mask < groups; plan->mask = plan->mask * 2 + 1) {
+    }
     plan->staggered = wanted == 0 || wanted >= groups * 2;
     plan->width = plan->staggered ? wanted / groups : wanted;
     if (wanted == 0 || plan->width > PIPELINE_WIDTH) plan->width = PIPELINE_WIDTH;
@@ -60,20 +63,21 @@ static inline void pipeline_fetch(const void *line, bool far)
 }
 
 /*
- * Runs STAGE(s, g) for every stage of every group, deepest stage first so that a group's result is used before the next
- * group takes its place. Groups enter `spacing` steps apart: 1 when staggered, else as many as a walk has steps, so that
- * one has left before the next enters. A macro, because the stages must be inlined with their constants.
+ * Runs CALL, which uses the names s and g, for every stage s of every group g, deepest stage first so that a group's
+ * result is used before the next group takes its place. Groups enter `spacing` steps apart: 1 when staggered, else as
+ * many as a walk has steps, so that one has left before the next enters. A macro, because the call must be inlined with
+ * its constants.
  */
-#define PIPELINE_RUN(plan, groups, STAGE)                                                                              \
+#define PIPELINE_RUN(plan, groups, s, g, CALL)                                                                         \
     do {                                                                                                               \
         const uint64_t length_ = (plan)->start[(plan)->stages - 1] + 1;                                                \
         const uint64_t spacing_ = (plan)->staggered ? 1 : length_;                                                     \
         const uint64_t steps_ = ((groups)-1) * spacing_ + length_;                                                     \
         for (uint64_t t_ = 0; t_ < steps_; t_++)                                                                       \
-            for (uint32_t s_ = (plan)->stages; s_-- > 0;) {                                                            \
-                uint64_t g_ = t_ - (plan)->start[s_];                                                                  \
-                if (spacing_ != 1) g_ = g_ % spacing_ ? UINT64_MAX : g_ / spacing_;                                    \
-                if (g_ < (groups)) STAGE(s_, g_);                                                                      \
+            for (uint32_t s = (plan)->stages; s-- > 0;) {                                                              \
+                uint64_t g = t_ - (plan)->start[s];                                                                    \
+                if (spacing_ != 1) g = g % spacing_ ? UINT64_MAX : g / spacing_;                                       \
+                if (g < (groups)) CALL;                                                                                \
             }                                                                                                          \
     } while (0)
 

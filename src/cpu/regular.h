@@ -14,7 +14,7 @@
  *   slots       [L L L . ][L L L . ][L L . . ]...      L: pointer to a leaf, . : free (NULL)
  *   fences      [ largest key that each leaf may hold ]; the last is the maximum, free slots repeat the one before
  *   counts      [ entries of each leaf ]
- *   below       [ entries of each group ], and of 16, 256, ... groups: ranks without a scan
+ *   below       [ entries of each group ], and of 16, 256, ... groups, with running sums: ranks without a scan
  *
  * A new leaf goes into a free slot of its group. Where the group is full, the leaves of a wider stretch (fanout^2,
  * fanout^3, ... slots) are spread evenly again, the narrowest that is not too full; where the whole table is, it grows.
@@ -55,8 +55,10 @@ typedef struct copse_leaf_table {
     void *fence;     /* KEY[slots]: no key of the leaf is greater, no key of the next one is smaller */
     uint8_t *count;  /* [slots] entries            */
     copse_levels levels;
+    uint16_t *ahead; /* [slots] entries of the slots before it in its group */
     uint32_t rank_height;
-    uint64_t *below[COPSE_RANK_LEVELS]; /* below[0][group], below[1][group / 16], ... */
+    uint64_t *below[COPSE_RANK_LEVELS];  /* entries of each group, of each 16 groups, ...            */
+    uint64_t *before[COPSE_RANK_LEVELS]; /* entries of its predecessors among those that share a parent */
     uint64_t below_nodes[COPSE_RANK_LEVELS];
     void *memory;
     size_t bytes;

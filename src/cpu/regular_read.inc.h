@@ -10,7 +10,8 @@ static inline copse_walk_input NAME(regular_input)(const copse_index *index, con
                               .first = first,
                               .n = n,
                               .pipeline = index->ctx->pipeline,
-                              .upper = upper};
+                              .upper = upper,
+                              .unique = !index->duplicates};
 }
 
 static uint64_t NAME(regular_find)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
@@ -34,10 +35,9 @@ static uint64_t NAME(regular_rank_one)(const copse_regular *tree, uint64_t place
     const copse_leaf_table *table = &tree->table;
     uint64_t slot = place >> COPSE_PLACE_SHIFT, rank = place & ((1u << COPSE_PLACE_SHIFT) - 1);
     if (slot >= table->slots) return tree->entries;
+    rank += table->ahead[slot];
     uint64_t node = slot / FANOUT;
-    for (uint64_t s = node * FANOUT; s < slot; s++) rank += table->count[s];
-    for (uint32_t l = 0; l < table->rank_height; l++, node /= 16)
-        for (uint64_t i = node / 16 * 16; i < node; i++) rank += table->below[l][i];
+    for (uint32_t l = 0; l < table->rank_height; l++, node /= 16) rank += table->before[l][node];
     return rank;
 }
 

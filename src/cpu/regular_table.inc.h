@@ -77,7 +77,7 @@ static bool NAME(table_create)(const copse_ctx *ctx, uint64_t leaves, copse_leaf
     uint64_t nodes = 0, sums = 0;
     for (uint32_t l = 0; l < table.levels.height; l++) nodes += table.levels.nodes[l];
     for (uint32_t l = 0; l < table.rank_height; l++) sums += table.below_nodes[l];
-    table.bytes = nodes * 64 + table.slots * (sizeof(char *) + sizeof(KEY) + 1) + sums * sizeof(uint64_t);
+    table.bytes = nodes * 64 + table.slots * (sizeof(char *) + sizeof(KEY) + 3) + sums * 2 * sizeof(uint64_t);
     char *at = table.memory = copse_memory_alloc(ctx, table.bytes);
     if (!at) return false;
     for (uint32_t l = 0; l < table.levels.height; l++) {
@@ -88,10 +88,13 @@ static bool NAME(table_create)(const copse_ctx *ctx, uint64_t leaves, copse_leaf
     at += table.slots * sizeof(char *);
     for (uint32_t l = 0; l < table.rank_height; l++) {
         table.below[l] = (uint64_t *)at;
-        at += table.below_nodes[l] * sizeof(uint64_t);
+        table.before[l] = table.below[l] + table.below_nodes[l];
+        at += table.below_nodes[l] * 2 * sizeof(uint64_t);
     }
     table.fence = at;
-    table.count = (uint8_t *)at + table.slots * sizeof(KEY);
+    at += table.slots * sizeof(KEY);
+    table.ahead = (uint16_t *)at;
+    table.count = (uint8_t *)at + table.slots * sizeof(uint16_t);
     memset(table.leaf, 0, table.slots * sizeof(char *));
     memset(table.count, 0, table.slots);
     *out = table;
@@ -125,23 +128,37 @@ static void NAME(table_refresh_nodes)(copse_leaf_table *table, uint64_t first, u
     }
 }
 
+/* Running sums of level l over the nodes that share a parent with node `node`; returns their total. */
+static uint64_t NAME(table_run_sums)(copse_leaf_table *table, uint32_t l, uint64_t node)
+{
+    uint64_t sum = 0, first = node / 16 * 16;
+    uint64_t end = first + 16 < table->below_nodes[l] ? first + 16 : table->below_nodes[l];
+    for (uint64_t i = first; i < end; i++) {
+        table->before[l][i] = sum;
+        sum += table->below[l][i];
+    }
+    return sum;
+}
+
 static void NAME(table_refresh_counts)(copse_leaf_table *table, uint64_t first, uint64_t last, uint32_t threads)
 {
     uint32_t team = last - first < 4096 ? 1 : threads;
 #pragma omp parallel for num_threads(team) if (team > 1)
     for (uint64_t g = first; g <= last; g++) {
-        uint64_t sum = 0;
-        for (uint64_t j = 0; j < FANOUT; j++) sum += table->count[g * FANOUT + j];
+        uint32_t sum = 0;
+        for (uint64_t s = g * FANOUT; s < (g + 1) * FANOUT; s++) {
+            table->ahead[s] = (uint16_t)sum;
+            sum += table->count[s];
+        }
         table->below[0][g] = sum;
     }
-    for (uint32_t l = 1; l < table->rank_height; l++) {
+    for (uint32_t l = 0; l < table->rank_height; l++) {
+        for (uint64_t i = first / 16; i <= last / 16; i++) {
+            uint64_t sum = NAME(table_run_sums)(table, l, i * 16);
+            if (l + 1 < table->rank_height) table->below[l + 1][i] = sum;
+        }
         first /= 16;
         last /= 16;
-        for (uint64_t i = first; i <= last; i++) {
-            uint64_t sum = 0, end = (i + 1) * 16 < table->below_nodes[l - 1] ? (i + 1) * 16 : table->below_nodes[l - 1];
-            for (uint64_t j = i * 16; j < end; j++) sum += table->below[l - 1][j];
-            table->below[l][i] = sum;
-        }
     }
 }
 

@@ -276,6 +276,7 @@ static void NAME(apply_segment)(copse_regular *tree, const NAME(update) * u, con
 static void NAME(apply_edit)(const NAME(update) * u, const NAME(edit) * e)
 {
     UNIT copy[NAME(EDIT_MEMBERS)][COPSE_LEAF_UNITS];
+    if (e->leaves == 0) return;
     for (uint32_t m = 0; m < e->members; m++) memcpy(copy[m], e->leaf[m] + 64, sizeof copy[m]);
     NAME(merge_sink) sink = {.next = u->out_units + e->out, .fill = u->out_fill + e->out};
     for (uint32_t m = 0; m < e->members; m++) NAME(merge_write)

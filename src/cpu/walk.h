@@ -18,6 +18,8 @@ typedef struct copse_walk_input {
     uint64_t n;
     uint32_t pipeline; /* queries in flight; 0: the default */
     bool upper;        /* bound: first key > q instead of >= q */
+    bool unique;       /* no two entries have equal keys */
+    const void *highs; /* walks over ranges: keys are the lows, these the highs; NULL otherwise */
 } copse_walk_input;
 
 typedef struct copse_walk_table {
@@ -27,8 +29,9 @@ typedef struct copse_walk_table {
     /* Places of the bounds, into out[0 .. n). */
     uint64_t (*implicit_locate)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out);
     uint64_t (*regular_locate)(const copse_regular *tree, const copse_walk_input *input, uint64_t *out);
-    /* Sums of the values in front of the bounds, into out[0 .. n). */
-    uint64_t (*implicit_prefix)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out);
+    /* Entries of ranges, and sums of their values modulo 2^64, into out[0 .. n). */
+    uint64_t (*implicit_count)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out);
+    uint64_t (*implicit_sum)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out);
 } copse_walk_table;
 
 struct copse_walk {

@@ -11,7 +11,7 @@
 #define ROW(widths)                                                                                                    \
     {                                                                                                                  \
         walk_implicit_find_##widths, walk_regular_find_##widths, walk_implicit_locate_##widths,                        \
-            walk_regular_locate_##widths, walk_implicit_prefix_##widths                                                \
+            walk_regular_locate_##widths, walk_implicit_count_##widths, walk_implicit_sum_##widths                     \
     }
 
 const copse_walk WALK = {WALK_NAME, {ROW(k32v32), ROW(k32v64), ROW(k64v32), ROW(k64v64)}};
