@@ -1,6 +1,11 @@
 /* Range reads that return entries or their number: range, count. */
 #include "core/read.h"
 
+/* Ranges are sized and then copied this many at a time, so that their first and last leaves are still in the caches when
+ * they are copied; while one is copied, the lines between are asked for some ranges ahead. */
+#define RANGE_PART  1024u
+#define RANGE_AHEAD 8u
+
 /* The first NaN among the bounds of a batch; lows come before highs. */
 typedef struct range_nan {
     uint64_t low, high;
@@ -17,7 +22,7 @@ static copse_status range_nan_status(const copse_index *index, const range_nan *
 static void range_part(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
                        uint64_t *low, uint64_t *count, range_nan *nan)
 {
-    uint64_t high[COPSE_READ_PART], low_rank[COPSE_READ_PART];
+    uint64_t high[RANGE_PART], low_rank[RANGE_PART];
     const copse_operations *operations = index->operations;
     uint64_t good = copse_read_locate(index, lows, first, n, false, low);
     if (good < n && first + good < nan->low) nan->low = first + good;
@@ -60,9 +65,9 @@ static copse_status count_by_places(const copse_index *index, const void *lows, 
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
     uint64_t nan_low = n, nan_high = n;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : nan_low, nan_high) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += COPSE_READ_PART) {
-        uint64_t low[COPSE_READ_PART];
-        uint64_t count = n - first < COPSE_READ_PART ? n - first : COPSE_READ_PART;
+    for (uint64_t first = 0; first < n; first += RANGE_PART) {
+        uint64_t low[RANGE_PART];
+        uint64_t count = n - first < RANGE_PART ? n - first : RANGE_PART;
         range_nan nan = {nan_low, nan_high};
         range_part(index, lows, highs, first, count, low, counts + first, &nan);
         nan_low = nan.low;
@@ -104,8 +109,8 @@ static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
 #pragma omp parallel for num_threads(job->threads) schedule(static)                                                    \
     reduction(min                                                                                                      \
               : nan_low, nan_high) if (job->threads > 1)
-    for (uint64_t at = first; at < last; at += COPSE_READ_PART) {
-        uint64_t n = last - at < COPSE_READ_PART ? last - at : COPSE_READ_PART;
+    for (uint64_t at = first; at < last; at += RANGE_PART) {
+        uint64_t n = last - at < RANGE_PART ? last - at : RANGE_PART;
         range_nan nan = {nan_low, nan_high};
         uint64_t *count = job->offsets + at + 1;
         range_part(job->index, job->lows, job->highs, at, n, job->places + (at - first), count, &nan);
@@ -123,10 +128,13 @@ static void range_copy_stretch(range_job *job, uint64_t first, uint64_t last)
 {
     const copse_operations *operations = job->index->operations;
 #pragma omp parallel for num_threads(job->threads) schedule(static) if (job->threads > 1)
-    for (uint64_t at = first; at < last; at += COPSE_READ_PART) {
-        uint64_t end = last - at < COPSE_READ_PART ? last : at + COPSE_READ_PART;
+    for (uint64_t at = first; at < last; at += RANGE_PART) {
+        uint64_t end = last - at < RANGE_PART ? last : at + RANGE_PART;
         for (uint64_t i = at; i < end; i++) {
-            uint64_t count = job->offsets[i + 1] - job->offsets[i];
+            uint64_t count = job->offsets[i + 1] - job->offsets[i], ahead = i + RANGE_AHEAD;
+            if (ahead < end)
+                operations->fetch(job->index, job->places[ahead - first],
+                                  job->offsets[ahead + 1] - job->offsets[ahead]);
             if (count)
                 operations->copy(job->index, job->places[i - first], count, job->offsets[i], job->keys, job->values);
         }
@@ -172,7 +180,7 @@ copse_status copse_range(const copse_index *index, const void *lows, const void 
                      .capacity = capacity,
                      .nan = {n, n}};
     job.threads = copse_threads_for(index->ctx, n * 2);
-    job.stretch = (uint64_t)COPSE_READ_PART * (job.threads > 1 ? job.threads * 2 : 1);
+    job.stretch = (uint64_t)RANGE_PART * (job.threads > 1 ? job.threads * 2 : 1);
     if (job.stretch > n) job.stretch = n ? n : 1;
     size_t bytes = job.stretch * sizeof *job.places;
     job.places = copse_memory_alloc(index->ctx, bytes);

@@ -42,6 +42,9 @@ struct copse_operations {
     /* `count` entries from a place on, into position `at` of the outputs; the caller knows that they exist. */
     void (*copy)(const copse_index *index, uint64_t place, uint64_t count, uint64_t at, void *keys, void *values);
 
+    /* A hint that copy will be called for this place soon. */
+    void (*fetch)(const copse_index *index, uint64_t place, uint64_t count);
+
     /* Ranges lows[first + i] .. highs[first + i] in one walk, results at counts[i] and sums[i]. count is optional:
      * without it places and ranks are used. sum, modulo 2^64, is there where has_sum says so (optional, too); it says so only
      * where 64 bits hold the sum of every range. Both return as the reads above. */

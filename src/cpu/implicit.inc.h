@@ -353,6 +353,15 @@ static void NAME(implicit_copy)(const copse_index *index, uint64_t place, uint64
     NAME(unit_copy)(tree->units, place, count, index->key_type, at, keys, values);
 }
 
+static void NAME(implicit_fetch)(const copse_index *index, uint64_t place, uint64_t count)
+{
+    const copse_implicit *tree = index->tree;
+    const UNIT *unit = (const UNIT *)tree->units + place / UNIT_ENTRIES;
+    uint64_t lines = count / UNIT_ENTRIES + 1;
+    for (uint64_t i = 0; i < (lines < COPSE_FETCH_LINES ? lines : COPSE_FETCH_LINES); i++)
+        __builtin_prefetch(unit + i, 0, 2);
+}
+
 /* --- aggregates --------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t NAME(implicit_unit_used)(const copse_implicit *tree, uint64_t unit)
@@ -590,6 +599,7 @@ const copse_operations NAME(copse_implicit_cpu) = {
     .select = implicit_select,
     .gather = NAME(implicit_gather),
     .copy = NAME(implicit_copy),
+    .fetch = NAME(implicit_fetch),
     .prepare = NAME(implicit_prepare),
     .count = NAME(implicit_count),
     .has_sum = implicit_has_sum,

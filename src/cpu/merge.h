@@ -5,6 +5,9 @@
 #include "core/structure.h"
 #include "cpu/unit.h"
 
+/* Most lines that a fetch ahead of a copy asks for, into the second-level cache; the hardware follows longer runs. */
+#define COPSE_FETCH_LINES 32u
+
 /* What a batch does to the entries that are there. */
 typedef enum merge_kind {
     MERGE_UPSERT, /* equal key: new value; else added                      */

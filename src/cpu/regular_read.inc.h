@@ -125,6 +125,17 @@ static void NAME(regular_copy)(const copse_index *index, uint64_t place, uint64_
     }
 }
 
+static void NAME(regular_fetch)(const copse_index *index, uint64_t place, uint64_t count)
+{
+    const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
+    uint64_t slot = place >> COPSE_PLACE_SHIFT, unit = (place & ((1u << COPSE_PLACE_SHIFT) - 1)) / UNIT_ENTRIES;
+    if (slot >= table->slots || !table->leaf[slot]) return;
+    uint64_t lines = count / UNIT_ENTRIES + 1;
+    for (uint64_t i = 0; i < (lines < COPSE_FETCH_LINES ? lines : COPSE_FETCH_LINES) && unit + i < COPSE_LEAF_UNITS;
+         i++)
+        __builtin_prefetch(NAME(leaf_units)(table->leaf[slot]) + unit + i, 0, 2);
+}
+
 /* --- aggregates --------------------------------------------------------------------------------------------------- */
 
 static void NAME(regular_make_summary)(const copse_index *index, copse_regular *tree)
@@ -327,6 +338,7 @@ const copse_operations NAME(copse_regular_cpu) = {
     .select = NAME(regular_select),
     .gather = NAME(regular_gather),
     .copy = NAME(regular_copy),
+    .fetch = NAME(regular_fetch),
     .prepare = NAME(regular_prepare),
     .aggregate = NAME(regular_aggregate),
     .size = regular_size,

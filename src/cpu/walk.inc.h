@@ -427,15 +427,11 @@ ALWAYS_INLINE void NAME(regular_stage)(const copse_regular *tree, NAME(walk_stat
         NAME(walk_level)(group, width, false, levels->level[s], levels->level[s + 1], 64, w->plan.far[s + 1]);
     else if (s < height)
         NAME(walk_level)
-        (group, width, false, levels->level[s], (const char *)tree->table.leaf, sizeof(char *), w->plan.far[s + 1]);
-    else if (s == height)
-        NAME(regular_leaf)(tree, group, width);
-    else if (s == height + 1)
-        NAME(regular_head)(group, width);
-    else if (mode == NAME(WALK_FIND))
-        NAME(regular_finish_find)(tree, group, count, w->input->first + g * width, to);
-    else
-        NAME(regular_finish_locate)(tree, w->input, group, count, g * width, to);
+    (group, width, false, levels->level[s], (const char *)tree->table.leaf, sizeof(char *), w->plan.far[s + 1]);
+    else if (s == height) NAME(regular_leaf)(tree, group, width);
+    else if (s == height + 1) NAME(regular_head)(group, width);
+    else if (mode == NAME(WALK_FIND)) NAME(regular_finish_find)(tree, group, count, w->input->first + g * width, to);
+    else NAME(regular_finish_locate)(tree, w->input, group, count, g * width, to);
 }
 
 ALWAYS_INLINE uint64_t NAME(regular_walk)(const copse_regular *tree, NAME(walk_state) * w, const NAME(walk_output) * to,

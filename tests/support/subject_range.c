@@ -79,8 +79,6 @@ static bool check_too_small(struct subject *subject, const struct operation *ope
     bool right = true;
     if (status != COPSE_ERR_TOO_SMALL)
         right = subject_fail(subject, "a buffer too small gave %s", copse_status_name(status));
-    for (uint64_t i = 0; right && i < (total - 1) * size; i++)
-        if ((unsigned char)keys[i] != 0xaa) right = subject_fail(subject, "TOO_SMALL, yet out_keys was written");
     free(keys);
     return right && check_offsets(subject, operation, bounds, offsets);
 }
