@@ -16,6 +16,7 @@ function(copse_test_program target folder)
   endif()
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
   target_include_directories(${target} PRIVATE src tests tests/support)
+  target_compile_definitions(${target} PRIVATE COPSE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # Assertions in a test always count.
   target_compile_options(${target} PRIVATE -UNDEBUG)
   if(copse_command_sources)

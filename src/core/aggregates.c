@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* While one range is added up, the ends of this many ranges later are asked for. */
+#define FETCH_AHEAD 4u
+
 typedef enum aggregate_kind { KIND_SUM, KIND_SUM128, KIND_MIN, KIND_MAX, KIND_AVG } aggregate_kind;
 
 /* One call at work. */
@@ -72,6 +75,10 @@ static void part_by_places(const aggregate_job *job, uint64_t first, uint64_t n,
     for (uint64_t i = 0; i < n; i++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         uint64_t count = 0;
+        if (i + FETCH_AHEAD < n && low[i + FETCH_AHEAD] < high[i + FETCH_AHEAD]) {
+            index->operations->fetch_block(index, low[i + FETCH_AHEAD]);
+            index->operations->fetch_block(index, high[i + FETCH_AHEAD]);
+        }
         if (low[i] < high[i]) {
             index->operations->aggregate(index, low[i], high[i], &all);
             uint64_t ranks[2] = {low[i], high[i]};

@@ -107,6 +107,38 @@ static void NAME(batch_places)(uint64_t (*counts)[BATCH_BUCKETS], uint32_t threa
     bucket_start[BATCH_BUCKETS] = place;
 }
 
+/* A bucket that holds a large part of the batch, because the keys crowd together, is cut once more by all threads: from
+ * `from` into `to`, where it ends up sorted. */
+static void NAME(batch_sort_crowded)(PAIR *from, PAIR *to, uint64_t n, uint32_t threads,
+                                     uint64_t (*counts)[BATCH_BUCKETS])
+{
+    uint64_t bucket_start[BATCH_BUCKETS + 1];
+    KEY low = KEY_MAX, high = 0;
+#pragma omp parallel for num_threads(threads) reduction(min : low) reduction(max : high)
+    for (uint64_t i = 0; i < n; i++) {
+        low = from[i].key < low ? from[i].key : low;
+        high = from[i].key > high ? from[i].key : high;
+    }
+    unsigned span_bits = NAME(sort_bit_length)((KEY)(high - low));
+    unsigned shift = span_bits > BATCH_BUCKET_BITS ? span_bits - BATCH_BUCKET_BITS : 0;
+    memset(counts, 0, threads * sizeof *counts);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (uint32_t t = 0; t < threads; t++)
+        for (uint64_t i = n * t / threads; i < n * (t + 1) / threads; i++)
+            counts[t][(KEY)(from[i].key - low) >> shift]++;
+    NAME(batch_places)(counts, threads, bucket_start);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (uint32_t t = 0; t < threads; t++)
+        for (uint64_t i = n * t / threads; i < n * (t + 1) / threads; i++)
+            to[counts[t][(KEY)(from[i].key - low) >> shift]++] = from[i];
+    if (shift == 0) return;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
+        uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
+        if (count) NAME(sort_bucket)(to + at, from + at, count, false);
+    }
+}
+
 /* Sorts the caller's arrays into `pairs`; `other` is scratch of the same size, `counts` of threads x buckets. */
 static copse_status NAME(batch_sort)(const copse_ctx *ctx, const copse_batch *batch, const key_survey *survey,
                                      uint32_t threads, uint64_t (*counts)[BATCH_BUCKETS], PAIR *pairs, PAIR *other,
@@ -126,10 +158,16 @@ static copse_status NAME(batch_sort)(const copse_ctx *ctx, const copse_batch *ba
         NAME(batch_scatter)(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t], other);
     copse_status status = copse_progress(ctx, what, n / 3, n);
     if (status != COPSE_OK) return status;
-        /* A cut that looked at every bit leaves only equal keys together: those are in order. */
+    const uint64_t crowded = threads > 1 && shift ? n / (threads * 4) : n;
+    for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
+        uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
+        if (count > crowded) NAME(batch_sort_crowded)(other + at, pairs + at, count, threads, counts);
+    }
+    /* A cut that looked at every bit leaves only equal keys together: those are in order. */
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
         uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
+        if (count > crowded) continue;
         if (count && shift) NAME(sort_bucket)(other + at, pairs + at, count, true);
         if (count && !shift) memcpy(pairs + at, other + at, count * sizeof *pairs);
     }

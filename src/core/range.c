@@ -132,9 +132,8 @@ static void range_copy_stretch(range_job *job, uint64_t first, uint64_t last)
         uint64_t end = last - at < RANGE_PART ? last : at + RANGE_PART;
         for (uint64_t i = at; i < end; i++) {
             uint64_t count = job->offsets[i + 1] - job->offsets[i], ahead = i + RANGE_AHEAD;
-            if (ahead < end)
-                operations->fetch(job->index, job->places[ahead - first],
-                                  job->offsets[ahead + 1] - job->offsets[ahead]);
+            uint64_t count_ahead = ahead < end ? job->offsets[ahead + 1] - job->offsets[ahead] : 0;
+            if (count_ahead) operations->fetch(job->index, job->places[ahead - first], count_ahead);
             if (count)
                 operations->copy(job->index, job->places[i - first], count, job->offsets[i], job->keys, job->values);
         }

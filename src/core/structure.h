@@ -57,6 +57,8 @@ struct copse_operations {
     /* Aggregates. prepare makes what has_sum and aggregate profit from, once, by whichever thread comes first; where
      * there is no memory for it, aggregate scans. aggregate adds the entries between two places to *out. */
     void (*prepare)(const copse_index *index, bool sums);
+    /* fetch_block is a hint that aggregate will be called with this place soon. */
+    void (*fetch_block)(const copse_index *index, uint64_t place);
     void (*aggregate)(const copse_index *index, uint64_t place, uint64_t end, copse_aggregate *out);
 
     /* Inspect. */
