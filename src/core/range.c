@@ -3,7 +3,7 @@
 
 /* Ranges are sized and then copied this many at a time, so that their first and last leaves are still in the caches when
  * they are copied; while one is copied, the lines between are asked for some ranges ahead. */
-#define RANGE_PART  1024u
+#define RANGE_PART  2048u
 #define RANGE_AHEAD 8u
 
 /* The first NaN among the bounds of a batch; lows come before highs. */
@@ -24,6 +24,12 @@ static void range_part(const copse_index *index, const void *lows, const void *h
 {
     uint64_t high[RANGE_PART], low_rank[RANGE_PART];
     const copse_operations *operations = index->operations;
+    if (operations->count && copse_size(index)) {
+        uint64_t bad = operations->count(index, lows, highs, first, n, low, count);
+        uint64_t *which = bad < n && copse_read_find_nan(index, lows, first + bad, 1) == 0 ? &nan->low : &nan->high;
+        if (bad < n && first + bad < *which) *which = first + bad;
+        return;
+    }
     uint64_t good = copse_read_locate(index, lows, first, n, false, low);
     if (good < n && first + good < nan->low) nan->low = first + good;
     uint64_t good_high = copse_read_locate(index, highs, first, n, true, high);
@@ -53,7 +59,7 @@ static copse_status count_in_one_walk(const copse_index *index, const void *lows
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
     for (uint64_t first = 0; first < n; first += part) {
         uint64_t count = n - first < part ? n - first : part;
-        uint64_t good = index->operations->count(index, lows, highs, first, count, counts + first);
+        uint64_t good = index->operations->count(index, lows, highs, first, count, NULL, counts + first);
         if (good < count && first + good < first_nan) first_nan = first + good;
     }
     return first_nan < n ? copse_read_nan_range(index, lows, first_nan) : COPSE_OK;

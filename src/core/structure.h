@@ -45,11 +45,12 @@ struct copse_operations {
     /* A hint that copy will be called for this place soon. */
     void (*fetch)(const copse_index *index, uint64_t place, uint64_t count);
 
-    /* Ranges lows[first + i] .. highs[first + i] in one walk, results at counts[i] and sums[i]. count is optional:
+    /* Ranges lows[first + i] .. highs[first + i] in one walk, results at counts[i] and sums[i], the places
+     * of the lows at places[i] unless that is NULL. count is optional:
      * without it places and ranks are used. sum, modulo 2^64, is there where has_sum says so (optional, too); it says so only
      * where 64 bits hold the sum of every range. Both return as the reads above. */
     uint64_t (*count)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
-                      uint64_t *counts);
+                      uint64_t *places, uint64_t *counts);
     bool (*has_sum)(const copse_index *index);
     uint64_t (*sum)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
                     uint64_t *sums);

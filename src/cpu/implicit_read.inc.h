@@ -29,11 +29,11 @@ static uint64_t NAME(implicit_locate)(const copse_index *index, const void *keys
 }
 
 static uint64_t NAME(implicit_count)(const copse_index *index, const void *lows, const void *highs, uint64_t first,
-                                     uint64_t n, uint64_t *counts)
+                                     uint64_t n, uint64_t *places, uint64_t *counts)
 {
     copse_walk_input input = NAME(implicit_input)(index, lows, first, n, false);
     input.highs = highs;
-    return WALK_TABLE(index)->implicit_count(index->tree, &input, counts);
+    return WALK_TABLE(index)->implicit_count(index->tree, &input, places, counts);
 }
 
 static uint64_t NAME(implicit_sum)(const copse_index *index, const void *lows, const void *highs, uint64_t first,

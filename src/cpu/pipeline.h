@@ -20,8 +20,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define PIPELINE_WIDTH  16u /* queries of a group       */
+#define PIPELINE_WIDTH  16u /* queries of a group */
 #define PIPELINE_RING   64u /* most groups in flight, a power of two */
 #define PIPELINE_STAGES 32u /* most stages of a walk    */
 

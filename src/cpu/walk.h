@@ -29,8 +29,10 @@ typedef struct copse_walk_table {
     /* Places of the bounds, into out[0 .. n). */
     uint64_t (*implicit_locate)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out);
     uint64_t (*regular_locate)(const copse_regular *tree, const copse_walk_input *input, uint64_t *out);
-    /* Entries of ranges, and sums of their values modulo 2^64, into out[0 .. n). */
-    uint64_t (*implicit_count)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out);
+    /* Entries of ranges (and the places of their lows, unless NULL), and sums of their values modulo 2^64, into
+     * out[0 .. n). */
+    uint64_t (*implicit_count)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *places,
+                               uint64_t *out);
     uint64_t (*implicit_sum)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out);
 } copse_walk_table;
 

@@ -149,6 +149,7 @@ typedef struct NAME(walk_output) {
     VALUE *values;
     uint8_t *found;
     uint64_t *out;
+    uint64_t *places; /* of the lows of ranges; may be NULL */
 } NAME(walk_output);
 
 /* Digests may land before the right unit; the step right is rare. Full separators land exactly. */
@@ -174,18 +175,21 @@ ALWAYS_INLINE void NAME(implicit_finish_find)(const copse_implicit *tree, const 
     }
 }
 
+/* Keys of a unit in front of a bound: those < q, or, for an upper bound among unique keys, those <= q. */
+ALWAYS_INLINE uint32_t NAME(walk_slot)(const KEY *keys, const copse_walk_input *input, KEY q, bool upper)
+{
+    if (upper && input->unique) return q == KEY_MAX ? UNIT_ENTRIES : LESS(keys, (KEY)(q + 1), UNIT_ENTRIES);
+    return LESS(keys, q, UNIT_ENTRIES);
+}
+
 /* The place of a bound. */
 ALWAYS_INLINE uint64_t NAME(implicit_place)(const copse_implicit *tree, const copse_walk_input *input, uint64_t unit,
                                             KEY q, bool digest, bool upper)
 {
     const UNIT *units = tree->units;
     if (digest) unit = NAME(implicit_step)(tree, unit, q);
-    uint32_t slot = LESS(units[unit].keys, q, UNIT_ENTRIES);
-    uint64_t place = unit * UNIT_ENTRIES + slot;
-    if (upper && input->unique) {
-        uint32_t at = slot - (slot == UNIT_ENTRIES);
-        place += (units[unit].keys[at] == q) & (place < tree->entries);
-    }
+    uint64_t place = unit * UNIT_ENTRIES + NAME(walk_slot)(units[unit].keys, input, q, upper);
+    if (upper && place > tree->entries) place = tree->entries; /* free places look like largest keys */
     return NAME(walk_wrapped)(input, q, upper) ? tree->entries : place;
 }
 
@@ -213,6 +217,7 @@ ALWAYS_INLINE void NAME(implicit_finish_count)(const copse_implicit *tree, const
         uint64_t low = NAME(implicit_place)(tree, input, group->node[i], group->q[i], digest, false);
         uint64_t high = NAME(implicit_place)(tree, input, group->node[half + i], group->q[half + i], digest, true);
         to->out[at + i] = (high - low) & NAME(walk_mask)(high > low);
+        if (to->places) to->places[at + i] = low;
     }
 }
 
@@ -223,8 +228,7 @@ ALWAYS_INLINE uint64_t NAME(implicit_sum_before)(const copse_implicit *tree, con
 {
     const SUM_UNIT *units = tree->sum_units;
     while (units[unit].keys[UNIT_ENTRIES - 1] < q && unit + 1 < tree->unit_count) unit++;
-    uint32_t slot = LESS(units[unit].keys, q, UNIT_ENTRIES);
-    if (upper && input->unique) slot += (slot < UNIT_ENTRIES) & (units[unit].keys[slot - (slot == UNIT_ENTRIES)] == q);
+    uint32_t slot = NAME(walk_slot)(units[unit].keys, input, q, upper);
     uint64_t next = slot == UNIT_ENTRIES;
     uint64_t sum = units[unit + next].before[slot - next * UNIT_ENTRIES];
     return NAME(walk_wrapped)(input, q, upper) ? tree->total : sum;
@@ -329,9 +333,10 @@ static uint64_t NAME(walk_implicit_locate)(const copse_implicit *tree, const cop
     return NAME(implicit_run)(tree, input, &to, NAME(WALK_LOCATE));
 }
 
-static uint64_t NAME(walk_implicit_count)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
+static uint64_t NAME(walk_implicit_count)(const copse_implicit *tree, const copse_walk_input *input, uint64_t *places,
+                                          uint64_t *out)
 {
-    NAME(walk_output) to = {.out = out};
+    NAME(walk_output) to = {.out = out, .places = places};
     return NAME(implicit_run)(tree, input, &to, NAME(WALK_COUNT));
 }
 
