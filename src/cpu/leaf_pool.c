@@ -74,7 +74,8 @@ static bool chunk_list_grow(const copse_ctx *ctx, copse_leaf_pool *pool)
 static bool chunk_add(const copse_ctx *ctx, copse_leaf_pool *pool)
 {
     if (pool->chunks == pool->chunk_room && !chunk_list_grow(ctx, pool)) return false;
-    uint64_t leaves = pool->capacity < SMALLEST_CHUNK ? SMALLEST_CHUNK : pool->capacity;
+    /* An eighth more each time: what is not used yet stays a small part of the whole. */
+    uint64_t leaves = pool->capacity / 8 < SMALLEST_CHUNK ? SMALLEST_CHUNK : pool->capacity / 8;
     if (leaves > LARGEST_CHUNK) leaves = LARGEST_CHUNK;
     copse_leaf_chunk *chunk = copse_memory_alloc(ctx, leaves * COPSE_LEAF_BYTES);
     if (!chunk) return false;
