@@ -53,18 +53,28 @@ static uint64_t find_in_empty(const copse_index *index, const void *keys, uint64
     return copse_read_find_nan(index, keys, first, n);
 }
 
+static uint64_t find_part(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                          uint8_t *found)
+{
+    if (copse_size(index) == 0) return find_in_empty(index, keys, first, n, values, found);
+    return index->operations->find(index, keys, first, n, values, found);
+}
+
 /* One thread takes the batch whole, so that its pipeline never runs dry; several share it in parts. */
 static copse_status find_all(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
-    const bool empty = copse_size(index) == 0;
     uint32_t threads = copse_threads_for(index->ctx, n);
-    uint64_t part = threads == 1 ? n : COPSE_READ_PART * 4, first_nan = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += part) {
-        uint64_t count = n - first < part ? n - first : part;
-        uint64_t good = empty ? find_in_empty(index, keys, first, count, values, found)
-                              : index->operations->find(index, keys, first, count, values, found);
-        if (good < count && first + good < first_nan) first_nan = first + good;
+    uint64_t first_nan = n;
+    if (threads == 1) { /* without even asking OpenMP: that alone takes as long as a lookup */
+        first_nan = find_part(index, keys, 0, n, values, found);
+    } else {
+        const uint64_t part = COPSE_READ_PART * 4;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan)
+        for (uint64_t first = 0; first < n; first += part) {
+            uint64_t count = n - first < part ? n - first : part;
+            uint64_t good = find_part(index, keys, first, count, values, found);
+            if (good < count && first + good < first_nan) first_nan = first + good;
+        }
     }
     return first_nan < n ? copse_read_nan(index, "keys", first_nan) : COPSE_OK;
 }

@@ -1,37 +1,26 @@
 /* Template: reads of the implicit tree. Batch walks: walk.inc.h. */
 
-static inline copse_walk_input NAME(implicit_input)(const copse_index *index, const void *keys, uint64_t first,
-                                                    uint64_t n, bool upper)
-{
-    return (copse_walk_input){.type = index->key_type,
-                              .keys = keys,
-                              .first = first,
-                              .n = n,
-                              .pipeline = index->ctx->pipeline,
-                              .upper = upper,
-                              .unique = !index->duplicates};
-}
-
 #define WALK_TABLE(index) (&(index)->ctx->walk->table[copse_width_pair(sizeof(KEY), sizeof(VALUE))])
 
 static uint64_t NAME(implicit_find)(const copse_index *index, const void *keys, uint64_t first, uint64_t n,
                                     void *values, uint8_t *found)
 {
-    copse_walk_input input = NAME(implicit_input)(index, keys, first, n, false);
+    copse_walk_input input = copse_walk_over(index, keys, first, n);
     return WALK_TABLE(index)->implicit_find(index->tree, &input, values, found);
 }
 
 static uint64_t NAME(implicit_locate)(const copse_index *index, const void *keys, uint64_t first, uint64_t n,
                                       bool upper, uint64_t *places)
 {
-    copse_walk_input input = NAME(implicit_input)(index, keys, first, n, upper);
+    copse_walk_input input = copse_walk_over(index, keys, first, n);
+    input.upper = upper;
     return WALK_TABLE(index)->implicit_locate(index->tree, &input, places);
 }
 
 static uint64_t NAME(implicit_count)(const copse_index *index, const void *lows, const void *highs, uint64_t first,
                                      uint64_t n, uint64_t *places, uint64_t *counts)
 {
-    copse_walk_input input = NAME(implicit_input)(index, lows, first, n, false);
+    copse_walk_input input = copse_walk_over(index, lows, first, n);
     input.highs = highs;
     return WALK_TABLE(index)->implicit_count(index->tree, &input, places, counts);
 }
@@ -39,7 +28,7 @@ static uint64_t NAME(implicit_count)(const copse_index *index, const void *lows,
 static uint64_t NAME(implicit_sum)(const copse_index *index, const void *lows, const void *highs, uint64_t first,
                                    uint64_t n, uint64_t *sums)
 {
-    copse_walk_input input = NAME(implicit_input)(index, lows, first, n, false);
+    copse_walk_input input = copse_walk_over(index, lows, first, n);
     input.highs = highs;
     return WALK_TABLE(index)->implicit_sum(index->tree, &input, sums);
 }

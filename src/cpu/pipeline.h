@@ -39,8 +39,9 @@ typedef struct pipeline_plan {
     bool far[PIPELINE_STAGES];       /* what stage s reads comes from far away                          */
 } pipeline_plan;
 
-/* Fills width, staggered and start from stages, far and the wanted number of queries in flight (0: the default). */
-static inline void pipeline_schedule(pipeline_plan *plan, uint32_t wanted)
+/* Fills width, staggered and start from stages, far, the wanted number of queries in flight (0: the default) and the
+ * number of queries that there are: fewer than a group get a narrower group. */
+static inline void pipeline_schedule(pipeline_plan *plan, uint32_t wanted, uint64_t queries)
 {
     plan->start[0] = 0;
     for (uint32_t s = 1; s < plan->stages; s++)
@@ -51,6 +52,7 @@ static inline void pipeline_schedule(pipeline_plan *plan, uint32_t wanted)
     plan->staggered = wanted == 0 || wanted >= groups * 2;
     plan->width = plan->staggered ? wanted / groups : wanted;
     if (wanted == 0 || plan->width > PIPELINE_WIDTH) plan->width = PIPELINE_WIDTH;
+    if (queries < plan->width) plan->width = queries ? (uint32_t)queries : 1;
 }
 
 static inline void pipeline_fetch(const void *line, bool far)

@@ -2,29 +2,18 @@
 
 #define WALK_TABLE(index) (&(index)->ctx->walk->table[copse_width_pair(sizeof(KEY), sizeof(VALUE))])
 
-static inline copse_walk_input NAME(regular_input)(const copse_index *index, const void *keys, uint64_t first,
-                                                   uint64_t n, bool upper)
-{
-    return (copse_walk_input){.type = index->key_type,
-                              .keys = keys,
-                              .first = first,
-                              .n = n,
-                              .pipeline = index->ctx->pipeline,
-                              .upper = upper,
-                              .unique = !index->duplicates};
-}
-
 static uint64_t NAME(regular_find)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
                                    uint8_t *found)
 {
-    copse_walk_input input = NAME(regular_input)(index, keys, first, n, false);
+    copse_walk_input input = copse_walk_over(index, keys, first, n);
     return WALK_TABLE(index)->regular_find(index->tree, &input, values, found);
 }
 
 static uint64_t NAME(regular_locate)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
                                      uint64_t *places)
 {
-    copse_walk_input input = NAME(regular_input)(index, keys, first, n, upper);
+    copse_walk_input input = copse_walk_over(index, keys, first, n);
+    input.upper = upper;
     return WALK_TABLE(index)->regular_locate(index->tree, &input, places);
 }
 

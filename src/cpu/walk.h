@@ -5,6 +5,7 @@
 #ifndef COPSE_WALK_H
 #define COPSE_WALK_H
 
+#include "core/internal.h"
 #include "core/widths.h"
 #include "cpu/implicit.h"
 #include "cpu/regular.h"
@@ -21,6 +22,16 @@ typedef struct copse_walk_input {
     bool unique;       /* no two entries have equal keys */
     const void *highs; /* walks over ranges: keys are the lows, these the highs; NULL otherwise */
 } copse_walk_input;
+
+static inline copse_walk_input copse_walk_over(const copse_index *index, const void *keys, uint64_t first, uint64_t n)
+{
+    return (copse_walk_input){.type = index->key_type,
+                              .keys = keys,
+                              .first = first,
+                              .n = n,
+                              .pipeline = index->ctx->pipeline,
+                              .unique = !index->duplicates};
+}
 
 typedef struct copse_walk_table {
     /* Results of queries first .. first + n at those positions of the outputs; either may be NULL. */

@@ -310,7 +310,7 @@ ALWAYS_INLINE uint64_t NAME(implicit_run)(const copse_implicit *tree, const cops
     w.plan.stages = tree->levels.height + 1;
     for (uint32_t s = 0; s < tree->levels.height; s++) w.plan.far[s] = tree->levels.nodes[s] * 64 > PIPELINE_FAR_BYTES;
     w.plan.far[tree->levels.height] = tree->unit_bytes > PIPELINE_FAR_BYTES;
-    pipeline_schedule(&w.plan, input->pipeline);
+    pipeline_schedule(&w.plan, input->pipeline, input->highs ? input->n * 2 : input->n);
     if (input->highs) w.plan.width = w.plan.width < 2 ? 2 : w.plan.width & ~1u; /* a range takes two places */
     bool constant = w.plan.width == PIPELINE_WIDTH;
     if (KEY_BITS == 64 && tree->levels.digest)
@@ -461,7 +461,7 @@ ALWAYS_INLINE uint64_t NAME(regular_run)(const copse_regular *tree, const copse_
     w.plan.far[levels->height] = tree->table.slots * sizeof(char *) > PIPELINE_FAR_BYTES;
     w.plan.far[levels->height + 1] = far;
     w.plan.far[levels->height + 2] = far;
-    pipeline_schedule(&w.plan, input->pipeline);
+    pipeline_schedule(&w.plan, input->pipeline, input->n);
     if (w.plan.width == PIPELINE_WIDTH) return NAME(regular_walk)(tree, &w, to, mode, PIPELINE_WIDTH);
     return NAME(regular_walk)(tree, &w, to, mode, w.plan.width);
 }
