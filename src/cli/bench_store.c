@@ -211,7 +211,12 @@ static void read_peer_in_parallel(const bench_target *target, const void *store,
     int threads = (int)target->threads;
     uint64_t share = (c->n + target->threads - 1) / target->threads;
     if (c->op->code == BENCH_RANGE) c->out_words[0] = 0;
-#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
+    if (threads == 1) { /* asking OpenMP would cost a peer more than a lookup */
+        bench_call all = part_of(c, 0, c->n);
+        read_peer(target->peer, store, &all);
+        return;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++) {
         uint64_t first = share * (uint64_t)t;
         if (first >= c->n) continue;
