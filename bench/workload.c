@@ -2,7 +2,22 @@
 #include "workload.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Long arrays are made by all threads, in blocks of this many elements. What comes out does not depend on the number of
+ * threads. */
+#define BLOCK (UINT64_C(1) << 16)
+
+static uint64_t blocks_of(uint64_t count)
+{
+    return (count + BLOCK - 1) / BLOCK;
+}
+
+static uint64_t block_size(uint64_t block, uint64_t count)
+{
+    return count - block * BLOCK < BLOCK ? count - block * BLOCK : BLOCK;
+}
 
 /* ---- random numbers ---- */
 
@@ -146,7 +161,7 @@ static uint64_t f64_bits(uint64_t code)
     return code >= f64_infinity ? code - f64_infinity : (f64_infinity - code) | (UINT64_C(1) << 63);
 }
 
-void workload_keys_from_codes(copse_type type, const uint64_t *codes, uint64_t count, void *out_keys)
+static void keys_from_codes(copse_type type, const uint64_t *codes, uint64_t count, void *out_keys)
 {
     uint32_t *narrow = out_keys;
     uint64_t *wide = out_keys;
@@ -174,7 +189,21 @@ void workload_keys_from_codes(copse_type type, const uint64_t *codes, uint64_t c
     }
 }
 
-void workload_codes_from_keys(copse_type type, const void *keys, uint64_t count, uint64_t *out_codes)
+void workload_keys_from_codes(copse_type type, const uint64_t *codes, uint64_t count, void *out_keys)
+{
+    uint64_t blocks = blocks_of(count);
+    size_t size = copse_type_size(type);
+    if (blocks <= 1) {
+        keys_from_codes(type, codes, count, out_keys);
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (uint64_t b = 0; b < blocks; b++) {
+        keys_from_codes(type, codes + b * BLOCK, block_size(b, count), (char *)out_keys + b * BLOCK * size);
+    }
+}
+
+static void codes_from_keys(copse_type type, const void *keys, uint64_t count, uint64_t *out_codes)
 {
     const uint32_t *narrow = keys;
     const uint64_t *wide = keys;
@@ -205,6 +234,20 @@ void workload_codes_from_keys(copse_type type, const void *keys, uint64_t count,
             break;
         }
         }
+    }
+}
+
+void workload_codes_from_keys(copse_type type, const void *keys, uint64_t count, uint64_t *out_codes)
+{
+    uint64_t blocks = blocks_of(count);
+    size_t size = copse_type_size(type);
+    if (blocks <= 1) {
+        codes_from_keys(type, keys, count, out_codes);
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (uint64_t b = 0; b < blocks; b++) {
+        codes_from_keys(type, (const char *)keys + b * BLOCK * size, block_size(b, count), out_codes + b * BLOCK);
     }
 }
 
@@ -400,9 +443,52 @@ static uint64_t next_code(workload_stream *stream, uint64_t i)
     }
 }
 
+/* How many random numbers a code takes; -1 where that differs from code to code. */
+static int draws_of_a_code(workload_dist dist)
+{
+    switch (dist) {
+    case WORKLOAD_UNIFORM:
+        return 1;
+    case WORKLOAD_ASCENDING:
+    case WORKLOAD_DESCENDING:
+    case WORKLOAD_ALMOST_SORTED:
+    case WORKLOAD_SHUFFLED:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+/* The same codes on all threads, where it is known how many random numbers each takes: the generator runs ahead to the
+ * beginning of every block, which costs a nanosecond a number, and the blocks are filled from there. */
+static bool fill_blocks(workload_stream *stream, uint64_t *out_codes, uint64_t count)
+{
+    int draws = draws_of_a_code(stream->dist);
+    uint64_t blocks = blocks_of(count);
+    if (draws < 0 || blocks <= 1) return false;
+    workload_random *starts = malloc(blocks * sizeof *starts);
+    if (starts == NULL) return false;
+    for (uint64_t b = 0; b < blocks; b++) {
+        starts[b] = stream->random;
+        for (uint64_t i = 0; draws > 0 && i < block_size(b, count); i++) workload_random_next(&stream->random);
+    }
+#pragma omp parallel for schedule(static)
+    for (uint64_t b = 0; b < blocks; b++) {
+        workload_stream own = *stream;
+        own.random = starts[b];
+        uint64_t *codes = out_codes + b * BLOCK;
+        uint64_t first = stream->next + b * BLOCK;
+        for (uint64_t i = 0; i < block_size(b, count); i++) codes[i] = next_code(&own, first + i);
+    }
+    free(starts);
+    return true;
+}
+
 void workload_stream_codes(workload_stream *stream, uint64_t *out_codes, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++) out_codes[i] = next_code(stream, stream->next + i);
+    if (!fill_blocks(stream, out_codes, count)) {
+        for (uint64_t i = 0; i < count; i++) out_codes[i] = next_code(stream, stream->next + i);
+    }
     stream->next += count;
     if (stream->dist != WORKLOAD_ALMOST_SORTED || count < 2) return;
     for (int exchange = 0; exchange < 5; exchange++) {
@@ -445,6 +531,7 @@ static void make_value(copse_type type, uint64_t hash, void *out_values, uint64_
 void workload_values(copse_type type, uint64_t seed, const uint64_t *positions, uint64_t count, void *out_values)
 {
     uint64_t salt = workload_hash(seed);
+#pragma omp parallel for schedule(static) if (count > BLOCK)
     for (uint64_t i = 0; i < count; i++) {
         make_value(type, workload_hash(salt ^ (positions ? positions[i] : i)), out_values, i);
     }
@@ -464,71 +551,4 @@ int64_t workload_value_scaled(copse_type type, const void *values, uint64_t i)
     default:
         return ((const int64_t *)values)[i];
     }
-}
-
-/* ---- sorting ---- */
-
-#define DIGIT_BITS 11
-#define DIGITS     6
-#define BUCKETS    (1u << DIGIT_BITS)
-
-static bool is_sorted(const uint64_t *codes, uint64_t count)
-{
-    for (uint64_t i = 1; i < count; i++) {
-        if (codes[i - 1] > codes[i]) return false;
-    }
-    return true;
-}
-
-/* One stable pass over the digit at `shift`; where[] is the first place of every bucket. */
-static void scatter(const uint64_t *codes, const uint64_t *positions, uint64_t count, unsigned shift, uint64_t *where,
-                    uint64_t *out_codes, uint64_t *out_positions)
-{
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t place = where[(codes[i] >> shift) & (BUCKETS - 1)]++;
-        out_codes[place] = codes[i];
-        out_positions[place] = positions[i];
-    }
-}
-
-void workload_sort(uint64_t *codes, uint64_t *positions, uint64_t count, uint64_t *scratch_codes,
-                   uint64_t *scratch_positions)
-{
-    static uint64_t histogram[DIGITS][BUCKETS];
-    if (is_sorted(codes, count)) return;
-    memset(histogram, 0, sizeof histogram);
-    for (uint64_t i = 0; i < count; i++) {
-        for (unsigned d = 0; d < DIGITS; d++) histogram[d][(codes[i] >> (d * DIGIT_BITS)) & (BUCKETS - 1)]++;
-    }
-    uint64_t *from[2] = {codes, positions};
-    uint64_t *to[2] = {scratch_codes, scratch_positions};
-    for (unsigned d = 0; d < DIGITS; d++) {
-        unsigned shift = d * DIGIT_BITS;
-        if (histogram[d][(from[0][0] >> shift) & (BUCKETS - 1)] == count) continue; /* one bucket: nothing moves */
-        uint64_t sum = 0;
-        for (unsigned b = 0; b < BUCKETS; b++) {
-            uint64_t size = histogram[d][b];
-            histogram[d][b] = sum;
-            sum += size;
-        }
-        scatter(from[0], from[1], count, shift, histogram[d], to[0], to[1]);
-        uint64_t *swap[2] = {from[0], from[1]};
-        memcpy(from, to, sizeof from);
-        memcpy(to, swap, sizeof to);
-    }
-    if (from[0] != codes) {
-        memcpy(codes, from[0], count * sizeof *codes);
-        memcpy(positions, from[1], count * sizeof *positions);
-    }
-}
-
-uint64_t workload_unique_last(uint64_t *codes, uint64_t *positions, uint64_t count)
-{
-    uint64_t kept = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        if (i + 1 < count && codes[i + 1] == codes[i]) continue;
-        codes[kept] = codes[i];
-        positions[kept++] = positions[i];
-    }
-    return kept;
 }

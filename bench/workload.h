@@ -1,7 +1,8 @@
 /*
  * Workloads for benchmarks: random numbers, key distributions, values whose sums are exact, and a sort.
  *
- * Everything here is a function of a seed, so that two runs, or two programs, see the same bytes.
+ * Everything here is a function of a seed, so that two runs, or two programs, see the same bytes, whatever the number of
+ * threads that make them.
  *
  * Keys are made as codes: unsigned integers from 0 to workload_code_max(type) that sort as the keys do. Every code of a
  * type is a different key and none is NaN, so a model of the index may be kept in codes.
@@ -100,9 +101,10 @@ void workload_values(copse_type type, uint64_t seed, const uint64_t *positions, 
 int64_t workload_value_scaled(copse_type type, const void *values, uint64_t i);
 int64_t workload_value_scale(copse_type type);
 
-/* ---- sorting ---- */
+/* ---- sorting: workload_sort.c ---- */
 
-/* Sorts codes and carries positions along; equal codes keep their order. Scratch arrays of the same length. */
+/* Sorts codes and carries positions along; equal codes keep their order. Scratch arrays of the same length. Both
+ * arrays of positions may be NULL. Uses all threads where the array is long. */
 void workload_sort(uint64_t *codes, uint64_t *positions, uint64_t count, uint64_t *scratch_codes,
                    uint64_t *scratch_positions);
 

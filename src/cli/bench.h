@@ -124,7 +124,7 @@ typedef struct bench_data {
     void *values;
     uint64_t entries; /* the model: distinct keys, sorted */
     uint64_t *codes;
-    void *sorted_keys;
+    void *sorted_keys; /* for u64 the same array as codes */
     void *sorted_values;
     int64_t *prefix;         /* entries + 1 sums of scaled values, made on first use */
     uint64_t *value_codes;   /* values as sortable numbers, made on first use        */
@@ -138,8 +138,9 @@ void bench_data_make(bench_data *data, copse_type key_type, copse_type value_typ
                      uint64_t seed);
 void bench_data_free(bench_data *data);
 const int64_t *bench_data_prefix(bench_data *data);
-/* Value codes of the extreme among `length` entries from `first`. */
-uint64_t bench_data_extreme(bench_data *data, uint64_t first, uint64_t length, bool largest);
+/* The code of the smallest or largest value among `length` entries from `first`; bench_data_extremes comes before. */
+void bench_data_extremes(bench_data *data);
+uint64_t bench_data_extreme(const bench_data *data, uint64_t first, uint64_t length, bool largest);
 /* Element i of an array of elements of 4 or 8 bytes, as a number. */
 uint64_t bench_word(const void *array, size_t size, uint64_t i);
 

@@ -1,4 +1,4 @@
-/* Every answer against the model. Nothing here is timed. */
+/* Every answer against the model, on all threads. Nothing here is timed. */
 #include "bench.h"
 
 #include <math.h>
@@ -13,6 +13,7 @@ static uint64_t check_points(const bench_data *data, const bench_op *op, const b
     bool with_keys = op->code == BENCH_LOWER_BOUND || op->code == BENCH_SUCCESSOR || op->code == BENCH_PREDECESSOR;
     bool with_values = op->code != BENCH_CONTAINS;
     uint64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
     for (uint64_t i = 0; i < count; i++) {
         uint64_t position = queries->positions[i];
         bool expected = position != BENCH_NONE;
@@ -33,6 +34,7 @@ static uint64_t check_points(const bench_data *data, const bench_op *op, const b
 static uint64_t check_words(const uint64_t *expected, const uint64_t *actual, uint64_t count)
 {
     uint64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
     for (uint64_t i = 0; i < count; i++) wrong += actual[i] != expected[i];
     return wrong;
 }
@@ -50,24 +52,21 @@ static bool range_is_right(const bench_data *data, const bench_outputs *outputs,
            memcmp(values, model_values, length * data->value_size) == 0;
 }
 
-/* Every call wrote its own offsets, one more than it had queries, one call behind the other. */
+/* Every call wrote its own offsets, one more than it had queries, one call behind the other. All ranges have the same
+ * number of entries. */
 static uint64_t check_rows(const bench_data *data, const bench_queries *queries, const bench_outputs *outputs,
                            uint64_t count, uint64_t batch)
 {
     uint64_t wrong = 0;
-    uint64_t base = 0;
-    for (uint64_t first = 0; first < count; first += batch) {
-        const uint64_t *offsets = outputs->words + first + first / batch;
-        uint64_t n = batch < count - first ? batch : count - first;
-        uint64_t place = 0;
-        for (uint64_t i = 0; i < n; i++) {
-            uint64_t length = queries->lengths[first + i];
-            bool right = offsets[i] == place && offsets[i + 1] == place + length &&
-                         range_is_right(data, outputs, base + place, queries->positions[first + i], length);
-            wrong += !right;
-            place += length;
-        }
-        base += place;
+    uint64_t length = count > 0 ? queries->lengths[0] : 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t call = i / batch;
+        uint64_t place = i % batch * length; /* in the rows of its call */
+        const uint64_t *offsets = outputs->words + i + call;
+        bool right = queries->lengths[i] == length && offsets[0] == place && offsets[1] == place + length &&
+                     range_is_right(data, outputs, i * length, queries->positions[i], length);
+        wrong += !right;
     }
     return wrong;
 }
@@ -77,6 +76,7 @@ static uint64_t check_sums(bench_data *data, const bench_queries *queries, const
     const int64_t *prefix = bench_data_prefix(data);
     int64_t scale = workload_value_scale(data->value_type);
     uint64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
     for (uint64_t i = 0; i < count; i++) {
         uint64_t first = queries->positions[i];
         int64_t expected = prefix[first + queries->lengths[i]] - prefix[first];
@@ -98,6 +98,7 @@ static uint64_t check_means(bench_data *data, const bench_queries *queries, cons
     const int64_t *prefix = bench_data_prefix(data);
     double scale = (double)workload_value_scale(data->value_type);
     uint64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
     for (uint64_t i = 0; i < count; i++) {
         uint64_t first = queries->positions[i];
         double expected = (double)(prefix[first + queries->lengths[i]] - prefix[first]) / scale;
@@ -112,7 +113,9 @@ static uint64_t check_means(bench_data *data, const bench_queries *queries, cons
 static uint64_t check_extremes(bench_data *data, const bench_queries *queries, const bench_outputs *outputs,
                                uint64_t count, bool largest)
 {
+    bench_data_extremes(data);
     uint64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
     for (uint64_t i = 0; i < count; i++) {
         uint64_t code = 0;
         const char *value = (const char *)outputs->values + i * data->value_size;
@@ -159,13 +162,16 @@ typedef struct comparison {
 static void compare(comparison *with, const void *keys, const void *values, uint64_t n)
 {
     const bench_data *data = with->data;
+    uint64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong) if (n > 65536)
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at = with->seen + i;
         bool right = at < with->entries &&
                      bench_word(keys, data->key_size, i) == bench_word(with->keys, data->key_size, at) &&
                      bench_word(values, data->value_size, i) == bench_word(with->values, data->value_size, at);
-        with->wrong += !right;
+        wrong += !right;
     }
+    with->wrong += wrong;
     with->seen += n;
 }
 

@@ -34,6 +34,36 @@ uint64_t bench_word(const void *array, size_t size, uint64_t i)
     return size == 4 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
 }
 
+/* Keys of type u64 are their own codes. */
+static bool codes_are_keys(const bench_data *data)
+{
+    return data->key_type == COPSE_U64;
+}
+
+/* Fills the model from data->codes in the order of arrival. A data set of 2^30 pairs of 16 bytes needs 48 GiB here, and
+ * keeps 32. */
+static void make_model(bench_data *data)
+{
+    uint64_t n = data->n;
+    uint64_t *positions = bench_memory(n, sizeof *positions);
+    uint64_t *scratch_codes = bench_memory(n, sizeof *scratch_codes);
+    uint64_t *scratch_positions = bench_memory(n, sizeof *scratch_positions);
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < n; i++) positions[i] = i;
+    workload_sort(data->codes, positions, n, scratch_codes, scratch_positions);
+    free(scratch_codes);
+    free(scratch_positions);
+
+    data->entries = workload_unique_last(data->codes, positions, n);
+    data->sorted_values = bench_memory(data->entries, data->value_size);
+    workload_values(data->value_type, data->seed ^ VALUES_SEED, positions, data->entries, data->sorted_values);
+    free(positions);
+    data->sorted_keys = data->codes;
+    if (codes_are_keys(data)) return;
+    data->sorted_keys = bench_memory(data->entries, data->key_size);
+    workload_keys_from_codes(data->key_type, data->codes, data->entries, data->sorted_keys);
+}
+
 void bench_data_make(bench_data *data, copse_type key_type, copse_type value_type, uint64_t n, workload_dist dist,
                      uint64_t seed)
 {
@@ -48,33 +78,19 @@ void bench_data_make(bench_data *data, copse_type key_type, copse_type value_typ
     data->keys = bench_memory(n, data->key_size);
     data->values = bench_memory(n, data->value_size);
     data->codes = bench_memory(n, sizeof *data->codes);
-    uint64_t *positions = bench_memory(n, sizeof *positions);
-    uint64_t *scratch_codes = bench_memory(n, sizeof *scratch_codes);
-    uint64_t *scratch_positions = bench_memory(n, sizeof *scratch_positions);
-
     workload_stream_init(&data->stream, dist, key_type, n, seed);
     workload_stream_codes(&data->stream, data->codes, n);
     workload_keys_from_codes(key_type, data->codes, n, data->keys);
     workload_values(value_type, seed ^ VALUES_SEED, NULL, n, data->values);
-    for (uint64_t i = 0; i < n; i++) positions[i] = i;
-    workload_sort(data->codes, positions, n, scratch_codes, scratch_positions);
-    free(scratch_codes);
-    free(scratch_positions);
-
-    data->entries = workload_unique_last(data->codes, positions, n);
-    data->sorted_keys = bench_memory(data->entries, data->key_size);
-    data->sorted_values = bench_memory(data->entries, data->value_size);
-    workload_keys_from_codes(key_type, data->codes, data->entries, data->sorted_keys);
-    workload_values(value_type, seed ^ VALUES_SEED, positions, data->entries, data->sorted_values);
-    free(positions);
+    make_model(data);
 }
 
 void bench_data_free(bench_data *data)
 {
     free(data->keys);
     free(data->values);
+    if (!codes_are_keys(data)) free(data->sorted_keys);
     free(data->codes);
-    free(data->sorted_keys);
     free(data->sorted_values);
     free(data->prefix);
     free(data->value_codes);
@@ -113,6 +129,7 @@ static uint64_t scan_extreme(const uint64_t *codes, uint64_t length, bool larges
 static void make_levels(uint64_t *levels[40], const uint64_t *codes, uint64_t blocks, bool largest)
 {
     levels[0] = bench_memory(blocks, sizeof **levels);
+#pragma omp parallel for schedule(static)
     for (uint64_t b = 0; b < blocks; b++)
         levels[0][b] = scan_extreme(codes + b * BLOCK_ENTRIES, BLOCK_ENTRIES, largest);
     for (int level = 1; (UINT64_C(1) << level) <= blocks; level++) {
@@ -125,8 +142,9 @@ static void make_levels(uint64_t *levels[40], const uint64_t *codes, uint64_t bl
     }
 }
 
-static void make_extremes(bench_data *data)
+void bench_data_extremes(bench_data *data)
 {
+    if (data->value_codes != NULL) return;
     data->value_codes = bench_memory(data->entries, sizeof *data->value_codes);
     workload_codes_from_keys(data->value_type, data->sorted_values, data->entries, data->value_codes);
     uint64_t blocks = data->entries >> BLOCK_BITS;
@@ -135,9 +153,8 @@ static void make_extremes(bench_data *data)
     make_levels(data->block_max, data->value_codes, blocks, true);
 }
 
-uint64_t bench_data_extreme(bench_data *data, uint64_t first, uint64_t length, bool largest)
+uint64_t bench_data_extreme(const bench_data *data, uint64_t first, uint64_t length, bool largest)
 {
-    if (data->value_codes == NULL) make_extremes(data);
     const uint64_t *codes = data->value_codes;
     uint64_t last = first + length;
     uint64_t from = (first + BLOCK_ENTRIES - 1) >> BLOCK_BITS;

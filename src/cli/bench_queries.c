@@ -1,4 +1,7 @@
-/* The queries of one measurement. Each is drawn by its position in the model, so that its right answer is known. */
+/* The queries of one measurement. Each is drawn by its position in the model, so that its right answer is known.
+ *
+ * Queries are drawn in blocks, each from a generator of its own, so that all threads may draw and the queries do not
+ * depend on how many threads there are. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -8,6 +11,22 @@
 #define MOST_ENTRIES    (UINT64_C(1) << 26) /* that ranges return by default */
 #define QUERY_SEED      0x9E4117u
 #define CHANGE_SEED     0xC4A46Eu
+#define BLOCK           (UINT64_C(1) << 16)
+
+/* What a generator is for: positions, then keys, must not follow the same numbers. */
+typedef enum draw { DRAW_POSITIONS, DRAW_KEYS } draw;
+
+static workload_random block_random(const bench_options *options, draw what, uint64_t block)
+{
+    workload_random random;
+    workload_random_init(&random, workload_hash((options->seed ^ QUERY_SEED) * 2 + what) + block);
+    return random;
+}
+
+static uint64_t block_end(uint64_t block, uint64_t count)
+{
+    return (block + 1) * BLOCK < count ? (block + 1) * BLOCK : count;
+}
 
 static uint64_t number_of_queries(const bench_data *data, const bench_op *op, const bench_options *options)
 {
@@ -22,25 +41,24 @@ static uint64_t number_of_queries(const bench_data *data, const bench_op *op, co
 
 static void sort_positions(uint64_t *positions, uint64_t count)
 {
-    uint64_t *carried = bench_memory(count, sizeof *carried);
     uint64_t *scratch = bench_memory(count, sizeof *scratch);
-    uint64_t *scratch_carried = bench_memory(count, sizeof *scratch_carried);
-    memset(carried, 0, count * sizeof *carried);
-    workload_sort(positions, carried, count, scratch, scratch_carried);
-    free(carried);
+    workload_sort(positions, NULL, count, scratch, NULL);
     free(scratch);
-    free(scratch_carried);
 }
 
 /* Positions below `limit` by the distribution that was asked for. Popular entries of zipf lie all over the key space. */
-static void draw_positions(bench_queries *queries, workload_random *random, const bench_options *options,
-                           uint64_t limit)
+static void draw_positions(bench_queries *queries, const bench_options *options, uint64_t limit)
 {
     workload_permutation order;
     workload_permutation_init(&order, limit, options->seed);
-    for (uint64_t i = 0; i < queries->count; i++) {
-        uint64_t position = workload_pick(random, options->query_dist, limit);
-        queries->positions[i] = options->query_dist == WORKLOAD_ZIPF ? workload_permute(&order, position) : position;
+#pragma omp parallel for schedule(static)
+    for (uint64_t b = 0; b < (queries->count + BLOCK - 1) / BLOCK; b++) {
+        workload_random random = block_random(options, DRAW_POSITIONS, b);
+        for (uint64_t i = b * BLOCK; i < block_end(b, queries->count); i++) {
+            uint64_t position = workload_pick(&random, options->query_dist, limit);
+            if (options->query_dist == WORKLOAD_ZIPF) position = workload_permute(&order, position);
+            queries->positions[i] = position;
+        }
     }
     if (options->query_dist == WORKLOAD_ASCENDING) sort_positions(queries->positions, queries->count);
 }
@@ -83,45 +101,61 @@ static void bound_query(const bench_data *data, bench_code code, bool behind, ui
     *position = answer < data->entries || code == BENCH_RANK ? answer : BENCH_NONE;
 }
 
-static bool make_points(bench_queries *queries, const bench_data *data, const bench_op *op, workload_random *random)
+/* The key of one query, from the position that was drawn for it; the position becomes that of the answer. */
+static bool point_query(const bench_data *data, bench_code code, workload_random *random, uint64_t *position,
+                        uint64_t *query)
 {
-    uint64_t *codes = bench_memory(queries->count, sizeof *codes);
-    bool made = true;
-    for (uint64_t i = 0; i < queries->count && made; i++) {
-        bool coin = workload_random_next(random) >> 63;
-        if (op->code == BENCH_MISS || (op->code == BENCH_CONTAINS && coin)) {
-            made = draw_missing(data, random, queries->positions[i], &codes[i]);
-            queries->positions[i] = BENCH_NONE;
-        } else if (op->code == BENCH_FIND || op->code == BENCH_CONTAINS || op->code == BENCH_UPDATE) {
-            codes[i] = data->codes[queries->positions[i]];
-        } else {
-            bound_query(data, op->code, coin, &queries->positions[i], &codes[i]);
-        }
+    bool coin = workload_random_next(random) >> 63;
+    if (code == BENCH_MISS || (code == BENCH_CONTAINS && coin)) {
+        bool made = draw_missing(data, random, *position, query);
+        *position = BENCH_NONE;
+        return made;
     }
-    if (made) workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
-    free(codes);
-    if (!made) cli_note("bench", "%s: every key of the type is in the index, there is nothing to miss", op->name);
-    return made;
+    if (code == BENCH_FIND || code == BENCH_CONTAINS || code == BENCH_UPDATE) {
+        *query = data->codes[*position];
+    } else {
+        bound_query(data, code, coin, position, query);
+    }
+    return true;
 }
 
-static void make_ranges(bench_queries *queries, const bench_data *data, uint64_t span, workload_random *random)
+static bool make_points(bench_queries *queries, const bench_data *data, const bench_op *op,
+                        const bench_options *options)
+{
+    uint64_t *codes = bench_memory(queries->count, sizeof *codes);
+    uint64_t failed = 0;
+#pragma omp parallel for schedule(static) reduction(+ : failed)
+    for (uint64_t b = 0; b < (queries->count + BLOCK - 1) / BLOCK; b++) {
+        workload_random random = block_random(options, DRAW_KEYS, b);
+        for (uint64_t i = b * BLOCK; i < block_end(b, queries->count); i++) {
+            failed += !point_query(data, op->code, &random, &queries->positions[i], &codes[i]);
+        }
+    }
+    if (failed == 0) workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
+    free(codes);
+    if (failed > 0) cli_note("bench", "%s: every key of the type is in the index, there is nothing to miss", op->name);
+    return failed == 0;
+}
+
+static void make_ranges(bench_queries *queries, const bench_data *data, uint64_t span, const bench_options *options)
 {
     uint64_t *lows = bench_memory(queries->count, sizeof *lows);
     uint64_t *highs = bench_memory(queries->count, sizeof *highs);
     queries->highs = bench_memory(queries->count, data->key_size);
     queries->lengths = bench_memory(queries->count, sizeof *queries->lengths);
-    for (uint64_t i = 0; i < queries->count; i++) {
-        uint64_t first = queries->positions[i];
-        uint64_t last = span > 0 ? first + span - 1 : workload_random_below(random, data->entries);
-        if (last < first) {
-            uint64_t swap = first;
-            first = last;
-            last = swap;
+#pragma omp parallel for schedule(static)
+    for (uint64_t b = 0; b < (queries->count + BLOCK - 1) / BLOCK; b++) {
+        workload_random random = block_random(options, DRAW_KEYS, b);
+        for (uint64_t i = b * BLOCK; i < block_end(b, queries->count); i++) {
+            uint64_t one = queries->positions[i];
+            uint64_t other = span > 0 ? one + span - 1 : workload_random_below(&random, data->entries);
+            uint64_t first = one < other ? one : other;
+            uint64_t last = one < other ? other : one;
+            queries->positions[i] = first;
+            queries->lengths[i] = last - first + 1;
+            lows[i] = data->codes[first];
+            highs[i] = data->codes[last];
         }
-        queries->positions[i] = first;
-        queries->lengths[i] = last - first + 1;
-        lows[i] = data->codes[first];
-        highs[i] = data->codes[last];
     }
     workload_keys_from_codes(data->key_type, lows, queries->count, queries->keys);
     workload_keys_from_codes(data->key_type, highs, queries->count, queries->highs);
@@ -219,7 +253,7 @@ static void make_insert(bench_queries *queries, const bench_data *data)
 }
 
 static bool make_change(bench_queries *queries, const bench_data *data, const bench_op *op,
-                        const bench_options *options, workload_random *random)
+                        const bench_options *options)
 {
     if (op->code == BENCH_ERASE) {
         make_erase(queries, data, options);
@@ -231,29 +265,27 @@ static bool make_change(bench_queries *queries, const bench_data *data, const be
         make_insert(queries, data);
         return true;
     }
-    draw_positions(queries, random, options, data->entries);
-    if (!make_points(queries, data, op, random)) return false;
+    draw_positions(queries, options, data->entries);
+    if (!make_points(queries, data, op, options)) return false;
     make_update(queries, data);
     return true;
 }
 
 bool bench_queries_make(bench_queries *queries, bench_data *data, const bench_op *op, const bench_options *options)
 {
-    workload_random random;
     memset(queries, 0, sizeof *queries);
     if (op->kind == BENCH_KIND_BUILD || op->kind == BENCH_KIND_PASS) return true;
-    workload_random_init(&random, options->seed ^ QUERY_SEED);
     queries->count = number_of_queries(data, op, options);
     queries->keys = bench_memory(queries->count, data->key_size);
     queries->positions = bench_memory(queries->count, sizeof *queries->positions);
-    if (op->kind == BENCH_KIND_CHANGE) return make_change(queries, data, op, options, &random);
+    if (op->kind == BENCH_KIND_CHANGE) return make_change(queries, data, op, options);
     if (op->kind == BENCH_KIND_POINT) {
-        draw_positions(queries, &random, options, data->entries);
-        return make_points(queries, data, op, &random);
+        draw_positions(queries, options, data->entries);
+        return make_points(queries, data, op, options);
     }
     uint64_t span = op->span < data->entries ? op->span : data->entries;
-    draw_positions(queries, &random, options, data->entries - (span > 0 ? span - 1 : 0));
-    make_ranges(queries, data, span, &random);
+    draw_positions(queries, options, data->entries - (span > 0 ? span - 1 : 0));
+    make_ranges(queries, data, span, options);
     return true;
 }
 

@@ -241,6 +241,102 @@ static void unique_keeps_the_last(void **state)
     assert_int_equal(workload_unique_last(codes, positions, 0), 0);
 }
 
+/* ---- arrays so long that all threads work on them ---- */
+
+#define LONG (3 * (UINT64_C(1) << 20) + 4321)
+
+static void sequential_codes(workload_dist dist, uint64_t *codes, uint64_t count)
+{
+    workload_stream stream;
+    workload_stream_init(&stream, dist, COPSE_F64, count, 8);
+    for (uint64_t i = 0; i < count; i++) workload_stream_codes(&stream, &codes[i], 1);
+}
+
+static void long_streams_are_the_same_streams(void **state)
+{
+    (void)state;
+    static const workload_dist dists[] = {WORKLOAD_UNIFORM, WORKLOAD_DESCENDING, WORKLOAD_SHUFFLED, WORKLOAD_ZIPF};
+    uint64_t *a = malloc(LONG * sizeof *a);
+    uint64_t *b = malloc(LONG * sizeof *b);
+    assert_true(a && b);
+    for (size_t d = 0; d < sizeof dists / sizeof *dists; d++) {
+        workload_stream stream;
+        workload_stream_init(&stream, dists[d], COPSE_F64, LONG, 8);
+        workload_stream_codes(&stream, a, LONG - 10);
+        workload_stream_codes(&stream, a + LONG - 10, 10); /* the generator stands where it should */
+        sequential_codes(dists[d], b, LONG);
+        assert_memory_equal(a, b, LONG * sizeof *a);
+        workload_keys_from_codes(COPSE_F64, a, LONG, b);
+        workload_codes_from_keys(COPSE_F64, b, LONG, b);
+        assert_memory_equal(a, b, LONG * sizeof *a);
+    }
+    free(a);
+    free(b);
+}
+
+static void long_values_are_the_same_values(void **state)
+{
+    (void)state;
+    uint32_t *values = malloc(LONG * sizeof *values);
+    assert_non_null(values);
+    workload_values(COPSE_U32, 6, NULL, LONG, values);
+    for (uint64_t i = 0; i < LONG; i += 997) {
+        uint32_t one = 0;
+        workload_values(COPSE_U32, 6, &i, 1, &one);
+        assert_int_equal(values[i], one);
+    }
+    free(values);
+}
+
+/* Keys of few bits repeat, of many do not; both must come out in order, equals as they came. */
+static void long_sorts_are_stable_sorts(void **state)
+{
+    (void)state;
+    static const unsigned shifts[] = {0, 40, 58, 63};
+    uint64_t *memory = malloc(5 * LONG * sizeof *memory);
+    assert_non_null(memory);
+    uint64_t *codes = memory;
+    uint64_t *positions = memory + LONG;
+    uint64_t *original = memory + 2 * LONG;
+    for (size_t s = 0; s < sizeof shifts / sizeof *shifts; s++) {
+        for (uint64_t i = 0; i < LONG; i++) {
+            original[i] = codes[i] = workload_hash(i) >> shifts[s];
+            positions[i] = i;
+        }
+        workload_sort(codes, positions, LONG, memory + 3 * LONG, memory + 4 * LONG);
+        for (uint64_t i = 0; i < LONG; i++) {
+            assert_true(positions[i] < LONG && codes[i] == original[positions[i]]);
+            if (i == 0) continue;
+            assert_true(codes[i - 1] < codes[i] || (codes[i - 1] == codes[i] && positions[i - 1] < positions[i]));
+        }
+        workload_sort(original, NULL, LONG, memory + 3 * LONG, NULL);
+        assert_memory_equal(original, codes, LONG * sizeof *codes);
+    }
+    free(memory);
+}
+
+static void long_arrays_lose_their_duplicates(void **state)
+{
+    (void)state;
+    static const uint64_t repeats[] = {1, 3, 700000, LONG}; /* the last two reach over whole stretches */
+    uint64_t *codes = malloc(2 * LONG * sizeof *codes);
+    assert_non_null(codes);
+    uint64_t *positions = codes + LONG;
+    for (size_t r = 0; r < sizeof repeats / sizeof *repeats; r++) {
+        for (uint64_t i = 0; i < LONG; i++) {
+            codes[i] = i / repeats[r];
+            positions[i] = i;
+        }
+        uint64_t left = workload_unique_last(codes, positions, LONG);
+        assert_int_equal(left, (LONG - 1) / repeats[r] + 1);
+        for (uint64_t i = 0; i < left; i++) {
+            uint64_t last = (i + 1) * repeats[r] - 1;
+            assert_true(codes[i] == i && positions[i] == (last < LONG ? last : LONG - 1));
+        }
+    }
+    free(codes);
+}
+
 static void names_read_back(void **state)
 {
     (void)state;
@@ -310,6 +406,10 @@ int main(void)
         cmocka_unit_test(values_add_up_exactly),
         cmocka_unit_test(sort_is_a_stable_sort),
         cmocka_unit_test(unique_keeps_the_last),
+        cmocka_unit_test(long_streams_are_the_same_streams),
+        cmocka_unit_test(long_values_are_the_same_values),
+        cmocka_unit_test(long_sorts_are_stable_sorts),
+        cmocka_unit_test(long_arrays_lose_their_duplicates),
         cmocka_unit_test(names_read_back),
         cmocka_unit_test(sizes_read_as_people_write_them),
         cmocka_unit_test(operations_read_back),
