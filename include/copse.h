@@ -17,6 +17,13 @@
  *   - Any call may return COPSE_ERR_ARGUMENT (a NULL or impossible argument) and, where it needs scratch memory,
  *     COPSE_ERR_MEMORY. Those two are not repeated below.
  *
+ * Memory and streams
+ *   Every array of an index on the GPU may be host memory or memory of that GPU, each array by itself; the library finds
+ *   out. An index on the CPU takes host memory only. Without a stream of the caller's (copse_ctx_options.stream) every
+ *   call is complete when it returns. With one, a reading call whose arrays are all device memory is only put on the
+ *   stream, and what kernels find wrong (NaN, OVERFLOW) is returned by copse_ctx_synchronize.
+ *   A device that faults is reported once; from then on every call on it returns COPSE_ERR_DEVICE with that sentence.
+ *
  * Threads
  *   Calls that only read (const copse_index *) may run at the same time from several threads. A call that changes an
  *   index must have it alone. Different indexes are independent, also when they share a context.
@@ -84,8 +91,14 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_REGULAR = 2   /* reads nearly as fast; batches of updates in place                                */
 } copse_structure;
 
-/* Where the nodes live and who walks them. */
-typedef enum copse_placement { COPSE_PLACEMENT_AUTO = 0, COPSE_PLACEMENT_CPU = 1 } copse_placement;
+/* Where the nodes live and who walks them. AUTO takes a GPU where one can be used and has the structure, else the CPU;
+ * copse_stats.placement_why says why. */
+typedef enum copse_placement {
+    COPSE_PLACEMENT_AUTO = 0,
+    COPSE_PLACEMENT_CPU = 1,
+    COPSE_PLACEMENT_GPU = 2,     /* a CUDA card                                                                       */
+    COPSE_PLACEMENT_EMULATED = 3 /* the GPU's kernels run by the CPU: slow, for tests                                 */
+} copse_placement;
 
 typedef struct copse_ctx copse_ctx;
 typedef struct copse_index copse_index;
@@ -110,7 +123,7 @@ COPSE_API void copse_ctx_free(copse_ctx *ctx);
 COPSE_API const char *copse_last_error(const copse_ctx *ctx);
 
 /* Makes an empty index. options may be NULL: u64 keys and values, everything else automatic. Errors: ARGUMENT (unknown type, structure or placement), UNSUPPORTED (this structure is not
- * there for this placement), MEMORY. */
+ * there for this placement), DEVICE (no card can be used; the sentence says why), MEMORY. */
 COPSE_API copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index);
 
 /* Frees an index. NULL is fine. */
@@ -235,6 +248,10 @@ COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 COPSE_API copse_status copse_load(copse_ctx *ctx, const char *path, const copse_index_options *options,
                                   copse_index **out_index);
 
+/* Takes the index to another placement, with the same structure. On failure it stays where it was.
+ * Errors: UNSUPPORTED (the structure is not there for this placement), DEVICE, MEMORY. */
+COPSE_API copse_status copse_move(copse_index *index, copse_placement placement);
+
 /* ------------------------------------------------------------------------------------------------------------------
  * Tier 3: options, memory, progress, inspection
  * ------------------------------------------------------------------------------------------------------------------ */
@@ -266,10 +283,12 @@ struct copse_ctx_options {
     copse_progress_fn
         progress; /* may be NULL                                                                         */
     void *progress_user;
+    int32_t device; /* number of the card, see copse_device_count; -1: COPSE_DEVICE, else the first that can be used */
+    void *stream;   /* a cudaStream_t of that card that all work goes through; NULL: one of the library's            */
 };
 #define COPSE_CTX_OPTIONS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(copse_ctx_options), 0, NULL, COPSE_HUGE_PAGES_AUTO, 0, {NULL, NULL, NULL}, NULL, NULL                   \
+        sizeof(copse_ctx_options), 0, NULL, COPSE_HUGE_PAGES_AUTO, 0, {NULL, NULL, NULL}, NULL, NULL, -1, NULL         \
     }
 
 typedef enum copse_updates {
@@ -299,6 +318,26 @@ struct copse_index_options {
 /* Replaces the progress callback of a context (NULL: none). */
 COPSE_API copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user);
 
+/* Waits for the stream of the context and returns the first error that work on it met since the last call; see "Memory
+ * and streams" above. Without a GPU it does nothing. Errors: DEVICE, NAN, OVERFLOW. */
+COPSE_API copse_status copse_ctx_synchronize(copse_ctx *ctx);
+
+/* Cards. copse_device_count gives 0 on a machine without one; out_why (may be NULL) then receives a sentence that says
+ * why: built without CUDA, no driver, a driver that is too old, no card. copse_device_describe tells about card `device`;
+ * `usable` is 0 where copse cannot use it, and `why` says why. Errors: ARGUMENT, DEVICE (no such card). */
+typedef struct copse_device_info {
+    char name[128];
+    uint32_t capability_major, capability_minor;
+    uint32_t multiprocessors;
+    uint64_t memory;      /* bytes                                                                                  */
+    uint64_t memory_free; /* bytes; 0 where it could not be found out                                               */
+    uint64_t cache;       /* bytes of the second-level cache                                                        */
+    int32_t usable;
+    char why[256];
+} copse_device_info;
+COPSE_API int32_t copse_device_count(const char **out_why);
+COPSE_API copse_status copse_device_describe(int32_t device, copse_device_info *out_info);
+
 typedef struct copse_ctx_info {
     uint32_t threads;
     const char *isa; /* the instruction set in use                                                             */
@@ -323,6 +362,7 @@ typedef struct copse_stats {
     uint32_t duplicates;
     uint64_t
         version; /* grows by one with every change                                                                */
+    const char *placement_why; /* why the index is where it is, as a sentence; valid as long as the context           */
 } copse_stats;
 COPSE_API copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats);
 

@@ -1,6 +1,7 @@
-/* The context: threads, instruction set, memory, progress. */
+/* The context: threads, instruction set, memory, progress, which card. */
 #include "core/internal.h"
 #include "cpu/walk.h"
+#include "cuda/device.h"
 
 #include <errno.h>
 #include <omp.h>
@@ -51,6 +52,27 @@ static copse_status walk_choose(const char *asked, const copse_walk **out)
     return COPSE_OK;
 }
 
+/* The number of the card: what the program says, else COPSE_DEVICE, else -1. Whether there is such a card is found out
+ * when it is first used: asking starts the driver, which takes a second that CPU users need not pay. */
+static copse_status device_choose(int32_t asked, int32_t *out)
+{
+    const char *text = getenv("COPSE_DEVICE");
+    if (asked < -1)
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT,
+                          "options->device is %d; it takes the number of a card, or -1 for the first that can be used",
+                          asked);
+    if (asked == -1 && text && *text) {
+        char *end;
+        errno = 0;
+        unsigned long n = strtoul(text, &end, 10);
+        if (errno || *end || n > INT32_MAX || *text < '0' || *text > '9')
+            return copse_fail(NULL, COPSE_ERR_ARGUMENT, "COPSE_DEVICE is '%.40s'; it takes the number of a card", text);
+        asked = (int32_t)n;
+    }
+    *out = asked;
+    return COPSE_OK;
+}
+
 static copse_status options_check(const copse_ctx_options *o)
 {
     if (o->struct_size < sizeof(size_t))
@@ -89,6 +111,8 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     memset(&made, 0, sizeof made);
     if ((status = threads_choose(o.threads, &made.threads)) != COPSE_OK) return status;
     if ((status = walk_choose(o.isa, &made.walk)) != COPSE_OK) return status;
+    if ((status = device_choose(o.device, &made.device_number)) != COPSE_OK) return status;
+    made.stream = o.stream;
     made.pipeline = o.pipeline;
     made.huge_pages = o.huge_pages;
     made.allocator = o.allocator;
@@ -97,6 +121,10 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     copse_ctx *ctx = copse_memory_alloc(&made, sizeof made);
     if (!ctx) return copse_fail_memory(NULL, sizeof made, "the context");
     *ctx = made;
+    if (pthread_mutex_init(&ctx->device_lock, NULL) != 0) {
+        copse_memory_free(&made, ctx, sizeof *ctx);
+        return copse_fail(NULL, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the context");
+    }
     *out_ctx = ctx;
     return COPSE_OK;
 }
@@ -104,6 +132,8 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
 void copse_ctx_free(copse_ctx *ctx)
 {
     if (!ctx) return;
+    copse_device_close_all(ctx);
+    pthread_mutex_destroy(&ctx->device_lock);
     copse_ctx copy = *ctx; /* the allocator is needed to free what holds it */
     copse_memory_free(&copy, ctx, sizeof *ctx);
 }

@@ -4,8 +4,13 @@
 
 #include "copse.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define COPSE_CACHE_LINE 64u
 #define COPSE_HUGE_PAGE  (2u << 20)
@@ -21,6 +26,13 @@ struct copse_ctx {
     copse_progress_fn progress;
     void *progress_user;
     const copse_walk *walk;
+
+    /* Devices, opened on first use under the lock: cuda/device.c. */
+    int32_t device_number; /* -1: the first that can be used */
+    void *stream;          /* the caller's, or NULL           */
+    pthread_mutex_t device_lock;
+    struct copse_device *gpu, *emulated;
+    char placement_why[320]; /* why AUTO did not take a GPU, once that is known */
 };
 
 struct copse_index {
@@ -30,6 +42,8 @@ struct copse_index {
     uint32_t duplicates;
     uint64_t version;
     const copse_operations *operations;
+    struct copse_device *device; /* NULL on the CPU */
+    const char *placement_why;
     void *tree; /* belongs to operations */
 };
 
@@ -65,4 +79,7 @@ uint32_t copse_threads_for(const copse_ctx *ctx, uint64_t n);
 bool copse_type_is_float(copse_type type);
 bool copse_type_is_value(copse_type type);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -15,7 +15,7 @@ static const type_row types[] = {
     [COPSE_DATE] = {"date", 4}, [COPSE_TIMESTAMP] = {"timestamp", 8},
 };
 static const char *const structures[] = {"auto", "implicit", "regular"};
-static const char *const placements[] = {"auto", "cpu"};
+static const char *const placements[] = {"auto", "cpu", "gpu", "emulated"};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -106,7 +106,7 @@ copse_status copse_placement_parse(const char *name, copse_placement *out_placem
         return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_placement_parse: %s is NULL",
                           name ? "out_placement" : "name");
     if (!name_find(placements, COUNT_OF(placements), name, &i))
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "'%.40s' is not a placement: use auto or cpu", name);
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "'%.40s' is not a placement: use auto, cpu, gpu or emulated", name);
     *out_placement = (copse_placement)i;
     return COPSE_OK;
 }
