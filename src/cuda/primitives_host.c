@@ -3,6 +3,7 @@
  * through. They take scratch from the device where those of a card do, so that failing allocations reach the same places.
  */
 #include "cuda/primitives.h"
+#include "cuda/emulated_memory.h"
 
 #include <string.h>
 
@@ -18,13 +19,16 @@
      : (pair) == 2 ? function##_k64v32(__VA_ARGS__)                                                                    \
                    : function##_k64v64(__VA_ARGS__))
 
-/* What CUB takes for its own purposes: a few bytes that an algorithm needs to go on. */
-static copse_status scratch_take_and_drop(copse_device *device, copse_stream *stream, const char *what)
+/* Before a loop over device memory; copse_emulated_end comes after it. With elements to work on it takes the few bytes of
+ * scratch that CUB would need to go on. */
+static copse_status begin(copse_device *device, copse_stream *stream, uint64_t n, const char *what)
 {
-    void *scratch;
-    copse_status status = copse_device_alloc(device, stream, 1, what, &scratch);
-    if (status == COPSE_OK) copse_device_free(device, stream, scratch, 1);
-    return status;
+    void *scratch = NULL;
+    copse_status status = n ? copse_device_alloc(device, stream, 1, what, &scratch) : copse_device_check(device);
+    if (status != COPSE_OK) return status;
+    copse_device_free(device, stream, scratch, 1);
+    copse_emulated_begin();
+    return COPSE_OK;
 }
 
 static copse_status sort_pairs(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_in,
@@ -41,16 +45,16 @@ static copse_status sort_pairs_between(copse_device *device, copse_stream *strea
                                        unsigned *out_where)
 {
     *out_where = 0;
-    if (n == 0) return copse_device_check(device);
-    copse_status status = scratch_take_and_drop(device, stream, "sorting pairs");
-    if (status == COPSE_OK) *out_where = BY_WIDTHS(pair, sort_pairs_between, keys, values, n, first_bit, last_bit);
-    return status;
+    copse_status status = begin(device, stream, n, "sorting pairs");
+    if (status != COPSE_OK) return status;
+    *out_where = BY_WIDTHS(pair, sort_pairs_between, keys, values, n, first_bit, last_bit);
+    copse_emulated_end();
+    return COPSE_OK;
 }
 
 static copse_status scan_u64(copse_device *device, copse_stream *stream, const uint64_t *in, uint64_t *out, uint64_t n)
 {
-    if (n == 0) return copse_device_check(device);
-    copse_status status = scratch_take_and_drop(device, stream, "scanning");
+    copse_status status = begin(device, stream, n, "scanning");
     if (status != COPSE_OK) return status;
     uint64_t sum = 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -58,6 +62,7 @@ static copse_status scan_u64(copse_device *device, copse_stream *stream, const u
         out[i] = sum;
         sum += next;
     }
+    copse_emulated_end();
     return COPSE_OK;
 }
 
@@ -65,31 +70,33 @@ static copse_status unique_pairs(copse_device *device, copse_stream *stream, uns
                                  const void *values_in, void *keys_out, void *values_out, uint64_t n,
                                  copse_unique which, uint64_t *out_count)
 {
-    copse_status status = n ? scratch_take_and_drop(device, stream, "selecting pairs") : copse_device_check(device);
-    if (status == COPSE_OK)
-        *out_count = BY_WIDTHS(pair, unique_pairs, keys_in, values_in, keys_out, values_out, n, which);
-    return status;
+    copse_status status = begin(device, stream, n, "selecting pairs");
+    if (status != COPSE_OK) return status;
+    *out_count = BY_WIDTHS(pair, unique_pairs, keys_in, values_in, keys_out, values_out, n, which);
+    copse_emulated_end();
+    return COPSE_OK;
 }
 
 static copse_status select_pairs(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_in,
                                  const void *values_in, const uint8_t *flags, void *keys_out, void *values_out,
                                  uint64_t n, uint64_t *out_count)
 {
-    copse_status status = n ? scratch_take_and_drop(device, stream, "selecting pairs") : copse_device_check(device);
-    if (status == COPSE_OK)
-        *out_count = BY_WIDTHS(pair, select_pairs, keys_in, values_in, flags, keys_out, values_out, n);
-    return status;
+    copse_status status = begin(device, stream, n, "selecting pairs");
+    if (status != COPSE_OK) return status;
+    *out_count = BY_WIDTHS(pair, select_pairs, keys_in, values_in, flags, keys_out, values_out, n);
+    copse_emulated_end();
+    return COPSE_OK;
 }
 
 static copse_status merge_pairs(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_a,
                                 const void *values_a, uint64_t n_a, const void *keys_b, const void *values_b,
                                 uint64_t n_b, void *keys_out, void *values_out)
 {
-    if (n_a + n_b == 0) return copse_device_check(device);
-    copse_status status = scratch_take_and_drop(device, stream, "merging pairs");
-    if (status == COPSE_OK)
-        BY_WIDTHS(pair, merge_pairs, keys_a, values_a, n_a, keys_b, values_b, n_b, keys_out, values_out);
-    return status;
+    copse_status status = begin(device, stream, n_a + n_b, "merging pairs");
+    if (status != COPSE_OK) return status;
+    BY_WIDTHS(pair, merge_pairs, keys_a, values_a, n_a, keys_b, values_b, n_b, keys_out, values_out);
+    copse_emulated_end();
+    return COPSE_OK;
 }
 
 typedef enum reduction { SUM, LEAST, LARGEST } reduction;
@@ -97,7 +104,7 @@ typedef enum reduction { SUM, LEAST, LARGEST } reduction;
 static copse_status reduce(copse_device *device, copse_stream *stream, const uint64_t *in, uint64_t n, reduction kind,
                            uint64_t *out)
 {
-    copse_status status = n ? scratch_take_and_drop(device, stream, "reducing") : copse_device_check(device);
+    copse_status status = begin(device, stream, n, "reducing");
     if (status != COPSE_OK) return status;
     uint64_t result = kind == LEAST ? UINT64_MAX : 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -107,6 +114,7 @@ static copse_status reduce(copse_device *device, copse_stream *stream, const uin
             result = in[i];
     }
     *out = result;
+    copse_emulated_end();
     return COPSE_OK;
 }
 

@@ -48,11 +48,13 @@ static copse_status NAME(sort_pairs)(copse_device *device, copse_stream *stream,
     VALUE *spare_values = sizeof(KEY) >= sizeof(VALUE) ? (void *)((KEY *)scratch + n) : scratch;
     KEY *const keys[3] = {(KEY *)(uintptr_t)keys_in, keys_out, spare_keys};
     VALUE *const values[3] = {(VALUE *)(uintptr_t)values_in, values_out, spare_values};
+    copse_emulated_begin();
     unsigned where = NAME(sort_passes)(keys, values, n, first_bit, last_bit);
     if (where != 1) {
         memcpy(keys_out, keys[where], n * sizeof(KEY));
         memcpy(values_out, values[where], n * sizeof(VALUE));
     }
+    copse_emulated_end();
     copse_device_free(device, stream, scratch, bytes);
     return COPSE_OK;
 }
