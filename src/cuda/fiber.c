@@ -134,14 +134,13 @@ static inline void swap_to_host(copse_fiber *fiber)
 static COPSE_NO_TSAN void prepare(copse_fiber *fiber)
 {
     uintptr_t *top = (uintptr_t *)((uintptr_t)fiber & ~(uintptr_t)15);
-    *--top = 0;
-    *--top = (uintptr_t)copse_fiber_entry;
-    *--top = 0;                     /* rbp: ends the chain of frames */
-    *--top = 0;                     /* rbx */
-    *--top = (uintptr_t)fiber;      /* r12 */
-    *--top = (uintptr_t)fiber_main; /* r13 */
-    *--top = 0;                     /* r14 */
-    *--top = 0;                     /* r15 */
+    *--top = (uintptr_t)copse_fiber_entry; /* which then finds the stack aligned, as calls need it */
+    *--top = 0;                            /* rbp: ends the chain of frames */
+    *--top = 0;                            /* rbx */
+    *--top = (uintptr_t)fiber;             /* r12 */
+    *--top = (uintptr_t)fiber_main;        /* r13 */
+    *--top = 0;                            /* r14 */
+    *--top = 0;                            /* r15 */
     fiber->own = top;
 }
 
