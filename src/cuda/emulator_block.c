@@ -11,6 +11,8 @@ _Thread_local copse_simt_self *copse_simt_me;
  * give way at some time; in a random order, the sooner the more orders are seen. */
 #define FIXED_PATIENCE  256u
 #define RANDOM_PATIENCE 24u
+/* Turns of a warp before the next one's, in the fixed order. */
+#define WARP_TURNS 16u
 /* Lanes that get a turn before another block of the worker may. */
 #define RANDOM_TURNS 64u
 /* Turns without an end of any lane, after which something may be wrong. */
@@ -145,14 +147,22 @@ static COPSE_NO_TSAN void run_lane(emulated_block *block, emulated_lane *lane)
     if (++block->turns >= MANY_TURNS) look_at_stall(block);
 }
 
-/* Each lane that is ready, once. */
+/* Each lane of the warp that is ready, once. */
+static COPSE_NO_TSAN void warp_turn(emulated_warp *warp)
+{
+    for (uint32_t left = warp->ready; left; left &= left - 1) {
+        run_lane(warp->block, &warp->lanes[__builtin_ctz(left)]);
+        if (has_faulted(warp->block)) return;
+    }
+}
+
+/* Warp by warp. Each gets several turns, as its stacks are in the cache then; but not until its end, as it may wait for
+ * another. */
 static COPSE_NO_TSAN void fixed_turn(emulated_block *block)
 {
     for (uint32_t i = 0; i < block->warps; i++) {
-        emulated_warp *warp = &block->warp[i];
-        for (uint32_t left = warp->ready; left; left &= left - 1) {
-            run_lane(block, &warp->lanes[__builtin_ctz(left)]);
-            if (has_faulted(block)) return;
+        for (uint32_t turn = 0; turn < WARP_TURNS && block->warp[i].ready != 0 && !has_faulted(block); turn++) {
+            warp_turn(&block->warp[i]);
         }
     }
 }
