@@ -4,6 +4,9 @@
  * Keys and values are unsigned integers of 4 or 8 bytes. Every function does the container's best for a batch: bulk
  * construction from sorted pairs instead of single inserts, merging instead of shifting in the sorted array. Reads may
  * be called from several threads at once; everything else is for one thread, as the containers are.
+ *
+ * A peer may lack functions: then they are NULL, and it does not take part in what needs them. Peers on a GPU work on
+ * device memory; only build and copy take host memory as well. Their calls are complete when they return.
  */
 #ifndef COPSE_BENCH_PEERS_H
 #define COPSE_BENCH_PEERS_H
@@ -17,7 +20,9 @@ extern "C" {
 
 typedef struct bench_peer {
     const char *name;
-    bool counts_by_rank; /* a count is a subtraction, not a scan */
+    bool counts_by_rank; /* a count is a subtraction, not a scan     */
+    bool on_device;
+    bool builds_for_reads; /* its build is no contest: it takes sorted pairs as they are */
     void *(*create)(void);
     void (*destroy)(void *store);
 
@@ -46,11 +51,13 @@ typedef struct bench_peer {
     uint64_t (*bytes)(const void *store);
 } bench_peer;
 
-/* NULL for widths other than 4 and 8. The last two exist where the library was there at build time. */
+/* NULL for widths other than 4 and 8. The last four exist where the library was there at build time. */
 const bench_peer *bench_peer_std_map(unsigned key_bytes, unsigned value_bytes);
 const bench_peer *bench_peer_sorted_array(unsigned key_bytes, unsigned value_bytes);
 const bench_peer *bench_peer_absl(unsigned key_bytes, unsigned value_bytes);
 const bench_peer *bench_peer_stx(unsigned key_bytes, unsigned value_bytes);
+const bench_peer *bench_peer_thrust(unsigned key_bytes, unsigned value_bytes);
+const bench_peer *bench_peer_cub_sort(unsigned key_bytes, unsigned value_bytes);
 
 #ifdef __cplusplus
 }

@@ -23,8 +23,7 @@ static int run_op(bench_run *run, bench_data *data, bench_targets *targets, cons
 {
     bench_queries queries;
     int code = CLI_OK;
-    bool batched = op->kind != BENCH_KIND_BUILD && op->kind != BENCH_KIND_PASS;
-    size_t batches = batched ? run->options.batches.count : 1;
+    size_t batches = bench_op_batched(op) ? run->options.batches.count : 1;
     if (bench_queries_make(&queries, data, op, &run->options)) {
         for (size_t b = 0; b < batches && code == CLI_OK; b++) {
             bench_group group = {.options = &run->options, .data = data, .op = op};
@@ -61,7 +60,7 @@ static int run_data(bench_run *run, copse_type key, copse_type value, uint64_t n
 static uint64_t number_of_turns(const bench_options *o)
 {
     uint64_t contestants = o->structures.count * o->placements.count * o->threads.count * o->isas.count *
-                               o->huge_pages.count * o->pipelines.count +
+                               o->huge_pages.count * o->pipelines.count * o->memories.count * o->transfers.count +
                            o->peers.count * o->threads.count;
     uint64_t data_sets = o->keys.count * o->values.count * o->sizes.count * o->dists.count;
     return contestants * data_sets * o->op_count * o->batches.count * o->repeat;

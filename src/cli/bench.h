@@ -2,8 +2,8 @@
  * What the files of `copse bench` share.
  *
  * A run is a cross product. For every data set (key type, value type, n, distribution) the contestants are made: copse
- * with every combination of structure, placement, threads, instruction set, huge pages and pipeline depth, and the
- * peers. For every operation and batch size they then take turns, `repeat` times, so that a machine that slows down
+ * with every combination of structure, placement, threads, instruction set, huge pages, pipeline depth and memory of
+ * the caller, and the peers. For every operation and batch size they then take turns, `repeat` times, so that a machine that slows down
  * slows all of them. Answers are compared with a sorted array of the same data after every turn, outside of the timing.
  */
 #ifndef COPSE_CLI_BENCH_H
@@ -14,6 +14,13 @@
 #include "workload.h"
 
 #define BENCH_NONE UINT64_MAX /* a position that means "no entry" */
+
+/* Where the caller's arrays lie. */
+typedef enum bench_memory_kind {
+    BENCH_HOST,   /* ordinary memory, which a GPU calls pageable */
+    BENCH_PINNED, /* host memory that a GPU copies at full speed */
+    BENCH_DEVICE  /* memory of the GPU                           */
+} bench_memory_kind;
 
 /* ---- bench_ops.c: the operations ---- */
 
@@ -63,7 +70,8 @@ const char *bench_op_name(size_t i);
 bool bench_op_parse(const char *name, bench_op *out_op);
 /* Uses the sums that the index keeps beside its entries. */
 bool bench_op_aggregates(const bench_op *op);
-bool bench_op_for_peers(const bench_op *op);
+/* Asked in batches, of which --batch gives the size. */
+bool bench_op_batched(const bench_op *op);
 
 /* ---- bench_options.c: the command line ---- */
 
@@ -73,6 +81,15 @@ typedef struct bench_list {
     size_t count;
     uint64_t item[BENCH_LIST];
 } bench_list;
+
+/* How host arrays reach a device: MODE[:CHUNK[:SLOTS[:streaming]]], see cuda/transfer.h. */
+typedef struct bench_transfer {
+    char text[48];
+    unsigned mode;        /* copse_transfer_mode */
+    uint64_t chunk_bytes; /* 0: the library's    */
+    unsigned slots;       /* 0: the library's    */
+    bool streaming;
+} bench_transfer;
 
 typedef struct bench_options {
     bench_list structures; /* copse_structure       */
@@ -87,10 +104,14 @@ typedef struct bench_options {
     bool isa_all;          /* those of this machine */
     bench_list huge_pages; /* copse_huge_pages   */
     bench_list pipelines;  /* 0: the library's   */
-    bench_list peers;      /* for bench_peer_at  */
+    bench_list memories;   /* bench_memory_kind  */
+    bench_list transfers;  /* numbers of those below */
+    bench_transfer transfer[BENCH_LIST];
+    bench_list peers; /* for bench_peer_at  */
     bench_op ops[BENCH_LIST];
     size_t op_count;
     uint64_t queries; /* 0: a default by operation */
+    uint64_t calls;   /* at most so many of them in one measurement; 0: no limit */
     uint64_t seed;
     uint64_t repeat;
     workload_dist query_dist; /* WORKLOAD_ASCENDING stands for sorted queries */
@@ -102,12 +123,15 @@ typedef struct bench_options {
 bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit);
 /* NULL past the end; 0 is "auto". */
 const char *bench_isa_name(uint64_t i);
+/* As --memory spells it; host memory is "pageable" for an index on a device. */
+const char *bench_memory_name(bench_memory_kind kind, bool on_device);
 
 /* ---- bench_peers.c: the list of peers ---- */
 
 typedef const bench_peer *(*bench_peer_fn)(unsigned key_bytes, unsigned value_bytes);
 /* Name of peer i, NULL past the end. *out_peer is NULL when it is not built in. */
 const char *bench_peer_at(size_t i, bench_peer_fn *out_peer);
+bool bench_peer_can(const bench_peer *peer, const bench_op *op);
 
 /* ---- bench_data.c: the data set and its model ---- */
 
@@ -174,7 +198,11 @@ typedef struct bench_target {
     const char *isa;
     copse_huge_pages huge_pages;
     uint32_t pipeline;
-    copse_ctx *ctx;             /* NULL for a peer                                      */
+    bench_memory_kind memory;
+    const bench_transfer *transfer;
+    struct copse_device *device; /* NULL on the CPU                                     */
+    char device_name[128];
+    copse_ctx *ctx;             /* for a peer only that of its device                   */
     const bench_peer *peer;     /* NULL for copse                                       */
     struct bench_target *first; /* peers: the contestant that keeps the container   */
     void *store;                /* copse_index * or the peer's container, for reads     */
@@ -211,7 +239,9 @@ void bench_targets_close(bench_targets *targets);
 
 /* Each says why it failed and returns false. */
 bool bench_store_make(const bench_target *target, const bench_data *data, void **out_store);
-bool bench_store_build(const bench_target *target, void *store, const bench_data *data, bool sorted);
+/* From n pairs; sorted: by key, and no key twice. */
+bool bench_store_build(const bench_target *target, void *store, const void *keys, const void *values, uint64_t n,
+                       bool sorted);
 bool bench_store_call(const bench_target *target, void **store, bench_call *call);
 bool bench_store_copy(const bench_target *target, void *store, void *out_keys, void *out_values, uint64_t capacity);
 bool bench_store_verify(const bench_target *target, void *store);
@@ -239,10 +269,52 @@ uint64_t bench_check_store(const bench_target *target, void *store, const bench_
 /* The same, seen through copse_visit. */
 uint64_t bench_check_visit(const bench_target *target, void *store, const bench_data *data);
 
+/* ---- bench_arrays.c: the caller's arrays, in the memory that a contestant is given ---- */
+
+typedef enum bench_array {
+    BENCH_IN_KEYS, /* inputs */
+    BENCH_IN_HIGHS,
+    BENCH_IN_VALUES,
+    BENCH_OUT_KEYS, /* outputs */
+    BENCH_OUT_VALUES,
+    BENCH_OUT_FOUND,
+    BENCH_OUT_WORDS,
+    BENCH_ARRAYS
+} bench_array;
+
+/* What one measurement needs: sizes, and the arrays in host memory. Inputs belong to the queries or the data set. */
+typedef struct bench_layout {
+    uint64_t bytes[BENCH_ARRAYS]; /* 0: not used */
+    void *host[BENCH_ARRAYS];
+    uint64_t capacity; /* of the outputs for keys and values, in entries */
+} bench_layout;
+
+typedef struct bench_arrays {
+    const bench_layout *layout;
+    const bench_target *target;
+    bench_memory_kind memory;
+    void *at[BENCH_ARRAYS];
+} bench_arrays;
+
+/* The first `count` queries, asked `batch` at a time. */
+void bench_layout_make(bench_layout *layout, const bench_data *data, const bench_op *op, const bench_queries *queries,
+                       uint64_t count, uint64_t batch);
+void bench_layout_free(bench_layout *layout);
+
+/* Makes the arrays and copies the inputs. Says why it failed and returns false. */
+bool bench_arrays_make(bench_arrays *arrays, const bench_layout *layout, const bench_target *target,
+                       const bench_op *op);
+/* Old answers must not pass for new ones: outputs are filled with a pattern, which also touches every page. */
+bool bench_arrays_poison(const bench_arrays *arrays);
+/* The outputs where the host can read them: device memory is copied to the arrays of the layout. */
+bool bench_arrays_read(const bench_arrays *arrays, bench_outputs *out);
+void bench_arrays_free(bench_arrays *arrays);
+
 /* ---- bench_measure.c: one operation, all contestants ---- */
 
 typedef struct bench_result {
     const bench_target *target;
+    bench_arrays arrays;
     uint32_t threads;
     uint64_t queries;
     uint64_t wrong;

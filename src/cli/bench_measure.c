@@ -7,89 +7,45 @@
 #include <unistd.h>
 
 #define PEER_SCAN (UINT64_C(1) << 25) /* entries that a peer may walk in one measurement of count or sum */
-#define POISON    0xA5
 
 typedef struct measurement {
     bench_group *group;
     const bench_queries *queries;
-    bench_outputs outputs;
+    uint64_t count; /* queries in use */
+    bench_layout layout;
     char path[512];
 } measurement;
 
-/* ---- outputs ---- */
-
-static uint64_t range_entries(const bench_queries *queries, uint64_t count)
-{
-    uint64_t total = 0;
-    for (uint64_t i = 0; i < count; i++) total += queries->lengths[i];
-    return total;
-}
-
-static void make_outputs(measurement *m)
-{
-    const bench_op *op = m->group->op;
-    bench_data *data = m->group->data;
-    uint64_t count = m->queries->count;
-    bool rows = op->code == BENCH_RANGE;
-    if (op->kind == BENCH_KIND_BUILD || op->kind == BENCH_KIND_CHANGE) return;
-    uint64_t cells = rows ? range_entries(m->queries, count) : op->kind == BENCH_KIND_PASS ? data->entries : count;
-    uint64_t batch = m->group->batch ? m->group->batch : count;
-    m->outputs.capacity = cells;
-    m->outputs.keys = bench_memory(cells, data->key_size);
-    m->outputs.values = bench_memory(cells, data->value_size);
-    m->outputs.found = bench_memory(count, 1);
-    m->outputs.words = bench_memory(count + 2 + (rows ? count / batch : 0), sizeof(uint64_t));
-}
-
-/* Old answers must not pass for new ones; and every page has been touched before the clock starts. */
-static void poison_outputs(measurement *m)
-{
-    const bench_data *data = m->group->data;
-    if (m->outputs.keys == NULL) return;
-    uint64_t count = m->queries->count;
-    uint64_t batch = m->group->batch ? m->group->batch : count;
-    uint64_t words = count + 2 + (m->group->op->code == BENCH_RANGE ? count / batch : 0);
-    memset(m->outputs.keys, POISON, m->outputs.capacity * data->key_size);
-    memset(m->outputs.values, POISON, m->outputs.capacity * data->value_size);
-    memset(m->outputs.found, POISON, count);
-    memset(m->outputs.words, POISON, words * sizeof(uint64_t));
-}
-
-static void free_outputs(measurement *m)
-{
-    free(m->outputs.keys);
-    free(m->outputs.values);
-    free(m->outputs.found);
-    free(m->outputs.words);
-    if (m->path[0]) unlink(m->path);
-}
-
 /* ---- the timed loop ---- */
 
-static const void *element(const void *array, uint64_t i, size_t size)
+static uint64_t batch_size(const measurement *m)
 {
-    return array ? (const char *)array + i * size : NULL;
+    return m->group->batch ? m->group->batch : m->count;
+}
+
+static void *element(void *array, uint64_t i, size_t size)
+{
+    return array ? (char *)array + i * size : NULL;
 }
 
 /* The call for `n` queries from `first` on, the k-th call of its measurement. */
-static bench_call make_call(const measurement *m, uint64_t first, uint64_t n, uint64_t k)
+static bench_call make_call(const measurement *m, const bench_result *result, uint64_t first, uint64_t n, uint64_t k)
 {
     const bench_group *group = m->group;
     const bench_data *data = group->data;
-    const bench_queries *queries = m->queries;
-    bench_call call = {.op = group->op, .n = n, .key_size = data->key_size, .value_size = data->value_size};
-    call.keys = element(queries->keys, first, data->key_size);
-    call.highs = element(queries->highs, first, data->key_size);
-    call.values = element(queries->values, first, data->value_size);
-    call.path = m->path;
-    if (m->outputs.words == NULL) return call;
+    void *const *at = result->arrays.at;
     bool rows = group->op->code == BENCH_RANGE;
-    uint64_t place = rows ? first * queries->lengths[0] : first;
-    call.capacity = rows ? n * queries->lengths[0] : m->outputs.capacity;
-    call.out_keys = (char *)m->outputs.keys + place * data->key_size;
-    call.out_values = (char *)m->outputs.values + place * data->value_size;
-    call.out_found = m->outputs.found + first;
-    call.out_words = m->outputs.words + first + (rows ? k : 0);
+    uint64_t place = rows ? first * m->queries->lengths[0] : first;
+    bench_call call = {.op = group->op, .n = n, .key_size = data->key_size, .value_size = data->value_size};
+    call.keys = element(at[BENCH_IN_KEYS], first, data->key_size);
+    call.highs = element(at[BENCH_IN_HIGHS], first, data->key_size);
+    call.values = element(at[BENCH_IN_VALUES], first, data->value_size);
+    call.out_keys = element(at[BENCH_OUT_KEYS], place, data->key_size);
+    call.out_values = element(at[BENCH_OUT_VALUES], place, data->value_size);
+    call.out_found = element(at[BENCH_OUT_FOUND], first, 1);
+    call.out_words = element(at[BENCH_OUT_WORDS], first + (rows ? k : 0), sizeof(uint64_t));
+    call.capacity = rows ? n * m->queries->lengths[0] : m->layout.capacity;
+    call.path = m->path;
     return call;
 }
 
@@ -97,12 +53,12 @@ static bool timed_calls(const measurement *m, const bench_result *result, void *
                         uint64_t *out_changed)
 {
     uint64_t count = result->queries;
-    uint64_t batch = m->group->batch ? m->group->batch : count;
+    uint64_t batch = batch_size(m);
     uint64_t changed = 0;
     uint64_t k = 0;
     double begun = cli_clock();
     for (uint64_t first = 0; first < count; first += batch) {
-        bench_call call = make_call(m, first, batch < count - first ? batch : count - first, k++);
+        bench_call call = make_call(m, result, first, batch < count - first ? batch : count - first, k++);
         if (!bench_store_call(result->target, store, &call)) return false;
         changed += call.changed;
     }
@@ -123,11 +79,13 @@ static bool turn_build(measurement *m, bench_result *result, double *out_seconds
 {
     const bench_data *data = m->group->data;
     bool sorted = m->group->op->code == BENCH_BUILD_SORTED;
+    void *const *at = result->arrays.at;
     void *store = NULL;
     bool done = bench_store_make(result->target, data, &store);
     if (done) {
         double begun = cli_clock();
-        done = bench_store_build(result->target, store, data, sorted);
+        done =
+            bench_store_build(result->target, store, at[BENCH_IN_KEYS], at[BENCH_IN_VALUES], result->queries, sorted);
         *out_seconds = cli_clock() - begun;
     }
     if (done) {
@@ -139,15 +97,20 @@ static bool turn_build(measurement *m, bench_result *result, double *out_seconds
     return done;
 }
 
+/* An index over the whole data set, made from host memory the fast way. */
+static bool fresh_store(const bench_target *target, const bench_data *data, void **out_store)
+{
+    return bench_store_make(target, data, out_store) &&
+           bench_store_build(target, *out_store, data->sorted_keys, data->sorted_values, data->entries, true);
+}
+
 static bool turn_change(measurement *m, bench_result *result, double *out_seconds)
 {
     const bench_data *data = m->group->data;
     const bench_queries *queries = m->queries;
     void *store = NULL;
     uint64_t changed = 0;
-    bool done = bench_store_make(result->target, data, &store) &&
-                bench_store_build(result->target, store, data, true) &&
-                timed_calls(m, result, &store, out_seconds, &changed);
+    bool done = fresh_store(result->target, data, &store) && timed_calls(m, result, &store, out_seconds, &changed);
     if (done) {
         note_store(result, store);
         result->wrong += changed != queries->after_changed;
@@ -161,7 +124,7 @@ static bool turn_change(measurement *m, bench_result *result, double *out_second
 /* Sums and extremes are prepared by the first call that needs them; that is told apart from the rate. */
 static bool prepare_aggregates(const measurement *m, bench_result *result, void **store)
 {
-    bench_call call = make_call(m, 0, 1, 0);
+    bench_call call = make_call(m, result, 0, 1, 0);
     double begun = cli_clock();
     if (!bench_store_call(result->target, store, &call)) return false;
     result->prepare_seconds = cli_clock() - begun;
@@ -172,13 +135,14 @@ static bool turn_read(measurement *m, bench_result *result, void **store, double
 {
     const bench_op *op = m->group->op;
     uint64_t unused = 0;
+    bench_outputs outputs;
     bool first = result->runs == 0 && !result->target->peer;
     if (first && bench_op_aggregates(op) && !prepare_aggregates(m, result, store)) return false;
-    poison_outputs(m);
+    if (!bench_arrays_poison(&result->arrays)) return false;
     if (!timed_calls(m, result, store, out_seconds, &unused)) return false;
+    if (!bench_arrays_read(&result->arrays, &outputs)) return false;
     note_store(result, *store);
-    uint64_t batch = m->group->batch ? m->group->batch : m->queries->count;
-    result->wrong += bench_check_answers(m->group->data, op, m->queries, &m->outputs, result->queries, batch);
+    result->wrong += bench_check_answers(m->group->data, op, m->queries, &outputs, result->queries, batch_size(m));
     return true;
 }
 
@@ -213,6 +177,7 @@ static uint64_t check_fold(const bench_data *data, const bench_outputs *outputs)
 static uint64_t check_copy(const bench_data *data, const bench_outputs *outputs)
 {
     uint64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
     for (uint64_t i = 0; i < data->entries; i++) {
         wrong +=
             bench_word(outputs->keys, data->key_size, i) != bench_word(data->sorted_keys, data->key_size, i) ||
@@ -227,7 +192,7 @@ static bool turn_file(measurement *m, bench_result *result, void *store, double 
     static const bench_op save = {BENCH_SAVE, BENCH_KIND_PASS, 0, "save"};
     static const bench_op load = {BENCH_LOAD, BENCH_KIND_PASS, 0, "load"};
     const bench_data *data = m->group->data;
-    bench_call call = make_call(m, 0, 1, 0);
+    bench_call call = make_call(m, result, 0, 1, 0);
     void *loaded = store;
     if (!name_file(m)) return false;
     call.path = m->path;
@@ -250,12 +215,14 @@ static bool turn_pass(measurement *m, bench_result *result, void **store, double
     const bench_data *data = m->group->data;
     note_store(result, *store);
     if (code == BENCH_SAVE || code == BENCH_LOAD) return turn_file(m, result, *store, out_seconds);
-    poison_outputs(m);
-    bench_call call = make_call(m, 0, 1, 0);
+    if (!bench_arrays_poison(&result->arrays)) return false;
+    bench_call call = make_call(m, result, 0, 1, 0);
     double begun = cli_clock();
     if (!bench_store_call(result->target, store, &call)) return false;
     *out_seconds = cli_clock() - begun;
-    result->wrong += code == BENCH_EXPORT ? check_copy(data, &m->outputs) : check_fold(data, &m->outputs);
+    bench_outputs outputs;
+    if (!bench_arrays_read(&result->arrays, &outputs)) return false;
+    result->wrong += code == BENCH_EXPORT ? check_copy(data, &outputs) : check_fold(data, &outputs);
     if (code == BENCH_VISIT) result->wrong += bench_check_visit(result->target, *store, data);
     return true;
 }
@@ -268,7 +235,7 @@ static void **shared_store(const measurement *m, bench_target *target)
     bench_target *keeper = target->peer ? target->first : target;
     if (keeper->store != NULL) return &keeper->store;
     void *store = NULL;
-    if (bench_store_make(keeper, m->group->data, &store) && bench_store_build(keeper, store, m->group->data, true)) {
+    if (fresh_store(keeper, m->group->data, &store)) {
         keeper->store = store;
         return &keeper->store;
     }
@@ -304,10 +271,10 @@ static uint64_t operations(const measurement *m, const bench_target *target)
     if (op->kind == BENCH_KIND_BUILD || op->kind == BENCH_KIND_PASS) return data->entries;
     bool walks = target->peer && op->span == 0 &&
                  (op->code == BENCH_SUM || (op->code == BENCH_COUNT && !target->peer->counts_by_rank));
-    if (!walks) return m->queries->count;
+    if (!walks) return m->count;
     uint64_t walked = 0;
     uint64_t count = 0;
-    while (count < m->queries->count && (count == 0 || walked < PEER_SCAN)) walked += m->queries->lengths[count++];
+    while (count < m->count && (count == 0 || walked < PEER_SCAN)) walked += m->queries->lengths[count++];
     return count;
 }
 
@@ -319,7 +286,7 @@ static void choose_contestants(measurement *m, bench_targets *targets)
     group->count = 0;
     for (size_t i = 0; i < targets->count; i++) {
         bench_target *target = &targets->target[i];
-        if (target->peer && (!bench_op_for_peers(group->op) || (!reads && target->first != target))) continue;
+        if (target->peer && (!bench_peer_can(target->peer, group->op) || (!reads && target->first != target))) continue;
         bench_result *result = &group->result[group->count++];
         memset(result, 0, sizeof *result);
         result->target = target;
@@ -336,12 +303,31 @@ static void show_progress(bench_progress *progress, const bench_group *group, co
     cli_progress_show(&progress->bar, what, progress->done++, progress->total);
 }
 
+static bool make_arrays(const measurement *m)
+{
+    const bench_group *group = m->group;
+    for (size_t i = 0; i < group->count; i++) {
+        bench_result *result = &group->result[i];
+        if (!bench_arrays_make(&result->arrays, &m->layout, result->target, group->op)) return false;
+    }
+    return true;
+}
+
+static void free_measurement(measurement *m)
+{
+    for (size_t i = 0; i < m->group->count; i++) bench_arrays_free(&m->group->result[i].arrays);
+    bench_layout_free(&m->layout);
+    if (m->path[0]) unlink(m->path);
+}
+
 int bench_measure(bench_group *group, bench_targets *targets, const bench_queries *queries, bench_progress *progress)
 {
-    measurement m = {.group = group, .queries = queries};
-    int code = CLI_OK;
+    measurement m = {.group = group, .queries = queries, .count = queries->count};
+    uint64_t calls = group->options->calls;
+    if (calls > 0 && group->batch > 0 && m.count / group->batch > calls) m.count = calls * group->batch;
     choose_contestants(&m, targets);
-    make_outputs(&m);
+    bench_layout_make(&m.layout, group->data, group->op, queries, m.count, batch_size(&m));
+    int code = make_arrays(&m) ? CLI_OK : CLI_FAILED;
     for (uint64_t r = 0; r < group->options->repeat && code == CLI_OK; r++) {
         for (size_t i = 0; i < group->count && code == CLI_OK; i++) {
             bench_result *result = &group->result[i];
@@ -351,7 +337,7 @@ int bench_measure(bench_group *group, bench_targets *targets, const bench_querie
             if (cli_interrupted()) code = CLI_INTERRUPTED;
         }
     }
-    free_outputs(&m);
+    free_measurement(&m);
     return code;
 }
 

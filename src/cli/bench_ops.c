@@ -68,17 +68,7 @@ bool bench_op_aggregates(const bench_op *op)
     return op->code == BENCH_SUM || op->code == BENCH_MIN || op->code == BENCH_MAX || op->code == BENCH_AVG;
 }
 
-bool bench_op_for_peers(const bench_op *op)
+bool bench_op_batched(const bench_op *op)
 {
-    switch (op->code) {
-    case BENCH_RANK:
-    case BENCH_MIN:
-    case BENCH_MAX:
-    case BENCH_AVG:
-    case BENCH_SAVE:
-    case BENCH_LOAD:
-        return false;
-    default:
-        return true;
-    }
+    return op->kind != BENCH_KIND_BUILD && op->kind != BENCH_KIND_PASS;
 }

@@ -1,6 +1,8 @@
 /* The command line of `copse bench`: lists, counts, names, and what is said when one of them is wrong. */
 #include "bench.h"
 
+#include "cuda/transfer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,11 +75,25 @@ static void isa_names(name_list *list)
 }
 
 static const name_list page_names = {2, {"on", "off"}, {COPSE_HUGE_PAGES_AUTO, COPSE_HUGE_PAGES_OFF}};
+static const name_list memory_names = {
+    4, {"host", "pageable", "pinned", "device"}, {BENCH_HOST, BENCH_HOST, BENCH_PINNED, BENCH_DEVICE}};
 static const name_list query_names = {
     5,
     {"uniform", "normal", "gamma", "zipf", "sorted"},
     {WORKLOAD_UNIFORM, WORKLOAD_NORMAL, WORKLOAD_GAMMA, WORKLOAD_ZIPF, WORKLOAD_ASCENDING},
 };
+
+const char *bench_memory_name(bench_memory_kind kind, bool on_device)
+{
+    switch (kind) {
+    case BENCH_PINNED:
+        return "pinned";
+    case BENCH_DEVICE:
+        return "device";
+    default:
+        return on_device ? "pageable" : "host";
+    }
+}
 
 /* ---- lists ---- */
 
@@ -130,6 +146,65 @@ static int read_names(const char *option, const char *text, const name_list *nam
             code = add_item(option, out, names->value[i]);
         }
         if (!known) return refuse_name(option, word, names);
+    }
+    return code;
+}
+
+/* host and pageable are one and the same memory: it is measured once. */
+static int read_memories(const char *text, bench_list *out)
+{
+    bench_list asked = {0};
+    bool seen[BENCH_DEVICE + 1] = {false};
+    int code = read_names("memory", text, &memory_names, &asked);
+    for (size_t i = 0; code == CLI_OK && i < asked.count; i++) {
+        if (!seen[asked.item[i]]) code = add_item("memory", out, asked.item[i]);
+        seen[asked.item[i]] = true;
+    }
+    return code;
+}
+
+static const name_list transfer_modes = {
+    3,
+    {"auto", "staged", "registered"},
+    {COPSE_TRANSFER_AUTO, COPSE_TRANSFER_STAGED, COPSE_TRANSFER_REGISTERED},
+};
+
+/* MODE[:CHUNK[:SLOTS[:streaming]]] */
+static bool parse_transfer(const char *text, bench_transfer *out)
+{
+    char mode[16] = "";
+    char chunk[16] = "";
+    char slots[16] = "";
+    char last[16] = "";
+    *out = (bench_transfer){.mode = UINT32_MAX};
+    snprintf(out->text, sizeof out->text, "%s", text);
+    int fields = sscanf(text, "%15[^:]:%15[^:]:%15[^:]:%15s", mode, chunk, slots, last);
+    for (size_t i = 0; i < transfer_modes.count; i++) {
+        if (strcmp(mode, transfer_modes.name[i]) == 0) out->mode = (unsigned)transfer_modes.value[i];
+    }
+    uint64_t number = 0;
+    bool good = fields >= 1 && out->mode != UINT32_MAX;
+    if (fields >= 2) good = good && cli_parse_count(chunk, &out->chunk_bytes) && out->chunk_bytes > 0;
+    if (fields >= 3) good = good && cli_parse_count(slots, &number) && number <= COPSE_TRANSFER_SLOTS;
+    if (fields >= 4) good = good && strcmp(last, "streaming") == 0;
+    out->slots = (unsigned)number;
+    out->streaming = fields >= 4;
+    return good;
+}
+
+static int read_transfers(const char *text, bench_options *out)
+{
+    char word[48];
+    int code = CLI_OK;
+    while (code == CLI_OK && next_word(&text, word, sizeof word)) {
+        size_t i = out->transfers.count;
+        code = add_item("transfer", &out->transfers, i);
+        if (code == CLI_OK && !parse_transfer(word, &out->transfer[i])) {
+            return cli_usage_error("bench",
+                                   "--transfer: '%s' is not accepted; it takes MODE[:CHUNK[:SLOTS[:streaming]]] with a "
+                                   "mode of auto, staged or registered, such as staged:8M:3",
+                                   word);
+        }
     }
     return code;
 }
@@ -196,7 +271,7 @@ static int read_peers(const char *text, bench_list *out)
 
 typedef struct raw_options {
     const char *structure, *placement, *key, *value, *n, *op, *batch, *threads, *dist, *memory, *query_dist, *isa,
-        *huge_pages, *pipeline, *peers;
+        *huge_pages, *pipeline, *peers, *transfer;
 } raw_options;
 
 static int read_types_and_sizes(const raw_options *raw, bench_options *out)
@@ -243,18 +318,17 @@ static int read_contestants(const raw_options *raw, bench_options *out)
     if (code == CLI_OK) code = read_counts("pipeline", raw->pipeline, "auto", 1, 256, &out->pipelines);
     if (code == CLI_OK) code = read_counts("threads", raw->threads, "auto", 1, 4096, &out->threads);
     if (code == CLI_OK) code = read_counts("batch", raw->batch, "all", 1, MAX_ENTRIES, &out->batches);
+    if (code == CLI_OK) code = read_memories(raw->memory, &out->memories);
+    if (code == CLI_OK) code = read_transfers(raw->transfer, out);
     if (code == CLI_OK) code = read_ops(raw->op, out);
     if (code == CLI_OK) code = read_peers(raw->peers, &out->peers);
     return code;
 }
 
-static int check_rest(const raw_options *raw, const bench_options *out, int words, char **positional)
+static int check_rest(const bench_options *out, int words, char **positional)
 {
     if (words > 0)
         return cli_usage_error("bench", "'%s' is not an option; everything is given by options", *positional);
-    if (strcmp(raw->memory, "host") != 0) {
-        return cli_usage_error("bench", "--memory: '%s' is not accepted; this build offers: host", raw->memory);
-    }
     if (out->repeat < 1 || out->repeat > 1000)
         return cli_usage_error("bench", "--repeat takes a number from 1 to 1000");
     if (out->queries > MAX_ENTRIES) {
@@ -278,16 +352,18 @@ static const char description[] =
 
 static const char examples[] =
     "  copse bench --n 2^20 --op find,range10 --structure implicit,regular --threads 1 --peers all\n"
-    "  copse bench --op find --isa all --threads 1 --json";
+    "  copse bench --op find --isa all --threads 1 --json\n"
+    "  copse bench --n 2^26 --queries 2^26 --placement gpu --memory device,pinned --structure implicit\n"
+    "  copse bench --n 2^26 --queries 2^26 --placement gpu,cpu --memory device --batch 2^10,2^16 --calls 4096";
 
 bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit)
 {
-    raw_options raw = {"implicit,regular", "auto", "u64",     "u64",  "2^20", "find", "all", "auto",
-                       "uniform",          "host", "uniform", "auto", "on",   "auto", "none"};
+    raw_options raw = {"implicit,regular", "auto", "u64",     "u64",  "2^20", "find", "all",  "auto",
+                       "uniform",          "host", "uniform", "auto", "on",   "auto", "none", "auto"};
     *options = (bench_options){.seed = 1, .repeat = 5};
     const cli_option table[] = {
         {"structure", 0, CLI_TEXT, "NAMES", "* implicit, regular, auto; none: only the peers", &raw.structure},
-        {"placement", 0, CLI_TEXT, "NAMES", "* where the index lives: auto, cpu", &raw.placement},
+        {"placement", 0, CLI_TEXT, "NAMES", "* where the index lives: auto, cpu, gpu, emulated (auto)", &raw.placement},
         {"key", 0, CLI_TEXT, "TYPES", "* u32 i32 f32 u64 i64 f64 date timestamp (u64)", &raw.key},
         {"value", 0, CLI_TEXT, "TYPES", "* u32 i32 f32 u64 i64 f64 (u64)", &raw.value},
         {"n", 0, CLI_TEXT, "COUNTS", "* pairs in the index (2^20)", &raw.n},
@@ -295,17 +371,27 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
         {"queries", 0, CLI_COUNT, "COUNT", "operations per measurement (2^20; fewer for long ranges)",
          &options->queries},
         {"batch", 0, CLI_TEXT, "COUNTS", "* operations per call (all)", &raw.batch},
+        {"calls", 0, CLI_COUNT, "COUNT", "at most so many calls per measurement; 0: no limit (0)", &options->calls},
         {"threads", 0, CLI_TEXT, "COUNTS", "* threads per call (auto: COPSE_THREADS, else all cores)", &raw.threads},
         {"dist", 0, CLI_TEXT, "NAMES", "* distribution of the keys (uniform)", &raw.dist},
         {"query-dist", 0, CLI_TEXT, "NAME",
          "which entries are asked for: uniform, normal, gamma, zipf,\nsorted (uniform)", &raw.query_dist},
-        {"memory", 0, CLI_TEXT, "NAME", "where the arrays of the caller are: host", &raw.memory},
+        {"memory", 0, CLI_TEXT, "NAMES",
+         "* where the caller's arrays are, for an index on a GPU: host or\npageable, pinned, device (host)",
+         &raw.memory},
+        {"transfer", 0, CLI_TEXT, "MODES",
+         "* how host arrays reach a GPU: auto, staged, registered; also with\nbytes of a chunk and chunks under way, "
+         "as in "
+         "staged:8M:3 (auto)",
+         &raw.transfer},
         {"isa", 0, CLI_TEXT, "NAMES", "* auto, scalar, avx2, avx512; all: those of this machine", &raw.isa},
         {"huge-pages", 0, CLI_TEXT, "NAMES", "* on, off (on)", &raw.huge_pages},
         {"pipeline", 0, CLI_TEXT, "COUNTS", "* queries in flight per thread, 1 to 256 (auto)", &raw.pipeline},
         {"seed", 0, CLI_COUNT, "COUNT", "of keys, values and queries (1)", &options->seed},
         {"repeat", 0, CLI_COUNT, "COUNT", "measurements, of which the median counts (5)", &options->repeat},
-        {"peers", 0, CLI_TEXT, "NAMES", "* std::map, sorted-array, absl::btree_map, stx::btree_map;\nnone (none)",
+        {"peers", 0, CLI_TEXT, "NAMES",
+         "* std::map, sorted-array, absl::btree_map, stx::btree_map; on a\nGPU thrust::lower_bound, cub::sort; none "
+         "(none)",
          &raw.peers},
         {"json", 0, CLI_FLAG, NULL, "one JSON object per line", &options->json},
     };
@@ -316,7 +402,7 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
     if (go_on) {
         *out_exit = read_types_and_sizes(&raw, options);
         if (*out_exit == CLI_OK) *out_exit = read_contestants(&raw, options);
-        if (*out_exit == CLI_OK) *out_exit = check_rest(&raw, options, words, positional);
+        if (*out_exit == CLI_OK) *out_exit = check_rest(options, words, positional);
         go_on = *out_exit == CLI_OK;
     }
     free(positional);

@@ -76,8 +76,29 @@ static double bytes_per_key(const bench_group *group, const bench_result *result
 
 static uint64_t batch_of(const bench_group *group, const bench_result *result)
 {
-    bool batched = group->op->kind != BENCH_KIND_BUILD && group->op->kind != BENCH_KIND_PASS;
-    return batched && group->batch && group->batch < result->queries ? group->batch : result->queries;
+    return bench_op_batched(group->op) && group->batch && group->batch < result->queries ? group->batch
+                                                                                         : result->queries;
+}
+
+/* The median time of a turn, shared out among its calls. */
+static double us_per_call(const bench_group *group, const bench_result *result, double mops)
+{
+    uint64_t batch = batch_of(group, result);
+    uint64_t calls = batch > 0 ? (result->queries + batch - 1) / batch : 1;
+    return mops > 0 ? (double)result->queries / mops / (double)calls : 0;
+}
+
+static const char *placement_of(const bench_target *target)
+{
+    if (target->peer) return target->peer->on_device ? "gpu" : "cpu";
+    return copse_placement_name(target->placement);
+}
+
+/* NULL where nothing is transferred. */
+static const char *transfer_of(const bench_target *target)
+{
+    bool transfers = target->device && !target->peer && target->memory != BENCH_DEVICE;
+    return transfers ? target->transfer->text : NULL;
 }
 
 /* ---- JSON ---- */
@@ -90,7 +111,7 @@ static void print_json(const bench_group *group, const bench_result *result)
     cli_json json;
     cli_json_begin(&json, stdout);
     cli_json_text(&json, "structure", target->name);
-    cli_json_text(&json, "placement", target->peer ? "cpu" : copse_placement_name(target->placement));
+    cli_json_text(&json, "placement", placement_of(target));
     cli_json_text(&json, "key", copse_type_name(data->key_type));
     cli_json_text(&json, "value", copse_type_name(data->value_type));
     cli_json_u64(&json, "n", data->n);
@@ -101,11 +122,13 @@ static void print_json(const bench_group *group, const bench_result *result)
     cli_json_u64(&json, "queries", result->queries);
     cli_json_u64(&json, "batch", batch_of(group, result));
     cli_json_u64(&json, "threads", result->threads);
-    cli_json_text(&json, "memory", "host");
+    cli_json_text(&json, "memory", bench_memory_name(target->memory, target->device != NULL));
+    cli_json_text(&json, "transfer", transfer_of(target));
     cli_json_double(&json, "mops", s.median);
     cli_json_double(&json, "mops_min", s.slowest);
     cli_json_double(&json, "mops_max", s.fastest);
     cli_json_double(&json, "ns_per_op", s.median > 0 ? 1000 / s.median : 0);
+    cli_json_double(&json, "us_per_call", us_per_call(group, result, s.median));
     cli_json_u64(&json, "wrong", result->wrong);
     cli_json_double(&json, "bytes_per_key", bytes_per_key(group, result));
     cli_json_double(&json, "prepare_ms", result->prepare_seconds * 1000);
@@ -119,6 +142,7 @@ static void print_json(const bench_group *group, const bench_result *result)
     cli_json_u64(&json, "seed", group->options->seed);
     cli_json_u64(&json, "repeat", result->runs);
     cli_json_text(&json, "machine", bench_machine());
+    cli_json_text(&json, "device", target->device ? target->device_name : NULL);
     cli_json_text(&json, "commit", COPSE_COMMIT);
     cli_json_end(&json);
 }
@@ -139,6 +163,9 @@ static void print_size(uint64_t n, char *text, size_t size)
 
 /* The options in which contestants of one group differ; the same for all is not worth a column. */
 typedef struct columns {
+    bool device; /* placement and memory */
+    bool transfer;
+    bool calls;
     bool isa;
     bool huge_pages;
     bool pipeline;
@@ -148,8 +175,17 @@ typedef struct columns {
 static columns choose_columns(const bench_group *group)
 {
     const bench_options *options = group->options;
-    columns c = {options->isas.count > 1, options->huge_pages.count > 1, options->pipelines.count > 1, false};
-    for (size_t i = 0; i < group->count; i++) c.prepare = c.prepare || group->result[i].prepare_seconds > 0.001;
+    columns c = {false,
+                 options->transfers.count > 1,
+                 bench_op_batched(group->op) && group->batch > 0,
+                 options->isas.count > 1,
+                 options->huge_pages.count > 1,
+                 options->pipelines.count > 1,
+                 false};
+    for (size_t i = 0; i < group->count; i++) {
+        c.prepare = c.prepare || group->result[i].prepare_seconds > 0.001;
+        c.device = c.device || group->result[i].target->device != NULL;
+    }
     return c;
 }
 
@@ -184,13 +220,19 @@ static const bench_result *rival(const bench_group *group, const char *name, uin
     return found;
 }
 
+#define NAME_WIDTH 19 /* of the longest peer */
+
 static void print_header(const bench_group *group, columns c)
 {
-    printf("  %-16s %7s", "structure", "threads");
+    printf("  %-*s", NAME_WIDTH, "structure");
+    if (c.device) printf(" %9s %8s", "placement", "memory");
+    if (c.transfer) printf(" %20s", "transfer");
+    printf(" %7s", "threads");
     if (c.isa) printf(" %7s", "isa");
     if (c.huge_pages) printf(" %6s", "pages");
     if (c.pipeline) printf(" %8s", "pipeline");
     printf(" %10s %10s %10s %10s %8s", "M/s", "slowest", "fastest", "ns/op", "B/key");
+    if (c.calls) printf(" %10s", "us/call");
     if (c.prepare) printf(" %10s", "prepare ms");
     printf(" %7s", "wrong");
     for (size_t p = 0; p < group->options->peers.count; p++) {
@@ -204,13 +246,19 @@ static void print_row(const bench_group *group, const bench_result *result, colu
 {
     const bench_target *target = result->target;
     summary s = summarise(result);
-    printf("  %-16s %7u", target->name, result->threads);
+    printf("  %-*s", NAME_WIDTH, target->name);
+    if (c.device) {
+        printf(" %9s %8s", placement_of(target), bench_memory_name(target->memory, target->device != NULL));
+    }
+    if (c.transfer) printf(" %20s", transfer_of(target) ? transfer_of(target) : "");
+    printf(" %7u", result->threads);
     if (c.isa) printf(" %7s", target->isa ? target->isa : "");
     if (c.huge_pages) printf(" %6s", target->peer ? "" : target->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "on");
     if (c.pipeline && target->peer) printf(" %8s", "");
     if (c.pipeline && !target->peer) printf(" %8u", target->pipeline);
     printf(" %10.4g %10.4g %10.4g %10.4g %8.2f", s.median, s.slowest, s.fastest, s.median > 0 ? 1000 / s.median : 0,
            bytes_per_key(group, result));
+    if (c.calls) printf(" %10.4g", us_per_call(group, result, s.median));
     if (c.prepare) printf(" %10.1f", result->prepare_seconds * 1000);
     printf(" %7llu", (unsigned long long)result->wrong);
     for (size_t p = 0; p < group->options->peers.count; p++) {

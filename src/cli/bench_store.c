@@ -34,11 +34,9 @@ bool bench_store_make(const bench_target *target, const bench_data *data, void *
     return report(target, status);
 }
 
-bool bench_store_build(const bench_target *target, void *store, const bench_data *data, bool sorted)
+bool bench_store_build(const bench_target *target, void *store, const void *keys, const void *values, uint64_t n,
+                       bool sorted)
 {
-    const void *keys = sorted ? data->sorted_keys : data->keys;
-    const void *values = sorted ? data->sorted_values : data->values;
-    uint64_t n = sorted ? data->entries : data->n;
     if (target->peer) return target->peer->build(store, keys, values, n, sorted) || out_of_memory(target);
     return report(target, copse_build(store, keys, values, n));
 }
@@ -211,7 +209,7 @@ static void read_peer_in_parallel(const bench_target *target, const void *store,
     int threads = (int)target->threads;
     uint64_t share = (c->n + target->threads - 1) / target->threads;
     if (c->op->code == BENCH_RANGE) c->out_words[0] = 0;
-    if (threads == 1) { /* asking OpenMP would cost a peer more than a lookup */
+    if (threads == 1 || target->device) { /* asking OpenMP would cost a peer more than a lookup */
         bench_call all = part_of(c, 0, c->n);
         read_peer(target->peer, store, &all);
         return;

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <omp.h>
 
 #include "bench.h"
+#include "cuda/device.h"
 
 #define QUERIES 300
 
@@ -281,12 +283,96 @@ static void misses_are_not_there(void **state)
     }
 }
 
+/* ---- arrays in other memory ---- */
+
+/* Plays the device: copies the queries, whose keys stand for answers, into the outputs. */
+static void answer_with_keys(const bench_arrays *arrays)
+{
+    uint64_t bytes = arrays->layout->bytes[BENCH_OUT_VALUES];
+    assert_int_equal(bytes, arrays->layout->bytes[BENCH_IN_KEYS]);
+    if (arrays->memory != BENCH_DEVICE) {
+        memcpy(arrays->at[BENCH_OUT_VALUES], arrays->at[BENCH_IN_KEYS], bytes);
+        return;
+    }
+    copse_device *device = arrays->target->device;
+    assert_int_equal(copse_device_kind(device, arrays->at[BENCH_IN_KEYS]), COPSE_MEMORY_DEVICE);
+    assert_int_equal(
+        copse_device_copy(device, device->main, arrays->at[BENCH_OUT_VALUES], arrays->at[BENCH_IN_KEYS], bytes),
+        COPSE_OK);
+}
+
+/* Inputs arrive, outputs come back, and what was not written is the pattern and not an old answer. */
+static void arrays_go_to_their_memory_and_back(void **state)
+{
+    (void)state;
+    bench_data data;
+    bench_op op;
+    bench_queries queries;
+    bench_layout layout;
+    bench_options options = {.queries = QUERIES, .seed = 4, .query_dist = WORKLOAD_UNIFORM};
+    bench_data_make(&data, COPSE_U64, COPSE_U64, 1000, WORKLOAD_UNIFORM, 2);
+    assert_true(bench_op_parse("find", &op));
+    assert_true(bench_queries_make(&queries, &data, &op, &options));
+    bench_layout_make(&layout, &data, &op, &queries, QUERIES, QUERIES);
+    bench_target target = {.placement = COPSE_PLACEMENT_EMULATED, .name = "test"};
+    assert_int_equal(copse_ctx_create(NULL, &target.ctx), COPSE_OK);
+    assert_int_equal(copse_device_get(target.ctx, COPSE_PLACEMENT_EMULATED, &target.device), COPSE_OK);
+    for (int memory = BENCH_HOST; memory <= BENCH_DEVICE; memory++) {
+        bench_arrays arrays;
+        bench_outputs out;
+        target.memory = (bench_memory_kind)memory;
+        assert_true(bench_arrays_make(&arrays, &layout, &target, &op));
+        for (int turn = 0; turn < 2; turn++) {
+            assert_true(bench_arrays_poison(&arrays));
+            if (turn == 0) answer_with_keys(&arrays);
+            assert_true(bench_arrays_read(&arrays, &out));
+            uint8_t expected[8];
+            memset(expected, 0xA5, sizeof expected);
+            for (uint64_t i = 0; i < QUERIES; i++) {
+                const void *right = turn == 0 ? (char *)queries.keys + i * 8 : (void *)expected;
+                assert_memory_equal((char *)out.values + i * 8, right, 8);
+                assert_int_equal(out.found[i], 0xA5);
+            }
+        }
+        bench_arrays_free(&arrays);
+    }
+    assert_int_equal(target.device->allocated, 0);
+    bench_layout_free(&layout);
+    bench_queries_free(&queries);
+    bench_data_free(&data);
+    copse_ctx_free(target.ctx);
+}
+
+/* The same queries, whatever the number of threads that make them. */
+static void queries_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    bench_data data;
+    bench_op op;
+    bench_queries one;
+    bench_queries many;
+    bench_options options = {.queries = 200000, .seed = 4, .query_dist = WORKLOAD_ZIPF};
+    bench_data_make(&data, COPSE_U32, COPSE_U32, 100000, WORKLOAD_UNIFORM, 2);
+    assert_true(bench_op_parse("contains", &op));
+    omp_set_num_threads(1);
+    assert_true(bench_queries_make(&one, &data, &op, &options));
+    omp_set_num_threads(3);
+    assert_true(bench_queries_make(&many, &data, &op, &options));
+    assert_memory_equal(one.keys, many.keys, options.queries * data.key_size);
+    assert_memory_equal(one.positions, many.positions, options.queries * sizeof *one.positions);
+    bench_queries_free(&one);
+    bench_queries_free(&many);
+    bench_data_free(&data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checks_of_reads_bite),
         cmocka_unit_test(changes_leave_what_they_should),
         cmocka_unit_test(misses_are_not_there),
+        cmocka_unit_test(arrays_go_to_their_memory_and_back),
+        cmocka_unit_test(queries_do_not_depend_on_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
