@@ -27,6 +27,10 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/copseConfig.cmake
 
 # The prefix goes into the .pc file at install time, when it is final (cmake --install --prefix may change it).
 set(copse_openmp_flag ${OpenMP_C_FLAGS})
+set(copse_cudart_flags "")
+if(copse_have_cuda)
+  set(copse_cudart_flags " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -ldl -lrt -lpthread")
+endif()
 set(COPSE_PREFIX "@COPSE_PREFIX@")
 configure_file(cmake/copse.pc.in ${PROJECT_BINARY_DIR}/generated/copse.pc.in @ONLY)
 install(CODE "

@@ -1,5 +1,6 @@
 # Test programs. They link the static library, whose hidden symbols they may use: unit tests look inside.
-# One executable per file of tests/unit and tests/concurrency and tests/fuzz; tests/model is one program.
+# One executable per file of tests/unit and tests/concurrency and tests/fuzz and per tests/gpu/test_*.c; tests/model is one
+# program. The programs of tests/gpu and tests/model need no cmocka, which -DCOPSE_TESTS=PLAIN does without.
 
 file(GLOB copse_support_sources CONFIGURE_DEPENDS tests/support/*.c)
 if(copse_support_sources)
@@ -26,11 +27,14 @@ function(copse_test_program target folder)
 endfunction()
 
 if(COPSE_TESTS)
-  if(NOT CMOCKA_FOUND)
+  find_package(Threads REQUIRED)
+  set(copse_cmocka_folders unit concurrency)
+  if(COPSE_TESTS STREQUAL "PLAIN")
+    set(copse_cmocka_folders "")
+  elseif(NOT CMOCKA_FOUND)
     message(FATAL_ERROR "COPSE_TESTS needs cmocka; on Debian: apt-get install libcmocka-dev pkg-config")
   endif()
-  find_package(Threads REQUIRED)
-  foreach(folder unit concurrency)
+  foreach(folder ${copse_cmocka_folders})
     file(GLOB programs CONFIGURE_DEPENDS tests/${folder}/*.c)
     foreach(source ${programs})
       get_filename_component(name ${source} NAME_WE)
@@ -46,6 +50,24 @@ if(COPSE_TESTS)
     target_link_libraries(differential PRIVATE Threads::Threads)
     add_test(NAME differential COMMAND differential --quick WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
+
+  # Kernels that the programs of tests/gpu share: for a card where there is nvcc, for the emulator always.
+  file(GLOB copse_gpu_programs CONFIGURE_DEPENDS tests/gpu/test_*.c)
+  file(GLOB copse_gpu_kernels CONFIGURE_DEPENDS tests/gpu/*_emulated.c)
+  if(copse_have_cuda)
+    file(GLOB copse_gpu_cuda_kernels CONFIGURE_DEPENDS tests/gpu/*.cu)
+    list(APPEND copse_gpu_kernels ${copse_gpu_cuda_kernels})
+  endif()
+  if(copse_gpu_kernels)
+    add_library(copse_gpu_kernels OBJECT ${copse_gpu_kernels})
+    target_include_directories(copse_gpu_kernels PRIVATE include src)
+  endif()
+  foreach(source ${copse_gpu_programs})
+    get_filename_component(name ${source} NAME_WE)
+    copse_test_program(${name} tests/gpu ${source} $<$<BOOL:${copse_gpu_kernels}>:$<TARGET_OBJECTS:copse_gpu_kernels>>)
+    target_link_libraries(${name} PRIVATE Threads::Threads)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
+  endforeach()
 endif()
 
 if(COPSE_FUZZ)

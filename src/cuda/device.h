@@ -103,7 +103,7 @@ typedef struct copse_device_backend {
     copse_status (*stream_follow)(copse_device *device, copse_stream *stream, copse_event *event); /* the stream */
 
     const copse_primitives *primitives;
-    const copse_implicit_kernels *implicit; /* one per pair of widths */
+    const copse_implicit_kernels *const *implicit; /* one per pair of widths */
 } copse_device_backend;
 
 extern const copse_device_backend copse_device_cuda; /* without CUDA: one that has no devices and says so */
@@ -112,7 +112,13 @@ extern const copse_device_backend copse_device_emulated;
 /* What kernels report: positions, UINT64_MAX where there is nothing to report. Reports lie in pinned memory, which
  * kernels can write to: a kernel that finds nothing does not touch its report, and the host reads it without a copy once
  * the stream is through. */
-enum { COPSE_REPORT_NAN = 0, COPSE_REPORT_NAN_HIGH = 1, COPSE_REPORT_OVERFLOW = 2, COPSE_REPORT_WORDS = 8 };
+enum {
+    COPSE_REPORT_NAN = 0,
+    COPSE_REPORT_NAN_HIGH = 1,
+    COPSE_REPORT_OVERFLOW = 2,
+    COPSE_REPORT_TOO_SMALL = 3,
+    COPSE_REPORT_WORDS = 8
+};
 #define COPSE_REPORTS 64
 
 /* Turns a report into a status, with a sentence where it is not COPSE_OK. `call` is what copse_report_defer was given. */
@@ -157,6 +163,8 @@ struct copse_device {
 
 /* The device of a context for a placement (GPU or EMULATED), opened on first use. Errors: DEVICE with the reason. */
 copse_status copse_device_get(copse_ctx *ctx, copse_placement placement, copse_device **out);
+/* Why the context has no GPU: a sentence that stays valid as long as the context. After copse_device_get failed. */
+const char *copse_device_why_not(copse_ctx *ctx);
 /* Closes both devices of a context. */
 void copse_device_close_all(copse_ctx *ctx);
 

@@ -5,23 +5,7 @@
 #define _GNU_SOURCE
 #include "cuda/device.h"
 #include "cuda/emulated_memory.h"
-#if __has_include("cuda/emulator.h")
 #include "cuda/emulator.h"
-#else
-typedef struct copse_emulator_launch_options {
-    uint32_t threads;
-    uint64_t seed;
-    char *error;
-    size_t error_size;
-} copse_emulator_launch_options;
-static bool copse_emulator_launch(const copse_emulator_launch_options *options, const copse_kernel *kernel,
-                                  uint64_t blocks, const void *arguments)
-{
-    (void)blocks, (void)arguments;
-    (void)snprintf(options->error, options->error_size, "kernel %s: there is no emulator yet", kernel->name);
-    return false;
-}
-#endif
 #include "cuda/primitives.h"
 
 #include <errno.h>
@@ -175,6 +159,7 @@ static void emulated_free(copse_device *device, copse_stream *stream, void *memo
 static void emulated_trim(copse_device *device)
 {
     (void)device;
+    copse_emulator_trim();
 }
 
 static void *emulated_pinned_alloc(copse_device *device, uint64_t bytes)
@@ -268,7 +253,7 @@ static copse_status emulated_launch(copse_device *device, copse_stream *stream, 
 {
     char sentence[192] = "";
     copse_emulator_launch_options options = {
-        .threads = device->ctx->threads, .seed = device->seed, .error = sentence, .error_size = sizeof sentence};
+        .threads = device->ctx->threads, .seed = device->seed, .error = sentence, .error_bytes = sizeof sentence};
     uint64_t launch = __atomic_add_fetch(&stream->launches, 1, __ATOMIC_RELAXED);
     if (options.seed) options.seed += launch * UINT64_C(0x9E3779B97F4A7C15);
     if (options.seed == 0) options.seed = device->seed;

@@ -2,8 +2,6 @@
 #include "cuda/device.h"
 #include "cuda/transfer.h"
 
-extern void copse_transfer_close(copse_device *device) __attribute__((weak)); /* until transfer.c is there */
-
 #include <string.h>
 
 /* --- which one ---------------------------------------------------------------------------------------------------- */
@@ -118,11 +116,23 @@ static void device_close(copse_device *device)
     if (!device) return;
     copse_ctx *ctx = device->ctx;
     (void)device->backend->wait(device, device->main);
-    if (copse_transfer_close) copse_transfer_close(device);
+    copse_transfer_close(device);
     device->backend->pinned_free(device, device->reports, COPSE_REPORTS * COPSE_REPORT_WORDS * sizeof(uint64_t));
     device->backend->close(device);
     locks_free(device);
     copse_memory_free(ctx, device, sizeof *device);
+}
+
+/* Under the lock, and once: readers of the sentence take no lock. */
+static void remember_why(copse_ctx *ctx)
+{
+    if (ctx->placement_why[0] == '\0')
+        (void)snprintf(ctx->placement_why, sizeof ctx->placement_why, "%s", copse_last_error(ctx));
+}
+
+const char *copse_device_why_not(copse_ctx *ctx)
+{
+    return ctx->placement_why;
 }
 
 copse_status copse_device_get(copse_ctx *ctx, copse_placement placement, copse_device **out)
@@ -133,6 +143,7 @@ copse_status copse_device_get(copse_ctx *ctx, copse_placement placement, copse_d
     if (!*slot)
         status = device_open(ctx, placement == COPSE_PLACEMENT_GPU ? &copse_device_cuda : &copse_device_emulated, slot);
     *out = *slot;
+    if (status != COPSE_OK && placement == COPSE_PLACEMENT_GPU) remember_why(ctx);
     pthread_mutex_unlock(&ctx->device_lock);
     return status == COPSE_OK ? copse_device_check(*out) : status;
 }
