@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,7 +59,81 @@ static void print_text(const machine *m)
         cli_fact("pipeline", "%u queries in flight per thread", m->info.pipeline);
     else
         cli_fact("pipeline", "as many queries in flight per thread as measured best");
-    puts("GPU: this build has no GPU support");
+}
+
+static void print_card_text(int32_t number, const copse_device_info *card)
+{
+    char total[CLI_NUMBER_SIZE], available[CLI_NUMBER_SIZE], cache[CLI_NUMBER_SIZE];
+    printf("GPU %d\n", number);
+    cli_fact("name", "%s", card->name);
+    if (card->memory_free)
+        cli_fact("memory", "%s, %s free", cli_bytes(card->memory, total), cli_bytes(card->memory_free, available));
+    else
+        cli_fact("memory", "%s", cli_bytes(card->memory, total));
+    cli_fact("capability", "%u.%u", card->capability_major, card->capability_minor);
+    cli_fact("multiprocessors", "%u", card->multiprocessors);
+    cli_fact("cache", "%s", cli_bytes(card->cache, cache));
+    cli_fact("usable", "%s%s", card->usable ? "yes" : "no: ", card->usable ? "" : card->why);
+}
+
+static void print_card_json(int32_t number, const copse_device_info *card)
+{
+    char capability[32];
+    cli_json json;
+    (void)snprintf(capability, sizeof capability, "%u.%u", card->capability_major, card->capability_minor);
+    cli_json_begin(&json, stdout);
+    cli_json_text(&json, "device", "gpu");
+    cli_json_u64(&json, "number", (uint64_t)number);
+    cli_json_text(&json, "name", card->name);
+    cli_json_u64(&json, "memory", card->memory);
+    cli_json_u64(&json, "memory_free", card->memory_free);
+    cli_json_text(&json, "capability", capability);
+    cli_json_u64(&json, "multiprocessors", card->multiprocessors);
+    cli_json_u64(&json, "cache", card->cache);
+    cli_json_bool(&json, "usable", card->usable != 0);
+    cli_json_text(&json, "reason", card->usable ? NULL : card->why);
+    cli_json_end(&json);
+}
+
+static void print_no_card(const char *why, bool as_json)
+{
+    cli_json json;
+    if (!as_json) {
+        printf("GPU: none: %s\n", why);
+        return;
+    }
+    cli_json_begin(&json, stdout);
+    cli_json_text(&json, "device", "gpu");
+    cli_json_null(&json, "number");
+    cli_json_bool(&json, "usable", false);
+    cli_json_text(&json, "reason", why);
+    cli_json_end(&json);
+}
+
+static void print_cards(bool as_json)
+{
+    const char *why = NULL;
+    int32_t count = copse_device_count(&why);
+    if (count == 0) print_no_card(why, as_json);
+    for (int32_t i = 0; i < count; i++) {
+        copse_device_info card;
+        if (copse_device_describe(i, &card) != COPSE_OK) continue;
+        if (as_json)
+            print_card_json(i, &card);
+        else
+            print_card_text(i, &card);
+    }
+}
+
+/* Who asks for a card by its number learns here that it is not to be had. The context has read the number already. */
+static int check_asked_card(cli_session *session)
+{
+    const char *asked = getenv("COPSE_DEVICE");
+    copse_device_info card;
+    if (!asked || !*asked) return CLI_OK;
+    copse_status status = copse_device_describe((int32_t)strtol(asked, NULL, 10), &card);
+    if (status != COPSE_OK) return cli_session_fail(session, status);
+    return card.usable ? CLI_OK : cli_fail("devices", "card %s cannot be used: %s", asked, card.why);
 }
 
 static void print_json(const machine *m)
@@ -74,11 +149,6 @@ static void print_json(const machine *m)
     cli_json_bool(&json, "huge_pages", strcmp(huge_pages_text(m), "on") == 0);
     cli_json_u64(&json, "pipeline", m->info.pipeline);
     cli_json_end(&json);
-    cli_json_begin(&json, stdout);
-    cli_json_text(&json, "device", "gpu");
-    cli_json_bool(&json, "supported", false);
-    cli_json_text(&json, "reason", "this build has no GPU support");
-    cli_json_end(&json);
 }
 
 int copse_cli_devices(int argc, char **argv)
@@ -92,8 +162,8 @@ int copse_cli_devices(int argc, char **argv)
     const cli_command command = {
         "devices",
         "[OPTIONS]",
-        "Shows the devices copse can use here: threads, the instruction set it searches with, huge pages, and\n"
-        "whether there is a GPU for it.",
+        "Shows the devices copse can use here: threads, the instruction set it searches with, huge pages; and each\n"
+        "CUDA card with its memory, or why it cannot be used. COPSE_DEVICE=N makes all commands take card N.",
         "  copse devices\n"
         "  COPSE_ISA=scalar copse devices --json",
         options,
@@ -115,7 +185,8 @@ int copse_cli_devices(int argc, char **argv)
             print_json(&m);
         else
             print_text(&m);
-        code = cli_finish("devices", CLI_OK);
+        print_cards(as_json);
+        code = cli_finish("devices", check_asked_card(&session));
     }
     cli_session_close(&session);
     return code;

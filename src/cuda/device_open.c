@@ -39,8 +39,9 @@ static copse_status choose(const copse_ctx *ctx, const copse_device_backend *bac
 {
     const char *why = "";
     int count = backend->count(&why);
-    if (count == 0) return copse_fail(ctx, COPSE_ERR_DEVICE, "%s", why);
     *out = ctx->device_number;
+    if (count == 0 && *out < 0) return copse_fail(ctx, COPSE_ERR_DEVICE, "%s", why);
+    if (count == 0) return copse_fail(ctx, COPSE_ERR_DEVICE, "there is no card %d: %s", *out, why);
     if (*out < 0 && ctx->stream) *out = backend->stream_device(ctx->stream);
     return *out < 0 ? choose_first(ctx, backend, count, out) : choose_named(ctx, backend, count, *out);
 }
