@@ -115,6 +115,100 @@ def isa_rows(r):
                   divide(rates.get(fastest), rates.get("scalar")), "x")
 
 
+GPU_STRETCH = {"u32": 35, "u64": 11}  # of builds: the rate of CUB's sort alone, where it was not measured
+
+
+def gpu_line(r, op, **wanted):
+    wanted = {"memory": "device", "query_dist": "uniform", "n": r.n_large, **wanted}
+    batch = wanted.pop("batch", None)
+    for line in r.lines:
+        if line["part"] != "promises" or line["structure"] != "implicit" or line["op"] != op:
+            continue
+        whole = line["batch"] == line["queries"]
+        if all(line[name] == value for name, value in wanted.items()) and (whole if batch is None
+                                                                          else line["batch"] == batch):
+            return line
+    return None
+
+
+def gpu_rate(r, what, op, bar, stretch, **wanted):
+    wanted = {"key": "u64", "value": "u64", **wanted}
+    line = gpu_line(r, op, **wanted)
+    return row(what, bar, line["mops"] / 1000 if line else None, "G/s") + (stretch,)
+
+
+def gpu_peer(r, structure, key):
+    rates = [line["mops"] / 1000 for line in r.lines if line["part"] == "promises" and line["op"] == "build"
+             and line["structure"] == structure and line["key"] == key and line["n"] == r.n_large]
+    return rates[0] if rates else None
+
+
+def gpu_rows(r):
+    u32 = {"key": "u32", "value": "u32"}
+    large, huge, small = r.n_large, r.n, r.n_small
+    yield gpu_rate(r, "find u32/u32, device memory", "find", 20, 28, **u32)
+    yield gpu_rate(r, "find u64/u64, device memory", "find", 14, 24)
+    yield gpu_rate(r, f"find u64/u64, {huge:,} keys", "find", 9, 18, n=huge)
+    yield gpu_rate(r, f"find u64/u64, {small:,} keys", "find", 20, 30, n=small)
+    yield gpu_rate(r, "find u64/u64, queries already sorted", "find", 30, 60, query_dist="sorted")
+    for batch, bar in zip(r.small_batches, (25, 25, 30)):
+        line = gpu_line(r, "find", key="u64", batch=batch)
+        yield row(f"find, {batch:,} queries a call", bar, line["us_per_call"] if line else None, "us",
+                  at_least=False) + (12,)
+    yield gpu_rate(r, "ranges of 10 entries, u64", "range10", 3, 6)
+    yield gpu_rate(r, "count over ranges of any width, u64", "count", 5, 10)
+    yield gpu_rate(r, "sum over ranges of any width, u64", "sum", 5, 10)
+    for key, bar in (("u32", 20), ("u64", 8)):
+        stretch = gpu_peer(r, "cub::sort", key) or GPU_STRETCH[key]
+        yield gpu_rate(r, f"build from unsorted pairs, {key}/{key}", "build", bar, stretch, key=key, value=key)
+    yield gpu_rate(r, "find u64/u64 from pinned memory, results to host", "find", 4.5, 6, memory="pinned")
+    yield gpu_rate(r, "the same from pageable memory", "find", 1.5, 3, memory="pageable")
+    line = gpu_line(r, "find", key="u64", n=large)
+    yield row("memory, u64/u64", 17.3, line["bytes_per_key"] if line else None, "B/key", at_least=False) + (None,)
+
+
+def find_gpu_sizes(r):
+    """Which index is the large one (it has the builds), which the small one; the batches that were timed by the call."""
+    promises = [line for line in r.lines if line["part"] == "promises"]
+    r.n_large = max((line["n"] for line in promises if line["op"] == "build"), default=r.n)
+    r.n_small = min((line["n"] for line in promises), default=0)
+    r.small_batches = sorted({line["batch"] for line in promises if line["batch"] < line["queries"]})[:3]
+
+
+def show_gpu(r, rows, wrong):
+    device = next((line["device"] for line in r.lines if line.get("device")), "no device")
+    print(f"{device}, index of {r.n_large:,} uniform keys where nothing else is said")
+    if 0 < r.n_large < 1 << 26:
+        print("The bars are meant for 2^26 keys on an H200.")
+    print()
+    print("| what | bar | stretch | measured | |")
+    print("|---|---|---|---|---|")
+    for what, bar, unit, at_least, measured, passed, stretch in rows:
+        sign = ">=" if at_least else "<="
+        number = "not measured" if measured is None else f"{measured:.4g} {unit}"
+        reached = stretch is not None and measured is not None and (measured >= stretch) == at_least
+        verdict = "stretch" if passed and reached else "pass" if passed else "FAIL"
+        print(f"| {what} | {sign} {bar:g} {unit} | {'' if stretch is None else f'{stretch:.3g}'} | {number} | {verdict} |")
+    print(f"| wrong answers, all {len(r.lines)} measurements | 0 | | {wrong} | {'FAIL' if wrong else 'pass'} |")
+    show_gpu_peers(r)
+
+
+def show_gpu_peers(r):
+    """How many times the peers of the same run."""
+    print()
+    for line in r.lines:
+        if line["part"] != "promises" or "::" not in line["structure"]:
+            continue
+        ours = gpu_line(r, line["op"], key=line["key"], n=line["n"], query_dist=line["query_dist"])
+        if ours:
+            print(f"- {line['op']} {line['key']}/{line['value']}, n = {line['n']:,}, {line['query_dist']} queries: "
+                  f"{ours['mops'] / line['mops']:.2f} x {line['structure']} ({line['mops'] / 1000:.3g} G/s)")
+
+
+def is_gpu(lines):
+    return any(line["part"] == "promises" and line["placement"] in ("gpu", "emulated") for line in lines)
+
+
 def show(rows, r, wrong):
     print(f"n = {r.n:,} uniform keys" if r.n else "no promises were measured")
     if 0 < r.n < 1 << 24:
@@ -133,6 +227,12 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     results = Results(read_lines(sys.argv[1]))
+    if is_gpu(results.lines):
+        find_gpu_sizes(results)
+        rows = list(gpu_rows(results))
+        wrong = sum(line["wrong"] for line in results.lines)
+        show_gpu(results, rows, wrong)
+        sys.exit(0 if wrong == 0 and all(one[5] for one in rows) else 1)
     makers = (find_rows, range_rows, change_rows, memory_rows, isa_rows)
     rows = [one for make in makers for one in make(results)]
     wrong = sum(line["wrong"] for line in results.lines)

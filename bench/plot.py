@@ -23,6 +23,10 @@ COLOURS = {
     "sorted-array": "#edae49",
     "std::map": "#66717e",
     "stx::btree_map": "#8d6a9f",
+    "thrust::lower_bound": "#d1495b",
+    "cub::sort": "#edae49",
+    "torch.searchsorted": "#8d6a9f",
+    "cupy.searchsorted": "#66717e",
 }
 STRUCTURES = ("implicit", "regular")
 PEER = "absl::btree_map"
@@ -47,7 +51,8 @@ def colour(name):
 def finish(figure, folder, part, lines, title):
     sample = lines[0]
     figure.suptitle(title, fontsize=13, fontweight="bold")
-    figure.text(0.99, 0.005, f"{sample['machine']}, copse {sample['commit']}", ha="right", fontsize=7, color="#777777")
+    machine = ", ".join(text for text in (sample.get("device"), sample["machine"]) if text)
+    figure.text(0.99, 0.005, f"{machine}, copse {sample['commit']}", ha="right", fontsize=7, color="#777777")
     figure.tight_layout(rect=(0, 0.02, 1, 0.98))
     figure.savefig(folder / f"{part}.png", dpi=120)
     plt.close(figure)
@@ -167,10 +172,155 @@ def draw_dists(folder):
     finish(figure, folder, "dists", lines, f"Distributions of keys, n = {size_name(lines[0]['n'])}, 1 thread")
 
 
+# ---- on a GPU ----
+
+
+def is_gpu(folder):
+    return any(line["placement"] in ("gpu", "emulated")
+               for part in ("promises", "sizes", "ops", "batches", "transfer") for line in read_part(folder, part))
+
+
+def plot_series(axes, points, name, style="-", shade=None):
+    """points: (x, y, low, high)"""
+    xs, ys, low, high = zip(*sorted(points))
+    axes.plot(xs, ys, style, marker="o", markersize=4, color=shade or colour(name), label=name)
+    axes.fill_between(xs, low, high, color=shade or colour(name), alpha=0.15, linewidth=0)
+
+
+def powers(axes, xs, label, names=size_name):
+    ticks = sorted(set(xs))
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, [names(x) for x in ticks], fontsize=8)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel(label)
+
+
+def billions(line):
+    return line["mops"] / 1000, line["mops_min"] / 1000, line["mops_max"] / 1000
+
+
+def draw_gpu_sizes(folder):
+    lines = read_part(folder, "sizes")
+    if not lines:
+        return
+    others = [line for line in read_part(folder, "searchsorted") if line["memory"] == "device"]
+    panels = types_of(lines)
+    figure, grid = plt.subplots(1, len(panels), figsize=(6 * len(panels), 4.5), squeeze=False)
+    for axes, (key, value) in zip(grid[0], panels):
+        chosen = [line for line in lines if (line["key"], line["value"]) == (key, value)]
+        chosen += [line for line in others if line["key"][1:] == key[1:]]
+        for name in dict.fromkeys(line["structure"] for line in chosen):
+            plot_series(axes, [(line["n"], *billions(line)) for line in chosen if line["structure"] == name], name)
+        powers(axes, [line["n"] for line in chosen], "entries")
+        axes.set_ylim(bottom=0)
+        tidy(axes, f"{key} keys, {value} values", "billion a second")
+        axes.legend(frameon=False, fontsize=8)
+    finish(figure, folder, "sizes", lines, "find over the size of the index, arrays in device memory")
+
+
+def draw_gpu_batches(folder):
+    lines = read_part(folder, "batches")
+    if not lines:
+        return
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5))
+    shades = {"device": "#0b6e4f", "pinned": "#6bbf59", "pageable": "#edae49", "host": "#66717e"}
+    for where in dict.fromkeys((line["placement"], line["memory"]) for line in lines):
+        chosen = [line for line in lines if (line["placement"], line["memory"]) == where]
+        name = f"{where[0]}, arrays in {where[1]} memory" if where[0] != "cpu" else f"cpu, {chosen[0]['threads']} threads"
+        times = [(line["batch"], line["us_per_call"], line["batch"] / line["mops_max"], line["batch"] / line["mops_min"])
+                 for line in chosen]
+        plot_series(left, times, name, shade=shades[where[1]])
+        plot_series(right, [(line["batch"], line["mops"], line["mops_min"], line["mops_max"]) for line in chosen], name,
+                    shade=shades[where[1]])
+    for axes, title, unit in ((left, "time per call", "microseconds"), (right, "rate", "million a second")):
+        powers(axes, [line["batch"] for line in lines], "keys per call")
+        logarithmic(axes)
+        tidy(axes, title, unit)
+        axes.legend(frameon=False, fontsize=8)
+    finish(figure, folder, "batches", lines, f"find over the size of a batch, {lines[0]['key']}/{lines[0]['value']}, "
+           f"n = {size_name(lines[0]['n'])}")
+
+
+def chunk_of(line):
+    """Bytes of a chunk and the rest of the setting, from a text such as staged:8M:3; None without a chunk."""
+    fields = line["transfer"].split(":")
+    if len(fields) < 2:
+        return None
+    unit = {"K": 10, "M": 20, "G": 30}.get(fields[1][-1])
+    size = int(fields[1][:-1]) << unit if unit else int(fields[1])
+    return size, fields[0], ":".join(fields[2:])
+
+
+def bytes_name(size):
+    return f"{size >> 20} M" if size >= 1 << 20 else f"{size >> 10} K"
+
+
+def draw_gpu_transfer(folder):
+    lines = [line for line in read_part(folder, "transfer") if chunk_of(line)]
+    if not lines:
+        return
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5))
+    over_chunks = [line for line in lines if not chunk_of(line)[2]]
+    shades = {"pinned": "#0b6e4f", "staged": "#edae49", "registered": "#d1495b"}
+    for memory, mode in dict.fromkeys((line["memory"], chunk_of(line)[1]) for line in over_chunks):
+        points = [(chunk_of(line)[0], *billions(line)) for line in over_chunks
+                  if (line["memory"], chunk_of(line)[1]) == (memory, mode)]
+        name = memory if memory == "pinned" else f"{memory}, {mode}"
+        plot_series(left, points, name, shade=shades["pinned" if memory == "pinned" else mode])
+    powers(left, [chunk_of(line)[0] for line in over_chunks], "bytes of a chunk", bytes_name)
+    left.set_ylim(bottom=0)
+    tidy(left, "chunk size", "billion a second")
+    left.legend(frameon=False, fontsize=8)
+    others = [line for line in lines if chunk_of(line)[2]]
+    labels = list(dict.fromkeys(line["transfer"] for line in others))
+    for i, memory in enumerate(dict.fromkeys(line["memory"] for line in others)):
+        rates = {line["transfer"]: line["mops"] / 1000 for line in others if line["memory"] == memory}
+        bars = right.bar([x + (i - 0.5) * 0.38 for x in range(len(labels))], [rates.get(label, 0) for label in labels],
+                         0.36, label=memory, color=shades["pinned" if memory == "pinned" else "staged"])
+        right.bar_label(bars, fmt="%.3g", fontsize=7, padding=1)
+    right.set_xticks(range(len(labels)), labels, rotation=20, ha="right", fontsize=8)
+    tidy(right, "chunks under way, copies past the caches", "billion a second")
+    if others:
+        right.legend(frameon=False, fontsize=8)
+    finish(figure, folder, "transfer", lines, f"find from host memory to host memory, {lines[0]['key']}/"
+           f"{lines[0]['value']}, n = {size_name(lines[0]['n'])}")
+
+
+def draw_gpu_ops(folder):
+    lines = read_part(folder, "ops")
+    if not lines:
+        return
+    ops = list(dict.fromkeys(line["op"] for line in lines))
+    names = list(dict.fromkeys(line["structure"] for line in lines))
+    rates = {(line["structure"], line["op"]): line["mops"] / 1000 for line in lines}
+    figure, axes = plt.subplots(figsize=(max(8, 0.75 * len(ops)), 4.8))
+    for i, name in enumerate(names):
+        own = [op for op in ops if (name, op) in rates]
+        bars = axes.bar([ops.index(op) + (i - (len(names) - 1) / 2) * 0.38 for op in own],
+                        [rates[name, op] for op in own], 0.36, color=colour(name), label=name)
+        axes.bar_label(bars, fmt="%.3g", fontsize=7, padding=1)
+    logarithmic(axes)
+    axes.set_xticks(range(len(ops)), ops, rotation=35, ha="right", fontsize=8)
+    tidy(axes, unit="billion a second")
+    axes.legend(frameon=False, fontsize=8)
+    finish(figure, folder, "ops", lines, f"Operations on the GPU, {lines[0]['key']}/{lines[0]['value']}, "
+           f"n = {size_name(lines[0]['n'])}, arrays in device memory")
+
+
+def draw_gpu(folder):
+    draw_gpu_sizes(folder)
+    draw_gpu_batches(folder)
+    draw_gpu_transfer(folder)
+    draw_gpu_ops(folder)
+
+
 def main():
     if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])
+    if is_gpu(folder):
+        draw_gpu(folder)
+        return
     draw_lines(folder, "sizes", "find over the size of the index, 1 thread", "n", "entries")
     draw_lines(folder, "pipeline", "find over the queries in flight, 1 thread", "pipeline", "queries in flight")
     draw_lines(folder, "batches", "find over the size of a batch, 1 thread", "batch", "keys per call")
