@@ -9,12 +9,12 @@ _Thread_local copse_simt_self *copse_simt_me;
 
 /* Operations on memory that a lane may do before the others get a turn. A lane that waits for another in a loop has to
  * give way at some time; in a random order, the sooner the more orders are seen. */
-#define FIXED_PATIENCE  256u
-#define RANDOM_PATIENCE 24u
+#define FIXED_PATIENCE       256u
+#define RANDOM_PATIENCE_BITS 6u /* 1 to 32, small numbers more often */
 /* Turns of a warp before the next one's, in the fixed order. */
 #define WARP_TURNS 16u
-/* Lanes that get a turn before another block of the worker may. */
-#define RANDOM_TURNS 64u
+/* Lanes that get a turn before another block of the worker may: 1 to 64, a power of two. */
+#define RANDOM_TURNS_BITS 7u
 /* Turns without an end of any lane, after which something may be wrong. */
 #define MANY_TURNS 65536u
 
@@ -125,12 +125,16 @@ static COPSE_NO_TSAN void look_at_stall(emulated_block *block)
     }
 }
 
+static COPSE_NO_TSAN uint32_t random_patience(emulated_block *block)
+{
+    uint64_t random = copse_emulator_random(&block->random);
+    return 1 + (uint32_t)(random >> 32) % (1u << random % RANDOM_PATIENCE_BITS);
+}
+
 static COPSE_NO_TSAN void run_lane(emulated_block *block, emulated_lane *lane)
 {
     bool ended;
-    lane->self.patience = block->launch->options->seed == 0
-                              ? FIXED_PATIENCE
-                              : 1 + (uint32_t)(copse_emulator_random(&block->random) % RANDOM_PATIENCE);
+    lane->self.patience = block->launch->options->seed == 0 ? FIXED_PATIENCE : random_patience(block);
     copse_simt_me = &lane->self;
     if (lane->fiber) {
         ended = copse_fiber_resume(lane->fiber);
@@ -189,7 +193,8 @@ static COPSE_NO_TSAN emulated_lane *pick_lane(emulated_block *block)
 
 static COPSE_NO_TSAN void random_turn(emulated_block *block)
 {
-    for (uint32_t i = 0; i < RANDOM_TURNS && block->ready_warps != 0; i++) {
+    uint32_t turns = 1u << copse_emulator_random(&block->random) % RANDOM_TURNS_BITS;
+    for (uint32_t i = 0; i < turns && block->ready_warps != 0; i++) {
         run_lane(block, pick_lane(block));
         if (has_faulted(block)) return;
     }

@@ -11,11 +11,11 @@
 
 #define SIMT_KERNEL_(name, arguments_type, threads, min_blocks)                                                        \
     static void name##_body_(const arguments_type a);                                                                  \
-    static void name(const void *arguments)                                                                            \
+    __attribute__((unused)) static void name(const void *arguments)                                                    \
     {                                                                                                                  \
         name##_body_(*(const arguments_type *)arguments);                                                              \
     }                                                                                                                  \
-    static void name##_body_(const arguments_type a)
+    static void name##_body_(const arguments_type a __attribute__((unused)))
 
 /* The static object is what the lanes of a block agree on: each gets the address that the block's first one got. */
 #define SIMT_SHARED(type, name, count)                                                                                 \
