@@ -53,6 +53,14 @@ struct copse_index {
 copse_status copse_fail(const copse_ctx *ctx, copse_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Keeps the sentence of this thread for a call that tries something which may fail, and goes on without it. */
+typedef struct copse_kept_error {
+    char sentence[512];
+    const copse_ctx *ctx;
+} copse_kept_error;
+void copse_error_keep(copse_kept_error *out);
+void copse_error_put_back(const copse_kept_error *kept);
+
 copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char *what);
 
 /* --- memory: memory.c ------------------------------------------------------------------------------------------- */

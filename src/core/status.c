@@ -5,17 +5,26 @@
 #include <string.h>
 
 /* One sentence per thread, so that readers of one index on several threads do not write over each other. */
-static _Thread_local char last_sentence[512];
-static _Thread_local const copse_ctx *last_context;
+static _Thread_local copse_kept_error last;
 
 copse_status copse_fail(const copse_ctx *ctx, copse_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(last_sentence, sizeof last_sentence, format, arguments);
+    vsnprintf(last.sentence, sizeof last.sentence, format, arguments);
     va_end(arguments);
-    last_context = ctx;
+    last.ctx = ctx;
     return status;
+}
+
+void copse_error_keep(copse_kept_error *out)
+{
+    *out = last;
+}
+
+void copse_error_put_back(const copse_kept_error *kept)
+{
+    last = *kept;
 }
 
 copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char *what)
@@ -28,7 +37,7 @@ copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char 
 const char *copse_last_error(const copse_ctx *ctx)
 {
     /* A call that was given no context or index could not say whose error it is. */
-    return last_context == ctx || !last_context ? last_sentence : "";
+    return last.ctx == ctx || !last.ctx ? last.sentence : "";
 }
 
 const char *copse_status_name(copse_status status)

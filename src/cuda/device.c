@@ -54,8 +54,9 @@ copse_status copse_device_out_of_memory(copse_device *device, uint64_t bytes, co
 {
     uint64_t available = 0, total = 0;
     device->backend->memory_info(device, &available, &total);
-    return copse_fail(device->ctx, COPSE_ERR_MEMORY, "out of device memory: %s needs %llu bytes, %llu of %llu are free",
-                      what, (unsigned long long)bytes, (unsigned long long)available, (unsigned long long)total);
+    return copse_fail(device->ctx, COPSE_ERR_MEMORY,
+                      "out of device memory: %llu bytes are needed for %s, %llu of %llu are free",
+                      (unsigned long long)bytes, what, (unsigned long long)available, (unsigned long long)total);
 }
 
 copse_status copse_device_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,

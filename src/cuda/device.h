@@ -163,7 +163,10 @@ struct copse_device {
 
 /* The device of a context for a placement (GPU or EMULATED), opened on first use. Errors: DEVICE with the reason. */
 copse_status copse_device_get(copse_ctx *ctx, copse_placement placement, copse_device **out);
-/* Why the context has no GPU: a sentence that stays valid as long as the context. After copse_device_get failed. */
+/* The same for a GPU, for a call that goes on without one: a failure leaves the sentence of the last error alone. */
+bool copse_device_try_gpu(copse_ctx *ctx, copse_device **out);
+/* Why the context has no GPU: a sentence that stays valid as long as the context. After
+ * one of these failed. */
 const char *copse_device_why_not(copse_ctx *ctx);
 /* Closes both devices of a context. */
 void copse_device_close_all(copse_ctx *ctx);

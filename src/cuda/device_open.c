@@ -149,6 +149,15 @@ copse_status copse_device_get(copse_ctx *ctx, copse_placement placement, copse_d
     return status == COPSE_OK ? copse_device_check(*out) : status;
 }
 
+bool copse_device_try_gpu(copse_ctx *ctx, copse_device **out)
+{
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    bool there = copse_device_get(ctx, COPSE_PLACEMENT_GPU, out) == COPSE_OK;
+    if (!there) copse_error_put_back(&kept);
+    return there;
+}
+
 void copse_device_close_all(copse_ctx *ctx)
 {
     device_close(ctx->gpu);

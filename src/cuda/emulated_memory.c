@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Not yet: the primitives have to call begin and end first. */
-#if 0
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SHUTS 1
@@ -14,7 +12,6 @@
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #define SHUTS 1
-#endif
 #endif
 #ifdef SHUTS
 #include <sanitizer/asan_interface.h>
@@ -114,6 +111,15 @@ copse_memory_kind copse_emulated_kind(const void *memory, int number)
     }
     pthread_rwlock_unlock(&lock);
     return kind;
+}
+
+bool copse_emulated_shuts(void)
+{
+#ifdef SHUTS
+    return true;
+#else
+    return false;
+#endif
 }
 
 #ifdef SHUTS

@@ -21,6 +21,9 @@ void copse_emulated_remove(void *memory);
 /* What a pointer is to device `number`. */
 copse_memory_kind copse_emulated_kind(const void *memory, int number);
 
+/* Whether this build shuts device memory. */
+bool copse_emulated_shuts(void);
+
 /* Around everything that may touch device memory. They nest, also across threads. */
 void copse_emulated_begin(void);
 void copse_emulated_end(void);

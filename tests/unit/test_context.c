@@ -1,6 +1,8 @@
 /* The context: options that grow, environment variables, description, the sentence of the last error. */
 #include "unit.h"
 
+#include "core/internal.h"
+
 #include <pthread.h>
 
 static copse_status create_with(const copse_ctx_options *options, copse_ctx_info *out_info)
@@ -21,6 +23,7 @@ static int clear_environment(void **state)
     (void)state;
     (void)unsetenv("COPSE_THREADS");
     (void)unsetenv("COPSE_ISA");
+    (void)unsetenv("COPSE_DEVICE");
     return 0;
 }
 
@@ -71,6 +74,26 @@ static void older_struct_ends_early(void **state)
     assert_int_equal(info.threads, 2);
 }
 
+/* The struct as it was before it had a device: the number behind its end is not one. */
+static void older_struct_has_no_device(void **state)
+{
+    (void)state;
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx *ctx = NULL;
+    options.device = 3;
+    options.stream = &options;
+    options.struct_size = offsetof(copse_ctx_options, device);
+    assert_ok(NULL, copse_ctx_create(&options, &ctx));
+    assert_int_equal(ctx->device_number, -1);
+    assert_null(ctx->stream);
+    copse_ctx_free(ctx);
+    options.struct_size = offsetof(copse_ctx_options, stream);
+    assert_ok(NULL, copse_ctx_create(&options, &ctx));
+    assert_int_equal(ctx->device_number, 3);
+    assert_null(ctx->stream);
+    copse_ctx_free(ctx);
+}
+
 static void newer_struct_is_longer(void **state)
 {
     (void)state;
@@ -105,6 +128,9 @@ static void impossible_options_are_named(void **state)
     options.huge_pages = (copse_huge_pages)7;
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "huge_pages", create_with(&options, &info));
     options = good;
+    options.device = -2;
+    assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "device", create_with(&options, &info));
+    options = good;
     options.isa = "sse9";
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "sse9", create_with(&options, &info));
     options = good;
@@ -132,6 +158,34 @@ static void environment_sets_threads(void **state)
     }
     assert_int_equal(setenv("COPSE_THREADS", "", 1), 0);
     assert_ok(NULL, create_with(NULL, &info));
+}
+
+static int32_t device_number(const copse_ctx_options *options)
+{
+    copse_ctx *ctx = NULL;
+    assert_ok(NULL, copse_ctx_create(options, &ctx));
+    int32_t number = ctx->device_number;
+    copse_ctx_free(ctx);
+    return number;
+}
+
+static void environment_sets_device(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"-1", "gpu", "0x", "99999999999", " 1", "+1"};
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx_info info = {0};
+    assert_int_equal(device_number(&options), -1);
+    assert_int_equal(setenv("COPSE_DEVICE", "2", 1), 0);
+    assert_int_equal(device_number(&options), 2);
+    options.device = 0; /* what the program says counts more */
+    assert_int_equal(device_number(&options), 0);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_int_equal(setenv("COPSE_DEVICE", bad[i], 1), 0);
+        assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "COPSE_DEVICE", create_with(NULL, &info));
+    }
+    assert_int_equal(setenv("COPSE_DEVICE", "", 1), 0);
+    assert_int_equal(device_number(NULL), -1);
 }
 
 static void environment_sets_isa(void **state)
@@ -177,8 +231,13 @@ static void last_error_belongs_to_the_thread(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_string_equal(before, "empty");
     assert_string_equal(copse_last_error(ctx), sentence);
-    copse_index *index = unit_tens(ctx, COPSE_STRUCTURE_AUTO, 10);
+    copse_index *index = unit_tens(ctx, unit_trees[0], 10);
     assert_string_equal(copse_last_error(ctx), sentence); /* a call that succeeds does not touch it */
+    copse_index_free(index);
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    options.updates = COPSE_UPDATES_RARE; /* looks for a card, and may find none */
+    assert_ok(ctx, copse_index_create(ctx, &options, &index));
+    assert_string_equal(copse_last_error(ctx), sentence);
     copse_index_free(index);
     copse_ctx_free(ctx);
 }
@@ -194,6 +253,15 @@ static void nothing_is_freed_from_null(void **state)
     assert_fails(NULL, COPSE_ERR_ARGUMENT, copse_ctx_set_progress(NULL, NULL, NULL));
 }
 
+/* Whether AUTO has a card to take. */
+static bool has_card(void)
+{
+    copse_device_info info;
+    for (int32_t i = 0; i < copse_device_count(NULL); i++)
+        if (copse_device_describe(i, &info) == COPSE_OK && info.usable) return true;
+    return false;
+}
+
 static void auto_picks_by_updates(void **state)
 {
     (void)state;
@@ -206,7 +274,8 @@ static void auto_picks_by_updates(void **state)
         assert_ok(ctx, copse_index_create(ctx, &options, &index));
         assert_ok(ctx, copse_index_stats(index, &stats));
         assert_int_equal(stats.structure, rare ? COPSE_STRUCTURE_IMPLICIT : COPSE_STRUCTURE_REGULAR);
-        assert_int_equal(stats.placement, COPSE_PLACEMENT_CPU);
+        assert_int_equal(stats.placement, rare && has_card() ? COPSE_PLACEMENT_GPU : COPSE_PLACEMENT_CPU);
+        assert_true(stats.placement_why[0] != '\0');
         copse_index_free(index);
     }
     copse_ctx_free(ctx);
@@ -218,9 +287,11 @@ int main(void)
         cmocka_unit_test_setup(defaults_describe_themselves, clear_environment),
         cmocka_unit_test_setup(options_arrive, clear_environment),
         cmocka_unit_test_setup(older_struct_ends_early, clear_environment),
+        cmocka_unit_test_setup(older_struct_has_no_device, clear_environment),
         cmocka_unit_test_setup(newer_struct_is_longer, clear_environment),
         cmocka_unit_test_setup(impossible_options_are_named, clear_environment),
         cmocka_unit_test_setup(environment_sets_threads, clear_environment),
+        cmocka_unit_test_setup(environment_sets_device, clear_environment),
         cmocka_unit_test_setup(environment_sets_isa, clear_environment),
         cmocka_unit_test_setup(last_error_belongs_to_the_thread, clear_environment),
         cmocka_unit_test_setup(nothing_is_freed_from_null, clear_environment),

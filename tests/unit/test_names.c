@@ -24,7 +24,8 @@ static void structures_and_placements_have_names(void **state)
     (void)state;
     static const copse_structure structures[] = {COPSE_STRUCTURE_AUTO, COPSE_STRUCTURE_IMPLICIT,
                                                  COPSE_STRUCTURE_REGULAR};
-    static const copse_placement placements[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU};
+    static const copse_placement placements[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_GPU,
+                                                 COPSE_PLACEMENT_EMULATED};
     for (size_t i = 0; i < COUNT_OF(structures); i++) {
         copse_structure parsed = (copse_structure)77;
         assert_ok(NULL, copse_structure_parse(copse_structure_name(structures[i]), &parsed));
@@ -38,6 +39,8 @@ static void structures_and_placements_have_names(void **state)
     assert_string_equal(copse_structure_name(COPSE_STRUCTURE_IMPLICIT), "implicit");
     assert_string_equal(copse_structure_name(COPSE_STRUCTURE_REGULAR), "regular");
     assert_string_equal(copse_placement_name(COPSE_PLACEMENT_CPU), "cpu");
+    assert_string_equal(copse_placement_name(COPSE_PLACEMENT_GPU), "gpu");
+    assert_string_equal(copse_placement_name(COPSE_PLACEMENT_EMULATED), "emulated");
     assert_non_null(copse_structure_name((copse_structure)99));
     assert_non_null(copse_placement_name((copse_placement)99));
 }
