@@ -132,6 +132,14 @@ static COPSE_NO_TSAN void turn_of_each(emulated_worker *worker)
     }
 }
 
+/* In a random order also between blocks, which then have to run side by side; large ones, which need many stacks, less. */
+static COPSE_NO_TSAN uint32_t blocks_side_by_side(emulated_worker *worker)
+{
+    uint32_t most = SIMT_MOST_THREADS / worker->launch->kernel->threads;
+    uint32_t wanted = 1 + (uint32_t)(copse_emulator_random(&worker->random) % 3);
+    return wanted < most ? wanted : most;
+}
+
 static COPSE_NO_TSAN void work_on(emulated_launch *launch, uint32_t number)
 {
     emulated_worker *worker = take_worker();
@@ -143,8 +151,7 @@ static COPSE_NO_TSAN void work_on(emulated_launch *launch, uint32_t number)
     worker->launch = launch;
     worker->random = launch->options->seed + number;
     worker->stalled_since = 0;
-    /* In a random order also between blocks, which then have to run side by side. */
-    worker->wanted = launch->options->seed == 0 ? 1 : 1 + (uint32_t)(copse_emulator_random(&worker->random) % 3);
+    worker->wanted = launch->options->seed == 0 ? 1 : blocks_side_by_side(worker);
     while (!__atomic_load_n(&launch->faulted, __ATOMIC_RELAXED) && fill_up(worker)) turn_of_each(worker);
     for (uint32_t i = 0; i < WORKER_BLOCKS; i++) {
         if (worker->block[i].running) copse_emulator_block_end(&worker->block[i]);

@@ -40,7 +40,8 @@ enum simt_test_kernel {
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern const copse_kernel simt_test_kernels_cuda[SIMT_TEST_KERNELS];
+/* Without CUDA the first is not there: its address is then NULL. */
+extern const copse_kernel simt_test_kernels_cuda[SIMT_TEST_KERNELS] __attribute__((weak));
 extern const copse_kernel simt_test_kernels_emulated[SIMT_TEST_KERNELS];
 #ifdef __cplusplus
 }
