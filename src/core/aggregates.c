@@ -6,12 +6,10 @@
 /* While one range is added up, the ends of this many ranges later are asked for. */
 #define FETCH_AHEAD 4u
 
-typedef enum aggregate_kind { KIND_SUM, KIND_SUM128, KIND_MIN, KIND_MAX, KIND_AVG } aggregate_kind;
-
 /* One call at work. */
 typedef struct aggregate_job {
     const copse_index *index;
-    aggregate_kind kind;
+    copse_aggregate_kind kind;
     const void *lows, *highs;
     uint64_t n;
     void *out;
@@ -40,14 +38,14 @@ static bool result_store(const aggregate_job *job, uint64_t at, const copse_aggr
     copse_type type = job->index->value_type;
     bool is_float = copse_type_is_float(type), any = all->smallest <= all->largest;
     switch (job->kind) {
-    case KIND_SUM:
+    case COPSE_KIND_SUM:
         if (!is_float) return sum_store(type, all->sum, job->out, at);
         ((double *)job->out)[at] = all->float_sum;
         return true;
-    case KIND_SUM128:
+    case COPSE_KIND_SUM128:
         ((copse_int128 *)job->out)[at] = (copse_int128){(uint64_t)all->sum, (int64_t)(all->sum >> 64)};
         return true;
-    case KIND_AVG: {
+    case COPSE_KIND_AVG: {
         double sum = is_float ? all->float_sum : (double)all->sum;
         ((double *)job->out)[at] = count ? sum / (double)count : (double)NAN;
         return true;
@@ -55,7 +53,7 @@ static bool result_store(const aggregate_job *job, uint64_t at, const copse_aggr
     default:
         if (job->found) job->found[at] = any;
         if (any)
-            copse_aggregate_store(type, job->kind == KIND_MIN ? all->smallest : all->largest, job->out, at);
+            copse_aggregate_store(type, job->kind == COPSE_KIND_MIN ? all->smallest : all->largest, job->out, at);
         else
             memset((char *)job->out + at * copse_type_size(type), 0, copse_type_size(type));
         return true;
@@ -82,7 +80,7 @@ static void part_by_places(const aggregate_job *job, uint64_t first, uint64_t n,
         if (low[i] < high[i]) {
             index->operations->aggregate(index, low[i], high[i], &all);
             uint64_t ranks[2] = {low[i], high[i]};
-            if (job->kind == KIND_AVG) index->operations->rank(index, ranks, 2, ranks);
+            if (job->kind == COPSE_KIND_AVG) index->operations->rank(index, ranks, 2, ranks);
             count = ranks[1] - ranks[0];
         }
         if (!result_store(job, first + i, &all, count) && first + i < trouble->overflow) trouble->overflow = first + i;
@@ -94,7 +92,7 @@ static copse_status sums_in_one_walk(const aggregate_job *job)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
-    const bool narrow = job->kind == KIND_SUM; /* the walk writes the result itself */
+    const bool narrow = job->kind == COPSE_KIND_SUM; /* the walk writes the result itself */
     const bool is_signed = index->value_type == COPSE_I32 || index->value_type == COPSE_I64;
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
     uint64_t part = narrow && threads == 1 ? n : COPSE_READ_PART, first_nan = n;
@@ -115,7 +113,7 @@ static copse_status aggregate_run(const aggregate_job *job)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
-    const bool sums = job->kind == KIND_SUM || job->kind == KIND_SUM128;
+    const bool sums = job->kind == COPSE_KIND_SUM || job->kind == COPSE_KIND_SUM128;
     if (copse_size(index)) {
         index->operations->prepare(index, sums);
         if (sums && index->operations->has_sum && index->operations->has_sum(index)) return sums_in_one_walk(job);
@@ -147,45 +145,47 @@ static copse_status aggregate_call(const char *call, const char *out_name, const
     copse_status status = copse_read_check(job->index, call, job->lows, "lows", job->n);
     if (status == COPSE_OK) status = copse_read_check(job->index, call, job->highs, "highs", job->n);
     if (status != COPSE_OK) return status;
-    if (job->kind == KIND_SUM128 && copse_type_is_float(job->index->value_type))
+    if (job->kind == COPSE_KIND_SUM128 && copse_type_is_float(job->index->value_type))
         return copse_fail(job->index->ctx, COPSE_ERR_TYPE,
                           "%s: the values are %s; use copse_sum, which returns doubles for them", call,
                           copse_type_name(job->index->value_type));
     if (job->n == 0) return COPSE_OK;
     if (!job->out)
         return copse_fail(job->index->ctx, COPSE_ERR_ARGUMENT, "%s: %s is NULL, but n is not 0", call, out_name);
+    const copse_whole_operations *whole = job->index->operations->whole;
+    if (whole) return whole->aggregate(job->index, job->kind, job->lows, job->highs, job->n, job->out, job->found);
     return aggregate_run(job);
 }
 
 copse_status copse_sum(const copse_index *index, const void *lows, const void *highs, uint64_t n, void *out_sums)
 {
-    aggregate_job job = {index, KIND_SUM, lows, highs, n, out_sums, NULL};
+    aggregate_job job = {index, COPSE_KIND_SUM, lows, highs, n, out_sums, NULL};
     return aggregate_call("copse_sum", "out_sums", &job);
 }
 
 copse_status copse_sum128(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                           copse_int128 *out_sums)
 {
-    aggregate_job job = {index, KIND_SUM128, lows, highs, n, out_sums, NULL};
+    aggregate_job job = {index, COPSE_KIND_SUM128, lows, highs, n, out_sums, NULL};
     return aggregate_call("copse_sum128", "out_sums", &job);
 }
 
 copse_status copse_min(const copse_index *index, const void *lows, const void *highs, uint64_t n, void *out_values,
                        uint8_t *out_found)
 {
-    aggregate_job job = {index, KIND_MIN, lows, highs, n, out_values, out_found};
+    aggregate_job job = {index, COPSE_KIND_MIN, lows, highs, n, out_values, out_found};
     return aggregate_call("copse_min", "out_values", &job);
 }
 
 copse_status copse_max(const copse_index *index, const void *lows, const void *highs, uint64_t n, void *out_values,
                        uint8_t *out_found)
 {
-    aggregate_job job = {index, KIND_MAX, lows, highs, n, out_values, out_found};
+    aggregate_job job = {index, COPSE_KIND_MAX, lows, highs, n, out_values, out_found};
     return aggregate_call("copse_max", "out_values", &job);
 }
 
 copse_status copse_avg(const copse_index *index, const void *lows, const void *highs, uint64_t n, double *out_means)
 {
-    aggregate_job job = {index, KIND_AVG, lows, highs, n, out_means, NULL};
+    aggregate_job job = {index, COPSE_KIND_AVG, lows, highs, n, out_means, NULL};
     return aggregate_call("copse_avg", "out_means", &job);
 }

@@ -13,30 +13,67 @@
 #define COPSE_CODEC_H
 
 #include "copse.h"
+#include "core/anywhere.h"
 
 #include <string.h>
 
-static inline uint32_t copse_encode_f32(uint32_t bits)
+COPSE_ANYWHERE uint32_t copse_encode_f32(uint32_t bits)
 {
     if (bits == 0x80000000u) bits = 0; /* -0.0 */
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-static inline uint64_t copse_encode_f64(uint64_t bits)
+COPSE_ANYWHERE uint64_t copse_encode_f64(uint64_t bits)
 {
     const uint64_t sign = UINT64_C(1) << 63;
     if (bits == sign) bits = 0; /* -0.0 */
     return bits & sign ? ~bits : bits | sign;
 }
 
-static inline int copse_is_nan32(uint32_t bits)
+COPSE_ANYWHERE int copse_is_nan32(uint32_t bits)
 {
     return (bits & 0x7fffffffu) > 0x7f800000u;
 }
 
-static inline int copse_is_nan64(uint64_t bits)
+COPSE_ANYWHERE int copse_is_nan64(uint64_t bits)
 {
     return (bits & ~(UINT64_C(1) << 63)) > UINT64_C(0x7ff0000000000000);
+}
+
+/* One key at a time: its bits to the code, and the code back to the bits. */
+COPSE_ANYWHERE uint32_t copse_encode_one_k32(copse_type type, uint32_t bits)
+{
+    if (type == COPSE_U32) return bits;
+    return type == COPSE_F32 ? copse_encode_f32(bits) : bits ^ 0x80000000u;
+}
+
+COPSE_ANYWHERE uint64_t copse_encode_one_k64(copse_type type, uint64_t bits)
+{
+    if (type == COPSE_U64) return bits;
+    return type == COPSE_F64 ? copse_encode_f64(bits) : bits ^ (UINT64_C(1) << 63);
+}
+
+COPSE_ANYWHERE uint32_t copse_decode_one_k32(copse_type type, uint32_t key)
+{
+    if (type == COPSE_F32) return key & 0x80000000u ? key ^ 0x80000000u : ~key;
+    return type == COPSE_U32 ? key : key ^ 0x80000000u;
+}
+
+COPSE_ANYWHERE uint64_t copse_decode_one_k64(copse_type type, uint64_t key)
+{
+    const uint64_t sign = UINT64_C(1) << 63;
+    if (type == COPSE_F64) return key & sign ? key ^ sign : ~key;
+    return type == COPSE_U64 ? key : key ^ sign;
+}
+
+COPSE_ANYWHERE int copse_is_nan_k32(copse_type type, uint32_t bits)
+{
+    return type == COPSE_F32 && copse_is_nan32(bits);
+}
+
+COPSE_ANYWHERE int copse_is_nan_k64(copse_type type, uint64_t bits)
+{
+    return type == COPSE_F64 && copse_is_nan64(bits);
 }
 
 /* Encodes keys[first .. first + n) into out. Returns n, or the index (below n) of the first NaN. */
@@ -83,23 +120,12 @@ static inline uint32_t copse_encode_k64(copse_type type, const void *keys, uint6
 /* The way back, one key at a time, into out[at]. */
 static inline void copse_decode_k32(copse_type type, uint32_t key, void *out, uint64_t at)
 {
-    uint32_t bits = key;
-    if (type == COPSE_F32)
-        bits = key & 0x80000000u ? key ^ 0x80000000u : ~key;
-    else if (type != COPSE_U32)
-        bits = key ^ 0x80000000u;
-    ((uint32_t *)out)[at] = bits;
+    ((uint32_t *)out)[at] = copse_decode_one_k32(type, key);
 }
 
 static inline void copse_decode_k64(copse_type type, uint64_t key, void *out, uint64_t at)
 {
-    const uint64_t sign = UINT64_C(1) << 63;
-    uint64_t bits = key;
-    if (type == COPSE_F64)
-        bits = key & sign ? key ^ sign : ~key;
-    else if (type != COPSE_U64)
-        bits = key ^ sign;
-    ((uint64_t *)out)[at] = bits;
+    ((uint64_t *)out)[at] = copse_decode_one_k64(type, key);
 }
 
 #endif

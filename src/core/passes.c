@@ -3,6 +3,7 @@
 
 /* Entries handed to a visitor at once, and copied at once by a thread of an export. */
 #define VISIT_ENTRIES  4096u
+#define DEVICE_VISIT   (UINT64_C(1) << 20) /* from a device: a copy per step has to be worth its start */
 #define EXPORT_ENTRIES 65536u
 
 copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user)
@@ -11,15 +12,17 @@ copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user
         return copse_fail(index ? index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_visit: %s is NULL",
                           index ? "fn" : "index");
     const uint64_t n = copse_size(index);
-    const size_t key_bytes = VISIT_ENTRIES * copse_type_size(index->key_type);
-    const size_t bytes = key_bytes + VISIT_ENTRIES * copse_type_size(index->value_type);
+    uint64_t step = index->operations->whole ? DEVICE_VISIT : VISIT_ENTRIES;
+    if (step > n) step = n ? n : 1;
+    const size_t key_bytes = (step * copse_type_size(index->key_type) + 7) / 8 * 8;
+    const size_t bytes = key_bytes + step * copse_type_size(index->value_type);
     char *buffer = copse_memory_alloc(index->ctx, bytes);
     if (!buffer) return copse_fail_memory(index->ctx, bytes, "copse_visit");
     copse_status status = COPSE_OK;
-    for (uint64_t at = 0; at < n && status == COPSE_OK; at += VISIT_ENTRIES) {
-        uint64_t count = n - at < VISIT_ENTRIES ? n - at : VISIT_ENTRIES;
-        index->operations->copy(index, index->operations->select(index, at), count, 0, buffer, buffer + key_bytes);
-        if (fn(user, buffer, buffer + key_bytes, count) != 0)
+    for (uint64_t at = 0; at < n && status == COPSE_OK; at += step) {
+        uint64_t count = n - at < step ? n - at : step;
+        status = copse_read_entries(index, at, count, buffer, buffer + key_bytes);
+        if (status == COPSE_OK && fn(user, buffer, buffer + key_bytes, count) != 0)
             status = copse_fail(index->ctx, COPSE_ERR_CANCELLED, "copse_visit: stopped by fn at entry %llu of %llu",
                                 (unsigned long long)at, (unsigned long long)n);
     }
@@ -37,7 +40,8 @@ copse_status copse_export(const copse_index *index, void *out_keys, void *out_va
                           (unsigned long long)capacity, (unsigned long long)n);
     if (!out_keys && !out_values) return COPSE_OK;
     copse_status status = copse_progress(index->ctx, "exporting", 0, n);
-    if (status != COPSE_OK) return status;
+    if (status != COPSE_OK || n == 0) return status;
+    if (index->operations->whole) return index->operations->whole->entries(index, 0, n, out_keys, out_values);
     uint32_t threads = copse_threads_for(index->ctx, n);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
     for (uint64_t at = 0; at < n; at += EXPORT_ENTRIES) {
@@ -90,8 +94,8 @@ copse_status copse_cursor_next(copse_cursor *cursor, void *out_keys, void *out_v
         return copse_fail(index->ctx, COPSE_ERR_STALE,
                           "the index changed since the cursor was placed; copse_cursor_seek places it again");
     uint64_t left = copse_size(index) - cursor->rank, count = left < max ? left : max;
-    if (count)
-        index->operations->copy(index, index->operations->select(index, cursor->rank), count, 0, out_keys, out_values);
+    copse_status status = copse_read_entries(index, cursor->rank, count, out_keys, out_values);
+    if (status != COPSE_OK) return status;
     cursor->rank += count;
     *out_n = count;
     return COPSE_OK;

@@ -90,6 +90,7 @@ copse_status copse_count(const copse_index *index, const void *lows, const void 
     if (status != COPSE_OK || n == 0) return status;
     if (!out_counts)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_count: out_counts is NULL, but n is not 0");
+    if (index->operations->whole) return index->operations->whole->count(index, lows, highs, n, out_counts);
     return index->operations->count && copse_size(index) ? count_in_one_walk(index, lows, highs, n, out_counts)
                                                          : count_by_places(index, lows, highs, n, out_counts);
 }
@@ -174,6 +175,9 @@ copse_status copse_range(const copse_index *index, const void *lows, const void 
     if (capacity && !out_keys && !out_values)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT,
                           "copse_range: out_keys and out_values are NULL, but capacity is not 0");
+    if (index->operations->whole)
+        return index->operations->whole->range(index, lows, highs, n, limit, out_offsets, out_keys, out_values,
+                                               capacity);
     range_job job = {.index = index,
                      .lows = lows,
                      .highs = highs,

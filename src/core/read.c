@@ -39,6 +39,15 @@ uint64_t copse_read_locate(const copse_index *index, const void *keys, uint64_t 
     return copse_read_find_nan(index, keys, first, n);
 }
 
+copse_status copse_read_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
+{
+    const copse_operations *operations = index->operations;
+    if (count == 0) return COPSE_OK;
+    if (operations->whole) return operations->whole->entries(index, rank, count, keys, values);
+    operations->copy(index, operations->select(index, rank), count, 0, keys, values);
+    return COPSE_OK;
+}
+
 copse_status copse_read_nan_range(const copse_index *index, const void *lows, uint64_t at)
 {
     return copse_read_nan(index, copse_read_find_nan(index, lows, at, 1) == 0 ? "lows" : "highs", at);
@@ -63,6 +72,8 @@ static uint64_t find_part(const copse_index *index, const void *keys, uint64_t f
 /* One thread takes the batch whole, so that its pipeline never runs dry; several share it in parts. */
 static copse_status find_all(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
+    const copse_whole_operations *whole = index->operations->whole;
+    if (whole) return whole->find(index, keys, n, values, found);
     uint32_t threads = copse_threads_for(index->ctx, n);
     uint64_t first_nan = n;
     if (threads == 1) { /* without even asking OpenMP: that alone takes as long as a lookup */
@@ -95,25 +106,24 @@ copse_status copse_contains(const copse_index *index, const void *keys, uint64_t
     return find_all(index, keys, n, NULL, out_found);
 }
 
-/* Which neighbour of a key is wanted. */
-typedef enum neighbour { NEIGHBOUR_AT_OR_AFTER, NEIGHBOUR_AFTER, NEIGHBOUR_BEFORE } neighbour;
-
-static copse_status neighbours(const copse_index *index, const void *keys, uint64_t n, neighbour which, void *out_keys,
-                               void *out_values, uint8_t *out_found, uint64_t *out_ranks)
+static copse_status neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
+                               void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
 {
     uint32_t threads = copse_threads_for(index->ctx, n);
     uint64_t first_nan = n;
     const copse_operations *operations = index->operations;
+    if (operations->whole)
+        return operations->whole->neighbours(index, keys, n, which, out_keys, out_values, out_found, out_ranks);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
     for (uint64_t first = 0; first < n; first += COPSE_READ_PART) {
         uint64_t places[COPSE_READ_PART];
         uint64_t count = n - first < COPSE_READ_PART ? n - first : COPSE_READ_PART;
-        uint64_t good = copse_read_locate(index, keys, first, count, which == NEIGHBOUR_AFTER, places);
+        uint64_t good = copse_read_locate(index, keys, first, count, which == COPSE_AFTER, places);
         if (good < count) {
             if (first + good < first_nan) first_nan = first + good;
             continue;
         }
-        operations->gather(index, places, first, count, which == NEIGHBOUR_BEFORE, out_keys, out_values, out_found);
+        operations->gather(index, places, first, count, which == COPSE_BEFORE, out_keys, out_values, out_found);
         if (out_ranks) operations->rank(index, places, count, out_ranks + first);
     }
     return first_nan < n ? copse_read_nan(index, "keys", first_nan) : COPSE_OK;
@@ -124,7 +134,7 @@ copse_status copse_lower_bound(const copse_index *index, const void *keys, uint6
 {
     copse_status status = copse_read_check(index, "copse_lower_bound", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return neighbours(index, keys, n, NEIGHBOUR_AT_OR_AFTER, out_keys, out_values, out_found, out_ranks);
+    return neighbours(index, keys, n, COPSE_AT_OR_AFTER, out_keys, out_values, out_found, out_ranks);
 }
 
 copse_status copse_successor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
@@ -132,7 +142,7 @@ copse_status copse_successor(const copse_index *index, const void *keys, uint64_
 {
     copse_status status = copse_read_check(index, "copse_successor", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return neighbours(index, keys, n, NEIGHBOUR_AFTER, out_keys, out_values, out_found, NULL);
+    return neighbours(index, keys, n, COPSE_AFTER, out_keys, out_values, out_found, NULL);
 }
 
 copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
@@ -140,5 +150,5 @@ copse_status copse_predecessor(const copse_index *index, const void *keys, uint6
 {
     copse_status status = copse_read_check(index, "copse_predecessor", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return neighbours(index, keys, n, NEIGHBOUR_BEFORE, out_keys, out_values, out_found, NULL);
+    return neighbours(index, keys, n, COPSE_BEFORE, out_keys, out_values, out_found, NULL);
 }

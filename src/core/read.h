@@ -22,6 +22,9 @@ uint64_t copse_read_find_nan(const copse_index *index, const void *keys, uint64_
 uint64_t copse_read_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
                            uint64_t *places);
 
+/* Entries rank .. rank + count, which exist, into arrays of that length; either may be NULL. */
+copse_status copse_read_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
+
 /* The error for range `at` having a NaN bound. */
 copse_status copse_read_nan_range(const copse_index *index, const void *lows, uint64_t at);
 

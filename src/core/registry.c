@@ -6,13 +6,21 @@
     {                                                                                                                  \
         &name##_k32v32, &name##_k32v64, &name##_k64v32, &name##_k64v64                                                 \
     }
+/* Structures on a device have one table for all widths. */
+#define ROW_OF_ONE(name)                                                                                               \
+    {                                                                                                                  \
+        &name, &name, &name, &name                                                                                     \
+    }
 
 DECLARE(copse_implicit_cpu);
 DECLARE(copse_regular_cpu);
+extern const copse_operations copse_implicit_gpu, copse_implicit_emulated;
 
 static const copse_operations *const rows[][COPSE_WIDTH_PAIRS] = {
     ROW(copse_implicit_cpu),
     ROW(copse_regular_cpu),
+    ROW_OF_ONE(copse_implicit_gpu),
+    ROW_OF_ONE(copse_implicit_emulated),
 };
 
 const copse_operations *copse_registry_find(copse_structure structure, copse_placement placement, size_t key_bytes,

@@ -12,9 +12,45 @@
 #include "core/batch.h"
 #include "core/aggregate.h"
 
+/* Which neighbour of a key is wanted. */
+typedef enum copse_neighbour { COPSE_AT_OR_AFTER, COPSE_AFTER, COPSE_BEFORE } copse_neighbour;
+
+/* Which aggregate of a range is wanted. */
+typedef enum copse_aggregate_kind {
+    COPSE_KIND_SUM,
+    COPSE_KIND_SUM128,
+    COPSE_KIND_MIN,
+    COPSE_KIND_MAX,
+    COPSE_KIND_AVG
+} copse_aggregate_kind;
+
+/*
+ * Structures on a device take whole calls instead of parts of them: there a batch is one kernel, arrays may be host or
+ * device memory, and errors come back from far away. Arguments are checked for NULL before; n is not 0 in reads. The
+ * meaning is that of the call in copse.h.
+ */
+typedef struct copse_whole_operations {
+    copse_status (*build)(copse_index *index, const void *keys, const void *values, uint64_t n);
+    copse_status (*insert)(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
+                           uint64_t *out_inserted);
+    copse_status (*erase)(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+    copse_status (*find)(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
+    copse_status (*neighbours)(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
+                               void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
+    copse_status (*count)(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t *counts);
+    copse_status (*range)(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t limit,
+                          uint64_t *offsets, void *keys, void *values, uint64_t capacity);
+    copse_status (*aggregate)(const copse_index *index, copse_aggregate_kind kind, const void *lows, const void *highs,
+                              uint64_t n, void *out, uint8_t *found);
+    /* Entries rank .. rank + count, which exist, in order. */
+    copse_status (*entries)(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
+} copse_whole_operations;
+
 struct copse_operations {
     copse_structure structure;
     copse_placement placement;
+    /* NULL on the CPU. Where it is set, only create, destroy, size, stats and verify of the others are there, too. */
+    const copse_whole_operations *whole;
 
     /* Life. A new tree is empty. */
     copse_status (*create)(copse_index *index);

@@ -29,6 +29,11 @@
 #define ENCODE COPSE_BITS(copse_encode_k, KEY_BITS)
 #define DECODE COPSE_BITS(copse_decode_k, KEY_BITS)
 
+/* the same for one key in registers */
+#define ENCODE_ONE COPSE_BITS(copse_encode_one_k, KEY_BITS)
+#define DECODE_ONE COPSE_BITS(copse_decode_one_k, KEY_BITS)
+#define IS_NAN     COPSE_BITS(copse_is_nan_k, KEY_BITS)
+
 /* Position of a pair of widths in tables: k32v32, k32v64, k64v32, k64v64. */
 #define COPSE_WIDTH_PAIRS 4
 static inline unsigned copse_width_pair(size_t key_bytes, size_t value_bytes)

@@ -10,7 +10,7 @@
 #define COPSE_IMPLICIT_H
 
 #include "core/aggregate.h"
-#include "cpu/levels.h"
+#include "core/levels.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

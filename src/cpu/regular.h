@@ -30,7 +30,7 @@
 
 #include "core/aggregate.h"
 #include "cpu/leaf_pool.h"
-#include "cpu/levels.h"
+#include "core/levels.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

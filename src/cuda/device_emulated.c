@@ -6,6 +6,7 @@
 #include "cuda/device.h"
 #include "cuda/emulated_memory.h"
 #include "cuda/emulator.h"
+#include "cuda/implicit_kernels.h"
 #include "cuda/primitives.h"
 
 #include <errno.h>
@@ -335,4 +336,5 @@ const copse_device_backend copse_device_emulated = {
     .event_wait = emulated_event_wait,
     .stream_follow = emulated_stream_follow,
     .primitives = &copse_primitives_host,
+    .implicit = copse_implicit_kernels_emulated,
 };

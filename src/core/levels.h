@@ -1,5 +1,5 @@
 /*
- * Inner levels without pointers, shared by the implicit and the regular tree.
+ * Inner levels without pointers, shared by the implicit and the regular tree, on the CPU and on devices.
  *
  * A level is an array of 64-byte nodes, the root level first. A node holds separators; child j of node i is node
  * i * fanout + j of the next level, and below the last level the children are units (implicit) or leaf slots (regular).
@@ -12,10 +12,12 @@
  *
  * A digest is (key - base) >> shift, cut to 32 bits: half the memory per separator and nearly twice the fanout. Keys
  * that differ may share a digest; the walk then lands at or before the right unit and steps right. The builder uses
- * digests only where such steps are rare (implicit.inc.h).
+ * digests only where such steps are rare (implicit_build.inc.h).
  */
 #ifndef COPSE_LEVELS_H
 #define COPSE_LEVELS_H
+
+#include "core/anywhere.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +36,7 @@ typedef struct copse_levels {
     size_t bytes;
 } copse_levels;
 
-static inline uint32_t copse_digest(uint64_t key, uint64_t base, uint32_t shift)
+COPSE_ANYWHERE uint32_t copse_digest(uint64_t key, uint64_t base, uint32_t shift)
 {
     uint64_t d = key < base ? 0 : (key - base) >> shift;
     return d > UINT32_MAX ? UINT32_MAX : (uint32_t)d;

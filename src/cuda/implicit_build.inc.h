@@ -1,0 +1,186 @@
+/* Template: kernels that make the implicit tree: a look at the keys, units, separators; and what updates need. */
+
+/* The value of pair i: the caller's, or the position as a number of the value type. */
+SIMT_DEVICE VALUE NAME(pair_value)(const copse_pairs_arguments *a, uint64_t i)
+{
+    if (a->values) return ((const VALUE *)a->values)[i];
+    uint64_t position = a->first + i;
+    VALUE value = (VALUE)position;
+#if VALUE_BITS == 64
+    double number = (double)position;
+    if (a->value_type == COPSE_F64) memcpy(&value, &number, sizeof value);
+#else
+    float number = (float)position;
+    if (a->value_type == COPSE_F32) memcpy(&value, &number, sizeof value);
+#endif
+    return value;
+}
+
+SIMT_DEVICE KEY NAME(pair_key)(const copse_pairs_arguments *a, uint64_t i)
+{
+    return ENCODE_ONE(a->key_type, ((const KEY *)a->keys)[i]);
+}
+
+SIMT_DEVICE uint64_t NAME(warp_min)(uint64_t value)
+{
+    for (uint32_t step = 16; step > 0; step /= 2) {
+        uint64_t other = simt_shfl_xor_u64(SIMT_FULL_MASK, value, step);
+        value = other < value ? other : value;
+    }
+    return value;
+}
+
+SIMT_DEVICE uint64_t NAME(warp_max)(uint64_t value)
+{
+    return ~NAME(warp_min)(~value);
+}
+
+SIMT_DEVICE uint64_t NAME(warp_sum)(uint64_t value)
+{
+    for (uint32_t step = 16; step > 0; step /= 2) value += simt_shfl_xor_u64(SIMT_FULL_MASK, value, step);
+    return value;
+}
+
+/* Looks at all keys once: NaN, smallest, largest, order. */
+SIMT_KERNEL(NAME(survey), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    uint64_t smallest = UINT64_MAX, largest = 0, falls = 0, equals = 0;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
+        if (IS_NAN(a.key_type, ((const KEY *)a.keys)[i])) simt_atomic_min_u64(&a.survey->first_nan, i);
+        KEY key = NAME(pair_key)(&a, i), before = i ? NAME(pair_key)(&a, i - 1u) : key;
+        falls += key < before;
+        equals += i && key == before;
+        smallest = key < smallest ? key : smallest;
+        largest = key > largest ? key : largest;
+    }
+    smallest = NAME(warp_min)(smallest);
+    largest = NAME(warp_max)(largest);
+    falls = NAME(warp_sum)(falls);
+    equals = NAME(warp_sum)(equals);
+    if (simt_lane() != 0) return;
+    simt_atomic_min_u64(&a.survey->smallest, smallest);
+    simt_atomic_max_u64(&a.survey->largest, largest);
+    if (falls) simt_atomic_add_u64(&a.survey->falls, falls);
+    if (equals) simt_atomic_add_u64(&a.survey->equals, equals);
+}
+
+SIMT_KERNEL(NAME(encode), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
+        if (a.out_keys) ((KEY *)a.out_keys)[i] = NAME(pair_key)(&a, i);
+        if (a.out_values) ((VALUE *)a.out_values)[i] = NAME(pair_value)(&a, i);
+    }
+}
+
+/* Word `word` of the 16 that unit `unit` consists of. */
+SIMT_DEVICE uint32_t NAME(fill_word)(const copse_pairs_arguments *a, uint64_t unit, uint32_t word)
+{
+    const bool is_value = word * 4u >= UNIT_VALUES;
+    const uint32_t bytes = is_value ? VALUE_BITS / 8u : KEY_BITS / 8u;
+    const uint32_t slot = (word * 4u - (is_value ? UNIT_VALUES : 0u)) / bytes;
+    const uint64_t at = unit * UNIT_SLOTS + slot;
+    uint64_t content = is_value ? 0 : UINT64_MAX; /* free places: largest key, no value */
+    if (slot >= UNIT_SLOTS) return 0;             /* between the keys and the values, or behind them */
+    if (at < a->n) content = is_value ? (uint64_t)NAME(pair_value)(a, at) : (uint64_t)NAME(pair_key)(a, at);
+    return (uint32_t)(content >> (bytes == 8u && word % 2u == 1u ? 32 : 0));
+}
+
+/* Pairs in order into units: one thread per 16 bytes, so that all writes of a warp are one run. Counts equal keys. */
+SIMT_KERNEL(NAME(fill), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    uint64_t equals = 0;
+    const uint64_t pieces = (uint64_t)a.tree.units * 4u;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < pieces;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        uint32_t *to = (uint32_t *)(a.tree.unit + i * 16u);
+        const uint32_t first = (uint32_t)(i % 4u) * 4u;
+        SIMT_UNROLL
+        for (uint32_t w = 0; w < 4u; w++) to[w] = NAME(fill_word)(&a, i / 4u, first + w);
+        for (uint32_t slot = (uint32_t)(i % 4u); slot < UNIT_SLOTS; slot += 4u) {
+            uint64_t at = i / 4u * UNIT_SLOTS + slot;
+            equals += at && at < a.n && NAME(pair_key)(&a, at) == NAME(pair_key)(&a, at - 1u);
+        }
+    }
+    equals = NAME(warp_sum)(equals);
+    if (simt_lane() == 0 && equals) simt_atomic_add_u64(&a.survey->equals, equals);
+}
+
+SIMT_DEVICE KEY NAME(unit_last)(const copse_device_tree *tree, uint64_t unit)
+{
+    return NAME(unit_key)(tree, unit * UNIT_SLOTS + UNIT_SLOTS - 1u);
+}
+
+#define DIGEST_LONGEST_RUN 16u
+
+/* Steps right that lookups of the units' largest keys would make if separators were digests; see cpu/implicit_build. */
+SIMT_KERNEL(NAME(digest_steps), copse_level_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const copse_device_tree *tree = &a.tree;
+    uint64_t steps = 0;
+    for (uint64_t u = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; u < tree->units;
+         u += (uint64_t)gridDim.x * blockDim.x) {
+        const uint32_t digest = copse_digest(NAME(unit_last)(tree, u), tree->base, tree->shift);
+        uint64_t run = 0;
+        while (run < DIGEST_LONGEST_RUN && run < u &&
+               copse_digest(NAME(unit_last)(tree, u - run - 1u), tree->base, tree->shift) == digest)
+            run++;
+        steps += run == DIGEST_LONGEST_RUN ? (uint64_t)1 << 40 : run;
+    }
+    steps = NAME(warp_sum)(steps);
+    if (simt_lane() == 0 && steps) simt_atomic_add_u64(&a.survey->digest_steps, steps);
+}
+
+/* Separator of child `child`: the largest key below it, the maximum where no child follows. */
+SIMT_DEVICE KEY NAME(separator)(const copse_level_arguments *a, uint64_t child)
+{
+    if (child + 1u >= a->children) return KEY_MAX;
+    KEY last = NAME(unit_last)(&a->tree, (child + 1u) * a->span - 1u);
+    return a->tree.digest ? (KEY)copse_digest(last, a->tree.base, a->tree.shift) : last;
+}
+
+/* One thread per separator. */
+SIMT_KERNEL(NAME(fill_level), copse_level_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint32_t separators = (a.tree.digest ? DIGEST_FANOUT : FULL_FANOUT) - 1u;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.nodes * separators;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        const uint64_t node = i / separators;
+        const uint32_t j = (uint32_t)(i % separators);
+        KEY separator = NAME(separator)(&a, node * (separators + 1u) + j);
+        char *line = a.tree.level[a.level] + node * 64u;
+        if (a.tree.digest)
+            ((uint32_t *)line)[j] = (uint32_t)separator;
+        else
+            ((KEY *)line)[j] = separator;
+    }
+}
+
+/* Marks what stays when a sorted batch of keys is erased. */
+SIMT_KERNEL(NAME(erase), copse_mark_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const KEY *keys = (const KEY *)a.keys;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.entries;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        const KEY key = NAME(unit_key)(&a.tree, i);
+        uint64_t low = 0, high = a.n;
+        while (low < high) {
+            uint64_t middle = low + (high - low) / 2u;
+            if (keys[middle] < key)
+                low = middle + 1u;
+            else
+                high = middle;
+        }
+        a.keep[i] = !(low < a.n && keys[low] == key);
+    }
+}
+
+/* Marks the keys of a sorted batch that the tree does not have. */
+SIMT_KERNEL(NAME(absent), copse_mark_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const bool digest = a.tree.digest != 0;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
+        BOUND bound = NAME(walk_start)(&a.tree, digest, ((const KEY *)a.keys)[i]);
+        uint64_t place = NAME(place_alone)(&a.tree, digest, bound, false);
+        a.keep[i] = !(place < a.tree.entries && NAME(unit_key)(&a.tree, place) == bound.q);
+    }
+}

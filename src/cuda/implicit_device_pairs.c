@@ -1,0 +1,242 @@
+/* Batches on their way into a tree on a device: brought there, looked at, encoded, sorted, equal keys resolved. */
+#include "core/codec.h"
+#include "cuda/implicit_device.h"
+#include "cuda/transfer.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Which array of `memory` holds what. */
+enum { RAW_KEYS, RAW_VALUES, OWN_KEYS, OWN_VALUES };
+
+/* --- surveys ------------------------------------------------------------------------------------------------------------ */
+
+copse_status copse_device_survey_make(copse_device *device, copse_device_survey **out)
+{
+    void *memory = NULL;
+    copse_status status = copse_device_alloc(device, device->main, sizeof **out, "a look at the batch", &memory);
+    *out = memory;
+    if (status != COPSE_OK) return status;
+    status = copse_device_fill(device, device->main, memory, 0, sizeof **out);
+    char *at = memory;
+    if (status == COPSE_OK)
+        status = copse_device_fill(device, device->main, at, 0xFF, offsetof(copse_device_survey, largest));
+    if (status == COPSE_OK)
+        status = copse_device_fill(device, device->main, at + offsetof(copse_device_survey, trouble), 0xFF,
+                                   sizeof(*out)->trouble);
+    if (status != COPSE_OK) {
+        copse_device_survey_free(device, *out);
+        *out = NULL;
+    }
+    return status;
+}
+
+copse_status copse_device_survey_read(copse_device *device, copse_device_survey *survey, copse_device_survey *out)
+{
+    return copse_device_read(device, device->main, out, survey, sizeof *out);
+}
+
+void copse_device_survey_free(copse_device *device, copse_device_survey *survey)
+{
+    copse_device_free(device, device->main, survey, sizeof *survey);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------------- */
+
+static void release(const copse_index *index, copse_device_pairs *pairs, unsigned which)
+{
+    copse_device_free(index->device, index->device->main, pairs->memory[which], pairs->bytes[which]);
+    pairs->memory[which] = NULL;
+}
+
+static copse_status reserve(const copse_index *index, copse_device_pairs *pairs, unsigned which, uint64_t bytes)
+{
+    pairs->bytes[which] = bytes;
+    return copse_device_alloc(index->device, index->device->main, bytes, "sorting the batch", &pairs->memory[which]);
+}
+
+void copse_device_pairs_free(const copse_index *index, copse_device_pairs *pairs)
+{
+    for (unsigned i = 0; i < 4; i++) release(index, pairs, i);
+}
+
+/* Takes over what `from` owns: both as OWN_KEYS and OWN_VALUES. */
+static void adopt(const copse_index *index, copse_device_pairs *pairs, copse_device_pairs *from)
+{
+    copse_device_pairs_free(index, pairs);
+    for (unsigned i = 0; i < 4; i++) {
+        pairs->memory[i] = from->memory[i];
+        pairs->bytes[i] = from->bytes[i];
+    }
+    pairs->keys = pairs->memory[OWN_KEYS];
+    pairs->values = pairs->memory[OWN_VALUES];
+    pairs->key_type = copse_device_pairs_type(index);
+}
+
+copse_status copse_device_pairs_room(const copse_index *index, copse_device_pairs *pairs, uint64_t n, void **out_keys,
+                                     void **out_values)
+{
+    copse_status status = reserve(index, pairs, OWN_KEYS, n * copse_type_size(index->key_type));
+    if (status == COPSE_OK) status = reserve(index, pairs, OWN_VALUES, n * copse_type_size(index->value_type));
+    *out_keys = pairs->memory[OWN_KEYS];
+    *out_values = pairs->memory[OWN_VALUES];
+    return status;
+}
+
+/* --- steps -------------------------------------------------------------------------------------------------------------- */
+
+/* One of the caller's arrays: as it is where it lies on the device, else a copy there. */
+static copse_status bring(const copse_index *index, copse_device_pairs *pairs, unsigned which, const char *name,
+                          const void *array, uint64_t bytes, const void **out)
+{
+    copse_memory_kind kind = copse_device_kind(index->device, array);
+    if (kind == COPSE_MEMORY_FOREIGN)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s is memory of another device", name);
+    if (kind == COPSE_MEMORY_NOWHERE)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s points to memory that cannot be read", name);
+    *out = array;
+    if (kind == COPSE_MEMORY_DEVICE) return COPSE_OK;
+    copse_status status = reserve(index, pairs, which, bytes);
+    if (status == COPSE_OK) status = copse_transfer_to_device(index->device, pairs->memory[which], array, bytes);
+    *out = pairs->memory[which];
+    return status;
+}
+
+static copse_pairs_arguments arguments_of(const copse_index *index, const copse_device_pairs *pairs)
+{
+    return (copse_pairs_arguments){.keys = pairs->keys,
+                                   .values = pairs->values,
+                                   .key_type = pairs->key_type,
+                                   .value_type = index->value_type,
+                                   .n = pairs->n};
+}
+
+static copse_status survey(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
+{
+    copse_device *device = index->device;
+    copse_pairs_arguments arguments = arguments_of(index, pairs);
+    copse_status status = copse_device_survey_make(device, &arguments.survey);
+    if (status != COPSE_OK) return status;
+    status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->survey,
+                                 copse_implicit_device_blocks(device, pairs->n), &arguments);
+    if (status == COPSE_OK) status = copse_device_survey_read(device, arguments.survey, out);
+    copse_device_survey_free(device, arguments.survey);
+    if (status != COPSE_OK) return status;
+    if (out->first_nan != UINT64_MAX)
+        return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
+                          (unsigned long long)out->first_nan);
+    pairs->low = out->smallest;
+    pairs->high = out->largest;
+    pairs->unique = out->falls == 0 && out->equals == 0;
+    return COPSE_OK;
+}
+
+copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pairs *pairs)
+{
+    const bool keys_too = pairs->key_type != copse_device_pairs_type(index), values_too = pairs->values == NULL;
+    if (!keys_too && !values_too) return COPSE_OK;
+    copse_device_pairs made = {0};
+    copse_status status = COPSE_OK;
+    if (keys_too) status = reserve(index, &made, OWN_KEYS, pairs->n * copse_type_size(index->key_type));
+    if (status == COPSE_OK && values_too)
+        status = reserve(index, &made, OWN_VALUES, pairs->n * copse_type_size(index->value_type));
+    copse_pairs_arguments arguments = arguments_of(index, pairs);
+    arguments.out_keys = made.memory[OWN_KEYS];
+    arguments.out_values = made.memory[OWN_VALUES];
+    if (status == COPSE_OK)
+        status = copse_device_launch(index->device, index->device->main, &copse_implicit_device_kernels(index)->encode,
+                                     copse_implicit_device_blocks(index->device, pairs->n), &arguments);
+    if (status != COPSE_OK) {
+        copse_device_pairs_free(index, &made);
+        return status;
+    }
+    for (unsigned i = OWN_KEYS; i <= OWN_VALUES; i++) {
+        if (!made.memory[i]) continue;
+        release(index, pairs, i - OWN_KEYS); /* the raw array that this one replaces */
+        pairs->memory[i] = made.memory[i];
+        pairs->bytes[i] = made.bytes[i];
+    }
+    if (keys_too) pairs->keys = made.memory[OWN_KEYS];
+    if (values_too) pairs->values = made.memory[OWN_VALUES];
+    pairs->key_type = copse_device_pairs_type(index);
+    return COPSE_OK;
+}
+
+/* Only the bits in which the keys differ are sorted by. */
+static copse_status sort(const copse_index *index, copse_device_pairs *pairs)
+{
+    copse_device *device = index->device;
+    copse_device_pairs made = {0};
+    void *keys, *values;
+    uint64_t differ = pairs->low ^ pairs->high;
+    unsigned last_bit = differ ? 64u - (unsigned)__builtin_clzll(differ) : 1u;
+    copse_status status = copse_device_pairs_room(index, &made, pairs->n, &keys, &values);
+    if (status == COPSE_OK)
+        status =
+            device->backend->primitives->sort_pairs(device, device->main, copse_implicit_device_pair(index),
+                                                    pairs->keys, pairs->values, keys, values, pairs->n, 0, last_bit);
+    if (status == COPSE_OK)
+        adopt(index, pairs, &made);
+    else
+        copse_device_pairs_free(index, &made);
+    return status;
+}
+
+copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pairs *pairs, copse_equal_keys equal)
+{
+    copse_device *device = index->device;
+    copse_device_pairs made = {0};
+    copse_device_survey *count = NULL;
+    void *keys, *values;
+    uint64_t kept = 0;
+    copse_status status = copse_device_survey_make(device, &count);
+    if (status == COPSE_OK) status = copse_device_pairs_room(index, &made, pairs->n, &keys, &values);
+    if (status == COPSE_OK)
+        status = device->backend->primitives->unique_pairs(
+            device, device->main, copse_implicit_device_pair(index), pairs->keys, pairs->values, keys, values, pairs->n,
+            equal == COPSE_EQUAL_FIRST ? COPSE_UNIQUE_FIRST : COPSE_UNIQUE_LAST, &count->count);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, &kept, &count->count, sizeof kept);
+    if (count) copse_device_survey_free(device, count);
+    if (status != COPSE_OK) {
+        copse_device_pairs_free(index, &made);
+        return status;
+    }
+    adopt(index, pairs, &made);
+    pairs->n = kept;
+    pairs->unique = true;
+    return COPSE_OK;
+}
+
+static copse_status make(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                         copse_equal_keys equal, bool plain, const char *what, copse_device_pairs *pairs)
+{
+    copse_device_survey seen;
+    copse_status status =
+        bring(index, pairs, RAW_KEYS, "keys", keys, n * copse_type_size(index->key_type), &pairs->keys);
+    if (status == COPSE_OK && values)
+        status =
+            bring(index, pairs, RAW_VALUES, "values", values, n * copse_type_size(index->value_type), &pairs->values);
+    if (status == COPSE_OK) status = survey(index, pairs, &seen);
+    if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3, n);
+    if (status != COPSE_OK) return status;
+    if (plain && seen.falls == 0 && (seen.equals == 0 || equal == COPSE_EQUAL_ALL)) return COPSE_OK;
+    status = copse_device_pairs_encode(index, pairs);
+    if (status == COPSE_OK && seen.falls) status = sort(index, pairs);
+    if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3 * 2, n);
+    if (status == COPSE_OK && equal != COPSE_EQUAL_ALL && !pairs->unique && (!plain || seen.falls == 0))
+        status = copse_device_pairs_unique(index, pairs, equal);
+    return status;
+}
+
+copse_status copse_device_pairs_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                                     copse_equal_keys equal, bool plain, const char *what, copse_device_pairs *out)
+{
+    *out = (copse_device_pairs){.n = n, .key_type = index->key_type};
+    if (copse_memory_product(n, 32) == SIZE_MAX)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "n is %llu: more entries than memory can address",
+                          (unsigned long long)n);
+    copse_status status = copse_progress(index->ctx, what, 0, n);
+    if (status == COPSE_OK && n) status = make(index, keys, values, n, equal, plain, what, out);
+    if (status != COPSE_OK) copse_device_pairs_free(index, out);
+    return status;
+}

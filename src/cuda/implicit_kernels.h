@@ -1,0 +1,159 @@
+/*
+ * The kernels of the implicit tree: their arguments, and the table of them that a backend offers per pair of widths.
+ * The tree is that of cpu/implicit.h: units of 64 bytes that hold keys with their values, pointer-free levels of 64-byte
+ * nodes above (core/levels.h). There is always one unit at least, so that an empty tree needs no case of its own.
+ */
+#ifndef COPSE_IMPLICIT_KERNELS_H
+#define COPSE_IMPLICIT_KERNELS_H
+
+#include "core/aggregate.h"
+#include "core/levels.h"
+#include "cuda/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tree as kernels see it. */
+typedef struct copse_device_tree {
+    uint64_t entries;
+    uint32_t units;
+    uint32_t height; /* levels above the units */
+    uint64_t base;   /* of digests             */
+    uint32_t shift;
+    uint32_t digest; /* 1: the separators are digests */
+    uint32_t unique; /* 1: no two entries have equal keys */
+    copse_type key_type, value_type;
+    char *unit;
+    char *level[COPSE_LEVELS_MOST]; /* level[0] is the root */
+} copse_device_tree;
+
+/* What one look at the caller's keys finds out. All zero but first_nan and smallest, which start at UINT64_MAX. */
+typedef struct copse_device_survey {
+    uint64_t first_nan;
+    uint64_t smallest, largest; /* encoded                                      */
+    uint64_t falls;             /* keys that are smaller than the one before     */
+    uint64_t equals;            /* keys that are equal to the one before         */
+    uint64_t digest_steps;      /* steps right that digests would cost, in units */
+    uint64_t count;             /* of a selection                                */
+    uint64_t trouble[4];        /* verify: positions, UINT64_MAX where all is well */
+} copse_device_survey;
+
+/* Keys and values on their way into a tree. keys are raw bits of key_type; values NULL: every value is its position. */
+typedef struct copse_pairs_arguments {
+    const void *keys, *values;
+    copse_type key_type, value_type;
+    uint64_t first; /* position of the first pair in the caller's array */
+    uint64_t n;
+    void *out_keys, *out_values; /* encode: encoded keys, values; either may be NULL */
+    copse_device_tree tree;      /* fill: the tree whose units are filled             */
+    copse_device_survey *survey;
+} copse_pairs_arguments;
+
+typedef struct copse_level_arguments {
+    copse_device_tree tree;
+    uint32_t level;
+    uint64_t nodes, children;
+    uint64_t span; /* units below one child */
+    copse_device_survey *survey;
+} copse_level_arguments;
+
+/* Point queries, n < 2^31 of them a launch. Every output may be NULL. */
+typedef struct copse_point_arguments {
+    copse_device_tree tree;
+    const void *keys;
+    uint64_t first; /* position of keys[0] in the caller's batch, for reports */
+    uint32_t n;
+    uint32_t per_warp; /* queries that one warp takes: 32, or 8 for small batches */
+    uint32_t which;    /* copse_neighbour */
+    void *out_keys, *out_values;
+    uint8_t *out_found;
+    uint64_t *out_ranks;
+    uint64_t *report;
+} copse_point_arguments;
+
+/* Ranges, n < 2^31 of them a launch. */
+typedef struct copse_range_arguments {
+    copse_device_tree tree;
+    const void *lows, *highs;
+    uint64_t first;
+    uint32_t n;
+    uint32_t per_warp;
+    uint64_t limit;         /* most entries that count; 0: all */
+    uint64_t *places;       /* of the first entries; may be NULL */
+    uint64_t *counts;       /* may be NULL */
+    const uint64_t *before; /* sums in front of each entry, for sums and means */
+    uint32_t kind;          /* copse_aggregate_kind */
+    void *out;              /* of sums and means */
+    uint64_t *report;
+} copse_range_arguments;
+
+/* Entries out of a tree: `count` of them from `place` on (copy), or those of ranges (gather), of whose output the
+ * positions from `place` on are wanted, `count` at most. */
+typedef struct copse_copy_arguments {
+    copse_device_tree tree;
+    uint64_t place, count;
+    const uint64_t *places, *offsets;
+    uint64_t n;        /* ranges                                          */
+    uint64_t capacity; /* where the ranges hold more, nothing is copied    */
+    uint32_t encoded;  /* 1: leave keys as they are stored                 */
+    void *keys, *values;
+    uint64_t *report;
+} copse_copy_arguments;
+
+/* The summary of core/aggregate.h in device memory. */
+typedef struct copse_device_summary {
+    uint32_t height;
+    uint64_t nodes[COPSE_SUMMARY_LEVELS];
+    copse_aggregate *level[COPSE_SUMMARY_LEVELS];
+} copse_device_summary;
+
+typedef struct copse_summary_arguments {
+    copse_device_tree tree;
+    copse_device_summary summary;
+    uint32_t level; /* raise: the level that is made */
+    const uint64_t *places, *counts;
+    uint64_t n;
+    uint64_t first; /* position of range 0 in the caller's batch, for reports */
+    uint32_t kind;
+    void *out;
+    uint8_t *found;
+    uint64_t *before; /* widen, verify: values, or sums, as 64-bit numbers */
+    uint64_t *report;
+    copse_device_survey *survey;
+} copse_summary_arguments;
+
+/* A batch of sorted, encoded keys against the tree: marks the entries of the tree that stay when the batch is erased
+ * (erase), or the keys of the batch that the tree does not have (absent). */
+typedef struct copse_mark_arguments {
+    copse_device_tree tree;
+    const void *keys;
+    uint64_t n;
+    uint8_t *keep;
+} copse_mark_arguments;
+
+struct copse_implicit_kernels {
+    copse_kernel survey, encode, fill;     /* copse_pairs_arguments: one thread per pair (survey: as it comes) */
+    copse_kernel digest_steps, fill_level; /* copse_level_arguments */
+    copse_kernel find[2], neighbours[2];   /* copse_point_arguments; [0]: full separators, [1]: digests */
+    copse_kernel count[2], sum[2];         /* copse_range_arguments */
+    copse_kernel copy, gather;             /* copse_copy_arguments */
+    copse_kernel summarize, raise, aggregate, widen; /* copse_summary_arguments */
+    copse_kernel erase, absent;                      /* copse_mark_arguments */
+    copse_kernel verify_units, verify_levels, verify_sums, verify_summary;
+};
+
+/* One table per pair of widths. */
+extern const copse_implicit_kernels *const copse_implicit_kernels_cuda[];
+extern const copse_implicit_kernels *const copse_implicit_kernels_emulated[];
+
+/* Entries of one unit, and units of one block of the summary. */
+#define COPSE_DEVICE_BLOCK_UNITS 16u
+/* Threads of a block of each kernel; output positions that a warp of `gather` takes. */
+#define COPSE_KERNEL_THREADS 128u
+#define COPSE_GATHER_TILE    256u
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,348 @@
+/* Template: kernels that read the implicit tree. */
+
+/* Of 32 neighbours so many must not fall for the warp to take them as sorted. */
+#define SORTED_ENOUGH 30
+
+/* What a warp does with its queries. */
+typedef struct NAME(warp_queries) {
+    uint32_t first; /* of the warp in this launch */
+    uint32_t mine;  /* the query that this lane reads, n or more where there is none: it then reads the last one */
+    BOUND own;
+    bool sorted;
+} NAME(warp_queries);
+
+SIMT_DEVICE void NAME(report_nan)(copse_type type, KEY bits, uint64_t *report, uint32_t word, uint64_t position)
+{
+    if (IS_NAN(type, bits)) simt_atomic_min_u64(&report[word], position);
+}
+
+/* Reads the queries of a warp, one a lane. False: there are none for it. */
+SIMT_DEVICE bool NAME(read_queries)(const copse_point_arguments *a, bool digest, bool upper, NAME(warp_queries) * out)
+{
+    const uint32_t lane = simt_lane();
+    uint32_t warp = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
+    out->first = warp * a->per_warp;
+    if (out->first >= a->n) return false;
+    out->mine = out->first + (lane & (a->per_warp - 1u));
+    uint32_t at = out->mine < a->n ? out->mine : a->n - 1u;
+    KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->keys + at);
+    NAME(report_nan)(a->tree.key_type, bits, a->report, COPSE_REPORT_NAN, a->first + at);
+    KEY q = NAME(bound_key)(&a->tree, ENCODE_ONE(a->tree.key_type, bits), upper);
+    KEY before = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, q, 1);
+    out->sorted = a->per_warp == SIMT_WARP && __popc(__ballot_sync(SIMT_FULL_MASK, before <= q)) >= SORTED_ENOUGH;
+    out->own = NAME(walk_start)(&a->tree, digest, q);
+    return true;
+}
+
+/* --- find ------------------------------------------------------------------------------------------------------------ */
+
+SIMT_DEVICE void NAME(find_store)(const copse_point_arguments *a, uint32_t at, VALUE value, bool found)
+{
+    if (at >= a->n) return;
+    if (a->out_values) COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->out_values + at, value);
+    if (a->out_found) simt_store_once_u8(a->out_found + at, (uint8_t)found);
+}
+
+SIMT_DEVICE void NAME(find_alone)(const copse_point_arguments *a, bool digest, BOUND bound, uint32_t at)
+{
+    const copse_device_tree *tree = &a->tree;
+    uint32_t unit = NAME(walk_alone)(tree, digest, bound);
+    uint64_t place = (uint64_t)unit * UNIT_SLOTS + NAME(unit_before)(tree, unit, bound.q, false);
+    bool found = place < tree->entries && NAME(unit_key)(tree, place) == bound.q;
+    NAME(find_store)(a, at, found && a->out_values ? NAME(unit_value)(tree, place) : 0, found);
+}
+
+/* Which key of this lane's part of a unit equals the query, the first one if several do: 1, 2, ..., or 0. */
+SIMT_DEVICE uint32_t NAME(piece_match)(simt_u32x4 v, KEY q)
+{
+    uint32_t match = 0;
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < PIECE_KEYS; j++)
+        if (NAME(piece_key)(v, j) == q && (simt_lane() & 3u) * PIECE_KEYS + j < UNIT_SLOTS && !match) match = j + 1u;
+    return match;
+}
+
+/* The end of a lookup by a group that has walked to the unit and has it in registers. */
+SIMT_DEVICE void NAME(find_finish)(const copse_point_arguments *a, bool digest, BOUND bound, simt_u32x4 v, uint32_t at)
+{
+    const uint32_t lane = simt_lane(), part = lane & 3u;
+    uint32_t match = NAME(piece_match)(v, bound.q);
+    uint32_t hits = __ballot_sync(SIMT_FULL_MASK, match != 0) >> (lane & 28u) & 15u;
+    uint32_t astray =
+        __ballot_sync(SIMT_FULL_MASK, (digest && NAME(piece_ends_below)(v, bound.q)) || bound.q == KEY_MAX);
+#if KEY_BITS == VALUE_BITS
+    /* Keys in the first two lanes, the values of those in the same places of the other two. */
+    uint32_t theirs = simt_shfl_xor_u32(SIMT_FULL_MASK, match, 2);
+    bool writes = (theirs && (part == 2u || (part == 3u && !(hits & 1u)))) || (hits == 0 && part == 2u);
+    VALUE value = theirs ? NAME(piece_key)(v, theirs - 1u) : 0;
+#else
+    bool writes = (match && (hits & ((1u << part) - 1u)) == 0) || (hits == 0 && part == 0);
+    uint64_t place = (uint64_t)bound.node * UNIT_SLOTS + part * PIECE_KEYS + (match - 1u);
+    VALUE value = match && a->out_values ? NAME(unit_value)(&a->tree, place) : 0;
+#endif
+    if (astray >> (lane & 28u) & 15u) {
+        if (part == 0) NAME(find_alone)(a, digest, bound, at);
+    } else if (writes) {
+        NAME(find_store)(a, at, value, hits != 0);
+    }
+}
+
+SIMT_DEVICE void NAME(find)(const copse_point_arguments *a, bool digest)
+{
+    NAME(warp_queries) warp;
+    if (!NAME(read_queries)(a, digest, false, &warp)) return;
+    if (warp.sorted) {
+        NAME(find_alone)(a, digest, warp.own, warp.mine);
+        return;
+    }
+    const uint32_t lane = simt_lane(), group = lane / 4u, part = (lane & 3u) * 16u;
+    const uint32_t second = a->per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
+    for (uint32_t from = 0; from < a->per_warp; from += 16u) {
+        uint32_t lane_x = from + group, lane_y = lane_x + second;
+        BOUND x = NAME(walk_take)(warp.own, lane_x, digest), y = NAME(walk_take)(warp.own, lane_y, digest);
+        NAME(walk_pair)(&a->tree, digest, &x, &y);
+        simt_u32x4 unit_x = simt_load16_once(a->tree.unit + (uint64_t)x.node * 64u + part);
+        simt_u32x4 unit_y = simt_load16_once(a->tree.unit + (uint64_t)y.node * 64u + part);
+        NAME(find_finish)(a, digest, x, unit_x, warp.first + lane_x);
+        if (second) NAME(find_finish)(a, digest, y, unit_y, warp.first + lane_y);
+    }
+}
+
+SIMT_KERNEL(NAME(find_full), copse_point_arguments, COPSE_KERNEL_THREADS, 16)
+{
+    NAME(find)(&a, false);
+}
+
+/* --- neighbours -------------------------------------------------------------------------------------------------------- */
+
+SIMT_DEVICE void NAME(neighbour_store)(const copse_point_arguments *a, uint32_t at, uint64_t place)
+{
+    const copse_device_tree *tree = &a->tree;
+    if (at >= a->n) return;
+    uint64_t entry = place - (a->which == COPSE_BEFORE ? 1u : 0u); /* in front of the first it wraps to a huge number */
+    bool found = entry < tree->entries;
+    if (a->out_ranks) a->out_ranks[at] = place;
+    if (a->out_found) a->out_found[at] = (uint8_t)found;
+    if (a->out_keys) ((KEY *)a->out_keys)[at] = found ? DECODE_ONE(tree->key_type, NAME(unit_key)(tree, entry)) : 0;
+    if (a->out_values) ((VALUE *)a->out_values)[at] = found ? NAME(unit_value)(tree, entry) : 0;
+}
+
+SIMT_DEVICE void NAME(neighbours)(const copse_point_arguments *a, bool digest)
+{
+    const bool upper = a->which == COPSE_AFTER;
+    NAME(warp_queries) warp;
+    if (!NAME(read_queries)(a, digest, upper, &warp)) return;
+    if (warp.sorted) {
+        NAME(neighbour_store)(a, warp.mine, NAME(place_alone)(&a->tree, digest, warp.own, upper));
+        return;
+    }
+    const uint32_t lane = simt_lane(), group = lane / 4u, second = a->per_warp == SIMT_WARP ? 8u : 0u;
+    for (uint32_t from = 0; from < a->per_warp; from += 16u) {
+        uint32_t lane_x = from + group, lane_y = lane_x + second;
+        BOUND x = NAME(walk_take)(warp.own, lane_x, digest), y = NAME(walk_take)(warp.own, lane_y, digest);
+        NAME(walk_pair)(&a->tree, digest, &x, &y);
+        uint64_t place_x = NAME(place_of_group)(&a->tree, digest, x, upper);
+        uint64_t place_y = NAME(place_of_group)(&a->tree, digest, y, upper);
+        if ((lane & 3u) == 0) NAME(neighbour_store)(a, warp.first + lane_x, place_x);
+        if ((lane & 3u) == 1u && second) NAME(neighbour_store)(a, warp.first + lane_y, place_y);
+    }
+}
+
+SIMT_KERNEL(NAME(neighbours_full), copse_point_arguments, COPSE_KERNEL_THREADS, 12)
+{
+    NAME(neighbours)(&a, false);
+}
+
+/* --- ranges -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct NAME(warp_ranges) {
+    uint32_t first, mine;
+    BOUND low, high; /* as bound_key makes them */
+    bool sorted;
+} NAME(warp_ranges);
+
+SIMT_DEVICE bool NAME(read_ranges)(const copse_range_arguments *a, bool digest, NAME(warp_ranges) * out)
+{
+    const copse_device_tree *tree = &a->tree;
+    const uint32_t lane = simt_lane();
+    uint32_t warp = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
+    out->first = warp * a->per_warp;
+    if (out->first >= a->n) return false;
+    out->mine = out->first + (lane & (a->per_warp - 1u));
+    uint32_t at = out->mine < a->n ? out->mine : a->n - 1u;
+    KEY low = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->lows + at);
+    KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->highs + at);
+    NAME(report_nan)(tree->key_type, low, a->report, COPSE_REPORT_NAN, a->first + at);
+    NAME(report_nan)(tree->key_type, high, a->report, COPSE_REPORT_NAN_HIGH, a->first + at);
+    low = ENCODE_ONE(tree->key_type, low);
+    high = ENCODE_ONE(tree->key_type, high);
+    KEY before = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, low, 1);
+    out->sorted = a->per_warp == SIMT_WARP && __popc(__ballot_sync(SIMT_FULL_MASK, before <= low)) >= SORTED_ENOUGH;
+    out->low = NAME(walk_start)(tree, digest, low);
+    out->high = NAME(walk_start)(tree, digest, NAME(bound_key)(tree, high, true));
+    return true;
+}
+
+/* A range has been found: entries place .. end. */
+SIMT_DEVICE void NAME(count_store)(const copse_range_arguments *a, uint32_t at, uint64_t place, uint64_t end)
+{
+    uint64_t count = end > place ? end - place : 0;
+    if (a->limit && count > a->limit) count = a->limit;
+    if (a->places) simt_store_once_u64(a->places + at, place);
+    if (a->counts) simt_store_once_u64(a->counts + at, count);
+}
+
+SIMT_DEVICE void NAME(sum_store)(const copse_range_arguments *a, uint32_t at, uint64_t place, uint64_t end)
+{
+    uint64_t sum = end > place ? a->before[end] - a->before[place] : 0;
+    const bool is_signed = a->tree.value_type == COPSE_I32 || a->tree.value_type == COPSE_I64;
+    if (a->kind == COPSE_KIND_SUM128) {
+        ((uint64_t *)a->out)[(uint64_t)at * 2u] = sum;
+        ((uint64_t *)a->out)[(uint64_t)at * 2u + 1u] = is_signed && sum >> 63 ? UINT64_MAX : 0;
+    } else if (a->kind == COPSE_KIND_AVG) {
+        double total = is_signed ? (double)(int64_t)sum : (double)sum;
+        ((double *)a->out)[at] = end > place ? total / (double)(end - place) : (double)NAN;
+    } else {
+        ((uint64_t *)a->out)[at] = sum;
+    }
+}
+
+SIMT_DEVICE void NAME(range_store)(const copse_range_arguments *a, bool sums, uint32_t at, uint64_t place, uint64_t end)
+{
+    if (at >= a->n) return;
+    if (sums)
+        NAME(sum_store)(a, at, place, end);
+    else
+        NAME(count_store)(a, at, place, end);
+}
+
+SIMT_DEVICE void NAME(ranges)(const copse_range_arguments *a, bool digest, bool sums)
+{
+    const copse_device_tree *tree = &a->tree;
+    NAME(warp_ranges) warp;
+    if (!NAME(read_ranges)(a, digest, &warp)) return;
+    if (warp.sorted) {
+        uint64_t place = NAME(place_alone)(tree, digest, warp.low, false);
+        NAME(range_store)(a, sums, warp.mine, place, NAME(place_alone)(tree, digest, warp.high, true));
+        return;
+    }
+    const uint32_t lane = simt_lane(), group = lane / 4u;
+    for (uint32_t from = 0; from < a->per_warp; from += 8u) {
+        BOUND low = NAME(walk_take)(warp.low, from + group, digest);
+        BOUND high = NAME(walk_take)(warp.high, from + group, digest);
+        NAME(walk_pair)(tree, digest, &low, &high);
+        uint64_t place = NAME(place_of_group)(tree, digest, low, false);
+        uint64_t end = NAME(place_of_group)(tree, digest, high, true);
+        uint32_t at = warp.first + from + group;
+        if ((lane & 3u) == 0) NAME(range_store)(a, sums, at, place, end);
+    }
+}
+
+SIMT_KERNEL(NAME(count_full), copse_range_arguments, COPSE_KERNEL_THREADS, 12)
+{
+    NAME(ranges)(&a, false, false);
+}
+
+SIMT_KERNEL(NAME(sum_full), copse_range_arguments, COPSE_KERNEL_THREADS, 12)
+{
+    NAME(ranges)(&a, false, true);
+}
+
+#if KEY_BITS == 64
+SIMT_KERNEL(NAME(find_digest), copse_point_arguments, COPSE_KERNEL_THREADS, 16)
+{
+    NAME(find)(&a, true);
+}
+
+SIMT_KERNEL(NAME(neighbours_digest), copse_point_arguments, COPSE_KERNEL_THREADS, 12)
+{
+    NAME(neighbours)(&a, true);
+}
+
+SIMT_KERNEL(NAME(count_digest), copse_range_arguments, COPSE_KERNEL_THREADS, 12)
+{
+    NAME(ranges)(&a, true, false);
+}
+
+SIMT_KERNEL(NAME(sum_digest), copse_range_arguments, COPSE_KERNEL_THREADS, 12)
+{
+    NAME(ranges)(&a, true, true);
+}
+#endif
+
+/* --- entries ------------------------------------------------------------------------------------------------------------- */
+
+SIMT_DEVICE void NAME(copy_one)(const copse_copy_arguments *a, uint64_t place, uint64_t at)
+{
+    if (a->keys) {
+        KEY key = NAME(unit_key)(&a->tree, place);
+        ((KEY *)a->keys)[at] = a->encoded ? key : DECODE_ONE(a->tree.key_type, key);
+    }
+    if (a->values) ((VALUE *)a->values)[at] = NAME(unit_value)(&a->tree, place);
+}
+
+SIMT_KERNEL(NAME(copy), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.count;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        NAME(copy_one)(&a, a.place + i, i);
+}
+
+/* The range that output position p lies in: the last r with offsets[r] <= p. */
+SIMT_DEVICE uint64_t NAME(gather_seek)(const uint64_t *offsets, uint64_t n, uint64_t p)
+{
+    uint64_t low = 0, high = n; /* offsets[low] <= p < offsets[high] */
+    while (high - low > 1u) {
+        uint64_t middle = low + (high - low) / 2u;
+        if (offsets[middle] <= p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of 32 ascending offsets, one in each lane, how many are <= p. */
+SIMT_DEVICE uint32_t NAME(gather_rank)(uint64_t offset, uint64_t p)
+{
+    uint32_t rank = 0;
+    SIMT_UNROLL
+    for (uint32_t step = 16; step > 0; step /= 2)
+        if (simt_shfl_u64(SIMT_FULL_MASK, offset, rank + step - 1u) <= p) rank += step;
+    return rank + (uint32_t)(simt_shfl_u64(SIMT_FULL_MASK, offset, rank) <= p);
+}
+
+/*
+ * Copies the entries of ranges. The work is cut by output, not by range, so that one wide range is spread over all
+ * warps: a warp takes a tile of output positions, finds the range of its first one, and from there on keeps 32 offsets
+ * in its lanes to find the ranges of 32 positions at a time.
+ */
+SIMT_KERNEL(NAME(gather), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint64_t total = a.offsets[a.n], warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
+    const uint64_t stop = total - a.place < a.count ? total : a.place + a.count;
+    if (total > a.capacity) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) simt_atomic_min_u64(&a.report[COPSE_REPORT_TOO_SMALL], total);
+        return;
+    }
+    uint64_t tile = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
+    for (tile = a.place + tile * COPSE_GATHER_TILE; tile < stop; tile += warps * COPSE_GATHER_TILE) {
+        uint64_t end = stop - tile < COPSE_GATHER_TILE ? stop : tile + COPSE_GATHER_TILE;
+        uint64_t range = NAME(gather_seek)(a.offsets, a.n, tile);
+        for (uint64_t from = tile; from < end; from += SIMT_WARP) {
+            uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u, mine = 0;
+            bool open = true;
+            do {
+                uint64_t next = range + 1u + simt_lane();
+                uint32_t rank = NAME(gather_rank)(a.offsets[next < a.n ? next : a.n], p);
+                if (open && rank < SIMT_WARP) {
+                    mine = range + rank;
+                    open = false;
+                }
+                range += SIMT_WARP;
+            } while (__any_sync(SIMT_FULL_MASK, open));
+            if (from + simt_lane() < end) NAME(copy_one)(&a, a.places[mine] + (p - a.offsets[mine]), p - a.place);
+            range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
+        }
+    }
+}
