@@ -24,7 +24,7 @@ static const copse_kernel broken[] = {
 static bool launch(const copse_kernel *kernel, uint32_t host_threads, uint64_t seed, uint64_t blocks,
                    const void *arguments)
 {
-    char sentence[256];
+    char sentence[256] = "";
     copse_emulator_launch_options options = {
         .threads = host_threads, .seed = seed, .error = sentence, .error_bytes = sizeof sentence};
     if (copse_emulator_launch(&options, kernel, blocks, arguments)) return true;
