@@ -320,11 +320,17 @@ static void free_measurement(measurement *m)
     if (m->path[0]) unlink(m->path);
 }
 
+/* What a change leaves behind is known for all of its queries together, so that --calls cannot cut it short. */
+static uint64_t queries_in_use(const bench_group *group, const bench_queries *queries)
+{
+    uint64_t calls = group->op->kind == BENCH_KIND_CHANGE ? 0 : group->options->calls;
+    bool cut = calls > 0 && group->batch > 0 && queries->count / group->batch > calls;
+    return cut ? calls * group->batch : queries->count;
+}
+
 int bench_measure(bench_group *group, bench_targets *targets, const bench_queries *queries, bench_progress *progress)
 {
-    measurement m = {.group = group, .queries = queries, .count = queries->count};
-    uint64_t calls = group->options->calls;
-    if (calls > 0 && group->batch > 0 && m.count / group->batch > calls) m.count = calls * group->batch;
+    measurement m = {.group = group, .queries = queries, .count = queries_in_use(group, queries)};
     choose_contestants(&m, targets);
     bench_layout_make(&m.layout, group->data, group->op, queries, m.count, batch_size(&m));
     int code = make_arrays(&m) ? CLI_OK : CLI_FAILED;

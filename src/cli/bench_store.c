@@ -132,7 +132,11 @@ static copse_status call_copse(const bench_target *target, void **store, bench_c
         return copse_save(index, c->path);
     case BENCH_LOAD: {
         copse_index *loaded = NULL;
-        copse_status status = copse_load(target->ctx, c->path, NULL, &loaded);
+        copse_index_options wish = COPSE_INDEX_OPTIONS_INIT;
+        wish.key_type = wish.value_type = (copse_type)0; /* those of the file */
+        wish.structure = target->structure;
+        wish.placement = target->placement;
+        copse_status status = copse_load(target->ctx, c->path, &wish, &loaded);
         *store = loaded;
         return status;
     }
