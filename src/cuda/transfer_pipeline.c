@@ -263,18 +263,18 @@ static copse_status begin(const plan *p)
 
 copse_status copse_transfer_settle(copse_transfer *transfer, copse_device *device, copse_status status)
 {
-    char sentence[512] = "";
     copse_stream *const streams[] = {device->main, transfer ? transfer->in : NULL, transfer ? transfer->out : NULL};
-    bool failed = status != COPSE_OK, again = false;
-    if (failed) snprintf(sentence, sizeof sentence, "%s", copse_last_error(device->ctx));
+    copse_kept_error first;
+    copse_error_keep(&first);
+    bool failed = status != COPSE_OK;
     for (unsigned i = 0; i < sizeof streams / sizeof *streams; i++) {
         if (!streams[i]) continue;
         /* Not copse_device_wait: that would not wait for a device with a fault. */
         copse_status waited = device->backend->wait(device, streams[i]);
-        again |= waited != COPSE_OK;
         if (status == COPSE_OK) status = waited;
     }
-    return failed && again ? copse_fail(device->ctx, status, "%s", sentence) : status;
+    if (failed) copse_error_put_back(&first);
+    return status;
 }
 
 copse_status copse_transfer_pipeline(copse_transfer *transfer, const copse_transfer_job *job, const bool *on_device)

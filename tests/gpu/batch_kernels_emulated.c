@@ -1,0 +1,3 @@
+#include "batch_kernels.inc.h"
+
+const copse_kernel batch_kernel_emulated = SIMT_KERNEL_ENTRY(batch_answer, BATCH_THREADS);
