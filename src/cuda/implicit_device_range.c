@@ -84,6 +84,7 @@ typedef struct device_side {
     void *memory;
     void *host; /* the caller's array in host memory; NULL: it is device memory, or not wanted */
     uint64_t bytes;
+    bool own;
 } device_side;
 
 typedef struct range_job {
@@ -105,7 +106,7 @@ static copse_status side_open(const copse_index *index, const void *array, const
     if (kind == COPSE_MEMORY_NOWHERE)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s points to memory that cannot be read", name);
     if (kind == COPSE_MEMORY_DEVICE) return COPSE_OK;
-    *out = (device_side){.host = (void *)(uintptr_t)array, .bytes = bytes};
+    *out = (device_side){.host = (void *)(uintptr_t)array, .bytes = bytes, .own = true};
     copse_status status = copse_device_alloc(device, device->main, bytes, "copse_range", &out->memory);
     if (status == COPSE_OK && upload) status = copse_transfer_to_device(device, out->memory, array, bytes);
     return status;
@@ -113,7 +114,7 @@ static copse_status side_open(const copse_index *index, const void *array, const
 
 static void side_close(const copse_index *index, device_side *side)
 {
-    if (side->bytes) copse_device_free(index->device, index->device->main, side->memory, side->bytes);
+    if (side->own) copse_device_free(index->device, index->device->main, side->memory, side->bytes);
 }
 
 /* Places and offsets of all ranges. */
@@ -210,6 +211,7 @@ static copse_status range_open(range_job *job, const void *lows, const void *hig
         status = side_open(index, values, "out_values", room * value, false, &job->values);
     if (status == COPSE_OK && (keys || values)) {
         job->places.bytes = (job->n ? job->n : 1) * sizeof(uint64_t);
+        job->places.own = true;
         status = copse_device_alloc(index->device, index->device->main, job->places.bytes, "copse_range",
                                     &job->places.memory);
     }
