@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #define MOST_BLOCKS  UINT64_C(0x7fffffff) /* as on a card */
-#define MOST_THREADS 64u                  /* of the host: each has hundreds of stacks */
+#define MOST_THREADS 16u                  /* of the host: each has up to a thousand stacks, and mappings are limited */
 
 /* --- workers, kept from launch to launch for their stacks -------------------------------------------------------------- */
 
