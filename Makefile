@@ -3,9 +3,11 @@
 PREFIX  ?= /usr/local
 DESTDIR ?=
 BUILD   ?= build
+# test-gpu: a folder with programs that were built before, maybe on another machine; without it they are built here.
+GPU_BUILD ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long bench install lint format clean help
+.PHONY: build demo test test-long test-gpu bench install lint format clean help
 
 build: ## build the libraries and the command (build/copse)
 	@scripts/setup build
@@ -21,6 +23,9 @@ test: ## everything that must pass: units, model, sanitizers, fuzzing, command, 
 test-long: ## the same with long fuzzing (FUZZ_SECONDS, 600 each) and the long differential run
 	@scripts/setup test
 	@scripts/test --long
+
+test-gpu: ## on a machine with a CUDA card: its tests, the differential run on it, compute-sanitizer (minutes)
+	@scripts/test-gpu $(GPU_BUILD)
 
 # An option on the line makes scripts/build configure again, which finds peers installed a moment ago.
 bench: ## run the standard benchmarks and draw the plots (bench/results/)

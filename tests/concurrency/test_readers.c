@@ -141,10 +141,10 @@ static void *read_all(void *user)
 }
 
 /* first_step 0: all readers begin with the sums, whose lazy part they then make at the same time. */
-static void read_together(copse_structure structure, uint32_t threads, unsigned first_step)
+static void read_together(struct unit_tree tree, uint32_t threads, unsigned first_step)
 {
     copse_ctx *ctx = unit_context(threads);
-    copse_index *index = unit_tens(ctx, structure, ENTRIES);
+    copse_index *index = unit_tens(ctx, tree, ENTRIES);
     struct reader readers[READERS];
     pthread_t ids[READERS];
     pthread_barrier_t barrier;
@@ -164,16 +164,16 @@ static void read_together(copse_structure structure, uint32_t threads, unsigned 
 static void readers_share_an_index(void **state)
 {
     (void)state;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (uint32_t threads = 1; threads <= 2; threads++) {
-        read_together(*structure, threads, 0);
-        read_together(*structure, threads, 1);
+        read_together(*tree, threads, 0);
+        read_together(*tree, threads, 1);
     }
 }
 
 struct writer {
     copse_ctx *ctx;
-    copse_structure structure;
+    struct unit_tree tree;
     const char *wrong;
 };
 
@@ -185,7 +185,8 @@ static void *update_own_index(void *user)
     uint64_t keys[n], change = 0;
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_index *index = NULL;
-    options.structure = writer->structure;
+    options.structure = writer->tree.structure;
+    options.placement = writer->tree.placement;
     if (copse_index_create(writer->ctx, &options, &index) != COPSE_OK) writer->wrong = "index_create failed";
     for (uint64_t round = 0; round < 10 && !writer->wrong; round++) {
         for (uint64_t i = 0; i < n; i++) keys[i] = (i * 7919 + round * 1000) % 50000;
@@ -203,14 +204,14 @@ static void indexes_of_one_context_are_independent(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(2);
-    copse_index *index = unit_tens(ctx, COPSE_STRUCTURE_IMPLICIT, ENTRIES);
+    copse_index *index = unit_tens(ctx, unit_trees[0], ENTRIES);
     struct writer writers[READERS];
     pthread_t ids[READERS + 1];
     pthread_barrier_t barrier;
     assert_int_equal(pthread_barrier_init(&barrier, NULL, 1), 0);
     struct reader reader = {index, &barrier, 0, NULL};
     for (unsigned i = 0; i < READERS; i++) {
-        writers[i] = (struct writer){ctx, i % 2 ? COPSE_STRUCTURE_REGULAR : COPSE_STRUCTURE_IMPLICIT, NULL};
+        writers[i] = (struct writer){ctx, unit_trees[i % COUNT_OF(unit_trees)], NULL};
         assert_int_equal(pthread_create(&ids[i], NULL, update_own_index, &writers[i]), 0);
     }
     assert_int_equal(pthread_create(&ids[READERS], NULL, read_all, &reader), 0);

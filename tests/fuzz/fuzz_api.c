@@ -1,7 +1,8 @@
 /* A byte string drives a sequence of operations on an index; every answer is compared with the model's.
  *
  *   byte 0      structure, duplicates, threads, own allocator
- *   byte 1, 2   key type, value type
+ *   byte 1      key type; from 128 on: the implicit tree on the emulated device, and where the arrays lie
+ *   byte 2      value type, order of warps
  *   then per operation: kind, number of elements, options, and for each element a byte or nine for the key (and one for
  *   the value or the width of the range). Missing bytes read as 0, so that every string is a valid sequence. */
 #include <stdio.h>
@@ -47,10 +48,14 @@ static uint64_t next_value(struct input *input, copse_type type)
 
 static void next_operation(struct input *input, const struct subject_config *config, struct operation *operation)
 {
-    enum operation_kind kind = (enum operation_kind)(next_byte(input) % (OPERATION_KINDS - 1)); /* no files */
+    bool device = config->placement == COPSE_PLACEMENT_EMULATED;
+    enum operation_kind kind = (enum operation_kind)(next_byte(input) % (OPERATION_KINDS - 1));
+    if (kind == OPERATION_SAVE_LOAD) kind = OPERATION_MOVE; /* no files */
     uint64_t n = next_byte(input) % MOST_ELEMENTS;
     uint8_t options = next_byte(input);
-    operation_init(operation, kind, kind == OPERATION_VISIT ? 0 : n);
+    operation_init(operation, kind, kind == OPERATION_VISIT || kind == OPERATION_MOVE ? 0 : n);
+    if (device) operation->places = next_byte(input) * UINT32_C(0x01010101);
+    operation->fail_device = device && !config->own_allocator;
     operation->omit = options & 15;
     operation->limit = options >> 4;
     if (options == 0xff) operation->nan_at = (int64_t)n / 2;
@@ -74,10 +79,10 @@ static void next_operation(struct input *input, const struct subject_config *con
 static void check(bool right, const struct subject *subject, const char *what)
 {
     if (right) return;
-    (void)fprintf(stderr, "%s (structure %d, key %s, value %s, duplicates %d, threads %u): %s\n", what,
-                  (int)subject->config.structure, typed_name(subject->config.key_type),
-                  typed_name(subject->config.value_type), subject->config.duplicates, subject->config.threads,
-                  subject->why);
+    (void)fprintf(stderr, "%s (structure %d on %s, key %s, value %s, duplicates %d, threads %u): %s\n", what,
+                  (int)subject->config.structure, copse_placement_name(subject->config.placement),
+                  typed_name(subject->config.key_type), typed_name(subject->config.value_type),
+                  subject->config.duplicates, subject->config.threads, subject->why);
     abort();
 }
 
@@ -95,8 +100,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                     .isa = isas[shape >> 4 & 1],
                                     .pipeline = shape >> 5,
                                     .huge_pages = COPSE_HUGE_PAGES_OFF};
-    config.key_type = typed_key_types[next_byte(&input) % TYPED_KEY_TYPES];
-    config.value_type = typed_value_types[next_byte(&input) % TYPED_VALUE_TYPES];
+    uint8_t place = next_byte(&input), value = next_byte(&input);
+    config.key_type = typed_key_types[place % TYPED_KEY_TYPES];
+    config.value_type = typed_value_types[value % TYPED_VALUE_TYPES];
+    if (place & 0x80) {
+        config.placement = COPSE_PLACEMENT_EMULATED;
+        config.structure = COPSE_STRUCTURE_IMPLICIT;
+        config.memory = (enum placed_memory)(place >> 5 & 3);
+        config.stream = (place & 16) != 0;
+        config.simt_seed = value / TYPED_VALUE_TYPES;
+    }
     struct subject subject;
     check(subject_open(&subject, &config), &subject, "open");
     for (int i = 0; i < MOST_OPERATIONS && input.at < input.size; i++) {

@@ -1,5 +1,5 @@
-/* The differential tester: random operation sequences on every structure, key type, instruction set and number of
- * threads, each answer compared with that of a sorted array. A failure prints the command that repeats it and the
+/* The differential tester: random operation sequences on every structure, placement, key type, instruction set and number
+ * of threads, each answer compared with that of a sorted array. A failure prints the command that repeats it and the
  * smallest sequence that still fails. docs/TESTING.md is the guide. */
 #include <errno.h>
 #include <signal.h>
@@ -12,11 +12,16 @@
 #include "random.h"
 #include "shrink.h"
 
-#define QUICK_ROUNDS   8
+/* Rounds of --quick: through all combinations of a placement this many times. Emulated kernels are slow. */
+#define CPU_ROUNDS      8
+#define EMULATED_ROUNDS 6
+#define GPU_ROUNDS      24
+
 #define LIGHT_SHARE    4 /* --light runs one case in this many */
 #define LONG_SECONDS   1800.0
 #define SHRINK_SECONDS 20.0
 #define MAX_FAILURES   5
+#define SELF_TESTS     8
 
 static const copse_structure structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_REGULAR};
 static const char *const structure_names[] = {"implicit", "regular"};
@@ -24,18 +29,27 @@ static const char *const isas[] = {"scalar", "avx2", "avx512"};
 static const uint32_t thread_counts[] = {1, 2, 4};
 static const uint32_t pipelines[] = {0, 1, 3, 16, 7, 64, 256, 2};
 
-#define STRUCTURES   2
-#define ISAS         3
-#define THREADS      3
-#define COMBINATIONS (STRUCTURES * TYPED_KEY_TYPES * ISAS * THREADS * 2)
+#define STRUCTURES          2
+#define ISAS                3
+#define THREADS             3
+#define CPU_COMBINATIONS    (STRUCTURES * TYPED_KEY_TYPES * ISAS * THREADS * 2)
+#define DEVICE_COMBINATIONS (TYPED_KEY_TYPES * PLACED_MEMORIES * 2)
+
+/* Each placement is a suite with case numbers of its own. */
+#define PLACEMENTS 3
+static const copse_placement placements[PLACEMENTS] = {COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_EMULATED,
+                                                       COPSE_PLACEMENT_GPU};
 
 struct settings {
     uint64_t seed;
-    long long only_case; /* -1: all */
-    uint64_t rounds;
-    unsigned share; /* run one case in this many */
-    double seconds; /* 0: as many rounds as said, else until they are over */
-    bool isolate;   /* every case in a process of its own */
+    bool placement[PLACEMENTS]; /* which of them run */
+    bool named;                 /* the command line says which */
+    long long only_case;        /* -1: all */
+    uint64_t rounds;            /* 0: as many as --quick has for the placement */
+    unsigned share;             /* run one case in this many */
+    double seconds;             /* 0: as many rounds as said, else until they are over */
+    bool isolate;               /* every case in a process of its own */
+    bool small;                 /* as small as the emulator's cases */
     bool list;
     bool self_test;
     const char *only[8]; /* "name=value" */
@@ -85,13 +99,17 @@ static uint64_t case_seed(uint64_t seed, uint64_t number)
     return random_next(&source);
 }
 
-/* The configuration of a case follows from its number: the combinations take turns, round after round. */
-static struct subject_config case_config(uint64_t seed, uint64_t number)
+static uint64_t combinations(copse_placement placement)
 {
-    uint64_t turn = number % COMBINATIONS, round = number / COMBINATIONS;
+    return placement == COPSE_PLACEMENT_CPU ? CPU_COMBINATIONS : DEVICE_COMBINATIONS;
+}
+
+/* The configuration of a case follows from its number: the combinations take turns, round after round. */
+static struct subject_config cpu_config(uint64_t number, struct random_source *random)
+{
+    uint64_t turn = number % CPU_COMBINATIONS, round = number / CPU_COMBINATIONS;
     uint64_t rest = turn;
-    struct random_source random = {case_seed(seed, number) ^ 1};
-    struct subject_config config = {0};
+    struct subject_config config = {.placement = COPSE_PLACEMENT_CPU};
     config.structure = structures[rest % STRUCTURES];
     rest /= STRUCTURES;
     config.key_type = typed_key_types[rest % TYPED_KEY_TYPES];
@@ -102,16 +120,44 @@ static struct subject_config case_config(uint64_t seed, uint64_t number)
     rest /= THREADS;
     config.duplicates = rest % 2;
     config.value_type = typed_value_types[(turn + turn / TYPED_VALUE_TYPES + round) % TYPED_VALUE_TYPES];
-    config.pipeline = pipelines[random_below(&random, sizeof pipelines / sizeof *pipelines)];
-    config.huge_pages = random_one_in(&random, 2) ? COPSE_HUGE_PAGES_OFF : COPSE_HUGE_PAGES_AUTO;
-    config.own_allocator = random_one_in(&random, 3);
+    config.pipeline = pipelines[random_below(random, sizeof pipelines / sizeof *pipelines)];
+    config.huge_pages = random_one_in(random, 2) ? COPSE_HUGE_PAGES_OFF : COPSE_HUGE_PAGES_AUTO;
+    config.own_allocator = random_one_in(random, 3);
     return config;
 }
 
-static enum profile case_profile(uint64_t number)
+/* On a device the instruction set does not matter, but where the arrays lie does, and in which order warps run. */
+static struct subject_config device_config(copse_placement placement, uint64_t number, struct random_source *random)
+{
+    uint64_t turn = number % DEVICE_COMBINATIONS, round = number / DEVICE_COMBINATIONS;
+    uint64_t rest = turn;
+    struct subject_config config = {.placement = placement, .structure = COPSE_STRUCTURE_IMPLICIT};
+    config.key_type = typed_key_types[rest % TYPED_KEY_TYPES];
+    rest /= TYPED_KEY_TYPES;
+    config.memory = (enum placed_memory)(rest % PLACED_MEMORIES);
+    rest /= PLACED_MEMORIES;
+    config.duplicates = rest % 2;
+    config.value_type = typed_value_types[(turn + turn / TYPED_VALUE_TYPES + round) % TYPED_VALUE_TYPES];
+    config.threads = thread_counts[random_below(random, THREADS)];
+    config.huge_pages = COPSE_HUGE_PAGES_OFF;
+    config.own_allocator = random_one_in(random, 3);
+    config.simt_seed = random_one_in(random, 4) ? 0 : random_next(random) >> 32;
+    config.stream = random_one_in(random, 4);
+    config.transfer = random_one_in(random, 2) ? 0 : (uint32_t)(random_next(random) % 512);
+    return config;
+}
+
+static struct subject_config case_config(copse_placement placement, uint64_t seed, uint64_t number)
+{
+    struct random_source random = {case_seed(seed, number) ^ 1};
+    if (placement == COPSE_PLACEMENT_CPU) return cpu_config(number, &random);
+    return device_config(placement, number, &random);
+}
+
+static enum profile case_profile(copse_placement placement, uint64_t number)
 {
     static const enum profile turns[] = {PROFILE_TINY, PROFILE_BOUNDARY, PROFILE_MEDIUM, PROFILE_BOUNDARY};
-    uint64_t round = number / COMBINATIONS;
+    uint64_t round = number / combinations(placement);
     if (number % 37 == 5) return PROFILE_LARGE;
     return turns[round % 4];
 }
@@ -122,34 +168,38 @@ static bool selected(const struct settings *settings, const struct subject_confi
         char fact[64];
         const char *wanted = settings->only[i], *structure = structure_names[config->structure - 1];
         bool met = false;
-        for (int field = 0; field < 6 && !met; field++) {
+        for (int field = 0; field < 8 && !met; field++) {
             if (field == 0) (void)snprintf(fact, sizeof fact, "structure=%s", structure);
             if (field == 1) (void)snprintf(fact, sizeof fact, "key=%s", typed_name(config->key_type));
             if (field == 2) (void)snprintf(fact, sizeof fact, "value=%s", typed_name(config->value_type));
-            if (field == 3) (void)snprintf(fact, sizeof fact, "isa=%s", config->isa);
+            if (field == 3) (void)snprintf(fact, sizeof fact, "isa=%s", config->isa ? config->isa : "default");
             if (field == 4) (void)snprintf(fact, sizeof fact, "threads=%u", config->threads);
             if (field == 5) (void)snprintf(fact, sizeof fact, "duplicates=%d", config->duplicates);
+            if (field == 6) (void)snprintf(fact, sizeof fact, "memory=%s", placed_memory_name(config->memory));
+            if (field == 7) (void)snprintf(fact, sizeof fact, "stream=%d", config->stream);
             met = strcmp(fact, wanted) == 0;
         }
         if (!met) return false;
     }
-    for (int i = 0; i < ISAS; i++)
+    for (int i = 0; i < ISAS && config->isa; i++)
         if (strcmp(config->isa, isas[i]) == 0) return settings->offered[i];
-    return false;
+    return true;
 }
 
 static void report_failure(const struct settings *settings, uint64_t number, struct scenario *scenario,
                            struct scenario_result *result)
 {
-    (void)printf("FAILED case %llu: ", (unsigned long long)number);
+    (void)printf("FAILED case %llu of %s: ", (unsigned long long)number,
+                 copse_placement_name(scenario->config.placement));
     scenario_print_config(&scenario->config, stdout);
     if (result->failed_at < scenario->n)
         (void)printf("\n  operation %zu of %zu, %s: %s\n", result->failed_at + 1, scenario->n,
                      operation_name(scenario->operations[result->failed_at].kind), result->why);
     else
         (void)printf("\n  at the end: %s\n", result->why);
-    (void)printf("  repeat with: differential --seed %llu --case %llu%s\n", (unsigned long long)settings->seed,
-                 (unsigned long long)number, settings->isolate ? " --isolate" : "");
+    (void)printf("  repeat with: differential --placement %s --seed %llu --case %llu%s%s\n",
+                 copse_placement_name(scenario->config.placement), (unsigned long long)settings->seed,
+                 (unsigned long long)number, settings->small ? " --small" : "", settings->isolate ? " --isolate" : "");
     (void)fflush(stdout);
     shrink(scenario, result, settings->isolate, SHRINK_SECONDS);
     (void)printf("  shrunken to:\n");
@@ -158,49 +208,106 @@ static void report_failure(const struct settings *settings, uint64_t number, str
     (void)fflush(stdout);
 }
 
-static bool run_case(const struct settings *settings, uint64_t number)
+static bool run_case(const struct settings *settings, copse_placement placement, uint64_t number)
 {
     struct scenario scenario;
-    struct subject_config config = case_config(settings->seed, number);
+    struct subject_config config = case_config(placement, settings->seed, number);
     scenario_init(&scenario, &config);
-    generate(&scenario, case_profile(number), case_seed(settings->seed, number));
-    (void)snprintf(crash_text, sizeof crash_text,
-                   "\ncrashed in case %llu; repeat and shrink with: differential --seed %llu --case %llu --isolate\n",
-                   (unsigned long long)number, (unsigned long long)settings->seed, (unsigned long long)number);
+    scenario.small = settings->small || placement == COPSE_PLACEMENT_EMULATED;
+    generate(&scenario, case_profile(placement, number), case_seed(settings->seed, number));
+    (void)snprintf(
+        crash_text, sizeof crash_text,
+        "\ncrashed in case %llu; repeat and shrink with: differential --placement %s --seed %llu --case %llu "
+        "--isolate\n",
+        (unsigned long long)number, copse_placement_name(placement), (unsigned long long)settings->seed,
+        (unsigned long long)number);
     struct scenario_result result = scenario_run(&scenario, settings->isolate);
     if (!result.right) report_failure(settings, number, &scenario, &result);
     scenario_free(&scenario);
     return result.right;
 }
 
-static int run_cases(const struct settings *settings)
+struct tally {
+    uint64_t passed;
+    uint64_t failed;
+    double seconds;
+};
+
+static void list_case(copse_placement placement, uint64_t number, const struct subject_config *config)
 {
     static const char *const profile_names[] = {"tiny", "boundary", "medium", "large"};
-    uint64_t passed = 0, failed = 0, limit = settings->rounds * COMBINATIONS;
+    (void)printf("case %llu %s ", (unsigned long long)number, profile_names[case_profile(placement, number)]);
+    scenario_print_config(config, stdout);
+    (void)printf("\n");
+}
+
+/* Runs or lists one case, if it is one of those that were asked for. */
+static void take_case(const struct settings *settings, copse_placement placement, uint64_t number, struct tally *tally)
+{
+    struct subject_config config = case_config(placement, settings->seed, number);
+    /* spread the share over the rounds: a different part of the combinations in each */
+    bool mine = settings->only_case >= 0 || (number + number / combinations(placement)) % settings->share == 0;
+    if (!mine || !selected(settings, &config)) return;
+    if (settings->list) {
+        list_case(placement, number, &config);
+        return;
+    }
     double start = now();
-    for (uint64_t number = 0; failed < MAX_FAILURES; number++) {
-        if (settings->seconds > 0 ? now() - start > settings->seconds : number >= limit) break;
+    if (run_case(settings, placement, number))
+        tally->passed++;
+    else
+        tally->failed++;
+    tally->seconds += now() - start;
+}
+
+static uint64_t case_limit(const struct settings *settings, copse_placement placement)
+{
+    uint64_t rounds = placement == COPSE_PLACEMENT_CPU        ? CPU_ROUNDS
+                      : placement == COPSE_PLACEMENT_EMULATED ? EMULATED_ROUNDS
+                                                              : GPU_ROUNDS;
+    return combinations(placement) * (settings->rounds ? settings->rounds : rounds);
+}
+
+/* The next case of each placement in turn. Returns whether there was one. */
+static bool take_turn(const struct settings *settings, uint64_t number, struct tally *tallies)
+{
+    bool any = false;
+    for (int i = 0; i < PLACEMENTS; i++) {
+        if (!settings->placement[i]) continue;
+        if (settings->seconds <= 0 && settings->only_case < 0 && number >= case_limit(settings, placements[i]))
+            continue;
+        take_case(settings, placements[i], number, &tallies[i]);
+        any = true;
+    }
+    return any;
+}
+
+static int run_cases(const struct settings *settings)
+{
+    struct tally tallies[PLACEMENTS] = {{0, 0, 0}}, all = {0, 0, 0};
+    double start = now();
+    for (uint64_t number = 0;; number++) {
+        if (settings->seconds > 0 && now() - start > settings->seconds) break;
         if (settings->only_case >= 0) number = (uint64_t)settings->only_case;
-        struct subject_config config = case_config(settings->seed, number);
-        /* spread the share over the rounds: a different part of the combinations in each */
-        bool mine = settings->only_case >= 0 || (number + number / COMBINATIONS) % settings->share == 0;
-        if (mine && selected(settings, &config)) {
-            if (settings->list) {
-                (void)printf("case %llu %s ", (unsigned long long)number, profile_names[case_profile(number)]);
-                scenario_print_config(&config, stdout);
-                (void)printf("\n");
-            } else if (run_case(settings, number)) {
-                passed++;
-            } else {
-                failed++;
-            }
-        }
-        if (settings->only_case >= 0) break;
+        if (!take_turn(settings, number, tallies) || settings->only_case >= 0) break;
+        if (tallies[0].failed + tallies[1].failed + tallies[2].failed >= MAX_FAILURES) break;
     }
     if (settings->list) return 0;
+    for (int i = 0; i < PLACEMENTS; i++) {
+        if (settings->placement[i])
+            (void)printf("%s: %llu cases right, %llu wrong, %.1f s\n", copse_placement_name(placements[i]),
+                         (unsigned long long)tallies[i].passed, (unsigned long long)tallies[i].failed,
+                         tallies[i].seconds);
+        all.passed += tallies[i].passed;
+        all.failed += tallies[i].failed;
+        if (settings->named && settings->placement[i] && !tallies[i].passed && !tallies[i].failed) {
+            (void)printf("no case of %s was run\n", copse_placement_name(placements[i]));
+            all.failed++;
+        }
+    }
     (void)printf("seed %llu, %.1f s\n", (unsigned long long)settings->seed, now() - start);
-    (void)printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed);
-    return failed || !passed;
+    (void)printf("%llu passed, %llu failed\n", (unsigned long long)all.passed, (unsigned long long)all.failed);
+    return all.failed || !all.passed;
 }
 
 /* Keys of which the model lies about some, and a query for them: behind whatever the seed made. */
@@ -221,33 +328,61 @@ static void add_lied_about_keys(struct scenario *scenario)
 
 /* A tester that cannot fail proves nothing: the model lies about some keys, and that must be noticed and shrunken to
  * a sequence of two operations on one key each. */
+static bool notices_planted_bug(const struct settings *settings, const struct subject_config *config, uint64_t number)
+{
+    struct scenario scenario;
+    scenario_init(&scenario, config);
+    scenario.small = config->placement == COPSE_PLACEMENT_EMULATED;
+    generate(&scenario, PROFILE_MEDIUM, case_seed(settings->seed, number));
+    add_lied_about_keys(&scenario);
+    scenario.planted_bug = true;
+    struct scenario_result result = scenario_run(&scenario, settings->isolate);
+    if (!result.right) shrink(&scenario, &result, settings->isolate, SHRINK_SECONDS);
+    uint64_t keys = 0;
+    for (size_t i = 0; i < scenario.n; i++) keys += scenario.operations[i].n;
+    bool good = !result.right && scenario.n == 2 && keys == 2;
+    (void)printf("%s: a planted bug in case %llu was %s\n", good ? "ok" : "FAILED", (unsigned long long)number,
+                 result.right ? "not noticed" : "noticed and shrunken to:");
+    if (!result.right) scenario_print(&scenario, stdout);
+    scenario_free(&scenario);
+    return good;
+}
+
 static int run_self_test(const struct settings *settings)
 {
     unsigned passed = 0, failed = 0;
-    for (uint64_t number = 0; number < COMBINATIONS && passed + failed < 8; number += 7) {
-        struct subject_config config = case_config(settings->seed, number);
-        if (!selected(settings, &config)) continue;
-        struct scenario scenario;
-        scenario_init(&scenario, &config);
-        generate(&scenario, PROFILE_MEDIUM, case_seed(settings->seed, number));
-        add_lied_about_keys(&scenario);
-        scenario.planted_bug = true;
-        struct scenario_result result = scenario_run(&scenario, settings->isolate);
-        if (!result.right) shrink(&scenario, &result, settings->isolate, SHRINK_SECONDS);
-        uint64_t keys = 0;
-        for (size_t i = 0; i < scenario.n; i++) keys += scenario.operations[i].n;
-        bool good = !result.right && scenario.n == 2 && keys == 2;
-        if (good)
-            passed++;
-        else
-            failed++;
-        (void)printf("%s: a planted bug in case %llu was %s\n", good ? "ok" : "FAILED", (unsigned long long)number,
-                     result.right ? "not noticed" : "noticed and shrunken to:");
-        if (!result.right) scenario_print(&scenario, stdout);
-        scenario_free(&scenario);
+    for (int i = 0; i < PLACEMENTS; i++) {
+        unsigned taken = 0;
+        for (uint64_t number = 0; number < combinations(placements[i]) && taken < SELF_TESTS; number += 7) {
+            struct subject_config config = case_config(placements[i], settings->seed, number);
+            if (!settings->placement[i] || !selected(settings, &config)) continue;
+            taken++;
+            if (notices_planted_bug(settings, &config, number))
+                passed++;
+            else
+                failed++;
+        }
     }
     (void)printf("%u passed, %u failed\n", passed, failed);
     return failed || !passed;
+}
+
+/* A placement that was asked for and is not there is an error, not something to pass over. */
+static void need_placement(copse_placement placement)
+{
+    copse_ctx *ctx = NULL;
+    copse_index *index = NULL;
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    options.structure = COPSE_STRUCTURE_IMPLICIT;
+    options.placement = placement;
+    if (copse_ctx_create(NULL, &ctx) != COPSE_OK || copse_index_create(ctx, &options, &index) != COPSE_OK) {
+        (void)fprintf(stderr, "differential: placement %s: %s\n", copse_placement_name(placement),
+                      copse_last_error(ctx));
+        (void)printf("0 passed, 1 failed\n");
+        exit(1);
+    }
+    copse_index_free(index);
+    copse_ctx_free(ctx);
 }
 
 static void find_offered(struct settings *settings)
@@ -270,14 +405,16 @@ static void find_offered(struct settings *settings)
 }
 
 static const char usage[] =
-    "usage: differential [--quick | --light | --long | --rounds N | --seconds S] [--seed N] [--case N] [--isolate]\n"
-    "                    [--only NAME=VALUE,...] [--list] [--self-test]\n"
-    "  --quick     the default: every combination, about 40 s\n"
+    "usage: differential [--quick | --light | --long | --rounds N | --seconds S] [--placement NAME,...] [--seed N]\n"
+    "                    [--case N] [--isolate] [--small] [--only NAME=VALUE,...] [--list] [--self-test]\n"
+    "  --quick     the default: every combination, about 90 s\n"
     "  --light     a quarter of that, for sanitizers\n"
     "  --long      half an hour with a seed of its own\n"
     "  --case N    only this case (as a failure prints it)\n"
     "  --isolate   each case in a process of its own: a crash is then shrunken, too\n"
-    "  --only      only such cases: structure= key= value= isa= threads= duplicates=\n"
+    "  --placement cpu, emulated, gpu; the first two unless one is named\n"
+    "  --only      only such cases: structure= key= value= isa= threads= duplicates= memory= stream=\n"
+    "  --small     cases as small as the emulator's, for a card under a sanitizer\n"
     "  --list      print the cases instead of running them\n"
     "  --self-test plant bugs and expect to find them\n";
 
@@ -305,12 +442,23 @@ static void parse_only(struct settings *settings, char *list)
     }
 }
 
+static void parse_placements(struct settings *settings, char *list)
+{
+    if (!list) bad_usage("--placement without a name");
+    for (char *state = NULL, *item = strtok_r(list, ",", &state); item; item = strtok_r(NULL, ",", &state)) {
+        int which = 0;
+        while (which < PLACEMENTS && strcmp(item, copse_placement_name(placements[which])) != 0) which++;
+        if (which == PLACEMENTS) bad_usage(item);
+        settings->placement[which] = settings->named = true;
+    }
+}
+
 static void parse(struct settings *settings, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];
         if (strcmp(argument, "--quick") == 0) {
-            settings->rounds = QUICK_ROUNDS;
+            settings->rounds = 0;
         } else if (strcmp(argument, "--light") == 0) {
             settings->share = LIGHT_SHARE;
         } else if (strcmp(argument, "--long") == 0) {
@@ -326,8 +474,12 @@ static void parse(struct settings *settings, int argc, char **argv)
             settings->only_case = (long long)parse_number(argv[++i]);
         } else if (strcmp(argument, "--only") == 0) {
             parse_only(settings, argv[++i]);
+        } else if (strcmp(argument, "--placement") == 0) {
+            parse_placements(settings, argv[++i]);
         } else if (strcmp(argument, "--isolate") == 0) {
             settings->isolate = true;
+        } else if (strcmp(argument, "--small") == 0) {
+            settings->small = true;
         } else if (strcmp(argument, "--list") == 0) {
             settings->list = true;
         } else if (strcmp(argument, "--self-test") == 0) {
@@ -341,6 +493,16 @@ static void parse(struct settings *settings, int argc, char **argv)
     }
 }
 
+/* Those that need no card, unless some were named; the CPU for a case by its number. */
+static void choose_placements(struct settings *settings)
+{
+    if (!settings->named) settings->placement[0] = true;
+    if (!settings->named && settings->only_case < 0) settings->placement[1] = true;
+    /* isolated cases start their card in a process of their own, which must not come from one that has it already */
+    for (int i = 0; i < PLACEMENTS && !settings->isolate && !settings->list; i++)
+        if (settings->placement[i]) need_placement(placements[i]);
+}
+
 /* Four threads on two cores lose half the time to waiting actively; the OpenMP runtime looks at this only as it starts. */
 static void wait_passively(char **argv)
 {
@@ -351,8 +513,9 @@ static void wait_passively(char **argv)
 int main(int argc, char **argv)
 {
     wait_passively(argv);
-    struct settings settings = {.seed = 1, .only_case = -1, .rounds = QUICK_ROUNDS, .share = 1};
+    struct settings settings = {.seed = 1, .only_case = -1, .share = 1};
     parse(&settings, argc, argv);
+    choose_placements(&settings);
     find_offered(&settings);
     if (!settings.isolate) catch_crashes();
     return settings.self_test ? run_self_test(&settings) : run_cases(&settings);

@@ -15,25 +15,52 @@ struct generator {
     enum profile profile;
     struct key_source keys;
     struct model shadow; /* what the index should hold by now: to query and erase what is there */
+    bool away;           /* a device's index has gone to the CPU, or to another structure */
 };
 
-static uint64_t boundary_size(struct random_source *random)
+static bool on_device(const struct generator *generator)
+{
+    return generator->scenario->config.placement != COPSE_PLACEMENT_CPU;
+}
+
+static uint64_t boundary_size(struct random_source *random, bool slow)
 {
     static const uint64_t bases[] = {1, 4, 5, 8, 60, 64, 72, 75, 80, 120, 128, 136};
     static const uint64_t factors[] = {1, 1, 1, 2, 8, 9, 16, 17, 64, 72, 81, 136, 144, 256, 289};
-    uint64_t kinds = random_one_in(random, 4) ? sizeof factors / sizeof *factors : 10; /* seldom the large ones */
+    /* seldom the large ones */
+    uint64_t kinds = random_one_in(random, 4) && !slow ? sizeof factors / sizeof *factors : 10;
     uint64_t size = bases[random_below(random, sizeof bases / sizeof *bases)] * factors[random_below(random, kinds)];
     return size + random_below(random, 3) - 1;
 }
 
-static uint64_t batch_size(struct generator *generator, bool first)
+/* The emulator takes some hundred times as long as a core for an operation, and so does a card under a sanitizer. */
+static uint64_t small_batch_size(struct generator *generator, bool first)
 {
     struct random_source *random = &generator->random;
     switch (generator->profile) {
     case PROFILE_TINY:
         return random_below(random, random_one_in(random, 4) ? 60 : 12);
     case PROFILE_BOUNDARY:
-        return first || random_one_in(random, 3) ? boundary_size(random) : random_below(random, 200);
+        if (first) return boundary_size(random, true);
+        return random_one_in(random, 6) ? boundary_size(random, true) % 3000 : random_below(random, 200);
+    case PROFILE_MEDIUM:
+        return random_below(random, first ? 3000 : random_one_in(random, 4) ? 1000 : 200);
+    case PROFILE_LARGE:
+        if (first) return 10000 + random_below(random, 20001);
+        return random_one_in(random, 4) ? 4000 + random_below(random, 5000) : random_below(random, 1000);
+    }
+    return 0;
+}
+
+static uint64_t batch_size(struct generator *generator, bool first)
+{
+    struct random_source *random = &generator->random;
+    if (generator->scenario->small) return small_batch_size(generator, first);
+    switch (generator->profile) {
+    case PROFILE_TINY:
+        return random_below(random, random_one_in(random, 4) ? 60 : 12);
+    case PROFILE_BOUNDARY:
+        return first || random_one_in(random, 3) ? boundary_size(random, false) : random_below(random, 200);
     case PROFILE_MEDIUM:
         return random_below(random, first ? 8000 : random_one_in(random, 2) ? 3000 : 300);
     case PROFILE_LARGE:
@@ -159,6 +186,10 @@ static void add_faults(struct generator *generator, struct operation *operation)
     if (generator->scenario->config.own_allocator && random_one_in(random, 5))
         operation->fail_at = (int64_t)random_below(random, random_one_in(random, 3) ? 40 : 6);
     operation->fail_once = random_one_in(random, 2);
+    if (on_device(generator) && random_one_in(random, 6)) {
+        operation->fail_at = (int64_t)random_below(random, random_one_in(random, 3) ? 20 : 4);
+        operation->fail_device = true;
+    }
     if (operation_updates(operation->kind) && random_one_in(random, 12))
         operation->cancel_at = (int64_t)random_below(random, random_one_in(random, 3) ? 12 : 2);
 }
@@ -184,18 +215,38 @@ static void follow(struct generator *generator, const struct operation *operatio
     free(keys);
 }
 
+/* Where to load a snapshot or move an index of a device to; mostly the way back, when it is away. */
+static void fill_target(struct generator *generator, struct operation *operation)
+{
+    struct random_source *random = &generator->random;
+    uint32_t home = generator->scenario->config.placement;
+    if (operation->kind == OPERATION_MOVE) {
+        operation->target = generator->away || random_one_in(random, 8) ? home : COPSE_PLACEMENT_CPU;
+        generator->away = operation->target != home;
+        return;
+    }
+    static const uint32_t others[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU};
+    bool regular = random_one_in(random, 6);
+    operation->target = random_one_in(random, 2) ? home : others[random_below(random, 2)];
+    operation->limit = regular ? COPSE_STRUCTURE_REGULAR : COPSE_STRUCTURE_IMPLICIT;
+    generator->away = regular || operation->target != home;
+}
+
 static void add_operation(struct generator *generator, enum operation_kind kind, uint64_t n, bool faults)
 {
     struct random_source *random = &generator->random;
     struct operation operation;
-    if (kind == OPERATION_VISIT || kind == OPERATION_SAVE_LOAD) n = 0;
-    if (kind == OPERATION_CURSOR && n > 16) n = 16;
+    if (kind == OPERATION_VISIT || kind == OPERATION_SAVE_LOAD || kind == OPERATION_MOVE) n = 0;
+    if (kind == OPERATION_CURSOR && n > (on_device(generator) ? 4 : 16)) n = on_device(generator) ? 4 : 16;
     operation_init(&operation, kind, n);
     operation.omit = random_one_in(random, 4) ? (uint32_t)random_below(random, 16) : 0;
     if (kind == OPERATION_RANGE && random_one_in(random, 2)) operation.limit = random_below(random, 12);
     if (kind == OPERATION_CURSOR) operation.limit = random_below(random, random_one_in(random, 2) ? 1000 : 10);
     if (kind == OPERATION_VISIT && random_one_in(random, 3)) operation.limit = random_below(random, 300);
     if (kind == OPERATION_SAVE_LOAD && random_one_in(random, 3)) operation.limit = 1 + random_below(random, 2);
+    if (on_device(generator)) operation.places = random_one_in(random, 8) ? 0 : (uint32_t)random_next(random);
+    if (on_device(generator) && (kind == OPERATION_SAVE_LOAD || kind == OPERATION_MOVE))
+        fill_target(generator, &operation);
     if (kind == OPERATION_ERASE)
         fill_erase_keys(generator, &operation);
     else if (operation_updates(kind))
@@ -238,6 +289,8 @@ static enum operation_kind draw_kind(struct generator *generator)
 {
     struct random_source *random = &generator->random;
     uint64_t choice = random_below(random, 100);
+    if (on_device(generator) && random_one_in(random, generator->away ? 3 : 24))
+        return random_one_in(random, 2) ? OPERATION_MOVE : OPERATION_SAVE_LOAD;
     if (choice < 2) return OPERATION_BUILD;
     if (choice < 22) return OPERATION_INSERT;
     if (choice < 27) return OPERATION_INSERT_IF_ABSENT;
@@ -249,7 +302,7 @@ static enum operation_kind draw_kind(struct generator *generator)
 void generate(struct scenario *scenario, enum profile profile, uint64_t seed)
 {
     static const unsigned lengths[] = {60, 24, 24, 14};
-    struct generator generator = {scenario, {seed}, profile, {0}, {0}};
+    struct generator generator = {scenario, {seed}, profile, {0}, {0}, false};
     const struct subject_config *config = &scenario->config;
     model_init(&generator.shadow, config->key_type, config->value_type, config->duplicates);
     key_source_init(&generator.keys, config->key_type, profile == PROFILE_BOUNDARY, &generator.random);

@@ -11,7 +11,7 @@ enum profile {
     PROFILE_LARGE     /* up to 200000 entries and batches over 100000   */
 };
 
-/* Fills scenario (config set, no operations) with operations; the same seed gives the same. */
+/* Fills scenario (config and small set, no operations) with operations; the same seed gives the same. */
 void generate(struct scenario *scenario, enum profile profile, uint64_t seed);
 
 #endif

@@ -101,12 +101,18 @@ struct scenario_result scenario_run(const struct scenario *scenario, bool isolat
 
 void scenario_print_config(const struct subject_config *config, FILE *file)
 {
-    (void)fprintf(file,
-                  "structure=%s key=%s value=%s duplicates=%d isa=%s threads=%u pipeline=%u huge_pages=%s memory=%s",
+    (void)fprintf(file, "placement=%s structure=%s key=%s value=%s duplicates=%d isa=%s threads=%u",
+                  copse_placement_name(config->placement),
                   config->structure == COPSE_STRUCTURE_IMPLICIT ? "implicit" : "regular", typed_name(config->key_type),
                   typed_name(config->value_type), config->duplicates, config->isa ? config->isa : "default",
-                  config->threads, config->pipeline, config->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "auto",
-                  config->own_allocator ? "test" : "library");
+                  config->threads);
+    if (config->placement == COPSE_PLACEMENT_CPU)
+        (void)fprintf(file, " pipeline=%u huge_pages=%s", config->pipeline,
+                      config->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "auto");
+    else
+        (void)fprintf(file, " memory=%s stream=%d transfer=%u simt_seed=%llu", placed_memory_name(config->memory),
+                      config->stream, config->transfer, (unsigned long long)config->simt_seed);
+    (void)fprintf(file, " allocator=%s", config->own_allocator ? "test" : "library");
 }
 
 /* Elements from `first` on that go up (step 1) or down (step -1) one by one. */
@@ -151,11 +157,15 @@ static void print_operation(const struct subject_config *config, const struct op
             print_elements("values", config->value_type, operation->second, false, operation->n, file);
     }
     if (operation->limit) (void)fprintf(file, " limit %llu", (unsigned long long)operation->limit);
+    if (operation->target) (void)fprintf(file, " to %s", copse_placement_name((copse_placement)operation->target));
+    if (operation->places && config->placement != COPSE_PLACEMENT_CPU)
+        (void)fprintf(file, " places %#x", operation->places);
     if (operation->omit) (void)fprintf(file, " omit %u", operation->omit);
     if (operation->nan_at >= 0 && typed_is_float(config->key_type) && operation->n)
         (void)fprintf(file, " NaN at %lld", (long long)(operation->nan_at % (int64_t)operation->n));
-    if (operation->fail_at >= 0 && config->own_allocator)
-        (void)fprintf(file, " failing after %lld allocations", (long long)operation->fail_at);
+    if (operation->fail_at >= 0 && (operation->fail_device || config->own_allocator))
+        (void)fprintf(file, " failing after %lld%s allocations", (long long)operation->fail_at,
+                      operation->fail_device ? " device" : "");
     if (operation->cancel_at >= 0)
         (void)fprintf(file, " cancelled after %lld progress calls", (long long)operation->cancel_at);
     (void)fprintf(file, "\n");

@@ -11,6 +11,7 @@ struct scenario {
     struct operation *operations;
     size_t n;
     size_t capacity;
+    bool small; /* operations of sizes for the emulator or a sanitizer */
     bool planted_bug;
 };
 

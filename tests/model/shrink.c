@@ -83,7 +83,7 @@ static bool halve_arrays(struct shrinker *shrinker, size_t which)
 /* Faults and options that the failure does not need. */
 static void simplify_operation(struct shrinker *shrinker, size_t which)
 {
-    for (int step = 0; step < 5; step++) {
+    for (int step = 0; step < 6; step++) {
         struct scenario candidate;
         scenario_copy(&candidate, shrinker->best);
         struct operation *operation = &candidate.operations[which];
@@ -92,6 +92,7 @@ static void simplify_operation(struct shrinker *shrinker, size_t which)
         if (step == 2) operation->nan_at = OPERATION_NO_FAULT;
         if (step == 3) operation->omit = 0;
         if (step == 4) operation->limit = 0;
+        if (step == 5) operation->places = 0;
         (void)try_candidate(shrinker, &candidate);
     }
 }
@@ -168,18 +169,31 @@ static void drop_values(struct shrinker *shrinker)
     (void)try_candidate(shrinker, &candidate);
 }
 
+/* Nothing of it on a device: if it still fails, the device is not at fault. */
+static void keep_to_cpu(struct scenario *scenario)
+{
+    scenario->config.placement = COPSE_PLACEMENT_CPU;
+    for (size_t i = 0; i < scenario->n; i++)
+        if (scenario->operations[i].target) scenario->operations[i].target = COPSE_PLACEMENT_CPU;
+}
+
 static void simplify_config(struct shrinker *shrinker)
 {
-    for (int step = 0; step < 6; step++) {
+    for (int step = 0; step < 11; step++) {
         struct scenario candidate;
         scenario_copy(&candidate, shrinker->best);
         struct subject_config *config = &candidate.config;
         if (step == 0) config->threads = 1;
-        if (step == 1) config->isa = "scalar";
+        if (step == 1 && config->placement == COPSE_PLACEMENT_CPU) config->isa = "scalar";
         if (step == 2) config->pipeline = 0;
         if (step == 3) config->huge_pages = COPSE_HUGE_PAGES_OFF;
         if (step == 4) config->duplicates = false;
         if (step == 5) config->own_allocator = false;
+        if (step == 6) config->memory = PLACED_HOST;
+        if (step == 7) config->simt_seed = 0;
+        if (step == 8) config->stream = false;
+        if (step == 9) config->transfer = 0;
+        if (step == 10) keep_to_cpu(&candidate);
         (void)try_candidate(shrinker, &candidate);
     }
 }

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/device.h"
+#include "cuda/transfer.h"
+
 bool operation_updates(enum operation_kind kind)
 {
     return kind <= OPERATION_ERASE;
@@ -23,7 +26,7 @@ const char *operation_name(enum operation_kind kind)
                                                        "cursor",      "range",     "count",
                                                        "sum",         "sum128",    "min",
                                                        "max",         "avg",       "visit",
-                                                       "save-load"};
+                                                       "save-load",   "move"};
     return names[kind];
 }
 
@@ -73,23 +76,62 @@ static int stop_when_due(void *user, const char *what, uint64_t done, uint64_t t
     return subject->progress_left-- == 0;
 }
 
+/* The device that the arrays of calls may lie on: the index's, or while that is on the CPU the one it came from. */
+static copse_device *subject_device(const struct subject *subject)
+{
+    copse_placement placement = subject->config.placement;
+    return placed_device(subject->ctx, placement == COPSE_PLACEMENT_CPU ? subject->home : placement);
+}
+
+struct placed_call subject_begin(const struct subject *subject)
+{
+    return (struct placed_call){.device = subject_device(subject),
+                                .reachable = subject->config.placement != COPSE_PLACEMENT_CPU,
+                                .memory = subject->config.memory,
+                                .places = subject->places};
+}
+
 void subject_arm(struct subject *subject, const struct operation *operation)
 {
     subject->progress_left = operation->cancel_at;
     if (operation->cancel_at >= 0) (void)copse_ctx_set_progress(subject->ctx, stop_when_due, subject);
-    if (operation->fail_at >= 0)
+    if (operation->fail_at < 0) return;
+    copse_device *device = subject_device(subject);
+    if (!operation->fail_device)
         test_allocator_fail_after(&subject->allocator, operation->fail_at, operation->fail_once);
+    else if (device)
+        device->allocations_left = operation->fail_at;
+    subject->device_armed = operation->fail_device && device;
 }
 
-void subject_disarm(struct subject *subject)
+static void subject_disarm(struct subject *subject)
 {
+    copse_device *device = subject_device(subject);
     test_allocator_never_fail(&subject->allocator);
+    if (device && subject->device_armed && device->allocations_left < 0) subject->device_failures++;
+    if (device) device->allocations_left = -1;
+    subject->device_armed = false;
     (void)copse_ctx_set_progress(subject->ctx, NULL, NULL);
+}
+
+copse_status subject_end(struct subject *subject, struct placed_call *call, copse_status status)
+{
+    subject_disarm(subject);
+    if (status == COPSE_OK) status = copse_ctx_synchronize(subject->ctx);
+    const char *misplaced = placed_end(call);
+    if (misplaced) subject->misplaced = misplaced;
+    return status;
+}
+
+bool subject_offered(copse_structure structure, copse_placement placement)
+{
+    return placement == COPSE_PLACEMENT_CPU || structure == COPSE_STRUCTURE_IMPLICIT;
 }
 
 bool subject_excused(const struct subject *subject, const struct operation *operation, copse_status status)
 {
-    if (status == COPSE_ERR_MEMORY) return subject->config.own_allocator && operation->fail_at >= 0;
+    bool fails = operation->fail_device ? subject->home != COPSE_PLACEMENT_CPU : subject->config.own_allocator;
+    if (status == COPSE_ERR_MEMORY) return fails && operation->fail_at >= 0;
     return status == COPSE_ERR_CANCELLED && operation->cancel_at >= 0;
 }
 
@@ -148,43 +190,116 @@ void *subject_rubbish(size_t size)
     return memset(memory, 0xaa, size ? size : 1);
 }
 
+/* A stream made by a context of its own, as a caller's would be. */
+static bool open_stream(struct subject *subject)
+{
+    copse_stream *stream = NULL;
+    if (copse_ctx_create(NULL, &subject->stream_ctx) != COPSE_OK)
+        return subject_fail(subject, "copse_ctx_create: %s", copse_last_error(NULL));
+    copse_device *device = placed_device(subject->stream_ctx, subject->home);
+    int before = device->backend->enter(device);
+    copse_status status = device->backend->stream_create(device, &stream);
+    device->backend->leave(device, before);
+    subject->stream = stream;
+    return status == COPSE_OK ||
+           subject_fail(subject, "no stream for the caller: %s", copse_last_error(subject->stream_ctx));
+}
+
+static void close_stream(struct subject *subject)
+{
+    if (subject->stream) {
+        copse_device *device = placed_device(subject->stream_ctx, subject->home);
+        int before = device->backend->enter(device);
+        device->backend->stream_free(device, subject->stream);
+        device->backend->leave(device, before);
+    }
+    copse_ctx_free(subject->stream_ctx);
+}
+
+/* Chunks so small that a batch of the tests takes many, and other choices that `transfer` stands for. */
+static bool choose_transfer(struct subject *subject, copse_device *device)
+{
+    uint32_t choice = subject->config.transfer;
+    copse_transfer_settings settings;
+    if (choice == 0) return true;
+    if (copse_transfer_settings_get(device, &settings) != COPSE_OK)
+        return subject_fail(subject, "transfer settings: %s", copse_last_error(subject->ctx));
+    settings.mode = choice & 1 ? COPSE_TRANSFER_REGISTERED : COPSE_TRANSFER_STAGED;
+    settings.streaming = (choice & 2) != 0;
+    settings.slots = 2 + (choice >> 2 & 3);
+    settings.chunk_bytes = UINT64_C(400) << (choice >> 4 & 7);
+    settings.small_bytes = choice & 128 ? 200 : 0;
+    settings.direct_bytes = choice & 256 ? 100 : 0;
+    return copse_transfer_settings_set(device, &settings) == COPSE_OK ||
+           subject_fail(subject, "transfer settings: %s", copse_last_error(subject->ctx));
+}
+
+static bool open_context(struct subject *subject)
+{
+    const struct subject_config *config = &subject->config;
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    options.threads = config->threads;
+    options.isa = config->isa;
+    options.pipeline = config->pipeline;
+    options.huge_pages = config->huge_pages;
+    if (config->own_allocator) options.allocator = test_allocator_hooks(&subject->allocator);
+    if (config->stream && subject->home == COPSE_PLACEMENT_GPU && !open_stream(subject)) return false;
+    options.stream = subject->stream;
+    if (copse_ctx_create(&options, &subject->ctx) != COPSE_OK)
+        return subject_fail(subject, "copse_ctx_create: %s", copse_last_error(NULL));
+    copse_device *device = placed_device(subject->ctx, subject->home);
+    if (!device) return true;
+    device->seed = config->simt_seed;
+    if (config->stream) device->callers_stream = true; /* the emulator has no streams, but calls may leave errors */
+    return choose_transfer(subject, device);
+}
+
 bool subject_open(struct subject *subject, const struct subject_config *config)
 {
     memset(subject, 0, sizeof *subject);
     subject->config = *config;
+    if (config->placement == COPSE_PLACEMENT_AUTO) subject->config.placement = COPSE_PLACEMENT_CPU;
+    subject->home = subject->config.placement;
     subject->progress_left = OPERATION_NO_FAULT;
     test_allocator_init(&subject->allocator);
     model_init(&subject->model, config->key_type, config->value_type, config->duplicates);
-    copse_ctx_options ctx_options = COPSE_CTX_OPTIONS_INIT;
-    ctx_options.threads = config->threads;
-    ctx_options.isa = config->isa;
-    ctx_options.pipeline = config->pipeline;
-    ctx_options.huge_pages = config->huge_pages;
-    if (config->own_allocator) ctx_options.allocator = test_allocator_hooks(&subject->allocator);
-    if (copse_ctx_create(&ctx_options, &subject->ctx) != COPSE_OK)
-        return subject_fail(subject, "copse_ctx_create: %s", copse_last_error(NULL));
+    if (!open_context(subject)) return false;
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     options.key_type = config->key_type;
     options.value_type = config->value_type;
     options.structure = config->structure;
+    options.placement = subject->home;
     options.duplicates = config->duplicates;
     if (copse_index_create(subject->ctx, &options, &subject->index) != COPSE_OK)
         return subject_fail(subject, "copse_index_create: %s", copse_last_error(subject->ctx));
     return subject_check_content(subject);
 }
 
+/* Nothing may be left on the device when the index is gone but what the transfer pipeline keeps for later. */
+static bool check_device_memory(struct subject *subject)
+{
+    if (!subject->ctx || subject->home == COPSE_PLACEMENT_CPU) return true;
+    copse_device *device = placed_device(subject->ctx, subject->home);
+    copse_transfer_close(device);
+    if (device->allocated == 0) return true;
+    return subject_fail(subject, "after freeing the index the device still holds %llu bytes",
+                        (unsigned long long)device->allocated);
+}
+
 bool subject_close(struct subject *subject)
 {
     copse_index_free(subject->index);
+    bool clean = check_device_memory(subject);
     copse_ctx_free(subject->ctx);
+    close_stream(subject);
     model_free(&subject->model);
-    if (test_allocator_is_clean(&subject->allocator)) return true;
+    if (!clean || test_allocator_is_clean(&subject->allocator)) return clean;
     return subject_fail(subject, "after freeing all: %lld blocks of %lld bytes live, %lld wrong frees",
                         atomic_load(&subject->allocator.live_blocks), atomic_load(&subject->allocator.live_bytes),
                         atomic_load(&subject->allocator.wrong_frees));
 }
 
-bool subject_run(struct subject *subject, const struct operation *operation)
+static bool run_one(struct subject *subject, const struct operation *operation)
 {
     switch (operation->kind) {
     case OPERATION_BUILD:
@@ -216,8 +331,18 @@ bool subject_run(struct subject *subject, const struct operation *operation)
         return subject_run_visit(subject, operation);
     case OPERATION_SAVE_LOAD:
         return subject_run_save_load(subject, operation);
+    case OPERATION_MOVE:
+        return subject_run_move(subject, operation);
     case OPERATION_KINDS:
         break;
     }
     return subject_fail(subject, "no such operation");
+}
+
+bool subject_run(struct subject *subject, const struct operation *operation)
+{
+    subject->places = operation->places;
+    subject->misplaced = NULL;
+    if (!run_one(subject, operation)) return false;
+    return !subject->misplaced || subject_fail(subject, "%s", subject->misplaced);
 }

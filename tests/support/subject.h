@@ -4,6 +4,7 @@
 #define TESTS_SUBJECT_H
 
 #include "model.h"
+#include "placed.h"
 #include "test_allocator.h"
 
 enum operation_kind {
@@ -26,6 +27,7 @@ enum operation_kind {
     OPERATION_AVG, /* the last of them */
     OPERATION_VISIT,
     OPERATION_SAVE_LOAD,
+    OPERATION_MOVE,
     OPERATION_KINDS
 };
 
@@ -38,15 +40,24 @@ struct operation {
     uint64_t *second;  /* n values (raw bits) of an update, NULL: none given; n codes of high bounds               */
     uint64_t limit;    /* of a range; entries per step of a cursor; entries after which a visit stops (0: never);
                          structure to load a snapshot as (0: the file's)                                          */
+    uint32_t target;   /* placement to load a snapshot into (0: automatic) or to move to (0: from home to the CPU, or
+                         back)                                                                                    */
+    uint32_t places;   /* where the arrays of the call lie, see placed.h                                           */
     uint32_t omit;     /* bit i: leave out the i-th output that may be left out                                    */
     int64_t nan_at;    /* float keys: a NaN stands at this position                                                */
     bool fail_once;    /* the allocation after the failing one succeeds again */
+    bool fail_device;  /* fail_at counts allocations of device memory                                              */
     int64_t fail_at;   /* allocations that succeed before one fails                                                */
     int64_t cancel_at; /* progress calls that say go on before one says stop                                      */
 };
 
 struct subject_config {
     copse_structure structure;
+    copse_placement placement; /* 0: the CPU */
+    enum placed_memory memory; /* of the arrays that the library gets, while the index is not on the CPU */
+    uint64_t simt_seed;        /* emulated: the order of warps and lanes; 0: in turn                         */
+    bool stream;               /* a device's work goes through a stream of the caller's                      */
+    uint32_t transfer;         /* how host arrays travel, see subject.c; 0: as always */
     copse_type key_type;
     copse_type value_type;
     bool duplicates;
@@ -59,14 +70,21 @@ struct subject_config {
 
 struct subject {
     struct subject_config config;
+    copse_placement home; /* where the index was made; config.placement is where it is */
     copse_ctx *ctx;
+    copse_ctx *stream_ctx; /* owns the caller's stream, if there is one */
+    void *stream;
     copse_index *index;
     struct model model;
     struct test_allocator allocator;
     int64_t progress_left;
     uint64_t version;
-    bool planted_bug; /* the model lies about some keys: shows that a difference is noticed */
-    char why[512];    /* what was wrong, when a call below returned false */
+    uint32_t places;       /* of the operation that runs                        */
+    const char *misplaced; /* a call wrote where it must not, or NULL           */
+    bool device_armed;
+    long long device_failures; /* allocations of device memory that were refused */
+    bool planted_bug;          /* the model lies about some keys: shows that a difference is noticed */
+    char why[512];             /* what was wrong, when a call below returned false */
 };
 
 bool operation_updates(enum operation_kind kind);

@@ -7,9 +7,14 @@
 /* Writes the sentence into why; always false. */
 __attribute__((format(printf, 2, 3))) bool subject_fail(struct subject *subject, const char *format, ...);
 
-/* Switches the faults of an operation on, and off again. */
+/* The arrays of a call, none yet: placed_input and placed_output add them. The faults of an operation are switched on
+ * when all are there, right before the call. */
+struct placed_call subject_begin(const struct subject *subject);
 void subject_arm(struct subject *subject, const struct operation *operation);
-void subject_disarm(struct subject *subject);
+/* Ends the call: faults off, the stream waited for, the outputs back. Returns the status of both. */
+copse_status subject_end(struct subject *subject, struct placed_call *call, copse_status status);
+/* The structure is there for the placement. */
+bool subject_offered(copse_structure structure, copse_placement placement);
 /* This status is what the faults of the operation may lead to. */
 bool subject_excused(const struct subject *subject, const struct operation *operation, copse_status status);
 /* This position of the keys is given as NaN; -1 where none is. */
@@ -34,5 +39,6 @@ bool subject_run_extreme(struct subject *subject, const struct operation *operat
 bool subject_run_average(struct subject *subject, const struct operation *operation);
 bool subject_run_visit(struct subject *subject, const struct operation *operation);
 bool subject_run_save_load(struct subject *subject, const struct operation *operation);
+bool subject_run_move(struct subject *subject, const struct operation *operation);
 
 #endif

@@ -85,9 +85,15 @@ bool subject_run_point(struct subject *subject, const struct operation *operatio
     struct point_outputs out = {subject_rubbish(n * 8), subject_rubbish(n * typed_size(subject->config.value_type)),
                                 subject_rubbish(n), subject_rubbish(n * 8)};
     bool skip = false;
+    struct placed_call call = subject_begin(subject);
+    size_t key_size = typed_size(subject->config.key_type);
+    const void *in_keys = placed_input(&call, keys, n, key_size);
+    struct point_outputs given = {placed_output(&call, out.keys, n, key_size),
+                                  placed_output(&call, out.values, n, typed_size(subject->config.value_type)),
+                                  placed_output(&call, out.found, n, 1), placed_output(&call, out.ranks, n, 8)};
     subject_arm(subject, operation);
-    copse_status status = call_point(subject, operation, keys, &out);
-    subject_disarm(subject);
+    copse_status status = call_point(subject, operation, in_keys, &given);
+    status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < n; i++)
         right = check_point(subject, operation, i, typed_code(subject->config.key_type, keys, i), &out);
@@ -108,7 +114,11 @@ static bool check_cursor(struct subject *subject, copse_cursor *cursor, uint64_t
     bool right = true;
     for (int round = 0; right && round < 4; round++) {
         uint64_t got = NOWHERE, expected = model->n - at < step ? model->n - at : step;
-        copse_status status = copse_cursor_next(cursor, keys, values, step, &got);
+        struct placed_call call = subject_begin(subject);
+        void *out_keys = placed_output(&call, keys, step, typed_size(model->key_type));
+        void *out_values = placed_output(&call, values, step, typed_size(model->value_type));
+        copse_status status = copse_cursor_next(cursor, out_keys, out_values, step, &got);
+        status = subject_end(subject, &call, status);
         if (status != COPSE_OK)
             right = subject_fail(subject, "cursor_next: %s", copse_last_error(subject->ctx));
         else if (got > expected || (got == 0 && expected))
@@ -136,7 +146,9 @@ bool subject_run_cursor(struct subject *subject, const struct operation *operati
         right = subject_fail(subject, "cursor_open: %s", copse_last_error(subject->ctx));
     if (right) right = check_cursor(subject, cursor, 0, step);
     for (uint64_t i = 0; right && i < operation->n; i++) {
-        copse_status status = copse_cursor_seek(cursor, (char *)keys + i * typed_size(type));
+        struct placed_call call = subject_begin(subject);
+        const void *key = placed_input(&call, (char *)keys + i * typed_size(type), 1, typed_size(type));
+        copse_status status = subject_end(subject, &call, copse_cursor_seek(cursor, key));
         if ((int64_t)i == nan_at) {
             if (status != COPSE_ERR_NAN)
                 right = subject_fail(subject, "cursor_seek to NaN did not return the NaN status");

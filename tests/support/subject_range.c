@@ -15,9 +15,25 @@ struct bounds {
     void *highs;
 };
 
+/* Both bounds as the library gets them. */
+struct given_bounds {
+    const void *lows;
+    const void *highs;
+};
+
 static struct bounds bounds_of(const struct subject *subject, const struct operation *operation)
 {
     return (struct bounds){subject_keys(subject, operation), subject_highs(subject, operation)};
+}
+
+static struct given_bounds give_bounds(struct placed_call *call, const struct subject *subject,
+                                       const struct operation *operation, const struct bounds *bounds)
+{
+    size_t size = typed_size(subject->config.key_type);
+    struct given_bounds given;
+    given.lows = placed_input(call, bounds->lows, operation->n, size);
+    given.highs = placed_input(call, bounds->highs, operation->n, size);
+    return given;
 }
 
 static void free_bounds(struct bounds *bounds)
@@ -67,6 +83,21 @@ static bool check_rows(struct subject *subject, const struct operation *operatio
     return true;
 }
 
+/* copse_range with its arrays wherever they are to lie. */
+static copse_status call_range(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
+                               uint64_t *offsets, void *keys, void *values, uint64_t capacity, bool faults)
+{
+    struct placed_call call = subject_begin(subject);
+    struct given_bounds given = give_bounds(&call, subject, operation, bounds);
+    uint64_t *out_offsets = placed_output(&call, offsets, operation->n + 1, sizeof *offsets);
+    void *out_keys = placed_output(&call, keys, capacity, typed_size(subject->config.key_type));
+    void *out_values = placed_output(&call, values, capacity, typed_size(subject->config.value_type));
+    if (faults) subject_arm(subject, operation);
+    copse_status status = copse_range(subject->index, given.lows, given.highs, operation->n, operation->limit,
+                                      out_offsets, out_keys, out_values, capacity);
+    return subject_end(subject, &call, status);
+}
+
 /* A buffer one entry short is refused, with the offsets filled and nothing else touched. */
 static bool check_too_small(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
                             uint64_t *offsets, uint64_t total)
@@ -74,8 +105,7 @@ static bool check_too_small(struct subject *subject, const struct operation *ope
     size_t size = typed_size(subject->config.key_type);
     char *keys = subject_rubbish((total - 1) * size);
     memset(offsets, 0xaa, (operation->n + 1) * sizeof *offsets);
-    copse_status status = copse_range(subject->index, bounds->lows, bounds->highs, operation->n, operation->limit,
-                                      offsets, keys, NULL, total - 1);
+    copse_status status = call_range(subject, operation, bounds, offsets, keys, NULL, total - 1, false);
     bool right = true;
     if (status != COPSE_ERR_TOO_SMALL)
         right = subject_fail(subject, "a buffer too small gave %s", copse_status_name(status));
@@ -91,10 +121,7 @@ static bool fetch_rows(struct subject *subject, const struct operation *operatio
     void *values = operation->omit & 2 ? NULL : subject_rubbish(total * typed_size(subject->config.value_type));
     bool skip = false;
     memset(offsets, 0xaa, (operation->n + 1) * sizeof *offsets);
-    subject_arm(subject, operation);
-    copse_status status = copse_range(subject->index, bounds->lows, bounds->highs, operation->n, operation->limit,
-                                      offsets, keys, values, total);
-    subject_disarm(subject);
+    copse_status status = call_range(subject, operation, bounds, offsets, keys, values, total, true);
     bool right = subject_expect(subject, operation, status, &skip);
     if (right && !skip)
         right =
@@ -109,8 +136,7 @@ bool subject_run_range(struct subject *subject, const struct operation *operatio
     struct bounds bounds = bounds_of(subject, operation);
     uint64_t *offsets = subject_rubbish((operation->n + 1) * sizeof *offsets);
     bool skip = false;
-    copse_status status =
-        copse_range(subject->index, bounds.lows, bounds.highs, operation->n, operation->limit, offsets, NULL, NULL, 0);
+    copse_status status = call_range(subject, operation, &bounds, offsets, NULL, NULL, 0, false);
     bool right = subject_expect(subject, operation, status, &skip);
     if (right && !skip) {
         right = check_offsets(subject, operation, &bounds, offsets);
@@ -128,9 +154,12 @@ bool subject_run_count(struct subject *subject, const struct operation *operatio
     struct bounds bounds = bounds_of(subject, operation);
     uint64_t *counts = subject_rubbish(operation->n * sizeof *counts);
     bool skip = false;
+    struct placed_call call = subject_begin(subject);
+    struct given_bounds given = give_bounds(&call, subject, operation, &bounds);
+    uint64_t *out = placed_output(&call, counts, operation->n, sizeof *counts);
     subject_arm(subject, operation);
-    copse_status status = copse_count(subject->index, bounds.lows, bounds.highs, operation->n, counts);
-    subject_disarm(subject);
+    copse_status status = copse_count(subject->index, given.lows, given.highs, operation->n, out);
+    status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++) {
         struct model_span span = expected_span(subject, &bounds, i, 0);
@@ -211,9 +240,12 @@ static bool run_sum128(struct subject *subject, const struct operation *operatio
 {
     copse_int128 *sums = subject_rubbish(operation->n * sizeof *sums);
     bool skip = false, right;
+    struct placed_call call = subject_begin(subject);
+    struct given_bounds given = give_bounds(&call, subject, operation, bounds);
+    copse_int128 *out = placed_output(&call, sums, operation->n, sizeof *sums);
     subject_arm(subject, operation);
-    copse_status status = copse_sum128(subject->index, bounds->lows, bounds->highs, operation->n, sums);
-    subject_disarm(subject);
+    copse_status status = copse_sum128(subject->index, given.lows, given.highs, operation->n, out);
+    status = subject_end(subject, &call, status);
     if (typed_is_float(subject->config.value_type))
         right = status == COPSE_ERR_TYPE || status == COPSE_ERR_NAN || (status == COPSE_OK && operation->n == 0) ||
                 subject_fail(subject, "sum128 of floats gave %s", copse_status_name(status));
@@ -228,9 +260,12 @@ static bool run_sum(struct subject *subject, const struct operation *operation, 
 {
     uint64_t *sums = subject_rubbish(operation->n * sizeof *sums);
     bool skip = false, overflow = false, right = true;
+    struct placed_call call = subject_begin(subject);
+    struct given_bounds given = give_bounds(&call, subject, operation, bounds);
+    uint64_t *out = placed_output(&call, sums, operation->n, sizeof *sums);
     subject_arm(subject, operation);
-    copse_status status = copse_sum(subject->index, bounds->lows, bounds->highs, operation->n, sums);
-    subject_disarm(subject);
+    copse_status status = copse_sum(subject->index, given.lows, given.highs, operation->n, out);
+    status = subject_end(subject, &call, status);
     if (status != COPSE_ERR_OVERFLOW) right = subject_expect(subject, operation, status, &skip);
     if (right && !skip) right = check_sums(subject, operation, bounds, sums, &overflow);
     if (right && !skip && overflow != (status == COPSE_ERR_OVERFLOW))
@@ -272,10 +307,14 @@ bool subject_run_extreme(struct subject *subject, const struct operation *operat
     void *values = subject_rubbish(operation->n * typed_size(type));
     uint8_t *found = operation->omit & 1 ? NULL : subject_rubbish(operation->n);
     bool skip = false, largest = operation->kind == OPERATION_MAX;
+    struct placed_call call = subject_begin(subject);
+    struct given_bounds given = give_bounds(&call, subject, operation, &bounds);
+    void *out_values = placed_output(&call, values, operation->n, typed_size(type));
+    uint8_t *out_found = placed_output(&call, found, operation->n, 1);
     subject_arm(subject, operation);
     copse_status status =
-        (largest ? copse_max : copse_min)(subject->index, bounds.lows, bounds.highs, operation->n, values, found);
-    subject_disarm(subject);
+        (largest ? copse_max : copse_min)(subject->index, given.lows, given.highs, operation->n, out_values, out_found);
+    status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++)
         right = check_extreme(subject, expected_span(subject, &bounds, i, 0), largest, i, typed_bits(type, values, i),
@@ -305,9 +344,12 @@ bool subject_run_average(struct subject *subject, const struct operation *operat
     struct bounds bounds = bounds_of(subject, operation);
     double *means = subject_rubbish(operation->n * sizeof *means);
     bool skip = false;
+    struct placed_call call = subject_begin(subject);
+    struct given_bounds given = give_bounds(&call, subject, operation, &bounds);
+    double *out = placed_output(&call, means, operation->n, sizeof *means);
     subject_arm(subject, operation);
-    copse_status status = copse_avg(subject->index, bounds.lows, bounds.highs, operation->n, means);
-    subject_disarm(subject);
+    copse_status status = copse_avg(subject->index, given.lows, given.highs, operation->n, out);
+    status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++)
         right = check_mean(subject, expected_span(subject, &bounds, i, 0), i, means[i]);

@@ -19,6 +19,9 @@ static bool check_stats(struct subject *subject)
         return subject_fail(subject, "stats name other types or duplicates than the index was made with");
     if (config->structure != COPSE_STRUCTURE_AUTO && stats.structure != config->structure)
         return subject_fail(subject, "stats name structure %d", (int)stats.structure);
+    if (stats.placement != config->placement)
+        return subject_fail(subject, "stats name placement %s, it should be %s", copse_placement_name(stats.placement),
+                            copse_placement_name(config->placement));
     if ((stats.height == 0) != (stats.entries == 0) || stats.height > 64)
         return subject_fail(subject, "height %u with %llu entries", stats.height, (unsigned long long)stats.entries);
     if (stats.entries && !(stats.fill > 0 && stats.fill <= 1)) return subject_fail(subject, "fill %g", stats.fill);
@@ -27,6 +30,15 @@ static bool check_stats(struct subject *subject)
         return subject_fail(subject, "%llu bytes cannot hold %llu entries", (unsigned long long)stats.bytes,
                             (unsigned long long)stats.entries);
     return true;
+}
+
+static copse_status export_all(struct subject *subject, void *keys, void *values)
+{
+    const struct model *model = &subject->model;
+    struct placed_call call = subject_begin(subject);
+    void *out_keys = placed_output(&call, keys, model->n, typed_size(model->key_type));
+    void *out_values = placed_output(&call, values, model->n, typed_size(model->value_type));
+    return subject_end(subject, &call, copse_export(subject->index, out_keys, out_values, model->n));
 }
 
 bool subject_check_content(struct subject *subject)
@@ -38,7 +50,7 @@ bool subject_check_content(struct subject *subject)
     bool right = true;
     if (copse_verify(subject->index) != COPSE_OK)
         right = subject_fail(subject, "verify: %s", copse_last_error(subject->ctx));
-    else if (copse_export(subject->index, keys, values, model->n) != COPSE_OK)
+    else if (export_all(subject, keys, values) != COPSE_OK)
         right = subject_fail(subject, "export: %s", copse_last_error(subject->ctx));
     for (uint64_t i = 0; right && i < model->n; i++) {
         char got[64], want[64];
@@ -110,9 +122,12 @@ bool subject_run_update(struct subject *subject, const struct operation *operati
     copse_stats stats;
     (void)copse_index_stats(subject->index, &stats);
     subject->version = stats.version;
+    struct placed_call call = subject_begin(subject);
+    const void *in_keys = placed_input(&call, keys, operation->n, typed_size(subject->config.key_type));
+    const void *in_values = placed_input(&call, values, operation->n, typed_size(subject->config.value_type));
     subject_arm(subject, operation);
-    copse_status status = call_update(subject, operation, keys, values, &reported);
-    subject_disarm(subject);
+    copse_status status = call_update(subject, operation, in_keys, in_values, &reported);
+    status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     if (right && !skip) {
         struct model before;

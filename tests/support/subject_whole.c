@@ -1,4 +1,4 @@
-/* Operations on the whole index: visit, and a round trip through a snapshot. */
+/* Operations on the whole index: visit, a round trip through a snapshot, a move to another placement. */
 #define _POSIX_C_SOURCE 200809L
 #include "subject_internal.h"
 
@@ -35,9 +35,10 @@ static int visit_entries(void *user, const void *keys, const void *values, uint6
 bool subject_run_visit(struct subject *subject, const struct operation *operation)
 {
     struct visit_state state = {subject, 0, operation->limit, true, false};
+    struct placed_call call = subject_begin(subject);
     subject_arm(subject, operation);
     copse_status status = copse_visit(subject->index, visit_entries, &state);
-    subject_disarm(subject);
+    status = subject_end(subject, &call, status);
     if (!state.right) return false;
     if (subject_excused(subject, operation, status)) return true;
     if (status != (state.stopped ? COPSE_ERR_CANCELLED : COPSE_OK))
@@ -60,37 +61,73 @@ static copse_status load_copy(struct subject *subject, const struct operation *o
                               copse_index **out_copy)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-    if (operation->limit == 0) return copse_load(subject->ctx, path, NULL, out_copy);
+    if (operation->limit == 0 && operation->target == 0) return copse_load(subject->ctx, path, NULL, out_copy);
     options.key_type = operation->omit & 1 ? (copse_type)0 : subject->config.key_type;
     options.value_type = operation->omit & 1 ? (copse_type)0 : subject->config.value_type;
     options.structure = (copse_structure)operation->limit;
+    options.placement = (copse_placement)operation->target;
     options.duplicates = subject->config.duplicates;
     return copse_load(subject->ctx, path, &options, out_copy);
 }
 
-/* The index goes on as the copy that was read back. */
+/* A structure that is not there for the placement was asked for: nothing else may come of it. */
+static bool check_refused(struct subject *subject, copse_status status)
+{
+    if (status != COPSE_ERR_UNSUPPORTED)
+        return subject_fail(subject, "a structure that the placement lacks gave %s", copse_status_name(status));
+    return subject_check_content(subject);
+}
+
+/* The index goes on as the copy that was read back; an automatic placement is whatever the copy says. */
+static bool take_copy(struct subject *subject, const struct operation *operation, copse_index *copy)
+{
+    copse_stats stats = {0};
+    copse_index_free(subject->index);
+    subject->index = copy;
+    if (operation->limit) subject->config.structure = (copse_structure)operation->limit;
+    if (operation->target) subject->config.placement = (copse_placement)operation->target;
+    if (operation->target || copse_index_stats(copy, &stats) != COPSE_OK) return subject_check_content(subject);
+    if (stats.placement == COPSE_PLACEMENT_EMULATED)
+        return subject_fail(subject, "the automatic placement is the emulator");
+    subject->config.placement = stats.placement;
+    return subject_check_content(subject);
+}
+
 bool subject_run_save_load(struct subject *subject, const struct operation *operation)
 {
     char path[512];
     copse_index *copy = NULL;
     bool skip = false;
+    copse_structure structure = operation->limit ? (copse_structure)operation->limit : subject->config.structure;
+    bool offered = !operation->target || subject_offered(structure, (copse_placement)operation->target);
     if (!temporary_path(path, sizeof path)) return subject_fail(subject, "cannot make a temporary file");
+    struct placed_call call = subject_begin(subject);
     subject_arm(subject, operation);
     copse_status status = copse_save(subject->index, path);
     bool saving = status != COPSE_OK;
     if (!saving) status = load_copy(subject, operation, path, &copy);
-    subject_disarm(subject);
+    status = subject_end(subject, &call, status);
     (void)unlink(path);
-    if (status != COPSE_OK) {
-        if (copy) return subject_fail(subject, "a failed load gave an index");
-        bool right = subject_expect(subject, operation, status, &skip);
-        if (!right)
-            (void)snprintf(subject->why, sizeof subject->why, "%s: %s", saving ? "save" : "load",
-                           copse_last_error(subject->ctx));
-        return right && subject_check_content(subject);
-    }
-    copse_index_free(subject->index);
-    subject->index = copy;
-    if (operation->limit) subject->config.structure = (copse_structure)operation->limit;
+    if (status == COPSE_OK && offered) return take_copy(subject, operation, copy);
+    if (copy) return subject_fail(subject, "a failed load gave an index");
+    if (!offered && !saving && !subject_excused(subject, operation, status)) return check_refused(subject, status);
+    bool right = subject_expect(subject, operation, status, &skip);
+    if (!right)
+        (void)snprintf(subject->why, sizeof subject->why, "%s: %s", saving ? "save" : "load",
+                       copse_last_error(subject->ctx));
+    return right && subject_check_content(subject);
+}
+
+bool subject_run_move(struct subject *subject, const struct operation *operation)
+{
+    copse_placement away = subject->config.placement == COPSE_PLACEMENT_CPU ? subject->home : COPSE_PLACEMENT_CPU;
+    copse_placement target = operation->target ? (copse_placement)operation->target : away;
+    bool skip = false, offered = subject_offered(subject->config.structure, target);
+    struct placed_call call = subject_begin(subject);
+    subject_arm(subject, operation);
+    copse_status status = subject_end(subject, &call, copse_move(subject->index, target));
+    if (!offered && !subject_excused(subject, operation, status)) return check_refused(subject, status);
+    if (!subject_expect(subject, operation, status, &skip)) return false;
+    if (!skip) subject->config.placement = target;
     return subject_check_content(subject);
 }

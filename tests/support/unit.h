@@ -18,9 +18,25 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-static const copse_structure unit_structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_REGULAR};
-#define FOR_EACH_STRUCTURE(name)                                                                                       \
-    for (const copse_structure *name = unit_structures; name < unit_structures + COUNT_OF(unit_structures); name++)
+/* A structure where it lives. */
+struct unit_tree {
+    copse_structure structure;
+    copse_placement placement;
+};
+
+static const struct unit_tree unit_trees[] = {
+    {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU},
+    {COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_CPU},
+    {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED},
+};
+#define FOR_EACH_TREE(name)                                                                                            \
+    for (const struct unit_tree *name = unit_trees; name < unit_trees + COUNT_OF(unit_trees); name++)
+
+/* A number of entries or queries for this tree: an emulated one is given fewer, because it is so much slower. */
+static inline uint64_t unit_fewer(struct unit_tree tree, uint64_t n, uint64_t emulated)
+{
+    return tree.placement == COPSE_PLACEMENT_EMULATED ? emulated : n;
+}
 
 /* The call succeeds; its sentence is shown where it does not. */
 #define assert_ok(ctx, call) unit_expect(ctx, call, COPSE_OK, #call, __FILE__, __LINE__)
@@ -65,23 +81,24 @@ static inline copse_ctx *unit_context(uint32_t threads)
     return ctx;
 }
 
-static inline copse_index *unit_index(copse_ctx *ctx, copse_structure structure, copse_type key, copse_type value,
+static inline copse_index *unit_index(copse_ctx *ctx, struct unit_tree tree, copse_type key, copse_type value,
                                       bool duplicates)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_index *index = NULL;
     options.key_type = key;
     options.value_type = value;
-    options.structure = structure;
+    options.structure = tree.structure;
+    options.placement = tree.placement;
     options.duplicates = duplicates;
     assert_ok(ctx, copse_index_create(ctx, &options, &index));
     return index;
 }
 
 /* An index of u64 keys 0, 10, 20, ... with values key + 1. */
-static inline copse_index *unit_tens(copse_ctx *ctx, copse_structure structure, uint64_t n)
+static inline copse_index *unit_tens(copse_ctx *ctx, struct unit_tree tree, uint64_t n)
 {
-    copse_index *index = unit_index(ctx, structure, COPSE_U64, COPSE_U64, false);
+    copse_index *index = unit_index(ctx, tree, COPSE_U64, COPSE_U64, false);
     uint64_t *keys = must_malloc(n * sizeof *keys), *values = must_malloc(n * sizeof *values);
     for (uint64_t i = 0; i < n; i++) {
         keys[i] = i * 10;

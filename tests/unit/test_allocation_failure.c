@@ -1,5 +1,5 @@
-/* Every allocation of every call fails once. The call then says so and the index is as before (or it manages without),
- * nothing leaks, and free is told the right sizes. */
+/* Every allocation of every call fails once, of host memory and of device memory. The call then says so and the index is
+ * as before (or it manages without), nothing leaks, and free is told the right sizes. */
 #include "unit.h"
 
 #include <unistd.h>
@@ -21,22 +21,28 @@ static void fill(struct operation *operation, struct random_source *random, uint
 static void assert_runs(struct subject *subject, const struct operation *operation)
 {
     if (subject_run(subject, operation)) return;
-    print_error("%s on %s, key %s, %u threads, failing after %lld allocations%s: %s\n", operation_name(operation->kind),
-                copse_structure_name(subject->config.structure), typed_name(subject->config.key_type),
-                subject->config.threads, (long long)operation->fail_at, operation->fail_once ? " (once)" : "",
-                subject->why);
+    print_error("%s on %s, %s, key %s, %u threads, failing after %lld %sallocations%s: %s\n",
+                operation_name(operation->kind), copse_structure_name(subject->config.structure),
+                copse_placement_name(subject->config.placement), typed_name(subject->config.key_type),
+                subject->config.threads, (long long)operation->fail_at, operation->fail_device ? "device " : "",
+                operation->fail_once ? " (once)" : "", subject->why);
     fail();
+}
+
+static long long failures_of(struct subject *subject)
+{
+    return atomic_load(&subject->allocator.failures) + subject->device_failures;
 }
 
 /* Fails allocation 0, 1, 2, ... of the operation until it needs no more. Returns how many failed. */
 static long long fail_each_allocation(struct subject *subject, struct operation *operation)
 {
-    long long before = atomic_load(&subject->allocator.failures), seen = before;
+    long long before = failures_of(subject), seen = before;
     for (operation->fail_at = 0; operation->fail_at < MOST_ALLOCATIONS; operation->fail_at++) {
         assert_runs(subject, operation);
         if (!subject_check_content(subject)) fail_msg("%s", subject->why);
-        if (atomic_load(&subject->allocator.failures) == seen) return seen - before;
-        seen = atomic_load(&subject->allocator.failures);
+        if (failures_of(subject) == seen) return seen - before;
+        seen = failures_of(subject);
     }
     fail_msg("%s allocates for ever", operation_name(operation->kind));
     return 0;
@@ -53,19 +59,28 @@ static void open_filled(struct subject *subject, const struct subject_config *co
     operation_free(&build);
 }
 
+enum way { FOR_EVER, ONCE, DEVICE, WAYS };
+
+/* A move goes to the CPU and comes back; a snapshot is loaded into the placement that it came from. */
 static void check_operation(const struct subject_config *config, enum operation_kind kind, uint64_t entries, uint64_t n)
 {
-    for (int once = 0; once < 2; once++) {
+    for (int way = 0; way < WAYS; way++) {
+        if (way == DEVICE && config->placement == COPSE_PLACEMENT_CPU) continue;
         struct subject subject;
         struct operation operation;
         struct random_source random = {(uint64_t)kind + 1000 * n};
         open_filled(&subject, config, entries);
-        operation_init(&operation, kind, kind == OPERATION_VISIT || kind == OPERATION_SAVE_LOAD ? 0 : n);
+        operation_init(&operation, kind, kind < OPERATION_VISIT ? n : 0);
         fill(&operation, &random, entries * 2);
-        operation.fail_once = once;
+        operation.places = (uint32_t)random_next(&random);
+        operation.fail_once = way == ONCE;
+        operation.fail_device = way == DEVICE;
+        if (kind == OPERATION_SAVE_LOAD) operation.target = config->placement;
         long long failures = fail_each_allocation(&subject, &operation);
+        if (kind == OPERATION_MOVE) failures += fail_each_allocation(&subject, &operation);
         /* an update of an index needs memory: were none asked for through the allocator, nothing would be tested */
-        if ((kind == OPERATION_BUILD || kind == OPERATION_INSERT) && n > 1) assert_true(failures > 0);
+        bool device = config->placement != COPSE_PLACEMENT_CPU, moves = kind == OPERATION_MOVE && device && entries;
+        if (((kind == OPERATION_BUILD || kind == OPERATION_INSERT) && n > 1) || moves) assert_true(failures > 0);
         operation_free(&operation);
         if (!subject_close(&subject)) fail_msg("%s: %s", operation_name(kind), subject.why);
     }
@@ -76,10 +91,12 @@ static void every_operation_survives(const struct subject_config *config, uint64
     for (int kind = 0; kind < OPERATION_KINDS; kind++) check_operation(config, (enum operation_kind)kind, entries, n);
 }
 
-static struct subject_config config_of(copse_structure structure, copse_type key, copse_type value, uint32_t threads,
+static struct subject_config config_of(struct unit_tree tree, copse_type key, copse_type value, uint32_t threads,
                                        bool duplicates)
 {
-    return (struct subject_config){.structure = structure,
+    return (struct subject_config){.structure = tree.structure,
+                                   .placement = tree.placement,
+                                   .memory = PLACED_MIXED,
                                    .key_type = key,
                                    .value_type = value,
                                    .threads = threads,
@@ -91,46 +108,47 @@ static void small_indexes(void **state)
 {
     (void)state;
     static const copse_type keys[] = {COPSE_U32, COPSE_U64}, values[] = {COPSE_I64, COPSE_U32};
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (int turn = 0; turn < 8; turn++) {
-        struct subject_config config =
-            config_of(*structure, keys[turn & 1], values[turn >> 1 & 1], 1, (turn >> 2 & 1) != 0);
+        if (turn % unit_fewer(*tree, 1, 5)) continue;
+        struct subject_config config = config_of(*tree, keys[turn & 1], values[turn >> 1 & 1], 1, (turn >> 2 & 1) != 0);
         every_operation_survives(&config, 0, 40);
         every_operation_survives(&config, 3, 1);
-        every_operation_survives(&config, 500, 300);
+        every_operation_survives(&config, 500, unit_fewer(*tree, 300, 70));
     }
 }
 
 static void indexes_with_several_levels(void **state)
 {
     (void)state;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (int turn = 0; turn < 2; turn++) {
         struct subject_config config =
-            config_of(*structure, turn ? COPSE_U32 : COPSE_I64, turn ? COPSE_F32 : COPSE_U64, 1, turn != 0);
-        every_operation_survives(&config, 6000, 3000);
+            config_of(*tree, turn ? COPSE_U32 : COPSE_I64, turn ? COPSE_F32 : COPSE_U64, 1, turn != 0);
+        every_operation_survives(&config, unit_fewer(*tree, 6000, 1500), unit_fewer(*tree, 3000, 300));
     }
 }
 
 static void several_threads(void **state)
 {
     (void)state;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        struct subject_config config = config_of(*structure, COPSE_U64, COPSE_U64, 2, false);
-        check_operation(&config, OPERATION_BUILD, 20000, 30000);
-        check_operation(&config, OPERATION_INSERT, 20000, 30000);
-        check_operation(&config, OPERATION_ERASE, 20000, 30000);
-        check_operation(&config, OPERATION_FIND, 20000, 30000);
-        check_operation(&config, OPERATION_LOWER_BOUND, 20000, 30000);
-        check_operation(&config, OPERATION_SAVE_LOAD, 20000, 0);
+        struct subject_config config = config_of(*tree, COPSE_U64, COPSE_U64, 2, false);
+        uint64_t entries = unit_fewer(*tree, 20000, 4000), n = unit_fewer(*tree, 30000, 3000);
+        check_operation(&config, OPERATION_BUILD, entries, n);
+        check_operation(&config, OPERATION_INSERT, entries, n);
+        check_operation(&config, OPERATION_ERASE, entries, n);
+        check_operation(&config, OPERATION_FIND, entries, n);
+        check_operation(&config, OPERATION_LOWER_BOUND, entries, n);
+        check_operation(&config, OPERATION_SAVE_LOAD, entries, 0);
     }
 }
 
 static void contexts_and_indexes(void **state)
 {
     (void)state;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (int once = 0; once < 2; once++) {
         long long failed = 1;
         for (long long allowed = 0; failed; allowed++) {
@@ -140,7 +158,8 @@ static void contexts_and_indexes(void **state)
             copse_ctx *ctx = NULL;
             copse_index *index = NULL;
             copse_cursor *cursor = NULL;
-            index_options.structure = *structure;
+            index_options.structure = tree->structure;
+            index_options.placement = tree->placement;
             test_allocator_init(&allocator);
             options.allocator = test_allocator_hooks(&allocator);
             test_allocator_fail_after(&allocator, allowed, once);

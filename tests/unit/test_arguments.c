@@ -8,10 +8,10 @@ struct arguments_fixture {
     copse_index *index; /* u64 keys 0, 10, ... 990 with values key + 1 */
 };
 
-static struct arguments_fixture open_fixture(copse_structure structure)
+static struct arguments_fixture open_fixture(struct unit_tree tree)
 {
     struct arguments_fixture fixture = {unit_context(2), NULL};
-    fixture.index = unit_tens(fixture.ctx, structure, 100);
+    fixture.index = unit_tens(fixture.ctx, tree, 100);
     return fixture;
 }
 
@@ -73,9 +73,9 @@ static void null_index_is_refused(void **state)
 static void null_arrays_are_refused(void **state)
 {
     (void)state;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        struct arguments_fixture f = open_fixture(*structure);
+        struct arguments_fixture f = open_fixture(*tree);
         struct unit_content before = unit_content_of(f.index);
         copse_cursor *cursor = NULL;
         copse_index *loaded = NULL;
@@ -128,9 +128,9 @@ static void null_arrays_are_refused(void **state)
 static void nothing_is_done_for_no_elements(void **state)
 {
     (void)state;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        struct arguments_fixture f = open_fixture(*structure);
+        struct arguments_fixture f = open_fixture(*tree);
         struct unit_content before = unit_content_of(f.index);
         copse_cursor *cursor = NULL;
         uint64_t change = 99, offset = 99;
@@ -194,9 +194,9 @@ static void unknown_values_are_refused(void **state)
     index = NULL;
     assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "out_index", copse_index_create(ctx, &good, NULL));
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "ctx", copse_index_create(NULL, &good, &index));
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        index = unit_tens(ctx, *structure, 5);
+        index = unit_tens(ctx, *tree, 5);
         struct unit_content before = unit_content_of(index);
         assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "flags", copse_insert(index, keys, values, 1, 2, NULL));
         assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "flags", copse_insert(index, keys, values, 1, UINT32_MAX, NULL));
@@ -211,9 +211,9 @@ static void impossible_sizes_are_refused(void **state)
 {
     (void)state;
     static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX / 2, UINT64_MAX / 4 + 2, (UINT64_C(1) << 61) + 1};
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        struct arguments_fixture f = open_fixture(*structure);
+        struct arguments_fixture f = open_fixture(*tree);
         struct unit_content before = unit_content_of(f.index);
         uint64_t n = sizes[i];
 #define REFUSED(call) assert_fails(f.ctx, COPSE_ERR_ARGUMENT, call)
@@ -283,15 +283,18 @@ static void nan_keys_are_refused_by_position(void **state)
     static const struct {
         uint64_t n, at;
     } places[] = {{1, 0}, {7, 0}, {7, 6}, {100, 37}, {30000, 0}, {30000, 17171}, {30000, 29999}};
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         copse_ctx *ctx = unit_context(4);
-        copse_index *index = unit_index(ctx, *structure, types[t], COPSE_I32, false);
+        copse_index *index = unit_index(ctx, *tree, types[t], COPSE_I32, false);
         void *content = typed_new(types[t], 3);
         typed_set_code(types[t], content, 1, typed_highest_code(types[t]));
         typed_set_code(types[t], content, 2, typed_lowest_code(types[t]));
         assert_ok(ctx, copse_build(index, content, NULL, 3));
-        for (size_t i = 0; i < COUNT_OF(places); i++) check_nan(ctx, index, types[t], places[i].n, places[i].at);
+        for (size_t i = 0; i < COUNT_OF(places); i++) {
+            uint64_t fewer = unit_fewer(*tree, 1, places[i].n > 100 ? 10 : 1);
+            check_nan(ctx, index, types[t], places[i].n / fewer, places[i].at / fewer);
+        }
         copse_cursor *cursor = NULL;
         typed_set_bits(types[t], content, 0, typed_nan_bits(types[t]));
         assert_ok(ctx, copse_cursor_open(index, &cursor));
@@ -310,9 +313,9 @@ static void the_first_of_many_nans_is_named(void **state)
     copse_ctx *ctx = unit_context(4);
     double *some = must_malloc(n * sizeof *some);
     for (int i = 0; i < n; i++) some[i] = i < 12345 ? i : NAN;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_index(ctx, *structure, COPSE_F64, COPSE_U64, false);
+        copse_index *index = unit_index(ctx, *tree, COPSE_F64, COPSE_U64, false);
         uint8_t *flags = must_malloc(n);
         assert_fails_naming(ctx, COPSE_ERR_NAN, "12345", copse_build(index, some, NULL, n));
         assert_fails_naming(ctx, COPSE_ERR_NAN, "12345", copse_contains(index, some, n, flags));
@@ -327,9 +330,9 @@ static void crossed_bounds_are_an_empty_range(void **state)
 {
     (void)state;
     static const uint64_t low[] = {500, UINT64_MAX, 31}, high[] = {490, 0, 30};
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        struct arguments_fixture f = open_fixture(*structure);
+        struct arguments_fixture f = open_fixture(*tree);
         assert_ok(f.ctx, copse_count(f.index, low, high, 3, numbers));
         assert_ok(f.ctx, copse_sum(f.index, low, high, 3, values));
         assert_ok(f.ctx, copse_sum128(f.index, low, high, 3, sums128));
@@ -356,9 +359,9 @@ static void small_buffers_are_told_the_size(void **state)
 {
     (void)state;
     static const uint64_t low[] = {0, 500, 995}, high[] = {90, 5000, 2000};
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        struct arguments_fixture f = open_fixture(*structure);
+        struct arguments_fixture f = open_fixture(*tree);
         uint64_t offsets[4], out[60];
         static const uint64_t expected[] = {0, 10, 60, 60};
         memset(offsets, 0xff, sizeof offsets);
@@ -381,9 +384,9 @@ static void sum128_wants_integers(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_index(ctx, *structure, COPSE_U64, COPSE_F64, false);
+        copse_index *index = unit_index(ctx, *tree, COPSE_U64, COPSE_F64, false);
         assert_fails(ctx, COPSE_ERR_TYPE, copse_sum128(index, keys, more, 1, sums128));
         copse_index_free(index);
     }

@@ -27,9 +27,9 @@ static const struct ordered_keys {
 };
 
 /* Key i of the ascending list has value i, and comes in an order that is not sorted. */
-static copse_index *insert_scrambled(copse_ctx *ctx, copse_structure structure, const struct ordered_keys *ordered)
+static copse_index *insert_scrambled(copse_ctx *ctx, struct unit_tree tree, const struct ordered_keys *ordered)
 {
-    copse_index *index = unit_index(ctx, structure, ordered->type, COPSE_U32, false);
+    copse_index *index = unit_index(ctx, tree, ordered->type, COPSE_U32, false);
     size_t size = typed_size(ordered->type);
     char *keys = typed_new(ordered->type, ordered->n);
     uint32_t values[16];
@@ -47,10 +47,10 @@ static void entries_come_out_in_order(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (size_t t = 0; t < COUNT_OF(all_keys); t++) {
         const struct ordered_keys *ordered = &all_keys[t];
-        copse_index *index = insert_scrambled(ctx, *structure, ordered);
+        copse_index *index = insert_scrambled(ctx, *tree, ordered);
         struct unit_content content = unit_content_of(index);
         assert_int_equal(content.n, ordered->n);
         assert_memory_equal(content.keys, ordered->keys, ordered->n * typed_size(ordered->type));
@@ -65,13 +65,13 @@ static void neighbours_and_ranks_follow_the_order(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (size_t t = 0; t < COUNT_OF(all_keys); t++) {
         const struct ordered_keys *ordered = &all_keys[t];
         uint64_t n = ordered->n, ranks[16], counts[16];
         uint32_t next[16], previous[16], exact[16];
         uint8_t has_next[16], has_previous[16], found[16];
-        copse_index *index = insert_scrambled(ctx, *structure, ordered);
+        copse_index *index = insert_scrambled(ctx, *tree, ordered);
         char *lowest = typed_new(ordered->type, n);
         size_t size = typed_size(ordered->type);
         for (uint64_t i = 0; i < n; i++) memcpy(lowest + i * size, ordered->keys, size);
@@ -126,12 +126,12 @@ static void minus_zero_is_zero(void **state)
     static const float narrow[] = {-0.0f, 0.0f};
     static const double wide[] = {-0.0, 0.0};
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_index(ctx, *structure, COPSE_F32, COPSE_U32, false);
+        copse_index *index = unit_index(ctx, *tree, COPSE_F32, COPSE_U32, false);
         check_zeros(ctx, index, &narrow[0], &narrow[1]);
         copse_index_free(index);
-        index = unit_index(ctx, *structure, COPSE_F64, COPSE_U32, false);
+        index = unit_index(ctx, *tree, COPSE_F64, COPSE_U32, false);
         check_zeros(ctx, index, &wide[0], &wide[1]);
         copse_index_free(index);
     }

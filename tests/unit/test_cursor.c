@@ -7,11 +7,11 @@ static void walks_everything(void **state)
     static const uint64_t steps[] = {1, 3, 64, 1000, 5000};
     static const uint64_t sizes[] = {0, 1, 1000, 3001};
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (size_t s = 0; s < COUNT_OF(steps) * COUNT_OF(sizes); s++) {
         uint64_t step = steps[s % COUNT_OF(steps)], size = sizes[s / COUNT_OF(steps)], seen = 0, got = 99;
         uint64_t *keys = must_malloc(step * sizeof *keys), *values = must_malloc(step * sizeof *values);
-        copse_index *index = unit_tens(ctx, *structure, size);
+        copse_index *index = unit_tens(ctx, *tree, size);
         copse_cursor *cursor = NULL;
         assert_ok(ctx, copse_cursor_open(index, &cursor));
         while (got) {
@@ -41,9 +41,9 @@ static void seeks_to_the_first_not_smaller(void **state)
     } cases[] = {{0, 0}, {1, 10}, {10, 10}, {5555, 5560}, {9990, 9990}, {3, 10}};
     static const uint64_t beyond = 9991;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_tens(ctx, *structure, 1000);
+        copse_index *index = unit_tens(ctx, *tree, 1000);
         copse_cursor *cursor = NULL;
         uint64_t key = 0, value = 0, got = 0;
         assert_ok(ctx, copse_cursor_open(index, &cursor));
@@ -71,9 +71,9 @@ static void an_update_makes_it_stale(void **state)
     (void)state;
     static const uint64_t key = 15, other = 500;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (int update = 0; update < 3; update++) {
-        copse_index *index = unit_tens(ctx, *structure, 1000);
+        copse_index *index = unit_tens(ctx, *tree, 1000);
         copse_cursor *cursor = NULL;
         uint64_t found = 0, got = 0;
         assert_ok(ctx, copse_cursor_open(index, &cursor));
@@ -97,9 +97,9 @@ static void cursors_are_independent(void **state)
     (void)state;
     static const uint64_t middle = 5000;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_tens(ctx, *structure, 1000);
+        copse_index *index = unit_tens(ctx, *tree, 1000);
         copse_cursor *one = NULL, *two = NULL;
         uint64_t key = 99, got = 0;
         assert_ok(ctx, copse_cursor_open(index, &one));

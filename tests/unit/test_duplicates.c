@@ -24,10 +24,10 @@ static void the_last_of_equal_keys_wins(void **state)
     static const uint32_t absent[] = {7, 8, 8}, absent_values[] = {30, 31, 32};
     static const uint32_t added[][2] = {{1, 14}, {3, 21}, {5, 13}, {7, 23}, {8, 31}};
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
         uint64_t change = 99;
-        copse_index *index = unit_index(ctx, *structure, COPSE_U32, COPSE_U32, false);
+        copse_index *index = unit_index(ctx, *tree, COPSE_U32, COPSE_U32, false);
         assert_ok(ctx, copse_build(index, keys, values, 6));
         assert_entries(ctx, index, built, 3);
         assert_ok(ctx, copse_insert(index, again, new_values, 4, COPSE_INSERT_UPSERT, &change));
@@ -51,10 +51,10 @@ static void duplicates_keep_their_order(void **state)
     static const uint32_t absent[] = {3, 8, 8}, absent_values[] = {30, 31, 32}, gone[] = {3, 5, 4, 3};
     static const uint32_t left[][2] = {{1, 14}, {7, 22}, {8, 31}};
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
         uint64_t change = 99;
-        copse_index *index = unit_index(ctx, *structure, COPSE_U32, COPSE_U32, true);
+        copse_index *index = unit_index(ctx, *tree, COPSE_U32, COPSE_U32, true);
         assert_ok(ctx, copse_build(index, keys, values, 6));
         assert_entries(ctx, index, built, 6);
         assert_ok(ctx, copse_insert(index, more, more_values, 3, COPSE_INSERT_UPSERT, &change));
@@ -75,12 +75,12 @@ static void queries_meet_the_right_end_of_a_run(void **state)
     (void)state;
     static const uint32_t asked[] = {3, 5, 4, 6};
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
         uint32_t found_values[4], out_keys[4];
         uint8_t found[4];
         uint64_t ranks[4], counts[4];
-        copse_index *index = unit_index(ctx, *structure, COPSE_U32, COPSE_U32, true);
+        copse_index *index = unit_index(ctx, *tree, COPSE_U32, COPSE_U32, true);
         assert_ok(ctx, copse_build(index, keys, values, 6));
         assert_ok(ctx, copse_find(index, asked, 4, found_values, found));
         assert_true(found[0] && found_values[0] == 11 && found[1] && found_values[1] == 10); /* the first of a run */
@@ -104,16 +104,16 @@ static void queries_meet_the_right_end_of_a_run(void **state)
 static void one_key_fills_many_nodes(void **state)
 {
     (void)state;
-    enum { n = 50000 };
+    enum { most = 50000 };
     copse_ctx *ctx = unit_context(2);
-    uint64_t *same = must_malloc(n * sizeof *same);
-    for (int i = 0; i < n; i++) same[i] = 42;
-    FOR_EACH_STRUCTURE(structure)
+    uint64_t *same = must_malloc(most * sizeof *same);
+    for (int i = 0; i < most; i++) same[i] = 42;
+    FOR_EACH_TREE(tree)
     {
         static const uint64_t others[] = {41, 43, 42}, key = 42, zero = 0, top = UINT64_MAX;
-        uint64_t change = 0, value = 0, count = 0, rank = 0;
+        uint64_t n = unit_fewer(*tree, most, 5000), change = 0, value = 0, count = 0, rank = 0;
         uint8_t found = 0;
-        copse_index *index = unit_index(ctx, *structure, COPSE_U64, COPSE_U64, true);
+        copse_index *index = unit_index(ctx, *tree, COPSE_U64, COPSE_U64, true);
         assert_ok(ctx, copse_insert(index, same, NULL, n, 0, &change));
         assert_int_equal(change, n);
         assert_ok(ctx, copse_insert(index, others, NULL, 3, 0, &change));

@@ -21,6 +21,7 @@ static void run_batch(struct subject *subject, enum operation_kind kind, uint64_
     struct operation operation;
     uint64_t domain = n * 2 + 1;
     operation_init(&operation, kind, n);
+    operation.places = (uint32_t)random_next(random);
     for (uint64_t i = 0; i < n; i++) {
         operation.first[i] = random_below(random, domain);
         if (operation_updates(kind)) operation.second[i] = random_next(random) % 1000;
@@ -34,11 +35,14 @@ static void crosses_blocks(void **state)
     (void)state;
     static const uint64_t sizes[] = {4095, 4096, 4097, 8191, 8193, 16384, 32769, 65535, 65537, 131073};
     static const uint32_t thread_counts[] = {2, 4};
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (size_t turn = 0; turn < COUNT_OF(sizes); turn++) {
         uint64_t n = sizes[turn];
+        if (n > unit_fewer(*tree, UINT64_MAX, 9000)) continue;
         struct random_source random = {turn};
-        struct subject_config config = {.structure = *structure,
+        struct subject_config config = {.structure = tree->structure,
+                                        .placement = tree->placement,
+                                        .memory = (enum placed_memory)(turn % PLACED_MEMORIES),
                                         .key_type = turn % 3 ? COPSE_U64 : COPSE_U32,
                                         .value_type = turn % 5 ? COPSE_U32 : COPSE_I64,
                                         .threads = thread_counts[turn % 2],
@@ -59,11 +63,12 @@ static void crosses_blocks(void **state)
 static void special_orders(void **state)
 {
     (void)state;
-    enum { n = 70000 };
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (int order = 0; order < 4; order++)
         for (int duplicates = 0; duplicates < 2; duplicates++) {
-            struct subject_config config = {.structure = *structure,
+            uint64_t n = unit_fewer(*tree, 70000, 7000);
+            struct subject_config config = {.structure = tree->structure,
+                                            .placement = tree->placement,
                                             .key_type = COPSE_I64,
                                             .value_type = COPSE_U64,
                                             .threads = 4,

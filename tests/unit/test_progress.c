@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #define ENTRIES 200000
+#define FEWER   20000 /* on an emulated device */
 
 struct watcher {
     uint64_t calls;
@@ -24,8 +25,10 @@ enum long_call { BUILD, INSERT, INSERT_IF_ABSENT, ERASE, SAVE, LOAD, VERIFY, EXP
 
 struct progress_fixture {
     copse_ctx *ctx;
+    copse_placement placement;
     copse_index *index;
-    uint64_t *keys; /* ENTRIES of them, about half of them in the index */
+    uint64_t n;
+    uint64_t *keys; /* n of them, about half of them in the index */
     uint64_t *out;
     char path[64];
 };
@@ -33,40 +36,45 @@ struct progress_fixture {
 static copse_status call(struct progress_fixture *fixture, enum long_call which)
 {
     copse_index *index = fixture->index, *loaded = NULL;
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_status status = COPSE_OK;
+    options.placement = fixture->placement;
     switch (which) {
     case BUILD:
-        return copse_build(index, fixture->keys, NULL, ENTRIES);
+        return copse_build(index, fixture->keys, NULL, fixture->n);
     case INSERT:
-        return copse_insert(index, fixture->keys, NULL, ENTRIES, COPSE_INSERT_UPSERT, NULL);
+        return copse_insert(index, fixture->keys, NULL, fixture->n, COPSE_INSERT_UPSERT, NULL);
     case INSERT_IF_ABSENT:
-        return copse_insert(index, fixture->keys, NULL, ENTRIES, COPSE_INSERT_IF_ABSENT, NULL);
+        return copse_insert(index, fixture->keys, NULL, fixture->n, COPSE_INSERT_IF_ABSENT, NULL);
     case ERASE:
-        return copse_erase(index, fixture->keys, ENTRIES, NULL);
+        return copse_erase(index, fixture->keys, fixture->n, NULL);
     case SAVE:
         return copse_save(index, fixture->path);
     case LOAD:
-        status = copse_load(fixture->ctx, fixture->path, NULL, &loaded);
+        status = copse_load(fixture->ctx, fixture->path, &options, &loaded);
         if (status != COPSE_OK) assert_null(loaded);
         copse_index_free(loaded);
         return status;
     case VERIFY:
         return copse_verify(index);
     default:
-        return copse_export(index, fixture->out, NULL, ENTRIES);
+        return copse_export(index, fixture->out, NULL, fixture->n);
     }
 }
 
-static struct progress_fixture open_fixture(copse_structure structure, uint32_t threads)
+static struct progress_fixture open_fixture(struct unit_tree tree, uint32_t threads)
 {
-    struct progress_fixture fixture = {unit_context(threads), NULL, NULL, NULL, "/tmp/copse-progress-XXXXXX"};
+    struct progress_fixture fixture = {.ctx = unit_context(threads),
+                                       .placement = tree.placement,
+                                       .n = unit_fewer(tree, ENTRIES, FEWER),
+                                       .path = "/tmp/copse-progress-XXXXXX"};
     int file = mkstemp(fixture.path);
     assert_true(file >= 0);
     (void)close(file);
-    fixture.index = unit_tens(fixture.ctx, structure, ENTRIES);
-    fixture.keys = must_malloc(ENTRIES * sizeof *fixture.keys);
-    fixture.out = must_malloc(ENTRIES * sizeof *fixture.out);
-    for (uint64_t i = 0; i < ENTRIES; i++) fixture.keys[i] = (i * 7919) % ENTRIES * 5;
+    fixture.index = unit_tens(fixture.ctx, tree, fixture.n);
+    fixture.keys = must_malloc(fixture.n * sizeof *fixture.keys);
+    fixture.out = must_malloc(fixture.n * sizeof *fixture.out);
+    for (uint64_t i = 0; i < fixture.n; i++) fixture.keys[i] = (i * 7919) % fixture.n * 5;
     assert_ok(fixture.ctx, copse_save(fixture.index, fixture.path));
     return fixture;
 }
@@ -98,9 +106,9 @@ static struct watcher watched(struct progress_fixture *fixture, enum long_call w
 static void every_long_call_reports(void **state)
 {
     (void)state;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (int which = 0; which < LONG_CALLS; which++) {
-        struct progress_fixture fixture = open_fixture(*structure, 2);
+        struct progress_fixture fixture = open_fixture(*tree, 2);
         struct watcher watcher = watched(&fixture, (enum long_call)which, UINT64_MAX, COPSE_OK);
         if (!watcher.calls) print_error("call %d never reported\n", which);
         assert_true(watcher.calls > 0);
@@ -112,11 +120,11 @@ static void every_long_call_reports(void **state)
 static void stopping_leaves_the_index_as_it_was(void **state)
 {
     (void)state;
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (int turn = 0; turn < 2 * LONG_CALLS; turn++) {
         enum long_call which = (enum long_call)(turn % LONG_CALLS);
-        struct progress_fixture fixture = open_fixture(*structure, turn < LONG_CALLS ? 1 : 2);
-        struct progress_fixture rehearsal = open_fixture(*structure, turn < LONG_CALLS ? 1 : 2);
+        struct progress_fixture fixture = open_fixture(*tree, turn < LONG_CALLS ? 1 : 2);
+        struct progress_fixture rehearsal = open_fixture(*tree, turn < LONG_CALLS ? 1 : 2);
         uint64_t reports = watched(&rehearsal, which, UINT64_MAX, COPSE_OK).calls;
         uint64_t stride = reports / 10 + 1;
         close_fixture(&rehearsal);

@@ -76,17 +76,23 @@ static void entries_free(struct entries *e)
     free(e->values);
 }
 
-static copse_index *index_build(const struct entries *e, copse_structure structure)
+static copse_index *index_build_on(const struct entries *e, copse_structure structure, copse_placement placement)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_index *index = NULL;
     options.key_type = e->key_type;
     options.value_type = e->value_type;
     options.structure = structure;
+    options.placement = placement;
     options.duplicates = e->duplicates;
     assert_ok(t.ctx, copse_index_create(t.ctx, &options, &index));
     assert_ok(t.ctx, copse_build(index, e->keys, e->values, e->n));
     return index;
+}
+
+static copse_index *index_build(const struct entries *e, copse_structure structure)
+{
+    return index_build_on(e, structure, COPSE_PLACEMENT_CPU);
 }
 
 /* The index holds exactly these entries, bit for bit, and is sound. */
@@ -134,6 +140,63 @@ static void every_type_comes_back(void **state)
             for (int i = 0; i < 12; i++)
                 round_trip(entries_make(typed_key_types[k], typed_value_types[v], i & 1, sizes[i / 4]),
                            i & 2 ? COPSE_STRUCTURE_IMPLICIT : COPSE_STRUCTURE_REGULAR);
+}
+
+/* Where an index lives does not show in its file, and does not matter to whoever loads it. */
+static void placements_do_not_show(void **state)
+{
+    static const copse_placement placements[] = {COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_EMULATED};
+    static const uint64_t sizes[] = {0, 1, 600, 9001};
+    (void)state;
+    for (int k = 0; k < TYPED_KEY_TYPES; k++)
+        for (int turn = 0; turn < 8; turn++) {
+            struct entries e = entries_make(typed_key_types[k], typed_value_types[(k + turn) % TYPED_VALUE_TYPES],
+                                            turn & 1, sizes[turn / 2]);
+            struct file_bytes first = {NULL, 0};
+            for (int from = 0; from < 2; from++) {
+                copse_index *index = index_build_on(&e, COPSE_STRUCTURE_IMPLICIT, placements[from]);
+                assert_ok(t.ctx, copse_save(index, t.path));
+                if (!first.bytes) first = file_read(t.path);
+                assert_true(file_equals(t.path, first));
+                copse_index_free(index);
+                for (int to = 0; to < 2; to++) {
+                    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+                    copse_index *loaded = NULL;
+                    copse_stats stats;
+                    options.key_type = e.key_type;
+                    options.value_type = e.value_type;
+                    options.duplicates = e.duplicates;
+                    options.placement = placements[to];
+                    assert_ok(t.ctx, copse_load(t.ctx, t.path, &options, &loaded));
+                    index_compare(loaded, &e, COPSE_STRUCTURE_IMPLICIT);
+                    assert_ok(t.ctx, copse_index_stats(loaded, &stats));
+                    assert_int_equal(stats.placement, placements[to]);
+                    copse_index_free(loaded);
+                }
+            }
+            free(first.bytes);
+            entries_free(&e);
+        }
+}
+
+/* A snapshot of a structure that the placement lacks can still be loaded as another. */
+static void a_structure_that_the_placement_lacks(void **state)
+{
+    struct entries e = entries_make(COPSE_U64, COPSE_U32, false, 500);
+    copse_index *index = index_build(&e, COPSE_STRUCTURE_REGULAR), *loaded = NULL;
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    (void)state;
+    assert_ok(t.ctx, copse_save(index, t.path));
+    options.value_type = COPSE_U32;
+    options.placement = COPSE_PLACEMENT_EMULATED;
+    assert_int_equal(copse_load(t.ctx, t.path, &options, &loaded), COPSE_ERR_UNSUPPORTED);
+    assert_null(loaded);
+    options.structure = COPSE_STRUCTURE_IMPLICIT;
+    assert_ok(t.ctx, copse_load(t.ctx, t.path, &options, &loaded));
+    index_compare(loaded, &e, COPSE_STRUCTURE_IMPLICIT);
+    copse_index_free(loaded);
+    copse_index_free(index);
+    entries_free(&e);
 }
 
 /* A block has 2^20 bytes: 2^17 or 2^18 elements. */
@@ -384,6 +447,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_type_comes_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(placements_do_not_show, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_structure_that_the_placement_lacks, setup, teardown),
         cmocka_unit_test_setup_teardown(block_borders, setup, teardown),
         cmocka_unit_test_setup_teardown(step_borders, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_do_not_show, setup, teardown),

@@ -28,10 +28,11 @@ static void visits_all_in_order(void **state)
     (void)state;
     static const uint64_t sizes[] = {0, 1, 7, 64, 1000, 40000, 120001};
     copse_ctx *ctx = unit_context(4);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct visited visited = {0, 0, 0, pthread_self()};
-        copse_index *index = unit_tens(ctx, *structure, sizes[i]);
+        if (sizes[i] > unit_fewer(*tree, UINT64_MAX, 50000)) continue;
+        copse_index *index = unit_tens(ctx, *tree, sizes[i]);
         assert_ok(ctx, copse_visit(index, count_entries, &visited));
         assert_int_equal(visited.entries, sizes[i]);
         assert_int_equal(visited.calls == 0, sizes[i] == 0);
@@ -44,13 +45,14 @@ static void stops_when_told(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(2);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
         struct visited visited = {0, 0, 1, pthread_self()};
-        copse_index *index = unit_tens(ctx, *structure, 100000);
+        copse_index *index = unit_tens(ctx, *tree, 100000);
         assert_fails(ctx, COPSE_ERR_CANCELLED, copse_visit(index, count_entries, &visited));
         assert_int_equal(visited.calls, 1);
-        assert_true(visited.entries < 100000);
+        /* a device hands out more at a time */
+        if (tree->placement == COPSE_PLACEMENT_CPU) assert_true(visited.entries < 100000);
         assert_ok(ctx, copse_verify(index));
         copse_index_free(index);
     }
@@ -63,9 +65,9 @@ static void export_takes_either_array(void **state)
     enum { n = 50001 };
     copse_ctx *ctx = unit_context(4);
     uint64_t *out = must_malloc((n + 1) * sizeof *out);
-    FOR_EACH_STRUCTURE(structure)
+    FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_tens(ctx, *structure, n);
+        copse_index *index = unit_tens(ctx, *tree, n);
         memset(out, 0x33, (n + 1) * sizeof *out);
         assert_ok(ctx, copse_export(index, out, NULL, n + 1)); /* more room than needed stays as it is */
         for (uint64_t i = 0; i < n; i++) assert_int_equal(out[i], i * 10);
