@@ -284,7 +284,8 @@ struct copse_ctx_options {
         progress; /* may be NULL                                                                         */
     void *progress_user;
     int32_t device; /* number of the card, see copse_device_count; -1: COPSE_DEVICE, else the first that can be used */
-    void *stream;   /* a cudaStream_t of that card that all work goes through; NULL: one of the library's            */
+    void *stream;   /* a cudaStream_t of that card that all work goes through, and that outlives the context;
+                       NULL: one of the library's, ordered with the legacy default stream                            */
 };
 #define COPSE_CTX_OPTIONS_INIT                                                                                         \
     {                                                                                                                  \

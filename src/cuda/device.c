@@ -106,9 +106,20 @@ static bool is_readable(const void *memory)
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT;
 }
 
+static bool has_faulted(copse_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    bool faulted = device->faulted;
+    pthread_mutex_unlock(&device->lock);
+    return faulted;
+}
+
+/* A device that failed knows its own memory no more. The call then goes on as if it were that, to be told of the fault by
+ * the next function of this file, and not that its pointer is wrong. */
 copse_memory_kind copse_device_kind(copse_device *device, const void *memory)
 {
     copse_memory_kind kind = device->backend->kind(device, memory);
+    if (has_faulted(device)) return COPSE_MEMORY_DEVICE;
     return kind == COPSE_MEMORY_PAGEABLE && !is_readable(memory) ? COPSE_MEMORY_NOWHERE : kind;
 }
 

@@ -24,6 +24,8 @@ static bool is_fault(cudaError_t error)
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorContextIsDestroyed:
     case cudaErrorExternalDevice:
+    case cudaErrorMpsClientTerminated:
+    case cudaErrorContained:
     case cudaErrorUnknown:
         return true;
     default:

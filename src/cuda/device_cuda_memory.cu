@@ -165,8 +165,12 @@ copse_memory_kind copse_cuda_kind(copse_device *device, const void *memory)
 {
     copse_cuda_current current(device->number);
     cudaPointerAttributes attributes;
-    if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
-        (void)cudaGetLastError();
+    cudaError_t error = cudaPointerGetAttributes(&attributes, memory);
+    if (error != cudaSuccess) {
+        copse_kept_error kept;
+        copse_error_keep(&kept); /* only a fault matters, and the device remembers that */
+        (void)copse_cuda_status(device, error, "looking at a pointer");
+        copse_error_put_back(&kept);
         return COPSE_MEMORY_PAGEABLE;
     }
     switch (attributes.type) {

@@ -272,6 +272,7 @@ static void a_fault_stays(void **state)
     assert_fails_naming(ctx, COPSE_ERR_DEVICE, sentence, copse_ctx_synchronize(ctx));
     assert_fails_naming(ctx, COPSE_ERR_DEVICE, sentence, copse_report_read(device, report, words));
     assert_fails_naming(ctx, COPSE_ERR_DEVICE, sentence, copse_device_get(ctx, COPSE_PLACEMENT_EMULATED, &again));
+    assert_int_equal(copse_device_kind(device, (void *)64), COPSE_MEMORY_DEVICE); /* the fault is what is to be told */
     copse_device_free(device, device->main, memory, 16);
     assert_int_equal(device->allocated, 0);
     assert_ok(other, copse_device_check(healthy));
