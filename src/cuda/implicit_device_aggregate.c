@@ -186,12 +186,14 @@ copse_status copse_implicit_device_aggregate(const copse_index *index, copse_agg
     const bool sums = kind == COPSE_KIND_SUM || kind == COPSE_KIND_SUM128 || kind == COPSE_KIND_AVG;
     const size_t key = copse_type_size(index->key_type);
     const void *arrays[] = {lows, highs, out, found};
+    static const char *const out_names[] = {"out_sums", "out_sums", "out_values", "out_values",
+                                            "out_means"}; /* by kind */
     aggregate_job job = {.index = index, .kind = kind};
     copse_transfer_job transfer = {
         .device = index->device,
         .array = {{.memory = (void *)(uintptr_t)lows, .element = key, .name = "lows"},
                   {.memory = (void *)(uintptr_t)highs, .element = key, .name = "highs"},
-                  {.memory = out, .element = result_bytes(index, kind), .output = true, .name = "the results"},
+                  {.memory = out, .element = result_bytes(index, kind), .output = true, .name = out_names[kind]},
                   {.memory = found, .element = 1, .output = true, .name = "out_found"}},
         .arrays = 4,
         .n = n,

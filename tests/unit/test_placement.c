@@ -212,20 +212,6 @@ static void memory_of_another_device_is_refused(void **state)
     copse_ctx_free(ctx);
 }
 
-static void device_memory_is_not_for_the_cpu(void **state)
-{
-    (void)state;
-    copse_ctx *ctx = unit_context(1);
-    copse_device *device = emulated_device(ctx);
-    void *memory = NULL;
-    assert_ok(ctx, copse_device_alloc(device, device->main, 8192, "a test", &memory));
-    copse_index *index = unit_tens(ctx, cpu_tree, 100);
-    bad_memory_is_named(ctx, index, memory);
-    copse_device_free(device, device->main, memory, 8192);
-    copse_index_free(index);
-    copse_ctx_free(ctx);
-}
-
 /* --- a device that is full ----------------------------------------------------------------------------------------- */
 
 static void failed_builds_leave_no_trace(void **state)
@@ -360,7 +346,6 @@ int main(void)
         cmocka_unit_test(cursors_outlive_a_move),
         cmocka_unit_test(wild_pointers_are_not_followed),
         cmocka_unit_test(memory_of_another_device_is_refused),
-        cmocka_unit_test(device_memory_is_not_for_the_cpu),
         cmocka_unit_test(failed_builds_leave_no_trace),
         cmocka_unit_test(a_fault_is_told_again_and_again),
         cmocka_unit_test(late_errors_wait_for_synchronize),
