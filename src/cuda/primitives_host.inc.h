@@ -40,14 +40,12 @@ static copse_status NAME(sort_pairs)(copse_device *device, copse_stream *stream,
                                      unsigned first_bit, unsigned last_bit)
 {
     void *scratch;
-    uint64_t bytes = n * (sizeof(KEY) + sizeof(VALUE));
+    uint64_t key_bytes = (n * sizeof(KEY) + 7) / 8 * 8; /* values of 8 bytes come behind them */
+    uint64_t bytes = key_bytes + n * sizeof(VALUE);
     copse_status status = copse_device_alloc(device, stream, bytes, "sorting pairs", &scratch);
     if (status != COPSE_OK) return status;
-    /* 8-byte elements first, so that both halves are aligned. */
-    KEY *spare_keys = sizeof(KEY) >= sizeof(VALUE) ? scratch : (void *)((VALUE *)scratch + n);
-    VALUE *spare_values = sizeof(KEY) >= sizeof(VALUE) ? (void *)((KEY *)scratch + n) : scratch;
-    KEY *const keys[3] = {(KEY *)(uintptr_t)keys_in, keys_out, spare_keys};
-    VALUE *const values[3] = {(VALUE *)(uintptr_t)values_in, values_out, spare_values};
+    KEY *const keys[3] = {(KEY *)(uintptr_t)keys_in, keys_out, scratch};
+    VALUE *const values[3] = {(VALUE *)(uintptr_t)values_in, values_out, (void *)((char *)scratch + key_bytes)};
     copse_emulated_begin();
     unsigned where = NAME(sort_passes)(keys, values, n, first_bit, last_bit);
     if (where != 1) {

@@ -67,6 +67,7 @@ static uint64_t choose_chunk(const plan *p)
     uint64_t row = 0, n = p->job->n;
     if (p->job->chunk) return p->job->chunk < n ? p->job->chunk : n;
     for (unsigned i = 0; i < p->job->arrays; i++) row += is_host(p, i) ? p->job->array[i].element : 0;
+    if (row == 0) return n; /* no host array, so no slot: any chunk will do */
     uint64_t chunk = p->transfer->settings.chunk_bytes / row / CHUNK_GRAIN * CHUNK_GRAIN;
     if (chunk < CHUNK_GRAIN) chunk = CHUNK_GRAIN;
     /* A batch of few chunks is cut finer: with one chunk nothing would overlap. */
@@ -98,6 +99,7 @@ static void plan_make(plan *p, copse_transfer *transfer, const copse_transfer_jo
     p->chunk = choose_chunk(p);
     p->chunks = (job->n + p->chunk - 1) / p->chunk;
     p->slots = p->chunks < transfer->settings.slots ? (unsigned)p->chunks : transfer->settings.slots;
+    if (p->slots == 0) p->slots = 1; /* never, since n > 0; said for the analyzer */
     for (unsigned i = 0; i < job->arrays; i++) {
         uint64_t bytes = p->chunk * job->array[i].element;
         if (is_host(p, i) && !job->array[i].resident) p->device_offset[i] = take_space(&p->device_bytes, bytes);

@@ -54,6 +54,14 @@ static inline void *check_memory(uint64_t bytes)
     return memory;
 }
 
+/* What the test itself needs is there, or nothing can be said. */
+static inline void check_need(const struct check *c, bool there)
+{
+    if (there) return;
+    (void)fprintf(stderr, "the test has no memory: %s\n", copse_last_error(c->device->ctx));
+    abort();
+}
+
 static inline struct pairs pairs_make(struct check *c, uint64_t n, enum spread spread)
 {
     struct pairs p = {n, check_memory(n * 8), check_memory(n * 8)};
@@ -185,7 +193,7 @@ static inline const char *check_sort(struct check *c, uint64_t n, enum spread sp
     struct pairs p = pairs_make(c, n, spread);
     struct device_pairs in, out;
     const char *wrong = NULL;
-    if (!pairs_up(c, &p, &in) || !pairs_room(c, n, &out)) return check_fails(c, "sort: no memory for the test");
+    check_need(c, pairs_up(c, &p, &in) && pairs_room(c, n, &out));
     struct pairs before = {n, p.keys, p.values};
     if (c->primitives->sort_pairs(device, device->main, c->pair, in.keys, in.values, out.keys, out.values, n, first,
                                   last) != COPSE_OK)
@@ -241,9 +249,8 @@ static inline const char *check_select(struct check *c, uint64_t n, enum spread 
     struct device_pairs in, out;
     void *device_flags, *count;
     const char *wrong = NULL;
-    if (!pairs_up(c, &p, &in) || !pairs_room(c, n, &out) || !numbers_up(c, flags, n, 1, &device_flags) ||
-        copse_device_alloc(device, device->main, 8, "a test's count", &count) != COPSE_OK)
-        return check_fails(c, "select: no memory for the test");
+    check_need(c, pairs_up(c, &p, &in) && pairs_room(c, n, &out) && numbers_up(c, flags, n, 1, &device_flags) &&
+                      copse_device_alloc(device, device->main, 8, "a test's count", &count) == COPSE_OK);
     copse_status status = which == 2 ? c->primitives->select_pairs(device, device->main, c->pair, in.keys, in.values,
                                                                    device_flags, out.keys, out.values, n, count)
                                      : c->primitives->unique_pairs(device, device->main, c->pair, in.keys, in.values,
@@ -276,8 +283,7 @@ static inline const char *check_merge(struct check *c, uint64_t n_a, uint64_t n_
     pairs_sort(&all, 0, 64); /* stable, so it is also the merge with a's equals in front */
     struct device_pairs in_a, in_b, out;
     const char *wrong = NULL;
-    if (!pairs_up(c, &a, &in_a) || !pairs_up(c, &b, &in_b) || !pairs_room(c, n, &out))
-        return check_fails(c, "merge: no memory for the test");
+    check_need(c, pairs_up(c, &a, &in_a) && pairs_up(c, &b, &in_b) && pairs_room(c, n, &out));
     if (c->primitives->merge_pairs(device, device->main, c->pair, in_a.keys, in_a.values, n_a, in_b.keys, in_b.values,
                                    n_b, out.keys, out.values) != COPSE_OK)
         wrong = check_fails(c, "merge: %s", copse_last_error(device->ctx));
@@ -317,12 +323,9 @@ static inline const char *check_numbers(struct check *c, uint64_t n)
         least = numbers[i] < least ? numbers[i] : least;
         largest = numbers[i] > largest ? numbers[i] : largest;
     }
-    void *in, *out;
-    if (!numbers_up(c, numbers, n, 8, &in) || !numbers_up(c, numbers, n, 8, &out))
-        return check_fails(c, "scan: no memory for the test");
-    void *one;
-    if (copse_device_alloc(device, device->main, 8, "a test's result", &one) != COPSE_OK)
-        return check_fails(c, "scan: no memory for the test");
+    void *in, *out, *one;
+    check_need(c, numbers_up(c, numbers, n, 8, &in) && numbers_up(c, numbers, n, 8, &out) &&
+                      copse_device_alloc(device, device->main, 8, "a test's result", &one) == COPSE_OK);
     const copse_primitives *f = c->primitives;
     const char *wrong = check_result(c, f->sum_u64(device, device->main, in, n, one), one, sum, "sum");
     if (!wrong) wrong = check_result(c, f->min_u64(device, device->main, in, n, one), one, least, "min");
