@@ -10,7 +10,7 @@ static const copse_transfer_settings defaults = {
     .chunk_bytes = 8u << 20,
     .small_bytes = 1u << 20,
     .direct_bytes = 64u << 10,
-    .streaming = false,
+    .streaming = true, /* test_transfer_gpu --table compares both */
 };
 
 static copse_status mode_choose(const copse_ctx *ctx, copse_transfer_mode *out)
