@@ -85,25 +85,107 @@ SIMT_DEVICE uint32_t NAME(fill_word)(const copse_pairs_arguments *a, uint64_t un
     return (uint32_t)(content >> (bytes == 8u && word % 2u == 1u ? 32 : 0));
 }
 
+/* Is pair `at` equal to the one before it? */
+SIMT_DEVICE uint64_t NAME(fill_equal)(const copse_pairs_arguments *a, uint64_t at)
+{
+    return at && at < a->n && NAME(pair_key)(a, at) == NAME(pair_key)(a, at - 1u);
+}
+
+/* Piece i, 16 bytes, of the units, word by word. Counts equal keys: every fourth slot is this piece's to look at. */
+SIMT_DEVICE uint64_t NAME(fill_piece)(const copse_pairs_arguments *a, uint64_t i)
+{
+    uint64_t equals = 0;
+    uint32_t *to = (uint32_t *)(a->tree.unit + i * 16u);
+    const uint32_t first = (uint32_t)(i % 4u) * 4u;
+    SIMT_UNROLL
+    for (uint32_t w = 0; w < 4u; w++) to[w] = NAME(fill_word)(a, i / 4u, first + w);
+    for (uint32_t slot = (uint32_t)(i % 4u); slot < UNIT_SLOTS; slot += 4u)
+        equals += NAME(fill_equal)(a, i / 4u * UNIT_SLOTS + slot);
+    return equals;
+}
+
+#if KEY_BITS == VALUE_BITS
+/* The same where a piece is 16 bytes of one of the arrays as they are. */
+SIMT_DEVICE uint64_t NAME(fill_whole_piece)(const copse_pairs_arguments *a, uint64_t i)
+{
+    const uint32_t part = (uint32_t)(i % 4u);
+    const uint64_t at = i / 4u * UNIT_SLOTS + (part & 1u) * PIECE_KEYS;
+    const bool is_value = part >= 2u;
+    simt_u32x4 v = simt_load16_once((const KEY *)(is_value ? a->values : a->keys) + at);
+    *(simt_u32x4 *)(a->tree.unit + i * 16u) = v;
+    if (is_value) return 0;
+    uint64_t equals = NAME(fill_equal)(a, at);
+    SIMT_UNROLL
+    for (uint32_t j = 1; j < PIECE_KEYS; j++) equals += NAME(piece_key)(v, j) == NAME(piece_key)(v, j - 1u);
+    return equals;
+}
+#endif
+
 /* Pairs in order into units: one thread per 16 bytes, so that all writes of a warp are one run. Counts equal keys. */
 SIMT_KERNEL(NAME(fill), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
 {
     uint64_t equals = 0;
     const uint64_t pieces = (uint64_t)a.tree.units * 4u;
+#if KEY_BITS == VALUE_BITS
+    const bool plain = a.values && a.key_type == (KEY_BITS == 64 ? COPSE_U64 : COPSE_U32) &&
+                       ((uintptr_t)a.keys | (uintptr_t)a.values) % 16u == 0;
+    const uint64_t whole = plain ? a.n / UNIT_SLOTS * 4u : 0; /* pieces of full units */
+#endif
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < pieces;
          i += (uint64_t)gridDim.x * blockDim.x) {
-        uint32_t *to = (uint32_t *)(a.tree.unit + i * 16u);
-        const uint32_t first = (uint32_t)(i % 4u) * 4u;
-        SIMT_UNROLL
-        for (uint32_t w = 0; w < 4u; w++) to[w] = NAME(fill_word)(&a, i / 4u, first + w);
-        for (uint32_t slot = (uint32_t)(i % 4u); slot < UNIT_SLOTS; slot += 4u) {
-            uint64_t at = i / 4u * UNIT_SLOTS + slot;
-            equals += at && at < a.n && NAME(pair_key)(&a, at) == NAME(pair_key)(&a, at - 1u);
+#if KEY_BITS == VALUE_BITS
+        if (i < whole) {
+            equals += NAME(fill_whole_piece)(&a, i);
+            continue;
         }
+#endif
+        equals += NAME(fill_piece)(&a, i);
     }
     equals = NAME(warp_sum)(equals);
     if (simt_lane() == 0 && equals) simt_atomic_add_u64(&a.survey->equals, equals);
 }
+
+#if KEY_BITS == 64
+/* Keys that share their upper bits and were left in the caller's order by a sort of those bits alone. */
+#define SETTLE_LONGEST_RUN 24u
+
+/* Puts pairs first .. end in order, equal keys in the order in which they are. */
+SIMT_DEVICE void NAME(settle_run)(KEY *keys, VALUE *values, uint64_t first, uint64_t end)
+{
+    for (uint64_t i = first + 1u; i < end; i++) {
+        KEY key = keys[i];
+        VALUE value = values[i];
+        uint64_t to = i;
+        for (; to > first && keys[to - 1u] > key; to--) {
+            simt_store_relaxed_u64(&keys[to], keys[to - 1u]);
+            values[to] = values[to - 1u];
+        }
+        simt_store_relaxed_u64(&keys[to], key);
+        values[to] = value;
+    }
+}
+
+/*
+ * Finishes a sort that looked at the upper bits only: the first thread of each run of keys with the same upper bits puts
+ * the run in order. `first` is the number of bits that were left out. Runs that are too long are counted as falls, and
+ * the caller sorts by all bits instead. Others look at a run while it is put in order, but only at its upper bits.
+ */
+SIMT_KERNEL(NAME(settle), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    KEY *keys = (KEY *)a.out_keys;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
+        const KEY upper = simt_load_relaxed_u64(&keys[i]) >> a.first;
+        if (i > 0 && simt_load_relaxed_u64(&keys[i - 1u]) >> a.first == upper) continue;
+        uint64_t end = i + 1u;
+        while (end < a.n && end - i <= SETTLE_LONGEST_RUN && simt_load_relaxed_u64(&keys[end]) >> a.first == upper)
+            end++;
+        if (end - i > SETTLE_LONGEST_RUN)
+            simt_atomic_add_u64(&a.survey->falls, 1);
+        else if (end - i > 1u)
+            NAME(settle_run)(keys, (VALUE *)a.out_values, i, end);
+    }
+}
+#endif
 
 SIMT_DEVICE KEY NAME(unit_last)(const copse_device_tree *tree, uint64_t unit)
 {

@@ -162,19 +162,55 @@ copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pa
     return COPSE_OK;
 }
 
-/* Only the bits in which the keys differ are sorted by. */
-static copse_status sort(const copse_index *index, copse_device_pairs *pairs)
+/* So many bits more than it takes to number the keys tell nearly all keys of a spread-out batch apart. */
+#define SPARE_BITS 8u
+
+/* Puts pairs that share the bits above `bits` in order. *out_settled: false where too many share them. */
+static copse_status settle(const copse_index *index, const copse_device_pairs *pairs, unsigned bits, bool *out_settled)
 {
     copse_device *device = index->device;
-    copse_device_pairs made = {0};
+    copse_device_survey seen = {0};
+    copse_pairs_arguments arguments = {
+        .first = bits, .n = pairs->n, .out_keys = pairs->memory[OWN_KEYS], .out_values = pairs->memory[OWN_VALUES]};
+    copse_status status = copse_device_survey_make(device, &arguments.survey);
+    if (status != COPSE_OK) return status;
+    status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->settle,
+                                 copse_implicit_device_blocks(device, pairs->n), &arguments);
+    if (status == COPSE_OK) status = copse_device_survey_read(device, arguments.survey, &seen);
+    copse_device_survey_free(device, arguments.survey);
+    *out_settled = seen.falls == 0;
+    return status;
+}
+
+static copse_status sort_bits(const copse_index *index, const copse_device_pairs *from, copse_device_pairs *to,
+                              unsigned first_bit, unsigned last_bit)
+{
+    copse_device *device = index->device;
+    return device->backend->primitives->sort_pairs(device, device->main, copse_implicit_device_pair(index), from->keys,
+                                                   from->values, to->memory[OWN_KEYS], to->memory[OWN_VALUES], from->n,
+                                                   first_bit, last_bit);
+}
+
+/*
+ * Only the bits in which the keys differ are sorted by; and of those, where keys have 64 bits, only as many as it should
+ * take to tell them apart: a pass of the radix sort takes as long as everything else together. Where that was not
+ * enough, all bits are sorted by after all.
+ */
+static copse_status sort(const copse_index *index, copse_device_pairs *pairs)
+{
+    copse_device_pairs made = {.n = pairs->n};
     void *keys, *values;
-    uint64_t differ = pairs->low ^ pairs->high;
-    unsigned last_bit = differ ? 64u - (unsigned)__builtin_clzll(differ) : 1u;
+    const uint64_t differ = pairs->low ^ pairs->high;
+    const unsigned last_bit = differ ? 64u - (unsigned)__builtin_clzll(differ) : 1u;
+    const unsigned wanted = (64u - (unsigned)__builtin_clzll(pairs->n) + SPARE_BITS + 7u) / 8u * 8u;
+    const bool partly = copse_type_size(index->key_type) == 8 && wanted + 8u <= last_bit;
+    bool settled = false;
     copse_status status = copse_device_pairs_room(index, &made, pairs->n, &keys, &values);
-    if (status == COPSE_OK)
-        status =
-            device->backend->primitives->sort_pairs(device, device->main, copse_implicit_device_pair(index),
-                                                    pairs->keys, pairs->values, keys, values, pairs->n, 0, last_bit);
+    if (status == COPSE_OK && partly) {
+        status = sort_bits(index, pairs, &made, last_bit - wanted, last_bit);
+        if (status == COPSE_OK) status = settle(index, &made, last_bit - wanted, &settled);
+    }
+    if (status == COPSE_OK && !settled) status = sort_bits(index, pairs, &made, 0, last_bit);
     if (status == COPSE_OK)
         adopt(index, pairs, &made);
     else

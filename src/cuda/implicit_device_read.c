@@ -5,7 +5,7 @@
 /* Queries of one launch: their numbers are 32 bits in kernels. */
 #define LAUNCH_MOST (UINT64_C(1) << 30)
 /* Below this many queries a warp takes few of them, so that all multiprocessors have some. */
-#define SMALL_BATCH (UINT64_C(1) << 16)
+#define SMALL_BATCH ((UINT64_C(1) << 16) + 1)
 
 typedef struct point_job {
     const copse_index *index;

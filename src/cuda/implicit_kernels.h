@@ -133,11 +133,11 @@ typedef struct copse_mark_arguments {
 } copse_mark_arguments;
 
 struct copse_implicit_kernels {
-    copse_kernel survey, encode, fill;     /* copse_pairs_arguments: one thread per pair (survey: as it comes) */
-    copse_kernel digest_steps, fill_level; /* copse_level_arguments */
-    copse_kernel find[2], neighbours[2];   /* copse_point_arguments; [0]: full separators, [1]: digests */
-    copse_kernel count[2], sum[2];         /* copse_range_arguments */
-    copse_kernel copy, gather;             /* copse_copy_arguments */
+    copse_kernel survey, encode, settle, fill; /* copse_pairs_arguments: one thread per pair (survey: as it comes) */
+    copse_kernel digest_steps, fill_level;     /* copse_level_arguments */
+    copse_kernel find[2], neighbours[2];       /* copse_point_arguments; [0]: full separators, [1]: digests */
+    copse_kernel count[2], sum[2];             /* copse_range_arguments */
+    copse_kernel copy, gather;                 /* copse_copy_arguments */
     copse_kernel summarize, raise, aggregate, widen; /* copse_summary_arguments */
     copse_kernel erase, absent;                      /* copse_mark_arguments */
     copse_kernel verify_units, verify_levels, verify_sums, verify_summary;

@@ -19,13 +19,20 @@
     }
 #endif
 
+/* ... and their sort looks at few bits anyway. */
+#if KEY_BITS == 64
+#define ENTRY_SETTLE ENTRY(settle)
+#else
+#define ENTRY_SETTLE ENTRY(encode)
+#endif
+
 #define NAME_ROW NAME(implicit_row)
 static const copse_implicit_kernels NAME_ROW = {
-    ENTRY(survey),         ENTRY(encode),          ENTRY(fill),         ENTRY(digest_steps),  ENTRY(fill_level),
-    ENTRY_PAIR(find),      ENTRY_PAIR(neighbours), ENTRY_PAIR(count),   ENTRY_PAIR(sum),      ENTRY(copy),
-    ENTRY(gather),         ENTRY(summarize),       ENTRY(raise),        ENTRY(aggregate),     ENTRY(widen),
-    ENTRY(erase),          ENTRY(absent),          ENTRY(verify_units), ENTRY(verify_levels), ENTRY(verify_sums),
-    ENTRY(verify_summary),
+    ENTRY(survey),      ENTRY(encode),         ENTRY_SETTLE,           ENTRY(fill),         ENTRY(digest_steps),
+    ENTRY(fill_level),  ENTRY_PAIR(find),      ENTRY_PAIR(neighbours), ENTRY_PAIR(count),   ENTRY_PAIR(sum),
+    ENTRY(copy),        ENTRY(gather),         ENTRY(summarize),       ENTRY(raise),        ENTRY(aggregate),
+    ENTRY(widen),       ENTRY(erase),          ENTRY(absent),          ENTRY(verify_units), ENTRY(verify_levels),
+    ENTRY(verify_sums), ENTRY(verify_summary),
 };
 
 #undef NAME_ROW
@@ -39,4 +46,6 @@ static const copse_implicit_kernels NAME_ROW = {
 #undef BOUND
 #undef SORTED_ENOUGH
 #undef DIGEST_LONGEST_RUN
+#undef SETTLE_LONGEST_RUN
+#undef ENTRY_SETTLE
 #undef BLOCK_ENTRIES

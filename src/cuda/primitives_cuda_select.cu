@@ -91,18 +91,38 @@ struct selection {
     uint64_t *out_count;
 };
 
-template <typename Key, typename Value> copse_status select_any(const selection &s)
+/* Entries of one call to CUB. It takes more, but a selection of more than 2^31 entries made it write astray. */
+constexpr uint64_t part_most = UINT64_C(1) << 30;
+
+/* Entries first .. first + n, written from `done` on; their number goes to s.out_count. */
+template <typename Key, typename Value>
+copse_status select_part(const selection &s, uint64_t first, uint64_t n, uint64_t done)
 {
-    bool first = s.which == COPSE_UNIQUE_FIRST;
+    bool is_first = s.which == COPSE_UNIQUE_FIRST;
     const Key *keys = (const Key *)s.keys_in;
-    stays<Key> flags(s.flags, keys, first ? 0 : (int64_t)s.n - 1, first ? -1 : 1, 0);
-    entries_in<Key, Value> in(keys, (const Value *)s.values_in);
-    entries_out<Key, Value> out((Key *)s.keys_out, (Value *)s.values_out);
+    stays<Key> flags(s.flags, keys, is_first ? 0 : (int64_t)s.n - 1, is_first ? -1 : 1, (int64_t)first);
+    entries_in<Key, Value> in(keys + first, (const Value *)s.values_in + first);
+    entries_out<Key, Value> out((Key *)s.keys_out + done, (Value *)s.values_out + done);
     return copse_cuda_with_scratch(s.device, s.stream, "selecting pairs",
                                    [&](void *scratch, size_t &bytes) -> cudaError_t {
                                        return cub::DeviceSelect::Flagged(scratch, bytes, in, flags, out, s.out_count,
-                                                                         (int64_t)s.n, copse_cuda_stream(s.stream));
+                                                                         (int64_t)n, copse_cuda_stream(s.stream));
                                    });
+}
+
+/* Large inputs go in parts, each of which has to know how many entries those before it kept. */
+template <typename Key, typename Value> copse_status select_any(const selection &s)
+{
+    if (s.n <= part_most) return select_part<Key, Value>(s, 0, s.n, 0);
+    uint64_t done = 0, kept = 0;
+    copse_status status = COPSE_OK;
+    for (uint64_t first = 0; first < s.n && status == COPSE_OK; first += part_most) {
+        status = select_part<Key, Value>(s, first, s.n - first < part_most ? s.n - first : part_most, done);
+        if (status == COPSE_OK) status = copse_device_read(s.device, s.stream, &kept, s.out_count, sizeof kept);
+        done += kept;
+    }
+    if (status == COPSE_OK) status = copse_device_copy(s.device, s.stream, s.out_count, &done, sizeof done);
+    return status == COPSE_OK ? copse_device_wait(s.device, s.stream) : status;
 }
 
 copse_status select_by_widths(unsigned pair, const selection &s)
