@@ -74,7 +74,7 @@ SIMT_DEVICE NAME(partial) NAME(partial_load)(const copse_aggregate *from)
 
 SIMT_DEVICE void NAME(partial_store)(copse_aggregate *to, NAME(partial) from)
 {
-    to->sum = (copse_wide)from.high << 64 | (copse_wide)from.low;
+    to->sum = (copse_wide)(int64_t)from.high * ((copse_wide)1 << 64) + (copse_wide)from.low;
     to->float_sum = from.real;
     to->smallest = from.smallest;
     to->largest = from.largest;
@@ -162,7 +162,7 @@ SIMT_DEVICE void NAME(sum_fit)(const copse_summary_arguments *a, uint64_t at, NA
 
 SIMT_DEVICE double NAME(wide_real)(NAME(partial) all)
 {
-    return (double)((copse_wide)all.high << 64 | (copse_wide)all.low);
+    return (double)((copse_wide)(int64_t)all.high * ((copse_wide)1 << 64) + (copse_wide)all.low);
 }
 
 SIMT_DEVICE void NAME(aggregate_store)(const copse_summary_arguments *a, uint64_t at, NAME(partial) all, uint64_t count)

@@ -247,7 +247,7 @@ static inline const char *check_select(struct check *c, uint64_t n, enum spread 
         kept.values[kept.n++] = p.values[i];
     }
     struct device_pairs in, out;
-    void *device_flags, *count;
+    void *device_flags = NULL, *count = NULL;
     const char *wrong = NULL;
     check_need(c, pairs_up(c, &p, &in) && pairs_room(c, n, &out) && numbers_up(c, flags, n, 1, &device_flags) &&
                       copse_device_alloc(device, device->main, 8, "a test's count", &count) == COPSE_OK);
@@ -323,7 +323,7 @@ static inline const char *check_numbers(struct check *c, uint64_t n)
         least = numbers[i] < least ? numbers[i] : least;
         largest = numbers[i] > largest ? numbers[i] : largest;
     }
-    void *in, *out, *one;
+    void *in, *out, *one = NULL;
     check_need(c, numbers_up(c, numbers, n, 8, &in) && numbers_up(c, numbers, n, 8, &out) &&
                       copse_device_alloc(device, device->main, 8, "a test's result", &one) == COPSE_OK);
     const copse_primitives *f = c->primitives;
