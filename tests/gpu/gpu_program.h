@@ -24,7 +24,7 @@ static void count_test(const char *name, const char *wrong)
     (void)printf("FAILED %s: %s\n", name, wrong);
 }
 
-static double now(void)
+static inline double now(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
