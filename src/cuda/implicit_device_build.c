@@ -104,10 +104,11 @@ static copse_status levels_fill(const copse_index *index, copse_implicit_device 
     if (tree->view.height == 0) return COPSE_OK;
     copse_status status = copse_device_alloc(device, device->main, tree->level_bytes,
                                              "the inner levels of the implicit tree", &tree->levels);
+    if (status != COPSE_OK) return status;
     char *at = tree->levels;
     for (uint32_t l = 0; l < tree->view.height; l++) {
         tree->view.level[l] = at;
-        at += status == COPSE_OK ? tree->nodes[l] * 64 : 0;
+        at += tree->nodes[l] * 64;
     }
     const uint64_t separators = tree->view.digest ? 16 : 64 / copse_type_size(index->key_type);
     uint64_t span = 1;
