@@ -85,46 +85,42 @@ SIMT_DEVICE uint32_t NAME(fill_word)(const copse_pairs_arguments *a, uint64_t un
     return (uint32_t)(content >> (bytes == 8u && word % 2u == 1u ? 32 : 0));
 }
 
-/* Is pair `at` equal to the one before it? */
-SIMT_DEVICE uint64_t NAME(fill_equal)(const copse_pairs_arguments *a, uint64_t at)
+/* What the levels are made of: the digest of a unit's last key, or the key itself where it has 32 bits. */
+SIMT_DEVICE void NAME(fill_last)(const copse_pairs_arguments *a, uint64_t unit, KEY key)
 {
-    return at && at < a->n && NAME(pair_key)(a, at) == NAME(pair_key)(a, at - 1u);
+#if KEY_BITS == 64
+    a->last[unit] = copse_digest(key, a->tree.base, a->tree.shift);
+#else
+    a->last[unit] = key;
+#endif
 }
 
-/* Piece i, 16 bytes, of the units, word by word. Counts equal keys: every fourth slot is this piece's to look at. */
-SIMT_DEVICE uint64_t NAME(fill_piece)(const copse_pairs_arguments *a, uint64_t i)
+/* Piece i, 16 bytes, of the units, word by word. */
+SIMT_DEVICE void NAME(fill_piece)(const copse_pairs_arguments *a, uint64_t i)
 {
-    uint64_t equals = 0;
     uint32_t *to = (uint32_t *)(a->tree.unit + i * 16u);
     const uint32_t first = (uint32_t)(i % 4u) * 4u;
+    const uint64_t last = i / 4u * UNIT_SLOTS + UNIT_SLOTS - 1u;
     SIMT_UNROLL
     for (uint32_t w = 0; w < 4u; w++) to[w] = NAME(fill_word)(a, i / 4u, first + w);
-    for (uint32_t slot = (uint32_t)(i % 4u); slot < UNIT_SLOTS; slot += 4u)
-        equals += NAME(fill_equal)(a, i / 4u * UNIT_SLOTS + slot);
-    return equals;
+    if (i % 4u == 0) NAME(fill_last)(a, i / 4u, last < a->n ? NAME(pair_key)(a, last) : KEY_MAX);
 }
 
 #if KEY_BITS == VALUE_BITS
 /* The same where a piece is 16 bytes of one of the arrays as they are. */
-SIMT_DEVICE uint64_t NAME(fill_whole_piece)(const copse_pairs_arguments *a, uint64_t i)
+SIMT_DEVICE void NAME(fill_whole_piece)(const copse_pairs_arguments *a, uint64_t i)
 {
     const uint32_t part = (uint32_t)(i % 4u);
     const uint64_t at = i / 4u * UNIT_SLOTS + (part & 1u) * PIECE_KEYS;
-    const bool is_value = part >= 2u;
-    simt_u32x4 v = simt_load16_once((const KEY *)(is_value ? a->values : a->keys) + at);
+    simt_u32x4 v = simt_load16_once((const KEY *)(part >= 2u ? a->values : a->keys) + at);
     *(simt_u32x4 *)(a->tree.unit + i * 16u) = v;
-    if (is_value) return 0;
-    uint64_t equals = NAME(fill_equal)(a, at);
-    SIMT_UNROLL
-    for (uint32_t j = 1; j < PIECE_KEYS; j++) equals += NAME(piece_key)(v, j) == NAME(piece_key)(v, j - 1u);
-    return equals;
+    if (part == 1u) NAME(fill_last)(a, i / 4u, NAME(piece_key)(v, PIECE_KEYS - 1u));
 }
 #endif
 
-/* Pairs in order into units: one thread per 16 bytes, so that all writes of a warp are one run. Counts equal keys. */
+/* Pairs in order into units: one thread per 16 bytes, so that all writes of a warp are one run. */
 SIMT_KERNEL(NAME(fill), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    uint64_t equals = 0;
     const uint64_t pieces = (uint64_t)a.tree.units * 4u;
 #if KEY_BITS == VALUE_BITS
     const bool plain = a.values && a.key_type == (KEY_BITS == 64 ? COPSE_U64 : COPSE_U32) &&
@@ -135,14 +131,65 @@ SIMT_KERNEL(NAME(fill), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
          i += (uint64_t)gridDim.x * blockDim.x) {
 #if KEY_BITS == VALUE_BITS
         if (i < whole) {
-            equals += NAME(fill_whole_piece)(&a, i);
+            NAME(fill_whole_piece)(&a, i);
             continue;
         }
 #endif
-        equals += NAME(fill_piece)(&a, i);
+        NAME(fill_piece)(&a, i);
     }
-    equals = NAME(warp_sum)(equals);
-    if (simt_lane() == 0 && equals) simt_atomic_add_u64(&a.survey->equals, equals);
+}
+
+/* Does pair i stay where of equal keys only the last does? */
+SIMT_DEVICE bool NAME(pair_stays)(const copse_pairs_arguments *a, uint64_t i)
+{
+    return i < a->n && (i + 1u == a->n || NAME(pair_key)(a, i) != NAME(pair_key)(a, i + 1u));
+}
+
+/* How many pairs of each tile stay: a warp per tile. */
+SIMT_KERNEL(NAME(count_kept), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
+    const uint64_t tiles = (a.n + COPSE_KEPT_TILE - 1u) / COPSE_KEPT_TILE;
+    for (uint64_t t = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); t < tiles; t += warps) {
+        uint64_t kept = 0;
+        for (uint32_t i = simt_lane(); i < COPSE_KEPT_TILE; i += SIMT_WARP)
+            kept += NAME(pair_stays)(&a, t * COPSE_KEPT_TILE + i);
+        kept = NAME(warp_sum)(kept);
+        if (simt_lane() == 0) a.tiles[t] = kept;
+    }
+}
+
+/* Puts one entry in its place. */
+SIMT_DEVICE void NAME(fill_entry)(const copse_pairs_arguments *a, uint64_t place, KEY key, VALUE value)
+{
+    char *unit = a->tree.unit + place / UNIT_SLOTS * 64u;
+    const uint32_t slot = (uint32_t)(place % UNIT_SLOTS);
+    ((KEY *)unit)[slot] = key;
+    ((VALUE *)(unit + UNIT_VALUES))[slot] = value;
+    if (slot == UNIT_SLOTS - 1u) NAME(fill_last)(a, place / UNIT_SLOTS, key);
+}
+
+/* Fills the units with the pairs that stay: a warp per tile, which knows how many stay in front of it. */
+SIMT_KERNEL(NAME(fill_kept), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
+    const uint64_t tiles = (a.n + COPSE_KEPT_TILE - 1u) / COPSE_KEPT_TILE;
+    const uint64_t own = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
+    for (uint64_t t = own; t < tiles; t += warps) {
+        uint64_t place = a.tiles[t];
+        for (uint32_t from = 0; from < COPSE_KEPT_TILE; from += SIMT_WARP) {
+            const uint64_t i = t * COPSE_KEPT_TILE + from + simt_lane();
+            const bool stays = NAME(pair_stays)(&a, i);
+            const uint32_t all = __ballot_sync(SIMT_FULL_MASK, stays);
+            const uint32_t in_front = all & ((1u << simt_lane()) - 1u);
+            if (stays)
+                NAME(fill_entry)
+                (&a, place + (uint64_t)__popc(in_front), NAME(pair_key)(&a, i), NAME(pair_value)(&a, i));
+            place += (uint64_t)__popc(all);
+        }
+    }
+    const uint64_t free_place = a.tree.entries + simt_lane();
+    if (own == 0 && free_place < (uint64_t)a.tree.units * UNIT_SLOTS) NAME(fill_entry)(&a, free_place, KEY_MAX, 0);
 }
 
 #if KEY_BITS == 64
@@ -173,15 +220,20 @@ SIMT_DEVICE void NAME(settle_run)(KEY *keys, VALUE *values, uint64_t first, uint
 SIMT_KERNEL(NAME(settle), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
 {
     KEY *keys = (KEY *)a.out_keys;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
-        const KEY upper = simt_load_relaxed_u64(&keys[i]) >> a.first;
-        if (i > 0 && simt_load_relaxed_u64(&keys[i - 1u]) >> a.first == upper) continue;
-        uint64_t end = i + 1u;
-        while (end < a.n && end - i <= SETTLE_LONGEST_RUN && simt_load_relaxed_u64(&keys[end]) >> a.first == upper)
-            end++;
+    const uint32_t lane = simt_lane();
+    for (uint64_t base = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) - lane; base < a.n;
+         base += (uint64_t)gridDim.x * blockDim.x) {
+        const uint64_t i = base + lane, n = a.n;
+        const KEY upper = i < n ? simt_load_relaxed_u64(&keys[i]) >> a.first : KEY_MAX;
+        KEY before = simt_shfl_up_u64(SIMT_FULL_MASK, upper, 1), after = simt_shfl_down_u64(SIMT_FULL_MASK, upper, 1);
+        if (lane == 0) before = i > 0 ? simt_load_relaxed_u64(&keys[i - 1u]) >> a.first : KEY_MAX;
+        if (lane == 31u) after = i + 1u < n ? simt_load_relaxed_u64(&keys[i + 1u]) >> a.first : KEY_MAX;
+        if (i + 1u >= n || after != upper || before == upper) continue; /* not the first of a run of several */
+        uint64_t end = i + 2u;
+        while (end < n && end - i <= SETTLE_LONGEST_RUN && simt_load_relaxed_u64(&keys[end]) >> a.first == upper) end++;
         if (end - i > SETTLE_LONGEST_RUN)
             simt_atomic_add_u64(&a.survey->falls, 1);
-        else if (end - i > 1u)
+        else
             NAME(settle_run)(keys, (VALUE *)a.out_values, i, end);
     }
 }
@@ -197,15 +249,11 @@ SIMT_DEVICE KEY NAME(unit_last)(const copse_device_tree *tree, uint64_t unit)
 /* Steps right that lookups of the units' largest keys would make if separators were digests; see cpu/implicit_build. */
 SIMT_KERNEL(NAME(digest_steps), copse_level_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const copse_device_tree *tree = &a.tree;
     uint64_t steps = 0;
-    for (uint64_t u = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; u < tree->units;
+    for (uint64_t u = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; u < a.tree.units;
          u += (uint64_t)gridDim.x * blockDim.x) {
-        const uint32_t digest = copse_digest(NAME(unit_last)(tree, u), tree->base, tree->shift);
         uint64_t run = 0;
-        while (run < DIGEST_LONGEST_RUN && run < u &&
-               copse_digest(NAME(unit_last)(tree, u - run - 1u), tree->base, tree->shift) == digest)
-            run++;
+        while (run < DIGEST_LONGEST_RUN && run < u && a.last[u - run - 1u] == a.last[u]) run++;
         steps += run == DIGEST_LONGEST_RUN ? (uint64_t)1 << 40 : run;
     }
     steps = NAME(warp_sum)(steps);
@@ -216,6 +264,7 @@ SIMT_KERNEL(NAME(digest_steps), copse_level_arguments, COPSE_KERNEL_THREADS, 8)
 SIMT_DEVICE KEY NAME(separator)(const copse_level_arguments *a, uint64_t child)
 {
     if (child + 1u >= a->children) return KEY_MAX;
+    if (a->last) return (KEY)a->last[(child + 1u) * a->span - 1u];
     KEY last = NAME(unit_last)(&a->tree, (child + 1u) * a->span - 1u);
     return a->tree.digest ? (KEY)copse_digest(last, a->tree.base, a->tree.shift) : last;
 }

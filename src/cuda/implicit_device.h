@@ -65,9 +65,8 @@ uint64_t copse_implicit_device_blocks(const copse_device *device, uint64_t items
 
 /* --- implicit_device_build.c ------------------------------------------------------------------------------------------- */
 
-/* A tree out of sorted pairs. `*out_equal` (may be NULL) says that there were equal keys where the index keeps none; then
- * there is no tree. */
-copse_status copse_implicit_device_make(const copse_index *index, const copse_device_pairs *pairs, bool *out_equal,
+/* A tree out of sorted pairs. Where the index keeps no duplicates, of equal keys the last one stays. */
+copse_status copse_implicit_device_make(const copse_index *index, const copse_device_pairs *pairs,
                                         copse_implicit_device **out);
 void copse_implicit_device_free(const copse_index *index, copse_implicit_device *tree);
 copse_status copse_implicit_device_create(copse_index *index);

@@ -57,28 +57,93 @@ static copse_status tree_start(const copse_index *index, uint64_t n, copse_impli
     return status;
 }
 
-/* Fills the units and looks at what is in them: equal keys, and what digests would cost. */
-static copse_status units_fill(const copse_index *index, const copse_device_pairs *pairs, copse_implicit_device *tree,
-                               copse_device_survey *out)
+/* A tree in the making. */
+typedef struct maker {
+    const copse_index *index;
+    const copse_device_pairs *pairs;
+    copse_implicit_device *tree;
+    uint64_t kept;   /* pairs that stay where of equal keys only the last does */
+    uint64_t *tiles; /* how many stay in front of each tile of pairs; NULL: all stay */
+    uint64_t tile_bytes;
+    uint32_t *last; /* of each unit the digest of its last key, or the key itself where it has 32 bits */
+    uint64_t last_bytes;
+} maker;
+
+static copse_pairs_arguments pairs_arguments(const maker *m)
 {
-    copse_device *device = index->device;
-    const copse_implicit_kernels *kernels = copse_implicit_device_kernels(index);
-    copse_pairs_arguments fill = {.keys = pairs->keys,
-                                  .values = pairs->values,
-                                  .key_type = pairs->key_type,
-                                  .value_type = index->value_type,
-                                  .n = pairs->n,
-                                  .tree = tree->view};
-    copse_status status = copse_device_survey_make(device, &fill.survey);
+    return (copse_pairs_arguments){.keys = m->pairs->keys,
+                                   .values = m->pairs->values,
+                                   .key_type = m->pairs->key_type,
+                                   .value_type = m->index->value_type,
+                                   .n = m->pairs->n,
+                                   .tiles = m->tiles,
+                                   .last = m->last};
+}
+
+/* Where equal keys are not kept, finds out how many pairs stay, and in front of which. */
+static copse_status kept_count(maker *m)
+{
+    copse_device *device = m->index->device;
+    m->kept = m->pairs->n;
+    if (m->pairs->unique || m->index->duplicates || m->pairs->n < 2) return COPSE_OK;
+    const uint64_t tiles = (m->pairs->n + COPSE_KEPT_TILE - 1) / COPSE_KEPT_TILE;
+    void *memory = NULL;
+    m->tile_bytes = (tiles + 1) * sizeof *m->tiles;
+    copse_status status = copse_device_alloc(device, device->main, m->tile_bytes, "equal keys", &memory);
+    m->tiles = memory;
     if (status != COPSE_OK) return status;
-    copse_level_arguments look = {.tree = tree->view, .survey = fill.survey};
-    status = copse_device_launch(device, device->main, &kernels->fill,
-                                 copse_implicit_device_blocks(device, (uint64_t)tree->view.units * 4), &fill);
-    if (status == COPSE_OK && copse_type_size(index->key_type) == 8)
-        status = copse_device_launch(device, device->main, &kernels->digest_steps,
-                                     copse_implicit_device_blocks(device, tree->view.units), &look);
-    if (status == COPSE_OK) status = copse_device_survey_read(device, fill.survey, out);
-    copse_device_survey_free(device, fill.survey);
+    copse_pairs_arguments arguments = pairs_arguments(m);
+    status = copse_device_fill(device, device->main, m->tiles + tiles, 0, sizeof *m->tiles);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(m->index)->count_kept,
+                                     copse_implicit_device_blocks(device, tiles * 32), &arguments);
+    if (status == COPSE_OK)
+        status = device->backend->primitives->scan_u64(device, device->main, m->tiles, m->tiles, tiles + 1);
+    if (status == COPSE_OK)
+        status = copse_device_read(device, device->main, &m->kept, m->tiles + tiles, sizeof m->kept);
+    return status;
+}
+
+static copse_status units_fill(maker *m)
+{
+    copse_device *device = m->index->device;
+    const copse_implicit_kernels *kernels = copse_implicit_device_kernels(m->index);
+    copse_device_tree *view = &m->tree->view;
+    void *memory = NULL;
+    m->last_bytes = view->units * sizeof *m->last;
+    copse_status status = copse_device_alloc(device, device->main, m->last_bytes, "the last keys of leaves", &memory);
+    m->last = memory;
+    if (status != COPSE_OK) return status;
+    copse_pairs_arguments arguments = pairs_arguments(m);
+    arguments.tree = *view;
+    if (m->kept == m->pairs->n)
+        return copse_device_launch(device, device->main, &kernels->fill,
+                                   copse_implicit_device_blocks(device, (uint64_t)view->units * 4), &arguments);
+    /* Between keys and values of different widths there are bytes that nobody writes. */
+    if (copse_type_size(m->index->key_type) != copse_type_size(m->index->value_type))
+        status = copse_device_fill(device, device->main, view->unit, 0, m->tree->unit_bytes);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->fill_kept,
+                                     copse_implicit_device_blocks(device, m->pairs->n / COPSE_KEPT_TILE * 32 + 1),
+                                     &arguments);
+    return status;
+}
+
+/* As on the CPU: digests where few lookups would have to step right. */
+static copse_status digest_choose(maker *m)
+{
+    copse_device *device = m->index->device;
+    copse_device_tree *view = &m->tree->view;
+    copse_device_survey seen;
+    if (copse_type_size(m->index->key_type) == 4 || view->units < 2) return COPSE_OK;
+    copse_level_arguments look = {.tree = *view, .last = m->last};
+    copse_status status = copse_device_survey_make(device, &look.survey);
+    if (status != COPSE_OK) return status;
+    status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(m->index)->digest_steps,
+                                 copse_implicit_device_blocks(device, view->units), &look);
+    if (status == COPSE_OK) status = copse_device_survey_read(device, look.survey, &seen);
+    copse_device_survey_free(device, look.survey);
+    view->digest = status == COPSE_OK && seen.digest_steps <= view->units / 8;
     return status;
 }
 
@@ -97,9 +162,12 @@ static void levels_plan(const copse_index *index, copse_implicit_device *tree)
     }
 }
 
-static copse_status levels_fill(const copse_index *index, copse_implicit_device *tree)
+static copse_status levels_fill(maker *m)
 {
+    const copse_index *index = m->index;
+    copse_implicit_device *tree = m->tree;
     copse_device *device = index->device;
+    const bool is_wide = copse_type_size(index->key_type) == 8;
     levels_plan(index, tree);
     if (tree->view.height == 0) return COPSE_OK;
     copse_status status = copse_device_alloc(device, device->main, tree->level_bytes,
@@ -113,7 +181,11 @@ static copse_status levels_fill(const copse_index *index, copse_implicit_device 
     const uint64_t separators = tree->view.digest ? 16 : 64 / copse_type_size(index->key_type);
     uint64_t span = 1;
     for (uint32_t l = tree->view.height; l-- > 0 && status == COPSE_OK; span *= separators + 1) {
-        copse_level_arguments arguments = {.tree = tree->view, .level = l, .nodes = tree->nodes[l], .span = span};
+        copse_level_arguments arguments = {.tree = tree->view,
+                                           .level = l,
+                                           .nodes = tree->nodes[l],
+                                           .span = span,
+                                           .last = is_wide && !tree->view.digest ? NULL : m->last};
         arguments.children = l + 1 < tree->view.height ? tree->nodes[l + 1] : tree->view.units;
         status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->fill_level,
                                      copse_implicit_device_blocks(device, tree->nodes[l] * separators), &arguments);
@@ -121,30 +193,32 @@ static copse_status levels_fill(const copse_index *index, copse_implicit_device 
     return status;
 }
 
-copse_status copse_implicit_device_make(const copse_index *index, const copse_device_pairs *pairs, bool *out_equal,
-                                        copse_implicit_device **out)
+static copse_status tree_fill(maker *m)
 {
-    copse_implicit_device *tree = NULL;
-    copse_device_survey seen = {0};
-    copse_status status = tree_start(index, pairs->n, &tree);
+    const copse_device_pairs *pairs = m->pairs;
+    copse_status status = kept_count(m);
+    if (status == COPSE_OK) status = tree_start(m->index, m->kept, &m->tree);
     if (status != COPSE_OK) return status;
     unsigned bits = pairs->high > pairs->low ? 64u - (unsigned)__builtin_clzll(pairs->high - pairs->low) : 1u;
-    tree->view.base = pairs->low;
-    tree->view.shift = bits > 32 ? bits - 32 : 0;
-    status = units_fill(index, pairs, tree, &seen);
-    if (out_equal) *out_equal = status == COPSE_OK && seen.equals && !index->duplicates;
-    if (out_equal && *out_equal) {
-        copse_implicit_device_free(index, tree);
-        return COPSE_OK;
-    }
-    /* As on the CPU: digests where few lookups would have to step right. */
-    tree->view.digest =
-        copse_type_size(index->key_type) == 8 && tree->view.units > 1 && seen.digest_steps <= tree->view.units / 8;
-    if (status == COPSE_OK) status = levels_fill(index, tree);
+    m->tree->view.base = pairs->low;
+    m->tree->view.shift = bits > 32 ? bits - 32 : 0;
+    status = units_fill(m);
+    if (status == COPSE_OK) status = digest_choose(m);
+    return status == COPSE_OK ? levels_fill(m) : status;
+}
+
+copse_status copse_implicit_device_make(const copse_index *index, const copse_device_pairs *pairs,
+                                        copse_implicit_device **out)
+{
+    copse_device *device = index->device;
+    maker m = {.index = index, .pairs = pairs};
+    copse_status status = tree_fill(&m);
+    copse_device_free(device, device->main, m.tiles, m.tile_bytes);
+    copse_device_free(device, device->main, m.last, m.last_bytes);
     if (status == COPSE_OK)
-        *out = tree;
+        *out = m.tree;
     else
-        copse_implicit_device_free(index, tree);
+        copse_implicit_device_free(index, m.tree);
     return status;
 }
 
@@ -152,7 +226,7 @@ copse_status copse_implicit_device_create(copse_index *index)
 {
     copse_device_pairs none = {.key_type = index->key_type, .unique = true};
     copse_implicit_device *tree = NULL;
-    copse_status status = copse_implicit_device_make(index, &none, NULL, &tree);
+    copse_status status = copse_implicit_device_make(index, &none, &tree);
     index->tree = tree;
     return status;
 }
@@ -164,12 +238,7 @@ copse_status copse_implicit_device_build(copse_index *index, const void *keys, c
     copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
     copse_status status = copse_device_pairs_make(index, keys, values, n, equal, true, "building", &pairs);
     if (status != COPSE_OK) return status;
-    bool has_equal = false;
-    status = copse_implicit_device_make(index, &pairs, &has_equal, &tree);
-    if (status == COPSE_OK && has_equal) {
-        status = copse_device_pairs_unique(index, &pairs, equal);
-        if (status == COPSE_OK) status = copse_implicit_device_make(index, &pairs, NULL, &tree);
-    }
+    status = copse_implicit_device_make(index, &pairs, &tree);
     copse_device_pairs_free(index, &pairs);
     if (status == COPSE_OK) status = copse_progress(index->ctx, "building the inner levels", n, n);
     /* What the caller's stream is given stays in its order; without one a call is complete when it returns. */

@@ -111,16 +111,40 @@ static copse_pairs_arguments arguments_of(const copse_index *index, const copse_
                                    .n = pairs->n};
 }
 
-static copse_status survey(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
+/* Looks at the first n keys. */
+static copse_status look(const copse_index *index, const copse_device_pairs *pairs, uint64_t n,
+                         copse_device_survey *out)
 {
     copse_device *device = index->device;
     copse_pairs_arguments arguments = arguments_of(index, pairs);
+    arguments.n = n;
     copse_status status = copse_device_survey_make(device, &arguments.survey);
     if (status != COPSE_OK) return status;
     status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->survey,
-                                 copse_implicit_device_blocks(device, pairs->n), &arguments);
+                                 copse_implicit_device_blocks(device, n), &arguments);
     if (status == COPSE_OK) status = copse_device_survey_read(device, arguments.survey, out);
     copse_device_survey_free(device, arguments.survey);
+    return status;
+}
+
+/* Keys of a large batch that are looked at first. */
+#define SAMPLE (UINT64_C(1) << 16)
+
+/* Finds out what a sort has to know. Where a sample shows that keys of 32 bits are out of order there is no more to
+ * know: the sort looks at all their bits anyway. */
+static copse_status survey(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
+{
+    const bool may_sample = copse_type_size(index->key_type) == 4 && index->key_type != COPSE_F32;
+    copse_status status = COPSE_OK;
+    out->falls = 0;
+    if (may_sample && pairs->n > SAMPLE * 8) status = look(index, pairs, SAMPLE, out);
+    if (status != COPSE_OK) return status;
+    if (out->falls) {
+        pairs->low = 0;
+        pairs->high = UINT32_MAX;
+        return COPSE_OK;
+    }
+    status = look(index, pairs, pairs->n, out);
     if (status != COPSE_OK) return status;
     if (out->first_nan != UINT64_MAX)
         return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
@@ -255,11 +279,11 @@ static copse_status make(const copse_index *index, const void *keys, const void 
     if (status == COPSE_OK) status = survey(index, pairs, &seen);
     if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3, n);
     if (status != COPSE_OK) return status;
-    if (plain && seen.falls == 0 && (seen.equals == 0 || equal == COPSE_EQUAL_ALL)) return COPSE_OK;
+    if (plain && seen.falls == 0) return COPSE_OK;
     status = copse_device_pairs_encode(index, pairs);
     if (status == COPSE_OK && seen.falls) status = sort(index, pairs);
     if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3 * 2, n);
-    if (status == COPSE_OK && equal != COPSE_EQUAL_ALL && !pairs->unique && (!plain || seen.falls == 0))
+    if (status == COPSE_OK && equal != COPSE_EQUAL_ALL && !pairs->unique && !plain)
         status = copse_device_pairs_unique(index, pairs, equal);
     return status;
 }

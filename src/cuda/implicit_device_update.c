@@ -98,7 +98,7 @@ static copse_status tree_replace(copse_index *index, copse_device_pairs *pairs)
 {
     copse_implicit_device *tree = NULL;
     copse_status status = bounds_read(index, pairs);
-    if (status == COPSE_OK) status = copse_implicit_device_make(index, pairs, NULL, &tree);
+    if (status == COPSE_OK) status = copse_implicit_device_make(index, pairs, &tree);
     if (status == COPSE_OK) status = copse_progress(index->ctx, "rebuilding the inner levels", pairs->n, pairs->n);
     if (status == COPSE_OK) status = copse_device_wait(index->device, index->device->main);
     if (status != COPSE_OK) {
@@ -126,8 +126,7 @@ static copse_status merge_in(copse_index *index, copse_device_pairs *batch, uint
     status = pairs_merge(index, &old, batch, &all);
     copse_device_pairs_free(index, &old);
     if (status != COPSE_OK) return status;
-    if (!absent && !index->duplicates) status = copse_device_pairs_unique(index, &all, COPSE_EQUAL_LAST);
-    if (status == COPSE_OK) status = tree_replace(index, &all);
+    status = tree_replace(index, &all); /* of equal keys the last one stays: that of the batch */
     copse_device_pairs_free(index, &all);
     return status;
 }

@@ -47,6 +47,8 @@ typedef struct copse_pairs_arguments {
     uint64_t n;
     void *out_keys, *out_values; /* encode: encoded keys, values; either may be NULL */
     copse_device_tree tree;      /* fill: the tree whose units are filled             */
+    uint32_t *last;              /* fill: digests, or 32-bit keys, of the units' last keys */
+    uint64_t *tiles;             /* count_kept: pairs that each tile keeps; fill_kept: the sums in front */
     copse_device_survey *survey;
 } copse_pairs_arguments;
 
@@ -54,7 +56,8 @@ typedef struct copse_level_arguments {
     copse_device_tree tree;
     uint32_t level;
     uint64_t nodes, children;
-    uint64_t span; /* units below one child */
+    uint64_t span;        /* units below one child                                    */
+    const uint32_t *last; /* as fill made it, where separators are what it holds; NULL: look into the units */
     copse_device_survey *survey;
 } copse_level_arguments;
 
@@ -133,11 +136,12 @@ typedef struct copse_mark_arguments {
 } copse_mark_arguments;
 
 struct copse_implicit_kernels {
-    copse_kernel survey, encode, settle, fill; /* copse_pairs_arguments: one thread per pair (survey: as it comes) */
-    copse_kernel digest_steps, fill_level;     /* copse_level_arguments */
-    copse_kernel find[2], neighbours[2];       /* copse_point_arguments; [0]: full separators, [1]: digests */
-    copse_kernel count[2], sum[2];             /* copse_range_arguments */
-    copse_kernel copy, gather;                 /* copse_copy_arguments */
+    copse_kernel survey, encode, settle, count_kept, fill,
+        fill_kept;                         /* copse_pairs_arguments: one thread per pair (survey: as it comes) */
+    copse_kernel digest_steps, fill_level; /* copse_level_arguments */
+    copse_kernel find[2], neighbours[2];   /* copse_point_arguments; [0]: full separators, [1]: digests */
+    copse_kernel count[2], sum[2];         /* copse_range_arguments */
+    copse_kernel copy, gather;             /* copse_copy_arguments */
     copse_kernel summarize, raise, aggregate, widen; /* copse_summary_arguments */
     copse_kernel erase, absent;                      /* copse_mark_arguments */
     copse_kernel verify_units, verify_levels, verify_sums, verify_summary;
@@ -152,6 +156,8 @@ extern const copse_implicit_kernels *const copse_implicit_kernels_emulated[];
 /* Threads of a block of each kernel; output positions that a warp of `gather` takes. */
 #define COPSE_KERNEL_THREADS 128u
 #define COPSE_GATHER_TILE    256u
+/* Pairs that a warp of count_kept and fill_kept takes. */
+#define COPSE_KEPT_TILE 1024u
 
 #ifdef __cplusplus
 }

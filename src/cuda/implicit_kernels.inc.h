@@ -28,11 +28,11 @@
 
 #define NAME_ROW NAME(implicit_row)
 static const copse_implicit_kernels NAME_ROW = {
-    ENTRY(survey),      ENTRY(encode),         ENTRY_SETTLE,           ENTRY(fill),         ENTRY(digest_steps),
-    ENTRY(fill_level),  ENTRY_PAIR(find),      ENTRY_PAIR(neighbours), ENTRY_PAIR(count),   ENTRY_PAIR(sum),
-    ENTRY(copy),        ENTRY(gather),         ENTRY(summarize),       ENTRY(raise),        ENTRY(aggregate),
-    ENTRY(widen),       ENTRY(erase),          ENTRY(absent),          ENTRY(verify_units), ENTRY(verify_levels),
-    ENTRY(verify_sums), ENTRY(verify_summary),
+    ENTRY(survey),       ENTRY(encode),        ENTRY_SETTLE,       ENTRY(count_kept),     ENTRY(fill),
+    ENTRY(fill_kept),    ENTRY(digest_steps),  ENTRY(fill_level),  ENTRY_PAIR(find),      ENTRY_PAIR(neighbours),
+    ENTRY_PAIR(count),   ENTRY_PAIR(sum),      ENTRY(copy),        ENTRY(gather),         ENTRY(summarize),
+    ENTRY(raise),        ENTRY(aggregate),     ENTRY(widen),       ENTRY(erase),          ENTRY(absent),
+    ENTRY(verify_units), ENTRY(verify_levels), ENTRY(verify_sums), ENTRY(verify_summary),
 };
 
 #undef NAME_ROW
