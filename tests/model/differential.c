@@ -14,7 +14,7 @@
 
 /* Rounds of --quick: through all combinations of a placement this many times. Emulated kernels are slow. */
 #define CPU_ROUNDS      8
-#define EMULATED_ROUNDS 6
+#define EMULATED_ROUNDS 12
 #define GPU_ROUNDS      24
 
 #define LIGHT_SHARE    4 /* --light runs one case in this many */
