@@ -3,7 +3,7 @@
 
 /* The pool keeps this part of the card's memory for the next call: a build's scratch would otherwise be fetched from the
  * system each time, which takes as long as the build. */
-#define KEPT_PART 32
+#define KEPT_PART 4
 
 /* --- the pool ------------------------------------------------------------------------------------------------------ */
 

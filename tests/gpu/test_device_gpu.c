@@ -108,10 +108,10 @@ static void failures_leave_memory_as_it_was(void)
     unsigned refused = 0;
     for (int i = 0; i < 100; i++) {
         void *held = NULL, *none = NULL;
-        if (copse_device_alloc(device, device->main, before / 8, "what a build holds", &held) != COPSE_OK) continue;
+        if (copse_device_alloc(device, device->main, before / 64, "what a build holds", &held) != COPSE_OK) continue;
         refused += copse_device_alloc(device, device->main, total, "the leaves", &none) == COPSE_ERR_MEMORY &&
                    said(ctx, "out of device memory") && said(ctx, "the leaves") && said(ctx, "are free") && !none;
-        copse_device_free(device, device->main, held, before / 8);
+        copse_device_free(device, device->main, held, before / 64);
     }
     CHECK(refused == 100);
     device->backend->memory_info(device, &after, &total);
@@ -286,18 +286,26 @@ static void a_fault_stays(void)
     }
 }
 
+/* Long steps say what they are before they begin. */
+static void step(const char *name, void (*run)(void))
+{
+    (void)printf("%s\n", name);
+    (void)fflush(stdout);
+    run();
+}
+
 int main(int count, char **arguments)
 {
     device = open_device(count, arguments, &ctx);
     on_card = device->backend->placement == COPSE_PLACEMENT_GPU;
-    cards();
-    round_trip();
-    kinds();
-    failures_leave_memory_as_it_was();
-    arrays();
-    streams_follow_each_other();
-    reports();
-    callers_stream();
-    a_fault_stays();
+    step("cards", cards);
+    step("round trip", round_trip);
+    step("kinds of memory", kinds);
+    step("failures leave memory as it was", failures_leave_memory_as_it_was);
+    step("growable arrays", arrays);
+    step("streams follow each other", streams_follow_each_other);
+    step("reports", reports);
+    step("the caller's stream", callers_stream);
+    step("a fault stays", a_fault_stays);
     return finish(ctx);
 }
