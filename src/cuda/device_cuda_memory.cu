@@ -90,15 +90,27 @@ static bool is_pressed(copse_device *device)
     return pressed;
 }
 
+/* From here on it is looked first whether there is that much: a pool that cannot have it takes long to find out. */
+#define LOOK_FIRST (UINT64_C(4) << 30)
+
+static bool cannot_have(copse_device *device, uint64_t bytes)
+{
+    uint64_t available = 0, total = 0;
+    if (bytes < LOOK_FIRST) return false;
+    copse_cuda_memory_info(device, &available, &total);
+    return bytes > available;
+}
+
 copse_status copse_cuda_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what, void **out)
 {
     copse_cuda_data *data = copse_cuda_data_of(device);
     copse_cuda_current current(device->number);
-    cudaError_t error = try_alloc(data, stream, bytes, out);
+    cudaError_t error = cudaErrorMemoryAllocation;
+    if (!cannot_have(device, bytes)) error = try_alloc(data, stream, bytes, out);
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaStreamSynchronize(copse_cuda_stream_of(stream));
         copse_cuda_trim(device);
-        error = try_alloc(data, stream, bytes, out);
+        if (!cannot_have(device, bytes)) error = try_alloc(data, stream, bytes, out);
     }
     if (error == cudaErrorMemoryAllocation) {
         pressure(device, true);
