@@ -3,7 +3,7 @@
 #include "cuda/transfer.h"
 
 #define LAUNCH_MOST  (UINT64_C(1) << 30)
-#define SMALL_BATCH  (UINT64_C(1) << 15)
+#define SMALL_SHARE  UINT64_C(248)       /* ranges for each multiprocessor up to which a warp takes few */
 #define REPORT_ROOM  4                   /* word of the report that takes the capacity, for the sentence */
 #define COPY_ENTRIES (UINT64_C(1) << 24) /* entries that go to host arrays at a time                     */
 
@@ -21,7 +21,7 @@ copse_status copse_implicit_device_ranges(const copse_index *index, copse_stream
     copse_status status = COPSE_OK;
     for (uint64_t at = 0; at < n && status == COPSE_OK; at += LAUNCH_MOST) {
         a.n = (uint32_t)(n - at < LAUNCH_MOST ? n - at : LAUNCH_MOST);
-        a.per_warp = a.n < SMALL_BATCH ? 8 : 32;
+        a.per_warp = a.n <= SMALL_SHARE * index->device->multiprocessors ? 8 : 32;
         a.first = arguments->first + at;
         a.lows = advance(arguments->lows, at, key);
         a.highs = advance(arguments->highs, at, key);

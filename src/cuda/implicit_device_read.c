@@ -4,8 +4,8 @@
 
 /* Queries of one launch: their numbers are 32 bits in kernels. */
 #define LAUNCH_MOST (UINT64_C(1) << 30)
-/* Below this many queries a warp takes few of them, so that all multiprocessors have some. */
-#define SMALL_BATCH ((UINT64_C(1) << 16) + 1)
+/* Up to this many queries for each multiprocessor a warp takes few of them, so that all multiprocessors have some. */
+#define SMALL_SHARE UINT64_C(497)
 
 typedef struct point_job {
     const copse_index *index;
@@ -30,7 +30,7 @@ static copse_status point_work(void *user, copse_stream *stream, uint64_t first,
     copse_status status = COPSE_OK;
     for (uint64_t at = 0; at < n && status == COPSE_OK; at += LAUNCH_MOST) {
         a.n = (uint32_t)(n - at < LAUNCH_MOST ? n - at : LAUNCH_MOST);
-        a.per_warp = a.n < SMALL_BATCH ? 8 : 32;
+        a.per_warp = a.n <= SMALL_SHARE * index->device->multiprocessors ? 8 : 32;
         a.first = first + at;
         a.keys = advance(memory[POINT_KEYS], at, key);
         a.out_keys = advance(memory[POINT_OUT_KEYS], at, key);

@@ -97,6 +97,9 @@ copse_status copse_transfer_slot_reserve(copse_device *device, copse_transfer_sl
         if (status != COPSE_OK) return status;
         slot->device = memory;
         slot->device_bytes = device_bytes;
+        /* A packed batch comes back as one block, with the gaps between its arrays: they are not to be rubbish. */
+        status = copse_device_fill(device, device->main, memory, 0, device_bytes);
+        if (status != COPSE_OK) return status;
     }
     if (slot->pinned_bytes < pinned_bytes) {
         if (slot->pinned) device->backend->pinned_free(device, slot->pinned, slot->pinned_bytes);

@@ -375,7 +375,7 @@ static void run_failed_builds(void)
 {
     copse_ctx *ctx = context();
     copse_device *device = device_of(ctx);
-    copse_index *index = new_index(ctx, COPSE_U64, COPSE_U64, false);
+    copse_index *index = new_index(ctx, COPSE_U64, COPSE_U64, true); /* or all of them are one entry */
     static const uint64_t few[] = {5, 7, 6};
     uint64_t available = 0, total = 0, held = 0, before = 0, value = 0;
     void *keys = NULL;
