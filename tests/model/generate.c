@@ -44,7 +44,7 @@ static uint64_t small_batch_size(struct generator *generator, bool first)
         if (first) return boundary_size(random, true);
         return random_one_in(random, 6) ? boundary_size(random, true) % 3000 : random_below(random, 200);
     case PROFILE_MEDIUM:
-        return random_below(random, first ? 3000 : random_one_in(random, 4) ? 1000 : 200);
+        return random_below(random, first ? 3000 : random_one_in(random, 3) ? 1200 : 200);
     case PROFILE_LARGE:
         if (first) return 10000 + random_below(random, 20001);
         return random_one_in(random, 4) ? 4000 + random_below(random, 5000) : random_below(random, 1000);

@@ -110,8 +110,9 @@ void scenario_print_config(const struct subject_config *config, FILE *file)
         (void)fprintf(file, " pipeline=%u huge_pages=%s", config->pipeline,
                       config->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "auto");
     else
-        (void)fprintf(file, " memory=%s stream=%d transfer=%u simt_seed=%llu", placed_memory_name(config->memory),
-                      config->stream, config->transfer, (unsigned long long)config->simt_seed);
+        (void)fprintf(file, " memory=%s stream=%d transfer=%u processors=%u simt_seed=%llu",
+                      placed_memory_name(config->memory), config->stream, config->transfer, config->processors,
+                      (unsigned long long)config->simt_seed);
     (void)fprintf(file, " allocator=%s", config->own_allocator ? "test" : "library");
 }
 

@@ -179,7 +179,7 @@ static void keep_to_cpu(struct scenario *scenario)
 
 static void simplify_config(struct shrinker *shrinker)
 {
-    for (int step = 0; step < 11; step++) {
+    for (int step = 0; step < 12; step++) {
         struct scenario candidate;
         scenario_copy(&candidate, shrinker->best);
         struct subject_config *config = &candidate.config;
@@ -193,7 +193,8 @@ static void simplify_config(struct shrinker *shrinker)
         if (step == 7) config->simt_seed = 0;
         if (step == 8) config->stream = false;
         if (step == 9) config->transfer = 0;
-        if (step == 10) keep_to_cpu(&candidate);
+        if (step == 10) config->processors = 0;
+        if (step == 11) keep_to_cpu(&candidate);
         (void)try_candidate(shrinker, &candidate);
     }
 }

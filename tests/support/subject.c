@@ -250,6 +250,7 @@ static bool open_context(struct subject *subject)
     copse_device *device = placed_device(subject->ctx, subject->home);
     if (!device) return true;
     device->seed = config->simt_seed;
+    if (config->processors) device->multiprocessors = config->processors;
     if (config->stream) device->callers_stream = true; /* the emulator has no streams, but calls may leave errors */
     return choose_transfer(subject, device);
 }
