@@ -71,6 +71,7 @@ static void print_json(const cli_session *session, const cli_build_args *args, c
     cli_json_close(&json);
     cli_json_bool(&json, "duplicates", s->duplicates != 0);
     cli_json_text(&json, "structure", copse_structure_name(s->structure));
+    cli_json_text(&json, "placement", copse_placement_name(s->placement));
     cli_json_u64(&json, "bytes", s->bytes);
     cli_json_u64(&json, "file_bytes", file_size(args->output));
     if (!args->no_timing) {
@@ -113,6 +114,7 @@ static int make_index(cli_session *session, const cli_build_args *args, const cl
     options.key_type = pairs->key_type;
     options.value_type = pairs->value_type;
     options.structure = structure;
+    options.placement = session->placement;
     options.updates = COPSE_UPDATES_RARE;
     options.duplicates = args->duplicates;
     copse_status status = copse_index_create(session->ctx, &options, &session->index);
@@ -134,7 +136,7 @@ static int run(const cli_build_args *args, bool raw, copse_structure structure)
     cli_session session;
     cli_pairs pairs = {0};
     timings t = {0};
-    int code = cli_session_open(&session, "build", args->threads, args->quiet);
+    int code = cli_session_open(&session, "build", args->threads, args->quiet, &args->where);
     double start = cli_clock();
     if (code == CLI_OK) code = raw ? cli_read_raw(&session, args, &pairs) : cli_read_csv(&session, args, &pairs);
     t.read = cli_clock() - start;
@@ -178,7 +180,8 @@ static int check_args(cli_build_args *args, char **words, int count, bool *raw, 
         return cli_usage_error("build", "--values and --pairs are for --format raw");
     if (args->structure_name && copse_structure_parse(args->structure_name, structure) != COPSE_OK)
         return cli_usage_error("build", "--structure takes auto, implicit or regular, not '%s'", args->structure_name);
-    int code = parse_type("key-type", args->key_type_name, false, &args->key_type);
+    int code = cli_placement_read("build", &args->where);
+    if (code == CLI_OK) code = parse_type("key-type", args->key_type_name, false, &args->key_type);
     return code == CLI_OK ? parse_type("value-type", args->value_type_name, true, &args->value_type) : code;
 }
 
@@ -200,7 +203,7 @@ static const char examples[] =
 
 int copse_cli_build(int argc, char **argv)
 {
-    cli_build_args args = {0};
+    cli_build_args args = {.where = CLI_PLACEMENT_INIT};
     const cli_option options[] = {
         {"output", 'o', CLI_TEXT, "FILE", "the snapshot to write", &args.output},
         {"key", 'k', CLI_TEXT, "COLUMN", "key column: its name, or #N for the N-th (default: #1)", &args.key},
@@ -217,6 +220,9 @@ int copse_cli_build(int argc, char **argv)
         {"values", 0, CLI_TEXT, "FILE", "raw input: the array of values (default: row numbers)", &args.values_file},
         {"pairs", 0, CLI_FLAG, NULL, "raw input: INPUT holds key, value, key, value, ...", &args.pairs},
         {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &args.threads},
+        {"placement", 0, CLI_TEXT, "NAME", "where it is built: cpu, gpu, auto or emulated (default: cpu)",
+         &args.where.name},
+        {"device", 0, CLI_COUNT, "N", CLI_DEVICE_HELP, &args.where.device},
         {"json", 'j', CLI_FLAG, NULL, "print the report as one JSON object", &args.json},
         {"no-timing", 0, CLI_FLAG, NULL, "leave times out of the report, so that it can be compared", &args.no_timing},
         {"quiet", 'q', CLI_FLAG, NULL, "no progress bar, no remarks", &args.quiet},

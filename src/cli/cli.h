@@ -180,10 +180,34 @@ int64_t cli_days_from_date(int64_t year, int month, int day);
 void cli_date_from_days(int64_t days, int64_t *year, int *month, int *day);
 int cli_days_in_month(int64_t year, int month);
 
+/* ---- placement.c: --placement and --device, where an index lives ---- */
+
+#define CLI_NO_DEVICE UINT64_MAX
+
+typedef struct cli_placement {
+    const char *name; /* as given, NULL: on the CPU */
+    uint64_t device;  /* as given, CLI_NO_DEVICE: the library's choice */
+    copse_placement placement;
+} cli_placement;
+
+#define CLI_PLACEMENT_INIT                                                                                             \
+    {                                                                                                                  \
+        NULL, CLI_NO_DEVICE, COPSE_PLACEMENT_CPU                                                                       \
+    }
+#define CLI_PLACEMENT_HELP                                                                                             \
+    "where the index lives: cpu, gpu, auto (a GPU where one\ncan be used) or emulated (a GPU's kernels run by the\n"   \
+    "CPU, for tests); default: cpu"
+#define CLI_DEVICE_HELP "take card N, see 'copse devices' (default:\nCOPSE_DEVICE, else the first that can be used)"
+
+/* Makes sense of what was given. Returns CLI_OK, or CLI_USAGE having said why. */
+int cli_placement_read(const char *command, cli_placement *where);
+bool cli_placement_is_device(copse_placement placement); /* gpu or emulated */
+
 /* ---- session.c: a context, a bar and a snapshot, as most subcommands need them ---- */
 
 typedef struct cli_session {
     const char *command;
+    copse_placement placement; /* of what cli_session_load makes */
     copse_ctx *ctx;
     copse_index *index;
     copse_stats stats;
@@ -191,9 +215,12 @@ typedef struct cli_session {
     uint64_t missing; /* keys that `get` did not find */
 } cli_session;
 
-/* threads 0: the library's choice. Returns CLI_OK or the code to leave with, having said why. */
-int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet);
+/* threads 0: the library's choice; where NULL: the CPU. Returns CLI_OK or the code to leave with, having said why. */
+int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet,
+                     const cli_placement *where);
 int cli_session_load(cli_session *session, const char *path);
+/* The same without a word about a failure. */
+copse_status cli_session_try_load(cli_session *session, const char *path);
 /* Says why a library call failed. Returns CLI_FAILED, or CLI_INTERRUPTED after Ctrl-C. */
 int cli_session_fail(cli_session *session, copse_status status);
 void cli_session_close(cli_session *session);
@@ -205,6 +232,7 @@ typedef struct cli_query_args {
     const char *file; /* --file, NULL: none                                                                           */
     uint64_t threads;
     uint64_t limit; /* range only, 0: none */
+    cli_placement where;
     bool json;
     bool quiet;
     bool bare;
@@ -279,6 +307,7 @@ typedef struct cli_build_args {
     const char *value_type_name;
     const char *structure_name;
     const char *delimiter;
+    cli_placement where;
     uint64_t threads;
     bool no_header;
     bool pairs;

@@ -176,7 +176,7 @@ int copse_cli_devices(int argc, char **argv)
     if (argc > 63) return cli_usage_error("devices", "there are too many arguments");
     if (!cli_parse(&command, argc, argv, words, &count, &code)) return code;
     if (count > 0) return cli_usage_error("devices", "'%s' is not expected: the command takes options only", words[0]);
-    code = cli_session_open(&session, "devices", threads, true);
+    code = cli_session_open(&session, "devices", threads, true, NULL);
     if (code == CLI_OK) {
         copse_ctx_describe(session.ctx, &m.info);
         cpu_model(m.model, sizeof m.model);

@@ -45,6 +45,7 @@ static void print_json(const cli_session *session, const char *path, const extre
     cli_json_bool(&json, "duplicates", s->duplicates != 0);
     cli_json_text(&json, "structure", copse_structure_name(s->structure));
     cli_json_text(&json, "placement", copse_placement_name(s->placement));
+    cli_json_text(&json, "placement_why", s->placement_why);
     cli_json_u64(&json, "height", s->height);
     cli_json_double(&json, "fill", s->fill);
     cli_json_u64(&json, "bytes", s->bytes);
@@ -74,6 +75,8 @@ static void print_text(const cli_session *session, const char *path, const extre
         cli_fact("largest key", "%s", text);
     }
     cli_fact("structure", "%s on %s", copse_structure_name(s->structure), copse_placement_name(s->placement));
+    if (session->placement == COPSE_PLACEMENT_AUTO)
+        cli_fact("placement", "%s: %s", copse_placement_name(s->placement), s->placement_why);
     cli_fact("height", "%u level%s", s->height, s->height == 1 ? "" : "s");
     cli_fact("fill", "%.1f%%", s->fill * 100);
     cli_fact("in memory", "%s", cli_bytes(s->bytes, number));
@@ -99,16 +102,20 @@ int copse_cli_info(int argc, char **argv)
 {
     bool as_json = false, quiet = false;
     uint64_t threads = 0;
+    cli_placement where = CLI_PLACEMENT_INIT;
     const cli_option options[] = {
         {"json", 'j', CLI_FLAG, NULL, "print one JSON object", &as_json},
         {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &threads},
         {"quiet", 'q', CLI_FLAG, NULL, "no progress bar", &quiet},
+        {"placement", 0, CLI_TEXT, "NAME", CLI_PLACEMENT_HELP, &where.name},
+        {"device", 0, CLI_COUNT, "N", CLI_DEVICE_HELP, &where.device},
     };
     const cli_command command = {
         "info",
         "SNAPSHOT [OPTIONS]",
         "Describes a saved index: entries, types, structure, height, fill, memory, file size, smallest and largest\n"
-        "key. The file is read whole and its checksums are checked on the way.",
+        "key. The file is read whole and its checksums are checked on the way. With --placement auto it also says why\n"
+        "the index is where it is.",
         "  copse info orders.copse\n"
         "  copse info orders.copse --json | jq .bytes_per_key",
         options,
@@ -124,7 +131,8 @@ int copse_cli_info(int argc, char **argv)
         else if (count > 1)
             code = cli_usage_error("info", "one snapshot at a time: '%s' is left over", words[1]);
         else
-            code = cli_session_open(&session, "info", threads, quiet);
+            code = cli_placement_read("info", &where);
+        if (code == CLI_OK) code = cli_session_open(&session, "info", threads, quiet, &where);
         if (code == CLI_OK) code = describe(&session, words[0], as_json);
     }
     cli_session_close(&session);

@@ -43,8 +43,8 @@ static void print_help(void)
          "  copse sum orders.copse 1000 1999\n"
          "\n"
          "Results go to standard output, messages to standard error. The exit code is 0 when the job was done, 1 when\n"
-         "it failed, 2 when the command line was wrong. COPSE_THREADS and COPSE_ISA choose threads and instruction "
-         "set.");
+         "it failed, 2 when the command line was wrong. COPSE_THREADS, COPSE_ISA and COPSE_DEVICE choose threads,\n"
+         "instruction set and card.");
 }
 
 static const subcommand *find_subcommand(const char *name)

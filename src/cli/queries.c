@@ -198,7 +198,7 @@ static int check_words(const cli_query_command *command, cli_query_args *args, c
     return CLI_OK;
 }
 
-#define COMMON_OPTIONS 5
+#define COMMON_OPTIONS 7
 
 /* Every query has the common options; get and range have one of their own. */
 static size_t list_options(const cli_query_command *command, cli_query_args *args,
@@ -210,6 +210,8 @@ static size_t list_options(const cli_query_command *command, cli_query_args *arg
         {"json", 'j', CLI_FLAG, NULL, "print one JSON object per line", &args->json},
         {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &args->threads},
         {"quiet", 'q', CLI_FLAG, NULL, "no progress bar", &args->quiet},
+        {"placement", 0, CLI_TEXT, "NAME", CLI_PLACEMENT_HELP, &args->where.name},
+        {"device", 0, CLI_COUNT, "N", CLI_DEVICE_HELP, &args->where.device},
     };
     memcpy(options, common, sizeof common);
     options[COMMON_OPTIONS] =
@@ -221,7 +223,7 @@ static size_t list_options(const cli_query_command *command, cli_query_args *arg
 
 int cli_query_run(const cli_query_command *command, int argc, char **argv)
 {
-    cli_query_args args = {0};
+    cli_query_args args = {.where = CLI_PLACEMENT_INIT};
     cli_option options[COMMON_OPTIONS + 1];
     size_t option_count = list_options(command, &args, options);
     const cli_command shape = {command->name,     command->usage, command->description,
@@ -233,7 +235,8 @@ int cli_query_run(const cli_query_command *command, int argc, char **argv)
     reader r = {.session = &session, .args = &args, .command = command};
     if (cli_parse(&shape, argc, argv, words, &count, &code)) {
         code = check_words(command, &args, words, &count);
-        if (code == CLI_OK) code = cli_session_open(&session, command->name, args.threads, args.quiet);
+        if (code == CLI_OK) code = cli_placement_read(command->name, &args.where);
+        if (code == CLI_OK) code = cli_session_open(&session, command->name, args.threads, args.quiet, &args.where);
         if (code == CLI_OK) code = cli_session_load(&session, args.path);
         if (code == CLI_OK) code = cli_finish(command->name, answer_all(&r, words + 1, count));
         if (code == CLI_OK && args.strict && session.missing > 0) code = CLI_FAILED;

@@ -1,27 +1,41 @@
 /* A context, a progress bar and a snapshot: what most subcommands begin and end with. */
 #include "cli.h"
 
+#include <stddef.h>
 #include <string.h>
 
-int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet)
+int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet,
+                     const cli_placement *where)
 {
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
     memset(session, 0, sizeof *session);
     session->command = command;
+    session->placement = where ? where->placement : COPSE_PLACEMENT_CPU;
     if (threads > UINT32_MAX) return cli_usage_error(command, "--threads is too large");
     cli_progress_start(&session->progress, quiet);
     options.threads = (uint32_t)threads;
+    if (where && where->device != CLI_NO_DEVICE) options.device = (int32_t)where->device;
     options.progress = cli_progress_callback;
     options.progress_user = &session->progress;
     if (copse_ctx_create(&options, &session->ctx) == COPSE_OK) return CLI_OK;
     return cli_fail(command, "%s", copse_last_error(NULL));
 }
 
+copse_status cli_session_try_load(cli_session *session, const char *path)
+{
+    /* Types and structure 0, and no word about duplicates: as in the file. */
+    copse_index_options options = {.struct_size = offsetof(copse_index_options, duplicates)};
+    options.placement = session->placement;
+    /* A file holds entries, not a tree: what a device cannot hold as it was, it holds as the tree that it has. */
+    if (cli_placement_is_device(session->placement)) options.structure = COPSE_STRUCTURE_IMPLICIT;
+    copse_status status = copse_load(session->ctx, path, &options, &session->index);
+    cli_progress_clear(&session->progress);
+    return status == COPSE_OK ? copse_index_stats(session->index, &session->stats) : status;
+}
+
 int cli_session_load(cli_session *session, const char *path)
 {
-    copse_status status = copse_load(session->ctx, path, NULL, &session->index);
-    cli_progress_clear(&session->progress);
-    if (status == COPSE_OK) status = copse_index_stats(session->index, &session->stats);
+    copse_status status = cli_session_try_load(session, path);
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }
 

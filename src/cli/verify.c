@@ -10,7 +10,10 @@ static int report_bad(cli_session *session, const char *path, bool as_json, cops
     if (as_json && !(status == COPSE_ERR_CANCELLED && cli_interrupted())) {
         cli_json_begin(&json, stdout);
         cli_json_text(&json, "file", path);
-        cli_json_bool(&json, "sound", false);
+        if (status == COPSE_ERR_DEVICE || status == COPSE_ERR_MEMORY)
+            cli_json_null(&json, "sound"); /* that says nothing about the file */
+        else
+            cli_json_bool(&json, "sound", false);
         cli_json_text(&json, "status", copse_status_name(status));
         cli_json_text(&json, "problem", copse_last_error(session->ctx));
         cli_json_end(&json);
@@ -29,6 +32,7 @@ static void report_sound(const cli_session *session, const char *path, bool as_j
         cli_json_bool(&json, "sound", true);
         cli_json_u64(&json, "entries", s->entries);
         cli_json_text(&json, "structure", copse_structure_name(s->structure));
+        cli_json_text(&json, "placement", copse_placement_name(s->placement));
         cli_json_end(&json);
         return;
     }
@@ -36,14 +40,13 @@ static void report_sound(const cli_session *session, const char *path, bool as_j
     cli_fact("file", "signature, version, header, size, checksum of every block");
     cli_fact("keys", "%s in %s order%s", cli_group(s->entries, number), copse_type_name(s->key_type),
              s->duplicates ? ", duplicates allowed" : ", none twice");
-    cli_fact("index", "%s: order, node bounds, separators, counts, padding, aggregates",
-             copse_structure_name(s->structure));
+    cli_fact("index", "%s on %s: order, node bounds, separators, counts, padding, aggregates",
+             copse_structure_name(s->structure), copse_placement_name(s->placement));
 }
 
 static int check(cli_session *session, const char *path, bool as_json)
 {
-    copse_status status = copse_load(session->ctx, path, NULL, &session->index);
-    if (status == COPSE_OK) status = copse_index_stats(session->index, &session->stats);
+    copse_status status = cli_session_try_load(session, path);
     if (status == COPSE_OK) status = copse_verify(session->index);
     cli_progress_clear(&session->progress);
     if (status != COPSE_OK) return report_bad(session, path, as_json, status);
@@ -51,14 +54,21 @@ static int check(cli_session *session, const char *path, bool as_json)
     return CLI_OK;
 }
 
+typedef struct verify_args {
+    bool json;
+    bool quiet;
+    uint64_t threads;
+    cli_placement where;
+} verify_args;
+
 /* Every file is checked, also after a bad one. */
-static int check_all(char **paths, int count, uint64_t threads, bool as_json, bool quiet)
+static int check_all(const verify_args *args, char **paths, int count)
 {
     int worst = CLI_OK;
     for (int i = 0; i < count && worst != CLI_INTERRUPTED; i++) {
         cli_session session = {0};
-        int code = cli_session_open(&session, "verify", threads, quiet);
-        if (code == CLI_OK) code = check(&session, paths[i], as_json);
+        int code = cli_session_open(&session, "verify", args->threads, args->quiet, &args->where);
+        if (code == CLI_OK) code = check(&session, paths[i], args->json);
         cli_session_close(&session);
         if (code > worst) worst = code;
     }
@@ -67,19 +77,20 @@ static int check_all(char **paths, int count, uint64_t threads, bool as_json, bo
 
 int copse_cli_verify(int argc, char **argv)
 {
-    bool as_json = false, quiet = false;
-    uint64_t threads = 0;
+    verify_args args = {.where = CLI_PLACEMENT_INIT};
     const cli_option options[] = {
-        {"json", 'j', CLI_FLAG, NULL, "print one JSON object per file", &as_json},
-        {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &threads},
-        {"quiet", 'q', CLI_FLAG, NULL, "no progress bar", &quiet},
+        {"json", 'j', CLI_FLAG, NULL, "print one JSON object per file", &args.json},
+        {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &args.threads},
+        {"quiet", 'q', CLI_FLAG, NULL, "no progress bar", &args.quiet},
+        {"placement", 0, CLI_TEXT, "NAME", CLI_PLACEMENT_HELP, &args.where.name},
+        {"device", 0, CLI_COUNT, "N", CLI_DEVICE_HELP, &args.where.device},
     };
     const cli_command command = {
         "verify",
         "SNAPSHOT... [OPTIONS]",
         "Checks saved indexes: that each file is whole and unchanged since it was written, and that the index\n"
         "loaded from it has everything in its place. Says what was checked; exits with 1 and says what is wrong if\n"
-        "anything is.",
+        "anything is. With --placement gpu the tree that is made of the file on the card is checked, by the card.",
         "  copse verify orders.copse\n"
         "  copse verify backup/*.copse --json",
         options,
@@ -92,7 +103,8 @@ int copse_cli_verify(int argc, char **argv)
         if (count == 0)
             code = cli_usage_error("verify", "which snapshot? Name at least one file");
         else
-            code = check_all(words, count, threads, as_json, quiet);
+            code = cli_placement_read("verify", &args.where);
+        if (code == CLI_OK) code = check_all(&args, words, count);
     }
     free(words);
     return code;

@@ -1,5 +1,4 @@
 # What the machine has differs; which lines there are does not. Of cards, the build and the machine decide.
-unset COPSE_DEVICE
 cards() {
     awk '!/^ / { card = 0 } /^GPU( [0-9]+$|: none: .+$)/ { card = 1 } !card { print } card && !said++ { print "(cards)" }'
 }
