@@ -118,17 +118,22 @@ SIMT_KERNEL(NAME(summarize), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
+/* What node i of a level should hold. */
+SIMT_DEVICE NAME(partial) NAME(partial_of_children)(const copse_device_summary *summary, uint32_t level, uint64_t i)
+{
+    const uint64_t below = summary->nodes[level - 1u];
+    NAME(partial) all = NAME(partial_empty)();
+    for (uint64_t j = i * 16u; j < i * 16u + 16u && j < below; j++)
+        NAME(partial_add)(&all, NAME(partial_load)(&summary->level[level - 1u][j]));
+    return all;
+}
+
 /* One level from the one below: a thread per node, 16 to 1. */
 SIMT_KERNEL(NAME(raise), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const uint64_t below = a.summary.nodes[a.level - 1u];
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.summary.nodes[a.level];
-         i += (uint64_t)gridDim.x * blockDim.x) {
-        NAME(partial) all = NAME(partial_empty)();
-        for (uint64_t j = i * 16u; j < i * 16u + 16u && j < below; j++)
-            NAME(partial_add)(&all, NAME(partial_load)(&a.summary.level[a.level - 1u][j]));
-        NAME(partial_store)(&a.summary.level[a.level][i], all);
-    }
+         i += (uint64_t)gridDim.x * blockDim.x)
+        NAME(partial_store)(&a.summary.level[a.level][i], NAME(partial_of_children)(&a.summary, a.level, i));
 }
 
 /* Adds items first .. end of the summary: what stands out on both sides level by level, then the middle one level up. */
@@ -258,7 +263,13 @@ SIMT_KERNEL(NAME(verify_sums), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
-/* trouble[3]: a block whose summary does not agree with its values. */
+/* The float sums are left out: their rounding depends on the order of the additions. */
+SIMT_DEVICE bool NAME(partial_same)(NAME(partial) x, NAME(partial) y)
+{
+    return x.low == y.low && x.high == y.high && x.smallest == y.smallest && x.largest == y.largest;
+}
+
+/* trouble[3]: a block whose summary does not agree with its values, or a node that does not agree with those below it. */
 SIMT_KERNEL(NAME(verify_summary), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
@@ -268,8 +279,13 @@ SIMT_KERNEL(NAME(verify_summary), copse_summary_arguments, COPSE_KERNEL_THREADS,
         NAME(partial) all = NAME(partial_empty)(), kept = NAME(partial_load)(&a.summary.level[0][b]);
         NAME(partial_scan)(&a.tree, first, end < a.tree.entries ? end : a.tree.entries, &all);
         all = NAME(partial_of_warp)(all);
-        bool right = all.low == kept.low && all.high == kept.high && all.smallest == kept.smallest &&
-                     all.largest == kept.largest;
-        if (simt_lane() == 0 && !right) simt_atomic_min_u64(&a.survey->trouble[3], b);
+        if (simt_lane() == 0 && !NAME(partial_same)(all, kept)) simt_atomic_min_u64(&a.survey->trouble[3], b);
     }
+    for (uint32_t level = 1; level < a.summary.height; level++)
+        for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.summary.nodes[level];
+             i += (uint64_t)gridDim.x * blockDim.x) {
+            NAME(partial) all = NAME(partial_of_children)(&a.summary, level, i);
+            if (!NAME(partial_same)(all, NAME(partial_load)(&a.summary.level[level][i])))
+                simt_atomic_min_u64(&a.survey->trouble[3], i);
+        }
 }

@@ -127,17 +127,18 @@ static copse_status look(const copse_index *index, const copse_device_pairs *pai
     return status;
 }
 
-/* Keys of a large batch that are looked at first. */
-#define SAMPLE (UINT64_C(1) << 16)
+/* Keys of a large batch that are looked at first, for each multiprocessor. */
+#define SAMPLE_SHARE UINT64_C(512)
 
 /* Finds out what a sort has to know. Where a sample shows that keys of 32 bits are out of order there is no more to
  * know: the sort looks at all their bits anyway. */
 static copse_status survey(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
 {
     const bool may_sample = copse_type_size(index->key_type) == 4 && index->key_type != COPSE_F32;
+    const uint64_t sample = SAMPLE_SHARE * index->device->multiprocessors;
     copse_status status = COPSE_OK;
     out->falls = 0;
-    if (may_sample && pairs->n > SAMPLE * 8) status = look(index, pairs, SAMPLE, out);
+    if (may_sample && pairs->n > sample * 8) status = look(index, pairs, sample, out);
     if (status != COPSE_OK) return status;
     if (out->falls) {
         pairs->low = 0;
