@@ -139,10 +139,31 @@ SIMT_KERNEL(NAME(fill), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
-/* Does pair i stay where of equal keys only the last does? */
-SIMT_DEVICE bool NAME(pair_stays)(const copse_pairs_arguments *a, uint64_t i)
+/* Of a tile a warp looks at this many rows of 32 pairs at once, so that their loads are under way together. */
+#define KEPT_ROWS 4u
+
+/* Keys first .. first + 32 * KEPT_ROWS, a row after the other, and which of them stay where of equal keys only the last
+ * one does: those that differ from the one behind. */
+SIMT_DEVICE void NAME(kept_rows)(const copse_pairs_arguments *a, uint64_t first, KEY *keys, bool *stays)
 {
-    return i < a->n && (i + 1u == a->n || NAME(pair_key)(a, i) != NAME(pair_key)(a, i + 1u));
+    const uint32_t lane = simt_lane();
+    const uint64_t end = first + KEPT_ROWS * SIMT_WARP;
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < KEPT_ROWS; r++) {
+        uint64_t i = first + r * SIMT_WARP + lane;
+        keys[r] = i < a->n ? NAME(pair_key)(a, i) : 0;
+    }
+    KEY behind_all = end < a->n ? NAME(pair_key)(a, end) : 0;
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < KEPT_ROWS; r++) {
+        const uint64_t i = first + r * SIMT_WARP + lane;
+        KEY behind = COPSE_BITS(simt_shfl_down_u, KEY_BITS)(SIMT_FULL_MASK, keys[r], 1);
+        KEY next_row = r + 1u < KEPT_ROWS
+                           ? COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, keys[(r + 1u) % KEPT_ROWS], 0)
+                           : behind_all;
+        if (lane == SIMT_WARP - 1u) behind = next_row;
+        stays[r] = i < a->n && (i + 1u == a->n || keys[r] != behind);
+    }
 }
 
 /* How many pairs of each tile stay: a warp per tile. */
@@ -151,10 +172,14 @@ SIMT_KERNEL(NAME(count_kept), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     const uint64_t tiles = (a.n + COPSE_KEPT_TILE - 1u) / COPSE_KEPT_TILE;
     for (uint64_t t = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); t < tiles; t += warps) {
-        uint64_t kept = 0;
-        for (uint32_t i = simt_lane(); i < COPSE_KEPT_TILE; i += SIMT_WARP)
-            kept += NAME(pair_stays)(&a, t * COPSE_KEPT_TILE + i);
-        kept = NAME(warp_sum)(kept);
+        uint32_t kept = 0;
+        for (uint32_t from = 0; from < COPSE_KEPT_TILE; from += KEPT_ROWS * SIMT_WARP) {
+            KEY keys[KEPT_ROWS];
+            bool stays[KEPT_ROWS];
+            NAME(kept_rows)(&a, t * COPSE_KEPT_TILE + from, keys, stays);
+            SIMT_UNROLL
+            for (uint32_t r = 0; r < KEPT_ROWS; r++) kept += (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, stays[r]));
+        }
         if (simt_lane() == 0) a.tiles[t] = kept;
     }
 }
@@ -177,15 +202,22 @@ SIMT_KERNEL(NAME(fill_kept), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
     const uint64_t own = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     for (uint64_t t = own; t < tiles; t += warps) {
         uint64_t place = a.tiles[t];
-        for (uint32_t from = 0; from < COPSE_KEPT_TILE; from += SIMT_WARP) {
-            const uint64_t i = t * COPSE_KEPT_TILE + from + simt_lane();
-            const bool stays = NAME(pair_stays)(&a, i);
-            const uint32_t all = __ballot_sync(SIMT_FULL_MASK, stays);
-            const uint32_t in_front = all & ((1u << simt_lane()) - 1u);
-            if (stays)
-                NAME(fill_entry)
-                (&a, place + (uint64_t)__popc(in_front), NAME(pair_key)(&a, i), NAME(pair_value)(&a, i));
-            place += (uint64_t)__popc(all);
+        for (uint32_t from = 0; from < COPSE_KEPT_TILE; from += KEPT_ROWS * SIMT_WARP) {
+            KEY keys[KEPT_ROWS];
+            VALUE values[KEPT_ROWS];
+            bool stays[KEPT_ROWS];
+            const uint64_t first = t * COPSE_KEPT_TILE + from;
+            NAME(kept_rows)(&a, first, keys, stays);
+            SIMT_UNROLL
+            for (uint32_t r = 0; r < KEPT_ROWS; r++)
+                values[r] = stays[r] ? NAME(pair_value)(&a, first + r * SIMT_WARP + simt_lane()) : 0;
+            SIMT_UNROLL
+            for (uint32_t r = 0; r < KEPT_ROWS; r++) {
+                const uint32_t all = __ballot_sync(SIMT_FULL_MASK, stays[r]);
+                const uint32_t in_front = all & ((1u << simt_lane()) - 1u);
+                if (stays[r]) NAME(fill_entry)(&a, place + (uint64_t)__popc(in_front), keys[r], values[r]);
+                place += (uint64_t)__popc(all);
+            }
         }
     }
     const uint64_t free_place = a.tree.entries + simt_lane();

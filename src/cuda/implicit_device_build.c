@@ -134,7 +134,7 @@ static copse_status digest_choose(maker *m)
 {
     copse_device *device = m->index->device;
     copse_device_tree *view = &m->tree->view;
-    copse_device_survey seen;
+    copse_device_survey seen = {0};
     if (copse_type_size(m->index->key_type) == 4 || view->units < 2) return COPSE_OK;
     copse_level_arguments look = {.tree = *view, .last = m->last};
     copse_status status = copse_device_survey_make(device, &look.survey);

@@ -3,7 +3,6 @@
 #include "cuda/implicit_device.h"
 #include "cuda/transfer.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* Which array of `memory` holds what. */
@@ -13,17 +12,13 @@ enum { RAW_KEYS, RAW_VALUES, OWN_KEYS, OWN_VALUES };
 
 copse_status copse_device_survey_make(copse_device *device, copse_device_survey **out)
 {
+    static const copse_device_survey start = {
+        .first_nan = UINT64_MAX, .smallest = UINT64_MAX, .trouble = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     void *memory = NULL;
-    copse_status status = copse_device_alloc(device, device->main, sizeof **out, "a look at the batch", &memory);
+    copse_status status = copse_device_alloc(device, device->main, sizeof start, "a look at the batch", &memory);
     *out = memory;
     if (status != COPSE_OK) return status;
-    status = copse_device_fill(device, device->main, memory, 0, sizeof **out);
-    char *at = memory;
-    if (status == COPSE_OK)
-        status = copse_device_fill(device, device->main, at, 0xFF, offsetof(copse_device_survey, largest));
-    if (status == COPSE_OK)
-        status = copse_device_fill(device, device->main, at + offsetof(copse_device_survey, trouble), 0xFF,
-                                   sizeof(*out)->trouble);
+    status = copse_device_copy(device, device->main, memory, &start, sizeof start);
     if (status != COPSE_OK) {
         copse_device_survey_free(device, *out);
         *out = NULL;
@@ -111,41 +106,52 @@ static copse_pairs_arguments arguments_of(const copse_index *index, const copse_
                                    .n = pairs->n};
 }
 
-/* Looks at the first n keys. */
-static copse_status look(const copse_index *index, const copse_device_pairs *pairs, uint64_t n,
-                         copse_device_survey *out)
+/* Looks at all keys. */
+static copse_status look(const copse_index *index, const copse_device_pairs *pairs, copse_device_survey *out)
 {
     copse_device *device = index->device;
     copse_pairs_arguments arguments = arguments_of(index, pairs);
-    arguments.n = n;
     copse_status status = copse_device_survey_make(device, &arguments.survey);
     if (status != COPSE_OK) return status;
     status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->survey,
-                                 copse_implicit_device_blocks(device, n), &arguments);
+                                 copse_implicit_device_blocks(device, pairs->n), &arguments);
     if (status == COPSE_OK) status = copse_device_survey_read(device, arguments.survey, out);
     copse_device_survey_free(device, arguments.survey);
     return status;
 }
 
-/* Keys of a large batch that are looked at first, for each multiprocessor. */
-#define SAMPLE_SHARE UINT64_C(512)
+/* Keys of a batch that are looked at first, here on the host, where the batch is much larger. */
+#define SAMPLE       256u
+#define SAMPLE_SHARE 8u
+
+/* Are the first keys of a batch out of order? */
+static copse_status sample_falls(const copse_index *index, const copse_device_pairs *pairs, bool *out_falls)
+{
+    uint32_t keys[SAMPLE] = {0};
+    copse_status status = copse_device_read(index->device, index->device->main, keys, pairs->keys, sizeof keys);
+    *out_falls = false;
+    for (unsigned i = 1; i < SAMPLE && status == COPSE_OK; i++)
+        *out_falls |=
+            copse_encode_one_k32(pairs->key_type, keys[i]) < copse_encode_one_k32(pairs->key_type, keys[i - 1]);
+    return status;
+}
 
 /* Finds out what a sort has to know. Where a sample shows that keys of 32 bits are out of order there is no more to
  * know: the sort looks at all their bits anyway. */
 static copse_status survey(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
 {
     const bool may_sample = copse_type_size(index->key_type) == 4 && index->key_type != COPSE_F32;
-    const uint64_t sample = SAMPLE_SHARE * index->device->multiprocessors;
+    bool falls = false;
     copse_status status = COPSE_OK;
-    out->falls = 0;
-    if (may_sample && pairs->n > sample * 8) status = look(index, pairs, sample, out);
+    if (may_sample && pairs->n > SAMPLE * SAMPLE_SHARE) status = sample_falls(index, pairs, &falls);
     if (status != COPSE_OK) return status;
-    if (out->falls) {
+    if (falls) {
+        *out = (copse_device_survey){.falls = 1};
         pairs->low = 0;
         pairs->high = UINT32_MAX;
         return COPSE_OK;
     }
-    status = look(index, pairs, pairs->n, out);
+    status = look(index, pairs, out);
     if (status != COPSE_OK) return status;
     if (out->first_nan != UINT64_MAX)
         return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",

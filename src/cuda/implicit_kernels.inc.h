@@ -47,5 +47,6 @@ static const copse_implicit_kernels NAME_ROW = {
 #undef SORTED_ENOUGH
 #undef DIGEST_LONGEST_RUN
 #undef SETTLE_LONGEST_RUN
+#undef KEPT_ROWS
 #undef ENTRY_SETTLE
 #undef BLOCK_ENTRIES
