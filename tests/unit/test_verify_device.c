@@ -1,5 +1,4 @@
-/* copse_verify on a device finds what was damaged: entries, padding, separators, running sums, summaries. The emulated
- * device's memory is memory of this process, so that the test can reach into it. */
+/* copse_verify on a device finds what was damaged: entries, padding, separators, running sums, summaries. */
 #include "unit.h"
 
 #include "cuda/implicit_device.h"
@@ -33,13 +32,22 @@ static void close_damaged(struct damaged *d)
     copse_ctx_free(d->ctx);
 }
 
+static void flip(struct damaged *d, void *memory)
+{
+    copse_device *device = d->index->device;
+    unsigned char byte = 0;
+    assert_ok(d->ctx, copse_device_read(device, device->main, &byte, memory, 1));
+    byte ^= 1;
+    assert_ok(d->ctx, copse_device_copy(device, device->main, memory, &byte, 1));
+    assert_ok(d->ctx, copse_device_wait(device, device->main));
+}
+
 /* With this byte changed verify says `word`; with the byte as it was all is well. */
 static void assert_noticed(struct damaged *d, void *memory, const char *word)
 {
-    unsigned char *byte = memory;
-    *byte ^= 1;
+    flip(d, memory);
     assert_fails_naming(d->ctx, COPSE_ERR_CORRUPT, word, copse_verify(d->index));
-    *byte ^= 1;
+    flip(d, memory);
     assert_ok(d->ctx, copse_verify(d->index));
 }
 
@@ -54,8 +62,7 @@ static void entries_out_of_order(void **state)
         struct damaged d = open_damaged(key_types[pair / 2], value_types[pair % 2]);
         char *unit = d.tree->view.unit + 7 * 64, *second = unit + typed_size(key_types[pair / 2]);
         assert_noticed(&d, second + 2, "entry"); /* 65536 more than its neighbours */
-        copse_index_free(d.index);
-        copse_ctx_free(d.ctx);
+        close_damaged(&d);
     }
 }
 
