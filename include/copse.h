@@ -21,7 +21,7 @@
  *   Every array of an index on the GPU may be host memory or memory of that GPU, each array by itself; the library finds
  *   out. An index on the CPU takes host memory only. Without a stream of the caller's (copse_ctx_options.stream) every
  *   call is complete when it returns. With one, a reading call whose arrays are all device memory is only put on the
- *   stream, and what kernels find wrong (NaN, OVERFLOW) is returned by copse_ctx_synchronize.
+ *   stream, and what kernels find wrong (NAN, OVERFLOW, TOO_SMALL) is returned by copse_ctx_synchronize.
  *   A device that faults is reported once; from then on every call on it returns COPSE_ERR_DEVICE with that sentence.
  *
  * Threads
@@ -320,7 +320,7 @@ struct copse_index_options {
 COPSE_API copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user);
 
 /* Waits for the stream of the context and returns the first error that work on it met since the last call; see "Memory
- * and streams" above. Without a GPU it does nothing. Errors: DEVICE, NAN, OVERFLOW. */
+ * and streams" above. Without a GPU it does nothing. Errors: DEVICE, NAN, OVERFLOW, TOO_SMALL. */
 COPSE_API copse_status copse_ctx_synchronize(copse_ctx *ctx);
 
 /* Cards. copse_device_count gives 0 on a machine without one; out_why (may be NULL) then receives a sentence that says

@@ -2,6 +2,7 @@
 #include "cuda/implicit_device.h"
 #include "cuda/transfer.h"
 
+#include <stddef.h>
 #include <string.h>
 
 void copse_implicit_device_aggregate_free(const copse_index *index, copse_implicit_device *tree)
@@ -69,10 +70,11 @@ static bool sums_fit(const copse_index *index, const copse_aggregate *all, uint6
 static copse_status sums_make(const copse_index *index, copse_implicit_device *tree)
 {
     copse_device *device = index->device;
-    copse_aggregate all;
+    copse_aggregate all = {0};
     void *before = NULL;
+    const size_t bytes = offsetof(copse_aggregate, largest) + sizeof all.largest; /* not what pads it */
     copse_status status =
-        copse_device_read(device, device->main, &all, tree->summary.level[tree->summary.height - 1], sizeof all);
+        copse_device_read(device, device->main, &all, tree->summary.level[tree->summary.height - 1], bytes);
     if (status != COPSE_OK || !sums_fit(index, &all, tree->view.entries)) return status;
     tree->before_bytes = (tree->view.entries + 1) * sizeof *tree->before;
     status = copse_device_alloc(device, device->main, tree->before_bytes, "running sums", &before);
