@@ -197,6 +197,23 @@ COPSE_API copse_status copse_range(const copse_index *index, const void *lows, c
 COPSE_API copse_status copse_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                    uint64_t *out_counts);
 
+/* The operations of copse_apply. */
+typedef enum copse_operation {
+    COPSE_OP_FIND = 0,
+    COPSE_OP_UPSERT = 1,           /* the key gets the value, whether it was there or not */
+    COPSE_OP_INSERT_IF_ABSENT = 2, /* a key that is there keeps its value                 */
+    COPSE_OP_ERASE = 3
+} copse_operation;
+
+/* Runs n point operations as if one after the other in array order: operations[i] is a copse_operation on keys[i], and
+ * sees what those before it did. values[i] is for UPSERT and INSERT_IF_ABSENT only; values may be NULL where the batch
+ * has neither. out_found[i] is 1 or 0: the key was there just before operation i; out_values[i] is the value that it had
+ * then (0 where there was none); either may be NULL. All of the batch is applied or nothing.
+ * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (a code that is no copse_operation; the sentence gives its position),
+ * UNSUPPORTED (an index with duplicates, or on a device). */
+COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                                   uint64_t n, void *out_values, uint8_t *out_found);
+
 /* A signed 128-bit integer in two halves: high * 2^64 + low. */
 typedef struct copse_int128 {
     uint64_t low;
@@ -264,7 +281,7 @@ typedef struct copse_allocator {
     void *user;
 } copse_allocator;
 
-/* Told now and then how far a long call is (build, insert, erase, save, load, verify, export). Called on the thread of
+/* Told now and then how far a long call is (build, insert, erase, apply, save, load, verify, export). Called on the thread of
  * the call. Return 0 to go on; anything else ends the call with COPSE_ERR_CANCELLED and the index as it was. */
 typedef int (*copse_progress_fn)(void *user, const char *what, uint64_t done, uint64_t total);
 

@@ -21,10 +21,12 @@ typedef enum copse_equal_keys {
 typedef struct copse_batch {
     uint64_t n;
     copse_type key_type, value_type;
-    const void *pairs;  /* NAME(copse_pair)[n], or NULL: read keys and values                */
-    const void *keys;   /* the caller's array, in order                                     */
-    const void *values; /* the caller's array, or NULL: every value is its array position   */
-    void *memory;       /* what the batch owns                                              */
+    const void *pairs;   /* NAME(copse_pair)[n], or NULL: read keys and values                */
+    const void *keys;    /* the caller's array, in order                                     */
+    const void *values;  /* the caller's array, or NULL: every value is its array position   */
+    const uint8_t *tags; /* copse_batch_make_tagged                                          */
+    const uint8_t *gone; /* pair i leaves the tree; NULL: none does. Only for apply          */
+    void *memory;        /* what the batch owns                                              */
     size_t bytes;
 } copse_batch;
 
@@ -32,6 +34,12 @@ typedef struct copse_batch {
  * CANCELLED. `what` is the word for the progress callback. */
 copse_status copse_batch_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
                               copse_equal_keys equal, bool pairs_wanted, const char *what, copse_batch *out);
+
+/* Makes a batch in which every value is (position << 2 | tags[position]), 64 bits wide whatever the value type: pairs
+ * of the widths (key, 64), with all equal keys in array order. Tags are below 4. */
+copse_status copse_batch_make_tagged(const copse_index *index, const void *keys, const uint8_t *tags, uint64_t n,
+                                     const char *what, copse_batch *out);
+
 void copse_batch_free(const copse_ctx *ctx, copse_batch *batch);
 
 #define COPSE_TEMPLATE "core/batch_pair.inc.h"

@@ -10,6 +10,7 @@ static inline VALUE NAME(copse_caller_value)(const copse_batch *batch, uint64_t 
 {
     if (batch->values) return ((const VALUE *)batch->values)[at];
 #if VALUE_BITS == 64
+    if (batch->tags) return at << 2 | batch->tags[at];
     double number = (double)at;
 #else
     float number = (float)at;

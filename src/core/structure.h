@@ -34,6 +34,9 @@ typedef struct copse_whole_operations {
     copse_status (*insert)(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                            uint64_t *out_inserted);
     copse_status (*erase)(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+    /* Optional. */
+    copse_status (*apply)(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                          uint64_t n, void *out_values, uint8_t *out_found);
     copse_status (*find)(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
     copse_status (*neighbours)(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
                                void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
@@ -60,6 +63,9 @@ struct copse_operations {
     copse_status (*build)(copse_index *index, const copse_batch *batch);
     copse_status (*insert)(copse_index *index, const copse_batch *pairs, uint32_t flags, uint64_t *out_inserted);
     copse_status (*erase)(copse_index *index, const copse_batch *pairs, uint64_t *out_erased);
+    /* Both at once, in an index without duplicates: pairs that are gone, which are all there, leave; the others come or
+     * replace what is there. */
+    copse_status (*apply)(copse_index *index, const copse_batch *pairs);
 
     /* Read, on one thread, part of a batch: keys[first .. first + n), results at the same positions. They return n, or
      * the offset from `first` of the first NaN. */

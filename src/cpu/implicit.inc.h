@@ -108,6 +108,7 @@ const copse_operations NAME(copse_implicit_cpu) = {
     .build = NAME(implicit_build),
     .insert = NAME(implicit_insert),
     .erase = NAME(implicit_erase),
+    .apply = NAME(implicit_apply),
     .find = NAME(implicit_find),
     .locate = NAME(implicit_locate),
     .rank = implicit_rank,

@@ -27,13 +27,12 @@ static copse_status NAME(implicit_merge_parts)(copse_index *index, const copse_b
 {
     const copse_ctx *ctx = index->ctx;
     const copse_implicit *old = index->tree;
-    const NAME(copse_pair) *pairs = batch->pairs;
     NAME(implicit_cut)(old, batch, part, parts);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (uint64_t p = 0; p < parts; p++) {
         uint64_t fresh;
-        part[p].count = NAME(merge_count)(old->units, part[p].old, part[p + 1].old, pairs + part[p].pair,
-                                          part[p + 1].pair - part[p].pair, kind, &fresh);
+        NAME(merge_slice) slice = NAME(merge_slice_of)(batch, part[p].pair, part[p + 1].pair - part[p].pair);
+        part[p].count = NAME(merge_count)(old->units, part[p].old, part[p + 1].old, slice, kind, &fresh);
     }
     uint64_t total = 0;
     for (uint64_t p = 0; p < parts; p++) {
@@ -47,8 +46,8 @@ static copse_status NAME(implicit_merge_parts)(copse_index *index, const copse_b
     for (uint64_t p = 0; p < parts; p++) {
         if (part[p].count == 0) continue;
         NAME(merge_sink) sink = {.at = NAME(cursor_at)(tree->units, part[p].out), .room = part[p].count};
-        NAME(merge_write)
-        (old->units, part[p].old, part[p + 1].old, pairs + part[p].pair, part[p + 1].pair - part[p].pair, kind, &sink);
+        NAME(merge_slice) slice = NAME(merge_slice_of)(batch, part[p].pair, part[p + 1].pair - part[p].pair);
+        NAME(merge_write)(old->units, part[p].old, part[p + 1].old, slice, kind, &sink);
     }
     if (total) NAME(unit_pad)(tree->units, total);
     status = copse_progress(ctx, "rebuilding the inner levels", total, total);
@@ -90,4 +89,11 @@ static copse_status NAME(implicit_erase)(copse_index *index, const copse_batch *
     copse_status status = NAME(implicit_merge)(index, batch, MERGE_ERASE);
     if (status == COPSE_OK) *out_erased = before - ((copse_implicit *)index->tree)->entries;
     return status;
+}
+
+static copse_status NAME(implicit_apply)(copse_index *index, const copse_batch *batch)
+{
+    const copse_implicit *tree = index->tree;
+    return tree->entries ? NAME(implicit_merge)(index, batch, merge_kind_of_apply(batch))
+                         : NAME(implicit_build)(index, batch);
 }

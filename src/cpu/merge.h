@@ -13,13 +13,19 @@ typedef enum merge_kind {
     MERGE_UPSERT, /* equal key: new value; else added                      */
     MERGE_ABSENT, /* equal key: stays as it is; else added                 */
     MERGE_APPEND, /* added behind its equals                               */
-    MERGE_ERASE   /* all equals go                                         */
+    MERGE_ERASE,  /* all equals go                                         */
+    MERGE_MIXED   /* each pair by itself: as in ERASE if gone, else UPSERT */
 } merge_kind;
 
 static inline merge_kind merge_kind_of(const copse_index *index, uint32_t insert_flags)
 {
     if (insert_flags & COPSE_INSERT_IF_ABSENT) return MERGE_ABSENT;
     return index->duplicates ? MERGE_APPEND : MERGE_UPSERT;
+}
+
+static inline merge_kind merge_kind_of_apply(const copse_batch *batch)
+{
+    return batch->gone ? MERGE_MIXED : MERGE_UPSERT;
 }
 
 #endif

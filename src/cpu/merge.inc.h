@@ -8,6 +8,25 @@ typedef struct NAME(unit_cursor) {
     uint32_t slot;
 } NAME(unit_cursor);
 
+/* A stretch of a batch. */
+typedef struct NAME(merge_slice) {
+    const NAME(copse_pair) * pairs;
+    const uint8_t *gone; /* NULL unless the kind is MIXED */
+    uint64_t n;
+} NAME(merge_slice);
+
+static inline NAME(merge_slice) NAME(merge_slice_of)(const copse_batch *batch, uint64_t first, uint64_t n)
+{
+    return (NAME(merge_slice)){(const NAME(copse_pair) *)batch->pairs + first, batch->gone ? batch->gone + first : NULL,
+                               n};
+}
+
+/* Does pair i take its equals away? */
+static inline bool NAME(merge_takes)(const NAME(merge_slice) * slice, uint64_t i, merge_kind kind)
+{
+    return kind == MERGE_ERASE || (kind == MERGE_MIXED && slice->gone[i]);
+}
+
 static inline NAME(unit_cursor) NAME(cursor_at)(const UNIT *units, uint64_t position)
 {
     return (NAME(unit_cursor)){(UNIT *)units + position / UNIT_ENTRIES, (uint32_t)(position % UNIT_ENTRIES)};
@@ -67,18 +86,18 @@ static uint64_t NAME(merge_seek)(const UNIT *units, uint64_t first, uint64_t las
 
 /* How many entries old[first, last) will have after the batch: the merge below without writing. *out_new receives how
  * many batch entries find no equal: 0 in an upsert means that only values change. */
-static uint64_t NAME(merge_count)(const UNIT *old, uint64_t first, uint64_t last, const NAME(copse_pair) * pairs,
-                                  uint64_t n, merge_kind kind, uint64_t *out_new)
+static uint64_t NAME(merge_count)(const UNIT *old, uint64_t first, uint64_t last, NAME(merge_slice) slice,
+                                  merge_kind kind, uint64_t *out_new)
 {
     uint64_t count = last - first, at = first, fresh = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        KEY key = pairs[i].key;
+    for (uint64_t i = 0; i < slice.n; i++) {
+        KEY key = slice.pairs[i].key;
         at = NAME(merge_seek)(old, at, last, key);
         bool match = at < last && NAME(unit_key)(old, at) == key;
         fresh += !match;
         if (kind == MERGE_APPEND) {
             count++;
-        } else if (kind != MERGE_ERASE) {
+        } else if (!NAME(merge_takes)(&slice, i, kind)) {
             count += !match;
         } else {
             for (; at < last && NAME(unit_key)(old, at) == key; at++) count--;
@@ -89,24 +108,23 @@ static uint64_t NAME(merge_count)(const UNIT *old, uint64_t first, uint64_t last
 }
 
 /* Writes old[first, last) changed by the batch to the sink, in order. */
-static void NAME(merge_write)(const UNIT *old, uint64_t first, uint64_t last, const NAME(copse_pair) * pairs,
-                              uint64_t n, merge_kind kind, NAME(merge_sink) * sink)
+static void NAME(merge_write)(const UNIT *old, uint64_t first, uint64_t last, NAME(merge_slice) slice, merge_kind kind,
+                              NAME(merge_sink) * sink)
 {
+    const bool replaces = kind == MERGE_UPSERT || kind == MERGE_MIXED;
     NAME(unit_cursor) from = NAME(cursor_at)(old, first);
     uint64_t left = last - first;
-    for (uint64_t i = 0; i < n; i++) {
-        KEY key = pairs[i].key;
+    for (uint64_t i = 0; i < slice.n; i++) {
+        KEY key = slice.pairs[i].key;
+        bool match = false, takes = NAME(merge_takes)(&slice, i, kind);
         for (; left && from.unit->keys[from.slot] < key; left--, NAME(cursor_next)(&from))
             NAME(sink_put)(sink, from.unit->keys[from.slot], from.unit->values[from.slot]);
-        bool match = false;
         for (; left && from.unit->keys[from.slot] == key; left--, NAME(cursor_next)(&from)) {
             match = true;
-            if (kind == MERGE_UPSERT)
-                NAME(sink_put)(sink, key, pairs[i].value);
-            else if (kind != MERGE_ERASE)
-                NAME(sink_put)(sink, key, from.unit->values[from.slot]);
+            if (takes) continue;
+            NAME(sink_put)(sink, key, replaces ? slice.pairs[i].value : from.unit->values[from.slot]);
         }
-        if (kind == MERGE_APPEND || (kind != MERGE_ERASE && !match)) NAME(sink_put)(sink, key, pairs[i].value);
+        if (kind == MERGE_APPEND || (!takes && !match)) NAME(sink_put)(sink, key, slice.pairs[i].value);
     }
     for (; left; left--, NAME(cursor_next)(&from))
         NAME(sink_put)(sink, from.unit->keys[from.slot], from.unit->values[from.slot]);

@@ -143,6 +143,7 @@ const copse_operations NAME(copse_regular_cpu) = {
     .build = NAME(regular_build),
     .insert = NAME(regular_insert),
     .erase = NAME(regular_erase),
+    .apply = NAME(regular_apply),
     .find = NAME(regular_find),
     .locate = NAME(regular_locate),
     .rank = NAME(regular_rank),

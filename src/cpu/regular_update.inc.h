@@ -46,6 +46,7 @@ typedef struct NAME(update) {
     uint64_t taken; /* new leaves that this update holds */
     uint64_t entries_after, leaves_after;
     uint64_t moves; /* slots that appear or disappear */
+    uint64_t grown; /* slots that appear              */
     bool new_table;
     copse_leaf_table table;
 } NAME(update);
@@ -107,14 +108,14 @@ static void NAME(update_route)(const copse_index *index, const copse_regular *tr
 
 static void NAME(update_count)(const copse_regular *tree, NAME(update) * u)
 {
-    const PAIR *pairs = u->batch->pairs;
 #pragma omp parallel for num_threads(u->threads) schedule(static) if (u->threads > 1)
     for (uint64_t i = 0; i < u->segments; i++) {
         NAME(segment) *s = &u->segment[i];
         uint64_t fresh;
-        s->count = NAME(merge_count)(NAME(leaf_units)(tree->table.leaf[s->slot]), 0, tree->table.count[s->slot],
-                                     pairs + s->first, s->n, u->kind, &fresh);
-        s->values_only = u->kind == MERGE_UPSERT && fresh == 0;
+        const uint32_t before = tree->table.count[s->slot];
+        s->count = NAME(merge_count)(NAME(leaf_units)(tree->table.leaf[s->slot]), 0, before,
+                                     NAME(merge_slice_of)(u->batch, s->first, s->n), u->kind, &fresh);
+        s->values_only = (u->kind == MERGE_UPSERT || u->kind == MERGE_MIXED) && fresh == 0 && s->count == before;
     }
 }
 
@@ -149,11 +150,12 @@ static uint64_t NAME(edit_leaves)(const NAME(edit) * e, bool overflow)
 /* Turns segments that do not fit their leaf into edits. With `write` false only counts what the lists need. */
 static void NAME(update_edits)(const copse_regular *tree, NAME(update) * u, bool write)
 {
-    u->edits = u->outs = u->moves = 0;
+    const bool erases = u->kind == MERGE_ERASE || u->kind == MERGE_MIXED;
+    u->edits = u->outs = u->moves = u->grown = 0;
     u->leaves_after = tree->leaves;
     for (uint64_t i = 0; i < u->segments;) {
         NAME(segment) *s = &u->segment[i];
-        bool overflow = s->count > LEAF_CAPACITY, sparse = u->kind == MERGE_ERASE && s->count < LEAF_SPARSE;
+        bool overflow = s->count > LEAF_CAPACITY, sparse = erases && s->count < LEAF_SPARSE;
         NAME(edit) e;
         uint64_t took = 1;
         if (overflow || sparse) {
@@ -167,6 +169,7 @@ static void NAME(update_edits)(const copse_regular *tree, NAME(update) * u, bool
             e.out = u->outs;
             u->outs += e.leaves;
             u->moves += e.leaves > e.members ? e.leaves - e.members : e.members - e.leaves;
+            u->grown += e.leaves > e.members ? e.leaves - e.members : 0;
             u->leaves_after += e.leaves - e.members;
             for (uint64_t k = 0; write && k < took; k++) u->segment[i + k].in_edit = true;
             if (write) u->edit[u->edits] = e;
@@ -213,7 +216,9 @@ static bool NAME(update_take_leaves)(const copse_ctx *ctx, copse_regular *tree, 
 static bool NAME(update_take_table)(const copse_ctx *ctx, const copse_regular *tree, NAME(update) * u)
 {
     uint64_t slots = tree->table.slots;
-    bool too_small = u->leaves_after > slots / 16 * 13, too_large = u->leaves_after < slots / 4 && slots > 64;
+    /* Edits go one by one: before the last of them has removed leaves the others have added theirs. */
+    uint64_t most = u->grown ? tree->leaves + u->grown : u->leaves_after;
+    bool too_small = most > slots / 16 * 13, too_large = u->leaves_after < slots / 4 && slots > 64;
     bool many = u->moves > slots / 32 + 8;
     if (!too_small && !too_large && !many) return true;
     u->new_table = NAME(table_create)(ctx, u->leaves_after, &u->table);
@@ -258,15 +263,15 @@ static void NAME(apply_values)(char *leaf, uint32_t count, const PAIR *pairs, ui
 static void NAME(apply_segment)(copse_regular *tree, const NAME(update) * u, const NAME(segment) * s)
 {
     copse_leaf_table *table = &tree->table;
-    const PAIR *pairs = (const PAIR *)u->batch->pairs + s->first;
     char *leaf = table->leaf[s->slot];
     if (s->values_only) {
-        NAME(apply_values)(leaf, table->count[s->slot], pairs, s->n);
+        NAME(apply_values)(leaf, table->count[s->slot], (const PAIR *)u->batch->pairs + s->first, s->n);
     } else {
         UNIT copy[COPSE_LEAF_UNITS];
         memcpy(copy, leaf + 64, sizeof copy);
         NAME(merge_sink) sink = {.at = {NAME(leaf_units)(leaf), 0}, .room = s->count};
-        NAME(merge_write)(copy, 0, table->count[s->slot], pairs, s->n, u->kind, &sink);
+        NAME(merge_write)
+        (copy, 0, table->count[s->slot], NAME(merge_slice_of)(u->batch, s->first, s->n), u->kind, &sink);
         NAME(leaf_seal)(leaf, (uint32_t)s->count);
         table->count[s->slot] = (uint8_t)s->count;
     }
@@ -280,7 +285,7 @@ static void NAME(apply_edit)(const NAME(update) * u, const NAME(edit) * e)
     for (uint32_t m = 0; m < e->members; m++) memcpy(copy[m], e->leaf[m] + 64, sizeof copy[m]);
     NAME(merge_sink) sink = {.next = u->out_units + e->out, .fill = u->out_fill + e->out};
     for (uint32_t m = 0; m < e->members; m++) NAME(merge_write)
-    (copy[m], 0, e->count[m], (const PAIR *)u->batch->pairs + e->first[m], e->n[m], u->kind, &sink);
+    (copy[m], 0, e->count[m], NAME(merge_slice_of)(u->batch, e->first[m], e->n[m]), u->kind, &sink);
     for (uint64_t k = 0; k < e->leaves; k++)
         NAME(leaf_seal)((char *)u->out_units[e->out + k] - 64, u->out_fill[e->out + k]);
 }
@@ -412,7 +417,8 @@ static copse_status NAME(regular_update)(copse_index *index, const copse_batch *
     u.entries_after = tree->entries;
     for (uint64_t i = 0; i < u.segments; i++)
         u.entries_after += u.segment[i].count - tree->table.count[u.segment[i].slot];
-    copse_status status = copse_progress(ctx, kind == MERGE_ERASE ? "erasing" : "inserting", batch->n, batch->n);
+    const char *what = kind == MERGE_ERASE ? "erasing" : kind == MERGE_MIXED ? "applying" : "inserting";
+    copse_status status = copse_progress(ctx, what, batch->n, batch->n);
     if (status == COPSE_OK && u.entries_after) status = NAME(update_reserve)(index, tree, &u);
     if (status == COPSE_OK && u.entries_after) NAME(update_apply)(index, tree, &u);
     if (status == COPSE_OK && !u.entries_after) regular_clear(ctx, tree);
@@ -439,6 +445,13 @@ static copse_status NAME(regular_erase)(copse_index *index, const copse_batch *b
     copse_status status = NAME(regular_update)(index, batch, MERGE_ERASE);
     if (status == COPSE_OK) *out_erased = before - tree->entries;
     return status;
+}
+
+static copse_status NAME(regular_apply)(copse_index *index, const copse_batch *batch)
+{
+    const copse_regular *tree = index->tree;
+    return tree->entries ? NAME(regular_update)(index, batch, merge_kind_of_apply(batch))
+                         : NAME(regular_build)(index, batch);
 }
 
 #undef PAIR

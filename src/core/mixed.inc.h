@@ -1,0 +1,111 @@
+/* Template: mixed batches for one pair of widths. See mixed.c. */
+
+#define TAGGED COPSE_GLUE(copse_pair, KEY_BITS, 64)
+#define PAIR   NAME(copse_pair)
+
+/* First operation behind `at` with another key; gallops, so that neither short nor endless runs take long. */
+static uint64_t NAME(mixed_run_end)(const TAGGED *sorted, uint64_t n, uint64_t at)
+{
+    const KEY key = sorted[at].key;
+    uint64_t low = at + 1, step = 1;
+    while (low + step <= n && sorted[low + step - 1].key == key) {
+        low += step;
+        step *= 2;
+    }
+    uint64_t high = low + step - 1 < n ? low + step - 1 : n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (sorted[middle].key == key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The first place from `at` on where a part may end: between two keys. */
+static uint64_t NAME(mixed_cut)(const void *sorted, uint64_t n, uint64_t at)
+{
+    return at == 0 || at >= n ? at : NAME(mixed_run_end)(sorted, n, at - 1);
+}
+
+/* How keys begin, some at a time. */
+typedef struct NAME(mixed_block) {
+    uint32_t n;
+    KEY codes[MIXED_BLOCK];
+    KEY keys[MIXED_BLOCK]; /* the same as the caller would give them to find */
+    VALUE values[MIXED_BLOCK];
+    uint8_t found[MIXED_BLOCK];
+    uint64_t end[MIXED_BLOCK]; /* of their operations */
+} NAME(mixed_block);
+
+/* Fills the block with the keys from operation `at` on, and looks them up. */
+static void NAME(mixed_look_up)(const mixed_call *call, uint64_t at, uint64_t last, NAME(mixed_block) * block)
+{
+    const TAGGED *sorted = call->sorted;
+    block->n = 0;
+    for (; at < last && block->n < MIXED_BLOCK; block->n++) {
+        block->codes[block->n] = sorted[at].key;
+        DECODE(call->index->key_type, sorted[at].key, block->keys, block->n);
+        at = block->end[block->n] = NAME(mixed_run_end)(sorted, last, at);
+    }
+    if (copse_size(call->index)) {
+        (void)call->index->operations->find(call->index, block->keys, 0, block->n, block->values, block->found);
+    } else {
+        memset(block->values, 0, sizeof block->values);
+        memset(block->found, 0, sizeof block->found);
+    }
+}
+
+/* The arrays of the caller are met in the order of the keys: at random. */
+static inline void NAME(mixed_fetch)(const mixed_call *call, uint64_t tagged)
+{
+    const uint64_t at = tagged >> 2;
+    if (call->values) __builtin_prefetch((const VALUE *)call->values + at);
+    if (call->out_values) __builtin_prefetch((const VALUE *)call->out_values + at, 1);
+    if (call->out_found) __builtin_prefetch(call->out_found + at, 1);
+}
+
+/* One operation on the state of its key. Without branches on what the operation is: no processor guesses that. */
+static inline void NAME(mixed_step)(const mixed_call *call, uint64_t tagged, VALUE *value, bool *there)
+{
+    const uint64_t at = tagged >> 2, operation = tagged & 3;
+    const VALUE given = call->values ? ((const VALUE *)call->values)[at] : 0;
+    const bool puts = operation == COPSE_OP_UPSERT || (operation == COPSE_OP_INSERT_IF_ABSENT && !*there);
+    if (call->out_values) ((VALUE *)call->out_values)[at] = *value;
+    if (call->out_found) call->out_found[at] = *there;
+    *there = puts | (*there & (operation != COPSE_OP_ERASE));
+    *value = puts ? given : *there ? *value : 0;
+}
+
+/* Replays the operations of a part, and writes down which keys end differently from how they began. */
+static void NAME(mixed_replay)(const mixed_call *call, mixed_part *part)
+{
+    const TAGGED *sorted = call->sorted;
+    PAIR *changes = (PAIR *)call->changes + part->first;
+    uint8_t *gone = call->gone + part->first;
+    NAME(mixed_block) block;
+    uint64_t made = 0, any_gone = 0;
+    for (uint64_t at = part->first; at < part->last;) {
+        NAME(mixed_look_up)(call, at, part->last, &block);
+        for (uint32_t k = 0; k < block.n; k++) {
+            VALUE value = block.values[k];
+            bool there = block.found[k];
+            for (; at < block.end[k]; at++) {
+                if (at + MIXED_AHEAD < part->last) NAME(mixed_fetch)(call, sorted[at + MIXED_AHEAD].value);
+                NAME(mixed_step)(call, sorted[at].value, &value, &there);
+            }
+            /* Written always, counted only where it is one. */
+            const bool changed = there != (bool)block.found[k] || value != block.values[k];
+            changes[made] = (PAIR){block.codes[k], value};
+            gone[made] = !there;
+            any_gone |= changed && !there;
+            made += changed;
+        }
+    }
+    part->changes = made;
+    part->has_gone = any_gone != 0;
+}
+
+#undef TAGGED
+#undef PAIR
