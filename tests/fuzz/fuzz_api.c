@@ -4,7 +4,7 @@
  *   byte 1      key type; from 224 on: the implicit tree on the emulated device, and where the arrays lie
  *   byte 2      value type, caller's stream, order of warps
  *   then per operation: kind, number of elements, options, and for each element a byte or nine for the key (and one for
- *   the value or the width of the range). Missing bytes read as 0, so that every string is a valid sequence. */
+ *   the value or the width of the range, whose lowest two bits are also the operation in a mixed batch). Missing bytes read as 0, so that every string is a valid sequence. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void next_operation(struct input *input, const struct subject_config *con
     if (device) operation->places = next_byte(input) * UINT32_C(0x01010101);
     operation->fail_device = device && !config->own_allocator;
     operation->omit = options & 15;
-    operation->limit = options >> 4;
+    operation->limit = kind == OPERATION_APPLY ? options == 0xfe : options >> 4;
     if (options == 0xff) operation->nan_at = (int64_t)n / 2;
     if ((options & 0xf0) == 0xe0) operation->fail_at = options & 15;
     if ((options & 0xfc) == 0xd0 && operation_updates(kind)) operation->cancel_at = options & 3;
@@ -68,6 +68,7 @@ static void next_operation(struct input *input, const struct subject_config *con
         uint64_t high = typed_highest_code(config->key_type);
         operation->first[i] = !run ? next_code(input, config->key_type) : high - start < i ? high : start + i;
         if (!operation->second) continue;
+        if (operation->codes && !run) operation->codes[i] = input->at < input->size ? input->bytes[input->at] & 3 : 0;
         if (operation_has_bounds(kind))
             operation->second[i] = next_code(input, config->key_type);
         else

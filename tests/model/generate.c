@@ -132,6 +132,26 @@ static void fill_insert_keys(struct generator *generator, struct operation *oper
     }
 }
 
+/* Operations of every kind, or mostly of one; and many on each of a few keys, that are there or not. */
+static void fill_mixed(struct generator *generator, struct operation *operation)
+{
+    struct random_source *random = &generator->random;
+    uint64_t few[64], keys = random_one_in(random, 2) ? 1 + random_below(random, 64) : 0;
+    uint8_t favourite = (uint8_t)random_below(random, 4);
+    uint64_t favour = random_one_in(random, 2) ? 1 + random_below(random, 8) : 0;
+    fill_insert_keys(generator, operation);
+    for (uint64_t i = 0; i < keys; i++)
+        few[i] = random_one_in(random, 2) ? draw_present(generator) : key_draw(&generator->keys, random);
+    for (uint64_t i = 0; i < operation->n; i++) {
+        if (keys) operation->first[i] = few[random_below(random, keys)];
+        operation->codes[i] = (uint8_t)random_below(random, 4);
+        if (favour && !random_one_in(random, favour + 1)) operation->codes[i] = favourite;
+        if (!operation->second && operation->codes[i] != COPSE_OP_ERASE && !random_one_in(random, 2000))
+            operation->codes[i] = COPSE_OP_FIND; /* no values: mostly finds and erases, seldom a mistake */
+    }
+    if (random_one_in(random, 40)) operation->limit = 1 + random_below(random, 1 << 20);
+}
+
 /* Erase single keys, a run of neighbours, everything, or what is not there. */
 static void fill_erase_keys(struct generator *generator, struct operation *operation)
 {
@@ -196,8 +216,21 @@ static void add_faults(struct generator *generator, struct operation *operation)
 
 static bool will_succeed(const struct generator *generator, const struct operation *operation)
 {
+    bool mixes = !generator->shadow.duplicates && (!on_device(generator) || generator->away);
+    if (operation->codes && (operation->limit || !operation->second || !mixes)) return false;
     bool nan = operation->nan_at >= 0 && typed_is_float(generator->scenario->config.key_type) && operation->n;
     return !nan && operation->fail_at < 0 && operation->cancel_at < 0;
+}
+
+static void follow_mixed(struct model *shadow, const struct operation *operation, const void *keys)
+{
+    void *values = typed_new(shadow->value_type, operation->n);
+    uint64_t *old = must_malloc(operation->n * sizeof *old);
+    uint8_t *found = must_malloc(operation->n);
+    model_apply(shadow, operation->codes, keys, values, operation->n, old, found);
+    free(values);
+    free(old);
+    free(found);
 }
 
 /* The shadow follows the updates, so that later operations meet what is there. */
@@ -207,6 +240,7 @@ static void follow(struct generator *generator, const struct operation *operatio
     if (!operation_updates(operation->kind) || !will_succeed(generator, operation)) return;
     void *keys = typed_new(shadow->key_type, operation->n);
     for (uint64_t i = 0; i < operation->n; i++) typed_set_code(shadow->key_type, keys, i, operation->first[i]);
+    if (operation->kind == OPERATION_APPLY) follow_mixed(shadow, operation, keys);
     if (operation->kind == OPERATION_BUILD) model_build(shadow, keys, NULL, operation->n);
     if (operation->kind == OPERATION_ERASE) (void)model_erase(shadow, keys, operation->n);
     if (operation->kind == OPERATION_INSERT) (void)model_insert(shadow, keys, NULL, operation->n, 0);
@@ -249,6 +283,8 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
         fill_target(generator, &operation);
     if (kind == OPERATION_ERASE)
         fill_erase_keys(generator, &operation);
+    else if (kind == OPERATION_APPLY)
+        fill_mixed(generator, &operation);
     else if (operation_updates(kind))
         fill_insert_keys(generator, &operation);
     else if (operation_has_bounds(kind))
@@ -291,11 +327,14 @@ static enum operation_kind draw_kind(struct generator *generator)
     uint64_t choice = random_below(random, 100);
     if (on_device(generator) && random_one_in(random, generator->away ? 3 : 24))
         return random_one_in(random, 2) ? OPERATION_MOVE : OPERATION_SAVE_LOAD;
+    /* an index that takes no mixed batches is asked for one all the same, but seldom */
+    bool mixes = !generator->scenario->config.duplicates && (!on_device(generator) || generator->away);
     if (choice < 2) return OPERATION_BUILD;
-    if (choice < 22) return OPERATION_INSERT;
-    if (choice < 27) return OPERATION_INSERT_IF_ABSENT;
-    if (choice < 42) return OPERATION_ERASE;
-    if (choice < 43) return OPERATION_SAVE_LOAD;
+    if (choice < 18) return OPERATION_INSERT;
+    if (choice < 22) return OPERATION_INSERT_IF_ABSENT;
+    if (choice < 34) return OPERATION_ERASE;
+    if (choice < 46 && (mixes || choice == 34)) return OPERATION_APPLY;
+    if (choice < 47) return OPERATION_SAVE_LOAD;
     return OPERATION_FIND + (enum operation_kind)random_below(random, OPERATION_SAVE_LOAD - OPERATION_FIND);
 }
 

@@ -146,6 +146,15 @@ static void print_elements(const char *name, copse_type type, const uint64_t *el
     (void)fprintf(file, printed == PRINTED_ELEMENTS ? ", ...](%llu)" : "](%llu)", (unsigned long long)n);
 }
 
+static void print_codes(const struct operation *operation, FILE *file)
+{
+    static const char *const names[] = {"find", "upsert", "insert-if-absent", "erase"};
+    uint64_t printed = operation->n < PRINTED_ELEMENTS ? operation->n : PRINTED_ELEMENTS;
+    (void)fprintf(file, " operations [");
+    for (uint64_t i = 0; i < printed; i++) (void)fprintf(file, "%s%s", i ? ", " : "", names[operation->codes[i]]);
+    (void)fprintf(file, printed < operation->n ? ", ...]" : "]");
+}
+
 static void print_operation(const struct subject_config *config, const struct operation *operation, FILE *file)
 {
     (void)fprintf(file, "%s", operation_name(operation->kind));
@@ -157,6 +166,7 @@ static void print_operation(const struct subject_config *config, const struct op
         if (operation_updates(operation->kind) && operation->kind != OPERATION_ERASE && operation->second)
             print_elements("values", config->value_type, operation->second, false, operation->n, file);
     }
+    if (operation->codes) print_codes(operation, file);
     if (operation->limit) (void)fprintf(file, " limit %llu", (unsigned long long)operation->limit);
     if (operation->target) (void)fprintf(file, " to %s", copse_placement_name((copse_placement)operation->target));
     if (operation->places && config->placement != COPSE_PLACEMENT_CPU)

@@ -59,6 +59,8 @@ static void remove_elements(struct operation *operation, uint64_t first, uint64_
     size_t tail = (size_t)(operation->n - first - count) * sizeof(uint64_t);
     memmove(operation->first + first, operation->first + first + count, tail);
     if (operation->second) memmove(operation->second + first, operation->second + first + count, tail);
+    if (operation->codes)
+        memmove(operation->codes + first, operation->codes + first + count, operation->n - first - count);
     operation->n -= count;
 }
 

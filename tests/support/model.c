@@ -95,6 +95,67 @@ uint64_t model_erase(struct model *model, const void *keys, uint64_t n)
     return erased;
 }
 
+/* A key that a mixed batch has met, as it is by now. */
+struct met_key {
+    uint64_t key;
+    uint64_t value;
+    bool used;
+    bool there;
+};
+
+/* The place of a key in a hash table of 2^bits places; one that is met for the first time is as in the model. */
+static struct met_key *meet(const struct model *model, struct met_key *table, unsigned bits, uint64_t code)
+{
+    uint64_t mask = (UINT64_C(1) << bits) - 1, at = code * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
+    while (table[at].used && table[at].key != code) at = (at + 1) & mask;
+    struct met_key *key = &table[at];
+    if (!key->used) {
+        *key = (struct met_key){.key = code, .used = true};
+        key->there = model_find(model, code, &key->value);
+    }
+    return key;
+}
+
+/* Takes all keys of the table out of the model and puts back those that are there. */
+static void settle(struct model *model, const struct met_key *table, uint64_t places)
+{
+    void *keys = typed_new(model->key_type, places), *values = typed_new(model->value_type, places);
+    uint64_t n = 0, kept = 0;
+    for (uint64_t i = 0; i < places; i++)
+        if (table[i].used) typed_set_code(model->key_type, keys, n++, table[i].key);
+    (void)model_erase(model, keys, n);
+    for (uint64_t i = 0; i < places; i++)
+        if (table[i].there) {
+            typed_set_code(model->key_type, keys, kept, table[i].key);
+            typed_set_bits(model->value_type, values, kept++, table[i].value);
+        }
+    (void)model_insert(model, keys, values, kept, COPSE_INSERT_UPSERT);
+    free(keys);
+    free(values);
+}
+
+void model_apply(struct model *model, const uint8_t *codes, const void *keys, const void *values, uint64_t n,
+                 uint64_t *out_values, uint8_t *out_found)
+{
+    unsigned bits = 1;
+    while (UINT64_C(1) << bits < 2 * n) bits++;
+    struct met_key *table = must_malloc((sizeof *table) << bits);
+    memset(table, 0, (sizeof *table) << bits);
+    for (uint64_t i = 0; i < n; i++) {
+        struct met_key *key = meet(model, table, bits, typed_code(model->key_type, keys, i));
+        out_found[i] = key->there;
+        out_values[i] = key->there ? key->value : 0;
+        if (codes[i] == COPSE_OP_UPSERT || (codes[i] == COPSE_OP_INSERT_IF_ABSENT && !key->there)) {
+            key->there = true;
+            key->value = typed_bits(model->value_type, values, i);
+        } else if (codes[i] == COPSE_OP_ERASE) {
+            key->there = false;
+        }
+    }
+    settle(model, table, UINT64_C(1) << bits);
+    free(table);
+}
+
 uint64_t model_rank(const struct model *model, uint64_t code)
 {
     uint64_t low = 0, high = model->n;

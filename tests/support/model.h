@@ -33,6 +33,9 @@ void model_copy(struct model *to, const struct model *from);
 void model_build(struct model *model, const void *keys, const void *values, uint64_t n);
 uint64_t model_insert(struct model *model, const void *keys, const void *values, uint64_t n, uint32_t flags);
 uint64_t model_erase(struct model *model, const void *keys, uint64_t n);
+/* One operation after the other, as copse_apply; for an index without duplicates. out_values are raw bits. */
+void model_apply(struct model *model, const uint8_t *codes, const void *keys, const void *values, uint64_t n,
+                 uint64_t *out_values, uint8_t *out_found);
 
 /* Entries with a smaller key, and with a key that is not larger. All point and range queries follow from these two:
  * lower bound, successor and predecessor are entries rank, rank_after and rank - 1, where there is such an entry. */

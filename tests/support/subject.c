@@ -10,7 +10,7 @@
 
 bool operation_updates(enum operation_kind kind)
 {
-    return kind <= OPERATION_ERASE;
+    return kind <= OPERATION_APPLY;
 }
 
 bool operation_has_bounds(enum operation_kind kind)
@@ -20,13 +20,13 @@ bool operation_has_bounds(enum operation_kind kind)
 
 const char *operation_name(enum operation_kind kind)
 {
-    static const char *const names[OPERATION_KINDS] = {"build",       "insert",    "insert-if-absent",
-                                                       "erase",       "find",      "contains",
-                                                       "lower-bound", "successor", "predecessor",
-                                                       "cursor",      "range",     "count",
-                                                       "sum",         "sum128",    "min",
-                                                       "max",         "avg",       "visit",
-                                                       "save-load",   "move"};
+    static const char *const names[OPERATION_KINDS] = {"build",       "insert",      "insert-if-absent",
+                                                       "erase",       "apply",       "find",
+                                                       "contains",    "lower-bound", "successor",
+                                                       "predecessor", "cursor",      "range",
+                                                       "count",       "sum",         "sum128",
+                                                       "min",         "max",         "avg",
+                                                       "visit",       "save-load",   "move"};
     return names[kind];
 }
 
@@ -38,13 +38,18 @@ void operation_init(struct operation *operation, enum operation_kind kind, uint6
     operation->first = must_malloc(n * sizeof(uint64_t));
     if (operation_has_bounds(kind) || operation_updates(kind)) operation->second = must_malloc(n * sizeof(uint64_t));
     operation->nan_at = operation->fail_at = operation->cancel_at = OPERATION_NO_FAULT;
+    if (kind != OPERATION_APPLY) return;
+    operation->codes = must_malloc(n);
+    for (uint64_t i = 0; i < n; i++) operation->codes[i] = i * UINT64_C(0x9e3779b97f4a7c15) >> 62; /* some of each */
 }
 
 void operation_free(struct operation *operation)
 {
     free(operation->first);
     free(operation->second);
+    free(operation->codes);
     operation->first = operation->second = NULL;
+    operation->codes = NULL;
 }
 
 void operation_copy(struct operation *to, const struct operation *from)
@@ -52,6 +57,7 @@ void operation_copy(struct operation *to, const struct operation *from)
     *to = *from;
     to->first = must_malloc(from->n * sizeof(uint64_t));
     memcpy(to->first, from->first, from->n * sizeof(uint64_t));
+    if (from->codes) to->codes = memcpy(must_malloc(from->n), from->codes, from->n);
     if (!from->second) return;
     to->second = must_malloc(from->n * sizeof(uint64_t));
     memcpy(to->second, from->second, from->n * sizeof(uint64_t));
@@ -308,6 +314,8 @@ static bool run_one(struct subject *subject, const struct operation *operation)
     case OPERATION_INSERT_IF_ABSENT:
     case OPERATION_ERASE:
         return subject_run_update(subject, operation);
+    case OPERATION_APPLY:
+        return subject_run_apply(subject, operation);
     case OPERATION_FIND:
     case OPERATION_CONTAINS:
     case OPERATION_LOWER_BOUND:

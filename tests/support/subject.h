@@ -11,7 +11,8 @@ enum operation_kind {
     OPERATION_BUILD,
     OPERATION_INSERT,
     OPERATION_INSERT_IF_ABSENT,
-    OPERATION_ERASE, /* the last that changes the index */
+    OPERATION_ERASE,
+    OPERATION_APPLY, /* the last that changes the index */
     OPERATION_FIND,
     OPERATION_CONTAINS,
     OPERATION_LOWER_BOUND,
@@ -39,7 +40,9 @@ struct operation {
     uint64_t *first;   /* n codes: keys, or low bounds                                                             */
     uint64_t *second;  /* n values (raw bits) of an update, NULL: none given; n codes of high bounds               */
     uint64_t limit;    /* of a range; entries per step of a cursor; entries after which a visit stops (0: never);
-                         structure to load a snapshot as (0: the file's)                                          */
+                         structure to load a snapshot as (0: the file's); of a mixed batch, if not 0: the code at
+                         position limit - 1 (modulo n) is no operation                                           */
+    uint8_t *codes;    /* n operations of a mixed batch                                                            */
     uint32_t target;   /* placement to load a snapshot into (0: automatic) or to move to (0: from home to the CPU, or
                          back)                                                                                    */
     uint32_t places;   /* where the arrays of the call lie, see placed.h                                           */
@@ -79,7 +82,6 @@ struct subject {
     struct model model;
     struct test_allocator allocator;
     int64_t progress_left;
-    uint64_t version;
     uint32_t places;       /* of the operation that runs                        */
     const char *misplaced; /* a call wrote where it must not, or NULL           */
     bool device_armed;

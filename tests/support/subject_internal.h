@@ -29,7 +29,13 @@ void *subject_highs(const struct subject *subject, const struct operation *opera
 /* size bytes of rubbish, so that an answer that was not written is noticed. */
 void *subject_rubbish(size_t size);
 
+/* What must hold after an update, whether it was one or not: the content, and that the version grew by one or, where
+ * nothing is different from `before`, stayed. */
+uint64_t subject_version(const struct subject *subject);
+bool subject_check_update(struct subject *subject, const struct model *before, uint64_t version);
+
 bool subject_run_update(struct subject *subject, const struct operation *operation);
+bool subject_run_apply(struct subject *subject, const struct operation *operation);
 bool subject_run_point(struct subject *subject, const struct operation *operation);
 bool subject_run_cursor(struct subject *subject, const struct operation *operation);
 bool subject_run_range(struct subject *subject, const struct operation *operation);

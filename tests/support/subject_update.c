@@ -94,17 +94,6 @@ static uint64_t update_model(struct model *model, const struct operation *operat
     return 0;
 }
 
-static bool check_version(struct subject *subject, bool changed)
-{
-    copse_stats stats;
-    (void)copse_index_stats(subject->index, &stats);
-    uint64_t before = subject->version;
-    subject->version = stats.version;
-    if (stats.version == before + 1 || (!changed && stats.version == before)) return true;
-    return subject_fail(subject, "the version went from %llu to %llu", (unsigned long long)before,
-                        (unsigned long long)stats.version);
-}
-
 static bool same_entries(const struct model *a, const struct model *b)
 {
     if (a->n != b->n) return false;
@@ -113,15 +102,30 @@ static bool same_entries(const struct model *a, const struct model *b)
     return true;
 }
 
+uint64_t subject_version(const struct subject *subject)
+{
+    copse_stats stats;
+    (void)copse_index_stats(subject->index, &stats);
+    return stats.version;
+}
+
+bool subject_check_update(struct subject *subject, const struct model *before, uint64_t version)
+{
+    if (!subject_check_content(subject)) return false;
+    uint64_t now = subject_version(subject);
+    if (now == version + 1 || (now == version && same_entries(before, &subject->model))) return true;
+    return subject_fail(subject, "the version went from %llu to %llu", (unsigned long long)version,
+                        (unsigned long long)now);
+}
+
 bool subject_run_update(struct subject *subject, const struct operation *operation)
 {
     void *keys = subject_keys(subject, operation);
     void *values = subject_values(subject, operation);
-    uint64_t reported = 0;
-    bool skip = false, changed = false;
-    copse_stats stats;
-    (void)copse_index_stats(subject->index, &stats);
-    subject->version = stats.version;
+    uint64_t reported = 0, version = subject_version(subject);
+    bool skip = false;
+    struct model before;
+    model_copy(&before, &subject->model);
     struct placed_call call = subject_begin(subject);
     const void *in_keys = placed_input(&call, keys, operation->n, typed_size(subject->config.key_type));
     const void *in_values = placed_input(&call, values, operation->n, typed_size(subject->config.value_type));
@@ -130,17 +134,13 @@ bool subject_run_update(struct subject *subject, const struct operation *operati
     status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     if (right && !skip) {
-        struct model before;
-        model_copy(&before, &subject->model);
         uint64_t expected = update_model(&subject->model, operation, keys, values);
-        changed = !same_entries(&before, &subject->model);
-        model_free(&before);
         if (!(operation->omit & 1) && operation->kind != OPERATION_BUILD && reported != expected)
             right = subject_fail(subject, "reports %llu entries, expected %llu", (unsigned long long)reported,
                                  (unsigned long long)expected);
     }
-    if (right) right = subject_check_content(subject);
-    if (right) right = check_version(subject, changed);
+    if (right) right = subject_check_update(subject, &before, version);
+    model_free(&before);
     free(keys);
     free(values);
     return right;

@@ -76,7 +76,7 @@ static void special_orders(void **state)
             struct subject subject;
             struct operation operation;
             if (!subject_open(&subject, &config)) fail_msg("%s", subject.why);
-            for (int kind = OPERATION_BUILD; kind <= OPERATION_ERASE; kind++) {
+            for (int kind = OPERATION_BUILD; kind <= OPERATION_APPLY; kind++) {
                 operation_init(&operation, (enum operation_kind)kind, n);
                 for (uint64_t i = 0; i < n; i++) {
                     uint64_t shift = (uint64_t)kind * (n / 3);
