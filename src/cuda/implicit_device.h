@@ -68,6 +68,9 @@ uint64_t copse_implicit_device_blocks(const copse_device *device, uint64_t items
 /* A tree out of sorted pairs. Where the index keeps no duplicates, of equal keys the last one stays. */
 copse_status copse_implicit_device_make(const copse_index *index, const copse_device_pairs *pairs,
                                         copse_implicit_device **out);
+/* Ends a change: puts the new tree in the place of the old one, or frees it where `status` or the wait for it failed. */
+copse_status copse_implicit_device_replace(copse_index *index, copse_implicit_device *tree, copse_status status,
+                                           const char *what);
 void copse_implicit_device_free(const copse_index *index, copse_implicit_device *tree);
 copse_status copse_implicit_device_create(copse_index *index);
 copse_status copse_implicit_device_build(copse_index *index, const void *keys, const void *values, uint64_t n);
@@ -126,8 +129,10 @@ copse_status copse_implicit_device_aggregate(const copse_index *index, copse_agg
 void copse_implicit_device_aggregate_free(const copse_index *index, copse_implicit_device *tree);
 copse_status copse_implicit_device_verify_aggregates(const copse_index *index, copse_device_survey *survey);
 
-/* --- implicit_device_report.c: what kernels found wrong ------------------------------------------------------------------ */
+/* --- implicit_device_report.c: arrays of calls, and what kernels found wrong ------------------------------------------------------------------ */
 
+/* Is one of the caller's arrays device memory? Errors: ARGUMENT (memory of another device, or of nobody). */
+copse_status copse_call_array(const copse_index *index, const void *array, const char *name, bool *out_on_device);
 /* A report for a call where its kernels can have something to report (always: also where keys are integers). */
 copse_status copse_call_report_take(const copse_index *index, bool always, int *out_report, uint64_t **out_words);
 /* Ends a call: `status` is what its work returned; `waits` says that the work is complete. */

@@ -222,6 +222,22 @@ copse_status copse_implicit_device_make(const copse_index *index, const copse_de
     return status;
 }
 
+/* What the caller's stream is given stays in its order; without one a call is complete when it returns. */
+copse_status copse_implicit_device_replace(copse_index *index, copse_implicit_device *tree, copse_status status,
+                                           const char *what)
+{
+    const uint64_t n = tree ? tree->view.entries : 0;
+    if (status == COPSE_OK) status = copse_progress(index->ctx, what, n, n);
+    if (status == COPSE_OK) status = copse_device_wait(index->device, index->device->main);
+    if (status != COPSE_OK) {
+        copse_implicit_device_free(index, tree);
+        return status;
+    }
+    copse_implicit_device_free(index, index->tree);
+    index->tree = tree;
+    return COPSE_OK;
+}
+
 copse_status copse_implicit_device_create(copse_index *index)
 {
     copse_device_pairs none = {.key_type = index->key_type, .unique = true};
@@ -240,14 +256,5 @@ copse_status copse_implicit_device_build(copse_index *index, const void *keys, c
     if (status != COPSE_OK) return status;
     status = copse_implicit_device_make(index, &pairs, &tree);
     copse_device_pairs_free(index, &pairs);
-    if (status == COPSE_OK) status = copse_progress(index->ctx, "building the inner levels", n, n);
-    /* What the caller's stream is given stays in its order; without one a call is complete when it returns. */
-    if (status == COPSE_OK) status = copse_device_wait(index->device, index->device->main);
-    if (status != COPSE_OK) {
-        copse_implicit_device_free(index, tree);
-        return status;
-    }
-    copse_implicit_device_free(index, index->tree);
-    index->tree = tree;
-    return COPSE_OK;
+    return copse_implicit_device_replace(index, tree, status, "building the inner levels");
 }

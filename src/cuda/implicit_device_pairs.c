@@ -84,14 +84,11 @@ copse_status copse_device_pairs_room(const copse_index *index, copse_device_pair
 static copse_status bring(const copse_index *index, copse_device_pairs *pairs, unsigned which, const char *name,
                           const void *array, uint64_t bytes, const void **out)
 {
-    copse_memory_kind kind = copse_device_kind(index->device, array);
-    if (kind == COPSE_MEMORY_FOREIGN)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s is memory of another device", name);
-    if (kind == COPSE_MEMORY_NOWHERE)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s points to memory that cannot be read", name);
+    bool on_device;
+    copse_status status = copse_call_array(index, array, name, &on_device);
     *out = array;
-    if (kind == COPSE_MEMORY_DEVICE) return COPSE_OK;
-    copse_status status = reserve(index, pairs, which, bytes);
+    if (status != COPSE_OK || on_device) return status;
+    status = reserve(index, pairs, which, bytes);
     if (status == COPSE_OK) status = copse_transfer_to_device(index->device, pairs->memory[which], array, bytes);
     *out = pairs->memory[which];
     return status;

@@ -100,14 +100,11 @@ static copse_status side_open(const copse_index *index, const void *array, const
     copse_device *device = index->device;
     *out = (device_side){.memory = (void *)(uintptr_t)array};
     if (bytes == 0) return COPSE_OK; /* nobody looks there */
-    copse_memory_kind kind = copse_device_kind(device, array);
-    if (kind == COPSE_MEMORY_FOREIGN)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s is memory of another device", name);
-    if (kind == COPSE_MEMORY_NOWHERE)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s points to memory that cannot be read", name);
-    if (kind == COPSE_MEMORY_DEVICE) return COPSE_OK;
+    bool on_device;
+    copse_status status = copse_call_array(index, array, name, &on_device);
+    if (status != COPSE_OK || on_device) return status;
     *out = (device_side){.host = (void *)(uintptr_t)array, .bytes = bytes, .own = true};
-    copse_status status = copse_device_alloc(device, device->main, bytes, "copse_range", &out->memory);
+    status = copse_device_alloc(device, device->main, bytes, "copse_range", &out->memory);
     if (status == COPSE_OK && upload) status = copse_transfer_to_device(device, out->memory, array, bytes);
     return status;
 }

@@ -1,4 +1,5 @@
-/* What the kernels of a call found wrong: read at once where the call waits, else left to copse_ctx_synchronize. */
+/* The arrays of a call, and what its kernels found wrong: read at once where the call waits, else left to
+ * copse_ctx_synchronize. */
 #include "cuda/implicit_device.h"
 
 #include <string.h>
@@ -31,6 +32,17 @@ static copse_status judge_ranges(const copse_ctx *ctx, const char *call, const u
         return copse_fail(ctx, COPSE_ERR_TOO_SMALL, "capacity is %llu, but the ranges hold %llu entries",
                           (unsigned long long)words[REPORT_CAPACITY],
                           (unsigned long long)words[COPSE_REPORT_TOO_SMALL]);
+    return COPSE_OK;
+}
+
+copse_status copse_call_array(const copse_index *index, const void *array, const char *name, bool *out_on_device)
+{
+    copse_memory_kind kind = copse_device_kind(index->device, array);
+    *out_on_device = kind == COPSE_MEMORY_DEVICE;
+    if (kind == COPSE_MEMORY_FOREIGN)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s is memory of another device", name);
+    if (kind == COPSE_MEMORY_NOWHERE)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s points to memory that cannot be read", name);
     return COPSE_OK;
 }
 

@@ -99,15 +99,7 @@ static copse_status tree_replace(copse_index *index, copse_device_pairs *pairs)
     copse_implicit_device *tree = NULL;
     copse_status status = bounds_read(index, pairs);
     if (status == COPSE_OK) status = copse_implicit_device_make(index, pairs, &tree);
-    if (status == COPSE_OK) status = copse_progress(index->ctx, "rebuilding the inner levels", pairs->n, pairs->n);
-    if (status == COPSE_OK) status = copse_device_wait(index->device, index->device->main);
-    if (status != COPSE_OK) {
-        copse_implicit_device_free(index, tree);
-        return status;
-    }
-    copse_implicit_device_free(index, index->tree);
-    index->tree = tree;
-    return COPSE_OK;
+    return copse_implicit_device_replace(index, tree, status, "rebuilding the inner levels");
 }
 
 static copse_status merge_in(copse_index *index, copse_device_pairs *batch, uint32_t flags)
