@@ -30,6 +30,8 @@ typedef enum bench_code {
     BENCH_INSERT,
     BENCH_UPDATE,
     BENCH_ERASE,
+    BENCH_MIXED,
+    BENCH_MIXED_UPDATE,
     BENCH_FIND,
     BENCH_MISS,
     BENCH_CONTAINS,
@@ -70,6 +72,8 @@ const char *bench_op_name(size_t i);
 bool bench_op_parse(const char *name, bench_op *out_op);
 /* Uses the sums that the index keeps beside its entries. */
 bool bench_op_aggregates(const bench_op *op);
+/* Finds and upserts in one batch, which copse_apply takes. */
+bool bench_op_mixes(const bench_op *op);
 /* Asked in batches, of which --batch gives the size. */
 bool bench_op_batched(const bench_op *op);
 
@@ -174,7 +178,10 @@ typedef struct bench_queries {
     uint64_t count;
     void *keys;          /* keys, or low bounds */
     void *highs;         /* ranges              */
-    void *values;        /* insert, update      */
+    void *values;        /* insert, update, mixed */
+    uint8_t *operations; /* mixed: copse_operation */
+    void *seen_values;   /* mixed: the value that each operation meets, 0 where there is none ... */
+    uint8_t *seen_found; /* ... and whether there is one                                       */
     uint64_t *positions; /* where the answer is in the model; BENCH_NONE: there is none; ranges: the first entry */
     uint64_t *lengths;   /* ranges: entries */
     /* What a change leaves behind. */
@@ -217,6 +224,7 @@ typedef struct bench_call {
     const void *keys;
     const void *highs;
     const void *values;
+    const uint8_t *operations;
     void *out_keys;
     void *out_values;
     uint8_t *out_found;
@@ -275,6 +283,7 @@ typedef enum bench_array {
     BENCH_IN_KEYS, /* inputs */
     BENCH_IN_HIGHS,
     BENCH_IN_VALUES,
+    BENCH_IN_OPERATIONS,
     BENCH_OUT_KEYS, /* outputs */
     BENCH_OUT_VALUES,
     BENCH_OUT_FOUND,

@@ -26,8 +26,8 @@ static bool gives_keys(const bench_op *op)
 
 static bool gives_values(const bench_op *op)
 {
-    return gives_keys(op) || op->code == BENCH_FIND || op->code == BENCH_MISS || op->code == BENCH_MIN ||
-           op->code == BENCH_MAX;
+    return gives_keys(op) || bench_op_mixes(op) || op->code == BENCH_FIND || op->code == BENCH_MISS ||
+           op->code == BENCH_MIN || op->code == BENCH_MAX;
 }
 
 static bool gives_found(const bench_op *op)
@@ -78,6 +78,7 @@ void bench_layout_make(bench_layout *layout, const bench_data *data, const bench
     add_input(layout, BENCH_IN_KEYS, queries->keys, count * data->key_size);
     add_input(layout, BENCH_IN_HIGHS, queries->highs, count * data->key_size);
     add_input(layout, BENCH_IN_VALUES, queries->values, count * data->value_size);
+    add_input(layout, BENCH_IN_OPERATIONS, queries->operations, count);
     bool rows = op->code == BENCH_RANGE;
     uint64_t calls = rows && count > 0 ? (count + batch - 1) / batch : 0;
     uint64_t cells = op->kind == BENCH_KIND_PASS ? data->entries : rows ? count * queries->lengths[0] : count;

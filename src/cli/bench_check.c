@@ -126,6 +126,19 @@ static uint64_t check_extremes(bench_data *data, const bench_queries *queries, c
     return wrong;
 }
 
+static uint64_t check_mixed(const bench_data *data, const bench_queries *queries, const bench_outputs *outputs,
+                            uint64_t count)
+{
+    uint64_t wrong = 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
+    for (uint64_t i = 0; i < count; i++) {
+        wrong +=
+            outputs->found[i] != queries->seen_found[i] ||
+            bench_word(outputs->values, data->value_size, i) != bench_word(queries->seen_values, data->value_size, i);
+    }
+    return wrong;
+}
+
 uint64_t bench_check_answers(bench_data *data, const bench_op *op, const bench_queries *queries,
                              const bench_outputs *outputs, uint64_t count, uint64_t batch)
 {
@@ -143,6 +156,9 @@ uint64_t bench_check_answers(bench_data *data, const bench_op *op, const bench_q
         return check_extremes(data, queries, outputs, count, op->code == BENCH_MAX);
     case BENCH_AVG:
         return check_means(data, queries, outputs, count);
+    case BENCH_MIXED:
+    case BENCH_MIXED_UPDATE:
+        return check_mixed(data, queries, outputs, count);
     default:
         return check_points(data, op, queries, outputs, count);
     }

@@ -40,6 +40,7 @@ static bench_call make_call(const measurement *m, const bench_result *result, ui
     call.keys = element(at[BENCH_IN_KEYS], first, data->key_size);
     call.highs = element(at[BENCH_IN_HIGHS], first, data->key_size);
     call.values = element(at[BENCH_IN_VALUES], first, data->value_size);
+    call.operations = element(at[BENCH_IN_OPERATIONS], first, 1);
     call.out_keys = element(at[BENCH_OUT_KEYS], place, data->key_size);
     call.out_values = element(at[BENCH_OUT_VALUES], place, data->value_size);
     call.out_found = element(at[BENCH_OUT_FOUND], first, 1);
@@ -110,9 +111,15 @@ static bool turn_change(measurement *m, bench_result *result, double *out_second
     const bench_queries *queries = m->queries;
     void *store = NULL;
     uint64_t changed = 0;
-    bool done = fresh_store(result->target, data, &store) && timed_calls(m, result, &store, out_seconds, &changed);
+    bench_outputs outputs;
+    bool done = fresh_store(result->target, data, &store) && bench_arrays_poison(&result->arrays) &&
+                timed_calls(m, result, &store, out_seconds, &changed) && bench_arrays_read(&result->arrays, &outputs);
     if (done) {
         note_store(result, store);
+        if (bench_op_mixes(m->group->op)) {
+            result->wrong +=
+                bench_check_answers(m->group->data, m->group->op, queries, &outputs, result->queries, batch_size(m));
+        }
         result->wrong += changed != queries->after_changed;
         result->wrong += bench_check_store(result->target, store, data, queries->after_keys, queries->after_values,
                                            queries->after_entries);
@@ -287,6 +294,10 @@ static void choose_contestants(measurement *m, bench_targets *targets)
     for (size_t i = 0; i < targets->count; i++) {
         bench_target *target = &targets->target[i];
         if (target->peer && (!bench_peer_can(target->peer, group->op) || (!reads && target->first != target))) continue;
+        if (target->device && bench_op_mixes(group->op)) {
+            cli_note("bench", "%s: mixed batches are there for the CPU only", target->name);
+            continue;
+        }
         bench_result *result = &group->result[group->count++];
         memset(result, 0, sizeof *result);
         result->target = target;

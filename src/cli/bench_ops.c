@@ -10,6 +10,8 @@ static const bench_op ops[] = {
     {BENCH_INSERT, BENCH_KIND_CHANGE, 0, "insert"},
     {BENCH_UPDATE, BENCH_KIND_CHANGE, 0, "update"},
     {BENCH_ERASE, BENCH_KIND_CHANGE, 0, "erase"},
+    {BENCH_MIXED, BENCH_KIND_CHANGE, 0, "mixed"},
+    {BENCH_MIXED_UPDATE, BENCH_KIND_CHANGE, 0, "mixed-update"},
     {BENCH_FIND, BENCH_KIND_POINT, 0, "find"},
     {BENCH_MISS, BENCH_KIND_POINT, 0, "miss"},
     {BENCH_CONTAINS, BENCH_KIND_POINT, 0, "contains"},
@@ -66,6 +68,11 @@ bool bench_op_parse(const char *name, bench_op *out_op)
 bool bench_op_aggregates(const bench_op *op)
 {
     return op->code == BENCH_SUM || op->code == BENCH_MIN || op->code == BENCH_MAX || op->code == BENCH_AVG;
+}
+
+bool bench_op_mixes(const bench_op *op)
+{
+    return op->code == BENCH_MIXED || op->code == BENCH_MIXED_UPDATE;
 }
 
 bool bench_op_batched(const bench_op *op)

@@ -344,9 +344,11 @@ static const char description[] =
     "Measures operations on indexes made for the purpose, and checks every answer. Options marked with a star take\n"
     "lists separated by commas, or all; every combination is run. Counts may be written 16777216, 16M (M is 2^20) or\n"
     "2^24. Exit code 1 means that an answer was wrong.\n\n"
-    "Operations: build, build-sorted, insert, update, erase, find, miss, contains, lower-bound, rank, successor,\n"
-    "predecessor, range10, range100, range1000 (or any other number), count, sum, count-narrow, sum-narrow (ranges of\n"
-    "100 entries; without -narrow of any width), min, max, avg, visit, export, save, load.\n\n"
+    "Operations: build, build-sorted, insert, update, erase, mixed (half finds, half inserts), mixed-update (half "
+    "finds,\n"
+    "half updates), find, miss, contains, lower-bound, rank, successor, predecessor, range10, range100, range1000 (or\n"
+    "any other number), count, sum, count-narrow, sum-narrow (ranges of 100 entries; without -narrow of any width),\n"
+    "min, max, avg, visit, export, save, load.\n\n"
     "Distributions: uniform, normal, gamma, zipf, ascending, descending, almost-sorted, shuffled, gaussian,\n"
     "bursty-timestamps, clustered-cells, jittered-ids, heavy-tailed.";
 

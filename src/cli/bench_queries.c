@@ -252,6 +252,70 @@ static void make_insert(bench_queries *queries, const bench_data *data)
     free(scratch_positions);
 }
 
+/* Half finds of entries, half upserts: of the same entries, or of the keys that the distribution gives next. */
+static void draw_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options,
+                       uint64_t *codes)
+{
+    workload_stream stream = data->stream;
+    draw_positions(queries, options, data->entries);
+    workload_stream_codes(&stream, codes, queries->count);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        bool upsert = workload_hash(i ^ options->seed << 40) & 1;
+        queries->operations[i] = upsert ? COPSE_OP_UPSERT : COPSE_OP_FIND;
+        if (!upsert || op->code == BENCH_MIXED_UPDATE) codes[i] = data->codes[queries->positions[i]];
+    }
+    workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
+}
+
+/* What the operations of one key meet, one after the other; `order` holds their positions, `old` is the place of the
+ * key in the model if it is there. Returns the position of the last upsert, or BENCH_NONE. */
+static uint64_t replay_mixed(const bench_queries *queries, const bench_data *data, const uint64_t *order, uint64_t n,
+                             uint64_t old)
+{
+    uint64_t last = BENCH_NONE;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = order[i];
+        queries->seen_found[at] = last != BENCH_NONE || old != BENCH_NONE;
+        if (last != BENCH_NONE) {
+            copy_element(queries->seen_values, at, queries->values, last, data->value_size);
+        } else if (old != BENCH_NONE) {
+            copy_element(queries->seen_values, at, data->sorted_values, old, data->value_size);
+        }
+        if (queries->operations[at] == COPSE_OP_UPSERT) last = at;
+    }
+    return last;
+}
+
+static void make_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options)
+{
+    uint64_t count = queries->count;
+    uint64_t *codes = bench_memory(count, sizeof *codes);
+    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
+    uint64_t *scratch_positions = bench_memory(count, sizeof *scratch_positions);
+    queries->operations = bench_memory(count, 1);
+    queries->seen_found = bench_memory(count, 1);
+    queries->seen_values = bench_memory(count, data->value_size);
+    memset(queries->seen_values, 0, count * data->value_size);
+    draw_mixed(queries, data, op, options, codes);
+    for (uint64_t i = 0; i < count; i++) queries->positions[i] = i;
+    workload_sort(codes, queries->positions, count, scratch_codes, scratch_positions);
+    uint64_t old = 0;
+    uint64_t upserted = 0;
+    for (uint64_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && codes[end] == codes[first]) end++;
+        while (old < data->entries && data->codes[old] < codes[first]) old++;
+        bool there = old < data->entries && data->codes[old] == codes[first];
+        uint64_t last = replay_mixed(queries, data, queries->positions + first, end - first, there ? old : BENCH_NONE);
+        if (last == BENCH_NONE) continue;
+        codes[upserted] = codes[first];
+        queries->positions[upserted++] = last;
+    }
+    merge_after(queries, data, codes, queries->positions, upserted);
+    free(codes);
+    free(scratch_codes);
+    free(scratch_positions);
+}
+
 static bool make_change(bench_queries *queries, const bench_data *data, const bench_op *op,
                         const bench_options *options)
 {
@@ -263,6 +327,10 @@ static bool make_change(bench_queries *queries, const bench_data *data, const be
     workload_values(data->value_type, options->seed ^ CHANGE_SEED, NULL, queries->count, queries->values);
     if (op->code == BENCH_INSERT) {
         make_insert(queries, data);
+        return true;
+    }
+    if (bench_op_mixes(op)) {
+        make_mixed(queries, data, op, options);
         return true;
     }
     draw_positions(queries, options, data->entries);
@@ -294,6 +362,9 @@ void bench_queries_free(bench_queries *queries)
     free(queries->keys);
     free(queries->highs);
     free(queries->values);
+    free(queries->operations);
+    free(queries->seen_values);
+    free(queries->seen_found);
     free(queries->positions);
     free(queries->lengths);
     free(queries->after_keys);

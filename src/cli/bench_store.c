@@ -124,6 +124,13 @@ static copse_status call_copse(const bench_target *target, void **store, bench_c
         return copse_insert(index, c->keys, c->values, c->n, COPSE_INSERT_UPSERT, &c->changed);
     case BENCH_ERASE:
         return copse_erase(index, c->keys, c->n, &c->changed);
+    case BENCH_MIXED:
+    case BENCH_MIXED_UPDATE: {
+        uint64_t before = copse_size(index);
+        copse_status status = copse_apply(index, c->operations, c->keys, c->values, c->n, c->out_values, c->out_found);
+        c->changed = copse_size(index) - before;
+        return status;
+    }
     case BENCH_VISIT:
         return visit_copse(index, c);
     case BENCH_EXPORT:

@@ -205,6 +205,28 @@ static void checks_of_reads_bite(void **state)
 
 /* ---- what a change leaves behind ---- */
 
+/* What operation q of a mixed batch meets is what the queries say, and a wrong answer is noticed. */
+static void check_seen(const bench_data *data, const bench_queries *queries, uint64_t q, const void *value)
+{
+    static const uint64_t none = 0;
+    assert_int_equal(queries->seen_found[q], value != NULL);
+    assert_memory_equal((char *)queries->seen_values + q * data->value_size, value ? value : &none, data->value_size);
+}
+
+static void checks_of_mixed_batches_bite(bench_data *data, const bench_op *op, const bench_queries *queries)
+{
+    uint8_t found[QUERIES], values[QUERIES * 8], *spoilt[] = {found, values + data->value_size};
+    bench_outputs out = {.values = values, .found = found};
+    memcpy(found, queries->seen_found, QUERIES);
+    memcpy(values, queries->seen_values, QUERIES * data->value_size);
+    assert_int_equal(bench_check_answers(data, op, queries, &out, QUERIES, QUERIES), 0);
+    for (int i = 0; i < 2; i++) {
+        *spoilt[i] ^= 1;
+        assert_int_equal(bench_check_answers(data, op, queries, &out, QUERIES, QUERIES), 1);
+        *spoilt[i] ^= 1;
+    }
+}
+
 /* Plays the batch on a table of all keys that occur, one operation after the other. */
 static void play(const bench_data *data, const bench_op *op, const bench_queries *queries)
 {
@@ -221,6 +243,8 @@ static void play(const bench_data *data, const bench_op *op, const bench_queries
         uint64_t at = 0;
         workload_codes_from_keys(data->key_type, (char *)queries->keys + q * data->key_size, 1, &code);
         while (at < used && codes[at] != code) at++;
+        if (queries->operations) check_seen(data, queries, q, at < used ? values[at] : NULL);
+        if (queries->operations && queries->operations[q] == COPSE_OP_FIND) continue;
         if (at == used) codes[used++] = code;
         values[at] = op->code == BENCH_ERASE ? NULL : (const char *)queries->values + q * data->value_size;
     }
@@ -242,17 +266,18 @@ static void play(const bench_data *data, const bench_op *op, const bench_queries
 static void changes_leave_what_they_should(void **state)
 {
     (void)state;
-    static const char *const names[] = {"insert", "update", "erase"};
+    static const char *const names[] = {"insert", "update", "erase", "mixed", "mixed-update"};
     for (size_t d = 0; d < WORKLOAD_DIST_COUNT; d++) {
         bench_data data;
         bench_data_make(&data, COPSE_I32, COPSE_F64, 700, (workload_dist)d, 5);
         bench_options options = {.queries = QUERIES, .seed = 9, .query_dist = WORKLOAD_UNIFORM};
-        for (size_t o = 0; o < 3; o++) {
+        for (size_t o = 0; o < sizeof names / sizeof *names; o++) {
             bench_op op;
             bench_queries queries;
             assert_true(bench_op_parse(names[o], &op));
             assert_true(bench_queries_make(&queries, &data, &op, &options));
             play(&data, &op, &queries);
+            if (queries.operations) checks_of_mixed_batches_bite(&data, &op, &queries);
             uint64_t difference =
                 op.code == BENCH_ERASE ? data.entries - queries.after_entries : queries.after_entries - data.entries;
             assert_int_equal(queries.after_changed, difference);
