@@ -16,16 +16,17 @@
 
 typedef struct mixed_call {
     const copse_index *index;
-    const void *sorted; /* pairs of key and (position << 2 | operation) */
+    /* Pairs of key and (position << 2 | operation). The changes, pairs of key and value that are never larger, are
+     * written over those of each part that have been replayed. */
+    void *sorted;
     uint64_t n;
     const void *values;
     void *out_values;
     uint8_t *out_found;
-    void *changes; /* pairs of key and value: what is different afterwards   */
-    uint8_t *gone; /* for each of them: the key leaves                       */
+    uint8_t *gone; /* for each change: the key leaves; those of a part begin at its `first` */
 } mixed_call;
 
-/* A stretch of the sorted operations for one thread, with all operations of its keys. Its changes begin at `first`. */
+/* A stretch of the sorted operations for one thread, with all operations of its keys. */
 typedef struct mixed_part {
     uint64_t first, last;
     uint64_t changes;
@@ -39,13 +40,14 @@ typedef struct mixed_width {
     uint64_t (*cut)(const void *sorted, uint64_t n, uint64_t at);
     void (*replay)(const mixed_call *call, mixed_part *part);
     size_t change_bytes;
+    size_t sorted_bytes;
 } mixed_width;
 
 static const mixed_width widths[COPSE_WIDTH_PAIRS] = {
-    {mixed_cut_k32v32, mixed_replay_k32v32, sizeof(copse_pair_k32v32)},
-    {mixed_cut_k32v64, mixed_replay_k32v64, sizeof(copse_pair_k32v64)},
-    {mixed_cut_k64v32, mixed_replay_k64v32, sizeof(copse_pair_k64v32)},
-    {mixed_cut_k64v64, mixed_replay_k64v64, sizeof(copse_pair_k64v64)},
+    {mixed_cut_k32v32, mixed_replay_k32v32, sizeof(copse_pair_k32v32), sizeof(copse_pair_k32v64)},
+    {mixed_cut_k32v64, mixed_replay_k32v64, sizeof(copse_pair_k32v64), sizeof(copse_pair_k32v64)},
+    {mixed_cut_k64v32, mixed_replay_k64v32, sizeof(copse_pair_k64v32), sizeof(copse_pair_k64v64)},
+    {mixed_cut_k64v64, mixed_replay_k64v64, sizeof(copse_pair_k64v64), sizeof(copse_pair_k64v64)},
 };
 
 /* Every part begins where another key does; parts may be empty. */
@@ -65,8 +67,8 @@ static uint64_t join_parts(const mixed_call *call, const mixed_width *width, con
     uint64_t n = part[0].changes;
     *out_gone = part[0].has_gone;
     for (uint64_t p = 1; p < parts; p++) {
-        char *changes = call->changes;
-        memmove(changes + n * width->change_bytes, changes + part[p].first * width->change_bytes,
+        char *changes = call->sorted;
+        memmove(changes + n * width->change_bytes, changes + part[p].first * width->sorted_bytes,
                 part[p].changes * width->change_bytes);
         memmove(call->gone + n, call->gone + part[p].first, part[p].changes);
         n += part[p].changes;
@@ -91,7 +93,7 @@ static copse_status replay(const mixed_call *call, const mixed_width *width, cop
     *out = (copse_batch){.n = n,
                          .key_type = call->index->key_type,
                          .value_type = call->index->value_type,
-                         .pairs = call->changes,
+                         .pairs = call->sorted,
                          .gone = gone ? call->gone : NULL};
     copse_memory_free(ctx, part, parts * sizeof *part);
     return copse_progress(ctx, "applying", call->n, call->n);
@@ -105,17 +107,13 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
     copse_batch sorted, changes = {0};
     copse_status status = copse_batch_make_tagged(index, keys, operations, call->n, "applying", &sorted);
     if (status != COPSE_OK) return status;
-    size_t bytes = copse_memory_product(call->n, width->change_bytes);
-    call->sorted = sorted.pairs;
-    call->changes = copse_memory_alloc(ctx, bytes);
+    call->sorted = sorted.memory;
     call->gone = copse_memory_alloc(ctx, call->n);
-    status = call->changes && call->gone ? replay(call, width, &changes)
-                                         : copse_fail_memory(ctx, bytes + call->n, "the changes of the batch");
-    copse_batch_free(ctx, &sorted);
+    status = call->gone ? replay(call, width, &changes) : copse_fail_memory(ctx, call->n, "the changes of the batch");
     if (status == COPSE_OK && changes.n) status = index->operations->apply(index, &changes);
     if (status == COPSE_OK && changes.n) index->version++;
-    copse_memory_free(ctx, call->changes, bytes);
     copse_memory_free(ctx, call->gone, call->n);
+    copse_batch_free(ctx, &sorted);
     return status;
 }
 

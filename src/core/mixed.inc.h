@@ -3,6 +3,8 @@
 #define TAGGED COPSE_GLUE(copse_pair, KEY_BITS, 64)
 #define PAIR   NAME(copse_pair)
 
+_Static_assert(sizeof(PAIR) <= sizeof(TAGGED), "changes are written over the operations");
+
 /* First operation behind `at` with another key; gallops, so that neither short nor endless runs take long. */
 static uint64_t NAME(mixed_run_end)(const TAGGED *sorted, uint64_t n, uint64_t at)
 {
@@ -82,7 +84,7 @@ static inline void NAME(mixed_step)(const mixed_call *call, uint64_t tagged, VAL
 static void NAME(mixed_replay)(const mixed_call *call, mixed_part *part)
 {
     const TAGGED *sorted = call->sorted;
-    PAIR *changes = (PAIR *)call->changes + part->first;
+    PAIR *changes = (PAIR *)((TAGGED *)call->sorted + part->first); /* at most one for each operation behind us */
     uint8_t *gone = call->gone + part->first;
     NAME(mixed_block) block;
     uint64_t made = 0, any_gone = 0;
