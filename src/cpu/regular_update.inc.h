@@ -46,7 +46,6 @@ typedef struct NAME(update) {
     uint64_t taken; /* new leaves that this update holds */
     uint64_t entries_after, leaves_after;
     uint64_t moves; /* slots that appear or disappear */
-    uint64_t grown; /* slots that appear              */
     bool new_table;
     copse_leaf_table table;
 } NAME(update);
@@ -151,7 +150,7 @@ static uint64_t NAME(edit_leaves)(const NAME(edit) * e, bool overflow)
 static void NAME(update_edits)(const copse_regular *tree, NAME(update) * u, bool write)
 {
     const bool erases = u->kind == MERGE_ERASE || u->kind == MERGE_MIXED;
-    u->edits = u->outs = u->moves = u->grown = 0;
+    u->edits = u->outs = u->moves = 0;
     u->leaves_after = tree->leaves;
     for (uint64_t i = 0; i < u->segments;) {
         NAME(segment) *s = &u->segment[i];
@@ -169,7 +168,6 @@ static void NAME(update_edits)(const copse_regular *tree, NAME(update) * u, bool
             e.out = u->outs;
             u->outs += e.leaves;
             u->moves += e.leaves > e.members ? e.leaves - e.members : e.members - e.leaves;
-            u->grown += e.leaves > e.members ? e.leaves - e.members : 0;
             u->leaves_after += e.leaves - e.members;
             for (uint64_t k = 0; write && k < took; k++) u->segment[i + k].in_edit = true;
             if (write) u->edit[u->edits] = e;
@@ -212,13 +210,14 @@ static bool NAME(update_take_leaves)(const copse_ctx *ctx, copse_regular *tree, 
 }
 
 /* A new table where the old one is too small, much too large, or where so many slots change that filling a new one is
- * cheaper than moving. A table that would only be smaller is not insisted on. */
+ * cheaper than moving. A table that would only be smaller is not insisted on.
+ *
+ * Slots are moved edit by edit, so that leaves may have come while others have still to go: at most half as many as
+ * there are moves, for which 13 of 16 slots leave room. */
 static bool NAME(update_take_table)(const copse_ctx *ctx, const copse_regular *tree, NAME(update) * u)
 {
     uint64_t slots = tree->table.slots;
-    /* Edits go one by one: before the last of them has removed leaves the others have added theirs. */
-    uint64_t most = u->grown ? tree->leaves + u->grown : u->leaves_after;
-    bool too_small = most > slots / 16 * 13, too_large = u->leaves_after < slots / 4 && slots > 64;
+    bool too_small = u->leaves_after > slots / 16 * 13, too_large = u->leaves_after < slots / 4 && slots > 64;
     bool many = u->moves > slots / 32 + 8;
     if (!too_small && !too_large && !many) return true;
     u->new_table = NAME(table_create)(ctx, u->leaves_after, &u->table);
