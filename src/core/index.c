@@ -50,13 +50,17 @@ static const copse_operations *registry_find(const copse_index_options *o, copse
     return copse_registry_find(structure, placement, copse_type_size(o->key_type), copse_type_size(o->value_type));
 }
 
+static copse_status no_such_tree(const copse_ctx *ctx, copse_structure structure, copse_placement placement)
+{
+    return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "this build has no %s tree for the placement %s",
+                      copse_structure_name(structure), copse_placement_name(placement));
+}
+
 static copse_status choose_asked(copse_ctx *ctx, const copse_index_options *o, copse_structure structure, choice *out)
 {
     out->operations = registry_find(o, structure, o->placement);
     out->why = "asked for";
-    if (!out->operations)
-        return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "this build has no %s tree for the placement %s",
-                          copse_structure_name(structure), copse_placement_name(o->placement));
+    if (!out->operations) return no_such_tree(ctx, structure, o->placement);
     if (o->placement == COPSE_PLACEMENT_CPU) return COPSE_OK;
     return copse_device_get(ctx, o->placement, &out->device);
 }
@@ -80,7 +84,7 @@ static copse_status choose(copse_ctx *ctx, const copse_index_options *o, choice 
     }
     out->why = out->operations ? copse_device_why_not(ctx) : "the structure is there for the CPU only";
     out->operations = registry_find(o, structure, COPSE_PLACEMENT_CPU);
-    return COPSE_OK;
+    return out->operations ? COPSE_OK : no_such_tree(ctx, structure, COPSE_PLACEMENT_CPU);
 }
 
 copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index)
@@ -93,7 +97,7 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
     if ((status = options_take(ctx, options, &o)) != COPSE_OK) return status;
     if ((status = options_check(ctx, &o)) != COPSE_OK) return status;
     choice chosen;
-    if ((status = choose(ctx, &o, &chosen)) != COPSE_OK) return status;
+    if ((status = choose(ctx, &o, &chosen)) != COPSE_OK || !chosen.operations) return status;
     copse_index *index = copse_memory_alloc(ctx, sizeof *index);
     if (!index) return copse_fail_memory(ctx, sizeof *index, "the index");
     *index = (copse_index){.ctx = ctx,
@@ -258,7 +262,7 @@ copse_status copse_move(copse_index *index, copse_placement placement)
     copse_index *moved = NULL;
     copse_status status = copse_index_create(index->ctx, &options, &moved);
     if (status == COPSE_OK && copse_size(index)) status = copy_to(index, moved);
-    if (status != COPSE_OK) {
+    if (status != COPSE_OK || !moved) {
         copse_index_free(moved);
         return status;
     }

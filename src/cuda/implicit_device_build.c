@@ -198,7 +198,7 @@ static copse_status tree_fill(maker *m)
     const copse_device_pairs *pairs = m->pairs;
     copse_status status = kept_count(m);
     if (status == COPSE_OK) status = tree_start(m->index, m->kept, &m->tree);
-    if (status != COPSE_OK) return status;
+    if (status != COPSE_OK || !m->tree) return status;
     unsigned bits = pairs->high > pairs->low ? 64u - (unsigned)__builtin_clzll(pairs->high - pairs->low) : 1u;
     m->tree->view.base = pairs->low;
     m->tree->view.shift = bits > 32 ? bits - 32 : 0;
