@@ -2,8 +2,8 @@
  * copse: an in-memory ordered index for batches.
  *
  * The header runs in tiers. Tier 1 is all most programs need: a context, an index, build, find, insert, erase, sum.
- * Tier 2 adds bounds, ranges, aggregates, whole-index passes and snapshots. Tier 3 is control: options, allocators,
- * progress, inspection.
+ * Tier 2 adds mixed batches, bounds, ranges, aggregates, whole-index passes and snapshots. Tier 3 is control: options,
+ * allocators, progress, inspection.
  *
  * Every operation takes arrays: one call, n independent operations, results in input order.
  *
@@ -165,8 +165,25 @@ COPSE_API copse_status copse_sum(const copse_index *index, const void *lows, con
                                  void *out_sums);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * Tier 2: order, ranges, aggregates, passes, snapshots
+ * Tier 2: mixed batches, order, ranges, aggregates, passes, snapshots
  * ------------------------------------------------------------------------------------------------------------------ */
+
+/* The operations of copse_apply. */
+typedef enum copse_operation {
+    COPSE_OP_FIND = 0,
+    COPSE_OP_UPSERT = 1,           /* the key gets the value, whether it was there or not */
+    COPSE_OP_INSERT_IF_ABSENT = 2, /* a key that is there keeps its value                 */
+    COPSE_OP_ERASE = 3
+} copse_operation;
+
+/* Runs n point operations as if one after the other in array order: operations[i] is a copse_operation on keys[i], and
+ * sees what those before it did. values[i] is for UPSERT and INSERT_IF_ABSENT only; values may be NULL where the batch
+ * has neither. out_found[i] is 1 or 0: the key was there just before operation i; out_values[i] is the value that it had
+ * then (0 where there was none); either may be NULL. All of the batch is applied or nothing.
+ * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (a code that is no copse_operation; the sentence gives its position),
+ * UNSUPPORTED (an index with duplicates, or on a device). */
+COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                                   uint64_t n, void *out_values, uint8_t *out_found);
 
 /* For each of n keys: the first entry with a key >= it. Each of the outputs may be NULL: out_keys (key type),
  * out_values, out_found (0: no such entry, key and value are then 0), out_ranks (entries with a smaller key; always
@@ -196,23 +213,6 @@ COPSE_API copse_status copse_range(const copse_index *index, const void *lows, c
 /* Entries in each of n ranges (bounds as in copse_sum). The width of a range does not matter. Errors: NAN. */
 COPSE_API copse_status copse_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                    uint64_t *out_counts);
-
-/* The operations of copse_apply. */
-typedef enum copse_operation {
-    COPSE_OP_FIND = 0,
-    COPSE_OP_UPSERT = 1,           /* the key gets the value, whether it was there or not */
-    COPSE_OP_INSERT_IF_ABSENT = 2, /* a key that is there keeps its value                 */
-    COPSE_OP_ERASE = 3
-} copse_operation;
-
-/* Runs n point operations as if one after the other in array order: operations[i] is a copse_operation on keys[i], and
- * sees what those before it did. values[i] is for UPSERT and INSERT_IF_ABSENT only; values may be NULL where the batch
- * has neither. out_found[i] is 1 or 0: the key was there just before operation i; out_values[i] is the value that it had
- * then (0 where there was none); either may be NULL. All of the batch is applied or nothing.
- * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (a code that is no copse_operation; the sentence gives its position),
- * UNSUPPORTED (an index with duplicates, or on a device). */
-COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
-                                   uint64_t n, void *out_values, uint8_t *out_found);
 
 /* A signed 128-bit integer in two halves: high * 2^64 + low. */
 typedef struct copse_int128 {
