@@ -36,6 +36,9 @@ typedef struct mixed_part {
 #define COPSE_TEMPLATE "core/mixed.inc.h"
 #include "core/for_each_width.h"
 
+_Static_assert(sizeof(copse_pair_k32v32) <= sizeof(copse_pair_k32v64), "changes go over the operations");
+_Static_assert(sizeof(copse_pair_k64v32) <= sizeof(copse_pair_k64v64), "changes go over the operations");
+
 typedef struct mixed_width {
     uint64_t (*cut)(const void *sorted, uint64_t n, uint64_t at);
     void (*replay)(const mixed_call *call, mixed_part *part);

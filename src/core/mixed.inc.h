@@ -3,8 +3,6 @@
 #define TAGGED COPSE_GLUE(copse_pair, KEY_BITS, 64)
 #define PAIR   NAME(copse_pair)
 
-_Static_assert(sizeof(PAIR) <= sizeof(TAGGED), "changes are written over the operations");
-
 /* First operation behind `at` with another key; gallops, so that neither short nor endless runs take long. */
 static uint64_t NAME(mixed_run_end)(const TAGGED *sorted, uint64_t n, uint64_t at)
 {
