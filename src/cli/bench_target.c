@@ -32,8 +32,10 @@ static bool open_context(bench_target *target, const bench_options *options, int
     return true;
 }
 
-/* The index itself tells which structure and placement `auto` has become. */
-static bool name_target(bench_target *target, const bench_data *data, int *out_exit)
+/* The index itself tells which structure and placement `auto` has become. Of several structures those that are not there
+ * for the placement get a remark and are passed over: *out_there is then false. */
+static bool name_target(bench_target *target, const bench_options *options, const bench_data *data, bool *out_there,
+                        int *out_exit)
 {
     copse_index *index = NULL;
     copse_stats stats;
@@ -42,7 +44,13 @@ static bool name_target(bench_target *target, const bench_data *data, int *out_e
     wish.value_type = data->value_type;
     wish.structure = target->structure;
     wish.placement = target->placement;
-    if (copse_index_create(target->ctx, &wish, &index) != COPSE_OK || copse_index_stats(index, &stats) != COPSE_OK) {
+    copse_status status = copse_index_create(target->ctx, &wish, &index);
+    *out_there = status != COPSE_ERR_UNSUPPORTED || options->structures.count == 1;
+    if (!*out_there) {
+        cli_note("bench", "%s", copse_last_error(target->ctx));
+        return true;
+    }
+    if (status != COPSE_OK || copse_index_stats(index, &stats) != COPSE_OK) {
         *out_exit = cli_fail("bench", "%s", copse_last_error(target->ctx));
         copse_index_free(index);
         return false;
@@ -108,8 +116,9 @@ static bool add_copse(bench_targets *targets, const bench_target *wish, const be
     if (!open_context(target, options, out_exit)) return false;
     if (target->ctx == NULL) return true; /* an instruction set that this machine lacks, asked for by `all` */
     targets->count++;
-    if (!name_target(target, data, out_exit)) return false;
-    if (!is_repeated(target, options)) return place_target(target, out_exit);
+    bool there;
+    if (!name_target(target, options, data, &there, out_exit)) return false;
+    if (there && !is_repeated(target, options)) return place_target(target, out_exit);
     targets->count--;
     copse_ctx_free(target->ctx);
     return true;

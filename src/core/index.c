@@ -252,6 +252,9 @@ static copse_status copy_to(const copse_index *index, copse_index *to)
 copse_status copse_move(copse_index *index, copse_placement placement)
 {
     if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_move: index is NULL");
+    if ((unsigned)placement > COPSE_PLACEMENT_EMULATED)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_move: placement is %d, which is not a copse_placement",
+                          (int)placement);
     if (index->operations->placement == placement) return COPSE_OK;
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     options.key_type = index->key_type;

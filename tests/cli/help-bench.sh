@@ -8,3 +8,6 @@ copse bench --structure implicit --placement emulated,cpu --memory device,pinned
 try bench --structure implicit --placement cpu --memory device --n 10 --json
 try bench --memory pined
 try bench --transfer staged:0
+# Of several structures those that a placement lacks are passed over; one alone is refused.
+copse bench --placement emulated --n 2^6 --queries 2^5 --repeat 1 | tail -1
+try bench --structure regular --placement emulated --n 10

@@ -104,7 +104,7 @@ static void impossible_moves(void **state)
     copse_ctx *ctx = unit_context(1);
     copse_index *index = unit_tens(ctx, cpu_tree, 10);
     struct unit_content before = unit_content_of(index);
-    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "placement", copse_move(index, (copse_placement)99));
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "copse_move: placement is 99", copse_move(index, (copse_placement)99));
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "index", copse_move(NULL, COPSE_PLACEMENT_CPU));
     unit_assert_content(ctx, index, before);
     copse_index_free(index);
