@@ -10,4 +10,4 @@ try bench --memory pined
 try bench --transfer staged:0
 # Of several structures those that a placement lacks are passed over; one alone is refused.
 copse bench --placement emulated --n 2^6 --queries 2^5 --repeat 1 | tail -1
-try bench --structure regular --placement emulated --n 10
+try bench --structure regular --placement emulated --n 10 --json
