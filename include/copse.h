@@ -88,7 +88,9 @@ typedef enum copse_type {
 typedef enum copse_structure {
     COPSE_STRUCTURE_AUTO = 0,
     COPSE_STRUCTURE_IMPLICIT = 1, /* fastest reads; an update merges and rebuilds                                     */
-    COPSE_STRUCTURE_REGULAR = 2   /* reads nearly as fast; batches of updates in place                                */
+    COPSE_STRUCTURE_REGULAR = 2,  /* reads nearly as fast; batches of updates in place                                */
+    COPSE_STRUCTURE_BLINK = 3,    /* the same on devices, where reads may run beside updates                          */
+    COPSE_STRUCTURE_BPLUS = 4     /* as BLINK without side links: readers that meet a writer start again              */
 } copse_structure;
 
 /* Where the nodes live and who walks them. AUTO takes a GPU where one can be used and has the structure, else the CPU;
@@ -184,6 +186,18 @@ typedef enum copse_operation {
  * UNSUPPORTED (an index with duplicates, or on a device). */
 COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                    uint64_t n, void *out_values, uint8_t *out_found);
+
+/* A second, read-only handle on the same index, through another context, and so on another stream. Its calls may run
+ * while the index is updated through the first handle: they see every key that was there before and stays, and never a
+ * key with a value that it did not have; which of the keys that come and go they see is open. They are complete when they
+ * return. copse_index_free frees the handle; it may outlive the first one. ctx must use the device that the index is on.
+ * Errors: UNSUPPORTED (structures other than blink and bplus; updates through a view). */
+COPSE_API copse_status copse_index_view(const copse_index *index, copse_ctx *ctx, copse_index **out_view);
+
+/* A read-only index with the content that `index` has now; later updates do not change it. On blink and bplus it shares
+ * memory with the index until the first update after it; on the others it is a copy. It belongs to ctx, may outlive the
+ * index, and is freed with copse_index_free. Errors: UNSUPPORTED (updates of a snapshot). */
+COPSE_API copse_status copse_snapshot(const copse_index *index, copse_ctx *ctx, copse_index **out_snapshot);
 
 /* For each of n keys: the first entry with a key >= it. Each of the outputs may be NULL: out_keys (key type),
  * out_values, out_found (0: no such entry, key and value are then 0), out_ranks (entries with a smaller key; always

@@ -23,7 +23,7 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
     if (!copse_type_is_value(o->value_type))
         return copse_fail(ctx, COPSE_ERR_ARGUMENT,
                           "options->value_type is %d; values are u32, i32, f32, u64, i64 or f64", (int)o->value_type);
-    if ((unsigned)o->structure > COPSE_STRUCTURE_REGULAR)
+    if ((unsigned)o->structure > COPSE_STRUCTURE_BPLUS)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->structure is %d, which is not a copse_structure",
                           (int)o->structure);
     if ((unsigned)o->placement > COPSE_PLACEMENT_EMULATED)
@@ -123,6 +123,13 @@ void copse_index_free(copse_index *index)
     copse_memory_free(index->ctx, index, sizeof *index);
 }
 
+copse_status copse_may_change(const copse_index *index, const char *call)
+{
+    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s: index is NULL", call);
+    if (!index->read_only) return COPSE_OK;
+    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%s: index is %s, which only reads", call, index->read_only);
+}
+
 static copse_status build_here(copse_index *index, const void *keys, const void *values, uint64_t n)
 {
     copse_batch batch;
@@ -136,10 +143,11 @@ static copse_status build_here(copse_index *index, const void *keys, const void 
 
 copse_status copse_build(copse_index *index, const void *keys, const void *values, uint64_t n)
 {
-    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_build: index is NULL");
+    copse_status status = copse_may_change(index, "copse_build");
+    if (status != COPSE_OK) return status;
     if (!keys && n) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_build: keys is NULL, but n is not 0");
-    copse_status status = index->operations->whole ? index->operations->whole->build(index, keys, values, n)
-                                                   : build_here(index, keys, values, n);
+    status = index->operations->whole ? index->operations->whole->build(index, keys, values, n)
+                                      : build_here(index, keys, values, n);
     if (status == COPSE_OK) index->version++;
     return status;
 }
@@ -162,15 +170,15 @@ copse_status copse_insert(copse_index *index, const void *keys, const void *valu
 {
     uint64_t inserted = 0;
     if (out_inserted) *out_inserted = 0;
-    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_insert: index is NULL");
+    copse_status status = copse_may_change(index, "copse_insert");
+    if (status != COPSE_OK) return status;
     if (flags > COPSE_INSERT_IF_ABSENT)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: flags is %u, which is none of COPSE_INSERT_*",
                           flags);
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: keys is NULL, but n is not 0");
-    copse_status status = index->operations->whole
-                              ? index->operations->whole->insert(index, keys, values, n, flags, &inserted)
-                              : insert_here(index, keys, values, n, flags, &inserted);
+    status = index->operations->whole ? index->operations->whole->insert(index, keys, values, n, flags, &inserted)
+                                      : insert_here(index, keys, values, n, flags, &inserted);
     if (status != COPSE_OK) return status;
     index->version++;
     if (out_inserted) *out_inserted = inserted;
@@ -191,11 +199,12 @@ copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint6
 {
     uint64_t erased = 0;
     if (out_erased) *out_erased = 0;
-    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_erase: index is NULL");
+    copse_status status = copse_may_change(index, "copse_erase");
+    if (status != COPSE_OK) return status;
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_erase: keys is NULL, but n is not 0");
-    copse_status status = index->operations->whole ? index->operations->whole->erase(index, keys, n, &erased)
-                                                   : erase_here(index, keys, n, &erased);
+    status = index->operations->whole ? index->operations->whole->erase(index, keys, n, &erased)
+                                      : erase_here(index, keys, n, &erased);
     if (status != COPSE_OK) return status;
     index->version++;
     if (out_erased) *out_erased = erased;
@@ -249,26 +258,36 @@ static copse_status copy_to(const copse_index *index, copse_index *to)
     return status;
 }
 
-copse_status copse_move(copse_index *index, copse_placement placement)
+copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_placement placement, copse_index **out)
 {
-    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_move: index is NULL");
-    if ((unsigned)placement > COPSE_PLACEMENT_EMULATED)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_move: placement is %d, which is not a copse_placement",
-                          (int)placement);
-    if (index->operations->placement == placement) return COPSE_OK;
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     options.key_type = index->key_type;
     options.value_type = index->value_type;
     options.structure = index->operations->structure;
     options.placement = placement;
     options.duplicates = index->duplicates;
-    copse_index *moved = NULL;
-    copse_status status = copse_index_create(index->ctx, &options, &moved);
-    if (status == COPSE_OK && copse_size(index)) status = copy_to(index, moved);
-    if (status != COPSE_OK || !moved) {
-        copse_index_free(moved);
-        return status;
+    copse_index *copy = NULL;
+    copse_status status = copse_index_create(ctx, &options, &copy);
+    if (status == COPSE_OK && copse_size(index)) status = copy_to(index, copy);
+    if (status != COPSE_OK) {
+        copse_index_free(copy);
+        copy = NULL;
     }
+    *out = copy;
+    return status;
+}
+
+copse_status copse_move(copse_index *index, copse_placement placement)
+{
+    copse_status status = copse_may_change(index, "copse_move");
+    if (status != COPSE_OK) return status;
+    if ((unsigned)placement > COPSE_PLACEMENT_EMULATED)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_move: placement is %d, which is not a copse_placement",
+                          (int)placement);
+    if (index->operations->placement == placement) return COPSE_OK;
+    copse_index *moved = NULL;
+    status = copse_index_copy(index, index->ctx, placement, &moved);
+    if (status != COPSE_OK || !moved) return status;
     copse_index old = *index;
     index->operations = moved->operations;
     index->device = moved->device;

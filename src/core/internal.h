@@ -44,8 +44,16 @@ struct copse_index {
     const copse_operations *operations;
     struct copse_device *device; /* NULL on the CPU */
     const char *placement_why;
-    void *tree; /* belongs to operations */
+    const char *read_only; /* "a view", "a snapshot"; NULL: it may be changed */
+    void *tree;            /* belongs to operations */
 };
+
+/* --- index.c ------------------------------------------------------------------------------------------------------ */
+
+/* COPSE_OK, or a sentence that says why `index` cannot be changed by `call`. */
+copse_status copse_may_change(const copse_index *index, const char *call);
+/* A second index of the same kind with the same entries, in any context and at any placement. */
+copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_placement placement, copse_index **out);
 
 /* --- errors: status.c ------------------------------------------------------------------------------------------- */
 

@@ -146,7 +146,8 @@ copse_status copse_apply(copse_index *index, const uint8_t *operations, const vo
                          uint64_t n, void *out_values, uint8_t *out_found)
 {
     bool finds;
-    copse_status status = copse_read_check(index, "copse_apply", keys, "keys", n);
+    copse_status status = copse_may_change(index, "copse_apply");
+    if (status == COPSE_OK) status = copse_read_check(index, "copse_apply", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
     if (!operations)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_apply: operations is NULL, but n is not 0");

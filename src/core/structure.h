@@ -47,6 +47,9 @@ typedef struct copse_whole_operations {
                               uint64_t n, void *out, uint8_t *found);
     /* Entries rank .. rank + count, which exist, in order. */
     copse_status (*entries)(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
+    /* Optional: a second handle on the tree of `index`, as it is now (frozen) or as it becomes. The generic part of *other,
+     * whose context may be another one, is there already. */
+    copse_status (*share)(const copse_index *index, copse_index *other, bool frozen);
 } copse_whole_operations;
 
 struct copse_operations {

@@ -14,7 +14,7 @@ static const type_row types[] = {
     [COPSE_I64] = {"i64", 8},   [COPSE_F64] = {"f64", 8},
     [COPSE_DATE] = {"date", 4}, [COPSE_TIMESTAMP] = {"timestamp", 8},
 };
-static const char *const structures[] = {"auto", "implicit", "regular"};
+static const char *const structures[] = {"auto", "implicit", "regular", "blink", "bplus"};
 static const char *const placements[] = {"auto", "cpu", "gpu", "emulated"};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -94,7 +94,8 @@ copse_status copse_structure_parse(const char *name, copse_structure *out_struct
         return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_structure_parse: %s is NULL",
                           name ? "out_structure" : "name");
     if (!name_find(structures, COUNT_OF(structures), name, &i))
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "'%.40s' is not a structure: use auto, implicit or regular", name);
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT,
+                          "'%.40s' is not a structure: use auto, implicit, regular, blink or bplus", name);
     *out_structure = (copse_structure)i;
     return COPSE_OK;
 }

@@ -21,7 +21,9 @@ extern "C" {
 
 typedef struct copse_device copse_device;
 typedef struct copse_primitives copse_primitives;             /* sort, scan, select, merge: primitives.h      */
+typedef struct copse_shared_kernels copse_shared_kernels;     /* what structures share: shared_kernels.h     */
 typedef struct copse_implicit_kernels copse_implicit_kernels; /* kernels of the implicit tree: implicit_kernels.h */
+typedef struct copse_blink_kernels copse_blink_kernels;       /* of the B-link and B+ trees: blink_kernels.h  */
 
 /* Work on one stream happens in order. NULL is not a stream; copse_device.main is always there. On a card this is a
  * cudaStream_t, cast. */
@@ -103,7 +105,8 @@ typedef struct copse_device_backend {
     copse_status (*stream_follow)(copse_device *device, copse_stream *stream, copse_event *event); /* the stream */
 
     const copse_primitives *primitives;
-    const copse_implicit_kernels *const *implicit; /* one per pair of widths */
+    const copse_shared_kernels *const *shared; /* these: one per pair of widths */
+    const copse_implicit_kernels *const *implicit;
 } copse_device_backend;
 
 extern const copse_device_backend copse_device_cuda; /* without CUDA: one that has no devices and says so */

@@ -1,6 +1,7 @@
 /* The CUDA backend: cards through the CUDA runtime. */
 #include "cuda/device_cuda.h"
 #include "cuda/implicit_kernels.h"
+#include "cuda/shared_kernels.h"
 #include "cuda/primitives.h"
 
 #include <string.h>
@@ -253,5 +254,6 @@ extern "C" const copse_device_backend copse_device_cuda = {
     .event_wait = cuda_event_wait,
     .stream_follow = cuda_stream_follow,
     .primitives = &copse_primitives_cuda,
+    .shared = copse_shared_kernels_cuda,
     .implicit = copse_implicit_kernels_cuda,
 };

@@ -7,6 +7,7 @@
 #include "cuda/emulated_memory.h"
 #include "cuda/emulator.h"
 #include "cuda/implicit_kernels.h"
+#include "cuda/shared_kernels.h"
 #include "cuda/primitives.h"
 
 #include <errno.h>
@@ -336,5 +337,6 @@ const copse_device_backend copse_device_emulated = {
     .event_wait = emulated_event_wait,
     .stream_follow = emulated_stream_follow,
     .primitives = &copse_primitives_host,
+    .shared = copse_shared_kernels_emulated,
     .implicit = copse_implicit_kernels_emulated,
 };

@@ -19,8 +19,8 @@ static void implicit_device_stats(const copse_index *index, copse_stats *out)
     pthread_mutex_lock(&tree->lock); /* an aggregate call may be making the summary */
     out->entries = entries;
     out->aggregate_bytes = (tree->summary_memory ? tree->summary_bytes : 0) + (tree->before ? tree->before_bytes : 0);
-    out->bytes = sizeof *tree + tree->unit_bytes + tree->level_bytes + out->aggregate_bytes;
-    out->height = entries ? tree->view.height + 1 : 0;
+    out->bytes = sizeof *tree + tree->unit_bytes + tree->levels.bytes + out->aggregate_bytes;
+    out->height = entries ? tree->view.levels.height + 1 : 0;
     out->fill = entries ? (double)entries / (double)(tree->view.units * slots) : 0.0;
     pthread_mutex_unlock(&tree->lock);
 }
@@ -32,17 +32,12 @@ static copse_status verify_launch(const copse_index *index, copse_device_survey 
     copse_device *device = index->device;
     copse_implicit_device *tree = copse_implicit_device_of(index);
     const copse_implicit_kernels *kernels = copse_implicit_device_kernels(index);
-    const uint64_t separators = tree->view.digest ? 16 : 64 / copse_type_size(index->key_type);
-    copse_level_arguments arguments = {.tree = tree->view, .span = 1, .survey = survey};
+    copse_unit_arguments arguments = {.tree = tree->view, .pairs.survey = survey};
+    copse_levels_source source = copse_implicit_device_source(index, tree, NULL);
     copse_status status = copse_device_launch(device, device->main, &kernels->verify_units,
-                                              copse_implicit_device_blocks(device, tree->view.entries), &arguments);
-    for (uint32_t l = tree->view.height; l-- > 0 && status == COPSE_OK; arguments.span *= separators + 1) {
-        arguments.level = l;
-        arguments.nodes = tree->nodes[l];
-        arguments.children = l + 1 < tree->view.height ? tree->nodes[l + 1] : tree->view.units;
-        status = copse_device_launch(device, device->main, &kernels->verify_levels,
-                                     copse_implicit_device_blocks(device, tree->nodes[l] * separators), &arguments);
-    }
+                                              copse_device_blocks(device, tree->view.entries), &arguments);
+    if (status == COPSE_OK)
+        status = copse_device_levels_verify(index, &source, &tree->view.levels, &tree->levels, survey);
     return status == COPSE_OK ? copse_implicit_device_verify_aggregates(index, survey) : status;
 }
 

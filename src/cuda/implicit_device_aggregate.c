@@ -41,11 +41,11 @@ static copse_status summary_make(const copse_index *index, copse_implicit_device
     for (uint32_t l = 0; l < summary->height; at += summary->nodes[l++]) summary->level[l] = at;
     copse_summary_arguments arguments = {.tree = tree->view, .summary = *summary};
     status = copse_device_launch(device, device->main, &kernels->summarize,
-                                 copse_implicit_device_blocks(device, summary->nodes[0] * 32), &arguments);
+                                 copse_device_blocks(device, summary->nodes[0] * 32), &arguments);
     for (uint32_t l = 1; l < summary->height && status == COPSE_OK; l++) {
         arguments.level = l;
         status = copse_device_launch(device, device->main, &kernels->raise,
-                                     copse_implicit_device_blocks(device, summary->nodes[l]), &arguments);
+                                     copse_device_blocks(device, summary->nodes[l]), &arguments);
     }
     if (status == COPSE_OK) status = copse_device_wait(device, device->main);
     if (status != COPSE_OK) {
@@ -82,7 +82,7 @@ static copse_status sums_make(const copse_index *index, copse_implicit_device *t
     copse_summary_arguments arguments = {.tree = tree->view, .before = before};
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->widen,
-                                     copse_implicit_device_blocks(device, tree->view.entries + 1), &arguments);
+                                     copse_device_blocks(device, tree->view.entries + 1), &arguments);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, before, before, tree->view.entries + 1);
     if (status == COPSE_OK) status = copse_device_wait(device, device->main);
@@ -162,15 +162,16 @@ static copse_status summary_work(void *user, copse_stream *stream, uint64_t firs
                                          .places = ranges.places,
                                          .counts = ranges.counts,
                                          .n = n,
-                                         .first = first,
-                                         .kind = (uint32_t)job->kind,
-                                         .out = memory[2],
-                                         .found = memory[3],
-                                         .report = job->report};
+                                         .result = {.value_type = index->value_type,
+                                                    .kind = (uint32_t)job->kind,
+                                                    .first = first,
+                                                    .out = memory[2],
+                                                    .found = memory[3],
+                                                    .report = job->report}};
     status = copse_implicit_device_ranges(index, stream, kernels->count, &ranges, n);
     if (status == COPSE_OK)
-        status = copse_device_launch(device, stream, &kernels->aggregate, copse_implicit_device_blocks(device, n * 32),
-                                     &arguments);
+        status =
+            copse_device_launch(device, stream, &kernels->aggregate, copse_device_blocks(device, n * 32), &arguments);
     copse_device_free(device, stream, scratch, bytes);
     return status;
 }
@@ -223,9 +224,9 @@ copse_status copse_implicit_device_verify_aggregates(const copse_index *index, c
     copse_status status = COPSE_OK;
     if (tree->summary_memory)
         status = copse_device_launch(device, device->main, &kernels->verify_summary,
-                                     copse_implicit_device_blocks(device, tree->summary.nodes[0] * 32), &arguments);
+                                     copse_device_blocks(device, tree->summary.nodes[0] * 32), &arguments);
     if (status == COPSE_OK && tree->before)
         status = copse_device_launch(device, device->main, &kernels->verify_sums,
-                                     copse_implicit_device_blocks(device, tree->view.entries), &arguments);
+                                     copse_device_blocks(device, tree->view.entries), &arguments);
     return status;
 }

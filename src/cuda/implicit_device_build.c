@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-/* Blocks that a multiprocessor is given of a kernel with strides. */
-#define BLOCKS_PER_MULTIPROCESSOR 32u
-
-uint64_t copse_implicit_device_blocks(const copse_device *device, uint64_t items)
-{
-    uint64_t most = (uint64_t)device->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
-    uint64_t blocks = (items + COPSE_KERNEL_THREADS - 1) / COPSE_KERNEL_THREADS;
-    return blocks < 1 ? 1 : blocks < most ? blocks : most;
-}
-
 static uint64_t unit_slots(const copse_index *index)
 {
     return 64 / (copse_type_size(index->key_type) + copse_type_size(index->value_type));
@@ -23,7 +13,7 @@ void copse_implicit_device_free(const copse_index *index, copse_implicit_device 
     if (!tree) return;
     copse_device *device = index->device;
     copse_device_free(device, device->main, tree->view.unit, tree->unit_bytes);
-    copse_device_free(device, device->main, tree->levels, tree->level_bytes);
+    copse_device_levels_free(index, &tree->levels);
     copse_implicit_device_aggregate_free(index, tree);
     pthread_mutex_destroy(&tree->lock);
     copse_memory_free(index->ctx, tree, sizeof *tree);
@@ -57,6 +47,16 @@ static copse_status tree_start(const copse_index *index, uint64_t n, copse_impli
     return status;
 }
 
+copse_levels_source copse_implicit_device_source(const copse_index *index, const copse_implicit_device *tree,
+                                                 const uint32_t *last)
+{
+    const size_t key = copse_type_size(index->key_type);
+    return (copse_levels_source){.children = tree->view.units,
+                                 .last = last,
+                                 .keys = tree->view.unit + (unit_slots(index) - 1) * key,
+                                 .stride = 64};
+}
+
 /* A tree in the making. */
 typedef struct maker {
     const copse_index *index;
@@ -69,15 +69,15 @@ typedef struct maker {
     uint64_t last_bytes;
 } maker;
 
-static copse_pairs_arguments pairs_arguments(const maker *m)
+static copse_unit_arguments unit_arguments(const maker *m)
 {
-    return (copse_pairs_arguments){.keys = m->pairs->keys,
-                                   .values = m->pairs->values,
-                                   .key_type = m->pairs->key_type,
-                                   .value_type = m->index->value_type,
-                                   .n = m->pairs->n,
-                                   .tiles = m->tiles,
-                                   .last = m->last};
+    return (copse_unit_arguments){.pairs = {.keys = m->pairs->keys,
+                                            .values = m->pairs->values,
+                                            .key_type = m->pairs->key_type,
+                                            .value_type = m->index->value_type,
+                                            .n = m->pairs->n},
+                                  .tiles = m->tiles,
+                                  .last = m->last};
 }
 
 /* Where equal keys are not kept, finds out how many pairs stay, and in front of which. */
@@ -92,11 +92,11 @@ static copse_status kept_count(maker *m)
     copse_status status = copse_device_alloc(device, device->main, m->tile_bytes, "equal keys", &memory);
     m->tiles = memory;
     if (status != COPSE_OK) return status;
-    copse_pairs_arguments arguments = pairs_arguments(m);
+    copse_unit_arguments arguments = unit_arguments(m);
     status = copse_device_fill(device, device->main, m->tiles + tiles, 0, sizeof *m->tiles);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(m->index)->count_kept,
-                                     copse_implicit_device_blocks(device, tiles * 32), &arguments);
+                                     copse_device_blocks(device, tiles * 32), &arguments);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, m->tiles, m->tiles, tiles + 1);
     if (status == COPSE_OK)
@@ -114,82 +114,17 @@ static copse_status units_fill(maker *m)
     copse_status status = copse_device_alloc(device, device->main, m->last_bytes, "the last keys of leaves", &memory);
     m->last = memory;
     if (status != COPSE_OK) return status;
-    copse_pairs_arguments arguments = pairs_arguments(m);
+    copse_unit_arguments arguments = unit_arguments(m);
     arguments.tree = *view;
     if (m->kept == m->pairs->n)
         return copse_device_launch(device, device->main, &kernels->fill,
-                                   copse_implicit_device_blocks(device, (uint64_t)view->units * 4), &arguments);
+                                   copse_device_blocks(device, (uint64_t)view->units * 4), &arguments);
     /* Between keys and values of different widths there are bytes that nobody writes. */
     if (copse_type_size(m->index->key_type) != copse_type_size(m->index->value_type))
         status = copse_device_fill(device, device->main, view->unit, 0, m->tree->unit_bytes);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &kernels->fill_kept,
-                                     copse_implicit_device_blocks(device, m->pairs->n / COPSE_KEPT_TILE * 32 + 1),
-                                     &arguments);
-    return status;
-}
-
-/* As on the CPU: digests where few lookups would have to step right. */
-static copse_status digest_choose(maker *m)
-{
-    copse_device *device = m->index->device;
-    copse_device_tree *view = &m->tree->view;
-    copse_device_survey seen = {0};
-    if (copse_type_size(m->index->key_type) == 4 || view->units < 2) return COPSE_OK;
-    copse_level_arguments look = {.tree = *view, .last = m->last};
-    copse_status status = copse_device_survey_make(device, &look.survey);
-    if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(m->index)->digest_steps,
-                                 copse_implicit_device_blocks(device, view->units), &look);
-    if (status == COPSE_OK) status = copse_device_survey_read(device, look.survey, &seen);
-    copse_device_survey_free(device, look.survey);
-    view->digest = status == COPSE_OK && seen.digest_steps <= view->units / 8;
-    return status;
-}
-
-/* Sizes of the levels over the units, root first. */
-static void levels_plan(const copse_index *index, copse_implicit_device *tree)
-{
-    const uint64_t fanout = tree->view.digest ? 17 : 64 / copse_type_size(index->key_type) + 1;
-    uint64_t sizes[COPSE_LEVELS_MOST];
-    uint32_t height = 0;
-    for (uint64_t n = tree->view.units; n > 1; n = sizes[height - 1]) sizes[height++] = (n + fanout - 1) / fanout;
-    tree->view.height = height;
-    tree->level_bytes = 0;
-    for (uint32_t l = 0; l < height; l++) {
-        tree->nodes[l] = sizes[height - 1 - l];
-        tree->level_bytes += tree->nodes[l] * 64;
-    }
-}
-
-static copse_status levels_fill(maker *m)
-{
-    const copse_index *index = m->index;
-    copse_implicit_device *tree = m->tree;
-    copse_device *device = index->device;
-    const bool is_wide = copse_type_size(index->key_type) == 8;
-    levels_plan(index, tree);
-    if (tree->view.height == 0) return COPSE_OK;
-    copse_status status = copse_device_alloc(device, device->main, tree->level_bytes,
-                                             "the inner levels of the implicit tree", &tree->levels);
-    if (status != COPSE_OK) return status;
-    char *at = tree->levels;
-    for (uint32_t l = 0; l < tree->view.height; l++) {
-        tree->view.level[l] = at;
-        at += tree->nodes[l] * 64;
-    }
-    const uint64_t separators = tree->view.digest ? 16 : 64 / copse_type_size(index->key_type);
-    uint64_t span = 1;
-    for (uint32_t l = tree->view.height; l-- > 0 && status == COPSE_OK; span *= separators + 1) {
-        copse_level_arguments arguments = {.tree = tree->view,
-                                           .level = l,
-                                           .nodes = tree->nodes[l],
-                                           .span = span,
-                                           .last = is_wide && !tree->view.digest ? NULL : m->last};
-        arguments.children = l + 1 < tree->view.height ? tree->nodes[l + 1] : tree->view.units;
-        status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->fill_level,
-                                     copse_implicit_device_blocks(device, tree->nodes[l] * separators), &arguments);
-    }
+                                     copse_device_blocks(device, m->pairs->n / COPSE_KEPT_TILE * 32 + 1), &arguments);
     return status;
 }
 
@@ -199,12 +134,12 @@ static copse_status tree_fill(maker *m)
     copse_status status = kept_count(m);
     if (status == COPSE_OK) status = tree_start(m->index, m->kept, &m->tree);
     if (status != COPSE_OK || !m->tree) return status;
-    unsigned bits = pairs->high > pairs->low ? 64u - (unsigned)__builtin_clzll(pairs->high - pairs->low) : 1u;
-    m->tree->view.base = pairs->low;
-    m->tree->view.shift = bits > 32 ? bits - 32 : 0;
+    copse_device_tree *view = &m->tree->view;
+    copse_device_levels_start(&view->levels, pairs->low, pairs->high);
     status = units_fill(m);
-    if (status == COPSE_OK) status = digest_choose(m);
-    return status == COPSE_OK ? levels_fill(m) : status;
+    if (status != COPSE_OK) return status;
+    copse_levels_source source = copse_implicit_device_source(m->index, m->tree, m->last);
+    return copse_device_levels_make(m->index, &source, &view->levels, &m->tree->levels);
 }
 
 copse_status copse_implicit_device_make(const copse_index *index, const copse_device_pairs *pairs,

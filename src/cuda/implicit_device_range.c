@@ -29,8 +29,8 @@ copse_status copse_implicit_device_ranges(const copse_index *index, copse_stream
         a.counts = advance(arguments->counts, at, sizeof(uint64_t));
         a.out = advance(arguments->out, at, result);
         const uint64_t per_block = (uint64_t)a.per_warp * (COPSE_KERNEL_THREADS / 32);
-        status =
-            copse_device_launch(index->device, stream, &kernels[a.tree.digest], (a.n + per_block - 1) / per_block, &a);
+        status = copse_device_launch(index->device, stream, &kernels[a.tree.levels.digest],
+                                     (a.n + per_block - 1) / per_block, &a);
     }
     return status;
 }
@@ -151,7 +151,7 @@ static copse_status range_gather(const range_job *job, uint64_t first, uint64_t 
                                       .report = job->report};
     const uint64_t tiles = count / COPSE_GATHER_TILE + 1;
     return copse_device_launch(index->device, index->device->main, &copse_implicit_device_kernels(index)->gather,
-                               copse_implicit_device_blocks(index->device, tiles * 32), &arguments);
+                               copse_device_blocks(index->device, tiles * 32), &arguments);
 }
 
 /* Host outputs are filled stretch by stretch through buffers on the device. */

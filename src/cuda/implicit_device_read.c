@@ -38,7 +38,7 @@ static copse_status point_work(void *user, copse_stream *stream, uint64_t first,
         a.out_found = advance(memory[POINT_OUT_FOUND], at, 1);
         a.out_ranks = advance(memory[POINT_OUT_RANKS], at, sizeof(uint64_t));
         const uint64_t per_block = (uint64_t)a.per_warp * (COPSE_KERNEL_THREADS / 32);
-        status = copse_device_launch(index->device, stream, &job->kernels[a.tree.digest],
+        status = copse_device_launch(index->device, stream, &job->kernels[a.tree.levels.digest],
                                      (a.n + per_block - 1) / per_block, &a);
     }
     return status;
@@ -102,7 +102,7 @@ static copse_status entries_work(void *user, copse_stream *stream, uint64_t firs
                                       .keys = memory[0],
                                       .values = memory[1]};
     return copse_device_launch(index->device, stream, &copse_implicit_device_kernels(index)->copy,
-                               copse_implicit_device_blocks(index->device, n), &arguments);
+                               copse_device_blocks(index->device, n), &arguments);
 }
 
 copse_status copse_implicit_device_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys,

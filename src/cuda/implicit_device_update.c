@@ -13,7 +13,7 @@ static copse_status entries_out(const copse_index *index, copse_device_pairs *ou
     out->values = arguments.values;
     if (status == COPSE_OK)
         status = copse_device_launch(index->device, index->device->main, &copse_implicit_device_kernels(index)->copy,
-                                     copse_implicit_device_blocks(index->device, out->n), &arguments);
+                                     copse_device_blocks(index->device, out->n), &arguments);
     if (status != COPSE_OK) copse_device_pairs_free(index, out);
     return status;
 }
@@ -43,9 +43,8 @@ static copse_status pairs_select(const copse_index *index, copse_device_pairs *p
     copse_status status = copse_device_survey_make(device, &count);
     if (status == COPSE_OK) status = copse_device_pairs_room(index, &made, pairs->n, &keys, &values);
     if (status == COPSE_OK)
-        status = device->backend->primitives->select_pairs(device, device->main, copse_implicit_device_pair(index),
-                                                           pairs->keys, pairs->values, keep, keys, values, pairs->n,
-                                                           &count->count);
+        status = device->backend->primitives->select_pairs(device, device->main, copse_device_pair(index), pairs->keys,
+                                                           pairs->values, keep, keys, values, pairs->n, &count->count);
     if (status == COPSE_OK) status = copse_device_read(device, device->main, &made.n, &count->count, sizeof made.n);
     if (count) copse_device_survey_free(device, count);
     if (status != COPSE_OK) {
@@ -69,7 +68,7 @@ static copse_status pairs_mark(const copse_index *index, copse_device_pairs *pai
     copse_status status = copse_device_alloc(device, device->main, n, "the update", &keep);
     arguments->keep = keep;
     if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, kernel, copse_implicit_device_blocks(device, n), arguments);
+        status = copse_device_launch(device, device->main, kernel, copse_device_blocks(device, n), arguments);
     if (status == COPSE_OK) status = pairs_select(index, pairs, keep);
     copse_device_free(device, device->main, keep, n);
     return status;
@@ -86,9 +85,9 @@ static copse_status pairs_merge(const copse_index *index, const copse_device_pai
     out->keys = keys;
     out->values = values;
     if (status == COPSE_OK)
-        status = device->backend->primitives->merge_pairs(device, device->main, copse_implicit_device_pair(index),
-                                                          old->keys, old->values, old->n, batch->keys, batch->values,
-                                                          batch->n, keys, values);
+        status = device->backend->primitives->merge_pairs(device, device->main, copse_device_pair(index), old->keys,
+                                                          old->values, old->n, batch->keys, batch->values, batch->n,
+                                                          keys, values);
     if (status != COPSE_OK) copse_device_pairs_free(index, out);
     return status;
 }

@@ -6,9 +6,7 @@
 #ifndef COPSE_IMPLICIT_KERNELS_H
 #define COPSE_IMPLICIT_KERNELS_H
 
-#include "core/aggregate.h"
-#include "core/levels.h"
-#include "cuda/device.h"
+#include "cuda/shared_kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,48 +16,19 @@ extern "C" {
 typedef struct copse_device_tree {
     uint64_t entries;
     uint32_t units;
-    uint32_t height; /* levels above the units */
-    uint64_t base;   /* of digests             */
-    uint32_t shift;
-    uint32_t digest; /* 1: the separators are digests */
     uint32_t unique; /* 1: no two entries have equal keys */
     copse_type key_type, value_type;
     char *unit;
-    char *level[COPSE_LEVELS_MOST]; /* level[0] is the root */
+    copse_device_levels levels;
 } copse_device_tree;
 
-/* What one look at the caller's keys finds out. All zero but first_nan and smallest, which start at UINT64_MAX. */
-typedef struct copse_device_survey {
-    uint64_t first_nan;
-    uint64_t smallest, largest; /* encoded                                      */
-    uint64_t falls;             /* keys that are smaller than the one before     */
-    uint64_t equals;            /* keys that are equal to the one before         */
-    uint64_t digest_steps;      /* steps right that digests would cost, in units */
-    uint64_t count;             /* of a selection                                */
-    uint64_t trouble[4];        /* verify: positions, UINT64_MAX where all is well */
-} copse_device_survey;
-
-/* Keys and values on their way into a tree. keys are raw bits of key_type; values NULL: every value is its position. */
-typedef struct copse_pairs_arguments {
-    const void *keys, *values;
-    copse_type key_type, value_type;
-    uint64_t first; /* position of the first pair in the caller's array */
-    uint64_t n;
-    void *out_keys, *out_values; /* encode: encoded keys, values; either may be NULL */
-    copse_device_tree tree;      /* fill: the tree whose units are filled             */
-    uint32_t *last;              /* fill: digests, or 32-bit keys, of the units' last keys */
-    uint64_t *tiles;             /* count_kept: pairs that each tile keeps; fill_kept: the sums in front */
-    copse_device_survey *survey;
-} copse_pairs_arguments;
-
-typedef struct copse_level_arguments {
+/* Pairs in order on their way into units. */
+typedef struct copse_unit_arguments {
+    copse_pairs_arguments pairs;
     copse_device_tree tree;
-    uint32_t level;
-    uint64_t nodes, children;
-    uint64_t span;        /* units below one child                                    */
-    const uint32_t *last; /* as fill made it, where separators are what it holds; NULL: look into the units */
-    copse_device_survey *survey;
-} copse_level_arguments;
+    uint32_t *last;  /* of each unit the digest of its last key, or that key where it has 32 bits */
+    uint64_t *tiles; /* count_kept: pairs that each tile keeps; fill_kept: the sums in front      */
+} copse_unit_arguments;
 
 /* Point queries, n < 2^31 of them a launch. Every output may be NULL. */
 typedef struct copse_point_arguments {
@@ -104,25 +73,14 @@ typedef struct copse_copy_arguments {
     uint64_t *report;
 } copse_copy_arguments;
 
-/* The summary of core/aggregate.h in device memory. */
-typedef struct copse_device_summary {
-    uint32_t height;
-    uint64_t nodes[COPSE_SUMMARY_LEVELS];
-    copse_aggregate *level[COPSE_SUMMARY_LEVELS];
-} copse_device_summary;
-
 typedef struct copse_summary_arguments {
     copse_device_tree tree;
     copse_device_summary summary;
     uint32_t level; /* raise: the level that is made */
     const uint64_t *places, *counts;
     uint64_t n;
-    uint64_t first; /* position of range 0 in the caller's batch, for reports */
-    uint32_t kind;
-    void *out;
-    uint8_t *found;
+    copse_result_arguments result;
     uint64_t *before; /* widen, verify: values, or sums, as 64-bit numbers */
-    uint64_t *report;
     copse_device_survey *survey;
 } copse_summary_arguments;
 
@@ -136,15 +94,14 @@ typedef struct copse_mark_arguments {
 } copse_mark_arguments;
 
 struct copse_implicit_kernels {
-    copse_kernel survey, encode, settle, count_kept, fill,
-        fill_kept;                         /* copse_pairs_arguments: one thread per pair (survey: as it comes) */
-    copse_kernel digest_steps, fill_level; /* copse_level_arguments */
-    copse_kernel find[2], neighbours[2];   /* copse_point_arguments; [0]: full separators, [1]: digests */
-    copse_kernel count[2], sum[2];         /* copse_range_arguments */
-    copse_kernel copy, gather;             /* copse_copy_arguments */
+    copse_kernel count_kept, fill, fill_kept;        /* copse_unit_arguments */
+    copse_kernel find[2], neighbours[2];             /* copse_point_arguments; [0]: full separators, [1]: digests */
+    copse_kernel count[2], sum[2];                   /* copse_range_arguments */
+    copse_kernel copy, gather;                       /* copse_copy_arguments */
     copse_kernel summarize, raise, aggregate, widen; /* copse_summary_arguments */
     copse_kernel erase, absent;                      /* copse_mark_arguments */
-    copse_kernel verify_units, verify_levels, verify_sums, verify_summary;
+    copse_kernel verify_units;                       /* copse_unit_arguments */
+    copse_kernel verify_sums, verify_summary;
 };
 
 /* One table per pair of widths. */
@@ -153,9 +110,8 @@ extern const copse_implicit_kernels *const copse_implicit_kernels_emulated[];
 
 /* Entries of one unit, and units of one block of the summary. */
 #define COPSE_DEVICE_BLOCK_UNITS 16u
-/* Threads of a block of each kernel; output positions that a warp of `gather` takes. */
-#define COPSE_KERNEL_THREADS 128u
-#define COPSE_GATHER_TILE    256u
+/* Output positions that a warp of `gather` takes. */
+#define COPSE_GATHER_TILE 256u
 /* Pairs that a warp of count_kept and fill_kept takes. */
 #define COPSE_KEPT_TILE 1024u
 

@@ -1,8 +1,11 @@
 /* Template: all kernels of the implicit tree for one pair of widths, and the row of the table that names them. */
 
+#include "cuda/levels_walk.inc.h"
 #include "cuda/implicit_walk.inc.h"
 #include "cuda/implicit_read.inc.h"
+#include "cuda/pairs.inc.h"
 #include "cuda/implicit_build.inc.h"
+#include "cuda/partial.inc.h"
 #include "cuda/implicit_aggregate.inc.h"
 
 #define ENTRY(name) SIMT_KERNEL_ENTRY(NAME(name), COPSE_KERNEL_THREADS)
@@ -19,20 +22,12 @@
     }
 #endif
 
-/* ... and their sort looks at few bits anyway. */
-#if KEY_BITS == 64
-#define ENTRY_SETTLE ENTRY(settle)
-#else
-#define ENTRY_SETTLE ENTRY(encode)
-#endif
-
 #define NAME_ROW NAME(implicit_row)
 static const copse_implicit_kernels NAME_ROW = {
-    ENTRY(survey),       ENTRY(encode),        ENTRY_SETTLE,       ENTRY(count_kept),     ENTRY(fill),
-    ENTRY(fill_kept),    ENTRY(digest_steps),  ENTRY(fill_level),  ENTRY_PAIR(find),      ENTRY_PAIR(neighbours),
-    ENTRY_PAIR(count),   ENTRY_PAIR(sum),      ENTRY(copy),        ENTRY(gather),         ENTRY(summarize),
-    ENTRY(raise),        ENTRY(aggregate),     ENTRY(widen),       ENTRY(erase),          ENTRY(absent),
-    ENTRY(verify_units), ENTRY(verify_levels), ENTRY(verify_sums), ENTRY(verify_summary),
+    ENTRY(count_kept),   ENTRY(fill),        ENTRY(fill_kept),      ENTRY_PAIR(find), ENTRY_PAIR(neighbours),
+    ENTRY_PAIR(count),   ENTRY_PAIR(sum),    ENTRY(copy),           ENTRY(gather),    ENTRY(summarize),
+    ENTRY(raise),        ENTRY(aggregate),   ENTRY(widen),          ENTRY(erase),     ENTRY(absent),
+    ENTRY(verify_units), ENTRY(verify_sums), ENTRY(verify_summary),
 };
 
 #undef NAME_ROW
@@ -45,8 +40,5 @@ static const copse_implicit_kernels NAME_ROW = {
 #undef DIGEST_FANOUT
 #undef BOUND
 #undef SORTED_ENOUGH
-#undef DIGEST_LONGEST_RUN
-#undef SETTLE_LONGEST_RUN
 #undef KEPT_ROWS
-#undef ENTRY_SETTLE
 #undef BLOCK_ENTRIES

@@ -30,7 +30,7 @@ SIMT_DEVICE bool NAME(read_queries)(const copse_point_arguments *a, bool digest,
     KEY q = NAME(bound_key)(&a->tree, ENCODE_ONE(a->tree.key_type, bits), upper);
     KEY before = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, q, 1);
     out->sorted = a->per_warp == SIMT_WARP && __popc(__ballot_sync(SIMT_FULL_MASK, before <= q)) >= SORTED_ENOUGH;
-    out->own = NAME(walk_start)(&a->tree, digest, q);
+    out->own = NAME(walk_start)(&a->tree.levels, digest, q);
     return true;
 }
 
@@ -100,7 +100,7 @@ SIMT_DEVICE void NAME(find)(const copse_point_arguments *a, bool digest)
     for (uint32_t from = 0; from < a->per_warp; from += 16u) {
         uint32_t lane_x = from + group, lane_y = lane_x + second;
         BOUND x = NAME(walk_take)(warp.own, lane_x, digest), y = NAME(walk_take)(warp.own, lane_y, digest);
-        NAME(walk_pair)(&a->tree, digest, &x, &y);
+        NAME(walk_pair)(&a->tree.levels, digest, &x, &y);
         simt_u32x4 unit_x = simt_load16_once(a->tree.unit + (uint64_t)x.node * 64u + part);
         simt_u32x4 unit_y = simt_load16_once(a->tree.unit + (uint64_t)y.node * 64u + part);
         NAME(find_finish)(a, digest, x, unit_x, warp.first + lane_x);
@@ -140,7 +140,7 @@ SIMT_DEVICE void NAME(neighbours)(const copse_point_arguments *a, bool digest)
     for (uint32_t from = 0; from < a->per_warp; from += 16u) {
         uint32_t lane_x = from + group, lane_y = lane_x + second;
         BOUND x = NAME(walk_take)(warp.own, lane_x, digest), y = NAME(walk_take)(warp.own, lane_y, digest);
-        NAME(walk_pair)(&a->tree, digest, &x, &y);
+        NAME(walk_pair)(&a->tree.levels, digest, &x, &y);
         uint64_t place_x = NAME(place_of_group)(&a->tree, digest, x, upper);
         uint64_t place_y = NAME(place_of_group)(&a->tree, digest, y, upper);
         if ((lane & 3u) == 0) NAME(neighbour_store)(a, warp.first + lane_x, place_x);
@@ -178,8 +178,8 @@ SIMT_DEVICE bool NAME(read_ranges)(const copse_range_arguments *a, bool digest, 
     high = ENCODE_ONE(tree->key_type, high);
     KEY before = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, low, 1);
     out->sorted = a->per_warp == SIMT_WARP && __popc(__ballot_sync(SIMT_FULL_MASK, before <= low)) >= SORTED_ENOUGH;
-    out->low = NAME(walk_start)(tree, digest, low);
-    out->high = NAME(walk_start)(tree, digest, NAME(bound_key)(tree, high, true));
+    out->low = NAME(walk_start)(&tree->levels, digest, low);
+    out->high = NAME(walk_start)(&tree->levels, digest, NAME(bound_key)(tree, high, true));
     return true;
 }
 
@@ -230,7 +230,7 @@ SIMT_DEVICE void NAME(ranges)(const copse_range_arguments *a, bool digest, bool 
     for (uint32_t from = 0; from < a->per_warp; from += 8u) {
         BOUND low = NAME(walk_take)(warp.low, from + group, digest);
         BOUND high = NAME(walk_take)(warp.high, from + group, digest);
-        NAME(walk_pair)(tree, digest, &low, &high);
+        NAME(walk_pair)(&tree->levels, digest, &low, &high);
         uint64_t place = NAME(place_of_group)(tree, digest, low, false);
         uint64_t end = NAME(place_of_group)(tree, digest, high, true);
         uint32_t at = warp.first + from + group;

@@ -86,10 +86,10 @@ static void separators(void **state)
     FOR_EACH_PAIR(pair)
     {
         struct damaged d = open_damaged(key_types[pair / 2], value_types[pair % 2]);
-        assert_true(d.tree->view.height >= 2);
-        for (uint32_t level = 0; level < d.tree->view.height; level++) {
-            assert_noticed(&d, d.tree->view.level[level], "separator");
-            assert_noticed(&d, d.tree->view.level[level] + d.tree->nodes[level] * 64 - 1, "separator");
+        assert_true(d.tree->view.levels.height >= 2);
+        for (uint32_t level = 0; level < d.tree->view.levels.height; level++) {
+            assert_noticed(&d, d.tree->view.levels.level[level], "separator");
+            assert_noticed(&d, d.tree->view.levels.level[level] + d.tree->levels.nodes[level] * 64 - 1, "separator");
         }
         close_damaged(&d);
     }

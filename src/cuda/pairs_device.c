@@ -1,12 +1,23 @@
 /* Batches on their way into a tree on a device: brought there, looked at, encoded, sorted, equal keys resolved. */
 #include "core/codec.h"
-#include "cuda/implicit_device.h"
+#include "cuda/call_device.h"
+#include "cuda/pairs_device.h"
 #include "cuda/transfer.h"
 
 #include <string.h>
 
 /* Which array of `memory` holds what. */
 enum { RAW_KEYS, RAW_VALUES, OWN_KEYS, OWN_VALUES };
+
+/* Blocks that a multiprocessor is given of a kernel with strides. */
+#define BLOCKS_PER_MULTIPROCESSOR 32u
+
+uint64_t copse_device_blocks(const copse_device *device, uint64_t items)
+{
+    uint64_t most = (uint64_t)device->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    uint64_t blocks = (items + COPSE_KERNEL_THREADS - 1) / COPSE_KERNEL_THREADS;
+    return blocks < 1 ? 1 : blocks < most ? blocks : most;
+}
 
 /* --- surveys ------------------------------------------------------------------------------------------------------------ */
 
@@ -110,8 +121,8 @@ static copse_status look(const copse_index *index, const copse_device_pairs *pai
     copse_pairs_arguments arguments = arguments_of(index, pairs);
     copse_status status = copse_device_survey_make(device, &arguments.survey);
     if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->survey,
-                                 copse_implicit_device_blocks(device, pairs->n), &arguments);
+    status = copse_device_launch(device, device->main, &copse_device_shared(index)->survey,
+                                 copse_device_blocks(device, pairs->n), &arguments);
     if (status == COPSE_OK) status = copse_device_survey_read(device, arguments.survey, out);
     copse_device_survey_free(device, arguments.survey);
     return status;
@@ -172,8 +183,8 @@ copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pa
     arguments.out_keys = made.memory[OWN_KEYS];
     arguments.out_values = made.memory[OWN_VALUES];
     if (status == COPSE_OK)
-        status = copse_device_launch(index->device, index->device->main, &copse_implicit_device_kernels(index)->encode,
-                                     copse_implicit_device_blocks(index->device, pairs->n), &arguments);
+        status = copse_device_launch(index->device, index->device->main, &copse_device_shared(index)->encode,
+                                     copse_device_blocks(index->device, pairs->n), &arguments);
     if (status != COPSE_OK) {
         copse_device_pairs_free(index, &made);
         return status;
@@ -202,8 +213,8 @@ static copse_status settle(const copse_index *index, const copse_device_pairs *p
         .first = bits, .n = pairs->n, .out_keys = pairs->memory[OWN_KEYS], .out_values = pairs->memory[OWN_VALUES]};
     copse_status status = copse_device_survey_make(device, &arguments.survey);
     if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_implicit_device_kernels(index)->settle,
-                                 copse_implicit_device_blocks(device, pairs->n), &arguments);
+    status = copse_device_launch(device, device->main, &copse_device_shared(index)->settle,
+                                 copse_device_blocks(device, pairs->n), &arguments);
     if (status == COPSE_OK) status = copse_device_survey_read(device, arguments.survey, &seen);
     copse_device_survey_free(device, arguments.survey);
     *out_settled = seen.falls == 0;
@@ -214,7 +225,7 @@ static copse_status sort_bits(const copse_index *index, const copse_device_pairs
                               unsigned first_bit, unsigned last_bit)
 {
     copse_device *device = index->device;
-    return device->backend->primitives->sort_pairs(device, device->main, copse_implicit_device_pair(index), from->keys,
+    return device->backend->primitives->sort_pairs(device, device->main, copse_device_pair(index), from->keys,
                                                    from->values, to->memory[OWN_KEYS], to->memory[OWN_VALUES], from->n,
                                                    first_bit, last_bit);
 }
@@ -257,7 +268,7 @@ copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pa
     if (status == COPSE_OK) status = copse_device_pairs_room(index, &made, pairs->n, &keys, &values);
     if (status == COPSE_OK)
         status = device->backend->primitives->unique_pairs(
-            device, device->main, copse_implicit_device_pair(index), pairs->keys, pairs->values, keys, values, pairs->n,
+            device, device->main, copse_device_pair(index), pairs->keys, pairs->values, keys, values, pairs->n,
             equal == COPSE_EQUAL_FIRST ? COPSE_UNIQUE_FIRST : COPSE_UNIQUE_LAST, &count->count);
     if (status == COPSE_OK) status = copse_device_read(device, device->main, &kept, &count->count, sizeof kept);
     if (count) copse_device_survey_free(device, count);

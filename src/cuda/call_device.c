@@ -1,6 +1,6 @@
 /* The arrays of a call, and what its kernels found wrong: read at once where the call waits, else left to
  * copse_ctx_synchronize. */
-#include "cuda/implicit_device.h"
+#include "cuda/call_device.h"
 
 #include <string.h>
 

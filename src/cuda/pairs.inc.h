@@ -1,0 +1,42 @@
+/* Template: pairs on their way into a tree, one at a time, and sums over a warp. */
+
+/* The value of pair i: the caller's, or the position as a number of the value type. */
+SIMT_DEVICE VALUE NAME(pair_value)(const copse_pairs_arguments *a, uint64_t i)
+{
+    if (a->values) return ((const VALUE *)a->values)[i];
+    uint64_t position = a->first + i;
+    VALUE value = (VALUE)position;
+#if VALUE_BITS == 64
+    double number = (double)position;
+    if (a->value_type == COPSE_F64) memcpy(&value, &number, sizeof value);
+#else
+    float number = (float)position;
+    if (a->value_type == COPSE_F32) memcpy(&value, &number, sizeof value);
+#endif
+    return value;
+}
+
+SIMT_DEVICE KEY NAME(pair_key)(const copse_pairs_arguments *a, uint64_t i)
+{
+    return ENCODE_ONE(a->key_type, ((const KEY *)a->keys)[i]);
+}
+
+SIMT_DEVICE uint64_t NAME(warp_min)(uint64_t value)
+{
+    for (uint32_t step = 16; step > 0; step /= 2) {
+        uint64_t other = simt_shfl_xor_u64(SIMT_FULL_MASK, value, step);
+        value = other < value ? other : value;
+    }
+    return value;
+}
+
+SIMT_DEVICE uint64_t NAME(warp_max)(uint64_t value)
+{
+    return ~NAME(warp_min)(~value);
+}
+
+SIMT_DEVICE uint64_t NAME(warp_sum)(uint64_t value)
+{
+    for (uint32_t step = 16; step > 0; step /= 2) value += simt_shfl_xor_u64(SIMT_FULL_MASK, value, step);
+    return value;
+}

@@ -1,0 +1,13 @@
+/* The kernels that several structures use, compiled for cards. */
+#include "core/codec.h"
+#include "core/structure.h"
+#include "cuda/shared_kernels.h"
+#include "cuda/simt.h"
+
+#include <string.h>
+
+#define COPSE_TEMPLATE "cuda/shared_kernels.inc.h"
+#include "core/for_each_width.h"
+
+const copse_shared_kernels *const copse_shared_kernels_cuda[COPSE_WIDTH_PAIRS] = {
+    &shared_row_k32v32, &shared_row_k32v64, &shared_row_k64v32, &shared_row_k64v64};
