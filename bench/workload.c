@@ -254,9 +254,9 @@ void workload_codes_from_keys(copse_type type, const void *keys, uint64_t count,
 /* ---- key distributions ---- */
 
 static const char *const dist_names[WORKLOAD_DIST_COUNT] = {
-    "uniform",         "normal",        "gamma",        "zipf",     "ascending",
-    "descending",      "almost-sorted", "shuffled",     "gaussian", "bursty-timestamps",
-    "clustered-cells", "jittered-ids",  "heavy-tailed",
+    "uniform",         "normal",        "gamma",        "zipf",          "ascending",
+    "descending",      "almost-sorted", "shuffled",     "gaussian",      "bursty-timestamps",
+    "clustered-cells", "jittered-ids",  "heavy-tailed", "partly-sorted",
 };
 
 const char *workload_dist_name(workload_dist dist)
@@ -412,6 +412,19 @@ static uint64_t popularity_code(workload_stream *stream)
     return stream->origin + (number < (double)space * 0.5 ? (uint64_t)number : space / 2);
 }
 
+/* Places i and c - i are partners, anywhere in 0 .. n - 1, and one pair in ten changes places. So the sequence may be cut
+ * anywhere and needs no table. */
+static uint64_t partly_sorted_code(const workload_stream *stream, uint64_t i)
+{
+    uint64_t n = stream->n;
+    uint64_t place = i % n;
+    uint64_t sum = stream->order.offset % n;
+    uint64_t partner = sum >= place ? sum - place : sum + (n - place);
+    uint64_t lower = place < partner ? place : partner;
+    bool exchanged = workload_hash(lower ^ stream->order.offset) % 10 == 0;
+    return stream->origin + (i - place) + (exchanged ? partner : place);
+}
+
 static uint64_t next_code(workload_stream *stream, uint64_t i)
 {
     switch (stream->dist) {
@@ -438,6 +451,8 @@ static uint64_t next_code(workload_stream *stream, uint64_t i)
         return id_code(stream, i);
     case WORKLOAD_POPULARITY:
         return popularity_code(stream);
+    case WORKLOAD_PARTLY_SORTED:
+        return partly_sorted_code(stream, i);
     default:
         return uniform_code(stream);
     }
@@ -453,6 +468,7 @@ static int draws_of_a_code(workload_dist dist)
     case WORKLOAD_DESCENDING:
     case WORKLOAD_ALMOST_SORTED:
     case WORKLOAD_SHUFFLED:
+    case WORKLOAD_PARTLY_SORTED:
         return 0;
     default:
         return -1;

@@ -59,6 +59,7 @@ typedef enum workload_dist {
     WORKLOAD_CELLS,         /* cell ids of a space-filling curve: clusters in clusters                            */
     WORKLOAD_IDS,           /* evenly spread ids with jitter, and a few far outliers                              */
     WORKLOAD_POPULARITY,    /* heavy tail (Pareto, exponent 1.2)                                                  */
+    WORKLOAD_PARTLY_SORTED, /* ascending with n / 20 exchanges: one key in ten is far from its place              */
     WORKLOAD_DIST_COUNT
 } workload_dist;
 

@@ -7,6 +7,7 @@
 typedef struct bench_run {
     bench_options options;
     bench_progress progress;
+    uint64_t queries; /* that --queries says */
     uint64_t wrong;
     uint64_t answers;
 } bench_run;
@@ -19,15 +20,18 @@ static void count_wrong(bench_run *run, const bench_group *group)
     }
 }
 
-static int run_op(bench_run *run, bench_data *data, bench_targets *targets, const bench_op *op)
+static int run_op(bench_run *run, bench_data *data, bench_targets *targets, size_t number)
 {
     bench_queries queries;
     int code = CLI_OK;
-    size_t batches = bench_op_batched(op) ? run->options.batches.count : 1;
+    const bench_op *op = &run->options.ops[number];
+    const bench_op_size *size = &run->options.op_sizes[number];
+    size_t batches = bench_op_batched(op) && !size->has_batch ? run->options.batches.count : 1;
+    run->options.queries = size->queries > 0 ? size->queries : run->queries;
     if (bench_queries_make(&queries, data, op, &run->options)) {
         for (size_t b = 0; b < batches && code == CLI_OK; b++) {
             bench_group group = {.options = &run->options, .data = data, .op = op};
-            group.batch = run->options.batches.item[b];
+            group.batch = size->has_batch ? size->batch : run->options.batches.item[b];
             code = bench_measure(&group, targets, &queries, &run->progress);
             cli_progress_clear(&run->progress.bar);
             if (code == CLI_OK) bench_report(&group);
@@ -48,7 +52,7 @@ static int run_data(bench_run *run, copse_type key, copse_type value, uint64_t n
     bench_data_make(&data, key, value, n, dist, run->options.seed);
     if (bench_targets_open(&targets, &run->options, &data, &code)) {
         for (size_t o = 0; o < run->options.op_count && code == CLI_OK; o++) {
-            code = run_op(run, &data, &targets, &run->options.ops[o]);
+            code = run_op(run, &data, &targets, o);
         }
     }
     bench_targets_close(&targets);
@@ -91,6 +95,7 @@ int copse_cli_bench(int argc, char **argv)
     int code = CLI_OK;
     memset(bench, 0, sizeof *bench);
     if (bench_options_read(&bench->options, argc, argv, &code)) {
+        bench->queries = bench->options.queries;
         bench->progress.total = number_of_turns(&bench->options);
         cli_progress_start(&bench->progress.bar, false);
         if (!bench->options.json) printf("%s\n", bench_machine());

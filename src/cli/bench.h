@@ -27,7 +27,9 @@ typedef enum bench_memory_kind {
 typedef enum bench_code {
     BENCH_BUILD,
     BENCH_BUILD_SORTED,
+    BENCH_FILL,
     BENCH_INSERT,
+    BENCH_INSERT_NEW,
     BENCH_UPDATE,
     BENCH_ERASE,
     BENCH_MIXED,
@@ -62,13 +64,13 @@ typedef enum bench_kind {
 typedef struct bench_op {
     bench_code code;
     bench_kind kind;
-    uint64_t span; /* entries of every range; 0: ranges of any width */
-    char name[24];
+    uint64_t span; /* ranges: entries of each, 0: of any width; updates: keys that they are all about, 0: any */
+    char name[32];
 } bench_op;
 
 /* The named operations in the order of the help text, NULL past the end. */
 const char *bench_op_name(size_t i);
-/* Also reads range followed by any number, as in range25. */
+/* Also reads range followed by any number, as in range25, and updates of a few keys, as in update-hot10. */
 bool bench_op_parse(const char *name, bench_op *out_op);
 /* Uses the sums that the index keeps beside its entries. */
 bool bench_op_aggregates(const bench_op *op);
@@ -76,6 +78,8 @@ bool bench_op_aggregates(const bench_op *op);
 bool bench_op_mixes(const bench_op *op);
 /* Asked in batches, of which --batch gives the size. */
 bool bench_op_batched(const bench_op *op);
+/* Leaves another index than it found. */
+bool bench_op_updates(const bench_op *op);
 
 /* ---- bench_options.c: the command line ---- */
 
@@ -95,6 +99,16 @@ typedef struct bench_transfer {
     bool streaming;
 } bench_transfer;
 
+/* What stands behind the name of an operation, as in insert-new:2^25:2^20. */
+typedef struct bench_op_size {
+    uint64_t queries; /* 0: --queries */
+    bool has_batch;   /* else --batch */
+    uint64_t batch;
+} bench_op_size;
+
+/* Queries in the order in which the pairs came: one more value of query_dist. */
+#define BENCH_ARRIVAL WORKLOAD_DIST_COUNT
+
 typedef struct bench_options {
     bench_list structures; /* copse_structure       */
     bench_list placements; /* copse_placement       */
@@ -113,12 +127,15 @@ typedef struct bench_options {
     bench_transfer transfer[BENCH_LIST];
     bench_list peers; /* for bench_peer_at  */
     bench_op ops[BENCH_LIST];
+    bench_op_size op_sizes[BENCH_LIST];
     size_t op_count;
-    uint64_t queries; /* 0: a default by operation */
-    uint64_t calls;   /* at most so many of them in one measurement; 0: no limit */
+    uint64_t queries;      /* 0: a default by operation */
+    uint64_t peer_queries; /* at most so many reads of a peer in one measurement; 0: no limit */
+    uint64_t grown;        /* pairs per insert that the index is made by; 0: it is built; BENCH_NONE: all in one */
+    uint64_t calls;        /* at most so many of them in one measurement; 0: no limit */
     uint64_t seed;
     uint64_t repeat;
-    workload_dist query_dist; /* WORKLOAD_ASCENDING stands for sorted queries */
+    workload_dist query_dist; /* WORKLOAD_ASCENDING stands for sorted queries; also BENCH_ARRIVAL */
     const char *query_dist_name;
     bool json;
 } bench_options;
@@ -194,6 +211,18 @@ typedef struct bench_queries {
 /* False, after a remark, when the data set cannot give such queries (misses where every key is taken). */
 bool bench_queries_make(bench_queries *queries, bench_data *data, const bench_op *op, const bench_options *options);
 void bench_queries_free(bench_queries *queries);
+/* Positions below `limit`, by the distribution that was asked for; `hot` > 0: of no more than so many entries. */
+void bench_draw_positions(bench_queries *queries, const bench_data *data, const bench_options *options, uint64_t limit,
+                          uint64_t hot);
+/* Keys for the positions that were drawn, which become those of the answers. */
+bool bench_draw_points(bench_queries *queries, const bench_data *data, const bench_op *op,
+                       const bench_options *options);
+void bench_sort_positions(uint64_t *positions, uint64_t count);
+
+/* ---- bench_changes.c: the operations of one measurement that change the index, and what they leave ---- */
+
+bool bench_changes_make(bench_queries *queries, const bench_data *data, const bench_op *op,
+                        const bench_options *options);
 
 /* ---- bench_target.c: contestants ---- */
 
@@ -253,6 +282,11 @@ bool bench_store_build(const bench_target *target, void *store, const void *keys
 bool bench_store_call(const bench_target *target, void **store, bench_call *call);
 bool bench_store_copy(const bench_target *target, void *store, void *out_keys, void *out_values, uint64_t capacity);
 bool bench_store_verify(const bench_target *target, void *store);
+/* Looks up keys that lie in host memory. *out_asked is false for a peer that cannot be asked so. */
+bool bench_store_find(const bench_target *target, const void *store, const void *keys, uint64_t n, void *out_values,
+                      uint8_t *out_found, bool *out_asked);
+/* Whether a contestant takes mixed batches; a remark says why not. */
+bool bench_store_mixes(const bench_target *target, const bench_data *data);
 uint64_t bench_store_size(const bench_target *target, const void *store);
 /* All bytes, and those of them that only aggregates use. */
 void bench_store_bytes(const bench_target *target, const void *store, uint64_t *out_bytes, uint64_t *out_aggregate);
@@ -271,10 +305,14 @@ typedef struct bench_outputs {
 /* Number of wrong answers among the first `count` queries, which were asked `batch` at a time. */
 uint64_t bench_check_answers(bench_data *data, const bench_op *op, const bench_queries *queries,
                              const bench_outputs *outputs, uint64_t count, uint64_t batch);
-/* Number of entries of the store that differ from the expected ones; missing and surplus ones count too. */
+/* Number of entries of the store that differ from the expected ones; missing and surplus ones count too. Entries are read
+ * in order, and many of them looked up one by one. */
 uint64_t bench_check_store(const bench_target *target, void *store, const bench_data *data, const void *keys,
                            const void *values, uint64_t entries);
-/* The same, seen through copse_visit. */
+/* Number of keys, of a good many among n, that are still there. */
+uint64_t bench_check_gone(const bench_target *target, void *store, const bench_data *data, const void *keys,
+                          uint64_t n);
+/* All entries of the data set, seen through copse_visit. */
 uint64_t bench_check_visit(const bench_target *target, void *store, const bench_data *data);
 
 /* ---- bench_arrays.c: the caller's arrays, in the memory that a contestant is given ---- */
@@ -328,7 +366,9 @@ typedef struct bench_result {
     uint64_t queries;
     uint64_t wrong;
     uint64_t runs;
-    double *seconds; /* one per repeat */
+    double *seconds;      /* one per repeat */
+    double *call_seconds; /* of updates: one per call, those of all repeats; NULL where calls are not timed each */
+    uint64_t timed_calls;
     double prepare_seconds;
     uint64_t entries;
     uint64_t bytes;

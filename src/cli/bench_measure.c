@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PEER_SCAN (UINT64_C(1) << 25) /* entries that a peer may walk in one measurement of count or sum */
+#define PEER_SCAN      (UINT64_C(1) << 25) /* entries that a peer may walk in one measurement of count or sum */
+#define FEW_OPERATIONS 64u                 /* of a batch whose calls are not timed each */
 
 typedef struct measurement {
     bench_group *group;
@@ -18,9 +19,9 @@ typedef struct measurement {
 
 /* ---- the timed loop ---- */
 
-static uint64_t batch_size(const measurement *m)
+static uint64_t batch_size(const measurement *m, const bench_result *result)
 {
-    return m->group->batch ? m->group->batch : m->count;
+    return m->group->batch ? m->group->batch : result->queries;
 }
 
 static void *element(void *array, uint64_t i, size_t size)
@@ -50,18 +51,24 @@ static bench_call make_call(const measurement *m, const bench_result *result, ui
     return call;
 }
 
-static bool timed_calls(const measurement *m, const bench_result *result, void **store, double *out_seconds,
+static bool timed_calls(const measurement *m, bench_result *result, void **store, double *out_seconds,
                         uint64_t *out_changed)
 {
     uint64_t count = result->queries;
-    uint64_t batch = batch_size(m);
+    uint64_t batch = batch_size(m, result);
     uint64_t changed = 0;
     uint64_t k = 0;
+    double *each = result->call_seconds;
     double begun = cli_clock();
+    double before = begun;
     for (uint64_t first = 0; first < count; first += batch) {
         bench_call call = make_call(m, result, first, batch < count - first ? batch : count - first, k++);
         if (!bench_store_call(result->target, store, &call)) return false;
         changed += call.changed;
+        if (!each) continue;
+        double now = cli_clock();
+        each[result->timed_calls++] = now - before;
+        before = now;
     }
     *out_seconds = cli_clock() - begun;
     *out_changed = changed;
@@ -98,11 +105,56 @@ static bool turn_build(measurement *m, bench_result *result, double *out_seconds
     return done;
 }
 
-/* An index over the whole data set, made from host memory the fast way. */
-static bool fresh_store(const bench_target *target, const bench_data *data, void **out_store)
+/* Pairs per insert of an index that is made by inserts. */
+static uint64_t grown_by(const bench_options *options, const bench_data *data)
 {
-    return bench_store_make(target, data, out_store) &&
-           bench_store_build(target, *out_store, data->sorted_keys, data->sorted_values, data->entries, true);
+    return options->grown < data->n ? options->grown : data->n;
+}
+
+static bool grow_store(const bench_target *target, const bench_data *data, uint64_t step, void **store)
+{
+    static const bench_op fill = {BENCH_FILL, BENCH_KIND_BUILD, 0, "fill"};
+    for (uint64_t first = 0; first < data->n; first += step) {
+        bench_call call = {.op = &fill, .n = step < data->n - first ? step : data->n - first};
+        call.keys = element(data->keys, first, data->key_size);
+        call.values = element(data->values, first, data->value_size);
+        if (!bench_store_call(target, store, &call)) return false;
+    }
+    return true;
+}
+
+/* An index over the whole data set, made from host memory: the fast way, or as it would have grown. */
+static bool fresh_store(const bench_target *target, const bench_options *options, const bench_data *data,
+                        void **out_store)
+{
+    if (!bench_store_make(target, data, out_store)) return false;
+    bool grown = options->grown > 0 && (!target->peer || target->peer->insert);
+    if (grown) return grow_store(target, data, grown_by(options, data), out_store);
+    return bench_store_build(target, *out_store, data->sorted_keys, data->sorted_values, data->entries, true);
+}
+
+/* All pairs, in the order of arrival, into an empty index. An index that has grown as --grown says serves the reads that
+ * come after: a container that takes minutes to grow then does so once. */
+static bool turn_fill(measurement *m, bench_result *result, bench_target *target, double *out_seconds)
+{
+    const bench_options *options = m->group->options;
+    const bench_data *data = m->group->data;
+    void *store = NULL;
+    uint64_t changed = 0;
+    bool done = bench_store_make(target, data, &store) && timed_calls(m, result, &store, out_seconds, &changed);
+    if (done) {
+        note_store(result, store);
+        result->wrong += changed != data->entries;
+        result->wrong += bench_check_store(target, store, data, data->sorted_keys, data->sorted_values, data->entries);
+    }
+    uint64_t step = m->group->batch && m->group->batch < data->n ? m->group->batch : data->n;
+    bench_target *keeper = target->peer ? target->first : target;
+    if (done && options->grown > 0 && step == grown_by(options, data) && keeper->store == NULL) {
+        keeper->store = store;
+    } else {
+        bench_store_free(target, store);
+    }
+    return done;
 }
 
 static bool turn_change(measurement *m, bench_result *result, double *out_seconds)
@@ -112,15 +164,18 @@ static bool turn_change(measurement *m, bench_result *result, double *out_second
     void *store = NULL;
     uint64_t changed = 0;
     bench_outputs outputs;
-    bool done = fresh_store(result->target, data, &store) && bench_arrays_poison(&result->arrays) &&
+    bool done = fresh_store(result->target, m->group->options, data, &store) && bench_arrays_poison(&result->arrays) &&
                 timed_calls(m, result, &store, out_seconds, &changed) && bench_arrays_read(&result->arrays, &outputs);
     if (done) {
         note_store(result, store);
         if (bench_op_mixes(m->group->op)) {
-            result->wrong +=
-                bench_check_answers(m->group->data, m->group->op, queries, &outputs, result->queries, batch_size(m));
+            result->wrong += bench_check_answers(m->group->data, m->group->op, queries, &outputs, result->queries,
+                                                 batch_size(m, result));
         }
         result->wrong += changed != queries->after_changed;
+        if (m->group->op->code == BENCH_ERASE) {
+            result->wrong += bench_check_gone(result->target, store, data, queries->keys, queries->count);
+        }
         result->wrong += bench_check_store(result->target, store, data, queries->after_keys, queries->after_values,
                                            queries->after_entries);
     }
@@ -149,7 +204,8 @@ static bool turn_read(measurement *m, bench_result *result, void **store, double
     if (!timed_calls(m, result, store, out_seconds, &unused)) return false;
     if (!bench_arrays_read(&result->arrays, &outputs)) return false;
     note_store(result, *store);
-    result->wrong += bench_check_answers(m->group->data, op, m->queries, &outputs, result->queries, batch_size(m));
+    result->wrong +=
+        bench_check_answers(m->group->data, op, m->queries, &outputs, result->queries, batch_size(m, result));
     return true;
 }
 
@@ -242,7 +298,7 @@ static void **shared_store(const measurement *m, bench_target *target)
     bench_target *keeper = target->peer ? target->first : target;
     if (keeper->store != NULL) return &keeper->store;
     void *store = NULL;
-    if (fresh_store(keeper, m->group->data, &store)) {
+    if (fresh_store(keeper, m->group->options, m->group->data, &store)) {
         keeper->store = store;
         return &keeper->store;
     }
@@ -255,7 +311,9 @@ static bool take_turn(measurement *m, bench_result *result, bench_target *target
     bench_kind kind = m->group->op->kind;
     double *seconds = &result->seconds[result->runs];
     bool done = false;
-    if (kind == BENCH_KIND_BUILD) {
+    if (m->group->op->code == BENCH_FILL) {
+        done = turn_fill(m, result, target, seconds);
+    } else if (kind == BENCH_KIND_BUILD) {
         done = turn_build(m, result, seconds);
     } else if (kind == BENCH_KIND_CHANGE) {
         done = turn_change(m, result, seconds);
@@ -274,15 +332,27 @@ static uint64_t operations(const measurement *m, const bench_target *target)
 {
     const bench_op *op = m->group->op;
     const bench_data *data = m->group->data;
-    if (op->code == BENCH_BUILD) return data->n;
+    if (op->code == BENCH_BUILD || op->code == BENCH_FILL) return data->n;
     if (op->kind == BENCH_KIND_BUILD || op->kind == BENCH_KIND_PASS) return data->entries;
     bool walks = target->peer && op->span == 0 &&
                  (op->code == BENCH_SUM || (op->code == BENCH_COUNT && !target->peer->counts_by_rank));
-    if (!walks) return m->count;
+    bool reads = op->kind == BENCH_KIND_POINT || op->kind == BENCH_KIND_RANGE;
+    uint64_t most = target->peer && reads ? m->group->options->peer_queries : 0;
+    if (!walks) return most > 0 && most < m->count ? most : m->count;
     uint64_t walked = 0;
     uint64_t count = 0;
     while (count < m->count && (count == 0 || walked < PEER_SCAN)) walked += m->queries->lengths[count++];
     return count;
+}
+
+/* The calls of updates are timed each, since a tree that reorganizes itself now and then has slow ones among the fast.
+ * Where a call takes less than a microsecond the clock would be felt. */
+static double *memory_for_calls(const measurement *m, const bench_result *result)
+{
+    uint64_t batch = batch_size(m, result);
+    if (!bench_op_updates(m->group->op) || batch < FEW_OPERATIONS) return NULL;
+    uint64_t calls = (result->queries + batch - 1) / batch;
+    return bench_memory(calls * m->group->options->repeat, sizeof(double));
 }
 
 static void choose_contestants(measurement *m, bench_targets *targets)
@@ -294,16 +364,14 @@ static void choose_contestants(measurement *m, bench_targets *targets)
     for (size_t i = 0; i < targets->count; i++) {
         bench_target *target = &targets->target[i];
         if (target->peer && (!bench_peer_can(target->peer, group->op) || (!reads && target->first != target))) continue;
-        if (target->device && bench_op_mixes(group->op)) {
-            cli_note("bench", "%s: mixed batches are there for the CPU only", target->name);
-            continue;
-        }
+        if (bench_op_mixes(group->op) && !bench_store_mixes(target, group->data)) continue;
         bench_result *result = &group->result[group->count++];
         memset(result, 0, sizeof *result);
         result->target = target;
         result->threads = target->peer && !reads ? 1 : target->threads;
         result->queries = operations(m, target);
         result->seconds = bench_memory(group->options->repeat, sizeof *result->seconds);
+        result->call_seconds = memory_for_calls(m, result);
     }
 }
 
@@ -343,7 +411,7 @@ int bench_measure(bench_group *group, bench_targets *targets, const bench_querie
 {
     measurement m = {.group = group, .queries = queries, .count = queries_in_use(group, queries)};
     choose_contestants(&m, targets);
-    bench_layout_make(&m.layout, group->data, group->op, queries, m.count, batch_size(&m));
+    bench_layout_make(&m.layout, group->data, group->op, queries, m.count, group->batch ? group->batch : m.count);
     int code = make_arrays(&m) ? CLI_OK : CLI_FAILED;
     for (uint64_t r = 0; r < group->options->repeat && code == CLI_OK; r++) {
         for (size_t i = 0; i < group->count && code == CLI_OK; i++) {
@@ -360,7 +428,10 @@ int bench_measure(bench_group *group, bench_targets *targets, const bench_querie
 
 void bench_group_free(bench_group *group)
 {
-    for (size_t i = 0; i < group->count; i++) free(group->result[i].seconds);
+    for (size_t i = 0; i < group->count; i++) {
+        free(group->result[i].seconds);
+        free(group->result[i].call_seconds);
+    }
     free(group->result);
     group->result = NULL;
     group->count = 0;

@@ -7,7 +7,9 @@
 static const bench_op ops[] = {
     {BENCH_BUILD, BENCH_KIND_BUILD, 0, "build"},
     {BENCH_BUILD_SORTED, BENCH_KIND_BUILD, 0, "build-sorted"},
+    {BENCH_FILL, BENCH_KIND_BUILD, 0, "fill"},
     {BENCH_INSERT, BENCH_KIND_CHANGE, 0, "insert"},
+    {BENCH_INSERT_NEW, BENCH_KIND_CHANGE, 0, "insert-new"},
     {BENCH_UPDATE, BENCH_KIND_CHANGE, 0, "update"},
     {BENCH_ERASE, BENCH_KIND_CHANGE, 0, "erase"},
     {BENCH_MIXED, BENCH_KIND_CHANGE, 0, "mixed"},
@@ -40,17 +42,23 @@ const char *bench_op_name(size_t i)
     return i < sizeof ops / sizeof *ops ? ops[i].name : NULL;
 }
 
-/* range25 and the like: any number of entries from 1 to 2^24. */
-static bool parse_range(const char *name, bench_op *out_op)
+/* Names that end in any number from 1 to 2^24, as range25 does. */
+static const bench_op numbered[] = {
+    {BENCH_RANGE, BENCH_KIND_RANGE, 0, "range"},
+    {BENCH_UPDATE, BENCH_KIND_CHANGE, 0, "update-hot"},
+    {BENCH_MIXED_UPDATE, BENCH_KIND_CHANGE, 0, "mixed-update-hot"},
+};
+
+static bool parse_numbered(const char *name, const bench_op *as, bench_op *out_op)
 {
-    static const char prefix[] = "range";
-    size_t skip = sizeof prefix - 1;
-    if (strncmp(name, prefix, skip) != 0 || name[skip] < '1' || name[skip] > '9') return false;
+    size_t skip = strlen(as->name);
+    if (strncmp(name, as->name, skip) != 0 || name[skip] < '1' || name[skip] > '9') return false;
     char *end = NULL;
-    unsigned long long span = strtoull(name + skip, &end, 10);
-    if (*end != '\0' || span > (1u << 24)) return false;
-    *out_op = (bench_op){BENCH_RANGE, BENCH_KIND_RANGE, span, ""};
-    snprintf(out_op->name, sizeof out_op->name, "range%llu", span);
+    unsigned long long number = strtoull(name + skip, &end, 10);
+    if (*end != '\0' || number > (1u << 24)) return false;
+    *out_op = *as;
+    out_op->span = number;
+    snprintf(out_op->name, sizeof out_op->name, "%s", name);
     return true;
 }
 
@@ -62,7 +70,10 @@ bool bench_op_parse(const char *name, bench_op *out_op)
             return true;
         }
     }
-    return parse_range(name, out_op);
+    for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++) {
+        if (parse_numbered(name, &numbered[i], out_op)) return true;
+    }
+    return false;
 }
 
 bool bench_op_aggregates(const bench_op *op)
@@ -77,5 +88,10 @@ bool bench_op_mixes(const bench_op *op)
 
 bool bench_op_batched(const bench_op *op)
 {
-    return op->kind != BENCH_KIND_BUILD && op->kind != BENCH_KIND_PASS;
+    return op->code == BENCH_FILL || (op->kind != BENCH_KIND_BUILD && op->kind != BENCH_KIND_PASS);
+}
+
+bool bench_op_updates(const bench_op *op)
+{
+    return op->code == BENCH_FILL || op->kind == BENCH_KIND_CHANGE;
 }

@@ -78,9 +78,9 @@ static const name_list page_names = {2, {"on", "off"}, {COPSE_HUGE_PAGES_AUTO, C
 static const name_list memory_names = {
     4, {"host", "pageable", "pinned", "device"}, {BENCH_HOST, BENCH_HOST, BENCH_PINNED, BENCH_DEVICE}};
 static const name_list query_names = {
-    5,
-    {"uniform", "normal", "gamma", "zipf", "sorted"},
-    {WORKLOAD_UNIFORM, WORKLOAD_NORMAL, WORKLOAD_GAMMA, WORKLOAD_ZIPF, WORKLOAD_ASCENDING},
+    6,
+    {"uniform", "normal", "gamma", "zipf", "sorted", "arrival"},
+    {WORKLOAD_UNIFORM, WORKLOAD_NORMAL, WORKLOAD_GAMMA, WORKLOAD_ZIPF, WORKLOAD_ASCENDING, BENCH_ARRIVAL},
 };
 
 const char *bench_memory_name(bench_memory_kind kind, bool on_device)
@@ -229,13 +229,38 @@ static int read_counts(const char *option, const char *text, const char *none, u
     return code;
 }
 
+/* Cuts NAME:QUERIES:BATCH after the name and reads the rest, of which either number, or both, may be missing. */
+static bool parse_op_size(char *word, bench_op_size *out)
+{
+    *out = (bench_op_size){0};
+    char *queries = strchr(word, ':');
+    if (queries == NULL) return true;
+    *queries++ = '\0';
+    char *batch = strchr(queries, ':');
+    if (batch != NULL) *batch++ = '\0';
+    if (*queries != '\0' && (!cli_parse_count(queries, &out->queries) || out->queries == 0)) return false;
+    if (batch == NULL) return *queries != '\0';
+    out->has_batch = true;
+    if (strcmp(batch, "all") == 0) return true;
+    return cli_parse_count(batch, &out->batch) && out->batch > 0 && out->batch <= MAX_ENTRIES;
+}
+
 static int read_ops(const char *text, bench_options *out)
 {
     char word[48];
     while (next_word(&text, word, sizeof word)) {
+        bench_op_size size;
+        if (!parse_op_size(word, &size) || size.queries > MAX_ENTRIES) {
+            return cli_usage_error("bench",
+                                   "--op: what follows '%s:' is not accepted; it takes NAME[:QUERIES[:BATCH]], "
+                                   "such as insert-new:2^25:2^20",
+                                   word);
+        }
         if (out->op_count == BENCH_LIST) return cli_usage_error("bench", "--op: at most %d items", BENCH_LIST);
+        out->op_sizes[out->op_count] = size;
         if (strcmp(word, "all") == 0) {
             for (size_t i = 0; bench_op_name(i) != NULL && out->op_count < BENCH_LIST; i++) {
+                out->op_sizes[out->op_count] = size;
                 bench_op_parse(bench_op_name(i), &out->ops[out->op_count++]);
             }
         } else if (!bench_op_parse(word, &out->ops[out->op_count++])) {
@@ -271,7 +296,7 @@ static int read_peers(const char *text, bench_list *out)
 
 typedef struct raw_options {
     const char *structure, *placement, *key, *value, *n, *op, *batch, *threads, *dist, *memory, *query_dist, *isa,
-        *huge_pages, *pipeline, *peers, *transfer;
+        *huge_pages, *pipeline, *peers, *transfer, *grown;
 } raw_options;
 
 static int read_types_and_sizes(const raw_options *raw, bench_options *out)
@@ -299,6 +324,18 @@ static int read_types_and_sizes(const raw_options *raw, bench_options *out)
     return CLI_OK;
 }
 
+/* A number of pairs, or all of them in one insert. */
+static int read_grown(const char *text, uint64_t *out)
+{
+    bench_list one = {0};
+    if (strcmp(text, "no") == 0) return CLI_OK;
+    int code = read_counts("grown", text, "all", 1, MAX_ENTRIES, &one);
+    if (code != CLI_OK) return code;
+    if (one.count != 1) return cli_usage_error("bench", "--grown takes one number");
+    *out = one.item[0] ? one.item[0] : BENCH_NONE;
+    return CLI_OK;
+}
+
 static int read_contestants(const raw_options *raw, bench_options *out)
 {
     name_list structures = {0};
@@ -322,6 +359,7 @@ static int read_contestants(const raw_options *raw, bench_options *out)
     if (code == CLI_OK) code = read_transfers(raw->transfer, out);
     if (code == CLI_OK) code = read_ops(raw->op, out);
     if (code == CLI_OK) code = read_peers(raw->peers, &out->peers);
+    if (code == CLI_OK) code = read_grown(raw->grown, &out->grown);
     return code;
 }
 
@@ -344,24 +382,28 @@ static const char description[] =
     "Measures operations on indexes made for the purpose, and checks every answer. Options marked with a star take\n"
     "lists separated by commas, or all; every combination is run. Counts may be written 16777216, 16M (M is 2^20) or\n"
     "2^24. Exit code 1 means that an answer was wrong.\n\n"
-    "Operations: build, build-sorted, insert, update, erase, mixed (half finds, half inserts), mixed-update (half "
-    "finds,\n"
-    "half updates), find, miss, contains, lower-bound, rank, successor, predecessor, range10, range100, range1000 (or\n"
-    "any other number), count, sum, count-narrow, sum-narrow (ranges of 100 entries; without -narrow of any width),\n"
-    "min, max, avg, visit, export, save, load.\n\n"
+    "Operations: build, build-sorted, fill (all pairs into an empty index), insert, insert-new (passing over keys "
+    "that\n"
+    "are there already), update, update-hot10 (all on 10 keys, or any other number), erase, mixed (half finds, half\n"
+    "inserts), mixed-update (half finds, half updates), mixed-update-hot10, find, miss, contains, lower-bound, rank,\n"
+    "successor, predecessor, range10, range100, range1000 (or any other number), count, sum, count-narrow, sum-narrow\n"
+    "(ranges of 100 entries; without -narrow of any width), min, max, avg, visit, export, save, load. Behind a name "
+    "may\n"
+    "stand how many operations it gets, and how many of them a call, as in insert-new:2^25:2^20.\n\n"
     "Distributions: uniform, normal, gamma, zipf, ascending, descending, almost-sorted, shuffled, gaussian,\n"
-    "bursty-timestamps, clustered-cells, jittered-ids, heavy-tailed.";
+    "bursty-timestamps, clustered-cells, jittered-ids, heavy-tailed, partly-sorted.";
 
 static const char examples[] =
     "  copse bench --n 2^20 --op find,range10 --structure implicit,regular --threads 1 --peers all\n"
     "  copse bench --op find --isa all --threads 1 --json\n"
     "  copse bench --n 2^26 --queries 2^26 --placement gpu --memory device,pinned --structure implicit\n"
-    "  copse bench --n 2^26 --queries 2^26 --placement gpu,cpu --memory device --batch 2^10,2^16 --calls 4096";
+    "  copse bench --n 2^26 --queries 2^26 --placement gpu,cpu --memory device --batch 2^10,2^16 --calls 4096\n"
+    "  copse bench --n 2^24 --structure regular --op insert-new:2^22:2^18,update-hot10,find --grown 2^20";
 
 bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit)
 {
-    raw_options raw = {"implicit,regular", "auto", "u64",     "u64",  "2^20", "find", "all",  "auto",
-                       "uniform",          "host", "uniform", "auto", "on",   "auto", "none", "auto"};
+    raw_options raw = {"implicit,regular", "auto", "u64", "u64",  "2^20", "find", "all", "auto", "uniform", "host",
+                       "uniform",          "auto", "on",  "auto", "none", "auto", "no"};
     *options = (bench_options){.seed = 1, .repeat = 5};
     const cli_option table[] = {
         {"structure", 0, CLI_TEXT, "NAMES", "* implicit, regular, auto; none: only the peers", &raw.structure},
@@ -375,10 +417,16 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
         {"batch", 0, CLI_TEXT, "COUNTS", "* operations per call (all)", &raw.batch},
         {"calls", 0, CLI_COUNT, "COUNT", "at most so many calls per measurement of reads; 0: no limit (0)",
          &options->calls},
+        {"grown", 0, CLI_TEXT, "COUNT",
+         "the index has grown by inserts of so many pairs a call, in their\norder of arrival, before it is measured; "
+         "all: by one; no: it was\nbuilt (no)",
+         &raw.grown},
         {"threads", 0, CLI_TEXT, "COUNTS", "* threads per call (auto: COPSE_THREADS, else all cores)", &raw.threads},
         {"dist", 0, CLI_TEXT, "NAMES", "* distribution of the keys (uniform)", &raw.dist},
         {"query-dist", 0, CLI_TEXT, "NAME",
-         "which entries are asked for: uniform, normal, gamma, zipf,\nsorted (uniform)", &raw.query_dist},
+         "which entries are asked for: uniform, normal, gamma, zipf,\nsorted, arrival: all pairs as they came "
+         "(uniform)",
+         &raw.query_dist},
         {"memory", 0, CLI_TEXT, "NAMES",
          "* where the caller's arrays are, for an index on a GPU: host or\npageable, pinned, device (host)",
          &raw.memory},
@@ -396,6 +444,8 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
          "* std::map, sorted-array, absl::btree_map, stx::btree_map; on a\nGPU thrust::lower_bound, cub::sort; none "
          "(none)",
          &raw.peers},
+        {"peer-queries", 0, CLI_COUNT, "COUNT",
+         "at most so many reads per measurement of a peer, the first ones;\n0: no limit (0)", &options->peer_queries},
         {"json", 0, CLI_FLAG, NULL, "one JSON object per line", &options->json},
     };
     const cli_command command = {"bench", "[OPTIONS]", description, examples, table, sizeof table / sizeof *table};

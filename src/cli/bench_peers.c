@@ -42,7 +42,9 @@ bool bench_peer_can(const bench_peer *peer, const bench_op *op)
     case BENCH_BUILD:
     case BENCH_BUILD_SORTED:
         return !peer->builds_for_reads;
+    case BENCH_FILL:
     case BENCH_INSERT:
+    case BENCH_INSERT_NEW:
     case BENCH_UPDATE:
         return peer->insert != NULL;
     case BENCH_ERASE:

@@ -10,7 +10,6 @@
 #define DEFAULT_QUERIES (UINT64_C(1) << 20)
 #define MOST_ENTRIES    (UINT64_C(1) << 26) /* that ranges return by default */
 #define QUERY_SEED      0x9E4117u
-#define CHANGE_SEED     0xC4A46Eu
 #define BLOCK           (UINT64_C(1) << 16)
 
 /* What a generator is for: positions, then keys, must not follow the same numbers. */
@@ -30,7 +29,8 @@ static uint64_t block_end(uint64_t block, uint64_t count)
 
 static uint64_t number_of_queries(const bench_data *data, const bench_op *op, const bench_options *options)
 {
-    uint64_t count = options->queries > 0 ? options->queries : DEFAULT_QUERIES;
+    uint64_t usual = options->query_dist == BENCH_ARRIVAL ? data->n : DEFAULT_QUERIES;
+    uint64_t count = options->queries > 0 ? options->queries : usual;
     if (op->code == BENCH_RANGE && options->queries == 0 && count * op->span > MOST_ENTRIES) {
         count = MOST_ENTRIES / op->span;
         if (count == 0) count = 1;
@@ -39,28 +39,61 @@ static uint64_t number_of_queries(const bench_data *data, const bench_op *op, co
     return count;
 }
 
-static void sort_positions(uint64_t *positions, uint64_t count)
+void bench_sort_positions(uint64_t *positions, uint64_t count)
 {
     uint64_t *scratch = bench_memory(count, sizeof *scratch);
     workload_sort(positions, NULL, count, scratch, NULL);
     free(scratch);
 }
 
-/* Positions below `limit` by the distribution that was asked for. Popular entries of zipf lie all over the key space. */
-static void draw_positions(bench_queries *queries, const bench_options *options, uint64_t limit)
+/* The entry that pair i became. Pairs come again when all were asked for. */
+static uint64_t position_of_pair(const bench_data *data, uint64_t i)
+{
+    uint64_t code = 0;
+    uint64_t below = 0;
+    uint64_t above = data->entries - 1;
+    workload_codes_from_keys(data->key_type, (const char *)data->keys + i % data->n * data->key_size, 1, &code);
+    while (below < above) {
+        uint64_t middle = below + (above - below) / 2;
+        if (data->codes[middle] < code) {
+            below = middle + 1;
+        } else {
+            above = middle;
+        }
+    }
+    return below;
+}
+
+static void positions_of_pairs(bench_queries *queries, const bench_data *data, uint64_t limit)
+{
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < queries->count; i++) {
+        uint64_t position = position_of_pair(data, i);
+        queries->positions[i] = position < limit ? position : limit - 1;
+    }
+}
+
+/* Popular entries of zipf, and the few hot ones, lie all over the key space. */
+void bench_draw_positions(bench_queries *queries, const bench_data *data, const bench_options *options, uint64_t limit,
+                          uint64_t hot)
 {
     workload_permutation order;
+    uint64_t choices = hot > 0 && hot < limit ? hot : limit;
     workload_permutation_init(&order, limit, options->seed);
+    if (options->query_dist == BENCH_ARRIVAL && hot == 0) {
+        positions_of_pairs(queries, data, limit);
+        return;
+    }
 #pragma omp parallel for schedule(static)
     for (uint64_t b = 0; b < (queries->count + BLOCK - 1) / BLOCK; b++) {
         workload_random random = block_random(options, DRAW_POSITIONS, b);
         for (uint64_t i = b * BLOCK; i < block_end(b, queries->count); i++) {
-            uint64_t position = workload_pick(&random, options->query_dist, limit);
-            if (options->query_dist == WORKLOAD_ZIPF) position = workload_permute(&order, position);
+            uint64_t position = workload_pick(&random, options->query_dist, choices);
+            if (hot > 0 || options->query_dist == WORKLOAD_ZIPF) position = workload_permute(&order, position);
             queries->positions[i] = position;
         }
     }
-    if (options->query_dist == WORKLOAD_ASCENDING) sort_positions(queries->positions, queries->count);
+    if (options->query_dist == WORKLOAD_ASCENDING) bench_sort_positions(queries->positions, queries->count);
 }
 
 /* A key that is not there, from the gap behind entry `position` or, where keys are dense, behind the last or before the
@@ -119,8 +152,7 @@ static bool point_query(const bench_data *data, bench_code code, workload_random
     return true;
 }
 
-static bool make_points(bench_queries *queries, const bench_data *data, const bench_op *op,
-                        const bench_options *options)
+bool bench_draw_points(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options)
 {
     uint64_t *codes = bench_memory(queries->count, sizeof *codes);
     uint64_t failed = 0;
@@ -163,182 +195,6 @@ static void make_ranges(bench_queries *queries, const bench_data *data, uint64_t
     free(highs);
 }
 
-/* ---- changes: the batch, and what the index must hold afterwards ---- */
-
-static void copy_element(void *to, uint64_t to_index, const void *from, uint64_t from_index, size_t size)
-{
-    memcpy((char *)to + to_index * size, (const char *)from + from_index * size, size);
-}
-
-static void make_update(bench_queries *queries, const bench_data *data)
-{
-    queries->after_entries = data->entries;
-    queries->after_changed = 0;
-    queries->after_keys = bench_memory(data->entries, data->key_size);
-    queries->after_values = bench_memory(data->entries, data->value_size);
-    memcpy(queries->after_keys, data->sorted_keys, data->entries * data->key_size);
-    memcpy(queries->after_values, data->sorted_values, data->entries * data->value_size);
-    for (uint64_t i = 0; i < queries->count; i++) {
-        copy_element(queries->after_values, queries->positions[i], queries->values, i, data->value_size);
-    }
-}
-
-static void make_erase(bench_queries *queries, const bench_data *data, const bench_options *options)
-{
-    workload_permutation order;
-    workload_permutation_init(&order, data->entries, options->seed + 1);
-    uint8_t *gone = bench_memory(data->entries, 1);
-    memset(gone, 0, data->entries);
-    for (uint64_t i = 0; i < queries->count; i++) {
-        queries->positions[i] = workload_permute(&order, i);
-        gone[queries->positions[i]] = 1;
-    }
-    if (options->query_dist == WORKLOAD_ASCENDING) sort_positions(queries->positions, queries->count);
-    for (uint64_t i = 0; i < queries->count; i++) {
-        copy_element(queries->keys, i, data->sorted_keys, queries->positions[i], data->key_size);
-    }
-    queries->after_changed = queries->count;
-    queries->after_keys = bench_memory(data->entries - queries->count, data->key_size);
-    queries->after_values = bench_memory(data->entries - queries->count, data->value_size);
-    uint64_t left = 0;
-    for (uint64_t i = 0; i < data->entries; i++) {
-        if (gone[i]) continue;
-        copy_element(queries->after_keys, left, data->sorted_keys, i, data->key_size);
-        copy_element(queries->after_values, left++, data->sorted_values, i, data->value_size);
-    }
-    queries->after_entries = left;
-    free(gone);
-}
-
-/* Merges sorted distinct new codes with the model; positions say which value of the batch a new code has. */
-static void merge_after(bench_queries *queries, const bench_data *data, const uint64_t *codes,
-                        const uint64_t *positions, uint64_t count)
-{
-    uint64_t old = 0;
-    uint64_t new = 0;
-    uint64_t place = 0;
-    queries->after_keys = bench_memory(data->entries + count, data->key_size);
-    queries->after_values = bench_memory(data->entries + count, data->value_size);
-    for (; old < data->entries || new < count; place++) {
-        if (new == count || (old < data->entries && data->codes[old] < codes[new])) {
-            copy_element(queries->after_keys, place, data->sorted_keys, old, data->key_size);
-            copy_element(queries->after_values, place, data->sorted_values, old++, data->value_size);
-            continue;
-        }
-        if (old < data->entries && data->codes[old] == codes[new]) old++;
-        copy_element(queries->after_keys, place, queries->keys, positions[new], data->key_size);
-        copy_element(queries->after_values, place, queries->values, positions[new ++], data->value_size);
-    }
-    queries->after_entries = place;
-    queries->after_changed = place - data->entries;
-}
-
-/* The keys that the distribution gives next; where it repeats itself some are in the index already. */
-static void make_insert(bench_queries *queries, const bench_data *data)
-{
-    uint64_t count = queries->count;
-    uint64_t *codes = bench_memory(count, sizeof *codes);
-    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
-    uint64_t *scratch_positions = bench_memory(count, sizeof *scratch_positions);
-    workload_stream stream = data->stream;
-    workload_stream_codes(&stream, codes, count);
-    workload_keys_from_codes(data->key_type, codes, count, queries->keys);
-    for (uint64_t i = 0; i < count; i++) queries->positions[i] = i;
-    workload_sort(codes, queries->positions, count, scratch_codes, scratch_positions);
-    uint64_t distinct = workload_unique_last(codes, queries->positions, count);
-    merge_after(queries, data, codes, queries->positions, distinct);
-    free(codes);
-    free(scratch_codes);
-    free(scratch_positions);
-}
-
-/* Half finds of entries, half upserts: of the same entries, or of the keys that the distribution gives next. */
-static void draw_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options,
-                       uint64_t *codes)
-{
-    workload_stream stream = data->stream;
-    draw_positions(queries, options, data->entries);
-    workload_stream_codes(&stream, codes, queries->count);
-    for (uint64_t i = 0; i < queries->count; i++) {
-        bool upsert = workload_hash(i ^ options->seed << 40) & 1;
-        queries->operations[i] = upsert ? COPSE_OP_UPSERT : COPSE_OP_FIND;
-        if (!upsert || op->code == BENCH_MIXED_UPDATE) codes[i] = data->codes[queries->positions[i]];
-    }
-    workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
-}
-
-/* What the operations of one key meet, one after the other; `order` holds their positions, `old` is the place of the
- * key in the model if it is there. Returns the position of the last upsert, or BENCH_NONE. */
-static uint64_t replay_mixed(const bench_queries *queries, const bench_data *data, const uint64_t *order, uint64_t n,
-                             uint64_t old)
-{
-    uint64_t last = BENCH_NONE;
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t at = order[i];
-        queries->seen_found[at] = last != BENCH_NONE || old != BENCH_NONE;
-        if (last != BENCH_NONE) {
-            copy_element(queries->seen_values, at, queries->values, last, data->value_size);
-        } else if (old != BENCH_NONE) {
-            copy_element(queries->seen_values, at, data->sorted_values, old, data->value_size);
-        }
-        if (queries->operations[at] == COPSE_OP_UPSERT) last = at;
-    }
-    return last;
-}
-
-static void make_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options)
-{
-    uint64_t count = queries->count;
-    uint64_t *codes = bench_memory(count, sizeof *codes);
-    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
-    uint64_t *scratch_positions = bench_memory(count, sizeof *scratch_positions);
-    queries->operations = bench_memory(count, 1);
-    queries->seen_found = bench_memory(count, 1);
-    queries->seen_values = bench_memory(count, data->value_size);
-    memset(queries->seen_values, 0, count * data->value_size);
-    draw_mixed(queries, data, op, options, codes);
-    for (uint64_t i = 0; i < count; i++) queries->positions[i] = i;
-    workload_sort(codes, queries->positions, count, scratch_codes, scratch_positions);
-    uint64_t old = 0;
-    uint64_t upserted = 0;
-    for (uint64_t first = 0, end = 0; first < count; first = end) {
-        while (end < count && codes[end] == codes[first]) end++;
-        while (old < data->entries && data->codes[old] < codes[first]) old++;
-        bool there = old < data->entries && data->codes[old] == codes[first];
-        uint64_t last = replay_mixed(queries, data, queries->positions + first, end - first, there ? old : BENCH_NONE);
-        if (last == BENCH_NONE) continue;
-        codes[upserted] = codes[first];
-        queries->positions[upserted++] = last;
-    }
-    merge_after(queries, data, codes, queries->positions, upserted);
-    free(codes);
-    free(scratch_codes);
-    free(scratch_positions);
-}
-
-static bool make_change(bench_queries *queries, const bench_data *data, const bench_op *op,
-                        const bench_options *options)
-{
-    if (op->code == BENCH_ERASE) {
-        make_erase(queries, data, options);
-        return true;
-    }
-    queries->values = bench_memory(queries->count, data->value_size);
-    workload_values(data->value_type, options->seed ^ CHANGE_SEED, NULL, queries->count, queries->values);
-    if (op->code == BENCH_INSERT) {
-        make_insert(queries, data);
-        return true;
-    }
-    if (bench_op_mixes(op)) {
-        make_mixed(queries, data, op, options);
-        return true;
-    }
-    draw_positions(queries, options, data->entries);
-    if (!make_points(queries, data, op, options)) return false;
-    make_update(queries, data);
-    return true;
-}
-
 bool bench_queries_make(bench_queries *queries, bench_data *data, const bench_op *op, const bench_options *options)
 {
     memset(queries, 0, sizeof *queries);
@@ -346,13 +202,13 @@ bool bench_queries_make(bench_queries *queries, bench_data *data, const bench_op
     queries->count = number_of_queries(data, op, options);
     queries->keys = bench_memory(queries->count, data->key_size);
     queries->positions = bench_memory(queries->count, sizeof *queries->positions);
-    if (op->kind == BENCH_KIND_CHANGE) return make_change(queries, data, op, options);
+    if (op->kind == BENCH_KIND_CHANGE) return bench_changes_make(queries, data, op, options);
     if (op->kind == BENCH_KIND_POINT) {
-        draw_positions(queries, options, data->entries);
-        return make_points(queries, data, op, options);
+        bench_draw_positions(queries, data, options, data->entries, 0);
+        return bench_draw_points(queries, data, op, options);
     }
     uint64_t span = op->span < data->entries ? op->span : data->entries;
-    draw_positions(queries, options, data->entries - (span > 0 ? span - 1 : 0));
+    bench_draw_positions(queries, data, options, data->entries - (span > 0 ? span - 1 : 0), 0);
     make_ranges(queries, data, span, options);
     return true;
 }

@@ -88,6 +88,37 @@ static double us_per_call(const bench_group *group, const bench_result *result, 
     return mops > 0 ? (double)result->queries / mops / (double)calls : 0;
 }
 
+typedef struct call_times {
+    double mean; /* microseconds */
+    double median;
+    double worst;
+} call_times;
+
+static call_times time_calls(const bench_result *result)
+{
+    size_t n = result->call_seconds ? (size_t)result->timed_calls : 0;
+    call_times times = {0, 0, 0};
+    if (n == 0) return times;
+    double *sorted = bench_memory(n, sizeof *sorted);
+    memcpy(sorted, result->call_seconds, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_size);
+    for (size_t i = 0; i < n; i++) times.mean += sorted[i];
+    times.mean *= 1e6 / (double)n;
+    times.median = 1e6 * (n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2);
+    times.worst = 1e6 * sorted[n - 1];
+    free(sorted);
+    return times;
+}
+
+/* Pairs per insert that made the index before the clock started; 0 where it was built. */
+static uint64_t grown_of(const bench_group *group, const bench_result *result)
+{
+    const bench_peer *peer = result->target->peer;
+    uint64_t grown = group->options->grown;
+    if (group->op->kind == BENCH_KIND_BUILD || (peer && !peer->insert)) return 0;
+    return grown < group->data->n ? grown : group->data->n;
+}
+
 static const char *placement_of(const bench_target *target)
 {
     if (target->peer) return target->peer->on_device ? "gpu" : "cpu";
@@ -102,6 +133,22 @@ static const char *transfer_of(const bench_target *target)
 }
 
 /* ---- JSON ---- */
+
+static void print_json_calls(cli_json *json, const bench_result *result)
+{
+    call_times times = time_calls(result);
+    if (result->call_seconds) {
+        cli_json_u64(json, "calls", result->timed_calls);
+        cli_json_double(json, "us_call_mean", times.mean);
+        cli_json_double(json, "us_call_median", times.median);
+        cli_json_double(json, "us_call_worst", times.worst);
+    } else {
+        cli_json_null(json, "calls");
+        cli_json_null(json, "us_call_mean");
+        cli_json_null(json, "us_call_median");
+        cli_json_null(json, "us_call_worst");
+    }
+}
 
 static void print_json(const bench_group *group, const bench_result *result)
 {
@@ -119,6 +166,7 @@ static void print_json(const bench_group *group, const bench_result *result)
     cli_json_text(&json, "op", group->op->name);
     cli_json_text(&json, "dist", workload_dist_name(data->dist));
     cli_json_text(&json, "query_dist", group->options->query_dist_name);
+    cli_json_u64(&json, "grown", grown_of(group, result));
     cli_json_u64(&json, "queries", result->queries);
     cli_json_u64(&json, "batch", batch_of(group, result));
     cli_json_u64(&json, "threads", result->threads);
@@ -129,6 +177,7 @@ static void print_json(const bench_group *group, const bench_result *result)
     cli_json_double(&json, "mops_max", s.fastest);
     cli_json_double(&json, "ns_per_op", s.median > 0 ? 1000 / s.median : 0);
     cli_json_double(&json, "us_per_call", us_per_call(group, result, s.median));
+    print_json_calls(&json, result);
     cli_json_u64(&json, "wrong", result->wrong);
     cli_json_double(&json, "bytes_per_key", bytes_per_key(group, result));
     cli_json_double(&json, "prepare_ms", result->prepare_seconds * 1000);
@@ -166,6 +215,7 @@ typedef struct columns {
     bool device; /* placement and memory */
     bool transfer;
     bool calls;
+    bool each; /* calls were timed one by one, and there is more than one */
     bool isa;
     bool huge_pages;
     bool pipeline;
@@ -178,12 +228,14 @@ static columns choose_columns(const bench_group *group)
     columns c = {false,
                  options->transfers.count > 1,
                  bench_op_batched(group->op) && group->batch > 0,
+                 false,
                  options->isas.count > 1,
                  options->huge_pages.count > 1,
                  options->pipelines.count > 1,
                  false};
     for (size_t i = 0; i < group->count; i++) {
         c.prepare = c.prepare || group->result[i].prepare_seconds > 0.001;
+        c.each = c.each || (group->result[i].call_seconds && group->result[i].timed_calls > group->result[i].runs);
         c.device = c.device || group->result[i].target->device != NULL;
     }
     return c;
@@ -198,12 +250,16 @@ static void print_title(const bench_group *group)
     print_size(data->n, n, sizeof n);
     printf("\n%s  %s/%s  n = %s  %s", group->op->name, copse_type_name(data->key_type),
            copse_type_name(data->value_type), n, workload_dist_name(data->dist));
-    if (group->op->kind != BENCH_KIND_BUILD && group->op->kind != BENCH_KIND_PASS && group->count > 0) {
+    if (bench_op_batched(group->op) && group->count > 0) {
         print_size(group->result[0].queries, queries, sizeof queries);
         print_size(batch_of(group, &group->result[0]), batch, sizeof batch);
         printf("  %s operations", queries);
         if (strcmp(queries, batch) != 0) printf(", %s a call", batch);
         if (group->options->query_dist != WORKLOAD_UNIFORM) printf(", %s", group->options->query_dist_name);
+    }
+    if (group->options->grown > 0 && group->op->kind != BENCH_KIND_BUILD) {
+        print_size(group->options->grown < data->n ? group->options->grown : data->n, n, sizeof n);
+        printf("  grown by %s a call", n);
     }
     printf("\n");
 }
@@ -233,6 +289,7 @@ static void print_header(const bench_group *group, columns c)
     if (c.pipeline) printf(" %8s", "pipeline");
     printf(" %10s %10s %10s %10s %8s", "M/s", "slowest", "fastest", "ns/op", "B/key");
     if (c.calls) printf(" %10s", "us/call");
+    if (c.each) printf(" %10s %10s", "median us", "worst us");
     if (c.prepare) printf(" %10s", "prepare ms");
     printf(" %7s", "wrong");
     for (size_t p = 0; p < group->options->peers.count; p++) {
@@ -259,6 +316,7 @@ static void print_row(const bench_group *group, const bench_result *result, colu
     printf(" %10.4g %10.4g %10.4g %10.4g %8.2f", s.median, s.slowest, s.fastest, s.median > 0 ? 1000 / s.median : 0,
            bytes_per_key(group, result));
     if (c.calls) printf(" %10.4g", us_per_call(group, result, s.median));
+    if (c.each) printf(" %10.4g %10.4g", time_calls(result).median, time_calls(result).worst);
     if (c.prepare) printf(" %10.1f", result->prepare_seconds * 1000);
     printf(" %7llu", (unsigned long long)result->wrong);
     for (size_t p = 0; p < group->options->peers.count; p++) {

@@ -119,7 +119,9 @@ static copse_status call_copse(const bench_target *target, void **store, bench_c
 {
     copse_index *index = *store;
     switch (c->op->code) {
+    case BENCH_FILL:
     case BENCH_INSERT:
+    case BENCH_INSERT_NEW:
     case BENCH_UPDATE:
         return copse_insert(index, c->keys, c->values, c->n, COPSE_INSERT_UPSERT, &c->changed);
     case BENCH_ERASE:
@@ -238,7 +240,9 @@ static bool call_peer(const bench_target *target, void *store, bench_call *c)
 {
     const bench_peer *peer = target->peer;
     switch (c->op->code) {
+    case BENCH_FILL:
     case BENCH_INSERT:
+    case BENCH_INSERT_NEW:
     case BENCH_UPDATE:
         return peer->insert(store, c->keys, c->values, c->n, &c->changed) || out_of_memory(target);
     case BENCH_ERASE:
@@ -274,6 +278,28 @@ bool bench_store_copy(const bench_target *target, void *store, void *out_keys, v
 bool bench_store_verify(const bench_target *target, void *store)
 {
     return target->peer || report(target, copse_verify(store));
+}
+
+bool bench_store_find(const bench_target *target, const void *store, const void *keys, uint64_t n, void *out_values,
+                      uint8_t *out_found, bool *out_asked)
+{
+    const bench_peer *peer = target->peer;
+    *out_asked = !peer || (peer->find && !peer->on_device);
+    if (!peer) return report(target, copse_find(store, keys, n, out_values, out_found));
+    if (*out_asked) peer->find(store, keys, n, out_values, out_found);
+    return true;
+}
+
+bool bench_store_mixes(const bench_target *target, const bench_data *data)
+{
+    static const uint64_t key = 0;
+    static const uint8_t find = COPSE_OP_FIND;
+    void *store = NULL;
+    if (target->peer || !bench_store_make(target, data, &store)) return false;
+    copse_status status = copse_apply(store, &find, &key, NULL, 1, NULL, NULL);
+    if (status != COPSE_OK) cli_note("bench", "%s", copse_last_error(target->ctx));
+    bench_store_free(target, store);
+    return status == COPSE_OK;
 }
 
 uint64_t bench_store_size(const bench_target *target, const void *store)

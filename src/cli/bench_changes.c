@@ -1,0 +1,281 @@
+/* Operations that change the index, and what it must hold afterwards. */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANGE_SEED 0xC4A46Eu
+
+static void copy_element(void *to, uint64_t to_index, const void *from, uint64_t from_index, size_t size)
+{
+    memcpy((char *)to + to_index * size, (const char *)from + from_index * size, size);
+}
+
+static void make_update(bench_queries *queries, const bench_data *data)
+{
+    queries->after_entries = data->entries;
+    queries->after_changed = 0;
+    queries->after_keys = bench_memory(data->entries, data->key_size);
+    queries->after_values = bench_memory(data->entries, data->value_size);
+    memcpy(queries->after_keys, data->sorted_keys, data->entries * data->key_size);
+    memcpy(queries->after_values, data->sorted_values, data->entries * data->value_size);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        copy_element(queries->after_values, queries->positions[i], queries->values, i, data->value_size);
+    }
+}
+
+static void make_erase(bench_queries *queries, const bench_data *data, const bench_options *options)
+{
+    workload_permutation order;
+    workload_permutation_init(&order, data->entries, options->seed + 1);
+    uint8_t *gone = bench_memory(data->entries, 1);
+    memset(gone, 0, data->entries);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        queries->positions[i] = workload_permute(&order, i);
+        gone[queries->positions[i]] = 1;
+    }
+    if (options->query_dist == WORKLOAD_ASCENDING) bench_sort_positions(queries->positions, queries->count);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        copy_element(queries->keys, i, data->sorted_keys, queries->positions[i], data->key_size);
+    }
+    queries->after_changed = queries->count;
+    queries->after_keys = bench_memory(data->entries - queries->count, data->key_size);
+    queries->after_values = bench_memory(data->entries - queries->count, data->value_size);
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < data->entries; i++) {
+        if (gone[i]) continue;
+        copy_element(queries->after_keys, left, data->sorted_keys, i, data->key_size);
+        copy_element(queries->after_values, left++, data->sorted_values, i, data->value_size);
+    }
+    queries->after_entries = left;
+    free(gone);
+}
+
+/* Merges sorted distinct new codes with the model; positions say which value of the batch a new code has. */
+static void merge_after(bench_queries *queries, const bench_data *data, const uint64_t *codes,
+                        const uint64_t *positions, uint64_t count)
+{
+    uint64_t old = 0;
+    uint64_t new = 0;
+    uint64_t place = 0;
+    queries->after_keys = bench_memory(data->entries + count, data->key_size);
+    queries->after_values = bench_memory(data->entries + count, data->value_size);
+    for (; old < data->entries || new < count; place++) {
+        if (new == count || (old < data->entries && data->codes[old] < codes[new])) {
+            copy_element(queries->after_keys, place, data->sorted_keys, old, data->key_size);
+            copy_element(queries->after_values, place, data->sorted_values, old++, data->value_size);
+            continue;
+        }
+        if (old < data->entries && data->codes[old] == codes[new]) old++;
+        copy_element(queries->after_keys, place, queries->keys, positions[new], data->key_size);
+        copy_element(queries->after_values, place, queries->values, positions[new ++], data->value_size);
+    }
+    queries->after_entries = place;
+    queries->after_changed = place - data->entries;
+}
+
+/* The keys that the distribution gives next; where it repeats itself some are in the index already. */
+static void make_insert(bench_queries *queries, const bench_data *data)
+{
+    uint64_t count = queries->count;
+    uint64_t *codes = bench_memory(count, sizeof *codes);
+    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
+    uint64_t *scratch_positions = bench_memory(count, sizeof *scratch_positions);
+    workload_stream stream = data->stream;
+    workload_stream_codes(&stream, codes, count);
+    workload_keys_from_codes(data->key_type, codes, count, queries->keys);
+    for (uint64_t i = 0; i < count; i++) queries->positions[i] = i;
+    workload_sort(codes, queries->positions, count, scratch_codes, scratch_positions);
+    uint64_t distinct = workload_unique_last(codes, queries->positions, count);
+    merge_after(queries, data, codes, queries->positions, distinct);
+    free(codes);
+    free(scratch_codes);
+    free(scratch_positions);
+}
+
+/* ---- keys that are all new ---- */
+
+typedef struct arrivals {
+    uint64_t count;
+    uint64_t *codes;  /* in key order */
+    uint64_t *places; /* when each of them came */
+} arrivals;
+
+static bool is_there(const bench_data *data, uint64_t code)
+{
+    uint64_t below = 0;
+    uint64_t above = data->entries;
+    while (below < above) {
+        uint64_t middle = below + (above - below) / 2;
+        if (data->codes[middle] < code) {
+            below = middle + 1;
+        } else {
+            above = middle;
+        }
+    }
+    return below < data->entries && data->codes[below] == code;
+}
+
+/* The next `count` codes of the distribution, sorted. */
+static arrivals next_arrivals(const bench_data *data, uint64_t count)
+{
+    arrivals next = {count, bench_memory(count, sizeof(uint64_t)), bench_memory(count, sizeof(uint64_t))};
+    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
+    uint64_t *scratch_places = bench_memory(count, sizeof *scratch_places);
+    workload_stream stream = data->stream;
+    workload_stream_codes(&stream, next.codes, count);
+    for (uint64_t i = 0; i < count; i++) next.places[i] = i;
+    workload_sort(next.codes, next.places, count, scratch_codes, scratch_places);
+    free(scratch_codes);
+    free(scratch_places);
+    return next;
+}
+
+static void free_arrivals(arrivals *next)
+{
+    free(next->codes);
+    free(next->places);
+}
+
+/* numbers[place] becomes the number of the new key that came then, BENCH_NONE where it was no new key: the index has it,
+ * or it came before. Returns how many are new. */
+static uint64_t number_new_keys(const bench_data *data, const arrivals *next, uint64_t *numbers)
+{
+    uint64_t count = 0;
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < next->count; i++) {
+        bool again = i > 0 && next->codes[i - 1] == next->codes[i];
+        numbers[next->places[i]] = again || is_there(data, next->codes[i]) ? BENCH_NONE : 0;
+    }
+    for (uint64_t i = 0; i < next->count; i++) {
+        if (numbers[i] != BENCH_NONE) numbers[i] = count++;
+    }
+    return count;
+}
+
+/* Leaves the first new keys, as many as there are queries, and puts them into the batch in the order of arrival. */
+static void take_new_keys(bench_queries *queries, const bench_data *data, arrivals *next, const uint64_t *numbers)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < next->count; i++) {
+        uint64_t number = numbers[next->places[i]];
+        if (number >= queries->count) continue;
+        next->codes[kept] = next->codes[i];
+        queries->positions[kept++] = number;
+    }
+    char *ordered = bench_memory(kept, data->key_size);
+    workload_keys_from_codes(data->key_type, next->codes, kept, ordered);
+    for (uint64_t i = 0; i < kept; i++) {
+        copy_element(queries->keys, queries->positions[i], ordered, i, data->key_size);
+    }
+    free(ordered);
+}
+
+/* The keys that the distribution gives next, without those that are there already. */
+static bool make_insert_new(bench_queries *queries, const bench_data *data, const bench_op *op)
+{
+    bool made = false;
+    for (uint64_t more = 16; more > 0 && !made; more /= 4) {
+        arrivals next = next_arrivals(data, queries->count + queries->count / more + 1024);
+        uint64_t *numbers = bench_memory(next.count, sizeof *numbers);
+        made = number_new_keys(data, &next, numbers) >= queries->count;
+        if (made) {
+            take_new_keys(queries, data, &next, numbers);
+            merge_after(queries, data, next.codes, queries->positions, queries->count);
+        }
+        free(numbers);
+        free_arrivals(&next);
+    }
+    if (!made) cli_note("bench", "%s: the distribution repeats itself too often to give so many new keys", op->name);
+    return made;
+}
+
+/* ---- mixed batches ---- */
+
+/* Half finds of entries, half upserts: of the same entries, or of the keys that the distribution gives next. */
+static void draw_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options,
+                       uint64_t *codes)
+{
+    workload_stream stream = data->stream;
+    bench_draw_positions(queries, data, options, data->entries, op->span);
+    workload_stream_codes(&stream, codes, queries->count);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        bool upsert = workload_hash(i ^ options->seed << 40) & 1;
+        queries->operations[i] = upsert ? COPSE_OP_UPSERT : COPSE_OP_FIND;
+        if (!upsert || op->code == BENCH_MIXED_UPDATE) codes[i] = data->codes[queries->positions[i]];
+    }
+    workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
+}
+
+/* What the operations of one key meet, one after the other; `order` holds their positions, `old` is the place of the
+ * key in the model if it is there. Returns the position of the last upsert, or BENCH_NONE. */
+static uint64_t replay_mixed(const bench_queries *queries, const bench_data *data, const uint64_t *order, uint64_t n,
+                             uint64_t old)
+{
+    uint64_t last = BENCH_NONE;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = order[i];
+        queries->seen_found[at] = last != BENCH_NONE || old != BENCH_NONE;
+        if (last != BENCH_NONE) {
+            copy_element(queries->seen_values, at, queries->values, last, data->value_size);
+        } else if (old != BENCH_NONE) {
+            copy_element(queries->seen_values, at, data->sorted_values, old, data->value_size);
+        }
+        if (queries->operations[at] == COPSE_OP_UPSERT) last = at;
+    }
+    return last;
+}
+
+static void make_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options)
+{
+    uint64_t count = queries->count;
+    uint64_t *codes = bench_memory(count, sizeof *codes);
+    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
+    uint64_t *scratch_positions = bench_memory(count, sizeof *scratch_positions);
+    queries->operations = bench_memory(count, 1);
+    queries->seen_found = bench_memory(count, 1);
+    queries->seen_values = bench_memory(count, data->value_size);
+    memset(queries->seen_values, 0, count * data->value_size);
+    draw_mixed(queries, data, op, options, codes);
+    for (uint64_t i = 0; i < count; i++) queries->positions[i] = i;
+    workload_sort(codes, queries->positions, count, scratch_codes, scratch_positions);
+    uint64_t old = 0;
+    uint64_t upserted = 0;
+    for (uint64_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && codes[end] == codes[first]) end++;
+        while (old < data->entries && data->codes[old] < codes[first]) old++;
+        bool there = old < data->entries && data->codes[old] == codes[first];
+        uint64_t last = replay_mixed(queries, data, queries->positions + first, end - first, there ? old : BENCH_NONE);
+        if (last == BENCH_NONE) continue;
+        codes[upserted] = codes[first];
+        queries->positions[upserted++] = last;
+    }
+    merge_after(queries, data, codes, queries->positions, upserted);
+    free(codes);
+    free(scratch_codes);
+    free(scratch_positions);
+}
+
+bool bench_changes_make(bench_queries *queries, const bench_data *data, const bench_op *op,
+                        const bench_options *options)
+{
+    if (op->code == BENCH_ERASE) {
+        make_erase(queries, data, options);
+        return true;
+    }
+    queries->values = bench_memory(queries->count, data->value_size);
+    workload_values(data->value_type, options->seed ^ CHANGE_SEED, NULL, queries->count, queries->values);
+    if (op->code == BENCH_INSERT) {
+        make_insert(queries, data);
+        return true;
+    }
+    if (op->code == BENCH_INSERT_NEW) return make_insert_new(queries, data, op);
+    if (bench_op_mixes(op)) {
+        make_mixed(queries, data, op, options);
+        return true;
+    }
+    bench_draw_positions(queries, data, options, data->entries, op->span);
+    if (!bench_draw_points(queries, data, op, options)) return false;
+    make_update(queries, data);
+    return true;
+}
