@@ -19,6 +19,8 @@ from matplotlib.ticker import LogLocator, NullLocator  # noqa: E402
 COLOURS = {
     "implicit": "#0b6e4f",
     "regular": "#6bbf59",
+    "blink": "#0b6e4f",
+    "bplus": "#edae49",
     "absl::btree_map": "#d1495b",
     "sorted-array": "#edae49",
     "std::map": "#66717e",
@@ -177,7 +179,8 @@ def draw_dists(folder):
 
 def is_gpu(folder):
     return any(line["placement"] in ("gpu", "emulated")
-               for part in ("promises", "sizes", "ops", "batches", "transfer") for line in read_part(folder, part))
+               for part in ("promises", "sizes", "ops", "batches", "transfer", "updates", "sequences")
+               for line in read_part(folder, part))
 
 
 def plot_series(axes, points, name, style="-", shade=None):
@@ -307,11 +310,66 @@ def draw_gpu_ops(folder):
            f"n = {size_name(lines[0]['n'])}, arrays in device memory")
 
 
+def draw_updates(folder):
+    """Upserts of new keys over the size of a batch: the rate, and the mean, median and worst time of a call."""
+    lines = [line for line in read_part(folder, "updates") if line["op"] == "insert-new"]
+    if not lines:
+        return
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5))
+    styles = {"u32": "-", "u64": "--"}
+    for name, key in dict.fromkeys((line["structure"], line["key"]) for line in lines):
+        chosen = sorted((line for line in lines if (line["structure"], line["key"]) == (name, key)),
+                        key=lambda line: line["batch"])
+        plot_series(left, [(line["batch"], *billions(line)) for line in chosen], f"{name}, {key}", styles[key],
+                    colour(name))
+        if key != "u32":
+            continue
+        for field, style in (("mean", "-"), ("median", "--"), ("worst", ":")):
+            right.plot([line["batch"] for line in chosen], [line[f"us_call_{field}"] for line in chosen], style,
+                       marker="o", markersize=3, color=colour(name), label=f"{name}, {field}")
+    for axes, title, unit in ((left, "rate", "billion a second"), (right, "time of a call, u32/u32", "microseconds")):
+        powers(axes, [line["batch"] for line in lines], "new keys per call")
+        logarithmic(axes)
+        tidy(axes, title, unit)
+        axes.legend(frameon=False, fontsize=8)
+    finish(figure, folder, "updates", lines, f"Upsert of new keys, n = {size_name(lines[0]['n'])}, arrays in device memory")
+
+
+def draw_sequences(folder, op, name, title):
+    """Above how many times faster than std::map, where that was measured; below the rate. One column per tree."""
+    lines = [line for line in read_part(folder, "sequences") if line["op"] == op]
+    ours = [line for line in lines if line["structure"] != "std::map"]
+    if not ours:
+        return
+    baseline = {(line["dist"], line["n"]): line["mops"] for line in lines if line["structure"] == "std::map"}
+    trees = list(dict.fromkeys(line["structure"] for line in ours))
+    shades = ("#0b6e4f", "#d1495b", "#edae49", "#66717e", "#8d6a9f")
+    figure, grid = plt.subplots(2, len(trees), figsize=(6 * len(trees), 8), squeeze=False, sharey="row")
+    for (top, bottom), tree in zip(grid.T, trees):
+        for shade, dist in zip(shades, dict.fromkeys(line["dist"] for line in ours)):
+            chosen = [line for line in ours if (line["structure"], line["dist"]) == (tree, dist)]
+            known = [(line, baseline[dist, line["n"]]) for line in chosen if (dist, line["n"]) in baseline]
+            if known:
+                plot_series(top, [(line["n"], *(line[rate] / base for rate in ("mops", "mops_min", "mops_max")))
+                                  for line, base in known], dist, shade=shade)
+            plot_series(bottom, [(line["n"], line["mops"], line["mops_min"], line["mops_max"]) for line in chosen], dist,
+                        shade=shade)
+        for axes, unit in ((top, "times std::map, 1 thread"), (bottom, "million a second")):
+            powers(axes, [line["n"] for line in ours], "keys")
+            logarithmic(axes, "x" if axes is top else "")
+            tidy(axes, f"{tree}, {ours[0]['key']}/{ours[0]['value']}", unit)
+        top.legend(frameon=False, fontsize=8)
+    finish(figure, folder, name, ours, title)
+
+
 def draw_gpu(folder):
     draw_gpu_sizes(folder)
     draw_gpu_batches(folder)
     draw_gpu_transfer(folder)
     draw_gpu_ops(folder)
+    draw_updates(folder)
+    draw_sequences(folder, "find", "sequences-find", "find of all keys, in the order in which they were inserted")
+    draw_sequences(folder, "fill", "sequences-insert", "insert of all keys into an empty index, in one call")
 
 
 def main():

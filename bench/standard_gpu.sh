@@ -14,7 +14,7 @@ else
     batches=2^8,2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26 few_calls=4096 moved=2^25
     chunks=512K,1M,2M,4M,8M,16M,32M,64M
 fi
-[ -n "$parts" ] || parts=promises,sizes,ops,batches,transfer,searchsorted
+[ -n "$parts" ] || parts=promises,sizes,ops,batches,transfer,searchsorted,updates,sequences
 
 # on_gpu FILE OPTIONS...: the implicit tree on the card, arrays in device memory.
 on_gpu() {
@@ -72,3 +72,6 @@ if begin searchsorted; then
     echo "searchsorted.py" >&2
     python3 "$here/searchsorted.py" --n $large --queries $queries >>"$out/searchsorted.jsonl"
 fi
+
+# shellcheck source-path=SCRIPTDIR
+. "$here/standard_updates.sh"

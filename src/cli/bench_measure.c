@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define PEER_SCAN      (UINT64_C(1) << 25) /* entries that a peer may walk in one measurement of count or sum */
-#define FEW_OPERATIONS 64u                 /* of a batch whose calls are not timed each */
+#define FEW_OPERATIONS 8u                  /* of a batch whose calls are not timed each */
 
 typedef struct measurement {
     bench_group *group;
