@@ -30,11 +30,13 @@ static void make_erase(bench_queries *queries, const bench_data *data, const ben
     workload_permutation_init(&order, data->entries, options->seed + 1);
     uint8_t *gone = bench_memory(data->entries, 1);
     memset(gone, 0, data->entries);
+#pragma omp parallel for schedule(static)
     for (uint64_t i = 0; i < queries->count; i++) {
         queries->positions[i] = workload_permute(&order, i);
         gone[queries->positions[i]] = 1;
     }
     if (options->query_dist == WORKLOAD_ASCENDING) bench_sort_positions(queries->positions, queries->count);
+#pragma omp parallel for schedule(static)
     for (uint64_t i = 0; i < queries->count; i++) {
         copy_element(queries->keys, i, data->sorted_keys, queries->positions[i], data->key_size);
     }
@@ -51,27 +53,94 @@ static void make_erase(bench_queries *queries, const bench_data *data, const ben
     free(gone);
 }
 
-/* Merges sorted distinct new codes with the model; positions say which value of the batch a new code has. */
-static void merge_after(bench_queries *queries, const bench_data *data, const uint64_t *codes,
-                        const uint64_t *positions, uint64_t count)
+/* ---- merging what is new with what was there, on all threads ---- */
+
+#define MERGE_PARTS 256u
+
+typedef struct merge {
+    bench_queries *queries;
+    const bench_data *data;
+    const uint64_t *codes;     /* new ones, sorted and distinct                   */
+    const uint64_t *positions; /* which pair of the batch each of them comes from */
+    uint64_t count;
+} merge;
+
+/* The first entry of the model with a code that is not below this one. */
+static uint64_t rank_of(const bench_data *data, uint64_t code)
 {
-    uint64_t old = 0;
-    uint64_t new = 0;
-    uint64_t place = 0;
-    queries->after_keys = bench_memory(data->entries + count, data->key_size);
-    queries->after_values = bench_memory(data->entries + count, data->value_size);
-    for (; old < data->entries || new < count; place++) {
-        if (new == count || (old < data->entries && data->codes[old] < codes[new])) {
+    uint64_t below = 0;
+    uint64_t above = data->entries;
+    while (below < above) {
+        uint64_t middle = below + (above - below) / 2;
+        if (data->codes[middle] < code) {
+            below = middle + 1;
+        } else {
+            above = middle;
+        }
+    }
+    return below;
+}
+
+static bool is_there(const bench_data *data, uint64_t code)
+{
+    uint64_t rank = rank_of(data, code);
+    return rank < data->entries && data->codes[rank] == code;
+}
+
+/* Where part `part` of the new codes, and the entries that belong with it, begin. */
+static uint64_t new_start(const merge *m, uint64_t part)
+{
+    return m->count * part / MERGE_PARTS;
+}
+
+static uint64_t old_start(const merge *m, uint64_t part)
+{
+    if (part == 0 || part == MERGE_PARTS) return part == 0 ? 0 : m->data->entries;
+    return m->count > 0 ? rank_of(m->data, m->codes[new_start(m, part)]) : m->data->entries;
+}
+
+static uint64_t new_ones_of_part(const merge *m, uint64_t part)
+{
+    uint64_t number = 0;
+    for (uint64_t i = new_start(m, part); i < new_start(m, part + 1); i++) number += !is_there(m->data, m->codes[i]);
+    return number;
+}
+
+/* Writes one part from `place` on. */
+static void merge_part(const merge *m, uint64_t part, uint64_t place)
+{
+    const bench_data *data = m->data;
+    bench_queries *queries = m->queries;
+    uint64_t old_end = old_start(m, part + 1);
+    uint64_t new_end = new_start(m, part + 1);
+    uint64_t new = new_start(m, part);
+    for (uint64_t old = old_start(m, part); old < old_end || new < new_end; place++) {
+        if (new == new_end || (old < old_end && data->codes[old] < m->codes[new])) {
             copy_element(queries->after_keys, place, data->sorted_keys, old, data->key_size);
             copy_element(queries->after_values, place, data->sorted_values, old++, data->value_size);
             continue;
         }
-        if (old < data->entries && data->codes[old] == codes[new]) old++;
-        copy_element(queries->after_keys, place, queries->keys, positions[new], data->key_size);
-        copy_element(queries->after_values, place, queries->values, positions[new ++], data->value_size);
+        if (old < old_end && data->codes[old] == m->codes[new]) old++;
+        copy_element(queries->after_keys, place, queries->keys, m->positions[new], data->key_size);
+        copy_element(queries->after_values, place, queries->values, m->positions[new ++], data->value_size);
     }
-    queries->after_entries = place;
-    queries->after_changed = place - data->entries;
+}
+
+/* Merges sorted distinct new codes with the model; positions say which value of the batch a new code has. */
+static void merge_after(bench_queries *queries, const bench_data *data, const uint64_t *codes,
+                        const uint64_t *positions, uint64_t count)
+{
+    const merge m = {queries, data, codes, positions, count};
+    uint64_t more[MERGE_PARTS + 1] = {0}; /* entries that the parts before add */
+#pragma omp parallel for schedule(dynamic, 1)
+    for (uint64_t part = 0; part < MERGE_PARTS; part++) more[part + 1] = new_ones_of_part(&m, part);
+    for (uint64_t part = 0; part < MERGE_PARTS; part++) more[part + 1] += more[part];
+    queries->after_changed = more[MERGE_PARTS];
+    queries->after_entries = data->entries + more[MERGE_PARTS];
+    queries->after_keys = bench_memory(queries->after_entries, data->key_size);
+    queries->after_values = bench_memory(queries->after_entries, data->value_size);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (uint64_t part = 0; part < MERGE_PARTS; part++) merge_part(&m, part, old_start(&m, part) + more[part]);
 }
 
 /* The keys that the distribution gives next; where it repeats itself some are in the index already. */
@@ -100,21 +169,6 @@ typedef struct arrivals {
     uint64_t *codes;  /* in key order */
     uint64_t *places; /* when each of them came */
 } arrivals;
-
-static bool is_there(const bench_data *data, uint64_t code)
-{
-    uint64_t below = 0;
-    uint64_t above = data->entries;
-    while (below < above) {
-        uint64_t middle = below + (above - below) / 2;
-        if (data->codes[middle] < code) {
-            below = middle + 1;
-        } else {
-            above = middle;
-        }
-    }
-    return below < data->entries && data->codes[below] == code;
-}
 
 /* The next `count` codes of the distribution, sorted. */
 static arrivals next_arrivals(const bench_data *data, uint64_t count)
@@ -165,6 +219,7 @@ static void take_new_keys(bench_queries *queries, const bench_data *data, arriva
     }
     char *ordered = bench_memory(kept, data->key_size);
     workload_keys_from_codes(data->key_type, next->codes, kept, ordered);
+#pragma omp parallel for schedule(static)
     for (uint64_t i = 0; i < kept; i++) {
         copy_element(queries->keys, queries->positions[i], ordered, i, data->key_size);
     }
@@ -199,6 +254,7 @@ static void draw_mixed(bench_queries *queries, const bench_data *data, const ben
     workload_stream stream = data->stream;
     bench_draw_positions(queries, data, options, data->entries, op->span);
     workload_stream_codes(&stream, codes, queries->count);
+#pragma omp parallel for schedule(static)
     for (uint64_t i = 0; i < queries->count; i++) {
         bool upsert = workload_hash(i ^ options->seed << 40) & 1;
         queries->operations[i] = upsert ? COPSE_OP_UPSERT : COPSE_OP_FIND;

@@ -406,7 +406,8 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
                        "uniform",          "auto", "on",  "auto", "none", "auto", "no"};
     *options = (bench_options){.seed = 1, .repeat = 5};
     const cli_option table[] = {
-        {"structure", 0, CLI_TEXT, "NAMES", "* implicit, regular, auto; none: only the peers", &raw.structure},
+        {"structure", 0, CLI_TEXT, "NAMES", "* implicit, regular, blink, bplus, auto; none: only the peers",
+         &raw.structure},
         {"placement", 0, CLI_TEXT, "NAMES", "* where the index lives: auto, cpu, gpu, emulated (auto)", &raw.placement},
         {"key", 0, CLI_TEXT, "TYPES", "* u32 i32 f32 u64 i64 f64 date timestamp (u64)", &raw.key},
         {"value", 0, CLI_TEXT, "TYPES", "* u32 i32 f32 u64 i64 f64 (u64)", &raw.value},
