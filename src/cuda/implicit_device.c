@@ -18,7 +18,7 @@ static void implicit_device_stats(const copse_index *index, copse_stats *out)
     const uint64_t entries = tree->view.entries;
     pthread_mutex_lock(&tree->lock); /* an aggregate call may be making the summary */
     out->entries = entries;
-    out->aggregate_bytes = (tree->summary_memory ? tree->summary_bytes : 0) + (tree->before ? tree->before_bytes : 0);
+    out->aggregate_bytes = (tree->summary.memory ? tree->summary.bytes : 0) + (tree->before ? tree->before_bytes : 0);
     out->bytes = sizeof *tree + tree->unit_bytes + tree->levels.bytes + out->aggregate_bytes;
     out->height = entries ? tree->view.levels.height + 1 : 0;
     out->fill = entries ? (double)entries / (double)(tree->view.units * slots) : 0.0;

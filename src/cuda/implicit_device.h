@@ -2,6 +2,7 @@
 #ifndef COPSE_IMPLICIT_DEVICE_H
 #define COPSE_IMPLICIT_DEVICE_H
 
+#include "cuda/aggregates_device.h"
 #include "cuda/call_device.h"
 #include "cuda/implicit_kernels.h"
 #include "cuda/levels_device.h"
@@ -19,9 +20,7 @@ typedef struct copse_implicit_device {
     pthread_mutex_t lock;
     atomic_bool summary_ready, sums_tried;
     bool has_sums;
-    copse_device_summary summary;
-    void *summary_memory;
-    uint64_t summary_bytes;
+    copse_summary_memory summary;
     uint64_t *before; /* entries + 1 sums, modulo 2^64 */
     uint64_t before_bytes;
 } copse_implicit_device;

@@ -76,7 +76,6 @@ typedef struct copse_copy_arguments {
 typedef struct copse_summary_arguments {
     copse_device_tree tree;
     copse_device_summary summary;
-    uint32_t level; /* raise: the level that is made */
     const uint64_t *places, *counts;
     uint64_t n;
     copse_result_arguments result;
@@ -94,13 +93,13 @@ typedef struct copse_mark_arguments {
 } copse_mark_arguments;
 
 struct copse_implicit_kernels {
-    copse_kernel count_kept, fill, fill_kept;        /* copse_unit_arguments */
-    copse_kernel find[2], neighbours[2];             /* copse_point_arguments; [0]: full separators, [1]: digests */
-    copse_kernel count[2], sum[2];                   /* copse_range_arguments */
-    copse_kernel copy, gather;                       /* copse_copy_arguments */
-    copse_kernel summarize, raise, aggregate, widen; /* copse_summary_arguments */
-    copse_kernel erase, absent;                      /* copse_mark_arguments */
-    copse_kernel verify_units;                       /* copse_unit_arguments */
+    copse_kernel count_kept, fill, fill_kept; /* copse_unit_arguments */
+    copse_kernel find[2], neighbours[2];      /* copse_point_arguments; [0]: full separators, [1]: digests */
+    copse_kernel count[2], sum[2];            /* copse_range_arguments */
+    copse_kernel copy, gather;                /* copse_copy_arguments */
+    copse_kernel summarize, aggregate, widen; /* copse_summary_arguments */
+    copse_kernel erase, absent;               /* copse_mark_arguments */
+    copse_kernel verify_units;                /* copse_unit_arguments */
     copse_kernel verify_sums, verify_summary;
 };
 
@@ -110,8 +109,6 @@ extern const copse_implicit_kernels *const copse_implicit_kernels_emulated[];
 
 /* Entries of one unit, and units of one block of the summary. */
 #define COPSE_DEVICE_BLOCK_UNITS 16u
-/* Output positions that a warp of `gather` takes. */
-#define COPSE_GATHER_TILE 256u
 /* Pairs that a warp of count_kept and fill_kept takes. */
 #define COPSE_KEPT_TILE 1024u
 

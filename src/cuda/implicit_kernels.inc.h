@@ -2,6 +2,8 @@
 
 #include "cuda/levels_walk.inc.h"
 #include "cuda/implicit_walk.inc.h"
+#include "cuda/queries.inc.h"
+#include "cuda/gather.inc.h"
 #include "cuda/implicit_read.inc.h"
 #include "cuda/pairs.inc.h"
 #include "cuda/implicit_build.inc.h"
@@ -24,10 +26,10 @@
 
 #define NAME_ROW NAME(implicit_row)
 static const copse_implicit_kernels NAME_ROW = {
-    ENTRY(count_kept),   ENTRY(fill),        ENTRY(fill_kept),      ENTRY_PAIR(find), ENTRY_PAIR(neighbours),
-    ENTRY_PAIR(count),   ENTRY_PAIR(sum),    ENTRY(copy),           ENTRY(gather),    ENTRY(summarize),
-    ENTRY(raise),        ENTRY(aggregate),   ENTRY(widen),          ENTRY(erase),     ENTRY(absent),
-    ENTRY(verify_units), ENTRY(verify_sums), ENTRY(verify_summary),
+    ENTRY(count_kept),  ENTRY(fill),           ENTRY(fill_kept), ENTRY_PAIR(find), ENTRY_PAIR(neighbours),
+    ENTRY_PAIR(count),  ENTRY_PAIR(sum),       ENTRY(copy),      ENTRY(gather),    ENTRY(summarize),
+    ENTRY(aggregate),   ENTRY(widen),          ENTRY(erase),     ENTRY(absent),    ENTRY(verify_units),
+    ENTRY(verify_sums), ENTRY(verify_summary),
 };
 
 #undef NAME_ROW

@@ -1,8 +1,5 @@
 /* Template: kernels that read the implicit tree. */
 
-/* Of 32 neighbours so many must not fall for the warp to take them as sorted. */
-#define SORTED_ENOUGH 30
-
 /* What a warp does with its queries. */
 typedef struct NAME(warp_queries) {
     uint32_t first; /* of the warp in this launch */
@@ -11,25 +8,15 @@ typedef struct NAME(warp_queries) {
     bool sorted;
 } NAME(warp_queries);
 
-SIMT_DEVICE void NAME(report_nan)(copse_type type, KEY bits, uint64_t *report, uint32_t word, uint64_t position)
-{
-    if (IS_NAN(type, bits)) simt_atomic_min_u64(&report[word], position);
-}
-
 /* Reads the queries of a warp, one a lane. False: there are none for it. */
 SIMT_DEVICE bool NAME(read_queries)(const copse_point_arguments *a, bool digest, bool upper, NAME(warp_queries) * out)
 {
-    const uint32_t lane = simt_lane();
-    uint32_t warp = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
-    out->first = warp * a->per_warp;
-    if (out->first >= a->n) return false;
-    out->mine = out->first + (lane & (a->per_warp - 1u));
-    uint32_t at = out->mine < a->n ? out->mine : a->n - 1u;
+    if (!NAME(query_share)(a->n, a->per_warp, &out->first, &out->mine)) return false;
+    const uint32_t at = NAME(query_at)(a->n, out->mine);
     KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->keys + at);
     NAME(report_nan)(a->tree.key_type, bits, a->report, COPSE_REPORT_NAN, a->first + at);
     KEY q = NAME(bound_key)(&a->tree, ENCODE_ONE(a->tree.key_type, bits), upper);
-    KEY before = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, q, 1);
-    out->sorted = a->per_warp == SIMT_WARP && __popc(__ballot_sync(SIMT_FULL_MASK, before <= q)) >= SORTED_ENOUGH;
+    out->sorted = NAME(query_sorted)(a->per_warp, q);
     out->own = NAME(walk_start)(&a->tree.levels, digest, q);
     return true;
 }
@@ -164,20 +151,15 @@ typedef struct NAME(warp_ranges) {
 SIMT_DEVICE bool NAME(read_ranges)(const copse_range_arguments *a, bool digest, NAME(warp_ranges) * out)
 {
     const copse_device_tree *tree = &a->tree;
-    const uint32_t lane = simt_lane();
-    uint32_t warp = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
-    out->first = warp * a->per_warp;
-    if (out->first >= a->n) return false;
-    out->mine = out->first + (lane & (a->per_warp - 1u));
-    uint32_t at = out->mine < a->n ? out->mine : a->n - 1u;
+    if (!NAME(query_share)(a->n, a->per_warp, &out->first, &out->mine)) return false;
+    const uint32_t at = NAME(query_at)(a->n, out->mine);
     KEY low = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->lows + at);
     KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->highs + at);
     NAME(report_nan)(tree->key_type, low, a->report, COPSE_REPORT_NAN, a->first + at);
     NAME(report_nan)(tree->key_type, high, a->report, COPSE_REPORT_NAN_HIGH, a->first + at);
     low = ENCODE_ONE(tree->key_type, low);
     high = ENCODE_ONE(tree->key_type, high);
-    KEY before = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, low, 1);
-    out->sorted = a->per_warp == SIMT_WARP && __popc(__ballot_sync(SIMT_FULL_MASK, before <= low)) >= SORTED_ENOUGH;
+    out->sorted = NAME(query_sorted)(a->per_warp, low);
     out->low = NAME(walk_start)(&tree->levels, digest, low);
     out->high = NAME(walk_start)(&tree->levels, digest, NAME(bound_key)(tree, high, true));
     return true;
@@ -288,59 +270,21 @@ SIMT_KERNEL(NAME(copy), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
         NAME(copy_one)(&a, a.place + i, i);
 }
 
-/* The range that output position p lies in: the last r with offsets[r] <= p. */
-SIMT_DEVICE uint64_t NAME(gather_seek)(const uint64_t *offsets, uint64_t n, uint64_t p)
-{
-    uint64_t low = 0, high = n; /* offsets[low] <= p < offsets[high] */
-    while (high - low > 1u) {
-        uint64_t middle = low + (high - low) / 2u;
-        if (offsets[middle] <= p)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Of 32 ascending offsets, one in each lane, how many are <= p. */
-SIMT_DEVICE uint32_t NAME(gather_rank)(uint64_t offset, uint64_t p)
-{
-    uint32_t rank = 0;
-    SIMT_UNROLL
-    for (uint32_t step = 16; step > 0; step /= 2)
-        if (simt_shfl_u64(SIMT_FULL_MASK, offset, rank + step - 1u) <= p) rank += step;
-    return rank + (uint32_t)(simt_shfl_u64(SIMT_FULL_MASK, offset, rank) <= p);
-}
-
-/*
- * Copies the entries of ranges. The work is cut by output, not by range, so that one wide range is spread over all
- * warps: a warp takes a tile of output positions, finds the range of its first one, and from there on keeps 32 offsets
- * in its lanes to find the ranges of 32 positions at a time.
- */
+/* Copies the entries of ranges, see gather.inc.h. */
 SIMT_KERNEL(NAME(gather), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const uint64_t total = a.offsets[a.n], warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
+    const uint64_t total = a.offsets[a.n];
     const uint64_t stop = total - a.place < a.count ? total : a.place + a.count;
     if (total > a.capacity) {
         if (blockIdx.x == 0 && threadIdx.x == 0) simt_atomic_min_u64(&a.report[COPSE_REPORT_TOO_SMALL], total);
         return;
     }
-    uint64_t tile = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
-    for (tile = a.place + tile * COPSE_GATHER_TILE; tile < stop; tile += warps * COPSE_GATHER_TILE) {
+    for (uint64_t tile = NAME(gather_first)(a.place); tile < stop; tile += NAME(gather_step)()) {
         uint64_t end = stop - tile < COPSE_GATHER_TILE ? stop : tile + COPSE_GATHER_TILE;
         uint64_t range = NAME(gather_seek)(a.offsets, a.n, tile);
         for (uint64_t from = tile; from < end; from += SIMT_WARP) {
-            uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u, mine = 0;
-            bool open = true;
-            do {
-                uint64_t next = range + 1u + simt_lane();
-                uint32_t rank = NAME(gather_rank)(a.offsets[next < a.n ? next : a.n], p);
-                if (open && rank < SIMT_WARP) {
-                    mine = range + rank;
-                    open = false;
-                }
-                range += SIMT_WARP;
-            } while (__any_sync(SIMT_FULL_MASK, open));
+            uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
+            uint64_t mine = NAME(gather_range)(a.offsets, a.n, range, p);
             if (from + simt_lane() < end) NAME(copy_one)(&a, a.places[mine] + (p - a.offsets[mine]), p - a.place);
             range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
         }

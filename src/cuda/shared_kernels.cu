@@ -4,6 +4,7 @@
 #include "cuda/shared_kernels.h"
 #include "cuda/simt.h"
 
+#include <math.h>
 #include <string.h>
 
 #define COPSE_TEMPLATE "cuda/shared_kernels.inc.h"

@@ -64,6 +64,12 @@ typedef struct copse_device_summary {
     copse_aggregate *level[COPSE_SUMMARY_LEVELS];
 } copse_device_summary;
 
+/* Makes level `level` of a summary from the one below. */
+typedef struct copse_raise_arguments {
+    copse_device_summary summary;
+    uint32_t level;
+} copse_raise_arguments;
+
 /* Where aggregates of ranges go. */
 typedef struct copse_result_arguments {
     copse_type value_type;
@@ -77,6 +83,7 @@ typedef struct copse_result_arguments {
 struct copse_shared_kernels {
     copse_kernel survey, encode, settle;                 /* copse_pairs_arguments */
     copse_kernel digest_steps, fill_level, verify_level; /* copse_level_arguments */
+    copse_kernel raise;                                  /* copse_raise_arguments */
 };
 
 /* One table per pair of widths. */
@@ -85,6 +92,8 @@ extern const copse_shared_kernels *const copse_shared_kernels_emulated[];
 
 /* Threads of a block of each kernel. */
 #define COPSE_KERNEL_THREADS 128u
+/* Output positions that a warp of gather.inc.h takes. */
+#define COPSE_GATHER_TILE 256u
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,8 @@
 #include "cuda/pairs.inc.h"
 #include "cuda/pairs_kernels.inc.h"
 #include "cuda/levels_build.inc.h"
+#include "cuda/partial.inc.h"
+#include "cuda/summary_kernels.inc.h"
 
 #define ENTRY(name) SIMT_KERNEL_ENTRY(NAME(name), COPSE_KERNEL_THREADS)
 /* The sort of 32-bit keys looks at few bits anyway. */
@@ -14,8 +16,8 @@
 #endif
 
 #define NAME_ROW NAME(shared_row)
-static const copse_shared_kernels NAME_ROW = {ENTRY(survey),       ENTRY(encode),     ENTRY_SETTLE,
-                                              ENTRY(digest_steps), ENTRY(fill_level), ENTRY(verify_level)};
+static const copse_shared_kernels NAME_ROW = {ENTRY(survey),     ENTRY(encode),       ENTRY_SETTLE, ENTRY(digest_steps),
+                                              ENTRY(fill_level), ENTRY(verify_level), ENTRY(raise)};
 
 #undef NAME_ROW
 #undef ENTRY

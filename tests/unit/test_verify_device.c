@@ -122,10 +122,10 @@ static void summaries(void **state)
         struct damaged d = open_damaged(key_types[pair / 2], value_types[pair % 2]);
         uint64_t most = 0;
         assert_ok(d.ctx, copse_max(d.index, &low, &high, 1, &most, NULL));
-        assert_true(d.tree->summary.height >= 2);
-        for (uint32_t level = 0; level < d.tree->summary.height; level++) {
-            copse_aggregate *last = &d.tree->summary.level[level][d.tree->summary.nodes[level] - 1];
-            assert_noticed(&d, &d.tree->summary.level[level][0].largest, "aggregates");
+        assert_true(d.tree->summary.summary.height >= 2);
+        for (uint32_t level = 0; level < d.tree->summary.summary.height; level++) {
+            copse_aggregate *last = &d.tree->summary.summary.level[level][d.tree->summary.summary.nodes[level] - 1];
+            assert_noticed(&d, &d.tree->summary.summary.level[level][0].largest, "aggregates");
             assert_noticed(&d, &last->smallest, "aggregates");
             assert_noticed(&d, &last->sum, "aggregates");
         }
