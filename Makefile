@@ -3,11 +3,11 @@
 PREFIX  ?= /usr/local
 DESTDIR ?=
 BUILD   ?= build
-# test-gpu: a folder with programs that were built before, maybe on another machine; without it they are built here.
+# test-gpu, stress-gpu: a folder with programs that were built before, maybe on another machine; without it they are built here.
 GPU_BUILD ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long test-gpu bench install lint format clean help
+.PHONY: build demo test test-long test-gpu stress stress-gpu bench install lint format clean help
 
 build: ## build the libraries and the command (build/copse)
 	@scripts/setup build
@@ -26,6 +26,13 @@ test-long: ## the same with long fuzzing (FUZZ_SECONDS, 600 each) and the long d
 
 test-gpu: ## on a machine with a CUDA card: its tests, the differential run on it, compute-sanitizer (minutes)
 	@scripts/test-gpu $(GPU_BUILD)
+
+stress: ## contention and readers beside a writer on the emulated device (STRESS_SECONDS, 3600; half of it with TSan)
+	@scripts/setup test
+	@scripts/stress
+
+stress-gpu: ## the same on a CUDA card (STRESS_SECONDS, 600; GPU_BUILD as for test-gpu)
+	@scripts/stress --gpu $(GPU_BUILD)
 
 # An option on the line makes scripts/build configure again, which finds peers installed a moment ago.
 bench: ## run the standard benchmarks and draw the plots (bench/results/)

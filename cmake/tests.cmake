@@ -51,6 +51,15 @@ if(COPSE_TESTS)
     add_test(NAME differential COMMAND differential --quick WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
 
+  # The stress program takes the scenarios and keys of the differential tester.
+  file(GLOB copse_stress_sources CONFIGURE_DEPENDS tests/stress/*.c)
+  if(copse_stress_sources)
+    copse_test_program(stress tests ${copse_stress_sources}
+      tests/model/keys.c tests/model/scenario.c tests/model/shrink.c)
+    target_include_directories(stress PRIVATE tests/model)
+    target_link_libraries(stress PRIVATE Threads::Threads)
+  endif()
+
   # Kernels that the programs of tests/gpu share: for a card where there is nvcc, for the emulator always.
   file(GLOB copse_gpu_programs CONFIGURE_DEPENDS tests/gpu/test_*.c)
   file(GLOB copse_gpu_kernels CONFIGURE_DEPENDS tests/gpu/*_emulated.c)
