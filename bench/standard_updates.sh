@@ -31,9 +31,11 @@ if begin updates; then
     skewed=update-hot1:$hot:all,update-hot10:$hot:all,update-hot1000:$hot:all
     skewed=$skewed,mixed-update-hot1:$hot:all,mixed-update-hot10:$hot:all,mixed-update-hot1000:$hot:all
     mixed=mixed:$mix,mixed-update:$mix
+    # The first insert of a process also waits for its kernels to be loaded: that of no row should be it.
+    first=insert:$rows:all
     on_trees updates u32 --n $full --batch $news \
-        --op find:$asked:all,range10:$rows:all,insert-new:$new,$few,update:$existing:all,erase:$half:all,$mixed,$skewed
-    on_trees updates u64 --n $full --batch $news --op find:$asked:all,insert-new:$new,erase:$half:all
+        --op $first,find:$asked:all,range10:$rows:all,insert-new:$new,$few,update:$existing:all,erase:$half:all,$mixed,$skewed
+    on_trees updates u64 --n $full --batch $news --op $first,find:$asked:all,insert-new:$new,erase:$half:all
     for type in u32 u64; do
         on_trees updates $type --n $full --grown $step --op fill::$step,find:$asked:all
     done
