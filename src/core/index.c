@@ -66,23 +66,24 @@ static copse_status choose_asked(copse_ctx *ctx, const copse_index_options *o, c
 }
 
 /* AUTO structure: an updatable tree unless the caller says that updates are rare. AUTO placement: a GPU if there is one
- * that can be used and it has the structure. */
+ * that can be used, else the CPU; each with the tree that does there what the structure says. */
 static copse_status choose(copse_ctx *ctx, const copse_index_options *o, choice *out)
 {
     copse_structure structure = o->structure;
+    const bool named = structure != COPSE_STRUCTURE_AUTO, placed = o->placement != COPSE_PLACEMENT_AUTO;
     *out = (choice){0};
-    if (structure == COPSE_STRUCTURE_AUTO && o->updates == COPSE_UPDATES_RARE) structure = COPSE_STRUCTURE_IMPLICIT;
-    if (structure == COPSE_STRUCTURE_AUTO)
-        structure = o->placement == COPSE_PLACEMENT_GPU || o->placement == COPSE_PLACEMENT_EMULATED
-                        ? COPSE_STRUCTURE_IMPLICIT
-                        : COPSE_STRUCTURE_REGULAR;
-    if (o->placement != COPSE_PLACEMENT_AUTO) return choose_asked(ctx, o, structure, out);
-    out->operations = registry_find(o, structure, COPSE_PLACEMENT_GPU);
+    if (!named) structure = o->updates == COPSE_UPDATES_RARE ? COPSE_STRUCTURE_IMPLICIT : COPSE_STRUCTURE_REGULAR;
+    if (placed) return choose_asked(ctx, o, named ? structure : copse_registry_nearest(structure, o->placement), out);
+    const copse_structure on_gpu = structure == COPSE_STRUCTURE_REGULAR && named
+                                       ? structure
+                                       : copse_registry_nearest(structure, COPSE_PLACEMENT_GPU);
+    out->operations = registry_find(o, on_gpu, COPSE_PLACEMENT_GPU);
     if (out->operations && copse_device_try_gpu(ctx, &out->device)) {
         out->why = "there is a GPU that can be used";
         return COPSE_OK;
     }
     out->why = out->operations ? copse_device_why_not(ctx) : "the structure is there for the CPU only";
+    structure = copse_registry_nearest(structure, COPSE_PLACEMENT_CPU);
     out->operations = registry_find(o, structure, COPSE_PLACEMENT_CPU);
     return out->operations ? COPSE_OK : no_such_tree(ctx, structure, COPSE_PLACEMENT_CPU);
 }
@@ -263,7 +264,7 @@ copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_pl
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     options.key_type = index->key_type;
     options.value_type = index->value_type;
-    options.structure = index->operations->structure;
+    options.structure = copse_registry_nearest(index->operations->structure, placement);
     options.placement = placement;
     options.duplicates = index->duplicates;
     copse_index *copy = NULL;

@@ -2,6 +2,7 @@
  * order of its keys; then the tree is built from the sorted arrays. */
 #include "core/codec.h"
 #include "core/snapshot_source.h"
+#include "core/structure.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -60,6 +61,8 @@ static copse_status index_make(reader *r, const copse_index_options *options)
                 "name another to load it into",
                 snapshot_shown(r->source.path), h->structure, COPSE_VERSION);
         o.structure = (copse_structure)h->structure;
+        if (o.placement != COPSE_PLACEMENT_AUTO && (unsigned)o.placement <= COPSE_PLACEMENT_EMULATED)
+            o.structure = copse_registry_nearest(o.structure, o.placement);
     }
     return copse_index_create(r->source.ctx, &o, &r->index);
 }

@@ -116,5 +116,7 @@ struct copse_operations {
 /* The operations for a structure and placement (no AUTO) and pair of widths, or NULL. */
 const copse_operations *copse_registry_find(copse_structure structure, copse_placement placement, size_t key_bytes,
                                             size_t value_bytes);
+/* The structure, or where the placement lacks it the one that does the same there: regular on the CPU, blink on devices. */
+copse_structure copse_registry_nearest(copse_structure structure, copse_placement placement);
 
 #endif

@@ -1,5 +1,7 @@
 /* The CUDA backend: cards through the CUDA runtime. */
 #include "cuda/device_cuda.h"
+#include "cuda/blink_kernels.h"
+#include "cuda/blink_order_kernels.h"
 #include "cuda/implicit_kernels.h"
 #include "cuda/shared_kernels.h"
 #include "cuda/primitives.h"
@@ -256,4 +258,6 @@ extern "C" const copse_device_backend copse_device_cuda = {
     .primitives = &copse_primitives_cuda,
     .shared = copse_shared_kernels_cuda,
     .implicit = copse_implicit_kernels_cuda,
+    .blink = copse_blink_kernels_cuda,
+    .blink_order = copse_blink_order_kernels_cuda,
 };

@@ -6,6 +6,8 @@
 #include "cuda/device.h"
 #include "cuda/emulated_memory.h"
 #include "cuda/emulator.h"
+#include "cuda/blink_kernels.h"
+#include "cuda/blink_order_kernels.h"
 #include "cuda/implicit_kernels.h"
 #include "cuda/shared_kernels.h"
 #include "cuda/primitives.h"
@@ -339,4 +341,6 @@ const copse_device_backend copse_device_emulated = {
     .primitives = &copse_primitives_host,
     .shared = copse_shared_kernels_emulated,
     .implicit = copse_implicit_kernels_emulated,
+    .blink = copse_blink_kernels_emulated,
+    .blink_order = copse_blink_order_kernels_emulated,
 };

@@ -14,8 +14,8 @@
 
 /* Rounds of --quick: through all combinations of a placement this many times. Emulated kernels are slow. */
 #define CPU_ROUNDS      8
-#define EMULATED_ROUNDS 12
-#define GPU_ROUNDS      24
+#define EMULATED_ROUNDS 5
+#define GPU_ROUNDS      12
 
 #define LIGHT_SHARE    4 /* --light runs one case in this many */
 #define LONG_SECONDS   1800.0
@@ -24,7 +24,8 @@
 #define SELF_TESTS     8
 
 static const copse_structure structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_REGULAR};
-static const char *const structure_names[] = {"implicit", "regular"};
+static const copse_structure device_structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_BLINK,
+                                                    COPSE_STRUCTURE_BPLUS};
 static const char *const isas[] = {"scalar", "avx2", "avx512"};
 static const uint32_t thread_counts[] = {1, 2, 4};
 static const uint32_t pipelines[] = {0, 1, 3, 16, 7, 64, 256, 2};
@@ -33,7 +34,8 @@ static const uint32_t pipelines[] = {0, 1, 3, 16, 7, 64, 256, 2};
 #define ISAS                3
 #define THREADS             3
 #define CPU_COMBINATIONS    (STRUCTURES * TYPED_KEY_TYPES * ISAS * THREADS * 2)
-#define DEVICE_COMBINATIONS (TYPED_KEY_TYPES * PLACED_MEMORIES * 2)
+#define DEVICE_STRUCTURES   3
+#define DEVICE_COMBINATIONS (DEVICE_STRUCTURES * TYPED_KEY_TYPES * PLACED_MEMORIES * 2)
 
 /* Each placement is a suite with case numbers of its own. */
 #define PLACEMENTS 3
@@ -131,7 +133,8 @@ static struct subject_config device_config(copse_placement placement, uint64_t n
 {
     uint64_t turn = number % DEVICE_COMBINATIONS, round = number / DEVICE_COMBINATIONS;
     uint64_t rest = turn;
-    struct subject_config config = {.placement = placement, .structure = COPSE_STRUCTURE_IMPLICIT};
+    struct subject_config config = {.placement = placement, .structure = device_structures[rest % DEVICE_STRUCTURES]};
+    rest /= DEVICE_STRUCTURES;
     config.key_type = typed_key_types[rest % TYPED_KEY_TYPES];
     rest /= TYPED_KEY_TYPES;
     config.memory = (enum placed_memory)(rest % PLACED_MEMORIES);
@@ -167,7 +170,7 @@ static bool selected(const struct settings *settings, const struct subject_confi
 {
     for (unsigned i = 0; i < settings->only_n; i++) {
         char fact[64];
-        const char *wanted = settings->only[i], *structure = structure_names[config->structure - 1];
+        const char *wanted = settings->only[i], *structure = copse_structure_name(config->structure);
         bool met = false;
         for (int field = 0; field < 8 && !met; field++) {
             if (field == 0) (void)snprintf(fact, sizeof fact, "structure=%s", structure);

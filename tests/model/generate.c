@@ -262,7 +262,7 @@ static void fill_target(struct generator *generator, struct operation *operation
     static const uint32_t others[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU};
     bool regular = random_one_in(random, 6);
     operation->target = random_one_in(random, 2) ? home : others[random_below(random, 2)];
-    operation->limit = regular ? COPSE_STRUCTURE_REGULAR : COPSE_STRUCTURE_IMPLICIT;
+    operation->limit = regular ? COPSE_STRUCTURE_REGULAR : generator->scenario->config.structure;
     generator->away = regular || operation->target != home;
 }
 

@@ -103,7 +103,7 @@ void scenario_print_config(const struct subject_config *config, FILE *file)
 {
     (void)fprintf(file, "placement=%s structure=%s key=%s value=%s duplicates=%d isa=%s threads=%u",
                   copse_placement_name(config->placement),
-                  config->structure == COPSE_STRUCTURE_IMPLICIT ? "implicit" : "regular", typed_name(config->key_type),
+                  copse_structure_name(config->structure), typed_name(config->key_type),
                   typed_name(config->value_type), config->duplicates, config->isa ? config->isa : "default",
                   config->threads);
     if (config->placement == COPSE_PLACEMENT_CPU)

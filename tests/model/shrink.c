@@ -175,6 +175,7 @@ static void drop_values(struct shrinker *shrinker)
 static void keep_to_cpu(struct scenario *scenario)
 {
     scenario->config.placement = COPSE_PLACEMENT_CPU;
+    if (scenario->config.structure != COPSE_STRUCTURE_IMPLICIT) scenario->config.structure = COPSE_STRUCTURE_REGULAR;
     for (size_t i = 0; i < scenario->n; i++)
         if (scenario->operations[i].target) scenario->operations[i].target = COPSE_PLACEMENT_CPU;
 }

@@ -131,7 +131,8 @@ copse_status subject_end(struct subject *subject, struct placed_call *call, cops
 
 bool subject_offered(copse_structure structure, copse_placement placement)
 {
-    return placement == COPSE_PLACEMENT_CPU || structure == COPSE_STRUCTURE_IMPLICIT;
+    const bool regular = structure == COPSE_STRUCTURE_REGULAR;
+    return structure == COPSE_STRUCTURE_IMPLICIT || (placement == COPSE_PLACEMENT_CPU) == regular;
 }
 
 bool subject_excused(const struct subject *subject, const struct operation *operation, copse_status status)

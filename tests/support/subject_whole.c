@@ -84,9 +84,14 @@ static bool take_copy(struct subject *subject, const struct operation *operation
     copse_stats stats = {0};
     copse_index_free(subject->index);
     subject->index = copy;
-    if (operation->limit) subject->config.structure = (copse_structure)operation->limit;
-    if (operation->target) subject->config.placement = (copse_placement)operation->target;
-    if (operation->target || copse_index_stats(copy, &stats) != COPSE_OK) return subject_check_content(subject);
+    if (copse_index_stats(copy, &stats) != COPSE_OK) return subject_fail(subject, "a loaded index has no stats");
+    if (operation->target && stats.placement != (copse_placement)operation->target)
+        return subject_fail(subject, "a loaded index is at another placement");
+    if (operation->target && operation->limit && stats.structure != (copse_structure)operation->limit)
+        return subject_fail(subject, "a loaded index is of another structure");
+    subject->config.structure = stats.structure;
+    subject->config.placement = stats.placement;
+    if (operation->target) return subject_check_content(subject);
     if (stats.placement == COPSE_PLACEMENT_EMULATED)
         return subject_fail(subject, "the automatic placement is the emulator");
     subject->config.placement = stats.placement;
@@ -98,8 +103,9 @@ bool subject_run_save_load(struct subject *subject, const struct operation *oper
     char path[512];
     copse_index *copy = NULL;
     bool skip = false;
-    copse_structure structure = operation->limit ? (copse_structure)operation->limit : subject->config.structure;
-    bool offered = !operation->target || subject_offered(structure, (copse_placement)operation->target);
+    /* A structure that the placement lacks is refused where both were asked for; else the nearest one serves. */
+    bool offered = !operation->target || !operation->limit ||
+                   subject_offered((copse_structure)operation->limit, (copse_placement)operation->target);
     if (!temporary_path(path, sizeof path)) return subject_fail(subject, "cannot make a temporary file");
     struct placed_call call = subject_begin(subject);
     subject_arm(subject, operation);
@@ -122,12 +128,14 @@ bool subject_run_move(struct subject *subject, const struct operation *operation
 {
     copse_placement away = subject->config.placement == COPSE_PLACEMENT_CPU ? subject->home : COPSE_PLACEMENT_CPU;
     copse_placement target = operation->target ? (copse_placement)operation->target : away;
-    bool skip = false, offered = subject_offered(subject->config.structure, target);
+    bool skip = false;
+    copse_stats stats;
     struct placed_call call = subject_begin(subject);
     subject_arm(subject, operation);
     copse_status status = subject_end(subject, &call, copse_move(subject->index, target));
-    if (!offered && !subject_excused(subject, operation, status)) return check_refused(subject, status);
     if (!subject_expect(subject, operation, status, &skip)) return false;
+    if (copse_index_stats(subject->index, &stats) != COPSE_OK) return subject_fail(subject, "no stats after a move");
+    subject->config.structure = stats.structure;
     if (!skip) subject->config.placement = target;
     return subject_check_content(subject);
 }

@@ -1,0 +1,198 @@
+/*
+ * Template: leaves of the B-link and the B+ tree as a reader sees them while a writer may be at work, and lookups by it.
+ *
+ * A reader takes no latches. It looks at the state of a leaf, at its content, and at the state again: where that is the same and
+ * was not latched, nobody changed the leaf in between, and what was read is a *glimpse* of it at one moment. In a B+ tree the
+ * latch is that of the home, so the home's state is looked at, whichever of its leaves is read.
+ *
+ * Leaves keep their lower bound for ever; a split only lowers `high` and puts a new leaf behind. So glimpses of one leaf after
+ * the other, each beginning where the last one ended, cover all keys once, whatever happens in between. The entries in them may
+ * be of different moments.
+ */
+
+/* A leaf at one moment. */
+typedef struct NAME(glimpse) {
+    KEY key[LEAF_SLOTS];
+    VALUE value[LEAF_SLOTS];
+    uint32_t count;
+    KEY high;
+    uint32_t
+        next; /* leaf of the same home to go on with: a number (B-link), or COPSE_LEAF_NONE where this was the last one */
+} NAME(glimpse);
+#define GLIMPSE NAME(glimpse)
+
+SIMT_DEVICE uint32_t NAME(peek_u32)(const char *at)
+{
+    return simt_load_relaxed_u32((const uint32_t *)at);
+}
+
+SIMT_DEVICE KEY NAME(peek_key)(const char *leaf, uint32_t slot)
+{
+    return COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)leaf + slot);
+}
+
+SIMT_DEVICE KEY NAME(peek_high)(const char *leaf)
+{
+    return COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)(leaf + LEAF_HIGH));
+}
+
+SIMT_DEVICE VALUE NAME(peek_value)(const char *leaf, uint32_t slot)
+{
+    return COPSE_BITS(simt_load_relaxed_u, VALUE_BITS)((const VALUE *)(leaf + LEAF_VALUES) + slot);
+}
+
+/* The state of a leaf that nobody has latched. */
+SIMT_DEVICE uint32_t NAME(peek_begin)(const char *leaf)
+{
+    for (;;) {
+        const uint32_t state = simt_load_acquire_u32((const uint32_t *)(leaf + LEAF_STATE));
+        if (!(state & COPSE_LEAF_LATCH)) return state;
+        simt_yield();
+    }
+}
+
+/* Was what has been read since peek_begin there at one moment? */
+SIMT_DEVICE bool NAME(peek_end)(const char *leaf, uint32_t state)
+{
+    __threadfence(); /* the loads above come before the one below */
+    return NAME(peek_u32)(leaf + LEAF_STATE) == state;
+}
+
+/* All of a leaf, unchecked. */
+SIMT_DEVICE void NAME(peek_all)(const char *leaf, uint32_t state, GLIMPSE *out)
+{
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
+        out->key[i] = NAME(peek_key)(leaf, i);
+        out->value[i] = NAME(peek_value)(leaf, i);
+    }
+    out->count = state & COPSE_LEAF_COUNT;
+    out->high = NAME(peek_high)(leaf);
+}
+
+/* The leaf of a fork where q belongs: COPSE_LEAF_NONE where the fork was changed meanwhile and makes no sense. */
+SIMT_DEVICE uint32_t NAME(peek_child)(const copse_blink_tree *tree, const char *fork, uint32_t state, KEY q)
+{
+    const uint32_t count = state & COPSE_LEAF_COUNT;
+    uint32_t child = 0;
+    while (child + 1u < count && NAME(peek_key)(fork, child) < q) child++;
+    const uint32_t number = NAME(peek_u32)(fork + LEAF_VALUES + child * 4u);
+    return number - tree->homes < tree->pool_leaves ? number : COPSE_LEAF_NONE;
+}
+
+/* B-link: leaf `number`. */
+SIMT_DEVICE void NAME(glimpse_linked)(const copse_blink_tree *tree, uint32_t number, GLIMPSE *out)
+{
+    const char *leaf = NAME(leaf_at)(tree, number);
+    uint32_t state;
+    do {
+        state = NAME(peek_begin)(leaf);
+        NAME(peek_all)(leaf, state, out);
+        out->next = NAME(peek_u32)(leaf + LEAF_NEXT);
+    } while (!NAME(peek_end)(leaf, state));
+    if (out->next < tree->homes) out->next = COPSE_LEAF_NONE;
+}
+
+/* B+: the leaf of a home where q belongs. */
+SIMT_DEVICE void NAME(glimpse_forked)(const copse_blink_tree *tree, uint32_t home, KEY q, GLIMPSE *out)
+{
+    const char *fork = NAME(leaf_at)(tree, home);
+    for (;;) {
+        const uint32_t state = NAME(peek_begin)(fork);
+        const char *leaf = fork;
+        uint32_t own = state;
+        if (state & COPSE_LEAF_FORK) {
+            const uint32_t number = NAME(peek_child)(tree, fork, state, q);
+            if (number == COPSE_LEAF_NONE) continue;
+            leaf = NAME(leaf_at)(tree, number);
+            own = NAME(peek_u32)(leaf + LEAF_STATE);
+        }
+        const KEY high = NAME(peek_high)(fork); /* of the home: it stays when the home becomes a fork */
+        NAME(peek_all)(leaf, own, out);
+        out->next = out->high < high ? home : COPSE_LEAF_NONE;
+        if (NAME(peek_end)(fork, state)) return;
+    }
+}
+
+/* --- one home after the other ---------------------------------------------------------------------------------------------- */
+
+/* The first leaf of a home; the next one of the same home after a glimpse, where its `next` says that there is one. */
+SIMT_DEVICE void NAME(glimpse_first)(const copse_blink_tree *tree, uint32_t home, GLIMPSE *out)
+{
+    if (tree->forks)
+        NAME(glimpse_forked)(tree, home, 0, out);
+    else
+        NAME(glimpse_linked)(tree, home, out);
+}
+
+SIMT_DEVICE bool NAME(glimpse_step)(const copse_blink_tree *tree, GLIMPSE *glimpse)
+{
+    if (glimpse->next == COPSE_LEAF_NONE) return false;
+    if (tree->forks)
+        NAME(glimpse_forked)(tree, glimpse->next, (KEY)(glimpse->high + 1u), glimpse);
+    else
+        NAME(glimpse_linked)(tree, glimpse->next, glimpse);
+    return true;
+}
+
+/* The homes where keys from `low` on begin, and behind which there are none up to `high`. The levels never change. */
+SIMT_DEVICE uint32_t NAME(home_from)(const copse_blink_tree *tree, KEY low)
+{
+    const bool digest = tree->levels.digest != 0;
+    return NAME(walk_down_alone)(&tree->levels, digest, NAME(walk_start)(&tree->levels, digest, low));
+}
+
+SIMT_DEVICE uint32_t NAME(home_upto)(const copse_blink_tree *tree, KEY high)
+{
+    const bool digest = tree->levels.digest != 0;
+    BOUND bound = NAME(walk_start)(&tree->levels, digest, high);
+    if (KEY_BITS == 32 || digest) {
+        if (bound.digest == UINT32_MAX) return tree->homes - 1u;
+        bound.digest++;
+    } else {
+        if (high == KEY_MAX) return tree->homes - 1u;
+        bound.q++;
+    }
+    return NAME(walk_down_alone)(&tree->levels, digest, bound);
+}
+
+/* --- find ------------------------------------------------------------------------------------------------------------------ */
+
+/* The leaf where q belongs. */
+SIMT_DEVICE void NAME(glimpse_seek)(const copse_blink_tree *tree, KEY q, GLIMPSE *out)
+{
+    for (uint32_t home = NAME(home_from)(tree, q);; home++) { /* digests lead too far left at times */
+        if (tree->forks) {
+            NAME(glimpse_forked)(tree, home, q, out);
+            if (out->high >= q) return;
+        } else {
+            NAME(glimpse_linked)(tree, home, out);
+            while (out->high < q && NAME(glimpse_step)(tree, out)) {
+            }
+            if (out->high >= q) return;
+        }
+    }
+}
+
+SIMT_KERNEL(NAME(find_beside), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 4)
+{
+    const copse_blink_tree *tree = &a.tree;
+    uint32_t first, mine;
+    if (!NAME(query_share)(a.n, a.per_warp, &first, &mine) || mine >= a.n) return;
+    if (simt_lane() >= a.per_warp) return;
+    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.keys + mine);
+    NAME(report_nan)(tree->key_type, bits, a.report, COPSE_REPORT_NAN, a.first + mine);
+    const KEY q = ENCODE_ONE(tree->key_type, bits);
+    GLIMPSE leaf;
+    NAME(glimpse_seek)(tree, q, &leaf);
+    bool found = false;
+    VALUE value = 0;
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < LEAF_SLOTS; i++)
+        if (i < leaf.count && leaf.key[i] == q && !found) {
+            found = true;
+            value = leaf.value[i];
+        }
+    if (a.out_values) ((VALUE *)a.out_values)[mine] = value;
+    if (a.out_found) a.out_found[mine] = (uint8_t)found;
+}

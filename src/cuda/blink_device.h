@@ -1,0 +1,188 @@
+/*
+ * The B-link and the B+ tree on a device: what the host knows of them.
+ *
+ * Several handles (copse_index) may share one tree: the index itself, through which it is changed, views, which follow it,
+ * and snapshots, which do not. What they share is the current *version*: one array of home leaves with its levels and its
+ * pool. Small updates change leaves of a version where they are; a large one, or one while a snapshot holds the version,
+ * makes a new version, and the old one goes when nobody reads it any more.
+ */
+#ifndef COPSE_BLINK_DEVICE_H
+#define COPSE_BLINK_DEVICE_H
+
+#include "cuda/aggregates_device.h"
+#include "cuda/blink_kernels.h"
+#include "cuda/blink_order_kernels.h"
+#include "cuda/call_device.h"
+#include "cuda/device_array.h"
+#include "cuda/levels_device.h"
+#include "cuda/pairs_device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What reads by rank and aggregates need; made by the first of them after a change, under the lock. The flags say what is
+ * there. blink_device_order.c looks after it. */
+typedef struct copse_blink_order {
+    pthread_mutex_t lock;
+    copse_device *device; /* whose memory it is */
+    atomic_bool before_ready, summary_ready, sums_tried;
+    uint64_t *before; /* entries in front of each home, one more behind the last */
+    uint64_t
+        *sums; /* of values in front of each home, modulo 2^64, one more; NULL: not made, or 64 bits do not hold them */
+    uint64_t bytes;               /* of each of these */
+    copse_summary_memory summary; /* over blocks of homes */
+} copse_blink_order;
+
+typedef struct copse_blink_version {
+    copse_blink_tree view;
+    uint64_t home_bytes;
+    copse_levels_memory levels;
+    copse_device_array pool; /* grows where it stands: readers may be in it */
+    uint64_t pool_taken;     /* leaves of it in use */
+    copse_blink_counters *counters;
+    uint64_t low, high; /* no key that was ever in it is smaller or greater */
+    copse_blink_order order;
+    unsigned holders; /* calls under way and snapshots, under the lock of the tree */
+    unsigned frozen;  /* snapshots */
+} copse_blink_version;
+
+/* A tree, for all its handles. */
+typedef struct copse_blink {
+    copse_index owner;      /* copy of the first handle: context, device and types that the memory belongs to */
+    pthread_mutex_t writer; /* held by a call that changes the tree, and by readers that cannot do beside one */
+    pthread_mutex_t lock;   /* of what follows; taken inside the other one                                   */
+    unsigned handles;
+    unsigned views;
+    copse_blink_version *current;
+} copse_blink;
+
+/* index->tree */
+typedef struct copse_blink_handle {
+    copse_blink *tree;
+    copse_blink_version *frozen; /* of a snapshot: its version */
+    bool view;
+} copse_blink_handle;
+
+static inline copse_blink_handle *copse_blink_handle_of(const copse_index *index)
+{
+    return (copse_blink_handle *)index->tree;
+}
+
+static inline const copse_blink_kernels *copse_blink_kernels_of(const copse_index *index)
+{
+    return index->device->backend->blink[copse_device_pair(index)];
+}
+
+static inline const copse_blink_order_kernels *copse_blink_order_kernels_of(const copse_index *index)
+{
+    return index->device->backend->blink_order[copse_device_pair(index)];
+}
+
+/* Entries of one leaf; entries that two leaves get when a tree is packed. */
+static inline uint64_t copse_blink_slots(const copse_index *index)
+{
+    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    return key != value ? 9 : key == 4 ? 14 : 7;
+}
+
+static inline uint64_t copse_blink_packed_two(const copse_index *index)
+{
+    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    return key != value ? 15 : key == 4 ? 22 : 11;
+}
+
+/* --- blink_device.c: handles ---------------------------------------------------------------------------------------------- */
+
+/* The version that a call reads, which stays until copse_blink_leave. */
+copse_blink_version *copse_blink_enter(const copse_index *index);
+void copse_blink_leave(const copse_index *index, copse_blink_version *version);
+/* May a writer be at work on the version while this handle reads? */
+static inline bool copse_blink_beside(const copse_index *index)
+{
+    return copse_blink_handle_of(index)->view;
+}
+
+/* --- blink_device_version.c ------------------------------------------------------------------------------------------------- */
+
+/* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. */
+copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
+                                      copse_blink_version **out);
+void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
+/* Makes sure that `leaves` more can be taken from the pool. */
+copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves);
+/* Puts a version in the place of the current one, or frees it where `status` or the wait for it failed. */
+copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status);
+/* Bytes that a version takes, without what aggregates use. */
+uint64_t copse_blink_version_bytes(const copse_blink_version *version);
+
+/* --- blink_device_pack.c ------------------------------------------------------------------------------------------------------ */
+
+/* A version of sorted pairs, which are encoded and have values (n may be 0). */
+copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_version **out);
+/* A version with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none).
+ * *out_changed: entries that came plus those that went. */
+copse_status copse_blink_pack(const copse_index *index, const copse_blink_version *from,
+                              const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                              copse_blink_version **out, uint64_t *out_changed);
+
+/* --- blink_device_update.c, blink_device_place.c ------------------------------------------------------------------------------- */
+
+copse_status copse_blink_build(copse_index *index, const void *keys, const void *values, uint64_t n);
+copse_status copse_blink_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
+                                uint64_t *out_inserted);
+copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+/* Runs sorted operations, in place or by a new version, all or none; *out_changed: entries that came plus those that went. The
+ * caller holds `writer`. Ends complete. */
+copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                             uint64_t *out_changed);
+/* Runs a small batch in place as it comes: keys and values are the caller's. *out_done: false where it is none for this way, and
+ * nothing was done. */
+copse_status copse_blink_place(copse_index *index, const void *keys, const void *values, uint64_t n,
+                               copse_action action, uint64_t *out_changed, bool *out_done);
+/* Counters at the start of a call, and what they are now. */
+copse_status copse_blink_counters_reset(const copse_index *index, copse_blink_version *version);
+copse_status copse_blink_counters_read(const copse_index *index, copse_blink_version *version,
+                                       copse_blink_counters *out);
+/* Ends an update in place: takes over what the kernels counted, and packs the tree where that is due. */
+copse_status copse_blink_settle(copse_index *index, copse_blink_version *version, const copse_blink_counters *seen,
+                                bool erased, uint64_t *out_changed);
+
+/* --- blink_device_mixed.c --------------------------------------------------------------------------------------------------- */
+
+copse_status copse_blink_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                               uint64_t n, void *out_values, uint8_t *out_found);
+
+/* --- blink_device_read.c ------------------------------------------------------------------------------------------------------ */
+
+copse_status copse_blink_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
+
+/* --- blink_device_neighbours.c --------------------------------------------------------------------------------------------------- */
+
+copse_status copse_blink_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
+                                    void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
+
+/* --- blink_device_order.c, blink_device_range.c, blink_device_aggregate.c ------------------------------------------------------- */
+
+/* find beside a writer, in blink_device_order.c with the table of its kernels. */
+const copse_kernel *copse_blink_find_beside(const copse_index *index);
+/* Checks what reads by rank and aggregates use, where it is there. */
+copse_status copse_blink_verify_order(const copse_index *index, copse_blink_version *version);
+void copse_blink_order_init(copse_blink_order *order);
+/* Forgets what was made, because the leaves changed; and for good. The memory goes in the order of the main stream. */
+void copse_blink_order_forget(const copse_index *index, copse_blink_order *order);
+void copse_blink_order_free(const copse_index *index, copse_blink_order *order);
+/* Makes order.before where it is not there; the summary; the summary and running sums, where 64 bits hold them. Several
+ * threads may read at once; nobody may change the tree meanwhile. */
+copse_status copse_blink_order_ready(const copse_index *index, copse_blink_version *version);
+copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_version *version, bool sums);
+/* Bytes of it all. */
+uint64_t copse_blink_order_bytes(copse_blink_order *order);
+copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
+copse_status copse_blink_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                               uint64_t *counts);
+copse_status copse_blink_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                               uint64_t limit, uint64_t *offsets, void *keys, void *values, uint64_t capacity);
+copse_status copse_blink_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
+                                   const void *highs, uint64_t n, void *out, uint8_t *found);
+
+#endif

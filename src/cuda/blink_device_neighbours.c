@@ -1,0 +1,36 @@
+/* The B-link and the B+ tree on a device: first entries at or behind keys, and those in front of them. */
+#include "cuda/blink_device.h"
+#include "cuda/points_device.h"
+
+static copse_status neighbours_launch(const copse_point_call *call, copse_stream *stream,
+                                      const copse_point_slice *slice)
+{
+    const copse_index *index = call->index;
+    const copse_blink_version *version = call->user;
+    copse_blink_point_arguments arguments = {.tree = version->view,
+                                             .keys = slice->keys,
+                                             .first = slice->first,
+                                             .n = slice->n,
+                                             .per_warp = slice->per_warp,
+                                             .which = call->which,
+                                             .before = version->order.before,
+                                             .out_keys = slice->out_keys,
+                                             .out_values = slice->out_values,
+                                             .out_found = slice->out_found,
+                                             .out_ranks = slice->out_ranks,
+                                             .report = slice->report};
+    return copse_device_launch(index->device, stream,
+                               &copse_blink_order_kernels_of(index)->neighbours[version->view.levels.digest],
+                               slice->blocks, &arguments);
+}
+
+copse_status copse_blink_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
+                                    void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
+{
+    copse_blink_version *version = copse_blink_enter(index);
+    copse_point_call call = {.index = index, .launch = neighbours_launch, .user = version, .which = (uint32_t)which};
+    copse_status status = out_ranks ? copse_blink_order_ready(index, version) : COPSE_OK;
+    if (status == COPSE_OK) status = copse_point_call_run(&call, keys, n, out_keys, out_values, out_found, out_ranks);
+    copse_blink_leave(index, version);
+    return status;
+}

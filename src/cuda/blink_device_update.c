@@ -1,0 +1,246 @@
+/* Updates of the B-link and the B+ tree on a device: which way a batch goes, sorted batches in place, and when to pack. */
+#include "cuda/blink_device.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A batch larger than 1/PACK_SHARE of the tree makes a new version: nearly every leaf would change, and most would split. */
+#define PACK_SHARE 8u
+/* ... and so does one that would leave more than 1/POOL_SHARE of the home leaves with others behind them. */
+#define POOL_SHARE 2u
+/* A tree with less than 1/EMPTY_SHARE of its places in use is packed. */
+#define EMPTY_SHARE 2u
+/* Where more than 1/DEAD_SHARE of a batch are equal keys, they are taken out first. */
+#define DEAD_SHARE 4u
+/* Up to so many operations may go as they come; see docs/PERFORMANCE.md for how that was measured. */
+#define PLACE_MOST (UINT64_C(1) << 17)
+
+/* --- counters --------------------------------------------------------------------------------------------------------------- */
+
+copse_status copse_blink_counters_reset(const copse_index *index, copse_blink_version *version)
+{
+    copse_device *device = index->device;
+    const size_t kept = offsetof(copse_blink_counters, came);
+    const size_t from = offsetof(copse_blink_counters, first_nan), to = offsetof(copse_blink_counters, high);
+    char *counters = (char *)version->counters;
+    copse_status status = copse_device_fill(device, device->main, counters + kept, 0, sizeof *version->counters - kept);
+    if (status != COPSE_OK) return status;
+    return copse_device_fill(device, device->main, counters + from, 0xff, to - from); /* first_nan, low */
+}
+
+copse_status copse_blink_counters_read(const copse_index *index, copse_blink_version *version,
+                                       copse_blink_counters *out)
+{
+    return copse_device_read(index->device, index->device->main, out, version->counters, sizeof *out);
+}
+
+/* --- when to pack ------------------------------------------------------------------------------------------------------------- */
+
+/* Bytes that an entry may take, in hundredths, before the tree is packed. Packed trees take 1210, 2420, 1780. */
+static uint64_t bytes_most(const copse_index *index)
+{
+    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    return key != value ? 2000 : key == 4 ? 1285 : 2575;
+}
+
+/* Would a tree of so many leaves in all be too loose for its entries? */
+static bool too_loose(const copse_index *index, uint64_t leaves, uint64_t entries)
+{
+    const uint64_t bytes = leaves * (COPSE_LEAF_BYTES + 4); /* with its share of the levels */
+    return bytes * 100 > entries * bytes_most(index);
+}
+
+/* After an update in place: have splits, or erasures, left too much room? */
+static bool pack_is_due(const copse_index *index, const copse_blink_version *version, bool erased)
+{
+    const uint64_t homes = version->view.homes, leaves = homes + version->pool_taken, entries = version->view.entries;
+    if (erased && leaves > 64 && entries * EMPTY_SHARE < leaves * copse_blink_slots(index)) return true;
+    if (version->pool_taken * POOL_SHARE > homes + 128) return true;
+    return version->pool_taken * 16 > homes + 1024 && too_loose(index, leaves, entries);
+}
+
+static copse_status pack(copse_index *index, copse_blink_version *version, const copse_blink_operations *operations,
+                         uint64_t low, uint64_t high, uint64_t *out_changed)
+{
+    copse_blink_version *made = NULL;
+    copse_status status = copse_blink_pack(index, version, operations, low, high, &made, out_changed);
+    return copse_blink_replace(index, made, status);
+}
+
+copse_status copse_blink_settle(copse_index *index, copse_blink_version *version, const copse_blink_counters *seen,
+                                bool erased, uint64_t *out_changed)
+{
+    const uint64_t room = version->view.pool_leaves / COPSE_POOL_STRIPES;
+    uint64_t came = 0, went = 0, ignored;
+    version->pool_taken = 0;
+    for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) {
+        came += seen->came[s];
+        went += seen->went[s];
+        version->pool_taken += seen->taken[s] < room ? seen->taken[s] : room;
+    }
+    version->view.entries += came - went;
+    *out_changed = came + went;
+    copse_blink_order_forget(index, &version->order);
+    if (seen->crowded == 2)
+        return copse_device_fault(index->device, "the pool of a tree ran out of leaves, which should not happen");
+    if (!pack_is_due(index, version, erased)) return COPSE_OK;
+    /* The update is done; without memory for the packing the tree stays as it is. */
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    copse_status status = pack(index, version, NULL, 0, 0, &ignored);
+    if (status != COPSE_ERR_MEMORY && status != COPSE_ERR_CANCELLED) return status;
+    copse_error_put_back(&kept);
+    return COPSE_OK;
+}
+
+/* --- sorted batches in place ---------------------------------------------------------------------------------------------------- */
+
+/* Homes of all operations, and how many leaves they may need. */
+static copse_status locate(const copse_index *index, copse_blink_version *version,
+                           const copse_blink_operations *operations, uint32_t *homes, copse_blink_counters *seen)
+{
+    copse_device *device = index->device;
+    const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
+    copse_locate_arguments arguments = {
+        .tree = version->view, .operations = *operations, .homes = homes, .counters = version->counters};
+    copse_status status = copse_blink_counters_reset(index, version);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->locate, copse_device_blocks(device, operations->n),
+                                     &arguments);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->plan, copse_device_blocks(device, operations->n),
+                                     &arguments);
+    return status == COPSE_OK ? copse_blink_counters_read(index, version, seen) : status;
+}
+
+/* Does a batch fit where it belongs without making the tree too loose? */
+static bool fits_in_place(const copse_index *index, const copse_blink_version *version, uint64_t n,
+                          const copse_blink_counters *seen)
+{
+    const uint64_t homes = version->view.homes, pool = version->pool_taken + seen->extra;
+    if (seen->crowded) return false;
+    if (pool <= 64) return true;
+    return pool * POOL_SHARE <= homes &&
+           (seen->extra == 0 || !too_loose(index, homes + pool, version->view.entries + n));
+}
+
+static copse_status apply(copse_index *index, copse_blink_version *version, const copse_blink_operations *operations,
+                          const uint32_t *homes, copse_blink_counters *seen)
+{
+    copse_device *device = index->device;
+    copse_status status = copse_blink_pool_reserve(index, version, seen->extra);
+    if (status != COPSE_OK) return status;
+    copse_apply_arguments arguments = {.tree = version->view,
+                                       .operations = *operations,
+                                       .homes = homes,
+                                       .shared = copse_blink_handle_of(index)->tree->views != 0,
+                                       .counters = version->counters};
+    status = copse_device_launch(device, device->main, &copse_blink_kernels_of(index)->apply,
+                                 copse_device_blocks(device, operations->n), &arguments);
+    return status == COPSE_OK ? copse_blink_counters_read(index, version, seen) : status;
+}
+
+/* *out_done: false where the batch has to make a new version; nothing was changed then. */
+static copse_status run_in_place(copse_index *index, copse_blink_version *version,
+                                 const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                                 uint64_t *out_changed, bool *out_done)
+{
+    copse_device *device = index->device;
+    copse_blink_counters seen;
+    void *homes = NULL;
+    const uint64_t bytes = operations->n * sizeof(uint32_t);
+    copse_status status = copse_device_alloc(device, device->main, bytes, "the update", &homes);
+    if (status == COPSE_OK) status = locate(index, version, operations, homes, &seen);
+    *out_done = status == COPSE_OK && fits_in_place(index, version, operations->n, &seen);
+    if (*out_done) status = apply(index, version, operations, homes, &seen);
+    copse_device_free(device, device->main, homes, bytes);
+    if (status != COPSE_OK || !*out_done) return status;
+    if (low < version->low) version->low = low;
+    if (high > version->high) version->high = high;
+    return copse_blink_settle(index, version, &seen, operations->gone || operations->action == COPSE_ACTION_ERASE,
+                              out_changed);
+}
+
+copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                             uint64_t *out_changed)
+{
+    copse_blink_version *version = copse_blink_handle_of(index)->tree->current;
+    const bool may_stay = version->frozen == 0 && !index->duplicates;
+    bool done = false;
+    copse_status status = COPSE_OK;
+    *out_changed = 0;
+    if (operations->n > UINT32_MAX - 1)
+        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "n is %llu: a batch of updates has at most %u keys",
+                          (unsigned long long)operations->n, UINT32_MAX - 1);
+    if (operations->n == 0) return COPSE_OK;
+    if (may_stay && operations->n <= version->view.entries / PACK_SHARE + 64)
+        status = run_in_place(index, version, operations, low, high, out_changed, &done);
+    if (status != COPSE_OK || done) return status;
+    return pack(index, version, operations, low, high, out_changed);
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------------------------- */
+
+copse_status copse_blink_build(copse_index *index, const void *keys, const void *values, uint64_t n)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    copse_device_pairs pairs;
+    copse_blink_version *version = NULL;
+    copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
+    copse_status status = copse_device_pairs_make(index, keys, values, n, equal, false, "building", &pairs);
+    if (status != COPSE_OK) return status;
+    status = copse_blink_fill(index, &pairs, &version);
+    copse_device_pairs_free(index, &pairs);
+    pthread_mutex_lock(&tree->writer);
+    status = copse_blink_replace(index, version, status);
+    pthread_mutex_unlock(&tree->writer);
+    return status;
+}
+
+/* Sorts a batch and runs it. */
+static copse_status run_sorted(copse_index *index, const void *keys, const void *values, uint64_t n,
+                               copse_action action, const char *what, uint64_t *out_changed)
+{
+    copse_device_pairs pairs;
+    const bool all = index->duplicates && action == COPSE_ACTION_UPSERT;
+    copse_status status = copse_device_pairs_make(index, keys, values, n, COPSE_EQUAL_ALL, false, what, &pairs);
+    if (status != COPSE_OK) return status;
+    if (!all && !pairs.unique)
+        status = copse_device_pairs_unique(index, &pairs,
+                                           action == COPSE_ACTION_IF_ABSENT ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST);
+    copse_blink_operations operations = {.keys = pairs.keys,
+                                         .values = action == COPSE_ACTION_ERASE ? NULL : pairs.values,
+                                         .action = action,
+                                         .last_wins = 2,
+                                         .n = pairs.n};
+    if (status == COPSE_OK) status = copse_blink_run(index, &operations, pairs.low, pairs.high, out_changed);
+    copse_device_pairs_free(index, &pairs);
+    return status;
+}
+
+static copse_status update(copse_index *index, const void *keys, const void *values, uint64_t n, copse_action action,
+                           const char *what, uint64_t *out_changed)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    bool done = false;
+    copse_status status = COPSE_OK;
+    pthread_mutex_lock(&tree->writer);
+    const copse_blink_version *version = tree->current;
+    if (n <= PLACE_MOST && n <= version->view.entries / PACK_SHARE + 64 && version->frozen == 0 && !index->duplicates)
+        status = copse_blink_place(index, keys, values, n, action, out_changed, &done);
+    if (status == COPSE_OK && !done) status = run_sorted(index, keys, values, n, action, what, out_changed);
+    pthread_mutex_unlock(&tree->writer);
+    return status;
+}
+
+copse_status copse_blink_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
+                                uint64_t *out_inserted)
+{
+    const copse_action action = flags & COPSE_INSERT_IF_ABSENT ? COPSE_ACTION_IF_ABSENT : COPSE_ACTION_UPSERT;
+    return update(index, keys, values, n, action, "inserting", out_inserted);
+}
+
+copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
+{
+    return update(index, keys, NULL, n, COPSE_ACTION_ERASE, "erasing", out_erased);
+}

@@ -1,0 +1,186 @@
+/*
+ * The B-link tree, and the B+ tree that shares its nodes: what they look like in device memory, the arguments of their
+ * kernels, and the table of kernels that a backend offers per pair of widths. docs/BLINK.md tells the whole story.
+ *
+ * A leaf is one line of 128 bytes. Keys are sorted; free places hold the largest key and value 0.
+ *
+ *   u64 keys, u64 values: 7 entries               u32 keys, u32 values: 14 entries
+ *     0  | k0 | k1 | ... | k6 | state next |        0  | k0 | k1 | ....... | k13 | state | next |
+ *    64  | high | v0 | v1 | ......... | v6 |       64  | high | - | v0 | v1 | ............. | v13 |
+ *
+ *   u32 keys, u64 values: 9 entries               u64 keys, u32 values: 9 entries
+ *     0  | k0 | ... | k8 | state | next | high |    0  | k0 | k1 | ...................... | k8 (to 71) |
+ *    56  | v0 | v1 | .................... | v8 |   72  | state | next | high | v0 | ...... | v8 | - |
+ *
+ *   state   bit 31: latched by a writer; bit 30: a fork, see below; bits 8..29: version, grows with every change;
+ *           bits 0..7: entries
+ *   next    number of the leaf to the right, COPSE_LEAF_NONE for the last one
+ *   high    no key of this leaf is greater, now or ever; the largest key in the last leaf
+ *
+ * Leaves 0 .. homes - 1, the *home leaves*, lie in key order in one array, and pointer-free levels (core/levels.h) lead
+ * to them. Leaves that come by splits lie in the *pool* and have numbers from `homes` on. The levels know nothing of them:
+ *
+ *   blink   a split leaf links to its right half, that one to what was right of both. A reader that finds its key greater
+ *           than `high` steps right. All leaves from a home leaf up to the next one are its *chain*.
+ *   bplus   there are no links to the right. A home leaf that splits moves into the pool and leaves a *fork* behind: keys
+ *           are the `high` of up to as many leaves as a leaf has places, values are their numbers (32 bits each).
+ *
+ *   levels           [ . | . | . ]
+ *                   /      |      \
+ *   home leaves   [ 0 ] -> [ 1 ] -> [ 2 ]         blink: 1 was split, the chain of home 1 is 1, 3
+ *                            \     /
+ *   pool                      [ 3 ]
+ *
+ * When chains or forks get too many, all leaves are packed anew into a new array with new levels: a new *version*.
+ */
+#ifndef COPSE_BLINK_KERNELS_H
+#define COPSE_BLINK_KERNELS_H
+
+#include "cuda/shared_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define COPSE_LEAF_BYTES   128u
+#define COPSE_LEAF_NONE    UINT32_MAX
+#define COPSE_LEAF_LATCH   0x80000000u
+#define COPSE_LEAF_FORK    0x40000000u
+#define COPSE_LEAF_COUNT   0x000000ffu
+#define COPSE_LEAF_VERSION 0x00000100u /* what a change adds */
+/* Most leaves of a chain: beyond that the tree is packed anew. A fork has as many as a leaf has entries, at most this. */
+#define COPSE_CHAIN_MOST 16u
+/* Leaves of the pool are taken through this many counters, so that many warps can do so at once: the k-th leaf of stripe s
+ * is pool leaf k * COPSE_POOL_STRIPES + s. */
+#define COPSE_POOL_STRIPES 64u
+
+/* A tree as kernels see it. */
+typedef struct copse_blink_tree {
+    uint64_t entries;
+    uint32_t homes;       /* at least one: an empty tree is one empty leaf       */
+    uint32_t pool_leaves; /* that the pool has room for, a multiple of the stripes */
+    uint32_t forks;       /* 1: a B+ tree                                         */
+    uint32_t unique;      /* 1: no two entries have equal keys                    */
+    copse_type key_type, value_type;
+    char *home; /* the home leaves */
+    char *pool;
+    copse_device_levels levels;
+} copse_blink_tree;
+
+/* What kernels that change a tree count, in device memory. All but `taken` starts at 0 with every call, first_nan and
+ * low at UINT64_MAX. */
+typedef struct copse_blink_counters {
+    uint32_t taken[COPSE_POOL_STRIPES]; /* leaves of each stripe of the pool; what exceeds its room was not taken */
+    uint64_t came[COPSE_POOL_STRIPES];  /* entries that came: the sum counts */
+    uint64_t went[COPSE_POOL_STRIPES];  /* entries that went                 */
+    uint64_t extra;                     /* leaves that splits may need                                           */
+    uint64_t dead;                      /* operations that an equal key behind (before) them makes pointless      */
+    uint64_t first_nan;
+    uint64_t low, high; /* smallest and largest key of a batch that comes as it is                  */
+    uint32_t crowded;   /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
+    uint32_t padding;
+} copse_blink_counters;
+
+/* What an update does with a key. */
+typedef enum copse_action { COPSE_ACTION_UPSERT, COPSE_ACTION_IF_ABSENT, COPSE_ACTION_ERASE } copse_action;
+
+/* The operations of an update. */
+typedef struct copse_blink_operations {
+    const void *keys;    /* encoded, sorted, unless a kernel says otherwise */
+    const void *values;  /* may be NULL where nothing is inserted            */
+    const uint32_t *row; /* NULL, or which value (and flag) belongs to key i */
+    const uint8_t *gone; /* NULL, or 1 where the key is erased, else upserted */
+    copse_action action; /* where gone is NULL                               */
+    uint32_t last_wins;  /* of equal keys the last one counts, else the first; 2: there are none, or all count */
+    uint64_t n;
+} copse_blink_operations;
+
+/* Point queries, n < 2^31 of them a launch. Every output may be NULL. */
+typedef struct copse_blink_point_arguments {
+    copse_blink_tree tree;
+    const void *keys;
+    uint64_t first; /* position of keys[0] in the caller's batch, for reports */
+    uint32_t n;
+    uint32_t per_warp;      /* queries that one warp takes: 32, or 8 for small batches */
+    uint32_t which;         /* copse_neighbour                              */
+    uint32_t beside;        /* 1: a writer may be at work at the same time  */
+    const uint64_t *before; /* entries in front of each home, for ranks     */
+    void *out_keys, *out_values;
+    uint8_t *out_found;
+    uint64_t *out_ranks;
+    uint64_t *report;
+} copse_blink_point_arguments;
+
+/* Where the operations of a sorted batch belong. */
+typedef struct copse_locate_arguments {
+    copse_blink_tree tree;
+    copse_blink_operations operations;
+    uint32_t *homes;   /* of each operation                                                                     */
+    uint64_t *effects; /* NULL, or of each operation: 1 where it inserts an entry, 2^32 where it removes one    */
+    uint32_t *offsets; /* with effects: entries of its home in front of the key                                 */
+    copse_blink_counters *counters;
+} copse_locate_arguments;
+
+/* Small batches as the caller gave them: which of equal keys counts, and where they belong. */
+typedef struct copse_meet_arguments {
+    copse_blink_tree tree;
+    copse_blink_operations operations; /* keys are raw */
+    uint32_t *homes;
+    uint32_t *slots;       /* of each operation: where `table` has its key                               */
+    uint32_t *table;       /* hash table: position + 1 of the operation that counts, 0 where there is none */
+    uint32_t *crowd_home;  /* hash table: home + 1 ...                                                   */
+    uint32_t *crowd_count; /* ... and how many operations it gets                                        */
+    uint32_t mask;         /* size of the tables - 1, a power of two - 1                                 */
+    copse_blink_counters *counters;
+} copse_meet_arguments;
+
+/* Changes leaves where they are. */
+typedef struct copse_apply_arguments {
+    copse_blink_tree tree;
+    copse_blink_operations operations; /* sorted; raw and in the caller's order where `table` is there */
+    const uint32_t *homes;
+    const uint32_t *table, *slots; /* see copse_meet_arguments; NULL: sorted                    */
+    uint32_t shared;               /* 1: readers may be at work at the same time                 */
+    copse_blink_counters *counters;
+} copse_apply_arguments;
+
+/* Packs all entries, and those of a batch, into a new version. */
+typedef struct copse_pack_arguments {
+    copse_blink_tree from;
+    copse_blink_tree to;
+    copse_blink_operations operations;
+    const uint32_t *homes, *offsets;
+    const uint64_t *effects; /* summed up in front of each operation, one more behind the last */
+    uint64_t *before;        /* entries of the new version in front of each home of the old one */
+    uint32_t *starts;        /* first operation of each home, and one more                      */
+    uint32_t *last;          /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
+} copse_pack_arguments;
+
+/* What checks find wrong, as positions in `trouble` of the survey. */
+enum { COPSE_TROUBLE_ORDER = 0, COPSE_TROUBLE_LEAF = 1, COPSE_TROUBLE_LEVELS = 2, COPSE_TROUBLE_LINK = 3 };
+
+/* Checks. */
+typedef struct copse_blink_check_arguments {
+    copse_blink_tree tree;
+    void *highs;     /* largest key that each home may have */
+    uint32_t *homes; /* per leaf of the pool: how often it was met */
+    copse_device_survey *survey;
+} copse_blink_check_arguments;
+
+struct copse_blink_kernels {
+    copse_kernel find[2][2];   /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
+    copse_kernel locate, plan; /* copse_locate_arguments */
+    copse_kernel meet;         /* copse_meet_arguments   */
+    copse_kernel apply, place; /* copse_apply_arguments: sorted, as they come */
+    copse_kernel pack_count, pack_old, pack_new, pack_empty; /* copse_pack_arguments   */
+    copse_kernel check_highs, check_leaves;                  /* copse_blink_check_arguments */
+};
+
+/* One table per pair of widths. */
+extern const copse_blink_kernels *const copse_blink_kernels_cuda[];
+extern const copse_blink_kernels *const copse_blink_kernels_emulated[];
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,216 @@
+/* Template: where operations belong: of sorted batches, and of small ones as the caller gave them. */
+
+/* Most operations that a home may get in place: they go one after the other. */
+#define CROWD_MOST 32u
+
+SIMT_DEVICE bool NAME(levels_digest)(const copse_blink_tree *tree)
+{
+    return KEY_BITS == 64 && tree->levels.digest;
+}
+
+/* The home that the levels lead to. */
+SIMT_DEVICE uint32_t NAME(home_of)(const copse_blink_tree *tree, KEY q)
+{
+    const bool digest = NAME(levels_digest)(tree);
+    return NAME(walk_down_alone)(&tree->levels, digest, NAME(walk_start)(&tree->levels, digest, q));
+}
+
+/* What operation i does with its key. */
+SIMT_DEVICE copse_action NAME(operation_action)(const copse_blink_operations *operations, uint64_t i)
+{
+    if (!operations->gone) return operations->action;
+    return operations->gone[operations->row ? operations->row[i] : i] ? COPSE_ACTION_ERASE : COPSE_ACTION_UPSERT;
+}
+
+SIMT_DEVICE VALUE NAME(operation_value)(const copse_blink_operations *operations, uint64_t i)
+{
+    return ((const VALUE *)operations->values)[operations->row ? operations->row[i] : i];
+}
+
+/* Is there an operation on the same key that makes this one pointless? */
+SIMT_DEVICE bool NAME(operation_dead)(const copse_blink_operations *operations, uint64_t i)
+{
+    const KEY *keys = (const KEY *)operations->keys;
+    if (operations->last_wins == 1u) return i + 1u < operations->n && keys[i + 1u] == keys[i];
+    return operations->last_wins == 0 && i > 0 && keys[i - 1u] == keys[i];
+}
+
+/* --- sorted ------------------------------------------------------------------------------------------------------------ */
+
+/* 1 where operation i inserts an entry, 2^32 where it removes one. */
+SIMT_DEVICE uint64_t NAME(operation_effect)(const copse_blink_operations *operations, uint64_t i, bool there)
+{
+    if (NAME(operation_action)(operations, i) == COPSE_ACTION_ERASE) return there ? (uint64_t)1 << 32 : 0;
+    return there ? 0 : 1u;
+}
+
+/* Where a key is, or where it would go: the leaf is that of the first key >= q, or > q where equal keys are all kept. */
+SIMT_DEVICE void NAME(locate_effect)(const copse_locate_arguments *a, uint64_t i, KEY key, bool dead)
+{
+    const copse_blink_tree *tree = &a->tree;
+    const bool behind = !tree->unique && a->operations.action == COPSE_ACTION_UPSERT;
+    const KEY q = (KEY)(key + (KEY)behind);
+    uint32_t offset, slot;
+    CURSOR cursor = NAME(cursor_seek)(tree, behind && q == 0 ? tree->homes - 1u : NAME(home_of)(tree, q),
+                                      behind && q == 0 ? KEY_MAX : q, &offset);
+    slot = NAME(leaf_before)(cursor.leaf, behind && q == 0 ? KEY_MAX : q, behind && q == 0);
+    const bool there = !behind && slot < (NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT) &&
+                       NAME(leaf_key)(cursor.leaf, slot) == key;
+    a->homes[i] = cursor.home;
+    a->offsets[i] = offset + slot;
+    a->effects[i] = dead ? 0 : NAME(operation_effect)(&a->operations, i, there);
+}
+
+/* Homes of all operations and, where a new version is to be made, what they will do there. */
+SIMT_KERNEL(NAME(locate), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const KEY *keys = (const KEY *)a.operations.keys;
+    const uint64_t n = a.operations.n;
+    const bool exact = !NAME(levels_digest)(&a.tree);
+    uint64_t dead_ones = 0;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (uint64_t)gridDim.x * blockDim.x) {
+        const bool dead = NAME(operation_dead)(&a.operations, i);
+        dead_ones += dead;
+        if (a.effects) {
+            NAME(locate_effect)(&a, i, keys[i], dead);
+            continue;
+        }
+        uint32_t home = NAME(home_of)(&a.tree, keys[i]);
+        if (!exact) home = NAME(cursor_seek)(&a.tree, home, keys[i], NULL).home;
+        a.homes[i] = home;
+    }
+    dead_ones = NAME(warp_sum)(dead_ones);
+    if (simt_lane() == 0 && dead_ones) simt_atomic_add_u64(&a.counters->dead, dead_ones);
+}
+
+/* Behind the last operation of the same home as operation i. Gallops: most homes have few. */
+SIMT_DEVICE uint64_t NAME(segment_end)(const uint32_t *homes, uint64_t n, uint64_t i)
+{
+    const uint32_t home = homes[i];
+    uint64_t low = i + 1u, step = 1;
+    while (low + step <= n && homes[low + step - 1u] == home) {
+        low += step;
+        step *= 2u;
+    }
+    uint64_t high = low + step - 1u < n ? low + step - 1u : n;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2u;
+        if (homes[middle] == home)
+            low = middle + 1u;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/*
+ * Leaves that `inserts` keys may add to a home. A leaf splits when it is full, and its halves have room for half a leaf
+ * then; so every leaf splits at most once, and further splits need half a leaf of keys each. The first split of a home in
+ * a B+ tree takes two leaves: the home itself becomes the fork.
+ */
+SIMT_DEVICE uint64_t NAME(splits_most)(const copse_blink_tree *tree, uint32_t home, uint64_t inserts, bool *crowded)
+{
+    CURSOR cursor = NAME(cursor_at)(tree, home);
+    uint32_t leaves = 0, entries = 0;
+    do {
+        leaves++;
+        entries += NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
+    } while (NAME(cursor_step)(tree, &cursor));
+    if (leaves == 1u && entries + inserts <= LEAF_SLOTS) return 0;
+    const uint64_t most = leaves + inserts / (LEAF_SLOTS / 2u), splits = inserts < most ? inserts : most;
+    const uint32_t room = tree->forks && LEAF_SLOTS < COPSE_CHAIN_MOST ? LEAF_SLOTS : COPSE_CHAIN_MOST;
+    *crowded |= leaves + splits > room;
+    return splits + (tree->forks && leaves == 1u ? 1u : 0);
+}
+
+/* How many leaves a sorted batch may need, and whether it is too much for some home. Reads `homes`. */
+SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint64_t n = a.operations.n;
+    uint64_t extra = 0;
+    bool crowded = false;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (uint64_t)gridDim.x * blockDim.x) {
+        if (i > 0 && a.homes[i - 1u] == a.homes[i]) continue;
+        const uint64_t inserts = NAME(segment_end)(a.homes, n, i) - i;
+        crowded |= inserts > CROWD_MOST;
+        if (a.operations.gone || a.operations.action != COPSE_ACTION_ERASE)
+            extra += NAME(splits_most)(&a.tree, a.homes[i], inserts, &crowded);
+    }
+    extra = NAME(warp_sum)(extra);
+    crowded = __any_sync(SIMT_FULL_MASK, crowded);
+    if (simt_lane() != 0) return;
+    if (extra) simt_atomic_add_u64(&a.counters->extra, extra);
+    if (crowded) simt_store_relaxed_u32(&a.counters->crowded, 1u);
+}
+
+/* --- as they come -------------------------------------------------------------------------------------------------------- */
+
+SIMT_DEVICE uint32_t NAME(hash)(uint64_t key)
+{
+    key *= 0x9e3779b97f4a7c15u;
+    return (uint32_t)(key >> 32) ^ (uint32_t)(key >> 17);
+}
+
+/*
+ * Finds or makes the place of a key in the table: positions + 1 of operations, and what they stand for are their keys. Of
+ * equal keys the last (first) position stays.
+ */
+SIMT_DEVICE uint32_t NAME(table_meet)(const copse_meet_arguments *a, uint32_t i, KEY key)
+{
+    const KEY *keys = (const KEY *)a->operations.keys;
+    for (uint32_t slot = NAME(hash)(key);; slot++) {
+        slot &= a->mask;
+        uint32_t there = simt_load_relaxed_u32(&a->table[slot]);
+        if (there == 0) there = simt_atomic_cas_u32(&a->table[slot], 0, i + 1u);
+        if (there == 0) return slot;
+        if (ENCODE_ONE(a->tree.key_type, keys[there - 1u]) != key) continue;
+        if (a->operations.last_wins)
+            (void)simt_atomic_max_u32(&a->table[slot], i + 1u);
+        else
+            (void)simt_atomic_min_u32(&a->table[slot], i + 1u);
+        return slot;
+    }
+}
+
+/* Counts one more operation of a home and returns how many it has now. */
+SIMT_DEVICE uint32_t NAME(crowd_meet)(const copse_meet_arguments *a, uint32_t home)
+{
+    for (uint32_t slot = NAME(hash)(home);; slot++) {
+        slot &= a->mask;
+        uint32_t there = simt_load_relaxed_u32(&a->crowd_home[slot]);
+        if (there == 0) there = simt_atomic_cas_u32(&a->crowd_home[slot], 0, home + 1u);
+        if (there == 0 || there == home + 1u) return simt_atomic_add_u32(&a->crowd_count[slot], 1u) + 1u;
+    }
+}
+
+/* One operation: where it belongs, and whether it counts. Returns its key. */
+SIMT_DEVICE KEY NAME(meet_one)(const copse_meet_arguments *a, uint32_t i)
+{
+    const KEY bits = ((const KEY *)a->operations.keys)[i];
+    if (IS_NAN(a->tree.key_type, bits)) simt_atomic_min_u64(&a->counters->first_nan, i);
+    const KEY key = ENCODE_ONE(a->tree.key_type, bits);
+    const uint32_t home = NAME(cursor_seek)(&a->tree, NAME(home_of)(&a->tree, key), key, NULL).home;
+    a->homes[i] = home;
+    a->slots[i] = NAME(table_meet)(a, i, key);
+    const uint32_t inserts = NAME(crowd_meet)(a, home);
+    bool crowded = inserts > CROWD_MOST;
+    if (a->operations.action != COPSE_ACTION_ERASE) (void)NAME(splits_most)(&a->tree, home, inserts, &crowded);
+    if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);
+    return key;
+}
+
+SIMT_KERNEL(NAME(meet), copse_meet_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        const KEY key = NAME(meet_one)(&a, (uint32_t)i);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    low = NAME(warp_min)(low);
+    high = NAME(warp_max)(high);
+    if (simt_lane() != 0) return;
+    simt_atomic_min_u64(&a.counters->low, low);
+    simt_atomic_max_u64(&a.counters->high, high);
+}

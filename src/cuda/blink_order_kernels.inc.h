@@ -1,0 +1,40 @@
+/* Template: all kernels that read the B-link and the B+ tree in order, for one pair of widths, and the row of the table that
+ * names them. */
+
+#include "cuda/levels_walk.inc.h"
+#include "cuda/queries.inc.h"
+#include "cuda/gather.inc.h"
+#include "cuda/partial.inc.h"
+#include "cuda/blink_leaf.inc.h"
+#include "cuda/blink_order.inc.h"
+#include "cuda/blink_range.inc.h"
+#include "cuda/blink_aggregate.inc.h"
+#include "cuda/blink_beside.inc.h"
+
+#define ENTRY(name) SIMT_KERNEL_ENTRY(NAME(name), COPSE_KERNEL_THREADS)
+/* Keys of 32 bits have no digests: their separators are as small. */
+#if KEY_BITS == 64
+#define ENTRY_PAIR(name)                                                                                               \
+    {                                                                                                                  \
+        ENTRY(name##_full), ENTRY(name##_digest)                                                                       \
+    }
+#else
+#define ENTRY_PAIR(name)                                                                                               \
+    {                                                                                                                  \
+        ENTRY(name##_full), ENTRY(name##_full)                                                                         \
+    }
+#endif
+
+#define NAME_ROW NAME(blink_order_row)
+static const copse_blink_order_kernels NAME_ROW = {
+    ENTRY(home_entries_all), ENTRY(home_sums),    ENTRY_PAIR(neighbours), ENTRY_PAIR(count),
+    ENTRY_PAIR(sum),         ENTRY(copy),         ENTRY(gather),          ENTRY(summarize),
+    ENTRY(aggregate),        ENTRY(verify_homes), ENTRY(verify_summary),  ENTRY(find_beside),
+};
+
+#undef NAME_ROW
+#undef ENTRY
+#undef ENTRY_PAIR
+#undef SPOT
+#undef GLIMPSE
+#include "cuda/blink_undef.h"

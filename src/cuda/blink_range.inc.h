@@ -1,0 +1,240 @@
+/* Template: ranges of the B-link and the B+ tree while nobody writes: their places, sums by running sums, their entries. */
+
+typedef struct NAME(warp_ranges) {
+    uint32_t first, mine;
+    BOUND low, high; /* as order_key makes them */
+    bool sorted;
+} NAME(warp_ranges);
+
+SIMT_DEVICE bool NAME(read_ranges)(const copse_blink_range_arguments *a, bool digest, NAME(warp_ranges) * out)
+{
+    const copse_blink_tree *tree = &a->tree;
+    if (!NAME(query_share)(a->n, a->per_warp, &out->first, &out->mine)) return false;
+    const uint32_t at = NAME(query_at)(a->n, out->mine);
+    KEY low = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->lows + at);
+    KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->highs + at);
+    NAME(report_nan)(tree->key_type, low, a->report, COPSE_REPORT_NAN, a->first + at);
+    NAME(report_nan)(tree->key_type, high, a->report, COPSE_REPORT_NAN_HIGH, a->first + at);
+    low = ENCODE_ONE(tree->key_type, low);
+    high = ENCODE_ONE(tree->key_type, high);
+    out->sorted = NAME(query_sorted)(a->per_warp, low);
+    out->low = NAME(walk_start)(&tree->levels, digest, low);
+    out->high = NAME(walk_start)(&tree->levels, digest, NAME(order_key)(tree, high, true));
+    return true;
+}
+
+/* --- places ---------------------------------------------------------------------------------------------------------------- */
+
+/* A range has been found. */
+SIMT_DEVICE void NAME(count_store)(const copse_blink_range_arguments *a, uint32_t at, uint64_t place, uint64_t end)
+{
+    if (a->places) simt_store_once_u64(a->places + at, place);
+    if (a->ends) simt_store_once_u64(a->ends + at, end);
+    if (!a->counts) return;
+    const uint64_t low = NAME(place_rank)(a->before, place), high = NAME(place_rank)(a->before, end);
+    uint64_t count = high > low ? high - low : 0;
+    if (a->limit && count > a->limit) count = a->limit;
+    simt_store_once_u64(a->counts + at, count);
+}
+
+/* --- sums ------------------------------------------------------------------------------------------------------------------ */
+
+/* The values of a home in front of a place, those at every `stride`-th slot of its leaves from `slot` on. */
+SIMT_DEVICE uint64_t NAME(home_sum)(const copse_blink_tree *tree, uint64_t place, uint32_t slot, uint32_t stride)
+{
+    CURSOR cursor = NAME(cursor_at)(tree, (uint32_t)(place >> 32));
+    uint64_t sum = 0;
+    for (uint32_t left = (uint32_t)place; left > 0;) {
+        const uint32_t count = NAME(leaf_count)(cursor.leaf), here = count < left ? count : left;
+        for (uint32_t i = slot; i < here; i += stride)
+            sum += NAME(value_wide)(tree->value_type, NAME(leaf_value)(cursor.leaf, i));
+        left -= here;
+        if (!NAME(cursor_step)(tree, &cursor)) break;
+    }
+    return sum;
+}
+
+SIMT_KERNEL(NAME(home_sums), copse_home_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.tree.homes;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        a.out[i] = i < a.tree.homes ? NAME(home_sum)(&a.tree, NAME(place_pack)((uint32_t)i, UINT32_MAX), 0, 1u) : 0;
+}
+
+/* The sum of a range, whose parts in its first and last home are there, to be taken away and to be added. */
+SIMT_DEVICE void NAME(sum_store)(const copse_blink_range_arguments *a, uint32_t at, uint64_t place, uint64_t end,
+                                 uint64_t parts)
+{
+    const bool any = end > place;
+    const uint64_t sum = any ? a->sums[end >> 32] - a->sums[place >> 32] + parts : 0;
+    const bool is_signed = a->tree.value_type == COPSE_I32 || a->tree.value_type == COPSE_I64;
+    if (a->kind == COPSE_KIND_SUM128) {
+        ((uint64_t *)a->out)[(uint64_t)at * 2u] = sum;
+        ((uint64_t *)a->out)[(uint64_t)at * 2u + 1u] = is_signed && sum >> 63 ? UINT64_MAX : 0;
+    } else if (a->kind == COPSE_KIND_AVG) {
+        const uint64_t count = any ? NAME(place_rank)(a->before, end) - NAME(place_rank)(a->before, place) : 0;
+        const double total = is_signed ? (double)(int64_t)sum : (double)sum;
+        ((double *)a->out)[at] = count ? total / (double)count : (double)NAN;
+    } else {
+        ((uint64_t *)a->out)[at] = sum;
+    }
+}
+
+/* --- both ------------------------------------------------------------------------------------------------------------------ */
+
+/* Every lane has a range of its own. */
+SIMT_DEVICE void NAME(ranges_alone)(const copse_blink_range_arguments *a, bool digest, bool sums,
+                                    NAME(warp_ranges) * warp)
+{
+    const copse_blink_tree *tree = &a->tree;
+    warp->low.node = NAME(walk_down_alone)(&tree->levels, digest, warp->low);
+    warp->high.node = NAME(walk_down_alone)(&tree->levels, digest, warp->high);
+    const SPOT low = NAME(spot_alone)(tree, warp->low, false), high = NAME(spot_alone)(tree, warp->high, true);
+    const uint64_t place = NAME(spot_place)(&low), end = NAME(spot_place)(&high);
+    if (warp->mine >= a->n) return;
+    if (!sums)
+        NAME(count_store)(a, warp->mine, place, end);
+    else
+        NAME(sum_store)
+    (a, warp->mine, place, end, NAME(home_sum)(tree, end, 0, 1u) - NAME(home_sum)(tree, place, 0, 1u));
+}
+
+/* Four lanes have a range. */
+SIMT_DEVICE void NAME(range_of_group)(const copse_blink_range_arguments *a, bool digest, bool sums, BOUND low,
+                                      BOUND high, uint32_t at)
+{
+    const copse_blink_tree *tree = &a->tree;
+    const uint32_t part = simt_lane() & 3u;
+    NAME(walk_pair)(&tree->levels, digest, &low, &high);
+    const NAME(leaf_piece) low_piece = NAME(piece_load)(tree, low.node), high_piece = NAME(piece_load)(tree, high.node);
+    const SPOT low_spot = NAME(spot_of_group)(tree, digest, low, low_piece, false);
+    const SPOT high_spot = NAME(spot_of_group)(tree, digest, high, high_piece, true);
+    const uint64_t place = NAME(spot_place)(&low_spot), end = NAME(spot_place)(&high_spot);
+    if (!sums) {
+        if (part == 0 && at < a->n) NAME(count_store)(a, at, place, end);
+        return;
+    }
+    uint64_t parts = NAME(home_sum)(tree, end, part, 4u) - NAME(home_sum)(tree, place, part, 4u);
+    parts += simt_shfl_xor_u64(SIMT_FULL_MASK, parts, 1);
+    parts += simt_shfl_xor_u64(SIMT_FULL_MASK, parts, 2);
+    if (part == 0 && at < a->n) NAME(sum_store)(a, at, place, end, parts);
+}
+
+SIMT_DEVICE void NAME(ranges)(const copse_blink_range_arguments *a, bool digest, bool sums)
+{
+    NAME(warp_ranges) warp;
+    if (!NAME(read_ranges)(a, digest, &warp)) return;
+    if (warp.sorted) {
+        NAME(ranges_alone)(a, digest, sums, &warp);
+        return;
+    }
+    for (uint32_t from = simt_lane() / 4u; from < a->per_warp; from += 8u) {
+        const BOUND low = NAME(walk_take)(warp.low, from, digest), high = NAME(walk_take)(warp.high, from, digest);
+        NAME(range_of_group)(a, digest, sums, low, high, warp.first + from);
+    }
+}
+
+SIMT_KERNEL(NAME(count_full), copse_blink_range_arguments, COPSE_KERNEL_THREADS, 12)
+{
+    NAME(ranges)(&a, false, false);
+}
+
+SIMT_KERNEL(NAME(sum_full), copse_blink_range_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    NAME(ranges)(&a, false, true);
+}
+
+#if KEY_BITS == 64
+SIMT_KERNEL(NAME(count_digest), copse_blink_range_arguments, COPSE_KERNEL_THREADS, 12)
+{
+    NAME(ranges)(&a, true, false);
+}
+
+SIMT_KERNEL(NAME(sum_digest), copse_blink_range_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    NAME(ranges)(&a, true, true);
+}
+#endif
+
+/* --- entries --------------------------------------------------------------------------------------------------------------- */
+
+/* The home of the entry with that rank, `home` or one behind it: probes at growing distances, then halving. */
+SIMT_DEVICE uint32_t NAME(rank_home)(const uint64_t *before, uint32_t homes, uint32_t home, uint64_t rank)
+{
+    uint32_t low = home, high = home + 1u; /* before[low] <= rank */
+    for (uint32_t step = 1; high < homes && before[high] <= rank; step *= 2u) {
+        low = high;
+        high = homes - high > step ? high + step : homes;
+    }
+    while (high - low > 1u) { /* rank < before[high] */
+        const uint32_t middle = low + (high - low) / 2u;
+        if (before[middle] <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Entry `offset` of a home, into position `at` of the output. */
+SIMT_DEVICE void NAME(copy_one)(const copse_blink_copy_arguments *a, uint32_t home, uint64_t offset, uint64_t at)
+{
+    const char *leaf = a->tree.home + (uint64_t)home * COPSE_LEAF_BYTES;
+    const uint32_t state = NAME(leaf_state)(leaf);
+    uint32_t slot = (uint32_t)offset;
+    if (slot >= (state & COPSE_LEAF_COUNT) || state & COPSE_LEAF_FORK) {
+        CURSOR cursor = NAME(cursor_at)(&a->tree, home);
+        while (slot >= NAME(leaf_count)(cursor.leaf)) {
+            slot -= NAME(leaf_count)(cursor.leaf);
+            if (!NAME(cursor_step)(&a->tree, &cursor)) return;
+        }
+        leaf = cursor.leaf;
+    }
+    if (a->keys) ((KEY *)a->keys)[at] = DECODE_ONE(a->tree.key_type, NAME(leaf_key)(leaf, slot));
+    if (a->values) ((VALUE *)a->values)[at] = NAME(leaf_value)(leaf, slot);
+}
+
+/* Entries by rank, in tiles as those of ranges: the home is looked for once a tile. */
+SIMT_KERNEL(NAME(copy), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    for (uint64_t tile = NAME(gather_first)(0); tile < a.count; tile += NAME(gather_step)()) {
+        const uint64_t end = a.count - tile < COPSE_GATHER_TILE ? a.count : tile + COPSE_GATHER_TILE;
+        uint32_t home = (uint32_t)NAME(gather_seek)(a.before, a.tree.homes, a.first + tile);
+        for (uint64_t from = tile; from < end; from += SIMT_WARP) {
+            const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
+            home = NAME(rank_home)(a.before, a.tree.homes, home, a.first + p);
+            if (from + simt_lane() < end) NAME(copy_one)(&a, home, a.first + p - a.before[home], p);
+            home = simt_shfl_u32(SIMT_FULL_MASK, home, SIMT_WARP - 1u);
+        }
+    }
+}
+
+/* Copies output positions tile .. end of ranges. Where a range goes on from the last 32 positions, so does its search for
+ * homes. */
+SIMT_DEVICE void NAME(gather_some)(const copse_blink_copy_arguments *a, uint64_t tile, uint64_t end)
+{
+    uint64_t range = NAME(gather_seek)(a->offsets, a->n, tile);
+    uint32_t home = 0; /* of the last position so far, which was in `range` */
+    for (uint64_t from = tile; from < end; from += SIMT_WARP) {
+        const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
+        const uint64_t mine = NAME(gather_range)(a->offsets, a->n, range, p), place = a->places[mine];
+        const uint64_t rank = NAME(place_rank)(a->before, place) + (p - a->offsets[mine]);
+        const uint32_t start = (uint32_t)(place >> 32), carried = from > tile && mine == range ? home : 0;
+        const uint32_t own = NAME(rank_home)(a->before, a->tree.homes, start > carried ? start : carried, rank);
+        if (from + simt_lane() < end) NAME(copy_one)(a, own, rank - a->before[own], p - a->first);
+        range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
+        home = simt_shfl_u32(SIMT_FULL_MASK, own, SIMT_WARP - 1u);
+    }
+}
+
+SIMT_KERNEL(NAME(gather), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint64_t total = a.offsets[a.n];
+    const uint64_t stop = total - a.first < a.count ? total : a.first + a.count;
+    if (total > a.capacity) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) simt_atomic_min_u64(&a.report[COPSE_REPORT_TOO_SMALL], total);
+        return;
+    }
+    for (uint64_t tile = NAME(gather_first)(a.first); tile < stop; tile += NAME(gather_step)())
+        NAME(gather_some)(&a, tile, stop - tile < COPSE_GATHER_TILE ? stop : tile + COPSE_GATHER_TILE);
+}

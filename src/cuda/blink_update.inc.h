@@ -1,0 +1,465 @@
+/*
+ * Template: kernels that change leaves where they are.
+ *
+ * LEAF_LANES lanes hold a leaf together, an entry in each lane; shuffles shift entries when one comes or goes. All lanes of
+ * a warp go the same way, groups without work along with the others, so that every collective names all 32.
+ *
+ * Sorted batches (apply): the operations of one home are a run, and one group has it all to itself. Batches as they come
+ * (place): a group per operation, which latches what it changes. A group holds one latch at a time and gives it back in the
+ * same turn of the loop, so groups cannot wait for each other in a circle.
+ *
+ * What a latch protects:  blink  the leaf in whose state it is       bplus  the home with all its leaves
+ *
+ * How a leaf is changed while others may look (docs/BLINK.md argues why readers are safe): latch, fence, entries, release
+ * store of the state without the latch and with the next version.
+ */
+
+/* A leaf in the hands of a group. Lane i has entry i; the rest is the same in all lanes. */
+typedef struct NAME(held_leaf) {
+    KEY key;
+    VALUE value;
+    uint32_t count;
+    uint32_t state; /* as it was found, without the latch */
+    uint32_t next;
+    KEY high;
+    uint32_t number;
+    uint32_t home;
+    bool changed;
+    bool home_changed; /* a leaf of the home was, since the latch of the home was taken */
+} NAME(held_leaf);
+#define HELD NAME(held_leaf)
+
+/* What the groups of one kernel share. */
+typedef struct NAME(update) {
+    const copse_blink_tree *tree;
+    copse_blink_counters *counters;
+    bool latched; /* others may look, or change leaves, at the same time */
+    uint32_t came, went;
+} NAME(update);
+#define UPDATE NAME(update)
+
+SIMT_DEVICE uint32_t NAME(held_lane)(void)
+{
+    return simt_lane() & (LEAF_LANES - 1u);
+}
+
+/* Lanes of this group in which p holds, lane 0 of the group as bit 0. */
+SIMT_DEVICE uint32_t NAME(held_ballot)(bool p)
+{
+    return __ballot_sync(SIMT_FULL_MASK, p) >> (simt_lane() & ~(LEAF_LANES - 1u)) & ((1u << LEAF_LANES) - 1u);
+}
+
+/* v of lane `lane` of the group. */
+SIMT_DEVICE uint32_t NAME(held_pick_u32)(uint32_t v, uint32_t lane)
+{
+    return simt_shfl_u32(SIMT_FULL_MASK, v, (simt_lane() & ~(LEAF_LANES - 1u)) + lane);
+}
+
+SIMT_DEVICE KEY NAME(held_pick_key)(KEY v, uint32_t lane)
+{
+    return COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, v, (simt_lane() & ~(LEAF_LANES - 1u)) + lane);
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------------------- */
+
+SIMT_DEVICE void NAME(held_load)(const copse_blink_tree *tree, HELD *held)
+{
+    const char *leaf = NAME(leaf_at)(tree, held->number);
+    const uint32_t lane = NAME(held_lane)();
+    held->key = KEY_MAX;
+    held->value = 0;
+    if (lane < LEAF_SLOTS) {
+        held->key = COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)leaf + lane);
+        held->value = COPSE_BITS(simt_load_relaxed_u, VALUE_BITS)((const VALUE *)(leaf + LEAF_VALUES) + lane);
+    }
+    held->state = simt_load_relaxed_u32((const uint32_t *)(leaf + LEAF_STATE)) & ~COPSE_LEAF_LATCH;
+    held->next = simt_load_relaxed_u32((const uint32_t *)(leaf + LEAF_NEXT));
+    held->high = COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)(leaf + LEAF_HIGH));
+    held->count = held->state & COPSE_LEAF_COUNT;
+    held->changed = false;
+}
+
+SIMT_DEVICE void NAME(store_key)(char *leaf, uint32_t slot, KEY key)
+{
+    COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)leaf + slot, key);
+}
+
+SIMT_DEVICE void NAME(store_value)(char *leaf, uint32_t slot, VALUE value)
+{
+    COPSE_BITS(simt_store_relaxed_u, VALUE_BITS)((VALUE *)(leaf + LEAF_VALUES) + slot, value);
+}
+
+/* Entries, next and high of a leaf; a lane without an entry stores a free place. */
+SIMT_DEVICE void NAME(store_entries)(char *leaf, KEY key, VALUE value, uint32_t next, KEY high)
+{
+    const uint32_t lane = NAME(held_lane)();
+    if (lane < LEAF_SLOTS) {
+        NAME(store_key)(leaf, lane, key);
+        NAME(store_value)(leaf, lane, value);
+    }
+    if (lane != 0) return;
+    simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_NEXT), next);
+    COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)(leaf + LEAF_HIGH), high);
+}
+
+/* The words of a new leaf that nobody uses. */
+SIMT_DEVICE void NAME(store_unused)(char *leaf)
+{
+#if KEY_BITS == 32 && VALUE_BITS == 32
+    simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_HIGH + 4u), 0);
+#elif KEY_BITS == 32
+    simt_store_relaxed_u64((uint64_t *)(leaf + LEAF_HIGH + 4u), 0);
+#elif VALUE_BITS == 32
+    simt_store_relaxed_u32((uint32_t *)(leaf + COPSE_LEAF_BYTES - 4u), 0);
+#else
+    (void)leaf;
+#endif
+}
+
+/* The state of a leaf after a change. */
+SIMT_DEVICE uint32_t NAME(state_after)(uint32_t state, uint32_t count)
+{
+    return ((state & ~COPSE_LEAF_COUNT) + COPSE_LEAF_VERSION) % COPSE_LEAF_FORK + (state & COPSE_LEAF_FORK) + count;
+}
+
+/* Writes a leaf back where it was changed. In a B-link tree that gives its latch back, in a B+ tree the home keeps it. All
+ * lanes come here, groups with `go` do it. */
+SIMT_DEVICE void NAME(held_put_back)(const UPDATE *u, HELD *held, bool go)
+{
+    const bool forks = u->tree->forks != 0, changed = held->changed;
+    char *leaf = NAME(leaf_at)(u->tree, go ? held->number : 0);
+    if (go && changed) NAME(store_entries)(leaf, held->key, held->value, held->next, held->high);
+    if (u->latched) __syncwarp(SIMT_FULL_MASK); /* the release below covers what all lanes stored */
+    if (!go) return;
+    held->changed = false;
+    if (NAME(held_lane)() != 0) return;
+    const uint32_t state = changed ? NAME(state_after)(held->state, held->count) : held->state;
+    const uint32_t latch = u->latched && held->number < u->tree->homes ? COPSE_LEAF_LATCH : 0;
+    if (u->latched && !forks)
+        simt_store_release_u32((uint32_t *)(leaf + LEAF_STATE), state);
+    else if (changed)
+        simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_STATE), state | latch);
+}
+
+/* Latches a leaf that no other writer can have. All lanes come here. */
+SIMT_DEVICE void NAME(latch_set)(const UPDATE *u, uint32_t number, bool go)
+{
+    if (!u->latched) return;
+    uint32_t *state = (uint32_t *)(NAME(leaf_at)(u->tree, go ? number : 0) + LEAF_STATE);
+    if (go && NAME(held_lane)() == 0) simt_store_relaxed_u32(state, simt_load_relaxed_u32(state) | COPSE_LEAF_LATCH);
+    __syncwarp(SIMT_FULL_MASK);
+    __threadfence(); /* what follows comes behind the latch */
+}
+
+/* Tries to latch a leaf. All lanes come here; true in all lanes of the groups that got it. */
+SIMT_DEVICE bool NAME(latch_try)(const copse_blink_tree *tree, uint32_t number, bool go)
+{
+    uint32_t *state = (uint32_t *)(NAME(leaf_at)(tree, go ? number : 0) + LEAF_STATE);
+    bool got = false;
+    if (go && NAME(held_lane)() == 0) {
+        const uint32_t there = simt_load_relaxed_u32(state);
+        if (!(there & COPSE_LEAF_LATCH)) got = simt_atomic_cas_u32(state, there, there | COPSE_LEAF_LATCH) == there;
+    }
+    got = NAME(held_ballot)(got) & 1u;
+    __syncwarp(SIMT_FULL_MASK);
+    __threadfence(); /* what follows comes behind the latch, and what the last holder stored is seen */
+    return got;
+}
+
+SIMT_DEVICE void NAME(latch_give_back)(const copse_blink_tree *tree, uint32_t number, bool changed, bool go)
+{
+    __syncwarp(SIMT_FULL_MASK);
+    if (!go || NAME(held_lane)() != 0) return;
+    uint32_t *at = (uint32_t *)(NAME(leaf_at)(tree, number) + LEAF_STATE);
+    const uint32_t state = simt_load_relaxed_u32(at) & ~COPSE_LEAF_LATCH;
+    simt_store_release_u32(at, changed ? NAME(state_after)(state, state & COPSE_LEAF_COUNT) : state);
+}
+
+/* --- splits ---------------------------------------------------------------------------------------------------------------- */
+
+/* Takes a leaf of the pool; there is one, since the host made sure of it. Only lane 0 of groups with `go` does. */
+SIMT_DEVICE uint32_t NAME(pool_take)(const UPDATE *u, bool go)
+{
+    const uint32_t first = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
+    uint32_t number = COPSE_LEAF_NONE;
+    if (go && NAME(held_lane)() == 0) {
+        for (uint32_t s = 0; s < COPSE_POOL_STRIPES && number == COPSE_LEAF_NONE; s++) {
+            const uint32_t stripe = (first + s) % COPSE_POOL_STRIPES;
+            const uint32_t k = simt_atomic_add_u32(&u->counters->taken[stripe], 1u);
+            if (k < u->tree->pool_leaves / COPSE_POOL_STRIPES)
+                number = u->tree->homes + k * COPSE_POOL_STRIPES + stripe;
+        }
+        if (number == COPSE_LEAF_NONE) simt_store_relaxed_u32(&u->counters->crowded, 2u);
+    }
+    return NAME(held_pick_u32)(number, 0);
+}
+
+/* Puts `right` behind `left` in a fork; `high` is the greatest key of `left` from now on. By one lane: forks change seldom. */
+SIMT_DEVICE void NAME(fork_insert)(char *fork, KEY high, uint32_t left, uint32_t right)
+{
+    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(fork + LEAF_STATE)), count = state & COPSE_LEAF_COUNT;
+    uint32_t *children = (uint32_t *)(fork + LEAF_VALUES), slot = count;
+    for (; slot > 0 && simt_load_relaxed_u32(&children[slot - 1u]) != left; slot--) {
+        NAME(store_key)(fork, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)fork + slot - 1u));
+        simt_store_relaxed_u32(&children[slot], simt_load_relaxed_u32(&children[slot - 1u]));
+    }
+    NAME(store_key)(fork, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)fork + slot - 1u));
+    simt_store_relaxed_u32(&children[slot], right);
+    NAME(store_key)(fork, slot - 1u, high);
+    simt_store_relaxed_u32((uint32_t *)(fork + LEAF_STATE), state + 1u);
+}
+
+/* Turns a home leaf into a fork over its two halves. By one lane. */
+SIMT_DEVICE void NAME(fork_make)(char *fork, KEY middle, KEY high, uint32_t left, uint32_t right)
+{
+    uint32_t *children = (uint32_t *)(fork + LEAF_VALUES);
+    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(fork + LEAF_STATE));
+    for (uint32_t slot = 2; slot < LEAF_SLOTS; slot++) NAME(store_key)(fork, slot, KEY_MAX);
+    for (uint32_t slot = 0; slot < LEAF_SLOTS; slot++) NAME(store_value)(fork, slot, 0);
+    NAME(store_key)(fork, 0, middle);
+    NAME(store_key)(fork, 1u, high);
+    simt_store_relaxed_u32(&children[0], left);
+    simt_store_relaxed_u32(&children[1], right);
+    simt_store_relaxed_u32((uint32_t *)(fork + LEAF_STATE), ((state & ~COPSE_LEAF_COUNT) | COPSE_LEAF_FORK) + 2u);
+}
+
+/*
+ * Splits the full leaves of groups with `go`, in front of an insertion of k at `slot`. The upper entries go to a new leaf, which is
+ * complete before anything leads to it; the group goes on with the half where k belongs. Where k comes behind all entries they
+ * all stay, so that keys which arrive in order leave full leaves behind.
+ */
+SIMT_DEVICE void NAME(held_split)(const UPDATE *u, HELD *held, KEY k, uint32_t slot, bool go)
+{
+    const uint32_t lane = NAME(held_lane)(), keep = slot == LEAF_SLOTS ? LEAF_SLOTS : (LEAF_SLOTS + 1u) / 2u;
+    const bool forks = u->tree->forks != 0, moves = forks && held->number < u->tree->homes;
+    const uint32_t right = NAME(pool_take)(u, go), left = NAME(pool_take)(u, go && moves);
+    const KEY middle = NAME(held_pick_key)(held->key, keep - 1u);
+    KEY key = COPSE_BITS(simt_shfl_down_u, KEY_BITS)(SIMT_FULL_MASK, held->key, keep % LEAF_SLOTS);
+    VALUE value = COPSE_BITS(simt_shfl_down_u, VALUE_BITS)(SIMT_FULL_MASK, held->value, keep % LEAF_SLOTS);
+    if (!go) return;
+    const bool goes_right = middle < k;
+    char *to = NAME(leaf_at)(u->tree, right);
+    if (lane >= LEAF_SLOTS - keep) {
+        key = KEY_MAX;
+        value = 0;
+    }
+    NAME(store_entries)(to, key, value, held->next, held->high);
+    if (lane == 0) {
+        NAME(store_unused)(to);
+        /* In a B-link tree the group still holds the half that it goes on with. */
+        const uint32_t latch = u->latched && !forks && goes_right ? COPSE_LEAF_LATCH : 0;
+        simt_store_relaxed_u32((uint32_t *)(to + LEAF_STATE), latch | (LEAF_SLOTS - keep));
+    }
+    HELD upper = *held;
+    upper.key = key;
+    upper.value = value;
+    upper.count = LEAF_SLOTS - keep;
+    upper.state = 0;
+    upper.number = right;
+    upper.changed = true;
+    if (lane >= keep) {
+        held->key = KEY_MAX;
+        held->value = 0;
+    }
+    held->count = keep;
+    held->changed = true;
+    if (forks) {
+        char *fork = NAME(leaf_at)(u->tree, held->home);
+        if (moves) {
+            char *lower = NAME(leaf_at)(u->tree, left);
+            held->number = left;
+            held->state = 0;
+            if (lane == 0) NAME(store_unused)(lower);
+            if (lane == 0) NAME(fork_make)(fork, middle, held->high, left, right);
+        } else if (lane == 0) {
+            NAME(fork_insert)(fork, middle, held->number, right);
+        }
+    } else {
+        held->next = right;
+    }
+    held->high = middle;
+    if (!goes_right) return;
+    /* The lower half is done with: it leads to the upper one as soon as its state is stored. */
+    char *lower = NAME(leaf_at)(u->tree, held->number);
+    NAME(store_entries)(lower, held->key, held->value, held->next, held->high);
+    upper.home = held->home;
+    held->changed = false;
+    const uint32_t state = NAME(state_after)(held->state, held->count);
+    if (u->latched && !forks) {
+        __threadfence();
+        __syncwarp(((1u << LEAF_LANES) - 1u) << (simt_lane() & ~(LEAF_LANES - 1u)));
+        if (lane == 0) simt_store_release_u32((uint32_t *)(lower + LEAF_STATE), state);
+    } else if (lane == 0) {
+        simt_store_relaxed_u32((uint32_t *)(lower + LEAF_STATE), state);
+    }
+    *held = upper;
+}
+
+/* --- operations -------------------------------------------------------------------------------------------------------------- */
+
+/* Takes entry `slot` out of the leaf, or makes room for one there. */
+SIMT_DEVICE void NAME(held_shift)(HELD *held, uint32_t slot, bool in, bool out)
+{
+    const uint32_t lane = NAME(held_lane)();
+    const KEY left = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, held->key, 1);
+    const KEY right = COPSE_BITS(simt_shfl_down_u, KEY_BITS)(SIMT_FULL_MASK, held->key, 1);
+    const VALUE left_value = COPSE_BITS(simt_shfl_up_u, VALUE_BITS)(SIMT_FULL_MASK, held->value, 1);
+    const VALUE right_value = COPSE_BITS(simt_shfl_down_u, VALUE_BITS)(SIMT_FULL_MASK, held->value, 1);
+    if (in && lane > slot) {
+        held->key = left;
+        held->value = left_value;
+    }
+    if (out && lane >= slot) {
+        held->key = lane + 1u < LEAF_SLOTS ? right : KEY_MAX;
+        held->value = lane + 1u < LEAF_SLOTS ? right_value : 0;
+    }
+    held->count += (uint32_t)in - (uint32_t)out;
+    held->changed |= in | out;
+}
+
+/* One operation on the leaf where its key belongs. All lanes come here, groups with `go` do it. */
+SIMT_DEVICE void NAME(held_change)(UPDATE *u, HELD *held, KEY k, VALUE value, copse_action action, bool go)
+{
+    const uint32_t lane = NAME(held_lane)();
+    uint32_t slot = (uint32_t)__popc(NAME(held_ballot)(lane < held->count && held->key < k));
+    const bool there = NAME(held_ballot)(lane < held->count && held->key == k) != 0;
+    const bool in = go && !there && action != COPSE_ACTION_ERASE, out = go && there && action == COPSE_ACTION_ERASE;
+    const bool full = in && held->count == LEAF_SLOTS;
+    if (__any_sync(SIMT_FULL_MASK, full)) {
+        NAME(held_split)(u, held, k, slot, full);
+        __syncwarp(SIMT_FULL_MASK);
+        slot = (uint32_t)__popc(NAME(held_ballot)(lane < held->count && held->key < k));
+    }
+    if (__any_sync(SIMT_FULL_MASK, in | out)) NAME(held_shift)(held, slot, in, out);
+    if (lane == slot && (in || (go && there && action == COPSE_ACTION_UPSERT))) {
+        held->key = k;
+        held->value = value;
+    }
+    held->changed |= go && there && action == COPSE_ACTION_UPSERT;
+    held->home_changed |= held->changed;
+    if (lane != 0) return;
+    u->came += (uint32_t)in;
+    u->went += (uint32_t)out;
+}
+
+/* The leaf of a home where k belongs, as far as forks lead there. */
+SIMT_DEVICE uint32_t NAME(fork_lead)(const copse_blink_tree *tree, uint32_t home, KEY k)
+{
+    const char *fork = NAME(leaf_at)(tree, home);
+    const uint32_t state = simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_STATE));
+    if (!tree->forks || !(state & COPSE_LEAF_FORK)) return home;
+    uint32_t child = 0;
+    while (child + 1u < (state & COPSE_LEAF_COUNT) &&
+           COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)fork + child) < k)
+        child++;
+    return simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_VALUES) + child);
+}
+
+/* Adds up what the groups of a warp changed. */
+SIMT_DEVICE void NAME(update_count)(const UPDATE *u)
+{
+    const uint64_t came = NAME(warp_sum)(u->came), went = NAME(warp_sum)(u->went);
+    const uint32_t stripe = (blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp()) % COPSE_POOL_STRIPES;
+    if (simt_lane() != 0) return;
+    if (came) simt_atomic_add_u64(&u->counters->came[stripe], came);
+    if (went) simt_atomic_add_u64(&u->counters->went[stripe], went);
+}
+
+/* --- sorted batches ------------------------------------------------------------------------------------------------------------ */
+
+/* Goes from the leaf that the group holds to the one where k belongs, within the same home. All lanes come here. */
+SIMT_DEVICE void NAME(held_move)(const UPDATE *u, HELD *held, KEY k, bool go)
+{
+    for (;;) {
+        const bool moves = go && held->high < k;
+        if (!__any_sync(SIMT_FULL_MASK, moves)) return;
+        NAME(held_put_back)(u, held, moves);
+        __syncwarp(SIMT_FULL_MASK);
+        if (moves) held->number = u->tree->forks ? NAME(fork_lead)(u->tree, held->home, k) : held->next;
+        if (!u->tree->forks) NAME(latch_set)(u, held->number, moves);
+        if (moves) NAME(held_load)(u->tree, held);
+    }
+}
+
+/* The operations of one home, from `i` on. All lanes come here, groups with `go` do it. */
+SIMT_DEVICE void NAME(apply_home)(UPDATE *u, const copse_apply_arguments *a, uint32_t home, uint64_t i, bool go)
+{
+    const KEY *keys = (const KEY *)a->operations.keys;
+    HELD held = {0};
+    NAME(latch_set)(u, home, go);
+    held.home = home;
+    held.number = go ? NAME(fork_lead)(u->tree, home, keys[i]) : 0;
+    NAME(held_load)(u->tree, &held);
+    for (bool open = go; __any_sync(SIMT_FULL_MASK, open); i++) {
+        const bool live = open && !NAME(operation_dead)(&a->operations, i);
+        const KEY k = live ? keys[i] : 0;
+        const copse_action action = live ? NAME(operation_action)(&a->operations, i) : COPSE_ACTION_ERASE;
+        const VALUE value = action != COPSE_ACTION_ERASE ? NAME(operation_value)(&a->operations, i) : 0;
+        NAME(held_move)(u, &held, k, live);
+        NAME(held_change)(u, &held, k, value, action, live);
+        open = open && i + 1u < a->operations.n && a->homes[i + 1u] == home;
+    }
+    NAME(held_put_back)(u, &held, go);
+    if (u->latched && u->tree->forks) NAME(latch_give_back)(u->tree, home, held.home_changed, go);
+}
+
+/* A warp takes 32 operations at a time and does the homes that begin there, a group each. */
+SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint32_t lane = simt_lane(), groups = SIMT_WARP / LEAF_LANES;
+    const uint64_t n = a.operations.n, stride = (uint64_t)gridDim.x * blockDim.x;
+    UPDATE u = {&a.tree, a.counters, a.shared != 0, 0, 0};
+    for (uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x - lane; first < n; first += stride) {
+        const uint64_t i = first + lane;
+        const uint32_t home = i < n ? a.homes[i] : 0;
+        uint32_t heads = __ballot_sync(SIMT_FULL_MASK, i < n && (i == 0 || a.homes[i - 1u] != home));
+        while (heads) {
+            uint32_t mine = heads;
+            for (uint32_t g = 0; g < lane / LEAF_LANES; g++) mine &= mine - 1u;
+            const uint32_t head = mine ? (uint32_t)__ffs((int)mine) - 1u : 0;
+            NAME(apply_home)(&u, &a, simt_shfl_u32(SIMT_FULL_MASK, home, head), first + head, mine != 0);
+            for (uint32_t g = 0; g < groups; g++) heads &= heads - 1u;
+        }
+    }
+    NAME(update_count)(&u);
+}
+
+/* --- batches as they come -------------------------------------------------------------------------------------------------------- */
+
+/* One operation of each group with `go`, in competition with all others. */
+SIMT_DEVICE void NAME(place_one)(UPDATE *u, uint32_t home, KEY k, VALUE value, copse_action action, bool go)
+{
+    const bool forks = u->tree->forks != 0;
+    uint32_t number = home;
+    for (bool open = go; __any_sync(SIMT_FULL_MASK, open);) {
+        HELD held = {0};
+        const bool got = NAME(latch_try)(u->tree, number, open);
+        held.home = home;
+        if (got) held.number = forks ? NAME(fork_lead)(u->tree, home, k) : number;
+        NAME(held_load)(u->tree, &held);
+        const bool right = got && held.high < k; /* it was split: further to the right */
+        NAME(held_change)(u, &held, k, value, action, got && !right);
+        NAME(held_put_back)(u, &held, got);
+        if (forks) NAME(latch_give_back)(u->tree, home, held.home_changed, got);
+        if (right) number = held.next;
+        if (got && !right) open = false;
+        if (open && !got) simt_yield();
+    }
+}
+
+SIMT_KERNEL(NAME(place), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), n = a.operations.n;
+    const uint64_t warp_first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
+    UPDATE u = {&a.tree, a.counters, true, 0, 0};
+    if (a.counters->first_nan != UINT64_MAX || a.counters->crowded == 1u) return; /* nothing is changed then */
+    for (uint64_t first = warp_first; first < n; first += groups) {
+        const uint64_t i = first + simt_lane() / LEAF_LANES;
+        const bool go = i < n && a.table[a.slots[i]] == (uint32_t)i + 1u;
+        const KEY k = go ? ENCODE_ONE(a.tree.key_type, ((const KEY *)a.operations.keys)[i]) : 0;
+        const copse_action action = a.operations.action;
+        const VALUE value = go && action != COPSE_ACTION_ERASE ? ((const VALUE *)a.operations.values)[i] : 0;
+        NAME(place_one)(&u, go ? a.homes[i] : 0, k, value, action, go);
+    }
+    NAME(update_count)(&u);
+}
