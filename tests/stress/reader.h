@@ -24,7 +24,7 @@ struct reader {
     char why[512]; /* empty: all right */
 };
 
-/* Reads until *stop. For pthread_create. */
-void *reader_run(void *reader);
+/* Reads until *stop. For pthread_create; the argument is a struct reader. */
+void *reader_run(void *user);
 
 #endif
