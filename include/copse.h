@@ -183,7 +183,7 @@ typedef enum copse_operation {
  * has neither. out_found[i] is 1 or 0: the key was there just before operation i; out_values[i] is the value that it had
  * then (0 where there was none); either may be NULL. All of the batch is applied or nothing.
  * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (a code that is no copse_operation; the sentence gives its position),
- * UNSUPPORTED (an index with duplicates, or on a device). */
+ * UNSUPPORTED (an index with duplicates; on a device also more than 2^32 - 1 operations). */
 COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                    uint64_t n, void *out_values, uint8_t *out_found);
 

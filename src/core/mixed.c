@@ -155,11 +155,7 @@ copse_status copse_apply(copse_index *index, const uint8_t *operations, const vo
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_apply: the index keeps duplicates, and a mixed batch needs keys that are there once");
     const copse_whole_operations *whole = index->operations->whole;
-    if (whole && whole->apply) return whole->apply(index, operations, keys, values, n, out_values, out_found);
-    if (whole)
-        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
-                          "copse_apply: the %s tree on a device takes no mixed batches yet; on the CPU it does",
-                          copse_structure_name(index->operations->structure));
+    if (whole) return whole->apply(index, operations, keys, values, n, out_values, out_found);
     if ((status = check_codes(index, operations, n, values != NULL, &finds)) != COPSE_OK) return status;
     if (finds) return copse_find(index, keys, n, out_values, out_found);
     mixed_call call = {.index = index, .n = n, .values = values, .out_values = out_values, .out_found = out_found};

@@ -34,7 +34,7 @@ typedef struct copse_whole_operations {
     copse_status (*insert)(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                            uint64_t *out_inserted);
     copse_status (*erase)(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
-    /* Optional. */
+    /* Counts the version of the index itself, because a batch may change nothing. */
     copse_status (*apply)(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                           uint64_t n, void *out_values, uint8_t *out_found);
     copse_status (*find)(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);

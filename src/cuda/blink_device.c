@@ -212,6 +212,7 @@ static const copse_whole_operations whole = {
     .build = copse_blink_build,
     .insert = copse_blink_insert,
     .erase = copse_blink_erase,
+    .apply = copse_blink_apply,
     .find = copse_blink_find,
     .neighbours = copse_blink_neighbours,
     .count = copse_blink_count,

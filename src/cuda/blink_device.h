@@ -15,6 +15,7 @@
 #include "cuda/call_device.h"
 #include "cuda/device_array.h"
 #include "cuda/levels_device.h"
+#include "cuda/mixed_device.h"
 #include "cuda/pairs_device.h"
 
 #include <pthread.h>
@@ -149,6 +150,7 @@ copse_status copse_blink_settle(copse_index *index, copse_blink_version *version
 
 /* --- blink_device_mixed.c --------------------------------------------------------------------------------------------------- */
 
+extern const copse_mixed_structure copse_blink_mixed;
 copse_status copse_blink_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                uint64_t n, void *out_values, uint8_t *out_found);
 

@@ -25,6 +25,7 @@ typedef struct copse_shared_kernels copse_shared_kernels;     /* what structures
 typedef struct copse_implicit_kernels copse_implicit_kernels; /* kernels of the implicit tree: implicit_kernels.h */
 typedef struct copse_blink_kernels copse_blink_kernels;       /* of the B-link and B+ trees: blink_kernels.h  */
 typedef struct copse_blink_order_kernels copse_blink_order_kernels; /* their ordered reads: blink_order_kernels.h */
+typedef struct copse_mixed_kernels copse_mixed_kernels;             /* of mixed batches: mixed_kernels.h          */
 
 /* Work on one stream happens in order. NULL is not a stream; copse_device.main is always there. On a card this is a
  * cudaStream_t, cast. */
@@ -107,6 +108,7 @@ typedef struct copse_device_backend {
 
     const copse_primitives *primitives;
     const copse_shared_kernels *const *shared; /* these: one per pair of widths */
+    const copse_mixed_kernels *const *mixed;
     const copse_implicit_kernels *const *implicit;
     const copse_blink_kernels *const *blink;
     const copse_blink_order_kernels *const *blink_order;

@@ -3,6 +3,7 @@
 #include "cuda/blink_kernels.h"
 #include "cuda/blink_order_kernels.h"
 #include "cuda/implicit_kernels.h"
+#include "cuda/mixed_kernels.h"
 #include "cuda/shared_kernels.h"
 #include "cuda/primitives.h"
 
@@ -257,6 +258,7 @@ extern "C" const copse_device_backend copse_device_cuda = {
     .stream_follow = cuda_stream_follow,
     .primitives = &copse_primitives_cuda,
     .shared = copse_shared_kernels_cuda,
+    .mixed = copse_mixed_kernels_cuda,
     .implicit = copse_implicit_kernels_cuda,
     .blink = copse_blink_kernels_cuda,
     .blink_order = copse_blink_order_kernels_cuda,

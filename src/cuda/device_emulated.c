@@ -9,6 +9,7 @@
 #include "cuda/blink_kernels.h"
 #include "cuda/blink_order_kernels.h"
 #include "cuda/implicit_kernels.h"
+#include "cuda/mixed_kernels.h"
 #include "cuda/shared_kernels.h"
 #include "cuda/primitives.h"
 
@@ -340,6 +341,7 @@ const copse_device_backend copse_device_emulated = {
     .stream_follow = emulated_stream_follow,
     .primitives = &copse_primitives_host,
     .shared = copse_shared_kernels_emulated,
+    .mixed = copse_mixed_kernels_emulated,
     .implicit = copse_implicit_kernels_emulated,
     .blink = copse_blink_kernels_emulated,
     .blink_order = copse_blink_order_kernels_emulated,

@@ -82,6 +82,7 @@ static const copse_whole_operations whole = {
     .build = copse_implicit_device_build,
     .insert = copse_implicit_device_insert,
     .erase = copse_implicit_device_erase,
+    .apply = copse_implicit_device_apply,
     .find = copse_implicit_device_find,
     .neighbours = copse_implicit_device_neighbours,
     .count = copse_implicit_device_count,

@@ -6,6 +6,7 @@
 #include "cuda/call_device.h"
 #include "cuda/implicit_kernels.h"
 #include "cuda/levels_device.h"
+#include "cuda/mixed_device.h"
 #include "cuda/pairs_device.h"
 
 #include <pthread.h>
@@ -56,11 +57,17 @@ copse_status copse_implicit_device_build(copse_index *index, const void *keys, c
 copse_status copse_implicit_device_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
                                           uint32_t flags, uint64_t *out_inserted);
 copse_status copse_implicit_device_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+copse_status copse_implicit_device_apply(copse_index *index, const uint8_t *operations, const void *keys,
+                                         const void *values, uint64_t n, void *out_values, uint8_t *out_found);
+extern const copse_mixed_structure copse_implicit_device_mixed;
 
 /* --- implicit_device_read.c --------------------------------------------------------------------------------------------- */
 
 copse_status copse_implicit_device_find(const copse_index *index, const void *keys, uint64_t n, void *values,
                                         uint8_t *found);
+/* The same for encoded keys, with all arrays in device memory: only put on the main stream. */
+copse_status copse_implicit_device_look_up(const copse_index *index, const void *keys, uint64_t n, void *values,
+                                           uint8_t *found);
 copse_status copse_implicit_device_neighbours(const copse_index *index, const void *keys, uint64_t n,
                                               copse_neighbour which, void *out_keys, void *out_values,
                                               uint8_t *out_found, uint64_t *out_ranks);

@@ -17,6 +17,7 @@ static copse_status point_launch(const copse_point_call *call, copse_stream *str
                                        .out_found = slice->out_found,
                                        .out_ranks = slice->out_ranks,
                                        .report = slice->report};
+    arguments.tree.key_type = call->key_type;
     return copse_device_launch(call->index->device, stream, &kernels[arguments.tree.levels.digest], slice->blocks,
                                &arguments);
 }
@@ -27,6 +28,14 @@ copse_status copse_implicit_device_find(const copse_index *index, const void *ke
     copse_point_call call = {
         .index = index, .launch = point_launch, .user = copse_implicit_device_kernels(index)->find};
     return copse_point_call_run(&call, keys, n, NULL, values, found, NULL);
+}
+
+copse_status copse_implicit_device_look_up(const copse_index *index, const void *keys, uint64_t n, void *values,
+                                           uint8_t *found)
+{
+    copse_point_call call = {
+        .index = index, .launch = point_launch, .user = copse_implicit_device_kernels(index)->find};
+    return copse_point_call_encoded(&call, keys, n, values, found);
 }
 
 copse_status copse_implicit_device_neighbours(const copse_index *index, const void *keys, uint64_t n,

@@ -159,3 +159,85 @@ copse_status copse_implicit_device_erase(copse_index *index, const void *keys, u
     copse_device_pairs_free(index, &batch);
     return status;
 }
+
+/* --- mixed batches --------------------------------------------------------------------------------------------------------- */
+
+/* The changes that put a value, as pairs. */
+static copse_status changes_put(const copse_index *index, const copse_mixed_changes *changes, copse_device_pairs *out)
+{
+    copse_device *device = index->device;
+    const uint64_t n = changes->n;
+    void *stays = NULL;
+    *out = (copse_device_pairs){.n = n,
+                                .keys = changes->keys,
+                                .values = changes->values,
+                                .key_type = copse_device_pairs_type(index),
+                                .unique = true};
+    if (!changes->rows) return COPSE_OK;
+    out->bytes[0] = n * copse_type_size(index->value_type);
+    copse_status status =
+        copse_device_alloc(device, device->main, out->bytes[0], "the changes of the batch", &out->memory[0]);
+    if (status == COPSE_OK) status = copse_device_alloc(device, device->main, n, "the changes of the batch", &stays);
+    copse_mixed_gather_arguments arguments = {.n = n,
+                                              .rows = changes->rows,
+                                              .values = changes->values,
+                                              .gone = changes->gone,
+                                              .out_values = out->memory[0],
+                                              .out_stays = stays};
+    out->values = out->memory[0];
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &device->backend->mixed[copse_device_pair(index)]->gather,
+                                     copse_device_blocks(device, n), &arguments);
+    if (status == COPSE_OK) status = pairs_select(index, out, stays);
+    copse_device_free(device, device->main, stays, n);
+    if (status != COPSE_OK) copse_device_pairs_free(index, out);
+    return status;
+}
+
+/* What is left of the tree, and what the batch puts, in one new tree. Where keys leave, `rest` has none of those that change;
+ * else of equal keys the one of the batch stays. */
+static copse_status join(copse_index *index, copse_device_pairs *rest, copse_device_pairs *put, bool unique)
+{
+    copse_device_pairs all;
+    if (rest->n == 0 || put->n == 0) return tree_replace(index, rest->n ? rest : put);
+    copse_status status = pairs_merge(index, rest, put, &all);
+    if (status != COPSE_OK) return status;
+    all.unique = unique;
+    copse_device_pairs_free(index, rest); /* the new tree may need its place */
+    status = tree_replace(index, &all);
+    copse_device_pairs_free(index, &all);
+    return status;
+}
+
+static copse_status change_entries(copse_index *index, const copse_mixed_changes *changes, copse_device_pairs *put)
+{
+    copse_device_pairs rest;
+    copse_status status = entries_out(index, &rest);
+    if (status != COPSE_OK) return status;
+    copse_mark_arguments arguments = {
+        .tree = copse_implicit_device_of(index)->view, .keys = changes->keys, .n = changes->n};
+    if (changes->rows) status = pairs_mark(index, &rest, &copse_implicit_device_kernels(index)->erase, &arguments);
+    if (status == COPSE_OK) status = join(index, &rest, put, changes->rows != NULL);
+    copse_device_pairs_free(index, &rest);
+    return status;
+}
+
+static copse_status change(copse_index *index, const copse_mixed_changes *changes)
+{
+    copse_device_pairs put;
+    copse_status status = changes_put(index, changes, &put);
+    if (status != COPSE_OK) return status;
+    status = copse_implicit_device_of(index)->view.entries ? change_entries(index, changes, &put)
+                                                           : tree_replace(index, &put);
+    copse_device_pairs_free(index, &put);
+    return status;
+}
+
+const copse_mixed_structure copse_implicit_device_mixed = {.look_up = copse_implicit_device_look_up, .change = change};
+
+copse_status copse_implicit_device_apply(copse_index *index, const uint8_t *operations, const void *keys,
+                                         const void *values, uint64_t n, void *out_values, uint8_t *out_found)
+{
+    const copse_mixed_call call = {operations, keys, values, n, out_values, out_found, false};
+    return copse_device_mixed(index, &copse_implicit_device_mixed, &call);
+}

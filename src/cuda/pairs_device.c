@@ -205,51 +205,72 @@ copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pa
 #define SPARE_BITS 8u
 
 /* Puts pairs that share the bits above `bits` in order. *out_settled: false where too many share them. */
-static copse_status settle(const copse_index *index, const copse_device_pairs *pairs, unsigned bits, bool *out_settled)
+static copse_status settle(copse_device *device, const copse_device_sorting *sorting, unsigned bits, bool *out_settled)
 {
-    copse_device *device = index->device;
     copse_device_survey seen = {0};
-    copse_pairs_arguments arguments = {
-        .first = bits, .n = pairs->n, .out_keys = pairs->memory[OWN_KEYS], .out_values = pairs->memory[OWN_VALUES]};
+    copse_pairs_arguments arguments = {.first = bits,
+                                       .n = sorting->n,
+                                       .out_keys = sorting->keys[sorting->where],
+                                       .out_values = sorting->values[sorting->where]};
     copse_status status = copse_device_survey_make(device, &arguments.survey);
     if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_device_shared(index)->settle,
-                                 copse_device_blocks(device, pairs->n), &arguments);
+    status = copse_device_launch(device, device->main, &device->backend->shared[sorting->pair]->settle,
+                                 copse_device_blocks(device, sorting->n), &arguments);
     if (status == COPSE_OK) status = copse_device_survey_read(device, arguments.survey, &seen);
     copse_device_survey_free(device, arguments.survey);
     *out_settled = seen.falls == 0;
     return status;
 }
 
-static copse_status sort_bits(const copse_index *index, const copse_device_pairs *from, copse_device_pairs *to,
-                              unsigned first_bit, unsigned last_bit)
+static copse_status sort_bits(copse_device *device, copse_device_sorting *s, unsigned first_bit, unsigned last_bit)
 {
-    copse_device *device = index->device;
-    return device->backend->primitives->sort_pairs(device, device->main, copse_device_pair(index), from->keys,
-                                                   from->values, to->memory[OWN_KEYS], to->memory[OWN_VALUES], from->n,
-                                                   first_bit, last_bit);
+    const copse_primitives *primitives = device->backend->primitives;
+    if (s->between) {
+        const unsigned from = s->where;
+        void *keys[2] = {s->keys[from], s->keys[1 - from]}, *values[2] = {s->values[from], s->values[1 - from]};
+        unsigned moved = 0;
+        copse_status status = primitives->sort_pairs_between(device, device->main, s->pair, keys, values, s->n,
+                                                             first_bit, last_bit, &moved);
+        s->where = from ^ moved;
+        return status;
+    }
+    s->where = 1;
+    return primitives->sort_pairs(device, device->main, s->pair, s->keys[0], s->values[0], s->keys[1], s->values[1],
+                                  s->n, first_bit, last_bit);
 }
 
 /*
  * Only the bits in which the keys differ are sorted by; and of those, where keys have 64 bits, only as many as it should
  * take to tell them apart: a pass of the radix sort takes as long as everything else together. Where that was not
- * enough, all bits are sorted by after all.
+ * enough, all bits are sorted by after all; equal keys are still in their order then, also where the input is gone.
  */
+copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting)
+{
+    const uint64_t differ = sorting->low ^ sorting->high;
+    const unsigned last_bit = differ ? 64u - (unsigned)__builtin_clzll(differ) : 1u;
+    const unsigned wanted = (64u - (unsigned)__builtin_clzll(sorting->n) + SPARE_BITS + 7u) / 8u * 8u;
+    const bool wide = sorting->pair >= copse_width_pair(8, 4), partly = wide && wanted + 8u <= last_bit;
+    bool settled = false;
+    copse_status status = COPSE_OK;
+    if (partly) {
+        status = sort_bits(device, sorting, last_bit - wanted, last_bit);
+        if (status == COPSE_OK) status = settle(device, sorting, last_bit - wanted, &settled);
+    }
+    if (status == COPSE_OK && !settled) status = sort_bits(device, sorting, 0, last_bit);
+    return status;
+}
+
 static copse_status sort(const copse_index *index, copse_device_pairs *pairs)
 {
     copse_device_pairs made = {.n = pairs->n};
-    void *keys, *values;
-    const uint64_t differ = pairs->low ^ pairs->high;
-    const unsigned last_bit = differ ? 64u - (unsigned)__builtin_clzll(differ) : 1u;
-    const unsigned wanted = (64u - (unsigned)__builtin_clzll(pairs->n) + SPARE_BITS + 7u) / 8u * 8u;
-    const bool partly = copse_type_size(index->key_type) == 8 && wanted + 8u <= last_bit;
-    bool settled = false;
-    copse_status status = copse_device_pairs_room(index, &made, pairs->n, &keys, &values);
-    if (status == COPSE_OK && partly) {
-        status = sort_bits(index, pairs, &made, last_bit - wanted, last_bit);
-        if (status == COPSE_OK) status = settle(index, &made, last_bit - wanted, &settled);
-    }
-    if (status == COPSE_OK && !settled) status = sort_bits(index, pairs, &made, 0, last_bit);
+    copse_device_sorting sorting = {.pair = copse_device_pair(index),
+                                    .keys[0] = (void *)(uintptr_t)pairs->keys,
+                                    .values[0] = (void *)(uintptr_t)pairs->values,
+                                    .n = pairs->n,
+                                    .low = pairs->low,
+                                    .high = pairs->high};
+    copse_status status = copse_device_pairs_room(index, &made, pairs->n, &sorting.keys[1], &sorting.values[1]);
+    if (status == COPSE_OK) status = copse_device_sort(index->device, &sorting);
     if (status == COPSE_OK)
         adopt(index, pairs, &made);
     else

@@ -38,6 +38,20 @@ static inline copse_type copse_device_pairs_type(const copse_index *index)
 /* Blocks for a kernel whose threads go over `items` in strides: enough to fill the device, no more than there is work. */
 uint64_t copse_device_blocks(const copse_device *device, uint64_t items);
 
+/* A sort, stable, of keys with what belongs to each. The input is keys[0] and values[0]; keys[1] and values[1] are as
+ * large. Where `between` is set all four may be overwritten and `where` says in the end which have the result; else
+ * the input stays and keys[1] and values[1] do. */
+typedef struct copse_device_sorting {
+    unsigned pair; /* of widths */
+    void *keys[2]; /* encoded   */
+    void *values[2];
+    uint64_t n;         /* not 0                      */
+    uint64_t low, high; /* no key is smaller, greater */
+    bool between;
+    unsigned where;
+} copse_device_sorting;
+copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting);
+
 /* Takes the caller's arrays to the device and sorts them. `what` is the word for progress.
  * plain: sorted input may stay as it is, and equal keys may be left to the structure; else the result is
  * encoded, has values, and equal keys are resolved as `equal` says. */

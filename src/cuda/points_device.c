@@ -1,5 +1,6 @@
 /* Point reads on a device, whatever the structure. */
 #include "cuda/points_device.h"
+#include "cuda/pairs_device.h"
 #include "cuda/shared_kernels.h"
 #include "cuda/transfer.h"
 
@@ -57,8 +58,18 @@ copse_status copse_point_call_run(copse_point_call *call, const void *keys, uint
         .work = point_work,
         .user = call};
     int report;
+    call->key_type = index->key_type;
     copse_status status = copse_call_report_take(index, false, &report, &call->report);
     if (status != COPSE_OK) return status;
     status = copse_transfer_run(&transfer);
     return copse_call_report_end(index, report, status, copse_call_waits(index, arrays, POINT_ARRAYS), false);
+}
+
+copse_status copse_point_call_encoded(copse_point_call *call, const void *keys, uint64_t n, void *out_values,
+                                      uint8_t *out_found)
+{
+    void *const arrays[POINT_ARRAYS] = {
+        [POINT_KEYS] = (void *)(uintptr_t)keys, [POINT_OUT_VALUES] = out_values, [POINT_OUT_FOUND] = out_found};
+    call->key_type = copse_device_pairs_type(call->index);
+    return point_work(call, call->index->device->main, 0, n, arrays);
 }

@@ -23,12 +23,17 @@ struct copse_point_call {
     /* Puts the kernel for a slice on the stream. */
     copse_status (*launch)(const copse_point_call *call, copse_stream *stream, const copse_point_slice *slice);
     const void *user;
-    uint32_t which; /* copse_neighbour */
+    uint32_t which;      /* copse_neighbour               */
+    copse_type key_type; /* that the keys are given as    */
     uint64_t *report;
 };
 
 /* A whole call; it has index, launch, user and which. */
 copse_status copse_point_call_run(copse_point_call *call, const void *keys, uint64_t n, void *out_keys,
                                   void *out_values, uint8_t *out_found, uint64_t *out_ranks);
+
+/* The same for encoded keys, with all arrays in device memory: only put on the main stream. */
+copse_status copse_point_call_encoded(copse_point_call *call, const void *keys, uint64_t n, void *out_values,
+                                      uint8_t *out_found);
 
 #endif

@@ -28,6 +28,10 @@ struct copse_primitives {
                                        unsigned *out_where);
     /* out[i] = in[0] + ... + in[i - 1], modulo 2^64, for i < n; in == out is fine. */
     copse_status (*scan_u64)(copse_device *device, copse_stream *stream, const uint64_t *in, uint64_t *out, uint64_t n);
+    /* Operations of a mixed batch, sorted by key: states[i] is what those on key i do to it up to and with operation i, see
+     * mixed_state.h. `pair`: the widths of keys and of tags, which is also that of states. */
+    copse_status (*scan_states)(copse_device *device, copse_stream *stream, unsigned pair, const void *keys,
+                                const void *tags, void *states, uint64_t n);
     /* Of each run of equal keys (sorted input) keeps the first or the last entry; *out_count is device memory. */
     copse_status (*unique_pairs)(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_in,
                                  const void *values_in, void *keys_out, void *values_out, uint64_t n,

@@ -77,6 +77,7 @@ extern "C" const copse_primitives copse_primitives_cuda = {
     sort_pairs,
     sort_pairs_between,
     scan_u64,
+    copse_cuda_scan_states,
     copse_cuda_unique_pairs,
     copse_cuda_select_pairs,
     copse_cuda_merge_pairs,

@@ -28,6 +28,8 @@ copse_status copse_cuda_sort_k32v64(copse_device *device, copse_stream *stream, 
 copse_status copse_cuda_sort_k64v32(copse_device *device, copse_stream *stream, const copse_cuda_sort *sort);
 copse_status copse_cuda_sort_k64v64(copse_device *device, copse_stream *stream, const copse_cuda_sort *sort);
 
+copse_status copse_cuda_scan_states(copse_device *device, copse_stream *stream, unsigned pair, const void *keys,
+                                    const void *tags, void *states, uint64_t n);
 copse_status copse_cuda_unique_pairs(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_in,
                                      const void *values_in, void *keys_out, void *values_out, uint64_t n,
                                      copse_unique which, uint64_t *out_count);

@@ -4,6 +4,7 @@
  */
 #include "cuda/primitives.h"
 #include "cuda/emulated_memory.h"
+#include "cuda/mixed_state.h"
 
 #include <string.h>
 
@@ -62,6 +63,16 @@ static copse_status scan_u64(copse_device *device, copse_stream *stream, const u
         out[i] = sum;
         sum += next;
     }
+    copse_emulated_end();
+    return COPSE_OK;
+}
+
+static copse_status scan_states(copse_device *device, copse_stream *stream, unsigned pair, const void *keys,
+                                const void *tags, void *states, uint64_t n)
+{
+    copse_status status = begin(device, stream, n, "joining operations");
+    if (status != COPSE_OK) return status;
+    BY_WIDTHS(pair, scan_states, keys, tags, states, n);
     copse_emulated_end();
     return COPSE_OK;
 }
@@ -137,6 +148,7 @@ const copse_primitives copse_primitives_host = {
     .sort_pairs = sort_pairs,
     .sort_pairs_between = sort_pairs_between,
     .scan_u64 = scan_u64,
+    .scan_states = scan_states,
     .unique_pairs = unique_pairs,
     .select_pairs = select_pairs,
     .merge_pairs = merge_pairs,

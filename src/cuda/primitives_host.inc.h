@@ -65,6 +65,17 @@ static unsigned NAME(sort_pairs_between)(void *const keys[2], void *const values
     return NAME(sort_passes)(k, v, n, first_bit, last_bit) == 1 ? 1 : 0;
 }
 
+static void NAME(scan_states)(const void *keys_in, const void *tags_in, void *states, uint64_t n)
+{
+    const KEY *keys = keys_in;
+    uint64_t state = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        bool first = i == 0 || keys[i - 1] != keys[i];
+        state = copse_mixed_join(state, copse_mixed_state(((const VALUE *)tags_in)[i], first));
+        ((VALUE *)states)[i] = (VALUE)state;
+    }
+}
+
 static uint64_t NAME(unique_pairs)(const void *keys_in, const void *values_in, void *keys_out, void *values_out,
                                    uint64_t n, copse_unique which)
 {

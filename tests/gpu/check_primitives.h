@@ -346,6 +346,53 @@ static inline const char *check_numbers(struct check *c, uint64_t n)
     return wrong;
 }
 
+/* --- states of mixed batches ------------------------------------------------------------------------------------------ */
+
+/* A key as the operations before left it: the position of the operation that put its value, or that it had one before. */
+enum { KEY_GONE = -1, KEY_AS_BEFORE = -2 };
+
+static inline int64_t key_after(int64_t key, uint64_t does, uint64_t position)
+{
+    if (does == COPSE_OP_UPSERT || (does == COPSE_OP_INSERT_IF_ABSENT && key == KEY_GONE)) return (int64_t)position;
+    return does == COPSE_OP_ERASE ? KEY_GONE : key;
+}
+
+/* What the state says of a key that was there and of one that was not is what the operations do to them one by one. */
+static inline const char *check_states(struct check *c, uint64_t n, enum spread spread)
+{
+    copse_device *device = c->device;
+    struct pairs p = pairs_make(c, n, spread);
+    struct device_pairs in;
+    void *out = NULL;
+    uint64_t *states = check_memory(n * 8);
+    const char *wrong = NULL;
+    for (uint64_t i = 0; i < n; i++) p.values[i] = i << 2 | (check_random(c) >> 7) % 4;
+    pairs_sort(&p, 0, 64);
+    check_need(c, pairs_up(c, &p, &in) && copse_device_alloc(device, device->main, n * c->value_bytes,
+                                                             "a test's states", &out) == COPSE_OK);
+    if (c->primitives->scan_states(device, device->main, c->pair, in.keys, in.values, out, n) != COPSE_OK ||
+        !numbers_down(c, out, n, c->value_bytes, states))
+        wrong = check_fails(c, "states: %s", copse_last_error(device->ctx));
+    int64_t there = KEY_AS_BEFORE, absent = KEY_GONE;
+    for (uint64_t i = 0; !wrong && i < n; i++) {
+        if (i == 0 || p.keys[i] != p.keys[i - 1]) {
+            there = KEY_AS_BEFORE;
+            absent = KEY_GONE;
+        }
+        there = key_after(there, p.values[i] & 3, p.values[i] >> 2);
+        absent = key_after(absent, p.values[i] & 3, p.values[i] >> 2);
+        if (key_after(KEY_AS_BEFORE, states[i] & 3, states[i] >> 3) != there ||
+            key_after(KEY_GONE, states[i] & 3, states[i] >> 3) != absent)
+            wrong = check_fails(c, "state %llu of %llu is %#llx", (unsigned long long)i, (unsigned long long)n,
+                                (unsigned long long)states[i]);
+    }
+    copse_device_free(device, device->main, out, n * c->value_bytes);
+    pairs_drop(c, &in);
+    pairs_free(&p);
+    free(states);
+    return wrong;
+}
+
 /* --- everything of one size --------------------------------------------------------------------------------------------- */
 
 static inline struct check check_make(copse_device *device, unsigned pair, uint64_t seed)
@@ -369,6 +416,7 @@ static inline const char *check_all_of(struct check *c, uint64_t n)
         if (!wrong) wrong = check_sort(c, n, s, 8, 8);
         if (!wrong) wrong = check_sort(c, n, s, 0, 9);
         for (int which = 0; !wrong && which <= 2; which++) wrong = check_select(c, n, s, which);
+        if (!wrong) wrong = check_states(c, n, s);
         if (!wrong) wrong = check_merge(c, n, n, s);
         if (!wrong) wrong = check_merge(c, n / 7, n, s);
         if (!wrong) wrong = check_merge(c, n, 0, s);

@@ -216,8 +216,7 @@ static void add_faults(struct generator *generator, struct operation *operation)
 
 static bool will_succeed(const struct generator *generator, const struct operation *operation)
 {
-    bool mixes = !generator->shadow.duplicates && (!on_device(generator) || generator->away);
-    if (operation->codes && (operation->limit || !operation->second || !mixes)) return false;
+    if (operation->codes && (operation->limit || !operation->second || generator->shadow.duplicates)) return false;
     bool nan = operation->nan_at >= 0 && typed_is_float(generator->scenario->config.key_type) && operation->n;
     return !nan && operation->fail_at < 0 && operation->cancel_at < 0;
 }
@@ -328,7 +327,7 @@ static enum operation_kind draw_kind(struct generator *generator)
     if (on_device(generator) && random_one_in(random, generator->away ? 3 : 24))
         return random_one_in(random, 2) ? OPERATION_MOVE : OPERATION_SAVE_LOAD;
     /* an index that takes no mixed batches is asked for one all the same, but seldom */
-    bool mixes = !generator->scenario->config.duplicates && (!on_device(generator) || generator->away);
+    bool mixes = !generator->scenario->config.duplicates;
     if (choice < 2) return OPERATION_BUILD;
     if (choice < 18) return OPERATION_INSERT;
     if (choice < 22) return OPERATION_INSERT_IF_ABSENT;

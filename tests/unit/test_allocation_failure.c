@@ -80,7 +80,7 @@ static void check_operation(const struct subject_config *config, enum operation_
         if (kind == OPERATION_MOVE) failures += fail_each_allocation(&subject, &operation);
         /* an update of an index needs memory: were none asked for through the allocator, nothing would be tested */
         bool device = config->placement != COPSE_PLACEMENT_CPU, moves = kind == OPERATION_MOVE && device && entries;
-        bool mixes = kind == OPERATION_APPLY && !device && !config->duplicates;
+        bool mixes = kind == OPERATION_APPLY && !config->duplicates;
         if (((kind == OPERATION_BUILD || kind == OPERATION_INSERT || mixes) && n > 1) || moves)
             assert_true(failures > 0);
         operation_free(&operation);

@@ -52,6 +52,7 @@ static void test_scratch_fails(void **state)
     FAILS(f->sort_pairs(device, s, 0, m, m + 32, m + 64, m + 96, 8, 0, 32));
     FAILS(f->sort_pairs_between(device, s, 0, keys, values, 8, 0, 32, &where));
     FAILS(f->scan_u64(device, s, count, count, 4));
+    FAILS(f->scan_states(device, s, 0, m, m + 32, m + 64, 8));
     FAILS(f->unique_pairs(device, s, 0, m, m + 32, m + 64, m + 96, 8, COPSE_UNIQUE_LAST, count));
     FAILS(f->select_pairs(device, s, 0, m, m + 32, (uint8_t *)m + 136, m + 64, m + 96, 8, count));
     FAILS(f->merge_pairs(device, s, 0, m, m + 16, 4, m + 32, m + 48, 4, m + 64, m + 96));

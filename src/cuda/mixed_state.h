@@ -1,0 +1,43 @@
+/*
+ * What operations of a mixed batch do to their key, as numbers that can be joined.
+ *
+ *   tag     position << 2 | copse_operation: one operation of the batch, at its place in the caller's arrays
+ *   state   position << 3 | first << 2 | copse_operation: what a run of operations on one key does to it. `first` says
+ *           that the run begins with the first operation on the key. As an operation:
+ *             FIND                nothing
+ *             UPSERT              the key ends with the value at the position
+ *             INSERT_IF_ABSENT    the same, unless it was there before the run
+ *             ERASE               the key is gone
+ *
+ * Joining is associative: so a scan tells for every operation how those before it left its key, in as little time for one
+ * key as for many. Both have 32 bits where positions are below COPSE_MIXED_NARROW, else 64.
+ */
+#ifndef COPSE_MIXED_STATE_H
+#define COPSE_MIXED_STATE_H
+
+#include "copse.h"
+#include "core/anywhere.h"
+
+#define COPSE_MIXED_NARROW    (UINT64_C(1) << 29)
+#define COPSE_MIXED_FIRST     UINT64_C(4)
+#define COPSE_MIXED_OPERATION UINT64_C(3)
+
+COPSE_ANYWHERE uint64_t copse_mixed_state(uint64_t tag, int first)
+{
+    return (tag >> 2) << 3 | (first ? COPSE_MIXED_FIRST : 0u) | (tag & COPSE_MIXED_OPERATION);
+}
+
+/* What `before` and then `now` do. */
+COPSE_ANYWHERE uint64_t copse_mixed_join(uint64_t before, uint64_t now)
+{
+    const uint64_t was = before & COPSE_MIXED_OPERATION, is = now & COPSE_MIXED_OPERATION;
+    if (now & COPSE_MIXED_FIRST) return now;
+    if (is == COPSE_OP_FIND) return before;
+    if (is == COPSE_OP_INSERT_IF_ABSENT) {
+        if (was == COPSE_OP_UPSERT || was == COPSE_OP_INSERT_IF_ABSENT) return before;
+        if (was == COPSE_OP_ERASE) now = (now & ~COPSE_MIXED_OPERATION) | COPSE_OP_UPSERT;
+    }
+    return now | (before & COPSE_MIXED_FIRST);
+}
+
+#endif
