@@ -406,6 +406,7 @@ static bool make_reader(struct writer *writer, unsigned which)
     reader->stop = &writer->stop;
     reader->random.state = random_next(&writer->random);
     reader->size_bits = writer->round->placement == COPSE_PLACEMENT_EMULATED ? 8 : 13;
+    reader->reads = writer->round->reads;
     reader->memory = (enum placed_memory)random_below(&writer->random, PLACED_MEMORIES);
     reader->lie = writer->round->lie;
     reader->lock = locked ? &writer->lock : NULL;

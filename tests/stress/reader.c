@@ -116,11 +116,18 @@ static void question_free(struct question *question)
 
 /* --- calls ---------------------------------------------------------------------------------------------------------------- */
 
-enum reading { FIND, CONTAINS, LOWER_BOUND, SUCCESSOR, PREDECESSOR, RANGE, COUNT, READINGS };
+enum reading { FIND, CONTAINS, LOWER_BOUND, SUCCESSOR, PREDECESSOR, RANGE, COUNT };
 
-static const char *const names[READINGS] = {"copse_find",      "copse_contains",    "copse_lower_bound",
-                                            "copse_successor", "copse_predecessor", "copse_range",
-                                            "copse_count"};
+const char *const stress_read_names[STRESS_READS] = {"find",        "contains", "lower_bound", "successor",
+                                                     "predecessor", "range",    "count"};
+
+static enum reading draw_reading(struct reader *reader)
+{
+    uint64_t reading;
+    do reading = random_below(&reader->random, STRESS_READS);
+    while (reader->reads && !(reader->reads >> reading & 1));
+    return (enum reading)reading;
+}
 
 static copse_status ask(const struct reader *reader, enum reading reading, const struct question *question,
                         struct placed_call *call)
@@ -393,12 +400,13 @@ static bool judge(struct reader *reader, struct truth_window *window, struct que
 
 static bool read_once(struct reader *reader, struct truth_window *window)
 {
-    enum reading reading = (enum reading)random_below(&reader->random, READINGS);
+    enum reading reading = draw_reading(reader);
     struct question question;
     struct placed_call call = {.device = reader->device, .reachable = true, .memory = reader->memory};
     call.places = (uint32_t)random_next(&reader->random);
     question_make(reader, &question);
-    (void)snprintf(reader->where, sizeof reader->where, "%s of %llu", names[reading], (unsigned long long)question.n);
+    (void)snprintf(reader->where, sizeof reader->where, "copse_%s of %llu", stress_read_names[reading],
+                   (unsigned long long)question.n);
     if (reader->lock) (void)pthread_rwlock_rdlock(reader->lock);
     truth_look(reader->truth, window->before);
     copse_status status = ask(reader, reading, &question, &call);

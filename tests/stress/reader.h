@@ -16,6 +16,7 @@ struct reader {
     pthread_rwlock_t *lock;      /* NULL: reads run beside updates                       */
     atomic_bool *stop;           /* also set where an answer was wrong                   */
     struct random_source random;
+    uint32_t reads;     /* as in struct stress_round */
     unsigned size_bits; /* most queries of a call, as a power of two                      */
     enum placed_memory memory;
     enum stress_lie lie; /* not told yet */

@@ -27,6 +27,8 @@ struct settings {
     unsigned structures_n;
     uint32_t threads;
     uint32_t readers;
+    uint32_t reads;
+    const char *reads_text;
     bool locked;
     bool self_test;
 };
@@ -82,12 +84,14 @@ static void catch_crashes(void)
 
 static void note_command(const struct settings *settings, const struct stress_round *round, enum part part)
 {
-    char threads[32] = "", readers[32] = "";
+    char threads[32] = "", readers[32] = "", reads[128] = "";
     if (settings->threads) (void)snprintf(threads, sizeof threads, " --threads %u", settings->threads);
     if (settings->readers) (void)snprintf(readers, sizeof readers, " --readers %u", settings->readers);
-    (void)snprintf(repeat, sizeof repeat, "stress --placement %s --structure %s --part %s --seed %llu --rounds 1%s%s%s",
+    if (settings->reads) (void)snprintf(reads, sizeof reads, " --reads %s", settings->reads_text);
+    (void)snprintf(repeat, sizeof repeat,
+                   "stress --placement %s --structure %s --part %s --seed %llu --rounds 1%s%s%s%s",
                    copse_placement_name(round->placement), copse_structure_name(round->structure), part_names[part],
-                   (unsigned long long)round->seed, threads, readers, settings->locked ? " --locked" : "");
+                   (unsigned long long)round->seed, threads, readers, reads, settings->locked ? " --locked" : "");
 }
 
 /* The seed of the first round is the program's; those of the others count on from there, so that each of them can be the
@@ -99,6 +103,7 @@ static struct stress_round choose_round(const struct settings *settings, struct 
                                  .placement = settings->placement,
                                  .threads = settings->threads,
                                  .readers = settings->readers,
+                                 .reads = settings->reads,
                                  .locked = settings->locked};
     struct random_source random = {round.seed ^ UINT64_C(0x5bd1e995)};
     unsigned which = (unsigned)random_below(&random, settings->structures_n);
@@ -244,13 +249,14 @@ static int run_self_test(const struct settings *settings)
 
 static const char usage[] =
     "usage: stress [--seconds N | --rounds N] [--seed S] [--placement emulated|gpu] [--structure NAME] [--threads N]\n"
-    "              [--part both|inside|beside] [--readers N] [--locked] [--self-test]\n"
+    "              [--part both|inside|beside] [--readers N] [--reads NAME,...] [--locked] [--self-test]\n"
     "  --seconds    how long (60)\n"
     "  --seed       of the first round; the others count on from it (the time)\n"
     "  --structure  blink and bplus unless one is named\n"
     "  --threads    of each context (by the seed); with 1 the emulator repeats a round exactly, readers apart\n"
     "  --part       inside: batches against a model; beside: readers while batches run\n"
     "  --readers    threads that read (by the seed)\n"
+    "  --reads      find, contains, lower_bound, successor, predecessor, range, count: only these calls of readers\n"
     "  --locked     readers wait for the writer: for structures that cannot be read while they are updated\n"
     "  --self-test  give wrong answers and expect them to be noticed\n";
 
@@ -277,6 +283,23 @@ static enum part parse_part(const char *text)
     return PART_BOTH;
 }
 
+static uint32_t parse_reads(const char *text)
+{
+    uint32_t reads = 0;
+    size_t length;
+    for (const char *name = text; name && *name; name += length + (name[length] == ',')) {
+        unsigned which = 0;
+        length = strcspn(name, ",");
+        while (which < STRESS_READS &&
+               (strlen(stress_read_names[which]) != length || strncmp(name, stress_read_names[which], length) != 0))
+            which++;
+        if (which == STRESS_READS) bad_usage(text);
+        reads |= UINT32_C(1) << which;
+    }
+    if (!reads) bad_usage("--reads without a name");
+    return reads;
+}
+
 static void parse_option(struct settings *settings, const char *option, const char *value)
 {
     if (strcmp(option, "--seconds") == 0)
@@ -291,6 +314,8 @@ static void parse_option(struct settings *settings, const char *option, const ch
         settings->readers = (uint32_t)parse_number(value);
     else if (strcmp(option, "--part") == 0)
         settings->part = parse_part(value);
+    else if (strcmp(option, "--reads") == 0)
+        settings->reads = parse_reads(settings->reads_text = value);
     else if (strcmp(option, "--placement") == 0) {
         if (!value || copse_placement_parse(value, &settings->placement) != COPSE_OK) bad_usage(option);
     } else if (strcmp(option, "--structure") == 0) {

@@ -32,6 +32,7 @@ struct stress_round {
     copse_placement placement;
     uint32_t threads; /* of each context; 0: by the seed */
     uint32_t readers; /* 0: by the seed                  */
+    uint32_t reads;   /* bits: which calls readers make, by the order of stress_read_names; 0: all */
     bool locked;      /* readers wait while an update runs: for structures without views */
     bool quiet;       /* says nothing of a failure: it was planted */
     enum stress_lie lie;
@@ -51,6 +52,10 @@ struct stress_result {
 void stress_inside(const struct stress_round *round, struct stress_result *result);
 /* Readers through views while batches change the index. */
 void stress_beside(const struct stress_round *round, struct stress_result *result);
+
+/* The calls of readers, as --reads names them. */
+#define STRESS_READS 7
+extern const char *const stress_read_names[STRESS_READS];
 
 /* 1 .. 2^bits, small ones as often as large ones. */
 static inline uint64_t stress_size(struct random_source *random, unsigned bits)
