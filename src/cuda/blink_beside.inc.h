@@ -70,14 +70,14 @@ SIMT_DEVICE void NAME(peek_all)(const char *leaf, uint32_t state, GLIMPSE *out)
     out->high = NAME(peek_high)(leaf);
 }
 
-/* The leaf of a fork where q belongs: COPSE_LEAF_NONE where the fork was changed meanwhile and makes no sense. */
-SIMT_DEVICE uint32_t NAME(peek_child)(const copse_blink_tree *tree, const char *fork, uint32_t state, KEY q)
+/* The leaf of a fork where q belongs. The numbers in a fork are those of leaves at every moment, so one that is wrong, because the
+ * fork was changed meanwhile, does no harm. */
+SIMT_DEVICE uint32_t NAME(peek_child)(const char *fork, uint32_t state, KEY q)
 {
     const uint32_t count = state & COPSE_LEAF_COUNT;
     uint32_t child = 0;
     while (child + 1u < count && NAME(peek_key)(fork, child) < q) child++;
-    const uint32_t number = NAME(peek_u32)(fork + LEAF_VALUES + child * 4u);
-    return number - tree->homes < tree->pool_leaves ? number : COPSE_LEAF_NONE;
+    return NAME(peek_u32)(fork + LEAF_VALUES + child * 4u);
 }
 
 /* B-link: leaf `number`. */
@@ -102,9 +102,7 @@ SIMT_DEVICE void NAME(glimpse_forked)(const copse_blink_tree *tree, uint32_t hom
         const char *leaf = fork;
         uint32_t own = state;
         if (state & COPSE_LEAF_FORK) {
-            const uint32_t number = NAME(peek_child)(tree, fork, state, q);
-            if (number == COPSE_LEAF_NONE) continue;
-            leaf = NAME(leaf_at)(tree, number);
+            leaf = NAME(leaf_at)(tree, NAME(peek_child)(fork, state, q));
             own = NAME(peek_u32)(leaf + LEAF_STATE);
         }
         const KEY high = NAME(peek_high)(fork); /* of the home: it stays when the home becomes a fork */

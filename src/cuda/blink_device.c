@@ -90,6 +90,12 @@ static copse_status blink_share(const copse_index *index, copse_index *other, bo
     if (status != COPSE_OK) return status;
     copse_blink_handle *made = copse_blink_handle_of(other);
     pthread_mutex_lock(&tree->writer); /* a snapshot is one of before or after an update */
+    if (!handle->frozen && !frozen) status = copse_blink_pool_open(&tree->owner, tree->current);
+    if (status != COPSE_OK) {
+        pthread_mutex_unlock(&tree->writer);
+        copse_memory_free(other->ctx, made, sizeof *made);
+        return status;
+    }
     pthread_mutex_lock(&tree->lock);
     tree->handles++;
     made->frozen = handle->frozen ? handle->frozen : frozen ? tree->current : NULL;

@@ -53,7 +53,7 @@ typedef struct copse_blink {
     pthread_mutex_t writer; /* held by a call that changes the tree, and by readers that cannot do beside one */
     pthread_mutex_t lock;   /* of what follows; taken inside the other one                                   */
     unsigned handles;
-    unsigned views;
+    atomic_uint views; /* taken by handles that come under `writer`, given back by those that go at any time */
     copse_blink_version *current;
 } copse_blink;
 
@@ -103,12 +103,29 @@ static inline bool copse_blink_beside(const copse_index *index)
     return copse_blink_handle_of(index)->view;
 }
 
+/* The tree for kernels; through a view without what a writer may be changing at the moment. */
+static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, const copse_blink_version *version)
+{
+    const copse_blink_tree *view = &version->view;
+    if (!copse_blink_beside(index)) return *view;
+    return (copse_blink_tree){.homes = view->homes,
+                              .forks = view->forks,
+                              .unique = view->unique,
+                              .key_type = view->key_type,
+                              .value_type = view->value_type,
+                              .home = view->home,
+                              .pool = view->pool,
+                              .levels = view->levels};
+}
+
 /* --- blink_device_version.c ------------------------------------------------------------------------------------------------- */
 
 /* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. */
 copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
                                       copse_blink_version **out);
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
+/* Gives the pool its address, which it keeps: readers beside a writer have to know it before leaves are there. */
+copse_status copse_blink_pool_open(const copse_index *index, copse_blink_version *version);
 /* Makes sure that `leaves` more can be taken from the pool. */
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves);
 /* Puts a version in the place of the current one, or frees it where `status` or the wait for it failed. */

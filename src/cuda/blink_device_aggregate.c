@@ -63,17 +63,41 @@ static copse_status summary_work(void *user, copse_stream *stream, uint64_t firs
     return status;
 }
 
+/* Beside a writer: all that lies in the ranges. */
+static copse_status beside_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
+{
+    const copse_aggregate_call *call = user;
+    const copse_index *index = call->index;
+    copse_beside_arguments arguments =
+        copse_beside_start(index, call->user, memory[0], memory[1], first, n, call->report);
+    arguments.result = (copse_result_arguments){.value_type = index->value_type,
+                                                .kind = (uint32_t)call->kind,
+                                                .first = first,
+                                                .out = memory[2],
+                                                .found = memory[3],
+                                                .report = call->report};
+    return copse_beside_launch(index, stream, &copse_blink_order_kernels_of(index)->aggregate_beside, &arguments);
+}
+
+static copse_status aggregate_quiet(copse_aggregate_call *call, copse_blink_version *version, const void *lows,
+                                    const void *highs, uint64_t n, void *out, uint8_t *found)
+{
+    const bool is_sum = copse_kind_is_sum(call->kind);
+    copse_status status = copse_blink_order_ready(call->index, version);
+    if (status == COPSE_OK) status = copse_blink_summary_ready(call->index, version, is_sum);
+    if (status != COPSE_OK) return status;
+    const bool quick = is_sum && version->order.sums;
+    return copse_aggregate_call_run(call, quick ? sum_work : summary_work, !quick, lows, highs, n, out, found);
+}
+
 copse_status copse_blink_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
                                    const void *highs, uint64_t n, void *out, uint8_t *found)
 {
     copse_blink_version *version = copse_blink_enter(index);
     copse_aggregate_call call = {.index = index, .kind = kind, .user = version};
-    copse_status status = copse_blink_order_ready(index, version);
-    if (status == COPSE_OK) status = copse_blink_summary_ready(index, version, copse_kind_is_sum(kind));
-    if (status == COPSE_OK) {
-        const bool quick = copse_kind_is_sum(kind) && version->order.sums;
-        status = copse_aggregate_call_run(&call, quick ? sum_work : summary_work, !quick, lows, highs, n, out, found);
-    }
+    copse_status status = copse_blink_beside(index)
+                              ? copse_aggregate_call_run(&call, beside_work, true, lows, highs, n, out, found)
+                              : aggregate_quiet(&call, version, lows, highs, n, out, found);
     copse_blink_leave(index, version);
     return status;
 }

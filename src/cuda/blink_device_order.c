@@ -218,7 +218,25 @@ static copse_status entries_run(const copse_index *index, uint64_t rank, uint64_
     return status;
 }
 
+/* Through a view they are those of one moment: the writer waits. */
+static copse_status entries_view(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    pthread_mutex_lock(&tree->writer);
+    const uint64_t entries = tree->current->view.entries;
+    copse_status status = COPSE_OK;
+    if (rank + count > entries)
+        status =
+            copse_fail(index->ctx, COPSE_ERR_STALE, "the index changed: it has %llu entries now, entry %llu is gone",
+                       (unsigned long long)entries, (unsigned long long)(rank + count - 1));
+    else
+        status = entries_run(index, rank, count, keys, values);
+    pthread_mutex_unlock(&tree->writer);
+    return status;
+}
+
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
 {
-    return entries_run(index, rank, count, keys, values);
+    return copse_blink_beside(index) ? entries_view(index, rank, count, keys, values)
+                                     : entries_run(index, rank, count, keys, values);
 }

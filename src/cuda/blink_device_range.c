@@ -37,6 +37,13 @@ typedef struct count_job {
 static copse_status count_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
 {
     const count_job *job = user;
+    if (copse_blink_beside(job->index)) {
+        copse_beside_arguments beside =
+            copse_beside_start(job->index, job->version, memory[0], memory[1], first, n, job->report);
+        beside.counts = memory[2];
+        return copse_beside_launch(job->index, stream, &copse_blink_order_kernels_of(job->index)->count_beside,
+                                   &beside);
+    }
     copse_blink_range_arguments arguments = {.tree = job->version->view,
                                              .before = job->version->order.before,
                                              .lows = memory[0],
@@ -73,7 +80,7 @@ copse_status copse_blink_count(const copse_index *index, const void *lows, const
 {
     copse_blink_version *version = copse_blink_enter(index);
     count_job job = {.index = index, .version = version};
-    copse_status status = copse_blink_order_ready(index, version);
+    copse_status status = copse_blink_beside(index) ? COPSE_OK : copse_blink_order_ready(index, version);
     if (status == COPSE_OK) status = count_run(&job, lows, highs, n, counts);
     copse_blink_leave(index, version);
     return status;
@@ -116,19 +123,33 @@ static copse_status range_gather(const copse_range_call *call, uint64_t first, u
                                copse_device_blocks(index->device, (count / COPSE_GATHER_TILE + 1) * 32), &arguments);
 }
 
+/* While nobody changes the tree. */
+static copse_status range_quiet(copse_range_call *call, const void *lows, const void *highs, uint64_t *offsets,
+                                void *keys, void *values)
+{
+    copse_blink_version *version = copse_blink_enter(call->index);
+    call->size = range_size;
+    call->gather = range_gather;
+    call->user = version;
+    copse_status status = copse_blink_order_ready(call->index, version);
+    if (status == COPSE_OK) status = copse_range_call_run(call, lows, highs, offsets, keys, values);
+    copse_blink_leave(call->index, version);
+    return status;
+}
+
 copse_status copse_blink_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                uint64_t limit, uint64_t *offsets, void *keys, void *values, uint64_t capacity)
 {
-    copse_blink_version *version = copse_blink_enter(index);
-    copse_range_call call = {.index = index,
-                             .n = n,
-                             .limit = limit,
-                             .capacity = capacity,
-                             .size = range_size,
-                             .gather = range_gather,
-                             .user = version};
-    copse_status status = copse_blink_order_ready(index, version);
-    if (status == COPSE_OK) status = copse_range_call_run(&call, lows, highs, offsets, keys, values);
-    copse_blink_leave(index, version);
+    const copse_range_call call = {.index = index, .n = n, .limit = limit, .capacity = capacity};
+    copse_range_call tried = call;
+    bool done = false;
+    if (!copse_blink_beside(index)) return range_quiet(&tried, lows, highs, offsets, keys, values);
+    copse_status status = copse_beside_range(&tried, lows, highs, offsets, keys, values, &done);
+    if (status != COPSE_OK || done) return status;
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    tried = call;
+    pthread_mutex_lock(&tree->writer);
+    status = range_quiet(&tried, lows, highs, offsets, keys, values);
+    pthread_mutex_unlock(&tree->writer);
     return status;
 }

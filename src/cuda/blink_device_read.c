@@ -6,8 +6,8 @@ static copse_status find_launch(const copse_point_call *call, copse_stream *stre
 {
     const copse_index *index = call->index;
     const copse_blink_version *version = call->user;
-    const copse_blink_tree *tree = &version->view;
-    copse_blink_point_arguments arguments = {.tree = *tree,
+    const copse_blink_tree tree = copse_blink_tree_of(index, version);
+    copse_blink_point_arguments arguments = {.tree = tree,
                                              .keys = slice->keys,
                                              .first = slice->first,
                                              .n = slice->n,
@@ -15,7 +15,7 @@ static copse_status find_launch(const copse_point_call *call, copse_stream *stre
                                              .out_values = slice->out_values,
                                              .out_found = slice->out_found,
                                              .report = slice->report};
-    const copse_kernel *kernel = &copse_blink_kernels_of(index)->find[tree->levels.digest][tree->forks];
+    const copse_kernel *kernel = &copse_blink_kernels_of(index)->find[tree.levels.digest][tree.forks];
     if (copse_blink_beside(index)) kernel = copse_blink_find_beside(index);
     return copse_device_launch(index->device, stream, kernel, slice->blocks, &arguments);
 }

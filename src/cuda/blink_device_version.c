@@ -82,17 +82,24 @@ static void pool_view(copse_blink_version *version)
 {
     const uint64_t leaves = version->pool.mapped / COPSE_LEAF_BYTES / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
     const uint64_t most = (UINT32_MAX - version->view.homes) / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
-    version->view.pool = version->pool.address;
+    if (version->view.pool != version->pool.address) version->view.pool = version->pool.address; /* views read it */
     version->view.pool_leaves = (uint32_t)(leaves < most ? leaves : most);
+}
+
+copse_status copse_blink_pool_open(const copse_index *index, copse_blink_version *version)
+{
+    copse_status status = COPSE_OK;
+    if (!version->pool.address)
+        status = copse_device_array_create(index->device, index->device->memory, &version->pool);
+    if (status == COPSE_OK) pool_view(version);
+    return status;
 }
 
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves)
 {
-    copse_device *device = index->device;
     const uint64_t wanted = version->pool_taken + leaves;
-    copse_status status = COPSE_OK;
     if (wanted <= version->view.pool_leaves) return COPSE_OK;
-    if (!version->pool.address) status = copse_device_array_create(device, device->memory, &version->pool);
+    copse_status status = copse_blink_pool_open(index, version);
     if (status != COPSE_OK) return status;
     const uint64_t least = (wanted + COPSE_POOL_STRIPES) * COPSE_LEAF_BYTES;
     const uint64_t more = version->pool.mapped + version->pool.mapped / 4; /* so that growth is seldom */
@@ -122,6 +129,7 @@ copse_status copse_blink_replace(copse_index *index, copse_blink_version *versio
     const uint64_t n = version ? version->view.entries : 0;
     if (status == COPSE_OK) status = copse_progress(index->ctx, "rebuilding the inner levels", n, n);
     if (status == COPSE_OK) status = copse_device_wait(index->device, index->device->main);
+    if (status == COPSE_OK && tree->views) status = copse_blink_pool_open(index, version);
     if (status != COPSE_OK) {
         copse_blink_version_free(index, version);
         return status;

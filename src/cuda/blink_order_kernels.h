@@ -62,6 +62,25 @@ typedef struct copse_blink_summary_arguments {
     copse_result_arguments result;
 } copse_blink_summary_arguments;
 
+/* Ranges while a writer may be at work, any number of them. */
+typedef struct copse_beside_arguments {
+    copse_blink_tree tree; /* entries and pool_leaves may be anything */
+    const void *lows;      /* NULL: the smallest key */
+    const void *highs;     /* last keys; where `below` is 1, the first that do not belong */
+    uint32_t below;
+    uint32_t per_warp; /* ranges that one warp takes: 1, 8 or 32 */
+    uint64_t first;    /* position of range 0 in the caller's batch, for reports */
+    uint64_t n;
+    uint64_t limit;          /* most entries that count; 0: all */
+    uint64_t *counts;        /* count */
+    const uint64_t *offsets; /* gather: of what count found ... */
+    uint64_t from, room;     /* ... output positions from .. from + room are wanted */
+    uint64_t capacity;       /* where the ranges hold more, nothing is copied */
+    void *keys, *values;
+    copse_result_arguments result; /* aggregate */
+    uint64_t *report;
+} copse_beside_arguments;
+
 /* Checks. */
 typedef struct copse_order_check_arguments {
     copse_blink_tree tree;
@@ -77,13 +96,17 @@ struct copse_blink_order_kernels {
     copse_kernel copy, gather;                 /* copse_blink_copy_arguments */
     copse_kernel summarize, aggregate;         /* copse_blink_summary_arguments */
     copse_kernel verify_homes, verify_summary; /* copse_order_check_arguments */
-    copse_kernel find_beside;                  /* copse_blink_point_arguments; a writer may be at work */
+    /* While a writer may be at work. */
+    copse_kernel find_beside, neighbours_beside;                /* copse_blink_point_arguments; without ranks */
+    copse_kernel count_beside, gather_beside, aggregate_beside; /* copse_beside_arguments */
 };
 
 /* One table per pair of widths. */
 extern const copse_blink_order_kernels *const copse_blink_order_kernels_cuda[];
 extern const copse_blink_order_kernels *const copse_blink_order_kernels_emulated[];
 
+/* Word of a report: gather_beside found another number of entries in a range than count_beside. */
+#define COPSE_REPORT_CHANGED 5u
 /* Homes of one block of the summary. */
 #define COPSE_BLOCK_HOMES 16u
 

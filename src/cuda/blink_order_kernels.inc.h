@@ -10,6 +10,8 @@
 #include "cuda/blink_range.inc.h"
 #include "cuda/blink_aggregate.inc.h"
 #include "cuda/blink_beside.inc.h"
+#include "cuda/blink_beside_neighbours.inc.h"
+#include "cuda/blink_beside_range.inc.h"
 
 #define ENTRY(name) SIMT_KERNEL_ENTRY(NAME(name), COPSE_KERNEL_THREADS)
 /* Keys of 32 bits have no digests: their separators are as small. */
@@ -27,9 +29,10 @@
 
 #define NAME_ROW NAME(blink_order_row)
 static const copse_blink_order_kernels NAME_ROW = {
-    ENTRY(home_entries_all), ENTRY(home_sums),    ENTRY_PAIR(neighbours), ENTRY_PAIR(count),
-    ENTRY_PAIR(sum),         ENTRY(copy),         ENTRY(gather),          ENTRY(summarize),
-    ENTRY(aggregate),        ENTRY(verify_homes), ENTRY(verify_summary),  ENTRY(find_beside),
+    ENTRY(home_entries_all),  ENTRY(home_sums),    ENTRY_PAIR(neighbours), ENTRY_PAIR(count),
+    ENTRY_PAIR(sum),          ENTRY(copy),         ENTRY(gather),          ENTRY(summarize),
+    ENTRY(aggregate),         ENTRY(verify_homes), ENTRY(verify_summary),  ENTRY(find_beside),
+    ENTRY(neighbours_beside), ENTRY(count_beside), ENTRY(gather_beside),   ENTRY(aggregate_beside),
 };
 
 #undef NAME_ROW
@@ -37,4 +40,7 @@ static const copse_blink_order_kernels NAME_ROW = {
 #undef ENTRY_PAIR
 #undef SPOT
 #undef GLIMPSE
+#undef SPAN
+#undef HARVEST
+#undef WIDE_HOMES
 #include "cuda/blink_undef.h"
