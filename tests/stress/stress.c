@@ -56,6 +56,7 @@ static char repeat[512];
 
 static void print_crash(void)
 {
+    if (!repeat[0]) return; /* no round runs: a sanitizer has something to say about those before */
     static const char before[] = "\nthe program ends in the middle of a round; repeat with: ";
     ssize_t ignored = write(STDERR_FILENO, before, sizeof before - 1);
     ignored = write(STDERR_FILENO, repeat, strlen(repeat));
@@ -171,6 +172,7 @@ static int run_rounds(const struct settings *settings)
         if (settings->part == PART_BESIDE && tally.not_run) break;
         run_round(settings, number, &tally);
     }
+    repeat[0] = '\0';
     if (tally.not_run)
         (void)printf("%llu rounds of readers beside a writer were NOT RUN: %s\n", (unsigned long long)tally.not_run,
                      tally.why_not);
