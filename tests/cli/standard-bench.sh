@@ -1,6 +1,5 @@
 # The standard measurements of updates, tiny and on the emulator: do they run, and is every row of the table measured?
-# Numbers and verdicts differ from run to run, and std::map is not in every build. The implicit tree takes no mixed
-# batches on a device.
+# Numbers and verdicts differ from run to run, and std::map is not in every build.
 export COPSE_BENCH_RESULTS=$PWD COPSE_BENCH_TREES=implicit
 standard=$(dirname "${BASH_SOURCE[0]}")/../../bench/standard
 "$standard" --emulated --name tiny --only updates,sequences "$COPSE" >table 2>log || cat log

@@ -197,7 +197,7 @@ static void few_keys(void **state)
     uint8_t *operations = must_malloc(most), *found = must_malloc(most);
     FOR_EACH_TREE(tree)
     for (size_t turn = 0; turn < 2 * COUNT_OF(domains); turn++) {
-        const uint64_t domain = domains[turn / 2], n = unit_fewer(*tree, most, 20000);
+        const uint64_t domain = domains[turn / 2], n = unit_fewer(*tree, most, 70000);
         struct standing standing[1000] = {{false, 0}};
         struct random_source random = {turn};
         copse_ctx *ctx = unit_context(turn % 2 ? 4 : 1);
@@ -230,18 +230,19 @@ static void few_keys(void **state)
 static void growing_and_shrinking(void **state)
 {
     (void)state;
-    enum { entries = 40000, stretch = 700, most = entries * 10 };
+    enum { stretch = 700, most = 400000 };
     uint64_t *keys = must_malloc(most * sizeof *keys), *values = must_malloc(most * sizeof *values);
     uint8_t *operations = must_malloc(most), *found = must_malloc(most);
     copse_ctx *ctx = unit_context(2);
     FOR_EACH_TREE(tree)
     for (uint64_t part = 1; part <= 64; part *= 4) { /* of all stretches: with few, slots move in the table as it is */
+        const uint64_t entries = unit_fewer(*tree, most / 10, 4 * stretch);
         copse_index *index = unit_tens(ctx, *tree, entries);
         uint64_t sum = 0;
         assert_ok(ctx, copse_sum(index, &(uint64_t){0}, &(uint64_t){UINT64_MAX}, 1, &sum)); /* keeps sums from now on */
         for (uint64_t turn = 0; turn < 6; turn++) {
             uint64_t n = 0, expected = 0, size = copse_size(index);
-            for (uint64_t key = 0; key < most; key++) {
+            for (uint64_t key = 0; key < entries * 10; key++) {
                 uint64_t number = key / 10 / stretch;
                 if (number % part || (key % 10 == 0) != (number / part % 2 == turn % 2)) continue;
                 keys[n] = key;
