@@ -149,7 +149,7 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
 copse_status copse_blink_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                 uint64_t *out_inserted);
 copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
-/* Runs sorted operations, in place or by a new version, all or none; *out_changed: entries that came plus those that went. The
+/* Runs sorted operations without equal keys, in place or by a new version, all or none; *out_changed: entries that came plus those that went. The
  * caller holds `writer`. Ends complete. */
 copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
                              uint64_t *out_changed);

@@ -121,12 +121,12 @@ copse_status copse_blink_place(copse_index *index, const void *keys, const void 
     if (status == COPSE_OK) status = kernels_run(index, version, &operations, &m, &seen);
     copse_device_free(index->device, index->device->main, m.memory, m.bytes);
     if (status != COPSE_OK) return status;
-    if (seen.first_nan != UINT64_MAX)
+    if (seen.not_first_nan)
         return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
-                          (unsigned long long)seen.first_nan);
+                          (unsigned long long)~seen.not_first_nan);
     if (seen.crowded == 1) return COPSE_OK;
     *out_done = true;
-    if (seen.low < version->low) version->low = seen.low;
+    if (~seen.not_low < version->low) version->low = ~seen.not_low;
     if (seen.high > version->high) version->high = seen.high;
     return copse_blink_settle(index, version, &seen, action == COPSE_ACTION_ERASE, out_changed);
 }

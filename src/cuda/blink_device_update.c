@@ -6,6 +6,10 @@
 
 /* A batch larger than 1/PACK_SHARE of the tree makes a new version: nearly every leaf would change, and most would split. */
 #define PACK_SHARE 8u
+/* Bytes of a leaf with its share of the levels. */
+#define LEAF_WITH_LEVELS UINT64_C(132)
+/* Leaves of the pool that are always fine. */
+#define POOL_LEAST UINT64_C(64)
 /* ... and so does one that would leave more than 1/POOL_SHARE of the home leaves with others behind them. */
 #define POOL_SHARE 2u
 /* A tree with less than 1/EMPTY_SHARE of its places in use is packed. */
@@ -21,11 +25,8 @@ copse_status copse_blink_counters_reset(const copse_index *index, copse_blink_ve
 {
     copse_device *device = index->device;
     const size_t kept = offsetof(copse_blink_counters, came);
-    const size_t from = offsetof(copse_blink_counters, first_nan), to = offsetof(copse_blink_counters, high);
-    char *counters = (char *)version->counters;
-    copse_status status = copse_device_fill(device, device->main, counters + kept, 0, sizeof *version->counters - kept);
-    if (status != COPSE_OK) return status;
-    return copse_device_fill(device, device->main, counters + from, 0xff, to - from); /* first_nan, low */
+    return copse_device_fill(device, device->main, (char *)version->counters + kept, 0,
+                             sizeof *version->counters - kept);
 }
 
 copse_status copse_blink_counters_read(const copse_index *index, copse_blink_version *version,
@@ -40,14 +41,13 @@ copse_status copse_blink_counters_read(const copse_index *index, copse_blink_ver
 static uint64_t bytes_most(const copse_index *index)
 {
     const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
-    return key != value ? 2000 : key == 4 ? 1285 : 2575;
+    return key != value ? 1950 : key == 4 ? 1260 : 2520;
 }
 
 /* Would a tree of so many leaves in all be too loose for its entries? */
 static bool too_loose(const copse_index *index, uint64_t leaves, uint64_t entries)
 {
-    const uint64_t bytes = leaves * (COPSE_LEAF_BYTES + 4); /* with its share of the levels */
-    return bytes * 100 > entries * bytes_most(index);
+    return leaves * LEAF_WITH_LEVELS * 100 > entries * bytes_most(index);
 }
 
 /* After an update in place: have splits, or erasures, left too much room? */
@@ -95,88 +95,127 @@ copse_status copse_blink_settle(copse_index *index, copse_blink_version *version
 
 /* --- sorted batches in place ---------------------------------------------------------------------------------------------------- */
 
-/* Homes of all operations, and how many leaves they may need. */
-static copse_status locate(const copse_index *index, copse_blink_version *version,
-                           const copse_blink_operations *operations, uint32_t *homes, copse_blink_counters *seen)
+/* Leaves that a batch may add before the tree would be better packed. */
+static uint64_t extra_most(const copse_index *index, const copse_blink_version *version, uint64_t n)
 {
-    copse_device *device = index->device;
-    const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
+    const uint64_t homes = version->view.homes;
+    const uint64_t loose = (version->view.entries + n) * bytes_most(index) / 100 / LEAF_WITH_LEVELS;
+    uint64_t pool = homes / POOL_SHARE;
+    if (loose < homes + pool) pool = loose > homes ? loose - homes : 0;
+    if (pool < POOL_LEAST) pool = POOL_LEAST;
+    return pool > version->pool_taken ? pool - version->pool_taken : 0;
+}
+
+/* An update in place under way. */
+typedef struct in_place {
+    copse_index *index;
+    copse_blink_version *version;
+    const copse_blink_operations *operations;
+    uint32_t *homes;
+    uint64_t most; /* leaves that it may add */
+    copse_blink_counters seen;
+} in_place;
+
+static copse_status apply_launch(const in_place *p, uint64_t most)
+{
+    copse_device *device = p->index->device;
+    copse_apply_arguments arguments = {.tree = p->version->view,
+                                       .operations = *p->operations,
+                                       .homes = p->homes,
+                                       .shared = copse_blink_handle_of(p->index)->tree->views != 0,
+                                       .extra_most = most,
+                                       .dead_most = p->operations->n / DEAD_SHARE,
+                                       .counters = p->version->counters};
+    return copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->apply,
+                               copse_device_blocks(device, p->operations->n), &arguments);
+}
+
+/* Where the operations belong and what they need; and, if the pool has that, the operations themselves right behind it, so that
+ * mostly there is one wait in all. */
+static copse_status plan_and_apply(in_place *p)
+{
+    copse_device *device = p->index->device;
+    const uint64_t n = p->operations->n, spare = p->version->view.pool_leaves - p->version->pool_taken;
     copse_locate_arguments arguments = {
-        .tree = version->view, .operations = *operations, .homes = homes, .counters = version->counters};
-    copse_status status = copse_blink_counters_reset(index, version);
+        .tree = p->version->view, .operations = *p->operations, .homes = p->homes, .counters = p->version->counters};
+    copse_status status = copse_blink_counters_reset(p->index, p->version);
     if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &kernels->locate, copse_device_blocks(device, operations->n),
-                                     &arguments);
-    if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &kernels->plan, copse_device_blocks(device, operations->n),
-                                     &arguments);
-    return status == COPSE_OK ? copse_blink_counters_read(index, version, seen) : status;
+        status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->plan,
+                                     copse_device_blocks(device, n), &arguments);
+    if (status == COPSE_OK) status = apply_launch(p, spare < p->most ? spare : p->most);
+    return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
 
-/* Does a batch fit where it belongs without making the tree too loose? */
-static bool fits_in_place(const copse_index *index, const copse_blink_version *version, uint64_t n,
-                          const copse_blink_counters *seen)
+/* The pool had too few leaves, and nothing was done. */
+static copse_status grow_and_apply(in_place *p)
 {
-    const uint64_t homes = version->view.homes, pool = version->pool_taken + seen->extra;
-    if (seen->crowded) return false;
-    if (pool <= 64) return true;
-    return pool * POOL_SHARE <= homes &&
-           (seen->extra == 0 || !too_loose(index, homes + pool, version->view.entries + n));
+    /* Twice as many, so that the next batch finds some; but no more than there may be. */
+    const uint64_t wanted = p->seen.extra * 2 < p->most ? p->seen.extra * 2 : p->most;
+    copse_status status = copse_blink_pool_reserve(p->index, p->version, wanted);
+    if (status == COPSE_OK) status = apply_launch(p, p->most);
+    return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
 
-static copse_status apply(copse_index *index, copse_blink_version *version, const copse_blink_operations *operations,
-                          const uint32_t *homes, copse_blink_counters *seen)
+/* What came of the attempt to update in place. Where it is not DONE, nothing was changed. */
+typedef enum outcome { DONE, TOO_MANY, TOO_MANY_EQUALS } outcome;
+
+static outcome judge(const in_place *p)
 {
-    copse_device *device = index->device;
-    copse_status status = copse_blink_pool_reserve(index, version, seen->extra);
-    if (status != COPSE_OK) return status;
-    copse_apply_arguments arguments = {.tree = version->view,
-                                       .operations = *operations,
-                                       .homes = homes,
-                                       .shared = copse_blink_handle_of(index)->tree->views != 0,
-                                       .counters = version->counters};
-    status = copse_device_launch(device, device->main, &copse_blink_kernels_of(index)->apply,
-                                 copse_device_blocks(device, operations->n), &arguments);
-    return status == COPSE_OK ? copse_blink_counters_read(index, version, seen) : status;
+    if (p->seen.dead > p->operations->n / DEAD_SHARE) return TOO_MANY_EQUALS;
+    return p->seen.crowded == 1 || p->seen.extra > p->most ? TOO_MANY : DONE;
 }
 
-/* *out_done: false where the batch has to make a new version; nothing was changed then. */
 static copse_status run_in_place(copse_index *index, copse_blink_version *version,
                                  const copse_blink_operations *operations, uint64_t low, uint64_t high,
-                                 uint64_t *out_changed, bool *out_done)
+                                 uint64_t *out_changed, outcome *out)
 {
     copse_device *device = index->device;
-    copse_blink_counters seen;
     void *homes = NULL;
     const uint64_t bytes = operations->n * sizeof(uint32_t);
+    const uint64_t spare = version->view.pool_leaves - version->pool_taken;
+    in_place p = {.index = index,
+                  .version = version,
+                  .operations = operations,
+                  .most = extra_most(index, version, operations->n)};
     copse_status status = copse_device_alloc(device, device->main, bytes, "the update", &homes);
-    if (status == COPSE_OK) status = locate(index, version, operations, homes, &seen);
-    *out_done = status == COPSE_OK && fits_in_place(index, version, operations->n, &seen);
-    if (*out_done) status = apply(index, version, operations, homes, &seen);
+    p.homes = homes;
+    if (status == COPSE_OK) status = plan_and_apply(&p);
+    if (status == COPSE_OK) *out = judge(&p);
+    if (status == COPSE_OK && *out == DONE && p.seen.extra > spare) status = grow_and_apply(&p);
     copse_device_free(device, device->main, homes, bytes);
-    if (status != COPSE_OK || !*out_done) return status;
+    if (status != COPSE_OK || *out != DONE) return status;
     if (low < version->low) version->low = low;
     if (high > version->high) version->high = high;
-    return copse_blink_settle(index, version, &seen, operations->gone || operations->action == COPSE_ACTION_ERASE,
+    return copse_blink_settle(index, version, &p.seen, operations->gone || operations->action == COPSE_ACTION_ERASE,
                               out_changed);
+}
+
+/* *out: DONE, or TOO_MANY_EQUALS and nothing was changed. */
+static copse_status run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                        uint64_t *out_changed, outcome *out)
+{
+    copse_blink_version *version = copse_blink_handle_of(index)->tree->current;
+    const bool may_stay = version->frozen == 0 && !index->duplicates;
+    copse_status status = COPSE_OK;
+    *out_changed = 0;
+    *out = DONE;
+    if (operations->n > UINT32_MAX - 1)
+        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "n is %llu: a batch of updates has at most %u keys",
+                          (unsigned long long)operations->n, UINT32_MAX - 1);
+    if (operations->n == 0) return COPSE_OK;
+    if (may_stay && operations->n <= version->view.entries / PACK_SHARE + 64) {
+        status = run_in_place(index, version, operations, low, high, out_changed, out);
+        if (status != COPSE_OK || *out != TOO_MANY) return status;
+    }
+    *out = DONE;
+    return pack(index, version, operations, low, high, out_changed);
 }
 
 copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
                              uint64_t *out_changed)
 {
-    copse_blink_version *version = copse_blink_handle_of(index)->tree->current;
-    const bool may_stay = version->frozen == 0 && !index->duplicates;
-    bool done = false;
-    copse_status status = COPSE_OK;
-    *out_changed = 0;
-    if (operations->n > UINT32_MAX - 1)
-        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "n is %llu: a batch of updates has at most %u keys",
-                          (unsigned long long)operations->n, UINT32_MAX - 1);
-    if (operations->n == 0) return COPSE_OK;
-    if (may_stay && operations->n <= version->view.entries / PACK_SHARE + 64)
-        status = run_in_place(index, version, operations, low, high, out_changed, &done);
-    if (status != COPSE_OK || done) return status;
-    return pack(index, version, operations, low, high, out_changed);
+    outcome ignored; /* there are no equal keys */
+    return run(index, operations, low, high, out_changed, &ignored);
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------------------------- */
@@ -187,7 +226,7 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
     copse_device_pairs pairs;
     copse_blink_version *version = NULL;
     copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
-    copse_status status = copse_device_pairs_make(index, keys, values, n, equal, false, "building", &pairs);
+    copse_status status = copse_device_pairs_make(index, keys, values, n, equal, COPSE_PAIRS_WHOLE, "building", &pairs);
     if (status != COPSE_OK) return status;
     status = copse_blink_fill(index, &pairs, &version);
     copse_device_pairs_free(index, &pairs);
@@ -197,23 +236,31 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
     return status;
 }
 
+/* Equal keys of a batch are left to the kernels, but not where they are many. */
+static copse_status run_pairs(copse_index *index, copse_device_pairs *pairs, copse_action action, uint64_t *out_changed)
+{
+    const bool all = index->duplicates && action == COPSE_ACTION_UPSERT, first = action == COPSE_ACTION_IF_ABSENT;
+    copse_blink_operations operations = {.keys = pairs->keys,
+                                         .values = action == COPSE_ACTION_ERASE ? NULL : pairs->values,
+                                         .action = action,
+                                         .last_wins = all || pairs->unique ? 2 : !first,
+                                         .n = pairs->n};
+    outcome came_of;
+    copse_status status = run(index, &operations, pairs->low, pairs->high, out_changed, &came_of);
+    if (status != COPSE_OK || came_of == DONE) return status;
+    status = copse_device_pairs_unique(index, pairs, first ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST);
+    return status == COPSE_OK ? run_pairs(index, pairs, action, out_changed) : status;
+}
+
 /* Sorts a batch and runs it. */
 static copse_status run_sorted(copse_index *index, const void *keys, const void *values, uint64_t n,
                                copse_action action, const char *what, uint64_t *out_changed)
 {
     copse_device_pairs pairs;
-    const bool all = index->duplicates && action == COPSE_ACTION_UPSERT;
-    copse_status status = copse_device_pairs_make(index, keys, values, n, COPSE_EQUAL_ALL, false, what, &pairs);
+    copse_status status =
+        copse_device_pairs_make(index, keys, values, n, COPSE_EQUAL_ALL, COPSE_PAIRS_QUICK, what, &pairs);
     if (status != COPSE_OK) return status;
-    if (!all && !pairs.unique)
-        status = copse_device_pairs_unique(index, &pairs,
-                                           action == COPSE_ACTION_IF_ABSENT ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST);
-    copse_blink_operations operations = {.keys = pairs.keys,
-                                         .values = action == COPSE_ACTION_ERASE ? NULL : pairs.values,
-                                         .action = action,
-                                         .last_wins = 2,
-                                         .n = pairs.n};
-    if (status == COPSE_OK) status = copse_blink_run(index, &operations, pairs.low, pairs.high, out_changed);
+    status = run_pairs(index, &pairs, action, out_changed);
     copse_device_pairs_free(index, &pairs);
     return status;
 }

@@ -67,17 +67,17 @@ typedef struct copse_blink_tree {
     copse_device_levels levels;
 } copse_blink_tree;
 
-/* What kernels that change a tree count, in device memory. All but `taken` starts at 0 with every call, first_nan and
- * low at UINT64_MAX. */
+/* What kernels that change a tree count, in device memory. All but `taken` starts at 0 with every call: of
+ * positions and keys that are to be the smallest, the complement is kept, and the largest of those. */
 typedef struct copse_blink_counters {
     uint32_t taken[COPSE_POOL_STRIPES]; /* leaves of each stripe of the pool; what exceeds its room was not taken */
     uint64_t came[COPSE_POOL_STRIPES];  /* entries that came: the sum counts */
     uint64_t went[COPSE_POOL_STRIPES];  /* entries that went                 */
     uint64_t extra;                     /* leaves that splits may need                                           */
     uint64_t dead;                      /* operations that an equal key behind (before) them makes pointless      */
-    uint64_t first_nan;
-    uint64_t low, high; /* smallest and largest key of a batch that comes as it is                  */
-    uint32_t crowded;   /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
+    uint64_t not_first_nan;             /* ~position of the first NaN; 0: there is none                          */
+    uint64_t not_low, high;             /* ~smallest and largest key of a batch that comes as it is              */
+    uint32_t crowded;                   /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
     uint32_t padding;
 } copse_blink_counters;
 
@@ -139,21 +139,36 @@ typedef struct copse_apply_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations; /* sorted; raw and in the caller's order where `table` is there */
     const uint32_t *homes;
-    const uint32_t *table, *slots; /* see copse_meet_arguments; NULL: sorted                    */
-    uint32_t shared;               /* 1: readers may be at work at the same time                 */
+    const uint32_t *table, *slots;  /* see copse_meet_arguments; NULL: sorted                    */
+    uint32_t shared;                /* 1: readers may be at work at the same time                 */
+    uint64_t extra_most, dead_most; /* apply: where the counters say more, or `crowded`, nothing is done */
     copse_blink_counters *counters;
 } copse_apply_arguments;
 
-/* Packs all entries, and those of a batch, into a new version. */
+/* What packing counts, all 0 before. */
+typedef struct copse_pack_totals {
+    uint64_t came[COPSE_POOL_STRIPES]; /* entries that the operations bring: the sum counts */
+    uint64_t went[COPSE_POOL_STRIPES]; /* ... and take                                      */
+    uint32_t irregular;                /* 1: some tile has more than fits                   */
+    uint32_t padding;
+} copse_pack_totals;
+
+/* Entries that a tile (blink_tile.inc.h) has room for, by the bytes of an entry. */
+#define COPSE_TILE_ENTRIES(bytes) (5120u / (bytes) / 8u * 8u)
+
+/* Packs all entries, and those of a batch, into a new version: tile by tile, or home by home. */
 typedef struct copse_pack_arguments {
     copse_blink_tree from;
     copse_blink_tree to;
     copse_blink_operations operations;
     const uint32_t *homes, *offsets;
-    const uint64_t *effects; /* summed up in front of each operation, one more behind the last */
-    uint64_t *before;        /* entries of the new version in front of each home of the old one */
-    uint32_t *starts;        /* first operation of each home, and one more                      */
-    uint32_t *last;          /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
+    const uint64_t *effects;   /* summed up in front of each operation, one more behind the last */
+    uint32_t tile_homes;       /* homes of the old version in a tile; the last one may have fewer         */
+    uint32_t tiles;            /* 0: home by home                                                          */
+    uint64_t *before;          /* entries of the new version in front of each tile or home of the old one */
+    uint32_t *starts;          /* first operation of each tile or home, and one more                      */
+    copse_pack_totals *totals; /* tiles                                                                  */
+    uint32_t *last;            /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
 } copse_pack_arguments;
 
 /* What checks find wrong, as positions in `trouble` of the survey. */
@@ -168,12 +183,14 @@ typedef struct copse_blink_check_arguments {
 } copse_blink_check_arguments;
 
 struct copse_blink_kernels {
-    copse_kernel find[2][2];   /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
-    copse_kernel locate, plan; /* copse_locate_arguments */
-    copse_kernel meet;         /* copse_meet_arguments   */
-    copse_kernel apply, place; /* copse_apply_arguments: sorted, as they come */
-    copse_kernel pack_count, pack_old, pack_new, pack_empty; /* copse_pack_arguments   */
-    copse_kernel check_highs, check_leaves;                  /* copse_blink_check_arguments */
+    copse_kernel find[2][2];            /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
+    copse_kernel locate, plan;          /* copse_locate_arguments */
+    copse_kernel meet;                  /* copse_meet_arguments   */
+    copse_kernel apply, place;          /* copse_apply_arguments: sorted, as they come */
+    copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
+    copse_kernel tile_starts, tile_count, tile_move; /* ... tile by tile      */
+    copse_kernel pack_count, pack_old, pack_new;     /* ... home by home      */
+    copse_kernel check_highs, check_leaves;          /* copse_blink_check_arguments */
 };
 
 /* One table per pair of widths. */

@@ -6,8 +6,12 @@
 #include "cuda/blink_leaf.inc.h"
 #include "cuda/blink_find.inc.h"
 #include "cuda/blink_locate.inc.h"
+#include "cuda/blink_row.inc.h"
 #include "cuda/blink_pack.inc.h"
-#include "cuda/blink_update.inc.h"
+#include "cuda/blink_tile.inc.h"
+#include "cuda/blink_change.inc.h"
+#include "cuda/blink_place.inc.h"
+#include "cuda/blink_apply.inc.h"
 #include "cuda/blink_check.inc.h"
 
 #define ENTRY(name) SIMT_KERNEL_ENTRY(NAME(name), COPSE_KERNEL_THREADS)
@@ -32,10 +36,14 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(meet),
     ENTRY(apply),
     ENTRY(place),
+    ENTRY(pack_fill),
+    ENTRY(pack_empty),
+    ENTRY(tile_starts),
+    ENTRY(tile_count),
+    ENTRY(tile_move),
     ENTRY(pack_count),
     ENTRY(pack_old),
     ENTRY(pack_new),
-    ENTRY(pack_empty),
     ENTRY(check_highs),
     ENTRY(check_leaves),
 };

@@ -61,26 +61,12 @@ SIMT_DEVICE void NAME(locate_effect)(const copse_locate_arguments *a, uint64_t i
     a->effects[i] = dead ? 0 : NAME(operation_effect)(&a->operations, i, there);
 }
 
-/* Homes of all operations and, where a new version is to be made, what they will do there. */
+/* Homes of all operations, and what they will do there: what the general way of packing needs. */
 SIMT_KERNEL(NAME(locate), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const KEY *keys = (const KEY *)a.operations.keys;
-    const uint64_t n = a.operations.n;
-    const bool exact = !NAME(levels_digest)(&a.tree);
-    uint64_t dead_ones = 0;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (uint64_t)gridDim.x * blockDim.x) {
-        const bool dead = NAME(operation_dead)(&a.operations, i);
-        dead_ones += dead;
-        if (a.effects) {
-            NAME(locate_effect)(&a, i, keys[i], dead);
-            continue;
-        }
-        uint32_t home = NAME(home_of)(&a.tree, keys[i]);
-        if (!exact) home = NAME(cursor_seek)(&a.tree, home, keys[i], NULL).home;
-        a.homes[i] = home;
-    }
-    dead_ones = NAME(warp_sum)(dead_ones);
-    if (simt_lane() == 0 && dead_ones) simt_atomic_add_u64(&a.counters->dead, dead_ones);
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        NAME(locate_effect)(&a, i, ((const KEY *)a.operations.keys)[i], NAME(operation_dead)(&a.operations, i));
 }
 
 /* Behind the last operation of the same home as operation i. Gallops: most homes have few. */
@@ -118,28 +104,53 @@ SIMT_DEVICE uint64_t NAME(splits_most)(const copse_blink_tree *tree, uint32_t ho
     } while (NAME(cursor_step)(tree, &cursor));
     if (leaves == 1u && entries + inserts <= LEAF_SLOTS) return 0;
     const uint64_t most = leaves + inserts / (LEAF_SLOTS / 2u), splits = inserts < most ? inserts : most;
+    /* Twice: the operations of a home may lie in two warps of `plan`, and each asks about its own. */
     const uint32_t room = tree->forks && LEAF_SLOTS < COPSE_CHAIN_MOST ? LEAF_SLOTS : COPSE_CHAIN_MOST;
-    *crowded |= leaves + splits > room;
+    *crowded |= leaves + 2u * splits > room;
     return splits + (tree->forks && leaves == 1u ? 1u : 0);
 }
 
-/* How many leaves a sorted batch may need, and whether it is too much for some home. Reads `homes`. */
+/* The home of a sorted operation. Only digests lead to one too far left. */
+SIMT_DEVICE uint32_t NAME(plan_home)(const copse_blink_tree *tree, KEY key)
+{
+    const uint32_t home = NAME(home_of)(tree, key);
+    return NAME(levels_digest)(tree) ? NAME(cursor_seek)(tree, home, key, NULL).home : home;
+}
+
+/*
+ * Homes of all operations, how many leaves they may need, and whether they are too much for some home. A warp takes 31
+ * operations and looks at the one in front of them, too, so that it knows where a home begins; what it finds out about a home
+ * whose operations go on in the next warp is about its own ones, and both are added up.
+ */
 SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const uint64_t n = a.operations.n;
-    uint64_t extra = 0;
+    const KEY *keys = (const KEY *)a.operations.keys;
+    const uint64_t n = a.operations.n, warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
+    const bool inserts = a.operations.gone || a.operations.action != COPSE_ACTION_ERASE;
+    const uint32_t lane = simt_lane();
+    uint64_t extra = 0, dead = 0;
     bool crowded = false;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (uint64_t)gridDim.x * blockDim.x) {
-        if (i > 0 && a.homes[i - 1u] == a.homes[i]) continue;
-        const uint64_t inserts = NAME(segment_end)(a.homes, n, i) - i;
-        crowded |= inserts > CROWD_MOST;
-        if (a.operations.gone || a.operations.action != COPSE_ACTION_ERASE)
-            extra += NAME(splits_most)(&a.tree, a.homes[i], inserts, &crowded);
+    for (uint64_t w = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); w * 31u < n; w += warps) {
+        const uint64_t i = w * 31u + lane - 1u; /* of lane 0 of the first warp: a huge number */
+        const bool mine = lane > 0 && i < n;
+        const uint32_t home = i < n ? NAME(plan_home)(&a.tree, keys[i]) : COPSE_LEAF_NONE;
+        const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, home, 1);
+        const bool head = mine && (lane == 1u || before != home);
+        const uint32_t heads = __ballot_sync(SIMT_FULL_MASK, head), all = __ballot_sync(SIMT_FULL_MASK, mine);
+        if (mine) a.homes[i] = home;
+        dead += mine && NAME(operation_dead)(&a.operations, i);
+        if (!head) continue;
+        const uint32_t later = heads & ~((2u << lane) - 1u);
+        const uint32_t end = later ? (uint32_t)__ffs((int)later) - 1u : 32u - (uint32_t)__clz((int)all);
+        crowded |= end - lane == 31u; /* one that has all of them may have no end of more */
+        if (inserts) extra += NAME(splits_most)(&a.tree, home, end - lane, &crowded);
     }
     extra = NAME(warp_sum)(extra);
+    dead = NAME(warp_sum)(dead);
     crowded = __any_sync(SIMT_FULL_MASK, crowded);
-    if (simt_lane() != 0) return;
+    if (lane != 0) return;
     if (extra) simt_atomic_add_u64(&a.counters->extra, extra);
+    if (dead) simt_atomic_add_u64(&a.counters->dead, dead);
     if (crowded) simt_store_relaxed_u32(&a.counters->crowded, 1u);
 }
 
@@ -187,7 +198,7 @@ SIMT_DEVICE uint32_t NAME(crowd_meet)(const copse_meet_arguments *a, uint32_t ho
 SIMT_DEVICE KEY NAME(meet_one)(const copse_meet_arguments *a, uint32_t i)
 {
     const KEY bits = ((const KEY *)a->operations.keys)[i];
-    if (IS_NAN(a->tree.key_type, bits)) simt_atomic_min_u64(&a->counters->first_nan, i);
+    if (IS_NAN(a->tree.key_type, bits)) simt_atomic_max_u64(&a->counters->not_first_nan, ~(uint64_t)i);
     const KEY key = ENCODE_ONE(a->tree.key_type, bits);
     const uint32_t home = NAME(cursor_seek)(&a->tree, NAME(home_of)(&a->tree, key), key, NULL).home;
     a->homes[i] = home;
@@ -211,6 +222,6 @@ SIMT_KERNEL(NAME(meet), copse_meet_arguments, COPSE_KERNEL_THREADS, 8)
     low = NAME(warp_min)(low);
     high = NAME(warp_max)(high);
     if (simt_lane() != 0) return;
-    simt_atomic_min_u64(&a.counters->low, low);
+    simt_atomic_max_u64(&a.counters->not_low, ~low);
     simt_atomic_max_u64(&a.counters->high, high);
 }

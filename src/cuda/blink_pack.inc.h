@@ -1,15 +1,10 @@
-/* Template: kernels that pack entries, old and new, into the leaves of a new version. */
+/*
+ * Template: kernels that pack entries, old and new, into the leaves of a new version, for trees and batches that are none for
+ * blink_tile.inc.h: many operations in few places, and erasures where keys may be there several times.
+ */
 
 /* Lanes that work on one leaf together, an entry each. */
 #define LEAF_LANES (KEY_BITS == 64 && VALUE_BITS == 64 ? 8u : 16u)
-
-/* Entries that leaf `leaf` of a packed tree has: two leaves share LEAF_PACKED_TWO. */
-SIMT_DEVICE uint32_t NAME(packed_size)(const copse_blink_tree *tree, uint64_t leaf)
-{
-    const uint64_t first = leaf / 2u * LEAF_PACKED_TWO + (leaf % 2u ? LEAF_PACKED_TWO / 2u : 0);
-    const uint64_t size = leaf % 2u ? LEAF_PACKED_TWO - LEAF_PACKED_TWO / 2u : LEAF_PACKED_TWO / 2u;
-    return (uint32_t)(tree->entries - first < size ? tree->entries - first : size);
-}
 
 /* All of a leaf but its entries and `high`. */
 SIMT_DEVICE void NAME(packed_head)(const copse_blink_tree *tree, uint64_t leaf, uint32_t size)
@@ -207,27 +202,16 @@ SIMT_KERNEL(NAME(pack_old), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
-/* Moves the entries that operations insert; without `homes` all are, into a tree that has no others. */
+/* Moves the entries that operations insert. */
 SIMT_KERNEL(NAME(pack_new), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const KEY *keys = (const KEY *)a.operations.keys;
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
          i += (uint64_t)gridDim.x * blockDim.x) {
-        uint64_t rank = i;
-        if (a.homes) {
-            if ((uint32_t)(a.effects[i + 1u] - a.effects[i]) == 0) continue;
-            const uint32_t home = a.homes[i];
-            const uint64_t effect = a.effects[i] - a.effects[a.starts[home]];
-            rank = a.before[home] + a.offsets[i] + (uint64_t)(uint32_t)effect - (effect >> 32);
-        }
+        if ((uint32_t)(a.effects[i + 1u] - a.effects[i]) == 0) continue;
+        const uint32_t home = a.homes[i];
+        const uint64_t effect = a.effects[i] - a.effects[a.starts[home]];
+        const uint64_t rank = a.before[home] + a.offsets[i] + (uint64_t)(uint32_t)effect - (effect >> 32);
         NAME(packed_store)(&a, rank, keys[i], NAME(operation_value)(&a.operations, i));
     }
-}
-
-/* The one leaf of a tree without entries. */
-SIMT_KERNEL(NAME(pack_empty), copse_pack_arguments, COPSE_KERNEL_THREADS, 1)
-{
-    if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    NAME(packed_head)(&a.to, 0, 0);
-    NAME(packed_high)(&a, 0, KEY_MAX);
 }

@@ -16,3 +16,8 @@
 #undef CROWD_MOST
 #undef HELD
 #undef UPDATE
+#undef LEAF_WORDS
+#undef KEY_WORDS
+#undef VALUE_WORDS
+#undef OWN
+#undef SORTED

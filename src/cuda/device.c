@@ -158,6 +158,15 @@ copse_status copse_device_wait(copse_device *device, copse_stream *stream)
 
 copse_status copse_device_read(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes)
 {
-    copse_status status = copse_device_copy(device, stream, to, from, bytes);
-    return status == COPSE_OK ? copse_device_wait(device, stream) : status;
+    if (bytes > COPSE_NOTE_BYTES) {
+        copse_status status = copse_device_copy(device, stream, to, from, bytes);
+        return status == COPSE_OK ? copse_device_wait(device, stream) : status;
+    }
+    /* A copy to memory that is not pinned waits by itself, and then there is the wait. */
+    pthread_mutex_lock(&device->note_lock);
+    copse_status status = copse_device_copy(device, stream, device->note, from, bytes);
+    if (status == COPSE_OK) status = copse_device_wait(device, stream);
+    if (status == COPSE_OK) memcpy(to, device->note, bytes);
+    pthread_mutex_unlock(&device->note_lock);
+    return status;
 }

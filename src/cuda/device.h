@@ -128,6 +128,8 @@ enum {
     COPSE_REPORT_WORDS = 8
 };
 #define COPSE_REPORTS 64
+/* Bytes of pinned memory behind the reports, through which small reads go. */
+#define COPSE_NOTE_BYTES 4096
 
 /* Turns a report into a status, with a sentence where it is not COPSE_OK. `call` is what copse_report_defer was given. */
 typedef copse_status (*copse_report_judge)(const copse_ctx *ctx, const char *call, const uint64_t *words);
@@ -155,7 +157,9 @@ struct copse_device {
     int64_t allocations_left; /* tests: after so many allocations one fails; negative: none does */
     uint64_t allocated;       /* bytes that this context holds on the device */
 
-    uint64_t *reports;                             /* pinned: COPSE_REPORTS x COPSE_REPORT_WORDS */
+    uint64_t *reports; /* pinned: COPSE_REPORTS x COPSE_REPORT_WORDS */
+    char *note;        /* pinned: COPSE_NOTE_BYTES, under note_lock */
+    pthread_mutex_t note_lock;
     uint64_t reports_taken;                        /* bit set */
     pthread_cond_t report_put;                     /* one came back */
     copse_deferred_report deferred[COPSE_REPORTS]; /* in the order of the calls */

@@ -48,32 +48,36 @@ static copse_status choose(const copse_ctx *ctx, const copse_device_backend *bac
 
 /* --- open and close ------------------------------------------------------------------------------------------------ */
 
+#define REPORT_BYTES (COPSE_REPORTS * COPSE_REPORT_WORDS * sizeof(uint64_t) + COPSE_NOTE_BYTES)
+
 static bool locks_make(copse_device *device)
 {
-    if (pthread_mutex_init(&device->lock, NULL) != 0) return false;
-    if (pthread_mutex_init(&device->transfer_lock, NULL) == 0) {
-        if (pthread_cond_init(&device->report_put, NULL) == 0) return true;
-        pthread_mutex_destroy(&device->transfer_lock);
-    }
-    pthread_mutex_destroy(&device->lock);
+    pthread_mutex_t *locks[] = {&device->lock, &device->transfer_lock, &device->note_lock};
+    const unsigned all = sizeof locks / sizeof *locks;
+    unsigned made = 0;
+    while (made < all && pthread_mutex_init(locks[made], NULL) == 0) made++;
+    if (made == all && pthread_cond_init(&device->report_put, NULL) == 0) return true;
+    while (made > 0) pthread_mutex_destroy(locks[--made]);
     return false;
 }
 
 static void locks_free(copse_device *device)
 {
     pthread_cond_destroy(&device->report_put);
+    pthread_mutex_destroy(&device->note_lock);
     pthread_mutex_destroy(&device->transfer_lock);
     pthread_mutex_destroy(&device->lock);
 }
 
 static copse_status reports_make(copse_device *device)
 {
-    uint64_t bytes = COPSE_REPORTS * COPSE_REPORT_WORDS * sizeof(uint64_t);
+    uint64_t bytes = REPORT_BYTES;
     device->reports = device->backend->pinned_alloc(device, bytes);
     if (!device->reports)
         return copse_fail(device->ctx, COPSE_ERR_MEMORY, "out of memory: reports of kernels need %llu pinned bytes",
                           (unsigned long long)bytes);
     memset(device->reports, 0xFF, bytes);
+    device->note = (char *)device->reports + bytes - COPSE_NOTE_BYTES;
     return COPSE_OK;
 }
 
@@ -118,7 +122,7 @@ static void device_close(copse_device *device)
     copse_ctx *ctx = device->ctx;
     (void)device->backend->wait(device, device->main);
     copse_transfer_close(device);
-    device->backend->pinned_free(device, device->reports, COPSE_REPORTS * COPSE_REPORT_WORDS * sizeof(uint64_t));
+    device->backend->pinned_free(device, device->reports, REPORT_BYTES);
     device->backend->close(device);
     locks_free(device);
     copse_memory_free(ctx, device, sizeof *device);

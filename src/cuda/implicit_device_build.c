@@ -187,7 +187,7 @@ copse_status copse_implicit_device_build(copse_index *index, const void *keys, c
     copse_device_pairs pairs;
     copse_implicit_device *tree = NULL;
     copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
-    copse_status status = copse_device_pairs_make(index, keys, values, n, equal, true, "building", &pairs);
+    copse_status status = copse_device_pairs_make(index, keys, values, n, equal, COPSE_PAIRS_PLAIN, "building", &pairs);
     if (status != COPSE_OK) return status;
     status = copse_implicit_device_make(index, &pairs, &tree);
     copse_device_pairs_free(index, &pairs);

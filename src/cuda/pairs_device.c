@@ -145,13 +145,13 @@ static copse_status sample_falls(const copse_index *index, const copse_device_pa
 }
 
 /* Finds out what a sort has to know. Where a sample shows that keys of 32 bits are out of order there is no more to
- * know: the sort looks at all their bits anyway. */
-static copse_status survey(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
+ * know: the sort looks at all their bits anyway. quick: not even a sample, which would take as long as much of the sort. */
+static copse_status survey(const copse_index *index, copse_device_pairs *pairs, bool quick, copse_device_survey *out)
 {
     const bool may_sample = copse_type_size(index->key_type) == 4 && index->key_type != COPSE_F32;
-    bool falls = false;
+    bool falls = may_sample && quick;
     copse_status status = COPSE_OK;
-    if (may_sample && pairs->n > SAMPLE * SAMPLE_SHARE) status = sample_falls(index, pairs, &falls);
+    if (may_sample && !quick && pairs->n > SAMPLE * SAMPLE_SHARE) status = sample_falls(index, pairs, &falls);
     if (status != COPSE_OK) return status;
     if (falls) {
         *out = (copse_device_survey){.falls = 1};
@@ -304,15 +304,16 @@ copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pa
 }
 
 static copse_status make(const copse_index *index, const void *keys, const void *values, uint64_t n,
-                         copse_equal_keys equal, bool plain, const char *what, copse_device_pairs *pairs)
+                         copse_equal_keys equal, copse_pairs_care care, const char *what, copse_device_pairs *pairs)
 {
     copse_device_survey seen;
+    const bool plain = care == COPSE_PAIRS_PLAIN;
     copse_status status =
         bring(index, pairs, RAW_KEYS, "keys", keys, n * copse_type_size(index->key_type), &pairs->keys);
     if (status == COPSE_OK && values)
         status =
             bring(index, pairs, RAW_VALUES, "values", values, n * copse_type_size(index->value_type), &pairs->values);
-    if (status == COPSE_OK) status = survey(index, pairs, &seen);
+    if (status == COPSE_OK) status = survey(index, pairs, care == COPSE_PAIRS_QUICK, &seen);
     if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3, n);
     if (status != COPSE_OK) return status;
     if (plain && seen.falls == 0) return COPSE_OK;
@@ -325,14 +326,15 @@ static copse_status make(const copse_index *index, const void *keys, const void 
 }
 
 copse_status copse_device_pairs_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
-                                     copse_equal_keys equal, bool plain, const char *what, copse_device_pairs *out)
+                                     copse_equal_keys equal, copse_pairs_care care, const char *what,
+                                     copse_device_pairs *out)
 {
     *out = (copse_device_pairs){.n = n, .key_type = index->key_type};
     if (copse_memory_product(n, 32) == SIZE_MAX)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "n is %llu: more entries than memory can address",
                           (unsigned long long)n);
     copse_status status = copse_progress(index->ctx, what, 0, n);
-    if (status == COPSE_OK && n) status = make(index, keys, values, n, equal, plain, what, out);
+    if (status == COPSE_OK && n) status = make(index, keys, values, n, equal, care, what, out);
     if (status != COPSE_OK) copse_device_pairs_free(index, out);
     return status;
 }

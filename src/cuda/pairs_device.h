@@ -52,11 +52,17 @@ typedef struct copse_device_sorting {
 } copse_device_sorting;
 copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting);
 
-/* Takes the caller's arrays to the device and sorts them. `what` is the word for progress.
- * plain: sorted input may stay as it is, and equal keys may be left to the structure; else the result is
- * encoded, has values, and equal keys are resolved as `equal` says. */
+/* How much is to be done about a batch. */
+typedef enum copse_pairs_care {
+    COPSE_PAIRS_WHOLE, /* sorted, encoded, with values, equal keys resolved                                   */
+    COPSE_PAIRS_PLAIN, /* the same, but sorted input may stay as it is, and equal keys may be left to the structure */
+    COPSE_PAIRS_QUICK  /* as WHOLE; input that is sorted already may be sorted again                             */
+} copse_pairs_care;
+
+/* Takes the caller's arrays to the device and sorts them. `what` is the word for progress. */
 copse_status copse_device_pairs_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
-                                     copse_equal_keys equal, bool plain, const char *what, copse_device_pairs *out);
+                                     copse_equal_keys equal, copse_pairs_care care, const char *what,
+                                     copse_device_pairs *out);
 /* Of equal keys keeps the first or the last; the input is encoded and has values. */
 copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pairs *pairs, copse_equal_keys equal);
 /* Makes pairs encoded and gives them values. */

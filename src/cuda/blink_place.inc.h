@@ -1,12 +1,11 @@
 /*
- * Template: kernels that change leaves where they are.
+ * Template: small batches, which change leaves where they are, in the order in which warps come to them.
  *
  * LEAF_LANES lanes hold a leaf together, an entry in each lane; shuffles shift entries when one comes or goes. All lanes of
  * a warp go the same way, groups without work along with the others, so that every collective names all 32.
  *
- * Sorted batches (apply): the operations of one home are a run, and one group has it all to itself. Batches as they come
- * (place): a group per operation, which latches what it changes. A group holds one latch at a time and gives it back in the
- * same turn of the loop, so groups cannot wait for each other in a circle.
+ * Every group has an operation and latches what it changes. A group holds one latch at a time and gives it back in the same
+ * turn of the loop, so groups cannot wait for each other in a circle.
  *
  * What a latch protects:  blink  the leaf in whose state it is       bplus  the home with all its leaves
  *
@@ -33,7 +32,6 @@ typedef struct NAME(held_leaf) {
 typedef struct NAME(update) {
     const copse_blink_tree *tree;
     copse_blink_counters *counters;
-    bool latched; /* others may look, or change leaves, at the same time */
     uint32_t came, went;
 } NAME(update);
 #define UPDATE NAME(update)
@@ -79,16 +77,6 @@ SIMT_DEVICE void NAME(held_load)(const copse_blink_tree *tree, HELD *held)
     held->changed = false;
 }
 
-SIMT_DEVICE void NAME(store_key)(char *leaf, uint32_t slot, KEY key)
-{
-    COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)leaf + slot, key);
-}
-
-SIMT_DEVICE void NAME(store_value)(char *leaf, uint32_t slot, VALUE value)
-{
-    COPSE_BITS(simt_store_relaxed_u, VALUE_BITS)((VALUE *)(leaf + LEAF_VALUES) + slot, value);
-}
-
 /* Entries, next and high of a leaf; a lane without an entry stores a free place. */
 SIMT_DEVICE void NAME(store_entries)(char *leaf, KEY key, VALUE value, uint32_t next, KEY high)
 {
@@ -102,26 +90,6 @@ SIMT_DEVICE void NAME(store_entries)(char *leaf, KEY key, VALUE value, uint32_t 
     COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)(leaf + LEAF_HIGH), high);
 }
 
-/* The words of a new leaf that nobody uses. */
-SIMT_DEVICE void NAME(store_unused)(char *leaf)
-{
-#if KEY_BITS == 32 && VALUE_BITS == 32
-    simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_HIGH + 4u), 0);
-#elif KEY_BITS == 32
-    simt_store_relaxed_u64((uint64_t *)(leaf + LEAF_HIGH + 4u), 0);
-#elif VALUE_BITS == 32
-    simt_store_relaxed_u32((uint32_t *)(leaf + COPSE_LEAF_BYTES - 4u), 0);
-#else
-    (void)leaf;
-#endif
-}
-
-/* The state of a leaf after a change. */
-SIMT_DEVICE uint32_t NAME(state_after)(uint32_t state, uint32_t count)
-{
-    return ((state & ~COPSE_LEAF_COUNT) + COPSE_LEAF_VERSION) % COPSE_LEAF_FORK + (state & COPSE_LEAF_FORK) + count;
-}
-
 /* Writes a leaf back where it was changed. In a B-link tree that gives its latch back, in a B+ tree the home keeps it. All
  * lanes come here, groups with `go` do it. */
 SIMT_DEVICE void NAME(held_put_back)(const UPDATE *u, HELD *held, bool go)
@@ -129,26 +97,16 @@ SIMT_DEVICE void NAME(held_put_back)(const UPDATE *u, HELD *held, bool go)
     const bool forks = u->tree->forks != 0, changed = held->changed;
     char *leaf = NAME(leaf_at)(u->tree, go ? held->number : 0);
     if (go && changed) NAME(store_entries)(leaf, held->key, held->value, held->next, held->high);
-    if (u->latched) __syncwarp(SIMT_FULL_MASK); /* the release below covers what all lanes stored */
+    __syncwarp(SIMT_FULL_MASK); /* the release below covers what all lanes stored */
     if (!go) return;
     held->changed = false;
     if (NAME(held_lane)() != 0) return;
     const uint32_t state = changed ? NAME(state_after)(held->state, held->count) : held->state;
-    const uint32_t latch = u->latched && held->number < u->tree->homes ? COPSE_LEAF_LATCH : 0;
-    if (u->latched && !forks)
+    const uint32_t latch = held->number < u->tree->homes ? COPSE_LEAF_LATCH : 0;
+    if (!forks)
         simt_store_release_u32((uint32_t *)(leaf + LEAF_STATE), state);
     else if (changed)
         simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_STATE), state | latch);
-}
-
-/* Latches a leaf that no other writer can have. All lanes come here. */
-SIMT_DEVICE void NAME(latch_set)(const UPDATE *u, uint32_t number, bool go)
-{
-    if (!u->latched) return;
-    uint32_t *state = (uint32_t *)(NAME(leaf_at)(u->tree, go ? number : 0) + LEAF_STATE);
-    if (go && NAME(held_lane)() == 0) simt_store_relaxed_u32(state, simt_load_relaxed_u32(state) | COPSE_LEAF_LATCH);
-    __syncwarp(SIMT_FULL_MASK);
-    __threadfence(); /* what follows comes behind the latch */
 }
 
 /* Tries to latch a leaf. All lanes come here; true in all lanes of the groups that got it. */
@@ -177,50 +135,12 @@ SIMT_DEVICE void NAME(latch_give_back)(const copse_blink_tree *tree, uint32_t nu
 
 /* --- splits ---------------------------------------------------------------------------------------------------------------- */
 
-/* Takes a leaf of the pool; there is one, since the host made sure of it. Only lane 0 of groups with `go` does. */
+/* Takes a leaf of the pool for each group with `go`. All lanes come here. */
 SIMT_DEVICE uint32_t NAME(pool_take)(const UPDATE *u, bool go)
 {
-    const uint32_t first = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     uint32_t number = COPSE_LEAF_NONE;
-    if (go && NAME(held_lane)() == 0) {
-        for (uint32_t s = 0; s < COPSE_POOL_STRIPES && number == COPSE_LEAF_NONE; s++) {
-            const uint32_t stripe = (first + s) % COPSE_POOL_STRIPES;
-            const uint32_t k = simt_atomic_add_u32(&u->counters->taken[stripe], 1u);
-            if (k < u->tree->pool_leaves / COPSE_POOL_STRIPES)
-                number = u->tree->homes + k * COPSE_POOL_STRIPES + stripe;
-        }
-        if (number == COPSE_LEAF_NONE) simt_store_relaxed_u32(&u->counters->crowded, 2u);
-    }
+    if (go && NAME(held_lane)() == 0) number = NAME(pool_take_one)(u->tree, u->counters);
     return NAME(held_pick_u32)(number, 0);
-}
-
-/* Puts `right` behind `left` in a fork; `high` is the greatest key of `left` from now on. By one lane: forks change seldom. */
-SIMT_DEVICE void NAME(fork_insert)(char *fork, KEY high, uint32_t left, uint32_t right)
-{
-    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(fork + LEAF_STATE)), count = state & COPSE_LEAF_COUNT;
-    uint32_t *children = (uint32_t *)(fork + LEAF_VALUES), slot = count;
-    for (; slot > 0 && simt_load_relaxed_u32(&children[slot - 1u]) != left; slot--) {
-        NAME(store_key)(fork, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)fork + slot - 1u));
-        simt_store_relaxed_u32(&children[slot], simt_load_relaxed_u32(&children[slot - 1u]));
-    }
-    NAME(store_key)(fork, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)fork + slot - 1u));
-    simt_store_relaxed_u32(&children[slot], right);
-    NAME(store_key)(fork, slot - 1u, high);
-    simt_store_relaxed_u32((uint32_t *)(fork + LEAF_STATE), state + 1u);
-}
-
-/* Turns a home leaf into a fork over its two halves. By one lane. */
-SIMT_DEVICE void NAME(fork_make)(char *fork, KEY middle, KEY high, uint32_t left, uint32_t right)
-{
-    uint32_t *children = (uint32_t *)(fork + LEAF_VALUES);
-    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(fork + LEAF_STATE));
-    for (uint32_t slot = 2; slot < LEAF_SLOTS; slot++) NAME(store_key)(fork, slot, KEY_MAX);
-    for (uint32_t slot = 0; slot < LEAF_SLOTS; slot++) NAME(store_value)(fork, slot, 0);
-    NAME(store_key)(fork, 0, middle);
-    NAME(store_key)(fork, 1u, high);
-    simt_store_relaxed_u32(&children[0], left);
-    simt_store_relaxed_u32(&children[1], right);
-    simt_store_relaxed_u32((uint32_t *)(fork + LEAF_STATE), ((state & ~COPSE_LEAF_COUNT) | COPSE_LEAF_FORK) + 2u);
 }
 
 /*
@@ -247,7 +167,7 @@ SIMT_DEVICE void NAME(held_split)(const UPDATE *u, HELD *held, KEY k, uint32_t s
     if (lane == 0) {
         NAME(store_unused)(to);
         /* In a B-link tree the group still holds the half that it goes on with. */
-        const uint32_t latch = u->latched && !forks && goes_right ? COPSE_LEAF_LATCH : 0;
+        const uint32_t latch = !forks && goes_right ? COPSE_LEAF_LATCH : 0;
         simt_store_relaxed_u32((uint32_t *)(to + LEAF_STATE), latch | (LEAF_SLOTS - keep));
     }
     HELD upper = *held;
@@ -285,7 +205,7 @@ SIMT_DEVICE void NAME(held_split)(const UPDATE *u, HELD *held, KEY k, uint32_t s
     upper.home = held->home;
     held->changed = false;
     const uint32_t state = NAME(state_after)(held->state, held->count);
-    if (u->latched && !forks) {
+    if (!forks) {
         __threadfence();
         __syncwarp(((1u << LEAF_LANES) - 1u) << (simt_lane() & ~(LEAF_LANES - 1u)));
         if (lane == 0) simt_store_release_u32((uint32_t *)(lower + LEAF_STATE), state);
@@ -342,88 +262,6 @@ SIMT_DEVICE void NAME(held_change)(UPDATE *u, HELD *held, KEY k, VALUE value, co
     u->went += (uint32_t)out;
 }
 
-/* The leaf of a home where k belongs, as far as forks lead there. */
-SIMT_DEVICE uint32_t NAME(fork_lead)(const copse_blink_tree *tree, uint32_t home, KEY k)
-{
-    const char *fork = NAME(leaf_at)(tree, home);
-    const uint32_t state = simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_STATE));
-    if (!tree->forks || !(state & COPSE_LEAF_FORK)) return home;
-    uint32_t child = 0;
-    while (child + 1u < (state & COPSE_LEAF_COUNT) &&
-           COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)fork + child) < k)
-        child++;
-    return simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_VALUES) + child);
-}
-
-/* Adds up what the groups of a warp changed. */
-SIMT_DEVICE void NAME(update_count)(const UPDATE *u)
-{
-    const uint64_t came = NAME(warp_sum)(u->came), went = NAME(warp_sum)(u->went);
-    const uint32_t stripe = (blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp()) % COPSE_POOL_STRIPES;
-    if (simt_lane() != 0) return;
-    if (came) simt_atomic_add_u64(&u->counters->came[stripe], came);
-    if (went) simt_atomic_add_u64(&u->counters->went[stripe], went);
-}
-
-/* --- sorted batches ------------------------------------------------------------------------------------------------------------ */
-
-/* Goes from the leaf that the group holds to the one where k belongs, within the same home. All lanes come here. */
-SIMT_DEVICE void NAME(held_move)(const UPDATE *u, HELD *held, KEY k, bool go)
-{
-    for (;;) {
-        const bool moves = go && held->high < k;
-        if (!__any_sync(SIMT_FULL_MASK, moves)) return;
-        NAME(held_put_back)(u, held, moves);
-        __syncwarp(SIMT_FULL_MASK);
-        if (moves) held->number = u->tree->forks ? NAME(fork_lead)(u->tree, held->home, k) : held->next;
-        if (!u->tree->forks) NAME(latch_set)(u, held->number, moves);
-        if (moves) NAME(held_load)(u->tree, held);
-    }
-}
-
-/* The operations of one home, from `i` on. All lanes come here, groups with `go` do it. */
-SIMT_DEVICE void NAME(apply_home)(UPDATE *u, const copse_apply_arguments *a, uint32_t home, uint64_t i, bool go)
-{
-    const KEY *keys = (const KEY *)a->operations.keys;
-    HELD held = {0};
-    NAME(latch_set)(u, home, go);
-    held.home = home;
-    held.number = go ? NAME(fork_lead)(u->tree, home, keys[i]) : 0;
-    NAME(held_load)(u->tree, &held);
-    for (bool open = go; __any_sync(SIMT_FULL_MASK, open); i++) {
-        const bool live = open && !NAME(operation_dead)(&a->operations, i);
-        const KEY k = live ? keys[i] : 0;
-        const copse_action action = live ? NAME(operation_action)(&a->operations, i) : COPSE_ACTION_ERASE;
-        const VALUE value = action != COPSE_ACTION_ERASE ? NAME(operation_value)(&a->operations, i) : 0;
-        NAME(held_move)(u, &held, k, live);
-        NAME(held_change)(u, &held, k, value, action, live);
-        open = open && i + 1u < a->operations.n && a->homes[i + 1u] == home;
-    }
-    NAME(held_put_back)(u, &held, go);
-    if (u->latched && u->tree->forks) NAME(latch_give_back)(u->tree, home, held.home_changed, go);
-}
-
-/* A warp takes 32 operations at a time and does the homes that begin there, a group each. */
-SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
-{
-    const uint32_t lane = simt_lane(), groups = SIMT_WARP / LEAF_LANES;
-    const uint64_t n = a.operations.n, stride = (uint64_t)gridDim.x * blockDim.x;
-    UPDATE u = {&a.tree, a.counters, a.shared != 0, 0, 0};
-    for (uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x - lane; first < n; first += stride) {
-        const uint64_t i = first + lane;
-        const uint32_t home = i < n ? a.homes[i] : 0;
-        uint32_t heads = __ballot_sync(SIMT_FULL_MASK, i < n && (i == 0 || a.homes[i - 1u] != home));
-        while (heads) {
-            uint32_t mine = heads;
-            for (uint32_t g = 0; g < lane / LEAF_LANES; g++) mine &= mine - 1u;
-            const uint32_t head = mine ? (uint32_t)__ffs((int)mine) - 1u : 0;
-            NAME(apply_home)(&u, &a, simt_shfl_u32(SIMT_FULL_MASK, home, head), first + head, mine != 0);
-            for (uint32_t g = 0; g < groups; g++) heads &= heads - 1u;
-        }
-    }
-    NAME(update_count)(&u);
-}
-
 /* --- batches as they come -------------------------------------------------------------------------------------------------------- */
 
 /* One operation of each group with `go`, in competition with all others. */
@@ -451,8 +289,8 @@ SIMT_KERNEL(NAME(place), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), n = a.operations.n;
     const uint64_t warp_first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
-    UPDATE u = {&a.tree, a.counters, true, 0, 0};
-    if (a.counters->first_nan != UINT64_MAX || a.counters->crowded == 1u) return; /* nothing is changed then */
+    UPDATE u = {&a.tree, a.counters, 0, 0};
+    if (a.counters->not_first_nan || a.counters->crowded == 1u) return; /* nothing is changed then */
     for (uint64_t first = warp_first; first < n; first += groups) {
         const uint64_t i = first + simt_lane() / LEAF_LANES;
         const bool go = i < n && a.table[a.slots[i]] == (uint32_t)i + 1u;
@@ -461,5 +299,5 @@ SIMT_KERNEL(NAME(place), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
         const VALUE value = go && action != COPSE_ACTION_ERASE ? ((const VALUE *)a.operations.values)[i] : 0;
         NAME(place_one)(&u, go ? a.homes[i] : 0, k, value, action, go);
     }
-    NAME(update_count)(&u);
+    NAME(update_count)(u.counters, u.came, u.went);
 }

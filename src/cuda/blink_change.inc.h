@@ -1,0 +1,96 @@
+/* Template: what both ways of changing leaves in place share: words of a leaf, the pool, forks, counting. */
+
+SIMT_DEVICE void NAME(store_key)(char *leaf, uint32_t slot, KEY key)
+{
+    COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)leaf + slot, key);
+}
+
+SIMT_DEVICE void NAME(store_value)(char *leaf, uint32_t slot, VALUE value)
+{
+    COPSE_BITS(simt_store_relaxed_u, VALUE_BITS)((VALUE *)(leaf + LEAF_VALUES) + slot, value);
+}
+
+/* The words of a new leaf that nobody uses. */
+SIMT_DEVICE void NAME(store_unused)(char *leaf)
+{
+#if KEY_BITS == 32 && VALUE_BITS == 32
+    simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_HIGH + 4u), 0);
+#elif KEY_BITS == 32
+    simt_store_relaxed_u64((uint64_t *)(leaf + LEAF_HIGH + 4u), 0);
+#elif VALUE_BITS == 32
+    simt_store_relaxed_u32((uint32_t *)(leaf + COPSE_LEAF_BYTES - 4u), 0);
+#else
+    (void)leaf;
+#endif
+}
+
+/* The state of a leaf after a change. */
+SIMT_DEVICE uint32_t NAME(state_after)(uint32_t state, uint32_t count)
+{
+    return ((state & ~COPSE_LEAF_COUNT) + COPSE_LEAF_VERSION) % COPSE_LEAF_FORK + (state & COPSE_LEAF_FORK) + count;
+}
+
+/* Takes a leaf of the pool; there is one, since the host made sure of it. */
+SIMT_DEVICE uint32_t NAME(pool_take_one)(const copse_blink_tree *tree, copse_blink_counters *counters)
+{
+    const uint32_t first = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
+    for (uint32_t s = 0; s < COPSE_POOL_STRIPES; s++) {
+        const uint32_t stripe = (first + s) % COPSE_POOL_STRIPES;
+        const uint32_t k = simt_atomic_add_u32(&counters->taken[stripe], 1u);
+        if (k < tree->pool_leaves / COPSE_POOL_STRIPES) return tree->homes + k * COPSE_POOL_STRIPES + stripe;
+    }
+    simt_store_relaxed_u32(&counters->crowded, 2u);
+    return COPSE_LEAF_NONE;
+}
+
+/* Puts `right` behind `left` in a fork; `high` is the greatest key of `left` from now on. By one lane: forks change seldom. */
+SIMT_DEVICE void NAME(fork_insert)(char *fork, KEY high, uint32_t left, uint32_t right)
+{
+    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(fork + LEAF_STATE)), count = state & COPSE_LEAF_COUNT;
+    uint32_t *children = (uint32_t *)(fork + LEAF_VALUES), slot = count;
+    for (; slot > 0 && simt_load_relaxed_u32(&children[slot - 1u]) != left; slot--) {
+        NAME(store_key)(fork, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)fork + slot - 1u));
+        simt_store_relaxed_u32(&children[slot], simt_load_relaxed_u32(&children[slot - 1u]));
+    }
+    NAME(store_key)(fork, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)fork + slot - 1u));
+    simt_store_relaxed_u32(&children[slot], right);
+    NAME(store_key)(fork, slot - 1u, high);
+    simt_store_relaxed_u32((uint32_t *)(fork + LEAF_STATE), state + 1u);
+}
+
+/* Turns a home leaf into a fork over its two halves. By one lane. */
+SIMT_DEVICE void NAME(fork_make)(char *fork, KEY middle, KEY high, uint32_t left, uint32_t right)
+{
+    uint32_t *children = (uint32_t *)(fork + LEAF_VALUES);
+    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(fork + LEAF_STATE));
+    for (uint32_t slot = 2; slot < LEAF_SLOTS; slot++) NAME(store_key)(fork, slot, KEY_MAX);
+    for (uint32_t slot = 0; slot < LEAF_SLOTS; slot++) NAME(store_value)(fork, slot, 0);
+    NAME(store_key)(fork, 0, middle);
+    NAME(store_key)(fork, 1u, high);
+    simt_store_relaxed_u32(&children[0], left);
+    simt_store_relaxed_u32(&children[1], right);
+    simt_store_relaxed_u32((uint32_t *)(fork + LEAF_STATE), ((state & ~COPSE_LEAF_COUNT) | COPSE_LEAF_FORK) + 2u);
+}
+
+/* The leaf of a home where k belongs, as far as forks lead there. */
+SIMT_DEVICE uint32_t NAME(fork_lead)(const copse_blink_tree *tree, uint32_t home, KEY k)
+{
+    const char *fork = NAME(leaf_at)(tree, home);
+    const uint32_t state = simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_STATE));
+    if (!tree->forks || !(state & COPSE_LEAF_FORK)) return home;
+    uint32_t child = 0;
+    while (child + 1u < (state & COPSE_LEAF_COUNT) &&
+           COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)fork + child) < k)
+        child++;
+    return simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_VALUES) + child);
+}
+
+/* Adds up what the lanes of a warp changed. */
+SIMT_DEVICE void NAME(update_count)(copse_blink_counters *counters, uint32_t lane_came, uint32_t lane_went)
+{
+    const uint64_t came = NAME(warp_sum)(lane_came), went = NAME(warp_sum)(lane_went);
+    const uint32_t stripe = (blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp()) % COPSE_POOL_STRIPES;
+    if (simt_lane() != 0) return;
+    if (came) simt_atomic_add_u64(&counters->came[stripe], came);
+    if (went) simt_atomic_add_u64(&counters->went[stripe], went);
+}
