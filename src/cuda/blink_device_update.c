@@ -6,6 +6,8 @@
 
 /* A batch larger than 1/PACK_SHARE of the tree makes a new version: nearly every leaf would change, and most would split. */
 #define PACK_SHARE 8u
+/* ... but a batch of so many need not. */
+#define SMALL 64u
 /* Bytes of a leaf with its share of the levels. */
 #define LEAF_WITH_LEVELS UINT64_C(132)
 /* Leaves of the pool that are always fine. */
@@ -18,6 +20,18 @@
 #define DEAD_SHARE 4u
 /* Up to so many operations may go as they come; see docs/PERFORMANCE.md for how that was measured. */
 #define PLACE_MOST (UINT64_C(1) << 17)
+
+static uint64_t place_most(const copse_device *device)
+{
+    return device->place_most ? device->place_most : PLACE_MOST;
+}
+
+/* May a batch of n go in place, to begin with? */
+static bool may_stay(const copse_index *index, const copse_blink_version *version, uint64_t n)
+{
+    const uint64_t share = index->device->in_place_share ? index->device->in_place_share : PACK_SHARE;
+    return version->frozen == 0 && !index->duplicates && n <= version->view.entries / share + SMALL;
+}
 
 /* --- counters --------------------------------------------------------------------------------------------------------------- */
 
@@ -195,7 +209,6 @@ static copse_status run(copse_index *index, const copse_blink_operations *operat
                         uint64_t *out_changed, outcome *out)
 {
     copse_blink_version *version = copse_blink_handle_of(index)->tree->current;
-    const bool may_stay = version->frozen == 0 && !index->duplicates;
     copse_status status = COPSE_OK;
     *out_changed = 0;
     *out = DONE;
@@ -203,7 +216,7 @@ static copse_status run(copse_index *index, const copse_blink_operations *operat
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "n is %llu: a batch of updates has at most %u keys",
                           (unsigned long long)operations->n, UINT32_MAX - 1);
     if (operations->n == 0) return COPSE_OK;
-    if (may_stay && operations->n <= version->view.entries / PACK_SHARE + 64) {
+    if (may_stay(index, version, operations->n)) {
         status = run_in_place(index, version, operations, low, high, out_changed, out);
         if (status != COPSE_OK || *out != TOO_MANY) return status;
     }
@@ -272,8 +285,7 @@ static copse_status update(copse_index *index, const void *keys, const void *val
     bool done = false;
     copse_status status = COPSE_OK;
     pthread_mutex_lock(&tree->writer);
-    const copse_blink_version *version = tree->current;
-    if (n <= PLACE_MOST && n <= version->view.entries / PACK_SHARE + 64 && version->frozen == 0 && !index->duplicates)
+    if (n <= place_most(index->device) && may_stay(index, tree->current, n))
         status = copse_blink_place(index, keys, values, n, action, out_changed, &done);
     if (status == COPSE_OK && !done) status = run_sorted(index, keys, values, n, action, what, out_changed);
     pthread_mutex_unlock(&tree->writer);

@@ -150,6 +150,9 @@ struct copse_device {
     bool callers_stream; /* main belongs to the caller: calls on device memory do not wait for it */
     void *backend_data;
     uint64_t seed; /* emulator: the order in which lanes, warps and blocks run; 0: always the same */
+    /* Operations up to which an update may go as it comes, and share of a tree up to which one may go in place: 0: as measured.
+     * Tests and measurements set them: blink_device_update.c. */
+    uint64_t place_most, in_place_share;
 
     pthread_mutex_t lock; /* of what follows */
     bool faulted;

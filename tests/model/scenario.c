@@ -102,17 +102,16 @@ struct scenario_result scenario_run(const struct scenario *scenario, bool isolat
 void scenario_print_config(const struct subject_config *config, FILE *file)
 {
     (void)fprintf(file, "placement=%s structure=%s key=%s value=%s duplicates=%d isa=%s threads=%u",
-                  copse_placement_name(config->placement),
-                  copse_structure_name(config->structure), typed_name(config->key_type),
-                  typed_name(config->value_type), config->duplicates, config->isa ? config->isa : "default",
-                  config->threads);
+                  copse_placement_name(config->placement), copse_structure_name(config->structure),
+                  typed_name(config->key_type), typed_name(config->value_type), config->duplicates,
+                  config->isa ? config->isa : "default", config->threads);
     if (config->placement == COPSE_PLACEMENT_CPU)
         (void)fprintf(file, " pipeline=%u huge_pages=%s", config->pipeline,
                       config->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "auto");
     else
-        (void)fprintf(file, " memory=%s stream=%d transfer=%u processors=%u simt_seed=%llu",
-                      placed_memory_name(config->memory), config->stream, config->transfer, config->processors,
-                      (unsigned long long)config->simt_seed);
+        (void)fprintf(file, " memory=%s stream=%d transfer=%u ways=%u processors=%u simt_seed=%llu",
+                      placed_memory_name(config->memory), config->stream, config->transfer, config->ways,
+                      config->processors, (unsigned long long)config->simt_seed);
     (void)fprintf(file, " allocator=%s", config->own_allocator ? "test" : "library");
 }
 

@@ -182,7 +182,7 @@ static void keep_to_cpu(struct scenario *scenario)
 
 static void simplify_config(struct shrinker *shrinker)
 {
-    for (int step = 0; step < 12; step++) {
+    for (int step = 0; step < 13; step++) {
         struct scenario candidate;
         scenario_copy(&candidate, shrinker->best);
         struct subject_config *config = &candidate.config;
@@ -198,6 +198,7 @@ static void simplify_config(struct shrinker *shrinker)
         if (step == 9) config->transfer = 0;
         if (step == 10) config->processors = 0;
         if (step == 11) keep_to_cpu(&candidate);
+        if (step == 12) config->ways = 0;
         (void)try_candidate(shrinker, &candidate);
     }
 }

@@ -258,6 +258,9 @@ static bool open_context(struct subject *subject)
     if (!device) return true;
     device->seed = config->simt_seed;
     if (config->processors) device->multiprocessors = config->processors;
+    /* Small batches meet all ways in which updates go. */
+    device->place_most = config->ways % 3 == 0 ? 0 : config->ways % 3 == 1 ? 1 : 12;
+    device->in_place_share = config->ways / 3 == 0 ? 0 : config->ways / 3 == 1 ? 1 : 64;
     if (config->stream) device->callers_stream = true; /* the emulator has no streams, but calls may leave errors */
     return choose_transfer(subject, device);
 }
