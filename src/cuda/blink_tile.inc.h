@@ -26,6 +26,8 @@
 #define TILE_AHEAD 8u
 /* Lanes that read the keys of one leaf. */
 #define TILE_KEY_LANES (LEAF_SLOTS * ROW_KEY > 16u ? 32u : 16u)
+/* Blocks that count on one multiprocessor, as far as their registers allow. */
+#define TILE_COUNT_BLOCKS (KEY_BITS == VALUE_BITS ? 12 : 9)
 
 /* The tile of a warp. */
 typedef struct NAME(tile) {
@@ -234,7 +236,7 @@ SIMT_DEVICE bool NAME(tile_count_one)(const copse_pack_arguments *a, NAME(tile_k
     return entries + in <= TILE_ENTRIES;
 }
 
-SIMT_KERNEL(NAME(tile_count), copse_pack_arguments, COPSE_KERNEL_THREADS, 12)
+SIMT_KERNEL(NAME(tile_count), copse_pack_arguments, COPSE_KERNEL_THREADS, TILE_COUNT_BLOCKS)
 {
     SIMT_SHARED(NAME(tile_keys), tiles, TILE_WARPS);
     const uint32_t warps = gridDim.x * TILE_WARPS, warp = blockIdx.x * TILE_WARPS + simt_warp();
@@ -385,6 +387,7 @@ SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
 #undef TILE_WARPS
 #undef TILE_AHEAD
 #undef TILE_KEY_LANES
+#undef TILE_COUNT_BLOCKS
 #undef TILE
 #undef OPERATION
 #undef FATE
