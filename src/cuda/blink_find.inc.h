@@ -173,7 +173,7 @@ SIMT_DEVICE void NAME(find_pair)(const copse_blink_point_arguments *a, bool fork
     (void)forks;
     const uint32_t part = simt_lane() & 3u;
     if (part == 0) NAME(find_from)(a, x.node, x.q, at_x);
-    if (part == 1u) NAME(find_from)(a, y.node, y.q, at_y);
+    if (part == 1u && at_x != at_y) NAME(find_from)(a, y.node, y.q, at_y); /* of small batches they are the same */
 }
 
 #endif
