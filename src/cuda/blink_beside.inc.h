@@ -156,41 +156,91 @@ SIMT_DEVICE uint32_t NAME(home_upto)(const copse_blink_tree *tree, KEY high)
 
 /* --- find ------------------------------------------------------------------------------------------------------------------ */
 
-/* The leaf where q belongs. */
-SIMT_DEVICE void NAME(glimpse_seek)(const copse_blink_tree *tree, KEY q, GLIMPSE *out)
+/* Four lanes look at a leaf: lane i of them has slots i, i + 4, ... They agree on what they saw by the state, which each of
+ * them looks at before and after. */
+
+/* Keys of the first `count` slots of a leaf that are less than q; all lanes come here. */
+SIMT_DEVICE uint32_t NAME(group_less)(const char *leaf, uint32_t count, KEY q)
 {
-    for (uint32_t home = NAME(home_from)(tree, q);; home++) { /* digests lead too far left at times */
-        if (tree->forks) {
-            NAME(glimpse_forked)(tree, home, q, out);
-            if (out->high >= q) return;
-        } else {
-            NAME(glimpse_linked)(tree, home, out);
-            while (out->high < q && NAME(glimpse_step)(tree, out)) {
-            }
-            if (out->high >= q) return;
+    uint32_t less = 0;
+    SIMT_UNROLL
+    for (uint32_t slot = 0; slot < LEAF_SLOTS; slot += 4u) {
+        const uint32_t own = slot + (simt_lane() & 3u);
+        if (own < count && own < LEAF_SLOTS) less += (uint32_t)(NAME(peek_key)(leaf, own) < q);
+    }
+    return NAME(walk_group_sum)(less);
+}
+
+/* B+: the leaf of a home where q belongs; `state` is that of the home, and becomes that of the leaf. */
+SIMT_DEVICE const char *NAME(group_child)(const copse_blink_tree *tree, const char *home, uint32_t *state, KEY q)
+{
+    const uint32_t count = *state & COPSE_LEAF_COUNT, less = NAME(group_less)(home, count, q);
+    if (!(*state & COPSE_LEAF_FORK)) return home;
+    const uint32_t child = less + 1u < count ? less : count - 1u;
+    const char *leaf = NAME(leaf_at)(tree, NAME(peek_u32)(home + LEAF_VALUES + child * 4u));
+    *state = NAME(peek_u32)(leaf + LEAF_STATE);
+    return leaf;
+}
+
+/* The first slot of a leaf with key q, LEAF_SLOTS where there is none: the same in all four lanes. */
+SIMT_DEVICE uint32_t NAME(group_match)(const char *leaf, uint32_t count, KEY q)
+{
+    const uint32_t less = NAME(group_less)(leaf, count, q);
+    return less < count && less < LEAF_SLOTS && NAME(peek_key)(leaf, less) == q ? less : LEAF_SLOTS;
+}
+
+/* Did all four lanes see the leaf in this one state, which nobody had latched? */
+SIMT_DEVICE bool NAME(group_agrees)(const char *leaf, uint32_t state)
+{
+    const uint32_t theirs = simt_shfl_u32(SIMT_FULL_MASK, state, simt_lane() & 28u);
+    const bool sure = NAME(peek_end)(leaf, state) && !(state & COPSE_LEAF_LATCH) && state == theirs;
+    return (__ballot_sync(SIMT_FULL_MASK, sure) >> (simt_lane() & 28u) & 15u) == 15u;
+}
+
+/* A query of each group that has walked the levels; those without one (at >= n) go along. */
+SIMT_DEVICE void NAME(find_beside_group)(const copse_blink_point_arguments *a, BOUND bound, uint32_t at)
+{
+    const copse_blink_tree *tree = &a->tree;
+    const KEY q = bound.q;
+    uint32_t node = bound.node;
+    for (bool open = at < a->n; __any_sync(SIMT_FULL_MASK, open);) {
+        const char *line = NAME(leaf_at)(tree, node), *leaf = line;
+        const uint32_t state = simt_load_acquire_u32((const uint32_t *)(line + LEAF_STATE));
+        uint32_t own = state;
+        if (tree->forks) leaf = NAME(group_child)(tree, line, &own, q);
+        const uint32_t slot = NAME(group_match)(leaf, own & COPSE_LEAF_COUNT, q);
+        const VALUE value = slot < LEAF_SLOTS && a->out_values ? NAME(peek_value)(leaf, slot) : 0;
+        const uint32_t next = tree->forks ? node + 1u : NAME(peek_u32)(leaf + LEAF_NEXT);
+        const bool beyond = NAME(peek_high)(leaf) < q; /* it was split; or a digest led too far left */
+        if (!NAME(group_agrees)(line, state)) {
+            if (open) simt_yield();
+        } else if (open && beyond) {
+            node = next;
+        } else if (open) {
+            open = false;
+            if (simt_lane() & 3u) continue;
+            if (a->out_values) COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->out_values + at, value);
+            if (a->out_found) simt_store_once_u8(a->out_found + at, (uint8_t)(slot < LEAF_SLOTS));
         }
     }
 }
 
-SIMT_KERNEL(NAME(find_beside), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 4)
+SIMT_KERNEL(NAME(find_beside), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const copse_blink_tree *tree = &a.tree;
+    const bool digest = tree->levels.digest != 0;
     uint32_t first, mine;
-    if (!NAME(query_share)(a.n, a.per_warp, &first, &mine) || mine >= a.n) return;
-    if (simt_lane() >= a.per_warp) return;
-    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.keys + mine);
-    NAME(report_nan)(tree->key_type, bits, a.report, COPSE_REPORT_NAN, a.first + mine);
-    const KEY q = ENCODE_ONE(tree->key_type, bits);
-    GLIMPSE leaf;
-    NAME(glimpse_seek)(tree, q, &leaf);
-    bool found = false;
-    VALUE value = 0;
-    SIMT_UNROLL
-    for (uint32_t i = 0; i < LEAF_SLOTS; i++)
-        if (i < leaf.count && leaf.key[i] == q && !found) {
-            found = true;
-            value = leaf.value[i];
-        }
-    if (a.out_values) ((VALUE *)a.out_values)[mine] = value;
-    if (a.out_found) a.out_found[mine] = (uint8_t)found;
+    if (!NAME(query_share)(a.n, a.per_warp, &first, &mine)) return;
+    const uint32_t at = NAME(query_at)(a.n, mine), group = simt_lane() / 4u;
+    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.keys + at);
+    NAME(report_nan)(tree->key_type, bits, a.report, COPSE_REPORT_NAN, a.first + at);
+    const BOUND own = NAME(walk_start)(&tree->levels, digest, ENCODE_ONE(tree->key_type, bits));
+    const uint32_t second = a.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: one query for each group */
+    for (uint32_t from = 0; from < a.per_warp; from += 16u) {
+        const uint32_t lane_x = from + group, lane_y = lane_x + second;
+        BOUND x = NAME(walk_take)(own, lane_x, digest), y = NAME(walk_take)(own, lane_y, digest);
+        NAME(walk_pair)(&tree->levels, digest, &x, &y);
+        NAME(find_beside_group)(&a, x, first + lane_x);
+        if (second) NAME(find_beside_group)(&a, y, first + lane_y);
+    }
 }

@@ -176,22 +176,27 @@ SIMT_DEVICE uint32_t NAME(rank_home)(const uint64_t *before, uint32_t homes, uin
     return low;
 }
 
-/* Entry `offset` of a home, into position `at` of the output. */
+/* Entry `offset` of a home, into position `at` of the output. It mostly is in the home leaf: that is read before its state has
+ * come. */
 SIMT_DEVICE void NAME(copy_one)(const copse_blink_copy_arguments *a, uint32_t home, uint64_t offset, uint64_t at)
 {
     const char *leaf = a->tree.home + (uint64_t)home * COPSE_LEAF_BYTES;
     const uint32_t state = NAME(leaf_state)(leaf);
     uint32_t slot = (uint32_t)offset;
+    const uint32_t guess = slot < LEAF_SLOTS ? slot : 0;
+    KEY key = NAME(leaf_key)(leaf, guess);
+    VALUE value = a->values ? NAME(leaf_value)(leaf, guess) : 0;
     if (slot >= (state & COPSE_LEAF_COUNT) || state & COPSE_LEAF_FORK) {
         CURSOR cursor = NAME(cursor_at)(&a->tree, home);
         while (slot >= NAME(leaf_count)(cursor.leaf)) {
             slot -= NAME(leaf_count)(cursor.leaf);
             if (!NAME(cursor_step)(&a->tree, &cursor)) return;
         }
-        leaf = cursor.leaf;
+        key = NAME(leaf_key)(cursor.leaf, slot);
+        value = NAME(leaf_value)(cursor.leaf, slot);
     }
-    if (a->keys) ((KEY *)a->keys)[at] = DECODE_ONE(a->tree.key_type, NAME(leaf_key)(leaf, slot));
-    if (a->values) ((VALUE *)a->values)[at] = NAME(leaf_value)(leaf, slot);
+    if (a->keys) ((KEY *)a->keys)[at] = DECODE_ONE(a->tree.key_type, key);
+    if (a->values) ((VALUE *)a->values)[at] = value;
 }
 
 /* Entries by rank, in tiles as those of ranges: the home is looked for once a tile. */
