@@ -9,21 +9,29 @@ SIMT_DEVICE void NAME(glimpse_from)(const copse_blink_tree *tree, uint32_t home,
         NAME(glimpse_linked)(tree, home, out);
 }
 
+/* The first entry of a leaf with a key >= q. */
+SIMT_DEVICE bool NAME(leaf_after)(const GLIMPSE *leaf, KEY q, KEY *key, VALUE *value)
+{
+    bool found = false;
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < LEAF_SLOTS; i++)
+        if (!found && i < leaf->count && leaf->key[i] >= q) {
+            *key = leaf->key[i];
+            *value = leaf->value[i];
+            found = true;
+        }
+    return found;
+}
+
 /* The first entry with a key >= q. */
 SIMT_DEVICE bool NAME(beside_after)(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
 {
     for (uint32_t home = NAME(home_from)(tree, q); home < tree->homes; home++) {
         GLIMPSE leaf;
         NAME(glimpse_from)(tree, home, q, &leaf);
-        do {
-            SIMT_UNROLL
-            for (uint32_t i = 0; i < LEAF_SLOTS; i++)
-                if (i < leaf.count && leaf.key[i] >= q) {
-                    *key = leaf.key[i];
-                    *value = leaf.value[i];
-                    return true;
-                }
-        } while (NAME(glimpse_step)(tree, &leaf));
+        do
+            if (NAME(leaf_after)(&leaf, q, key, value)) return true;
+        while (NAME(glimpse_step)(tree, &leaf));
     }
     return false;
 }
