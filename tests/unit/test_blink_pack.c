@@ -133,6 +133,16 @@ static void leaves_behind_others(struct subject *s)
     change(s, UPSERT, s->entries, 0, KEYS, 0);
 }
 
+/* Splits and erasures in the same few homes: more leaves than a tile may have, though few entries. */
+static void many_leaves(struct subject *s)
+{
+    start(s);
+    const uint64_t end = 16 * copse_blink_packed_two(s->index) / 2 * 3; /* keys of 16 homes */
+    for (unsigned i = 0; i < 10; i++) change(s, UPSERT, 120, 0, end, 0);
+    for (unsigned i = 0; i < 5; i++) change(s, ERASE, 120, 0, end, 0);
+    change(s, UPSERT, s->entries / 8 + 100, 0, KEYS, 0);
+}
+
 /* All in one place: too much for a tile of many homes, then of few. */
 static void crowds(struct subject *s)
 {
@@ -189,6 +199,12 @@ static void test_leaves_behind_others(void **state)
 {
     (void)state;
     each_pair_of_widths(leaves_behind_others);
+}
+
+static void test_many_leaves(void **state)
+{
+    (void)state;
+    each_pair_of_widths(many_leaves);
 }
 
 static void test_crowds(void **state)
@@ -299,10 +315,10 @@ static void test_duplicates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_even_batches),   cmocka_unit_test(test_leaves_behind_others),
-        cmocka_unit_test(test_crowds),         cmocka_unit_test(test_nothing_left),
-        cmocka_unit_test(test_few_operations), cmocka_unit_test(test_runs_of_equal_keys),
-        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_even_batches),       cmocka_unit_test(test_leaves_behind_others),
+        cmocka_unit_test(test_many_leaves),        cmocka_unit_test(test_crowds),
+        cmocka_unit_test(test_nothing_left),       cmocka_unit_test(test_few_operations),
+        cmocka_unit_test(test_runs_of_equal_keys), cmocka_unit_test(test_duplicates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
