@@ -4,8 +4,10 @@
 #include <string.h>
 
 /* A pool of more than this share of the home leaves, and of more than so many bytes, is not handed on to the next version. */
-#define POOL_KEEP_SHARE 16u
+#define POOL_KEEP_SHARE 13u
 #define POOL_KEEP_LEAST (UINT64_C(8) << 20)
+/* It grows by at least this share of the home leaves: mapping memory takes as long as many a batch. */
+#define POOL_STEP_SHARE 64u
 
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version)
 {
@@ -102,7 +104,8 @@ copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_vers
     copse_status status = copse_blink_pool_open(index, version);
     if (status != COPSE_OK) return status;
     const uint64_t least = (wanted + COPSE_POOL_STRIPES) * COPSE_LEAF_BYTES;
-    const uint64_t more = version->pool.mapped + version->pool.mapped / 8; /* so that growth is seldom */
+    const uint64_t step = version->pool.mapped / 8 + version->home_bytes / POOL_STEP_SHARE;
+    const uint64_t more = version->pool.mapped + step; /* so that growth is seldom */
     status = copse_device_array_grow(&version->pool, least > more || more > version->pool.reserved ? least : more);
     if (status == COPSE_ERR_MEMORY && least < more) status = copse_device_array_grow(&version->pool, least);
     pool_view(version);

@@ -161,8 +161,10 @@ static copse_status whole(copse_device *device, void *host, void *resident, uint
     copse_memory_kind kind = copse_device_kind(device, host);
     if (kind == COPSE_MEMORY_DEVICE) return copse_device_copy(device, device->main, to, from, bytes);
     bool simple = kind == COPSE_MEMORY_PAGEABLE && bytes <= WHOLE_COPY;
-    if (simple || (kind == COPSE_MEMORY_PINNED && copse_transfer_is_pinned(device, host, bytes)))
-        return copse_device_read(device, device->main, to, from, bytes);
+    if (simple || (kind == COPSE_MEMORY_PINNED && copse_transfer_is_pinned(device, host, bytes))) {
+        copse_status status = copse_device_copy(device, device->main, to, from, bytes);
+        return status == COPSE_OK ? copse_device_wait(device, device->main) : status;
+    }
     copse_transfer_job job = {.device = device, .arrays = 1, .n = bytes};
     job.array[0] = (copse_transfer_array){.memory = host,
                                           .element = 1,
