@@ -10,6 +10,7 @@ typedef struct NAME(spot) {
     CURSOR leaf;
     uint32_t front; /* entries of the same home in front of the leaf */
     uint32_t slot;
+    uint32_t entries; /* of the home, where that was seen by the way; else 0 */
 } NAME(spot);
 #define SPOT NAME(spot)
 
@@ -49,7 +50,7 @@ SIMT_DEVICE SPOT NAME(spot_end)(const copse_blink_tree *tree)
 {
     SPOT spot;
     spot.leaf = NAME(cursor_at)(tree, tree->homes - 1u);
-    spot.front = 0;
+    spot.front = spot.entries = 0;
     for (;;) {
         spot.slot = NAME(leaf_count)(spot.leaf.leaf);
         if (!NAME(cursor_step)(tree, &spot.leaf)) return spot;
@@ -62,6 +63,7 @@ SIMT_DEVICE SPOT NAME(spot_alone)(const copse_blink_tree *tree, BOUND bound, boo
 {
     SPOT spot;
     if (upper && !tree->unique && bound.q == 0) return NAME(spot_end)(tree);
+    spot.entries = 0;
     spot.leaf = NAME(cursor_seek)(tree, bound.node, bound.q, &spot.front);
     spot.slot = NAME(leaf_before)(spot.leaf.leaf, bound.q, upper && tree->unique);
     return spot;
@@ -132,6 +134,7 @@ SIMT_DEVICE SPOT NAME(spot_of_group)(const copse_blink_tree *tree, bool digest, 
     spot.leaf.child = 0;
     spot.leaf.leaf = tree->home + (uint64_t)bound.node * COPSE_LEAF_BYTES;
     spot.front = 0;
+    spot.entries = chained ? 0 : count;
     spot.slot = less + (upper && tree->unique ? sum >> 16 : 0);
     if (spot.slot > count) spot.slot = count; /* free places look like the largest key */
     return spot;

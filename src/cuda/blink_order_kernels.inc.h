@@ -39,6 +39,7 @@ static const copse_blink_order_kernels NAME_ROW = {
 #undef ENTRY
 #undef ENTRY_PAIR
 #undef SPOT
+#undef GATHER_NEAR
 #undef GLIMPSE
 #undef SPAN
 #undef HARVEST

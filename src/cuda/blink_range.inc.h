@@ -25,16 +25,25 @@ SIMT_DEVICE bool NAME(read_ranges)(const copse_blink_range_arguments *a, bool di
 
 /* --- places ---------------------------------------------------------------------------------------------------------------- */
 
-/* A range has been found. */
-SIMT_DEVICE void NAME(count_store)(const copse_blink_range_arguments *a, uint32_t at, uint64_t place, uint64_t end)
+/* Entries of a range. Those of narrow ones are known without a look at what is in front of their homes, which is mostly far
+ * away in memory. */
+SIMT_DEVICE uint64_t NAME(count_between)(const copse_blink_range_arguments *a, const SPOT *low, const SPOT *high)
 {
-    if (a->places) simt_store_once_u64(a->places + at, place);
-    if (a->ends) simt_store_once_u64(a->ends + at, end);
+    const uint64_t place = NAME(spot_place)(low), end = NAME(spot_place)(high);
+    if (end <= place) return 0;
+    if (low->leaf.home == high->leaf.home) return end - place;
+    if (low->leaf.home + 1u == high->leaf.home && low->entries)
+        return (uint64_t)low->entries - (uint32_t)place + (uint32_t)end;
+    return NAME(place_rank)(a->before, end) - NAME(place_rank)(a->before, place);
+}
+
+SIMT_DEVICE void NAME(count_store)(const copse_blink_range_arguments *a, uint32_t at, const SPOT *low, const SPOT *high)
+{
+    if (a->places) simt_store_once_u64(a->places + at, NAME(spot_place)(low));
+    if (a->ends) simt_store_once_u64(a->ends + at, NAME(spot_place)(high));
     if (!a->counts) return;
-    const uint64_t low = NAME(place_rank)(a->before, place), high = NAME(place_rank)(a->before, end);
-    uint64_t count = high > low ? high - low : 0;
-    if (a->limit && count > a->limit) count = a->limit;
-    simt_store_once_u64(a->counts + at, count);
+    const uint64_t count = NAME(count_between)(a, low, high);
+    simt_store_once_u64(a->counts + at, a->limit && count > a->limit ? a->limit : count);
 }
 
 /* --- sums ------------------------------------------------------------------------------------------------------------------ */
@@ -93,7 +102,7 @@ SIMT_DEVICE void NAME(ranges_alone)(const copse_blink_range_arguments *a, bool d
     const uint64_t place = NAME(spot_place)(&low), end = NAME(spot_place)(&high);
     if (warp->mine >= a->n) return;
     if (!sums)
-        NAME(count_store)(a, warp->mine, place, end);
+        NAME(count_store)(a, warp->mine, &low, &high);
     else
         NAME(sum_store)
     (a, warp->mine, place, end, NAME(home_sum)(tree, end, 0, 1u) - NAME(home_sum)(tree, place, 0, 1u));
@@ -109,11 +118,11 @@ SIMT_DEVICE void NAME(range_of_group)(const copse_blink_range_arguments *a, bool
     const NAME(leaf_piece) low_piece = NAME(piece_load)(tree, low.node), high_piece = NAME(piece_load)(tree, high.node);
     const SPOT low_spot = NAME(spot_of_group)(tree, digest, low, low_piece, false);
     const SPOT high_spot = NAME(spot_of_group)(tree, digest, high, high_piece, true);
-    const uint64_t place = NAME(spot_place)(&low_spot), end = NAME(spot_place)(&high_spot);
     if (!sums) {
-        if (part == 0 && at < a->n) NAME(count_store)(a, at, place, end);
+        if (part == 0 && at < a->n) NAME(count_store)(a, at, &low_spot, &high_spot);
         return;
     }
+    const uint64_t place = NAME(spot_place)(&low_spot), end = NAME(spot_place)(&high_spot);
     uint64_t parts = NAME(home_sum)(tree, end, part, 4u) - NAME(home_sum)(tree, place, part, 4u);
     parts += simt_shfl_xor_u64(SIMT_FULL_MASK, parts, 1);
     parts += simt_shfl_xor_u64(SIMT_FULL_MASK, parts, 2);
@@ -156,6 +165,9 @@ SIMT_KERNEL(NAME(sum_digest), copse_blink_range_arguments, COPSE_KERNEL_THREADS,
 }
 #endif
 
+/* Entries of a range up to here are looked for beside its first one, those behind by their rank. */
+#define GATHER_NEAR (2u * LEAF_SLOTS)
+
 /* --- entries --------------------------------------------------------------------------------------------------------------- */
 
 /* The home of the entry with that rank, `home` or one behind it: probes at growing distances, then halving. */
@@ -176,27 +188,49 @@ SIMT_DEVICE uint32_t NAME(rank_home)(const uint64_t *before, uint32_t homes, uin
     return low;
 }
 
-/* Entry `offset` of a home, into position `at` of the output. It mostly is in the home leaf: that is read before its state has
- * come. */
+SIMT_DEVICE void NAME(copy_slot)(const copse_blink_copy_arguments *a, const char *leaf, uint32_t slot, uint64_t at)
+{
+    if (a->keys) ((KEY *)a->keys)[at] = DECODE_ONE(a->tree.key_type, NAME(leaf_key)(leaf, slot));
+    if (a->values) ((VALUE *)a->values)[at] = NAME(leaf_value)(leaf, slot);
+}
+
+/* Entry `offset` of a home, into position `at` of the output. */
 SIMT_DEVICE void NAME(copy_one)(const copse_blink_copy_arguments *a, uint32_t home, uint64_t offset, uint64_t at)
 {
-    const char *leaf = a->tree.home + (uint64_t)home * COPSE_LEAF_BYTES;
-    const uint32_t state = NAME(leaf_state)(leaf);
+    CURSOR cursor = NAME(cursor_at)(&a->tree, home);
     uint32_t slot = (uint32_t)offset;
-    const uint32_t guess = slot < LEAF_SLOTS ? slot : 0;
-    KEY key = NAME(leaf_key)(leaf, guess);
-    VALUE value = a->values ? NAME(leaf_value)(leaf, guess) : 0;
-    if (slot >= (state & COPSE_LEAF_COUNT) || state & COPSE_LEAF_FORK) {
-        CURSOR cursor = NAME(cursor_at)(&a->tree, home);
-        while (slot >= NAME(leaf_count)(cursor.leaf)) {
-            slot -= NAME(leaf_count)(cursor.leaf);
-            if (!NAME(cursor_step)(&a->tree, &cursor)) return;
-        }
-        key = NAME(leaf_key)(cursor.leaf, slot);
-        value = NAME(leaf_value)(cursor.leaf, slot);
+    while (slot >= NAME(leaf_count)(cursor.leaf)) {
+        slot -= NAME(leaf_count)(cursor.leaf);
+        if (!NAME(cursor_step)(&a->tree, &cursor)) return;
     }
-    if (a->keys) ((KEY *)a->keys)[at] = DECODE_ONE(a->tree.key_type, key);
-    if (a->values) ((VALUE *)a->values)[at] = value;
+    NAME(copy_slot)(a, cursor.leaf, slot, at);
+}
+
+/* Is a home leaf all that its home has? */
+SIMT_DEVICE bool NAME(home_simple)(const copse_blink_tree *tree, const char *leaf)
+{
+    const uint32_t next = NAME(leaf_next)(leaf);
+    if (tree->forks) return !(NAME(leaf_state)(leaf) & COPSE_LEAF_FORK);
+    return next < tree->homes || next == COPSE_LEAF_NONE;
+}
+
+/* Entry `beyond` places behind a place, where the home leaf of that or the next one has it: two lines that are asked for at once,
+ * and have the entry itself, too. Else false, and nothing was copied. */
+SIMT_DEVICE bool NAME(copy_near)(const copse_blink_copy_arguments *a, uint64_t place, uint64_t beyond, uint64_t at)
+{
+    const uint32_t home = (uint32_t)(place >> 32), other = home + 1u < a->tree.homes ? home + 1u : home;
+    const char *leaf = a->tree.home + (uint64_t)home * COPSE_LEAF_BYTES;
+    const char *second = a->tree.home + (uint64_t)other * COPSE_LEAF_BYTES;
+    const uint32_t count = NAME(leaf_count)(leaf), more = NAME(leaf_count)(second);
+    const bool simple = NAME(home_simple)(&a->tree, leaf), both = simple && NAME(home_simple)(&a->tree, second);
+    const uint64_t offset = (uint32_t)place + beyond;
+    if (simple && offset < count) {
+        NAME(copy_slot)(a, leaf, (uint32_t)offset, at);
+        return true;
+    }
+    if (!both || offset < count || offset - count >= more) return false;
+    NAME(copy_slot)(a, second, (uint32_t)offset - count, at);
+    return true;
 }
 
 /* Entries by rank, in tiles as those of ranges: the home is looked for once a tile. */
@@ -219,14 +253,19 @@ SIMT_KERNEL(NAME(copy), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
 SIMT_DEVICE void NAME(gather_some)(const copse_blink_copy_arguments *a, uint64_t tile, uint64_t end)
 {
     uint64_t range = NAME(gather_seek)(a->offsets, a->n, tile);
-    uint32_t home = 0; /* of the last position so far, which was in `range` */
+    uint32_t home = 0; /* of the last position so far, or one in front of it, where it was in `range` */
     for (uint64_t from = tile; from < end; from += SIMT_WARP) {
         const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
         const uint64_t mine = NAME(gather_range)(a->offsets, a->n, range, p), place = a->places[mine];
-        const uint64_t rank = NAME(place_rank)(a->before, place) + (p - a->offsets[mine]);
-        const uint32_t start = (uint32_t)(place >> 32), carried = from > tile && mine == range ? home : 0;
-        const uint32_t own = NAME(rank_home)(a->before, a->tree.homes, start > carried ? start : carried, rank);
-        if (from + simt_lane() < end) NAME(copy_one)(a, own, rank - a->before[own], p - a->first);
+        const uint64_t beyond = p - a->offsets[mine];
+        const bool there = from + simt_lane() < end;
+        uint32_t own = (uint32_t)(place >> 32);
+        if (beyond >= GATHER_NEAR || (there && !NAME(copy_near)(a, place, beyond, p - a->first))) {
+            const uint64_t rank = NAME(place_rank)(a->before, place) + beyond;
+            if (from > tile && mine == range && home > own) own = home;
+            own = NAME(rank_home)(a->before, a->tree.homes, own, rank);
+            if (there) NAME(copy_one)(a, own, rank - a->before[own], p - a->first);
+        }
         range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
         home = simt_shfl_u32(SIMT_FULL_MASK, own, SIMT_WARP - 1u);
     }
