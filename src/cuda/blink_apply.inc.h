@@ -283,13 +283,13 @@ SIMT_DEVICE void NAME(own_replace)(OWN *own, uint32_t slot, VALUE value)
 }
 
 /* One operation on the leaf where its key belongs. */
-SIMT_DEVICE void NAME(own_change)(SORTED *s, OWN *own, KEY k, uint64_t i)
+SIMT_DEVICE void NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, uint64_t i)
 {
     const copse_action action = NAME(operation_action)(&s->a->operations, i);
     bool there;
     uint32_t slot = NAME(own_seek)(own, k, &there);
     if (there && action == COPSE_ACTION_UPSERT) {
-        NAME(own_replace)(own, slot, NAME(operation_value)(&s->a->operations, i));
+        NAME(own_replace)(own, slot, value);
     } else if (there && action == COPSE_ACTION_ERASE) {
         NAME(own_erase)(own, slot);
         s->went++;
@@ -298,7 +298,7 @@ SIMT_DEVICE void NAME(own_change)(SORTED *s, OWN *own, KEY k, uint64_t i)
             NAME(own_split)(s, own, k, slot);
             slot = NAME(own_seek)(own, k, &there);
         }
-        NAME(own_insert)(own, slot, k, NAME(operation_value)(&s->a->operations, i));
+        NAME(own_insert)(own, slot, k, value);
         s->came++;
     }
 }
@@ -327,9 +327,11 @@ SIMT_DEVICE void NAME(apply_home)(SORTED *s, uint32_t home, uint64_t i)
     own.number = NAME(fork_lead)(&a->tree, home, keys[i]);
     NAME(own_load)(&a->tree, &own);
     do {
+        const KEY k = keys[i];
+        const VALUE value = a->operations.values ? NAME(operation_value)(&a->operations, i) : 0;
         if (NAME(operation_dead)(&a->operations, i)) continue;
-        NAME(own_move)(s, &own, keys[i]);
-        NAME(own_change)(s, &own, keys[i], i);
+        NAME(own_move)(s, &own, k);
+        NAME(own_change)(s, &own, k, value, i);
     } while (++i < a->operations.n && a->homes[i] == home);
     NAME(own_put_back)(s, &own);
     if (!a->shared || !a->tree.forks) return;

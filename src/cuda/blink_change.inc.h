@@ -75,9 +75,10 @@ SIMT_DEVICE void NAME(fork_make)(char *fork, KEY middle, KEY high, uint32_t left
 /* The leaf of a home where k belongs, as far as forks lead there. */
 SIMT_DEVICE uint32_t NAME(fork_lead)(const copse_blink_tree *tree, uint32_t home, KEY k)
 {
+    if (!tree->forks) return home;
     const char *fork = NAME(leaf_at)(tree, home);
     const uint32_t state = simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_STATE));
-    if (!tree->forks || !(state & COPSE_LEAF_FORK)) return home;
+    if (!(state & COPSE_LEAF_FORK)) return home;
     uint32_t child = 0;
     while (child + 1u < (state & COPSE_LEAF_COUNT) &&
            COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)fork + child) < k)

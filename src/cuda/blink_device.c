@@ -90,12 +90,6 @@ static copse_status blink_share(const copse_index *index, copse_index *other, bo
     if (status != COPSE_OK) return status;
     copse_blink_handle *made = copse_blink_handle_of(other);
     pthread_mutex_lock(&tree->writer); /* a snapshot is one of before or after an update */
-    if (!handle->frozen && !frozen) status = copse_blink_pool_open(&tree->owner, tree->current);
-    if (status != COPSE_OK) {
-        pthread_mutex_unlock(&tree->writer);
-        copse_memory_free(other->ctx, made, sizeof *made);
-        return status;
-    }
     pthread_mutex_lock(&tree->lock);
     tree->handles++;
     made->frozen = handle->frozen ? handle->frozen : frozen ? tree->current : NULL;
@@ -112,24 +106,38 @@ static copse_status blink_share(const copse_index *index, copse_index *other, bo
 
 /* --- inspection ----------------------------------------------------------------------------------------------------------------- */
 
+/* Entries of a version, and leaves in use, as they are at one moment. */
+static void sizes_of(const copse_index *index, const copse_blink_version *version, uint64_t *entries, uint64_t *leaves)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    pthread_mutex_lock(&tree->lock);
+    *entries = version->view.entries;
+    *leaves = version->view.homes + version->pool_taken;
+    pthread_mutex_unlock(&tree->lock);
+}
+
 static uint64_t blink_size(const copse_index *index)
 {
+    uint64_t entries, leaves;
     copse_blink_version *version = copse_blink_enter(index);
-    const uint64_t entries = version->view.entries;
+    sizes_of(index, version, &entries, &leaves);
     copse_blink_leave(index, version);
     return entries;
 }
 
 static void blink_stats(const copse_index *index, copse_stats *out)
 {
+    uint64_t leaves;
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    pthread_mutex_lock(&tree->writer); /* the pool may be growing */
     copse_blink_version *version = copse_blink_enter(index);
-    const uint64_t entries = version->view.entries, leaves = version->view.homes + version->pool_taken;
-    out->entries = entries;
+    sizes_of(index, version, &out->entries, &leaves);
     out->aggregate_bytes = copse_blink_order_bytes(&version->order);
     out->bytes = sizeof(copse_blink) + copse_blink_version_bytes(version) + out->aggregate_bytes;
-    out->height = entries ? version->view.levels.height + 1 : 0;
-    out->fill = entries ? (double)entries / (double)(leaves * copse_blink_slots(index)) : 0.0;
+    out->height = out->entries ? version->view.levels.height + 1 : 0;
+    out->fill = out->entries ? (double)out->entries / (double)(leaves * copse_blink_slots(index)) : 0.0;
     copse_blink_leave(index, version);
+    pthread_mutex_unlock(&tree->writer);
 }
 
 /* --- verify ---------------------------------------------------------------------------------------------------------------------- */

@@ -13,7 +13,6 @@
 #include "cuda/blink_kernels.h"
 #include "cuda/blink_order_kernels.h"
 #include "cuda/call_device.h"
-#include "cuda/device_array.h"
 #include "cuda/levels_device.h"
 #include "cuda/mixed_device.h"
 #include "cuda/pairs_device.h"
@@ -38,8 +37,9 @@ typedef struct copse_blink_version {
     copse_blink_tree view;
     uint64_t home_bytes;
     copse_levels_memory levels;
-    copse_device_array pool; /* grows where it stands: readers may be in it */
-    uint64_t pool_taken;     /* leaves of it in use */
+    uint64_t chunks[COPSE_POOL_CHUNKS]; /* addresses of the pool's, of which the device has a copy */
+    unsigned chunks_made;
+    uint64_t pool_taken; /* leaves of the pool in use */
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
     copse_blink_order order;
@@ -114,6 +114,8 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
                               .key_type = view->key_type,
                               .value_type = view->value_type,
                               .home = view->home,
+                              .chunk_shift = view->chunk_shift,
+                              .pool_grows = 1,
                               .pool = view->pool,
                               .levels = view->levels};
 }
@@ -124,8 +126,6 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
 copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
                                       copse_blink_version **out);
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
-/* Gives the pool its address, which it keeps: readers beside a writer have to know it before leaves are there. */
-copse_status copse_blink_pool_open(const copse_index *index, copse_blink_version *version);
 /* Makes sure that `leaves` more can be taken from the pool. */
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves);
 /* Puts a version in the place of the current one, or frees it where `status` or the wait for it failed. */

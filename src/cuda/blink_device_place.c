@@ -6,13 +6,16 @@
 #include "cuda/blink_device.h"
 #include "cuda/transfer.h"
 
+/* Up to so many operations the tables have eight places for each: every further one that is looked at is a trip to memory. */
+#define ROOMY_MOST (UINT64_C(1) << 15)
+
 /* Everything that the kernels need besides the tree, in one piece of memory. */
 typedef struct place_memory {
     char *memory;
     uint64_t bytes;
     uint64_t size; /* of the hash tables: a power of two */
     void *keys, *values;
-    uint32_t *table, *crowd_home, *crowd_count, *homes, *slots;
+    uint32_t *table, *crowds, *homes, *slots;
 } place_memory;
 
 static uint64_t round_up(uint64_t bytes)
@@ -26,20 +29,19 @@ static copse_status memory_take(const copse_index *index, uint64_t n, place_memo
     const uint64_t values = round_up(n * copse_type_size(index->value_type)), numbers = round_up(n * sizeof(uint32_t));
     void *memory = NULL;
     m->size = 64;
-    while (m->size < n * 2) m->size *= 2;
+    while (m->size < n * (n > ROOMY_MOST ? 4 : 8)) m->size *= 2;
     const uint64_t tables = m->size * sizeof(uint32_t);
-    m->bytes = 3 * tables + 2 * numbers + keys + values;
+    m->bytes = 2 * tables + 2 * numbers + keys + values;
     copse_status status = copse_device_alloc(index->device, index->device->main, m->bytes, "the update", &memory);
     m->memory = memory;
     if (status != COPSE_OK) return status;
     m->table = memory;
-    m->crowd_home = (uint32_t *)(m->memory + tables);
-    m->crowd_count = (uint32_t *)(m->memory + 2 * tables);
-    m->homes = (uint32_t *)(m->memory + 3 * tables);
-    m->slots = (uint32_t *)(m->memory + 3 * tables + numbers);
-    m->keys = m->memory + 3 * tables + 2 * numbers;
-    m->values = m->memory + 3 * tables + 2 * numbers + keys;
-    return copse_device_fill(index->device, index->device->main, memory, 0, 3 * tables);
+    m->crowds = (uint32_t *)(m->memory + tables);
+    m->homes = (uint32_t *)(m->memory + 2 * tables);
+    m->slots = (uint32_t *)(m->memory + 2 * tables + numbers);
+    m->keys = m->memory + 2 * tables + 2 * numbers;
+    m->values = m->memory + 2 * tables + 2 * numbers + keys;
+    return copse_device_fill(index->device, index->device->main, memory, 0, 2 * tables);
 }
 
 /* One of the caller's arrays: as it is where it lies on the device, else a copy there. */
@@ -83,8 +85,7 @@ static copse_status kernels_run(const copse_index *index, copse_blink_version *v
                                  .homes = m->homes,
                                  .slots = m->slots,
                                  .table = m->table,
-                                 .crowd_home = m->crowd_home,
-                                 .crowd_count = m->crowd_count,
+                                 .crowds = m->crowds,
                                  .mask = (uint32_t)m->size - 1,
                                  .counters = version->counters};
     copse_apply_arguments place = {.tree = version->view,
@@ -112,10 +113,11 @@ copse_status copse_blink_place(copse_index *index, const void *keys, const void 
     copse_blink_counters seen;
     place_memory m = {0};
     *out_done = false;
-    copse_status status = copse_progress(index->ctx, action == COPSE_ACTION_ERASE ? "erasing" : "inserting", 0, n);
     /* Every operation splits one leaf at most, and a home of a B+ tree takes one more. */
-    if (status == COPSE_OK && action != COPSE_ACTION_ERASE)
-        status = copse_blink_pool_reserve(index, version, version->view.forks ? 2 * n : n);
+    const uint64_t leaves = action == COPSE_ACTION_ERASE ? 0 : version->view.forks ? 2 * n : n;
+    if (version->pool_taken + leaves > (uint64_t)COPSE_POOL_CHUNKS << version->view.chunk_shift) return COPSE_OK;
+    copse_status status = copse_progress(index->ctx, action == COPSE_ACTION_ERASE ? "erasing" : "inserting", 0, n);
+    if (status == COPSE_OK) status = copse_blink_pool_reserve(index, version, leaves);
     if (status == COPSE_OK) status = memory_take(index, n, &m);
     if (status == COPSE_OK) status = operations_bring(index, keys, values, &m, &operations);
     if (status == COPSE_OK) status = kernels_run(index, version, &operations, &m, &seen);

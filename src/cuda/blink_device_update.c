@@ -19,7 +19,7 @@
 /* Where more than 1/DEAD_SHARE of a batch are equal keys, they are taken out first. */
 #define DEAD_SHARE 4u
 /* Up to so many operations may go as they come; see docs/PERFORMANCE.md for how that was measured. */
-#define PLACE_MOST (UINT64_C(1) << 17)
+#define PLACE_MOST (UINT64_C(1) << 18)
 
 static uint64_t place_most(const copse_device *device)
 {
@@ -85,14 +85,17 @@ copse_status copse_blink_settle(copse_index *index, copse_blink_version *version
                                 bool erased, uint64_t *out_changed)
 {
     const uint64_t room = version->view.pool_leaves / COPSE_POOL_STRIPES;
-    uint64_t came = 0, went = 0, ignored;
-    version->pool_taken = 0;
+    uint64_t came = 0, went = 0, taken = 0, ignored;
     for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) {
         came += seen->came[s];
         went += seen->went[s];
-        version->pool_taken += seen->taken[s] < room ? seen->taken[s] : room;
+        taken += seen->taken[s] < room ? seen->taken[s] : room;
     }
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    pthread_mutex_lock(&tree->lock); /* a view may be asking how many there are */
+    version->pool_taken = taken;
     version->view.entries += came - went;
+    pthread_mutex_unlock(&tree->lock);
     *out_changed = came + went;
     copse_blink_order_forget(index, &version->order);
     if (seen->crowded == 2)

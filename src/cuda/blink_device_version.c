@@ -3,20 +3,27 @@
 
 #include <string.h>
 
-/* A pool of more than this share of the home leaves, and of more than so many bytes, is not handed on to the next version. */
-#define POOL_KEEP_SHARE 13u
-#define POOL_KEEP_LEAST (UINT64_C(8) << 20)
-/* It grows by at least this share of the home leaves: mapping memory takes as long as many a batch. */
-#define POOL_STEP_SHARE 64u
+/* A chunk of the pool is this share of the home leaves, rounded up to a power of two, or the least. */
+#define CHUNK_SHARE 64u
+#define CHUNK_LEAST COPSE_POOL_STRIPES
+
+/* Counters and the table of chunks are one piece of device memory. */
+#define CONTROL_BYTES (sizeof(copse_blink_counters) + COPSE_POOL_CHUNKS * sizeof(uint64_t))
+
+static uint64_t chunk_bytes(const copse_blink_version *version)
+{
+    return ((uint64_t)COPSE_LEAF_BYTES) << version->view.chunk_shift;
+}
 
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version)
 {
     if (!version) return;
     copse_device *device = index->device;
     copse_device_free(device, device->main, version->view.home, version->home_bytes);
-    copse_device_free(device, device->main, version->counters, sizeof *version->counters);
+    copse_device_free(device, device->main, version->counters, CONTROL_BYTES);
     copse_device_levels_free(index, &version->levels);
-    copse_device_array_free(&version->pool);
+    for (unsigned i = 0; i < version->chunks_made; i++)
+        copse_device_free(device, device->main, (void *)(uintptr_t)version->chunks[i], chunk_bytes(version));
     copse_blink_order_free(index, &version->order);
     copse_memory_free(index->ctx, version, sizeof *version);
 }
@@ -39,10 +46,10 @@ static copse_status version_memory(const copse_index *index, copse_blink_version
     version->view.home = memory;
     if (status != COPSE_OK) return status;
     memory = NULL;
-    status = copse_device_alloc(device, device->main, sizeof *version->counters, "the tree", &memory);
+    status = copse_device_alloc(device, device->main, CONTROL_BYTES, "the tree", &memory);
     version->counters = memory;
-    if (status == COPSE_OK)
-        status = copse_device_fill(device, device->main, version->counters, 0, sizeof *version->counters);
+    version->view.pool = (const uint64_t *)(version->counters + 1);
+    if (status == COPSE_OK) status = copse_device_fill(device, device->main, memory, 0, CONTROL_BYTES);
     return status;
 }
 
@@ -65,6 +72,9 @@ copse_status copse_blink_version_make(const copse_index *index, uint64_t entries
                                        .unique = !index->duplicates,
                                        .key_type = index->key_type,
                                        .value_type = index->value_type};
+    while (UINT64_C(1) << version->view.chunk_shift < homes / CHUNK_SHARE ||
+           UINT64_C(1) << version->view.chunk_shift < CHUNK_LEAST)
+        version->view.chunk_shift++;
     copse_device_levels_start(&version->view.levels, low, high);
     copse_status status = version_memory(index, version);
     if (status == COPSE_OK)
@@ -76,54 +86,40 @@ copse_status copse_blink_version_make(const copse_index *index, uint64_t entries
 
 uint64_t copse_blink_version_bytes(const copse_blink_version *version)
 {
-    return sizeof *version + version->home_bytes + version->levels.bytes + version->pool.mapped +
-           sizeof *version->counters;
+    return sizeof *version + version->home_bytes + version->levels.bytes + version->chunks_made * chunk_bytes(version) +
+           CONTROL_BYTES;
 }
 
-static void pool_view(copse_blink_version *version)
+/* One chunk more, and its address in the table before any leaf of it can be taken. */
+static copse_status chunk_make(const copse_index *index, copse_blink_version *version)
 {
-    const uint64_t leaves = version->pool.mapped / COPSE_LEAF_BYTES / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
-    const uint64_t most = (UINT32_MAX - version->view.homes) / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
-    if (version->view.pool != version->pool.address) version->view.pool = version->pool.address; /* views read it */
-    version->view.pool_leaves = (uint32_t)(leaves < most ? leaves : most);
-}
-
-copse_status copse_blink_pool_open(const copse_index *index, copse_blink_version *version)
-{
-    copse_status status = COPSE_OK;
-    if (!version->pool.address)
-        status = copse_device_array_create(index->device, index->device->memory, &version->pool);
-    if (status == COPSE_OK) pool_view(version);
-    return status;
+    copse_device *device = index->device;
+    const unsigned at = version->chunks_made;
+    void *memory = NULL;
+    copse_status status = copse_device_alloc(device, device->main, chunk_bytes(version), "more leaves", &memory);
+    if (status != COPSE_OK) return status;
+    version->chunks[at] = (uint64_t)(uintptr_t)memory;
+    status = copse_device_copy(device, device->main, (uint64_t *)(version->counters + 1) + at, &version->chunks[at],
+                               sizeof version->chunks[at]);
+    if (status != COPSE_OK) {
+        copse_device_free(device, device->main, memory, chunk_bytes(version));
+        return status;
+    }
+    version->chunks_made++;
+    version->view.pool_leaves += 1u << version->view.chunk_shift;
+    return COPSE_OK;
 }
 
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves)
 {
     const uint64_t wanted = version->pool_taken + leaves;
-    if (wanted <= version->view.pool_leaves) return COPSE_OK;
-    copse_status status = copse_blink_pool_open(index, version);
-    if (status != COPSE_OK) return status;
-    const uint64_t least = (wanted + COPSE_POOL_STRIPES) * COPSE_LEAF_BYTES;
-    const uint64_t step = version->pool.mapped / 8 + version->home_bytes / POOL_STEP_SHARE;
-    const uint64_t more = version->pool.mapped + step; /* so that growth is seldom */
-    status = copse_device_array_grow(&version->pool, least > more || more > version->pool.reserved ? least : more);
-    if (status == COPSE_ERR_MEMORY && least < more) status = copse_device_array_grow(&version->pool, least);
-    pool_view(version);
-    if (status == COPSE_OK && version->view.pool_leaves < wanted)
-        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold",
-                          (unsigned long long)(wanted + version->view.homes),
-                          copse_structure_name(index->operations->structure));
-    return status;
-}
-
-/* The pool of a version that goes serves the next one, since mapping memory takes long. */
-static void pool_hand_on(copse_blink_version *from, copse_blink_version *to)
-{
-    const uint64_t most = to->home_bytes / POOL_KEEP_SHARE;
-    if (to->pool.address || from->pool.mapped > (most > POOL_KEEP_LEAST ? most : POOL_KEEP_LEAST)) return;
-    to->pool = from->pool;
-    memset(&from->pool, 0, sizeof from->pool);
-    pool_view(to);
+    copse_status status = COPSE_OK;
+    while (version->view.pool_leaves < wanted && version->chunks_made < COPSE_POOL_CHUNKS && status == COPSE_OK)
+        status = chunk_make(index, version);
+    if (status != COPSE_OK || version->view.pool_leaves >= wanted) return status;
+    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold",
+                      (unsigned long long)(wanted + version->view.homes),
+                      copse_structure_name(index->operations->structure));
 }
 
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status)
@@ -132,7 +128,6 @@ copse_status copse_blink_replace(copse_index *index, copse_blink_version *versio
     const uint64_t n = version ? version->view.entries : 0;
     if (status == COPSE_OK) status = copse_progress(index->ctx, "rebuilding the inner levels", n, n);
     if (status == COPSE_OK) status = copse_device_wait(index->device, index->device->main);
-    if (status == COPSE_OK && tree->views) status = copse_blink_pool_open(index, version);
     if (status != COPSE_OK) {
         copse_blink_version_free(index, version);
         return status;
@@ -142,8 +137,6 @@ copse_status copse_blink_replace(copse_index *index, copse_blink_version *versio
     tree->current = version;
     const bool unused = old && old->holders == 0;
     pthread_mutex_unlock(&tree->lock);
-    if (!unused) return COPSE_OK;
-    pool_hand_on(old, version);
-    copse_blink_version_free(index, old);
+    if (unused) copse_blink_version_free(index, old);
     return COPSE_OK;
 }

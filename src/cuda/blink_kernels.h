@@ -53,6 +53,8 @@ extern "C" {
 /* Leaves of the pool are taken through this many counters, so that many warps can do so at once: the k-th leaf of stripe s
  * is pool leaf k * COPSE_POOL_STRIPES + s. */
 #define COPSE_POOL_STRIPES 64u
+/* The pool grows by chunks, which stay where they are: readers may be in them. Their addresses are in a table. */
+#define COPSE_POOL_CHUNKS 128u
 
 /* A tree as kernels see it. */
 typedef struct copse_blink_tree {
@@ -62,8 +64,10 @@ typedef struct copse_blink_tree {
     uint32_t forks;       /* 1: a B+ tree                                         */
     uint32_t unique;      /* 1: no two entries have equal keys                    */
     copse_type key_type, value_type;
-    char *home; /* the home leaves */
-    char *pool;
+    uint32_t chunk_shift; /* a chunk of the pool has 2^chunk_shift leaves         */
+    uint32_t pool_grows;  /* 1: the table may get chunks while a kernel runs      */
+    char *home;           /* the home leaves                                      */
+    const uint64_t *pool; /* addresses of the chunks, COPSE_POOL_CHUNKS at most   */
     copse_device_levels levels;
 } copse_blink_tree;
 
@@ -126,11 +130,10 @@ typedef struct copse_meet_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations; /* keys are raw */
     uint32_t *homes;
-    uint32_t *slots;       /* of each operation: where `table` has its key                               */
-    uint32_t *table;       /* hash table: position + 1 of the operation that counts, 0 where there is none */
-    uint32_t *crowd_home;  /* hash table: home + 1 ...                                                   */
-    uint32_t *crowd_count; /* ... and how many operations it gets                                        */
-    uint32_t mask;         /* size of the tables - 1, a power of two - 1                                 */
+    uint32_t *slots;  /* of each operation: where `table` has its key                               */
+    uint32_t *table;  /* hash table: position + 1 of the operation that counts, 0 where there is none */
+    uint32_t *crowds; /* operations that homes get, by a hash of their number                       */
+    uint32_t mask;    /* size of the tables - 1, a power of two - 1                                 */
     copse_blink_counters *counters;
 } copse_meet_arguments;
 

@@ -27,8 +27,10 @@
 /* Where leaf `number` lies. */
 SIMT_DEVICE char *NAME(leaf_at)(const copse_blink_tree *tree, uint32_t number)
 {
-    const bool is_home = number < tree->homes;
-    return (is_home ? tree->home : tree->pool) + (uint64_t)(number - (is_home ? 0 : tree->homes)) * COPSE_LEAF_BYTES;
+    if (number < tree->homes) return tree->home + (uint64_t)number * COPSE_LEAF_BYTES;
+    const uint32_t in_pool = number - tree->homes, chunk = in_pool >> tree->chunk_shift;
+    const uint64_t address = tree->pool_grows ? simt_load_relaxed_u64(&tree->pool[chunk]) : tree->pool[chunk];
+    return (char *)address + (uint64_t)(in_pool - (chunk << tree->chunk_shift)) * COPSE_LEAF_BYTES;
 }
 
 SIMT_DEVICE uint32_t NAME(leaf_state)(const char *leaf)

@@ -171,8 +171,7 @@ SIMT_DEVICE uint32_t NAME(table_meet)(const copse_meet_arguments *a, uint32_t i,
     const KEY *keys = (const KEY *)a->operations.keys;
     for (uint32_t slot = NAME(hash)(key);; slot++) {
         slot &= a->mask;
-        uint32_t there = simt_load_relaxed_u32(&a->table[slot]);
-        if (there == 0) there = simt_atomic_cas_u32(&a->table[slot], 0, i + 1u);
+        const uint32_t there = simt_atomic_cas_u32(&a->table[slot], 0, i + 1u);
         if (there == 0) return slot;
         if (ENCODE_ONE(a->tree.key_type, keys[there - 1u]) != key) continue;
         if (a->operations.last_wins)
@@ -183,15 +182,10 @@ SIMT_DEVICE uint32_t NAME(table_meet)(const copse_meet_arguments *a, uint32_t i,
     }
 }
 
-/* Counts one more operation of a home and returns how many it has now. */
+/* Counts one more operation of a home and returns how many it has now; some more, where another home shares its place. */
 SIMT_DEVICE uint32_t NAME(crowd_meet)(const copse_meet_arguments *a, uint32_t home)
 {
-    for (uint32_t slot = NAME(hash)(home);; slot++) {
-        slot &= a->mask;
-        uint32_t there = simt_load_relaxed_u32(&a->crowd_home[slot]);
-        if (there == 0) there = simt_atomic_cas_u32(&a->crowd_home[slot], 0, home + 1u);
-        if (there == 0 || there == home + 1u) return simt_atomic_add_u32(&a->crowd_count[slot], 1u) + 1u;
-    }
+    return simt_atomic_add_u32(&a->crowds[NAME(hash)(home) & a->mask], 1u) + 1u;
 }
 
 /* One operation: where it belongs, and whether it counts. Returns its key. */
