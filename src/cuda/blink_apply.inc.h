@@ -344,7 +344,7 @@ SIMT_DEVICE void NAME(apply_home)(SORTED *s, uint32_t home, uint64_t i)
 SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
 {
     SORTED s = {&a, 0, 0};
-    if (a.counters->crowded || a.counters->extra > a.extra_most || a.counters->dead > a.dead_most) return;
+    if (a.counters->crowded == 1u || a.counters->extra > a.extra_most || a.counters->dead > a.dead_most) return;
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
          i += (uint64_t)gridDim.x * blockDim.x) {
         const uint32_t home = a.homes[i];

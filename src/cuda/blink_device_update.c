@@ -84,12 +84,11 @@ static copse_status pack(copse_index *index, copse_blink_version *version, const
 copse_status copse_blink_settle(copse_index *index, copse_blink_version *version, const copse_blink_counters *seen,
                                 bool erased, uint64_t *out_changed)
 {
-    const uint64_t room = version->view.pool_leaves / COPSE_POOL_STRIPES;
     uint64_t came = 0, went = 0, taken = 0, ignored;
     for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) {
         came += seen->came[s];
         went += seen->went[s];
-        taken += seen->taken[s] < room ? seen->taken[s] : room;
+        taken += seen->taken[s];
     }
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     pthread_mutex_lock(&tree->lock); /* a view may be asking how many there are */

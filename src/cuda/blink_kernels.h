@@ -74,7 +74,7 @@ typedef struct copse_blink_tree {
 /* What kernels that change a tree count, in device memory. All but `taken` starts at 0 with every call: of
  * positions and keys that are to be the smallest, the complement is kept, and the largest of those. */
 typedef struct copse_blink_counters {
-    uint32_t taken[COPSE_POOL_STRIPES]; /* leaves of each stripe of the pool; what exceeds its room was not taken */
+    uint32_t taken[COPSE_POOL_STRIPES]; /* leaves of each stripe of the pool                */
     uint64_t came[COPSE_POOL_STRIPES];  /* entries that came: the sum counts */
     uint64_t went[COPSE_POOL_STRIPES];  /* entries that went                 */
     uint64_t extra;                     /* leaves that splits may need                                           */

@@ -324,28 +324,79 @@ SIMT_DEVICE uint32_t NAME(tile_entry)(const TILE *tile, uint32_t entries, uint32
     return word & bit ? entries + in_front : position - in_front;
 }
 
-/* Stores the rows of the new version that have an entry of the tile, `count` entries from `rank` on; of the rows at both
- * ends only what belongs to them. The words beside the entries go with the first entry of a leaf. */
+/* How a warp stores the leaves of a tile: what this lane does with its word. */
+typedef struct NAME(tile_writer) {
+    const TILE *tile;
+    uint32_t entries; /* that the tile had before the operations */
+    ROLE role;
+    const uint32_t *own; /* where the lane's words of entries are */
+} NAME(tile_writer);
+#define WRITER NAME(tile_writer)
+
+/* The lane's word of the entry at `position` of the tile. */
+SIMT_DEVICE uint32_t NAME(tile_word)(const WRITER *writer, uint32_t position)
+{
+    return writer->own[NAME(tile_entry)(writer->tile, writer->entries, position) * writer->role.words];
+}
+
+/* A leaf at the end of the tile, or of the tree: of the former only what belongs to the tile. `first` is the position of its
+ * first entry in the tile, which may be in front of it. The words beside the entries go with the first entry of a leaf. */
+SIMT_DEVICE void NAME(tile_store_end)(const copse_pack_arguments *a, const WRITER *writer, uint64_t leaf, int32_t first,
+                                      uint32_t count)
+{
+    const uint32_t size = NAME(packed_size)(&a->to, leaf), slot = NAME(row_slot)(&writer->role, size);
+    const uint32_t position = (uint32_t)first + (slot < size ? slot : 0);
+    if (position >= count) return;
+    const uint32_t word = slot < size ? NAME(tile_word)(writer, position) : 0;
+    NAME(row_store)(&a->to, leaf, simt_lane(), &writer->role, size, word);
+}
+
+/* Whole leaves, two at a time, from an even one on; `first` is the position of the first entry. None is the last of the tree. */
+SIMT_DEVICE void NAME(tile_store_twos)(const copse_pack_arguments *a, const WRITER *writer, uint64_t leaf,
+                                       uint32_t twos, uint32_t first)
+{
+    const uint32_t even = LEAF_PACKED_TWO / 2u, odd = LEAF_PACKED_TWO - even, lane = simt_lane();
+    const uint32_t even_slot = NAME(row_slot)(&writer->role, even), odd_slot = NAME(row_slot)(&writer->role, odd);
+    const bool is_state = lane == LEAF_STATE / 4u, is_next = lane == LEAF_NEXT / 4u && !a->to.forks;
+    const uint32_t filler = lane == LEAF_NEXT / 4u ? COPSE_LEAF_NONE : writer->role.filler;
+    const bool has_even = even_slot < even && !is_state && lane != LEAF_NEXT / 4u;
+    const bool has_odd = odd_slot < odd && !is_state && lane != LEAF_NEXT / 4u;
+    const uint32_t even_else = is_state ? even : filler, odd_else = is_state ? odd : filler;
+    uint32_t *to = (uint32_t *)(a->to.home + leaf * COPSE_LEAF_BYTES) + lane, next = (uint32_t)leaf + 1u;
+    for (uint32_t i = 0; i < twos; i++, next += 2u, to += COPSE_LEAF_BYTES / 2u, first += LEAF_PACKED_TWO) {
+        uint32_t x = is_next ? next : even_else, y = is_next ? next + 1u : odd_else;
+        if (has_even) x = NAME(tile_word)(writer, first + even_slot);
+        if (has_odd) y = NAME(tile_word)(writer, first + even + odd_slot);
+        to[0] = x;
+        to[COPSE_LEAF_BYTES / 4u] = y;
+    }
+}
+
+/* Stores the rows of the new version that have an entry of the tile, `count` entries from `rank` on. */
 SIMT_DEVICE void NAME(tile_store)(const copse_pack_arguments *a, const TILE *tile, uint32_t entries, uint64_t rank,
                                   uint32_t count)
 {
     const uint32_t lane = simt_lane();
     const ROLE role = NAME(row_role_of)(lane);
-    const uint32_t *own = (const uint32_t *)tile->keys + (role.value ? TILE_ENTRIES * ROW_KEY : 0) + role.part;
-    const uint64_t first_leaf = NAME(packed_leaf)(rank);
+    const WRITER writer = {tile, entries, role,
+                           (const uint32_t *)tile->keys + (role.value ? TILE_ENTRIES * ROW_KEY : 0) + role.part};
+    const uint64_t first_leaf = NAME(packed_leaf)(rank), end_leaf = NAME(packed_leaf)(rank + count - 1u) + 1u;
+    uint64_t leaf = first_leaf;
     int32_t first = -(int32_t)(rank - NAME(packed_first)(first_leaf)); /* of the leaf, in the tile */
-    for (uint64_t leaf = first_leaf; first < (int32_t)count; leaf++) {
-        const uint32_t size = NAME(packed_size)(&a->to, leaf), slot = NAME(row_slot)(&role, size);
-        const uint32_t position = (uint32_t)first + (slot < size ? slot : 0);
-        if (position < count) {
-            uint32_t word = 0;
-            if (slot < size) word = own[NAME(tile_entry)(tile, entries, position) * role.words];
-            NAME(row_store)(&a->to, leaf, lane, &role, size, word);
-        }
-        first += (int32_t)size;
+    for (; leaf < end_leaf && (first < 0 || leaf % 2u); leaf++) {
+        NAME(tile_store_end)(a, &writer, leaf, first, count);
+        first += (int32_t)NAME(packed_size)(&a->to, leaf);
     }
-    const uint64_t end_leaf = NAME(packed_leaf)(rank + count - 1u) + 1u;
-    for (uint64_t leaf = first_leaf + lane; leaf < end_leaf; leaf += SIMT_WARP) {
+    uint32_t twos = first < (int32_t)count ? (count - (uint32_t)first) / LEAF_PACKED_TWO : 0;
+    if (twos && leaf + 2u * twos == a->to.homes) twos--; /* the last leaf of the tree is different */
+    NAME(tile_store_twos)(a, &writer, leaf, twos, (uint32_t)first);
+    leaf += 2u * twos;
+    first += (int32_t)(twos * LEAF_PACKED_TWO);
+    for (; leaf < end_leaf; leaf++) {
+        NAME(tile_store_end)(a, &writer, leaf, first, count);
+        first += (int32_t)NAME(packed_size)(&a->to, leaf);
+    }
+    for (leaf = first_leaf + lane; leaf < end_leaf; leaf += SIMT_WARP) {
         const uint64_t last = NAME(packed_first)(leaf) + NAME(packed_size)(&a->to, leaf) - 1u - rank;
         if (last < count) NAME(row_last)(a, leaf, tile->keys[NAME(tile_entry)(tile, entries, (uint32_t)last)]);
     }
@@ -391,6 +442,7 @@ SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
 #undef TILE
 #undef OPERATION
 #undef FATE
+#undef WRITER
 #undef ROLE
 #undef ROW_KEY
 #undef ROW_VALUE
