@@ -91,10 +91,12 @@ SIMT_DEVICE uint64_t NAME(segment_end)(const uint32_t *homes, uint64_t n, uint64
 
 /*
  * Leaves that `inserts` keys may add to a home. A leaf splits when it is full, and its halves have room for half a leaf
- * then; so every leaf splits at most once, and further splits need half a leaf of keys each. The first split of a home in
+ * then; so every leaf splits at most once, and further splits need half a leaf of keys each. all: these are all that the
+ * home gets. The first split of a home in
  * a B+ tree takes two leaves: the home itself becomes the fork.
  */
-SIMT_DEVICE uint64_t NAME(splits_most)(const copse_blink_tree *tree, uint32_t home, uint64_t inserts, bool *crowded)
+SIMT_DEVICE uint64_t NAME(splits_most)(const copse_blink_tree *tree, uint32_t home, uint64_t inserts, bool all,
+                                       bool *crowded)
 {
     CURSOR cursor = NAME(cursor_at)(tree, home);
     uint32_t leaves = 0, entries = 0;
@@ -102,7 +104,7 @@ SIMT_DEVICE uint64_t NAME(splits_most)(const copse_blink_tree *tree, uint32_t ho
         leaves++;
         entries += NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
     } while (NAME(cursor_step)(tree, &cursor));
-    if (leaves == 1u && entries + inserts <= LEAF_SLOTS) return 0;
+    if (all && leaves == 1u && entries + inserts <= LEAF_SLOTS) return 0;
     const uint64_t most = leaves + inserts / (LEAF_SLOTS / 2u), splits = inserts < most ? inserts : most;
     /* Twice: the operations of a home may lie in two warps of `plan`, and each asks about its own. */
     const uint32_t room = tree->forks && LEAF_SLOTS < COPSE_CHAIN_MOST ? LEAF_SLOTS : COPSE_CHAIN_MOST;
@@ -117,10 +119,13 @@ SIMT_DEVICE uint32_t NAME(plan_home)(const copse_blink_tree *tree, KEY key)
     return NAME(levels_digest)(tree) ? NAME(cursor_seek)(tree, home, key, NULL).home : home;
 }
 
+/* Operations of which a warp of `plan` takes care at a time. */
+#define PLAN_OWN 30u
+
 /*
- * Homes of all operations, how many leaves they may need, and whether they are too much for some home. A warp takes 31
- * operations and looks at the one in front of them, too, so that it knows where a home begins; what it finds out about a home
- * whose operations go on in the next warp is about its own ones, and both are added up.
+ * Homes of all operations, how many leaves they may need, and whether they are too much for some home. A warp takes care of 30
+ * operations and looks at the one in front of them and the one behind them, too, so that it knows whether a home has others in
+ * the neighbouring warps: then each asks for the leaves that its own may need, whatever the others do.
  */
 SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
 {
@@ -128,13 +133,14 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
     const uint64_t n = a.operations.n, warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     const bool inserts = a.operations.gone || a.operations.action != COPSE_ACTION_ERASE;
     const uint32_t lane = simt_lane();
-    uint64_t extra = 0, dead = 0;
+    uint64_t extra = 0, dead = 0, w = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     bool crowded = false;
-    for (uint64_t w = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); w * 31u < n; w += warps) {
-        const uint64_t i = w * 31u + lane - 1u; /* of lane 0 of the first warp: a huge number */
-        const bool mine = lane > 0 && i < n;
+    for (; w * PLAN_OWN < n; w += warps) {
+        const uint64_t i = w * PLAN_OWN + lane - 1u; /* of lane 0 of the first warp: a huge number */
+        const bool mine = lane > 0 && lane <= PLAN_OWN && i < n;
         const uint32_t home = i < n ? NAME(plan_home)(&a.tree, keys[i]) : COPSE_LEAF_NONE;
         const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, home, 1);
+        const uint32_t behind = simt_shfl_u32(SIMT_FULL_MASK, home, PLAN_OWN + 1u);
         const bool head = mine && (lane == 1u || before != home);
         const uint32_t heads = __ballot_sync(SIMT_FULL_MASK, head), all = __ballot_sync(SIMT_FULL_MASK, mine);
         if (mine) a.homes[i] = home;
@@ -142,8 +148,9 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
         if (!head) continue;
         const uint32_t later = heads & ~((2u << lane) - 1u);
         const uint32_t end = later ? (uint32_t)__ffs((int)later) - 1u : 32u - (uint32_t)__clz((int)all);
-        crowded |= end - lane == 31u; /* one that has all of them may have no end of more */
-        if (inserts) extra += NAME(splits_most)(&a.tree, home, end - lane, &crowded);
+        const bool alone = !(lane == 1u && before == home) && !(!later && behind == home);
+        crowded |= end - lane == PLAN_OWN; /* one that has all of them may have no end of more */
+        if (inserts) extra += NAME(splits_most)(&a.tree, home, end - lane, alone, &crowded);
     }
     extra = NAME(warp_sum)(extra);
     dead = NAME(warp_sum)(dead);
@@ -199,7 +206,7 @@ SIMT_DEVICE KEY NAME(meet_one)(const copse_meet_arguments *a, uint32_t i)
     a->slots[i] = NAME(table_meet)(a, i, key);
     const uint32_t inserts = NAME(crowd_meet)(a, home);
     bool crowded = inserts > CROWD_MOST;
-    if (a->operations.action != COPSE_ACTION_ERASE) (void)NAME(splits_most)(&a->tree, home, inserts, &crowded);
+    if (a->operations.action != COPSE_ACTION_ERASE) (void)NAME(splits_most)(&a->tree, home, inserts, true, &crowded);
     if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);
     return key;
 }

@@ -14,6 +14,7 @@
 #undef SORTED_ENOUGH
 #undef QUERY
 #undef CROWD_MOST
+#undef PLAN_OWN
 #undef HELD
 #undef UPDATE
 #undef LEAF_WORDS
