@@ -179,7 +179,8 @@ static int check_args(cli_build_args *args, char **words, int count, bool *raw, 
     else if (args->format && *raw)
         return cli_usage_error("build", "--values and --pairs are for --format raw");
     if (args->structure_name && copse_structure_parse(args->structure_name, structure) != COPSE_OK)
-        return cli_usage_error("build", "--structure takes auto, implicit or regular, not '%s'", args->structure_name);
+        return cli_usage_error("build", "--structure takes auto, implicit, regular, blink or bplus, not '%s'",
+                               args->structure_name);
     int code = cli_placement_read("build", &args->where);
     if (code == CLI_OK) code = parse_type("key-type", args->key_type_name, false, &args->key_type);
     return code == CLI_OK ? parse_type("value-type", args->value_type_name, true, &args->value_type) : code;
@@ -212,7 +213,8 @@ int copse_cli_build(int argc, char **argv)
         {"key-type", 0, CLI_TEXT, "TYPE", "type of the keys (default: guess)", &args.key_type_name},
         {"value-type", 0, CLI_TEXT, "TYPE", "type of the values (default: guess)", &args.value_type_name},
         {"duplicates", 0, CLI_FLAG, NULL, "keep all entries of a key, in input order", &args.duplicates},
-        {"structure", 0, CLI_TEXT, "NAME", "auto, implicit or regular (default: auto)", &args.structure_name},
+        {"structure", 0, CLI_TEXT, "NAME",
+         "auto, implicit; regular on the CPU; blink, bplus on\ndevices (default: auto)", &args.structure_name},
         {"delimiter", 'd', CLI_TEXT, "C", "between cells: a character or 'tab'\n(default: a comma; tab for .tsv files)",
          &args.delimiter},
         {"no-header", 0, CLI_FLAG, NULL, "the first line is data", &args.no_header},

@@ -79,12 +79,10 @@ int copse_cli_demo(int argc, char **argv)
     const cli_command command = {
         "demo",
         "[OPTIONS]",
-        "Shows what copse does and how fast it is here: makes a table of orders, indexes it with every structure on\n"
-        "the CPU and, where there is a card, with the implicit tree on a GPU; answers lookups, ranges, counts and "
-        "sums,\n"
-        "changes and erases orders, and checks every answer against a plain sorted array. Exits with 1 if any answer "
-        "is\n"
-        "wrong.",
+        "Shows what copse does and how fast it is here: makes a table of orders, indexes it with the implicit and the\n"
+        "regular tree on the CPU and, where there is a card, with the implicit and the blink tree on a GPU; answers\n"
+        "lookups, ranges, counts and sums, changes and erases orders, and checks every answer against a plain sorted\n"
+        "array. Exits with 1 if any answer is wrong.",
         "  copse demo\n"
         "  copse demo --n 2^24 --threads 1\n"
         "  copse demo --quick --placement cpu,emulated",

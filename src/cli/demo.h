@@ -6,7 +6,8 @@
 #include "demo_model.h"
 
 #define DEMO_RANGE_LENGTH 100
-#define DEMO_MOST_TREES   4 /* both structures on the CPU, one tree on a GPU, one on the emulated device */
+#define DEMO_MOST_TREES   6 /* two on the CPU, on a GPU and on the emulated device */
+#define DEMO_NAME_SIZE    32
 
 typedef struct demo_args {
     uint64_t n;

@@ -3,11 +3,14 @@
 
 #include "cuda/device.h"
 
-/* The structure on the CPU, the placement elsewhere: there is one tree on each device. */
-static const char *tree_name(const demo_tree *tree)
+/* The structure, on devices with the placement in front of it, short enough for a column. */
+static const char *tree_name(const demo_tree *tree, char name[DEMO_NAME_SIZE])
 {
-    return cli_placement_is_device(tree->placement) ? copse_placement_name(tree->placement)
-                                                    : copse_structure_name(tree->structure);
+    const char *place = tree->placement == COPSE_PLACEMENT_GPU        ? "gpu "
+                        : tree->placement == COPSE_PLACEMENT_EMULATED ? "emu. "
+                                                                      : "";
+    snprintf(name, DEMO_NAME_SIZE, "%s%s", place, copse_structure_name(tree->structure));
+    return name;
 }
 
 static uint64_t wrong_answers(const demo *d, const demo_result *result)
@@ -21,19 +24,21 @@ static void print_device(const demo *d, const demo_tree *tree)
 {
     copse_device *device = NULL;
     copse_device_info card;
+    if (tree->structure != COPSE_STRUCTURE_IMPLICIT) return; /* one line for both trees of a device */
     if (tree->placement == COPSE_PLACEMENT_EMULATED)
-        puts("emulated: the implicit tree, its GPU kernels run by the CPU; slow, for tests.");
+        puts("emulated: the implicit and the blink tree, their GPU kernels run by the CPU; slow, for tests.");
     if (tree->placement != COPSE_PLACEMENT_GPU) return;
     if (copse_device_get(d->session.ctx, tree->placement, &device) != COPSE_OK ||
         copse_device_describe(device->number, &card) != COPSE_OK)
         return;
-    printf("gpu: the implicit tree on card %d, %s; questions and answers travel to and from host memory.\n",
-           device->number, card.name);
+    printf(
+        "gpu: the implicit and the blink tree on card %d, %s; questions and answers travel to and from host memory.\n",
+        device->number, card.name);
 }
 
 void demo_report_begin(const demo *d)
 {
-    char number[CLI_NUMBER_SIZE];
+    char number[CLI_NUMBER_SIZE], name[DEMO_NAME_SIZE];
     copse_ctx_info info;
     if (d->args->json) return;
     printf("copse %s: a table of %s order%s, each with a number (the key) and an amount.\n", copse_version(),
@@ -44,7 +49,7 @@ void demo_report_begin(const demo *d)
     for (unsigned t = 0; t < d->trees; t++) print_device(d, &d->tree[t]);
     if (d->no_gpu[0]) printf("GPU: none: %s\n", d->no_gpu);
     printf("\n%-28s %12s", "step", "operations");
-    for (unsigned t = 0; t < d->trees && !d->args->no_timing; t++) printf(" %13s", tree_name(&d->tree[t]));
+    for (unsigned t = 0; t < d->trees && !d->args->no_timing; t++) printf(" %13s", tree_name(&d->tree[t], name));
     if (!d->args->no_timing) printf(" %13s", "sorted array");
     puts("   answers");
     fflush(stdout);
@@ -57,14 +62,14 @@ static void print_rate(uint64_t operations, double seconds)
 
 static void print_step(const demo *d, const demo_step *step, const demo_result *result)
 {
-    char number[CLI_NUMBER_SIZE];
+    char number[CLI_NUMBER_SIZE], name[DEMO_NAME_SIZE];
     printf("%-28s %12s", step->label, cli_group(result->operations, number));
     for (unsigned t = 0; t < d->trees && !d->args->no_timing; t++) print_rate(result->operations, result->seconds[t]);
     if (!d->args->no_timing) print_rate(result->operations, result->model_seconds);
     if (wrong_answers(d, result) == 0) printf("   all equal");
     for (unsigned t = 0; t < d->trees; t++)
         if (result->wrong[t] > 0)
-            printf("   %s of %s differ", cli_group(result->wrong[t], number), tree_name(&d->tree[t]));
+            printf("   %s of %s differ", cli_group(result->wrong[t], number), tree_name(&d->tree[t], name));
     putchar('\n');
     fflush(stdout);
 }

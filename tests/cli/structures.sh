@@ -8,3 +8,14 @@ for structure in implicit regular; do
     copse verify $structure.copse | tail -1
 done
 diff <(copse range implicit.copse) <(copse range regular.copse) && echo same
+# The trees of devices: a snapshot of one becomes a regular tree on the CPU, and stays what it is on a device.
+for structure in blink bplus; do
+    (echo k,v; cat rows) | copse build - -o $structure.copse --structure $structure --placement emulated -q --no-timing | grep structure
+    copse info $structure.copse | grep structure
+    copse info $structure.copse --placement emulated | grep structure
+    copse sum $structure.copse --placement emulated
+    copse verify $structure.copse --placement emulated | tail -1
+    diff <(copse range implicit.copse) <(copse range $structure.copse --placement emulated) && echo same
+done
+copse info regular.copse --placement emulated | grep structure
+(echo k,v; cat rows) | copse build - -o none.copse --structure blink -q 2>&1
