@@ -25,9 +25,9 @@ struct unit_tree {
 };
 
 static const struct unit_tree unit_trees[] = {
-    {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU},
-    {COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_CPU},
-    {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED},
+    {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU},      {COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_CPU},
+    {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED}, {COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED},
+    {COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED},
 };
 #define FOR_EACH_TREE(name)                                                                                            \
     for (const struct unit_tree *name = unit_trees; name < unit_trees + COUNT_OF(unit_trees); name++)

@@ -131,6 +131,24 @@ static void indexes_with_several_levels(void **state)
     }
 }
 
+/* Batches on the B-link and the B+ tree go in place as they come, in place when sorted, or into a new version; each of these
+ * asks for memory of its own. */
+static void every_way_of_updating(void **state)
+{
+    (void)state;
+    static const copse_structure structures[] = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS};
+    for (uint32_t turn = 0; turn < 18; turn++) {
+        const struct unit_tree tree = {structures[turn % 2], COPSE_PLACEMENT_EMULATED};
+        struct subject_config config =
+            config_of(tree, turn % 4 < 2 ? COPSE_U32 : COPSE_I64, turn % 3 ? COPSE_U64 : COPSE_F32, 1, false);
+        config.ways = turn / 2;
+        for (int kind = OPERATION_INSERT; kind <= OPERATION_APPLY; kind++) {
+            check_operation(&config, (enum operation_kind)kind, 600, 20);
+            check_operation(&config, (enum operation_kind)kind, 600, 200);
+        }
+    }
+}
+
 static void several_threads(void **state)
 {
     (void)state;
@@ -187,6 +205,7 @@ int main(void)
         cmocka_unit_test(contexts_and_indexes),
         cmocka_unit_test(small_indexes),
         cmocka_unit_test(indexes_with_several_levels),
+        cmocka_unit_test(every_way_of_updating),
         cmocka_unit_test(several_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

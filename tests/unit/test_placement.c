@@ -8,7 +8,11 @@
 #include "cuda/simt.h"
 #include "placed.h"
 
-static const struct unit_tree emulated_tree = {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED};
+static const struct unit_tree emulated_trees[] = {{COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED},
+                                                  {COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED},
+                                                  {COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}};
+#define FOR_EACH_EMULATED(name)                                                                                        \
+    for (const struct unit_tree *name = emulated_trees; name < emulated_trees + COUNT_OF(emulated_trees); name++)
 static const struct unit_tree cpu_tree = {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU};
 
 static copse_device *emulated_device(copse_ctx *ctx)
@@ -62,16 +66,66 @@ static void structures_that_are_not_there(void **state)
     options.placement = COPSE_PLACEMENT_EMULATED;
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "regular", copse_index_create(ctx, &options, &index));
     assert_null(index);
-    index = unit_tens(ctx, (struct unit_tree){COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_CPU}, 100);
-    struct unit_content before = unit_content_of(index);
-    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "emulated", copse_move(index, COPSE_PLACEMENT_EMULATED));
-    unit_assert_content(ctx, index, before);
-    copse_index_free(index);
     /* a structure that is left open is one that the placement has */
+    static const struct {
+        copse_placement placement;
+        copse_updates updates;
+        copse_structure structure;
+    } open[] = {{COPSE_PLACEMENT_EMULATED, COPSE_UPDATES_EXPECTED, COPSE_STRUCTURE_BLINK},
+                {COPSE_PLACEMENT_EMULATED, COPSE_UPDATES_RARE, COPSE_STRUCTURE_IMPLICIT},
+                {COPSE_PLACEMENT_CPU, COPSE_UPDATES_EXPECTED, COPSE_STRUCTURE_REGULAR},
+                {COPSE_PLACEMENT_CPU, COPSE_UPDATES_RARE, COPSE_STRUCTURE_IMPLICIT}};
     options.structure = COPSE_STRUCTURE_AUTO;
-    assert_ok(ctx, copse_index_create(ctx, &options, &index));
-    assert_int_equal(stats_of(ctx, index).structure, COPSE_STRUCTURE_IMPLICIT);
-    copse_index_free(index);
+    for (size_t i = 0; i < COUNT_OF(open); i++) {
+        options.placement = open[i].placement;
+        options.updates = open[i].updates;
+        assert_ok(ctx, copse_index_create(ctx, &options, &index));
+        assert_int_equal(stats_of(ctx, index).structure, open[i].structure);
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
+static void device_trees_are_refused_on_the_cpu(void **state)
+{
+    (void)state;
+    static const copse_structure structures[] = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS};
+    copse_ctx *ctx = unit_context(1);
+    for (size_t i = 0; i < COUNT_OF(structures); i++) {
+        copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+        copse_index *index = NULL;
+        options.structure = structures[i];
+        options.placement = COPSE_PLACEMENT_CPU;
+        assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, copse_structure_name(structures[i]),
+                            copse_index_create(ctx, &options, &index));
+        assert_null(index);
+    }
+    copse_ctx_free(ctx);
+}
+
+/* A move takes the structure that does the same on the other side. */
+static void moves_take_the_nearest_structure(void **state)
+{
+    (void)state;
+    static const struct {
+        struct unit_tree from;
+        copse_structure there, back;
+    } moves[] = {{{COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU}, COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_IMPLICIT},
+                 {{COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_CPU}, COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_REGULAR},
+                 {{COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED}, COPSE_STRUCTURE_REGULAR, COPSE_STRUCTURE_BLINK},
+                 {{COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}, COPSE_STRUCTURE_REGULAR, COPSE_STRUCTURE_BLINK}};
+    copse_ctx *ctx = unit_context(1);
+    for (size_t i = 0; i < COUNT_OF(moves); i++) {
+        const copse_placement home = moves[i].from.placement;
+        copse_index *index = unit_tens(ctx, moves[i].from, 100);
+        struct unit_content before = unit_content_of(index);
+        assert_ok(ctx, copse_move(index, home == COPSE_PLACEMENT_CPU ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU));
+        assert_int_equal(stats_of(ctx, index).structure, moves[i].there);
+        assert_ok(ctx, copse_move(index, home));
+        assert_int_equal(stats_of(ctx, index).structure, moves[i].back);
+        unit_assert_content(ctx, index, before);
+        copse_index_free(index);
+    }
     copse_ctx_free(ctx);
 }
 
@@ -142,7 +196,7 @@ static void cursors_outlive_a_move(void **state)
 static void bad_memory_is_named(copse_ctx *ctx, copse_index *index, void *bad)
 {
     uint64_t keys[4] = {0, 10, 20, 30}, out[8];
-    uint8_t found[4];
+    uint8_t found[4], codes[4] = {COPSE_OP_UPSERT, COPSE_OP_INSERT_IF_ABSENT, COPSE_OP_ERASE, COPSE_OP_FIND};
     copse_int128 wide[4];
     double means[4];
     struct unit_content before = unit_content_of(index);
@@ -152,6 +206,11 @@ static void bad_memory_is_named(copse_ctx *ctx, copse_index *index, void *bad)
     REFUSED("keys", copse_insert(index, bad, keys, 4, 0, NULL));
     REFUSED("values", copse_insert(index, keys, bad, 4, 0, NULL));
     REFUSED("keys", copse_erase(index, bad, 4, NULL));
+    REFUSED("operations", copse_apply(index, bad, keys, keys, 4, out, found));
+    REFUSED("keys", copse_apply(index, codes, bad, keys, 4, out, found));
+    REFUSED("values", copse_apply(index, codes, keys, bad, 4, out, found));
+    REFUSED("out_values", copse_apply(index, codes, keys, keys, 4, bad, found));
+    REFUSED("out_found", copse_apply(index, codes, keys, keys, 4, out, bad));
     REFUSED("keys", copse_find(index, bad, 4, out, found));
     REFUSED("out_values", copse_find(index, keys, 4, bad, found));
     REFUSED("out_found", copse_find(index, keys, 4, out, bad));
@@ -187,10 +246,13 @@ static void wild_pointers_are_not_followed(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    copse_index *index = unit_tens(ctx, emulated_tree, 100);
-    bad_memory_is_named(ctx, index, (void *)(uintptr_t)64);
-    bad_memory_is_named(ctx, index, (void *)(uintptr_t)UINT64_C(0x7fff00000000dead));
-    copse_index_free(index);
+    FOR_EACH_EMULATED(tree)
+    {
+        copse_index *index = unit_tens(ctx, *tree, 100);
+        bad_memory_is_named(ctx, index, (void *)(uintptr_t)64);
+        bad_memory_is_named(ctx, index, (void *)(uintptr_t)UINT64_C(0x7fff00000000dead));
+        copse_index_free(index);
+    }
     copse_ctx_free(ctx);
 }
 
@@ -204,23 +266,25 @@ static void memory_of_another_device_is_refused(void **state)
     assert_ok(NULL, copse_ctx_create(&options, &other));
     copse_device *device = emulated_device(other);
     assert_ok(other, copse_device_alloc(device, device->main, 8192, "a test", &memory));
-    copse_index *index = unit_tens(ctx, emulated_tree, 100);
-    bad_memory_is_named(ctx, index, memory);
+    FOR_EACH_EMULATED(tree)
+    {
+        copse_index *index = unit_tens(ctx, *tree, 100);
+        bad_memory_is_named(ctx, index, memory);
+        copse_index_free(index);
+    }
     copse_device_free(device, device->main, memory, 8192);
-    copse_index_free(index);
     copse_ctx_free(other);
     copse_ctx_free(ctx);
 }
 
 /* --- a device that is full ----------------------------------------------------------------------------------------- */
 
-static void failed_builds_leave_no_trace(void **state)
+static void failed_builds(struct unit_tree tree)
 {
-    (void)state;
     enum { n = 20000 };
     copse_ctx *ctx = unit_context(1);
     copse_device *device = emulated_device(ctx);
-    copse_index *index = unit_tens(ctx, emulated_tree, 1000);
+    copse_index *index = unit_tens(ctx, tree, 1000);
     uint64_t *keys = must_malloc(n * sizeof *keys);
     for (uint64_t i = 0; i < n; i++) keys[i] = (i * 7919) % n;
     struct unit_content before = unit_content_of(index);
@@ -242,6 +306,12 @@ static void failed_builds_leave_no_trace(void **state)
     copse_ctx_free(ctx);
 }
 
+static void failed_builds_leave_no_trace(void **state)
+{
+    (void)state;
+    FOR_EACH_EMULATED(tree) failed_builds(*tree);
+}
+
 /* --- a device that faults ------------------------------------------------------------------------------------------ */
 
 typedef struct planted_arguments {
@@ -257,12 +327,11 @@ SIMT_KERNEL(planted_fault, planted_arguments, 32, 1)
 
 static const copse_kernel planted_kernel = SIMT_KERNEL_ENTRY(planted_fault, 32);
 
-static void a_fault_is_told_again_and_again(void **state)
+static void fault_is_told(struct unit_tree tree)
 {
-    (void)state;
     copse_ctx *ctx = unit_context(1);
     copse_device *device = emulated_device(ctx);
-    copse_index *index = unit_tens(ctx, emulated_tree, 100), *other = NULL;
+    copse_index *index = unit_tens(ctx, tree, 100), *other = NULL;
     copse_index *unharmed = unit_tens(ctx, cpu_tree, 100);
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     planted_arguments arguments = {0};
@@ -274,7 +343,7 @@ static void a_fault_is_told_again_and_again(void **state)
     assert_int_equal(status, COPSE_ERR_DEVICE);
     (void)snprintf(sentence, sizeof sentence, "%s", copse_last_error(ctx));
     assert_non_null(strstr(sentence, "planted_fault"));
-    options.structure = COPSE_STRUCTURE_IMPLICIT;
+    options.structure = tree.structure;
     options.placement = COPSE_PLACEMENT_EMULATED;
 #define REFUSED(call) assert_fails_naming(ctx, COPSE_ERR_DEVICE, sentence, call)
     REFUSED(copse_find(index, keys, 2, out, found));
@@ -295,15 +364,20 @@ static void a_fault_is_told_again_and_again(void **state)
     copse_ctx_free(ctx);
 }
 
+static void a_fault_is_told_again_and_again(void **state)
+{
+    (void)state;
+    FOR_EACH_EMULATED(tree) fault_is_told(*tree);
+}
+
 /* --- errors that come late ------------------------------------------------------------------------------------------ */
 
 /* With a stream of the caller's, calls on device memory return before the kernels have run. */
-static void late_errors_wait_for_synchronize(void **state)
+static void late_errors(struct unit_tree tree)
 {
-    (void)state;
     enum { n = 64 };
     copse_ctx *ctx = unit_context(1);
-    copse_index *index = unit_index(ctx, emulated_tree, COPSE_F64, COPSE_U64, false);
+    copse_index *index = unit_index(ctx, tree, COPSE_F64, COPSE_U64, false);
     copse_device *device = emulated_device(ctx);
     double keys[n], with_nan[n], zeros[n];
     uint64_t values[n], sums[n];
@@ -336,11 +410,19 @@ static void late_errors_wait_for_synchronize(void **state)
     copse_ctx_free(ctx);
 }
 
+static void late_errors_wait_for_synchronize(void **state)
+{
+    (void)state;
+    FOR_EACH_EMULATED(tree) late_errors(*tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_says_why),
         cmocka_unit_test(structures_that_are_not_there),
+        cmocka_unit_test(device_trees_are_refused_on_the_cpu),
+        cmocka_unit_test(moves_take_the_nearest_structure),
         cmocka_unit_test(moves_keep_the_content),
         cmocka_unit_test(impossible_moves),
         cmocka_unit_test(cursors_outlive_a_move),

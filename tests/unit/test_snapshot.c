@@ -180,6 +180,28 @@ static void placements_do_not_show(void **state)
 }
 
 /* A snapshot of a structure that the placement lacks can still be loaded as another. */
+/* A file knows the structures of devices, too; on the CPU they become the one that does the same. */
+static void structures_of_devices(void **state)
+{
+    (void)state;
+    static const copse_structure structures[] = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS};
+    for (size_t i = 0; i < sizeof structures / sizeof *structures; i++) {
+        struct entries e = entries_make(COPSE_U64, COPSE_U32, false, 500);
+        copse_index *index = index_build_on(&e, structures[i], COPSE_PLACEMENT_EMULATED), *loaded = NULL;
+        copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+        assert_ok(t.ctx, copse_save(index, t.path));
+        options.value_type = COPSE_U32;
+        for (int there = 0; there < 2; there++) {
+            options.placement = there ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU;
+            assert_ok(t.ctx, copse_load(t.ctx, t.path, &options, &loaded));
+            index_compare(loaded, &e, there ? structures[i] : COPSE_STRUCTURE_REGULAR);
+            copse_index_free(loaded);
+        }
+        copse_index_free(index);
+        entries_free(&e);
+    }
+}
+
 static void a_structure_that_the_placement_lacks(void **state)
 {
     struct entries e = entries_make(COPSE_U64, COPSE_U32, false, 500);
@@ -189,8 +211,14 @@ static void a_structure_that_the_placement_lacks(void **state)
     assert_ok(t.ctx, copse_save(index, t.path));
     options.value_type = COPSE_U32;
     options.placement = COPSE_PLACEMENT_EMULATED;
+    options.structure = COPSE_STRUCTURE_REGULAR; /* by name: refused */
     assert_int_equal(copse_load(t.ctx, t.path, &options, &loaded), COPSE_ERR_UNSUPPORTED);
+    assert_non_null(strstr(copse_last_error(t.ctx), "regular"));
     assert_null(loaded);
+    options.structure = COPSE_STRUCTURE_AUTO; /* the file's, or the one that does the same there */
+    assert_ok(t.ctx, copse_load(t.ctx, t.path, &options, &loaded));
+    index_compare(loaded, &e, COPSE_STRUCTURE_BLINK);
+    copse_index_free(loaded);
     options.structure = COPSE_STRUCTURE_IMPLICIT;
     assert_ok(t.ctx, copse_load(t.ctx, t.path, &options, &loaded));
     index_compare(loaded, &e, COPSE_STRUCTURE_IMPLICIT);
@@ -449,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_type_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(placements_do_not_show, setup, teardown),
         cmocka_unit_test_setup_teardown(a_structure_that_the_placement_lacks, setup, teardown),
+        cmocka_unit_test_setup_teardown(structures_of_devices, setup, teardown),
         cmocka_unit_test_setup_teardown(block_borders, setup, teardown),
         cmocka_unit_test_setup_teardown(step_borders, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_do_not_show, setup, teardown),
