@@ -6,8 +6,9 @@ static copse_status check(const copse_index *index, const copse_ctx *ctx, const 
                           const char *out_name)
 {
     const char *missing = !index ? "index" : !ctx ? "ctx" : !out ? out_name : NULL;
-    if (missing) return copse_fail(ctx, COPSE_ERR_ARGUMENT, "%s: %s is NULL", call, missing);
-    return COPSE_OK;
+    if (!missing) return COPSE_OK;
+    (void)copse_fail(ctx, COPSE_ERR_ARGUMENT, "%s: %s is NULL", call, missing);
+    return COPSE_ERR_ARGUMENT; /* said here, so that an analyzer knows that it is never COPSE_OK */
 }
 
 /* Another handle on the same tree, which only reads. */

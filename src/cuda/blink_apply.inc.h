@@ -143,8 +143,8 @@ SIMT_DEVICE void NAME(own_put_back)(const SORTED *s, OWN *own)
     own->changed = false;
     if (!s->a->shared) return;
     if (s->a->tree.forks)
-        simt_store_relaxed_u32(state, own->word[LEAF_STATE / 4u] |
-                                          (own->number < s->a->tree.homes ? COPSE_LEAF_LATCH : 0));
+        simt_store_relaxed_u32(state,
+                               own->word[LEAF_STATE / 4u] | (own->number < s->a->tree.homes ? COPSE_LEAF_LATCH : 0));
     else
         simt_store_release_u32(state, own->word[LEAF_STATE / 4u]);
 }

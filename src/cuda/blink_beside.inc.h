@@ -175,7 +175,8 @@ SIMT_DEVICE uint32_t NAME(group_less)(const char *leaf, uint32_t count, KEY q)
 SIMT_DEVICE const char *NAME(group_child)(const copse_blink_tree *tree, const char *home, uint32_t *state, KEY q)
 {
     const uint32_t count = *state & COPSE_LEAF_COUNT, less = NAME(group_less)(home, count, q);
-    if (!(*state & COPSE_LEAF_FORK) || *state & COPSE_LEAF_LATCH) return home; /* latched: the numbers may not be there yet */
+    if (!(*state & COPSE_LEAF_FORK) || *state & COPSE_LEAF_LATCH)
+        return home; /* latched: the numbers may not be there yet */
     const uint32_t child = less + 1u < count ? less : count - 1u;
     const char *leaf = NAME(leaf_at)(tree, NAME(peek_u32)(home + LEAF_VALUES + child * 4u));
     *state = NAME(peek_u32)(leaf + LEAF_STATE);

@@ -123,9 +123,9 @@ copse_status copse_blink_place(copse_index *index, const void *keys, const void 
     if (status == COPSE_OK) status = kernels_run(index, version, &operations, &m, &seen);
     copse_device_free(index->device, index->device->main, m.memory, m.bytes);
     if (status != COPSE_OK) return status;
+    const unsigned long long first_nan = ~seen.not_first_nan;
     if (seen.not_first_nan)
-        return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
-                          (unsigned long long)~seen.not_first_nan);
+        return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order", first_nan);
     if (seen.crowded == 1) return COPSE_OK;
     *out_done = true;
     if (~seen.not_low < version->low) version->low = ~seen.not_low;

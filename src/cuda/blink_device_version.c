@@ -117,8 +117,8 @@ copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_vers
     while (version->view.pool_leaves < wanted && version->chunks_made < COPSE_POOL_CHUNKS && status == COPSE_OK)
         status = chunk_make(index, version);
     if (status != COPSE_OK || version->view.pool_leaves >= wanted) return status;
-    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold",
-                      (unsigned long long)(wanted + version->view.homes),
+    const unsigned long long all = wanted + version->view.homes;
+    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold", all,
                       copse_structure_name(index->operations->structure));
 }
 

@@ -180,6 +180,8 @@ SIMT_DEVICE void NAME(pack_home)(const copse_pack_arguments *a, uint32_t home, b
         NAME(old_entry) entry;
         KEY key = 0;
         entry.stays = false;
+        entry.inserted = 0;
+        entry.value = 0;
         if (lane < count) {
             key = NAME(leaf_key)(cursor.leaf, lane);
             entry = NAME(old_judge)(a, start, end, key, NAME(leaf_value)(cursor.leaf, lane));

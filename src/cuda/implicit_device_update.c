@@ -129,7 +129,8 @@ copse_status copse_implicit_device_insert(copse_index *index, const void *keys, 
     copse_device_pairs batch;
     copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
     if (flags & COPSE_INSERT_IF_ABSENT) equal = COPSE_EQUAL_FIRST;
-    copse_status status = copse_device_pairs_make(index, keys, values, n, equal, COPSE_PAIRS_WHOLE, "inserting", &batch);
+    copse_status status =
+        copse_device_pairs_make(index, keys, values, n, equal, COPSE_PAIRS_WHOLE, "inserting", &batch);
     if (status != COPSE_OK) return status;
     status = before ? merge_in(index, &batch, flags) : tree_replace(index, &batch);
     copse_device_pairs_free(index, &batch);
@@ -141,7 +142,8 @@ copse_status copse_implicit_device_erase(copse_index *index, const void *keys, u
 {
     const uint64_t before = copse_implicit_device_of(index)->view.entries;
     copse_device_pairs batch, rest;
-    copse_status status = copse_device_pairs_make(index, keys, NULL, n, COPSE_EQUAL_LAST, COPSE_PAIRS_WHOLE, "erasing", &batch);
+    copse_status status =
+        copse_device_pairs_make(index, keys, NULL, n, COPSE_EQUAL_LAST, COPSE_PAIRS_WHOLE, "erasing", &batch);
     if (status != COPSE_OK) return status;
     if (before == 0) {
         copse_device_pairs_free(index, &batch);

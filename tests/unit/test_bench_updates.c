@@ -65,7 +65,7 @@ static void hot_updates_are_about_a_few_keys(void **state)
     for (size_t o = 0; o < 2; o++) {
         bench_data data;
         bench_queries queries;
-        uint64_t seen[7];
+        uint64_t seen[7] = {0};
         size_t different = 0;
         bench_data_make(&data, COPSE_U64, COPSE_U32, 900, WORKLOAD_UNIFORM, 7);
         make(&queries, &data, names[o], WORKLOAD_UNIFORM, QUERIES);
