@@ -24,6 +24,7 @@ typedef struct NAME(own_leaf) {
 
 typedef struct NAME(sorted_update) {
     const copse_apply_arguments *a;
+    bool splits; /* leaves that are full are split; else the operation is marked, and its home left alone */
     uint32_t came, went;
 } NAME(sorted_update);
 #define SORTED NAME(sorted_update)
@@ -282,8 +283,8 @@ SIMT_DEVICE void NAME(own_replace)(OWN *own, uint32_t slot, VALUE value)
     own->changed = own->home_changed = true;
 }
 
-/* One operation on the leaf where its key belongs. */
-SIMT_DEVICE void NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, uint64_t i)
+/* One operation on the leaf where its key belongs. False: the leaf is full, and nothing was done. */
+SIMT_DEVICE bool NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, uint64_t i)
 {
     const copse_action action = NAME(operation_action)(&s->a->operations, i);
     bool there;
@@ -295,12 +296,14 @@ SIMT_DEVICE void NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, uint6
         s->went++;
     } else if (!there && action != COPSE_ACTION_ERASE) {
         if (NAME(own_count)(own) == LEAF_SLOTS) {
+            if (!s->splits) return false;
             NAME(own_split)(s, own, k, slot);
             slot = NAME(own_seek)(own, k, &there);
         }
         NAME(own_insert)(own, slot, k, value);
         s->came++;
     }
+    return true;
 }
 
 /* Goes from the leaf that the lane holds to the one where k belongs, within the same home. */
@@ -313,6 +316,12 @@ SIMT_DEVICE void NAME(own_move)(const SORTED *s, OWN *own, KEY k)
         if (!tree->forks) NAME(own_latch)(s, own->number);
         NAME(own_load)(tree, own);
     }
+}
+
+/* The home of an operation, marked or not. */
+SIMT_DEVICE uint32_t NAME(apply_home_of)(const copse_apply_arguments *a, uint64_t i)
+{
+    return simt_load_relaxed_u32(&a->homes[i]) & ~COPSE_HOME_WAITS;
 }
 
 /* The operations of one home, from `i` on. */
@@ -331,8 +340,10 @@ SIMT_DEVICE void NAME(apply_home)(SORTED *s, uint32_t home, uint64_t i)
         const VALUE value = a->operations.values ? NAME(operation_value)(&a->operations, i) : 0;
         if (NAME(operation_dead)(&a->operations, i)) continue;
         NAME(own_move)(s, &own, k);
-        NAME(own_change)(s, &own, k, value, i);
-    } while (++i < a->operations.n && a->homes[i] == home);
+        if (NAME(own_change)(s, &own, k, value, i)) continue;
+        simt_store_relaxed_u32(&a->homes[i], home | COPSE_HOME_WAITS);
+        break;
+    } while (++i < a->operations.n && NAME(apply_home_of)(a, i) == home);
     NAME(own_put_back)(s, &own);
     if (!a->shared || !a->tree.forks) return;
     uint32_t *state = (uint32_t *)(NAME(leaf_at)(&a->tree, home) + LEAF_STATE);
@@ -340,15 +351,60 @@ SIMT_DEVICE void NAME(apply_home)(SORTED *s, uint32_t home, uint64_t i)
     simt_store_release_u32(state, own.home_changed ? NAME(state_after)(there, there & COPSE_LEAF_COUNT) : there);
 }
 
-/* A lane takes the operations of the homes that begin with its own. */
-SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
+/* Is the batch one that may go in place, as `plan` found out? */
+SIMT_DEVICE bool NAME(apply_may)(const copse_apply_arguments *a)
 {
-    SORTED s = {&a, 0, 0};
-    if (a.counters->crowded == 1u || a.counters->extra > a.extra_most || a.counters->dead > a.dead_most) return;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
-         i += (uint64_t)gridDim.x * blockDim.x) {
-        const uint32_t home = a.homes[i];
-        if (i == 0 || a.homes[i - 1u] != home) NAME(apply_home)(&s, home, i);
+    return a->counters->crowded != 1u && a->counters->extra <= a->extra_most && a->counters->dead <= a->dead_most;
+}
+
+/* A lane takes the operations of the homes that begin with its own, up to the first that needs a split, which it marks: splits
+ * are another kernel, so that the lanes of a warp do not wait for one of them. What it needs next is on its way meanwhile. */
+SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    SORTED s = {&a, false, 0, 0};
+    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x, n = a.operations.n;
+    if (!NAME(apply_may)(&a)) return;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+        const uint32_t home = NAME(apply_home_of)(&a, i);
+        if (i + stride < n) simt_prefetch(NAME(leaf_at)(&a.tree, NAME(apply_home_of)(&a, i + stride)));
+        if (i == 0 || NAME(apply_home_of)(&a, i - 1u) != home) NAME(apply_home)(&s, home, i);
     }
+    NAME(update_count)(a.counters, s.came, s.went);
+}
+
+/* Homes that were left, from the marked operations on: one for each lane that has one. */
+SIMT_DEVICE void NAME(apply_marked)(SORTED *s, const uint32_t *queue, uint32_t count)
+{
+    if (simt_lane() < count) {
+        const uint64_t i = queue[simt_lane()];
+        NAME(apply_home)(s, NAME(apply_home_of)(s->a, i), i);
+    }
+    __syncwarp(SIMT_FULL_MASK);
+}
+
+/* The homes that `apply` left. A warp looks for marks until it has one for every lane. */
+SIMT_KERNEL(NAME(apply_splits), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
+{
+    SIMT_SHARED(uint32_t, queues, 2u * COPSE_KERNEL_THREADS);
+    uint32_t *queue = queues + simt_warp() * 2u * SIMT_WARP, count = 0;
+    const uint32_t lane = simt_lane();
+    const uint64_t n = a.operations.n, stride = (uint64_t)gridDim.x * blockDim.x;
+    SORTED s = {&a, true, 0, 0};
+    for (uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x - lane; first < n; first += stride) {
+        const uint64_t i = first + lane;
+        const bool marked = i < n && (simt_load_relaxed_u32(&a.homes[i]) & COPSE_HOME_WAITS) != 0;
+        const uint32_t all = __ballot_sync(SIMT_FULL_MASK, marked);
+        if (marked) queue[count + (uint32_t)__popc(all & ((1u << lane) - 1u))] = (uint32_t)i;
+        count += (uint32_t)__popc(all);
+        __syncwarp(SIMT_FULL_MASK);
+        if (count < SIMT_WARP) continue;
+        NAME(apply_marked)(&s, queue, SIMT_WARP);
+        count -= SIMT_WARP;
+        const uint32_t later = queue[SIMT_WARP + lane];
+        __syncwarp(SIMT_FULL_MASK);
+        if (lane < count) queue[lane] = later;
+        __syncwarp(SIMT_FULL_MASK);
+    }
+    NAME(apply_marked)(&s, queue, count);
     NAME(update_count)(a.counters, s.came, s.went);
 }

@@ -4,16 +4,17 @@
  * in its lanes to find the ranges of 32 positions at a time.
  */
 
-/* The range that output position p lies in: the last r with offsets[r] <= p. */
+/* The range that output position p lies in, the last r with offsets[r] <= p. All lanes of a warp look for the same one: each
+ * step leaves one part in 33, where halving would take five steps that wait for each other. */
 SIMT_DEVICE uint64_t NAME(gather_seek)(const uint64_t *offsets, uint64_t n, uint64_t p)
 {
     uint64_t low = 0, high = n; /* offsets[low] <= p < offsets[high] */
     while (high - low > 1u) {
-        uint64_t middle = low + (high - low) / 2u;
-        if (offsets[middle] <= p)
-            low = middle;
-        else
-            high = middle;
+        const uint64_t step = (high - low + SIMT_WARP) / (SIMT_WARP + 1u), at = low + step * (simt_lane() + 1u);
+        const bool below = at < high && offsets[at] <= p;
+        const uint32_t parts = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below));
+        low += parts * step;
+        high = low + step < high ? low + step : high;
     }
     return low;
 }

@@ -17,10 +17,11 @@ SIMT_KERNEL(NAME(survey), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
     falls = NAME(warp_sum)(falls);
     equals = NAME(warp_sum)(equals);
     if (simt_lane() != 0) return;
-    simt_atomic_min_u64(&a.survey->smallest, smallest);
-    simt_atomic_max_u64(&a.survey->largest, largest);
-    if (falls) simt_atomic_add_u64(&a.survey->falls, falls);
-    if (equals) simt_atomic_add_u64(&a.survey->equals, equals);
+    /* Looked at first: thousands of warps that change the same word wait for each other. */
+    if (smallest < simt_load_relaxed_u64(&a.survey->smallest)) simt_atomic_min_u64(&a.survey->smallest, smallest);
+    if (largest > simt_load_relaxed_u64(&a.survey->largest)) simt_atomic_max_u64(&a.survey->largest, largest);
+    if (falls && !simt_load_relaxed_u64(&a.survey->falls)) simt_atomic_add_u64(&a.survey->falls, falls);
+    if (equals && !simt_load_relaxed_u64(&a.survey->equals)) simt_atomic_add_u64(&a.survey->equals, equals);
 }
 
 SIMT_KERNEL(NAME(encode), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
