@@ -47,10 +47,10 @@ static copse_status version_memory(const copse_index *index, copse_blink_version
     if (status != COPSE_OK) return status;
     memory = NULL;
     status = copse_device_alloc(device, device->main, CONTROL_BYTES, "the tree", &memory);
+    if (status != COPSE_OK) return status;
     version->counters = memory;
     version->view.pool = (const uint64_t *)(version->counters + 1);
-    if (status == COPSE_OK) status = copse_device_fill(device, device->main, memory, 0, CONTROL_BYTES);
-    return status;
+    return copse_device_fill(device, device->main, memory, 0, CONTROL_BYTES);
 }
 
 copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
