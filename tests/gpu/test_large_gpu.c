@@ -68,13 +68,14 @@ static copse_device *device_of(copse_ctx *ctx)
     exit(2);
 }
 
-static copse_index *new_index(copse_ctx *ctx, copse_type key, copse_type value, bool duplicates)
+static copse_index *new_index(copse_ctx *ctx, copse_structure structure, copse_type key, copse_type value,
+                              bool duplicates)
 {
     copse_index *index = NULL;
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     options.key_type = key;
     options.value_type = value;
-    options.structure = COPSE_STRUCTURE_IMPLICIT;
+    options.structure = structure;
     options.placement = placement;
     options.duplicates = duplicates;
     if (copse_index_create(ctx, &options, &index) == COPSE_OK) return index;
@@ -325,7 +326,7 @@ static bool build(struct large *large, uint64_t step)
     return made;
 }
 
-/* Keys between the others come and go: the index is rebuilt twice. */
+/* Keys between the others come and go: the implicit tree is rebuilt twice. */
 static void check_updates(struct large *large)
 {
     enum { n = 1000 };
@@ -344,11 +345,11 @@ static void check_updates(struct large *large)
     check(copse_size(large->index) == large->n, "the size after erase", large->ctx);
 }
 
-static void run_large(uint64_t n, bool wide, uint64_t step)
+static void run_large(copse_structure structure, uint64_t n, bool wide, uint64_t step)
 {
     double start = now();
     struct large large = {context(), NULL, n, wide};
-    large.index = new_index(large.ctx, wide ? COPSE_U64 : COPSE_U32, COPSE_U32, !wide);
+    large.index = new_index(large.ctx, structure, wide ? COPSE_U64 : COPSE_U32, COPSE_U32, !wide);
     if (build(&large, step)) {
         struct queries *queries = make_queries(&large);
         check(copse_size(large.index) == n, "the size", large.ctx);
@@ -364,8 +365,8 @@ static void run_large(uint64_t n, bool wide, uint64_t step)
     }
     copse_index_free(large.index);
     copse_ctx_free(large.ctx);
-    (void)printf("%llu entries, %s: %.1f s\n", (unsigned long long)n, wide ? "u64 keys" : "u32 keys, duplicates",
-                 now() - start);
+    (void)printf("%s, %llu entries, %s: %.1f s\n", copse_structure_name(structure), (unsigned long long)n,
+                 wide ? "u64 keys" : "u32 keys, duplicates", now() - start);
 }
 
 /* --- a card that is too small ---------------------------------------------------------------------------------------- */
@@ -375,7 +376,8 @@ static void run_failed_builds(void)
 {
     copse_ctx *ctx = context();
     copse_device *device = device_of(ctx);
-    copse_index *index = new_index(ctx, COPSE_U64, COPSE_U64, true); /* or all of them are one entry */
+    copse_index *index =
+        new_index(ctx, COPSE_STRUCTURE_IMPLICIT, COPSE_U64, COPSE_U64, true); /* or all of them are one entry */
     static const uint64_t few[] = {5, 7, 6};
     uint64_t available = 0, total = 0, held = 0, before = 0, value = 0;
     void *keys = NULL;
@@ -407,7 +409,7 @@ static void run_failed_builds(void)
 static void run_wild_pointers(void)
 {
     copse_ctx *ctx = context();
-    copse_index *index = new_index(ctx, COPSE_U64, COPSE_U64, false);
+    copse_index *index = new_index(ctx, COPSE_STRUCTURE_IMPLICIT, COPSE_U64, COPSE_U64, false);
     uint64_t keys[2] = {1, 2}, out[2];
     uint8_t found[2];
     void *wild = (void *)(uintptr_t)4096;
@@ -424,7 +426,7 @@ static void run_fault(void)
 {
     copse_ctx *ctx = context();
     copse_device *device = device_of(ctx);
-    copse_index *index = new_index(ctx, COPSE_U64, COPSE_U64, false);
+    copse_index *index = new_index(ctx, COPSE_STRUCTURE_IMPLICIT, COPSE_U64, COPSE_U64, false);
     fault_arguments arguments = {placement == COPSE_PLACEMENT_GPU ? 4096 : 0};
     uint64_t keys[2] = {1, 2}, out[2];
     uint8_t found[2];
@@ -489,8 +491,11 @@ int main(int argc, char **argv)
     } else if (strcmp(which, "--fault") == 0) {
         run_fault();
     } else {
-        run_large(small ? 3001 : TWO_TO_31 + 5, true, STEP);
-        run_large(small ? 5003 : TWO_TO_32 + 3, false, 1);
+        static const copse_structure structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_BLINK};
+        for (size_t i = 0; i < sizeof structures / sizeof *structures; i++) {
+            run_large(structures[i], small ? 3001 : TWO_TO_31 + 5, true, STEP);
+            run_large(structures[i], small ? 5003 : TWO_TO_32 + 3, false, 1);
+        }
         run_failed_builds();
         run_in_process("/proc/self/exe", "--wild");
         run_in_process("/proc/self/exe", "--fault");
