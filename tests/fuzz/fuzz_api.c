@@ -1,8 +1,8 @@
 /* A byte string drives a sequence of operations on an index; every answer is compared with the model's.
  *
- *   byte 0      structure, duplicates, threads, own allocator
- *   byte 1      key type; from 224 on: the implicit tree on the emulated device, and where the arrays lie
- *   byte 2      value type, caller's stream, order of warps
+ *   byte 0      structure, duplicates, threads, own allocator; on the emulated device the upper three bits are the structure
+ *   byte 1      key type; from 224 on: the emulated device, and where the arrays lie
+ *   byte 2      value type, caller's stream, order of warps, and with it the ways in which updates go
  *   then per operation: kind, number of elements, options, and for each element a byte or nine for the key (and one for
  *   the value or the width of the range, whose lowest two bits are also the operation in a mixed batch). Missing bytes read as 0, so that every string is a valid sequence. */
 #include <stdio.h>
@@ -92,6 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const char *const isas[] = {"scalar", NULL};
+    static const copse_structure device_structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_BLINK,
+                                                        COPSE_STRUCTURE_BPLUS};
     struct input input = {bytes, size, 0};
     uint8_t shape = next_byte(&input);
     struct subject_config config = {.structure = shape & 1 ? COPSE_STRUCTURE_REGULAR : COPSE_STRUCTURE_IMPLICIT,
@@ -106,10 +108,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     config.value_type = typed_value_types[value % TYPED_VALUE_TYPES];
     if (place >= 0xe0) { /* seldom: the emulator is slow */
         config.placement = COPSE_PLACEMENT_EMULATED;
-        config.structure = COPSE_STRUCTURE_IMPLICIT;
+        config.structure = device_structures[(shape >> 5) % 3];
         config.memory = (enum placed_memory)(place >> 3 & 3);
         config.stream = value / TYPED_VALUE_TYPES % 2;
         config.simt_seed = value / TYPED_VALUE_TYPES / 2;
+        config.ways = (uint32_t)config.simt_seed % 9;
     }
     struct subject subject;
     check(subject_open(&subject, &config), &subject, "open");

@@ -127,7 +127,7 @@ static void indexes_with_several_levels(void **state)
     for (int turn = 0; turn < 2; turn++) {
         struct subject_config config =
             config_of(*tree, turn ? COPSE_U32 : COPSE_I64, turn ? COPSE_F32 : COPSE_U64, 1, turn != 0);
-        every_operation_survives(&config, unit_fewer(*tree, 6000, 1500), unit_fewer(*tree, 3000, 300));
+        every_operation_survives(&config, unit_fewer(*tree, 6000, 1200), unit_fewer(*tree, 3000, 200));
     }
 }
 
@@ -155,7 +155,7 @@ static void several_threads(void **state)
     FOR_EACH_TREE(tree)
     {
         struct subject_config config = config_of(*tree, COPSE_U64, COPSE_U64, 2, false);
-        uint64_t entries = unit_fewer(*tree, 20000, 4000), n = unit_fewer(*tree, 30000, 3000);
+        uint64_t entries = unit_fewer(*tree, 20000, 2000), n = unit_fewer(*tree, 30000, 1000);
         check_operation(&config, OPERATION_BUILD, entries, n);
         check_operation(&config, OPERATION_INSERT, entries, n);
         check_operation(&config, OPERATION_ERASE, entries, n);

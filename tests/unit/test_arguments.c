@@ -292,7 +292,7 @@ static void nan_keys_are_refused_by_position(void **state)
         typed_set_code(types[t], content, 2, typed_lowest_code(types[t]));
         assert_ok(ctx, copse_build(index, content, NULL, 3));
         for (size_t i = 0; i < COUNT_OF(places); i++) {
-            uint64_t fewer = unit_fewer(*tree, 1, places[i].n > 100 ? 10 : 1);
+            uint64_t fewer = unit_fewer(*tree, 1, places[i].n > 100 ? 40 : 1);
             check_nan(ctx, index, types[t], places[i].n / fewer, places[i].at / fewer);
         }
         copse_cursor *cursor = NULL;

@@ -38,7 +38,7 @@ static void crosses_blocks(void **state)
     FOR_EACH_TREE(tree)
     for (size_t turn = 0; turn < COUNT_OF(sizes); turn++) {
         uint64_t n = sizes[turn];
-        if (n > unit_fewer(*tree, UINT64_MAX, 9000)) continue;
+        if (n > unit_fewer(*tree, UINT64_MAX, 5000)) continue;
         struct random_source random = {turn};
         struct subject_config config = {.structure = tree->structure,
                                         .placement = tree->placement,
@@ -66,7 +66,7 @@ static void special_orders(void **state)
     FOR_EACH_TREE(tree)
     for (int order = 0; order < 4; order++)
         for (int duplicates = 0; duplicates < 2; duplicates++) {
-            uint64_t n = unit_fewer(*tree, 70000, 7000);
+            uint64_t n = unit_fewer(*tree, 70000, 3000);
             struct subject_config config = {.structure = tree->structure,
                                             .placement = tree->placement,
                                             .key_type = COPSE_I64,

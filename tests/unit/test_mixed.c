@@ -235,7 +235,8 @@ static void growing_and_shrinking(void **state)
     uint8_t *operations = must_malloc(most), *found = must_malloc(most);
     copse_ctx *ctx = unit_context(2);
     FOR_EACH_TREE(tree)
-    for (uint64_t part = 1; part <= 64; part *= 4) { /* of all stretches: with few, slots move in the table as it is */
+    /* of all stretches: with few, slots move in the table as it is */
+    for (uint64_t part = 1; part <= unit_fewer(*tree, 64, 4); part *= 4) {
         const uint64_t entries = unit_fewer(*tree, most / 10, 4 * stretch);
         copse_index *index = unit_tens(ctx, *tree, entries);
         uint64_t sum = 0;
