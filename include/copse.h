@@ -190,13 +190,15 @@ COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations
 /* A second, read-only handle on the same index, through another context, and so on another stream. Its calls may run
  * while the index is updated through the first handle: they see every key that was there before and stays, and never a
  * key with a value that it did not have; which of the keys that come and go they see is open. They are complete when they
- * return. copse_index_free frees the handle; it may outlive the first one. ctx must use the device that the index is on.
+ * return. copse_index_free frees the handle; it may outlive the first one, but not the context of that. ctx must use the
+ * device that the index is on.
  * Errors: UNSUPPORTED (structures other than blink and bplus; updates through a view). */
 COPSE_API copse_status copse_index_view(const copse_index *index, copse_ctx *ctx, copse_index **out_view);
 
 /* A read-only index with the content that `index` has now; later updates do not change it. On blink and bplus it shares
- * memory with the index until the first update after it; on the others it is a copy. It belongs to ctx, may outlive the
- * index, and is freed with copse_index_free. Errors: UNSUPPORTED (updates of a snapshot). */
+ * memory with the index until the first update after it, and its context must be freed after the snapshot; on the others
+ * it is a copy. It belongs to ctx, may outlive the index, and is freed with copse_index_free.
+ * Errors: UNSUPPORTED (updates of a snapshot). */
 COPSE_API copse_status copse_snapshot(const copse_index *index, copse_ctx *ctx, copse_index **out_snapshot);
 
 /* For each of n keys: the first entry with a key >= it. Each of the outputs may be NULL: out_keys (key type),
@@ -279,8 +281,8 @@ COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 COPSE_API copse_status copse_load(copse_ctx *ctx, const char *path, const copse_index_options *options,
                                   copse_index **out_index);
 
-/* Takes the index to another placement, with the same structure. On failure it stays where it was.
- * Errors: UNSUPPORTED (the structure is not there for this placement), DEVICE, MEMORY. */
+/* Takes the index to another placement, with the same structure, or where that is not there the one that does the same:
+ * regular on the CPU, blink on devices. On failure it stays where it was. Errors: DEVICE, MEMORY. */
 COPSE_API copse_status copse_move(copse_index *index, copse_placement placement);
 
 /* ------------------------------------------------------------------------------------------------------------------

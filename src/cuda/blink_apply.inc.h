@@ -17,14 +17,14 @@ typedef struct NAME(own_leaf) {
     uint32_t word[LEAF_WORDS];
     uint32_t number;
     uint32_t home;
-    bool changed;
+    uint32_t
+        untouched;     /* entries in front of the first that changed; LEAF_WORDS: nothing did, 0: everything may have */
     bool home_changed; /* a leaf of the home was */
 } NAME(own_leaf);
 #define OWN NAME(own_leaf)
 
 typedef struct NAME(sorted_update) {
     const copse_apply_arguments *a;
-    bool splits; /* leaves that are full are split; else the operation is marked, and its home left alone */
     uint32_t came, went;
 } NAME(sorted_update);
 #define SORTED NAME(sorted_update)
@@ -100,7 +100,7 @@ SIMT_DEVICE void NAME(own_load)(const copse_blink_tree *tree, OWN *own)
         own->word[p * 4u + 3u] = piece.w;
     }
     own->word[LEAF_STATE / 4u] &= ~COPSE_LEAF_LATCH;
-    own->changed = false;
+    own->untouched = LEAF_WORDS;
 }
 
 /* All words but the state, as readers beside us may see them. */
@@ -111,10 +111,20 @@ SIMT_DEVICE void NAME(own_store_words)(const OWN *own, char *leaf)
         if (w != LEAF_STATE / 4u) simt_store_relaxed_u32((uint32_t *)leaf + w, own->word[w]);
 }
 
+/* Does a piece of 16 bytes have to be written: has it the state, or a key or a value from the first changed one on? */
+SIMT_DEVICE bool NAME(own_piece_changed)(const OWN *own, uint32_t p)
+{
+    const uint32_t from = p * 16u, end = from + 16u, keys = LEAF_SLOTS * KEY_BITS / 8u;
+    const uint32_t key = own->untouched * KEY_BITS / 8u, value = LEAF_VALUES + own->untouched * VALUE_BITS / 8u;
+    return own->untouched == 0 || p == LEAF_STATE / 16u || (from < keys && key < end) ||
+           (end > LEAF_VALUES && value < end);
+}
+
 SIMT_DEVICE void NAME(own_store_pieces)(const OWN *own, char *leaf)
 {
     SIMT_UNROLL
     for (uint32_t p = 0; p < LEAF_WORDS / 4u; p++) {
+        if (!NAME(own_piece_changed)(own, p)) continue;
         simt_u32x4 piece;
         piece.x = own->word[p * 4u];
         piece.y = own->word[p * 4u + 1u];
@@ -138,10 +148,11 @@ SIMT_DEVICE void NAME(own_put_back)(const SORTED *s, OWN *own)
 {
     char *leaf = NAME(leaf_at)(&s->a->tree, own->number);
     uint32_t *state = (uint32_t *)(leaf + LEAF_STATE);
-    if (own->changed) own->word[LEAF_STATE / 4u] = NAME(state_after)(own->word[LEAF_STATE / 4u], NAME(own_count)(own));
-    if (own->changed && !s->a->shared) NAME(own_store_pieces)(own, leaf);
-    if (own->changed && s->a->shared) NAME(own_store_words)(own, leaf);
-    own->changed = false;
+    const bool changed = own->untouched != LEAF_WORDS;
+    if (changed) own->word[LEAF_STATE / 4u] = NAME(state_after)(own->word[LEAF_STATE / 4u], NAME(own_count)(own));
+    if (changed && !s->a->shared) NAME(own_store_pieces)(own, leaf);
+    if (changed && s->a->shared) NAME(own_store_words)(own, leaf);
+    own->untouched = LEAF_WORDS;
     if (!s->a->shared) return;
     if (s->a->tree.forks)
         simt_store_relaxed_u32(state,
@@ -178,7 +189,8 @@ SIMT_DEVICE void NAME(own_trim)(OWN *own, uint32_t keep)
         NAME(own_set_value)(own, slot, 0);
     }
     own->word[LEAF_STATE / 4u] = (own->word[LEAF_STATE / 4u] & ~COPSE_LEAF_COUNT) + keep;
-    own->changed = own->home_changed = true;
+    own->untouched = 0;
+    own->home_changed = true;
 }
 
 /* The greatest of the lower entries. */
@@ -259,7 +271,8 @@ SIMT_DEVICE void NAME(own_insert)(OWN *own, uint32_t slot, KEY k, VALUE value)
         if (i == slot) NAME(own_set_value)(own, i, value);
     }
     own->word[LEAF_STATE / 4u]++;
-    own->changed = own->home_changed = true;
+    own->untouched = slot < own->untouched ? slot : own->untouched;
+    own->home_changed = true;
 }
 
 SIMT_DEVICE void NAME(own_erase)(OWN *own, uint32_t slot)
@@ -272,7 +285,8 @@ SIMT_DEVICE void NAME(own_erase)(OWN *own, uint32_t slot)
         NAME(own_set_value)(own, i, last ? 0 : NAME(own_value)(own, last ? i : i + 1u));
     }
     own->word[LEAF_STATE / 4u]--;
-    own->changed = own->home_changed = true;
+    own->untouched = slot < own->untouched ? slot : own->untouched;
+    own->home_changed = true;
 }
 
 SIMT_DEVICE void NAME(own_replace)(OWN *own, uint32_t slot, VALUE value)
@@ -280,11 +294,12 @@ SIMT_DEVICE void NAME(own_replace)(OWN *own, uint32_t slot, VALUE value)
     SIMT_UNROLL
     for (uint32_t i = 0; i < LEAF_SLOTS; i++)
         if (i == slot) NAME(own_set_value)(own, i, value);
-    own->changed = own->home_changed = true;
+    own->untouched = slot < own->untouched ? slot : own->untouched;
+    own->home_changed = true;
 }
 
-/* One operation on the leaf where its key belongs. False: the leaf is full, and nothing was done. */
-SIMT_DEVICE bool NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, uint64_t i)
+/* One operation on the leaf where its key belongs. */
+SIMT_DEVICE void NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, uint64_t i)
 {
     const copse_action action = NAME(operation_action)(&s->a->operations, i);
     bool there;
@@ -296,14 +311,12 @@ SIMT_DEVICE bool NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, uint6
         s->went++;
     } else if (!there && action != COPSE_ACTION_ERASE) {
         if (NAME(own_count)(own) == LEAF_SLOTS) {
-            if (!s->splits) return false;
             NAME(own_split)(s, own, k, slot);
             slot = NAME(own_seek)(own, k, &there);
         }
         NAME(own_insert)(own, slot, k, value);
         s->came++;
     }
-    return true;
 }
 
 /* Goes from the leaf that the lane holds to the one where k belongs, within the same home. */
@@ -316,12 +329,6 @@ SIMT_DEVICE void NAME(own_move)(const SORTED *s, OWN *own, KEY k)
         if (!tree->forks) NAME(own_latch)(s, own->number);
         NAME(own_load)(tree, own);
     }
-}
-
-/* The home of an operation, marked or not. */
-SIMT_DEVICE uint32_t NAME(apply_home_of)(const copse_apply_arguments *a, uint64_t i)
-{
-    return simt_load_relaxed_u32(&a->homes[i]) & ~COPSE_HOME_WAITS;
 }
 
 /* The operations of one home, from `i` on. */
@@ -340,10 +347,8 @@ SIMT_DEVICE void NAME(apply_home)(SORTED *s, uint32_t home, uint64_t i)
         const VALUE value = a->operations.values ? NAME(operation_value)(&a->operations, i) : 0;
         if (NAME(operation_dead)(&a->operations, i)) continue;
         NAME(own_move)(s, &own, k);
-        if (NAME(own_change)(s, &own, k, value, i)) continue;
-        simt_store_relaxed_u32(&a->homes[i], home | COPSE_HOME_WAITS);
-        break;
-    } while (++i < a->operations.n && NAME(apply_home_of)(a, i) == home);
+        NAME(own_change)(s, &own, k, value, i);
+    } while (++i < a->operations.n && a->homes[i] == home);
     NAME(own_put_back)(s, &own);
     if (!a->shared || !a->tree.forks) return;
     uint32_t *state = (uint32_t *)(NAME(leaf_at)(&a->tree, home) + LEAF_STATE);
@@ -351,60 +356,15 @@ SIMT_DEVICE void NAME(apply_home)(SORTED *s, uint32_t home, uint64_t i)
     simt_store_release_u32(state, own.home_changed ? NAME(state_after)(there, there & COPSE_LEAF_COUNT) : there);
 }
 
-/* Is the batch one that may go in place, as `plan` found out? */
-SIMT_DEVICE bool NAME(apply_may)(const copse_apply_arguments *a)
+/* A lane takes the operations of the homes that begin with its own. */
+SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
 {
-    return a->counters->crowded != 1u && a->counters->extra <= a->extra_most && a->counters->dead <= a->dead_most;
-}
-
-/* A lane takes the operations of the homes that begin with its own, up to the first that needs a split, which it marks: splits
- * are another kernel, so that the lanes of a warp do not wait for one of them. What it needs next is on its way meanwhile. */
-SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
-{
-    SORTED s = {&a, false, 0, 0};
-    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x, n = a.operations.n;
-    if (!NAME(apply_may)(&a)) return;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
-        const uint32_t home = NAME(apply_home_of)(&a, i);
-        if (i + stride < n) simt_prefetch(NAME(leaf_at)(&a.tree, NAME(apply_home_of)(&a, i + stride)));
-        if (i == 0 || NAME(apply_home_of)(&a, i - 1u) != home) NAME(apply_home)(&s, home, i);
+    SORTED s = {&a, 0, 0};
+    if (a.counters->crowded == 1u || a.counters->extra > a.extra_most || a.counters->dead > a.dead_most) return;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        const uint32_t home = a.homes[i];
+        if (i == 0 || a.homes[i - 1u] != home) NAME(apply_home)(&s, home, i);
     }
-    NAME(update_count)(a.counters, s.came, s.went);
-}
-
-/* Homes that were left, from the marked operations on: one for each lane that has one. */
-SIMT_DEVICE void NAME(apply_marked)(SORTED *s, const uint32_t *queue, uint32_t count)
-{
-    if (simt_lane() < count) {
-        const uint64_t i = queue[simt_lane()];
-        NAME(apply_home)(s, NAME(apply_home_of)(s->a, i), i);
-    }
-    __syncwarp(SIMT_FULL_MASK);
-}
-
-/* The homes that `apply` left. A warp looks for marks until it has one for every lane. */
-SIMT_KERNEL(NAME(apply_splits), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
-{
-    SIMT_SHARED(uint32_t, queues, 2u * COPSE_KERNEL_THREADS);
-    uint32_t *queue = queues + simt_warp() * 2u * SIMT_WARP, count = 0;
-    const uint32_t lane = simt_lane();
-    const uint64_t n = a.operations.n, stride = (uint64_t)gridDim.x * blockDim.x;
-    SORTED s = {&a, true, 0, 0};
-    for (uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x - lane; first < n; first += stride) {
-        const uint64_t i = first + lane;
-        const bool marked = i < n && (simt_load_relaxed_u32(&a.homes[i]) & COPSE_HOME_WAITS) != 0;
-        const uint32_t all = __ballot_sync(SIMT_FULL_MASK, marked);
-        if (marked) queue[count + (uint32_t)__popc(all & ((1u << lane) - 1u))] = (uint32_t)i;
-        count += (uint32_t)__popc(all);
-        __syncwarp(SIMT_FULL_MASK);
-        if (count < SIMT_WARP) continue;
-        NAME(apply_marked)(&s, queue, SIMT_WARP);
-        count -= SIMT_WARP;
-        const uint32_t later = queue[SIMT_WARP + lane];
-        __syncwarp(SIMT_FULL_MASK);
-        if (lane < count) queue[lane] = later;
-        __syncwarp(SIMT_FULL_MASK);
-    }
-    NAME(apply_marked)(&s, queue, count);
     NAME(update_count)(a.counters, s.came, s.went);
 }

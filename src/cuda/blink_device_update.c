@@ -8,8 +8,6 @@
 #define PACK_SHARE 8u
 /* ... but a batch of so many need not. */
 #define SMALL 64u
-/* Blocks of `apply` that a multiprocessor has room for. */
-#define APPLY_RESIDENT 8u
 /* Bytes of a leaf with its share of the levels. */
 #define LEAF_WITH_LEVELS UINT64_C(132)
 /* Leaves of the pool that are always fine. */
@@ -144,16 +142,8 @@ static copse_status apply_launch(const in_place *p, uint64_t most)
                                        .extra_most = most,
                                        .dead_most = p->operations->n / DEAD_SHARE,
                                        .counters = p->version->counters};
-    const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
-    /* No more blocks than run at once: every lane fetches the leaf of its next operation while it works on one. */
-    const uint64_t resident = (uint64_t)device->multiprocessors * APPLY_RESIDENT;
-    const uint64_t blocks = copse_device_blocks(device, p->operations->n);
-    copse_status status =
-        copse_device_launch(device, device->main, &kernels->apply, blocks < resident ? blocks : resident, &arguments);
-    if (status == COPSE_OK && p->most)
-        status = copse_device_launch(device, device->main, &kernels->apply_splits,
-                                     copse_device_blocks(device, p->operations->n / 16), &arguments);
-    return status;
+    return copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->apply,
+                               copse_device_blocks(device, p->operations->n), &arguments);
 }
 
 /* Where the operations belong and what they need; and, if the pool has that, the operations themselves right behind it, so that

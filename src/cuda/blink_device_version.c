@@ -6,6 +6,8 @@
 /* A chunk of the pool is this share of the home leaves, rounded up to a power of two, or the least. */
 #define CHUNK_SHARE 64u
 #define CHUNK_LEAST COPSE_POOL_STRIPES
+/* Versions from this size on leave room for larger ones. */
+#define ROOM_LEAST (UINT64_C(64) << 20)
 
 /* Counters and the table of chunks are one piece of device memory. */
 #define CONTROL_BYTES (sizeof(copse_blink_counters) + COPSE_POOL_CHUNKS * sizeof(uint64_t))
@@ -36,11 +38,32 @@ static uint64_t homes_for(const copse_index *index, uint64_t entries)
     return homes ? homes : 1;
 }
 
+/*
+ * Memory that the device's pool does not have at one address comes from the system, which takes about a millisecond for each
+ * gigabyte; and every version of a tree that grows is a little larger than the last. So large ones leave room for some more: a
+ * block of the next power of two is taken and given back at once, and the pool keeps it.
+ */
+static void room_keep(copse_device *device, uint64_t bytes)
+{
+    void *memory = NULL;
+    uint64_t room = 1, available, total;
+    copse_kept_error kept;
+    if (bytes < ROOM_LEAST) return;
+    while (room <= bytes) room *= 2;
+    device->backend->memory_info(device, &available, &total);
+    if (room > available / 4) return;
+    copse_error_keep(&kept);
+    if (copse_device_alloc(device, device->main, room, "the leaves of the tree", &memory) == COPSE_OK)
+        copse_device_free(device, device->main, memory, room);
+    copse_error_put_back(&kept);
+}
+
 static copse_status version_memory(const copse_index *index, copse_blink_version *version)
 {
     copse_device *device = index->device;
     void *memory = NULL;
     version->home_bytes = (uint64_t)version->view.homes * COPSE_LEAF_BYTES;
+    room_keep(device, version->home_bytes);
     copse_status status =
         copse_device_alloc(device, device->main, version->home_bytes, "the leaves of the tree", &memory);
     version->view.home = memory;

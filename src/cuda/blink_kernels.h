@@ -48,7 +48,6 @@ extern "C" {
 #define COPSE_LEAF_FORK    0x40000000u
 #define COPSE_LEAF_COUNT   0x000000ffu
 #define COPSE_LEAF_VERSION 0x00000100u /* what a change adds */
-#define COPSE_HOME_WAITS   0x80000000u
 /* Most leaves of a chain: beyond that the tree is packed anew. A fork has as many as a leaf has entries, at most this. */
 #define COPSE_CHAIN_MOST 16u
 /* Leaves of the pool are taken through this many counters, so that many warps can do so at once: the k-th leaf of stripe s
@@ -187,11 +186,11 @@ typedef struct copse_blink_check_arguments {
 } copse_blink_check_arguments;
 
 struct copse_blink_kernels {
-    copse_kernel find[2][2];                 /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
-    copse_kernel locate, plan;               /* copse_locate_arguments */
-    copse_kernel meet;                       /* copse_meet_arguments   */
-    copse_kernel apply, apply_splits, place; /* copse_apply_arguments: sorted, as they come */
-    copse_kernel pack_fill, pack_empty;      /* copse_pack_arguments: sorted pairs, nothing */
+    copse_kernel find[2][2];            /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
+    copse_kernel locate, plan;          /* copse_locate_arguments */
+    copse_kernel meet;                  /* copse_meet_arguments   */
+    copse_kernel apply, place;          /* copse_apply_arguments: sorted, as they come */
+    copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
     copse_kernel tile_starts, tile_count, tile_move; /* ... tile by tile      */
     copse_kernel pack_count, pack_old, pack_new;     /* ... home by home      */
     copse_kernel check_highs, check_leaves;          /* copse_blink_check_arguments */

@@ -35,7 +35,6 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(plan),
     ENTRY(meet),
     ENTRY(apply),
-    ENTRY(apply_splits),
     ENTRY(place),
     ENTRY(pack_fill),
     ENTRY(pack_empty),

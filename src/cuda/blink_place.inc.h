@@ -120,7 +120,7 @@ SIMT_DEVICE bool NAME(latch_try)(const copse_blink_tree *tree, uint32_t number, 
     }
     got = NAME(held_ballot)(got) & 1u;
     __syncwarp(SIMT_FULL_MASK);
-    __threadfence(); /* what follows comes behind the latch, and what the last holder stored is seen */
+    __threadfence(); /* what follows comes behind the latch */
     return got;
 }
 
