@@ -281,7 +281,7 @@ static void memory_of_another_device_is_refused(void **state)
 
 static void failed_builds(struct unit_tree tree)
 {
-    enum { n = 20000 };
+    enum { n = 6000 };
     copse_ctx *ctx = unit_context(1);
     copse_device *device = emulated_device(ctx);
     copse_index *index = unit_tens(ctx, tree, 1000);

@@ -4,8 +4,8 @@
  */
 #include "unit.h"
 
-#define KEYS    3000u
-#define QUERIES 400u
+#define KEYS    1500u
+#define QUERIES 250u
 #define LIMIT   7u
 
 /* An index with chains or forks in it, a view of it, and queries. */
