@@ -211,7 +211,7 @@ copse_status copse_device_launch(copse_device *device, copse_stream *stream, con
 copse_status copse_device_wait(copse_device *device, copse_stream *stream);
 copse_memory_kind copse_device_kind(copse_device *device, const void *memory);
 
-/* Copies to host memory and waits for it: for the few words that the host has to know to go on. */
+/* Copies from the device to host memory and waits for it: for the few words that the host has to know to go on. */
 copse_status copse_device_read(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes);
 
 /* --- device_report.c -------------------------------------------------------------------------------------------------- */

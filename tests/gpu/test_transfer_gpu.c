@@ -64,7 +64,9 @@ static uint64_t key_of(uint64_t i)
 /* Moves between an array in any memory and one in host memory, not through the pipeline. */
 static void move(copse_device *device, void *to, const void *from, uint64_t bytes)
 {
-    if (copse_device_read(device, device->main, to, from, bytes) == COPSE_OK) return;
+    if (copse_device_copy(device, device->main, to, from, bytes) == COPSE_OK &&
+        copse_device_wait(device, device->main) == COPSE_OK)
+        return;
     (void)printf("test_transfer_gpu: %s\n", copse_last_error(device->ctx));
     exit(2);
 }
