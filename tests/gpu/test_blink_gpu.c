@@ -123,7 +123,7 @@ static const char *check_order(const copse_ctx *ctx, const copse_index *index, c
 {
     enum { parts = 1024, limit = 100 };
     const uint64_t width = (typed_size(key) == 4 ? UINT64_C(1) << 32 : UINT64_MAX) / parts;
-    uint64_t counts[parts], offsets[parts + 1], sum = 0, wrong = 0;
+    uint64_t counts[parts] = {0}, offsets[parts + 1] = {0}, sum = 0, wrong = 0;
     void *lows = typed_new(key, parts), *highs = typed_new(key, parts), *keys = typed_new(key, parts * limit);
     uint8_t *found = must_malloc(parts * limit);
     for (uint64_t i = 0; i < parts; i++) {
