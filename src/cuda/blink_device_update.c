@@ -29,8 +29,12 @@ static uint64_t place_most(const copse_device *device)
 /* May a batch of n go in place, to begin with? */
 static bool may_stay(const copse_index *index, const copse_blink_version *version, uint64_t n)
 {
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
     const uint64_t share = index->device->in_place_share ? index->device->in_place_share : PACK_SHARE;
-    return version->frozen == 0 && !index->duplicates && n <= version->view.entries / share + SMALL;
+    pthread_mutex_lock(&tree->lock); /* a snapshot may be freed meanwhile */
+    const bool frozen = version->frozen != 0;
+    pthread_mutex_unlock(&tree->lock);
+    return !frozen && !index->duplicates && n <= version->view.entries / share + SMALL;
 }
 
 /* --- counters --------------------------------------------------------------------------------------------------------------- */
