@@ -26,7 +26,8 @@
  *
  * Threads
  *   Calls that only read (const copse_index *) may run at the same time from several threads. A call that changes an
- *   index must have it alone. Different indexes are independent, also when they share a context.
+ *   index must have it alone; reads through a view of it (copse_index_view) may go on meanwhile. Different indexes are
+ *   independent, also when they share a context.
  */
 #ifndef COPSE_H
 #define COPSE_H

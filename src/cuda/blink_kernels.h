@@ -107,7 +107,6 @@ typedef struct copse_blink_point_arguments {
     uint32_t n;
     uint32_t per_warp;      /* queries that one warp takes: 32, or 8 for small batches */
     uint32_t which;         /* copse_neighbour                              */
-    uint32_t beside;        /* 1: a writer may be at work at the same time  */
     const uint64_t *before; /* entries in front of each home, for ranks     */
     void *out_keys, *out_values;
     uint8_t *out_found;

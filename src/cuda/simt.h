@@ -46,7 +46,6 @@
  * simt_load16_once(p) simt_load_once_u32(p) simt_load_once_u64(p)   the same without a place in L1
  *                                      all of these: from memory that nobody writes while the kernel runs
  * simt_store_once_u8(p, v), _u32, _u64                              written now, not read soon
- * simt_prefetch(p)                     the line of p will be needed soon
  */
 #ifndef COPSE_SIMT_H
 #define COPSE_SIMT_H

@@ -126,11 +126,6 @@ SIMT_DEVICE uint64_t simt_load_once_u64(const uint64_t *p)
     return value;
 }
 
-SIMT_DEVICE void simt_prefetch(const void *p)
-{
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
-}
-
 SIMT_DEVICE void simt_store_once_u8(uint8_t *p, uint8_t value)
 {
     __stcs(p, value);

@@ -292,11 +292,6 @@ static inline uint64_t simt_load_once_u64(const uint64_t *p)
     return *p;
 }
 
-static inline void simt_prefetch(const void *p)
-{
-    (void)p;
-}
-
 static inline void simt_store_once_u8(uint8_t *p, uint8_t value)
 {
     copse_simt_check_global(p, 1, "simt_store_once_u8");
