@@ -107,6 +107,33 @@ copse_status copse_blink_version_make(const copse_index *index, uint64_t entries
     return status;
 }
 
+/* Moves the leaves where at least half of the room is left over. Without memory for that they stay. */
+static void room_give_back(const copse_index *index, copse_blink_version *version)
+{
+    copse_device *device = index->device;
+    const uint64_t bytes = (uint64_t)version->view.homes * COPSE_LEAF_BYTES;
+    void *memory = NULL;
+    copse_kept_error kept;
+    if (bytes > version->home_bytes / 2) return;
+    copse_error_keep(&kept);
+    if (copse_device_alloc(device, device->main, bytes, "the leaves of the tree", &memory) == COPSE_OK &&
+        copse_device_copy(device, device->main, memory, version->view.home, bytes) == COPSE_OK) {
+        copse_device_free(device, device->main, version->view.home, version->home_bytes);
+        version->view.home = memory;
+        version->home_bytes = bytes;
+        return;
+    }
+    copse_device_free(device, device->main, memory, bytes);
+    copse_error_put_back(&kept);
+}
+
+void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries)
+{
+    version->view.entries = entries;
+    version->view.homes = (uint32_t)homes_for(index, entries);
+    room_give_back(index, version);
+}
+
 uint64_t copse_blink_version_bytes(const copse_blink_version *version)
 {
     return sizeof *version + version->home_bytes + version->levels.bytes + version->chunks_made * chunk_bytes(version) +

@@ -24,10 +24,16 @@
 /* Entries that two leaves get when a tree is packed: room for some more, within the memory that a key may take. */
 #define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 22u : 11u)
 
+/* Where home leaf `number` lies. */
+SIMT_DEVICE char *NAME(home_at)(const copse_blink_tree *tree, uint32_t number)
+{
+    return tree->home + (uint64_t)number * COPSE_LEAF_BYTES;
+}
+
 /* Where leaf `number` lies. */
 SIMT_DEVICE char *NAME(leaf_at)(const copse_blink_tree *tree, uint32_t number)
 {
-    if (number < tree->homes) return tree->home + (uint64_t)number * COPSE_LEAF_BYTES;
+    if (number < tree->homes) return NAME(home_at)(tree, number);
     const uint32_t in_pool = number - tree->homes, chunk = in_pool >> tree->chunk_shift;
     const uint64_t address = tree->pool_grows ? simt_load_relaxed_u64(&tree->pool[chunk]) : tree->pool[chunk];
     return (char *)address + (uint64_t)(in_pool - (chunk << tree->chunk_shift)) * COPSE_LEAF_BYTES;

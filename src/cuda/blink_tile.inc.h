@@ -8,13 +8,23 @@
  *                    0 ........................................ entries   entries ...
  *
  *   tile_starts    the first operation of each tile: a thread per tile, since halving takes many steps that wait for each other
- *   tile_count     how many entries come and go. (The host scans the counts: the first rank of each tile.)
  *   tile_move      the entries of the tile after the operations, as rows of the new version
+ *   tile_finish    makes the last leaf of the tree a last leaf, once the host knows which one that is
  *
  * No list of the merged entries is made. The tile's position k after the operations is an inserted entry where bit k of
  * `inserted` is set; the bits in front of it say how many of those there are so far, and so which entry it is.
  *
- * A tile that does not fit is reported, and the host takes another way.
+ * How many entries there are in front of a tile, its *rank*, it learns from the tiles in front of it. Each has a word:
+ *
+ *   0                nothing is known yet
+ *   COUNTED | n      the tile has n entries after the operations
+ *   SUMMED  | n      it and all tiles in front of it have
+ *
+ * A tile says how many it has, adds up the words in front of it, back to the first that is a sum, and says the sum. Tiles are
+ * taken by tickets, in order: those that a tile waits for are at work already, and each of them waits for earlier ones only, so
+ * that the waiting ends whatever runs when.
+ *
+ * A tile that does not fit stops the work, and the host takes another way.
  */
 
 #define TILE_ENTRIES    COPSE_TILE_ENTRIES(KEY_BITS / 8u + VALUE_BITS / 8u)
@@ -24,10 +34,11 @@
 #define TILE_WARPS      (COPSE_KERNEL_THREADS / SIMT_WARP)
 /* Leaves that a lane has on their way from memory at a time. */
 #define TILE_AHEAD 8u
-/* Lanes that read the keys of one leaf. */
-#define TILE_KEY_LANES (LEAF_SLOTS * ROW_KEY > 16u ? 32u : 16u)
-/* Blocks that count on one multiprocessor, as far as their registers allow. */
-#define TILE_COUNT_BLOCKS (KEY_BITS == VALUE_BITS ? 12 : 9)
+
+/* A word: what its value is, and the value. */
+#define WORD_COUNTED ((uint64_t)1 << 62)
+#define WORD_SUMMED  ((uint64_t)2 << 62)
+#define WORD_VALUE   (WORD_COUNTED - 1u)
 
 /* The tile of a warp. */
 typedef struct NAME(tile) {
@@ -38,12 +49,6 @@ typedef struct NAME(tile) {
     uint32_t inserted[TILE_WORDS], removed[TILE_WORDS]; /* bit sets: positions after and before the operations */
 } NAME(tile);
 #define TILE NAME(tile)
-
-/* What counting needs of it. */
-typedef struct NAME(tile_keys) {
-    KEY keys[TILE_ENTRIES];
-    uint64_t leaves[TILE_LEAVES];
-} NAME(tile_keys);
 
 /* --- the operations of a tile ------------------------------------------------------------------------------------------- */
 
@@ -166,21 +171,19 @@ SIMT_DEVICE uint32_t NAME(tile_list)(const copse_blink_tree *tree, uint32_t firs
     return all & 0xffffu;
 }
 
-/* Brings the entries of the listed leaves into shared memory, or only their keys. `lanes` lanes have a leaf. */
-SIMT_DEVICE void NAME(tile_load)(const copse_blink_tree *tree, const uint64_t *leaves, uint32_t n, uint32_t lanes,
-                                 bool values, uint32_t *to)
+/* Brings the entries of the listed leaves into shared memory. */
+SIMT_DEVICE void NAME(tile_load)(const copse_blink_tree *tree, const uint64_t *leaves, uint32_t n, TILE *tile)
 {
-    const uint32_t word = simt_lane() % lanes, row = simt_lane() / lanes, rows = SIMT_WARP / lanes;
+    const uint32_t word = simt_lane();
     const ROLE role = NAME(row_role_of)(word);
-    const bool takes = role.words && !role.high && (values || !role.value);
-    const uint32_t slot = takes ? role.slot : LEAF_SLOTS;
-    uint32_t *own = to + (role.value ? TILE_ENTRIES * ROW_KEY : 0) + role.slot * role.words + role.part;
-    for (uint32_t first = row; first < n + row; first += rows * TILE_AHEAD) {
+    const uint32_t slot = role.words && !role.high ? role.slot : LEAF_SLOTS;
+    uint32_t *own =
+        (uint32_t *)tile->keys + (role.value ? TILE_ENTRIES * ROW_KEY : 0) + role.slot * role.words + role.part;
+    for (uint32_t first = 0; first < n; first += TILE_AHEAD) {
         uint32_t loaded[TILE_AHEAD], places[TILE_AHEAD];
         SIMT_UNROLL
         for (uint32_t r = 0; r < TILE_AHEAD; r++) {
-            const uint32_t i = first + r * rows;
-            const uint64_t note = i < n ? leaves[i] : 0;
+            const uint64_t note = first + r < n ? leaves[first + r] : 0;
             places[r] = (uint32_t)(note >> 32);
             loaded[r] = 0;
             if (slot < (places[r] & 0xffu))
@@ -192,22 +195,6 @@ SIMT_DEVICE void NAME(tile_load)(const copse_blink_tree *tree, const uint64_t *l
     }
 }
 
-/* --- counting ----------------------------------------------------------------------------------------------------------- */
-
-/* Entries that the operations of a tile bring and take. All lanes come here; the answer is the same in all. */
-SIMT_DEVICE void NAME(tile_count_operations)(const copse_pack_arguments *a, const KEY *keys, uint32_t entries,
-                                             uint64_t start, uint64_t end, uint32_t *came, uint32_t *went)
-{
-    OPERATION next = NAME(tile_fetch)(&a->operations, start + simt_lane(), end, false);
-    for (uint64_t first = start; first < end; first += SIMT_WARP) {
-        const OPERATION operation = next;
-        next = NAME(tile_fetch)(&a->operations, first + SIMT_WARP + simt_lane(), end, false);
-        const FATE fate = NAME(tile_judge)(keys, entries, &operation);
-        *came += (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, fate.inserts));
-        *went += (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, fate.removes));
-    }
-}
-
 /* Homes of tile t. */
 SIMT_DEVICE uint32_t NAME(tile_homes)(const copse_pack_arguments *a, uint32_t t)
 {
@@ -215,52 +202,14 @@ SIMT_DEVICE uint32_t NAME(tile_homes)(const copse_pack_arguments *a, uint32_t t)
     return left < a->tile_homes ? left : a->tile_homes;
 }
 
-/* Counts one tile. Returns false where it does not fit. */
-SIMT_DEVICE bool NAME(tile_count_one)(const copse_pack_arguments *a, NAME(tile_keys) * tile, uint32_t t, uint32_t *came,
-                                      uint32_t *went)
-{
-    const uint64_t start = a->operations.n ? a->starts[t] : 0, end = a->operations.n ? a->starts[t + 1u] : 0;
-    uint32_t entries, in = 0, out = 0;
-    const uint32_t leaves =
-        NAME(tile_list)(&a->from, t * a->tile_homes, NAME(tile_homes)(a, t), tile->leaves, &entries);
-    if (leaves > TILE_LEAVES || entries > TILE_ENTRIES || end - start > TILE_OPERATIONS) return false;
-    __syncwarp(SIMT_FULL_MASK);
-    if (start < end) {
-        NAME(tile_load)(&a->from, tile->leaves, leaves, TILE_KEY_LANES, false, (uint32_t *)tile->keys);
-        __syncwarp(SIMT_FULL_MASK);
-        NAME(tile_count_operations)(a, tile->keys, entries, start, end, &in, &out);
-    }
-    if (simt_lane() == 0) a->before[t] = entries + in - out;
-    *came += in;
-    *went += out;
-    return entries + in <= TILE_ENTRIES;
-}
-
-SIMT_KERNEL(NAME(tile_count), copse_pack_arguments, COPSE_KERNEL_THREADS, TILE_COUNT_BLOCKS)
-{
-    SIMT_SHARED(NAME(tile_keys), tiles, TILE_WARPS);
-    const uint32_t warps = gridDim.x * TILE_WARPS, warp = blockIdx.x * TILE_WARPS + simt_warp();
-    uint32_t came = 0, went = 0;
-    bool fits = true;
-    for (uint32_t t = warp; t < a.tiles; t += warps) {
-        fits &= NAME(tile_count_one)(&a, &tiles[simt_warp()], t, &came, &went);
-        __syncwarp(SIMT_FULL_MASK);
-    }
-    if (simt_lane() != 0) return;
-    if (warp == 0) a.before[a.tiles] = 0;
-    if (came) (void)simt_atomic_add_u64(&a.totals->came[warp % COPSE_POOL_STRIPES], came);
-    if (went) (void)simt_atomic_add_u64(&a.totals->went[warp % COPSE_POOL_STRIPES], went);
-    if (!fits) simt_store_relaxed_u32(&a.totals->irregular, 1u);
-}
-
-/* --- moving ------------------------------------------------------------------------------------------------------------- */
+/* --- the operations run --------------------------------------------------------------------------------------------------- */
 
 /*
  * Runs the operations of a tile: entries to insert go behind the others, values are replaced where they are, and the sets
- * of places say where entries come and go. Returns how many come, and in *out_went how many go.
+ * of places say where entries come and go, *out_came and *out_went how many. Returns false where not all fit.
  */
-SIMT_DEVICE uint32_t NAME(tile_operate)(const copse_pack_arguments *a, TILE *tile, uint32_t entries, uint64_t start,
-                                        uint64_t end, OPERATION next, uint32_t *out_went)
+SIMT_DEVICE bool NAME(tile_operate)(const copse_pack_arguments *a, TILE *tile, uint32_t entries, uint64_t start,
+                                    uint64_t end, OPERATION next, uint32_t *out_came, uint32_t *out_went)
 {
     const uint32_t below = (1u << simt_lane()) - 1u;
     uint32_t came = 0, went = 0;
@@ -270,6 +219,7 @@ SIMT_DEVICE uint32_t NAME(tile_operate)(const copse_pack_arguments *a, TILE *til
         const FATE fate = NAME(tile_judge)(tile->keys, entries, &operation);
         const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts);
         const uint32_t out = __ballot_sync(SIMT_FULL_MASK, fate.removes);
+        if (entries + came + (uint32_t)__popc(in) > TILE_ENTRIES) return false;
         if (fate.replaces) tile->values[fate.before] = operation.value;
         if (fate.removes) (void)simt_atomic_or_u32(&tile->removed[fate.before / 32u], 1u << fate.before % 32u);
         if (fate.inserts) {
@@ -283,8 +233,9 @@ SIMT_DEVICE uint32_t NAME(tile_operate)(const copse_pack_arguments *a, TILE *til
         went += (uint32_t)__popc(out);
     }
     __syncwarp(SIMT_FULL_MASK);
+    *out_came = came;
     *out_went = went;
-    return came;
+    return true;
 }
 
 /* Closes the gaps that removed entries leave. Those that come behind stay where they are. */
@@ -339,19 +290,21 @@ SIMT_DEVICE uint32_t NAME(tile_word)(const WRITER *writer, uint32_t position)
     return writer->own[NAME(tile_entry)(writer->tile, writer->entries, position) * writer->role.words];
 }
 
-/* A leaf at the end of the tile, or of the tree: of the former only what belongs to the tile. `first` is the position of its
- * first entry in the tile, which may be in front of it. The words beside the entries go with the first entry of a leaf. */
+/* A leaf at an end of the tile: only what belongs to the tile. `first` is the position of its first entry in the tile, which
+ * may be in front of it. The words beside the entries go with the first entry of a leaf. No leaf is taken for the last. */
 SIMT_DEVICE void NAME(tile_store_end)(const copse_pack_arguments *a, const WRITER *writer, uint64_t leaf, int32_t first,
                                       uint32_t count)
 {
-    const uint32_t size = NAME(packed_size)(&a->to, leaf), slot = NAME(row_slot)(&writer->role, size);
+    const uint32_t size = NAME(packed_share)(leaf), slot = NAME(row_slot)(&writer->role, size);
     const uint32_t position = (uint32_t)first + (slot < size ? slot : 0);
     if (position >= count) return;
-    const uint32_t word = slot < size ? NAME(tile_word)(writer, position) : 0;
-    NAME(row_store)(&a->to, leaf, simt_lane(), &writer->role, size, word);
+    uint32_t word = slot < size ? NAME(tile_word)(writer, position) : writer->role.filler;
+    if (simt_lane() == LEAF_STATE / 4u) word = size;
+    if (simt_lane() == LEAF_NEXT / 4u) word = a->to.forks ? COPSE_LEAF_NONE : (uint32_t)leaf + 1u;
+    ((uint32_t *)NAME(home_at)(&a->to, (uint32_t)leaf))[simt_lane()] = word;
 }
 
-/* Whole leaves, two at a time, from an even one on; `first` is the position of the first entry. None is the last of the tree. */
+/* Whole leaves, two at a time, from an even one on; `first` is the position of the first entry. */
 SIMT_DEVICE void NAME(tile_store_twos)(const copse_pack_arguments *a, const WRITER *writer, uint64_t leaf,
                                        uint32_t twos, uint32_t first)
 {
@@ -362,7 +315,7 @@ SIMT_DEVICE void NAME(tile_store_twos)(const copse_pack_arguments *a, const WRIT
     const bool has_even = even_slot < even && !is_state && lane != LEAF_NEXT / 4u;
     const bool has_odd = odd_slot < odd && !is_state && lane != LEAF_NEXT / 4u;
     const uint32_t even_else = is_state ? even : filler, odd_else = is_state ? odd : filler;
-    uint32_t *to = (uint32_t *)(a->to.home + leaf * COPSE_LEAF_BYTES) + lane, next = (uint32_t)leaf + 1u;
+    uint32_t *to = (uint32_t *)NAME(home_at)(&a->to, (uint32_t)leaf) + lane, next = (uint32_t)leaf + 1u;
     for (uint32_t i = 0; i < twos; i++, next += 2u, to += COPSE_LEAF_BYTES / 2u, first += LEAF_PACKED_TWO) {
         uint32_t x = is_next ? next : even_else, y = is_next ? next + 1u : odd_else;
         if (has_even) x = NAME(tile_word)(writer, first + even_slot);
@@ -385,50 +338,122 @@ SIMT_DEVICE void NAME(tile_store)(const copse_pack_arguments *a, const TILE *til
     int32_t first = -(int32_t)(rank - NAME(packed_first)(first_leaf)); /* of the leaf, in the tile */
     for (; leaf < end_leaf && (first < 0 || leaf % 2u); leaf++) {
         NAME(tile_store_end)(a, &writer, leaf, first, count);
-        first += (int32_t)NAME(packed_size)(&a->to, leaf);
+        first += (int32_t)NAME(packed_share)(leaf);
     }
-    uint32_t twos = first < (int32_t)count ? (count - (uint32_t)first) / LEAF_PACKED_TWO : 0;
-    if (twos && leaf + 2u * twos == a->to.homes) twos--; /* the last leaf of the tree is different */
+    const uint32_t twos = first < (int32_t)count ? (count - (uint32_t)first) / LEAF_PACKED_TWO : 0;
     NAME(tile_store_twos)(a, &writer, leaf, twos, (uint32_t)first);
     leaf += 2u * twos;
     first += (int32_t)(twos * LEAF_PACKED_TWO);
     for (; leaf < end_leaf; leaf++) {
         NAME(tile_store_end)(a, &writer, leaf, first, count);
-        first += (int32_t)NAME(packed_size)(&a->to, leaf);
+        first += (int32_t)NAME(packed_share)(leaf);
     }
     for (leaf = first_leaf + lane; leaf < end_leaf; leaf += SIMT_WARP) {
-        const uint64_t last = NAME(packed_first)(leaf) + NAME(packed_size)(&a->to, leaf) - 1u - rank;
-        if (last < count) NAME(row_last)(a, leaf, tile->keys[NAME(tile_entry)(tile, entries, (uint32_t)last)]);
+        const uint64_t last = NAME(packed_first)(leaf) + NAME(packed_share)(leaf) - 1u - rank;
+        if (last < count) NAME(row_high)(a, leaf, tile->keys[NAME(tile_entry)(tile, entries, (uint32_t)last)]);
     }
 }
 
-SIMT_DEVICE void NAME(tile_move_one)(const copse_pack_arguments *a, TILE *tile, uint32_t t)
+/* --- ranks ----------------------------------------------------------------------------------------------------------------- */
+
+/* The sum of the words in front of tile t, back to the first that is a sum itself; lane i looks at i + 1 tiles in front. What a
+ * word says it says alone: nothing else has to be seen with it, and so relaxed accesses do. */
+SIMT_DEVICE uint64_t NAME(tile_look_back)(const uint64_t *words, uint32_t t)
+{
+    const uint32_t lane = simt_lane();
+    uint64_t sum = 0;
+    for (;;) {
+        const uint64_t word = lane < t ? simt_load_relaxed_u64(&words[t - 1u - lane]) : WORD_SUMMED;
+        const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word >= WORD_SUMMED);
+        const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word == 0);
+        const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
+        if (none & wanted) {
+            simt_yield();
+            continue;
+        }
+        uint64_t value = wanted >> lane & 1u ? word & WORD_VALUE : 0;
+        for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) value += simt_shfl_xor_u64(SIMT_FULL_MASK, value, d);
+        sum += value;
+        if (sums) return sum;
+        t -= SIMT_WARP;
+    }
+}
+
+/* Says how many entries tile t has, and returns how many there are in front of it. */
+SIMT_DEVICE uint64_t NAME(tile_rank)(const copse_pack_arguments *a, uint32_t t, uint32_t count)
+{
+    if (t > 0 && simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], WORD_COUNTED | count);
+    const uint64_t rank = NAME(tile_look_back)(a->words, t);
+    if (simt_lane() == 0) {
+        simt_store_relaxed_u64(&a->words[t], WORD_SUMMED | (rank + count));
+        if (t + 1u == a->tiles) a->totals->entries = rank + count;
+    }
+    return rank;
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------------------- */
+
+/* Brings a tile into shared memory and runs its operations. Returns false where it does not fit. */
+SIMT_DEVICE bool NAME(tile_make)(const copse_pack_arguments *a, TILE *tile, uint32_t t, uint32_t *entries,
+                                 uint32_t *came, uint32_t *went)
 {
     const uint32_t lane = simt_lane();
     const uint64_t start = a->operations.n ? a->starts[t] : 0, end = a->operations.n ? a->starts[t + 1u] : 0;
-    const uint64_t rank = a->before[t];
     const OPERATION next = NAME(tile_fetch)(&a->operations, start + lane, end, true);
-    uint32_t entries, came = 0, went = 0;
-    const uint32_t leaves =
-        NAME(tile_list)(&a->from, t * a->tile_homes, NAME(tile_homes)(a, t), tile->leaves, &entries);
+    const uint32_t leaves = NAME(tile_list)(&a->from, t * a->tile_homes, NAME(tile_homes)(a, t), tile->leaves, entries);
+    if (leaves > TILE_LEAVES || *entries > TILE_ENTRIES || end - start > TILE_OPERATIONS) return false;
     if (lane < TILE_WORDS) tile->inserted[lane] = tile->removed[lane] = 0;
     __syncwarp(SIMT_FULL_MASK);
-    NAME(tile_load)(&a->from, tile->leaves, leaves, SIMT_WARP, true, (uint32_t *)tile->keys);
+    NAME(tile_load)(&a->from, tile->leaves, leaves, tile);
     __syncwarp(SIMT_FULL_MASK);
-    if (start < end) came = NAME(tile_operate)(a, tile, entries, start, end, next, &went);
+    return start == end || NAME(tile_operate)(a, tile, *entries, start, end, next, came, went);
+}
+
+/* Moves tile t. Returns what comes and goes: entries, and << 32 entries. */
+SIMT_DEVICE uint64_t NAME(tile_move_one)(const copse_pack_arguments *a, TILE *tile, uint32_t t)
+{
+    uint32_t entries, came = 0, went = 0;
+    if (!NAME(tile_make)(a, tile, t, &entries, &came, &went)) {
+        if (simt_lane() == 0) (void)simt_atomic_or_u32(&a->totals->ticket, COPSE_TILES_STOP);
+        (void)NAME(tile_rank)(a, t, 0); /* those behind may be waiting */
+        return 0;
+    }
+    const uint64_t rank = NAME(tile_rank)(a, t, entries + came - went);
     if (went) NAME(tile_close)(tile, entries);
     NAME(tile_mark)(tile);
     if (entries + came > went) NAME(tile_store)(a, tile, entries, rank, entries + came - went);
+    return (uint64_t)went << 32 | came;
 }
 
 SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
 {
     SIMT_SHARED(TILE, tiles, TILE_WARPS);
-    const uint32_t warps = gridDim.x * TILE_WARPS;
-    for (uint32_t t = blockIdx.x * TILE_WARPS + simt_warp(); t < a.tiles; t += warps) {
-        NAME(tile_move_one)(&a, &tiles[simt_warp()], t);
+    const uint32_t stripe = (blockIdx.x * TILE_WARPS + simt_warp()) % COPSE_POOL_STRIPES;
+    uint64_t came = 0, went = 0;
+    for (;;) {
+        uint32_t t = 0;
+        if (simt_lane() == 0) t = simt_atomic_add_u32(&a.totals->ticket, 1u);
+        t = simt_shfl_u32(SIMT_FULL_MASK, t, 0);
+        if (t >= a.tiles) break;
+        const uint64_t changes = NAME(tile_move_one)(&a, &tiles[simt_warp()], t);
+        came += (uint32_t)changes;
+        went += changes >> 32;
         __syncwarp(SIMT_FULL_MASK);
     }
+    if (simt_lane() != 0) return;
+    if (came) (void)simt_atomic_add_u64(&a.totals->came[stripe], came);
+    if (went) (void)simt_atomic_add_u64(&a.totals->went[stripe], went);
+}
+
+/* Tiles are stored as if more leaves followed. This makes the last leaf of the tree one: a warp, and there is an entry. */
+SIMT_KERNEL(NAME(tile_finish), copse_pack_arguments, COPSE_KERNEL_THREADS, 1)
+{
+    if (blockIdx.x != 0 || threadIdx.x >= SIMT_WARP) return;
+    const uint32_t lane = simt_lane(), leaf = a.to.homes - 1u, size = NAME(packed_size)(&a.to, leaf);
+    const ROLE role = NAME(row_role_of)(lane);
+    const bool entry = role.words && !role.high && role.slot < size;
+    if (!entry) NAME(row_store)(&a.to, leaf, lane, &role, size, 0);
+    if (lane == 0) NAME(row_high)(&a, leaf, KEY_MAX);
 }
 
 #undef TILE_ENTRIES
@@ -437,8 +462,9 @@ SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
 #undef TILE_OPERATIONS
 #undef TILE_WARPS
 #undef TILE_AHEAD
-#undef TILE_KEY_LANES
-#undef TILE_COUNT_BLOCKS
+#undef WORD_COUNTED
+#undef WORD_SUMMED
+#undef WORD_VALUE
 #undef TILE
 #undef OPERATION
 #undef FATE
