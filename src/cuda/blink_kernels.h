@@ -160,7 +160,7 @@ typedef struct copse_pack_totals {
 #define COPSE_TILES_STOP 0x80000000u
 
 /* Entries that a tile (blink_tile.inc.h) has room for, by the bytes of an entry. */
-#define COPSE_TILE_ENTRIES(bytes) (5120u / (bytes) / 8u * 8u)
+#define COPSE_TILE_ENTRIES(bytes) (5376u / (bytes) / 64u * 64u)
 
 /* Packs all entries, and those of a batch, into a new version: tile by tile, or home by home. */
 typedef struct copse_pack_arguments {
@@ -171,6 +171,7 @@ typedef struct copse_pack_arguments {
     const uint64_t *effects;   /* summed up in front of each operation, one more behind the last */
     uint32_t tile_homes;       /* homes of the old version in a tile; the last one may have fewer         */
     uint32_t tiles;            /* 0: home by home                                                          */
+    uint32_t chains;           /* 0: there are no leaves but home leaves                                   */
     uint64_t *before;          /* entries of the new version in front of each home of the old one */
     uint64_t *words;           /* what each tile tells those behind it (blink_tile.inc.h), all 0 before */
     uint32_t *starts;          /* first operation of each tile or home, and one more                      */

@@ -30,6 +30,15 @@ SIMT_DEVICE char *NAME(home_at)(const copse_blink_tree *tree, uint32_t number)
     return tree->home + (uint64_t)number * COPSE_LEAF_BYTES;
 }
 
+/* How many home leaves lie side by side from home leaf `number` on, at least those that there are. An even number of them
+ * from an even one on. */
+SIMT_DEVICE uint32_t NAME(homes_beside)(const copse_blink_tree *tree, uint32_t number)
+{
+    (void)tree;
+    (void)number;
+    return COPSE_LEAF_NONE - 1u;
+}
+
 /* Where leaf `number` lies. */
 SIMT_DEVICE char *NAME(leaf_at)(const copse_blink_tree *tree, uint32_t number)
 {
