@@ -43,7 +43,7 @@ SIMT_DEVICE uint64_t NAME(check_home)(const copse_blink_check_arguments *a, uint
     KEY high = low;
     do {
         linked = linked && NAME(check_number)(tree, cursor.number);
-        if (++leaves > COPSE_CHAIN_MOST || !linked) break;
+        if (++leaves > COPSE_CHAIN_CIRCLE || !linked) break;
         if (cursor.number >= tree->homes && simt_atomic_add_u32(&a->homes[cursor.number - tree->homes], 1u) != 0)
             linked = false;
         NAME(check_leaf)(a, &cursor, low, has_low);
@@ -74,7 +74,7 @@ SIMT_KERNEL(NAME(check_highs), copse_blink_check_arguments, COPSE_KERNEL_THREADS
         do {
             if (!NAME(check_number)(&a.tree, cursor.number)) break;
             high = NAME(leaf_high)(cursor.leaf);
-        } while (++leaves < COPSE_CHAIN_MOST && NAME(cursor_step)(&a.tree, &cursor));
+        } while (++leaves < COPSE_CHAIN_CIRCLE && NAME(cursor_step)(&a.tree, &cursor));
         ((KEY *)a.highs)[i] = high;
     }
 }

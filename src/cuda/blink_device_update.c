@@ -16,6 +16,10 @@
 #define POOL_SHARE 2u
 /* A tree with less than 1/EMPTY_SHARE of its places in use is packed. */
 #define EMPTY_SHARE 2u
+/* Where the pool has a leaf for every split that could happen, one warp in so many finds out how many are to be expected; not in
+ * small batches, of which that would say little. */
+#define ASKED_SHARE 16u
+#define ASKED_LEAST (UINT64_C(1) << 14)
 /* Where more than 1/DEAD_SHARE of a batch are equal keys, they are taken out first. */
 #define DEAD_SHARE 4u
 /* Up to so many operations may go as they come; see docs/PERFORMANCE.md for how that was measured. */
@@ -69,11 +73,12 @@ static bool too_loose(const copse_index *index, uint64_t leaves, uint64_t entrie
 }
 
 /* After an update in place: have splits, or erasures, left too much room? */
-static bool pack_is_due(const copse_index *index, const copse_blink_version *version, bool erased)
+static bool pack_is_due(const copse_index *index, const copse_blink_version *version, const copse_blink_counters *seen,
+                        bool erased)
 {
     const uint64_t homes = version->view.homes, leaves = homes + version->pool_taken, entries = version->view.entries;
     if (erased && leaves > 64 && entries * EMPTY_SHARE < leaves * copse_blink_slots(index)) return true;
-    if (version->pool_taken * POOL_SHARE > homes + 128) return true;
+    if (seen->winding || version->pool_taken * POOL_SHARE > homes + 128) return true;
     return version->pool_taken * 16 > homes + 1024 && too_loose(index, leaves, entries);
 }
 
@@ -103,7 +108,7 @@ copse_status copse_blink_settle(copse_index *index, copse_blink_version *version
     copse_blink_order_forget(index, &version->order);
     if (seen->crowded == 2)
         return copse_device_fault(index->device, "the pool of a tree ran out of leaves, which should not happen");
-    if (!pack_is_due(index, version, erased)) return COPSE_OK;
+    if (!pack_is_due(index, version, seen, erased)) return COPSE_OK;
     /* The update is done; without memory for the packing the tree stays as it is. */
     copse_kept_error kept;
     copse_error_keep(&kept);
@@ -132,9 +137,31 @@ typedef struct in_place {
     copse_blink_version *version;
     const copse_blink_operations *operations;
     uint32_t *homes;
-    uint64_t most; /* leaves that it may add */
+    uint64_t most; /* leaves that it may add               */
+    bool roomy;    /* the pool has all that it could take */
     copse_blink_counters seen;
 } in_place;
+
+static bool in_place_inserts(const in_place *p)
+{
+    return p->operations->gone || p->operations->action != COPSE_ACTION_ERASE;
+}
+
+/*
+ * Tries to get a leaf for every split that could happen, so that nobody has to look at all leaves first to see how many will. What
+ * is not taken goes back when the update is done. Chains may get long meanwhile, but a fork has an end.
+ */
+static void make_roomy(in_place *p)
+{
+    const copse_blink_version *version = p->version;
+    const uint64_t n = in_place_inserts(p) ? p->operations->n : 0, half = copse_blink_slots(p->index) / 2;
+    const uint64_t each_once = version->view.homes + version->pool_taken + n / half;
+    copse_kept_error kept;
+    if (version->view.forks || p->operations->n < ASKED_LEAST) return;
+    copse_error_keep(&kept);
+    p->roomy = copse_blink_pool_reserve(p->index, p->version, n < each_once ? n : each_once) == COPSE_OK;
+    copse_error_put_back(&kept);
+}
 
 static copse_status apply_launch(const in_place *p, uint64_t most)
 {
@@ -156,13 +183,16 @@ static copse_status plan_and_apply(in_place *p)
 {
     copse_device *device = p->index->device;
     const uint64_t n = p->operations->n, spare = p->version->view.pool_leaves - p->version->pool_taken;
-    copse_locate_arguments arguments = {
-        .tree = p->version->view, .operations = *p->operations, .homes = p->homes, .counters = p->version->counters};
+    copse_locate_arguments arguments = {.tree = p->version->view,
+                                        .operations = *p->operations,
+                                        .homes = p->homes,
+                                        .one_of = p->roomy ? ASKED_SHARE : 1,
+                                        .counters = p->version->counters};
     copse_status status = copse_blink_counters_reset(p->index, p->version);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->plan,
                                      copse_device_blocks(device, n), &arguments);
-    if (status == COPSE_OK) status = apply_launch(p, spare < p->most ? spare : p->most);
+    if (status == COPSE_OK) status = apply_launch(p, p->roomy || spare > p->most ? p->most : spare);
     return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
 
@@ -192,16 +222,17 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
     copse_device *device = index->device;
     void *homes = NULL;
     const uint64_t bytes = operations->n * sizeof(uint32_t);
-    const uint64_t spare = version->view.pool_leaves - version->pool_taken;
     in_place p = {.index = index,
                   .version = version,
                   .operations = operations,
                   .most = extra_most(index, version, operations->n)};
     copse_status status = copse_device_alloc(device, device->main, bytes, "the update", &homes);
     p.homes = homes;
+    if (status == COPSE_OK) make_roomy(&p);
+    const uint64_t spare = version->view.pool_leaves - version->pool_taken;
     if (status == COPSE_OK) status = plan_and_apply(&p);
     if (status == COPSE_OK) *out = judge(&p);
-    if (status == COPSE_OK && *out == DONE && p.seen.extra > spare) status = grow_and_apply(&p);
+    if (status == COPSE_OK && *out == DONE && !p.roomy && p.seen.extra > spare) status = grow_and_apply(&p);
     copse_device_free(device, device->main, homes, bytes);
     if (status != COPSE_OK || *out != DONE) return status;
     if (low < version->low) version->low = low;

@@ -48,8 +48,11 @@ extern "C" {
 #define COPSE_LEAF_FORK    0x40000000u
 #define COPSE_LEAF_COUNT   0x000000ffu
 #define COPSE_LEAF_VERSION 0x00000100u /* what a change adds */
-/* Most leaves of a chain: beyond that the tree is packed anew. A fork has as many as a leaf has entries, at most this. */
+/* Most leaves of a chain: where longer ones are seen the tree is packed anew. A fork has as many as a leaf has entries, at most
+ * this. */
 #define COPSE_CHAIN_MOST 16u
+/* ... and what a check takes for a circle. */
+#define COPSE_CHAIN_CIRCLE 4096u
 /* Leaves of the pool are taken through this many counters, so that many warps can do so at once: the k-th leaf of stripe s
  * is pool leaf k * COPSE_POOL_STRIPES + s. */
 #define COPSE_POOL_STRIPES 64u
@@ -82,7 +85,7 @@ typedef struct copse_blink_counters {
     uint64_t not_first_nan;             /* ~position of the first NaN; 0: there is none                          */
     uint64_t not_low, high;             /* ~smallest and largest key of a batch that comes as it is              */
     uint32_t crowded;                   /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
-    uint32_t padding;
+    uint32_t winding;                   /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain           */
 } copse_blink_counters;
 
 /* What an update does with a key. */
@@ -121,6 +124,7 @@ typedef struct copse_locate_arguments {
     uint32_t *homes;   /* of each operation                                                                     */
     uint64_t *effects; /* NULL, or of each operation: 1 where it inserts an entry, 2^32 where it removes one    */
     uint32_t *offsets; /* with effects: entries of its home in front of the key                                 */
+    uint32_t one_of;   /* plan: one warp in so many asks how many leaves its operations need, for all of them   */
     copse_blink_counters *counters;
 } copse_locate_arguments;
 

@@ -112,18 +112,30 @@ SIMT_DEVICE uint64_t NAME(splits_most)(const copse_blink_tree *tree, uint32_t ho
     return splits + (tree->forks && leaves == 1u ? 1u : 0);
 }
 
-/* The home of a sorted operation. Only digests lead to one too far left. */
+/*
+ * The home of a sorted operation. Digests lead to one too far left at times, but only where the greatest key of that home has
+ * the same digest as the operation's; its leaf is asked then, and where the lowest level does not say.
+ */
 SIMT_DEVICE uint32_t NAME(plan_home)(const copse_blink_tree *tree, KEY key)
 {
-    const uint32_t home = NAME(home_of)(tree, key);
-    return NAME(levels_digest)(tree) ? NAME(cursor_seek)(tree, home, key, NULL).home : home;
+    const copse_device_levels *levels = &tree->levels;
+    const bool digest = NAME(levels_digest)(tree);
+    const BOUND bound = NAME(walk_start)(levels, digest, key);
+    const uint32_t home = NAME(walk_down_alone)(levels, digest, bound);
+    if (!digest) return home;
+    const uint32_t node = home / DIGEST_FANOUT, child = home - node * DIGEST_FANOUT;
+    if (levels->height > 0 && child + 1u < DIGEST_FANOUT) {
+        const uint32_t *lowest = (const uint32_t *)(levels->level[levels->height - 1u] + (uint64_t)node * 64u);
+        if (bound.digest < lowest[child]) return home;
+    }
+    return NAME(cursor_seek)(tree, home, key, NULL).home;
 }
 
 /* Operations of which a warp of `plan` takes care at a time. */
 #define PLAN_OWN 30u
 
 /*
- * Homes of all operations, how many leaves they may need, and whether they are too much for some home. A warp takes care of 30
+ * Homes of all operations, how many leaves they may need (all of them, or an estimate), and whether they are too much for some home. A warp takes care of 30
  * operations and looks at the one in front of them and the one behind them, too, so that it knows whether a home has others in
  * the neighbouring warps: then each asks for the leaves that its own may need, whatever the others do.
  */
@@ -150,9 +162,9 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
         const uint32_t end = later ? (uint32_t)__ffs((int)later) - 1u : 32u - (uint32_t)__clz((int)all);
         const bool alone = !(lane == 1u && before == home) && !(!later && behind == home);
         crowded |= end - lane == PLAN_OWN; /* one that has all of them may have no end of more */
-        if (inserts) extra += NAME(splits_most)(&a.tree, home, end - lane, alone, &crowded);
+        if (inserts && w % a.one_of == 0) extra += NAME(splits_most)(&a.tree, home, end - lane, alone, &crowded);
     }
-    extra = NAME(warp_sum)(extra);
+    extra = NAME(warp_sum)(extra) * a.one_of;
     dead = NAME(warp_sum)(dead);
     crowded = __any_sync(SIMT_FULL_MASK, crowded);
     if (lane != 0) return;
