@@ -438,18 +438,21 @@ SIMT_DEVICE void NAME(own_replace)(OWN *own, uint32_t slot, VALUE value)
     own->home_changed = true;
 }
 
-/* One operation on the leaf where its key belongs: lanes with `go`. */
-SIMT_DEVICE void NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, copse_action action, bool go)
+/*
+ * One operation on the leaf where its key belongs: lanes with `go`. Returns false where the leaf would have to be split but may not
+ * be (`easy`), and nothing was done.
+ */
+SIMT_DEVICE bool NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, copse_action action, bool go, bool easy)
 {
     bool there;
     uint32_t slot = NAME(own_seek)(own, k, &there);
     const bool inserts = go && !there && action != COPSE_ACTION_ERASE;
     const bool full = inserts && NAME(own_count)(own) == LEAF_SLOTS;
-    if (__any_sync(SIMT_FULL_MASK, full)) {
+    if (!easy && __any_sync(SIMT_FULL_MASK, full)) {
         NAME(own_split)(s, own, k, slot, full);
         slot = NAME(own_seek)(own, k, &there);
     }
-    if (inserts) {
+    if (inserts && !(easy && full)) {
         NAME(own_insert)(own, slot, k, value);
         s->came++;
     } else if (go && there && action == COPSE_ACTION_UPSERT) {
@@ -458,6 +461,7 @@ SIMT_DEVICE void NAME(own_change)(SORTED *s, OWN *own, KEY k, VALUE value, copse
         NAME(own_erase)(own, slot);
         s->went++;
     }
+    return !easy || !full;
 }
 
 /* Goes from the leaves that lanes hold to those where their k belongs, within the same home: lanes with `go`. */
@@ -485,43 +489,132 @@ SIMT_DEVICE void NAME(fork_release)(const SORTED *s, const OWN *own)
     simt_store_release_u32(state, own->home_changed ? NAME(state_after)(there, there & COPSE_LEAF_COUNT) : there);
 }
 
-/* 32 operations, of which this lane has the i-th: those that begin a run take all of it. */
-SIMT_DEVICE void NAME(apply_runs)(SORTED *s, uint64_t i)
+/* --- runs ---------------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * The operations of one home, from i on: lanes with `go`. easy: as far as that takes neither a step along the chain nor a split.
+ * Returns the operation that would take one, or UINT64_MAX.
+ */
+SIMT_DEVICE uint64_t NAME(run_apply)(SORTED *s, uint64_t i, bool go, bool easy)
 {
     const copse_apply_arguments *a = s->a;
     const copse_blink_operations *operations = &a->operations;
     const KEY *keys = (const KEY *)operations->keys;
-    const uint32_t home = i < operations->n ? a->homes[i] : 0;
-    const bool go = i < operations->n && (i == 0 || a->homes[i - 1u] != home);
+    uint64_t left = UINT64_MAX;
     OWN own;
-    own.home = own.number = home;
+    own.home = own.number = go ? a->homes[i] : 0;
     own.steps = 0;
     own.home_changed = false;
     own.untouched = LEAF_WORDS;
-    if (go) NAME(own_latch)(s, home);
-    if (go && a->tree.forks) own.number = NAME(fork_lead)(&a->tree, home, keys[i]);
+    if (go) NAME(own_latch)(s, own.home);
+    if (go && a->tree.forks) own.number = NAME(fork_lead)(&a->tree, own.home, keys[i]);
     NAME(own_fetch)(s, &own, go);
-    for (bool open = go; __any_sync(SIMT_FULL_MASK, open); open = open && ++i < operations->n && a->homes[i] == home) {
+    for (bool open = go; __any_sync(SIMT_FULL_MASK, open);
+         open = open && ++i < operations->n && a->homes[i] == own.home) {
         const bool counts = open && !NAME(operation_dead)(operations, i);
         const KEY k = counts ? keys[i] : 0;
         const VALUE value = counts && operations->values ? NAME(operation_value)(operations, i) : 0;
-        NAME(own_move)(s, &own, k, counts);
-        NAME(own_change)
-        (s, &own, k, value, counts ? NAME(operation_action)(operations, i) : COPSE_ACTION_ERASE, counts);
+        const copse_action action = counts ? NAME(operation_action)(operations, i) : COPSE_ACTION_ERASE;
+        if (!easy) NAME(own_move)(s, &own, k, counts);
+        const bool here = counts && (!easy || k <= NAME(own_high)(&own));
+        const bool done = NAME(own_change)(s, &own, k, value, action, here, easy);
+        if (counts && (!here || !done)) {
+            left = i;
+            open = false;
+        }
     }
     NAME(own_put_back)(s, &own, go);
     if (go && a->shared && a->tree.forks) NAME(fork_release)(s, &own);
     if (go && own.steps >= COPSE_CHAIN_MOST) simt_store_relaxed_u32(&a->counters->winding, 1u);
+    return left;
 }
 
-SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 6)
+/*
+ * What the warps of a block share: the runs that begin in its part of the batch, as positions in that part. Runs of one operation
+ * are in front, longer ones at the end, so that lanes which work side by side have as many each.
+ */
+typedef struct NAME(apply_runs) {
+    uint16_t runs[COPSE_APPLY_PART];
+    uint32_t ones, longer, hard;
+} NAME(apply_runs);
+#define RUNS NAME(apply_runs)
+
+/* Numbers lanes with p from *count on, which grows by as many. */
+SIMT_DEVICE uint32_t NAME(runs_number)(uint32_t *count, bool p)
+{
+    const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, p);
+    uint32_t first = 0;
+    if (simt_lane() == 0 && lanes) first = simt_atomic_add_u32(count, (uint32_t)__popc(lanes));
+    return simt_shfl_u32(SIMT_FULL_MASK, first, 0) + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
+}
+
+/* Lists the runs that begin among `size` operations from `base` on. */
+SIMT_DEVICE void NAME(runs_list)(const copse_apply_arguments *a, RUNS *runs, uint64_t base, uint32_t size)
+{
+    for (uint32_t at = threadIdx.x; at - simt_lane() < size; at += COPSE_KERNEL_THREADS) {
+        const uint64_t i = base + at;
+        const uint32_t home = at < size ? a->homes[i] : 0;
+        const bool begins = at < size && (i == 0 || a->homes[i - 1u] != home);
+        const bool one = begins && (i + 1u == a->operations.n || a->homes[i + 1u] != home);
+        const uint32_t front = NAME(runs_number)(&runs->ones, one);
+        const uint32_t back = NAME(runs_number)(&runs->longer, begins && !one);
+        if (one) runs->runs[front] = (uint16_t)at;
+        if (begins && !one) runs->runs[COPSE_APPLY_PART - 1u - back] = (uint16_t)at;
+    }
+}
+
+/* Up to 32 runs, one to a lane: number `number` of those of one operation, or of the longer ones. */
+SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint64_t base, uint32_t number, bool longer)
+{
+    const bool go = number < (longer ? runs->longer : runs->ones);
+    const uint32_t at = go ? runs->runs[longer ? COPSE_APPLY_PART - 1u - number : number] : 0;
+    const uint64_t left = NAME(run_apply)(s, base + at, go, true);
+    const uint32_t place = NAME(runs_number)(&runs->hard, left != UINT64_MAX);
+    if (left != UINT64_MAX) s->a->hard[base + place] = (uint32_t)left;
+}
+
+/* May the operations run at all? */
+SIMT_DEVICE bool NAME(apply_may)(const copse_apply_arguments *a)
+{
+    return a->counters->crowded != 1u && a->counters->extra <= a->extra_most && a->counters->dead <= a->dead_most;
+}
+
+/* A block's part of the batch. What takes a step along a chain, or a split, is left to the next kernel: there lanes that do so
+ * are side by side, and here nobody waits for them. */
+SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
+    SIMT_SHARED(RUNS, runs, 1);
+    SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
+    if (!NAME(apply_may)(&a)) return;
+    for (uint64_t part = blockIdx.x; part * a.part < a.operations.n; part += gridDim.x) {
+        const uint64_t base = part * a.part, rest = a.operations.n - base;
+        if (threadIdx.x == 0) runs->ones = runs->longer = runs->hard = 0;
+        __syncthreads();
+        NAME(runs_list)(&a, runs, base, rest < a.part ? (uint32_t)rest : a.part);
+        __syncthreads();
+        const uint32_t ones = (runs->ones + SIMT_WARP - 1u) / SIMT_WARP;
+        const uint32_t all = ones + (runs->longer + SIMT_WARP - 1u) / SIMT_WARP;
+        for (uint32_t w = simt_warp(); w < all; w += COPSE_KERNEL_THREADS / SIMT_WARP)
+            NAME(runs_easy)(&s, runs, base, (w < ones ? w : w - ones) * SIMT_WARP + simt_lane(), w >= ones);
+        __syncthreads();
+        if (threadIdx.x == 0) a.hards[part] = runs->hard;
+    }
+    NAME(update_count)(a.counters, s.came, s.went);
+}
+
+/* What is left of all parts. */
+SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
-    if (a.counters->crowded == 1u || a.counters->extra > a.extra_most || a.counters->dead > a.dead_most) return;
-    const uint64_t stride = (uint64_t)gridDim.x * COPSE_KERNEL_THREADS;
-    for (uint64_t first = (uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane();
-         first < a.operations.n; first += stride)
-        NAME(apply_runs)(&s, first + simt_lane());
+    if (!NAME(apply_may)(&a)) return;
+    for (uint64_t part = blockIdx.x; part * a.part < a.operations.n; part += gridDim.x) {
+        const uint32_t hards = a.hards[part];
+        for (uint32_t first = simt_warp() * SIMT_WARP; first < hards; first += COPSE_KERNEL_THREADS) {
+            const bool go = first + simt_lane() < hards;
+            (void)NAME(run_apply)(&s, go ? a.hard[part * a.part + first + simt_lane()] : 0, go, false);
+        }
+    }
     NAME(update_count)(a.counters, s.came, s.went);
 }

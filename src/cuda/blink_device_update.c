@@ -20,6 +20,8 @@
  * small batches, of which that would say little. */
 #define ASKED_SHARE 16u
 #define ASKED_LEAST (UINT64_C(1) << 14)
+/* From so many operations on a block takes twice as many: there are enough for all blocks. */
+#define MANY (UINT64_C(1) << 21)
 /* Where more than 1/DEAD_SHARE of a batch are equal keys, they are taken out first. */
 #define DEAD_SHARE 4u
 /* Up to so many operations may go as they come; see docs/PERFORMANCE.md for how that was measured. */
@@ -136,11 +138,17 @@ typedef struct in_place {
     copse_index *index;
     copse_blink_version *version;
     const copse_blink_operations *operations;
-    uint32_t *homes;
-    uint64_t most; /* leaves that it may add               */
-    bool roomy;    /* the pool has all that it could take */
+    uint32_t part;   /* operations of a block */
+    uint32_t *homes; /* of all operations; behind it, what `apply` leaves to `apply_hard`, and how many of each part */
+    uint64_t most;   /* leaves that it may add               */
+    bool roomy;      /* the pool has all that it could take */
     copse_blink_counters seen;
 } in_place;
+
+static uint64_t in_place_parts(const in_place *p)
+{
+    return (p->operations->n + p->part - 1) / p->part;
+}
 
 static bool in_place_inserts(const in_place *p)
 {
@@ -166,15 +174,22 @@ static void make_roomy(in_place *p)
 static copse_status apply_launch(const in_place *p, uint64_t most)
 {
     copse_device *device = p->index->device;
+    const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     copse_apply_arguments arguments = {.tree = p->version->view,
                                        .operations = *p->operations,
                                        .homes = p->homes,
+                                       .hard = p->homes + p->operations->n,
+                                       .hards = p->homes + 2 * p->operations->n,
+                                       .part = p->part,
                                        .shared = copse_blink_handle_of(p->index)->tree->views != 0,
                                        .extra_most = most,
                                        .dead_most = p->operations->n / DEAD_SHARE,
                                        .counters = p->version->counters};
-    return copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->apply,
-                               copse_device_blocks(device, p->operations->n), &arguments);
+    const uint64_t blocks = copse_device_blocks(device, in_place_parts(p) * COPSE_KERNEL_THREADS);
+    copse_status status = copse_device_launch(device, device->main, &kernels->apply, blocks, &arguments);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->apply_hard, blocks, &arguments);
+    return status;
 }
 
 /* Where the operations belong and what they need; and, if the pool has that, the operations themselves right behind it, so that
@@ -221,11 +236,12 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
 {
     copse_device *device = index->device;
     void *homes = NULL;
-    const uint64_t bytes = operations->n * sizeof(uint32_t);
     in_place p = {.index = index,
                   .version = version,
                   .operations = operations,
+                  .part = operations->n < MANY ? COPSE_APPLY_PART / 2 : COPSE_APPLY_PART,
                   .most = extra_most(index, version, operations->n)};
+    const uint64_t bytes = (2 * operations->n + in_place_parts(&p)) * sizeof(uint32_t);
     copse_status status = copse_device_alloc(device, device->main, bytes, "the update", &homes);
     p.homes = homes;
     if (status == COPSE_OK) make_roomy(&p);

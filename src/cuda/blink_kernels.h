@@ -140,6 +140,9 @@ typedef struct copse_meet_arguments {
     copse_blink_counters *counters;
 } copse_meet_arguments;
 
+/* Operations that a block of `apply` takes care of at a time, at most. */
+#define COPSE_APPLY_PART 1024u
+
 /* Changes leaves where they are. */
 typedef struct copse_apply_arguments {
     copse_blink_tree tree;
@@ -147,7 +150,9 @@ typedef struct copse_apply_arguments {
     uint32_t *homes;                   /* apply marks those that wait for a split with COPSE_HOME_WAITS */
     const uint32_t *table, *slots;     /* see copse_meet_arguments; NULL: sorted                    */
     uint32_t shared;                   /* 1: readers may be at work at the same time                 */
-    uint64_t extra_most, dead_most;    /* apply: where the counters say more, or `crowded`, nothing is done */
+    uint32_t part;                     /* apply: operations of a block, at most COPSE_APPLY_PART      */
+    uint32_t *hard, *hards; /* apply: operations that it leaves to apply_hard, in front of each part, and how many */
+    uint64_t extra_most, dead_most; /* apply: where the counters say more, or `crowded`, nothing is done */
     copse_blink_counters *counters;
 } copse_apply_arguments;
 
@@ -192,7 +197,8 @@ struct copse_blink_kernels {
     copse_kernel find[2][2];            /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
     copse_kernel locate, plan;          /* copse_locate_arguments */
     copse_kernel meet;                  /* copse_meet_arguments   */
-    copse_kernel apply, place;          /* copse_apply_arguments: sorted, as they come */
+    copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
+    copse_kernel place;                 /* ... as they come              */
     copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
     copse_kernel tile_starts, tile_count, tile_move; /* ... tile by tile      */
     copse_kernel pack_count, pack_old, pack_new;     /* ... home by home      */

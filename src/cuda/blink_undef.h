@@ -22,6 +22,7 @@
 #undef ROW_PIECES
 #undef LEAF_HALF
 #undef HALVES
+#undef RUNS
 #undef KEY_WORDS
 #undef VALUE_WORDS
 #undef OWN
