@@ -115,7 +115,7 @@ copse_status copse_blink_place(copse_index *index, const void *keys, const void 
     *out_done = false;
     /* Every operation splits one leaf at most, and a home of a B+ tree takes one more. */
     const uint64_t leaves = action == COPSE_ACTION_ERASE ? 0 : version->view.forks ? 2 * n : n;
-    if (version->pool_taken + leaves > (uint64_t)COPSE_POOL_CHUNKS << version->view.chunk_shift) return COPSE_OK;
+    if (version->pool_taken + leaves > copse_blink_pool_most(version)) return COPSE_OK;
     copse_status status = copse_progress(index->ctx, action == COPSE_ACTION_ERASE ? "erasing" : "inserting", 0, n);
     if (status == COPSE_OK) status = copse_blink_pool_reserve(index, version, leaves);
     if (status == COPSE_OK) status = memory_take(index, n, &m);
