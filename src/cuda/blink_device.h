@@ -36,7 +36,9 @@ typedef struct copse_blink_order {
 typedef struct copse_blink_version {
     copse_blink_tree view;
     copse_levels_memory levels;
-    uint64_t pool_taken; /* leaves of the pool in use */
+    uint64_t pool_taken;  /* leaves of the pool in use */
+    uint64_t pool_used;   /* leaves up to the last of them; a multiple of the stripes */
+    uint64_t pool_wanted; /* leaves that the last update asked for */
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
     copse_blink_order order;
@@ -129,6 +131,12 @@ void copse_blink_version_free(const copse_index *index, copse_blink_version *ver
 uint64_t copse_blink_pool_most(const copse_blink_version *version);
 /* Makes sure that `leaves` more can be taken from the pool. */
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves);
+/* Gives chunks of the pool back that have no leaf in use, but for room that the next update may want. The caller holds `writer`;
+ * others may be reading. */
+void copse_blink_pool_trim(const copse_index *index, copse_blink_version *version);
+/* The version was made with room for more entries than it turned out to have: gives back what is too much. `view` changes with
+ * it, and must not be known to anybody else yet. */
+void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries);
 /* Puts a version in the place of the current one, or frees it where `status` or the wait for it failed. */
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status);
 /* Bytes that a version takes, without what aggregates use. */

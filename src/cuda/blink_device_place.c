@@ -122,6 +122,10 @@ copse_status copse_blink_place(copse_index *index, const void *keys, const void 
     if (status == COPSE_OK) status = operations_bring(index, keys, values, &m, &operations);
     if (status == COPSE_OK) status = kernels_run(index, version, &operations, &m, &seen);
     copse_device_free(index->device, index->device->main, m.memory, m.bytes);
+    if (status != COPSE_OK || seen.not_first_nan || seen.crowded == 1) {
+        version->pool_wanted = 0; /* nothing was done */
+        copse_blink_pool_trim(index, version);
+    }
     if (status != COPSE_OK) return status;
     const unsigned long long first_nan = ~seen.not_first_nan;
     if (seen.not_first_nan)

@@ -32,6 +32,15 @@ static uint64_t version_size(unsigned chunks_most)
     return sizeof(copse_blink_version) + chunks_most * sizeof(uint64_t);
 }
 
+/* Leaves of a chunk, as a power of two, in a version with so many homes. */
+static uint32_t shift_for(uint64_t homes)
+{
+    const uint64_t share = homes / (homes > SMALL_HOMES ? CHUNK_SHARE : CHUNK_SHARE_SMALL);
+    uint32_t shift = 0;
+    while (UINT64_C(1) << shift < share || UINT64_C(1) << shift < CHUNK_LEAST) shift++;
+    return shift;
+}
+
 /* Chunks that leaves 0 .. leaves - 1 take. */
 static unsigned chunks_for(uint64_t leaves, uint32_t shift)
 {
@@ -144,9 +153,7 @@ static copse_status version_memory(const copse_index *index, copse_blink_version
 /* A version without memory on the device. */
 static copse_blink_version *version_alloc(const copse_index *index, uint64_t homes)
 {
-    const uint64_t share = homes / (homes > SMALL_HOMES ? CHUNK_SHARE : CHUNK_SHARE_SMALL);
-    uint32_t shift = 0;
-    while (UINT64_C(1) << shift < share || UINT64_C(1) << shift < CHUNK_LEAST) shift++;
+    const uint32_t shift = shift_for(homes);
     const uint64_t wanted = (uint64_t)chunks_for(homes, shift) * CHUNKS_TIMES + CHUNKS_MORE;
     const uint64_t numbered = UINT32_MAX >> shift; /* numbers of leaves have 32 bits */
     const unsigned most = (unsigned)(wanted < numbered ? wanted : numbered);
@@ -186,6 +193,53 @@ copse_status copse_blink_version_make(const copse_index *index, uint64_t entries
     return status;
 }
 
+/* Copies home leaves to another version, whose chunks are not larger. */
+static void homes_copy(copse_device *device, const copse_blink_version *from, const copse_blink_version *to)
+{
+    const uint32_t shift = from->view.chunk_shift;
+    for (unsigned chunk = 0; chunk < to->chunks_made; chunk++) {
+        const uint64_t first = (uint64_t)chunk << to->view.chunk_shift, place = first & ((UINT64_C(1) << shift) - 1);
+        const char *leaves = (const char *)(uintptr_t)from->chunks[first >> shift] + place * COPSE_LEAF_BYTES;
+        /* It fails where the device does, which the next call will tell. */
+        (void)copse_device_copy(device, device->main, (void *)(uintptr_t)to->chunks[chunk], leaves,
+                                chunk_bytes(to, chunk));
+    }
+}
+
+/* Moves the home leaves of a version to smaller chunks. Where there is no memory for that, they stay where they are. */
+static void version_refit(const copse_index *index, copse_blink_version *version, uint64_t homes)
+{
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    copse_blink_version *fresh = version_alloc(index, homes);
+    if (fresh) fresh->counters = version->counters; /* behind which the table is */
+    if (fresh && home_chunks(fresh) <= version->chunks_most &&
+        chunks_add(index, fresh, home_chunks(fresh), "the leaves of the tree") == COPSE_OK) {
+        homes_copy(index->device, version, fresh);
+        chunks_drop(index, version, 0);
+        memcpy(version->chunks, fresh->chunks, fresh->chunks_made * sizeof *fresh->chunks);
+        version->chunks_made = fresh->chunks_made;
+        version->cut = fresh->cut;
+        version->view.chunk_shift = fresh->view.chunk_shift;
+        version->view.homes = fresh->view.homes;
+    }
+    if (fresh) copse_memory_free(index->ctx, fresh, version_size(fresh->chunks_most));
+    copse_error_put_back(&kept);
+}
+
+void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries)
+{
+    const uint64_t homes = homes_for(index, entries);
+    version->view.entries = entries;
+    if (version->view.chunk_shift > shift_for(homes) + 1) version_refit(index, version, homes);
+    const unsigned chunks = chunks_for(homes, version->view.chunk_shift);
+    const bool stays_cut = chunks == home_chunks(version);
+    chunks_drop(index, version, chunks);
+    if (!stays_cut) version->cut = 0;
+    version->view.homes = (uint32_t)homes;
+    pool_measure(version);
+}
+
 uint64_t copse_blink_version_bytes(const copse_blink_version *version)
 {
     uint64_t bytes = version_size(version->chunks_most) + version->levels.bytes + control_bytes(version);
@@ -204,6 +258,7 @@ uint64_t copse_blink_pool_most(const copse_blink_version *version)
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves)
 {
     const uint64_t wanted = version->pool_taken + leaves;
+    version->pool_wanted = leaves;
     if (wanted <= version->view.pool_leaves) return COPSE_OK;
     if (wanted > copse_blink_pool_most(version))
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold",
@@ -214,6 +269,19 @@ copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_vers
     copse_status status = chunks_add(index, version, chunks, "more leaves");
     pool_measure(version);
     return status;
+}
+
+/* Readers only get to leaves that are in use, so chunks without any are nobody's. The next update may well want as much as this one
+ * did: so much stays, up to a chunk. */
+void copse_blink_pool_trim(const copse_index *index, copse_blink_version *version)
+{
+    const copse_blink_tree *view = &version->view;
+    const uint64_t most = UINT64_C(1) << view->chunk_shift;
+    const uint64_t spare = version->pool_wanted < most ? version->pool_wanted : most;
+    const unsigned kept = chunks_for(view->pool_first + version->pool_used + spare, view->chunk_shift);
+    if (version->chunks_made <= kept) return;
+    chunks_drop(index, version, kept);
+    pool_measure(version);
 }
 
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status)
