@@ -338,7 +338,7 @@ SIMT_DEVICE uint32_t NAME(pool_take_all)(const SORTED *s, bool go)
     first = simt_shfl_u32(SIMT_FULL_MASK, first, 0);
     if (first + wanted <= tree->pool_leaves / COPSE_POOL_STRIPES) {
         const uint32_t mine = first + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
-        return tree->homes + mine * COPSE_POOL_STRIPES + stripe;
+        return tree->pool_first + mine * COPSE_POOL_STRIPES + stripe;
     }
     if (simt_lane() == 0) (void)simt_atomic_add_u32(&s->a->counters->taken[stripe], 0u - wanted); /* one by one, then */
     return go ? NAME(pool_take_one)(tree, s->a->counters) : COPSE_LEAF_NONE;

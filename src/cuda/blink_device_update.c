@@ -95,21 +95,24 @@ static copse_status pack(copse_index *index, copse_blink_version *version, const
 copse_status copse_blink_settle(copse_index *index, copse_blink_version *version, const copse_blink_counters *seen,
                                 bool erased, uint64_t *out_changed)
 {
-    uint64_t came = 0, went = 0, taken = 0, ignored;
+    uint64_t came = 0, went = 0, taken = 0, rows = 0, ignored;
     for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) {
         came += seen->came[s];
         went += seen->went[s];
         taken += seen->taken[s];
+        if (seen->taken[s] > rows) rows = seen->taken[s];
     }
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     pthread_mutex_lock(&tree->lock); /* a view may be asking how many there are */
     version->pool_taken = taken;
+    version->pool_used = rows * COPSE_POOL_STRIPES;
     version->view.entries += came - went;
     pthread_mutex_unlock(&tree->lock);
     *out_changed = came + went;
     copse_blink_order_forget(index, &version->order);
     if (seen->crowded == 2)
         return copse_device_fault(index->device, "the pool of a tree ran out of leaves, which should not happen");
+    copse_blink_pool_trim(index, version);
     if (!pack_is_due(index, version, seen, erased)) return COPSE_OK;
     /* The update is done; without memory for the packing the tree stays as it is. */
     copse_kept_error kept;
@@ -214,9 +217,7 @@ static copse_status plan_and_apply(in_place *p)
 /* The pool had too few leaves, and nothing was done. */
 static copse_status grow_and_apply(in_place *p)
 {
-    /* Twice as many, so that the next batch finds some; but no more than there may be. */
-    const uint64_t wanted = p->seen.extra * 2 < p->most ? p->seen.extra * 2 : p->most;
-    copse_status status = copse_blink_pool_reserve(p->index, p->version, wanted);
+    copse_status status = copse_blink_pool_reserve(p->index, p->version, p->seen.extra);
     if (status == COPSE_OK) status = apply_launch(p, p->most);
     return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }

@@ -17,8 +17,8 @@
  *   next    number of the leaf to the right, COPSE_LEAF_NONE for the last one
  *   high    no key of this leaf is greater, now or ever; the largest key in the last leaf
  *
- * Leaves 0 .. homes - 1, the *home leaves*, lie in key order in one array, and pointer-free levels (core/levels.h) lead
- * to them. Leaves that come by splits lie in the *pool* and have numbers from `homes` on. The levels know nothing of them:
+ * Leaves 0 .. homes - 1, the *home leaves*, are in key order, and pointer-free levels (core/levels.h) lead to them. Leaves
+ * that come by splits are the *pool* and have numbers from `pool_first` on. The levels know nothing of them:
  *
  *   blink   a split leaf links to its right half, that one to what was right of both. A reader that finds its key greater
  *           than `high` steps right. All leaves from a home leaf up to the next one are its *chain*.
@@ -31,7 +31,15 @@
  *                            \     /
  *   pool                      [ 3 ]
  *
- * When chains or forks get too many, all leaves are packed anew into a new array with new levels: a new *version*.
+ * Leaves lie in *chunks* of equal size, 2^chunk_shift leaves each, and a table has the addresses: leaf i is leaf
+ * i % 2^chunk_shift of chunk i / 2^chunk_shift. The last chunk with homes may be cut off behind them; where it is not, the pool
+ * begins right there, else with the next chunk. Chunks stay where they are: readers may be in them.
+ *
+ *   table    [ . | . | . | . |   |   ]
+ *              |   |   |   |
+ *   chunks   [ homes ][ homes ][ homes, pool ][ pool ]
+ *
+ * When chains or forks get too many, all leaves are packed anew into new chunks with new levels: a new *version*.
  */
 #ifndef COPSE_BLINK_KERNELS_H
 #define COPSE_BLINK_KERNELS_H
@@ -56,21 +64,19 @@ extern "C" {
 /* Leaves of the pool are taken through this many counters, so that many warps can do so at once: the k-th leaf of stripe s
  * is pool leaf k * COPSE_POOL_STRIPES + s. */
 #define COPSE_POOL_STRIPES 64u
-/* The pool grows by chunks, which stay where they are: readers may be in them. Their addresses are in a table. */
-#define COPSE_POOL_CHUNKS 128u
 
 /* A tree as kernels see it. */
 typedef struct copse_blink_tree {
     uint64_t entries;
     uint32_t homes;       /* at least one: an empty tree is one empty leaf       */
+    uint32_t pool_first;  /* number of the first leaf of the pool                 */
     uint32_t pool_leaves; /* that the pool has room for, a multiple of the stripes */
     uint32_t forks;       /* 1: a B+ tree                                         */
     uint32_t unique;      /* 1: no two entries have equal keys                    */
     copse_type key_type, value_type;
-    uint32_t chunk_shift; /* a chunk of the pool has 2^chunk_shift leaves         */
-    uint32_t pool_grows;  /* 1: the table may get chunks while a kernel runs      */
-    char *home;           /* the home leaves                                      */
-    const uint64_t *pool; /* addresses of the chunks, COPSE_POOL_CHUNKS at most   */
+    uint32_t chunk_shift;   /* a chunk has 2^chunk_shift leaves                     */
+    uint32_t pool_grows;    /* 1: the pool may get chunks while a kernel runs       */
+    const uint64_t *chunks; /* their addresses                                    */
     copse_device_levels levels;
 } copse_blink_tree;
 

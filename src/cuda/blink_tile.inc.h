@@ -362,8 +362,10 @@ SIMT_DEVICE void NAME(tile_store_twos)(const copse_pack_arguments *a, const WRIT
     const bool has_even = even_slot < even && !is_state && lane != LEAF_NEXT / 4u;
     const bool has_odd = odd_slot < odd && !is_state && lane != LEAF_NEXT / 4u;
     const uint32_t even_else = is_state ? even : filler, odd_else = is_state ? odd : filler;
-    uint32_t *to = (uint32_t *)(a->to.home + leaf * COPSE_LEAF_BYTES) + lane, next = (uint32_t)leaf + 1u;
+    const uint32_t in_chunk = (1u << a->to.chunk_shift) - 1u;
+    uint32_t *to = NULL, next = (uint32_t)leaf + 1u;
     for (uint32_t i = 0; i < twos; i++, next += 2u, to += COPSE_LEAF_BYTES / 2u, first += LEAF_PACKED_TWO) {
+        if (i == 0 || (next & in_chunk) == 1u) to = (uint32_t *)NAME(home_at)(&a->to, next - 1u) + lane;
         uint32_t x = is_next ? next : even_else, y = is_next ? next + 1u : odd_else;
         if (has_even) x = NAME(tile_word)(writer, first + even_slot);
         if (has_odd) y = NAME(tile_word)(writer, first + even + odd_slot);
