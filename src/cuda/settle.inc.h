@@ -55,8 +55,7 @@ SIMT_DEVICE void NAME(settle_alone)(const copse_settle_arguments *a, uint64_t i,
         return;
     }
     NAME(settle_insert)(keys, (VALUE *)a->values, i, end);
-    NAME(settle_ends)(a, i, keys[i]);
-    NAME(settle_ends)(a, end - 1u, keys[end - 1u]);
+    NAME(settle_ends)(a, end - 1u, keys[end - 1u]); /* one from the first pair on would have been too long */
 }
 
 /* How far the key of this lane has to move; joins: lanes whose key belongs to the same run as that of the lane before. */
@@ -97,7 +96,7 @@ SIMT_DEVICE void NAME(settle_window)(const copse_settle_arguments *a, uint64_t w
     const uint32_t head =
         31u - (uint32_t)__clz((int)(~joins & (SIMT_FULL_MASK >> (31u - lane)))); /* of this lane's run */
     /* The head of a run of which the end is not to be seen. */
-    const uint32_t open = joins >> 31 && behind < n ? 31u - (uint32_t)__clz((int)~joins) : SIMT_WARP;
+    const uint32_t open = joins >> 31 ? 31u - (uint32_t)__clz((int)~joins) : SIMT_WARP;
     const bool own = there && head > 0 && head <= SETTLE_OWN;
     if (own && open == lane) NAME(settle_alone)(a, i, behind, key);
     const uint32_t near = __ballot_sync(SIMT_FULL_MASK, joined && own && head != open);

@@ -457,7 +457,7 @@ static void test_memory_fails(void **state)
 static void test_sort_waiting(void **state)
 {
     (void)state;
-    static const uint64_t sizes[] = {1, 2, 33, 700, 3000};
+    static const uint64_t sizes[] = {1, 2, 33, 300, 3000};
     for (unsigned turn = 0; turn < 60; turn++) {
         const bool wide = turn % 2, between = turn / 2 % 2;
         const copse_type key = wide ? COPSE_U64 : COPSE_U32;
