@@ -95,8 +95,7 @@ SIMT_DEVICE void NAME(settle_window)(const copse_settle_arguments *a, uint64_t w
     const uint32_t joins = __ballot_sync(SIMT_FULL_MASK, joined);
     const uint32_t head =
         31u - (uint32_t)__clz((int)(~joins & (SIMT_FULL_MASK >> (31u - lane)))); /* of this lane's run */
-    /* The head of a run of which the end is not to be seen. */
-    const uint32_t open = joins >> 31 ? 31u - (uint32_t)__clz((int)~joins) : SIMT_WARP;
+    const uint32_t open = 31u - (uint32_t)__clz((int)~joins); /* of the last lane's: its end is not to be seen */
     const bool own = there && head > 0 && head <= SETTLE_OWN;
     if (own && open == lane) NAME(settle_alone)(a, i, behind, key);
     const uint32_t near = __ballot_sync(SIMT_FULL_MASK, joined && own && head != open);
