@@ -346,7 +346,6 @@ static copse_status make_in_doubt(const copse_index *index, uint64_t low, uint64
 {
     pairs->low = low;
     pairs->high = high;
-    pairs->left_out = all_bits ? 0 : copse_device_sort_left_out(pairs->n, low, high);
     copse_status status = copse_device_doubt_make(index->device, &pairs->doubt);
     if (status == COPSE_OK) status = copse_device_pairs_encode(index, pairs);
     if (status == COPSE_OK) status = sort(index, pairs, all_bits);
@@ -393,8 +392,7 @@ static copse_status sort_again(const copse_index *index, copse_device_pairs *pai
     copse_device_survey seen;
     copse_status status = survey_all(index, pairs, &seen);
     if (status != COPSE_OK || seen.falls == 0) return status;
-    /* The same bits would not do this time either. */
-    return sort(index, pairs, copse_device_sort_left_out(pairs->n, pairs->low, pairs->high) == pairs->left_out);
+    return sort(index, pairs, false);
 }
 
 copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,

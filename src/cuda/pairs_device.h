@@ -32,7 +32,6 @@ typedef struct copse_device_pairs {
     copse_pairs_doubt
         *doubt; /* not NULL: they are sorted unless this says that they are not, once the device is there */
     copse_pairs_trust *trust; /* that of the hint that was taken; NULL: none was             */
-    unsigned left_out;        /* bits that the sort in doubt left out                       */
 } copse_device_pairs;
 
 /* The pair of widths of an index, and the kernels for it that structures share. */

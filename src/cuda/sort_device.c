@@ -53,24 +53,26 @@ unsigned copse_device_sort_bits(uint64_t low, uint64_t high)
     return low == high ? 1u : 64u - (unsigned)__builtin_clzll(low ^ high);
 }
 
-unsigned copse_device_sort_left_out(uint64_t n, uint64_t low, uint64_t high)
+/* Passes that tell keys apart, if they are spread out; not more than `most`. */
+static unsigned passes_needed(uint64_t n, uint64_t low, uint64_t high, unsigned bits, unsigned most)
 {
-    const unsigned bits = copse_device_sort_bits(low, high);
-    for (unsigned passes = 1; passes < passes_of(bits); passes++) {
+    unsigned passes = 1;
+    for (; passes < most; passes++) {
         const unsigned first = bits - passes * PASS_BITS;
         const uint64_t steps = (high >> first) - (low >> first); /* one less than there are values */
-        if ((n - 1) / CROWD_MOST <= steps) return first;
+        if ((n - 1) / CROWD_MOST <= steps) break;
     }
-    return 0;
+    return passes;
 }
 
-/* ... where the host has to wait for what came of it. */
-static unsigned left_out_waiting(const copse_device_sorting *s)
+/* A batch without a hint may be anything, and where the bits are too few it is sorted by all, which takes twice as long: one pass
+ * more is cheaper than that, since keys that are 256 times denser in some places than in others are common. */
+unsigned copse_device_sort_left_out(uint64_t n, uint64_t low, uint64_t high, bool waiting)
 {
-    const unsigned bits = copse_device_sort_bits(s->low, s->high);
-    const unsigned first = s->all_bits ? 0 : copse_device_sort_left_out(s->n, s->low, s->high);
-    const unsigned saved = passes_of(bits) - passes_of(bits - first);
-    return saved > 1 || s->n >= WAIT_KEYS ? first : 0;
+    const unsigned bits = copse_device_sort_bits(low, high), all = passes_of(bits);
+    const unsigned passes = passes_needed(n, low, high, bits, all) + (waiting ? 1 : 0);
+    if (passes >= all || (waiting && all - passes == 1 && n < WAIT_KEYS)) return 0;
+    return bits - passes * PASS_BITS;
 }
 
 /* --- the sort --------------------------------------------------------------------------------------------------------------- */
@@ -125,7 +127,7 @@ static copse_status settle_waiting(copse_device *device, const copse_device_sort
 
 static copse_status sort_guessing(copse_device *device, copse_device_sorting *s)
 {
-    const unsigned first = s->all_bits ? 0 : copse_device_sort_left_out(s->n, s->low, s->high);
+    const unsigned first = s->all_bits ? 0 : copse_device_sort_left_out(s->n, s->low, s->high, false);
     copse_status status = sort_bits(device, s, first, copse_device_sort_bits(s->low, s->high));
     return status == COPSE_OK ? settle(device, s, first, s->doubt) : status;
 }
@@ -135,7 +137,9 @@ static copse_status sort_guessing(copse_device *device, copse_device_sorting *s)
 copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting)
 {
     if (sorting->doubt) return sort_guessing(device, sorting);
-    const unsigned first = left_out_waiting(sorting), last = copse_device_sort_bits(sorting->low, sorting->high);
+    const unsigned last = copse_device_sort_bits(sorting->low, sorting->high);
+    const unsigned first =
+        sorting->all_bits ? 0 : copse_device_sort_left_out(sorting->n, sorting->low, sorting->high, true);
     bool settled = false;
     copse_status status = COPSE_OK;
     if (first) {

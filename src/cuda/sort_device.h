@@ -29,8 +29,9 @@ copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorti
 
 /* The bits in which keys between low and high may differ, counted from the lowest: those that a sort of all bits looks at. */
 unsigned copse_device_sort_bits(uint64_t low, uint64_t high);
-/* The lower ones of these that a sort of n such keys leaves out, 0 where it looks at all. */
-unsigned copse_device_sort_left_out(uint64_t n, uint64_t low, uint64_t high);
+/* The lower ones of these that a sort of n such keys leaves out, 0 where it looks at all. waiting: the host will wait for what
+ * comes of it, and nobody has seen that such keys are spread out. */
+unsigned copse_device_sort_left_out(uint64_t n, uint64_t low, uint64_t high, bool waiting);
 
 /* A doubt in device memory, as it has to be at the start. */
 copse_status copse_device_doubt_make(copse_device *device, copse_pairs_doubt **out);

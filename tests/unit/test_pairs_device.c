@@ -101,8 +101,8 @@ static void batch_check(struct batch *b, const copse_device_pairs *made)
     for (uint64_t i = 0; i < b->n; i++) {
         const uint64_t code = typed_bits(code_type, keys, i), value = typed_bits(value_type, values, i);
         if (code == expected[i].code && value == expected[i].value) continue;
-        fail_msg("%s keys, %s values, n %llu, left out %u: pair %llu is %llx from %llu, expected %llx from %llu",
-                 typed_name(b->index->key_type), typed_name(value_type), (unsigned long long)b->n, made->left_out,
+        fail_msg("%s keys, %s values, n %llu: pair %llu is %llx from %llu, expected %llx from %llu",
+                 typed_name(b->index->key_type), typed_name(value_type), (unsigned long long)b->n,
                  (unsigned long long)i, (unsigned long long)code, (unsigned long long)value,
                  (unsigned long long)expected[i].code, (unsigned long long)expected[i].value);
     }
@@ -178,7 +178,7 @@ static void test_spread(void **state)
  * run are equal, some runs are shorter because there is no more room. */
 static void batch_runs(struct batch *b, uint64_t low, uint64_t high, uint64_t least, uint64_t most)
 {
-    const unsigned first = copse_device_sort_left_out(b->n, low, high);
+    const unsigned first = copse_device_sort_left_out(b->n, low, high, false);
     assert_true(first > 0);
     const uint64_t steps = (high >> first) - (low >> first) - 1, lower = (UINT64_C(1) << first) - 1;
     const uint64_t stride = steps / (b->n / least + 1);
@@ -217,7 +217,7 @@ static void test_run_everywhere(void **state)
 {
     (void)state;
     const uint64_t low = 0, high = UINT32_MAX, n = 90;
-    const unsigned first = copse_device_sort_left_out(n, low, high);
+    const unsigned first = copse_device_sort_left_out(n, low, high, false);
     assert_int_equal(first, 24);
     struct batch b = batch_new(COPSE_U32, COPSE_U64, n, 4);
     for (uint64_t length = 2; length <= 40; length++) {
@@ -293,21 +293,26 @@ static void test_left_out(void **state)
 {
     (void)state;
     const uint64_t million = UINT64_C(1) << 20;
-    assert_int_equal(copse_device_sort_left_out(million, 0, UINT32_MAX), 8);
-    assert_int_equal(copse_device_sort_left_out(16 * million, 5, UINT32_MAX - 5), 8);
-    assert_int_equal(copse_device_sort_left_out(64 * million, 0, UINT32_MAX), 0);
-    assert_int_equal(copse_device_sort_left_out(million, 0, UINT64_MAX), 40);
-    assert_int_equal(copse_device_sort_left_out(64 * million, 0, UINT64_MAX), 32);
-    assert_int_equal(copse_device_sort_left_out(1 << 16, 0, UINT64_MAX), 48);
-    assert_int_equal(copse_device_sort_left_out(1, 0, UINT64_MAX), 56);
-    assert_int_equal(copse_device_sort_left_out(1, 0, 0), 0);
+    assert_int_equal(copse_device_sort_left_out(million, 0, UINT32_MAX, false), 8);
+    assert_int_equal(copse_device_sort_left_out(16 * million, 5, UINT32_MAX - 5, false), 8);
+    assert_int_equal(copse_device_sort_left_out(64 * million, 0, UINT32_MAX, false), 0);
+    assert_int_equal(copse_device_sort_left_out(million, 0, UINT64_MAX, false), 40);
+    assert_int_equal(copse_device_sort_left_out(64 * million, 0, UINT64_MAX, false), 32);
+    assert_int_equal(copse_device_sort_left_out(1 << 16, 0, UINT64_MAX, false), 48);
+    assert_int_equal(copse_device_sort_left_out(1, 0, UINT64_MAX, false), 56);
+    assert_int_equal(copse_device_sort_left_out(1, 0, 0, false), 0);
     /* No pass is saved. */
-    assert_int_equal(copse_device_sort_left_out(million, 0, (1 << 24) - 1), 0);
-    assert_int_equal(copse_device_sort_left_out(million, 0, 1 << 24), 1);
-    assert_int_equal(copse_device_sort_left_out(million, 7, 7), 0);
+    assert_int_equal(copse_device_sort_left_out(million, 0, (1 << 24) - 1, false), 0);
+    assert_int_equal(copse_device_sort_left_out(million, 0, 1 << 24, false), 1);
+    assert_int_equal(copse_device_sort_left_out(million, 7, 7, false), 0);
+    /* Where the host waits: a pass more, and not for one pass of a few keys. */
+    assert_int_equal(copse_device_sort_left_out(million, 0, UINT64_MAX, true), 32);
+    assert_int_equal(copse_device_sort_left_out(million, 0, UINT32_MAX, true), 0);
+    assert_int_equal(copse_device_sort_left_out(million, 0, (UINT64_C(1) << 40) - 1, true), 0);
+    assert_int_equal(copse_device_sort_left_out(4 * million, 0, (UINT64_C(1) << 40) - 1, true), 8);
     /* All bits differ, but there are few values. */
-    assert_int_equal(copse_device_sort_left_out(million, 0x7fffff00, 0x80000100), 0);
-    assert_int_equal(copse_device_sort_left_out(million, UINT64_C(1) << 63, UINT64_C(1) << 63 | 0xffff), 0);
+    assert_int_equal(copse_device_sort_left_out(million, 0x7fffff00, 0x80000100, false), 0);
+    assert_int_equal(copse_device_sort_left_out(million, UINT64_C(1) << 63, UINT64_C(1) << 63 | 0xffff, false), 0);
 }
 
 /* Everything that the host waits for. */
@@ -490,13 +495,110 @@ static void test_sort_waiting(void **state)
     }
 }
 
+/* --- through an index ------------------------------------------------------------------------------------------------------ */
+
+#define KEYS 4000u
+/* Of all keys that there may be these stick together, and these are greater than those that the tree begins with. */
+#define CLUSTER_FIRST 1000u
+#define CLUSTER_END   2000u
+#define BEYOND_FIRST  3000u
+
+struct content {
+    uint64_t codes[KEYS];
+    bool there[KEYS];
+    uint64_t values[KEYS];
+};
+
+static void content_make(struct content *c, copse_type type)
+{
+    const uint64_t low = typed_lowest_code(type), share = (typed_highest_code(type) - low) / 8;
+    memset(c, 0, sizeof *c);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        const uint64_t part = i < CLUSTER_FIRST ? 0 : i < CLUSTER_END ? 1 : i < BEYOND_FIRST ? 2 : 3, at = i % 1000;
+        c->codes[i] = low + part * share + (part == 1 ? at * 3 : part == 3 ? share * 2 + at * 9 : share / 1000 * at);
+    }
+}
+
+static void content_check(const copse_ctx *ctx, const copse_index *index, const struct content *c)
+{
+    struct unit_content expected = {0, typed_size(index->key_type), typed_size(index->value_type),
+                                    typed_new(index->key_type, KEYS), typed_new(index->value_type, KEYS)};
+    for (uint64_t i = 0; i < KEYS; i++) {
+        if (!c->there[i]) continue;
+        typed_set_code(index->key_type, expected.keys, expected.n, c->codes[i]);
+        typed_set_bits(index->value_type, expected.values, expected.n++, c->values[i]);
+    }
+    unit_assert_content(ctx, index, expected);
+}
+
+/* One batch of keys first .. end, some of them several times; ascending or in any order. */
+static void content_change(copse_ctx *ctx, copse_index *index, struct content *c, struct random_source *random,
+                           uint64_t first, uint64_t end, bool ascending)
+{
+    const uint64_t n = 300;
+    const bool erase = random_one_in(random, 4);
+    void *keys = typed_new(index->key_type, n), *values = typed_new(index->value_type, n);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = first + (ascending ? i * (end - first) / n : random_below(random, end - first));
+        const uint64_t value = random_below(random, 1000000);
+        typed_set_code(index->key_type, keys, i, c->codes[at]);
+        typed_set_bits(index->value_type, values, i, value);
+        c->there[at] = !erase;
+        c->values[at] = value;
+    }
+    uint64_t changed;
+    if (erase)
+        assert_ok(ctx, copse_erase(index, keys, n, &changed));
+    else
+        assert_ok(ctx, copse_insert(index, keys, values, n, 0, &changed));
+    free(keys);
+    free(values);
+}
+
+/* Batches that are as the tree's keys, and such that are not, in turns: right whatever was guessed. */
+static void test_through_an_index(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t first, end;
+    } parts[] = {{0, 1000}, {0, 3000}, {CLUSTER_FIRST, CLUSTER_END}, {BEYOND_FIRST, KEYS}, {0, KEYS}};
+    FOR_EACH_TYPE(key, value)
+    {
+        struct content *c = must_malloc(sizeof *c);
+        struct random_source random = {*key * 10u + *value};
+        copse_ctx *ctx = unit_context(1);
+        copse_index *index = unit_index(ctx, tree, *key, *value, false);
+        bool guessed_wrong = false;
+        content_make(c, *key);
+        index->device->place_most = 1; /* so that every batch is sorted */
+        for (unsigned turn = 0; turn < 40; turn++) {
+            const unsigned part = turn < 3 ? 0 : (unsigned)random_below(&random, COUNT_OF(parts));
+            content_change(ctx, index, c, &random, parts[part].first, parts[part].end, random_one_in(&random, 4));
+            guessed_wrong |= copse_blink_handle_of(index)->tree->trust.rest > 0;
+            if (turn % 4 == 3) content_check(ctx, index, c);
+        }
+        assert_true(guessed_wrong);
+        copse_index_free(index);
+        copse_ctx_free(ctx);
+        free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread),       cmocka_unit_test(test_runs),         cmocka_unit_test(test_run_everywhere),
-        cmocka_unit_test(test_outside),      cmocka_unit_test(test_clusters),     cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_waits),        cmocka_unit_test(test_trust),        cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_memory_fails), cmocka_unit_test(test_sort_waiting),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_run_everywhere),
+        cmocka_unit_test(test_outside),
+        cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_memory_fails),
+        cmocka_unit_test(test_sort_waiting),
+        cmocka_unit_test(test_through_an_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
