@@ -53,7 +53,9 @@ typedef struct copse_blink_version {
 typedef struct copse_blink {
     copse_index owner;      /* copy of the first handle: context, device and types that the memory belongs to */
     pthread_mutex_t writer; /* held by a call that changes the tree, and by readers that cannot do beside one */
-    pthread_mutex_t lock;   /* of what follows; taken inside the other one                                   */
+    /* That batches have keys as the tree has them; under `writer`. */
+    copse_pairs_trust trust;
+    pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
     atomic_uint views; /* taken by handles that come under `writer`, given back by those that go at any time */
     copse_blink_version *current;

@@ -323,11 +323,15 @@ static copse_status run_pairs(copse_index *index, copse_device_pairs *pairs, cop
 static copse_status run_sorted(copse_index *index, const void *keys, const void *values, uint64_t n,
                                copse_action action, const char *what, uint64_t *out_changed)
 {
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    const copse_blink_version *version = tree->current;
+    const copse_pairs_hint hint = {
+        .there = version->view.entries != 0, .low = version->low, .high = version->high, .trust = &tree->trust};
     copse_device_pairs pairs;
-    copse_status status =
-        copse_device_pairs_make(index, keys, values, n, COPSE_EQUAL_ALL, COPSE_PAIRS_QUICK, what, &pairs);
+    copse_status status = copse_device_pairs_make_quick(index, keys, values, n, &hint, what, &pairs);
     if (status != COPSE_OK) return status;
-    status = run_pairs(index, &pairs, action, out_changed);
+    status = copse_device_pairs_be_sure(index, &pairs);
+    if (status == COPSE_OK) status = run_pairs(index, &pairs, action, out_changed);
     copse_device_pairs_free(index, &pairs);
     return status;
 }
