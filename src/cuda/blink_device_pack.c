@@ -7,6 +7,7 @@ typedef struct packer {
     copse_pack_arguments arguments;
     copse_blink_version *made;
     copse_blink_counters *counters; /* of the old version */
+    uint64_t low, high;             /* bounds of the keys of the new one */
     uint64_t changed;               /* entries that came plus those that went */
     void *memory[7];
     uint64_t bytes[7];
@@ -24,13 +25,16 @@ static copse_status take(packer *p, unsigned which, uint64_t bytes)
     return copse_device_alloc(device, device->main, bytes, "packing the tree", &p->memory[which]);
 }
 
-static void give_back(packer *p)
+static void drop(packer *p, unsigned which)
 {
     copse_device *device = p->index->device;
-    for (unsigned i = 0; i < sizeof p->memory / sizeof *p->memory; i++) {
-        copse_device_free(device, device->main, p->memory[i], p->bytes[i]);
-        p->memory[i] = NULL;
-    }
+    copse_device_free(device, device->main, p->memory[which], p->bytes[which]);
+    p->memory[which] = NULL;
+}
+
+static void give_back(packer *p)
+{
+    for (unsigned i = 0; i < sizeof p->memory / sizeof *p->memory; i++) drop(p, i);
 }
 
 static copse_status launch(const packer *p, const copse_kernel *kernel, uint64_t items)
@@ -39,20 +43,22 @@ static copse_status launch(const packer *p, const copse_kernel *kernel, uint64_t
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
 }
 
-/* The new version's memory, and its levels once its leaves are filled by the kernels that `fill` puts on the stream. */
-static copse_status version_fill(packer *p, uint64_t entries, uint64_t low, uint64_t high,
-                                 copse_status (*fill)(packer *p))
+/* A new version with room for `entries`. */
+static copse_status version_start(packer *p, uint64_t entries)
+{
+    copse_status status = copse_blink_version_make(p->index, entries, p->low, p->high, &p->made);
+    if (status != COPSE_OK) return status;
+    status = take(p, PACK_LAST, p->made->view.homes * sizeof(uint32_t));
+    p->arguments.to = p->made->view;
+    p->arguments.last = p->memory[PACK_LAST];
+    return status;
+}
+
+/* The levels over leaves that are filled. */
+static copse_status version_levels(packer *p)
 {
     const copse_index *index = p->index;
-    copse_status status = copse_blink_version_make(index, entries, low, high, &p->made);
-    if (status != COPSE_OK || !p->made) return status;
     copse_blink_tree *view = &p->made->view;
-    status = take(p, PACK_LAST, view->homes * sizeof(uint32_t));
-    p->arguments.to = *view;
-    p->arguments.last = p->memory[PACK_LAST];
-    if (status == COPSE_OK && entries == 0) status = launch(p, &copse_blink_kernels_of(index)->pack_empty, 1);
-    if (status == COPSE_OK && entries) status = fill(p);
-    if (status != COPSE_OK) return status;
     const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
     copse_levels_source source = {.children = view->homes,
                                   .last = p->memory[PACK_LAST],
@@ -63,6 +69,14 @@ static copse_status version_fill(packer *p, uint64_t entries, uint64_t low, uint
                                                   : key == 4   ? 44
                                                                : 80}; /* `high` of a leaf */
     return copse_device_levels_make(index, &source, &view->levels, &p->made->levels);
+}
+
+/* All of a new version; `fill` puts kernels on the stream that fill its leaves where there are entries. */
+static copse_status version_fill(packer *p, uint64_t entries, copse_status (*fill)(packer *p))
+{
+    copse_status status = version_start(p, entries);
+    if (status == COPSE_OK) status = entries ? fill(p) : launch(p, &copse_blink_kernels_of(p->index)->pack_empty, 1);
+    return status == COPSE_OK ? version_levels(p) : status;
 }
 
 static copse_status finish(packer *p, copse_status status, copse_blink_version **out)
@@ -86,86 +100,121 @@ static copse_status fill_pairs(packer *p)
 copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_version **out)
 {
     packer p = {.index = index,
+                .low = pairs->low,
+                .high = pairs->high,
                 .arguments.operations = {
                     .keys = pairs->keys, .values = pairs->values, .n = pairs->n, .action = COPSE_ACTION_UPSERT}};
-    return finish(&p, version_fill(&p, pairs->n, pairs->low, pairs->high, fill_pairs), out);
+    return finish(&p, version_fill(&p, pairs->n, fill_pairs), out);
 }
 
 /* --- an old version and operations, tile by tile --------------------------------------------------------------------------- */
 
-static copse_status fill_tiles(packer *p)
+/* Entries that operations may bring. */
+static uint64_t inserts_most(const packer *p)
 {
-    return launch(p, &copse_blink_kernels_of(p->index)->tile_move, (uint64_t)p->arguments.tiles * 32);
+    return p->arguments.operations.values ? p->arguments.operations.n : 0;
 }
 
-/* Homes that a tile may have: on average a quarter of its room stays free. 0: none. */
+/*
+ * Homes that a tile may have, 0: none. Besides its entries it needs room twice for those that come, and they come to some tiles
+ * more than to others: of keys at random the most that one of a million tiles gets is five deviations above the average.
+ */
 static uint32_t tile_homes(const packer *p)
 {
     const copse_index *index = p->index;
-    const uint64_t homes = p->arguments.from.homes, all = p->arguments.from.entries + p->arguments.operations.n;
+    const copse_blink_operations *operations = &p->arguments.operations;
     const size_t bytes = copse_type_size(index->key_type) + copse_type_size(index->value_type);
-    const uint64_t room = COPSE_TILE_ENTRIES(bytes) / 4 * 3;
-    const bool one_by_one = p->arguments.operations.n == 0 || p->arguments.from.unique;
-    const uint64_t fit = room * homes / (all ? all : 1);
-    return !one_by_one ? 0 : fit < 32 ? (uint32_t)fit : 32;
+    const double room = COPSE_TILE_ENTRIES(bytes), homes = p->arguments.from.homes;
+    const double old = (double)p->arguments.from.entries / homes, come = (double)inserts_most(p) / homes;
+    if (operations->n && !p->arguments.from.unique) return 0;
+    uint32_t fit = 32;
+    while (fit > 0) {
+        const double spare = room - fit * (old + 2 * come), variance = fit * (old / 4 + 4 * come);
+        if (spare > 0 && spare * spare >= 25 * variance) break;
+        fit--;
+    }
+    return fit;
 }
 
+/* Memory for tiles of so many homes: their words lie behind the totals, so that one fill makes all 0. */
 static copse_status tiles_take(packer *p, uint32_t homes)
 {
     copse_device *device = p->index->device;
     copse_pack_arguments *arguments = &p->arguments;
+    const uint64_t tiles = (arguments->from.homes + homes - 1) / homes;
+    const uint64_t bytes = sizeof *arguments->totals + tiles * sizeof *arguments->words;
     arguments->tile_homes = homes;
-    arguments->tiles = (arguments->from.homes + homes - 1) / homes;
-    copse_status status = take(p, PACK_BEFORE, ((uint64_t)arguments->tiles + 1) * sizeof(uint64_t));
-    if (status == COPSE_OK && arguments->operations.n)
-        status = take(p, PACK_STARTS, ((uint64_t)arguments->tiles + 1) * sizeof(uint32_t));
-    if (status == COPSE_OK) status = take(p, PACK_TOTALS, sizeof(copse_pack_totals));
+    arguments->tiles = (uint32_t)tiles;
+    copse_status status = take(p, PACK_TOTALS, bytes);
+    if (status == COPSE_OK && arguments->operations.n) status = take(p, PACK_STARTS, (tiles + 1) * sizeof(uint32_t));
     if (status != COPSE_OK) return status;
-    arguments->before = p->memory[PACK_BEFORE];
-    arguments->starts = p->memory[PACK_STARTS];
     arguments->totals = p->memory[PACK_TOTALS];
-    return copse_device_fill(device, device->main, arguments->totals, 0, sizeof *arguments->totals);
+    arguments->words = (uint64_t *)(arguments->totals + 1);
+    arguments->starts = p->memory[PACK_STARTS];
+    return copse_device_fill(device, device->main, arguments->totals, 0, bytes);
 }
 
-/* Counts, with tiles of so many homes. The host waits once: for what the tiles counted, not for the scan. */
-static copse_status count_tiles(packer *p, uint32_t homes, uint64_t *out_entries, bool *out_fits)
+/* Moves everything into the new version, with tiles of so many homes, and waits for it. *out_fits: false where some tile has
+ * more than fits. */
+static copse_status move_tiles(packer *p, uint32_t homes, copse_pack_totals *out_totals, bool *out_fits)
 {
     copse_device *device = p->index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
-    copse_pack_totals totals;
     copse_status status = tiles_take(p, homes);
     const uint64_t tiles = p->arguments.tiles;
     if (status == COPSE_OK && p->arguments.operations.n) status = launch(p, &kernels->tile_starts, tiles + 1);
-    if (status == COPSE_OK) status = launch(p, &kernels->tile_count, tiles * 32);
+    if (status == COPSE_OK) status = launch(p, &kernels->tile_move, tiles * 32);
     if (status == COPSE_OK)
-        status = device->backend->primitives->scan_u64(device, device->main, p->arguments.before, p->arguments.before,
-                                                       tiles + 1);
-    if (status == COPSE_OK)
-        status = copse_device_read(device, device->main, &totals, p->arguments.totals, sizeof totals);
-    if (status != COPSE_OK) return status;
-    uint64_t came = 0, went = 0;
-    for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) {
-        came += totals.came[s];
-        went += totals.went[s];
-    }
-    *out_entries = p->arguments.from.entries + came - went;
-    p->changed = came + went;
-    *out_fits = !totals.irregular;
-    return COPSE_OK;
+        status = copse_device_read(device, device->main, out_totals, p->arguments.totals, sizeof *out_totals);
+    *out_fits = status == COPSE_OK && !(out_totals->ticket & COPSE_TILES_STOP);
+    drop(p, PACK_TOTALS);
+    drop(p, PACK_STARTS);
+    return status;
 }
 
-/* *out_fits: false where the tree has to be packed home by home. */
-static copse_status plan_tiles(packer *p, uint64_t *out_entries, bool *out_fits)
+/* What is left to do once the host knows how many entries there are. */
+static copse_status finish_tiles(packer *p, const copse_pack_totals *totals)
 {
-    copse_status status = COPSE_OK;
-    *out_fits = false;
-    for (uint32_t homes = tile_homes(p); status == COPSE_OK && homes > 0 && !*out_fits;
-         homes = homes > TILE_HOMES_LEAST ? TILE_HOMES_LEAST : 0) {
-        give_back(p);
-        status = count_tiles(p, homes, out_entries, out_fits);
+    const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
+    p->changed = 0;
+    for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) p->changed += totals->came[s] + totals->went[s];
+    copse_blink_version_shrink(p->index, p->made, totals->entries);
+    p->arguments.to = p->made->view;
+    copse_status status = launch(p, totals->entries ? &kernels->tile_finish : &kernels->pack_empty, 1);
+    return status == COPSE_OK ? version_levels(p) : status;
+}
+
+/* Is a version that has room for whatever may come more than there is memory for? Then it is to be made for what does come. */
+static bool too_much(copse_status status)
+{
+    return status == COPSE_ERR_MEMORY || status == COPSE_ERR_UNSUPPORTED;
+}
+
+/* *out_done: false where the tree has to be packed home by home. */
+static copse_status pack_tiles(packer *p, bool *out_done)
+{
+    const uint64_t most = p->arguments.from.entries + inserts_most(p);
+    uint32_t homes = tile_homes(p);
+    copse_pack_totals totals;
+    *out_done = false;
+    if (homes == 0) return COPSE_OK;
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    copse_status status = version_start(p, most);
+    const bool room = !too_much(status);
+    if (!room) {
+        copse_error_put_back(&kept);
+        status = COPSE_OK;
     }
-    if (status == COPSE_OK && !*out_fits) give_back(p);
-    return status;
+    for (; status == COPSE_OK && room && homes > 0 && !*out_done;
+         homes = homes > TILE_HOMES_LEAST ? TILE_HOMES_LEAST : 0)
+        status = move_tiles(p, homes, &totals, out_done);
+    if (status == COPSE_OK && *out_done) return finish_tiles(p, &totals);
+    if (status != COPSE_OK) return status;
+    give_back(p);
+    copse_blink_version_free(p->index, p->made);
+    p->made = NULL;
+    return COPSE_OK;
 }
 
 /* --- an old version and operations, home by home --------------------------------------------------------------------------- */
@@ -236,27 +285,29 @@ static copse_status fill_homes(packer *p)
     return status;
 }
 
-static copse_status plan_homes(packer *p, uint64_t *out_entries)
+static copse_status pack_homes(packer *p)
 {
+    uint64_t entries = 0;
     p->arguments.tiles = 0;
     copse_status status = p->arguments.operations.n ? locate(p) : COPSE_OK;
-    return status == COPSE_OK ? count_homes(p, out_entries) : status;
+    if (status == COPSE_OK) status = count_homes(p, &entries);
+    return status == COPSE_OK ? version_fill(p, entries, fill_homes) : status;
 }
 
 copse_status copse_blink_pack(const copse_index *index, const copse_blink_version *from,
                               const copse_blink_operations *operations, uint64_t low, uint64_t high,
                               copse_blink_version **out, uint64_t *out_changed)
 {
-    packer p = {.index = index, .arguments = {.from = from->view}, .counters = from->counters};
-    uint64_t entries = 0;
-    bool tiles = false;
-    if (operations) p.arguments.operations = *operations;
-    copse_status status = plan_tiles(&p, &entries, &tiles);
-    if (status == COPSE_OK && !tiles) status = plan_homes(&p, &entries);
     const bool any = operations && operations->n, some = from->view.entries != 0;
-    const uint64_t lowest = any && (!some || low < from->low) ? low : from->low;
-    const uint64_t highest = any && (!some || high > from->high) ? high : from->high;
-    if (status == COPSE_OK) status = version_fill(&p, entries, lowest, highest, tiles ? fill_tiles : fill_homes);
+    packer p = {.index = index,
+                .arguments = {.from = from->view, .chains = from->pool_taken != 0},
+                .counters = from->counters,
+                .low = any && (!some || low < from->low) ? low : from->low,
+                .high = any && (!some || high > from->high) ? high : from->high};
+    bool done = false;
+    if (operations) p.arguments.operations = *operations;
+    copse_status status = pack_tiles(&p, &done);
+    if (status == COPSE_OK && !done) status = pack_homes(&p);
     *out_changed = p.changed;
     return finish(&p, status, out);
 }

@@ -166,12 +166,16 @@ typedef struct copse_apply_arguments {
 typedef struct copse_pack_totals {
     uint64_t came[COPSE_POOL_STRIPES]; /* entries that the operations bring: the sum counts */
     uint64_t went[COPSE_POOL_STRIPES]; /* ... and take                                      */
-    uint32_t irregular;                /* 1: some tile has more than fits                   */
+    uint64_t entries;                  /* of the new version                                */
+    uint32_t ticket;                   /* the next tile that is to be done, or COPSE_TILES_STOP and some more */
     uint32_t padding;
 } copse_pack_totals;
 
+/* Some tile has more than fits: no more are begun, and what was made is no tree. */
+#define COPSE_TILES_STOP 0x80000000u
+
 /* Entries that a tile (blink_tile.inc.h) has room for, by the bytes of an entry. */
-#define COPSE_TILE_ENTRIES(bytes) (5120u / (bytes) / 8u * 8u)
+#define COPSE_TILE_ENTRIES(bytes) (5376u / (bytes) / 64u * 64u)
 
 /* Packs all entries, and those of a batch, into a new version: tile by tile, or home by home. */
 typedef struct copse_pack_arguments {
@@ -182,7 +186,9 @@ typedef struct copse_pack_arguments {
     const uint64_t *effects;   /* summed up in front of each operation, one more behind the last */
     uint32_t tile_homes;       /* homes of the old version in a tile; the last one may have fewer         */
     uint32_t tiles;            /* 0: home by home                                                          */
-    uint64_t *before;          /* entries of the new version in front of each tile or home of the old one */
+    uint32_t chains;           /* 0: there are no leaves but home leaves                                   */
+    uint64_t *before;          /* entries of the new version in front of each home of the old one */
+    uint64_t *words;           /* what each tile tells those behind it (blink_tile.inc.h), all 0 before */
     uint32_t *starts;          /* first operation of each tile or home, and one more                      */
     copse_pack_totals *totals; /* tiles                                                                  */
     uint32_t *last;            /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
@@ -206,9 +212,9 @@ struct copse_blink_kernels {
     copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
     copse_kernel place;                 /* ... as they come              */
     copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
-    copse_kernel tile_starts, tile_count, tile_move; /* ... tile by tile      */
-    copse_kernel pack_count, pack_old, pack_new;     /* ... home by home      */
-    copse_kernel check_highs, check_leaves;          /* copse_blink_check_arguments */
+    copse_kernel tile_starts, tile_move, tile_finish; /* ... tile by tile      */
+    copse_kernel pack_count, pack_old, pack_new;      /* ... home by home      */
+    copse_kernel check_highs, check_leaves;           /* copse_blink_check_arguments */
 };
 
 /* One table per pair of widths. */

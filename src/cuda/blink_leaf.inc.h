@@ -44,6 +44,12 @@ SIMT_DEVICE char *NAME(home_at)(const copse_blink_tree *tree, uint64_t home)
     return NAME(leaf_in)(tree, tree->chunks[home >> tree->chunk_shift], (uint32_t)home);
 }
 
+/* How many home leaves lie side by side from home leaf `number` on. An even number of them from an even one on. */
+SIMT_DEVICE uint32_t NAME(homes_beside)(const copse_blink_tree *tree, uint32_t number)
+{
+    return (1u << tree->chunk_shift) - (number & ((1u << tree->chunk_shift) - 1u));
+}
+
 SIMT_DEVICE uint32_t NAME(leaf_state)(const char *leaf)
 {
     return *(const uint32_t *)(leaf + LEAF_STATE);

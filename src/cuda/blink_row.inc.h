@@ -54,11 +54,16 @@ SIMT_DEVICE uint64_t NAME(packed_leaf)(uint64_t rank)
     return two * 2u + (rank - two * LEAF_PACKED_TWO >= LEAF_PACKED_TWO / 2u ? 1u : 0);
 }
 
+/* Entries that leaf `leaf` of a packed tree has, unless it is the last. */
+SIMT_DEVICE uint32_t NAME(packed_share)(uint64_t leaf)
+{
+    return leaf % 2u ? LEAF_PACKED_TWO - LEAF_PACKED_TWO / 2u : LEAF_PACKED_TWO / 2u;
+}
+
 /* Entries that leaf `leaf` of a packed tree has. Only the last leaf may have less than its share. */
 SIMT_DEVICE uint32_t NAME(packed_size)(const copse_blink_tree *tree, uint64_t leaf)
 {
-    const uint32_t share = leaf % 2u ? LEAF_PACKED_TWO - LEAF_PACKED_TWO / 2u : LEAF_PACKED_TWO / 2u;
-    return leaf + 1u == tree->homes ? (uint32_t)(tree->entries - NAME(packed_first)(leaf)) : share;
+    return leaf + 1u == tree->homes ? (uint32_t)(tree->entries - NAME(packed_first)(leaf)) : NAME(packed_share)(leaf);
 }
 
 /* The slot of this lane's entry in a leaf of `size` entries; size or more where it has none. */
@@ -84,15 +89,20 @@ SIMT_DEVICE void NAME(row_store)(const copse_blink_tree *tree, uint64_t leaf, ui
     *(uint32_t *)(NAME(home_at)(tree, leaf) + lane * 4u) = word;
 }
 
-/* What the levels are made from: `high` of a leaf whose last key is `key`. */
-SIMT_DEVICE void NAME(row_last)(const copse_pack_arguments *a, uint64_t leaf, KEY key)
+/* What the levels are made from: `high` of a leaf. */
+SIMT_DEVICE void NAME(row_high)(const copse_pack_arguments *a, uint64_t leaf, KEY high)
 {
-    const KEY high = leaf + 1u == a->to.homes ? KEY_MAX : key;
 #if KEY_BITS == 64
     a->last[leaf] = copse_digest(high, a->to.levels.base, a->to.levels.shift);
 #else
     a->last[leaf] = high;
 #endif
+}
+
+/* ... whose last key is `key`. */
+SIMT_DEVICE void NAME(row_last)(const copse_pack_arguments *a, uint64_t leaf, KEY key)
+{
+    NAME(row_high)(a, leaf, leaf + 1u == a->to.homes ? KEY_MAX : key);
 }
 
 /* --- a tree of sorted pairs --------------------------------------------------------------------------------------------- */

@@ -17,6 +17,8 @@
  * SIMT_DEVICE                          heads a function that kernels call
  * SIMT_SHARED(type, name, count);      an array in the block's shared memory; not initialized; sizeof name is not its
  *                                      size. All of a kernel's: at most SIMT_SHARED_BYTES
+ * simt_shared_distance(from, to)       bytes between two places of one such array, in 32 bits: a difference of pointers
+ *                                      makes the card's compiler keep both in 64, and whatever they were computed from
  * SIMT_UNROLL                          before a loop: the card's compiler should unroll it
  * SIMT_FULL_MASK, SIMT_WARP            all lanes of a warp; their number, 32
  *

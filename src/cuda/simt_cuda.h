@@ -13,6 +13,11 @@
 
 typedef uint4 simt_u32x4;
 
+SIMT_DEVICE uint32_t simt_shared_distance(const void *from, const void *to)
+{
+    return (uint32_t)__cvta_generic_to_shared(to) - (uint32_t)__cvta_generic_to_shared(from);
+}
+
 /* --- shuffles ------------------------------------------------------------------------------------------------------- */
 
 /* CUDA's 64-bit integer is unsigned long long, which is another type than uint64_t though of the same size. */

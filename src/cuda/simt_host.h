@@ -27,6 +27,11 @@ typedef struct simt_u32x4 {
     uint32_t y, z, w;
 } simt_u32x4;
 
+SIMT_DEVICE uint32_t simt_shared_distance(const void *from, const void *to)
+{
+    return (uint32_t)((const char *)to - (const char *)from);
+}
+
 /* --- the emulator's side -------------------------------------------------------------------------------------------- */
 
 typedef struct copse_simt_index {
