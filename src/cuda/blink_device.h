@@ -38,7 +38,7 @@ typedef struct copse_blink_version {
     copse_levels_memory levels;
     uint64_t pool_taken;  /* leaves of the pool in use */
     uint64_t pool_used;   /* leaves up to the last of them; a multiple of the stripes */
-    uint64_t pool_wanted; /* leaves that the last update asked for */
+    uint64_t pool_wanted; /* leaves that the last update with insertions asked for */
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
     copse_blink_order order;

@@ -258,11 +258,11 @@ uint64_t copse_blink_pool_most(const copse_blink_version *version)
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves)
 {
     const uint64_t wanted = version->pool_taken + leaves;
-    version->pool_wanted = leaves;
+    if (leaves) version->pool_wanted = leaves; /* erasures want none, but other batches will follow */
     if (wanted <= version->view.pool_leaves) return COPSE_OK;
+    const unsigned long long all = wanted + version->view.homes;
     if (wanted > copse_blink_pool_most(version))
-        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold",
-                          (unsigned long long)(wanted + version->view.homes),
+        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold", all,
                           copse_structure_name(index->operations->structure));
     const uint64_t whole = (wanted + COPSE_POOL_STRIPES - 1) / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
     const unsigned chunks = chunks_for(version->view.pool_first + whole, version->view.chunk_shift);

@@ -111,6 +111,12 @@ static void batches_give_room_back(void **state)
                          typed_name(types[t]), (double)bytes_of(index) / (double)(n + batch),
                          (unsigned long long)(n + batch));
         }
+        /* an erasure takes nothing, and leaves what the next insertion may want */
+        insert(ctx, index, types[t], last, batch / 10);
+        const uint32_t pool = version_of(index)->view.pool_leaves;
+        const uint64_t zero = 0; /* the first key, of either width */
+        assert_ok(ctx, copse_erase(index, &zero, 1, NULL));
+        assert_int_equal(version_of(index)->view.pool_leaves, pool);
         assert_ok(ctx, copse_verify(index));
         copse_index_free(index);
     }
