@@ -37,7 +37,7 @@ SIMT_DEVICE uint32_t NAME(pool_take_one)(const copse_blink_tree *tree, copse_bli
     for (uint32_t s = 0; s < COPSE_POOL_STRIPES; s++) {
         const uint32_t stripe = (first + s) % COPSE_POOL_STRIPES;
         const uint32_t k = simt_atomic_add_u32(&counters->taken[stripe], 1u);
-        if (k < tree->pool_leaves / COPSE_POOL_STRIPES) return tree->homes + k * COPSE_POOL_STRIPES + stripe;
+        if (k < tree->pool_leaves / COPSE_POOL_STRIPES) return tree->pool_first + k * COPSE_POOL_STRIPES + stripe;
         (void)simt_atomic_add_u32(&counters->taken[stripe], UINT32_MAX); /* that was one too many: take it back */
     }
     simt_store_relaxed_u32(&counters->crowded, 2u);

@@ -3,7 +3,7 @@
 /* Does a leaf that something leads to exist? */
 SIMT_DEVICE bool NAME(check_number)(const copse_blink_tree *tree, uint32_t number)
 {
-    return number < tree->homes || number - tree->homes < tree->pool_leaves;
+    return number < tree->homes || (number >= tree->pool_first && number - tree->pool_first < tree->pool_leaves);
 }
 
 /* Keys in order and within bounds, free places padded. `low` is the greatest key that a leaf to the left may have. */
@@ -43,8 +43,8 @@ SIMT_DEVICE uint64_t NAME(check_home)(const copse_blink_check_arguments *a, uint
     KEY high = low;
     do {
         linked = linked && NAME(check_number)(tree, cursor.number);
-        if (++leaves > COPSE_CHAIN_MOST || !linked) break;
-        if (cursor.number >= tree->homes && simt_atomic_add_u32(&a->homes[cursor.number - tree->homes], 1u) != 0)
+        if (++leaves > COPSE_CHAIN_CIRCLE || !linked) break;
+        if (cursor.number >= tree->homes && simt_atomic_add_u32(&a->homes[cursor.number - tree->pool_first], 1u) != 0)
             linked = false;
         NAME(check_leaf)(a, &cursor, low, has_low);
         entries += NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
@@ -74,7 +74,7 @@ SIMT_KERNEL(NAME(check_highs), copse_blink_check_arguments, COPSE_KERNEL_THREADS
         do {
             if (!NAME(check_number)(&a.tree, cursor.number)) break;
             high = NAME(leaf_high)(cursor.leaf);
-        } while (++leaves < COPSE_CHAIN_MOST && NAME(cursor_step)(&a.tree, &cursor));
+        } while (++leaves < COPSE_CHAIN_CIRCLE && NAME(cursor_step)(&a.tree, &cursor));
         ((KEY *)a.highs)[i] = high;
     }
 }

@@ -2,8 +2,8 @@
  * The B-link and the B+ tree on a device: what the host knows of them.
  *
  * Several handles (copse_index) may share one tree: the index itself, through which it is changed, views, which follow it,
- * and snapshots, which do not. What they share is the current *version*: one array of home leaves with its levels and its
- * pool. Small updates change leaves of a version where they are; a large one, or one while a snapshot holds the version,
+ * and snapshots, which do not. What they share is the current *version*: home leaves with their levels and a pool,
+ * in chunks. Small updates change leaves of a version where they are; a large one, or one while a snapshot holds the version,
  * makes a new version, and the old one goes when nobody reads it any more.
  */
 #ifndef COPSE_BLINK_DEVICE_H
@@ -35,23 +35,27 @@ typedef struct copse_blink_order {
 
 typedef struct copse_blink_version {
     copse_blink_tree view;
-    uint64_t home_bytes;
     copse_levels_memory levels;
-    uint64_t chunks[COPSE_POOL_CHUNKS]; /* addresses of the pool's, of which the device has a copy */
-    unsigned chunks_made;
-    uint64_t pool_taken; /* leaves of the pool in use */
+    uint64_t pool_taken;  /* leaves of the pool in use */
+    uint64_t pool_used;   /* leaves up to the last of them; a multiple of the stripes */
+    uint64_t pool_wanted; /* leaves that the last update with insertions asked for */
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
     copse_blink_order order;
     unsigned holders; /* calls under way and snapshots, under the lock of the tree */
     unsigned frozen;  /* snapshots */
+    uint32_t cut;     /* leaves of the last chunk with homes, where it is cut off behind them; 0: it is not */
+    unsigned chunks_made, chunks_most;
+    uint64_t chunks[]; /* chunks_most addresses, of which the device has a copy */
 } copse_blink_version;
 
 /* A tree, for all its handles. */
 typedef struct copse_blink {
     copse_index owner;      /* copy of the first handle: context, device and types that the memory belongs to */
     pthread_mutex_t writer; /* held by a call that changes the tree, and by readers that cannot do beside one */
-    pthread_mutex_t lock;   /* of what follows; taken inside the other one                                   */
+    /* That batches have keys as the tree has them; under `writer`. */
+    copse_pairs_trust trust;
+    pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
     atomic_uint views; /* taken by handles that come under `writer`, given back by those that go at any time */
     copse_blink_version *current;
@@ -113,10 +117,9 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
                               .unique = view->unique,
                               .key_type = view->key_type,
                               .value_type = view->value_type,
-                              .home = view->home,
                               .chunk_shift = view->chunk_shift,
                               .pool_grows = 1,
-                              .pool = view->pool,
+                              .chunks = view->chunks,
                               .levels = view->levels};
 }
 
@@ -128,8 +131,16 @@ copse_status copse_blink_version_make(const copse_index *index, uint64_t entries
 /* A version that has room for more entries than it turned out to have: how many these are. For one that nobody else has seen. */
 void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries);
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
+/* Leaves that the pool of a version could have at most. */
+uint64_t copse_blink_pool_most(const copse_blink_version *version);
 /* Makes sure that `leaves` more can be taken from the pool. */
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves);
+/* Gives chunks of the pool back that have no leaf in use, but for room that the next update may want. The caller holds `writer`;
+ * others may be reading. */
+void copse_blink_pool_trim(const copse_index *index, copse_blink_version *version);
+/* The version was made with room for more entries than it turned out to have: gives back what is too much. `view` changes with
+ * it, and must not be known to anybody else yet. */
+void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries);
 /* Puts a version in the place of the current one, or frees it where `status` or the wait for it failed. */
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status);
 /* Bytes that a version takes, without what aggregates use. */

@@ -62,10 +62,12 @@ static copse_status version_levels(packer *p)
     const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
     copse_levels_source source = {.children = view->homes,
                                   .last = p->memory[PACK_LAST],
-                                  .keys = view->home + (key == value ? 64
-                                                        : key == 4   ? 44
-                                                                     : 80),
-                                  .stride = COPSE_LEAF_BYTES};
+                                  .stride = COPSE_LEAF_BYTES,
+                                  .chunks = view->chunks,
+                                  .chunk_shift = view->chunk_shift,
+                                  .chunk_offset = key == value ? 64
+                                                  : key == 4   ? 44
+                                                               : 80}; /* `high` of a leaf */
     return copse_device_levels_make(index, &source, &view->levels, &p->made->levels);
 }
 

@@ -115,13 +115,17 @@ copse_status copse_blink_place(copse_index *index, const void *keys, const void 
     *out_done = false;
     /* Every operation splits one leaf at most, and a home of a B+ tree takes one more. */
     const uint64_t leaves = action == COPSE_ACTION_ERASE ? 0 : version->view.forks ? 2 * n : n;
-    if (version->pool_taken + leaves > (uint64_t)COPSE_POOL_CHUNKS << version->view.chunk_shift) return COPSE_OK;
+    if (version->pool_taken + leaves > copse_blink_pool_most(version)) return COPSE_OK;
     copse_status status = copse_progress(index->ctx, action == COPSE_ACTION_ERASE ? "erasing" : "inserting", 0, n);
     if (status == COPSE_OK) status = copse_blink_pool_reserve(index, version, leaves);
     if (status == COPSE_OK) status = memory_take(index, n, &m);
     if (status == COPSE_OK) status = operations_bring(index, keys, values, &m, &operations);
     if (status == COPSE_OK) status = kernels_run(index, version, &operations, &m, &seen);
     copse_device_free(index->device, index->device->main, m.memory, m.bytes);
+    if (status != COPSE_OK || seen.not_first_nan || seen.crowded == 1) {
+        version->pool_wanted = 0; /* nothing was done */
+        copse_blink_pool_trim(index, version);
+    }
     if (status != COPSE_OK) return status;
     const unsigned long long first_nan = ~seen.not_first_nan;
     if (seen.not_first_nan)

@@ -16,6 +16,12 @@
 #define POOL_SHARE 2u
 /* A tree with less than 1/EMPTY_SHARE of its places in use is packed. */
 #define EMPTY_SHARE 2u
+/* Where the pool has a leaf for every split that could happen, one warp in so many finds out how many are to be expected; not in
+ * small batches, of which that would say little. */
+#define ASKED_SHARE 16u
+#define ASKED_LEAST (UINT64_C(1) << 14)
+/* From so many operations on a block takes twice as many: there are enough for all blocks. */
+#define MANY (UINT64_C(1) << 21)
 /* Where more than 1/DEAD_SHARE of a batch are equal keys, they are taken out first. */
 #define DEAD_SHARE 4u
 /* Up to so many operations may go as they come; see docs/PERFORMANCE.md for how that was measured. */
@@ -69,11 +75,12 @@ static bool too_loose(const copse_index *index, uint64_t leaves, uint64_t entrie
 }
 
 /* After an update in place: have splits, or erasures, left too much room? */
-static bool pack_is_due(const copse_index *index, const copse_blink_version *version, bool erased)
+static bool pack_is_due(const copse_index *index, const copse_blink_version *version, const copse_blink_counters *seen,
+                        bool erased)
 {
     const uint64_t homes = version->view.homes, leaves = homes + version->pool_taken, entries = version->view.entries;
     if (erased && leaves > 64 && entries * EMPTY_SHARE < leaves * copse_blink_slots(index)) return true;
-    if (version->pool_taken * POOL_SHARE > homes + 128) return true;
+    if (seen->winding || version->pool_taken * POOL_SHARE > homes + 128) return true;
     return version->pool_taken * 16 > homes + 1024 && too_loose(index, leaves, entries);
 }
 
@@ -88,22 +95,25 @@ static copse_status pack(copse_index *index, copse_blink_version *version, const
 copse_status copse_blink_settle(copse_index *index, copse_blink_version *version, const copse_blink_counters *seen,
                                 bool erased, uint64_t *out_changed)
 {
-    uint64_t came = 0, went = 0, taken = 0, ignored;
+    uint64_t came = 0, went = 0, taken = 0, rows = 0, ignored;
     for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) {
         came += seen->came[s];
         went += seen->went[s];
         taken += seen->taken[s];
+        if (seen->taken[s] > rows) rows = seen->taken[s];
     }
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     pthread_mutex_lock(&tree->lock); /* a view may be asking how many there are */
     version->pool_taken = taken;
+    version->pool_used = rows * COPSE_POOL_STRIPES;
     version->view.entries += came - went;
     pthread_mutex_unlock(&tree->lock);
     *out_changed = came + went;
     copse_blink_order_forget(index, &version->order);
     if (seen->crowded == 2)
         return copse_device_fault(index->device, "the pool of a tree ran out of leaves, which should not happen");
-    if (!pack_is_due(index, version, erased)) return COPSE_OK;
+    copse_blink_pool_trim(index, version);
+    if (!pack_is_due(index, version, seen, erased)) return COPSE_OK;
     /* The update is done; without memory for the packing the tree stays as it is. */
     copse_kept_error kept;
     copse_error_keep(&kept);
@@ -131,23 +141,58 @@ typedef struct in_place {
     copse_index *index;
     copse_blink_version *version;
     const copse_blink_operations *operations;
-    uint32_t *homes;
-    uint64_t most; /* leaves that it may add */
+    uint32_t part;   /* operations of a block */
+    uint32_t *homes; /* of all operations; behind it, what `apply` leaves to `apply_hard`, and how many of each part */
+    uint64_t most;   /* leaves that it may add               */
+    bool roomy;      /* the pool has all that it could take */
     copse_blink_counters seen;
 } in_place;
+
+static uint64_t in_place_parts(const in_place *p)
+{
+    return (p->operations->n + p->part - 1) / p->part;
+}
+
+static bool in_place_inserts(const in_place *p)
+{
+    return p->operations->gone || p->operations->action != COPSE_ACTION_ERASE;
+}
+
+/*
+ * Tries to get a leaf for every split that could happen, so that nobody has to look at all leaves first to see how many will. What
+ * is not taken goes back when the update is done. Chains may get long meanwhile, but a fork has an end.
+ */
+static void make_roomy(in_place *p)
+{
+    const copse_blink_version *version = p->version;
+    const uint64_t n = in_place_inserts(p) ? p->operations->n : 0, half = copse_blink_slots(p->index) / 2;
+    const uint64_t each_once = version->view.homes + version->pool_taken + n / half;
+    copse_kept_error kept;
+    if (version->view.forks || p->operations->n < ASKED_LEAST) return;
+    copse_error_keep(&kept);
+    p->roomy = copse_blink_pool_reserve(p->index, p->version, n < each_once ? n : each_once) == COPSE_OK;
+    copse_error_put_back(&kept);
+}
 
 static copse_status apply_launch(const in_place *p, uint64_t most)
 {
     copse_device *device = p->index->device;
+    const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     copse_apply_arguments arguments = {.tree = p->version->view,
                                        .operations = *p->operations,
                                        .homes = p->homes,
+                                       .hard = p->homes + p->operations->n,
+                                       .hards = p->homes + 2 * p->operations->n,
+                                       .part = p->part,
                                        .shared = copse_blink_handle_of(p->index)->tree->views != 0,
                                        .extra_most = most,
                                        .dead_most = p->operations->n / DEAD_SHARE,
                                        .counters = p->version->counters};
-    return copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->apply,
-                               copse_device_blocks(device, p->operations->n), &arguments);
+    const uint64_t blocks = copse_device_blocks(device, in_place_parts(p) * COPSE_KERNEL_THREADS);
+    copse_status status = copse_device_launch(device, device->main, &kernels->apply, blocks, &arguments);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->apply_hard, blocks, &arguments);
+    return status;
 }
 
 /* Where the operations belong and what they need; and, if the pool has that, the operations themselves right behind it, so that
@@ -156,22 +201,23 @@ static copse_status plan_and_apply(in_place *p)
 {
     copse_device *device = p->index->device;
     const uint64_t n = p->operations->n, spare = p->version->view.pool_leaves - p->version->pool_taken;
-    copse_locate_arguments arguments = {
-        .tree = p->version->view, .operations = *p->operations, .homes = p->homes, .counters = p->version->counters};
+    copse_locate_arguments arguments = {.tree = p->version->view,
+                                        .operations = *p->operations,
+                                        .homes = p->homes,
+                                        .one_of = p->roomy ? ASKED_SHARE : 1,
+                                        .counters = p->version->counters};
     copse_status status = copse_blink_counters_reset(p->index, p->version);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->plan,
                                      copse_device_blocks(device, n), &arguments);
-    if (status == COPSE_OK) status = apply_launch(p, spare < p->most ? spare : p->most);
+    if (status == COPSE_OK) status = apply_launch(p, p->roomy || spare > p->most ? p->most : spare);
     return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
 
 /* The pool had too few leaves, and nothing was done. */
 static copse_status grow_and_apply(in_place *p)
 {
-    /* Twice as many, so that the next batch finds some; but no more than there may be. */
-    const uint64_t wanted = p->seen.extra * 2 < p->most ? p->seen.extra * 2 : p->most;
-    copse_status status = copse_blink_pool_reserve(p->index, p->version, wanted);
+    copse_status status = copse_blink_pool_reserve(p->index, p->version, p->seen.extra);
     if (status == COPSE_OK) status = apply_launch(p, p->most);
     return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
@@ -191,17 +237,19 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
 {
     copse_device *device = index->device;
     void *homes = NULL;
-    const uint64_t bytes = operations->n * sizeof(uint32_t);
-    const uint64_t spare = version->view.pool_leaves - version->pool_taken;
     in_place p = {.index = index,
                   .version = version,
                   .operations = operations,
+                  .part = operations->n < MANY ? COPSE_APPLY_PART / 2 : COPSE_APPLY_PART,
                   .most = extra_most(index, version, operations->n)};
+    const uint64_t bytes = (2 * operations->n + in_place_parts(&p)) * sizeof(uint32_t);
     copse_status status = copse_device_alloc(device, device->main, bytes, "the update", &homes);
     p.homes = homes;
+    if (status == COPSE_OK) make_roomy(&p);
+    const uint64_t spare = version->view.pool_leaves - version->pool_taken;
     if (status == COPSE_OK) status = plan_and_apply(&p);
     if (status == COPSE_OK) *out = judge(&p);
-    if (status == COPSE_OK && *out == DONE && p.seen.extra > spare) status = grow_and_apply(&p);
+    if (status == COPSE_OK && *out == DONE && !p.roomy && p.seen.extra > spare) status = grow_and_apply(&p);
     copse_device_free(device, device->main, homes, bytes);
     if (status != COPSE_OK || *out != DONE) return status;
     if (low < version->low) version->low = low;
@@ -275,11 +323,15 @@ static copse_status run_pairs(copse_index *index, copse_device_pairs *pairs, cop
 static copse_status run_sorted(copse_index *index, const void *keys, const void *values, uint64_t n,
                                copse_action action, const char *what, uint64_t *out_changed)
 {
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    const copse_blink_version *version = tree->current;
+    const copse_pairs_hint hint = {
+        .there = version->view.entries != 0, .low = version->low, .high = version->high, .trust = &tree->trust};
     copse_device_pairs pairs;
-    copse_status status =
-        copse_device_pairs_make(index, keys, values, n, COPSE_EQUAL_ALL, COPSE_PAIRS_QUICK, what, &pairs);
+    copse_status status = copse_device_pairs_make_quick(index, keys, values, n, &hint, what, &pairs);
     if (status != COPSE_OK) return status;
-    status = run_pairs(index, &pairs, action, out_changed);
+    status = copse_device_pairs_be_sure(index, &pairs);
+    if (status == COPSE_OK) status = run_pairs(index, &pairs, action, out_changed);
     copse_device_pairs_free(index, &pairs);
     return status;
 }

@@ -3,31 +3,129 @@
 
 #include <string.h>
 
-/* A chunk of the pool is this share of the home leaves, rounded up to a power of two, or the least. */
-#define CHUNK_SHARE 64u
-#define CHUNK_LEAST COPSE_POOL_STRIPES
-/* Versions from this size on leave room for larger ones. */
-#define ROOM_LEAST (UINT64_C(64) << 20)
+/*
+ * Leaves lie in chunks of one size, so that a new version can have the memory that an old one gave back: what the device's pool
+ * does not have at one address comes from the system, which takes about a millisecond for each gigabyte. A chunk is this share
+ * of the home leaves, rounded up to a power of two, or the least. Small trees have smaller ones: few chunks take less time, small
+ * chunks leave less of them unused, and nothing has to come from the system for so few leaves.
+ */
+#define CHUNK_SHARE       32u
+#define CHUNK_SHARE_SMALL 64u
+#define CHUNK_LEAST       COPSE_POOL_STRIPES
+#define SMALL_HOMES       (UINT64_C(1) << 14)
+/* From so many bytes on it is looked first whether there is that much. */
+#define LOOK_FIRST (UINT64_C(4) << 30)
+/* Chunks that a version may have: for so many times as many leaves as there are homes, and some more. */
+#define CHUNKS_TIMES 5u
+#define CHUNKS_MORE  32u
+
+/* --- chunks ----------------------------------------------------------------------------------------------------------------- */
 
 /* Counters and the table of chunks are one piece of device memory. */
-#define CONTROL_BYTES (sizeof(copse_blink_counters) + COPSE_POOL_CHUNKS * sizeof(uint64_t))
-
-static uint64_t chunk_bytes(const copse_blink_version *version)
+static uint64_t control_bytes(const copse_blink_version *version)
 {
-    return ((uint64_t)COPSE_LEAF_BYTES) << version->view.chunk_shift;
+    return sizeof(copse_blink_counters) + version->chunks_most * sizeof(uint64_t);
 }
+
+static uint64_t version_size(unsigned chunks_most)
+{
+    return sizeof(copse_blink_version) + chunks_most * sizeof(uint64_t);
+}
+
+/* Leaves of a chunk, as a power of two, in a version with so many homes. */
+static uint32_t shift_for(uint64_t homes)
+{
+    const uint64_t share = homes / (homes > SMALL_HOMES ? CHUNK_SHARE : CHUNK_SHARE_SMALL);
+    uint32_t shift = 0;
+    while (UINT64_C(1) << shift < share || UINT64_C(1) << shift < CHUNK_LEAST) shift++;
+    return shift;
+}
+
+/* Chunks that leaves 0 .. leaves - 1 take. */
+static unsigned chunks_for(uint64_t leaves, uint32_t shift)
+{
+    return (unsigned)((leaves + (UINT64_C(1) << shift) - 1) >> shift);
+}
+
+static unsigned home_chunks(const copse_blink_version *version)
+{
+    return chunks_for(version->view.homes, version->view.chunk_shift);
+}
+
+static uint64_t chunk_bytes(const copse_blink_version *version, unsigned chunk)
+{
+    const bool cut = version->cut && chunk + 1 == home_chunks(version);
+    return (cut ? version->cut : UINT64_C(1) << version->view.chunk_shift) * COPSE_LEAF_BYTES;
+}
+
+/* Gives all chunks but the first `kept` back. */
+static void chunks_drop(const copse_index *index, copse_blink_version *version, unsigned kept)
+{
+    copse_device *device = index->device;
+    while (version->chunks_made > kept) {
+        const unsigned chunk = --version->chunks_made;
+        copse_device_free(device, device->main, (void *)(uintptr_t)version->chunks[chunk], chunk_bytes(version, chunk));
+    }
+}
+
+/* Is there room for so much? Chunk by chunk it would take long to find out that there is not; so where it looks like that, all is
+ * asked for at once. */
+static copse_status chunks_look(copse_device *device, uint64_t bytes, const char *what)
+{
+    uint64_t available = 0, total = 0;
+    void *memory = NULL;
+    if (bytes < LOOK_FIRST) return COPSE_OK;
+    device->backend->memory_info(device, &available, &total);
+    if (bytes <= available) return COPSE_OK;
+    copse_status status = copse_device_alloc(device, device->main, bytes, what, &memory);
+    copse_device_free(device, device->main, memory, bytes);
+    return status;
+}
+
+/* Sees to it that there are `wanted` chunks, and their addresses in the table before any leaf of them can be used; or leaves
+ * everything as it was. */
+static copse_status chunks_add(const copse_index *index, copse_blink_version *version, unsigned wanted,
+                               const char *what)
+{
+    copse_device *device = index->device;
+    const unsigned before = version->chunks_made;
+    uint64_t all = 0;
+    for (unsigned chunk = before; chunk < wanted; chunk++) all += chunk_bytes(version, chunk);
+    copse_status status = chunks_look(device, all, what);
+    while (version->chunks_made < wanted && status == COPSE_OK) {
+        void *memory = NULL;
+        const uint64_t bytes = chunk_bytes(version, version->chunks_made);
+        status = copse_device_alloc(device, device->main, bytes, what, &memory);
+        if (status == COPSE_OK) version->chunks[version->chunks_made++] = (uint64_t)(uintptr_t)memory;
+    }
+    if (status == COPSE_OK && wanted > before)
+        status = copse_device_copy(device, device->main, (uint64_t *)(version->counters + 1) + before,
+                                   version->chunks + before, (wanted - before) * sizeof *version->chunks);
+    if (status == COPSE_OK) return status;
+    chunks_drop(index, version, before);
+    return status == COPSE_ERR_MEMORY ? copse_device_out_of_memory(device, all, what) : status;
+}
+
+/* The pool has what the chunks have room for behind the homes. */
+static void pool_measure(copse_blink_version *version)
+{
+    copse_blink_tree *view = &version->view;
+    view->pool_first = version->cut ? home_chunks(version) << view->chunk_shift : view->homes;
+    const uint64_t room = ((uint64_t)version->chunks_made << view->chunk_shift) - view->pool_first;
+    view->pool_leaves = (uint32_t)(room / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES);
+}
+
+/* --- versions --------------------------------------------------------------------------------------------------------------- */
 
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version)
 {
     if (!version) return;
     copse_device *device = index->device;
-    copse_device_free(device, device->main, version->view.home, version->home_bytes);
-    copse_device_free(device, device->main, version->counters, CONTROL_BYTES);
+    chunks_drop(index, version, 0);
+    copse_device_free(device, device->main, version->counters, control_bytes(version));
     copse_device_levels_free(index, &version->levels);
-    for (unsigned i = 0; i < version->chunks_made; i++)
-        copse_device_free(device, device->main, (void *)(uintptr_t)version->chunks[i], chunk_bytes(version));
     copse_blink_order_free(index, &version->order);
-    copse_memory_free(index->ctx, version, sizeof *version);
+    copse_memory_free(index->ctx, version, version_size(version->chunks_most));
 }
 
 /* Home leaves that packed entries take: two leaves share a number of them, which may be odd. */
@@ -38,42 +136,35 @@ static uint64_t homes_for(const copse_index *index, uint64_t entries)
     return homes ? homes : 1;
 }
 
-/*
- * Memory that the device's pool does not have at one address comes from the system, which takes about a millisecond for each
- * gigabyte; and every version of a tree that grows is a little larger than the last. So large ones leave room for some more: a
- * block of the next power of two is taken and given back at once, and the pool keeps it.
- */
-static void room_keep(copse_device *device, uint64_t bytes)
-{
-    void *memory = NULL;
-    uint64_t room = 1, available, total;
-    copse_kept_error kept;
-    if (bytes < ROOM_LEAST) return;
-    while (room <= bytes) room *= 2;
-    device->backend->memory_info(device, &available, &total);
-    if (room > available / 4) return;
-    copse_error_keep(&kept);
-    if (copse_device_alloc(device, device->main, room, "the leaves of the tree", &memory) == COPSE_OK)
-        copse_device_free(device, device->main, memory, room);
-    copse_error_put_back(&kept);
-}
-
 static copse_status version_memory(const copse_index *index, copse_blink_version *version)
 {
     copse_device *device = index->device;
     void *memory = NULL;
-    version->home_bytes = (uint64_t)version->view.homes * COPSE_LEAF_BYTES;
-    room_keep(device, version->home_bytes);
-    copse_status status =
-        copse_device_alloc(device, device->main, version->home_bytes, "the leaves of the tree", &memory);
-    version->view.home = memory;
-    if (status != COPSE_OK) return status;
-    memory = NULL;
-    status = copse_device_alloc(device, device->main, CONTROL_BYTES, "the tree", &memory);
+    copse_status status = copse_device_alloc(device, device->main, control_bytes(version), "the tree", &memory);
     if (status != COPSE_OK) return status;
     version->counters = memory;
-    version->view.pool = (const uint64_t *)(version->counters + 1);
-    return copse_device_fill(device, device->main, memory, 0, CONTROL_BYTES);
+    version->view.chunks = (const uint64_t *)(version->counters + 1);
+    status = copse_device_fill(device, device->main, memory, 0, sizeof *version->counters);
+    if (status == COPSE_OK) status = chunks_add(index, version, home_chunks(version), "the leaves of the tree");
+    pool_measure(version);
+    return status;
+}
+
+/* A version without memory on the device. */
+static copse_blink_version *version_alloc(const copse_index *index, uint64_t homes)
+{
+    const uint32_t shift = shift_for(homes);
+    const uint64_t wanted = (uint64_t)chunks_for(homes, shift) * CHUNKS_TIMES + CHUNKS_MORE;
+    const uint64_t numbered = UINT32_MAX >> shift; /* numbers of leaves have 32 bits */
+    const unsigned most = (unsigned)(wanted < numbered ? wanted : numbered);
+    copse_blink_version *version = copse_memory_alloc(index->ctx, version_size(most));
+    if (!version) return NULL;
+    memset(version, 0, sizeof *version);
+    version->chunks_most = most;
+    version->view.homes = (uint32_t)homes;
+    version->view.chunk_shift = shift;
+    version->cut = (uint32_t)(homes & ((UINT64_C(1) << shift) - 1));
+    return version;
 }
 
 copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
@@ -83,21 +174,16 @@ copse_status copse_blink_version_make(const copse_index *index, uint64_t entries
     if (homes > UINT32_MAX / 2)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu entries are more than the %s tree can hold",
                           (unsigned long long)entries, copse_structure_name(index->operations->structure));
-    copse_blink_version *version = copse_memory_alloc(index->ctx, sizeof *version);
+    copse_blink_version *version = version_alloc(index, homes);
     if (!version) return copse_fail_memory(index->ctx, sizeof *version, "the tree");
-    memset(version, 0, sizeof *version);
     copse_blink_order_init(&version->order);
     version->low = low;
     version->high = high;
-    version->view = (copse_blink_tree){.entries = entries,
-                                       .homes = (uint32_t)homes,
-                                       .forks = index->operations->structure == COPSE_STRUCTURE_BPLUS,
-                                       .unique = !index->duplicates,
-                                       .key_type = index->key_type,
-                                       .value_type = index->value_type};
-    while (UINT64_C(1) << version->view.chunk_shift < homes / CHUNK_SHARE ||
-           UINT64_C(1) << version->view.chunk_shift < CHUNK_LEAST)
-        version->view.chunk_shift++;
+    version->view.entries = entries;
+    version->view.forks = index->operations->structure == COPSE_STRUCTURE_BPLUS;
+    version->view.unique = !index->duplicates;
+    version->view.key_type = index->key_type;
+    version->view.value_type = index->value_type;
     copse_device_levels_start(&version->view.levels, low, high);
     copse_status status = version_memory(index, version);
     if (status == COPSE_OK)
@@ -107,69 +193,95 @@ copse_status copse_blink_version_make(const copse_index *index, uint64_t entries
     return status;
 }
 
-/* Moves the leaves where at least half of the room is left over. Without memory for that they stay. */
-static void room_give_back(const copse_index *index, copse_blink_version *version)
+/* Copies home leaves to another version, whose chunks are not larger. */
+static void homes_copy(copse_device *device, const copse_blink_version *from, const copse_blink_version *to)
 {
-    copse_device *device = index->device;
-    const uint64_t bytes = (uint64_t)version->view.homes * COPSE_LEAF_BYTES;
-    void *memory = NULL;
-    copse_kept_error kept;
-    if (bytes > version->home_bytes / 2) return;
-    copse_error_keep(&kept);
-    if (copse_device_alloc(device, device->main, bytes, "the leaves of the tree", &memory) == COPSE_OK &&
-        copse_device_copy(device, device->main, memory, version->view.home, bytes) == COPSE_OK) {
-        copse_device_free(device, device->main, version->view.home, version->home_bytes);
-        version->view.home = memory;
-        version->home_bytes = bytes;
-        return;
+    const uint32_t shift = from->view.chunk_shift;
+    for (unsigned chunk = 0; chunk < to->chunks_made; chunk++) {
+        const uint64_t first = (uint64_t)chunk << to->view.chunk_shift, place = first & ((UINT64_C(1) << shift) - 1);
+        const char *leaves = (const char *)(uintptr_t)from->chunks[first >> shift] + place * COPSE_LEAF_BYTES;
+        /* It fails where the device does, which the next call will tell. */
+        (void)copse_device_copy(device, device->main, (void *)(uintptr_t)to->chunks[chunk], leaves,
+                                chunk_bytes(to, chunk));
     }
-    copse_device_free(device, device->main, memory, bytes);
+}
+
+/* Moves the home leaves of a version to smaller chunks. Where there is no memory for that, they stay where they are. */
+static void version_refit(const copse_index *index, copse_blink_version *version, uint64_t homes)
+{
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    copse_blink_version *fresh = version_alloc(index, homes);
+    if (fresh) fresh->counters = version->counters; /* behind which the table is */
+    if (fresh && home_chunks(fresh) <= version->chunks_most &&
+        chunks_add(index, fresh, home_chunks(fresh), "the leaves of the tree") == COPSE_OK) {
+        homes_copy(index->device, version, fresh);
+        chunks_drop(index, version, 0);
+        memcpy(version->chunks, fresh->chunks, fresh->chunks_made * sizeof *fresh->chunks);
+        version->chunks_made = fresh->chunks_made;
+        version->cut = fresh->cut;
+        version->view.chunk_shift = fresh->view.chunk_shift;
+        version->view.homes = fresh->view.homes;
+    }
+    if (fresh) copse_memory_free(index->ctx, fresh, version_size(fresh->chunks_most));
     copse_error_put_back(&kept);
 }
 
 void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries)
 {
+    const uint64_t homes = homes_for(index, entries);
     version->view.entries = entries;
-    version->view.homes = (uint32_t)homes_for(index, entries);
-    room_give_back(index, version);
+    if (version->view.chunk_shift > shift_for(homes) + 1) version_refit(index, version, homes);
+    const unsigned chunks = chunks_for(homes, version->view.chunk_shift);
+    const bool stays_cut = chunks == home_chunks(version);
+    chunks_drop(index, version, chunks);
+    if (!stays_cut) version->cut = 0;
+    version->view.homes = (uint32_t)homes;
+    pool_measure(version);
 }
 
 uint64_t copse_blink_version_bytes(const copse_blink_version *version)
 {
-    return sizeof *version + version->home_bytes + version->levels.bytes + version->chunks_made * chunk_bytes(version) +
-           CONTROL_BYTES;
+    uint64_t bytes = version_size(version->chunks_most) + version->levels.bytes + control_bytes(version);
+    for (unsigned chunk = 0; chunk < version->chunks_made; chunk++) bytes += chunk_bytes(version, chunk);
+    return bytes;
 }
 
-/* One chunk more, and its address in the table before any leaf of it can be taken. */
-static copse_status chunk_make(const copse_index *index, copse_blink_version *version)
+/* --- the pool --------------------------------------------------------------------------------------------------------------- */
+
+uint64_t copse_blink_pool_most(const copse_blink_version *version)
 {
-    copse_device *device = index->device;
-    const unsigned at = version->chunks_made;
-    void *memory = NULL;
-    copse_status status = copse_device_alloc(device, device->main, chunk_bytes(version), "more leaves", &memory);
-    if (status != COPSE_OK) return status;
-    version->chunks[at] = (uint64_t)(uintptr_t)memory;
-    status = copse_device_copy(device, device->main, (uint64_t *)(version->counters + 1) + at, &version->chunks[at],
-                               sizeof version->chunks[at]);
-    if (status != COPSE_OK) {
-        copse_device_free(device, device->main, memory, chunk_bytes(version));
-        return status;
-    }
-    version->chunks_made++;
-    version->view.pool_leaves += 1u << version->view.chunk_shift;
-    return COPSE_OK;
+    const uint64_t room = ((uint64_t)version->chunks_most << version->view.chunk_shift) - version->view.pool_first;
+    return room / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
 }
 
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves)
 {
     const uint64_t wanted = version->pool_taken + leaves;
-    copse_status status = COPSE_OK;
-    while (version->view.pool_leaves < wanted && version->chunks_made < COPSE_POOL_CHUNKS && status == COPSE_OK)
-        status = chunk_make(index, version);
-    if (status != COPSE_OK || version->view.pool_leaves >= wanted) return status;
+    if (leaves) version->pool_wanted = leaves; /* erasures want none, but other batches will follow */
+    if (wanted <= version->view.pool_leaves) return COPSE_OK;
     const unsigned long long all = wanted + version->view.homes;
-    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold", all,
-                      copse_structure_name(index->operations->structure));
+    if (wanted > copse_blink_pool_most(version))
+        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold", all,
+                          copse_structure_name(index->operations->structure));
+    const uint64_t whole = (wanted + COPSE_POOL_STRIPES - 1) / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
+    const unsigned chunks = chunks_for(version->view.pool_first + whole, version->view.chunk_shift);
+    copse_status status = chunks_add(index, version, chunks, "more leaves");
+    pool_measure(version);
+    return status;
+}
+
+/* Readers only get to leaves that are in use, so chunks without any are nobody's. The next update may well want as much as this one
+ * did: so much stays, up to a chunk. */
+void copse_blink_pool_trim(const copse_index *index, copse_blink_version *version)
+{
+    const copse_blink_tree *view = &version->view;
+    const uint64_t most = UINT64_C(1) << view->chunk_shift;
+    const uint64_t spare = version->pool_wanted < most ? version->pool_wanted : most;
+    const unsigned kept = chunks_for(view->pool_first + version->pool_used + spare, view->chunk_shift);
+    if (version->chunks_made <= kept) return;
+    chunks_drop(index, version, kept);
+    pool_measure(version);
 }
 
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status)

@@ -17,8 +17,8 @@
  *   next    number of the leaf to the right, COPSE_LEAF_NONE for the last one
  *   high    no key of this leaf is greater, now or ever; the largest key in the last leaf
  *
- * Leaves 0 .. homes - 1, the *home leaves*, lie in key order in one array, and pointer-free levels (core/levels.h) lead
- * to them. Leaves that come by splits lie in the *pool* and have numbers from `homes` on. The levels know nothing of them:
+ * Leaves 0 .. homes - 1, the *home leaves*, are in key order, and pointer-free levels (core/levels.h) lead to them. Leaves
+ * that come by splits are the *pool* and have numbers from `pool_first` on. The levels know nothing of them:
  *
  *   blink   a split leaf links to its right half, that one to what was right of both. A reader that finds its key greater
  *           than `high` steps right. All leaves from a home leaf up to the next one are its *chain*.
@@ -31,7 +31,15 @@
  *                            \     /
  *   pool                      [ 3 ]
  *
- * When chains or forks get too many, all leaves are packed anew into a new array with new levels: a new *version*.
+ * Leaves lie in *chunks* of equal size, 2^chunk_shift leaves each, and a table has the addresses: leaf i is leaf
+ * i % 2^chunk_shift of chunk i / 2^chunk_shift. The last chunk with homes may be cut off behind them; where it is not, the pool
+ * begins right there, else with the next chunk. Chunks stay where they are: readers may be in them.
+ *
+ *   table    [ . | . | . | . |   |   ]
+ *              |   |   |   |
+ *   chunks   [ homes ][ homes ][ homes, pool ][ pool ]
+ *
+ * When chains or forks get too many, all leaves are packed anew into new chunks with new levels: a new *version*.
  */
 #ifndef COPSE_BLINK_KERNELS_H
 #define COPSE_BLINK_KERNELS_H
@@ -48,26 +56,27 @@ extern "C" {
 #define COPSE_LEAF_FORK    0x40000000u
 #define COPSE_LEAF_COUNT   0x000000ffu
 #define COPSE_LEAF_VERSION 0x00000100u /* what a change adds */
-/* Most leaves of a chain: beyond that the tree is packed anew. A fork has as many as a leaf has entries, at most this. */
+/* Most leaves of a chain: where longer ones are seen the tree is packed anew. A fork has as many as a leaf has entries, at most
+ * this. */
 #define COPSE_CHAIN_MOST 16u
+/* ... and what a check takes for a circle. */
+#define COPSE_CHAIN_CIRCLE 4096u
 /* Leaves of the pool are taken through this many counters, so that many warps can do so at once: the k-th leaf of stripe s
  * is pool leaf k * COPSE_POOL_STRIPES + s. */
 #define COPSE_POOL_STRIPES 64u
-/* The pool grows by chunks, which stay where they are: readers may be in them. Their addresses are in a table. */
-#define COPSE_POOL_CHUNKS 128u
 
 /* A tree as kernels see it. */
 typedef struct copse_blink_tree {
     uint64_t entries;
     uint32_t homes;       /* at least one: an empty tree is one empty leaf       */
+    uint32_t pool_first;  /* number of the first leaf of the pool                 */
     uint32_t pool_leaves; /* that the pool has room for, a multiple of the stripes */
     uint32_t forks;       /* 1: a B+ tree                                         */
     uint32_t unique;      /* 1: no two entries have equal keys                    */
     copse_type key_type, value_type;
-    uint32_t chunk_shift; /* a chunk of the pool has 2^chunk_shift leaves         */
-    uint32_t pool_grows;  /* 1: the table may get chunks while a kernel runs      */
-    char *home;           /* the home leaves                                      */
-    const uint64_t *pool; /* addresses of the chunks, COPSE_POOL_CHUNKS at most   */
+    uint32_t chunk_shift;   /* a chunk has 2^chunk_shift leaves                     */
+    uint32_t pool_grows;    /* 1: the pool may get chunks while a kernel runs       */
+    const uint64_t *chunks; /* their addresses                                    */
     copse_device_levels levels;
 } copse_blink_tree;
 
@@ -82,7 +91,7 @@ typedef struct copse_blink_counters {
     uint64_t not_first_nan;             /* ~position of the first NaN; 0: there is none                          */
     uint64_t not_low, high;             /* ~smallest and largest key of a batch that comes as it is              */
     uint32_t crowded;                   /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
-    uint32_t padding;
+    uint32_t winding;                   /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain           */
 } copse_blink_counters;
 
 /* What an update does with a key. */
@@ -121,6 +130,7 @@ typedef struct copse_locate_arguments {
     uint32_t *homes;   /* of each operation                                                                     */
     uint64_t *effects; /* NULL, or of each operation: 1 where it inserts an entry, 2^32 where it removes one    */
     uint32_t *offsets; /* with effects: entries of its home in front of the key                                 */
+    uint32_t one_of;   /* plan: one warp in so many asks how many leaves its operations need, for all of them   */
     copse_blink_counters *counters;
 } copse_locate_arguments;
 
@@ -136,6 +146,9 @@ typedef struct copse_meet_arguments {
     copse_blink_counters *counters;
 } copse_meet_arguments;
 
+/* Operations that a block of `apply` takes care of at a time, at most. */
+#define COPSE_APPLY_PART 1024u
+
 /* Changes leaves where they are. */
 typedef struct copse_apply_arguments {
     copse_blink_tree tree;
@@ -143,7 +156,9 @@ typedef struct copse_apply_arguments {
     uint32_t *homes;                   /* apply marks those that wait for a split with COPSE_HOME_WAITS */
     const uint32_t *table, *slots;     /* see copse_meet_arguments; NULL: sorted                    */
     uint32_t shared;                   /* 1: readers may be at work at the same time                 */
-    uint64_t extra_most, dead_most;    /* apply: where the counters say more, or `crowded`, nothing is done */
+    uint32_t part;                     /* apply: operations of a block, at most COPSE_APPLY_PART      */
+    uint32_t *hard, *hards; /* apply: operations that it leaves to apply_hard, in front of each part, and how many */
+    uint64_t extra_most, dead_most; /* apply: where the counters say more, or `crowded`, nothing is done */
     copse_blink_counters *counters;
 } copse_apply_arguments;
 
@@ -194,7 +209,8 @@ struct copse_blink_kernels {
     copse_kernel find[2][2];            /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
     copse_kernel locate, plan;          /* copse_locate_arguments */
     copse_kernel meet;                  /* copse_meet_arguments   */
-    copse_kernel apply, place;          /* copse_apply_arguments: sorted, as they come */
+    copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
+    copse_kernel place;                 /* ... as they come              */
     copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
     copse_kernel tile_starts, tile_move, tile_finish; /* ... tile by tile      */
     copse_kernel pack_count, pack_old, pack_new;      /* ... home by home      */

@@ -35,6 +35,7 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(plan),
     ENTRY(meet),
     ENTRY(apply),
+    ENTRY(apply_hard),
     ENTRY(place),
     ENTRY(pack_fill),
     ENTRY(pack_empty),

@@ -24,28 +24,30 @@
 /* Entries that two leaves get when a tree is packed: room for some more, within the memory that a key may take. */
 #define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 22u : 11u)
 
-/* Where home leaf `number` lies. */
-SIMT_DEVICE char *NAME(home_at)(const copse_blink_tree *tree, uint32_t number)
+/* Where leaf `number` lies in the chunk at `address`. */
+SIMT_DEVICE char *NAME(leaf_in)(const copse_blink_tree *tree, uint64_t address, uint32_t number)
 {
-    return tree->home + (uint64_t)number * COPSE_LEAF_BYTES;
+    return (char *)address + (uint64_t)(number & ((1u << tree->chunk_shift) - 1u)) * COPSE_LEAF_BYTES;
 }
 
-/* How many home leaves lie side by side from home leaf `number` on, at least those that there are. An even number of them
- * from an even one on. */
-SIMT_DEVICE uint32_t NAME(homes_beside)(const copse_blink_tree *tree, uint32_t number)
-{
-    (void)tree;
-    (void)number;
-    return COPSE_LEAF_NONE - 1u;
-}
-
-/* Where leaf `number` lies. */
+/* Where leaf `number` lies. The addresses of chunks with homes never change. */
 SIMT_DEVICE char *NAME(leaf_at)(const copse_blink_tree *tree, uint32_t number)
 {
-    if (number < tree->homes) return NAME(home_at)(tree, number);
-    const uint32_t in_pool = number - tree->homes, chunk = in_pool >> tree->chunk_shift;
-    const uint64_t address = tree->pool_grows ? simt_load_relaxed_u64(&tree->pool[chunk]) : tree->pool[chunk];
-    return (char *)address + (uint64_t)(in_pool - (chunk << tree->chunk_shift)) * COPSE_LEAF_BYTES;
+    const uint64_t *entry = &tree->chunks[number >> tree->chunk_shift];
+    const bool may_be_new = tree->pool_grows && number >= tree->homes;
+    return NAME(leaf_in)(tree, may_be_new ? simt_load_relaxed_u64(entry) : *entry, number);
+}
+
+/* The same for a leaf that is a home. */
+SIMT_DEVICE char *NAME(home_at)(const copse_blink_tree *tree, uint64_t home)
+{
+    return NAME(leaf_in)(tree, tree->chunks[home >> tree->chunk_shift], (uint32_t)home);
+}
+
+/* How many home leaves lie side by side from home leaf `number` on. An even number of them from an even one on. */
+SIMT_DEVICE uint32_t NAME(homes_beside)(const copse_blink_tree *tree, uint32_t number)
+{
+    return (1u << tree->chunk_shift) - (number & ((1u << tree->chunk_shift) - 1u));
 }
 
 SIMT_DEVICE uint32_t NAME(leaf_state)(const char *leaf)

@@ -112,22 +112,72 @@ SIMT_DEVICE uint64_t NAME(splits_most)(const copse_blink_tree *tree, uint32_t ho
     return splits + (tree->forks && leaves == 1u ? 1u : 0);
 }
 
-/* The home of a sorted operation. Only digests lead to one too far left. */
-SIMT_DEVICE uint32_t NAME(plan_home)(const copse_blink_tree *tree, KEY key)
+/* Where all keys of a warp have come on their way down together. */
+typedef struct NAME(walk_place) {
+    uint32_t level, node;
+} NAME(walk_place);
+
+/*
+ * Down the levels as far as all keys of a warp go the same way, which is nearly all of it where they are sorted and many: one load
+ * of a whole node for each level. Lanes first .. last have keys, in ascending order.
+ */
+SIMT_DEVICE NAME(walk_place)
+    NAME(walk_together)(const copse_device_levels *levels, bool digest, BOUND own, uint32_t first, uint32_t last)
 {
-    const uint32_t home = NAME(home_of)(tree, key);
-    return NAME(levels_digest)(tree) ? NAME(cursor_seek)(tree, home, key, NULL).home : home;
+    const BOUND low = NAME(walk_take)(own, first, digest), high = NAME(walk_take)(own, last, digest);
+    const bool narrow = KEY_BITS == 32 || digest;
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, lane = simt_lane();
+    NAME(walk_place) place;
+    place.level = place.node = 0;
+    for (; place.level < levels->height; place.level++) {
+        const char *node = levels->level[place.level] + (uint64_t)place.node * 64u;
+        bool below_low = false, below_high = false;
+        if (lane + 1u < fanout && narrow) {
+            const uint32_t separator = ((const uint32_t *)node)[lane];
+            below_low = separator < low.digest;
+            below_high = separator < high.digest;
+        } else if (lane + 1u < fanout) {
+            const KEY separator = ((const KEY *)node)[lane];
+            below_low = separator < low.q;
+            below_high = separator < high.q;
+        }
+        const uint32_t child = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below_low));
+        if ((uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below_high)) != child) break;
+        place.node = place.node * fanout + child;
+    }
+    return place;
+}
+
+/*
+ * The home of a sorted operation, from the place where the warp has come on. Digests lead to one too far left at times, but only where the greatest key of that home has
+ * the same digest as the operation's; its leaf is asked then, and where the lowest level does not say.
+ */
+SIMT_DEVICE uint32_t NAME(plan_home)(const copse_blink_tree *tree, BOUND bound, NAME(walk_place) place)
+{
+    const copse_device_levels *levels = &tree->levels;
+    const bool digest = NAME(levels_digest)(tree);
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT;
+    uint32_t home = place.node;
+    for (uint32_t l = place.level; l < levels->height; l++)
+        home = home * fanout + NAME(walk_child_alone)(levels->level[l] + (uint64_t)home * 64u, bound, digest);
+    if (!digest) return home;
+    const uint32_t node = home / DIGEST_FANOUT, child = home - node * DIGEST_FANOUT;
+    if (levels->height > 0 && child + 1u < DIGEST_FANOUT) {
+        const uint32_t *lowest = (const uint32_t *)(levels->level[levels->height - 1u] + (uint64_t)node * 64u);
+        if (bound.digest < lowest[child]) return home;
+    }
+    return NAME(cursor_seek)(tree, home, bound.q, NULL).home;
 }
 
 /* Operations of which a warp of `plan` takes care at a time. */
 #define PLAN_OWN 30u
 
 /*
- * Homes of all operations, how many leaves they may need, and whether they are too much for some home. A warp takes care of 30
+ * Homes of all operations, how many leaves they may need (all of them, or an estimate), and whether they are too much for some home. A warp takes care of 30
  * operations and looks at the one in front of them and the one behind them, too, so that it knows whether a home has others in
  * the neighbouring warps: then each asks for the leaves that its own may need, whatever the others do.
  */
-SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 12)
 {
     const KEY *keys = (const KEY *)a.operations.keys;
     const uint64_t n = a.operations.n, warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
@@ -138,7 +188,12 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
     for (; w * PLAN_OWN < n; w += warps) {
         const uint64_t i = w * PLAN_OWN + lane - 1u; /* of lane 0 of the first warp: a huge number */
         const bool mine = lane > 0 && lane <= PLAN_OWN && i < n;
-        const uint32_t home = i < n ? NAME(plan_home)(&a.tree, keys[i]) : COPSE_LEAF_NONE;
+        const uint32_t there = __ballot_sync(SIMT_FULL_MASK, i < n);
+        const BOUND bound = NAME(walk_start)(&a.tree.levels, NAME(levels_digest)(&a.tree), i < n ? keys[i] : 0);
+        const NAME(walk_place) place =
+            NAME(walk_together)(&a.tree.levels, NAME(levels_digest)(&a.tree), bound, (uint32_t)__ffs((int)there) - 1u,
+                                31u - (uint32_t)__clz((int)there));
+        const uint32_t home = i < n ? NAME(plan_home)(&a.tree, bound, place) : COPSE_LEAF_NONE;
         const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, home, 1);
         const uint32_t behind = simt_shfl_u32(SIMT_FULL_MASK, home, PLAN_OWN + 1u);
         const bool head = mine && (lane == 1u || before != home);
@@ -150,9 +205,9 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
         const uint32_t end = later ? (uint32_t)__ffs((int)later) - 1u : 32u - (uint32_t)__clz((int)all);
         const bool alone = !(lane == 1u && before == home) && !(!later && behind == home);
         crowded |= end - lane == PLAN_OWN; /* one that has all of them may have no end of more */
-        if (inserts) extra += NAME(splits_most)(&a.tree, home, end - lane, alone, &crowded);
+        if (inserts && w % a.one_of == 0) extra += NAME(splits_most)(&a.tree, home, end - lane, alone, &crowded);
     }
-    extra = NAME(warp_sum)(extra);
+    extra = NAME(warp_sum)(extra) * a.one_of;
     dead = NAME(warp_sum)(dead);
     crowded = __any_sync(SIMT_FULL_MASK, crowded);
     if (lane != 0) return;

@@ -80,7 +80,7 @@ typedef struct NAME(leaf_piece) {
 SIMT_DEVICE NAME(leaf_piece) NAME(piece_load)(const copse_blink_tree *tree, uint32_t home)
 {
     NAME(leaf_piece) piece;
-    const char *leaf = tree->home + (uint64_t)home * COPSE_LEAF_BYTES;
+    const char *leaf = NAME(home_at)(tree, home);
     piece.keys = simt_load16_once(leaf + (simt_lane() & 3u) * 16u);
 #if LEAF_STATE >= 64
     piece.rest = simt_load16_once(leaf + 64u);
@@ -132,7 +132,7 @@ SIMT_DEVICE SPOT NAME(spot_of_group)(const copse_blink_tree *tree, bool digest, 
     SPOT spot;
     spot.leaf.home = spot.leaf.number = bound.node;
     spot.leaf.child = 0;
-    spot.leaf.leaf = tree->home + (uint64_t)bound.node * COPSE_LEAF_BYTES;
+    spot.leaf.leaf = NAME(home_at)(tree, bound.node);
     spot.front = 0;
     spot.entries = chained ? 0 : count;
     spot.slot = less + (upper && tree->unique ? sum >> 16 : 0);

@@ -9,7 +9,7 @@
 /* All of a leaf but its entries and `high`. */
 SIMT_DEVICE void NAME(packed_head)(const copse_blink_tree *tree, uint64_t leaf, uint32_t size)
 {
-    char *to = tree->home + leaf * COPSE_LEAF_BYTES;
+    char *to = NAME(home_at)(tree, leaf);
     *(uint32_t *)(to + LEAF_STATE) = size;
     *(uint32_t *)(to + LEAF_NEXT) = tree->forks || leaf + 1u >= tree->homes ? COPSE_LEAF_NONE : (uint32_t)leaf + 1u;
     for (uint32_t slot = size; slot < LEAF_SLOTS; slot++) {
@@ -28,7 +28,7 @@ SIMT_DEVICE void NAME(packed_head)(const copse_blink_tree *tree, uint64_t leaf, 
 SIMT_DEVICE void NAME(packed_high)(const copse_pack_arguments *a, uint64_t leaf, KEY key)
 {
     const KEY high = leaf + 1u == a->to.homes ? KEY_MAX : key;
-    *(KEY *)(a->to.home + leaf * COPSE_LEAF_BYTES + LEAF_HIGH) = high;
+    *(KEY *)(NAME(home_at)(&a->to, leaf) + LEAF_HIGH) = high;
 #if KEY_BITS == 64
     a->last[leaf] = copse_digest(high, a->to.levels.base, a->to.levels.shift);
 #else
@@ -43,7 +43,7 @@ SIMT_DEVICE void NAME(packed_store)(const copse_pack_arguments *a, uint64_t rank
     const uint32_t in_two = (uint32_t)(rank % LEAF_PACKED_TWO), half = LEAF_PACKED_TWO / 2u;
     const uint64_t leaf = two * 2u + (in_two >= half ? 1u : 0);
     const uint32_t slot = in_two >= half ? in_two - half : in_two, size = NAME(packed_size)(&a->to, leaf);
-    char *to = a->to.home + leaf * COPSE_LEAF_BYTES;
+    char *to = NAME(home_at)(&a->to, leaf);
     ((KEY *)to)[slot] = key;
     ((VALUE *)(to + LEAF_VALUES))[slot] = value;
     if (slot == 0) NAME(packed_head)(&a->to, leaf, size);

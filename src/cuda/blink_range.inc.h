@@ -219,8 +219,7 @@ SIMT_DEVICE bool NAME(home_simple)(const copse_blink_tree *tree, const char *lea
 SIMT_DEVICE bool NAME(copy_near)(const copse_blink_copy_arguments *a, uint64_t place, uint64_t beyond, uint64_t at)
 {
     const uint32_t home = (uint32_t)(place >> 32), other = home + 1u < a->tree.homes ? home + 1u : home;
-    const char *leaf = a->tree.home + (uint64_t)home * COPSE_LEAF_BYTES;
-    const char *second = a->tree.home + (uint64_t)other * COPSE_LEAF_BYTES;
+    const char *leaf = NAME(home_at)(&a->tree, home), *second = NAME(home_at)(&a->tree, other);
     const uint32_t count = NAME(leaf_count)(leaf), more = NAME(leaf_count)(second);
     const bool simple = NAME(home_simple)(&a->tree, leaf), both = simple && NAME(home_simple)(&a->tree, second);
     const uint64_t offset = (uint32_t)place + beyond;

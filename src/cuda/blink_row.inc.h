@@ -86,7 +86,7 @@ SIMT_DEVICE void NAME(row_store)(const copse_blink_tree *tree, uint64_t leaf, ui
         word = UINT32_MAX;
     else if (NAME(row_slot)(role, size) >= size)
         word = role->filler;
-    *(uint32_t *)(NAME(home_at)(tree, (uint32_t)leaf) + lane * 4u) = word;
+    *(uint32_t *)(NAME(home_at)(tree, leaf) + lane * 4u) = word;
 }
 
 /* What the levels are made from: `high` of a leaf. */

@@ -18,6 +18,11 @@
 #undef HELD
 #undef UPDATE
 #undef LEAF_WORDS
+#undef LEAF_PIECES
+#undef ROW_PIECES
+#undef LEAF_HALF
+#undef HALVES
+#undef RUNS
 #undef KEY_WORDS
 #undef VALUE_WORDS
 #undef OWN

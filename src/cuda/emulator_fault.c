@@ -44,7 +44,9 @@ COPSE_NO_TSAN void copse_simt_bad_access(const void *p, unsigned bytes, const ch
         copse_emulator_fault(block->launch, block, lane, "%s at address %p, which is not a multiple of %u", function, p,
                              bytes);
     } else {
-        copse_emulator_fault(block->launch, block, lane, "%s at address %p, which is shared memory", function, p);
+        const bool shared = (uintptr_t)p - copse_simt_me->shared < COPSE_SIMT_SHARED_SPAN;
+        copse_emulator_fault(block->launch, block, lane, "%s at address %p, which is %sshared memory", function, p,
+                             shared ? "" : "not ");
     }
     copse_emulator_stop(lane);
 }

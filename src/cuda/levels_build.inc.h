@@ -16,12 +16,20 @@ SIMT_KERNEL(NAME(digest_steps), copse_level_arguments, COPSE_KERNEL_THREADS, 8)
     if (simt_lane() == 0 && steps) simt_atomic_add_u64(&a.survey->digest_steps, steps);
 }
 
+/* The largest key of a child below the levels. */
+SIMT_DEVICE const KEY *NAME(last_key)(const copse_level_arguments *a, uint64_t child)
+{
+    if (!a->chunks) return (const KEY *)(a->keys + child * a->stride);
+    const char *chunk = (const char *)a->chunks[child >> a->chunk_shift];
+    return (const KEY *)(chunk + (child & (((uint64_t)1 << a->chunk_shift) - 1u)) * a->stride + a->chunk_offset);
+}
+
 /* Separator of child `child`: the largest key below it, the maximum where no child follows. */
 SIMT_DEVICE KEY NAME(separator)(const copse_level_arguments *a, uint64_t child)
 {
     if (child + 1u >= a->children) return KEY_MAX;
     if (a->last) return (KEY)a->last[(child + 1u) * a->span - 1u];
-    KEY last = *(const KEY *)(a->keys + ((child + 1u) * a->span - 1u) * a->stride);
+    KEY last = *NAME(last_key)(a, (child + 1u) * a->span - 1u);
     return a->levels.digest ? (KEY)copse_digest(last, a->levels.base, a->levels.shift) : last;
 }
 

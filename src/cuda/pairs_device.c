@@ -9,16 +9,6 @@
 /* Which array of `memory` holds what. */
 enum { RAW_KEYS, RAW_VALUES, OWN_KEYS, OWN_VALUES };
 
-/* Blocks that a multiprocessor is given of a kernel with strides. */
-#define BLOCKS_PER_MULTIPROCESSOR 32u
-
-uint64_t copse_device_blocks(const copse_device *device, uint64_t items)
-{
-    uint64_t most = (uint64_t)device->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
-    uint64_t blocks = (items + COPSE_KERNEL_THREADS - 1) / COPSE_KERNEL_THREADS;
-    return blocks < 1 ? 1 : blocks < most ? blocks : most;
-}
-
 /* --- surveys ------------------------------------------------------------------------------------------------------------ */
 
 copse_status copse_device_survey_make(copse_device *device, copse_device_survey **out)
@@ -61,16 +51,23 @@ static copse_status reserve(const copse_index *index, copse_device_pairs *pairs,
     return copse_device_alloc(index->device, index->device->main, bytes, "sorting the batch", &pairs->memory[which]);
 }
 
+static void doubt_release(const copse_index *index, copse_device_pairs *pairs)
+{
+    copse_device_doubt_free(index->device, pairs->doubt);
+    pairs->doubt = NULL;
+}
+
 void copse_device_pairs_free(const copse_index *index, copse_device_pairs *pairs)
 {
     for (unsigned i = 0; i < 4; i++) release(index, pairs, i);
+    doubt_release(index, pairs);
 }
 
 /* Takes over what `from` owns: both as OWN_KEYS and OWN_VALUES. */
 static void adopt(const copse_index *index, copse_device_pairs *pairs, copse_device_pairs *from)
 {
-    copse_device_pairs_free(index, pairs);
     for (unsigned i = 0; i < 4; i++) {
+        release(index, pairs, i);
         pairs->memory[i] = from->memory[i];
         pairs->bytes[i] = from->bytes[i];
     }
@@ -111,7 +108,14 @@ static copse_pairs_arguments arguments_of(const copse_index *index, const copse_
                                    .values = pairs->values,
                                    .key_type = pairs->key_type,
                                    .value_type = index->value_type,
-                                   .n = pairs->n};
+                                   .n = pairs->n,
+                                   .doubt = pairs->doubt};
+}
+
+static copse_status nan_refused(const copse_index *index, uint64_t position)
+{
+    return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
+                      (unsigned long long)position);
 }
 
 /* Looks at all keys. */
@@ -144,29 +148,35 @@ static copse_status sample_falls(const copse_index *index, const copse_device_pa
     return status;
 }
 
-/* Finds out what a sort has to know. Where a sample shows that keys of 32 bits are out of order there is no more to
- * know: the sort looks at all their bits anyway. quick: not even a sample, which would take as long as much of the sort. */
-static copse_status survey(const copse_index *index, copse_device_pairs *pairs, bool quick, copse_device_survey *out)
+/* Looks at all keys and takes over what there is to know. */
+static copse_status survey_all(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
 {
-    const bool may_sample = copse_type_size(index->key_type) == 4 && index->key_type != COPSE_F32;
-    bool falls = may_sample && quick;
-    copse_status status = COPSE_OK;
-    if (may_sample && !quick && pairs->n > SAMPLE * SAMPLE_SHARE) status = sample_falls(index, pairs, &falls);
+    copse_status status = look(index, pairs, out);
     if (status != COPSE_OK) return status;
-    if (falls) {
-        *out = (copse_device_survey){.falls = 1};
-        pairs->low = 0;
-        pairs->high = UINT32_MAX;
-        return COPSE_OK;
-    }
-    status = look(index, pairs, out);
-    if (status != COPSE_OK) return status;
-    if (out->first_nan != UINT64_MAX)
-        return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
-                          (unsigned long long)out->first_nan);
+    if (out->first_nan != UINT64_MAX) return nan_refused(index, out->first_nan);
     pairs->low = out->smallest;
     pairs->high = out->largest;
     pairs->unique = out->falls == 0 && out->equals == 0;
+    return COPSE_OK;
+}
+
+static bool narrow_integers(const copse_index *index)
+{
+    return copse_type_size(index->key_type) == 4 && index->key_type != COPSE_F32;
+}
+
+/* Finds out what a sort has to know. Where a sample shows that keys of 32 bits are out of order there is no more to
+ * know: the sort looks at all their bits anyway. */
+static copse_status survey(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
+{
+    bool falls = false;
+    copse_status status = COPSE_OK;
+    if (narrow_integers(index) && pairs->n > SAMPLE * SAMPLE_SHARE) status = sample_falls(index, pairs, &falls);
+    if (status != COPSE_OK) return status;
+    if (!falls) return survey_all(index, pairs, out);
+    *out = (copse_device_survey){.falls = 1};
+    pairs->low = 0;
+    pairs->high = UINT32_MAX;
     return COPSE_OK;
 }
 
@@ -201,66 +211,8 @@ copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pa
     return COPSE_OK;
 }
 
-/* So many bits more than it takes to number the keys tell nearly all keys of a spread-out batch apart. */
-#define SPARE_BITS 8u
-
-/* Puts pairs that share the bits above `bits` in order. *out_settled: false where too many share them. */
-static copse_status settle(copse_device *device, const copse_device_sorting *sorting, unsigned bits, bool *out_settled)
-{
-    copse_device_survey seen = {0};
-    copse_pairs_arguments arguments = {.first = bits,
-                                       .n = sorting->n,
-                                       .out_keys = sorting->keys[sorting->where],
-                                       .out_values = sorting->values[sorting->where]};
-    copse_status status = copse_device_survey_make(device, &arguments.survey);
-    if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &device->backend->shared[sorting->pair]->settle,
-                                 copse_device_blocks(device, sorting->n), &arguments);
-    if (status == COPSE_OK) status = copse_device_survey_read(device, arguments.survey, &seen);
-    copse_device_survey_free(device, arguments.survey);
-    *out_settled = seen.falls == 0;
-    return status;
-}
-
-static copse_status sort_bits(copse_device *device, copse_device_sorting *s, unsigned first_bit, unsigned last_bit)
-{
-    const copse_primitives *primitives = device->backend->primitives;
-    if (s->between) {
-        const unsigned from = s->where;
-        void *keys[2] = {s->keys[from], s->keys[1 - from]}, *values[2] = {s->values[from], s->values[1 - from]};
-        unsigned moved = 0;
-        copse_status status = primitives->sort_pairs_between(device, device->main, s->pair, keys, values, s->n,
-                                                             first_bit, last_bit, &moved);
-        s->where = from ^ moved;
-        return status;
-    }
-    s->where = 1;
-    return primitives->sort_pairs(device, device->main, s->pair, s->keys[0], s->values[0], s->keys[1], s->values[1],
-                                  s->n, first_bit, last_bit);
-}
-
-/*
- * Only the bits in which the keys differ are sorted by; and of those, where keys have 64 bits, only as many as it should
- * take to tell them apart: a pass of the radix sort takes as long as everything else together. Where that was not
- * enough, all bits are sorted by after all; equal keys are still in their order then, also where the input is gone.
- */
-copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting)
-{
-    const uint64_t differ = sorting->low ^ sorting->high;
-    const unsigned last_bit = differ ? 64u - (unsigned)__builtin_clzll(differ) : 1u;
-    const unsigned wanted = (64u - (unsigned)__builtin_clzll(sorting->n) + SPARE_BITS + 7u) / 8u * 8u;
-    const bool wide = sorting->pair >= copse_width_pair(8, 4), partly = wide && wanted + 8u <= last_bit;
-    bool settled = false;
-    copse_status status = COPSE_OK;
-    if (partly) {
-        status = sort_bits(device, sorting, last_bit - wanted, last_bit);
-        if (status == COPSE_OK) status = settle(device, sorting, last_bit - wanted, &settled);
-    }
-    if (status == COPSE_OK && !settled) status = sort_bits(device, sorting, 0, last_bit);
-    return status;
-}
-
-static copse_status sort(const copse_index *index, copse_device_pairs *pairs)
+/* all_bits: none may be left out. */
+static copse_status sort(const copse_index *index, copse_device_pairs *pairs, bool all_bits)
 {
     copse_device_pairs made = {.n = pairs->n};
     copse_device_sorting sorting = {.pair = copse_device_pair(index),
@@ -268,7 +220,9 @@ static copse_status sort(const copse_index *index, copse_device_pairs *pairs)
                                     .values[0] = (void *)(uintptr_t)pairs->values,
                                     .n = pairs->n,
                                     .low = pairs->low,
-                                    .high = pairs->high};
+                                    .high = pairs->high,
+                                    .all_bits = all_bits,
+                                    .doubt = pairs->doubt};
     copse_status status = copse_device_pairs_room(index, &made, pairs->n, &sorting.keys[1], &sorting.values[1]);
     if (status == COPSE_OK) status = copse_device_sort(index->device, &sorting);
     if (status == COPSE_OK)
@@ -303,38 +257,166 @@ copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pa
     return COPSE_OK;
 }
 
-static copse_status make(const copse_index *index, const void *keys, const void *values, uint64_t n,
-                         copse_equal_keys equal, copse_pairs_care care, const char *what, copse_device_pairs *pairs)
+/* The caller's arrays on the device. */
+static copse_status bring_both(const copse_index *index, copse_device_pairs *pairs, const void *keys,
+                               const void *values)
 {
-    copse_device_survey seen;
-    const bool plain = care == COPSE_PAIRS_PLAIN;
+    const uint64_t n = pairs->n;
     copse_status status =
         bring(index, pairs, RAW_KEYS, "keys", keys, n * copse_type_size(index->key_type), &pairs->keys);
     if (status == COPSE_OK && values)
         status =
             bring(index, pairs, RAW_VALUES, "values", values, n * copse_type_size(index->value_type), &pairs->values);
-    if (status == COPSE_OK) status = survey(index, pairs, care == COPSE_PAIRS_QUICK, &seen);
+    return status;
+}
+
+static copse_status make(const copse_index *index, const void *keys, const void *values, copse_equal_keys equal,
+                         copse_pairs_care care, const char *what, copse_device_pairs *pairs)
+{
+    copse_device_survey seen;
+    const bool plain = care == COPSE_PAIRS_PLAIN;
+    const uint64_t n = pairs->n;
+    copse_status status = bring_both(index, pairs, keys, values);
+    if (status == COPSE_OK) status = survey(index, pairs, &seen);
     if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3, n);
     if (status != COPSE_OK) return status;
     if (plain && seen.falls == 0) return COPSE_OK;
     status = copse_device_pairs_encode(index, pairs);
-    if (status == COPSE_OK && seen.falls) status = sort(index, pairs);
+    if (status == COPSE_OK && seen.falls) status = sort(index, pairs, false);
     if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3 * 2, n);
     if (status == COPSE_OK && equal != COPSE_EQUAL_ALL && !pairs->unique && !plain)
         status = copse_device_pairs_unique(index, pairs, equal);
     return status;
 }
 
-copse_status copse_device_pairs_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
-                                     copse_equal_keys equal, copse_pairs_care care, const char *what,
-                                     copse_device_pairs *out)
+/* Before a batch is made: nothing of it is there yet. */
+static copse_status start(const copse_index *index, uint64_t n, const char *what, copse_device_pairs *out)
 {
     *out = (copse_device_pairs){.n = n, .key_type = index->key_type};
     if (copse_memory_product(n, 32) == SIZE_MAX)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "n is %llu: more entries than memory can address",
                           (unsigned long long)n);
-    copse_status status = copse_progress(index->ctx, what, 0, n);
-    if (status == COPSE_OK && n) status = make(index, keys, values, n, equal, care, what, out);
+    return copse_progress(index->ctx, what, 0, n);
+}
+
+copse_status copse_device_pairs_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                                     copse_equal_keys equal, copse_pairs_care care, const char *what,
+                                     copse_device_pairs *out)
+{
+    copse_status status = start(index, n, what, out);
+    if (status == COPSE_OK && n) status = make(index, keys, values, equal, care, what, out);
     if (status != COPSE_OK) copse_device_pairs_free(index, out);
     return status;
+}
+
+/* --- in doubt ------------------------------------------------------------------------------------------------------------ */
+
+/* Batches that go without a hint, at most, after one was wrong. */
+#define REST_MOST 32u
+
+static void trust_lost(copse_pairs_trust *trust)
+{
+    trust->last_rest = trust->last_rest == 0 ? 1 : trust->last_rest < REST_MOST ? trust->last_rest * 2 : REST_MOST;
+    trust->rest = trust->last_rest;
+}
+
+/* May the hint be taken for this batch? */
+static bool trust_asked(const copse_pairs_hint *hint)
+{
+    if (!hint->there) return false;
+    if (hint->trust->rest == 0) return true;
+    hint->trust->rest--;
+    return false;
+}
+
+/* Looked at before it is sorted, which the host waits for. */
+static copse_status make_surveyed(const copse_index *index, const copse_pairs_hint *hint, copse_device_pairs *pairs)
+{
+    copse_device_survey seen;
+    copse_status status = survey_all(index, pairs, &seen);
+    if (status != COPSE_OK) return status;
+    hint->trust->ascending = seen.falls == 0;
+    status = copse_device_pairs_encode(index, pairs);
+    return status == COPSE_OK && seen.falls ? sort(index, pairs, false) : status;
+}
+
+/* Sorted as if all keys lay where low and high do; all_bits: by everything in which such keys may differ. */
+static copse_status make_in_doubt(const copse_index *index, uint64_t low, uint64_t high, bool all_bits,
+                                  copse_device_pairs *pairs)
+{
+    pairs->low = low;
+    pairs->high = high;
+    copse_status status = copse_device_doubt_make(index->device, &pairs->doubt);
+    if (status == COPSE_OK) status = copse_device_pairs_encode(index, pairs);
+    if (status == COPSE_OK) status = sort(index, pairs, all_bits);
+    /* All keys that would be sorted right. */
+    const unsigned bits = copse_device_sort_bits(low, high);
+    const uint64_t differ = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+    pairs->low &= ~differ;
+    pairs->high |= differ;
+    return status;
+}
+
+/* Without a hint integers of 32 bits need no look: a sort by all their bits is cheaper than that and a wait. */
+static copse_status make_quick(const copse_index *index, const void *keys, const void *values,
+                               const copse_pairs_hint *hint, const char *what, copse_device_pairs *pairs)
+{
+    const uint64_t n = pairs->n;
+    const bool hinted = trust_asked(hint);
+    copse_status status = bring_both(index, pairs, keys, values);
+    if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3, n);
+    if (status != COPSE_OK) return status;
+    if (hint->trust->ascending || (!hinted && !narrow_integers(index))) {
+        status = make_surveyed(index, hint, pairs);
+    } else if (hinted) {
+        pairs->trust = hint->trust;
+        status = make_in_doubt(index, hint->low, hint->high, false, pairs);
+    } else {
+        status = make_in_doubt(index, 0, UINT32_MAX, true, pairs);
+    }
+    return status == COPSE_OK ? copse_progress(index->ctx, what, n / 3 * 2, n) : status;
+}
+
+copse_status copse_device_pairs_make_quick(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                                           const copse_pairs_hint *hint, const char *what, copse_device_pairs *out)
+{
+    copse_status status = start(index, n, what, out);
+    if (status == COPSE_OK && n) status = make_quick(index, keys, values, hint, what, out);
+    if (status != COPSE_OK) copse_device_pairs_free(index, out);
+    return status;
+}
+
+/* The pairs are encoded and have values, but their order is of no use, except that equal keys are in the caller's. */
+static copse_status sort_again(const copse_index *index, copse_device_pairs *pairs)
+{
+    copse_device_survey seen;
+    copse_status status = survey_all(index, pairs, &seen);
+    if (status != COPSE_OK || seen.falls == 0) return status;
+    return sort(index, pairs, false);
+}
+
+copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
+                                      const copse_pairs_doubt *seen)
+{
+    copse_pairs_trust *trust = pairs->trust;
+    doubt_release(index, pairs);
+    pairs->trust = NULL;
+    if (seen->not_first_nan) return nan_refused(index, ~seen->not_first_nan);
+    if (trust) trust->ascending = seen->ascending != 0;
+    if (seen->wrong) {
+        if (trust) trust_lost(trust);
+        return sort_again(index, pairs);
+    }
+    if (trust) trust->last_rest /= 2;
+    pairs->low = seen->smallest;
+    pairs->high = seen->largest;
+    return COPSE_OK;
+}
+
+copse_status copse_device_pairs_be_sure(const copse_index *index, copse_device_pairs *pairs)
+{
+    copse_pairs_doubt seen;
+    if (!pairs->doubt) return COPSE_OK;
+    copse_status status = copse_device_read(index->device, index->device->main, &seen, pairs->doubt, sizeof seen);
+    return status == COPSE_OK ? copse_device_pairs_judge(index, pairs, &seen) : status;
 }

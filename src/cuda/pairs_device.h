@@ -3,8 +3,21 @@
 #define COPSE_PAIRS_DEVICE_H
 
 #include "core/structure.h"
-#include "cuda/primitives.h"
-#include "cuda/shared_kernels.h"
+#include "cuda/sort_device.h"
+
+/* How far the hints of a structure were right lately: whoever sorts by a wrong one sorts twice. */
+typedef struct copse_pairs_trust {
+    unsigned rest;      /* batches that go without a hint from now on            */
+    unsigned last_rest; /* as many as went without one after the last wrong one  */
+    bool ascending;     /* the last batch looked as if it came sorted            */
+} copse_pairs_trust;
+
+/* What a structure guesses about a batch: its keys are as those that the structure has. */
+typedef struct copse_pairs_hint {
+    bool there;         /* false: it knows nothing                      */
+    uint64_t low, high; /* of its keys, encoded                         */
+    copse_pairs_trust *trust;
+} copse_pairs_hint;
 
 /* Sorted pairs in device memory on their way into a tree. */
 typedef struct copse_device_pairs {
@@ -12,10 +25,13 @@ typedef struct copse_device_pairs {
     const void *keys;    /* raw bits of key_type                                */
     const void *values;  /* NULL: every value is its position                   */
     copse_type key_type; /* u32 or u64 where the keys are encoded already       */
-    uint64_t low, high;  /* smallest and largest key, encoded                   */
+    uint64_t low, high;  /* smallest and largest key, encoded; in doubt: no key is smaller, greater */
     bool unique;         /* known to have no equal keys                         */
     void *memory[4];     /* what they own; NULL: nothing                        */
     uint64_t bytes[4];
+    copse_pairs_doubt
+        *doubt; /* not NULL: they are sorted unless this says that they are not, once the device is there */
+    copse_pairs_trust *trust; /* that of the hint that was taken; NULL: none was             */
 } copse_device_pairs;
 
 /* The pair of widths of an index, and the kernels for it that structures share. */
@@ -35,34 +51,27 @@ static inline copse_type copse_device_pairs_type(const copse_index *index)
     return copse_type_size(index->key_type) == 8 ? COPSE_U64 : COPSE_U32;
 }
 
-/* Blocks for a kernel whose threads go over `items` in strides: enough to fill the device, no more than there is work. */
-uint64_t copse_device_blocks(const copse_device *device, uint64_t items);
-
-/* A sort, stable, of keys with what belongs to each. The input is keys[0] and values[0]; keys[1] and values[1] are as
- * large. Where `between` is set all four may be overwritten and `where` says in the end which have the result; else
- * the input stays and keys[1] and values[1] do. */
-typedef struct copse_device_sorting {
-    unsigned pair; /* of widths */
-    void *keys[2]; /* encoded   */
-    void *values[2];
-    uint64_t n;         /* not 0                      */
-    uint64_t low, high; /* no key is smaller, greater */
-    bool between;
-    unsigned where;
-} copse_device_sorting;
-copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting);
-
 /* How much is to be done about a batch. */
 typedef enum copse_pairs_care {
     COPSE_PAIRS_WHOLE, /* sorted, encoded, with values, equal keys resolved                                   */
-    COPSE_PAIRS_PLAIN, /* the same, but sorted input may stay as it is, and equal keys may be left to the structure */
-    COPSE_PAIRS_QUICK  /* as WHOLE; input that is sorted already may be sorted again                             */
+    COPSE_PAIRS_PLAIN  /* the same, but sorted input may stay as it is, and equal keys may be left to the structure */
 } copse_pairs_care;
 
 /* Takes the caller's arrays to the device and sorts them. `what` is the word for progress. */
 copse_status copse_device_pairs_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
                                      copse_equal_keys equal, copse_pairs_care care, const char *what,
                                      copse_device_pairs *out);
+/* The same for an update: sorted, encoded, with values, equal keys left as they are. Mostly it does not wait for the device,
+ * and the pairs are in doubt then: the consumer may put kernels behind it which look at the doubt, reads that together with
+ * what else it reads, and calls copse_device_pairs_judge. Keys that are not numbers are reported there, too. */
+copse_status copse_device_pairs_make_quick(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                                           const copse_pairs_hint *hint, const char *what, copse_device_pairs *out);
+/* Ends the doubt of pairs, of which the consumer read what it says. Sorts them again where that is needed: keys, values, low and
+ * high change then. What was enqueued before may use the doubt's memory, what comes after must not. */
+copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
+                                      const copse_pairs_doubt *seen);
+/* Waits and ends the doubt, where there is one. */
+copse_status copse_device_pairs_be_sure(const copse_index *index, copse_device_pairs *pairs);
 /* Of equal keys keeps the first or the last; the input is encoded and has values. */
 copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pairs *pairs, copse_equal_keys equal);
 /* Makes pairs encoded and gives them values. */

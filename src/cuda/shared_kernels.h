@@ -33,15 +33,38 @@ typedef struct copse_device_survey {
     uint64_t trouble[4];        /* verify: positions, UINT64_MAX where all is well */
 } copse_device_survey;
 
+/*
+ * What is found out about a batch that was sorted before anybody had looked at it: the sort rested on a guess. In device
+ * memory, all zero at the start. Where `wrong` is not 0 the pairs may be in any order; kernels that change something look at it
+ * first and do nothing then.
+ */
+typedef struct copse_pairs_doubt {
+    uint64_t wrong;
+    uint64_t not_first_nan;     /* 0: none; else the complement of its position */
+    uint64_t smallest, largest; /* encoded; where nothing is wrong               */
+    uint64_t ascending;         /* 1: the batch may have been sorted as it came  */
+} copse_pairs_doubt;
+
 /* Keys and values on their way into a tree. keys are raw bits of key_type; values NULL: every value is its position. */
 typedef struct copse_pairs_arguments {
     const void *keys, *values;
     copse_type key_type, value_type;
-    uint64_t first; /* position of the first pair in the caller's array; settle: bits that were left out of the sort */
+    uint64_t first; /* position of the first pair in the caller's array */
     uint64_t n;
     void *out_keys, *out_values; /* encode: encoded keys, values; either may be NULL */
     copse_device_survey *survey;
+    copse_pairs_doubt *doubt; /* encode: NULL where the keys have been looked at */
 } copse_pairs_arguments;
+
+/* Pairs that were sorted by some of the bits of their encoded keys. */
+typedef struct copse_settle_arguments {
+    void *keys, *values;
+    uint64_t n;
+    uint64_t low, mask; /* no key differs from `low` in a bit of `mask`, or the guess was wrong */
+    uint32_t first;     /* bits that were left out; 0: nothing is to be put in order            */
+    const void *input;  /* keys before the sort; NULL: of no interest                            */
+    copse_pairs_doubt *doubt;
+} copse_settle_arguments;
 
 /* One level over `children` children, of which each stands for `span` of those below the levels. */
 typedef struct copse_level_arguments {
@@ -54,6 +77,9 @@ typedef struct copse_level_arguments {
                            * NULL: look at the key itself */
     const char *keys; /* largest key of child 0; that of the next one lies `stride` bytes further */
     uint64_t stride;
+    /* NULL, or they lie in chunks, 2^chunk_shift of them each: the addresses, and where in a chunk the first one is */
+    const uint64_t *chunks;
+    uint32_t chunk_shift, chunk_offset;
     copse_device_survey *survey;
 } copse_level_arguments;
 
@@ -81,7 +107,8 @@ typedef struct copse_result_arguments {
 } copse_result_arguments;
 
 struct copse_shared_kernels {
-    copse_kernel survey, encode, settle;                 /* copse_pairs_arguments */
+    copse_kernel survey, encode;                         /* copse_pairs_arguments */
+    copse_kernel settle;                                 /* copse_settle_arguments */
     copse_kernel digest_steps, fill_level, verify_level; /* copse_level_arguments */
     copse_kernel raise;                                  /* copse_raise_arguments */
 };

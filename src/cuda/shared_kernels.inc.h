@@ -3,28 +3,27 @@
 #include "cuda/levels_walk.inc.h"
 #include "cuda/pairs.inc.h"
 #include "cuda/pairs_kernels.inc.h"
+#include "cuda/settle.inc.h"
 #include "cuda/levels_build.inc.h"
 #include "cuda/partial.inc.h"
 #include "cuda/summary_kernels.inc.h"
 
 #define ENTRY(name) SIMT_KERNEL_ENTRY(NAME(name), COPSE_KERNEL_THREADS)
-/* The sort of 32-bit keys looks at few bits anyway. */
-#if KEY_BITS == 64
-#define ENTRY_SETTLE ENTRY(settle)
-#else
-#define ENTRY_SETTLE ENTRY(encode)
-#endif
 
 #define NAME_ROW NAME(shared_row)
-static const copse_shared_kernels NAME_ROW = {ENTRY(survey),     ENTRY(encode),       ENTRY_SETTLE, ENTRY(digest_steps),
-                                              ENTRY(fill_level), ENTRY(verify_level), ENTRY(raise)};
+static const copse_shared_kernels NAME_ROW = {ENTRY(survey),       ENTRY(encode),     ENTRY(settle),
+                                              ENTRY(digest_steps), ENTRY(fill_level), ENTRY(verify_level),
+                                              ENTRY(raise)};
 
 #undef NAME_ROW
 #undef ENTRY
-#undef ENTRY_SETTLE
 #undef PIECE_KEYS
 #undef FULL_FANOUT
 #undef DIGEST_FANOUT
 #undef BOUND
 #undef DIGEST_LONGEST_RUN
+#undef SETTLE_OWN
 #undef SETTLE_LONGEST_RUN
+#undef SETTLE_LOAD
+#undef SETTLE_STORE
+#undef SETTLE_SHFL_UP

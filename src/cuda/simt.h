@@ -48,6 +48,8 @@
  * simt_load16_once(p) simt_load_once_u32(p) simt_load_once_u64(p)   the same without a place in L1
  *                                      all of these: from memory that nobody writes while the kernel runs
  * simt_store_once_u8(p, v), _u32, _u64                              written now, not read soon
+ * simt_fetch16(shared, p)              16 bytes on their way to shared memory, aligned on both sides, while the thread goes on;
+ * simt_fetch_wait()                    all that this thread fetched is there, for itself: __syncwarp for the others
  */
 #ifndef COPSE_SIMT_H
 #define COPSE_SIMT_H

@@ -131,6 +131,18 @@ SIMT_DEVICE uint64_t simt_load_once_u64(const uint64_t *p)
     return value;
 }
 
+SIMT_DEVICE void simt_fetch16(void *shared, const void *p)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)),
+                 "l"(__cvta_generic_to_global(p))
+                 : "memory");
+}
+
+SIMT_DEVICE void simt_fetch_wait(void)
+{
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 SIMT_DEVICE void simt_store_once_u8(uint8_t *p, uint8_t value)
 {
     __stcs(p, value);

@@ -23,7 +23,8 @@
     type *const name = (type *)copse_simt_shared(&name##_array_)
 
 typedef struct simt_u32x4 {
-    uint32_t x, y, z, w;
+    _Alignas(16) uint32_t x;
+    uint32_t y, z, w;
 } simt_u32x4;
 
 SIMT_DEVICE uint32_t simt_shared_distance(const void *from, const void *to)
@@ -89,6 +90,13 @@ static inline void copse_simt_pause(void)
 static inline void copse_simt_check_global(const void *p, unsigned bytes, const char *function)
 {
     if ((uintptr_t)p % bytes != 0 || (uintptr_t)p - copse_simt_me->shared < COPSE_SIMT_SHARED_SPAN) {
+        copse_simt_bad_access(p, bytes, function);
+    }
+}
+
+static inline void copse_simt_check_shared(const void *p, unsigned bytes, const char *function)
+{
+    if ((uintptr_t)p % bytes != 0 || (uintptr_t)p - copse_simt_me->shared >= COPSE_SIMT_SHARED_SPAN) {
         copse_simt_bad_access(p, bytes, function);
     }
 }
@@ -295,6 +303,17 @@ static inline uint64_t simt_load_once_u64(const uint64_t *p)
 {
     copse_simt_check_global(p, 8, "simt_load_once_u64");
     return *p;
+}
+
+static inline void simt_fetch16(void *shared, const void *p)
+{
+    copse_simt_check_shared(shared, 16, "simt_fetch16");
+    const simt_u32x4 value = copse_simt_load16(p, "simt_fetch16");
+    memcpy(shared, &value, sizeof value);
+}
+
+static inline void simt_fetch_wait(void)
+{
 }
 
 static inline void simt_store_once_u8(uint8_t *p, uint8_t value)

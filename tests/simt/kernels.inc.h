@@ -273,6 +273,13 @@ SIMT_TEST(accesses, 64)
     simt_store_once_u8((uint8_t *)(out + 6), (uint8_t)a.in[i]);
     simt_store_once_u32((uint32_t *)(out + 7), (uint32_t)a.in[i]);
     simt_store_once_u64(out + 8, a.in[i]);
+    SIMT_SHARED(simt_u32x4, fetched, 64);
+    simt_fetch16(&fetched[threadIdx.x], a.in + (i & ~(uint64_t)1));
+    simt_fetch_wait();
+    __syncwarp(SIMT_FULL_MASK);
+    const simt_u32x4 other = fetched[threadIdx.x ^ 1u]; /* of the same pair */
+    out[11] = (uint64_t)other.y << 32 | other.x;
+    out[12] = (uint64_t)other.w << 32 | other.z;
 }
 
 /* In the order of enum simt_test_kernel. */
