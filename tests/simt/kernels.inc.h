@@ -280,6 +280,7 @@ SIMT_TEST(accesses, 64)
     const simt_u32x4 other = fetched[threadIdx.x ^ 1u]; /* of the same pair */
     out[11] = (uint64_t)other.y << 32 | other.x;
     out[12] = (uint64_t)other.w << 32 | other.z;
+    out[9] = simt_shared_distance(fetched, &fetched[threadIdx.x].y);
 }
 
 /* In the order of enum simt_test_kernel. */

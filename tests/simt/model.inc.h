@@ -188,8 +188,9 @@ static void expect_message(const struct simt_model *m, uint64_t i)
 static void expect_accesses(const struct simt_model *m, uint64_t i)
 {
     uint64_t first = m->in[i & ~UINT64_C(1)], second = m->in[i | 1u], own = m->in[i];
-    uint64_t row[] = {first,         second, first, second, (uint32_t)own, own,   (uint8_t)own,
-                      (uint32_t)own, own,    0,     0,      first,         second};
+    uint64_t row[] = {first, second,       first,         second, (uint32_t)own,
+                      own,   (uint8_t)own, (uint32_t)own, own,    i % m->block * 16 + 4,
+                      0,     first,        second};
     memcpy(simt_model_row(m, i), row, sizeof row);
 }
 
