@@ -196,6 +196,14 @@ SIMT_DEVICE void NAME(plan_ask)(const copse_locate_arguments *a, uint32_t home, 
     found->extra += NAME(splits_most)(&a->tree, home, end - lane, alone, &found->crowded);
 }
 
+/* Where the operations are not sorted, or not even keys, nothing may come of them. */
+SIMT_DEVICE void NAME(plan_doubt)(const copse_locate_arguments *a)
+{
+    if (!a->doubt || blockIdx.x != 0 || threadIdx.x != 0) return;
+    a->counters->doubt = *a->doubt;
+    if (a->doubt->wrong || a->doubt->not_first_nan) simt_store_relaxed_u32(&a->counters->crowded, 1u);
+}
+
 /*
  * Homes of all operations, how many leaves they may need (an estimate where not all warps ask), and whether they are too much for
  * some home. A warp takes care of 30 operations and looks at the one in front of them and the one behind them, too, so that it
@@ -204,6 +212,7 @@ SIMT_DEVICE void NAME(plan_ask)(const copse_locate_arguments *a, uint32_t home, 
  */
 SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
 {
+    NAME(plan_doubt)(&a);
     const uint64_t n = a.operations.n, warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     const uint32_t lane = simt_lane();
     const bool digest = NAME(levels_digest)(&a.tree);
