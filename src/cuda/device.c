@@ -67,7 +67,7 @@ copse_status copse_device_alloc(copse_device *device, copse_stream *stream, uint
     if (status != COPSE_OK) return status;
     if (bytes == 0) bytes = 1;
     if (failure_is_due(device)) return copse_device_out_of_memory(device, bytes, what);
-    status = device->backend->alloc(device, stream, bytes, what, out);
+    status = copse_device_spare_alloc(device, stream, bytes, what, out);
     if (status == COPSE_OK) count_bytes(device, bytes, 0);
     return status;
 }
@@ -76,7 +76,7 @@ void copse_device_free(copse_device *device, copse_stream *stream, void *memory,
 {
     if (!memory) return;
     if (bytes == 0) bytes = 1;
-    device->backend->free(device, stream, memory, bytes);
+    copse_device_spare_free(device, stream, memory, bytes);
     count_bytes(device, 0, bytes);
 }
 

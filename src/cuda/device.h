@@ -73,8 +73,8 @@ typedef struct copse_device_backend {
     /* Memory, in the order of a stream. free never fails. */
     copse_status (*alloc)(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what, void **out);
     void (*free)(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
-    void (*memory_info)(copse_device *device, uint64_t *out_free, uint64_t *out_total);
-    void (*trim)(copse_device *device); /* gives memory that is kept for later back to the system */
+    void (*memory_info)(copse_device *device, uint64_t *out_free, uint64_t *out_total); /* kept blocks are free */
+    void (*trim)(copse_device *device); /* gives memory that is kept for later back to the system, kept blocks too */
     /* Host memory that copies at full speed; NULL where there is none to have. */
     void *(*pinned_alloc)(copse_device *device, uint64_t bytes); /* kernels may follow the pointer, too */
     void (*pinned_free)(copse_device *device, void *memory, uint64_t bytes);
@@ -140,6 +140,26 @@ typedef struct copse_deferred_report {
     int report;
 } copse_deferred_report;
 
+/* Blocks that were freed and wait to be taken again: device_spare.c. Under the device's lock, but for `most`. */
+#define COPSE_SPARE_BLOCKS 128
+#define COPSE_SPARE_EXACT  64
+
+typedef struct copse_spare_block {
+    void *memory;
+    uint64_t bytes;
+} copse_spare_block;
+
+typedef struct copse_device_spare {
+    /* Bytes that may be kept. 0: none, as on the emulator, which would not see uses of freed memory any more; tests set it while
+     * nothing is allocated. */
+    uint64_t most;
+    uint64_t bytes;
+    unsigned count, exact_count;
+    bool closed;                                  /* an allocation failed: nothing is kept until one succeeds */
+    copse_spare_block blocks[COPSE_SPARE_BLOCKS]; /* the oldest first */
+    void *exact[COPSE_SPARE_EXACT];               /* blocks in use whose size was not rounded up */
+} copse_device_spare;
+
 struct copse_device {
     const copse_device_backend *backend;
     copse_ctx *ctx;
@@ -159,6 +179,7 @@ struct copse_device {
     char fault[256];
     int64_t allocations_left; /* tests: after so many allocations one fails; negative: none does */
     uint64_t allocated;       /* bytes that this context holds on the device */
+    copse_device_spare spare; /* not counted in these */
 
     uint64_t *reports; /* pinned: COPSE_REPORTS x COPSE_REPORT_WORDS */
     char *note;        /* pinned: COPSE_NOTE_BYTES, under note_lock */
@@ -213,6 +234,16 @@ copse_memory_kind copse_device_kind(copse_device *device, const void *memory);
 
 /* Copies from the device to host memory and waits for it: for the few words that the host has to know to go on. */
 copse_status copse_device_read(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes);
+
+/* --- device_spare.c: the backend's alloc and free, with blocks that are kept in front of them ------------------------------ */
+
+copse_status copse_device_spare_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
+                                      void **out);
+void copse_device_spare_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
+/* Bytes of the blocks that are kept. */
+uint64_t copse_device_spare_bytes(copse_device *device);
+/* Gives all of them back. False where there were none. */
+bool copse_device_spare_drop(copse_device *device);
 
 /* --- device_report.c -------------------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,8 @@
 /* The pool keeps this part of the card's memory for the next call: a build's scratch would otherwise be fetched from the
  * system each time, which takes as long as the build. */
 #define KEPT_PART 4
+/* Blocks of so much of it are kept in front of the pool: device_spare.c. */
+#define SPARE_PART 16
 
 /* --- the pool ------------------------------------------------------------------------------------------------------ */
 
@@ -17,6 +19,7 @@ copse_status copse_cuda_pool_make(copse_device *device)
     copse_cuda_data *data = copse_cuda_data_of(device);
     cudaMemPoolProps properties = {};
     int supported = 0;
+    device->spare.most = device->memory / SPARE_PART;
     cudaError_t error = cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device->number);
     if (error != cudaSuccess || !supported) return copse_cuda_status(device, error, "looking for memory pools");
     properties.allocType = cudaMemAllocationTypePinned;
@@ -39,12 +42,13 @@ void copse_cuda_trim(copse_device *device)
 {
     copse_cuda_data *data = copse_cuda_data_of(device);
     copse_cuda_current current(device->number);
+    (void)copse_device_spare_drop(device);
     if (!data->pool) return;
     (void)cudaStreamSynchronize(copse_cuda_stream_of(device->main)); /* only what is through can be given back */
     (void)cudaMemPoolTrimTo(data->pool, 0);
 }
 
-/* What the pool keeps is free to us. */
+/* What the pool keeps is free to us, and so are blocks that are kept in front of it. */
 void copse_cuda_memory_info(copse_device *device, uint64_t *out_free, uint64_t *out_total)
 {
     copse_cuda_data *data = copse_cuda_data_of(device);
@@ -54,7 +58,7 @@ void copse_cuda_memory_info(copse_device *device, uint64_t *out_free, uint64_t *
     if (cudaMemGetInfo(&available, &total) != cudaSuccess) (void)cudaGetLastError();
     if (data->pool && cudaMemPoolGetAttribute(data->pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess)
         (void)cudaMemPoolGetAttribute(data->pool, cudaMemPoolAttrUsedMemCurrent, &used);
-    *out_free = available + (reserved > used ? reserved - used : 0);
+    *out_free = available + (reserved > used ? reserved - used : 0) + copse_device_spare_bytes(device);
     *out_total = total;
 }
 

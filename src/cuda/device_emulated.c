@@ -163,7 +163,7 @@ static void emulated_free(copse_device *device, copse_stream *stream, void *memo
 
 static void emulated_trim(copse_device *device)
 {
-    (void)device;
+    (void)copse_device_spare_drop(device);
     copse_emulator_trim();
 }
 
