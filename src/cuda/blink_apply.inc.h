@@ -328,6 +328,20 @@ SIMT_DEVICE void NAME(own_fork)(const SORTED *s, OWN *own, KEY middle, uint32_t 
     NAME(fork_make)(fork, middle, NAME(own_high)(own), own->number, right);
 }
 
+/* Takes `wanted` leaves of a stripe, and returns the first of them; COPSE_LEAF_NONE where it has not as many. A number that is too
+ * great must not be added even for a moment: whoever adds to it meanwhile gets leaves that others get once more later. */
+SIMT_DEVICE uint32_t NAME(stripe_take)(const copse_blink_tree *tree, uint32_t *taken, uint32_t wanted)
+{
+    const uint32_t most = tree->pool_leaves / COPSE_POOL_STRIPES;
+    uint32_t first = simt_load_relaxed_u32(taken);
+    while (first + wanted <= most) {
+        const uint32_t there = simt_atomic_cas_u32(taken, first, first + wanted);
+        if (there == first) return first;
+        first = there;
+    }
+    return COPSE_LEAF_NONE;
+}
+
 /* Leaves of the pool for lanes with `go`, all at once where one stripe has them. */
 SIMT_DEVICE uint32_t NAME(pool_take_all)(const SORTED *s, bool go)
 {
@@ -335,14 +349,13 @@ SIMT_DEVICE uint32_t NAME(pool_take_all)(const SORTED *s, bool go)
     const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, go), wanted = (uint32_t)__popc(lanes);
     const uint32_t stripe = (blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp()) % COPSE_POOL_STRIPES;
     uint32_t first = 0;
-    if (simt_lane() == 0) first = simt_atomic_add_u32(&s->a->counters->taken[stripe], wanted);
+    if (simt_lane() == 0) first = NAME(stripe_take)(tree, &s->a->counters->taken[stripe], wanted);
     first = simt_shfl_u32(SIMT_FULL_MASK, first, 0);
-    if (first + wanted <= tree->pool_leaves / COPSE_POOL_STRIPES) {
+    if (first != COPSE_LEAF_NONE) {
         const uint32_t mine = first + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
         return tree->pool_first + mine * COPSE_POOL_STRIPES + stripe;
     }
-    if (simt_lane() == 0) (void)simt_atomic_add_u32(&s->a->counters->taken[stripe], 0u - wanted); /* one by one, then */
-    return go ? NAME(pool_take_one)(tree, s->a->counters) : COPSE_LEAF_NONE;
+    return go ? NAME(pool_take_one)(tree, s->a->counters) : COPSE_LEAF_NONE; /* one by one, then */
 }
 
 /* Beside readers: first the right half, complete but for the latch of a lane that goes on with it, then what leads there. */
