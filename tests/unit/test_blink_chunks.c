@@ -177,6 +177,8 @@ static void chunks_that_come_back(void **state)
                 device->allocations_left = 2; /* two are there, and where others were */
                 assert_fails(ctx, COPSE_ERR_MEMORY, copse_blink_pool_reserve(index, version, all));
                 device->allocations_left = -1;
+                assert_ok(ctx, copse_blink_pool_reserve(index, version, chunk)); /* one that nobody was told of */
+                assert_chunks(ctx, index);
             }
             if (round == 1) assert_ok(ctx, copse_device_fill(device, device->main, last, 0, sizeof *last));
             assert_ok(ctx, copse_blink_pool_reserve(index, version, all));
