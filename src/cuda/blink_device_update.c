@@ -196,7 +196,7 @@ static copse_status apply_launch(const in_place *p, uint64_t most)
 }
 
 /* Where the operations belong and what they need; and, if the pool has that, the operations themselves right behind it, so that
- * mostly there is one wait in all. The counters are at 0. */
+ * mostly there is one wait in all. */
 static copse_status plan_and_apply(in_place *p)
 {
     copse_device *device = p->index->device;
@@ -206,8 +206,10 @@ static copse_status plan_and_apply(in_place *p)
                                         .homes = p->homes,
                                         .one_of = p->roomy ? ASKED_SHARE : 1,
                                         .counters = p->version->counters};
-    copse_status status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->plan,
-                                              copse_device_blocks(device, n), &arguments);
+    copse_status status = copse_blink_counters_reset(p->index, p->version);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->plan,
+                                     copse_device_blocks(device, n), &arguments);
     if (status == COPSE_OK) status = apply_launch(p, p->roomy || spare > p->most ? p->most : spare);
     return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
@@ -256,7 +258,7 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
                               out_changed);
 }
 
-/* *out: DONE, or TOO_MANY_EQUALS and nothing was changed. The caller has reset the counters of the tree. */
+/* *out: DONE, or TOO_MANY_EQUALS and nothing was changed. */
 static copse_status run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
                         uint64_t *out_changed, outcome *out)
 {
@@ -280,8 +282,7 @@ copse_status copse_blink_run(copse_index *index, const copse_blink_operations *o
                              uint64_t *out_changed)
 {
     outcome ignored; /* there are no equal keys */
-    copse_status status = copse_blink_counters_reset(index, copse_blink_handle_of(index)->tree->current);
-    return status == COPSE_OK ? run(index, operations, low, high, out_changed, &ignored) : status;
+    return run(index, operations, low, high, out_changed, &ignored);
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------------------------- */
@@ -302,7 +303,7 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
     return status;
 }
 
-/* Equal keys of a batch are left to the kernels, but not where they are many. As `run`, behind a reset of the counters. */
+/* Equal keys of a batch are left to the kernels, but not where they are many. */
 static copse_status run_pairs(copse_index *index, copse_device_pairs *pairs, copse_action action, uint64_t *out_changed)
 {
     const bool all = index->duplicates && action == COPSE_ACTION_UPSERT, first = action == COPSE_ACTION_IF_ABSENT;
@@ -315,7 +316,6 @@ static copse_status run_pairs(copse_index *index, copse_device_pairs *pairs, cop
     copse_status status = run(index, &operations, pairs->low, pairs->high, out_changed, &came_of);
     if (status != COPSE_OK || came_of == DONE) return status;
     status = copse_device_pairs_unique(index, pairs, first ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST);
-    if (status == COPSE_OK) status = copse_blink_counters_reset(index, copse_blink_handle_of(index)->tree->current);
     return status == COPSE_OK ? run_pairs(index, pairs, action, out_changed) : status;
 }
 
@@ -324,15 +324,13 @@ static copse_status run_sorted(copse_index *index, const void *keys, const void 
                                copse_action action, const char *what, uint64_t *out_changed)
 {
     copse_blink *tree = copse_blink_handle_of(index)->tree;
-    copse_blink_version *version = tree->current;
+    const copse_blink_version *version = tree->current;
     const copse_pairs_hint hint = {
         .there = version->view.entries != 0, .low = version->low, .high = version->high, .trust = &tree->trust};
     copse_device_pairs pairs;
     copse_status status = copse_device_pairs_make_quick(index, keys, values, n, &hint, what, &pairs);
     if (status != COPSE_OK) return status;
-    /* Here, and not where the counters are used: the device still sorts, and nobody waits for this. */
-    status = copse_blink_counters_reset(index, version);
-    if (status == COPSE_OK) status = copse_device_pairs_be_sure(index, &pairs);
+    status = copse_device_pairs_be_sure(index, &pairs);
     if (status == COPSE_OK) status = run_pairs(index, &pairs, action, out_changed);
     copse_device_pairs_free(index, &pairs);
     return status;
