@@ -20,6 +20,7 @@
 #define ROW_PIECES  (LEAF_PIECES + 1u)
 #define KEY_WORDS   (KEY_BITS / 32u)
 #define VALUE_WORDS (VALUE_BITS / 32u)
+#define APPLY_WARPS (COPSE_KERNEL_THREADS / SIMT_WARP)
 /* Entries that stay in the left one of the halves of a leaf. */
 #define LEAF_HALF ((LEAF_SLOTS + 1u) / 2u)
 
@@ -563,11 +564,25 @@ SIMT_DEVICE void NAME(runs_list)(const copse_apply_arguments *a, RUNS *runs, uin
     }
 }
 
-/* Up to 32 runs, one to a lane: number `number` of those of one operation, or of the longer ones. */
-SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint64_t base, uint32_t number, bool longer)
+/* The run of this lane when its warp takes the 32 runs `w`: first come all that have one operation, then the longer ones. Returns
+ * false where there is none. */
+SIMT_DEVICE bool NAME(runs_pick)(const RUNS *runs, uint32_t w, uint32_t *out_at)
 {
-    const bool go = number < (longer ? runs->longer : runs->ones);
-    const uint32_t at = go ? runs->runs[longer ? COPSE_APPLY_PART - 1u - number : number] : 0;
+    const uint32_t ones = (runs->ones + SIMT_WARP - 1u) / SIMT_WARP;
+    const bool longer = w >= ones;
+    const uint32_t number = (longer ? w - ones : w) * SIMT_WARP + simt_lane();
+    const bool any = number < (longer ? runs->longer : runs->ones);
+    *out_at = any ? runs->runs[longer ? COPSE_APPLY_PART - 1u - number : number] : 0;
+    return any;
+}
+
+/* 32 runs, one to a lane, while the leaves of the next ones are on their way. */
+SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint64_t base, uint32_t w)
+{
+    uint32_t at, next;
+    const bool go = NAME(runs_pick)(runs, w, &at);
+    if (NAME(runs_pick)(runs, w + APPLY_WARPS, &next))
+        simt_prefetch(NAME(leaf_at)(&s->a->tree, s->a->homes[base + next]), COPSE_LEAF_BYTES);
     const uint64_t left = NAME(run_apply)(s, base + at, go, true);
     const uint32_t place = NAME(runs_number)(&runs->hard, left != UINT64_MAX);
     if (left != UINT64_MAX) s->a->hard[base + place] = (uint32_t)left;
@@ -593,10 +608,8 @@ SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
         __syncthreads();
         NAME(runs_list)(&a, runs, base, rest < a.part ? (uint32_t)rest : a.part);
         __syncthreads();
-        const uint32_t ones = (runs->ones + SIMT_WARP - 1u) / SIMT_WARP;
-        const uint32_t all = ones + (runs->longer + SIMT_WARP - 1u) / SIMT_WARP;
-        for (uint32_t w = simt_warp(); w < all; w += COPSE_KERNEL_THREADS / SIMT_WARP)
-            NAME(runs_easy)(&s, runs, base, (w < ones ? w : w - ones) * SIMT_WARP + simt_lane(), w >= ones);
+        const uint32_t all = (runs->ones + SIMT_WARP - 1u) / SIMT_WARP + (runs->longer + SIMT_WARP - 1u) / SIMT_WARP;
+        for (uint32_t w = simt_warp(); w < all; w += APPLY_WARPS) NAME(runs_easy)(&s, runs, base, w);
         __syncthreads();
         if (threadIdx.x == 0) a.hards[part] = runs->hard;
     }

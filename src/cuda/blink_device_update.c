@@ -141,7 +141,8 @@ typedef struct in_place {
     copse_index *index;
     copse_blink_version *version;
     const copse_blink_operations *operations;
-    uint32_t part;   /* operations of a block */
+    copse_device_pairs *pairs; /* which they are, where they may not be sorted */
+    uint32_t part;             /* operations of a block */
     uint32_t *homes; /* of all operations; behind it, what `apply` leaves to `apply_hard`, and how many of each part */
     uint64_t most;   /* leaves that it may add               */
     bool roomy;      /* the pool has all that it could take */
@@ -204,6 +205,7 @@ static copse_status plan_and_apply(in_place *p)
     copse_locate_arguments arguments = {.tree = p->version->view,
                                         .operations = *p->operations,
                                         .homes = p->homes,
+                                        .doubt = p->pairs ? p->pairs->doubt : NULL,
                                         .one_of = p->roomy ? ASKED_SHARE : 1,
                                         .counters = p->version->counters};
     copse_status status = copse_blink_counters_reset(p->index, p->version);
@@ -223,7 +225,7 @@ static copse_status grow_and_apply(in_place *p)
 }
 
 /* What came of the attempt to update in place. Where it is not DONE, nothing was changed. */
-typedef enum outcome { DONE, TOO_MANY, TOO_MANY_EQUALS } outcome;
+typedef enum outcome { DONE, TOO_MANY, TOO_MANY_EQUALS, NOT_SORTED } outcome;
 
 static outcome judge(const in_place *p)
 {
@@ -231,8 +233,18 @@ static outcome judge(const in_place *p)
     return p->seen.crowded == 1 || p->seen.extra > p->most ? TOO_MANY : DONE;
 }
 
+/* The same, and first of all whether the batch was sorted. Where it was not, it is now. */
+static copse_status judge_all(const in_place *p, outcome *out)
+{
+    const bool doubtful = p->pairs && p->pairs->doubt;
+    copse_status status = doubtful ? copse_device_pairs_judge(p->index, p->pairs, &p->seen.doubt) : COPSE_OK;
+    *out = doubtful && p->seen.doubt.wrong ? NOT_SORTED : judge(p);
+    return status;
+}
+
+/* The keys of the operations lie between bounds->low and bounds->high. */
 static copse_status run_in_place(copse_index *index, copse_blink_version *version,
-                                 const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                                 const copse_blink_operations *operations, copse_device_pairs *bounds,
                                  uint64_t *out_changed, outcome *out)
 {
     copse_device *device = index->device;
@@ -240,6 +252,7 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
     in_place p = {.index = index,
                   .version = version,
                   .operations = operations,
+                  .pairs = bounds,
                   .part = operations->n < MANY ? COPSE_APPLY_PART / 2 : COPSE_APPLY_PART,
                   .most = extra_most(index, version, operations->n)};
     const uint64_t bytes = (2 * operations->n + in_place_parts(&p)) * sizeof(uint32_t);
@@ -248,18 +261,18 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
     if (status == COPSE_OK) make_roomy(&p);
     const uint64_t spare = version->view.pool_leaves - version->pool_taken;
     if (status == COPSE_OK) status = plan_and_apply(&p);
-    if (status == COPSE_OK) *out = judge(&p);
+    if (status == COPSE_OK) status = judge_all(&p, out);
     if (status == COPSE_OK && *out == DONE && !p.roomy && p.seen.extra > spare) status = grow_and_apply(&p);
     copse_device_free(device, device->main, homes, bytes);
     if (status != COPSE_OK || *out != DONE) return status;
-    if (low < version->low) version->low = low;
-    if (high > version->high) version->high = high;
+    if (bounds->low < version->low) version->low = bounds->low;
+    if (bounds->high > version->high) version->high = bounds->high;
     return copse_blink_settle(index, version, &p.seen, operations->gone || operations->action == COPSE_ACTION_ERASE,
                               out_changed);
 }
 
-/* *out: DONE, or TOO_MANY_EQUALS and nothing was changed. */
-static copse_status run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
+/* *out: DONE, or TOO_MANY_EQUALS or NOT_SORTED and nothing was changed. Of `pairs` it needs the bounds, and the doubt. */
+static copse_status run(copse_index *index, const copse_blink_operations *operations, copse_device_pairs *pairs,
                         uint64_t *out_changed, outcome *out)
 {
     copse_blink_version *version = copse_blink_handle_of(index)->tree->current;
@@ -271,18 +284,22 @@ static copse_status run(copse_index *index, const copse_blink_operations *operat
                           (unsigned long long)operations->n, UINT32_MAX - 1);
     if (operations->n == 0) return COPSE_OK;
     if (may_stay(index, version, operations->n)) {
-        status = run_in_place(index, version, operations, low, high, out_changed, out);
+        status = run_in_place(index, version, operations, pairs, out_changed, out);
         if (status != COPSE_OK || *out != TOO_MANY) return status;
+    } else if (pairs->doubt) {
+        *out = NOT_SORTED; /* perhaps */
+        return copse_device_pairs_be_sure(index, pairs);
     }
     *out = DONE;
-    return pack(index, version, operations, low, high, out_changed);
+    return pack(index, version, operations, pairs->low, pairs->high, out_changed);
 }
 
 copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
                              uint64_t *out_changed)
 {
     outcome ignored; /* there are no equal keys */
-    return run(index, operations, low, high, out_changed, &ignored);
+    copse_device_pairs bounds = {.low = low, .high = high};
+    return run(index, operations, &bounds, out_changed, &ignored);
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------------------------- */
@@ -313,9 +330,10 @@ static copse_status run_pairs(copse_index *index, copse_device_pairs *pairs, cop
                                          .last_wins = all || pairs->unique ? 2 : !first,
                                          .n = pairs->n};
     outcome came_of;
-    copse_status status = run(index, &operations, pairs->low, pairs->high, out_changed, &came_of);
+    copse_status status = run(index, &operations, pairs, out_changed, &came_of);
     if (status != COPSE_OK || came_of == DONE) return status;
-    status = copse_device_pairs_unique(index, pairs, first ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST);
+    if (came_of == TOO_MANY_EQUALS)
+        status = copse_device_pairs_unique(index, pairs, first ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST);
     return status == COPSE_OK ? run_pairs(index, pairs, action, out_changed) : status;
 }
 
@@ -330,8 +348,7 @@ static copse_status run_sorted(copse_index *index, const void *keys, const void 
     copse_device_pairs pairs;
     copse_status status = copse_device_pairs_make_quick(index, keys, values, n, &hint, what, &pairs);
     if (status != COPSE_OK) return status;
-    status = copse_device_pairs_be_sure(index, &pairs);
-    if (status == COPSE_OK) status = run_pairs(index, &pairs, action, out_changed);
+    status = run_pairs(index, &pairs, action, out_changed);
     copse_device_pairs_free(index, &pairs);
     return status;
 }

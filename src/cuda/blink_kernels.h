@@ -90,6 +90,7 @@ typedef struct copse_blink_counters {
     uint64_t dead;                      /* operations that an equal key behind (before) them makes pointless      */
     uint64_t not_first_nan;             /* ~position of the first NaN; 0: there is none                          */
     uint64_t not_low, high;             /* ~smallest and largest key of a batch that comes as it is              */
+    copse_pairs_doubt doubt;            /* plan: what it said about the batch                                        */
     uint32_t crowded;                   /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
     uint32_t winding;                   /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain           */
 } copse_blink_counters;
@@ -130,7 +131,8 @@ typedef struct copse_locate_arguments {
     uint32_t *homes;   /* of each operation                                                                     */
     uint64_t *effects; /* NULL, or of each operation: 1 where it inserts an entry, 2^32 where it removes one    */
     uint32_t *offsets; /* with effects: entries of its home in front of the key                                 */
-    uint32_t one_of;   /* plan: one warp in so many asks how many leaves its operations need, for all of them   */
+    const copse_pairs_doubt *doubt; /* plan: NULL, or whether the operations are sorted at all            */
+    uint32_t one_of; /* plan: one warp in so many asks how many leaves its operations need, for all of them   */
     copse_blink_counters *counters;
 } copse_locate_arguments;
 

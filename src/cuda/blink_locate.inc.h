@@ -119,12 +119,13 @@ typedef struct NAME(walk_place) {
 
 /*
  * Down the levels as far as all keys of a warp go the same way, which is nearly all of it where they are sorted and many: one load
- * of a whole node for each level. Lanes first .. last have keys, in ascending order.
+ * of a whole node for each level. `lanes` have keys, in ascending order.
  */
 SIMT_DEVICE NAME(walk_place)
-    NAME(walk_together)(const copse_device_levels *levels, bool digest, BOUND own, uint32_t first, uint32_t last)
+    NAME(walk_together)(const copse_device_levels *levels, bool digest, BOUND own, uint32_t lanes)
 {
-    const BOUND low = NAME(walk_take)(own, first, digest), high = NAME(walk_take)(own, last, digest);
+    const BOUND low = NAME(walk_take)(own, (uint32_t)__ffs((int)lanes) - 1u, digest);
+    const BOUND high = NAME(walk_take)(own, 31u - (uint32_t)__clz((int)lanes), digest);
     const bool narrow = KEY_BITS == 32 || digest;
     const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, lane = simt_lane();
     NAME(walk_place) place;
@@ -172,48 +173,71 @@ SIMT_DEVICE uint32_t NAME(plan_home)(const copse_blink_tree *tree, BOUND bound, 
 /* Operations of which a warp of `plan` takes care at a time. */
 #define PLAN_OWN 30u
 
-/*
- * Homes of all operations, how many leaves they may need (all of them, or an estimate), and whether they are too much for some home. A warp takes care of 30
- * operations and looks at the one in front of them and the one behind them, too, so that it knows whether a home has others in
- * the neighbouring warps: then each asks for the leaves that its own may need, whatever the others do.
- */
-SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 12)
+/* What a lane of `plan` found out. */
+typedef struct NAME(plan_found) {
+    uint64_t extra, dead; /* of the warps that ask */
+    bool crowded;
+} NAME(plan_found);
+
+/* How many leaves the operations of a warp may need, and how many are pointless. `home` is that of this lane's operation i; lane 0
+ * has the one in front of those of the warp, lane 31 the one behind. */
+SIMT_DEVICE void NAME(plan_ask)(const copse_locate_arguments *a, uint32_t home, uint64_t i, bool mine,
+                                NAME(plan_found) * found)
 {
-    const KEY *keys = (const KEY *)a.operations.keys;
+    const uint32_t lane = simt_lane(), before = simt_shfl_up_u32(SIMT_FULL_MASK, home, 1);
+    const uint32_t behind = simt_shfl_u32(SIMT_FULL_MASK, home, PLAN_OWN + 1u);
+    const bool head = mine && (lane == 1u || before != home);
+    const uint32_t heads = __ballot_sync(SIMT_FULL_MASK, head), all = __ballot_sync(SIMT_FULL_MASK, mine);
+    found->dead += mine && NAME(operation_dead)(&a->operations, i);
+    if (!head || (!a->operations.gone && a->operations.action == COPSE_ACTION_ERASE)) return;
+    const uint32_t later = heads & ~((2u << lane) - 1u);
+    const uint32_t end = later ? (uint32_t)__ffs((int)later) - 1u : 32u - (uint32_t)__clz((int)all);
+    const bool alone = !(lane == 1u && before == home) && !(!later && behind == home);
+    found->extra += NAME(splits_most)(&a->tree, home, end - lane, alone, &found->crowded);
+}
+
+/* Where the operations are not sorted, or not even keys, nothing may come of them. */
+SIMT_DEVICE void NAME(plan_doubt)(const copse_locate_arguments *a)
+{
+    if (!a->doubt || blockIdx.x != 0 || threadIdx.x != 0) return;
+    a->counters->doubt = *a->doubt;
+    if (a->doubt->wrong || a->doubt->not_first_nan) simt_store_relaxed_u32(&a->counters->crowded, 1u);
+}
+
+/*
+ * Homes of all operations, how many leaves they may need (an estimate where not all warps ask), and whether they are too much for
+ * some home. A warp takes care of 30 operations and looks at the one in front of them and the one behind them, too, so that it
+ * knows whether a home has others in the neighbouring warps: then each asks for the leaves that its own may need, whatever the
+ * others do.
+ */
+SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
+{
+    NAME(plan_doubt)(&a);
     const uint64_t n = a.operations.n, warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
-    const bool inserts = a.operations.gone || a.operations.action != COPSE_ACTION_ERASE;
     const uint32_t lane = simt_lane();
-    uint64_t extra = 0, dead = 0, w = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
-    bool crowded = false;
+    const bool digest = NAME(levels_digest)(&a.tree);
+    NAME(plan_found) found = {0, 0, false};
+    uint64_t w = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     for (; w * PLAN_OWN < n; w += warps) {
         const uint64_t i = w * PLAN_OWN + lane - 1u; /* of lane 0 of the first warp: a huge number */
-        const bool mine = lane > 0 && lane <= PLAN_OWN && i < n;
-        const uint32_t there = __ballot_sync(SIMT_FULL_MASK, i < n);
-        const BOUND bound = NAME(walk_start)(&a.tree.levels, NAME(levels_digest)(&a.tree), i < n ? keys[i] : 0);
+        const bool any = i < n, mine = any && lane > 0 && lane <= PLAN_OWN;
+        const BOUND bound = NAME(walk_start)(&a.tree.levels, digest, any ? ((const KEY *)a.operations.keys)[i] : 0);
         const NAME(walk_place) place =
-            NAME(walk_together)(&a.tree.levels, NAME(levels_digest)(&a.tree), bound, (uint32_t)__ffs((int)there) - 1u,
-                                31u - (uint32_t)__clz((int)there));
-        const uint32_t home = i < n ? NAME(plan_home)(&a.tree, bound, place) : COPSE_LEAF_NONE;
-        const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, home, 1);
-        const uint32_t behind = simt_shfl_u32(SIMT_FULL_MASK, home, PLAN_OWN + 1u);
-        const bool head = mine && (lane == 1u || before != home);
-        const uint32_t heads = __ballot_sync(SIMT_FULL_MASK, head), all = __ballot_sync(SIMT_FULL_MASK, mine);
+            NAME(walk_together)(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
+        const uint32_t home = any ? NAME(plan_home)(&a.tree, bound, place) : COPSE_LEAF_NONE;
         if (mine) a.homes[i] = home;
-        dead += mine && NAME(operation_dead)(&a.operations, i);
-        if (!head) continue;
-        const uint32_t later = heads & ~((2u << lane) - 1u);
-        const uint32_t end = later ? (uint32_t)__ffs((int)later) - 1u : 32u - (uint32_t)__clz((int)all);
-        const bool alone = !(lane == 1u && before == home) && !(!later && behind == home);
-        crowded |= end - lane == PLAN_OWN; /* one that has all of them may have no end of more */
-        if (inserts && w % a.one_of == 0) extra += NAME(splits_most)(&a.tree, home, end - lane, alone, &crowded);
+        /* A home that has all of them may have no end of more. */
+        const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, home, PLAN_OWN);
+        found.crowded |= lane == 1u && last == home && last != COPSE_LEAF_NONE;
+        if (w % a.one_of == 0) NAME(plan_ask)(&a, home, i, mine, &found);
     }
-    extra = NAME(warp_sum)(extra) * a.one_of;
-    dead = NAME(warp_sum)(dead);
-    crowded = __any_sync(SIMT_FULL_MASK, crowded);
+    found.extra = NAME(warp_sum)(found.extra) * a.one_of;
+    found.dead = NAME(warp_sum)(found.dead) * a.one_of;
+    found.crowded = __any_sync(SIMT_FULL_MASK, found.crowded);
     if (lane != 0) return;
-    if (extra) simt_atomic_add_u64(&a.counters->extra, extra);
-    if (dead) simt_atomic_add_u64(&a.counters->dead, dead);
-    if (crowded) simt_store_relaxed_u32(&a.counters->crowded, 1u);
+    if (found.extra) simt_atomic_add_u64(&a.counters->extra, found.extra);
+    if (found.dead) simt_atomic_add_u64(&a.counters->dead, found.dead);
+    if (found.crowded) simt_store_relaxed_u32(&a.counters->crowded, 1u);
 }
 
 /* --- as they come -------------------------------------------------------------------------------------------------------- */

@@ -34,7 +34,9 @@
 #define TILE_WARPS      (COPSE_KERNEL_THREADS / SIMT_WARP)
 #define TILE_HALF       (TILE_ENTRIES / 64u < 8u ? 128u : 256u) /* of what a tile mostly has: see tile_before */
 /* Leaves that a lane has on their way from memory at a time. */
-#define TILE_AHEAD 8u
+#define TILE_AHEAD 16u
+/* ... where their addresses have to be looked up. */
+#define TILE_LISTED 8u
 /* Leaves, two by two, that a lane has on their way to memory at a time. */
 #define TILE_TWOS 4u
 /* Words of positions that are merged at a time. */
@@ -53,6 +55,8 @@
 /* The tile of a warp. */
 typedef struct NAME(tile) {
     KEY keys[TILE_ENTRIES];
+    uint32_t
+        apart[16]; /* the words of a leaf are read and written at once: its keys in some banks, its values in others */
     VALUE values[TILE_ENTRIES];
     uint32_t inserted[TILE_WORDS], removed[TILE_WORDS]; /* bit sets: positions after and before the operations */
     uint32_t leaves[TILE_LEAVES];                       /* their numbers, where they do not lie side by side   */
@@ -264,16 +268,24 @@ SIMT_DEVICE READER NAME(tile_reader_of)(TILE *tile)
     return reader;
 }
 
-/* Puts leaves whose words are in the lanes into shared memory, behind `entries` others. Returns how many there are then. */
-SIMT_DEVICE uint32_t NAME(tile_put)(const READER *reader, const uint32_t *loaded, uint32_t entries)
+/* Puts n leaves, a multiple of four, whose words are in the lanes into shared memory, behind `entries` others. Returns how many
+ * entries there are then. */
+SIMT_DEVICE uint32_t NAME(tile_put)(const READER *reader, const uint32_t *loaded, uint32_t n, uint32_t entries)
 {
     uint32_t *own = reader->own + entries * reader->words;
     SIMT_UNROLL
-    for (uint32_t r = 0; r < TILE_AHEAD; r++) {
-        const uint32_t count = simt_shfl_u32(SIMT_FULL_MASK, loaded[r], LEAF_STATE / 4u) & COPSE_LEAF_COUNT;
-        if (reader->slot < count) *own = loaded[r];
-        own += count * reader->words;
-        entries += count;
+    for (uint32_t four = 0; four < n; four += 4u) {
+        uint32_t counts = 0; /* of four leaves, a byte each: in the lane that has their states, then in all */
+        SIMT_UNROLL
+        for (uint32_t r = 0; r < 4u; r++) counts |= (loaded[four + r] & COPSE_LEAF_COUNT) << 8u * r;
+        counts = simt_shfl_u32(SIMT_FULL_MASK, counts, LEAF_STATE / 4u);
+        SIMT_UNROLL
+        for (uint32_t r = 0; r < 4u; r++) {
+            const uint32_t count = counts >> 8u * r & COPSE_LEAF_COUNT;
+            if (reader->slot < count) *own = loaded[four + r];
+            own += count * reader->words;
+            entries += count;
+        }
     }
     return entries;
 }
@@ -291,13 +303,13 @@ SIMT_DEVICE uint32_t NAME(tile_load_homes)(const copse_blink_tree *tree, TILE *t
             SIMT_UNROLL
             for (uint32_t r = 0; r < TILE_AHEAD; r++)
                 loaded[r] = simt_load_once_u32(from + r * (COPSE_LEAF_BYTES / 4u));
-            entries = NAME(tile_put)(&reader, loaded, entries);
+            entries = NAME(tile_put)(&reader, loaded, TILE_AHEAD, entries);
         }
         if (left > 0) {
             SIMT_UNROLL
             for (uint32_t r = 0; r < TILE_AHEAD; r++)
                 loaded[r] = r < left ? simt_load_once_u32(from + r * (COPSE_LEAF_BYTES / 4u)) : 0;
-            entries = NAME(tile_put)(&reader, loaded, entries);
+            entries = NAME(tile_put)(&reader, loaded, TILE_AHEAD, entries);
         }
         first += n;
         homes -= n;
@@ -309,16 +321,16 @@ SIMT_DEVICE uint32_t NAME(tile_load_homes)(const copse_blink_tree *tree, TILE *t
 SIMT_DEVICE void NAME(tile_load_listed)(const copse_blink_tree *tree, TILE *tile, uint32_t n)
 {
     const READER reader = NAME(tile_reader_of)(tile);
-    uint32_t entries = 0, loaded[TILE_AHEAD];
-    for (uint32_t i = 0; i < n; i += TILE_AHEAD) {
+    uint32_t entries = 0, loaded[TILE_LISTED];
+    for (uint32_t i = 0; i < n; i += TILE_LISTED) {
         SIMT_UNROLL
-        for (uint32_t r = 0; r < TILE_AHEAD; r++) {
+        for (uint32_t r = 0; r < TILE_LISTED; r++) {
             loaded[r] = 0;
             if (i + r >= n) continue;
             const uint32_t *from = (const uint32_t *)NAME(leaf_at)(tree, tile->leaves[i + r]);
             loaded[r] = simt_load_once_u32(from + simt_lane());
         }
-        entries = NAME(tile_put)(&reader, loaded, entries);
+        entries = NAME(tile_put)(&reader, loaded, TILE_LISTED, entries);
     }
 }
 
@@ -641,6 +653,7 @@ SIMT_KERNEL(NAME(tile_finish), copse_pack_arguments, COPSE_KERNEL_THREADS, 1)
 #undef TILE_WARPS
 #undef TILE_HALF
 #undef TILE_AHEAD
+#undef TILE_LISTED
 #undef TILE_TWOS
 #undef TILE_MERGED
 #undef TILE_PARTS

@@ -21,6 +21,7 @@
 #undef LEAF_PIECES
 #undef ROW_PIECES
 #undef LEAF_HALF
+#undef APPLY_WARPS
 #undef HALVES
 #undef RUNS
 #undef KEY_WORDS

@@ -129,6 +129,11 @@ SIMT_KERNEL(NAME(settle), copse_settle_arguments, COPSE_KERNEL_THREADS, 8)
     uint64_t w = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     bool outside = false;
     NAME(settle_sample)(&a);
+    if (a.first == 0 && mask == 0) { /* sorted by all bits that keys have */
+        if (blockIdx.x == 0 && threadIdx.x == 0) a.doubt->smallest = ((const KEY *)a.keys)[0];
+        if (blockIdx.x == 0 && threadIdx.x == 0) a.doubt->largest = ((const KEY *)a.keys)[a.n - 1u];
+        return;
+    }
     KEY next = NAME(settle_load)(&a, w);
     for (; w * SETTLE_OWN < a.n; w += warps) {
         const KEY key = next;

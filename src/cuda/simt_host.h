@@ -316,6 +316,12 @@ static inline void simt_fetch_wait(void)
 {
 }
 
+static inline void simt_prefetch(const void *p, uint32_t bytes)
+{
+    copse_simt_check_global(p, 16, "simt_prefetch");
+    (void)bytes;
+}
+
 static inline void simt_store_once_u8(uint8_t *p, uint8_t value)
 {
     copse_simt_check_global(p, 1, "simt_store_once_u8");

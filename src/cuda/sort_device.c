@@ -7,9 +7,9 @@
 
 /* Bits of a pass of the radix sort. */
 #define PASS_BITS 8u
-/* Keys that may come on each value of the bits that are sorted by. Keys that are spread out have hardly more than ten with
- * the same value then, and `settle` takes less time than a pass. */
-#define CROWD_MOST 2u
+/* Values for each key that a sort by upper bits should have, at least: where more keys share one, putting them in order afterwards takes
+ * longer than another pass. */
+#define ROOM_LEAST 3u
 /* A wait for the device is as long as a pass over so many keys. */
 #define WAIT_KEYS (UINT64_C(1) << 22)
 
@@ -60,7 +60,7 @@ static unsigned passes_needed(uint64_t n, uint64_t low, uint64_t high, unsigned 
     for (; passes < most; passes++) {
         const unsigned first = bits - passes * PASS_BITS;
         const uint64_t steps = (high >> first) - (low >> first); /* one less than there are values */
-        if ((n - 1) / CROWD_MOST <= steps) break;
+        if (n - 1 <= steps / ROOM_LEAST) break;
     }
     return passes;
 }
@@ -98,7 +98,9 @@ static copse_status sort_bits(copse_device *device, copse_device_sorting *s, uns
 static copse_status settle(copse_device *device, const copse_device_sorting *s, unsigned first,
                            copse_pairs_doubt *doubt)
 {
-    const unsigned last = copse_device_sort_bits(s->low, s->high);
+    const unsigned last = copse_device_sort_bits(s->low, s->high),
+                   key_bits = s->pair >= copse_width_pair(8, 4) ? 64 : 32;
+    const bool all = first == 0 && last == key_bits; /* then it looks at the first and the last key only */
     const copse_settle_arguments arguments = {.keys = s->keys[s->where],
                                               .values = s->values[s->where],
                                               .n = s->n,
@@ -108,7 +110,7 @@ static copse_status settle(copse_device *device, const copse_device_sorting *s, 
                                               .input = s->between ? NULL : s->keys[0],
                                               .doubt = doubt};
     return copse_device_launch(device, device->main, &device->backend->shared[s->pair]->settle,
-                               copse_device_blocks(device, s->n), &arguments);
+                               all ? 1 : copse_device_blocks(device, s->n), &arguments);
 }
 
 /* The same, and waits. *out_settled: false where too many share them. */

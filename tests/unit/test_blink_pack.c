@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "cuda/blink_device.h"
+#include "placed.h"
 #include "random.h"
 
 #define KEYS 6000
@@ -280,6 +281,108 @@ static void test_runs_of_equal_keys(void **state)
         }
 }
 
+/* --- ends and orders ---------------------------------------------------------------------------------------------------------- */
+
+/* Whatever is left, the last leaf is right: full or not, of an even or an odd number. */
+static void last_leaves(struct subject *s)
+{
+    const uint64_t two = copse_blink_packed_two(s->index), many = 20 * two;
+    for (uint64_t left = 1; left <= 2 * two + 1; left++) {
+        change(s, UPSERT, many, 0, many, 1);
+        change(s, ERASE, many - left, 0, many - left, 1);
+    }
+}
+
+static void test_last_leaves(void **state)
+{
+    (void)state;
+    each_pair_of_widths(last_leaves);
+}
+
+/* Many tiles, some of them without entries, that learn their ranks in whatever order they come. The first has so many equal keys
+ * that the others are through before it is, and have to look far back. */
+static void ranks_in_some_order(copse_ctx *ctx, struct unit_tree tree, copse_type type, uint64_t n)
+{
+    enum { equals = 1500 };
+    copse_index *index = unit_index(ctx, tree, type, type, false);
+    struct unit_content all = {0, typed_size(type), typed_size(type), typed_new(type, 2 * n), typed_new(type, 2 * n)};
+    void *keys = typed_new(type, 2 * n), *values = typed_new(type, 2 * n);
+    const uint64_t come = (n + 3) / 4, go = n / 2 - n / 4;
+    uint64_t changed;
+    for (uint64_t i = 0; i < n; i++) {
+        typed_set_bits(type, keys, i, 3 * i);
+        typed_set_bits(type, values, i, i);
+    }
+    assert_ok(ctx, copse_build(index, keys, values, n));
+    for (uint64_t i = 0; i < equals + come; i++) {
+        typed_set_bits(type, keys, i, i < equals ? 1 : 12 * (i - equals) + 1);
+        typed_set_bits(type, values, i, i);
+    }
+    assert_ok(ctx, copse_insert(index, keys, values, equals + come, COPSE_INSERT_UPSERT, &changed));
+    assert_int_equal(changed, come);
+    for (uint64_t i = 0; i < go; i++) typed_set_bits(type, keys, i, 3 * (n / 4 + i));
+    assert_ok(ctx, copse_erase(index, keys, go, &changed));
+    assert_int_equal(changed, go);
+    for (uint64_t i = 0; i < n; i++) {
+        const bool stays = i < n / 4 || i >= n / 2;
+        if (stays) typed_set_bits(type, all.keys, all.n, 3 * i);
+        if (stays) typed_set_bits(type, all.values, all.n++, i);
+        if (i % 4 == 0) typed_set_bits(type, all.keys, all.n, 3 * i + 1);
+        if (i % 4 == 0) typed_set_bits(type, all.values, all.n++, equals + i / 4);
+    }
+    unit_assert_content(ctx, index, all);
+    free(keys);
+    free(values);
+    copse_index_free(index);
+}
+
+static void test_ranks_in_any_order(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(8); /* so that more than 32 tiles are on their way at a time */
+    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
+    const uint64_t kept = device->seed;
+    device->seed = 0;
+    ranks_in_some_order(ctx, trees[0], COPSE_U32, 30000);
+    device->seed = 3;
+    ranks_in_some_order(ctx, trees[0], COPSE_U64, 12000);
+    device->seed = 4;
+    ranks_in_some_order(ctx, trees[1], COPSE_U32, 24000);
+    device->seed = kept;
+    copse_ctx_free(ctx);
+}
+
+/* --- memory --------------------------------------------------------------------------------------------------------------------- */
+
+/* A version with room for whatever a batch may bring need not fit where one for what it does bring does. */
+static void test_room_for_what_comes(void **state)
+{
+    (void)state;
+    enum { n = 2000 };
+    copse_ctx *ctx = unit_context(1);
+    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
+    bool spared = false;
+    for (int64_t left = 0; left < 100; left++) {
+        copse_index *index = unit_tens(ctx, trees[left % 2], n);
+        struct unit_content before = unit_content_of(index);
+        uint64_t changed = UINT64_MAX;
+        device->allocations_left = left;
+        const copse_status status =
+            copse_insert(index, before.keys, before.values, n / 2, COPSE_INSERT_UPSERT, &changed);
+        const bool failed = device->allocations_left < 0;
+        device->allocations_left = -1;
+        assert_true(status == COPSE_OK || (failed && status == COPSE_ERR_MEMORY));
+        if (status == COPSE_OK) assert_int_equal(changed, 0);
+        spared |= failed && status == COPSE_OK;
+        unit_assert_content(ctx, index, before);
+        copse_index_free(index);
+        if (!failed) break;
+        assert_true(left < 99);
+    }
+    assert_true(spared);
+    copse_ctx_free(ctx);
+}
+
 /* An index with duplicates: every pair stays, and an erased key takes all of its entries. */
 static void test_duplicates(void **state)
 {
@@ -315,10 +418,12 @@ static void test_duplicates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_even_batches),       cmocka_unit_test(test_leaves_behind_others),
-        cmocka_unit_test(test_many_leaves),        cmocka_unit_test(test_crowds),
-        cmocka_unit_test(test_nothing_left),       cmocka_unit_test(test_few_operations),
-        cmocka_unit_test(test_runs_of_equal_keys), cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_even_batches),        cmocka_unit_test(test_leaves_behind_others),
+        cmocka_unit_test(test_many_leaves),         cmocka_unit_test(test_crowds),
+        cmocka_unit_test(test_nothing_left),        cmocka_unit_test(test_few_operations),
+        cmocka_unit_test(test_runs_of_equal_keys),  cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_last_leaves),         cmocka_unit_test(test_ranks_in_any_order),
+        cmocka_unit_test(test_room_for_what_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

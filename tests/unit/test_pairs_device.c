@@ -216,7 +216,7 @@ static void test_runs(void **state)
 static void test_run_everywhere(void **state)
 {
     (void)state;
-    const uint64_t low = 0, high = UINT32_MAX, n = 90;
+    const uint64_t low = 0, high = UINT32_MAX, n = 86;
     const unsigned first = copse_device_sort_left_out(n, low, high, false);
     assert_int_equal(first, 24);
     struct batch b = batch_new(COPSE_U32, COPSE_U64, n, 4);
@@ -294,11 +294,13 @@ static void test_left_out(void **state)
     (void)state;
     const uint64_t million = UINT64_C(1) << 20;
     assert_int_equal(copse_device_sort_left_out(million, 0, UINT32_MAX, false), 8);
-    assert_int_equal(copse_device_sort_left_out(16 * million, 5, UINT32_MAX - 5, false), 8);
+    assert_int_equal(copse_device_sort_left_out(4 * million, 5, UINT32_MAX - 5, false), 8);
+    assert_int_equal(copse_device_sort_left_out(16 * million, 5, UINT32_MAX - 5, false), 0);
     assert_int_equal(copse_device_sort_left_out(64 * million, 0, UINT32_MAX, false), 0);
     assert_int_equal(copse_device_sort_left_out(million, 0, UINT64_MAX, false), 40);
     assert_int_equal(copse_device_sort_left_out(64 * million, 0, UINT64_MAX, false), 32);
-    assert_int_equal(copse_device_sort_left_out(1 << 16, 0, UINT64_MAX, false), 48);
+    assert_int_equal(copse_device_sort_left_out(1 << 14, 0, UINT64_MAX, false), 48);
+    assert_int_equal(copse_device_sort_left_out(1 << 16, 0, UINT64_MAX, false), 40);
     assert_int_equal(copse_device_sort_left_out(1, 0, UINT64_MAX, false), 56);
     assert_int_equal(copse_device_sort_left_out(1, 0, 0, false), 0);
     /* No pass is saved. */
