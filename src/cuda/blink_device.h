@@ -46,7 +46,9 @@ typedef struct copse_blink_version {
     unsigned frozen;  /* snapshots */
     uint32_t cut;     /* leaves of the last chunk with homes, where it is cut off behind them; 0: it is not */
     unsigned chunks_made, chunks_most;
-    uint64_t chunks[]; /* chunks_most addresses, of which the device has a copy */
+    unsigned
+        chunks_told;   /* so many addresses of `chunks`, also of chunks that were given back, are those of the copy */
+    uint64_t chunks[]; /* chunks_most addresses, of which the device has a copy in `view.chunks` */
 } copse_blink_version;
 
 /* A tree, for all its handles. */

@@ -82,6 +82,28 @@ static copse_status chunks_look(copse_device *device, uint64_t bytes, const char
     return status;
 }
 
+/* The next chunk. False where the table of the device has its address already: an update often gets the chunks again that the one
+ * before gave back, and telling the device takes longer than everything else about them. */
+static bool chunk_put(copse_blink_version *version, void *memory)
+{
+    const unsigned chunk = version->chunks_made++;
+    const uint64_t address = (uint64_t)(uintptr_t)memory;
+    const bool told = chunk < version->chunks_told && version->chunks[chunk] == address;
+    if (!told && chunk < version->chunks_told) version->chunks_told = chunk;
+    version->chunks[chunk] = address;
+    return !told;
+}
+
+/* Puts the addresses of chunks into the table of the device. */
+static copse_status chunks_tell(copse_device *device, copse_blink_version *version, unsigned first)
+{
+    const unsigned end = version->chunks_made;
+    copse_status status = copse_device_copy(device, device->main, (uint64_t *)(version->counters + 1) + first,
+                                            version->chunks + first, (end - first) * sizeof *version->chunks);
+    if (status == COPSE_OK) version->chunks_told = end;
+    return status;
+}
+
 /* Sees to it that there are `wanted` chunks, and their addresses in the table before any leaf of them can be used; or leaves
  * everything as it was. */
 static copse_status chunks_add(const copse_index *index, copse_blink_version *version, unsigned wanted,
@@ -90,17 +112,16 @@ static copse_status chunks_add(const copse_index *index, copse_blink_version *ve
     copse_device *device = index->device;
     const unsigned before = version->chunks_made;
     uint64_t all = 0;
+    bool fresh = false;
     for (unsigned chunk = before; chunk < wanted; chunk++) all += chunk_bytes(version, chunk);
     copse_status status = chunks_look(device, all, what);
     while (version->chunks_made < wanted && status == COPSE_OK) {
         void *memory = NULL;
         const uint64_t bytes = chunk_bytes(version, version->chunks_made);
         status = copse_device_alloc(device, device->main, bytes, what, &memory);
-        if (status == COPSE_OK) version->chunks[version->chunks_made++] = (uint64_t)(uintptr_t)memory;
+        if (status == COPSE_OK) fresh |= chunk_put(version, memory);
     }
-    if (status == COPSE_OK && wanted > before)
-        status = copse_device_copy(device, device->main, (uint64_t *)(version->counters + 1) + before,
-                                   version->chunks + before, (wanted - before) * sizeof *version->chunks);
+    if (status == COPSE_OK && fresh) status = chunks_tell(device, version, before);
     if (status == COPSE_OK) return status;
     chunks_drop(index, version, before);
     return status == COPSE_ERR_MEMORY ? copse_device_out_of_memory(device, all, what) : status;
@@ -218,7 +239,7 @@ static void version_refit(const copse_index *index, copse_blink_version *version
         homes_copy(index->device, version, fresh);
         chunks_drop(index, version, 0);
         memcpy(version->chunks, fresh->chunks, fresh->chunks_made * sizeof *fresh->chunks);
-        version->chunks_made = fresh->chunks_made;
+        version->chunks_made = version->chunks_told = fresh->chunks_made;
         version->cut = fresh->cut;
         version->view.chunk_shift = fresh->view.chunk_shift;
         version->view.homes = fresh->view.homes;

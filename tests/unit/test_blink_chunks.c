@@ -154,6 +154,55 @@ static void refused_batches_give_room_back(void **state)
     copse_ctx_free(ctx);
 }
 
+/* On a device that keeps freed blocks, chunks of the pool come back where they were, and the table need not be written again. Where
+ * they lie elsewhere, or are not to be had, it is right all the same. */
+static void chunks_that_come_back(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
+    device->spare.most = 64u << 20;
+    FOR_EACH_KIND(kind)
+    {
+        copse_index *index = unit_tens(ctx, *kind, 20000);
+        copse_blink_version *version = version_of(index);
+        const uint64_t chunk = chunk_of(version), bytes = chunk * COPSE_LEAF_BYTES, all = 5 * chunk;
+        const unsigned homes = version->chunks_made;
+        uint64_t *last = (uint64_t *)(uintptr_t)version->view.chunks + homes + 3, seen = 0;
+        void *stolen = NULL;
+        for (unsigned round = 0; round < 6; round++) {
+            if (round == 2 || round == 4)
+                assert_ok(ctx, copse_device_alloc(device, device->main, bytes, "a test", &stolen));
+            if (round == 4) {
+                device->allocations_left = 2; /* two are there, and where others were */
+                assert_fails(ctx, COPSE_ERR_MEMORY, copse_blink_pool_reserve(index, version, all));
+                device->allocations_left = -1;
+                assert_ok(ctx, copse_blink_pool_reserve(index, version, chunk)); /* one that nobody was told of */
+                assert_chunks(ctx, index);
+            }
+            if (round == 1) assert_ok(ctx, copse_device_fill(device, device->main, last, 0, sizeof *last));
+            assert_ok(ctx, copse_blink_pool_reserve(index, version, all));
+            assert_true(version->chunks_made >= homes + 4);
+            if (round == 1) {
+                assert_ok(ctx, copse_device_read(device, device->main, &seen, last, sizeof seen));
+                assert_int_equal(seen, 0);
+                seen = version->chunks[homes + 3];
+                assert_ok(ctx, copse_device_copy(device, device->main, last, &seen, sizeof seen));
+            }
+            assert_chunks(ctx, index);
+            copse_device_free(device, device->main, stolen, bytes);
+            stolen = NULL;
+            version->pool_wanted = 0;
+            copse_blink_pool_trim(index, version);
+            assert_int_equal(version->chunks_made, homes);
+        }
+        assert_ok(ctx, copse_verify(index));
+        copse_index_free(index);
+    }
+    assert_int_equal(device->allocated, 0);
+    copse_ctx_free(ctx);
+}
+
 /* --- no memory ------------------------------------------------------------------------------------------------------------------- */
 
 /* A version and an update that need many chunks, of which each in turn is not to be had. */
@@ -320,6 +369,7 @@ int main(void)
         cmocka_unit_test(built_trees),           cmocka_unit_test(batches_give_room_back),
         cmocka_unit_test(no_memory_for_a_chunk), cmocka_unit_test(refused_batches_give_room_back),
         cmocka_unit_test(shrunken_versions),     cmocka_unit_test(shrunken_without_memory),
+        cmocka_unit_test(chunks_that_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
