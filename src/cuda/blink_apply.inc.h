@@ -347,7 +347,7 @@ SIMT_DEVICE uint32_t NAME(pool_take_all)(const SORTED *s, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
     const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, go), wanted = (uint32_t)__popc(lanes);
-    const uint32_t stripe = (blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp()) % COPSE_POOL_STRIPES;
+    const uint32_t stripe = NAME(pool_stripe)();
     uint32_t first = 0;
     if (simt_lane() == 0) first = NAME(stripe_take)(tree, &s->a->counters->taken[stripe], wanted);
     first = simt_shfl_u32(SIMT_FULL_MASK, first, 0);

@@ -30,10 +30,18 @@ SIMT_DEVICE uint32_t NAME(state_after)(uint32_t state, uint32_t count)
     return ((state & ~COPSE_LEAF_COUNT) + COPSE_LEAF_VERSION) % COPSE_LEAF_FORK + (state & COPSE_LEAF_FORK) + count;
 }
 
+/* The stripe of the pool that a warp takes leaves from: all of them, also where only the first warp of each block takes any. Uneven
+ * stripes would leave room unused, since a chunk has leaves of all of them. */
+SIMT_DEVICE uint32_t NAME(pool_stripe)(void)
+{
+    const uint32_t warps = COPSE_KERNEL_THREADS / SIMT_WARP;
+    return (blockIdx.x + simt_warp() * (COPSE_POOL_STRIPES / warps)) % COPSE_POOL_STRIPES;
+}
+
 /* Takes a leaf of the pool; there is one, since the host made sure of it. */
 SIMT_DEVICE uint32_t NAME(pool_take_one)(const copse_blink_tree *tree, copse_blink_counters *counters)
 {
-    const uint32_t first = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
+    const uint32_t first = NAME(pool_stripe)();
     for (uint32_t s = 0; s < COPSE_POOL_STRIPES; s++) {
         const uint32_t stripe = (first + s) % COPSE_POOL_STRIPES;
         const uint32_t k = simt_atomic_add_u32(&counters->taken[stripe], 1u);

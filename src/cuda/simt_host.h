@@ -312,9 +312,7 @@ static inline void simt_fetch16(void *shared, const void *p)
     memcpy(shared, &value, sizeof value);
 }
 
-static inline void simt_fetch_wait(void)
-{
-}
+static inline void simt_fetch_wait(void) {}
 
 static inline void simt_prefetch(const void *p, uint32_t bytes)
 {
