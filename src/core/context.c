@@ -125,6 +125,7 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
         copse_memory_free(&made, ctx, sizeof *ctx);
         return copse_fail(NULL, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the context");
     }
+    copse_error_forget(ctx);
     *out_ctx = ctx;
     return COPSE_OK;
 }

@@ -68,6 +68,8 @@ typedef struct copse_kept_error {
 } copse_kept_error;
 void copse_error_keep(copse_kept_error *out);
 void copse_error_put_back(const copse_kept_error *kept);
+/* The sentence of a context that is no more: the next one may have the same address. */
+void copse_error_forget(const copse_ctx *ctx);
 
 copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char *what);
 

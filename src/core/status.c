@@ -27,6 +27,11 @@ void copse_error_put_back(const copse_kept_error *kept)
     last = *kept;
 }
 
+void copse_error_forget(const copse_ctx *ctx)
+{
+    if (last.ctx == ctx) memset(&last, 0, sizeof last);
+}
+
 copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char *what)
 {
     if (bytes == SIZE_MAX)

@@ -629,15 +629,17 @@ SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
     NAME(update_count)(a.counters, s.came, s.went);
 }
 
-/* What is left of all parts. */
+/* What is left of all parts: few operations of each, so that a warp has a part. */
 SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
     if (!NAME(apply_may)(&a)) return;
-    for (uint64_t part = blockIdx.x; part * a.part < a.operations.n; part += gridDim.x) {
+    const uint64_t warps = (uint64_t)gridDim.x * APPLY_WARPS;
+    for (uint64_t part = (uint64_t)blockIdx.x * APPLY_WARPS + simt_warp(); part * a.part < a.operations.n;
+         part += warps) {
         const uint32_t hards = a.hards[part];
-        for (uint32_t first = simt_warp() * SIMT_WARP; first < hards; first += COPSE_KERNEL_THREADS) {
+        for (uint32_t first = 0; first < hards; first += SIMT_WARP) {
             const bool go = first + simt_lane() < hards;
             (void)NAME(run_apply)(&s, go ? a.hard[part * a.part + first + simt_lane()] : 0, go, false);
         }

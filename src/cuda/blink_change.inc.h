@@ -30,8 +30,8 @@ SIMT_DEVICE uint32_t NAME(state_after)(uint32_t state, uint32_t count)
     return ((state & ~COPSE_LEAF_COUNT) + COPSE_LEAF_VERSION) % COPSE_LEAF_FORK + (state & COPSE_LEAF_FORK) + count;
 }
 
-/* The stripe of the pool that a warp takes leaves from: all of them, also where only the first warp of each block takes any. Uneven
- * stripes would leave room unused, since a chunk has leaves of all of them. */
+/* The stripe of the pool that a warp takes leaves from: each by as many warps, also where only the first ones of the blocks take any.
+ * Uneven stripes would leave room unused, since a chunk has leaves of all of them. */
 SIMT_DEVICE uint32_t NAME(pool_stripe)(void)
 {
     const uint32_t warps = COPSE_KERNEL_THREADS / SIMT_WARP;

@@ -17,6 +17,7 @@ enum { PACK_HOMES, PACK_OFFSETS, PACK_EFFECTS, PACK_BEFORE, PACK_STARTS, PACK_TO
 
 /* Homes of a tile where those that fit on average are too many in some place. */
 #define TILE_HOMES_LEAST 4u
+#define DEVIATIONS       6.5
 
 static copse_status take(packer *p, unsigned which, uint64_t bytes)
 {
@@ -117,7 +118,8 @@ static uint64_t inserts_most(const packer *p)
 
 /*
  * Homes that a tile may have, 0: none. Besides its entries it needs room twice for those that come, and they come to some tiles
- * more than to others: of keys at random the most that one of a million tiles gets is five deviations above the average.
+ * more than to others: homes are as wide as the keys that they had lay apart, and of keys at random some get more than others of
+ * the same width. Millions of tiles have one that is five or six deviations above the average.
  */
 static uint32_t tile_homes(const packer *p)
 {
@@ -129,8 +131,9 @@ static uint32_t tile_homes(const packer *p)
     if (operations->n && !p->arguments.from.unique) return 0;
     uint32_t fit = 32;
     while (fit > 0) {
-        const double spare = room - fit * (old + 2 * come), variance = fit * (old / 4 + 4 * come);
-        if (spare > 0 && spare * spare >= 25 * variance) break;
+        const double spare = room - fit * (old + 2 * come);
+        const double variance = fit * (old / 4 + 4 * come + 4 * come * come / (old + 1));
+        if (spare > 0 && spare * spare >= DEVIATIONS * DEVIATIONS * variance) break;
         fit--;
     }
     return fit;
@@ -206,8 +209,7 @@ static copse_status pack_tiles(packer *p, bool *out_done)
         copse_error_put_back(&kept);
         status = COPSE_OK;
     }
-    for (; status == COPSE_OK && room && homes > 0 && !*out_done;
-         homes = homes > TILE_HOMES_LEAST ? TILE_HOMES_LEAST : 0)
+    for (; status == COPSE_OK && room && homes > 0 && !*out_done; homes = homes > TILE_HOMES_LEAST ? homes * 3 / 4 : 0)
         status = move_tiles(p, homes, &totals, out_done);
     if (status == COPSE_OK && *out_done) return finish_tiles(p, &totals);
     if (status != COPSE_OK) return status;

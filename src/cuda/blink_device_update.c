@@ -271,6 +271,22 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
                               out_changed);
 }
 
+/* A new version; what the smallest and the largest key are may turn out afterwards. */
+static copse_status pack_pairs(copse_index *index, copse_blink_version *version,
+                               const copse_blink_operations *operations, copse_device_pairs *pairs,
+                               uint64_t *out_changed)
+{
+    const bool late = pairs->doubt != NULL, some = version->view.entries != 0;
+    const uint64_t low = version->low, high = version->high;
+    copse_status status = pack(index, version, operations, pairs->low, pairs->high, out_changed);
+    if (status != COPSE_OK || !late) return status;
+    status = copse_device_pairs_be_sure(index, pairs);
+    copse_blink_version *made = copse_blink_handle_of(index)->tree->current;
+    made->low = some && low < pairs->low ? low : pairs->low;
+    made->high = some && high > pairs->high ? high : pairs->high;
+    return status;
+}
+
 /* *out: DONE, or TOO_MANY_EQUALS or NOT_SORTED and nothing was changed. Of `pairs` it needs the bounds, and the doubt. */
 static copse_status run(copse_index *index, const copse_blink_operations *operations, copse_device_pairs *pairs,
                         uint64_t *out_changed, outcome *out)
@@ -286,12 +302,12 @@ static copse_status run(copse_index *index, const copse_blink_operations *operat
     if (may_stay(index, version, operations->n)) {
         status = run_in_place(index, version, operations, pairs, out_changed, out);
         if (status != COPSE_OK || *out != TOO_MANY) return status;
-    } else if (pairs->doubt) {
+    } else if (pairs->doubt && !pairs->in_order) {
         *out = NOT_SORTED; /* perhaps */
         return copse_device_pairs_be_sure(index, pairs);
     }
     *out = DONE;
-    return pack(index, version, operations, pairs->low, pairs->high, out_changed);
+    return pack_pairs(index, version, operations, pairs, out_changed);
 }
 
 copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,

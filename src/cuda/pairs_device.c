@@ -354,6 +354,9 @@ static copse_status make_in_doubt(const copse_index *index, uint64_t low, uint64
     const uint64_t differ = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
     pairs->low &= ~differ;
     pairs->high |= differ;
+    /* Sorted by all bits that such keys have, and every one of them is a key. */
+    pairs->in_order = bits == 32 && narrow_integers(index) &&
+                      (all_bits || copse_device_sort_left_out(pairs->n, low, high, false) == 0);
     return status;
 }
 

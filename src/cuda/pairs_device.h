@@ -30,7 +30,8 @@ typedef struct copse_device_pairs {
     void *memory[4];     /* what they own; NULL: nothing                        */
     uint64_t bytes[4];
     copse_pairs_doubt
-        *doubt; /* not NULL: they are sorted unless this says that they are not, once the device is there */
+        *doubt;    /* not NULL: they are sorted unless this says that they are not, once the device is there */
+    bool in_order; /* the doubt is about the bounds only */
     copse_pairs_trust *trust; /* that of the hint that was taken; NULL: none was             */
 } copse_device_pairs;
 

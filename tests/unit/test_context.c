@@ -218,6 +218,20 @@ static void *fail_elsewhere(void *user)
     return NULL;
 }
 
+/* A context may lie where a freed one lay. */
+static void last_error_of_a_freed_context(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        copse_ctx *ctx = NULL;
+        assert_int_equal(copse_ctx_create(NULL, &ctx), COPSE_OK);
+        assert_string_equal(copse_last_error(ctx), "");
+        assert_int_equal(copse_ctx_describe(ctx, NULL), COPSE_ERR_ARGUMENT);
+        assert_string_not_equal(copse_last_error(ctx), "");
+        copse_ctx_free(ctx);
+    }
+}
+
 static void last_error_belongs_to_the_thread(void **state)
 {
     (void)state;
@@ -293,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup(environment_sets_threads, clear_environment),
         cmocka_unit_test_setup(environment_sets_device, clear_environment),
         cmocka_unit_test_setup(environment_sets_isa, clear_environment),
+        cmocka_unit_test_setup(last_error_of_a_freed_context, clear_environment),
         cmocka_unit_test_setup(last_error_belongs_to_the_thread, clear_environment),
         cmocka_unit_test_setup(nothing_is_freed_from_null, clear_environment),
         cmocka_unit_test_setup(auto_picks_by_updates, clear_environment),
