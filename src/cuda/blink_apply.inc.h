@@ -629,17 +629,21 @@ SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
     NAME(update_count)(a.counters, s.came, s.went);
 }
 
-/* What is left of all parts: few operations of each, so that a warp has a part. */
+/*
+ * What is left of all parts. The warps of a block have as many parts: mostly 32 operations or less are left of each, and their first
+ * warps would be alone in their blocks.
+ */
 SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
     if (!NAME(apply_may)(&a)) return;
-    const uint64_t warps = (uint64_t)gridDim.x * APPLY_WARPS;
-    for (uint64_t part = (uint64_t)blockIdx.x * APPLY_WARPS + simt_warp(); part * a.part < a.operations.n;
-         part += warps) {
-        const uint32_t hards = a.hards[part];
-        for (uint32_t first = 0; first < hards; first += SIMT_WARP) {
+    const uint64_t parts = (a.operations.n + a.part - 1u) / a.part;
+    for (uint64_t item = blockIdx.x; item < (parts + APPLY_WARPS - 1u) / APPLY_WARPS * APPLY_WARPS; item += gridDim.x) {
+        const uint64_t part = item / APPLY_WARPS * APPLY_WARPS + simt_warp();
+        const uint32_t hards = part < parts ? a.hards[part] : 0;
+        for (uint32_t first = (uint32_t)(item % APPLY_WARPS) * SIMT_WARP; first < hards;
+             first += APPLY_WARPS * SIMT_WARP) {
             const bool go = first + simt_lane() < hards;
             (void)NAME(run_apply)(&s, go ? a.hard[part * a.part + first + simt_lane()] : 0, go, false);
         }

@@ -94,13 +94,22 @@ static bool chunk_put(copse_blink_version *version, void *memory)
     return !told;
 }
 
-/* Puts the addresses of chunks into the table of the device. */
-static copse_status chunks_tell(copse_device *device, copse_blink_version *version, unsigned first)
+/* Puts the addresses of chunks from `first` on into the table of the device. */
+static copse_status chunks_tell(const copse_index *index, copse_blink_version *version, unsigned first)
 {
-    const unsigned end = version->chunks_made;
-    copse_status status = copse_device_copy(device, device->main, (uint64_t *)(version->counters + 1) + first,
-                                            version->chunks + first, (end - first) * sizeof *version->chunks);
-    if (status == COPSE_OK) version->chunks_told = end;
+    copse_device *device = index->device;
+    copse_tell_arguments arguments;
+    copse_status status = COPSE_OK;
+    while (first < version->chunks_made && status == COPSE_OK) {
+        const unsigned left = version->chunks_made - first;
+        arguments.n = left < COPSE_TELL_MOST ? left : COPSE_TELL_MOST;
+        arguments.to = (uint64_t *)(version->counters + 1) + first;
+        memset(arguments.addresses, 0, sizeof arguments.addresses);
+        memcpy(arguments.addresses, version->chunks + first, arguments.n * sizeof *version->chunks);
+        status = copse_device_launch(device, device->main, &copse_blink_kernels_of(index)->tell, 1, &arguments);
+        first += arguments.n;
+    }
+    if (status == COPSE_OK) version->chunks_told = version->chunks_made;
     return status;
 }
 
@@ -121,7 +130,7 @@ static copse_status chunks_add(const copse_index *index, copse_blink_version *ve
         status = copse_device_alloc(device, device->main, bytes, what, &memory);
         if (status == COPSE_OK) fresh |= chunk_put(version, memory);
     }
-    if (status == COPSE_OK && fresh) status = chunks_tell(device, version, before);
+    if (status == COPSE_OK && fresh) status = chunks_tell(index, version, before);
     if (status == COPSE_OK) return status;
     chunks_drop(index, version, before);
     return status == COPSE_ERR_MEMORY ? copse_device_out_of_memory(device, all, what) : status;

@@ -95,6 +95,14 @@ typedef struct copse_blink_counters {
     uint32_t winding;                   /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain           */
 } copse_blink_counters;
 
+/* Puts some addresses into the table of chunks. They come with the launch: a copy from the host's memory would wait. */
+#define COPSE_TELL_MOST 128u
+typedef struct copse_tell_arguments {
+    uint64_t *to;
+    uint32_t n;
+    uint64_t addresses[COPSE_TELL_MOST];
+} copse_tell_arguments;
+
 /* What an update does with a key. */
 typedef enum copse_action { COPSE_ACTION_UPSERT, COPSE_ACTION_IF_ABSENT, COPSE_ACTION_ERASE } copse_action;
 
@@ -216,6 +224,7 @@ struct copse_blink_kernels {
     copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
     copse_kernel tile_starts, tile_move, tile_finish; /* ... tile by tile      */
     copse_kernel pack_count, pack_old, pack_new;      /* ... home by home      */
+    copse_kernel tell;                                /* copse_tell_arguments */
     copse_kernel check_highs, check_leaves;           /* copse_blink_check_arguments */
 };
 

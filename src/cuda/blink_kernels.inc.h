@@ -45,6 +45,7 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(pack_count),
     ENTRY(pack_old),
     ENTRY(pack_new),
+    ENTRY(tell),
     ENTRY(check_highs),
     ENTRY(check_leaves),
 };

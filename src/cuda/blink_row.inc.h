@@ -149,3 +149,9 @@ SIMT_KERNEL(NAME(pack_empty), copse_pack_arguments, COPSE_KERNEL_THREADS, 1)
     NAME(row_store)(&a.to, 0, simt_lane(), &role, 0, 0);
     if (simt_lane() == 0) NAME(row_last)(&a, 0, KEY_MAX);
 }
+
+/* Addresses of chunks on their way to the table. */
+SIMT_KERNEL(NAME(tell), copse_tell_arguments, COPSE_KERNEL_THREADS, 1)
+{
+    if (blockIdx.x == 0 && threadIdx.x < a.n) simt_store_relaxed_u64(&a.to[threadIdx.x], a.addresses[threadIdx.x]);
+}
