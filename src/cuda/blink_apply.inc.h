@@ -328,18 +328,17 @@ SIMT_DEVICE void NAME(own_fork)(const SORTED *s, OWN *own, KEY middle, uint32_t 
     NAME(fork_make)(fork, middle, NAME(own_high)(own), own->number, right);
 }
 
-/* Takes `wanted` leaves of a stripe, and returns the first of them; COPSE_LEAF_NONE where it has not as many. A number that is too
- * great must not be added even for a moment: whoever adds to it meanwhile gets leaves that others get once more later. */
+/*
+ * Takes `wanted` leaves of a stripe that lie behind each other; COPSE_LEAF_NONE where it has not as many. A number is given out once,
+ * so what is added in vain near the end of a stripe stays added: given back, it could be given out again while others hold what
+ * came behind it.
+ */
 SIMT_DEVICE uint32_t NAME(stripe_take)(const copse_blink_tree *tree, uint32_t *taken, uint32_t wanted)
 {
     const uint32_t most = tree->pool_leaves / COPSE_POOL_STRIPES;
-    uint32_t first = simt_load_relaxed_u32(taken);
-    while (first + wanted <= most) {
-        const uint32_t there = simt_atomic_cas_u32(taken, first, first + wanted);
-        if (there == first) return first;
-        first = there;
-    }
-    return COPSE_LEAF_NONE;
+    if (simt_load_relaxed_u32(taken) + wanted > most) return COPSE_LEAF_NONE;
+    const uint32_t first = simt_atomic_add_u32(taken, wanted);
+    return first + wanted <= most ? first : COPSE_LEAF_NONE;
 }
 
 /* Leaves of the pool for lanes with `go`, all at once where one stripe has them. */

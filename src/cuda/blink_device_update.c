@@ -99,8 +99,10 @@ copse_status copse_blink_settle(copse_index *index, copse_blink_version *version
     for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) {
         came += seen->came[s];
         went += seen->went[s];
-        taken += seen->taken[s];
-        if (seen->taken[s] > rows) rows = seen->taken[s];
+        const uint64_t most = version->view.pool_leaves / COPSE_POOL_STRIPES; /* some may have been asked for in vain */
+        const uint64_t own = seen->taken[s] < most ? seen->taken[s] : most;
+        taken += own;
+        if (own > rows) rows = own;
     }
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     pthread_mutex_lock(&tree->lock); /* a view may be asking how many there are */
