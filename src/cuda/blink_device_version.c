@@ -6,13 +6,10 @@
 /*
  * Leaves lie in chunks of one size, so that a new version can have the memory that an old one gave back: what the device's pool
  * does not have at one address comes from the system, which takes about a millisecond for each gigabyte. A chunk is this share
- * of the home leaves, rounded up to a power of two, or the least. Small trees have smaller ones: few chunks take less time, small
- * chunks leave less of them unused, and nothing has to come from the system for so few leaves.
+ * of the home leaves, rounded up to a power of two, or the least: few chunks take less time, small ones leave less unused.
  */
-#define CHUNK_SHARE       32u
-#define CHUNK_SHARE_SMALL 64u
-#define CHUNK_LEAST       COPSE_POOL_STRIPES
-#define SMALL_HOMES       (UINT64_C(1) << 14)
+#define CHUNK_SHARE 64u
+#define CHUNK_LEAST COPSE_POOL_STRIPES
 /* From so many bytes on it is looked first whether there is that much. */
 #define LOOK_FIRST (UINT64_C(4) << 30)
 /* Chunks that a version may have: for so many times as many leaves as there are homes, and some more. */
@@ -35,7 +32,7 @@ static uint64_t version_size(unsigned chunks_most)
 /* Leaves of a chunk, as a power of two, in a version with so many homes. */
 static uint32_t shift_for(uint64_t homes)
 {
-    const uint64_t share = homes / (homes > SMALL_HOMES ? CHUNK_SHARE : CHUNK_SHARE_SMALL);
+    const uint64_t share = homes / CHUNK_SHARE;
     uint32_t shift = 0;
     while (UINT64_C(1) << shift < share || UINT64_C(1) << shift < CHUNK_LEAST) shift++;
     return shift;
