@@ -42,6 +42,8 @@ typedef struct copse_blink_version {
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
     copse_blink_order order;
+    bool doubt_known; /* packing read what was in doubt about its batch: */
+    copse_pairs_doubt doubt;
     unsigned holders; /* calls under way and snapshots, under the lock of the tree */
     unsigned frozen;  /* snapshots */
     uint32_t cut;     /* leaves of the last chunk with homes, where it is cut off behind them; 0: it is not */
@@ -143,6 +145,8 @@ void copse_blink_pool_trim(const copse_index *index, copse_blink_version *versio
 /* The version was made with room for more entries than it turned out to have: gives back what is too much. `view` changes with
  * it, and must not be known to anybody else yet. */
 void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries);
+/* Makes sure, if it can, that memory for another version of that size is at hand. */
+void copse_blink_version_warm(const copse_index *index, const copse_blink_version *version);
 /* Puts a version in the place of the current one, or frees it where `status` or the wait for it failed. */
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status);
 /* Bytes that a version takes, without what aggregates use. */

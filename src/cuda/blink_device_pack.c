@@ -178,6 +178,8 @@ static copse_status move_tiles(packer *p, uint32_t homes, copse_pack_totals *out
 /* What is left to do once the host knows how many entries there are. */
 static copse_status finish_tiles(packer *p, const copse_pack_totals *totals)
 {
+    p->made->doubt_known = p->arguments.operations.doubt != NULL;
+    p->made->doubt = totals->doubt;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     p->changed = 0;
     for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) p->changed += totals->came[s] + totals->went[s];

@@ -280,10 +280,13 @@ static copse_status pack_pairs(copse_index *index, copse_blink_version *version,
 {
     const bool late = pairs->doubt != NULL, some = version->view.entries != 0;
     const uint64_t low = version->low, high = version->high;
-    copse_status status = pack(index, version, operations, pairs->low, pairs->high, out_changed);
+    copse_blink_operations packed = *operations;
+    if (!late) packed.doubt = NULL; /* it has been judged, and is gone */
+    copse_status status = pack(index, version, &packed, pairs->low, pairs->high, out_changed);
     if (status != COPSE_OK || !late) return status;
-    status = copse_device_pairs_be_sure(index, pairs);
     copse_blink_version *made = copse_blink_handle_of(index)->tree->current;
+    status = made->doubt_known ? copse_device_pairs_judge(index, pairs, &made->doubt)
+                               : copse_device_pairs_be_sure(index, pairs);
     made->low = some && low < pairs->low ? low : pairs->low;
     made->high = some && high > pairs->high ? high : pairs->high;
     return status;
@@ -332,6 +335,7 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
     if (status != COPSE_OK) return status;
     status = copse_blink_fill(index, &pairs, &version);
     copse_device_pairs_free(index, &pairs);
+    if (status == COPSE_OK) copse_blink_version_warm(index, version);
     pthread_mutex_lock(&tree->writer);
     status = copse_blink_replace(index, version, status);
     pthread_mutex_unlock(&tree->writer);
@@ -345,6 +349,7 @@ static copse_status run_pairs(copse_index *index, copse_device_pairs *pairs, cop
     copse_blink_operations operations = {.keys = pairs->keys,
                                          .values = action == COPSE_ACTION_ERASE ? NULL : pairs->values,
                                          .action = action,
+                                         .doubt = pairs->in_order ? pairs->doubt : NULL,
                                          .last_wins = all || pairs->unique ? 2 : !first,
                                          .n = pairs->n};
     outcome came_of;

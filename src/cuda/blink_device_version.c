@@ -311,6 +311,29 @@ void copse_blink_pool_trim(const copse_index *index, copse_blink_version *versio
     pool_measure(version);
 }
 
+/* From so many bytes on a tree that was built leaves room for its next version. */
+#define WARM_LEAST (UINT64_C(64) << 20)
+
+/*
+ * Memory comes from the system once, and the device keeps it for the next time. A tree that is built takes as much again and gives it
+ * back at once, so that not its first packing, in the middle of an update, has to wait for that.
+ */
+void copse_blink_version_warm(const copse_index *index, const copse_blink_version *version)
+{
+    copse_device *device = index->device;
+    const uint64_t bytes = (uint64_t)version->view.homes * COPSE_LEAF_BYTES;
+    uint64_t available = 0, total = 0;
+    copse_blink_version *other = NULL;
+    copse_kept_error kept;
+    if (bytes < WARM_LEAST) return;
+    device->backend->memory_info(device, &available, &total);
+    if (bytes > available / 4) return;
+    copse_error_keep(&kept);
+    if (copse_blink_version_make(index, version->view.entries, version->low, version->high, &other) == COPSE_OK)
+        copse_blink_version_free(index, other);
+    copse_error_put_back(&kept);
+}
+
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status)
 {
     copse_blink *tree = copse_blink_handle_of(index)->tree;

@@ -113,7 +113,9 @@ typedef struct copse_blink_operations {
     const uint32_t *row; /* NULL, or which value (and flag) belongs to key i */
     const uint8_t *gone; /* NULL, or 1 where the key is erased, else upserted */
     copse_action action; /* where gone is NULL                               */
-    uint32_t last_wins;  /* of equal keys the last one counts, else the first; 2: there are none, or all count */
+    const copse_pairs_doubt
+        *doubt;         /* NULL, or about the bounds of the batch: packing reads it along with its own numbers */
+    uint32_t last_wins; /* of equal keys the last one counts, else the first; 2: there are none, or all count */
     uint64_t n;
 } copse_blink_operations;
 
@@ -179,6 +181,7 @@ typedef struct copse_pack_totals {
     uint64_t entries;                  /* of the new version                                */
     uint32_t ticket;                   /* the next tile that is to be done, or COPSE_TILES_STOP and some more */
     uint32_t padding;
+    copse_pairs_doubt doubt; /* that of the operations                            */
 } copse_pack_totals;
 
 /* Some tile has more than fits: no more are begun, and what was made is no tree. */

@@ -102,6 +102,7 @@ SIMT_DEVICE uint64_t NAME(tile_seek)(const copse_blink_operations *operations, K
 
 SIMT_KERNEL(NAME(tile_starts), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
 {
+    if (a.operations.doubt && blockIdx.x == 0 && threadIdx.x == 0) a.totals->doubt = *a.operations.doubt;
     for (uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; t <= a.tiles;
          t += (uint64_t)gridDim.x * blockDim.x) {
         uint64_t start = t == 0 ? 0 : a.operations.n;
@@ -619,7 +620,7 @@ SIMT_DEVICE uint32_t NAME(tile_move_one)(const copse_pack_arguments *a, TILE *ti
     return next;
 }
 
-SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 9)
 {
     SIMT_SHARED(TILE, tiles, TILE_WARPS);
     const uint32_t stripe = (blockIdx.x * TILE_WARPS + simt_warp()) % COPSE_POOL_STRIPES;
