@@ -30,12 +30,15 @@ SIMT_DEVICE uint32_t NAME(state_after)(uint32_t state, uint32_t count)
     return ((state & ~COPSE_LEAF_COUNT) + COPSE_LEAF_VERSION) % COPSE_LEAF_FORK + (state & COPSE_LEAF_FORK) + count;
 }
 
-/* The stripe of the pool that a warp takes leaves from: each by as many warps, also where only the first ones of the blocks take any.
- * Uneven stripes would leave room unused, since a chunk has leaves of all of them. */
+/*
+ * The stripe of the pool that a warp takes leaves from: each by as many warps, also where only the first warps of the blocks take any
+ * (`place`), or only every fourth block does (`apply_hard`). Uneven stripes would leave room unused, since a chunk has leaves of all.
+ */
 SIMT_DEVICE uint32_t NAME(pool_stripe)(void)
 {
     const uint32_t warps = COPSE_KERNEL_THREADS / SIMT_WARP;
-    return (blockIdx.x + simt_warp() * (COPSE_POOL_STRIPES / warps)) % COPSE_POOL_STRIPES;
+    return (blockIdx.x / warps + (blockIdx.x % warps + simt_warp()) * (COPSE_POOL_STRIPES / warps)) %
+           COPSE_POOL_STRIPES;
 }
 
 /* Takes a leaf of the pool; there is one, since the host made sure of it. */
