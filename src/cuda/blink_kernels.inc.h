@@ -9,8 +9,13 @@
 #include "cuda/blink_row.inc.h"
 #include "cuda/blink_pack.inc.h"
 #include "cuda/blink_tile.inc.h"
+#include "cuda/blink_tile_load.inc.h"
+#include "cuda/blink_tile_store.inc.h"
+#include "cuda/blink_tile_move.inc.h"
 #include "cuda/blink_change.inc.h"
 #include "cuda/blink_place.inc.h"
+#include "cuda/blink_own.inc.h"
+#include "cuda/blink_own_split.inc.h"
 #include "cuda/blink_apply.inc.h"
 #include "cuda/blink_check.inc.h"
 

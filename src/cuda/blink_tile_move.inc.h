@@ -1,0 +1,120 @@
+/* Template: the kernels that move tiles (blink_tile.inc.h), and how a tile finds its rank. */
+
+/* --- ranks ----------------------------------------------------------------------------------------------------------------- */
+
+/* The sum of the words in front of tile t, back to the first that is a sum itself; lane i looks at i + 1 tiles in front. What a
+ * word says it says alone: nothing else has to be seen with it, and so relaxed accesses do. */
+SIMT_DEVICE uint64_t NAME(tile_look_back)(const uint64_t *words, uint32_t t)
+{
+    const uint32_t lane = simt_lane();
+    uint64_t sum = 0;
+    for (;;) {
+        const uint64_t word = lane < t ? simt_load_relaxed_u64(&words[t - 1u - lane]) : WORD_SUMMED;
+        const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word >= WORD_SUMMED);
+        const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word == 0);
+        const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
+        if (none & wanted) {
+            simt_yield();
+            continue;
+        }
+        const uint32_t counted = wanted & ~sums;
+        uint32_t value = counted >> lane & 1u ? (uint32_t)word : 0;
+        for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) value += simt_shfl_xor_u32(SIMT_FULL_MASK, value, d);
+        sum += value;
+        if (sums) return sum + (simt_shfl_u64(SIMT_FULL_MASK, word, (uint32_t)__ffs((int)sums) - 1u) & WORD_VALUE);
+        t -= SIMT_WARP;
+    }
+}
+
+/* Says how many entries tile t has. */
+SIMT_DEVICE void NAME(tile_say)(const copse_pack_arguments *a, uint32_t t, uint32_t count)
+{
+    if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], WORD_COUNTED | count);
+}
+
+/* ... and once that is said, how many there are in front of it. */
+SIMT_DEVICE uint64_t NAME(tile_rank)(const copse_pack_arguments *a, uint32_t t, uint32_t count)
+{
+    const uint64_t rank = NAME(tile_look_back)(a->words, t);
+    if (simt_lane() == 0) {
+        simt_store_relaxed_u64(&a->words[t], WORD_SUMMED | (rank + count));
+        if (t + 1u == a->tiles) a->totals->entries = rank + count;
+    }
+    return rank;
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------------------- */
+
+/* Brings a tile into shared memory and runs its operations. Returns false where it does not fit. */
+SIMT_DEVICE bool NAME(tile_make)(const copse_pack_arguments *a, TILE *tile, uint32_t t, uint32_t *entries,
+                                 uint32_t *came, uint32_t *went)
+{
+    const uint32_t lane = simt_lane();
+    const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
+    const OPERATION next = NAME(tile_fetch)(&a->operations, start + lane, lane < n);
+    if (lane < TILE_WORDS) tile->inserted[lane] = tile->removed[lane] = 0;
+    *entries = NAME(tile_load)(a, tile, t);
+    __syncwarp(SIMT_FULL_MASK);
+    if (*entries > TILE_ENTRIES || n > TILE_OPERATIONS) return false;
+    return n == 0 || NAME(tile_operate)(a, tile, *entries, start, n, next, came, went);
+}
+
+/* What a warp has done so far. */
+typedef struct NAME(tile_work) {
+    uint32_t came, went;
+} NAME(tile_work);
+#define WORK NAME(tile_work)
+
+/* The next tile, in lane 0. */
+SIMT_DEVICE uint32_t NAME(tile_ticket)(const copse_pack_arguments *a)
+{
+    return simt_lane() == 0 ? simt_atomic_add_u32(&a->totals->ticket, 1u) : 0;
+}
+
+/* Moves tile t, for which all lanes come here. Returns the ticket for the next one, which is taken when there is nothing more
+ * to wait for, and comes while this one is stored. */
+SIMT_DEVICE uint32_t NAME(tile_move_one)(const copse_pack_arguments *a, TILE *tile, uint32_t t, WORK *work)
+{
+    uint32_t entries, came = 0, went = 0;
+    if (!NAME(tile_make)(a, tile, t, &entries, &came, &went)) {
+        if (simt_lane() == 0) (void)simt_atomic_or_u32(&a->totals->ticket, COPSE_TILES_STOP);
+        entries = came = went = 0; /* those behind may be waiting for a number */
+    }
+    const uint32_t count = entries + came - went;
+    NAME(tile_say)(a, t, count);
+    if (went) NAME(tile_close)(tile, entries);
+    if (came) NAME(tile_merge)(tile, count, came);
+    const uint64_t rank = NAME(tile_rank)(a, t, count);
+    const uint32_t next = NAME(tile_ticket)(a);
+    if (count) NAME(tile_store)(a, tile, rank, count);
+    work->came += came;
+    work->went += went;
+    return next;
+}
+
+SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 9)
+{
+    SIMT_SHARED(TILE, tiles, TILE_WARPS);
+    const uint32_t stripe = (blockIdx.x * TILE_WARPS + simt_warp()) % COPSE_POOL_STRIPES;
+    WORK work = {0, 0};
+    for (uint32_t t = NAME(tile_ticket)(&a);;) {
+        t = simt_shfl_u32(SIMT_FULL_MASK, t, 0);
+        if (t >= a.tiles) break;
+        t = NAME(tile_move_one)(&a, &tiles[simt_warp()], t, &work);
+        __syncwarp(SIMT_FULL_MASK);
+    }
+    if (simt_lane() != 0) return;
+    if (work.came) (void)simt_atomic_add_u64(&a.totals->came[stripe], work.came);
+    if (work.went) (void)simt_atomic_add_u64(&a.totals->went[stripe], work.went);
+}
+
+/* Tiles are stored as if more leaves followed. This makes the last leaf of the tree one: a warp, and there is an entry. */
+SIMT_KERNEL(NAME(tile_finish), copse_pack_arguments, COPSE_KERNEL_THREADS, 1)
+{
+    if (blockIdx.x != 0 || threadIdx.x >= SIMT_WARP) return;
+    const uint32_t lane = simt_lane(), leaf = a.to.homes - 1u, size = NAME(packed_size)(&a.to, leaf);
+    const ROLE role = NAME(row_role_of)(lane);
+    const bool entry = role.words && !role.high && role.slot < size;
+    if (!entry) NAME(row_store)(&a.to, leaf, lane, &role, size, 0);
+    if (lane == 0) NAME(row_high)(&a, leaf, KEY_MAX);
+}
