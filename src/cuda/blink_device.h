@@ -132,8 +132,6 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
 /* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. */
 copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
                                       copse_blink_version **out);
-/* A version that has room for more entries than it turned out to have: how many these are. For one that nobody else has seen. */
-void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries);
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
 /* Leaves that the pool of a version could have at most. */
 uint64_t copse_blink_pool_most(const copse_blink_version *version);

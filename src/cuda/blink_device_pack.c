@@ -126,7 +126,8 @@ static uint32_t tile_homes(const packer *p)
     const copse_index *index = p->index;
     const copse_blink_operations *operations = &p->arguments.operations;
     const size_t bytes = copse_type_size(index->key_type) + copse_type_size(index->value_type);
-    const double room = COPSE_TILE_ENTRIES(bytes), homes = p->arguments.from.homes;
+    const uint64_t entries = COPSE_TILE_ENTRIES(bytes);
+    const double room = (double)entries, homes = p->arguments.from.homes;
     const double old = (double)p->arguments.from.entries / homes, come = (double)inserts_most(p) / homes;
     if (operations->n && !p->arguments.from.unique) return 0;
     uint32_t fit = 32;
