@@ -165,7 +165,7 @@ typedef struct copse_meet_arguments {
 typedef struct copse_apply_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations; /* sorted; raw and in the caller's order where `table` is there */
-    uint32_t *homes;                   /* apply marks those that wait for a split with COPSE_HOME_WAITS */
+    const uint32_t *homes;             /* of all operations                                          */
     const uint32_t *table, *slots;     /* see copse_meet_arguments; NULL: sorted                    */
     uint32_t shared;                   /* 1: readers may be at work at the same time                 */
     uint32_t part;                     /* apply: operations of a block, at most COPSE_APPLY_PART      */
