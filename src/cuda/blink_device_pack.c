@@ -7,6 +7,7 @@ typedef struct packer {
     copse_pack_arguments arguments;
     copse_blink_version *made;
     copse_blink_counters *counters; /* of the old version */
+    uint64_t pool_taken;            /* leaves of the old version that are no homes */
     uint64_t low, high;             /* bounds of the keys of the new one */
     uint64_t changed;               /* entries that came plus those that went */
     void *memory[7];
@@ -117,26 +118,30 @@ static uint64_t inserts_most(const packer *p)
 }
 
 /*
- * Homes that a tile may have, 0: none. Besides its entries it needs room twice for those that come, and they come to some tiles
- * more than to others: homes are as wide as the keys that they had lay apart, and of keys at random some get more than others of
- * the same width. Millions of tiles have one that is five or six deviations above the average.
+ * Do homes with so many entries each, to which as many come and which have so many other leaves each, fit into a tile? They come to
+ * some tiles more than to others: homes are as wide as the keys that they had lay apart, and of keys at random some get more than
+ * others of the same width. Millions of tiles have one that is five or six deviations above the average.
  */
+static bool tile_fits(double room, double homes, double old, double come, double others)
+{
+    const double entries = room - homes * (old + come), leaves = COPSE_TILE_LEAVES - homes * (1 + others);
+    const double variance = homes * (old / 4 + come + come * come / (old + 1));
+    return entries > 0 && entries * entries >= DEVIATIONS * DEVIATIONS * variance && leaves >= 0 &&
+           leaves * leaves >= DEVIATIONS * DEVIATIONS * homes * others;
+}
+
+/* Homes that a tile may have, 0: none. */
 static uint32_t tile_homes(const packer *p)
 {
     const copse_index *index = p->index;
-    const copse_blink_operations *operations = &p->arguments.operations;
+    const copse_blink_tree *from = &p->arguments.from;
     const size_t bytes = copse_type_size(index->key_type) + copse_type_size(index->value_type);
-    const uint64_t entries = COPSE_TILE_ENTRIES(bytes);
-    const double room = (double)entries, homes = p->arguments.from.homes;
-    const double old = (double)p->arguments.from.entries / homes, come = (double)inserts_most(p) / homes;
-    if (operations->n && !p->arguments.from.unique) return 0;
-    uint32_t fit = 32;
-    while (fit > 0) {
-        const double spare = room - fit * (old + 2 * come);
-        const double variance = fit * (old / 4 + 4 * come + 4 * come * come / (old + 1));
-        if (spare > 0 && spare * spare >= DEVIATIONS * DEVIATIONS * variance) break;
+    const double room = COPSE_TILE_ENTRIES(bytes), homes = from->homes;
+    if (p->arguments.operations.n && !from->unique) return 0;
+    uint32_t fit = COPSE_TILE_LEAVES;
+    while (fit > 0 && !tile_fits(room, fit, (double)from->entries / homes, (double)inserts_most(p) / homes,
+                                 (double)p->pool_taken / homes))
         fit--;
-    }
     return fit;
 }
 
@@ -307,6 +312,7 @@ copse_status copse_blink_pack(const copse_index *index, const copse_blink_versio
     packer p = {.index = index,
                 .arguments = {.from = from->view, .chains = from->pool_taken != 0},
                 .counters = from->counters,
+                .pool_taken = from->pool_taken,
                 .low = any && (!some || low < from->low) ? low : from->low,
                 .high = any && (!some || high > from->high) ? high : from->high};
     bool done = false;

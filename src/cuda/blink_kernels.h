@@ -187,8 +187,9 @@ typedef struct copse_pack_totals {
 /* Some tile has more than fits: no more are begun, and what was made is no tree. */
 #define COPSE_TILES_STOP 0x80000000u
 
-/* Entries that a tile (blink_tile.inc.h) has room for, by the bytes of an entry. */
-#define COPSE_TILE_ENTRIES(bytes) (5376u / (bytes) / 64u * 64u)
+/* Leaves that a tile (blink_tile.inc.h) has at most, one for each lane of a warp, and entries, by the bytes of one. */
+#define COPSE_TILE_LEAVES         32u
+#define COPSE_TILE_ENTRIES(bytes) (4608u / (bytes) / 32u * 32u)
 
 /* Packs all entries, and those of a batch, into a new version: tile by tile, or home by home. */
 typedef struct copse_pack_arguments {

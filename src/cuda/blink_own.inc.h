@@ -13,8 +13,6 @@
  * own lane.
  */
 
-#define LEAF_WORDS  (COPSE_LEAF_BYTES / 4u)
-#define LEAF_PIECES (COPSE_LEAF_BYTES / 16u)
 #define ROW_PIECES  (LEAF_PIECES + 1u)
 #define KEY_WORDS   (KEY_BITS / 32u)
 #define VALUE_WORDS (VALUE_BITS / 32u)

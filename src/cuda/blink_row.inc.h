@@ -3,8 +3,10 @@
  * what a lane does with its word is the same for every leaf: its role.
  */
 
-#define ROW_KEY   (KEY_BITS / 32u) /* words of a key */
-#define ROW_VALUE (VALUE_BITS / 32u)
+#define LEAF_WORDS  (COPSE_LEAF_BYTES / 4u)
+#define LEAF_PIECES (COPSE_LEAF_BYTES / 16u) /* of what one lane loads or stores at once */
+#define ROW_KEY     (KEY_BITS / 32u)         /* words of a key */
+#define ROW_VALUE   (VALUE_BITS / 32u)
 /* Leaves that a warp fills before it stores the first. */
 #define ROW_AHEAD 8u
 

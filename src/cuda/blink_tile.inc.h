@@ -4,15 +4,18 @@
  * A tile is some consecutive homes and the operations whose keys belong there; operations with equal keys are always in the
  * same one. One warp has a tile, all of it in shared memory:
  *
- *   keys, values   | entries of all leaves of the homes, close together | ... | entries that operations insert, the last first |
- *                    0 ........................................ entries         TILE_ENTRIES - came ............ TILE_ENTRIES
+ *   rows           the leaves of the homes as they are, 32 at most
+ *   keys, values   | entries after the operations, close together | ...
+ *                    0 ..................................... count    TILE_ENTRIES
  *
  *   tile_starts    the first operation of each tile: a thread per tile, since looking for it takes steps that wait for each other
  *   tile_move      the entries of the tile after the operations, as rows of the new version
  *   tile_finish    makes the last leaf of the tree a last leaf, once the host knows which one that is
  *
- * The inserted entries are merged where they are: bit k of `inserted` says that the tile's position k after the operations is
- * one of them. Then a word of a leaf is a word of shared memory, at the same distance for every leaf.
+ * First each operation, one to a lane, looks its key up in the rows. An entry that comes goes to its final position at once, and bit k
+ * of `inserted` says that position k has one. Then each lane takes a row and puts the entries of that leaf to the positions that are
+ * left, in order. So an entry is moved once within shared memory, and a warp has 32 leaves under way with few instructions.
+ * In the end a word of a new leaf is a word of shared memory, at the same distance for every leaf.
  *
  * How many entries there are in front of a tile, its *rank*, it learns from the tiles in front of it. Each has a word:
  *
@@ -27,20 +30,13 @@
  * A tile that does not fit stops the work, and the host takes another way.
  */
 
-#define TILE_ENTRIES    COPSE_TILE_ENTRIES(KEY_BITS / 8u + VALUE_BITS / 8u)
-#define TILE_WORDS      (TILE_ENTRIES / 32u)
-#define TILE_LEAVES     64u
+#define TILE_ENTRIES COPSE_TILE_ENTRIES(KEY_BITS / 8u + VALUE_BITS / 8u)
+#define TILE_WORDS                                                                                                     \
+    (TILE_ENTRIES / 32u + 2u) /* of a bit set; one may look at the two words from position TILE_ENTRIES on */
 #define TILE_OPERATIONS 4096u /* more would keep one warp at work while the others have long finished */
 #define TILE_WARPS      (COPSE_KERNEL_THREADS / SIMT_WARP)
-#define TILE_HALF       (TILE_ENTRIES / 64u < 8u ? 128u : 256u) /* of what a tile mostly has: see tile_before */
-/* Leaves that a lane has on their way from memory at a time. */
-#define TILE_AHEAD 16u
-/* ... where their addresses have to be looked up. */
-#define TILE_LISTED 8u
 /* Leaves, two by two, that a lane has on their way to memory at a time. */
 #define TILE_TWOS 4u
-/* Words of positions that are merged at a time. */
-#define TILE_MERGED 2u
 /* Parts that a thread looks at in one step of its search. */
 #define TILE_PARTS 8u
 
@@ -54,14 +50,26 @@
 
 /* The tile of a warp. */
 typedef struct NAME(tile) {
+    simt_u32x4 rows[COPSE_TILE_LEAVES * LEAF_PIECES]; /* see tile_word */
     KEY keys[TILE_ENTRIES];
     uint32_t
         apart[16]; /* the words of a leaf are read and written at once: its keys in some banks, its values in others */
     VALUE values[TILE_ENTRIES];
     uint32_t inserted[TILE_WORDS], removed[TILE_WORDS]; /* bit sets: positions after and before the operations */
-    uint32_t leaves[TILE_LEAVES];                       /* their numbers, where they do not lie side by side   */
+    uint32_t fronts[COPSE_TILE_LEAVES];                 /* entries in front of each leaf                        */
+    uint32_t leaves[COPSE_TILE_LEAVES];                 /* their numbers, where they do not lie side by side     */
+    uint32_t changes[COPSE_TILE_LEAVES];                /* entries that come to each leaf, and << 16 that go     */
 } NAME(tile);
 #define TILE NAME(tile)
+
+/* What a warp knows about its tile. */
+typedef struct NAME(tile_sizes) {
+    uint32_t leaves;
+    uint32_t entries;      /* before the operations                              */
+    uint32_t came, went;   /* with them                                          */
+    uint32_t front, count; /* entries in front of the leaf of this lane, and its own */
+} NAME(tile_sizes);
+#define SIZES NAME(tile_sizes)
 
 /* Where a lane's words of entries lie, from the first entry of the tile on. */
 SIMT_DEVICE uint32_t *NAME(tile_own)(TILE *tile, const ROLE *role)

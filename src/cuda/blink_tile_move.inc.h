@@ -46,17 +46,13 @@ SIMT_DEVICE uint64_t NAME(tile_rank)(const copse_pack_arguments *a, uint32_t t, 
 /* --- all of it -------------------------------------------------------------------------------------------------------------- */
 
 /* Brings a tile into shared memory and runs its operations. Returns false where it does not fit. */
-SIMT_DEVICE bool NAME(tile_make)(const copse_pack_arguments *a, TILE *tile, uint32_t t, uint32_t *entries,
-                                 uint32_t *came, uint32_t *went)
+SIMT_DEVICE bool NAME(tile_make)(const copse_pack_arguments *a, TILE *tile, uint32_t t, SIZES *sizes)
 {
     const uint32_t lane = simt_lane();
     const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
     const OPERATION next = NAME(tile_fetch)(&a->operations, start + lane, lane < n);
-    if (lane < TILE_WORDS) tile->inserted[lane] = tile->removed[lane] = 0;
-    *entries = NAME(tile_load)(a, tile, t);
-    __syncwarp(SIMT_FULL_MASK);
-    if (*entries > TILE_ENTRIES || n > TILE_OPERATIONS) return false;
-    return n == 0 || NAME(tile_operate)(a, tile, *entries, start, n, next, came, went);
+    if (!NAME(tile_load)(a, tile, t, sizes) || n > TILE_OPERATIONS) return false;
+    return n == 0 || NAME(tile_operate)(a, tile, start, n, next, sizes);
 }
 
 /* What a warp has done so far. */
@@ -75,24 +71,23 @@ SIMT_DEVICE uint32_t NAME(tile_ticket)(const copse_pack_arguments *a)
  * to wait for, and comes while this one is stored. */
 SIMT_DEVICE uint32_t NAME(tile_move_one)(const copse_pack_arguments *a, TILE *tile, uint32_t t, WORK *work)
 {
-    uint32_t entries, came = 0, went = 0;
-    if (!NAME(tile_make)(a, tile, t, &entries, &came, &went)) {
+    SIZES sizes = {0, 0, 0, 0, 0, 0};
+    if (!NAME(tile_make)(a, tile, t, &sizes)) {
         if (simt_lane() == 0) (void)simt_atomic_or_u32(&a->totals->ticket, COPSE_TILES_STOP);
-        entries = came = went = 0; /* those behind may be waiting for a number */
+        sizes.entries = sizes.came = sizes.went = 0; /* those behind may be waiting for a number */
     }
-    const uint32_t count = entries + came - went;
+    const uint32_t count = sizes.entries + sizes.came - sizes.went;
     NAME(tile_say)(a, t, count);
-    if (went) NAME(tile_close)(tile, entries);
-    if (came) NAME(tile_merge)(tile, count, came);
+    if (count) NAME(tile_merge)(tile, &sizes);
     const uint64_t rank = NAME(tile_rank)(a, t, count);
     const uint32_t next = NAME(tile_ticket)(a);
     if (count) NAME(tile_store)(a, tile, rank, count);
-    work->came += came;
-    work->went += went;
+    work->came += sizes.came;
+    work->went += sizes.went;
     return next;
 }
 
-SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 9)
+SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 6)
 {
     SIMT_SHARED(TILE, tiles, TILE_WARPS);
     const uint32_t stripe = (blockIdx.x * TILE_WARPS + simt_warp()) % COPSE_POOL_STRIPES;
