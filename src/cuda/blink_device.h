@@ -42,6 +42,7 @@ typedef struct copse_blink_version {
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
     copse_blink_order order;
+    uint32_t known;   /* of 256 keys that the last batch was to insert, so many were there already */
     bool doubt_known; /* packing read what was in doubt about its batch: */
     copse_pairs_doubt doubt;
     unsigned holders; /* calls under way and snapshots, under the lock of the tree */
@@ -132,6 +133,9 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
 /* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. */
 copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
                                       copse_blink_version **out);
+/* ... with so many homes, at most UINT32_MAX / 2, and nobody knows yet how many entries. */
+copse_status copse_blink_version_make_homes(const copse_index *index, uint64_t homes, uint64_t low, uint64_t high,
+                                            copse_blink_version **out);
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
 /* Leaves that the pool of a version could have at most. */
 uint64_t copse_blink_pool_most(const copse_blink_version *version);

@@ -8,6 +8,7 @@ typedef struct packer {
     copse_blink_version *made;
     copse_blink_counters *counters; /* of the old version */
     uint64_t pool_taken;            /* leaves of the old version that are no homes */
+    uint32_t known;                 /* what is to be expected of the batch, see there */
     uint64_t low, high;             /* bounds of the keys of the new one */
     uint64_t changed;               /* entries that came plus those that went */
     void *memory[7];
@@ -45,15 +46,20 @@ static copse_status launch(const packer *p, const copse_kernel *kernel, uint64_t
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
 }
 
+/* There is a new version: what is to be made with it. */
+static copse_status version_started(packer *p)
+{
+    copse_status status = take(p, PACK_LAST, p->made->view.homes * sizeof(uint32_t));
+    p->arguments.to = p->made->view;
+    p->arguments.last = p->memory[PACK_LAST];
+    return status;
+}
+
 /* A new version with room for `entries`. */
 static copse_status version_start(packer *p, uint64_t entries)
 {
     copse_status status = copse_blink_version_make(p->index, entries, p->low, p->high, &p->made);
-    if (status != COPSE_OK) return status;
-    status = take(p, PACK_LAST, p->made->view.homes * sizeof(uint32_t));
-    p->arguments.to = p->made->view;
-    p->arguments.last = p->memory[PACK_LAST];
-    return status;
+    return status == COPSE_OK ? version_started(p) : status;
 }
 
 /* The levels over leaves that are filled. */
@@ -163,16 +169,17 @@ static copse_status tiles_take(packer *p, uint32_t homes)
     return copse_device_fill(device, device->main, arguments->totals, 0, bytes);
 }
 
-/* Moves everything into the new version, with tiles of so many homes, and waits for it. *out_fits: false where some tile has
- * more than fits. */
-static copse_status move_tiles(packer *p, uint32_t homes, copse_pack_totals *out_totals, bool *out_fits)
+/* Moves everything into the new version by `kernel`, with tiles of so many homes, and waits for it. *out_fits: false where some tile
+ * has more than fits. */
+static copse_status move_tiles(packer *p, const copse_kernel *kernel, uint32_t homes, copse_pack_totals *out_totals,
+                               bool *out_fits)
 {
     copse_device *device = p->index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     copse_status status = tiles_take(p, homes);
     const uint64_t tiles = p->arguments.tiles;
     if (status == COPSE_OK && p->arguments.operations.n) status = launch(p, &kernels->tile_starts, tiles + 1);
-    if (status == COPSE_OK) status = launch(p, &kernels->tile_move, tiles * 32);
+    if (status == COPSE_OK) status = launch(p, kernel, tiles * 32);
     if (status == COPSE_OK)
         status = copse_device_read(device, device->main, out_totals, p->arguments.totals, sizeof *out_totals);
     *out_fits = status == COPSE_OK && !(out_totals->ticket & COPSE_TILES_STOP);
@@ -181,14 +188,27 @@ static copse_status move_tiles(packer *p, uint32_t homes, copse_pack_totals *out
     return status;
 }
 
+/* Takes over what was counted. */
+static void take_over(packer *p, const copse_pack_totals *totals)
+{
+    const uint64_t n = p->arguments.operations.n;
+    uint64_t came = 0, went = 0;
+    for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) {
+        came += totals->came[s];
+        went += totals->went[s];
+    }
+    p->changed = came + went;
+    p->made->view.entries = p->arguments.from.entries + came - went;
+    p->made->doubt_known = p->arguments.operations.doubt != NULL;
+    p->made->doubt = totals->doubt;
+    p->made->known = inserts_most(p) ? (uint32_t)((n - came) * 256 / n) : p->known;
+}
+
 /* What is left to do once the host knows how many entries there are. */
 static copse_status finish_tiles(packer *p, const copse_pack_totals *totals)
 {
-    p->made->doubt_known = p->arguments.operations.doubt != NULL;
-    p->made->doubt = totals->doubt;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
-    p->changed = 0;
-    for (unsigned s = 0; s < COPSE_POOL_STRIPES; s++) p->changed += totals->came[s] + totals->went[s];
+    take_over(p, totals);
     copse_blink_version_shrink(p->index, p->made, totals->entries);
     p->arguments.to = p->made->view;
     copse_status status = launch(p, totals->entries ? &kernels->tile_finish : &kernels->pack_empty, 1);
@@ -201,6 +221,57 @@ static bool too_much(copse_status status)
     return status == COPSE_ERR_MEMORY || status == COPSE_ERR_UNSUPPORTED;
 }
 
+/* Gives up the version that was begun. */
+static void begin_anew(packer *p)
+{
+    give_back(p);
+    copse_blink_version_free(p->index, p->made);
+    p->made = NULL;
+}
+
+/* From so many homes on tiles need not wait for each other. */
+#define SPREAD_LEAST 256u
+
+/*
+ * Leaves for the homes and for the operations, in the proportion that a packed tree has, if as many of the keys are new as were last
+ * time. Returns how many that makes in all; 0: it is not to be done this way.
+ */
+static uint64_t spread_homes(packer *p)
+{
+    copse_pack_arguments *arguments = &p->arguments;
+    const double homes = arguments->from.homes, one = (double)(1u << COPSE_LEAVES_BITS);
+    const double leaves = 2.0 * one / (double)copse_blink_packed_two(p->index);
+    if (inserts_most(p) == 0 || arguments->operations.gone || homes < SPREAD_LEAST) return 0;
+    arguments->leaves_per_home = (uint64_t)((double)arguments->from.entries / homes * leaves);
+    arguments->leaves_per_operation = (uint64_t)(leaves * (256 - p->known) / 256);
+    return (arguments->from.homes * arguments->leaves_per_home +
+            arguments->operations.n * arguments->leaves_per_operation) >>
+           COPSE_LEAVES_BITS;
+}
+
+/* Tiles that do not wait for each other. *out_done: false where some have too much, or too little, or there is no memory. */
+static copse_status spread_tiles(packer *p, uint32_t tile, bool *out_done)
+{
+    const uint64_t homes = spread_homes(p);
+    copse_pack_totals totals;
+    copse_kept_error kept;
+    *out_done = false;
+    if (homes == 0 || homes > UINT32_MAX / 2) return COPSE_OK;
+    copse_error_keep(&kept);
+    copse_status status = copse_blink_version_make_homes(p->index, homes, p->low, p->high, &p->made);
+    if (status == COPSE_OK) status = version_started(p);
+    if (status == COPSE_OK)
+        status = move_tiles(p, &copse_blink_kernels_of(p->index)->tile_spread, tile, &totals, out_done);
+    if (status == COPSE_OK && *out_done) {
+        take_over(p, &totals);
+        return version_levels(p);
+    }
+    if (status != COPSE_OK && !too_much(status)) return status;
+    copse_error_put_back(&kept);
+    begin_anew(p);
+    return COPSE_OK;
+}
+
 /* *out_done: false where the tree has to be packed home by home. */
 static copse_status pack_tiles(packer *p, bool *out_done)
 {
@@ -209,22 +280,21 @@ static copse_status pack_tiles(packer *p, bool *out_done)
     copse_pack_totals totals;
     *out_done = false;
     if (homes == 0) return COPSE_OK;
+    copse_status status = spread_tiles(p, homes, out_done);
+    if (status != COPSE_OK || *out_done) return status;
     copse_kept_error kept;
     copse_error_keep(&kept);
-    copse_status status = version_start(p, most);
+    status = version_start(p, most);
     const bool room = !too_much(status);
     if (!room) {
         copse_error_put_back(&kept);
         status = COPSE_OK;
     }
     for (; status == COPSE_OK && room && homes > 0 && !*out_done; homes = homes > TILE_HOMES_LEAST ? homes * 3 / 4 : 0)
-        status = move_tiles(p, homes, &totals, out_done);
+        status = move_tiles(p, &copse_blink_kernels_of(p->index)->tile_move, homes, &totals, out_done);
     if (status == COPSE_OK && *out_done) return finish_tiles(p, &totals);
-    if (status != COPSE_OK) return status;
-    give_back(p);
-    copse_blink_version_free(p->index, p->made);
-    p->made = NULL;
-    return COPSE_OK;
+    if (status == COPSE_OK) begin_anew(p);
+    return status;
 }
 
 /* --- an old version and operations, home by home --------------------------------------------------------------------------- */
@@ -313,6 +383,7 @@ copse_status copse_blink_pack(const copse_index *index, const copse_blink_versio
                 .arguments = {.from = from->view, .chains = from->pool_taken != 0},
                 .counters = from->counters,
                 .pool_taken = from->pool_taken,
+                .known = from->known,
                 .low = any && (!some || low < from->low) ? low : from->low,
                 .high = any && (!some || high > from->high) ? high : from->high};
     bool done = false;

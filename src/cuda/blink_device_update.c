@@ -269,8 +269,12 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
     if (status != COPSE_OK || *out != DONE) return status;
     if (bounds->low < version->low) version->low = bounds->low;
     if (bounds->high > version->high) version->high = bounds->high;
-    return copse_blink_settle(index, version, &p.seen, operations->gone || operations->action == COPSE_ACTION_ERASE,
-                              out_changed);
+    status = copse_blink_settle(index, version, &p.seen, operations->gone || operations->action == COPSE_ACTION_ERASE,
+                                out_changed);
+    if (!operations->gone && operations->action != COPSE_ACTION_ERASE)
+        copse_blink_handle_of(index)->tree->current->known =
+            (uint32_t)((operations->n - *out_changed) * 256 / operations->n);
+    return status;
 }
 
 /* A new version; what the smallest and the largest key are may turn out afterwards. */

@@ -194,19 +194,14 @@ static copse_blink_version *version_alloc(const copse_index *index, uint64_t hom
     return version;
 }
 
-copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
-                                      copse_blink_version **out)
+copse_status copse_blink_version_make_homes(const copse_index *index, uint64_t homes, uint64_t low, uint64_t high,
+                                            copse_blink_version **out)
 {
-    const uint64_t homes = homes_for(index, entries);
-    if (homes > UINT32_MAX / 2)
-        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu entries are more than the %s tree can hold",
-                          (unsigned long long)entries, copse_structure_name(index->operations->structure));
     copse_blink_version *version = version_alloc(index, homes);
     if (!version) return copse_fail_memory(index->ctx, sizeof *version, "the tree");
     copse_blink_order_init(&version->order);
     version->low = low;
     version->high = high;
-    version->view.entries = entries;
     version->view.forks = index->operations->structure == COPSE_STRUCTURE_BPLUS;
     version->view.unique = !index->duplicates;
     version->view.key_type = index->key_type;
@@ -217,6 +212,18 @@ copse_status copse_blink_version_make(const copse_index *index, uint64_t entries
         *out = version;
     else
         copse_blink_version_free(index, version);
+    return status;
+}
+
+copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
+                                      copse_blink_version **out)
+{
+    const uint64_t homes = homes_for(index, entries);
+    if (homes > UINT32_MAX / 2)
+        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu entries are more than the %s tree can hold",
+                          (unsigned long long)entries, copse_structure_name(index->operations->structure));
+    copse_status status = copse_blink_version_make_homes(index, homes, low, high, out);
+    if (status == COPSE_OK) (*out)->view.entries = entries;
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "cuda/blink_tile_operations.inc.h"
 #include "cuda/blink_tile_store.inc.h"
 #include "cuda/blink_tile_move.inc.h"
+#include "cuda/blink_tile_spread.inc.h"
 #include "cuda/blink_change.inc.h"
 #include "cuda/blink_place.inc.h"
 #include "cuda/blink_own.inc.h"
@@ -48,6 +49,7 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(tile_starts),
     ENTRY(tile_move),
     ENTRY(tile_finish),
+    ENTRY(tile_spread),
     ENTRY(pack_count),
     ENTRY(pack_old),
     ENTRY(pack_new),

@@ -45,22 +45,6 @@ SIMT_DEVICE uint64_t NAME(tile_rank)(const copse_pack_arguments *a, uint32_t t, 
 
 /* --- all of it -------------------------------------------------------------------------------------------------------------- */
 
-/* Brings a tile into shared memory and runs its operations. Returns false where it does not fit. */
-SIMT_DEVICE bool NAME(tile_make)(const copse_pack_arguments *a, TILE *tile, uint32_t t, SIZES *sizes)
-{
-    const uint32_t lane = simt_lane();
-    const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
-    const OPERATION next = NAME(tile_fetch)(&a->operations, start + lane, lane < n);
-    if (!NAME(tile_load)(a, tile, t, sizes) || n > TILE_OPERATIONS) return false;
-    return n == 0 || NAME(tile_operate)(a, tile, start, n, next, sizes);
-}
-
-/* What a warp has done so far. */
-typedef struct NAME(tile_work) {
-    uint32_t came, went;
-} NAME(tile_work);
-#define WORK NAME(tile_work)
-
 /* The next tile, in lane 0. */
 SIMT_DEVICE uint32_t NAME(tile_ticket)(const copse_pack_arguments *a)
 {
@@ -73,7 +57,7 @@ SIMT_DEVICE uint32_t NAME(tile_move_one)(const copse_pack_arguments *a, TILE *ti
 {
     SIZES sizes = {0, 0, 0, 0, 0, 0};
     if (!NAME(tile_make)(a, tile, t, &sizes)) {
-        if (simt_lane() == 0) (void)simt_atomic_or_u32(&a->totals->ticket, COPSE_TILES_STOP);
+        NAME(tiles_stop)(a);
         sizes.entries = sizes.came = sizes.went = 0; /* those behind may be waiting for a number */
     }
     const uint32_t count = sizes.entries + sizes.came - sizes.went;
@@ -82,15 +66,13 @@ SIMT_DEVICE uint32_t NAME(tile_move_one)(const copse_pack_arguments *a, TILE *ti
     const uint64_t rank = NAME(tile_rank)(a, t, count);
     const uint32_t next = NAME(tile_ticket)(a);
     if (count) NAME(tile_store)(a, tile, rank, count);
-    work->came += sizes.came;
-    work->went += sizes.went;
+    NAME(work_add)(work, &sizes);
     return next;
 }
 
 SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 6)
 {
     SIMT_SHARED(TILE, tiles, TILE_WARPS);
-    const uint32_t stripe = (blockIdx.x * TILE_WARPS + simt_warp()) % COPSE_POOL_STRIPES;
     WORK work = {0, 0};
     for (uint32_t t = NAME(tile_ticket)(&a);;) {
         t = simt_shfl_u32(SIMT_FULL_MASK, t, 0);
@@ -98,9 +80,7 @@ SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 6)
         t = NAME(tile_move_one)(&a, &tiles[simt_warp()], t, &work);
         __syncwarp(SIMT_FULL_MASK);
     }
-    if (simt_lane() != 0) return;
-    if (work.came) (void)simt_atomic_add_u64(&a.totals->came[stripe], work.came);
-    if (work.went) (void)simt_atomic_add_u64(&a.totals->went[stripe], work.went);
+    NAME(work_tell)(&a, &work);
 }
 
 /* Tiles are stored as if more leaves followed. This makes the last leaf of the tree one: a warp, and there is an entry. */

@@ -153,3 +153,41 @@ SIMT_DEVICE bool NAME(tile_operate)(const copse_pack_arguments *a, TILE *tile, u
     __syncwarp(SIMT_FULL_MASK);
     return true;
 }
+
+/* --- a whole tile ---------------------------------------------------------------------------------------------------------- */
+
+/* Brings a tile into shared memory and runs its operations. Returns false where it does not fit. */
+SIMT_DEVICE bool NAME(tile_make)(const copse_pack_arguments *a, TILE *tile, uint32_t t, SIZES *sizes)
+{
+    const uint32_t lane = simt_lane();
+    const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
+    const OPERATION next = NAME(tile_fetch)(&a->operations, start + lane, lane < n);
+    if (!NAME(tile_load)(a, tile, t, sizes) || n > TILE_OPERATIONS) return false;
+    return n == 0 || NAME(tile_operate)(a, tile, start, n, next, sizes);
+}
+
+/* Some tile does not fit: nothing will come of all this. */
+SIMT_DEVICE void NAME(tiles_stop)(const copse_pack_arguments *a)
+{
+    if (simt_lane() == 0) (void)simt_atomic_or_u32(&a->totals->ticket, COPSE_TILES_STOP);
+}
+
+/* What a warp has done so far. */
+typedef struct NAME(tile_work) {
+    uint32_t came, went;
+} NAME(tile_work);
+#define WORK NAME(tile_work)
+
+SIMT_DEVICE void NAME(work_add)(WORK *work, const SIZES *sizes)
+{
+    work->came += sizes->came;
+    work->went += sizes->went;
+}
+
+SIMT_DEVICE void NAME(work_tell)(const copse_pack_arguments *a, const WORK *work)
+{
+    const uint32_t stripe = (blockIdx.x * TILE_WARPS + simt_warp()) % COPSE_POOL_STRIPES;
+    if (simt_lane() != 0) return;
+    if (work->came) (void)simt_atomic_add_u64(&a->totals->came[stripe], work->came);
+    if (work->went) (void)simt_atomic_add_u64(&a->totals->went[stripe], work->went);
+}

@@ -137,7 +137,7 @@ SIMT_DEVICE void NAME(tile_put)(TILE *tile, const NAME(tile_leaf) * leaf, uint32
 }
 
 /* Puts the entries of this lane's leaf, but for those in `gone`, to the positions that `free` has a bit for, from `to` on. */
-SIMT_DEVICE void NAME(tile_spread)(TILE *tile, uint32_t count, uint32_t gone, uint32_t free, uint32_t to)
+SIMT_DEVICE void NAME(row_spread)(TILE *tile, uint32_t count, uint32_t gone, uint32_t free, uint32_t to)
 {
     const simt_u32x4 *row = tile->rows + simt_lane() * LEAF_PIECES;
     NAME(tile_leaf) leaf;
@@ -158,7 +158,7 @@ SIMT_DEVICE void NAME(tile_spread)(TILE *tile, uint32_t count, uint32_t gone, ui
 }
 
 /* The same where so many entries come to a leaf that its positions reach further than the bits of a word. */
-SIMT_DEVICE void NAME(tile_spread_far)(TILE *tile, uint32_t count, uint32_t gone, uint32_t to)
+SIMT_DEVICE void NAME(row_spread_far)(TILE *tile, uint32_t count, uint32_t gone, uint32_t to)
 {
     for (uint32_t slot = 0; slot < count; slot++) {
         if (gone >> slot & 1u) continue;
@@ -185,8 +185,8 @@ SIMT_DEVICE void NAME(tile_merge)(TILE *tile, const SIZES *sizes)
         gone = (uint32_t)NAME(tile_bits)(tile->removed, sizes->front);
     }
     if (__any_sync(SIMT_FULL_MASK, sizes->count + came > 32u))
-        NAME(tile_spread_far)(tile, sizes->count, gone, to);
+        NAME(row_spread_far)(tile, sizes->count, gone, to);
     else
-        NAME(tile_spread)(tile, sizes->count, gone, ~(uint32_t)NAME(tile_bits)(tile->inserted, to), to);
+        NAME(row_spread)(tile, sizes->count, gone, ~(uint32_t)NAME(tile_bits)(tile->inserted, to), to);
     __syncwarp(SIMT_FULL_MASK);
 }

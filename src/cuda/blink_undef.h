@@ -34,6 +34,7 @@
 #undef TILE_WARPS
 #undef TILE_TWOS
 #undef TILE_PARTS
+#undef SPREAD_AHEAD
 #undef WORD_COUNTED
 #undef WORD_SUMMED
 #undef WORD_VALUE
