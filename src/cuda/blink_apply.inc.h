@@ -212,7 +212,8 @@ SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint64_t base, uint32_t 
 /* May the operations run at all? */
 SIMT_DEVICE bool NAME(apply_may)(const copse_apply_arguments *a)
 {
-    return a->counters->crowded != 1u && a->counters->extra <= a->extra_most && a->counters->dead <= a->dead_most;
+    return !a->counters->doubt.wrong && a->counters->crowded != 1u && a->counters->extra <= a->extra_most &&
+           a->counters->dead <= a->dead_most;
 }
 
 /* A block's part of the batch. What takes a step along a chain, or a split, is left to the next kernel: there lanes that do so

@@ -60,6 +60,8 @@ typedef struct copse_blink {
     pthread_mutex_t writer; /* held by a call that changes the tree, and by readers that cannot do beside one */
     /* That batches have keys as the tree has them; under `writer`. */
     copse_pairs_trust trust;
+    /* ... and that they are spread over it as those are. */
+    copse_pairs_trust spread;
     pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
     atomic_uint views; /* taken by handles that come under `writer`, given back by those that go at any time */
@@ -185,6 +187,29 @@ copse_status copse_blink_counters_read(const copse_index *index, copse_blink_ver
 /* Ends an update in place: takes over what the kernels counted, and packs the tree where that is due. */
 copse_status copse_blink_settle(copse_index *index, copse_blink_version *version, const copse_blink_counters *seen,
                                 bool erased, uint64_t *out_changed);
+
+/* --- blink_device_arrange.c --------------------------------------------------------------------------------------------------- */
+
+/* A batch that is put in order by the separators of a tree. */
+typedef struct copse_blink_arranging {
+    copse_device_pairs
+        made; /* what comes of it: encoded, in order, equal keys as they are; without values where it erases */
+    copse_arrange_arguments arguments;
+    void *memory;
+    uint64_t bytes;
+} copse_blink_arranging;
+
+/* May a batch of n be put in order that way? */
+bool copse_blink_arrange_may(copse_index *index, const copse_blink_version *version, uint64_t n);
+/* Takes the memory for it; `raw` are the caller's arrays on the device. Where it fails there is nothing to be freed. */
+copse_status copse_blink_arrange_take(const copse_index *index, const copse_device_pairs *raw, copse_action action,
+                                      copse_blink_arranging *out);
+/* Puts the kernels on the stream, which write to arranging->made and to `homes`, and what they find out to the counters of the version.
+ * One home in one_of asks for leaves. */
+copse_status copse_blink_arrange_launch(const copse_index *index, const copse_blink_version *version,
+                                        copse_blink_arranging *arranging, uint32_t *homes, uint32_t one_of);
+/* Frees all but arranging->made. */
+void copse_blink_arrange_free(const copse_index *index, copse_blink_arranging *arranging);
 
 /* --- blink_device_mixed.c --------------------------------------------------------------------------------------------------- */
 

@@ -143,8 +143,9 @@ typedef struct in_place {
     copse_index *index;
     copse_blink_version *version;
     const copse_blink_operations *operations;
-    copse_device_pairs *pairs; /* which they are, where they may not be sorted */
-    uint32_t part;             /* operations of a block */
+    copse_device_pairs *pairs;        /* which they are, where they may not be sorted */
+    copse_blink_arranging *arranging; /* NULL, or they are yet to be put in order */
+    uint32_t part;                    /* operations of a block */
     uint32_t *homes; /* of all operations; behind it, what `apply` leaves to `apply_hard`, and how many of each part */
     uint64_t most;   /* leaves that it may add               */
     bool roomy;      /* the pool has all that it could take */
@@ -198,22 +199,28 @@ static copse_status apply_launch(const in_place *p, uint64_t most)
     return status;
 }
 
-/* Where the operations belong and what they need; and, if the pool has that, the operations themselves right behind it, so that
- * mostly there is one wait in all. */
-static copse_status plan_and_apply(in_place *p)
+static copse_status plan_launch(const in_place *p)
 {
     copse_device *device = p->index->device;
-    const uint64_t n = p->operations->n, spare = p->version->view.pool_leaves - p->version->pool_taken;
+    const uint32_t one_of = p->roomy ? ASKED_SHARE : 1;
+    if (p->arranging) return copse_blink_arrange_launch(p->index, p->version, p->arranging, p->homes, one_of);
     copse_locate_arguments arguments = {.tree = p->version->view,
                                         .operations = *p->operations,
                                         .homes = p->homes,
                                         .doubt = p->pairs ? p->pairs->doubt : NULL,
-                                        .one_of = p->roomy ? ASKED_SHARE : 1,
+                                        .one_of = one_of,
                                         .counters = p->version->counters};
+    return copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->plan,
+                               copse_device_blocks(device, p->operations->n), &arguments);
+}
+
+/* Where the operations belong and what they need; and, if the pool has that, the operations themselves right behind it, so that
+ * mostly there is one wait in all. */
+static copse_status plan_and_apply(in_place *p)
+{
+    const uint64_t spare = p->version->view.pool_leaves - p->version->pool_taken;
     copse_status status = copse_blink_counters_reset(p->index, p->version);
-    if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->plan,
-                                     copse_device_blocks(device, n), &arguments);
+    if (status == COPSE_OK) status = plan_launch(p);
     if (status == COPSE_OK) status = apply_launch(p, p->roomy || spare > p->most ? p->most : spare);
     return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
@@ -235,19 +242,24 @@ static outcome judge(const in_place *p)
     return p->seen.crowded == 1 || p->seen.extra > p->most ? TOO_MANY : DONE;
 }
 
-/* The same, and first of all whether the batch was sorted. Where it was not, it is now. */
+/* The same, and first of all whether the batch was sorted. Where it was not, it is now, unless it was to be put in order on the
+ * way. */
 static copse_status judge_all(const in_place *p, outcome *out)
 {
-    const bool doubtful = p->pairs && p->pairs->doubt;
-    copse_status status = doubtful ? copse_device_pairs_judge(p->index, p->pairs, &p->seen.doubt) : COPSE_OK;
+    const bool doubtful = p->arranging || (p->pairs && p->pairs->doubt);
+    copse_status status = COPSE_OK;
+    if (p->arranging)
+        status = copse_device_pairs_believe(p->index, p->pairs, &p->seen.doubt);
+    else if (doubtful)
+        status = copse_device_pairs_judge(p->index, p->pairs, &p->seen.doubt);
     *out = doubtful && p->seen.doubt.wrong ? NOT_SORTED : judge(p);
     return status;
 }
 
-/* The keys of the operations lie between bounds->low and bounds->high. */
+/* The keys of the operations lie between bounds->low and bounds->high. arranging: NULL, or what makes `bounds` and its arrays. */
 static copse_status run_in_place(copse_index *index, copse_blink_version *version,
                                  const copse_blink_operations *operations, copse_device_pairs *bounds,
-                                 uint64_t *out_changed, outcome *out)
+                                 copse_blink_arranging *arranging, uint64_t *out_changed, outcome *out)
 {
     copse_device *device = index->device;
     void *homes = NULL;
@@ -255,6 +267,7 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
                   .version = version,
                   .operations = operations,
                   .pairs = bounds,
+                  .arranging = arranging,
                   .part = operations->n < MANY ? COPSE_APPLY_PART / 2 : COPSE_APPLY_PART,
                   .most = extra_most(index, version, operations->n)};
     const uint64_t bytes = (2 * operations->n + in_place_parts(&p)) * sizeof(uint32_t);
@@ -309,7 +322,7 @@ static copse_status run(copse_index *index, const copse_blink_operations *operat
                           (unsigned long long)operations->n, UINT32_MAX - 1);
     if (operations->n == 0) return COPSE_OK;
     if (may_stay(index, version, operations->n)) {
-        status = run_in_place(index, version, operations, pairs, out_changed, out);
+        status = run_in_place(index, version, operations, pairs, NULL, out_changed, out);
         if (status != COPSE_OK || *out != TOO_MANY) return status;
     } else if (pairs->doubt && !pairs->in_order) {
         *out = NOT_SORTED; /* perhaps */
@@ -346,25 +359,82 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
     return status;
 }
 
+static copse_blink_operations operations_of(const copse_index *index, const copse_device_pairs *pairs,
+                                            copse_action action)
+{
+    const bool all = index->duplicates && action == COPSE_ACTION_UPSERT;
+    return (copse_blink_operations){.keys = pairs->keys,
+                                    .values = action == COPSE_ACTION_ERASE ? NULL : pairs->values,
+                                    .action = action,
+                                    .doubt = pairs->in_order ? pairs->doubt : NULL,
+                                    .last_wins = all || pairs->unique ? 2 : action != COPSE_ACTION_IF_ABSENT,
+                                    .n = pairs->n};
+}
+
+static copse_status equals_out(const copse_index *index, copse_device_pairs *pairs, copse_action action)
+{
+    return copse_device_pairs_unique(index, pairs,
+                                     action == COPSE_ACTION_IF_ABSENT ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST);
+}
+
 /* Equal keys of a batch are left to the kernels, but not where they are many. */
 static copse_status run_pairs(copse_index *index, copse_device_pairs *pairs, copse_action action, uint64_t *out_changed)
 {
-    const bool all = index->duplicates && action == COPSE_ACTION_UPSERT, first = action == COPSE_ACTION_IF_ABSENT;
-    copse_blink_operations operations = {.keys = pairs->keys,
-                                         .values = action == COPSE_ACTION_ERASE ? NULL : pairs->values,
-                                         .action = action,
-                                         .doubt = pairs->in_order ? pairs->doubt : NULL,
-                                         .last_wins = all || pairs->unique ? 2 : !first,
-                                         .n = pairs->n};
+    const copse_blink_operations operations = operations_of(index, pairs, action);
     outcome came_of;
     copse_status status = run(index, &operations, pairs, out_changed, &came_of);
     if (status != COPSE_OK || came_of == DONE) return status;
-    if (came_of == TOO_MANY_EQUALS)
-        status = copse_device_pairs_unique(index, pairs, first ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST);
+    if (came_of == TOO_MANY_EQUALS) status = equals_out(index, pairs, action);
     return status == COPSE_OK ? run_pairs(index, pairs, action, out_changed) : status;
 }
 
-/* Sorts a batch and runs it. */
+/* Runs what was put in order, in place if that may be. *out_done: false where it was not put in order, and nothing was done. */
+static copse_status run_made(copse_index *index, copse_blink_arranging *arranging, copse_action action,
+                             uint64_t *out_changed, bool *out_done)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    copse_blink_version *version = tree->current;
+    copse_device_pairs *made = &arranging->made;
+    const copse_blink_operations operations = operations_of(index, made, action);
+    outcome came_of = DONE;
+    copse_status status = run_in_place(index, version, &operations, made, arranging, out_changed, &came_of);
+    copse_blink_arrange_free(index, arranging);
+    *out_done = came_of != NOT_SORTED;
+    if (status != COPSE_OK) return status;
+    tree->trust.ascending = tree->spread.ascending;
+    if (came_of == TOO_MANY) return pack_pairs(index, version, &operations, made, out_changed);
+    if (came_of != TOO_MANY_EQUALS) return COPSE_OK;
+    status = copse_device_pairs_encode(index, made); /* erased keys have no values yet */
+    if (status == COPSE_OK) status = equals_out(index, made, action);
+    return status == COPSE_OK ? run_pairs(index, made, action, out_changed) : status;
+}
+
+/* Lets the tree put a batch in order, where that is promising and there is memory for it. *out_done: false where nothing came of it:
+ * other ways need less. */
+static copse_status run_arranged(copse_index *index, const copse_device_pairs *raw, copse_action action,
+                                 const char *what, uint64_t *out_changed, bool *out_done)
+{
+    const copse_blink_version *version = copse_blink_handle_of(index)->tree->current;
+    const uint64_t n = raw->n;
+    copse_blink_arranging arranging;
+    copse_kept_error kept;
+    *out_done = false;
+    if (n == 0 || !may_stay(index, version, n) || !copse_blink_arrange_may(index, version, n)) return COPSE_OK;
+    copse_error_keep(&kept);
+    copse_status status = copse_blink_arrange_take(index, raw, action, &arranging);
+    if (status == COPSE_OK) {
+        status = copse_progress(index->ctx, what, n / 3 * 2, n);
+        if (status == COPSE_OK) status = run_made(index, &arranging, action, out_changed, out_done);
+        copse_blink_arrange_free(index, &arranging);
+        copse_device_pairs_free(index, &arranging.made);
+    }
+    if (status != COPSE_ERR_MEMORY) return status;
+    copse_error_put_back(&kept);
+    *out_done = false;
+    return COPSE_OK;
+}
+
+/* Puts a batch in order and runs it. */
 static copse_status run_sorted(copse_index *index, const void *keys, const void *values, uint64_t n,
                                copse_action action, const char *what, uint64_t *out_changed)
 {
@@ -372,10 +442,13 @@ static copse_status run_sorted(copse_index *index, const void *keys, const void 
     const copse_blink_version *version = tree->current;
     const copse_pairs_hint hint = {
         .there = version->view.entries != 0, .low = version->low, .high = version->high, .trust = &tree->trust};
+    bool done = false;
     copse_device_pairs pairs;
-    copse_status status = copse_device_pairs_make_quick(index, keys, values, n, &hint, what, &pairs);
+    copse_status status = copse_device_pairs_bring(index, keys, values, n, what, &pairs);
     if (status != COPSE_OK) return status;
-    status = run_pairs(index, &pairs, action, out_changed);
+    status = run_arranged(index, &pairs, action, what, out_changed, &done);
+    if (status == COPSE_OK && !done) status = copse_device_pairs_order(index, &hint, what, &pairs);
+    if (status == COPSE_OK && !done) status = run_pairs(index, &pairs, action, out_changed);
     copse_device_pairs_free(index, &pairs);
     return status;
 }

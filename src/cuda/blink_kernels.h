@@ -90,9 +90,9 @@ typedef struct copse_blink_counters {
     uint64_t dead;                      /* operations that an equal key behind (before) them makes pointless      */
     uint64_t not_first_nan;             /* ~position of the first NaN; 0: there is none                          */
     uint64_t not_low, high;             /* ~smallest and largest key of a batch that comes as it is              */
-    copse_pairs_doubt doubt;            /* plan: what it said about the batch                                        */
-    uint32_t crowded;                   /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
-    uint32_t winding;                   /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain           */
+    copse_pairs_doubt doubt; /* plan: what it said about the batch; part and arrange: what they say         */
+    uint32_t crowded;        /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
+    uint32_t winding;        /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain           */
 } copse_blink_counters;
 
 /* Puts some addresses into the table of chunks. They come with the launch: a copy from the host's memory would wait. */
@@ -145,6 +145,32 @@ typedef struct copse_locate_arguments {
     uint32_t one_of; /* plan: one warp in so many asks how many leaves its operations need, for all of them   */
     copse_blink_counters *counters;
 } copse_locate_arguments;
+
+/* Large batches as the caller gave them, put in order by the separators of the tree: first into buckets, each of them the
+ * operations of so many homes side by side; then each bucket. */
+#define COPSE_PART_THREADS    1024u /* of a block                                                                 */
+#define COPSE_PART_EACH       8u    /* operations of a thread, at most                                            */
+#define COPSE_ARRANGE_THREADS 512u
+#define COPSE_ARRANGE_ROOM    1536u /* operations of a bucket, at most                                            */
+#define COPSE_ARRANGE_HOMES   4096u /* ... and homes                                                              */
+#define COPSE_ARRANGE_BUCKETS 4096u
+typedef struct copse_arrange_arguments {
+    copse_blink_tree tree;             /* its separators have 32 bits                                             */
+    copse_blink_operations operations; /* keys are raw, and as they came; values NULL: positions, unless erased   */
+    uint32_t each;                     /* part: operations of a thread                                            */
+    uint32_t buckets;                  /* a power of two                                                          */
+    uint32_t bucket_homes;             /* homes of a bucket; the last ones may have fewer                         */
+    uint32_t room;                     /* operations that fit into a bucket                                       */
+    uint32_t one_of;                   /* arrange: one home in so many asks how many leaves it needs, for all     */
+    uint32_t *cursors;                 /* operations of each bucket, 0 at the start                               */
+    void *parts;                       /* `room` places for each bucket, see blink_part.inc.h                     */
+    void *out_keys, *out_values;       /* arrange: the operations in order; erased: no values                     */
+    uint32_t *out_homes;
+    copse_blink_counters *counters; /* its doubt says whether it came to anything */
+} copse_arrange_arguments;
+
+/* Bytes of a place in a bucket. */
+#define COPSE_PART_BYTES(key_bytes, value_bytes) ((key_bytes) + (value_bytes) == 16 ? 20u : 16u)
 
 /* Small batches as the caller gave them: which of equal keys counts, and where they belong. */
 typedef struct copse_meet_arguments {
@@ -225,6 +251,7 @@ typedef struct copse_blink_check_arguments {
 struct copse_blink_kernels {
     copse_kernel find[2][2];            /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
     copse_kernel locate, plan;          /* copse_locate_arguments */
+    copse_kernel part, arrange;         /* copse_arrange_arguments */
     copse_kernel meet;                  /* copse_meet_arguments   */
     copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
     copse_kernel place;                 /* ... as they come              */

@@ -6,6 +6,8 @@
 #include "cuda/blink_leaf.inc.h"
 #include "cuda/blink_find.inc.h"
 #include "cuda/blink_locate.inc.h"
+#include "cuda/blink_part.inc.h"
+#include "cuda/blink_arrange.inc.h"
 #include "cuda/blink_row.inc.h"
 #include "cuda/blink_pack.inc.h"
 #include "cuda/blink_tile.inc.h"
@@ -40,6 +42,8 @@ static const copse_blink_kernels NAME_ROW = {
     {{ENTRY(find_full), ENTRY(find_full_forks)}, ENTRY_FIND_DIGEST},
     ENTRY(locate),
     ENTRY(plan),
+    SIMT_KERNEL_ENTRY(NAME(part), COPSE_PART_THREADS),
+    SIMT_KERNEL_ENTRY(NAME(arrange), COPSE_ARRANGE_THREADS),
     ENTRY(meet),
     ENTRY(apply),
     ENTRY(apply_hard),

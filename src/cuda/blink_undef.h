@@ -15,6 +15,17 @@
 #undef QUERY
 #undef CROWD_MOST
 #undef PLAN_OWN
+#undef PART_GROUP
+#undef PART_BITS
+#undef PART_NOWHERE
+#undef ARRANGE_WARPS
+#undef ARRANGE_EACH
+#undef ARRANGE_BLOCKS
+#undef ARRANGE_CROWD
+#undef ARRANGE_HOME_BITS
+#undef ARRANGE_HOME
+#undef ARRANGED
+#undef BUCKET
 #undef HELD
 #undef UPDATE
 #undef LEAF_WORDS

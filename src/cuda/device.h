@@ -173,6 +173,8 @@ struct copse_device {
     /* Operations up to which an update may go as it comes, and share of a tree up to which one may go in place: 0: as measured.
      * Tests and measurements set them: blink_device_update.c. */
     uint64_t place_most, in_place_share;
+    /* Operations from which on the separators of the tree may put an update in order, in the same way: blink_device_arrange.c. */
+    uint64_t arrange_least;
 
     pthread_mutex_t lock; /* of what follows */
     bool faulted;

@@ -80,8 +80,9 @@ copse_status copse_device_pairs_room(const copse_index *index, copse_device_pair
                                      void **out_values)
 {
     copse_status status = reserve(index, pairs, OWN_KEYS, n * copse_type_size(index->key_type));
-    if (status == COPSE_OK) status = reserve(index, pairs, OWN_VALUES, n * copse_type_size(index->value_type));
     *out_keys = pairs->memory[OWN_KEYS];
+    if (!out_values) return status;
+    if (status == COPSE_OK) status = reserve(index, pairs, OWN_VALUES, n * copse_type_size(index->value_type));
     *out_values = pairs->memory[OWN_VALUES];
     return status;
 }
@@ -323,10 +324,7 @@ static void trust_lost(copse_pairs_trust *trust)
 /* May the hint be taken for this batch? */
 static bool trust_asked(const copse_pairs_hint *hint)
 {
-    if (!hint->there) return false;
-    if (hint->trust->rest == 0) return true;
-    hint->trust->rest--;
-    return false;
+    return hint->there && copse_pairs_trust_ask(hint->trust);
 }
 
 /* Looked at before it is sorted, which the host waits for. */
@@ -361,30 +359,39 @@ static copse_status make_in_doubt(const copse_index *index, uint64_t low, uint64
 }
 
 /* Without a hint integers of 32 bits need no look: a sort by all their bits is cheaper than that and a wait. */
-static copse_status make_quick(const copse_index *index, const void *keys, const void *values,
-                               const copse_pairs_hint *hint, const char *what, copse_device_pairs *pairs)
+static copse_status order(const copse_index *index, const copse_pairs_hint *hint, copse_device_pairs *pairs)
+{
+    const bool hinted = trust_asked(hint);
+    if (hint->trust->ascending || (!hinted && !narrow_integers(index))) return make_surveyed(index, hint, pairs);
+    if (!hinted) return make_in_doubt(index, 0, UINT32_MAX, true, pairs);
+    pairs->trust = hint->trust;
+    return make_in_doubt(index, hint->low, hint->high, false, pairs);
+}
+
+copse_status copse_device_pairs_bring(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                                      const char *what, copse_device_pairs *out)
+{
+    copse_status status = start(index, n, what, out);
+    if (status == COPSE_OK && n) status = bring_both(index, out, keys, values);
+    if (status == COPSE_OK && n) status = copse_progress(index->ctx, what, n / 3, n);
+    if (status != COPSE_OK) copse_device_pairs_free(index, out);
+    return status;
+}
+
+copse_status copse_device_pairs_order(const copse_index *index, const copse_pairs_hint *hint, const char *what,
+                                      copse_device_pairs *pairs)
 {
     const uint64_t n = pairs->n;
-    const bool hinted = trust_asked(hint);
-    copse_status status = bring_both(index, pairs, keys, values);
-    if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3, n);
-    if (status != COPSE_OK) return status;
-    if (hint->trust->ascending || (!hinted && !narrow_integers(index))) {
-        status = make_surveyed(index, hint, pairs);
-    } else if (hinted) {
-        pairs->trust = hint->trust;
-        status = make_in_doubt(index, hint->low, hint->high, false, pairs);
-    } else {
-        status = make_in_doubt(index, 0, UINT32_MAX, true, pairs);
-    }
-    return status == COPSE_OK ? copse_progress(index->ctx, what, n / 3 * 2, n) : status;
+    copse_status status = n ? order(index, hint, pairs) : COPSE_OK;
+    return status == COPSE_OK && n ? copse_progress(index->ctx, what, n / 3 * 2, n) : status;
 }
 
 copse_status copse_device_pairs_make_quick(const copse_index *index, const void *keys, const void *values, uint64_t n,
                                            const copse_pairs_hint *hint, const char *what, copse_device_pairs *out)
 {
-    copse_status status = start(index, n, what, out);
-    if (status == COPSE_OK && n) status = make_quick(index, keys, values, hint, what, out);
+    copse_status status = copse_device_pairs_bring(index, keys, values, n, what, out);
+    if (status != COPSE_OK) return status;
+    status = copse_device_pairs_order(index, hint, what, out);
     if (status != COPSE_OK) copse_device_pairs_free(index, out);
     return status;
 }
@@ -398,22 +405,27 @@ static copse_status sort_again(const copse_index *index, copse_device_pairs *pai
     return sort(index, pairs, false);
 }
 
-copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
-                                      const copse_pairs_doubt *seen)
+copse_status copse_device_pairs_believe(const copse_index *index, copse_device_pairs *pairs,
+                                        const copse_pairs_doubt *seen)
 {
     copse_pairs_trust *trust = pairs->trust;
     doubt_release(index, pairs);
     pairs->trust = NULL;
     if (seen->not_first_nan) return nan_refused(index, ~seen->not_first_nan);
     if (trust) trust->ascending = seen->ascending != 0;
-    if (seen->wrong) {
-        if (trust) trust_lost(trust);
-        return sort_again(index, pairs);
-    }
+    if (trust && seen->wrong) trust_lost(trust);
+    if (seen->wrong) return COPSE_OK;
     if (trust) trust->last_rest /= 2;
     pairs->low = seen->smallest;
     pairs->high = seen->largest;
     return COPSE_OK;
+}
+
+copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
+                                      const copse_pairs_doubt *seen)
+{
+    copse_status status = copse_device_pairs_believe(index, pairs, seen);
+    return status == COPSE_OK && seen->wrong ? sort_again(index, pairs) : status;
 }
 
 copse_status copse_device_pairs_be_sure(const copse_index *index, copse_device_pairs *pairs)

@@ -12,6 +12,14 @@ typedef struct copse_pairs_trust {
     bool ascending;     /* the last batch looked as if it came sorted            */
 } copse_pairs_trust;
 
+/* May the next batch rest on a guess? */
+static inline bool copse_pairs_trust_ask(copse_pairs_trust *trust)
+{
+    if (trust->rest == 0) return true;
+    trust->rest--;
+    return false;
+}
+
 /* What a structure guesses about a batch: its keys are as those that the structure has. */
 typedef struct copse_pairs_hint {
     bool there;         /* false: it knows nothing                      */
@@ -67,17 +75,26 @@ copse_status copse_device_pairs_make(const copse_index *index, const void *keys,
  * what else it reads, and calls copse_device_pairs_judge. Keys that are not numbers are reported there, too. */
 copse_status copse_device_pairs_make_quick(const copse_index *index, const void *keys, const void *values, uint64_t n,
                                            const copse_pairs_hint *hint, const char *what, copse_device_pairs *out);
+/* The two steps of that: the caller's arrays on the device, as they are; and the rest. Where the second one fails, the pairs still are to
+ * be freed. */
+copse_status copse_device_pairs_bring(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                                      const char *what, copse_device_pairs *out);
+copse_status copse_device_pairs_order(const copse_index *index, const copse_pairs_hint *hint, const char *what,
+                                      copse_device_pairs *pairs);
 /* Ends the doubt of pairs, of which the consumer read what it says. Sorts them again where that is needed: keys, values, low and
  * high change then. What was enqueued before may use the doubt's memory, what comes after must not. */
 copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
                                       const copse_pairs_doubt *seen);
+/* The same, but pairs that are not in order stay so. */
+copse_status copse_device_pairs_believe(const copse_index *index, copse_device_pairs *pairs,
+                                        const copse_pairs_doubt *seen);
 /* Waits and ends the doubt, where there is one. */
 copse_status copse_device_pairs_be_sure(const copse_index *index, copse_device_pairs *pairs);
 /* Of equal keys keeps the first or the last; the input is encoded and has values. */
 copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pairs *pairs, copse_equal_keys equal);
 /* Makes pairs encoded and gives them values. */
 copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pairs *pairs);
-/* Two device arrays of n keys and n values that `pairs` owns. */
+/* Two device arrays of n keys and n values that `pairs` owns. out_values NULL: keys only. */
 copse_status copse_device_pairs_room(const copse_index *index, copse_device_pairs *pairs, uint64_t n, void **out_keys,
                                      void **out_values);
 void copse_device_pairs_free(const copse_index *index, copse_device_pairs *pairs);

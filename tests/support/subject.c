@@ -260,7 +260,8 @@ static bool open_context(struct subject *subject)
     if (config->processors) device->multiprocessors = config->processors;
     /* Small batches meet all ways in which updates go. */
     device->place_most = config->ways % 3 == 0 ? 0 : config->ways % 3 == 1 ? 1 : 12;
-    device->in_place_share = config->ways / 3 == 0 ? 0 : config->ways / 3 == 1 ? 1 : 64;
+    device->in_place_share = config->ways / 3 % 3 == 0 ? 0 : config->ways / 3 % 3 == 1 ? 1 : 64;
+    device->arrange_least = config->ways / 9 == 0 ? 0 : 1;
     if (config->stream) device->callers_stream = true; /* the emulator has no streams, but calls may leave errors */
     return choose_transfer(subject, device);
 }

@@ -61,7 +61,7 @@ struct subject_config {
     uint64_t simt_seed;        /* emulated: the order of warps and lanes; 0: in turn                         */
     bool stream;               /* a device's work goes through a stream of the caller's                      */
     uint32_t transfer;         /* how host arrays travel, see subject.c; 0: as always */
-    uint32_t ways;             /* below 9: limits between the ways in which a device's trees are updated; 0: its own */
+    uint32_t ways;             /* below 18: limits between the ways in which a device's trees are updated; 0: its own */
     uint32_t processors;       /* multiprocessors that the device is taken to have; 0: its own                  */
     copse_type key_type;
     copse_type value_type;

@@ -25,7 +25,7 @@ static const struct width widths[] = {{COPSE_U32, COPSE_U32, 14, 22},
                                       {COPSE_I64, COPSE_F32, 9, 15}};
 #define FOR_EACH_WIDTH(width) for (const struct width *width = widths; width < widths + COUNT_OF(widths); width++)
 
-#define WAYS 9u /* in which updates may go: see subject.c */
+#define WAYS 18u /* in which updates may go: see subject.c */
 
 /* --- batches ------------------------------------------------------------------------------------------------------------- */
 
