@@ -215,6 +215,7 @@ static copse_status plan_and_apply(in_place *p)
         status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->plan,
                                      copse_device_blocks(device, n), &arguments);
     if (status == COPSE_OK) status = apply_launch(p, p->roomy || spare > p->most ? p->most : spare);
+    if (status == COPSE_OK && in_place_inserts(p)) copse_blink_ahead(p->index, p->version, n);
     return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
 
@@ -307,6 +308,7 @@ static copse_status run(copse_index *index, const copse_blink_operations *operat
     if (may_stay(index, version, operations->n)) {
         status = run_in_place(index, version, operations, pairs, out_changed, out);
         if (status != COPSE_OK || *out != TOO_MANY) return status;
+        copse_blink_pool_trim(index, version); /* the new version can do with what was set aside */
     } else if (pairs->doubt && !pairs->in_order) {
         *out = NOT_SORTED; /* perhaps */
         return copse_device_pairs_be_sure(index, pairs);
@@ -335,7 +337,7 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
     if (status != COPSE_OK) return status;
     status = copse_blink_fill(index, &pairs, &version);
     copse_device_pairs_free(index, &pairs);
-    if (status == COPSE_OK) copse_blink_version_warm(index, version);
+    if (status == COPSE_OK) copse_blink_ahead_all(index, version);
     pthread_mutex_lock(&tree->writer);
     status = copse_blink_replace(index, version, status);
     pthread_mutex_unlock(&tree->writer);

@@ -163,6 +163,12 @@ static uint64_t homes_for(const copse_index *index, uint64_t entries)
     return homes ? homes : 1;
 }
 
+copse_blink_room copse_blink_room_for(uint64_t homes)
+{
+    const uint32_t shift = shift_for(homes);
+    return (copse_blink_room){.chunks = chunks_for(homes, shift), .chunk_bytes = (uint64_t)COPSE_LEAF_BYTES << shift};
+}
+
 static copse_status version_memory(const copse_index *index, copse_blink_version *version)
 {
     copse_device *device = index->device;
@@ -282,6 +288,13 @@ uint64_t copse_blink_pool_most(const copse_blink_version *version)
     return room / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
 }
 
+void copse_blink_pool_chunks(const copse_blink_version *version, unsigned *out_made, unsigned *out_used)
+{
+    const copse_blink_tree *view = &version->view;
+    *out_made = version->chunks_made - home_chunks(version);
+    *out_used = chunks_for(view->pool_first + version->pool_used, view->chunk_shift) - home_chunks(version);
+}
+
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves)
 {
     const uint64_t wanted = version->pool_taken + leaves;
@@ -309,29 +322,6 @@ void copse_blink_pool_trim(const copse_index *index, copse_blink_version *versio
     if (version->chunks_made <= kept) return;
     chunks_drop(index, version, kept);
     pool_measure(version);
-}
-
-/* From so many bytes on a tree that was built leaves room for its next version. */
-#define WARM_LEAST (UINT64_C(64) << 20)
-
-/*
- * Memory comes from the system once, and the device keeps it for the next time. A tree that is built takes as much again and gives it
- * back at once, so that not its first packing, in the middle of an update, has to wait for that.
- */
-void copse_blink_version_warm(const copse_index *index, const copse_blink_version *version)
-{
-    copse_device *device = index->device;
-    const uint64_t bytes = (uint64_t)version->view.homes * COPSE_LEAF_BYTES;
-    uint64_t available = 0, total = 0;
-    copse_blink_version *other = NULL;
-    copse_kept_error kept;
-    if (bytes < WARM_LEAST) return;
-    device->backend->memory_info(device, &available, &total);
-    if (bytes > available / 4) return;
-    copse_error_keep(&kept);
-    if (copse_blink_version_make(index, version->view.entries, version->low, version->high, &other) == COPSE_OK)
-        copse_blink_version_free(index, other);
-    copse_error_put_back(&kept);
 }
 
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status)
