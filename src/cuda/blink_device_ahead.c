@@ -49,7 +49,7 @@ static void ahead_plan(const copse_index *index, const copse_blink_version *vers
     unsigned made = 0, used = 0;
     a->device = index->device;
     a->count = 0;
-    a->room = copse_blink_room_for(grown + 2 * n / copse_blink_packed_two(index) + 1);
+    a->room = copse_blink_room_after(version, grown + 2 * n / copse_blink_packed_two(index) + 1);
     /* The same in every call, whatever n is, and so always the same memory. */
     a->besides = (homes * sizeof(uint32_t) + version->levels.bytes) / 2 * 3;
     copse_blink_pool_chunks(version, &made, &used);
