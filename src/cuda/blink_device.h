@@ -48,11 +48,18 @@ typedef struct copse_blink_version {
     unsigned holders; /* calls under way and snapshots, under the lock of the tree */
     unsigned frozen;  /* snapshots */
     uint32_t cut;     /* leaves of the last chunk with homes, where it is cut off behind them; 0: it is not */
+    unsigned ahead; /* blocks of the next version that are known to be at hand; under `writer`: blink_device_ahead.c */
     unsigned chunks_made, chunks_most;
     unsigned
         chunks_told;   /* so many addresses of `chunks`, also of chunks that were given back, are those of the copy */
     uint64_t chunks[]; /* chunks_most addresses, of which the device has a copy in `view.chunks` */
 } copse_blink_version;
+
+/* Chunks for home leaves. */
+typedef struct copse_blink_room {
+    unsigned chunks;
+    uint64_t chunk_bytes;
+} copse_blink_room;
 
 /* A tree, for all its handles. */
 typedef struct copse_blink {
@@ -132,15 +139,20 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
 
 /* --- blink_device_version.c ------------------------------------------------------------------------------------------------- */
 
-/* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. */
-copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
-                                      copse_blink_version **out);
+/* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: what it is to
+ * replace, NULL: nothing, or something else. */
+copse_status copse_blink_version_make(const copse_index *index, const copse_blink_tree *before, uint64_t entries,
+                                      uint64_t low, uint64_t high, copse_blink_version **out);
 /* ... with so many homes, at most UINT32_MAX / 2, and nobody knows yet how many entries. */
-copse_status copse_blink_version_make_homes(const copse_index *index, uint64_t homes, uint64_t low, uint64_t high,
-                                            copse_blink_version **out);
+copse_status copse_blink_version_make_homes(const copse_index *index, const copse_blink_tree *before, uint64_t homes,
+                                            uint64_t low, uint64_t high, copse_blink_version **out);
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
+/* The chunks of a version with so many homes that comes after this one. */
+copse_blink_room copse_blink_room_after(const copse_blink_version *version, uint64_t homes);
 /* Leaves that the pool of a version could have at most. */
 uint64_t copse_blink_pool_most(const copse_blink_version *version);
+/* Chunks behind those of the homes: how many there are, and how many have leaves in use. */
+void copse_blink_pool_chunks(const copse_blink_version *version, unsigned *out_made, unsigned *out_used);
 /* Makes sure that `leaves` more can be taken from the pool. */
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves);
 /* Gives chunks of the pool back that have no leaf in use, but for room that the next update may want. The caller holds `writer`;
@@ -149,12 +161,18 @@ void copse_blink_pool_trim(const copse_index *index, copse_blink_version *versio
 /* The version was made with room for more entries than it turned out to have: gives back what is too much. `view` changes with
  * it, and must not be known to anybody else yet. */
 void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries);
-/* Makes sure, if it can, that memory for another version of that size is at hand. */
-void copse_blink_version_warm(const copse_index *index, const copse_blink_version *version);
 /* Puts a version in the place of the current one, or frees it where `status` or the wait for it failed. */
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status);
 /* Bytes that a version takes, without what aggregates use. */
 uint64_t copse_blink_version_bytes(const copse_blink_version *version);
+
+/* --- blink_device_ahead.c ------------------------------------------------------------------------------------------------------ */
+
+/* Makes sure, if it can, that memory for the version after this one is at hand. */
+void copse_blink_ahead_all(const copse_index *index, copse_blink_version *version);
+/* The same, as far as it goes while the kernels of an update with n operations run, which have been launched; the next update goes
+ * on with it. The caller holds `writer`. */
+void copse_blink_ahead(const copse_index *index, copse_blink_version *version, uint64_t n);
 
 /* --- blink_device_pack.c ------------------------------------------------------------------------------------------------------ */
 

@@ -46,6 +46,12 @@ static copse_status launch(const packer *p, const copse_kernel *kernel, uint64_t
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
 }
 
+/* The version that the new one is to replace, where there is one. */
+static const copse_blink_tree *version_before(const packer *p)
+{
+    return p->arguments.from.homes ? &p->arguments.from : NULL;
+}
+
 /* There is a new version: what is to be made with it. */
 static copse_status version_started(packer *p)
 {
@@ -58,7 +64,7 @@ static copse_status version_started(packer *p)
 /* A new version with room for `entries`. */
 static copse_status version_start(packer *p, uint64_t entries)
 {
-    copse_status status = copse_blink_version_make(p->index, entries, p->low, p->high, &p->made);
+    copse_status status = copse_blink_version_make(p->index, version_before(p), entries, p->low, p->high, &p->made);
     return status == COPSE_OK ? version_started(p) : status;
 }
 
@@ -258,7 +264,7 @@ static copse_status spread_tiles(packer *p, uint32_t tile, bool *out_done)
     *out_done = false;
     if (homes == 0 || homes > UINT32_MAX / 2) return COPSE_OK;
     copse_error_keep(&kept);
-    copse_status status = copse_blink_version_make_homes(p->index, homes, p->low, p->high, &p->made);
+    copse_status status = copse_blink_version_make_homes(p->index, version_before(p), homes, p->low, p->high, &p->made);
     if (status == COPSE_OK) status = version_started(p);
     if (status == COPSE_OK)
         status = move_tiles(p, &copse_blink_kernels_of(p->index)->tile_spread, tile, &totals, out_done);

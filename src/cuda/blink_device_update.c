@@ -222,6 +222,7 @@ static copse_status plan_and_apply(in_place *p)
     copse_status status = copse_blink_counters_reset(p->index, p->version);
     if (status == COPSE_OK) status = plan_launch(p);
     if (status == COPSE_OK) status = apply_launch(p, p->roomy || spare > p->most ? p->most : spare);
+    if (status == COPSE_OK && in_place_inserts(p)) copse_blink_ahead(p->index, p->version, p->operations->n);
     return status == COPSE_OK ? copse_blink_counters_read(p->index, p->version, &p->seen) : status;
 }
 
@@ -324,6 +325,7 @@ static copse_status run(copse_index *index, const copse_blink_operations *operat
     if (may_stay(index, version, operations->n)) {
         status = run_in_place(index, version, operations, pairs, NULL, out_changed, out);
         if (status != COPSE_OK || *out != TOO_MANY) return status;
+        copse_blink_pool_trim(index, version); /* the new version can do with what was set aside */
     } else if (pairs->doubt && !pairs->in_order) {
         *out = NOT_SORTED; /* perhaps */
         return copse_device_pairs_be_sure(index, pairs);
@@ -352,7 +354,7 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
     if (status != COPSE_OK) return status;
     status = copse_blink_fill(index, &pairs, &version);
     copse_device_pairs_free(index, &pairs);
-    if (status == COPSE_OK) copse_blink_version_warm(index, version);
+    if (status == COPSE_OK) copse_blink_ahead_all(index, version);
     pthread_mutex_lock(&tree->writer);
     status = copse_blink_replace(index, version, status);
     pthread_mutex_unlock(&tree->writer);

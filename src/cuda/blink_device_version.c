@@ -38,6 +38,14 @@ static uint32_t shift_for(uint64_t homes)
     return shift;
 }
 
+/* The same for a version that comes after one with other chunks: as large as those, though there may be up to twice as many. A tree
+ * that grows would otherwise have no use for what it gives back whenever it comes to the next size. */
+static uint32_t shift_after(uint64_t homes, uint32_t before)
+{
+    const uint32_t shift = shift_for(homes);
+    return before + 1 == shift ? before : shift;
+}
+
 /* Chunks that leaves 0 .. leaves - 1 take. */
 static unsigned chunks_for(uint64_t leaves, uint32_t shift)
 {
@@ -163,6 +171,12 @@ static uint64_t homes_for(const copse_index *index, uint64_t entries)
     return homes ? homes : 1;
 }
 
+copse_blink_room copse_blink_room_after(const copse_blink_version *version, uint64_t homes)
+{
+    const uint32_t shift = shift_after(homes, version->view.chunk_shift);
+    return (copse_blink_room){.chunks = chunks_for(homes, shift), .chunk_bytes = (uint64_t)COPSE_LEAF_BYTES << shift};
+}
+
 static copse_status version_memory(const copse_index *index, copse_blink_version *version)
 {
     copse_device *device = index->device;
@@ -178,9 +192,8 @@ static copse_status version_memory(const copse_index *index, copse_blink_version
 }
 
 /* A version without memory on the device. */
-static copse_blink_version *version_alloc(const copse_index *index, uint64_t homes)
+static copse_blink_version *version_alloc(const copse_index *index, uint64_t homes, uint32_t shift)
 {
-    const uint32_t shift = shift_for(homes);
     const uint64_t wanted = (uint64_t)chunks_for(homes, shift) * CHUNKS_TIMES + CHUNKS_MORE;
     const uint64_t numbered = UINT32_MAX >> shift; /* numbers of leaves have 32 bits */
     const unsigned most = (unsigned)(wanted < numbered ? wanted : numbered);
@@ -194,10 +207,11 @@ static copse_blink_version *version_alloc(const copse_index *index, uint64_t hom
     return version;
 }
 
-copse_status copse_blink_version_make_homes(const copse_index *index, uint64_t homes, uint64_t low, uint64_t high,
-                                            copse_blink_version **out)
+copse_status copse_blink_version_make_homes(const copse_index *index, const copse_blink_tree *before, uint64_t homes,
+                                            uint64_t low, uint64_t high, copse_blink_version **out)
 {
-    copse_blink_version *version = version_alloc(index, homes);
+    const uint32_t shift = before ? shift_after(homes, before->chunk_shift) : shift_for(homes);
+    copse_blink_version *version = version_alloc(index, homes, shift);
     if (!version) return copse_fail_memory(index->ctx, sizeof *version, "the tree");
     copse_blink_order_init(&version->order);
     version->low = low;
@@ -215,14 +229,14 @@ copse_status copse_blink_version_make_homes(const copse_index *index, uint64_t h
     return status;
 }
 
-copse_status copse_blink_version_make(const copse_index *index, uint64_t entries, uint64_t low, uint64_t high,
-                                      copse_blink_version **out)
+copse_status copse_blink_version_make(const copse_index *index, const copse_blink_tree *before, uint64_t entries,
+                                      uint64_t low, uint64_t high, copse_blink_version **out)
 {
     const uint64_t homes = homes_for(index, entries);
     if (homes > UINT32_MAX / 2)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu entries are more than the %s tree can hold",
                           (unsigned long long)entries, copse_structure_name(index->operations->structure));
-    copse_status status = copse_blink_version_make_homes(index, homes, low, high, out);
+    copse_status status = copse_blink_version_make_homes(index, before, homes, low, high, out);
     if (status == COPSE_OK) (*out)->view.entries = entries;
     return status;
 }
@@ -245,7 +259,7 @@ static void version_refit(const copse_index *index, copse_blink_version *version
 {
     copse_kept_error kept;
     copse_error_keep(&kept);
-    copse_blink_version *fresh = version_alloc(index, homes);
+    copse_blink_version *fresh = version_alloc(index, homes, shift_for(homes));
     if (fresh) fresh->counters = version->counters; /* behind which the table is */
     if (fresh && home_chunks(fresh) <= version->chunks_most &&
         chunks_add(index, fresh, home_chunks(fresh), "the leaves of the tree") == COPSE_OK) {
@@ -289,6 +303,13 @@ uint64_t copse_blink_pool_most(const copse_blink_version *version)
     return room / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
 }
 
+void copse_blink_pool_chunks(const copse_blink_version *version, unsigned *out_made, unsigned *out_used)
+{
+    const copse_blink_tree *view = &version->view;
+    *out_made = version->chunks_made - home_chunks(version);
+    *out_used = chunks_for(view->pool_first + version->pool_used, view->chunk_shift) - home_chunks(version);
+}
+
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves)
 {
     const uint64_t wanted = version->pool_taken + leaves;
@@ -316,29 +337,6 @@ void copse_blink_pool_trim(const copse_index *index, copse_blink_version *versio
     if (version->chunks_made <= kept) return;
     chunks_drop(index, version, kept);
     pool_measure(version);
-}
-
-/* From so many bytes on a tree that was built leaves room for its next version. */
-#define WARM_LEAST (UINT64_C(64) << 20)
-
-/*
- * Memory comes from the system once, and the device keeps it for the next time. A tree that is built takes as much again and gives it
- * back at once, so that not its first packing, in the middle of an update, has to wait for that.
- */
-void copse_blink_version_warm(const copse_index *index, const copse_blink_version *version)
-{
-    copse_device *device = index->device;
-    const uint64_t bytes = (uint64_t)version->view.homes * COPSE_LEAF_BYTES;
-    uint64_t available = 0, total = 0;
-    copse_blink_version *other = NULL;
-    copse_kept_error kept;
-    if (bytes < WARM_LEAST) return;
-    device->backend->memory_info(device, &available, &total);
-    if (bytes > available / 4) return;
-    copse_error_keep(&kept);
-    if (copse_blink_version_make(index, version->view.entries, version->low, version->high, &other) == COPSE_OK)
-        copse_blink_version_free(index, other);
-    copse_error_put_back(&kept);
 }
 
 copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status)

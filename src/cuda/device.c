@@ -80,6 +80,14 @@ void copse_device_free(copse_device *device, copse_stream *stream, void *memory,
     count_bytes(device, 0, bytes);
 }
 
+void copse_device_free_unkept(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
+{
+    if (!memory) return;
+    if (bytes == 0) bytes = 1;
+    copse_device_spare_pass(device, stream, memory, bytes);
+    count_bytes(device, 0, bytes);
+}
+
 copse_status copse_device_map(copse_device *device, void *address, uint64_t old_bytes, uint64_t new_bytes,
                               const char *what)
 {

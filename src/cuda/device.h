@@ -175,6 +175,10 @@ struct copse_device {
     uint64_t place_most, in_place_share;
     /* Operations from which on the separators of the tree may put an update in order, in the same way: blink_device_arrange.c. */
     uint64_t arrange_least;
+    /* Nanoseconds that an update may take memory of the next version ahead for: blink_device_ahead.c. 0: nothing is taken ahead, as on
+     * the emulator, where there is nothing to map. Tests set it, and that size and batch of a tree do not matter. */
+    uint64_t ahead_most;
+    bool ahead_always;
 
     pthread_mutex_t lock; /* of what follows */
     bool faulted;
@@ -221,6 +225,8 @@ copse_status copse_device_fault(copse_device *device, const char *format, ...) _
 copse_status copse_device_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
                                 void **out);
 void copse_device_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
+/* Frees memory of which requests of other sizes may have parts, so it is not kept as a block. */
+void copse_device_free_unkept(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
 /* Stores the sentence of a device without that much memory. */
 copse_status copse_device_out_of_memory(copse_device *device, uint64_t bytes, const char *what);
 /* Memory of growable arrays, see device_array.h. */
@@ -242,6 +248,8 @@ copse_status copse_device_read(copse_device *device, copse_stream *stream, void 
 copse_status copse_device_spare_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
                                       void **out);
 void copse_device_spare_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
+/* Frees a block without keeping it. */
+void copse_device_spare_pass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
 /* Bytes of the blocks that are kept. */
 uint64_t copse_device_spare_bytes(copse_device *device);
 /* Gives all of them back. False where there were none. */

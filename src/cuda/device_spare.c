@@ -163,6 +163,12 @@ copse_status copse_device_spare_alloc(copse_device *device, copse_stream *stream
     return status;
 }
 
+void copse_device_spare_pass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
+{
+    const bool rounded = device->spare.most != 0 && !exact_remove(device, memory);
+    device->backend->free(device, stream, memory, rounded ? size_of(&device->spare, bytes) : bytes);
+}
+
 void copse_device_spare_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
 {
     copse_spare_block block = {memory, bytes}, gone = {0};

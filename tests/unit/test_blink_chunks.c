@@ -52,7 +52,7 @@ static void assert_chunks(copse_ctx *ctx, const copse_index *index)
     assert_ok(ctx, copse_device_read(device, device->main, table, view->chunks, made * sizeof *table));
     assert_memory_equal(table, version->chunks, made * sizeof *table);
     assert_true(chunk >= 64 && made * chunk >= homes && made <= version->chunks_most);
-    assert_true(chunk == 64 || (homes / chunk >= 16 && homes / chunk <= 64));
+    assert_true(chunk == 64 || (homes / chunk >= 16 && homes / chunk <= 128));
     assert_true(view->pool_first == homes || view->pool_first == (homes + chunk - 1) / chunk * chunk);
     assert_int_equal(view->pool_leaves % COPSE_POOL_STRIPES, 0);
     assert_in_range(made * chunk - view->pool_first - view->pool_leaves, 0, COPSE_POOL_STRIPES - 1);
@@ -78,6 +78,28 @@ static void built_trees(void **state)
                                  sizeof *version->counters + version->levels.bytes;
         assert_int_equal(copse_blink_version_bytes(version), homes[i] * COPSE_LEAF_BYTES + besides);
         assert_ok(ctx, copse_verify(index));
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
+/* A tree that grows keeps the size of its chunks until there are twice as many as one that is built has. */
+static void grown_trees(void **state)
+{
+    (void)state;
+    static const uint64_t homes[] = {4096, 6000, 8000, 10000, 16000, 20000}, chunks[] = {64, 64, 64, 256, 256, 256};
+    copse_ctx *ctx = unit_context(1);
+    FOR_EACH_KIND(kind)
+    {
+        copse_index *index = unit_index(ctx, *kind, COPSE_U64, COPSE_U64, false);
+        for (size_t i = 0; i < COUNT_OF(homes); i++) {
+            const uint64_t before = copse_size(index);
+            insert(ctx, index, COPSE_U64, before, homes[i] / 2 * 11 - before);
+            assert_int_equal(version_of(index)->view.homes, homes[i]);
+            assert_int_equal(chunk_of(version_of(index)), chunks[i]);
+            assert_chunks(ctx, index);
+            assert_ok(ctx, copse_verify(index));
+        }
         copse_index_free(index);
     }
     copse_ctx_free(ctx);
@@ -246,7 +268,7 @@ static void no_memory_for_a_chunk(void **state)
         for (unsigned chunk = 0; chunk < 20; chunk++) {
             device->allocations_left = chunk + 1; /* counters and table come first */
             assert_fails_naming(ctx, COPSE_ERR_MEMORY, "the leaves of the tree",
-                                copse_blink_version_make(index, entries, 0, 1, &made));
+                                copse_blink_version_make(index, NULL, entries, 0, 1, &made));
             device->allocations_left = -1;
             assert_int_equal(device->allocated, now);
         }
@@ -291,7 +313,7 @@ static void move_to_shrunken(copse_ctx *ctx, copse_index *index, uint64_t room)
     copse_device *device = index->device;
     copse_blink_version *old = version_of(index), *made = NULL;
     const uint64_t homes = old->view.homes, held = device->allocated;
-    assert_ok(ctx, copse_blink_version_make(index, room, old->low, old->high, &made));
+    assert_ok(ctx, copse_blink_version_make(index, NULL, room, old->low, old->high, &made));
     leaves_copy(ctx, device, old, made, homes);
     copse_blink_version_shrink(index, made, old->view.entries);
     assert_int_equal(made->view.homes, homes);
@@ -343,7 +365,7 @@ static void shrunken_without_memory(void **state)
     copse_device *device = index->device;
     copse_blink_version *made = NULL;
     for (int failed = 0; failed < 4; failed++) {
-        assert_ok(ctx, copse_blink_version_make(index, room, 0, 1, &made));
+        assert_ok(ctx, copse_blink_version_make(index, NULL, room, 0, 1, &made));
         leaves_copy(ctx, device, version_of(index), made, version_of(index)->view.homes);
         const uint32_t shift = made->view.chunk_shift;
         device->allocations_left = failed;
@@ -369,7 +391,7 @@ int main(void)
         cmocka_unit_test(built_trees),           cmocka_unit_test(batches_give_room_back),
         cmocka_unit_test(no_memory_for_a_chunk), cmocka_unit_test(refused_batches_give_room_back),
         cmocka_unit_test(shrunken_versions),     cmocka_unit_test(shrunken_without_memory),
-        cmocka_unit_test(chunks_that_come_back),
+        cmocka_unit_test(chunks_that_come_back), cmocka_unit_test(grown_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
