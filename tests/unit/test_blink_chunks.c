@@ -176,6 +176,41 @@ static void refused_batches_give_room_back(void **state)
     copse_ctx_free(ctx);
 }
 
+/* And before the tree is packed because a sorted batch was none for this way: all keys belong to the last home, and each might have
+ * needed a leaf. Where there is no memory for the packing either, the tree has what it had. */
+static void crowded_batches_give_room_back(void **state)
+{
+    (void)state;
+    enum { entries = 1 << 17, batch = 1 << 14 };
+    copse_ctx *ctx = unit_context(1);
+    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
+    copse_index *index = unit_tens(ctx, kinds[0], entries);
+    uint64_t *keys = must_malloc(batch * sizeof *keys);
+    for (uint64_t i = 0; i < batch; i++) keys[i] = entries * UINT64_C(10) + i;
+    const copse_blink_version *version = version_of(index);
+    copse_status status = COPSE_ERR_MEMORY;
+    unsigned packings = 0;
+    device->place_most = 1;
+    const uint64_t memory = device->memory;
+    for (uint64_t room = 0; status == COPSE_ERR_MEMORY; room += 1u << 18) {
+        device->memory = device->allocated + room;
+        status = copse_insert(index, keys, keys, batch, COPSE_INSERT_UPSERT, NULL);
+        device->memory = memory;
+        if (status != COPSE_ERR_MEMORY) break;
+        assert_ptr_equal(version_of(index), version);
+        assert_true(version->view.pool_leaves < 2 * chunk_of(version));
+        packings += strstr(copse_last_error(ctx), "the leaves of the tree") != NULL;
+    }
+    assert_ok(ctx, status);
+    assert_true(packings > 0);
+    assert_ptr_not_equal(version_of(index), version);
+    assert_int_equal(copse_size(index), entries + batch);
+    assert_ok(ctx, copse_verify(index));
+    free(keys);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
 /* On a device that keeps freed blocks, chunks of the pool come back where they were, and the table need not be written again. Where
  * they lie elsewhere, or are not to be had, it is right all the same. */
 static void chunks_that_come_back(void **state)
@@ -388,10 +423,15 @@ static void shrunken_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(built_trees),           cmocka_unit_test(batches_give_room_back),
-        cmocka_unit_test(no_memory_for_a_chunk), cmocka_unit_test(refused_batches_give_room_back),
-        cmocka_unit_test(shrunken_versions),     cmocka_unit_test(shrunken_without_memory),
-        cmocka_unit_test(chunks_that_come_back), cmocka_unit_test(grown_trees),
+        cmocka_unit_test(built_trees),
+        cmocka_unit_test(batches_give_room_back),
+        cmocka_unit_test(no_memory_for_a_chunk),
+        cmocka_unit_test(refused_batches_give_room_back),
+        cmocka_unit_test(shrunken_versions),
+        cmocka_unit_test(shrunken_without_memory),
+        cmocka_unit_test(chunks_that_come_back),
+        cmocka_unit_test(grown_trees),
+        cmocka_unit_test(crowded_batches_give_room_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
