@@ -136,10 +136,10 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
 
 /* --- blink_device_version.c ------------------------------------------------------------------------------------------------- */
 
-/* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: what it is to
- * replace, NULL: nothing, or something else. */
-copse_status copse_blink_version_make(const copse_index *index, const copse_blink_tree *before, uint64_t entries,
-                                      uint64_t low, uint64_t high, copse_blink_version **out);
+/* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: chunk_shift of
+ * the one that it is to replace, 0: none. */
+copse_status copse_blink_version_make(const copse_index *index, uint32_t before, uint64_t entries, uint64_t low,
+                                      uint64_t high, copse_blink_version **out);
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
 /* The chunks of a version with so many homes that comes after this one. */
 copse_blink_room copse_blink_room_after(const copse_blink_version *version, uint64_t homes);

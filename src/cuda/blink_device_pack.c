@@ -47,7 +47,7 @@ static copse_status launch(const packer *p, const copse_kernel *kernel, uint64_t
 /* A new version with room for `entries`. */
 static copse_status version_start(packer *p, uint64_t entries)
 {
-    const copse_blink_tree *before = p->arguments.from.homes ? &p->arguments.from : NULL;
+    const uint32_t before = p->arguments.from.chunk_shift;
     copse_status status = copse_blink_version_make(p->index, before, entries, p->low, p->high, &p->made);
     if (status != COPSE_OK) return status;
     status = take(p, PACK_LAST, p->made->view.homes * sizeof(uint32_t));

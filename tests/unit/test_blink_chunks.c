@@ -303,7 +303,7 @@ static void no_memory_for_a_chunk(void **state)
         for (unsigned chunk = 0; chunk < 20; chunk++) {
             device->allocations_left = chunk + 1; /* counters and table come first */
             assert_fails_naming(ctx, COPSE_ERR_MEMORY, "the leaves of the tree",
-                                copse_blink_version_make(index, NULL, entries, 0, 1, &made));
+                                copse_blink_version_make(index, 0, entries, 0, 1, &made));
             device->allocations_left = -1;
             assert_int_equal(device->allocated, now);
         }
@@ -348,7 +348,7 @@ static void move_to_shrunken(copse_ctx *ctx, copse_index *index, uint64_t room)
     copse_device *device = index->device;
     copse_blink_version *old = version_of(index), *made = NULL;
     const uint64_t homes = old->view.homes, held = device->allocated;
-    assert_ok(ctx, copse_blink_version_make(index, NULL, room, old->low, old->high, &made));
+    assert_ok(ctx, copse_blink_version_make(index, 0, room, old->low, old->high, &made));
     leaves_copy(ctx, device, old, made, homes);
     copse_blink_version_shrink(index, made, old->view.entries);
     assert_int_equal(made->view.homes, homes);
@@ -400,7 +400,7 @@ static void shrunken_without_memory(void **state)
     copse_device *device = index->device;
     copse_blink_version *made = NULL;
     for (int failed = 0; failed < 4; failed++) {
-        assert_ok(ctx, copse_blink_version_make(index, NULL, room, 0, 1, &made));
+        assert_ok(ctx, copse_blink_version_make(index, 0, room, 0, 1, &made));
         leaves_copy(ctx, device, version_of(index), made, version_of(index)->view.homes);
         const uint32_t shift = made->view.chunk_shift;
         device->allocations_left = failed;
