@@ -69,6 +69,8 @@ typedef struct copse_blink {
     copse_pairs_trust trust;
     /* ... and that they are spread over it as those are. */
     copse_pairs_trust spread;
+    copse_pairs_trust
+        coarse;           /* ... that a batch which is sorted by upper bits only makes a new version, under `writer` */
     pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
     atomic_uint views; /* taken by handles that come under `writer`, given back by those that go at any time */
@@ -139,13 +141,13 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
 
 /* --- blink_device_version.c ------------------------------------------------------------------------------------------------- */
 
-/* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: what it is to
- * replace, NULL: nothing, or something else. */
-copse_status copse_blink_version_make(const copse_index *index, const copse_blink_tree *before, uint64_t entries,
-                                      uint64_t low, uint64_t high, copse_blink_version **out);
+/* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: chunk_shift of
+ * the one that it is to replace, 0: none. */
+copse_status copse_blink_version_make(const copse_index *index, uint32_t before, uint64_t entries, uint64_t low,
+                                      uint64_t high, copse_blink_version **out);
 /* ... with so many homes, at most UINT32_MAX / 2, and nobody knows yet how many entries. */
-copse_status copse_blink_version_make_homes(const copse_index *index, const copse_blink_tree *before, uint64_t homes,
-                                            uint64_t low, uint64_t high, copse_blink_version **out);
+copse_status copse_blink_version_make_homes(const copse_index *index, uint32_t before, uint64_t homes, uint64_t low,
+                                            uint64_t high, copse_blink_version **out);
 void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
 /* The chunks of a version with so many homes that comes after this one. */
 copse_blink_room copse_blink_room_after(const copse_blink_version *version, uint64_t homes);
@@ -183,6 +185,14 @@ copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs
 copse_status copse_blink_pack(const copse_index *index, const copse_blink_version *from,
                               const copse_blink_operations *operations, uint64_t low, uint64_t high,
                               copse_blink_version **out, uint64_t *out_changed);
+
+/* --- blink_device_spread.c ---------------------------------------------------------------------------------------------------- */
+
+/* The same, where operations may be sorted by the upper bits of their keys only (`coarse`), and may even be out of order where these
+ * are not between low and high. input: NULL, or keys as they came. *out: NULL where that does not work, else its doubt is known. */
+copse_status copse_blink_spread(const copse_index *index, const copse_blink_version *from,
+                                const copse_blink_operations *operations, const void *input, uint64_t low,
+                                uint64_t high, copse_blink_version **out, uint64_t *out_changed);
 
 /* --- blink_device_update.c, blink_device_place.c ------------------------------------------------------------------------------- */
 

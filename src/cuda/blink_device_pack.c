@@ -1,81 +1,66 @@
 /* New versions of the B-link and the B+ tree: of sorted pairs, or of an old version and a batch of operations. */
-#include "cuda/blink_device.h"
+#include "cuda/blink_device_pack.h"
 
-/* Device memory that packing needs for a while. */
-typedef struct packer {
-    const copse_index *index;
-    copse_pack_arguments arguments;
-    copse_blink_version *made;
-    copse_blink_counters *counters; /* of the old version */
-    uint64_t pool_taken;            /* leaves of the old version that are no homes */
-    uint32_t known;                 /* what is to be expected of the batch, see there */
-    uint64_t low, high;             /* bounds of the keys of the new one */
-    uint64_t changed;               /* entries that came plus those that went */
-    void *memory[7];
-    uint64_t bytes[7];
-} packer;
-
-enum { PACK_HOMES, PACK_OFFSETS, PACK_EFFECTS, PACK_BEFORE, PACK_STARTS, PACK_TOTALS, PACK_LAST };
-
-/* Homes of a tile where those that fit on average are too many in some place. */
+/* Homes of a tile, at least. */
 #define TILE_HOMES_LEAST 4u
-#define DEVIATIONS       6.5
+/* Deviations from the average that a tile has room for. */
+#define DEVIATIONS 6.5
 
-static copse_status take(packer *p, unsigned which, uint64_t bytes)
+copse_status copse_pack_take(copse_packer *p, unsigned which, uint64_t bytes)
 {
     copse_device *device = p->index->device;
     p->bytes[which] = bytes;
     return copse_device_alloc(device, device->main, bytes, "packing the tree", &p->memory[which]);
 }
 
-static void drop(packer *p, unsigned which)
+void copse_pack_drop(copse_packer *p, unsigned which)
 {
     copse_device *device = p->index->device;
     copse_device_free(device, device->main, p->memory[which], p->bytes[which]);
     p->memory[which] = NULL;
 }
 
-static void give_back(packer *p)
+static void give_back(copse_packer *p)
 {
-    for (unsigned i = 0; i < sizeof p->memory / sizeof *p->memory; i++) drop(p, i);
+    for (unsigned i = 0; i < sizeof p->memory / sizeof *p->memory; i++) copse_pack_drop(p, i);
 }
 
-static copse_status launch(const packer *p, const copse_kernel *kernel, uint64_t items)
+void copse_pack_begin_anew(copse_packer *p)
+{
+    give_back(p);
+    copse_blink_version_free(p->index, p->made);
+    p->made = NULL;
+}
+
+static copse_status launch(const copse_packer *p, const copse_kernel *kernel, uint64_t items)
 {
     copse_device *device = p->index->device;
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
 }
 
-/* The version that the new one is to replace, where there is one. */
-static const copse_blink_tree *version_before(const packer *p)
+copse_status copse_pack_started(copse_packer *p)
 {
-    return p->arguments.from.homes ? &p->arguments.from : NULL;
-}
-
-/* There is a new version: what is to be made with it. */
-static copse_status version_started(packer *p)
-{
-    copse_status status = take(p, PACK_LAST, p->made->view.homes * sizeof(uint32_t));
+    copse_status status = copse_pack_take(p, COPSE_PACK_LAST, p->made->view.homes * sizeof(uint32_t));
     p->arguments.to = p->made->view;
-    p->arguments.last = p->memory[PACK_LAST];
+    p->arguments.last = p->memory[COPSE_PACK_LAST];
     return status;
 }
 
 /* A new version with room for `entries`. */
-static copse_status version_start(packer *p, uint64_t entries)
+static copse_status version_start(copse_packer *p, uint64_t entries)
 {
-    copse_status status = copse_blink_version_make(p->index, version_before(p), entries, p->low, p->high, &p->made);
-    return status == COPSE_OK ? version_started(p) : status;
+    copse_status status =
+        copse_blink_version_make(p->index, p->arguments.from.chunk_shift, entries, p->low, p->high, &p->made);
+    return status == COPSE_OK ? copse_pack_started(p) : status;
 }
 
-/* The levels over leaves that are filled. */
-static copse_status version_levels(packer *p)
+copse_status copse_pack_levels(copse_packer *p)
 {
     const copse_index *index = p->index;
     copse_blink_tree *view = &p->made->view;
     const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
     copse_levels_source source = {.children = view->homes,
-                                  .last = p->memory[PACK_LAST],
+                                  .last = p->memory[COPSE_PACK_LAST],
                                   .stride = COPSE_LEAF_BYTES,
                                   .chunks = view->chunks,
                                   .chunk_shift = view->chunk_shift,
@@ -86,14 +71,14 @@ static copse_status version_levels(packer *p)
 }
 
 /* All of a new version; `fill` puts kernels on the stream that fill its leaves where there are entries. */
-static copse_status version_fill(packer *p, uint64_t entries, copse_status (*fill)(packer *p))
+static copse_status version_fill(copse_packer *p, uint64_t entries, copse_status (*fill)(copse_packer *p))
 {
     copse_status status = version_start(p, entries);
     if (status == COPSE_OK) status = entries ? fill(p) : launch(p, &copse_blink_kernels_of(p->index)->pack_empty, 1);
-    return status == COPSE_OK ? version_levels(p) : status;
+    return status == COPSE_OK ? copse_pack_levels(p) : status;
 }
 
-static copse_status finish(packer *p, copse_status status, copse_blink_version **out)
+copse_status copse_pack_finish(copse_packer *p, copse_status status, copse_blink_version **out)
 {
     give_back(p);
     if (status == COPSE_OK)
@@ -105,7 +90,7 @@ static copse_status finish(packer *p, copse_status status, copse_blink_version *
 
 /* --- sorted pairs --------------------------------------------------------------------------------------------------------- */
 
-static copse_status fill_pairs(packer *p)
+static copse_status fill_pairs(copse_packer *p)
 {
     const uint64_t lanes = 4; /* a warp has eight leaves */
     return launch(p, &copse_blink_kernels_of(p->index)->pack_fill, p->arguments.to.homes * lanes);
@@ -113,21 +98,15 @@ static copse_status fill_pairs(packer *p)
 
 copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_version **out)
 {
-    packer p = {.index = index,
-                .low = pairs->low,
-                .high = pairs->high,
-                .arguments.operations = {
-                    .keys = pairs->keys, .values = pairs->values, .n = pairs->n, .action = COPSE_ACTION_UPSERT}};
-    return finish(&p, version_fill(&p, pairs->n, fill_pairs), out);
+    copse_packer p = {.index = index,
+                      .low = pairs->low,
+                      .high = pairs->high,
+                      .arguments.operations = {
+                          .keys = pairs->keys, .values = pairs->values, .n = pairs->n, .action = COPSE_ACTION_UPSERT}};
+    return copse_pack_finish(&p, version_fill(&p, pairs->n, fill_pairs), out);
 }
 
 /* --- an old version and operations, tile by tile --------------------------------------------------------------------------- */
-
-/* Entries that operations may bring. */
-static uint64_t inserts_most(const packer *p)
-{
-    return p->arguments.operations.values ? p->arguments.operations.n : 0;
-}
 
 /*
  * Do homes with so many entries each, to which as many come and which have so many other leaves each, fit into a tile? They come to
@@ -137,28 +116,26 @@ static uint64_t inserts_most(const packer *p)
 static bool tile_fits(double room, double homes, double old, double come, double others)
 {
     const double entries = room - homes * (old + come), leaves = COPSE_TILE_LEAVES - homes * (1 + others);
-    const double variance = homes * (old / 4 + come + come * come / (old + 1));
+    const double variance = homes * (old / 4 + 2 * come + come * come / (old + 1));
     return entries > 0 && entries * entries >= DEVIATIONS * DEVIATIONS * variance && leaves >= 0 &&
            leaves * leaves >= DEVIATIONS * DEVIATIONS * homes * others;
 }
 
-/* Homes that a tile may have, 0: none. */
-static uint32_t tile_homes(const packer *p)
+uint32_t copse_pack_tile_homes(const copse_packer *p, unsigned times)
 {
     const copse_index *index = p->index;
     const copse_blink_tree *from = &p->arguments.from;
     const size_t bytes = copse_type_size(index->key_type) + copse_type_size(index->value_type);
     const double room = COPSE_TILE_ENTRIES(bytes), homes = from->homes;
+    const double come = (double)copse_pack_inserts_most(p) / homes * times;
     if (p->arguments.operations.n && !from->unique) return 0;
     uint32_t fit = COPSE_TILE_LEAVES;
-    while (fit > 0 && !tile_fits(room, fit, (double)from->entries / homes, (double)inserts_most(p) / homes,
-                                 (double)p->pool_taken / homes))
-        fit--;
+    while (fit > 0 && !tile_fits(room, fit, (double)from->entries / homes, come, (double)p->pool_taken / homes)) fit--;
     return fit;
 }
 
 /* Memory for tiles of so many homes: their words lie behind the totals, so that one fill makes all 0. */
-static copse_status tiles_take(packer *p, uint32_t homes)
+static copse_status tiles_take(copse_packer *p, uint32_t homes)
 {
     copse_device *device = p->index->device;
     copse_pack_arguments *arguments = &p->arguments;
@@ -166,36 +143,35 @@ static copse_status tiles_take(packer *p, uint32_t homes)
     const uint64_t bytes = sizeof *arguments->totals + tiles * sizeof *arguments->words;
     arguments->tile_homes = homes;
     arguments->tiles = (uint32_t)tiles;
-    copse_status status = take(p, PACK_TOTALS, bytes);
-    if (status == COPSE_OK && arguments->operations.n) status = take(p, PACK_STARTS, (tiles + 1) * sizeof(uint32_t));
+    copse_status status = copse_pack_take(p, COPSE_PACK_TOTALS, bytes);
+    if (status == COPSE_OK && arguments->operations.n)
+        status = copse_pack_take(p, COPSE_PACK_STARTS, (tiles + 1) * sizeof(uint32_t));
     if (status != COPSE_OK) return status;
-    arguments->totals = p->memory[PACK_TOTALS];
+    arguments->totals = p->memory[COPSE_PACK_TOTALS];
     arguments->words = (uint64_t *)(arguments->totals + 1);
-    arguments->starts = p->memory[PACK_STARTS];
+    arguments->starts = p->memory[COPSE_PACK_STARTS];
     return copse_device_fill(device, device->main, arguments->totals, 0, bytes);
 }
 
-/* Moves everything into the new version by `kernel`, with tiles of so many homes, and waits for it. *out_fits: false where some tile
- * has more than fits. */
-static copse_status move_tiles(packer *p, const copse_kernel *kernel, uint32_t homes, copse_pack_totals *out_totals,
-                               bool *out_fits)
+/* Moves everything into the new version, with tiles of so many homes, and waits for it. *out_fits: false where some tile has
+ * more than fits. */
+static copse_status move_tiles(copse_packer *p, uint32_t homes, copse_pack_totals *out_totals, bool *out_fits)
 {
     copse_device *device = p->index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     copse_status status = tiles_take(p, homes);
     const uint64_t tiles = p->arguments.tiles;
     if (status == COPSE_OK && p->arguments.operations.n) status = launch(p, &kernels->tile_starts, tiles + 1);
-    if (status == COPSE_OK) status = launch(p, kernel, tiles * 32);
+    if (status == COPSE_OK) status = launch(p, &kernels->tile_move, tiles * 32);
     if (status == COPSE_OK)
         status = copse_device_read(device, device->main, out_totals, p->arguments.totals, sizeof *out_totals);
     *out_fits = status == COPSE_OK && !(out_totals->ticket & COPSE_TILES_STOP);
-    drop(p, PACK_TOTALS);
-    drop(p, PACK_STARTS);
+    copse_pack_drop(p, COPSE_PACK_TOTALS);
+    copse_pack_drop(p, COPSE_PACK_STARTS);
     return status;
 }
 
-/* Takes over what was counted. */
-static void take_over(packer *p, const copse_pack_totals *totals)
+void copse_pack_take_over(copse_packer *p, const copse_pack_totals *totals)
 {
     const uint64_t n = p->arguments.operations.n;
     uint64_t came = 0, went = 0;
@@ -207,119 +183,61 @@ static void take_over(packer *p, const copse_pack_totals *totals)
     p->made->view.entries = p->arguments.from.entries + came - went;
     p->made->doubt_known = p->arguments.operations.doubt != NULL;
     p->made->doubt = totals->doubt;
-    p->made->known = inserts_most(p) ? (uint32_t)((n - came) * 256 / n) : p->known;
+    p->made->known = copse_pack_inserts_most(p) ? (uint32_t)((n - came) * 256 / n) : p->known;
 }
 
 /* What is left to do once the host knows how many entries there are. */
-static copse_status finish_tiles(packer *p, const copse_pack_totals *totals)
+static copse_status finish_tiles(copse_packer *p, const copse_pack_totals *totals)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
-    take_over(p, totals);
+    copse_pack_take_over(p, totals);
     copse_blink_version_shrink(p->index, p->made, totals->entries);
     p->arguments.to = p->made->view;
     copse_status status = launch(p, totals->entries ? &kernels->tile_finish : &kernels->pack_empty, 1);
-    return status == COPSE_OK ? version_levels(p) : status;
-}
-
-/* Is a version that has room for whatever may come more than there is memory for? Then it is to be made for what does come. */
-static bool too_much(copse_status status)
-{
-    return status == COPSE_ERR_MEMORY || status == COPSE_ERR_UNSUPPORTED;
-}
-
-/* Gives up the version that was begun. */
-static void begin_anew(packer *p)
-{
-    give_back(p);
-    copse_blink_version_free(p->index, p->made);
-    p->made = NULL;
-}
-
-/* From so many homes on tiles need not wait for each other. */
-#define SPREAD_LEAST 256u
-
-/*
- * Leaves for the homes and for the operations, in the proportion that a packed tree has, if as many of the keys are new as were last
- * time. Returns how many that makes in all; 0: it is not to be done this way.
- */
-static uint64_t spread_homes(packer *p)
-{
-    copse_pack_arguments *arguments = &p->arguments;
-    const double homes = arguments->from.homes, one = (double)(1u << COPSE_LEAVES_BITS);
-    const double leaves = 2.0 * one / (double)copse_blink_packed_two(p->index);
-    if (inserts_most(p) == 0 || arguments->operations.gone || homes < SPREAD_LEAST) return 0;
-    arguments->leaves_per_home = (uint64_t)((double)arguments->from.entries / homes * leaves);
-    arguments->leaves_per_operation = (uint64_t)(leaves * (256 - p->known) / 256);
-    return (arguments->from.homes * arguments->leaves_per_home +
-            arguments->operations.n * arguments->leaves_per_operation) >>
-           COPSE_LEAVES_BITS;
-}
-
-/* Tiles that do not wait for each other. *out_done: false where some have too much, or too little, or there is no memory. */
-static copse_status spread_tiles(packer *p, uint32_t tile, bool *out_done)
-{
-    const uint64_t homes = spread_homes(p);
-    copse_pack_totals totals;
-    copse_kept_error kept;
-    *out_done = false;
-    if (homes == 0 || homes > UINT32_MAX / 2) return COPSE_OK;
-    copse_error_keep(&kept);
-    copse_status status = copse_blink_version_make_homes(p->index, version_before(p), homes, p->low, p->high, &p->made);
-    if (status == COPSE_OK) status = version_started(p);
-    if (status == COPSE_OK)
-        status = move_tiles(p, &copse_blink_kernels_of(p->index)->tile_spread, tile, &totals, out_done);
-    if (status == COPSE_OK && *out_done) {
-        take_over(p, &totals);
-        return version_levels(p);
-    }
-    if (status != COPSE_OK && !too_much(status)) return status;
-    copse_error_put_back(&kept);
-    begin_anew(p);
-    return COPSE_OK;
+    return status == COPSE_OK ? copse_pack_levels(p) : status;
 }
 
 /* *out_done: false where the tree has to be packed home by home. */
-static copse_status pack_tiles(packer *p, bool *out_done)
+static copse_status pack_tiles(copse_packer *p, bool *out_done)
 {
-    const uint64_t most = p->arguments.from.entries + inserts_most(p);
-    uint32_t homes = tile_homes(p);
+    const uint64_t most = p->arguments.from.entries + copse_pack_inserts_most(p);
+    uint32_t homes = copse_pack_tile_homes(p, 1);
     copse_pack_totals totals;
     *out_done = false;
-    if (homes == 0) return COPSE_OK;
-    copse_status status = spread_tiles(p, homes, out_done);
-    if (status != COPSE_OK || *out_done) return status;
+    copse_status status = copse_pack_spread(p, out_done);
+    if (status != COPSE_OK || *out_done || homes == 0) return status;
     copse_kept_error kept;
     copse_error_keep(&kept);
     status = version_start(p, most);
-    const bool room = !too_much(status);
+    const bool room = !copse_pack_too_much(status);
     if (!room) {
         copse_error_put_back(&kept);
         status = COPSE_OK;
     }
     for (; status == COPSE_OK && room && homes > 0 && !*out_done; homes = homes > TILE_HOMES_LEAST ? homes * 3 / 4 : 0)
-        status = move_tiles(p, &copse_blink_kernels_of(p->index)->tile_move, homes, &totals, out_done);
+        status = move_tiles(p, homes, &totals, out_done);
     if (status == COPSE_OK && *out_done) return finish_tiles(p, &totals);
-    if (status == COPSE_OK) begin_anew(p);
+    if (status == COPSE_OK) copse_pack_begin_anew(p);
     return status;
 }
 
 /* --- an old version and operations, home by home --------------------------------------------------------------------------- */
 
 /* Where each operation belongs, and what it will do. */
-static copse_status locate(packer *p)
+static copse_status locate(copse_packer *p)
 {
     const copse_index *index = p->index;
     copse_device *device = index->device;
     const uint64_t n = p->arguments.operations.n;
-    copse_status status = take(p, PACK_HOMES, n * sizeof(uint32_t));
-    if (status == COPSE_OK) status = take(p, PACK_OFFSETS, n * sizeof(uint32_t));
-    if (status == COPSE_OK) status = take(p, PACK_EFFECTS, (n + 1) * sizeof(uint64_t));
+    copse_status status = copse_pack_take(p, COPSE_PACK_HOMES, n * sizeof(uint32_t));
+    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_OFFSETS, n * sizeof(uint32_t));
+    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_EFFECTS, (n + 1) * sizeof(uint64_t));
     if (status != COPSE_OK) return status;
-    uint64_t *effects = p->memory[PACK_EFFECTS];
+    uint64_t *effects = p->memory[COPSE_PACK_EFFECTS];
     copse_locate_arguments arguments = {.tree = p->arguments.from,
                                         .operations = p->arguments.operations,
-                                        .homes = p->memory[PACK_HOMES],
-                                        .offsets = p->memory[PACK_OFFSETS],
+                                        .homes = p->memory[COPSE_PACK_HOMES],
+                                        .offsets = p->memory[COPSE_PACK_OFFSETS],
                                         .effects = effects,
                                         .counters = p->counters};
     status = copse_device_fill(device, device->main, effects + n, 0, sizeof *effects);
@@ -335,16 +253,16 @@ static copse_status locate(packer *p)
 }
 
 /* How many entries there will be, and how many of each home in front of the next. */
-static copse_status count_homes(packer *p, uint64_t *out_entries)
+static copse_status count_homes(copse_packer *p, uint64_t *out_entries)
 {
     const copse_index *index = p->index;
     copse_device *device = index->device;
     const uint64_t homes = p->arguments.from.homes, n = p->arguments.operations.n;
     uint64_t effects = 0;
-    copse_status status = take(p, PACK_BEFORE, (homes + 1) * sizeof(uint64_t));
-    if (status == COPSE_OK && n) status = take(p, PACK_STARTS, (homes + 1) * sizeof(uint32_t));
-    p->arguments.before = p->memory[PACK_BEFORE];
-    p->arguments.starts = p->memory[PACK_STARTS];
+    copse_status status = copse_pack_take(p, COPSE_PACK_BEFORE, (homes + 1) * sizeof(uint64_t));
+    if (status == COPSE_OK && n) status = copse_pack_take(p, COPSE_PACK_STARTS, (homes + 1) * sizeof(uint32_t));
+    p->arguments.before = p->memory[COPSE_PACK_BEFORE];
+    p->arguments.starts = p->memory[COPSE_PACK_STARTS];
     if (status == COPSE_OK) status = launch(p, &copse_blink_kernels_of(index)->pack_count, homes + 1);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, p->arguments.before, p->arguments.before,
@@ -361,7 +279,7 @@ static copse_status count_homes(packer *p, uint64_t *out_entries)
     return COPSE_OK;
 }
 
-static copse_status fill_homes(packer *p)
+static copse_status fill_homes(copse_packer *p)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     const uint64_t lanes = 16; /* of a leaf, at most */
@@ -371,7 +289,7 @@ static copse_status fill_homes(packer *p)
     return status;
 }
 
-static copse_status pack_homes(packer *p)
+static copse_status pack_homes(copse_packer *p)
 {
     uint64_t entries = 0;
     p->arguments.tiles = 0;
@@ -380,22 +298,32 @@ static copse_status pack_homes(packer *p)
     return status == COPSE_OK ? version_fill(p, entries, fill_homes) : status;
 }
 
+copse_packer copse_pack_begin(const copse_index *index, const copse_blink_version *from,
+                              const copse_blink_operations *operations, uint64_t low, uint64_t high)
+{
+    const bool any = operations && operations->n, some = from->view.entries != 0;
+    copse_packer p = {.index = index,
+                      .arguments = {.from = from->view,
+                                    .chains = from->pool_taken != 0,
+                                    .low = some ? from->low : UINT64_MAX,
+                                    .high = some ? from->high : 0},
+                      .counters = from->counters,
+                      .pool_taken = from->pool_taken,
+                      .known = from->known,
+                      .low = any && (!some || low < from->low) ? low : from->low,
+                      .high = any && (!some || high > from->high) ? high : from->high};
+    if (operations) p.arguments.operations = *operations;
+    return p;
+}
+
 copse_status copse_blink_pack(const copse_index *index, const copse_blink_version *from,
                               const copse_blink_operations *operations, uint64_t low, uint64_t high,
                               copse_blink_version **out, uint64_t *out_changed)
 {
-    const bool any = operations && operations->n, some = from->view.entries != 0;
-    packer p = {.index = index,
-                .arguments = {.from = from->view, .chains = from->pool_taken != 0},
-                .counters = from->counters,
-                .pool_taken = from->pool_taken,
-                .known = from->known,
-                .low = any && (!some || low < from->low) ? low : from->low,
-                .high = any && (!some || high > from->high) ? high : from->high};
+    copse_packer p = copse_pack_begin(index, from, operations, low, high);
     bool done = false;
-    if (operations) p.arguments.operations = *operations;
     copse_status status = pack_tiles(&p, &done);
     if (status == COPSE_OK && !done) status = pack_homes(&p);
     *out_changed = p.changed;
-    return finish(&p, status, out);
+    return copse_pack_finish(&p, status, out);
 }

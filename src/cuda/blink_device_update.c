@@ -6,6 +6,9 @@
 
 /* A batch larger than 1/PACK_SHARE of the tree makes a new version: nearly every leaf would change, and most would split. */
 #define PACK_SHARE 8u
+/* Where keys and values have 32 bits that is as fast for batches from this share of the tree on, if there are so many. */
+#define SPREAD_SHARE 32u
+#define SPREAD_LEAST (UINT64_C(1) << 18)
 /* ... but a batch of so many need not. */
 #define SMALL 64u
 /* Bytes of a leaf with its share of the levels. */
@@ -436,6 +439,64 @@ static copse_status run_arranged(copse_index *index, const copse_device_pairs *r
     return COPSE_OK;
 }
 
+/* Does a batch of n make a new version anyway, or take no longer that way? */
+static bool will_pack(const copse_index *index, const copse_blink_version *version, uint64_t n)
+{
+    const bool narrow = copse_type_size(index->key_type) == 4 && copse_type_size(index->value_type) == 4;
+    const bool usual = index->device->in_place_share == 0;
+    return !may_stay(index, version, n) ||
+           (usual && narrow && n >= SPREAD_LEAST && n > version->view.entries / SPREAD_SHARE);
+}
+
+/* Puts the new version in the place of the old one, unless the batch turned out to be none. */
+static copse_status spread_end(copse_index *index, const copse_blink_version *version, copse_blink_version *made,
+                               copse_device_pairs *pairs)
+{
+    const copse_pairs_doubt seen = made->doubt;
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    copse_status status = copse_device_pairs_believe(index, pairs, &seen);
+    tree->trust.ascending = tree->coarse.ascending;
+    if (status == COPSE_OK) {
+        made->low = version->low < pairs->low ? version->low : pairs->low;
+        made->high = version->high > pairs->high ? version->high : pairs->high;
+    }
+    return copse_blink_replace(index, made, status);
+}
+
+/* Makes a new version with a batch that is sorted by upper bits only. *out_done: false where nothing came of it. */
+static copse_status run_spread(copse_index *index, const copse_device_pairs *raw, copse_pairs_hint hint,
+                               copse_action action, const char *what, uint64_t *out_changed, bool *out_done)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    const copse_blink_version *version = tree->current;
+    const copse_pairs_doubt failed = {.wrong = 1};
+    copse_blink_version *made = NULL;
+    const uint64_t n = raw->n;
+    copse_device_pairs pairs = {.n = n, .keys = raw->keys, .values = raw->values, .key_type = raw->key_type};
+    copse_kept_error kept;
+    *out_done = false;
+    if (n == 0 || n > UINT32_MAX - 1 || action == COPSE_ACTION_ERASE || index->duplicates || !hint.there ||
+        tree->trust.ascending || !will_pack(index, version, n) || !copse_pairs_trust_ask(&tree->coarse))
+        return COPSE_OK;
+    hint.trust = &tree->coarse;
+    copse_error_keep(&kept);
+    copse_status status = copse_device_pairs_order_coarse(index, &hint, &pairs);
+    if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3 * 2, n);
+    if (status == COPSE_OK) {
+        copse_blink_operations operations = operations_of(index, &pairs, action);
+        operations.coarse = pairs.left_out;
+        operations.doubt = pairs.doubt;
+        status = copse_blink_spread(index, version, &operations, raw->keys, pairs.low, pairs.high, &made, out_changed);
+    }
+    *out_done = made != NULL;
+    if (status == COPSE_OK && !made) (void)copse_device_pairs_believe(index, &pairs, &failed);
+    if (status == COPSE_OK && made) status = spread_end(index, version, made, &pairs);
+    copse_device_pairs_free(index, &pairs);
+    if (status != COPSE_ERR_MEMORY || *out_done) return status;
+    copse_error_put_back(&kept);
+    return COPSE_OK;
+}
+
 /* Puts a batch in order and runs it. */
 static copse_status run_sorted(copse_index *index, const void *keys, const void *values, uint64_t n,
                                copse_action action, const char *what, uint64_t *out_changed)
@@ -448,7 +509,8 @@ static copse_status run_sorted(copse_index *index, const void *keys, const void 
     copse_device_pairs pairs;
     copse_status status = copse_device_pairs_bring(index, keys, values, n, what, &pairs);
     if (status != COPSE_OK) return status;
-    status = run_arranged(index, &pairs, action, what, out_changed, &done);
+    status = run_spread(index, &pairs, hint, action, what, out_changed, &done);
+    if (status == COPSE_OK && !done) status = run_arranged(index, &pairs, action, what, out_changed, &done);
     if (status == COPSE_OK && !done) status = copse_device_pairs_order(index, &hint, what, &pairs);
     if (status == COPSE_OK && !done) status = run_pairs(index, &pairs, action, out_changed);
     copse_device_pairs_free(index, &pairs);

@@ -207,11 +207,10 @@ static copse_blink_version *version_alloc(const copse_index *index, uint64_t hom
     return version;
 }
 
-copse_status copse_blink_version_make_homes(const copse_index *index, const copse_blink_tree *before, uint64_t homes,
-                                            uint64_t low, uint64_t high, copse_blink_version **out)
+copse_status copse_blink_version_make_homes(const copse_index *index, uint32_t before, uint64_t homes, uint64_t low,
+                                            uint64_t high, copse_blink_version **out)
 {
-    const uint32_t shift = before ? shift_after(homes, before->chunk_shift) : shift_for(homes);
-    copse_blink_version *version = version_alloc(index, homes, shift);
+    copse_blink_version *version = version_alloc(index, homes, shift_after(homes, before));
     if (!version) return copse_fail_memory(index->ctx, sizeof *version, "the tree");
     copse_blink_order_init(&version->order);
     version->low = low;
@@ -229,8 +228,8 @@ copse_status copse_blink_version_make_homes(const copse_index *index, const cops
     return status;
 }
 
-copse_status copse_blink_version_make(const copse_index *index, const copse_blink_tree *before, uint64_t entries,
-                                      uint64_t low, uint64_t high, copse_blink_version **out)
+copse_status copse_blink_version_make(const copse_index *index, uint32_t before, uint64_t entries, uint64_t low,
+                                      uint64_t high, copse_blink_version **out)
 {
     const uint64_t homes = homes_for(index, entries);
     if (homes > UINT32_MAX / 2)

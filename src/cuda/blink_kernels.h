@@ -116,6 +116,7 @@ typedef struct copse_blink_operations {
     const copse_pairs_doubt
         *doubt;         /* NULL, or about the bounds of the batch: packing reads it along with its own numbers */
     uint32_t last_wins; /* of equal keys the last one counts, else the first; 2: there are none, or all count */
+    uint32_t coarse;    /* bits of the keys, from the lowest on, that they are not sorted by: 0 but for tile_spread */
     uint64_t n;
 } copse_blink_operations;
 
@@ -205,7 +206,10 @@ typedef struct copse_pack_totals {
     uint64_t came[COPSE_POOL_STRIPES]; /* entries that the operations bring: the sum counts */
     uint64_t went[COPSE_POOL_STRIPES]; /* ... and take                                      */
     uint64_t entries;                  /* of the new version                                */
-    uint32_t ticket;                   /* the next tile that is to be done, or COPSE_TILES_STOP and some more */
+    uint64_t took;                     /* operations that tiles found (tile_spread)         */
+    uint64_t not_low,
+        high; /* ~smallest and largest key beyond the bounds of the old version, where there are some (tile_spread) */
+    uint32_t ticket; /* the next tile that is to be done, or COPSE_TILES_STOP and some more */
     uint32_t padding;
     copse_pairs_doubt doubt; /* that of the operations                            */
 } copse_pack_totals;
@@ -218,6 +222,17 @@ typedef struct copse_pack_totals {
 #define COPSE_TILE_ENTRIES(bytes) (4608u / (bytes) / 32u * 32u)
 
 #define COPSE_LEAVES_BITS 24u
+
+/* Blocks of tile_spread that a multiprocessor has at a time. */
+#define COPSE_SPREAD_BLOCKS 6u
+
+/* Where a tile begins, or all of them end (tile_spread). */
+typedef struct copse_tile_edge {
+    uint64_t high;     /* the largest key of the tile in front                                          */
+    uint32_t from, to; /* operations whose keys, but for the bits that they are not sorted by, are that */
+    uint32_t rank;     /* operations with keys up to `high`, about                                      */
+    uint32_t padding;
+} copse_tile_edge;
 
 /* Packs all entries, and those of a batch, into a new version: tile by tile, or home by home. */
 typedef struct copse_pack_arguments {
@@ -233,6 +248,9 @@ typedef struct copse_pack_arguments {
     uint64_t *before;          /* entries of the new version in front of each home of the old one */
     uint64_t *words;           /* what each tile tells those behind it (blink_tile.inc.h), all 0 before */
     uint32_t *starts;          /* first operation of each tile or home, and one more                      */
+    copse_tile_edge *edges;    /* of all tiles, and one more                                              */
+    const void *input;         /* NULL, or keys as they came: do they look sorted? The doubt gets to know */
+    uint64_t low, high;        /* bounds of the keys of the old version                                   */
     copse_pack_totals *totals; /* tiles                                                                  */
     uint32_t *last;            /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
 } copse_pack_arguments;
@@ -256,10 +274,10 @@ struct copse_blink_kernels {
     copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
     copse_kernel place;                 /* ... as they come              */
     copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
-    copse_kernel tile_starts, tile_move, tile_finish, tile_spread; /* ... tile by tile */
-    copse_kernel pack_count, pack_old, pack_new;                   /* ... home by home      */
-    copse_kernel tell;                                             /* copse_tell_arguments */
-    copse_kernel check_highs, check_leaves;                        /* copse_blink_check_arguments */
+    copse_kernel tile_starts, tile_move, tile_finish, tile_edges, tile_spread; /* ... tile by tile */
+    copse_kernel pack_count, pack_old, pack_new;                               /* ... home by home      */
+    copse_kernel tell;                                                         /* copse_tell_arguments */
+    copse_kernel check_highs, check_leaves;                                    /* copse_blink_check_arguments */
 };
 
 /* One table per pair of widths. */

@@ -15,6 +15,7 @@
 #include "cuda/blink_tile_operations.inc.h"
 #include "cuda/blink_tile_store.inc.h"
 #include "cuda/blink_tile_move.inc.h"
+#include "cuda/blink_tile_batch.inc.h"
 #include "cuda/blink_tile_spread.inc.h"
 #include "cuda/blink_change.inc.h"
 #include "cuda/blink_place.inc.h"
@@ -53,6 +54,7 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(tile_starts),
     ENTRY(tile_move),
     ENTRY(tile_finish),
+    ENTRY(tile_edges),
     ENTRY(tile_spread),
     ENTRY(pack_count),
     ENTRY(pack_old),

@@ -73,7 +73,7 @@ SIMT_DEVICE uint32_t NAME(tile_move_one)(const copse_pack_arguments *a, TILE *ti
 SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 6)
 {
     SIMT_SHARED(TILE, tiles, TILE_WARPS);
-    WORK work = {0, 0};
+    WORK work = {0, 0, 0};
     for (uint32_t t = NAME(tile_ticket)(&a);;) {
         t = simt_shfl_u32(SIMT_FULL_MASK, t, 0);
         if (t >= a.tiles) break;

@@ -9,19 +9,19 @@ SIMT_DEVICE KEY NAME(home_high)(const copse_blink_tree *tree, uint32_t home)
     return NAME(leaf_high)(cursor.leaf);
 }
 
-/* How many operations have keys <= high. Each step leaves one part of TILE_PARTS: neighbours look at the same keys mostly, and
- * what counts is how many steps wait for each other. */
-SIMT_DEVICE uint64_t NAME(tile_seek)(const copse_blink_operations *operations, KEY high)
+/* Of operations first .. end - 1, where the first begins whose key is greater than `high`, without the lowest `coarse` bits of both. Each step
+ * leaves one part of TILE_PARTS: neighbours look at the same keys mostly, and what counts is how many steps wait for each other. */
+SIMT_DEVICE uint64_t NAME(tile_seek)(const copse_blink_operations *operations, uint64_t first, uint64_t end, KEY high)
 {
     const KEY *keys = (const KEY *)operations->keys;
-    uint64_t first = 0, end = operations->n;
+    const uint32_t coarse = operations->coarse;
     while (first < end) {
         const uint64_t step = (end - first + TILE_PARTS - 1u) / TILE_PARTS;
         uint32_t below = 0;
         SIMT_UNROLL
         for (uint32_t part = 1; part < TILE_PARTS; part++) {
             const uint64_t at = first + part * step - 1u;
-            below += at < end && keys[at] <= high ? 1u : 0;
+            below += at < end && keys[at] >> coarse <= high >> coarse ? 1u : 0;
         }
         first += below * step;
         if (below + 1u < TILE_PARTS && first + step - 1u < end) end = first + step - 1u;
@@ -36,7 +36,8 @@ SIMT_KERNEL(NAME(tile_starts), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
          t += (uint64_t)gridDim.x * blockDim.x) {
         uint64_t start = t == 0 ? 0 : a.operations.n;
         if (t > 0 && t < a.tiles)
-            start = NAME(tile_seek)(&a.operations, NAME(home_high)(&a.from, (uint32_t)t * a.tile_homes - 1u));
+            start = NAME(tile_seek)(&a.operations, 0, a.operations.n,
+                                    NAME(home_high)(&a.from, (uint32_t)t * a.tile_homes - 1u));
         a.starts[t] = (uint32_t)start;
     }
 }
@@ -128,27 +129,31 @@ SIMT_DEVICE void NAME(tile_change)(TILE *tile, const FATE *fate, const OPERATION
         (void)simt_atomic_add_u32(&tile->changes[fate->row], fate->inserts ? 1u : 1u << 16);
 }
 
-/*
- * Runs n operations from `start` on: entries that come go to their positions, values are replaced in the rows, and the sets and
- * `changes` say where entries come and go. Returns false where not all fit.
- */
-SIMT_DEVICE bool NAME(tile_operate)(const copse_pack_arguments *a, TILE *tile, uint32_t start, uint32_t n,
-                                    OPERATION next, SIZES *sizes)
+/* Runs the operations that the lanes have: entries that come go to their positions, values are replaced in the rows, and the sets and
+ * `changes` say where entries come and go. Returns false where not all fit. */
+SIMT_DEVICE bool NAME(tile_operate)(TILE *tile, const OPERATION *operation, SIZES *sizes)
 {
-    const uint32_t lane = simt_lane(), below = (1u << lane) - 1u;
+    const uint32_t below = (1u << simt_lane()) - 1u;
+    const FATE fate = NAME(tile_judge)(tile, sizes->leaves, operation);
+    const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts), out = __ballot_sync(SIMT_FULL_MASK, fate.removes);
+    const uint32_t place =
+        fate.before + sizes->came + (uint32_t)__popc(in & below) - sizes->went - (uint32_t)__popc(out & below);
+    sizes->came += (uint32_t)__popc(in);
+    sizes->went += (uint32_t)__popc(out);
+    if (sizes->entries + sizes->came > TILE_ENTRIES) return false;
+    NAME(tile_change)(tile, &fate, operation, place);
+    return true;
+}
+
+/* The same with n operations from `start` on, of which the lanes have the first. */
+SIMT_DEVICE bool NAME(tile_operate_all)(const copse_pack_arguments *a, TILE *tile, uint32_t start, uint32_t n,
+                                        OPERATION next, SIZES *sizes)
+{
     for (uint32_t done = 0; done < n; done += SIMT_WARP) {
         const OPERATION operation = next;
-        const uint32_t i = done + SIMT_WARP + lane;
+        const uint32_t i = done + SIMT_WARP + simt_lane();
         if (done + SIMT_WARP < n) next = NAME(tile_fetch)(&a->operations, start + i, i < n);
-        const FATE fate = NAME(tile_judge)(tile, sizes->leaves, &operation);
-        const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts);
-        const uint32_t out = __ballot_sync(SIMT_FULL_MASK, fate.removes);
-        const uint32_t place =
-            fate.before + sizes->came + (uint32_t)__popc(in & below) - sizes->went - (uint32_t)__popc(out & below);
-        sizes->came += (uint32_t)__popc(in);
-        sizes->went += (uint32_t)__popc(out);
-        if (sizes->entries + sizes->came > TILE_ENTRIES) return false;
-        NAME(tile_change)(tile, &fate, &operation, place);
+        if (!NAME(tile_operate)(tile, &operation, sizes)) return false;
     }
     __syncwarp(SIMT_FULL_MASK);
     return true;
@@ -163,7 +168,7 @@ SIMT_DEVICE bool NAME(tile_make)(const copse_pack_arguments *a, TILE *tile, uint
     const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
     const OPERATION next = NAME(tile_fetch)(&a->operations, start + lane, lane < n);
     if (!NAME(tile_load)(a, tile, t, sizes) || n > TILE_OPERATIONS) return false;
-    return n == 0 || NAME(tile_operate)(a, tile, start, n, next, sizes);
+    return n == 0 || NAME(tile_operate_all)(a, tile, start, n, next, sizes);
 }
 
 /* Some tile does not fit: nothing will come of all this. */
@@ -174,7 +179,7 @@ SIMT_DEVICE void NAME(tiles_stop)(const copse_pack_arguments *a)
 
 /* What a warp has done so far. */
 typedef struct NAME(tile_work) {
-    uint32_t came, went;
+    uint32_t came, went, took; /* took: operations, where they are counted */
 } NAME(tile_work);
 #define WORK NAME(tile_work)
 
@@ -190,4 +195,5 @@ SIMT_DEVICE void NAME(work_tell)(const copse_pack_arguments *a, const WORK *work
     if (simt_lane() != 0) return;
     if (work->came) (void)simt_atomic_add_u64(&a->totals->came[stripe], work->came);
     if (work->went) (void)simt_atomic_add_u64(&a->totals->went[stripe], work->went);
+    if (work->took) (void)simt_atomic_add_u64(&a->totals->took, work->took);
 }

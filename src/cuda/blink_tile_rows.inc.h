@@ -60,21 +60,39 @@ SIMT_DEVICE uint32_t NAME(tile_list)(const copse_blink_tree *tree, uint32_t firs
     return all;
 }
 
-/* Brings leaves into the rows: those that are listed, or else homes from `first` on. */
+/* Brings leaves that lie side by side into the rows. */
+SIMT_DEVICE void NAME(tile_bring_beside)(TILE *tile, const char *from, uint32_t leaves)
+{
+    const uint32_t row = simt_lane() / LEAF_PIECES, piece = simt_lane() % LEAF_PIECES;
+    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* rows that a warp brings at once */
+    simt_u32x4 *even = &tile->rows[row * LEAF_PIECES + (piece ^ row)];
+    simt_u32x4 *odd = &tile->rows[(row + fours) * LEAF_PIECES + (piece ^ (row + fours))];
+    from += simt_lane() * 16u;
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < COPSE_TILE_LEAVES; r += 2u * fours) {
+        if (row + r < leaves) simt_fetch16(even + r * LEAF_PIECES, from + r * COPSE_LEAF_BYTES);
+        if (row + r + fours < leaves) simt_fetch16(odd + r * LEAF_PIECES, from + (r + fours) * COPSE_LEAF_BYTES);
+    }
+}
+
+/* ... wherever they lie: those that are listed, or else homes from `first` on. */
+SIMT_DEVICE void NAME(tile_bring_each)(const copse_blink_tree *tree, TILE *tile, uint32_t first, uint32_t leaves,
+                                       bool listed)
+{
+    const uint32_t piece = simt_lane() % LEAF_PIECES;
+    for (uint32_t row = simt_lane() / LEAF_PIECES; row < leaves; row += SIMT_WARP / LEAF_PIECES) {
+        const char *leaf = NAME(leaf_at)(tree, listed ? tile->leaves[row] : first + row);
+        simt_fetch16(&tile->rows[row * LEAF_PIECES + (piece ^ row % LEAF_PIECES)], leaf + piece * 16u);
+    }
+}
+
 SIMT_DEVICE void NAME(tile_bring)(const copse_blink_tree *tree, TILE *tile, uint32_t first, uint32_t leaves,
                                   bool listed)
 {
-    const uint32_t piece = simt_lane() % LEAF_PIECES, beside = NAME(homes_beside)(tree, first);
-    const char *near = NAME(home_at)(tree, first); /* up to the end of a chunk */
-    const char *far = beside < leaves ? NAME(home_at)(tree, first + beside) : near;
-    SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_TILE_LEAVES; r += SIMT_WARP / LEAF_PIECES) {
-        const uint32_t row = r + simt_lane() / LEAF_PIECES;
-        if (row >= leaves) continue;
-        const char *leaf = row < beside ? near + row * COPSE_LEAF_BYTES : far + (row - beside) * COPSE_LEAF_BYTES;
-        if (listed) leaf = NAME(leaf_at)(tree, tile->leaves[row]);
-        simt_fetch16(&tile->rows[row * LEAF_PIECES + (piece ^ row % LEAF_PIECES)], leaf + piece * 16u);
-    }
+    if (listed || NAME(homes_beside)(tree, first) < leaves)
+        NAME(tile_bring_each)(tree, tile, first, leaves, listed);
+    else
+        NAME(tile_bring_beside)(tile, NAME(home_at)(tree, first), leaves);
     simt_fetch_wait();
     __syncwarp(SIMT_FULL_MASK);
 }

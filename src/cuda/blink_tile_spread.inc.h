@@ -2,8 +2,8 @@
  * Template: tiles (blink_tile.inc.h) that do not wait for each other: each has leaves of the new version for itself, whose numbers
  * follow from how many homes and operations are in front of it. It spreads its entries over these leaves evenly.
  *
- *   tile t          homes t * tile_homes ..                      operations starts[t] ..
- *   its leaves      from (t * tile_homes * leaves_per_home + starts[t] * leaves_per_operation) / 2^24 on, to those of the next
+ *   tile t          homes t * tile_homes ..       operations behind edge t, up to edge t + 1
+ *   its leaves      from (t * tile_homes * leaves_per_home + edges[t].rank * leaves_per_operation) / 2^24 on, to those of the next
  *
  * As long as homes have about as many entries everywhere, so have the new leaves. Where a tile has more than its leaves hold, or
  * less than one for each, it stops the work.
@@ -12,49 +12,75 @@
 /* Leaves that a lane has on their way to memory at a time. */
 #define SPREAD_AHEAD 8u
 
-/* Where the leaves of tile t begin. */
-SIMT_DEVICE uint32_t NAME(spread_first)(const copse_pack_arguments *a, uint32_t t)
+/* Where the leaves of tile t begin, whose edge that is. */
+SIMT_DEVICE uint32_t NAME(spread_first)(const copse_pack_arguments *a, uint32_t t, const copse_tile_edge *edge)
 {
     const uint64_t homes = t < a->tiles ? (uint64_t)t * a->tile_homes : a->from.homes;
-    return (uint32_t)((homes * a->leaves_per_home + a->starts[t] * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
+    return (uint32_t)((homes * a->leaves_per_home + edge->rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
 }
 
 /* How a lane stores its words of leaves that have `size` entries each and lie side by side. */
 typedef struct NAME(spread_writer) {
-    bool own;       /* are they words of entries?                                        */
-    bool is_next;   /* ... or the numbers of the leaves that follow?                     */
-    uint32_t at;    /* of the entry of the first leaf, in words from that leaf's first entry */
-    uint32_t step;  /* from one leaf to the next, in words                                   */
-    uint32_t other; /* what else they are */
+    bool own;             /* are they words of entries?                                            */
+    uint32_t at;          /* of the entry of the first leaf, in words from that leaf's first entry */
+    uint32_t step;        /* from one leaf to the next, in words                                   */
+    uint32_t other, more; /* what else they are, and how much more of it from leaf to leaf   */
 } NAME(spread_writer);
 
-SIMT_DEVICE NAME(spread_writer) NAME(spread_writer_of)(const copse_pack_arguments *a, const ROLE *role, uint32_t size)
+/* `leaf` is the first one. */
+SIMT_DEVICE NAME(spread_writer)
+    NAME(spread_writer_of)(const copse_pack_arguments *a, const ROLE *role, uint32_t size, uint32_t leaf)
 {
     const uint32_t lane = simt_lane(), slot = NAME(row_slot)(role, size), words = ROLE_WORDS(role);
+    const bool is_next = lane == LEAF_NEXT / 4u && !a->to.forks;
     NAME(spread_writer) writer;
     writer.own = slot < size;
-    writer.is_next = lane == LEAF_NEXT / 4u && !a->to.forks;
     writer.at = writer.own ? slot * words : 0;
     writer.step = size * words;
-    writer.other = lane == LEAF_STATE / 4u ? size : lane == LEAF_NEXT / 4u ? COPSE_LEAF_NONE : role->filler;
+    writer.more = is_next ? 1u : 0;
+    writer.other = is_next                   ? leaf + 1u
+                   : lane == LEAF_STATE / 4u ? size
+                   : lane == LEAF_NEXT / 4u  ? COPSE_LEAF_NONE
+                                             : role->filler;
     return writer;
 }
 
-/* Stores n leaves from `leaf` on, at `to`; `own` has the lane's word of the first one's first entry. */
-SIMT_DEVICE void NAME(spread_some)(const NAME(spread_writer) * writer, uint32_t *to, const uint32_t *own, uint32_t leaf,
-                                   uint32_t n)
+/* Stores SPREAD_AHEAD leaves at `to`; of the entries of the first, `own` is the lane's word, or would be. */
+SIMT_DEVICE void NAME(spread_many)(const NAME(spread_writer) * writer, uint32_t *to, const uint32_t *own,
+                                   uint32_t other)
 {
-    own += writer->at;
-    for (uint32_t done = 0; done < n; done += SPREAD_AHEAD) {
-        uint32_t word[SPREAD_AHEAD];
+    uint32_t word[SPREAD_AHEAD];
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < SPREAD_AHEAD; i++) {
+        word[i] = other;
+        other += writer->more;
+    }
+    if (writer->own) {
         SIMT_UNROLL
         for (uint32_t i = 0; i < SPREAD_AHEAD; i++) {
-            word[i] = writer->is_next ? leaf + done + i + 1u : writer->other;
-            if (writer->own && done + i < n) word[i] = own[(done + i) * writer->step];
+            word[i] = *own;
+            own += writer->step;
         }
-        SIMT_UNROLL
-        for (uint32_t i = 0; i < SPREAD_AHEAD; i++)
-            if (done + i < n) to[(done + i) * LEAF_WORDS] = word[i];
+    }
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < SPREAD_AHEAD; i++) to[i * LEAF_WORDS] = word[i];
+}
+
+/* Stores n leaves. */
+SIMT_DEVICE void NAME(spread_some)(NAME(spread_writer) * writer, uint32_t *to, const uint32_t *own, uint32_t n)
+{
+    own += writer->at;
+    for (; n >= SPREAD_AHEAD; n -= SPREAD_AHEAD) {
+        NAME(spread_many)(writer, to, own, writer->other);
+        to += SPREAD_AHEAD * LEAF_WORDS;
+        own += SPREAD_AHEAD * writer->step;
+        writer->other += SPREAD_AHEAD * writer->more;
+    }
+    for (; n > 0; n--) {
+        *to = writer->own ? *own : writer->other;
+        to += LEAF_WORDS;
+        own += writer->step;
+        writer->other += writer->more;
     }
 }
 
@@ -63,11 +89,11 @@ SIMT_DEVICE void NAME(spread_leaves)(const copse_pack_arguments *a, TILE *tile, 
                                      uint32_t size, uint32_t n)
 {
     const ROLE role = NAME(row_role_of)(simt_lane());
-    const NAME(spread_writer) writer = NAME(spread_writer_of)(a, &role, size);
+    NAME(spread_writer) writer = NAME(spread_writer_of)(a, &role, size, leaf);
     while (n > 0) {
         const uint32_t beside = NAME(homes_beside)(&a->to, leaf), some = beside < n ? beside : n;
         uint32_t *to = (uint32_t *)NAME(home_at)(&a->to, leaf) + simt_lane();
-        NAME(spread_some)(&writer, to, NAME(tile_own)(tile, &role) + first * ROLE_WORDS(&role), leaf, some);
+        NAME(spread_some)(&writer, to, NAME(tile_own)(tile, &role) + first * ROLE_WORDS(&role), some);
         leaf += some;
         first += some * size;
         n -= some;
@@ -101,13 +127,13 @@ SIMT_DEVICE void NAME(spread_store)(const copse_pack_arguments *a, TILE *tile, u
 SIMT_DEVICE bool NAME(spread_one)(const copse_pack_arguments *a, TILE *tile, uint32_t t, WORK *work)
 {
     SIZES sizes = {0, 0, 0, 0, 0, 0};
-    const uint32_t leaf = NAME(spread_first)(a, t), n = NAME(spread_first)(a, t + 1u) - leaf;
-    if (!NAME(tile_make)(a, tile, t, &sizes)) return false;
+    const copse_tile_edge low = a->edges[t], high = a->edges[t + 1u];
+    const uint32_t leaf = NAME(spread_first)(a, t, &low), n = NAME(spread_first)(a, t + 1u, &high) - leaf;
+    if (!NAME(batch_make)(a, tile, t, &low, &high, &sizes, &work->took)) return false;
     const uint32_t count = sizes.entries + sizes.came - sizes.went;
-    const KEY high = NAME(tile_key)(tile, sizes.leaves - 1u, LEAF_HIGH / 4u);
     if (n == 0 || count < n || count > n * LEAF_SLOTS) return false;
     NAME(tile_merge)(tile, &sizes);
-    NAME(spread_store)(a, tile, leaf, n, count, high);
+    NAME(spread_store)(a, tile, leaf, n, count, (KEY)high.high);
     NAME(work_add)(work, &sizes);
     return true;
 }
@@ -122,11 +148,11 @@ SIMT_DEVICE void NAME(spread_expect)(const copse_pack_arguments *a, uint32_t t)
     simt_prefetch(NAME(home_at)(&a->from, first), (homes < beside ? homes : beside) * COPSE_LEAF_BYTES);
 }
 
-SIMT_KERNEL(NAME(tile_spread), copse_pack_arguments, COPSE_KERNEL_THREADS, 6)
+SIMT_KERNEL(NAME(tile_spread), copse_pack_arguments, COPSE_KERNEL_THREADS, COPSE_SPREAD_BLOCKS)
 {
     SIMT_SHARED(TILE, tiles, TILE_WARPS);
     const uint32_t warps = gridDim.x * TILE_WARPS;
-    WORK work = {0, 0};
+    WORK work = {0, 0, 0};
     for (uint32_t t = blockIdx.x * TILE_WARPS + simt_warp(); t < a.tiles; t += warps) {
         uint32_t stop = simt_lane() == 0 ? simt_load_relaxed_u32(&a.totals->ticket) : 0;
         NAME(spread_expect)(&a, t + warps);

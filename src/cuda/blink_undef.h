@@ -46,6 +46,11 @@
 #undef TILE_TWOS
 #undef TILE_PARTS
 #undef SPREAD_AHEAD
+#undef BATCH_EACH
+#undef BATCH_AHEAD
+#undef BATCH_ALIKE
+#undef RANGE
+#undef AHEAD
 #undef WORD_COUNTED
 #undef WORD_SUMMED
 #undef WORD_VALUE

@@ -212,25 +212,39 @@ copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pa
     return COPSE_OK;
 }
 
-/* all_bits: none may be left out. */
-static copse_status sort(const copse_index *index, copse_device_pairs *pairs, bool all_bits)
+typedef copse_status (*sorter)(copse_device *device, copse_device_sorting *sorting, unsigned *left_out);
+
+/* Puts pairs in order, into arrays of their own. */
+static copse_status sort_by(const copse_index *index, copse_device_pairs *pairs, copse_device_sorting *sorting,
+                            sorter by, unsigned *left_out)
 {
     copse_device_pairs made = {.n = pairs->n};
-    copse_device_sorting sorting = {.pair = copse_device_pair(index),
-                                    .keys[0] = (void *)(uintptr_t)pairs->keys,
-                                    .values[0] = (void *)(uintptr_t)pairs->values,
-                                    .n = pairs->n,
-                                    .low = pairs->low,
-                                    .high = pairs->high,
-                                    .all_bits = all_bits,
-                                    .doubt = pairs->doubt};
-    copse_status status = copse_device_pairs_room(index, &made, pairs->n, &sorting.keys[1], &sorting.values[1]);
-    if (status == COPSE_OK) status = copse_device_sort(index->device, &sorting);
+    sorting->pair = copse_device_pair(index);
+    sorting->keys[0] = (void *)(uintptr_t)pairs->keys;
+    sorting->values[0] = (void *)(uintptr_t)pairs->values;
+    sorting->n = pairs->n;
+    sorting->low = pairs->low;
+    sorting->high = pairs->high;
+    copse_status status = copse_device_pairs_room(index, &made, pairs->n, &sorting->keys[1], &sorting->values[1]);
+    if (status == COPSE_OK) status = by(index->device, sorting, left_out);
     if (status == COPSE_OK)
         adopt(index, pairs, &made);
     else
         copse_device_pairs_free(index, &made);
     return status;
+}
+
+static copse_status sort_whole(copse_device *device, copse_device_sorting *sorting, unsigned *ignored)
+{
+    (void)ignored;
+    return copse_device_sort(device, sorting);
+}
+
+/* all_bits: none may be left out. */
+static copse_status sort(const copse_index *index, copse_device_pairs *pairs, bool all_bits)
+{
+    copse_device_sorting sorting = {.all_bits = all_bits, .doubt = pairs->doubt};
+    return sort_by(index, pairs, &sorting, sort_whole, NULL);
 }
 
 copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pairs *pairs, copse_equal_keys equal)
@@ -338,6 +352,15 @@ static copse_status make_surveyed(const copse_index *index, const copse_pairs_hi
     return status == COPSE_OK && seen.falls ? sort(index, pairs, false) : status;
 }
 
+/* Bounds of all keys that were sorted right where those of the batch were taken to lie between low and high. */
+static void widen(copse_device_pairs *pairs, uint64_t low, uint64_t high)
+{
+    const unsigned bits = copse_device_sort_bits(low, high);
+    const uint64_t differ = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+    pairs->low = low & ~differ;
+    pairs->high = high | differ;
+}
+
 /* Sorted as if all keys lay where low and high do; all_bits: by everything in which such keys may differ. */
 static copse_status make_in_doubt(const copse_index *index, uint64_t low, uint64_t high, bool all_bits,
                                   copse_device_pairs *pairs)
@@ -347,13 +370,9 @@ static copse_status make_in_doubt(const copse_index *index, uint64_t low, uint64
     copse_status status = copse_device_doubt_make(index->device, &pairs->doubt);
     if (status == COPSE_OK) status = copse_device_pairs_encode(index, pairs);
     if (status == COPSE_OK) status = sort(index, pairs, all_bits);
-    /* All keys that would be sorted right. */
-    const unsigned bits = copse_device_sort_bits(low, high);
-    const uint64_t differ = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
-    pairs->low &= ~differ;
-    pairs->high |= differ;
+    widen(pairs, low, high);
     /* Sorted by all bits that such keys have, and every one of them is a key. */
-    pairs->in_order = bits == 32 && narrow_integers(index) &&
+    pairs->in_order = copse_device_sort_bits(low, high) == 32 && narrow_integers(index) &&
                       (all_bits || copse_device_sort_left_out(pairs->n, low, high, false) == 0);
     return status;
 }
@@ -384,6 +403,20 @@ copse_status copse_device_pairs_order(const copse_index *index, const copse_pair
     const uint64_t n = pairs->n;
     copse_status status = n ? order(index, hint, pairs) : COPSE_OK;
     return status == COPSE_OK && n ? copse_progress(index->ctx, what, n / 3 * 2, n) : status;
+}
+
+copse_status copse_device_pairs_order_coarse(const copse_index *index, const copse_pairs_hint *hint,
+                                             copse_device_pairs *pairs)
+{
+    copse_device_sorting sorting = {.all_bits = false};
+    pairs->trust = hint->trust;
+    pairs->low = hint->low;
+    pairs->high = hint->high;
+    copse_status status = copse_device_doubt_make(index->device, &pairs->doubt);
+    if (status == COPSE_OK) status = copse_device_pairs_encode(index, pairs);
+    if (status == COPSE_OK) status = sort_by(index, pairs, &sorting, copse_device_sort_coarse, &pairs->left_out);
+    widen(pairs, hint->low, hint->high);
+    return status;
 }
 
 copse_status copse_device_pairs_make_quick(const copse_index *index, const void *keys, const void *values, uint64_t n,

@@ -38,8 +38,9 @@ typedef struct copse_device_pairs {
     void *memory[4];     /* what they own; NULL: nothing                        */
     uint64_t bytes[4];
     copse_pairs_doubt
-        *doubt;    /* not NULL: they are sorted unless this says that they are not, once the device is there */
-    bool in_order; /* the doubt is about the bounds only */
+        *doubt;        /* not NULL: they are sorted unless this says that they are not, once the device is there */
+    bool in_order;     /* the doubt is about the bounds only */
+    unsigned left_out; /* bits of the keys, from the lowest on, that they are not sorted by */
     copse_pairs_trust *trust; /* that of the hint that was taken; NULL: none was             */
 } copse_device_pairs;
 
@@ -81,6 +82,10 @@ copse_status copse_device_pairs_bring(const copse_index *index, const void *keys
                                       const char *what, copse_device_pairs *out);
 copse_status copse_device_pairs_order(const copse_index *index, const copse_pairs_hint *hint, const char *what,
                                       copse_device_pairs *pairs);
+/* Another second step: sorted by upper bits only, as if the keys lay where those of the structure do, which the consumer has to
+ * find out. The doubt knows about keys that are not numbers. */
+copse_status copse_device_pairs_order_coarse(const copse_index *index, const copse_pairs_hint *hint,
+                                             copse_device_pairs *pairs);
 /* Ends the doubt of pairs, of which the consumer read what it says. Sorts them again where that is needed: keys, values, low and
  * high change then. What was enqueued before may use the doubt's memory, what comes after must not. */
 copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,

@@ -75,6 +75,20 @@ unsigned copse_device_sort_left_out(uint64_t n, uint64_t low, uint64_t high, boo
     return bits - passes * PASS_BITS;
 }
 
+/* Keys that may share the bits that a coarse sort looks at, on average. */
+#define ALIKE_MOST 96u
+
+/* Lower bits that a coarse sort leaves out. */
+static unsigned coarse_left_out(uint64_t n, uint64_t low, uint64_t high)
+{
+    const unsigned bits = copse_device_sort_bits(low, high), all = passes_of(bits);
+    for (unsigned passes = 1; passes < all; passes++) {
+        const unsigned first = bits - passes * PASS_BITS;
+        if (n / ((high >> first) - (low >> first) + 1) <= ALIKE_MOST) return first;
+    }
+    return 0;
+}
+
 /* --- the sort --------------------------------------------------------------------------------------------------------------- */
 
 static copse_status sort_bits(copse_device *device, copse_device_sorting *s, unsigned first_bit, unsigned last_bit)
@@ -150,4 +164,10 @@ copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorti
     }
     if (status == COPSE_OK && !settled) status = sort_bits(device, sorting, 0, last);
     return status;
+}
+
+copse_status copse_device_sort_coarse(copse_device *device, copse_device_sorting *sorting, unsigned *out_left_out)
+{
+    *out_left_out = coarse_left_out(sorting->n, sorting->low, sorting->high);
+    return sort_bits(device, sorting, *out_left_out, copse_device_sort_bits(sorting->low, sorting->high));
 }

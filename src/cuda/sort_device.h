@@ -26,6 +26,9 @@ typedef struct copse_device_sorting {
     copse_pairs_doubt *doubt;
 } copse_device_sorting;
 copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting);
+/* The same by upper bits only, so that keys which share those stay as they came; *out_left_out: the number of lower bits that were
+ * not looked at. Keys beside the bounds may be anywhere. */
+copse_status copse_device_sort_coarse(copse_device *device, copse_device_sorting *sorting, unsigned *out_left_out);
 
 /* The bits in which keys between low and high may differ, counted from the lowest: those that a sort of all bits looks at. */
 unsigned copse_device_sort_bits(uint64_t low, uint64_t high);

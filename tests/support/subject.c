@@ -262,6 +262,9 @@ static bool open_context(struct subject *subject)
     device->place_most = config->ways % 3 == 0 ? 0 : config->ways % 3 == 1 ? 1 : 12;
     device->in_place_share = config->ways / 3 % 3 == 0 ? 0 : config->ways / 3 % 3 == 1 ? 1 : 64;
     device->arrange_least = config->ways / 9 == 0 ? 0 : 1;
+    /* ... and take memory ahead, for a time that is never over, so that a case stays what it is. */
+    device->ahead_always = config->ways % 2 == 1;
+    if (device->ahead_always) device->ahead_most = UINT64_MAX / 2;
     if (config->stream) device->callers_stream = true; /* the emulator has no streams, but calls may leave errors */
     return choose_transfer(subject, device);
 }

@@ -95,7 +95,8 @@ static void grown_trees(void **state)
         for (size_t i = 0; i < COUNT_OF(homes); i++) {
             const uint64_t before = copse_size(index);
             insert(ctx, index, COPSE_U64, before, homes[i] / 2 * 11 - before);
-            assert_int_equal(version_of(index)->view.homes, homes[i]);
+            /* Where tiles do not wait for each other, shares of leaves are rounded. */
+            assert_in_range(version_of(index)->view.homes, homes[i] - 8, homes[i] + 8);
             assert_int_equal(chunk_of(version_of(index)), chunks[i]);
             assert_chunks(ctx, index);
             assert_ok(ctx, copse_verify(index));
@@ -173,6 +174,41 @@ static void refused_batches_give_room_back(void **state)
         assert_ok(ctx, copse_verify(index));
         copse_index_free(index);
     }
+    copse_ctx_free(ctx);
+}
+
+/* And before the tree is packed because a sorted batch was none for this way: all keys belong to the last home, and each might have
+ * needed a leaf. Where there is no memory for the packing either, the tree has what it had. */
+static void crowded_batches_give_room_back(void **state)
+{
+    (void)state;
+    enum { entries = 1 << 17, batch = 1 << 14 };
+    copse_ctx *ctx = unit_context(1);
+    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
+    copse_index *index = unit_tens(ctx, kinds[0], entries);
+    uint64_t *keys = must_malloc(batch * sizeof *keys);
+    for (uint64_t i = 0; i < batch; i++) keys[i] = entries * UINT64_C(10) + i;
+    const copse_blink_version *version = version_of(index);
+    copse_status status = COPSE_ERR_MEMORY;
+    unsigned packings = 0;
+    device->place_most = 1;
+    const uint64_t memory = device->memory;
+    for (uint64_t room = 0; status == COPSE_ERR_MEMORY; room += 1u << 18) {
+        device->memory = device->allocated + room;
+        status = copse_insert(index, keys, keys, batch, COPSE_INSERT_UPSERT, NULL);
+        device->memory = memory;
+        if (status != COPSE_ERR_MEMORY) break;
+        assert_ptr_equal(version_of(index), version);
+        assert_true(version->view.pool_leaves < 2 * chunk_of(version));
+        packings += strstr(copse_last_error(ctx), "the leaves of the tree") != NULL;
+    }
+    assert_ok(ctx, status);
+    assert_true(packings > 0);
+    assert_ptr_not_equal(version_of(index), version);
+    assert_int_equal(copse_size(index), entries + batch);
+    assert_ok(ctx, copse_verify(index));
+    free(keys);
+    copse_index_free(index);
     copse_ctx_free(ctx);
 }
 
@@ -268,7 +304,7 @@ static void no_memory_for_a_chunk(void **state)
         for (unsigned chunk = 0; chunk < 20; chunk++) {
             device->allocations_left = chunk + 1; /* counters and table come first */
             assert_fails_naming(ctx, COPSE_ERR_MEMORY, "the leaves of the tree",
-                                copse_blink_version_make(index, NULL, entries, 0, 1, &made));
+                                copse_blink_version_make(index, 0, entries, 0, 1, &made));
             device->allocations_left = -1;
             assert_int_equal(device->allocated, now);
         }
@@ -313,7 +349,7 @@ static void move_to_shrunken(copse_ctx *ctx, copse_index *index, uint64_t room)
     copse_device *device = index->device;
     copse_blink_version *old = version_of(index), *made = NULL;
     const uint64_t homes = old->view.homes, held = device->allocated;
-    assert_ok(ctx, copse_blink_version_make(index, NULL, room, old->low, old->high, &made));
+    assert_ok(ctx, copse_blink_version_make(index, 0, room, old->low, old->high, &made));
     leaves_copy(ctx, device, old, made, homes);
     copse_blink_version_shrink(index, made, old->view.entries);
     assert_int_equal(made->view.homes, homes);
@@ -365,7 +401,7 @@ static void shrunken_without_memory(void **state)
     copse_device *device = index->device;
     copse_blink_version *made = NULL;
     for (int failed = 0; failed < 4; failed++) {
-        assert_ok(ctx, copse_blink_version_make(index, NULL, room, 0, 1, &made));
+        assert_ok(ctx, copse_blink_version_make(index, 0, room, 0, 1, &made));
         leaves_copy(ctx, device, version_of(index), made, version_of(index)->view.homes);
         const uint32_t shift = made->view.chunk_shift;
         device->allocations_left = failed;
@@ -388,10 +424,15 @@ static void shrunken_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(built_trees),           cmocka_unit_test(batches_give_room_back),
-        cmocka_unit_test(no_memory_for_a_chunk), cmocka_unit_test(refused_batches_give_room_back),
-        cmocka_unit_test(shrunken_versions),     cmocka_unit_test(shrunken_without_memory),
-        cmocka_unit_test(chunks_that_come_back), cmocka_unit_test(grown_trees),
+        cmocka_unit_test(built_trees),
+        cmocka_unit_test(batches_give_room_back),
+        cmocka_unit_test(no_memory_for_a_chunk),
+        cmocka_unit_test(refused_batches_give_room_back),
+        cmocka_unit_test(shrunken_versions),
+        cmocka_unit_test(shrunken_without_memory),
+        cmocka_unit_test(chunks_that_come_back),
+        cmocka_unit_test(grown_trees),
+        cmocka_unit_test(crowded_batches_give_room_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,32 @@ static void nothing_is_kept_unless_asked_for(void **state)
     end(&s);
 }
 
+/* Blocks of which others are to have parts go back at once, with the size that they were allocated with. */
+static void some_are_not_to_be_kept(void **state)
+{
+    (void)state;
+    struct setting s;
+    for (uint64_t most = 0; most <= MOST; most += MOST) {
+        begin(&s, most);
+        const long long live = atomic_load(&s.allocator.live_bytes);
+        put(&s, take(&s, 1000), 1000);
+        const unsigned kept = s.device->spare.count;
+        for (uint64_t bytes = 1000; bytes < 100000; bytes *= 3) {
+            void *memory = take(&s, bytes), *other = take(&s, bytes);
+            put(&s, other, bytes);
+            const unsigned before = s.device->spare.count;
+            copse_device_free_unkept(s.device, s.device->main, memory, bytes);
+            assert_int_equal(s.device->spare.count, before);
+            assert_int_equal(s.device->allocated, 0);
+        }
+        copse_device_free_unkept(s.device, s.device->main, NULL, 1000);
+        assert_true(s.device->spare.count > kept || most == 0);
+        s.device->backend->trim(s.device);
+        assert_int_equal(atomic_load(&s.allocator.live_bytes), live);
+        end(&s);
+    }
+}
+
 static void a_block_is_taken_again(void **state)
 {
     (void)state;
@@ -374,6 +400,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_kept_unless_asked_for),
+        cmocka_unit_test(some_are_not_to_be_kept),
         cmocka_unit_test(a_block_is_taken_again),
         cmocka_unit_test(large_blocks_are_hardly_larger),
         cmocka_unit_test(the_youngest_is_taken_and_the_oldest_goes),
