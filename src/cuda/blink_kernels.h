@@ -244,8 +244,11 @@ typedef struct copse_pack_arguments {
     uint32_t tile_homes;     /* homes of the old version in a tile; the last one may have fewer         */
     uint32_t tiles;          /* 0: home by home                                                          */
     uint32_t chains;         /* 0: there are no leaves but home leaves                                   */
-    uint64_t leaves_per_home, leaves_per_operation; /* of the new version, times 2^COPSE_LEAVES_BITS (tile_spread) */
-    uint64_t *before;          /* entries of the new version in front of each home of the old one */
+    /* Leaves of the new version, times 2^COPSE_LEAVES_BITS (tile_spread) */
+    uint64_t leaves_per_home, leaves_per_entry, leaves_per_operation;
+    uint64_t *
+        before; /* entries of the new version in front of each home of the old one; tile_spread: NULL, or entries of the old one
+                       * in front of each tile, and of all */
     uint64_t *words;           /* what each tile tells those behind it (blink_tile.inc.h), all 0 before */
     uint32_t *starts;          /* first operation of each tile or home, and one more                      */
     copse_tile_edge *edges;    /* of all tiles, and one more                                              */
@@ -274,10 +277,10 @@ struct copse_blink_kernels {
     copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
     copse_kernel place;                 /* ... as they come              */
     copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
-    copse_kernel tile_starts, tile_move, tile_finish, tile_edges, tile_spread; /* ... tile by tile */
-    copse_kernel pack_count, pack_old, pack_new;                               /* ... home by home      */
-    copse_kernel tell;                                                         /* copse_tell_arguments */
-    copse_kernel check_highs, check_leaves;                                    /* copse_blink_check_arguments */
+    copse_kernel tile_starts, tile_move, tile_finish, tile_entries, tile_edges, tile_spread; /* ... tile by tile */
+    copse_kernel pack_count, pack_old, pack_new;                                             /* ... home by home      */
+    copse_kernel tell;                                                                       /* copse_tell_arguments */
+    copse_kernel check_highs, check_leaves; /* copse_blink_check_arguments */
 };
 
 /* One table per pair of widths. */

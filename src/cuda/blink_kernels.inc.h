@@ -54,6 +54,7 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(tile_starts),
     ENTRY(tile_move),
     ENTRY(tile_finish),
+    ENTRY(tile_entries),
     ENTRY(tile_edges),
     ENTRY(tile_spread),
     ENTRY(pack_count),

@@ -11,7 +11,7 @@
 
 /* Operations that a lane has at most, and those of the batch that it has on their way from memory at a time. */
 #define BATCH_EACH  5u
-#define BATCH_AHEAD 3u
+#define BATCH_AHEAD (KEY_BITS + VALUE_BITS > 64 ? 2u : 3u)
 /* Operations with the same upper bits as an edge that are expected, at most; more take longer to find. */
 #define BATCH_ALIKE 512u
 
@@ -43,6 +43,19 @@ SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_
     edge.to = (uint32_t)to;
     edge.rank = NAME(edge_rank)(&edge, a->operations.coarse);
     return edge;
+}
+
+/* Entries of each tile, and 0 behind the last: a warp to a tile, a home to a lane. */
+SIMT_KERNEL(NAME(tile_entries), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
+{
+    const uint32_t warps = gridDim.x * TILE_WARPS;
+    for (uint32_t t = blockIdx.x * TILE_WARPS + simt_warp(); t <= a.tiles; t += warps) {
+        uint32_t first, entries = 0;
+        const uint32_t homes = t < a.tiles ? NAME(tile_homes)(&a, t, &first) : 0;
+        if (simt_lane() < homes) entries = NAME(home_entries)(&a.from, first + simt_lane());
+        for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) entries += simt_shfl_xor_u32(SIMT_FULL_MASK, entries, d);
+        if (simt_lane() == 0) a.before[t] = entries;
+    }
 }
 
 /* What is known about the batch, and whether it looked sorted as it came: said for the next one. */
@@ -150,6 +163,17 @@ SIMT_DEVICE uint32_t NAME(batch_place)(const TILE *tile, uint32_t coarse, uint32
     return place;
 }
 
+/* The same for at most 32, whose keys the lanes have: each looks at all. */
+SIMT_DEVICE uint32_t NAME(batch_place_few)(uint32_t n, KEY key)
+{
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const KEY other = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, key, i);
+        place += other < key || (other == key && i < simt_lane()) ? 1u : 0;
+    }
+    return place;
+}
+
 /* Puts n operations in order; equal keys stay as they are. */
 SIMT_DEVICE void NAME(batch_sort)(TILE *tile, uint32_t coarse, uint32_t n)
 {
@@ -163,7 +187,8 @@ SIMT_DEVICE void NAME(batch_sort)(TILE *tile, uint32_t coarse, uint32_t n)
         if (k * SIMT_WARP >= n) break;
         keys[k] = i < n ? NAME(batch_key)(tile, i) : 0;
         values[k] = i < n ? tile->values[TILE_ENTRIES - 1u - i] : 0;
-        places[k] = NAME(batch_place)(tile, coarse, i, n, keys[k]);
+        places[k] = k == 0 && n <= SIMT_WARP ? NAME(batch_place_few)(n, keys[k])
+                                             : NAME(batch_place)(tile, coarse, i, n, keys[k]);
     }
     __syncwarp(SIMT_FULL_MASK); /* all have read what is overwritten now */
     SIMT_UNROLL
@@ -204,20 +229,43 @@ SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, 
     return true;
 }
 
-/* Brings the operations and the leaves of a tile between two edges into shared memory, and runs the operations. Returns false where it does
- * not fit. */
-SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, uint32_t t, const copse_tile_edge *low,
-                                  const copse_tile_edge *high, SIZES *sizes, uint32_t *took)
+/* A tile, and what is on its way to it. */
+typedef struct NAME(batch_tile) {
+    uint32_t t;
+    copse_tile_edge low, high;
+    AHEAD ahead;
+} NAME(batch_tile);
+#define NEXT_TILE NAME(batch_tile)
+
+/* Looks where tile t begins and ends, if there is one. */
+SIMT_DEVICE void NAME(batch_look)(const copse_pack_arguments *a, uint32_t t, NEXT_TILE *next)
 {
-    const RANGE range = {(KEY)low->high, (KEY)high->high, t == 0};
-    uint32_t from = low->from, n = 0;
-    AHEAD ahead = NAME(batch_load)(&a->operations, from, high->to);
-    if (!NAME(tile_load)(a, tile, t, sizes)) return false;
-    while (from < high->to) {
-        n = NAME(batch_keep)(a, tile, &range, &ahead, from, high->to, n);
+    next->t = t;
+    if (t >= a->tiles) return;
+    next->low = a->edges[t];
+    next->high = a->edges[t + 1u];
+}
+
+/* Sends for its leaves and the first operations that may be its own. */
+SIMT_DEVICE void NAME(batch_send)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *next)
+{
+    if (next->t >= a->tiles) return;
+    NAME(tile_send)(a, tile, next->t);
+    next->ahead = NAME(batch_load)(&a->operations, next->low.from, next->high.to);
+}
+
+/* Takes in what was sent for, and runs the operations. Returns false where it does not fit. */
+SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *own, SIZES *sizes,
+                                  uint32_t *took)
+{
+    const RANGE range = {(KEY)own->low.high, (KEY)own->high.high, own->t == 0};
+    uint32_t from = own->low.from, n = 0;
+    if (!NAME(tile_load)(a, tile, own->t, sizes)) return false;
+    while (from < own->high.to) {
+        n = NAME(batch_keep)(a, tile, &range, &own->ahead, from, own->high.to, n);
         if (n > BATCH_EACH * SIMT_WARP) return false;
         from += BATCH_AHEAD * SIMT_WARP;
-        if (from < high->to) ahead = NAME(batch_load)(&a->operations, from, high->to);
+        if (from < own->high.to) own->ahead = NAME(batch_load)(&a->operations, from, own->high.to);
     }
     __syncwarp(SIMT_FULL_MASK);
     *took += n;

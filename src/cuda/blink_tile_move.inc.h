@@ -62,7 +62,7 @@ SIMT_DEVICE uint32_t NAME(tile_move_one)(const copse_pack_arguments *a, TILE *ti
     }
     const uint32_t count = sizes.entries + sizes.came - sizes.went;
     NAME(tile_say)(a, t, count);
-    if (count) NAME(tile_merge)(tile, &sizes);
+    if (count) NAME(tile_merge)(tile, &sizes, true);
     const uint64_t rank = NAME(tile_rank)(a, t, count);
     const uint32_t next = NAME(tile_ticket)(a);
     if (count) NAME(tile_store)(a, tile, rank, count);

@@ -86,6 +86,7 @@ SIMT_DEVICE void NAME(tile_bring_each)(const copse_blink_tree *tree, TILE *tile,
     }
 }
 
+/* Sends for leaves: nobody waits for them here. */
 SIMT_DEVICE void NAME(tile_bring)(const copse_blink_tree *tree, TILE *tile, uint32_t first, uint32_t leaves,
                                   bool listed)
 {
@@ -93,8 +94,6 @@ SIMT_DEVICE void NAME(tile_bring)(const copse_blink_tree *tree, TILE *tile, uint
         NAME(tile_bring_each)(tree, tile, first, leaves, listed);
     else
         NAME(tile_bring_beside)(tile, NAME(home_at)(tree, first), leaves);
-    simt_fetch_wait();
-    __syncwarp(SIMT_FULL_MASK);
 }
 
 /* Counts the entries of the rows, where nothing has come or gone yet. */
@@ -113,14 +112,32 @@ SIMT_DEVICE void NAME(tile_count)(TILE *tile, SIZES *sizes)
     __syncwarp(SIMT_FULL_MASK);
 }
 
-/* Brings the leaves of tile t into shared memory. Returns false where they do not fit. */
+/* The homes of tile t: how many from *first on. */
+SIMT_DEVICE uint32_t NAME(tile_homes)(const copse_pack_arguments *a, uint32_t t, uint32_t *first)
+{
+    *first = t * a->tile_homes;
+    const uint32_t left = a->from.homes - *first;
+    return left < a->tile_homes ? left : a->tile_homes;
+}
+
+/* Sends for the leaves of tile t, where nobody has to look which these are. */
+SIMT_DEVICE void NAME(tile_send)(const copse_pack_arguments *a, TILE *tile, uint32_t t)
+{
+    uint32_t first;
+    const uint32_t homes = NAME(tile_homes)(a, t, &first);
+    if (!a->chains) NAME(tile_bring)(&a->from, tile, first, homes, false);
+}
+
+/* The leaves of tile t, for which tile_send was called, are in shared memory then. Returns false where they do not fit. */
 SIMT_DEVICE bool NAME(tile_load)(const copse_pack_arguments *a, TILE *tile, uint32_t t, SIZES *sizes)
 {
-    const uint32_t first = t * a->tile_homes, left = a->from.homes - first;
-    const uint32_t homes = left < a->tile_homes ? left : a->tile_homes;
+    uint32_t first;
+    const uint32_t homes = NAME(tile_homes)(a, t, &first);
     sizes->leaves = a->chains ? NAME(tile_list)(&a->from, first, homes, tile->leaves) : homes;
     if (sizes->leaves > COPSE_TILE_LEAVES) return false;
-    NAME(tile_bring)(&a->from, tile, first, sizes->leaves, sizes->leaves > homes);
+    if (a->chains) NAME(tile_bring)(&a->from, tile, first, sizes->leaves, sizes->leaves > homes);
+    simt_fetch_wait();
+    __syncwarp(SIMT_FULL_MASK);
     NAME(tile_count)(tile, sizes);
     return true;
 }
@@ -169,9 +186,9 @@ SIMT_DEVICE void NAME(row_spread)(TILE *tile, uint32_t count, uint32_t gone, uin
     }
     SIMT_UNROLL
     for (uint32_t slot = 0; slot < LEAF_SLOTS; slot++) {
-        if (slot >= count || gone >> slot & 1u) continue;
-        NAME(tile_put)(tile, &leaf, slot, to + (uint32_t)__ffs((int)free) - 1u);
-        free &= free - 1u;
+        const bool stays = slot < count && !(gone >> slot & 1u);
+        if (stays) NAME(tile_put)(tile, &leaf, slot, to + (uint32_t)__ffs((int)free) - 1u);
+        if (stays || gone == 0) free &= free - 1u;
     }
 }
 
@@ -192,15 +209,15 @@ SIMT_DEVICE void NAME(row_spread_far)(TILE *tile, uint32_t count, uint32_t gone,
     }
 }
 
-/* Brings the entries of all rows to their positions. */
-SIMT_DEVICE void NAME(tile_merge)(TILE *tile, const SIZES *sizes)
+/* Brings the entries of all rows to their positions. removes: some may be gone. */
+SIMT_DEVICE void NAME(tile_merge)(TILE *tile, const SIZES *sizes, bool removes)
 {
     const uint32_t changes = tile->changes[simt_lane()], came = changes & 0xffffu;
     uint32_t to = sizes->front, gone = 0;
     if (sizes->came + sizes->went) {
         const uint32_t in_front = NAME(warp_running)(changes) - changes;
         to += (in_front & 0xffffu) - (in_front >> 16);
-        gone = (uint32_t)NAME(tile_bits)(tile->removed, sizes->front);
+        if (removes) gone = (uint32_t)NAME(tile_bits)(tile->removed, sizes->front);
     }
     if (__any_sync(SIMT_FULL_MASK, sizes->count + came > 32u))
         NAME(row_spread_far)(tile, sizes->count, gone, to);

@@ -5,8 +5,9 @@
  *   tile t          homes t * tile_homes ..       operations behind edge t, up to edge t + 1
  *   its leaves      from (t * tile_homes * leaves_per_home + edges[t].rank * leaves_per_operation) / 2^24 on, to those of the next
  *
- * As long as homes have about as many entries everywhere, so have the new leaves. Where a tile has more than its leaves hold, or
- * less than one for each, it stops the work.
+ * As long as homes have about as many entries everywhere, so have the new leaves. Where they have not, tile_entries counts those of all
+ * tiles first, and the number of entries in front of a tile takes the place of that of homes. Where a tile has more than its leaves
+ * hold, or less than one for each, it stops the work.
  */
 
 /* Leaves that a lane has on their way to memory at a time. */
@@ -16,7 +17,8 @@
 SIMT_DEVICE uint32_t NAME(spread_first)(const copse_pack_arguments *a, uint32_t t, const copse_tile_edge *edge)
 {
     const uint64_t homes = t < a->tiles ? (uint64_t)t * a->tile_homes : a->from.homes;
-    return (uint32_t)((homes * a->leaves_per_home + edge->rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
+    const uint64_t old = a->before ? a->before[t] * a->leaves_per_entry : homes * a->leaves_per_home;
+    return (uint32_t)((old + edge->rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
 }
 
 /* How a lane stores its words of leaves that have `size` entries each and lie side by side. */
@@ -123,43 +125,43 @@ SIMT_DEVICE void NAME(spread_store)(const copse_pack_arguments *a, TILE *tile, u
     }
 }
 
-/* Returns false where the tile does not fit. */
-SIMT_DEVICE bool NAME(spread_one)(const copse_pack_arguments *a, TILE *tile, uint32_t t, WORK *work)
+/* Does a tile of which everything is on its way, and sends for the next one in between. Returns false where it does not fit. */
+SIMT_DEVICE bool NAME(spread_one)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *own, NEXT_TILE *next,
+                                  WORK *work)
 {
     SIZES sizes = {0, 0, 0, 0, 0, 0};
-    const copse_tile_edge low = a->edges[t], high = a->edges[t + 1u];
-    const uint32_t leaf = NAME(spread_first)(a, t, &low), n = NAME(spread_first)(a, t + 1u, &high) - leaf;
-    if (!NAME(batch_make)(a, tile, t, &low, &high, &sizes, &work->took)) return false;
-    const uint32_t count = sizes.entries + sizes.came - sizes.went;
+    const uint32_t leaf = NAME(spread_first)(a, own->t, &own->low);
+    const uint32_t n = NAME(spread_first)(a, own->t + 1u, &own->high) - leaf;
+    if (!NAME(batch_make)(a, tile, own, &sizes, &work->took)) return false;
+    const uint32_t count = sizes.entries + sizes.came;
     if (n == 0 || count < n || count > n * LEAF_SLOTS) return false;
-    NAME(tile_merge)(tile, &sizes);
-    NAME(spread_store)(a, tile, leaf, n, count, (KEY)high.high);
+    NAME(tile_merge)(tile, &sizes, false);
+    NAME(batch_send)(a, tile, next); /* the rows are free now */
+    NAME(spread_store)(a, tile, leaf, n, count, (KEY)own->high.high);
     NAME(work_add)(work, &sizes);
     return true;
-}
-
-/* The homes of a tile will be needed soon. */
-SIMT_DEVICE void NAME(spread_expect)(const copse_pack_arguments *a, uint32_t t)
-{
-    if (t >= a->tiles || simt_lane() != 0) return;
-    const uint32_t first = t * a->tile_homes, left = a->from.homes - first;
-    const uint32_t homes = left < a->tile_homes ? left : a->tile_homes;
-    const uint32_t beside = NAME(homes_beside)(&a->from, first);
-    simt_prefetch(NAME(home_at)(&a->from, first), (homes < beside ? homes : beside) * COPSE_LEAF_BYTES);
 }
 
 SIMT_KERNEL(NAME(tile_spread), copse_pack_arguments, COPSE_KERNEL_THREADS, COPSE_SPREAD_BLOCKS)
 {
     SIMT_SHARED(TILE, tiles, TILE_WARPS);
+    TILE *tile = &tiles[simt_warp()];
     const uint32_t warps = gridDim.x * TILE_WARPS;
     WORK work = {0, 0, 0};
-    for (uint32_t t = blockIdx.x * TILE_WARPS + simt_warp(); t < a.tiles; t += warps) {
+    NEXT_TILE own, next;
+    NAME(batch_look)(&a, blockIdx.x * TILE_WARPS + simt_warp(), &own);
+    NAME(batch_send)(&a, tile, &own);
+    for (; own.t < a.tiles; own = next) {
         uint32_t stop = simt_lane() == 0 ? simt_load_relaxed_u32(&a.totals->ticket) : 0;
-        NAME(spread_expect)(&a, t + warps);
+        NAME(batch_look)(&a, own.t + warps, &next);
         stop = simt_shfl_u32(SIMT_FULL_MASK, stop, 0);
         if (stop) break;
-        if (!NAME(spread_one)(&a, &tiles[simt_warp()], t, &work)) NAME(tiles_stop)(&a);
+        if (!NAME(spread_one)(&a, tile, &own, &next, &work)) {
+            NAME(tiles_stop)(&a);
+            break;
+        }
         __syncwarp(SIMT_FULL_MASK);
     }
+    simt_fetch_wait();
     NAME(work_tell)(&a, &work);
 }

@@ -51,6 +51,7 @@
 #undef BATCH_ALIKE
 #undef RANGE
 #undef AHEAD
+#undef NEXT_TILE
 #undef WORD_COUNTED
 #undef WORD_SUMMED
 #undef WORD_VALUE
