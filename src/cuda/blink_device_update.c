@@ -7,7 +7,7 @@
 /* A batch larger than 1/PACK_SHARE of the tree makes a new version: nearly every leaf would change, and most would split. */
 #define PACK_SHARE 8u
 /* Where keys and values have 32 bits that is as fast for batches from this share of the tree on, if there are so many. */
-#define SPREAD_SHARE 32u
+#define SPREAD_SHARE 8u
 #define SPREAD_LEAST (UINT64_C(1) << 18)
 /* ... but a batch of so many need not. */
 #define SMALL 64u
