@@ -2,101 +2,64 @@
  * Template: a block puts a bucket of operations (blink_part.inc.h) in order, and finds out all that `plan` does.
  *
  * The separators of the bucket's homes lie in shared memory, and every operation finds its home there. Operations are counted by
- * home, and come to lie side by side with those of the same home; these are few, so that each of them finds its place by a look
- * at all others. What comes out is what a sort would: ascending keys, equal ones in the caller's order.
+ * home, or by group of homes where these are many, and come to lie side by side with those of the same group; these are few, so
+ * that each of them finds its place by a look at all others. What comes out is what a sort would: ascending keys, equal ones in
+ * the caller's order.
  */
 
 #define ARRANGE_WARPS (COPSE_ARRANGE_THREADS / SIMT_WARP)
-/* Blocks of a multiprocessor at a time, at least. */
-#define ARRANGE_BLOCKS (KEY_BITS == 32 ? 4 : 3)
-/* Operations of a thread. */
-#define ARRANGE_EACH (COPSE_ARRANGE_ROOM / COPSE_ARRANGE_THREADS)
-/* A home with more operations than this is not for this way: each of them looks at all others. */
+/* Operations of a thread, and pieces of four separators that it loads. */
+#define ARRANGE_EACH   (COPSE_ARRANGE_ROOM / COPSE_ARRANGE_THREADS)
+#define ARRANGE_PIECES ((COPSE_ARRANGE_HOMES / DIGEST_FANOUT * 4u + COPSE_ARRANGE_THREADS - 1u) / COPSE_ARRANGE_THREADS)
+/* Pieces of four groups that a thread has. */
+#define GROUP_PIECES (COPSE_ARRANGE_GROUPS / 4u / COPSE_ARRANGE_THREADS)
+/* A group with more operations than this is not for this way: each of them looks at all others. */
 #define ARRANGE_CROWD 64u
-/* Bits of the number of a home in its bucket; the one behind the last has one, too. */
-#define ARRANGE_HOME_BITS  13u
-#define ARRANGE_HOME(word) ((word) & ((1u << ARRANGE_HOME_BITS) - 1u))
+/* What is kept of an operation: its home as its number in the bucket (the one behind the last has one, too), above that its number
+ * among those of its group, and then how many these are. */
+#define ARRANGE_HOME_BITS   13u
+#define ARRANGE_COUNT_SHIFT 20u
+#define ARRANGE_HOME(word)  ((word) & ((1u << ARRANGE_HOME_BITS) - 1u))
+/* What a block sums up, behind the sums of its warps. */
+#define ARRANGE_STOP  ARRANGE_WARPS        /* 1: nothing came of the batch already           */
+#define ARRANGE_MANY  (ARRANGE_WARPS + 1u) /* 1: some group has too many operations          */
+#define ARRANGE_DEAD  (ARRANGE_WARPS + 2u) /* pointless operations                           */
+#define ARRANGE_EXTRA (ARRANGE_WARPS + 3u) /* leaves that may be needed                      */
+#define ARRANGE_SUMS  (ARRANGE_WARPS + 4u)
+#define ARRANGE_BYTES (COPSE_ARRANGE_ROOM * ((KEY_BITS + VALUE_BITS) / 8u + 8u))
 
 /* What a thread keeps of its operations. */
 typedef struct NAME(arranged) {
     KEY key[ARRANGE_EACH];
     VALUE value[ARRANGE_EACH];
     uint32_t number[ARRANGE_EACH]; /* position in the batch */
-    uint32_t place
-        [ARRANGE_EACH]; /* home in the bucket, and above that the number among those of the home; then: in the bucket */
+    uint32_t place[ARRANGE_EACH];
 } NAME(arranged);
 #define ARRANGED NAME(arranged)
 
 /* What a block shares. */
 typedef struct NAME(bucket) {
-    uint32_t *separators; /* of all homes; then the values in order */
-    uint32_t *starts;     /* two homes to a word: how many operations they have; then: how many are in front of them */
-    KEY *keys;            /* by home; then in order           */
-    uint32_t *numbers;    /* positions in the batch; then homes */
-    uint32_t *sums;       /* of each warp, and whether it is to stop */
-    uint32_t home;        /* the first one                     */
-    uint32_t base, count; /* operations of the buckets in front of this one, and of this one */
+    uint32_t *separators; /* of all homes; then, in the same memory, operations by group: */
+    KEY *keys;
+    VALUE *values;
+    uint32_t *numbers; /* positions in the batch */
+    uint32_t *places;
+    simt_u32x4
+        *groups; /* how many operations they have; then that, and in the lower bits how many are in front of them */
+    uint32_t *sums;
+    uint32_t home;  /* the first one */
+    uint32_t nodes; /* of the lowest level; the homes are below them */
+    uint32_t base;  /* operations of the buckets in front of this one */
+    uint32_t count; /* ... and of this one */
 } NAME(bucket);
 #define BUCKET NAME(bucket)
-
-SIMT_DEVICE uint32_t NAME(bucket_start)(const BUCKET *bucket, uint32_t home)
-{
-    return bucket->starts[home / 2u] >> home % 2u * 16u & 0xffffu;
-}
-
-SIMT_DEVICE uint32_t NAME(bucket_words)(const copse_arrange_arguments *a)
-{
-    return (a->bucket_homes + 3u) / 2u; /* one behind the last home, and the end of all */
-}
-
-/* Sum of this lane's and all lanes' below it. */
-SIMT_DEVICE uint32_t NAME(lanes_sum)(uint32_t value)
-{
-    for (uint32_t step = 1; step < SIMT_WARP; step *= 2u) {
-        const uint32_t other = simt_shfl_up_u32(SIMT_FULL_MASK, value, step);
-        value += simt_lane() >= step ? other : 0;
-    }
-    return value;
-}
-
-/* Sum of the values of all threads in front of this one; `out_all` of all. Has a barrier in it. */
-SIMT_DEVICE uint32_t NAME(threads_sum)(uint32_t *sums, uint32_t value, uint32_t *out_all)
-{
-    const uint32_t sum = NAME(lanes_sum)(value);
-    if (simt_lane() == SIMT_WARP - 1u) sums[simt_warp()] = sum;
-    __syncthreads();
-    uint32_t before = sum - value, all = 0;
-    SIMT_UNROLL
-    for (uint32_t w = 0; w < ARRANGE_WARPS; w++) {
-        before += w < simt_warp() ? sums[w] : 0;
-        all += sums[w];
-    }
-    *out_all = all;
-    return before;
-}
-
-/* Before anything else: separators and counts, and where the bucket goes. Ends with a barrier. False: there is nothing to be done. */
-SIMT_DEVICE bool NAME(bucket_begin)(const copse_arrange_arguments *a, BUCKET *bucket)
-{
-    uint32_t in_front = 0, whole = 1;
-    while (whole < a->bucket_homes) whole *= 2u;
-    for (uint32_t b = threadIdx.x; b < blockIdx.x; b += COPSE_ARRANGE_THREADS) in_front += a->cursors[b];
-    for (uint32_t h = threadIdx.x; h < whole; h += COPSE_ARRANGE_THREADS)
-        bucket->separators[h] = h < a->bucket_homes ? NAME(home_separator)(&a->tree, bucket->home + h) : UINT32_MAX;
-    for (uint32_t w = threadIdx.x; w < NAME(bucket_words)(a); w += COPSE_ARRANGE_THREADS) bucket->starts[w] = 0;
-    /* One thread asks: another block may just be finding out. */
-    if (threadIdx.x == 0) bucket->sums[ARRANGE_WARPS] = simt_load_relaxed_u64(&a->counters->doubt.wrong) != 0;
-    bucket->count = a->cursors[blockIdx.x];
-    (void)NAME(threads_sum)(bucket->sums, in_front, &bucket->base);
-    return bucket->sums[ARRANGE_WARPS] == 0 && bucket->count > 0;
-}
 
 SIMT_DEVICE void NAME(bucket_load)(const copse_arrange_arguments *a, const BUCKET *bucket, ARRANGED *own)
 {
     SIMT_UNROLL
     for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
         const uint32_t i = threadIdx.x + j * COPSE_ARRANGE_THREADS;
-        const uint64_t at = (uint64_t)blockIdx.x * a->room + i;
+        const uint32_t at = blockIdx.x * a->room + i;
         simt_u32x4 v = {0, 0, 0, 0};
         if (i < bucket->count) v = simt_load16_once((const simt_u32x4 *)a->parts + at);
         own->key[j] = KEY_BITS == 64 ? (KEY)NAME(walk_join)(v.x, v.y) : (KEY)v.x;
@@ -105,6 +68,45 @@ SIMT_DEVICE void NAME(bucket_load)(const copse_arrange_arguments *a, const BUCKE
         if (KEY_BITS + VALUE_BITS == 128)
             own->number[j] = i < bucket->count ? simt_load_once_u32(NAME(part_numbers)(a) + at) : 0;
     }
+}
+
+/*
+ * Before anything else: separators, counts, and the operations. Nodes of the lowest level lie side by side; the separator of the
+ * last child of each is one of the level above. Ends with a barrier. False: there is nothing to be done.
+ */
+SIMT_DEVICE bool NAME(bucket_begin)(const copse_arrange_arguments *a, BUCKET *bucket, ARRANGED *own)
+{
+    const uint32_t node = blockIdx.x * a->bucket_nodes;
+    const char *level = a->tree.levels.level[a->tree.levels.height - 1u] + (uint64_t)node * 64u;
+    const simt_u32x4 none = {0, 0, 0, 0};
+    simt_u32x4 v[ARRANGE_PIECES];
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < ARRANGE_PIECES; j++) {
+        const uint32_t p = threadIdx.x + j * COPSE_ARRANGE_THREADS;
+        v[j] = none;
+        if (p < bucket->nodes * 4u) v[j] = simt_load16(level + p * 16u);
+    }
+    NAME(bucket_load)(a, bucket, own);
+    if (threadIdx.x < bucket->nodes)
+        bucket->separators[threadIdx.x * DIGEST_FANOUT + DIGEST_FANOUT - 1u] =
+            NAME(node_separator)(&a->tree, node + threadIdx.x);
+    SIMT_UNROLL
+    for (uint32_t p = 0; p < GROUP_PIECES; p++) bucket->groups[threadIdx.x + p * COPSE_ARRANGE_THREADS] = none;
+    /* One thread asks: another block may just be finding out. */
+    if (threadIdx.x == 0) bucket->sums[ARRANGE_STOP] = simt_load_relaxed_u64(&a->counters->doubt.wrong) != 0;
+    if (threadIdx.x > ARRANGE_STOP && threadIdx.x < ARRANGE_SUMS) bucket->sums[threadIdx.x] = 0;
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < ARRANGE_PIECES; j++) {
+        const uint32_t p = threadIdx.x + j * COPSE_ARRANGE_THREADS;
+        uint32_t *to = &bucket->separators[p / 4u * DIGEST_FANOUT + p % 4u * 4u];
+        if (p >= bucket->nodes * 4u) continue;
+        to[0] = v[j].x;
+        to[1] = v[j].y;
+        to[2] = v[j].z;
+        to[3] = v[j].w;
+    }
+    __syncthreads();
+    return bucket->sums[ARRANGE_STOP] == 0 && bucket->count > 0;
 }
 
 /* The home of a key, as its number in the bucket: where the digest does not tell, the leaf is asked, and it may be the one behind the
@@ -119,169 +121,216 @@ SIMT_DEVICE uint32_t NAME(bucket_home)(const copse_arrange_arguments *a, const B
     return a->bucket_homes;
 }
 
-/* Finds the homes of all operations and counts them. */
+/* Looks for the homes of the first `some` operations: as many as there are, or some more. Numbers of homes in bytes of separators. */
+SIMT_DEVICE void NAME(bucket_search)(const BUCKET *bucket, const uint32_t *digests, uint32_t some, ARRANGED *own)
+{
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < ARRANGE_EACH; j++) own->place[j] = 0;
+    /* Not by powers of two, see part_find. */
+    for (uint32_t left = bucket->nodes * DIGEST_FANOUT, half; left > 1u; left -= half) {
+        half = left / 2u;
+        SIMT_UNROLL
+        for (uint32_t j = 0; j < some; j++)
+            own->place[j] = NAME(part_step)(bucket->separators, own->place[j], half * 4u, digests[j]);
+    }
+}
+
+/* Finds the homes of all operations and counts them by group. */
 SIMT_DEVICE void NAME(bucket_find)(const copse_arrange_arguments *a, const BUCKET *bucket, ARRANGED *own)
 {
-    uint32_t digests[ARRANGE_EACH], step = 1;
+    uint32_t digests[ARRANGE_EACH], *counts = (uint32_t *)bucket->groups;
+    bool many = false;
     SIMT_UNROLL
-    for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
-        digests[j] = NAME(part_digest)(&a->tree, own->key[j]);
-        own->place[j] = 0;
-    }
-    while (step < a->bucket_homes) step *= 2u;
-    while ((step /= 2u) > 0) {
-        SIMT_UNROLL
-        for (uint32_t j = 0; j < ARRANGE_EACH; j++)
-            own->place[j] += bucket->separators[own->place[j] + step - 1u] < digests[j] ? step : 0;
-    }
+    for (uint32_t j = 0; j < ARRANGE_EACH; j++) digests[j] = NAME(part_digest)(&a->tree, own->key[j]);
+    if (bucket->count <= COPSE_ARRANGE_THREADS)
+        NAME(bucket_search)(bucket, digests, 1u, own);
+    else if (bucket->count <= 2u * COPSE_ARRANGE_THREADS)
+        NAME(bucket_search)(bucket, digests, 2u, own);
+    else if (bucket->count <= 4u * COPSE_ARRANGE_THREADS)
+        NAME(bucket_search)(bucket, digests, 4u, own);
+    else
+        NAME(bucket_search)(bucket, digests, ARRANGE_EACH, own);
     SIMT_UNROLL
     for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
         if (threadIdx.x + j * COPSE_ARRANGE_THREADS >= bucket->count) continue;
-        const uint32_t home = NAME(bucket_home)(a, bucket, own->key[j], digests[j], own->place[j]);
-        const uint32_t shift = home % 2u * 16u;
-        const uint32_t before = simt_atomic_add_u32(&bucket->starts[home / 2u], 1u << shift) >> shift & 0xffffu;
+        const uint32_t home = NAME(bucket_home)(a, bucket, own->key[j], digests[j], own->place[j] / 4u);
+        const uint32_t before = simt_atomic_add_u32(&counts[home >> a->group_shift], 1u);
         own->place[j] = home | before << ARRANGE_HOME_BITS;
+        many |= before >= ARRANGE_CROWD;
     }
+    if (!many) return;
+    NAME(arrange_wrong)(a);
+    simt_store_relaxed_u32(&bucket->sums[ARRANGE_MANY], 1u);
 }
 
-/* Counts become starts. False: some home has too many for this way. Ends with a barrier. */
-SIMT_DEVICE bool NAME(bucket_sum)(const copse_arrange_arguments *a, const BUCKET *bucket)
+/* Counts of four groups and how many operations are in front of them: where they start, and their counts above that. */
+SIMT_DEVICE simt_u32x4 NAME(group_starts)(simt_u32x4 v, uint32_t before)
 {
-    const uint32_t words = NAME(bucket_words)(a), each = (words + COPSE_ARRANGE_THREADS - 1u) / COPSE_ARRANGE_THREADS;
-    const uint32_t first = threadIdx.x * each, end = first + each < words ? first + each : words;
-    uint32_t most = 0, sum = 0, all;
-    for (uint32_t w = first; w < end; w++) {
-        const uint32_t even = bucket->starts[w] & 0xffffu, odd = bucket->starts[w] >> 16;
-        most = even > most ? even : most;
-        most = odd > most ? odd : most;
-        sum += even + odd;
+    simt_u32x4 made;
+    made.x = before | v.x << ARRANGE_COUNT_SHIFT;
+    made.y = (before + v.x) | v.y << ARRANGE_COUNT_SHIFT;
+    made.z = (before + v.x + v.y) | v.z << ARRANGE_COUNT_SHIFT;
+    made.w = (before + v.x + v.y + v.z) | v.w << ARRANGE_COUNT_SHIFT;
+    return made;
+}
+
+/* Counts become starts. Ends with a barrier. */
+SIMT_DEVICE void NAME(bucket_sum)(const BUCKET *bucket)
+{
+    simt_u32x4 v[GROUP_PIECES];
+    uint32_t sum = 0, before;
+    SIMT_UNROLL
+    for (uint32_t p = 0; p < GROUP_PIECES; p++) {
+        v[p] = bucket->groups[threadIdx.x * GROUP_PIECES + p];
+        sum += v[p].x + v[p].y + v[p].z + v[p].w;
     }
-    if (most >= PLAN_OWN) simt_store_relaxed_u32(&a->counters->crowded, 1u);
-    if (most > ARRANGE_CROWD) {
-        NAME(arrange_wrong)(a);
-        simt_store_relaxed_u32(&bucket->sums[ARRANGE_WARPS], 1u);
-    }
-    uint32_t before = NAME(threads_sum)(bucket->sums, sum, &all);
-    for (uint32_t w = first; w < end; w++) {
-        const uint32_t even = bucket->starts[w] & 0xffffu, odd = bucket->starts[w] >> 16;
-        bucket->starts[w] = before | (before + even) << 16;
-        before += even + odd;
+    before = NAME(lanes_sum)(sum);
+    if (simt_lane() == SIMT_WARP - 1u) bucket->sums[simt_warp()] = before;
+    __syncthreads();
+    before -= sum;
+    SIMT_UNROLL
+    for (uint32_t w = 0; w < ARRANGE_WARPS - 1u; w++) before += w < simt_warp() ? bucket->sums[w] : 0;
+    SIMT_UNROLL
+    for (uint32_t p = 0; p < GROUP_PIECES; p++) {
+        bucket->groups[threadIdx.x * GROUP_PIECES + p] = NAME(group_starts)(v[p], before);
+        before += v[p].x + v[p].y + v[p].z + v[p].w;
     }
     __syncthreads();
-    return bucket->sums[ARRANGE_WARPS] == 0;
 }
 
-/* Puts operations side by side with those of the same home. Ends with a barrier. */
-SIMT_DEVICE void NAME(bucket_gather)(const BUCKET *bucket, const ARRANGED *own)
+/* Start and number of the operations of a group. */
+SIMT_DEVICE uint32_t NAME(group_start)(uint32_t word)
+{
+    return word & ((1u << ARRANGE_COUNT_SHIFT) - 1u);
+}
+
+/* Puts operations side by side with those of the same group. Ends with a barrier. */
+SIMT_DEVICE void NAME(bucket_gather)(const copse_arrange_arguments *a, const BUCKET *bucket, const ARRANGED *own)
 {
     SIMT_UNROLL
     for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
         if (threadIdx.x + j * COPSE_ARRANGE_THREADS >= bucket->count) continue;
-        const uint32_t at =
-            NAME(bucket_start)(bucket, ARRANGE_HOME(own->place[j])) + (own->place[j] >> ARRANGE_HOME_BITS);
+        const uint32_t word = ((const uint32_t *)bucket->groups)[ARRANGE_HOME(own->place[j]) >> a->group_shift];
+        const uint32_t at = NAME(group_start)(word) + (own->place[j] >> ARRANGE_HOME_BITS);
         bucket->keys[at] = own->key[j];
+        bucket->values[at] = own->value[j];
         bucket->numbers[at] = own->number[j];
+        bucket->places[at] = own->place[j] | word >> ARRANGE_COUNT_SHIFT << ARRANGE_COUNT_SHIFT;
     }
     __syncthreads();
 }
 
-/* The place of an operation among those of its home. Returns 1 where one of them makes it pointless. */
-SIMT_DEVICE uint32_t NAME(bucket_rank)(const copse_arrange_arguments *a, const BUCKET *bucket, KEY key, uint32_t number,
-                                       uint32_t *place)
+/* How many of some operations side by side belong to a home. */
+SIMT_DEVICE uint32_t NAME(home_count)(const BUCKET *bucket, uint32_t home, uint32_t start, uint32_t count)
 {
-    const uint32_t home = ARRANGE_HOME(*place), start = NAME(bucket_start)(bucket, home);
-    const uint32_t end = NAME(bucket_start)(bucket, home + 1u), wins = a->operations.last_wins;
-    uint32_t at = start;
-    bool dead = false;
-    for (uint32_t i = start; i < end; i++) {
-        const KEY other = bucket->keys[i];
-        const uint32_t other_number = bucket->numbers[i];
-        at += other < key || (other == key && other_number < number);
-        dead |= other == key && ((wins == 1u && other_number > number) || (wins == 0 && other_number < number));
-    }
-    *place = home | at << ARRANGE_HOME_BITS;
-    return dead;
+    uint32_t sum = 0;
+    for (uint32_t i = start; i < start + count; i++) sum += ARRANGE_HOME(bucket->places[i]) == home;
+    return sum;
 }
 
-/* Puts operations in order, all in shared memory. Returns how many of this thread's are pointless. Begins and ends with barriers. */
-SIMT_DEVICE uint32_t NAME(bucket_order)(const copse_arrange_arguments *a, const BUCKET *bucket, ARRANGED *own)
+/* How many operations on the same key as operation p are in front of it. Most keys are alone. */
+SIMT_DEVICE uint32_t NAME(bucket_equals)(const copse_arrange_arguments *a, const BUCKET *bucket, uint32_t p,
+                                         uint32_t start, uint32_t count)
 {
-    uint32_t dead = 0;
-    SIMT_UNROLL
-    for (uint32_t j = 0; j < ARRANGE_EACH; j++)
-        if (threadIdx.x + j * COPSE_ARRANGE_THREADS < bucket->count)
-            dead += NAME(bucket_rank)(a, bucket, own->key[j], own->number[j], &own->place[j]);
-    __syncthreads();
-    SIMT_UNROLL
-    for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
-        const uint32_t at = own->place[j] >> ARRANGE_HOME_BITS;
-        if (threadIdx.x + j * COPSE_ARRANGE_THREADS >= bucket->count) continue;
-        bucket->keys[at] = own->key[j];
-        bucket->numbers[at] = bucket->home + ARRANGE_HOME(own->place[j]);
-        ((VALUE *)bucket->separators)[at] = own->value[j];
+    uint32_t before = 0, behind = 0;
+    for (uint32_t i = start; i < start + count; i++) {
+        if (bucket->keys[i] != bucket->keys[p]) continue;
+        before += bucket->numbers[i] < bucket->numbers[p];
+        behind += bucket->numbers[i] > bucket->numbers[p];
     }
-    __syncthreads();
-    return dead;
+    const bool dead = a->operations.last_wins == 1u ? behind > 0 : a->operations.last_wins == 0 && before > 0;
+    if (dead) simt_atomic_add_u32(&bucket->sums[ARRANGE_DEAD], 1u);
+    return before;
 }
 
+/* Where operation p belongs in the bucket: it is among those of its group already. */
+SIMT_DEVICE uint32_t NAME(bucket_rank)(const copse_arrange_arguments *a, const BUCKET *bucket, uint32_t p, KEY key,
+                                       uint32_t word)
+{
+    const uint32_t count = word >> ARRANGE_COUNT_SHIFT;
+    const uint32_t start = p - (word >> ARRANGE_HOME_BITS & ((1u << (ARRANGE_COUNT_SHIFT - ARRANGE_HOME_BITS)) - 1u));
+    uint32_t less = 0, equal = 0;
+    if (count == 1u) return p;
+    for (uint32_t i = start; i < start + count; i++) {
+        less += bucket->keys[i] < key;
+        equal += bucket->keys[i] == key;
+    }
+    if (equal > 1u) less += NAME(bucket_equals)(a, bucket, p, start, count);
+    if (count >= PLAN_OWN && NAME(home_count)(bucket, ARRANGE_HOME(word), start, count) >= PLAN_OWN)
+        simt_store_relaxed_u32(&a->counters->crowded, 1u);
+    return start + less;
+}
+
+/* Puts operations in order. */
 SIMT_DEVICE void NAME(bucket_store)(const copse_arrange_arguments *a, const BUCKET *bucket)
 {
-    KEY *keys = (KEY *)a->out_keys + bucket->base;
-    VALUE *values = (VALUE *)a->out_values + bucket->base;
-    uint32_t *homes = a->out_homes + bucket->base;
+    const uint32_t base = bucket->base, last = (uint32_t)a->operations.n - 1u;
     const bool values_too = a->operations.action != COPSE_ACTION_ERASE;
-    for (uint32_t i = threadIdx.x; i < bucket->count; i += COPSE_ARRANGE_THREADS) {
-        keys[i] = bucket->keys[i];
-        homes[i] = bucket->numbers[i];
-        if (values_too) values[i] = ((const VALUE *)bucket->separators)[i];
+    for (uint32_t p = threadIdx.x; p < bucket->count; p += COPSE_ARRANGE_THREADS) {
+        const KEY key = bucket->keys[p];
+        const uint32_t word = bucket->places[p];
+        const uint32_t to = base + NAME(bucket_rank)(a, bucket, p, key, word);
+        ((KEY *)a->out_keys)[to] = key;
+        a->out_homes[to] = bucket->home + ARRANGE_HOME(word);
+        if (values_too) ((VALUE *)a->out_values)[to] = bucket->values[p];
+        if (to == 0) a->counters->doubt.smallest = key;
+        if (to == last) a->counters->doubt.largest = key;
     }
-    const uint32_t last = bucket->count - 1u;
-    if (threadIdx.x != 0) return;
-    if (bucket->base == 0) a->counters->doubt.smallest = bucket->keys[0];
-    if (bucket->base + last == a->operations.n - 1u) a->counters->doubt.largest = bucket->keys[last];
 }
 
-/* How many leaves the operations of some homes may need: the first operation of a home asks, if the home is one of these. */
-SIMT_DEVICE uint64_t NAME(bucket_ask)(const copse_arrange_arguments *a, const BUCKET *bucket, const ARRANGED *own,
-                                      bool *crowded)
+/* How many leaves the operations of some homes may need. The last threads ask: they have fewer operations than others. */
+SIMT_DEVICE void NAME(bucket_ask)(const copse_arrange_arguments *a, const BUCKET *bucket)
 {
+    const uint32_t thread = COPSE_ARRANGE_THREADS - 1u - threadIdx.x, over = bucket->home % a->one_of;
+    uint32_t home = (over ? a->one_of - over : 0) + thread * a->one_of;
     uint64_t extra = 0;
-    if (a->operations.action == COPSE_ACTION_ERASE) return 0;
-    SIMT_UNROLL
-    for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
-        const uint32_t number = ARRANGE_HOME(own->place[j]), home = bucket->home + number;
-        if (threadIdx.x + j * COPSE_ARRANGE_THREADS >= bucket->count || home % a->one_of != 0) continue;
-        const uint32_t start = NAME(bucket_start)(bucket, number), end = NAME(bucket_start)(bucket, number + 1u);
-        if (own->place[j] >> ARRANGE_HOME_BITS != start) continue;
+    bool crowded = false;
+    if (a->operations.action == COPSE_ACTION_ERASE) return;
+    for (; home <= a->bucket_homes; home += COPSE_ARRANGE_THREADS * a->one_of) {
+        const uint32_t word = ((const uint32_t *)bucket->groups)[home >> a->group_shift];
+        uint32_t count = word >> ARRANGE_COUNT_SHIFT;
+        if (count > 0 && a->group_shift > 0) count = NAME(home_count)(bucket, home, NAME(group_start)(word), count);
+        if (count == 0) continue;
         /* Where digests are equal a home may have operations in two buckets. */
-        const bool all = KEY_BITS == 32 || (number > 0 && number < a->bucket_homes);
-        extra += NAME(splits_most)(&a->tree, home, end - start, all, crowded);
+        const bool all = KEY_BITS == 32 || (home > 0 && home < a->bucket_homes);
+        extra += NAME(splits_most)(&a->tree, bucket->home + home, count, all, &crowded);
     }
-    return extra;
+    if (extra) simt_atomic_add_u32(&bucket->sums[ARRANGE_EXTRA], (uint32_t)extra);
+    if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);
 }
 
-SIMT_KERNEL(NAME(arrange), copse_arrange_arguments, COPSE_ARRANGE_THREADS, ARRANGE_BLOCKS)
+SIMT_KERNEL(NAME(arrange), copse_arrange_arguments, COPSE_ARRANGE_THREADS, 4)
 {
-    SIMT_SHARED(uint64_t, separators, COPSE_ARRANGE_HOMES / 2u);
-    SIMT_SHARED(uint32_t, starts, COPSE_ARRANGE_HOMES / 2u + 2u);
-    SIMT_SHARED(KEY, keys, COPSE_ARRANGE_ROOM);
-    SIMT_SHARED(uint32_t, numbers, COPSE_ARRANGE_ROOM);
-    SIMT_SHARED(uint32_t, sums, ARRANGE_WARPS + 1u);
-    BUCKET bucket = {(uint32_t *)separators, starts, keys, numbers, sums, blockIdx.x * a.bucket_homes, 0, 0};
+    SIMT_SHARED(simt_u32x4, bytes, ARRANGE_BYTES / 16u);
+    SIMT_SHARED(simt_u32x4, groups, COPSE_ARRANGE_GROUPS / 4u);
+    SIMT_SHARED(uint32_t, sums, ARRANGE_SUMS);
+    const uint32_t nodes = (a.tree.homes + DIGEST_FANOUT - 1u) / DIGEST_FANOUT - blockIdx.x * a.bucket_nodes;
+    KEY *keys = (KEY *)bytes;
+    VALUE *values = (VALUE *)(keys + COPSE_ARRANGE_ROOM);
+    uint32_t *numbers = (uint32_t *)(values + COPSE_ARRANGE_ROOM);
+    const uint32_t count = a.cursors[blockIdx.x];
+    BUCKET bucket = {(uint32_t *)bytes,
+                     keys,
+                     values,
+                     numbers,
+                     numbers + COPSE_ARRANGE_ROOM,
+                     groups,
+                     sums,
+                     blockIdx.x * a.bucket_homes,
+                     nodes < a.bucket_nodes ? nodes : a.bucket_nodes,
+                     a.bases[blockIdx.x],
+                     count < a.room ? count : a.room};
     ARRANGED own;
-    bool crowded = false;
-    if (!NAME(bucket_begin)(&a, &bucket)) return;
-    NAME(bucket_load)(&a, &bucket, &own);
+    if (!NAME(bucket_begin)(&a, &bucket, &own)) return;
     NAME(bucket_find)(&a, &bucket, &own);
     __syncthreads();
-    if (!NAME(bucket_sum)(&a, &bucket)) return;
-    NAME(bucket_gather)(&bucket, &own);
-    const uint64_t dead = NAME(warp_sum)(NAME(bucket_order)(&a, &bucket, &own));
+    if (sums[ARRANGE_MANY]) return;
+    NAME(bucket_sum)(&bucket);
+    NAME(bucket_gather)(&a, &bucket, &own);
+    NAME(bucket_ask)(&a, &bucket);
     NAME(bucket_store)(&a, &bucket);
-    const uint64_t extra = NAME(warp_sum)(NAME(bucket_ask)(&a, &bucket, &own, &crowded)) * a.one_of;
-    crowded = __any_sync(SIMT_FULL_MASK, crowded);
-    if (simt_lane() != 0) return;
-    if (dead) simt_atomic_add_u64(&a.counters->dead, dead);
-    if (extra) simt_atomic_add_u64(&a.counters->extra, extra);
-    if (crowded) simt_store_relaxed_u32(&a.counters->crowded, 1u);
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    if (sums[ARRANGE_DEAD]) simt_atomic_add_u64(&a.counters->dead, sums[ARRANGE_DEAD]);
+    if (sums[ARRANGE_EXTRA]) simt_atomic_add_u64(&a.counters->extra, (uint64_t)sums[ARRANGE_EXTRA] * a.one_of);
 }

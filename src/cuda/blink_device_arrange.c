@@ -14,28 +14,39 @@
 #define BUCKET_AVERAGE_MOST  1280u
 /* Room of a bucket beyond one and a half times the average: where that is small, chance counts for more. */
 #define ROOM_MORE 128u
+/* Buckets at most: a number close below a power of two would make searches slow, see part_find. */
+#define BUCKETS_MOST 4080u
 /* Blocks that a multiprocessor should have. */
-#define BLOCKS 4u
+#define BLOCKS      4u
+#define PART_BLOCKS 3u
+/* Children of a node. */
+#define FANOUT 17u
 
 /* How a batch is parted. */
 typedef struct shape {
-    uint32_t buckets, bucket_homes, room;
+    uint32_t buckets, bucket_nodes, group_shift, room;
 } shape;
 
 /* False: there is no good way. */
 static bool shape_choose(const copse_index *index, uint64_t homes, uint64_t n, shape *out)
 {
-    uint64_t average = n / ((uint64_t)index->device->multiprocessors * BLOCKS), buckets = 1;
+    const uint64_t nodes = (homes + FANOUT - 1) / FANOUT, nodes_most = COPSE_ARRANGE_HOMES / FANOUT;
+    uint64_t average = n / ((uint64_t)index->device->multiprocessors * BLOCKS);
     if (average > BUCKET_AVERAGE) average = BUCKET_AVERAGE;
     if (average < BUCKET_AVERAGE_LEAST) average = BUCKET_AVERAGE_LEAST;
-    while (buckets < COPSE_ARRANGE_BUCKETS && (n > buckets * average || homes > buckets * COPSE_ARRANGE_HOMES))
-        buckets *= 2;
-    const uint64_t bucket_homes = (homes + buckets - 1) / buckets, each = (n + buckets - 1) / buckets;
+    uint64_t buckets = (n + average - 1) / average;
+    if (buckets < (nodes + nodes_most - 1) / nodes_most) buckets = (nodes + nodes_most - 1) / nodes_most;
+    if (buckets > BUCKETS_MOST) buckets = BUCKETS_MOST;
+    const uint64_t bucket_nodes = (nodes + buckets - 1) / buckets, each = (n * bucket_nodes + nodes - 1) / nodes;
     const uint64_t room = each + each / 2 + ROOM_MORE;
-    out->buckets = (uint32_t)buckets;
-    out->bucket_homes = (uint32_t)bucket_homes;
-    out->room = room < COPSE_ARRANGE_ROOM ? (uint32_t)room : COPSE_ARRANGE_ROOM;
-    return bucket_homes <= COPSE_ARRANGE_HOMES && each <= BUCKET_AVERAGE_MOST;
+    *out = (shape){.buckets = (uint32_t)((nodes + bucket_nodes - 1) / bucket_nodes),
+                   .bucket_nodes = (uint32_t)bucket_nodes,
+                   .room = room < COPSE_ARRANGE_ROOM ? (uint32_t)room : COPSE_ARRANGE_ROOM};
+    /* About as many groups as operations; and one home more than there are may have some. */
+    while ((bucket_nodes * FANOUT >> out->group_shift) >= COPSE_ARRANGE_GROUPS ||
+           (bucket_nodes * FANOUT >> out->group_shift) > 2 * each)
+        out->group_shift++;
+    return bucket_nodes <= nodes_most && each <= BUCKET_AVERAGE_MOST;
 }
 
 bool copse_blink_arrange_may(copse_index *index, const copse_blink_version *version, uint64_t n)
@@ -49,18 +60,24 @@ bool copse_blink_arrange_may(copse_index *index, const copse_blink_version *vers
     return shape_choose(index, version->view.homes, n, &ignored) && copse_pairs_trust_ask(&tree->spread);
 }
 
-/* Memory of the kernels: counts of the buckets, and the buckets. */
+/* Words for the ticket, as many as keep what is behind them aligned. */
+#define WORDS_MORE 32u
+
+/* Memory of the kernels: counts and the like of the buckets, and the buckets. */
 static copse_status memory_take(const copse_index *index, copse_blink_arranging *arranging)
 {
     copse_device *device = index->device;
     copse_arrange_arguments *arguments = &arranging->arguments;
     const uint64_t place = COPSE_PART_BYTES(copse_type_size(index->key_type), copse_type_size(index->value_type));
-    const uint64_t cursors = COPSE_ARRANGE_BUCKETS * sizeof(uint32_t);
-    arranging->bytes = cursors + (uint64_t)arguments->buckets * arguments->room * place;
+    const uint64_t words = 3 * COPSE_ARRANGE_BUCKETS + WORDS_MORE;
+    arranging->bytes = words * sizeof(uint32_t) + (uint64_t)arguments->buckets * arguments->room * place;
     copse_status status =
         copse_device_alloc(device, device->main, arranging->bytes, "sorting the batch", &arranging->memory);
     arguments->cursors = arranging->memory;
-    arguments->parts = (char *)arranging->memory + cursors;
+    arguments->boundaries = arguments->cursors + COPSE_ARRANGE_BUCKETS;
+    arguments->bases = arguments->boundaries + COPSE_ARRANGE_BUCKETS;
+    arguments->ticket = arguments->bases + COPSE_ARRANGE_BUCKETS;
+    arguments->parts = arguments->cursors + words;
     return status;
 }
 
@@ -91,7 +108,9 @@ copse_status copse_blink_arrange_take(const copse_index *index, const copse_devi
                                      .last_wins = action != COPSE_ACTION_IF_ABSENT,
                                      .n = raw->n},
                       .buckets = s.buckets,
-                      .bucket_homes = s.bucket_homes,
+                      .bucket_nodes = s.bucket_nodes,
+                      .bucket_homes = s.bucket_nodes * FANOUT,
+                      .group_shift = s.group_shift,
                       .room = s.room}};
     copse_status status = memory_take(index, out);
     if (status == COPSE_OK) status = made_take(index, out);
@@ -104,7 +123,7 @@ copse_status copse_blink_arrange_take(const copse_index *index, const copse_devi
 /* Operations of a thread of `part`: few, where otherwise some multiprocessors would have none. */
 static uint32_t each_of(const copse_index *index, uint64_t n)
 {
-    const uint64_t threads = (uint64_t)index->device->multiprocessors * 2 * COPSE_PART_THREADS;
+    const uint64_t threads = (uint64_t)index->device->multiprocessors * PART_BLOCKS * COPSE_PART_THREADS;
     const uint64_t each = (n + threads - 1) / threads;
     return each < COPSE_PART_EACH ? (uint32_t)each : COPSE_PART_EACH;
 }
@@ -122,8 +141,8 @@ copse_status copse_blink_arrange_launch(const copse_index *index, const copse_bl
     arguments->out_homes = homes;
     arguments->counters = version->counters;
     const uint64_t tile = (uint64_t)arguments->each * COPSE_PART_THREADS;
-    copse_status status =
-        copse_device_fill(device, device->main, arguments->cursors, 0, arguments->buckets * sizeof *arguments->cursors);
+    copse_status status = copse_device_launch(device, device->main, &kernels->part_bounds,
+                                              COPSE_ARRANGE_BUCKETS / COPSE_KERNEL_THREADS, arguments);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &kernels->part, (n + tile - 1) / tile, arguments);
     if (status == COPSE_OK)

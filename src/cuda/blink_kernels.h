@@ -149,21 +149,29 @@ typedef struct copse_locate_arguments {
 
 /* Large batches as the caller gave them, put in order by the separators of the tree: first into buckets, each of them the
  * operations of so many homes side by side; then each bucket. */
-#define COPSE_PART_THREADS    1024u /* of a block                                                                 */
-#define COPSE_PART_EACH       8u    /* operations of a thread, at most                                            */
-#define COPSE_ARRANGE_THREADS 512u
-#define COPSE_ARRANGE_ROOM    1536u /* operations of a bucket, at most                                            */
-#define COPSE_ARRANGE_HOMES   4096u /* ... and homes                                                              */
+#define COPSE_PART_THREADS    512u /* of a block                                                                 */
+#define COPSE_PART_EACH       8u   /* operations of a thread, at most                                            */
+#define COPSE_ARRANGE_THREADS 288u /* so that four operations of each are a usual bucket           */
+#define COPSE_ARRANGE_ROOM                                                                                             \
+    (5u * COPSE_ARRANGE_THREADS) /* operations of a bucket, at most                              */
+#define COPSE_ARRANGE_GROUPS                                                                                           \
+    (8u * COPSE_ARRANGE_THREADS)    /* ... groups of homes that are counted                         */
+#define COPSE_ARRANGE_HOMES   4080u /* ... and homes: whole nodes of 17                             */
 #define COPSE_ARRANGE_BUCKETS 4096u
 typedef struct copse_arrange_arguments {
     copse_blink_tree tree;             /* its separators have 32 bits                                             */
     copse_blink_operations operations; /* keys are raw, and as they came; values NULL: positions, unless erased   */
     uint32_t each;                     /* part: operations of a thread                                            */
-    uint32_t buckets;                  /* a power of two                                                          */
-    uint32_t bucket_homes;             /* homes of a bucket; the last ones may have fewer                         */
+    uint32_t buckets;                  /* how many                                                                */
+    uint32_t bucket_nodes;             /* nodes of the lowest level of a bucket; the last one may have fewer      */
+    uint32_t bucket_homes;             /* ... and homes                                                           */
+    uint32_t group_shift;              /* arrange: 2^group_shift homes are counted together                       */
     uint32_t room;                     /* operations that fit into a bucket                                       */
     uint32_t one_of;                   /* arrange: one home in so many asks how many leaves it needs, for all     */
-    uint32_t *cursors;                 /* operations of each bucket, 0 at the start                               */
+    uint32_t *cursors;                 /* operations of each bucket: room for COPSE_ARRANGE_BUCKETS               */
+    uint32_t *boundaries;              /* ... and its last separator, likewise                                    */
+    uint32_t *bases;                   /* ... and the operations of those in front of it, likewise                */
+    uint32_t *ticket;                  /* part: blocks that have taken their places                               */
     void *parts;                       /* `room` places for each bucket, see blink_part.inc.h                     */
     void *out_keys, *out_values;       /* arrange: the operations in order; erased: no values                     */
     uint32_t *out_homes;
@@ -272,7 +280,8 @@ typedef struct copse_blink_check_arguments {
 struct copse_blink_kernels {
     copse_kernel find[2][2];            /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
     copse_kernel locate, plan;          /* copse_locate_arguments */
-    copse_kernel part, arrange;         /* copse_arrange_arguments */
+    copse_kernel part_bounds, part;     /* copse_arrange_arguments */
+    copse_kernel arrange;               /* ... then                */
     copse_kernel meet;                  /* copse_meet_arguments   */
     copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
     copse_kernel place;                 /* ... as they come              */
