@@ -121,17 +121,28 @@ static bool tile_fits(double room, double homes, double old, double come, double
            leaves * leaves >= DEVIATIONS * DEVIATIONS * homes * others;
 }
 
-uint32_t copse_pack_tile_homes(const copse_packer *p, unsigned times)
+/* Homes of which a tile may have so many, 0: none. others: leaves of each beside itself. */
+static uint32_t tile_most(const copse_packer *p, double homes, double others, unsigned times)
 {
     const copse_index *index = p->index;
     const copse_blink_tree *from = &p->arguments.from;
     const size_t bytes = copse_type_size(index->key_type) + copse_type_size(index->value_type);
-    const double room = COPSE_TILE_ENTRIES(bytes), homes = from->homes;
-    const double come = (double)copse_pack_inserts_most(p) / homes * times;
+    const double room = COPSE_TILE_ENTRIES(bytes), come = (double)copse_pack_inserts_most(p) / homes * times;
     if (p->arguments.operations.n && !from->unique) return 0;
     uint32_t fit = COPSE_TILE_LEAVES;
-    while (fit > 0 && !tile_fits(room, fit, (double)from->entries / homes, come, (double)p->pool_taken / homes)) fit--;
+    while (fit > 0 && !tile_fits(room, fit, (double)from->entries / homes, come, others)) fit--;
     return fit;
+}
+
+uint32_t copse_pack_tile_leaves(const copse_packer *p)
+{
+    return tile_most(p, (double)p->arguments.from.homes + (double)p->pool_taken, 0, 2);
+}
+
+static uint32_t tile_homes(const copse_packer *p)
+{
+    const double homes = p->arguments.from.homes;
+    return tile_most(p, homes, (double)p->pool_taken / homes, 1);
 }
 
 /* Memory for tiles of so many homes: their words lie behind the totals, so that one fill makes all 0. */
@@ -201,7 +212,7 @@ static copse_status finish_tiles(copse_packer *p, const copse_pack_totals *total
 static copse_status pack_tiles(copse_packer *p, bool *out_done)
 {
     const uint64_t most = p->arguments.from.entries + copse_pack_inserts_most(p);
-    uint32_t homes = copse_pack_tile_homes(p, 1);
+    uint32_t homes = tile_homes(p);
     copse_pack_totals totals;
     *out_done = false;
     copse_status status = copse_pack_spread(p, out_done);

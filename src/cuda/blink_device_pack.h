@@ -47,8 +47,8 @@ copse_packer copse_pack_begin(const copse_index *index, const copse_blink_versio
                               const copse_blink_operations *operations, uint64_t low, uint64_t high);
 copse_status copse_pack_take(copse_packer *p, unsigned which, uint64_t bytes);
 void copse_pack_drop(copse_packer *p, unsigned which);
-/* Homes that a tile may have, 0: none, where each entry that comes needs room for so many. */
-uint32_t copse_pack_tile_homes(const copse_packer *p, unsigned times);
+/* Leaves that a tile may have, 0: none, where each entry that comes needs room for two. */
+uint32_t copse_pack_tile_leaves(const copse_packer *p);
 /* There is a new version: what is to be made with it. */
 copse_status copse_pack_started(copse_packer *p);
 /* Takes over what was counted. */

@@ -14,14 +14,11 @@ static bool may_spread(const copse_packer *p)
            operations->action != COPSE_ACTION_ERASE && arguments->from.unique && arguments->from.homes >= LEAST_HOMES;
 }
 
-/* Tiles are counted first where more than 1/COUNTED_SHARE of the homes have other leaves: some tiles have many of these, some few. */
-#define COUNTED_SHARE 64u
-
 /*
  * Leaves for the entries, or the homes, and for the operations, in the proportion that a packed tree has, if as many of the keys are
  * new as were last time. Returns how many that makes in all.
  */
-static uint64_t spread_homes(copse_packer *p, bool counted)
+static uint64_t spread_homes(copse_packer *p, bool listed)
 {
     copse_pack_arguments *arguments = &p->arguments;
     const uint64_t homes = arguments->from.homes, entries = arguments->from.entries;
@@ -29,61 +26,88 @@ static uint64_t spread_homes(copse_packer *p, bool counted)
     arguments->leaves_per_home = (uint64_t)((double)entries / (double)homes * leaves);
     arguments->leaves_per_entry = (uint64_t)leaves;
     arguments->leaves_per_operation = (uint64_t)(leaves * (256 - p->known) / 256);
-    return ((counted ? entries * arguments->leaves_per_entry : homes * arguments->leaves_per_home) +
+    return ((listed ? entries * arguments->leaves_per_entry : homes * arguments->leaves_per_home) +
             arguments->operations.n * arguments->leaves_per_operation) >>
            COPSE_LEAVES_BITS;
 }
 
-/* Entries in front of each tile. */
-static copse_status tiles_count(copse_packer *p)
+static copse_status spread_launch(const copse_packer *p, const copse_kernel *kernel, uint64_t items)
 {
     copse_device *device = p->index->device;
-    const uint64_t tiles = p->arguments.tiles;
-    copse_status status = copse_pack_take(p, COPSE_PACK_BEFORE, (tiles + 1) * sizeof *p->arguments.before);
-    uint64_t *before = p->arguments.before = p->memory[COPSE_PACK_BEFORE];
-    if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->tile_entries,
-                                     copse_device_blocks(device, (tiles + 1) * 32), &p->arguments);
-    if (status != COPSE_OK) return status;
-    return device->backend->primitives->scan_u64(device, device->main, before, before, tiles + 1);
+    return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
 }
 
-static copse_status edges_take(copse_packer *p, uint32_t homes)
+/* Sums up leaves and entries of homes, and gets to know how many leaves there are. */
+static copse_status sizes_make(copse_packer *p)
+{
+    copse_device *device = p->index->device;
+    const uint64_t n = (uint64_t)p->arguments.from.homes + 1;
+    uint64_t all = 0;
+    copse_status status = copse_pack_take(p, COPSE_PACK_EFFECTS, n * sizeof(uint64_t));
+    uint64_t *sizes = p->arguments.sizes = p->memory[COPSE_PACK_EFFECTS];
+    if (status == COPSE_OK) status = spread_launch(p, &copse_blink_kernels_of(p->index)->home_sizes, n);
+    if (status == COPSE_OK) status = device->backend->primitives->scan_u64(device, device->main, sizes, sizes, n);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, &all, sizes + n - 1, sizeof all);
+    p->arguments.leaves = (uint32_t)(all >> 32);
+    return status;
+}
+
+/* Lists all leaves. */
+static copse_status lists_make(copse_packer *p)
+{
+    copse_pack_arguments *arguments = &p->arguments;
+    const uint64_t tiles = ((uint64_t)arguments->leaves + arguments->tile_homes - 1) / arguments->tile_homes;
+    copse_status status = copse_pack_take(p, COPSE_PACK_HOMES, arguments->leaves * sizeof *arguments->order);
+    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_BEFORE, tiles * sizeof *arguments->before);
+    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_OFFSETS, tiles * sizeof *arguments->highs);
+    if (status != COPSE_OK) return status;
+    arguments->order = p->memory[COPSE_PACK_HOMES];
+    arguments->before = p->memory[COPSE_PACK_BEFORE];
+    arguments->highs = p->memory[COPSE_PACK_OFFSETS];
+    return spread_launch(p, &copse_blink_kernels_of(p->index)->home_lists, arguments->from.homes);
+}
+
+/* Makes out the tiles. */
+static copse_status edges_make(copse_packer *p)
 {
     copse_device *device = p->index->device;
     copse_pack_arguments *arguments = &p->arguments;
-    const uint64_t tiles = ((uint64_t)arguments->from.homes + homes - 1) / homes;
-    arguments->tile_homes = homes;
+    const uint64_t all = arguments->order ? arguments->leaves : arguments->from.homes;
+    const uint64_t tiles = (all + arguments->tile_homes - 1) / arguments->tile_homes;
     arguments->tiles = (uint32_t)tiles;
     copse_status status = copse_pack_take(p, COPSE_PACK_TOTALS, sizeof *arguments->totals);
     if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_STARTS, (tiles + 1) * sizeof *arguments->edges);
     if (status != COPSE_OK) return status;
     arguments->totals = p->memory[COPSE_PACK_TOTALS];
     arguments->edges = p->memory[COPSE_PACK_STARTS];
-    return copse_device_fill(device, device->main, arguments->totals, 0, sizeof *arguments->totals);
+    status = copse_device_fill(device, device->main, arguments->totals, 0, sizeof *arguments->totals);
+    return status == COPSE_OK ? spread_launch(p, &copse_blink_kernels_of(p->index)->tile_edges, tiles + 1) : status;
 }
 
-/* All of it, and waits. */
-static copse_status spread(copse_packer *p, uint32_t homes, bool counted, copse_pack_totals *out)
+/* Drops what only the kernels need. */
+static void spread_drop(copse_packer *p)
+{
+    for (unsigned i = 0; i < COPSE_PACK_LAST; i++) copse_pack_drop(p, i);
+    p->arguments.order = NULL;
+    p->arguments.before = NULL;
+}
+
+/* All of it, with tiles of so many homes, or leaves where they are to be listed; and waits. */
+static copse_status spread(copse_packer *p, uint32_t tile, bool listed, copse_pack_totals *out)
 {
     copse_device *device = p->index->device;
-    const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
-    copse_status status = edges_take(p, homes);
-    const uint64_t tiles = p->arguments.tiles, warps = COPSE_KERNEL_THREADS / 32;
-    /* No more blocks than are at work at a time: each thinks ahead by as many tiles as there are warps. */
-    const uint64_t most = (uint64_t)device->multiprocessors * COPSE_SPREAD_BLOCKS, all = (tiles + warps - 1) / warps;
-    if (status == COPSE_OK && counted) status = tiles_count(p);
+    p->arguments.tile_homes = tile;
+    copse_status status = listed ? sizes_make(p) : COPSE_OK;
+    if (status == COPSE_OK && listed) status = lists_make(p);
+    if (status == COPSE_OK) status = edges_make(p);
+    /* No more blocks than are at work at a time: a warp has its next tile on the way while it stores one. */
+    const uint64_t warps = COPSE_KERNEL_THREADS / 32, all = (p->arguments.tiles + warps - 1) / warps;
+    const uint64_t most = (uint64_t)device->multiprocessors * COPSE_SPREAD_BLOCKS;
     if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &kernels->tile_edges, copse_device_blocks(device, tiles + 1),
-                                     &p->arguments);
-    if (status == COPSE_OK)
-        status =
-            copse_device_launch(device, device->main, &kernels->tile_spread, all < most ? all : most, &p->arguments);
+        status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->tile_spread,
+                                     all < most ? all : most, &p->arguments);
     if (status == COPSE_OK) status = copse_device_read(device, device->main, out, p->arguments.totals, sizeof *out);
-    copse_pack_drop(p, COPSE_PACK_TOTALS);
-    copse_pack_drop(p, COPSE_PACK_STARTS);
-    copse_pack_drop(p, COPSE_PACK_BEFORE);
-    p->arguments.before = NULL;
+    spread_drop(p);
     return status;
 }
 
@@ -98,17 +122,18 @@ static void doubt_take_over(copse_packer *p, const copse_pack_totals *totals)
 }
 
 /* One attempt. */
-static copse_status try_spread(copse_packer *p, uint32_t tile, bool counted, bool *out_done)
+static copse_status try_spread(copse_packer *p, uint32_t tile, bool listed, bool *out_done)
 {
-    const uint64_t homes = spread_homes(p, counted);
+    const uint64_t homes = spread_homes(p, listed);
     copse_pack_totals totals;
     copse_kept_error kept;
     if (homes == 0 || homes > UINT32_MAX / 2) return COPSE_OK;
+    if (listed && p->arguments.from.entries > UINT32_MAX) return COPSE_OK; /* they are counted in 32 bits */
     copse_error_keep(&kept);
     copse_status status =
         copse_blink_version_make_homes(p->index, p->arguments.from.chunk_shift, homes, p->low, p->high, &p->made);
     if (status == COPSE_OK) status = copse_pack_started(p);
-    if (status == COPSE_OK) status = spread(p, tile, counted, &totals);
+    if (status == COPSE_OK) status = spread(p, tile, listed, &totals);
     if (status == COPSE_OK && totals.ticket == 0 && totals.took == p->arguments.operations.n) {
         copse_pack_take_over(p, &totals);
         doubt_take_over(p, &totals);
@@ -123,12 +148,11 @@ static copse_status try_spread(copse_packer *p, uint32_t tile, bool counted, boo
 
 copse_status copse_pack_spread(copse_packer *p, bool *out_done)
 {
-    const uint32_t tile = may_spread(p) ? copse_pack_tile_homes(p, 2) : 0;
-    const bool uneven = p->pool_taken * COUNTED_SHARE > p->arguments.from.homes;
+    const uint32_t tile = may_spread(p) ? copse_pack_tile_leaves(p) : 0;
     copse_status status = COPSE_OK;
     *out_done = false;
     if (tile == 0) return COPSE_OK;
-    if (!uneven) status = try_spread(p, tile, false, out_done);
+    if (!p->arguments.chains) status = try_spread(p, tile, false, out_done);
     return status == COPSE_OK && !*out_done ? try_spread(p, tile, true, out_done) : status;
 }
 

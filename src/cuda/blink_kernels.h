@@ -257,11 +257,16 @@ typedef struct copse_pack_arguments {
     uint64_t *
         before; /* entries of the new version in front of each home of the old one; tile_spread: NULL, or entries of the old one
                        * in front of each tile, and of all */
-    uint64_t *words;           /* what each tile tells those behind it (blink_tile.inc.h), all 0 before */
-    uint32_t *starts;          /* first operation of each tile or home, and one more                      */
-    copse_tile_edge *edges;    /* of all tiles, and one more                                              */
-    const void *input;         /* NULL, or keys as they came: do they look sorted? The doubt gets to know */
-    uint64_t low, high;        /* bounds of the keys of the old version                                   */
+    uint64_t *words;        /* what each tile tells those behind it (blink_tile.inc.h), all 0 before */
+    uint32_t *starts;       /* first operation of each tile or home, and one more                      */
+    copse_tile_edge *edges; /* of all tiles, and one more                                              */
+    /* tile_spread, where a tile has leaves wherever they lie: */
+    uint64_t *sizes;    /* entries in front of each home, and << 32 leaves; one more behind the last                 */
+    uint32_t *order;    /* NULL, or numbers of all leaves in the order of their keys                                 */
+    uint64_t *highs;    /* largest key that each tile may have                                                       */
+    uint32_t leaves;    /* of all                                                                                    */
+    const void *input;  /* NULL, or keys as they came: do they look sorted? The doubt gets to know */
+    uint64_t low, high; /* bounds of the keys of the old version                                   */
     copse_pack_totals *totals; /* tiles                                                                  */
     uint32_t *last;            /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
 } copse_pack_arguments;
@@ -286,10 +291,11 @@ struct copse_blink_kernels {
     copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
     copse_kernel place;                 /* ... as they come              */
     copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
-    copse_kernel tile_starts, tile_move, tile_finish, tile_entries, tile_edges, tile_spread; /* ... tile by tile */
-    copse_kernel pack_count, pack_old, pack_new;                                             /* ... home by home      */
-    copse_kernel tell;                                                                       /* copse_tell_arguments */
-    copse_kernel check_highs, check_leaves; /* copse_blink_check_arguments */
+    copse_kernel tile_starts, tile_move, tile_finish, home_sizes, home_lists, tile_edges,
+        tile_spread;                             /* ... tile by tile */
+    copse_kernel pack_count, pack_old, pack_new; /* ... home by home      */
+    copse_kernel tell;                           /* copse_tell_arguments */
+    copse_kernel check_highs, check_leaves;      /* copse_blink_check_arguments */
 };
 
 /* One table per pair of widths. */

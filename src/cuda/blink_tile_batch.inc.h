@@ -15,6 +15,41 @@
 /* Operations with the same upper bits as an edge that are expected, at most; more take longer to find. */
 #define BATCH_ALIKE 512u
 
+/* --- leaves in the order of their keys ------------------------------------------------------------------------------------------ */
+
+SIMT_KERNEL(NAME(home_sizes), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
+{
+    for (uint64_t home = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; home <= a.from.homes;
+         home += (uint64_t)gridDim.x * blockDim.x) {
+        uint64_t size = 0;
+        CURSOR cursor = NAME(cursor_at)(&a.from, home < a.from.homes ? (uint32_t)home : 0);
+        for (bool more = home < a.from.homes; more; more = NAME(cursor_step)(&a.from, &cursor))
+            size += (uint64_t)1 << 32 | (NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT);
+        a.sizes[home] = size;
+    }
+}
+
+/* Once the sizes are summed up: all leaves, and where tiles begin and end. */
+SIMT_KERNEL(NAME(home_lists), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
+{
+    for (uint64_t home = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; home < a.from.homes;
+         home += (uint64_t)gridDim.x * blockDim.x) {
+        uint32_t at = (uint32_t)(a.sizes[home] >> 32), entries = (uint32_t)a.sizes[home];
+        uint32_t tile = at / a.tile_homes, place = at - tile * a.tile_homes;
+        CURSOR cursor = NAME(cursor_at)(&a.from, (uint32_t)home);
+        do {
+            a.order[at++] = cursor.number;
+            if (place == 0) a.before[tile] = entries;
+            entries += NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
+            if (++place < a.tile_homes) continue;
+            a.highs[tile++] = NAME(leaf_high)(cursor.leaf);
+            place = 0;
+        } while (NAME(cursor_step)(&a.from, &cursor));
+    }
+}
+
+/* --- where tiles begin ------------------------------------------------------------------------------------------------------- */
+
 /* Operations in front of the one at which a tile begins, about: as if those with the same upper bits lay evenly. */
 SIMT_DEVICE uint32_t NAME(edge_rank)(const copse_tile_edge *edge, uint32_t coarse)
 {
@@ -32,7 +67,7 @@ SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_
     edge.from = edge.to = edge.rank = t == 0 ? 0 : (uint32_t)n;
     edge.padding = 0;
     if (t == 0 || t >= a->tiles) return edge;
-    const KEY high = NAME(home_high)(&a->from, t * a->tile_homes - 1u);
+    const KEY high = a->order ? (KEY)a->highs[t - 1u] : NAME(home_high)(&a->from, t * a->tile_homes - 1u);
     const KEY before =
         (KEY)((high >> a->operations.coarse) << a->operations.coarse); /* no smaller one has its upper bits */
     edge.high = high;
@@ -43,19 +78,6 @@ SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_
     edge.to = (uint32_t)to;
     edge.rank = NAME(edge_rank)(&edge, a->operations.coarse);
     return edge;
-}
-
-/* Entries of each tile, and 0 behind the last: a warp to a tile, a home to a lane. */
-SIMT_KERNEL(NAME(tile_entries), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
-{
-    const uint32_t warps = gridDim.x * TILE_WARPS;
-    for (uint32_t t = blockIdx.x * TILE_WARPS + simt_warp(); t <= a.tiles; t += warps) {
-        uint32_t first, entries = 0;
-        const uint32_t homes = t < a.tiles ? NAME(tile_homes)(&a, t, &first) : 0;
-        if (simt_lane() < homes) entries = NAME(home_entries)(&a.from, first + simt_lane());
-        for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) entries += simt_shfl_xor_u32(SIMT_FULL_MASK, entries, d);
-        if (simt_lane() == 0) a.before[t] = entries;
-    }
 }
 
 /* What is known about the batch, and whether it looked sorted as it came: said for the next one. */
@@ -232,25 +254,53 @@ SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, 
 /* A tile, and what is on its way to it. */
 typedef struct NAME(batch_tile) {
     uint32_t t;
+    uint32_t leaf; /* the number of this lane's leaf, where they are listed */
     copse_tile_edge low, high;
     AHEAD ahead;
 } NAME(batch_tile);
 #define NEXT_TILE NAME(batch_tile)
 
+/* The leaves of tile t. */
+SIMT_DEVICE uint32_t NAME(batch_leaves)(const copse_pack_arguments *a, uint32_t t)
+{
+    const uint32_t all = a->order ? a->leaves : a->from.homes, left = all - t * a->tile_homes;
+    return left < a->tile_homes ? left : a->tile_homes;
+}
+
 /* Looks where tile t begins and ends, if there is one. */
 SIMT_DEVICE void NAME(batch_look)(const copse_pack_arguments *a, uint32_t t, NEXT_TILE *next)
 {
     next->t = t;
+    next->leaf = 0;
     if (t >= a->tiles) return;
     next->low = a->edges[t];
     next->high = a->edges[t + 1u];
+    if (a->order && simt_lane() < NAME(batch_leaves)(a, t)) next->leaf = a->order[t * a->tile_homes + simt_lane()];
+}
+
+/* Sends for leaves that are listed, the number of one in each lane. */
+SIMT_DEVICE void NAME(batch_send_listed)(const copse_blink_tree *tree, TILE *tile, uint32_t leaf, uint32_t leaves)
+{
+    const uint32_t piece = simt_lane() % LEAF_PIECES;
+    const uint64_t own = (uint64_t)(uintptr_t)NAME(leaf_at)(tree, leaf);
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < COPSE_TILE_LEAVES; r += SIMT_WARP / LEAF_PIECES) {
+        const uint32_t row = r + simt_lane() / LEAF_PIECES;
+        const uint64_t from = simt_shfl_u64(SIMT_FULL_MASK, own, row) + piece * 16u;
+        if (row < leaves)
+            simt_fetch16(&tile->rows[row * LEAF_PIECES + (piece ^ row % LEAF_PIECES)], (const void *)(uintptr_t)from);
+    }
 }
 
 /* Sends for its leaves and the first operations that may be its own. */
 SIMT_DEVICE void NAME(batch_send)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *next)
 {
     if (next->t >= a->tiles) return;
-    NAME(tile_send)(a, tile, next->t);
+    const uint32_t leaves = NAME(batch_leaves)(a, next->t);
+    if (a->order)
+        NAME(batch_send_listed)(&a->from, tile, next->leaf, leaves);
+    else
+        NAME(tile_bring)(&a->from, tile, next->t * a->tile_homes, leaves, false);
     next->ahead = NAME(batch_load)(&a->operations, next->low.from, next->high.to);
 }
 
@@ -260,7 +310,8 @@ SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, NEX
 {
     const RANGE range = {(KEY)own->low.high, (KEY)own->high.high, own->t == 0};
     uint32_t from = own->low.from, n = 0;
-    if (!NAME(tile_load)(a, tile, own->t, sizes)) return false;
+    sizes->leaves = NAME(batch_leaves)(a, own->t);
+    NAME(tile_arrive)(tile, sizes);
     while (from < own->high.to) {
         n = NAME(batch_keep)(a, tile, &range, &own->ahead, from, own->high.to, n);
         if (n > BATCH_EACH * SIMT_WARP) return false;

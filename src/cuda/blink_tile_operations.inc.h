@@ -167,7 +167,6 @@ SIMT_DEVICE bool NAME(tile_make)(const copse_pack_arguments *a, TILE *tile, uint
     const uint32_t lane = simt_lane();
     const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
     const OPERATION next = NAME(tile_fetch)(&a->operations, start + lane, lane < n);
-    NAME(tile_send)(a, tile, t);
     if (!NAME(tile_load)(a, tile, t, sizes) || n > TILE_OPERATIONS) return false;
     return n == 0 || NAME(tile_operate_all)(a, tile, start, n, next, sizes);
 }

@@ -112,33 +112,23 @@ SIMT_DEVICE void NAME(tile_count)(TILE *tile, SIZES *sizes)
     __syncwarp(SIMT_FULL_MASK);
 }
 
-/* The homes of tile t: how many from *first on. */
-SIMT_DEVICE uint32_t NAME(tile_homes)(const copse_pack_arguments *a, uint32_t t, uint32_t *first)
+/* Waits for leaves that were sent for. */
+SIMT_DEVICE void NAME(tile_arrive)(TILE *tile, SIZES *sizes)
 {
-    *first = t * a->tile_homes;
-    const uint32_t left = a->from.homes - *first;
-    return left < a->tile_homes ? left : a->tile_homes;
-}
-
-/* Sends for the leaves of tile t, where nobody has to look which these are. */
-SIMT_DEVICE void NAME(tile_send)(const copse_pack_arguments *a, TILE *tile, uint32_t t)
-{
-    uint32_t first;
-    const uint32_t homes = NAME(tile_homes)(a, t, &first);
-    if (!a->chains) NAME(tile_bring)(&a->from, tile, first, homes, false);
-}
-
-/* The leaves of tile t, for which tile_send was called, are in shared memory then. Returns false where they do not fit. */
-SIMT_DEVICE bool NAME(tile_load)(const copse_pack_arguments *a, TILE *tile, uint32_t t, SIZES *sizes)
-{
-    uint32_t first;
-    const uint32_t homes = NAME(tile_homes)(a, t, &first);
-    sizes->leaves = a->chains ? NAME(tile_list)(&a->from, first, homes, tile->leaves) : homes;
-    if (sizes->leaves > COPSE_TILE_LEAVES) return false;
-    if (a->chains) NAME(tile_bring)(&a->from, tile, first, sizes->leaves, sizes->leaves > homes);
     simt_fetch_wait();
     __syncwarp(SIMT_FULL_MASK);
     NAME(tile_count)(tile, sizes);
+}
+
+/* Brings the leaves of tile t into shared memory. Returns false where they do not fit. */
+SIMT_DEVICE bool NAME(tile_load)(const copse_pack_arguments *a, TILE *tile, uint32_t t, SIZES *sizes)
+{
+    const uint32_t first = t * a->tile_homes, left = a->from.homes - first;
+    const uint32_t homes = left < a->tile_homes ? left : a->tile_homes;
+    sizes->leaves = a->chains ? NAME(tile_list)(&a->from, first, homes, tile->leaves) : homes;
+    if (sizes->leaves > COPSE_TILE_LEAVES) return false;
+    NAME(tile_bring)(&a->from, tile, first, sizes->leaves, sizes->leaves > homes);
+    NAME(tile_arrive)(tile, sizes);
     return true;
 }
 

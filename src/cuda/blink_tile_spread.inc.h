@@ -5,9 +5,9 @@
  *   tile t          homes t * tile_homes ..       operations behind edge t, up to edge t + 1
  *   its leaves      from (t * tile_homes * leaves_per_home + edges[t].rank * leaves_per_operation) / 2^24 on, to those of the next
  *
- * As long as homes have about as many entries everywhere, so have the new leaves. Where they have not, tile_entries counts those of all
- * tiles first, and the number of entries in front of a tile takes the place of that of homes. Where a tile has more than its leaves
- * hold, or less than one for each, it stops the work.
+ * As long as homes have about as many entries everywhere, so have the new leaves. Where they have not, or have other leaves behind them,
+ * all leaves are listed and counted first: a tile is so many leaves then, and the number of entries in front of it takes the place of
+ * that of homes. Where a tile has more than its leaves hold, or less than one for each, it stops the work.
  */
 
 /* Leaves that a lane has on their way to memory at a time. */
@@ -16,8 +16,11 @@
 /* Where the leaves of tile t begin, whose edge that is. */
 SIMT_DEVICE uint32_t NAME(spread_first)(const copse_pack_arguments *a, uint32_t t, const copse_tile_edge *edge)
 {
-    const uint64_t homes = t < a->tiles ? (uint64_t)t * a->tile_homes : a->from.homes;
-    const uint64_t old = a->before ? a->before[t] * a->leaves_per_entry : homes * a->leaves_per_home;
+    uint64_t old;
+    if (a->order)
+        old = (t < a->tiles ? a->before[t] : a->from.entries) * a->leaves_per_entry;
+    else
+        old = (t < a->tiles ? (uint64_t)t * a->tile_homes : a->from.homes) * a->leaves_per_home;
     return (uint32_t)((old + edge->rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
 }
 
