@@ -113,24 +113,52 @@ SIMT_DEVICE void NAME(fork_release)(const SORTED *s, const OWN *own)
 
 /* --- runs ---------------------------------------------------------------------------------------------------------------------- */
 
+/* What is left of a run: its operations from this one on. */
+typedef struct NAME(run_rest) {
+    uint32_t operation; /* COPSE_LEAF_NONE: nothing                                       */
+    uint32_t leaf;      /* to go on with: the one that is full, or the next of the chain */
+    bool steps;         /* it takes a step along the chain (fork), else a split          */
+} NAME(run_rest);
+#define REST NAME(run_rest)
+
+/* What stopped a lane at operation i, which needs a step (`steps`), or else a split. */
+SIMT_DEVICE REST NAME(rest_of)(const SORTED *s, const OWN *own, uint64_t i, bool steps)
+{
+    REST rest;
+    rest.operation = (uint32_t)i;
+    rest.leaf = steps ? own->word[LEAF_NEXT / 4u] : own->number;
+    if (s->a->tree.forks) rest.leaf = own->home; /* by way of the fork again */
+    rest.steps = steps;
+    return rest;
+}
+
+/* Begins a run that has operation i next with `leaf`, which is its home or one of the chain: lanes with `go`. Where it is of the
+ * chain it may be the second one behind the home, so `steps` may be one too few. */
+SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, uint64_t i, uint32_t leaf, bool go)
+{
+    const copse_blink_tree *tree = &s->a->tree;
+    own->home = go ? s->a->homes[i] : 0;
+    own->number = leaf == COPSE_LEAF_NONE ? own->home : leaf;
+    own->steps = own->number != own->home;
+    own->home_changed = false;
+    own->untouched = LEAF_WORDS;
+    if (go) NAME(own_latch)(s, own->number);
+    if (go && tree->forks) own->number = NAME(fork_lead)(tree, own->home, ((const KEY *)s->a->operations.keys)[i]);
+    NAME(own_fetch)(s, own, go);
+}
+
 /*
- * The operations of one home, from i on: lanes with `go`. easy: as far as that takes neither a step along the chain nor a split.
- * Returns the operation that would take one, or UINT64_MAX.
+ * The operations of one home, from i on, beginning with `leaf` (COPSE_LEAF_NONE: the home): lanes with `go`. easy: as far as that
+ * takes neither a step along the chain nor a split. Returns what is left.
  */
-SIMT_DEVICE uint64_t NAME(run_apply)(SORTED *s, uint64_t i, bool go, bool easy)
+SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint64_t i, uint32_t leaf, bool go, bool easy)
 {
     const copse_apply_arguments *a = s->a;
     const copse_blink_operations *operations = &a->operations;
     const KEY *keys = (const KEY *)operations->keys;
-    uint64_t left = UINT64_MAX;
+    REST rest = {COPSE_LEAF_NONE, 0, false};
     OWN own;
-    own.home = own.number = go ? a->homes[i] : 0;
-    own.steps = 0;
-    own.home_changed = false;
-    own.untouched = LEAF_WORDS;
-    if (go) NAME(own_latch)(s, own.home);
-    if (go && a->tree.forks) own.number = NAME(fork_lead)(&a->tree, own.home, keys[i]);
-    NAME(own_fetch)(s, &own, go);
+    NAME(own_begin)(s, &own, i, leaf, go);
     for (bool open = go; __any_sync(SIMT_FULL_MASK, open);
          open = open && ++i < operations->n && a->homes[i] == own.home) {
         const bool counts = open && !NAME(operation_dead)(operations, i);
@@ -141,15 +169,26 @@ SIMT_DEVICE uint64_t NAME(run_apply)(SORTED *s, uint64_t i, bool go, bool easy)
         const bool here = counts && (!easy || k <= NAME(own_high)(&own));
         const bool done = NAME(own_change)(s, &own, k, value, action, here, easy);
         if (counts && (!here || !done)) {
-            left = i;
+            rest = NAME(rest_of)(s, &own, i, !here);
             open = false;
         }
     }
     NAME(own_put_back)(s, &own, go);
     if (go && a->shared && a->tree.forks) NAME(fork_release)(s, &own);
-    if (go && own.steps >= COPSE_CHAIN_MOST) simt_store_relaxed_u32(&a->counters->winding, 1u);
-    return left;
+    if (go && !easy && own.steps >= COPSE_CHAIN_MOST) simt_store_relaxed_u32(&a->counters->winding, 1u);
+    return rest;
 }
+
+/* --- what a block has to do ------------------------------------------------------------------------------------------------------ */
+
+/* What is left of runs of a part. */
+#define LEFT_MOST 256u
+typedef struct NAME(apply_left) {
+    uint32_t leaf[LEFT_MOST];
+    uint16_t at[LEFT_MOST]; /* the operation, from the start of the part on */
+    uint32_t count;         /* may be greater than there is room for        */
+} NAME(apply_left);
+#define LEFT NAME(apply_left)
 
 /*
  * What the warps of a block share: the runs that begin in its part of the batch, as positions in that part. Runs of one operation
@@ -157,7 +196,9 @@ SIMT_DEVICE uint64_t NAME(run_apply)(SORTED *s, uint64_t i, bool go, bool easy)
  */
 typedef struct NAME(apply_runs) {
     uint16_t runs[COPSE_APPLY_PART];
-    uint32_t ones, longer, hard;
+    uint32_t ones, longer;
+    LEFT steps; /* runs that took a step */
+    LEFT hard;  /* for apply_hard        */
 } NAME(apply_runs);
 #define RUNS NAME(apply_runs)
 
@@ -197,16 +238,89 @@ SIMT_DEVICE bool NAME(runs_pick)(const RUNS *runs, uint32_t w, uint32_t *out_at)
     return any;
 }
 
-/* 32 runs, one to a lane, while the leaves of the next ones are on their way. */
-SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint64_t base, uint32_t w)
+SIMT_DEVICE uint32_t NAME(left_count)(const LEFT *left)
 {
-    uint32_t at, next;
-    const bool go = NAME(runs_pick)(runs, w, &at);
-    if (NAME(runs_pick)(runs, w + APPLY_WARPS, &next))
+    return left->count < LEFT_MOST ? left->count : LEFT_MOST;
+}
+
+/* The same for runs that took a step. */
+SIMT_DEVICE bool NAME(left_pick)(const LEFT *left, uint32_t w, uint32_t *out_at, uint32_t *out_leaf)
+{
+    const uint32_t number = w * SIMT_WARP + simt_lane();
+    const bool any = number < NAME(left_count)(left);
+    *out_at = any ? left->at[number] : 0;
+    *out_leaf = any ? left->leaf[number] : COPSE_LEAF_NONE;
+    return any;
+}
+
+/* Notes what lanes with `go` have left. False in lanes for which there is no room. */
+SIMT_DEVICE bool NAME(left_add)(LEFT *left, uint64_t base, const REST *rest, bool go)
+{
+    const bool near = go && rest->operation - base <= UINT16_MAX; /* a run may go on behind the part */
+    const uint32_t place = NAME(runs_number)(&left->count, near);
+    if (!near || place >= LEFT_MOST) return false;
+    left->at[place] = (uint16_t)(rest->operation - base);
+    left->leaf[place] = rest->leaf;
+    return true;
+}
+
+/* Sends what lanes have left where it belongs: steps to a list of the block, unless they were of that list, and all else to
+ * apply_hard. */
+SIMT_DEVICE void NAME(rest_send)(const copse_apply_arguments *a, RUNS *runs, uint64_t base, const REST *rest,
+                                 bool stepped)
+{
+    bool left = rest->operation != COPSE_LEAF_NONE;
+    if (!__any_sync(SIMT_FULL_MASK, left)) return;
+    if (!stepped && NAME(left_add)(&runs->steps, base, rest, left && rest->steps)) {
+        simt_prefetch(NAME(leaf_at)(&a->tree, rest->leaf), COPSE_LEAF_BYTES);
+        left = false;
+    }
+    if (NAME(left_add)(&runs->hard, base, rest, left)) left = false;
+    const uint32_t place = NAME(runs_number)(&a->counters->hards, left);
+    if (!left) return;
+    a->hard[place] = rest->operation;
+    a->hard_leaves[place] = rest->leaf;
+}
+
+/* 32 runs, one to a lane, while the leaves of the next ones are on their way; or what is left of 32 runs that took a step. */
+SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint64_t base, uint32_t w, bool stepped)
+{
+    uint32_t at, leaf = COPSE_LEAF_NONE, next;
+    const bool go = stepped ? NAME(left_pick)(&runs->steps, w, &at, &leaf) : NAME(runs_pick)(runs, w, &at);
+    if (!stepped && NAME(runs_pick)(runs, w + APPLY_WARPS, &next))
         simt_prefetch(NAME(leaf_at)(&s->a->tree, s->a->homes[base + next]), COPSE_LEAF_BYTES);
-    const uint64_t left = NAME(run_apply)(s, base + at, go, true);
-    const uint32_t place = NAME(runs_number)(&runs->hard, left != UINT64_MAX);
-    if (left != UINT64_MAX) s->a->hard[base + place] = (uint32_t)left;
+    const REST rest = NAME(run_apply)(s, base + at, leaf, go, true);
+    NAME(rest_send)(s->a, runs, base, &rest, stepped);
+}
+
+/* What a part leaves to apply_hard goes to the end of one list for the whole batch, so that there warps are full. By one warp. */
+SIMT_DEVICE void NAME(hard_append)(const copse_apply_arguments *a, const LEFT *hard, uint64_t base)
+{
+    const uint32_t count = NAME(left_count)(hard);
+    uint32_t first = 0;
+    if (simt_lane() == 0 && count) first = simt_atomic_add_u32(&a->counters->hards, count);
+    first = simt_shfl_u32(SIMT_FULL_MASK, first, 0);
+    for (uint32_t i = simt_lane(); i < count; i += SIMT_WARP) {
+        a->hard[first + i] = (uint32_t)(base + hard->at[i]);
+        a->hard_leaves[first + i] = hard->leaf[i];
+    }
+    __syncwarp(SIMT_FULL_MASK); /* the list is used again */
+}
+
+/* A part of the batch: first the homes of all runs, then the leaves behind them of those that took a step. */
+SIMT_DEVICE void NAME(part_apply)(SORTED *s, RUNS *runs, uint64_t base, uint32_t size)
+{
+    if (threadIdx.x == 0) runs->ones = runs->longer = runs->steps.count = runs->hard.count = 0;
+    __syncthreads();
+    NAME(runs_list)(s->a, runs, base, size);
+    __syncthreads();
+    uint32_t all = (runs->ones + SIMT_WARP - 1u) / SIMT_WARP + (runs->longer + SIMT_WARP - 1u) / SIMT_WARP;
+    for (uint32_t turn = 0; turn < 2u; turn++) {
+        for (uint32_t w = simt_warp(); w < all; w += APPLY_WARPS) NAME(runs_easy)(s, runs, base, w, turn != 0);
+        __syncthreads();
+        all = (NAME(left_count)(&runs->steps) + SIMT_WARP - 1u) / SIMT_WARP;
+    }
+    if (simt_warp() == 0) NAME(hard_append)(s->a, &runs->hard, base);
 }
 
 /* May the operations run at all? */
@@ -216,8 +330,10 @@ SIMT_DEVICE bool NAME(apply_may)(const copse_apply_arguments *a)
            a->counters->dead <= a->dead_most;
 }
 
-/* A block's part of the batch. What takes a step along a chain, or a split, is left to the next kernel: there lanes that do so
- * are side by side, and here nobody waits for them. */
+/*
+ * Parts of the batch. A run that takes a step along the chain waits until the block is through with the homes: then lanes that do so
+ * are side by side. What takes a split, or one more step, is left to the next kernel, and nobody waits for it here.
+ */
 SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
@@ -226,36 +342,22 @@ SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
     if (!NAME(apply_may)(&a)) return;
     for (uint64_t part = blockIdx.x; part * a.part < a.operations.n; part += gridDim.x) {
         const uint64_t base = part * a.part, rest = a.operations.n - base;
-        if (threadIdx.x == 0) runs->ones = runs->longer = runs->hard = 0;
-        __syncthreads();
-        NAME(runs_list)(&a, runs, base, rest < a.part ? (uint32_t)rest : a.part);
-        __syncthreads();
-        const uint32_t all = (runs->ones + SIMT_WARP - 1u) / SIMT_WARP + (runs->longer + SIMT_WARP - 1u) / SIMT_WARP;
-        for (uint32_t w = simt_warp(); w < all; w += APPLY_WARPS) NAME(runs_easy)(&s, runs, base, w);
-        __syncthreads();
-        if (threadIdx.x == 0) a.hards[part] = runs->hard;
+        NAME(part_apply)(&s, runs, base, rest < a.part ? (uint32_t)rest : a.part);
     }
     NAME(update_count)(a.counters, s.came, s.went);
 }
 
-/*
- * What is left of all parts. The warps of a block have as many parts: mostly 32 operations or less are left of each, and their first
- * warps would be alone in their blocks.
- */
-SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, 5)
+/* What is left of all parts, 32 runs to a warp, while the leaves of its next ones are on their way. */
+SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_HARD_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
     if (!NAME(apply_may)(&a)) return;
-    const uint64_t parts = (a.operations.n + a.part - 1u) / a.part;
-    for (uint64_t item = blockIdx.x; item < (parts + APPLY_WARPS - 1u) / APPLY_WARPS * APPLY_WARPS; item += gridDim.x) {
-        const uint64_t part = item / APPLY_WARPS * APPLY_WARPS + simt_warp();
-        const uint32_t hards = part < parts ? a.hards[part] : 0;
-        for (uint32_t first = (uint32_t)(item % APPLY_WARPS) * SIMT_WARP; first < hards;
-             first += APPLY_WARPS * SIMT_WARP) {
-            const bool go = first + simt_lane() < hards;
-            (void)NAME(run_apply)(&s, go ? a.hard[part * a.part + first + simt_lane()] : 0, go, false);
-        }
+    const uint64_t hards = a.counters->hards, stride = (uint64_t)gridDim.x * COPSE_KERNEL_THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x; i - simt_lane() < hards; i += stride) {
+        const bool go = i < hards;
+        if (i + stride < hards) simt_prefetch(NAME(leaf_at)(&a.tree, a.hard_leaves[i + stride]), COPSE_LEAF_BYTES);
+        (void)NAME(run_apply)(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false);
     }
     NAME(update_count)(a.counters, s.came, s.went);
 }

@@ -31,14 +31,13 @@ SIMT_DEVICE uint32_t NAME(state_after)(uint32_t state, uint32_t count)
 }
 
 /*
- * The stripe of the pool that a warp takes leaves from: each by as many warps, also where only the first warps of the blocks take any
- * (`place`), or only every fourth block does (`apply_hard`). Uneven stripes would leave room unused, since a chunk has leaves of all.
+ * The stripe of the pool that a warp takes leaves from: each by as many warps, whether all warps of some blocks take any (`apply_hard`)
+ * or the first ones of many (`place`). Uneven stripes would leave room unused, since a chunk has leaves of all.
  */
 SIMT_DEVICE uint32_t NAME(pool_stripe)(void)
 {
     const uint32_t warps = COPSE_KERNEL_THREADS / SIMT_WARP;
-    return (blockIdx.x / warps + (blockIdx.x % warps + simt_warp()) * (COPSE_POOL_STRIPES / warps)) %
-           COPSE_POOL_STRIPES;
+    return (blockIdx.x + simt_warp() * (COPSE_POOL_STRIPES / warps)) % COPSE_POOL_STRIPES;
 }
 
 /* Takes a leaf of the pool; there is one, since the host made sure of it. */

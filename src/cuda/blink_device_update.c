@@ -149,9 +149,10 @@ typedef struct in_place {
     copse_device_pairs *pairs;        /* which they are, where they may not be sorted */
     copse_blink_arranging *arranging; /* NULL, or they are yet to be put in order */
     uint32_t part;                    /* operations of a block */
-    uint32_t *homes; /* of all operations; behind it, what `apply` leaves to `apply_hard`, and how many of each part */
-    uint64_t most;   /* leaves that it may add               */
-    bool roomy;      /* the pool has all that it could take */
+    uint32_t *
+        homes; /* of all operations; behind it room for as many that `apply` leaves to `apply_hard`, and their leaves */
+    uint64_t most; /* leaves that it may add               */
+    bool roomy;    /* the pool has all that it could take */
     copse_blink_counters seen;
 } in_place;
 
@@ -189,16 +190,19 @@ static copse_status apply_launch(const in_place *p, uint64_t most)
                                        .operations = *p->operations,
                                        .homes = p->homes,
                                        .hard = p->homes + p->operations->n,
-                                       .hards = p->homes + 2 * p->operations->n,
+                                       .hard_leaves = p->homes + 2 * p->operations->n,
                                        .part = p->part,
                                        .shared = copse_blink_handle_of(p->index)->tree->views != 0,
                                        .extra_most = most,
                                        .dead_most = p->operations->n / DEAD_SHARE,
                                        .counters = p->version->counters};
     const uint64_t blocks = copse_device_blocks(device, in_place_parts(p) * COPSE_KERNEL_THREADS);
+    const uint64_t lanes = copse_device_blocks(device, p->operations->n);
+    const uint64_t resident = (uint64_t)device->multiprocessors * COPSE_HARD_BLOCKS;
     copse_status status = copse_device_launch(device, device->main, &kernels->apply, blocks, &arguments);
     if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &kernels->apply_hard, blocks, &arguments);
+        status = copse_device_launch(device, device->main, &kernels->apply_hard, lanes < resident ? lanes : resident,
+                                     &arguments);
     return status;
 }
 
@@ -274,7 +278,7 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
                   .arranging = arranging,
                   .part = operations->n < MANY ? COPSE_APPLY_PART / 2 : COPSE_APPLY_PART,
                   .most = extra_most(index, version, operations->n)};
-    const uint64_t bytes = (2 * operations->n + in_place_parts(&p)) * sizeof(uint32_t);
+    const uint64_t bytes = 3 * operations->n * sizeof(uint32_t);
     copse_status status = copse_device_alloc(device, device->main, bytes, "the update", &homes);
     p.homes = homes;
     if (status == COPSE_OK) make_roomy(&p);

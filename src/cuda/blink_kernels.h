@@ -92,7 +92,9 @@ typedef struct copse_blink_counters {
     uint64_t not_low, high;             /* ~smallest and largest key of a batch that comes as it is              */
     copse_pairs_doubt doubt; /* plan: what it said about the batch; part and arrange: what they say         */
     uint32_t crowded;        /* 1: too many operations for one chain or fork; 2: the pool had no leaf    */
-    uint32_t winding;        /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain           */
+    uint32_t winding;        /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain, or one more */
+    uint32_t hards;          /* runs that apply leaves to apply_hard                                     */
+    uint32_t padding;
 } copse_blink_counters;
 
 /* Puts some addresses into the table of chunks. They come with the launch: a copy from the host's memory would wait. */
@@ -195,6 +197,8 @@ typedef struct copse_meet_arguments {
 
 /* Operations that a block of `apply` takes care of at a time, at most. */
 #define COPSE_APPLY_PART 1024u
+/* Blocks of `apply_hard` that a multiprocessor has at a time. */
+#define COPSE_HARD_BLOCKS 5u
 
 /* Changes leaves where they are. */
 typedef struct copse_apply_arguments {
@@ -204,7 +208,8 @@ typedef struct copse_apply_arguments {
     const uint32_t *table, *slots;     /* see copse_meet_arguments; NULL: sorted                    */
     uint32_t shared;                   /* 1: readers may be at work at the same time                 */
     uint32_t part;                     /* apply: operations of a block, at most COPSE_APPLY_PART      */
-    uint32_t *hard, *hards; /* apply: operations that it leaves to apply_hard, in front of each part, and how many */
+    uint32_t *hard,
+        *hard_leaves; /* operations that apply leaves to apply_hard, and leaves to begin with; room for all */
     uint64_t extra_most, dead_most; /* apply: where the counters say more, or `crowded`, nothing is done */
     copse_blink_counters *counters;
 } copse_apply_arguments;

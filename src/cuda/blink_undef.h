@@ -46,6 +46,9 @@
 #undef APPLY_WARPS
 #undef HALVES
 #undef RUNS
+#undef REST
+#undef LEFT
+#undef LEFT_MOST
 #undef KEY_WORDS
 #undef VALUE_WORDS
 #undef OWN
