@@ -224,6 +224,7 @@ SIMT_DEVICE void NAME(bucket_gather)(const copse_arrange_arguments *a, const BUC
 SIMT_DEVICE uint32_t NAME(home_count)(const BUCKET *bucket, uint32_t home, uint32_t start, uint32_t count)
 {
     uint32_t sum = 0;
+    SIMT_ROLLED
     for (uint32_t i = start; i < start + count; i++) sum += ARRANGE_HOME(bucket->places[i]) == home;
     return sum;
 }
@@ -233,6 +234,7 @@ SIMT_DEVICE uint32_t NAME(bucket_equals)(const copse_arrange_arguments *a, const
                                          uint32_t start, uint32_t count)
 {
     uint32_t before = 0, behind = 0;
+    SIMT_ROLLED
     for (uint32_t i = start; i < start + count; i++) {
         if (bucket->keys[i] != bucket->keys[p]) continue;
         before += bucket->numbers[i] < bucket->numbers[p];
@@ -249,16 +251,19 @@ SIMT_DEVICE uint32_t NAME(bucket_rank)(const copse_arrange_arguments *a, const B
 {
     const uint32_t count = word >> ARRANGE_COUNT_SHIFT;
     const uint32_t start = p - (word >> ARRANGE_HOME_BITS & ((1u << (ARRANGE_COUNT_SHIFT - ARRANGE_HOME_BITS)) - 1u));
-    uint32_t less = 0, equal = 0;
+    const KEY *at = bucket->keys + start, *end = at + count;
+    uint32_t less = 0; /* above: how many are equal */
     if (count == 1u) return p;
-    for (uint32_t i = start; i < start + count; i++) {
-        less += bucket->keys[i] < key;
-        equal += bucket->keys[i] == key;
-    }
-    if (equal > 1u) less += NAME(bucket_equals)(a, bucket, p, start, count);
+    SIMT_ROLLED
+    do {
+        const KEY other = *at++;
+        less += other < key ? 1u : other == key ? 1u << 16 : 0;
+    } while (at != end);
+    uint32_t place = start + (less & 0xffffu);
+    if (less >> 16 > 1u) place += NAME(bucket_equals)(a, bucket, p, start, count);
     if (count >= PLAN_OWN && NAME(home_count)(bucket, ARRANGE_HOME(word), start, count) >= PLAN_OWN)
         simt_store_relaxed_u32(&a->counters->crowded, 1u);
-    return start + less;
+    return place;
 }
 
 /* Puts operations in order. */
@@ -266,6 +271,7 @@ SIMT_DEVICE void NAME(bucket_store)(const copse_arrange_arguments *a, const BUCK
 {
     const uint32_t base = bucket->base, last = (uint32_t)a->operations.n - 1u;
     const bool values_too = a->operations.action != COPSE_ACTION_ERASE;
+    SIMT_ROLLED
     for (uint32_t p = threadIdx.x; p < bucket->count; p += COPSE_ARRANGE_THREADS) {
         const KEY key = bucket->keys[p];
         const uint32_t word = bucket->places[p];
@@ -286,6 +292,7 @@ SIMT_DEVICE void NAME(bucket_ask)(const copse_arrange_arguments *a, const BUCKET
     uint64_t extra = 0;
     bool crowded = false;
     if (a->operations.action == COPSE_ACTION_ERASE) return;
+    SIMT_ROLLED
     for (; home <= a->bucket_homes; home += COPSE_ARRANGE_THREADS * a->one_of) {
         const uint32_t word = ((const uint32_t *)bucket->groups)[home >> a->group_shift];
         uint32_t count = word >> ARRANGE_COUNT_SHIFT;

@@ -19,7 +19,7 @@
  *                                      size. All of a kernel's: at most SIMT_SHARED_BYTES
  * simt_shared_distance(from, to)       bytes between two places of one such array, in 32 bits: a difference of pointers
  *                                      makes the card's compiler keep both in 64, and whatever they were computed from
- * SIMT_UNROLL                          before a loop: the card's compiler should unroll it
+ * SIMT_UNROLL SIMT_ROLLED              before a loop: the card's compiler should unroll it; should not
  * SIMT_FULL_MASK, SIMT_WARP            all lanes of a warp; their number, 32
  *
  * threadIdx.x blockIdx.x blockDim.x gridDim.x

@@ -7,6 +7,7 @@
 #define SIMT_DEVICE                    static __device__ __forceinline__
 #define SIMT_SHARED(type, name, count) __shared__ type name[count]
 #define SIMT_UNROLL                    _Pragma("unroll")
+#define SIMT_ROLLED                    _Pragma("unroll 1")
 
 #define SIMT_KERNEL_(name, arguments_type, threads, min_blocks)                                                        \
     static __global__ void __launch_bounds__(threads, min_blocks) name(const __grid_constant__ arguments_type a)

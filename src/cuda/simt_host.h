@@ -8,6 +8,7 @@
 
 #define SIMT_DEVICE static inline
 #define SIMT_UNROLL
+#define SIMT_ROLLED
 
 #define SIMT_KERNEL_(name, arguments_type, threads, min_blocks)                                                        \
     static void name##_body_(const arguments_type a);                                                                  \
