@@ -291,6 +291,24 @@ static void not_a_number(void **state)
     }
 }
 
+/* Keys for a few buckets, which have no room for them, though no home gets many. */
+static void few_buckets(void **state)
+{
+    (void)state;
+    struct random_source random = {12};
+    FOR_EACH_WIDTH(width)
+    for (unsigned u = 0; u < COUNT_OF(updates); u++) {
+        const uint64_t first = spread(width->key, 0.5, 5, 40), end = spread(width->key, 0.5, 12, 40);
+        struct subject subject;
+        uint64_t codes[batch];
+        open_subject(&subject, COPSE_STRUCTURE_BLINK, width->key, width->value, 2 * u);
+        build(&subject, &random, 0.5);
+        for (uint64_t i = 0; i < batch; i++) codes[i] = first + random_below(&random, end - first);
+        assert_int_equal(go(&subject, updates[u], codes, batch, true), IN_VAIN);
+        close_subject(&subject);
+    }
+}
+
 /* All keys where one bucket would have to take them: done another way, and the next batches go that way at once, for longer each time;
  * batches that are spread make up for it. */
 static void one_bucket(void **state)
@@ -470,10 +488,10 @@ static void beside_a_view(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spread_keys),    cmocka_unit_test(sizes),         cmocka_unit_test(beyond_both_ends),
-        cmocka_unit_test(equal_keys),     cmocka_unit_test(not_a_number),  cmocka_unit_test(one_bucket),
-        cmocka_unit_test(crowded_home),   cmocka_unit_test(equal_digests), cmocka_unit_test(ascending_keys),
-        cmocka_unit_test(without_memory), cmocka_unit_test(beside_a_view),
+        cmocka_unit_test(spread_keys),    cmocka_unit_test(sizes),          cmocka_unit_test(beyond_both_ends),
+        cmocka_unit_test(equal_keys),     cmocka_unit_test(not_a_number),   cmocka_unit_test(few_buckets),
+        cmocka_unit_test(one_bucket),     cmocka_unit_test(crowded_home),   cmocka_unit_test(equal_digests),
+        cmocka_unit_test(ascending_keys), cmocka_unit_test(without_memory), cmocka_unit_test(beside_a_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
