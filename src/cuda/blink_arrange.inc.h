@@ -226,14 +226,12 @@ SIMT_DEVICE uint32_t NAME(bucket_order)(const copse_arrange_arguments *a, const 
 
 SIMT_DEVICE void NAME(bucket_store)(const copse_arrange_arguments *a, const BUCKET *bucket)
 {
-    KEY *keys = (KEY *)a->out_keys + bucket->base;
-    VALUE *values = (VALUE *)a->out_values + bucket->base;
-    uint32_t *homes = a->out_homes + bucket->base;
     const bool values_too = a->operations.action != COPSE_ACTION_ERASE;
     for (uint32_t i = threadIdx.x; i < bucket->count; i += COPSE_ARRANGE_THREADS) {
-        keys[i] = bucket->keys[i];
-        homes[i] = bucket->numbers[i];
-        if (values_too) values[i] = ((const VALUE *)bucket->separators)[i];
+        const uint32_t to = bucket->base + i;
+        ((KEY *)a->out_keys)[to] = bucket->keys[i];
+        a->out_homes[to] = bucket->numbers[i];
+        if (values_too) ((VALUE *)a->out_values)[to] = ((const VALUE *)bucket->separators)[i];
     }
     const uint32_t last = bucket->count - 1u;
     if (threadIdx.x != 0) return;

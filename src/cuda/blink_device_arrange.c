@@ -59,9 +59,10 @@ static copse_status memory_take(const copse_index *index, copse_blink_arranging 
     arranging->bytes = cursors + (uint64_t)arguments->buckets * arguments->room * place;
     copse_status status =
         copse_device_alloc(device, device->main, arranging->bytes, "sorting the batch", &arranging->memory);
+    if (status != COPSE_OK) return status;
     arguments->cursors = arranging->memory;
     arguments->parts = (char *)arranging->memory + cursors;
-    return status;
+    return COPSE_OK;
 }
 
 /* Arrays for what comes of it. */
