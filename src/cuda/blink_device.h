@@ -109,7 +109,7 @@ static inline uint64_t copse_blink_slots(const copse_index *index)
 static inline uint64_t copse_blink_packed_two(const copse_index *index)
 {
     const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
-    return key != value ? 15 : key == 4 ? 22 : 11;
+    return key != value ? 15 : key == 4 ? 21 : 11;
 }
 
 /* --- blink_device.c: handles ---------------------------------------------------------------------------------------------- */
@@ -232,6 +232,9 @@ bool copse_blink_arrange_may(copse_index *index, const copse_blink_version *vers
 /* Takes the memory for it; `raw` are the caller's arrays on the device. Where it fails there is nothing to be freed. */
 copse_status copse_blink_arrange_take(const copse_index *index, const copse_device_pairs *raw, copse_action action,
                                       copse_blink_arranging *out);
+/* Puts the first half of it on the stream, which needs counters that are reset. */
+copse_status copse_blink_part_launch(const copse_index *index, const copse_blink_version *version,
+                                     copse_blink_arranging *arranging);
 /* Puts the kernels on the stream, which write to arranging->made and to `homes`, and what they find out to the counters of the version.
  * One home in one_of asks for leaves. */
 copse_status copse_blink_arrange_launch(const copse_index *index, const copse_blink_version *version,

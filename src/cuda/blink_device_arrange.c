@@ -73,6 +73,7 @@ static copse_status memory_take(const copse_index *index, copse_blink_arranging 
     arranging->bytes = words * sizeof(uint32_t) + (uint64_t)arguments->buckets * arguments->room * place;
     copse_status status =
         copse_device_alloc(device, device->main, arranging->bytes, "sorting the batch", &arranging->memory);
+    if (status != COPSE_OK) return status;
     arguments->cursors = arranging->memory;
     arguments->boundaries = arguments->cursors + COPSE_ARRANGE_BUCKETS;
     arguments->bases = arguments->boundaries + COPSE_ARRANGE_BUCKETS;
@@ -128,8 +129,8 @@ static uint32_t each_of(const copse_index *index, uint64_t n)
     return each < COPSE_PART_EACH ? (uint32_t)each : COPSE_PART_EACH;
 }
 
-copse_status copse_blink_arrange_launch(const copse_index *index, const copse_blink_version *version,
-                                        copse_blink_arranging *arranging, uint32_t *homes, uint32_t one_of)
+copse_status copse_blink_part_launch(const copse_index *index, const copse_blink_version *version,
+                                     copse_blink_arranging *arranging)
 {
     copse_device *device = index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
@@ -137,17 +138,24 @@ copse_status copse_blink_arrange_launch(const copse_index *index, const copse_bl
     const uint64_t n = arguments->operations.n;
     arguments->tree = version->view;
     arguments->each = each_of(index, n);
-    arguments->one_of = one_of;
-    arguments->out_homes = homes;
     arguments->counters = version->counters;
     const uint64_t tile = (uint64_t)arguments->each * COPSE_PART_THREADS;
     copse_status status = copse_device_launch(device, device->main, &kernels->part_bounds,
                                               COPSE_ARRANGE_BUCKETS / COPSE_KERNEL_THREADS, arguments);
-    if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &kernels->part, (n + tile - 1) / tile, arguments);
-    if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &kernels->arrange, arguments->buckets, arguments);
-    return status;
+    if (status != COPSE_OK) return status;
+    return copse_device_launch(device, device->main, &kernels->part, (n + tile - 1) / tile, arguments);
+}
+
+copse_status copse_blink_arrange_launch(const copse_index *index, const copse_blink_version *version,
+                                        copse_blink_arranging *arranging, uint32_t *homes, uint32_t one_of)
+{
+    copse_device *device = index->device;
+    copse_arrange_arguments *arguments = &arranging->arguments;
+    arguments->tree = version->view; /* the pool may have grown meanwhile */
+    arguments->one_of = one_of;
+    arguments->out_homes = homes;
+    return copse_device_launch(device, device->main, &copse_blink_kernels_of(index)->arrange, arguments->buckets,
+                               arguments);
 }
 
 void copse_blink_arrange_free(const copse_index *index, copse_blink_arranging *arranging)

@@ -22,7 +22,7 @@
 #define LEAF_NEXT (LEAF_STATE + 4u)
 
 /* Entries that two leaves get when a tree is packed: room for some more, within the memory that a key may take. */
-#define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 22u : 11u)
+#define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 21u : 11u)
 
 /* Where leaf `number` lies in the chunk at `address`. */
 SIMT_DEVICE char *NAME(leaf_in)(const copse_blink_tree *tree, uint64_t address, uint32_t number)

@@ -17,16 +17,44 @@
 
 /* --- leaves in the order of their keys ------------------------------------------------------------------------------------------ */
 
+/* What home_lists has to know about a home, so that it mostly need not look there again: the entries of its first leaf, and whether
+ * others follow. */
+#define LIST_MORE 0x100u
+
+/* Entries and leaves of each home, 0 behind the last; and of their first leaves. */
 SIMT_KERNEL(NAME(home_sizes), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
 {
     for (uint64_t home = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; home <= a.from.homes;
          home += (uint64_t)gridDim.x * blockDim.x) {
         uint64_t size = 0;
-        CURSOR cursor = NAME(cursor_at)(&a.from, home < a.from.homes ? (uint32_t)home : 0);
-        for (bool more = home < a.from.homes; more; more = NAME(cursor_step)(&a.from, &cursor))
-            size += (uint64_t)1 << 32 | (NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT);
+        if (home < a.from.homes) {
+            CURSOR cursor = NAME(cursor_at)(&a.from, (uint32_t)home);
+            uint32_t about = NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
+            size = (uint64_t)1 << 32 | about;
+            while (NAME(cursor_step)(&a.from, &cursor)) {
+                size += (uint64_t)1 << 32 | (NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT);
+                about |= LIST_MORE;
+            }
+            a.abouts[home] = (uint16_t)about;
+        }
         a.sizes[home] = size;
     }
+}
+
+/* A leaf on its way into the list. */
+typedef struct NAME(list_place) {
+    uint32_t at, tile, place; /* in the list; the tile, and where in it */
+    uint32_t entries;         /* in front of it                         */
+} NAME(list_place);
+
+SIMT_DEVICE void NAME(list_put)(const copse_pack_arguments *a, NAME(list_place) * list, uint32_t leaf, uint32_t count)
+{
+    a->order[list->at++] = leaf;
+    if (list->place == 0) a->before[list->tile] = list->entries;
+    list->entries += count;
+    if (++list->place < a->tile_homes) return;
+    a->highs[list->tile++] = NAME(leaf_high)(NAME(leaf_at)(&a->from, leaf));
+    list->place = 0;
 }
 
 /* Once the sizes are summed up: all leaves, and where tiles begin and end. */
@@ -34,17 +62,20 @@ SIMT_KERNEL(NAME(home_lists), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
 {
     for (uint64_t home = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; home < a.from.homes;
          home += (uint64_t)gridDim.x * blockDim.x) {
-        uint32_t at = (uint32_t)(a.sizes[home] >> 32), entries = (uint32_t)a.sizes[home];
-        uint32_t tile = at / a.tile_homes, place = at - tile * a.tile_homes;
+        const uint64_t size = a.sizes[home];
+        const uint32_t about = a.abouts[home];
+        NAME(list_place) list;
+        list.at = (uint32_t)(size >> 32);
+        list.tile = list.at / a.tile_homes;
+        list.place = list.at - list.tile * a.tile_homes;
+        list.entries = (uint32_t)size;
+        if (!(about & LIST_MORE) && !a.from.forks) {
+            NAME(list_put)(&a, &list, (uint32_t)home, about & COPSE_LEAF_COUNT);
+            continue;
+        }
         CURSOR cursor = NAME(cursor_at)(&a.from, (uint32_t)home);
-        do {
-            a.order[at++] = cursor.number;
-            if (place == 0) a.before[tile] = entries;
-            entries += NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
-            if (++place < a.tile_homes) continue;
-            a.highs[tile++] = NAME(leaf_high)(cursor.leaf);
-            place = 0;
-        } while (NAME(cursor_step)(&a.from, &cursor));
+        do NAME(list_put)(&a, &list, cursor.number, NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT);
+        while (NAME(cursor_step)(&a.from, &cursor));
     }
 }
 

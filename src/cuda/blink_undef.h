@@ -66,6 +66,7 @@
 #undef RANGE
 #undef AHEAD
 #undef NEXT_TILE
+#undef LIST_MORE
 #undef WORD_COUNTED
 #undef WORD_SUMMED
 #undef WORD_VALUE

@@ -141,7 +141,7 @@ typedef struct copse_deferred_report {
 } copse_deferred_report;
 
 /* Blocks that were freed and wait to be taken again: device_spare.c. Under the device's lock, but for `most`. */
-#define COPSE_SPARE_BLOCKS 128
+#define COPSE_SPARE_BLOCKS 512
 #define COPSE_SPARE_EXACT  64
 
 typedef struct copse_spare_block {

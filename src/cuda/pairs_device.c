@@ -419,16 +419,6 @@ copse_status copse_device_pairs_order_coarse(const copse_index *index, const cop
     return status;
 }
 
-copse_status copse_device_pairs_make_quick(const copse_index *index, const void *keys, const void *values, uint64_t n,
-                                           const copse_pairs_hint *hint, const char *what, copse_device_pairs *out)
-{
-    copse_status status = copse_device_pairs_bring(index, keys, values, n, what, out);
-    if (status != COPSE_OK) return status;
-    status = copse_device_pairs_order(index, hint, what, out);
-    if (status != COPSE_OK) copse_device_pairs_free(index, out);
-    return status;
-}
-
 /* The pairs are encoded and have values, but their order is of no use, except that equal keys are in the caller's. */
 static copse_status sort_again(const copse_index *index, copse_device_pairs *pairs)
 {

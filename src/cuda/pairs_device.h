@@ -71,15 +71,12 @@ typedef enum copse_pairs_care {
 copse_status copse_device_pairs_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
                                      copse_equal_keys equal, copse_pairs_care care, const char *what,
                                      copse_device_pairs *out);
-/* The same for an update: sorted, encoded, with values, equal keys left as they are. Mostly it does not wait for the device,
- * and the pairs are in doubt then: the consumer may put kernels behind it which look at the doubt, reads that together with
- * what else it reads, and calls copse_device_pairs_judge. Keys that are not numbers are reported there, too. */
-copse_status copse_device_pairs_make_quick(const copse_index *index, const void *keys, const void *values, uint64_t n,
-                                           const copse_pairs_hint *hint, const char *what, copse_device_pairs *out);
-/* The two steps of that: the caller's arrays on the device, as they are; and the rest. Where the second one fails, the pairs still are to
- * be freed. */
+/* The same for an update, in two steps. First the caller's arrays on the device, as they are. */
 copse_status copse_device_pairs_bring(const copse_index *index, const void *keys, const void *values, uint64_t n,
                                       const char *what, copse_device_pairs *out);
+/* Then sorted, encoded, with values, equal keys left as they are. Mostly it does not wait for the device, and the pairs are in
+ * doubt then: the consumer may put kernels behind it which look at the doubt, reads that together with what else it reads, and
+ * calls copse_device_pairs_judge. Keys that are not numbers are reported there, too. The pairs are to be freed whatever comes of it. */
 copse_status copse_device_pairs_order(const copse_index *index, const copse_pairs_hint *hint, const char *what,
                                       copse_device_pairs *pairs);
 /* Another second step: sorted by upper bits only, as if the keys lay where those of the structure do, which the consumer has to

@@ -19,7 +19,7 @@ struct width {
     copse_type key, value;
     uint64_t slots, packed_two;
 };
-static const struct width widths[] = {{COPSE_U32, COPSE_U32, 14, 22},
+static const struct width widths[] = {{COPSE_U32, COPSE_U32, 14, 21},
                                       {COPSE_U64, COPSE_U64, 7, 11},
                                       {COPSE_F32, COPSE_I64, 9, 15},
                                       {COPSE_I64, COPSE_F32, 9, 15}};

@@ -116,6 +116,17 @@ static void batch_check(struct batch *b, const copse_device_pairs *made)
     free(values);
 }
 
+/* Both steps of an update's batch. */
+static copse_status make_quick(const copse_index *index, const void *keys, const void *values, uint64_t n,
+                               const copse_pairs_hint *hint, const char *what, copse_device_pairs *out)
+{
+    copse_status status = copse_device_pairs_bring(index, keys, values, n, what, out);
+    if (status != COPSE_OK) return status;
+    status = copse_device_pairs_order(index, hint, what, out);
+    if (status != COPSE_OK) copse_device_pairs_free(index, out);
+    return status;
+}
+
 enum outcome { FINE, WRONG, EITHER };
 
 /* Sorts the batch by a hint; is the guess right, and is it sorted in any case? */
@@ -127,7 +138,7 @@ static void batch_run(struct batch *b, uint64_t low, uint64_t high, enum outcome
     copse_pairs_doubt seen;
     batch_put(b);
     b->trust = (copse_pairs_trust){0};
-    assert_ok(b->ctx, copse_device_pairs_make_quick(b->index, b->keys, b->values, b->n, &hint, "testing", &made));
+    assert_ok(b->ctx, make_quick(b->index, b->keys, b->values, b->n, &hint, "testing", &made));
     assert_non_null(made.doubt);
     assert_ok(b->ctx, copse_device_read(b->device, b->device->main, &seen, made.doubt, sizeof seen));
     if (expected != EITHER) assert_int_equal(seen.wrong != 0, expected == WRONG);
@@ -347,7 +358,7 @@ static void test_waits(void **state)
             batch_put(&b);
             b.device->backend = &backend;
             waits = 0;
-            assert_ok(b.ctx, copse_device_pairs_make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
+            assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
             assert_int_equal(waits != 0, looked_at);
             assert_int_equal(made.doubt == NULL, looked_at);
             assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
@@ -374,7 +385,7 @@ static void test_trust(void **state)
         for (unsigned turn = 0; turn < 100; turn++) {
             for (uint64_t i = 0; i < b.n; i++) b.pairs[i].code = hint.low + turn + random_below(&b.random, 500);
             batch_put(&b);
-            assert_ok(b.ctx, copse_device_pairs_make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
+            assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
             if (made.trust) tried[tries++] = turn;
             assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
             batch_check(&b, &made);
@@ -385,7 +396,7 @@ static void test_trust(void **state)
         assert_memory_equal(tried, expected, sizeof expected);
         hint.there = false; /* an empty tree */
         b.trust = (copse_pairs_trust){0};
-        assert_ok(b.ctx, copse_device_pairs_make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
+        assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
         assert_null(made.trust);
         assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
         batch_check(&b, &made);
@@ -414,8 +425,7 @@ static void test_nan(void **state)
             assert_ok(b.ctx, copse_device_copy(b.device, b.device->main, place, at > 250 ? &nan : &negative, size));
             for (unsigned there = 0; there < 2; there++) {
                 hint.there = there;
-                copse_status status =
-                    copse_device_pairs_make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made);
+                copse_status status = make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made);
                 assert_int_equal(status, there ? COPSE_OK : COPSE_ERR_NAN);
                 if (there) {
                     assert_fails(b.ctx, COPSE_ERR_NAN, copse_device_pairs_be_sure(b.index, &made));
@@ -447,7 +457,7 @@ static void test_memory_fails(void **state)
         for (; status == COPSE_ERR_MEMORY && allowed < 100; allowed++) {
             b.trust = (copse_pairs_trust){0};
             b.device->allocations_left = allowed;
-            status = copse_device_pairs_make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made);
+            status = make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made);
             if (status == COPSE_OK) status = copse_device_pairs_be_sure(b.index, &made);
             b.device->allocations_left = -1;
             if (status == COPSE_OK) batch_check(&b, &made);
