@@ -115,26 +115,29 @@ SIMT_DEVICE void NAME(fork_release)(const SORTED *s, const OWN *own)
 
 /* What is left of a run: its operations from this one on. */
 typedef struct NAME(run_rest) {
-    uint32_t operation; /* COPSE_LEAF_NONE: nothing                                       */
-    uint32_t leaf;      /* to go on with: the one that is full, or the next of the chain */
-    bool steps;         /* it takes a step along the chain (fork), else a split          */
+    uint32_t
+        operation; /* COPSE_LEAF_NONE: nothing                                                                    */
+    uint32_t leaf; /* to begin with: the one that is full, or the next of the chain; COPSE_LEAF_NONE: as forks lead */
 } NAME(run_rest);
 #define REST NAME(run_rest)
 
 /* What stopped a lane at operation i, which needs a step (`steps`), or else a split. */
-SIMT_DEVICE REST NAME(rest_of)(const SORTED *s, const OWN *own, uint64_t i, bool steps)
+SIMT_DEVICE REST NAME(rest_of)(const SORTED *s, const OWN *own, uint32_t i, bool steps)
 {
-    REST rest;
-    rest.operation = (uint32_t)i;
-    rest.leaf = steps ? own->word[LEAF_NEXT / 4u] : own->number;
-    if (s->a->tree.forks) rest.leaf = own->home; /* by way of the fork again */
-    rest.steps = steps;
+    REST rest = {i, s->a->tree.forks ? own->home : own->number};
+    if (steps) rest.leaf = s->a->tree.forks ? COPSE_LEAF_NONE : own->word[LEAF_NEXT / 4u];
     return rest;
+}
+
+/* A leaf to begin with will soon be read. */
+SIMT_DEVICE void NAME(rest_ahead)(const copse_blink_tree *tree, uint32_t leaf)
+{
+    if (leaf != COPSE_LEAF_NONE) simt_prefetch(NAME(leaf_at)(tree, leaf), COPSE_LEAF_BYTES);
 }
 
 /* Begins a run that has operation i next with `leaf`, which is its home or one of the chain: lanes with `go`. Where it is of the
  * chain it may be the second one behind the home, so `steps` may be one too few. */
-SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, uint64_t i, uint32_t leaf, bool go)
+SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, uint32_t i, uint32_t leaf, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
     own->home = go ? s->a->homes[i] : 0;
@@ -151,12 +154,12 @@ SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, uint64_t i, uint32_t
  * The operations of one home, from i on, beginning with `leaf` (COPSE_LEAF_NONE: the home): lanes with `go`. easy: as far as that
  * takes neither a step along the chain nor a split. Returns what is left.
  */
-SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint64_t i, uint32_t leaf, bool go, bool easy)
+SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint32_t i, uint32_t leaf, bool go, bool easy)
 {
     const copse_apply_arguments *a = s->a;
     const copse_blink_operations *operations = &a->operations;
     const KEY *keys = (const KEY *)operations->keys;
-    REST rest = {COPSE_LEAF_NONE, 0, false};
+    REST rest = {COPSE_LEAF_NONE, COPSE_LEAF_NONE};
     OWN own;
     NAME(own_begin)(s, &own, i, leaf, go);
     for (bool open = go; __any_sync(SIMT_FULL_MASK, open);
@@ -185,8 +188,8 @@ SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint64_t i, uint32_t leaf, bool go, 
 #define LEFT_MOST 256u
 typedef struct NAME(apply_left) {
     uint32_t leaf[LEFT_MOST];
-    uint16_t at[LEFT_MOST]; /* the operation, from the start of the part on */
-    uint32_t count;         /* may be greater than there is room for        */
+    uint16_t at[LEFT_MOST]; /* the operation, from the start of the part on; a home that gets many goes another way */
+    uint32_t count;         /* may be greater than there is room for                                             */
 } NAME(apply_left);
 #define LEFT NAME(apply_left)
 
@@ -256,9 +259,8 @@ SIMT_DEVICE bool NAME(left_pick)(const LEFT *left, uint32_t w, uint32_t *out_at,
 /* Notes what lanes with `go` have left. False in lanes for which there is no room. */
 SIMT_DEVICE bool NAME(left_add)(LEFT *left, uint64_t base, const REST *rest, bool go)
 {
-    const bool near = go && rest->operation - base <= UINT16_MAX; /* a run may go on behind the part */
-    const uint32_t place = NAME(runs_number)(&left->count, near);
-    if (!near || place >= LEFT_MOST) return false;
+    const uint32_t place = NAME(runs_number)(&left->count, go);
+    if (!go || place >= LEFT_MOST) return false;
     left->at[place] = (uint16_t)(rest->operation - base);
     left->leaf[place] = rest->leaf;
     return true;
@@ -271,8 +273,8 @@ SIMT_DEVICE void NAME(rest_send)(const copse_apply_arguments *a, RUNS *runs, uin
 {
     bool left = rest->operation != COPSE_LEAF_NONE;
     if (!__any_sync(SIMT_FULL_MASK, left)) return;
-    if (!stepped && NAME(left_add)(&runs->steps, base, rest, left && rest->steps)) {
-        simt_prefetch(NAME(leaf_at)(&a->tree, rest->leaf), COPSE_LEAF_BYTES);
+    if (!stepped && NAME(left_add)(&runs->steps, base, rest, left && rest->leaf >= a->tree.homes)) {
+        NAME(rest_ahead)(&a->tree, rest->leaf);
         left = false;
     }
     if (NAME(left_add)(&runs->hard, base, rest, left)) left = false;
@@ -289,7 +291,7 @@ SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint64_t base, uint32_t 
     const bool go = stepped ? NAME(left_pick)(&runs->steps, w, &at, &leaf) : NAME(runs_pick)(runs, w, &at);
     if (!stepped && NAME(runs_pick)(runs, w + APPLY_WARPS, &next))
         simt_prefetch(NAME(leaf_at)(&s->a->tree, s->a->homes[base + next]), COPSE_LEAF_BYTES);
-    const REST rest = NAME(run_apply)(s, base + at, leaf, go, true);
+    const REST rest = NAME(run_apply)(s, (uint32_t)base + at, leaf, go, true);
     NAME(rest_send)(s->a, runs, base, &rest, stepped);
 }
 
@@ -353,10 +355,12 @@ SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
     if (!NAME(apply_may)(&a)) return;
-    const uint64_t hards = a.counters->hards, stride = (uint64_t)gridDim.x * COPSE_KERNEL_THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x; i - simt_lane() < hards; i += stride) {
+    const uint32_t hards = a.counters->hards, stride = gridDim.x * COPSE_KERNEL_THREADS;
+    const uint32_t start = (blockIdx.x * APPLY_WARPS + simt_warp()) * SIMT_WARP;
+    for (uint32_t first = start; first<hards; first = hards - first> stride ? first + stride : hards) {
+        const uint32_t i = first + simt_lane();
         const bool go = i < hards;
-        if (i + stride < hards) simt_prefetch(NAME(leaf_at)(&a.tree, a.hard_leaves[i + stride]), COPSE_LEAF_BYTES);
+        if (go && hards - i > stride) NAME(rest_ahead)(&a.tree, a.hard_leaves[i + stride]);
         (void)NAME(run_apply)(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false);
     }
     NAME(update_count)(a.counters, s.came, s.went);

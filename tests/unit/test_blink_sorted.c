@@ -120,6 +120,104 @@ static void batches(void **state)
     copse_ctx_free(ctx);
 }
 
+/* Two leaves of a packed tree have so many entries. */
+static uint64_t packed_two(struct widths w)
+{
+    const size_t key = copse_type_size(w.key), value = copse_type_size(w.value);
+    return key != value ? 15 : key == 4 ? 22 : 11;
+}
+
+/* Upserts keys that were not there, and finds them. */
+static void upsert_new(copse_ctx *ctx, copse_index *index, struct widths w, const void *keys, uint64_t n)
+{
+    void *values = values_of(w.value, n, n), *out = typed_new(w.value, n);
+    uint8_t *found = must_malloc(n);
+    uint64_t came = 0;
+    assert_ok(ctx, copse_insert(index, keys, values, n, COPSE_INSERT_UPSERT, &came));
+    assert_int_equal(came, n);
+    assert_ok(ctx, copse_verify(index));
+    assert_ok(ctx, copse_find(index, keys, n, out, found));
+    for (uint64_t i = 0; i < n; i++) {
+        assert_true(found[i]);
+        assert_int_equal(typed_bits(w.value, out, i), n + i);
+    }
+    free(values);
+    free(out);
+    free(found);
+}
+
+/* Keys as far behind 0, 1000 ... */
+static void *keys_behind(copse_type type, uint64_t n, uint64_t distance)
+{
+    void *keys = typed_new(type, n);
+    for (uint64_t i = 0; i < n; i++) typed_set_bits(type, keys, i, i * 1000 + distance);
+    return keys;
+}
+
+/* The tree has keys 0, 1000 ...: each of the first n gets a neighbour. */
+static void upsert_each(copse_ctx *ctx, copse_index *index, struct widths w, uint64_t n, uint64_t distance)
+{
+    void *keys = keys_behind(w.key, n, distance);
+    upsert_new(ctx, index, w, keys, n);
+    free(keys);
+}
+
+/* ... and loses it. */
+static void erase_each(copse_ctx *ctx, copse_index *index, struct widths w, uint64_t n, uint64_t distance)
+{
+    void *keys = keys_behind(w.key, n, distance);
+    uint64_t went = 0;
+    assert_ok(ctx, copse_erase(index, keys, n, &went));
+    assert_int_equal(went, n);
+    assert_ok(ctx, copse_verify(index));
+    free(keys);
+}
+
+/* The last key but one of each of these leaves, as they were at the start, gets a neighbour: what comes behind the last one is for the
+ * next leaf. */
+static void upsert_last(copse_ctx *ctx, copse_index *index, struct widths w, uint64_t leaves, uint64_t distance)
+{
+    const uint64_t two = packed_two(w);
+    void *keys = typed_new(w.key, leaves);
+    for (uint64_t i = 0; i < leaves; i++)
+        typed_set_bits(w.key, keys, i, (i / 2 * two + (i % 2 ? two : two / 2) - 2) * 1000 + distance);
+    upsert_new(ctx, index, w, keys, leaves);
+    free(keys);
+}
+
+/*
+ * A part of the tree gets so much that its homes have chains of some leaves. Then come batches with an operation for each of these
+ * homes that belongs to the end of its chain: more than the lists of a block have room for take a step, then another.
+ */
+static void chains(void **state)
+{
+    (void)state;
+    enum { many = entries * 4, homes = 800 };
+    copse_ctx *ctx = unit_context(2);
+    for (size_t i = 0; i < COUNT_OF(widths) * 2; i++) {
+        const struct widths w = widths[i / 2];
+        const bool forks = i % 2;
+        const struct unit_tree kind = {forks ? COPSE_STRUCTURE_BPLUS : COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED};
+        copse_index *index = unit_index(ctx, kind, w.key, w.value, false);
+        const uint64_t first = packed_two(w) * homes / 2;
+        void *keys = keys_behind(w.key, many, 0), *values = values_of(w.value, 0, many);
+        assert_ok(ctx, copse_build(index, keys, values, many));
+        index->device->place_most = 1;
+        const copse_blink_version *built = version_of(index);
+        upsert_each(ctx, index, w, first, 300);
+        if (!forks) upsert_each(ctx, index, w, first, 600); /* forks would get too much */
+        assert_true(built->pool_taken >= 2 * homes);
+        for (uint64_t distance = 901; distance < 905; distance++) upsert_last(ctx, index, w, homes, distance);
+        erase_each(ctx, index, w, first, 300);
+        assert_ptr_equal(version_of(index), built);
+        assert_int_equal(copse_size(index), many + (forks ? 0 : first) + 4 * homes);
+        copse_index_free(index);
+        free(keys);
+        free(values);
+    }
+    copse_ctx_free(ctx);
+}
+
 /* What was set aside for splits that did not happen goes back: a chunk stays, at most, for the next batch. */
 static void room_goes_back(void **state)
 {
@@ -170,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches),
+        cmocka_unit_test(chains),
         cmocka_unit_test(room_goes_back),
         cmocka_unit_test(without_memory),
     };
