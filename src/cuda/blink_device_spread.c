@@ -43,10 +43,10 @@ static copse_status sizes_make(copse_packer *p)
     copse_device *device = p->index->device;
     const uint64_t n = (uint64_t)p->arguments.from.homes + 1;
     uint64_t all = 0;
-    copse_status status = copse_pack_take(p, COPSE_PACK_EFFECTS, n * (sizeof(uint64_t) + sizeof(uint16_t)));
+    copse_status status = copse_pack_take(p, COPSE_PACK_EFFECTS, 2 * n * sizeof(uint64_t));
     if (status != COPSE_OK) return status;
     uint64_t *sizes = p->arguments.sizes = p->memory[COPSE_PACK_EFFECTS];
-    p->arguments.abouts = (uint16_t *)(sizes + n);
+    p->arguments.abouts = sizes + n;
     status = spread_launch(p, &copse_blink_kernels_of(p->index)->home_sizes, n);
     if (status == COPSE_OK) status = device->backend->primitives->scan_u64(device, device->main, sizes, sizes, n);
     if (status == COPSE_OK) status = copse_device_read(device, device->main, &all, sizes + n - 1, sizeof all);

@@ -267,7 +267,7 @@ typedef struct copse_pack_arguments {
     copse_tile_edge *edges; /* of all tiles, and one more                                              */
     /* tile_spread, where a tile has leaves wherever they lie: */
     uint64_t *sizes;    /* entries in front of each home, and << 32 leaves; one more behind the last                 */
-    uint16_t *abouts;   /* of each home, see home_sizes */
+    uint64_t *abouts;   /* of each home, see home_sizes */
     uint32_t *order;    /* NULL, or numbers of all leaves in the order of their keys                                 */
     uint64_t *highs;    /* largest key that each tile may have                                                       */
     uint32_t leaves;    /* of all                                                                                    */

@@ -17,27 +17,33 @@
 
 /* --- leaves in the order of their keys ------------------------------------------------------------------------------------------ */
 
-/* What home_lists has to know about a home, so that it mostly need not look there again: the entries of its first leaf, and whether
- * others follow. */
-#define LIST_MORE 0x100u
+/*
+ * What home_lists has to know about a home, so that it mostly need not look there again:
+ *
+ *   bits 0..7 entries of its first leaf    8..31 leaves    32..63 number of the second leaf
+ */
+SIMT_DEVICE uint64_t NAME(home_about)(uint32_t count, uint32_t leaves, uint32_t second)
+{
+    return (uint64_t)second << 32 | leaves << 8 | count;
+}
 
-/* Entries and leaves of each home, 0 behind the last; and of their first leaves. */
+/* Entries and leaves of each home, 0 behind the last. */
 SIMT_KERNEL(NAME(home_sizes), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
 {
     for (uint64_t home = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; home <= a.from.homes;
          home += (uint64_t)gridDim.x * blockDim.x) {
-        uint64_t size = 0;
+        uint32_t leaves = 0, entries = 0, first = 0, second = 0;
         if (home < a.from.homes) {
             CURSOR cursor = NAME(cursor_at)(&a.from, (uint32_t)home);
-            uint32_t about = NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
-            size = (uint64_t)1 << 32 | about;
-            while (NAME(cursor_step)(&a.from, &cursor)) {
-                size += (uint64_t)1 << 32 | (NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT);
-                about |= LIST_MORE;
-            }
-            a.abouts[home] = (uint16_t)about;
+            do {
+                entries += NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
+                if (leaves == 0) first = entries;
+                if (leaves == 1u) second = cursor.number;
+                leaves++;
+            } while (NAME(cursor_step)(&a.from, &cursor));
+            a.abouts[home] = NAME(home_about)(first, leaves, second);
         }
-        a.sizes[home] = size;
+        a.sizes[home] = (uint64_t)leaves << 32 | entries;
     }
 }
 
@@ -62,15 +68,16 @@ SIMT_KERNEL(NAME(home_lists), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
 {
     for (uint64_t home = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; home < a.from.homes;
          home += (uint64_t)gridDim.x * blockDim.x) {
-        const uint64_t size = a.sizes[home];
-        const uint32_t about = a.abouts[home];
+        const uint64_t size = a.sizes[home], about = a.abouts[home];
+        const uint32_t leaves = (uint32_t)about >> 8, first = (uint32_t)about & COPSE_LEAF_COUNT;
         NAME(list_place) list;
         list.at = (uint32_t)(size >> 32);
         list.tile = list.at / a.tile_homes;
         list.place = list.at - list.tile * a.tile_homes;
         list.entries = (uint32_t)size;
-        if (!(about & LIST_MORE) && !a.from.forks) {
-            NAME(list_put)(&a, &list, (uint32_t)home, about & COPSE_LEAF_COUNT);
+        if (leaves <= 2u && !a.from.forks) {
+            NAME(list_put)(&a, &list, (uint32_t)home, first);
+            if (leaves == 2u) NAME(list_put)(&a, &list, (uint32_t)(about >> 32), 0); /* nothing follows that counts */
             continue;
         }
         CURSOR cursor = NAME(cursor_at)(&a.from, (uint32_t)home);

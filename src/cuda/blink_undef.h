@@ -66,7 +66,6 @@
 #undef RANGE
 #undef AHEAD
 #undef NEXT_TILE
-#undef LIST_MORE
 #undef WORD_COUNTED
 #undef WORD_SUMMED
 #undef WORD_VALUE
