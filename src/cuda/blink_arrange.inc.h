@@ -8,31 +8,33 @@
  */
 
 #define ARRANGE_WARPS (COPSE_ARRANGE_THREADS / SIMT_WARP)
-/* Operations of a thread, and pieces of four separators that it loads. */
-#define ARRANGE_EACH   (COPSE_ARRANGE_ROOM / COPSE_ARRANGE_THREADS)
+/* Operations of a thread, and pieces of four separators that it loads, of four groups that it has. */
+#define ARRANGE_EACH   ((COPSE_ARRANGE_ROOM + COPSE_ARRANGE_THREADS - 1u) / COPSE_ARRANGE_THREADS)
 #define ARRANGE_PIECES ((COPSE_ARRANGE_HOMES / DIGEST_FANOUT * 4u + COPSE_ARRANGE_THREADS - 1u) / COPSE_ARRANGE_THREADS)
-/* Pieces of four groups that a thread has. */
-#define GROUP_PIECES (COPSE_ARRANGE_GROUPS / 4u / COPSE_ARRANGE_THREADS)
+#define GROUP_PIECES   (COPSE_ARRANGE_GROUPS(KEY_BITS / 8u, VALUE_BITS / 8u) / 4u / COPSE_ARRANGE_THREADS)
 /* A group with more operations than this is not for this way: each of them looks at all others. */
 #define ARRANGE_CROWD 64u
-/* What is kept of an operation: its home as its number in the bucket (the one behind the last has one, too), above that its number
- * among those of its group, and then how many these are. */
-#define ARRANGE_HOME_BITS   13u
-#define ARRANGE_COUNT_SHIFT 20u
-#define ARRANGE_HOME(word)  ((word) & ((1u << ARRANGE_HOME_BITS) - 1u))
+/* What is kept of an operation: its home as its number in the bucket (the one behind the last has one, too), and above that its number
+ * among those of its group; then its number in the bucket as it came. */
+#define ARRANGE_HOME_BITS  13u
+#define ARRANGE_HOME(word) ((word) & ((1u << ARRANGE_HOME_BITS) - 1u))
+/* What is kept of a group: how many operations are in front of it, and above that how many it has. */
+#define ARRANGE_COUNT_SHIFT 16u
 /* What a block sums up, behind the sums of its warps. */
-#define ARRANGE_STOP  ARRANGE_WARPS        /* 1: nothing came of the batch already           */
-#define ARRANGE_MANY  (ARRANGE_WARPS + 1u) /* 1: some group has too many operations          */
-#define ARRANGE_DEAD  (ARRANGE_WARPS + 2u) /* pointless operations                           */
-#define ARRANGE_EXTRA (ARRANGE_WARPS + 3u) /* leaves that may be needed                      */
+#define ARRANGE_STOP  ARRANGE_WARPS        /* 1: nothing came of the batch already  */
+#define ARRANGE_MANY  (ARRANGE_WARPS + 1u) /* 1: some group has too many operations */
+#define ARRANGE_DEAD  (ARRANGE_WARPS + 2u) /* pointless operations                  */
+#define ARRANGE_EXTRA (ARRANGE_WARPS + 3u) /* leaves that may be needed             */
 #define ARRANGE_SUMS  (ARRANGE_WARPS + 4u)
-#define ARRANGE_BYTES (COPSE_ARRANGE_ROOM * ((KEY_BITS + VALUE_BITS) / 8u + 8u))
+/* Bytes for keys or values of a bucket, and for them and words; or for the separators. */
+#define ARRANGE_WIDE  (COPSE_ARRANGE_ROOM * ((KEY_BITS > VALUE_BITS ? KEY_BITS : VALUE_BITS) / 8u))
+#define ARRANGE_BYTES (ARRANGE_WIDE + COPSE_ARRANGE_ROOM * 4u)
+#define ARRANGE_AREA  (ARRANGE_BYTES > COPSE_ARRANGE_HOMES * 4u ? ARRANGE_BYTES : COPSE_ARRANGE_HOMES * 4u)
 
 /* What a thread keeps of its operations. */
 typedef struct NAME(arranged) {
     KEY key[ARRANGE_EACH];
     VALUE value[ARRANGE_EACH];
-    uint32_t number[ARRANGE_EACH]; /* position in the batch */
     uint32_t place[ARRANGE_EACH];
 } NAME(arranged);
 #define ARRANGED NAME(arranged)
@@ -41,11 +43,10 @@ typedef struct NAME(arranged) {
 typedef struct NAME(bucket) {
     uint32_t *separators; /* of all homes; then, in the same memory, operations by group: */
     KEY *keys;
-    VALUE *values;
-    uint32_t *numbers; /* positions in the batch */
-    uint32_t *places;
-    simt_u32x4
-        *groups; /* how many operations they have; then that, and in the lower bits how many are in front of them */
+    uint32_t *words;
+    VALUE *values;      /* ... and at last values in order, in place of the keys */
+    uint16_t *finals;   /* where operations belong, by their number in the bucket */
+    simt_u32x4 *groups; /* how many operations they have, then ARRANGE_COUNT_SHIFT */
     uint32_t *sums;
     uint32_t home;  /* the first one */
     uint32_t nodes; /* of the lowest level; the homes are below them */
@@ -59,15 +60,19 @@ SIMT_DEVICE void NAME(bucket_load)(const copse_arrange_arguments *a, const BUCKE
     SIMT_UNROLL
     for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
         const uint32_t i = threadIdx.x + j * COPSE_ARRANGE_THREADS;
-        const uint32_t at = blockIdx.x * a->room + i;
         simt_u32x4 v = {0, 0, 0, 0};
-        if (i < bucket->count) v = simt_load16_once((const simt_u32x4 *)a->parts + at);
+        if (i < bucket->count) v = simt_load16_once((const simt_u32x4 *)a->parts + blockIdx.x * a->room + i);
         own->key[j] = KEY_BITS == 64 ? (KEY)NAME(walk_join)(v.x, v.y) : (KEY)v.x;
         own->value[j] = VALUE_BITS == 64 ? (VALUE)NAME(walk_join)(v.z, v.w) : (VALUE)v.z;
-        own->number[j] = VALUE_BITS == 32 ? v.w : v.y;
-        if (KEY_BITS + VALUE_BITS == 128)
-            own->number[j] = i < bucket->count ? simt_load_once_u32(NAME(part_numbers)(a) + at) : 0;
     }
+}
+
+/* Position in the batch of operation i of the bucket. */
+SIMT_DEVICE uint32_t NAME(bucket_position)(const copse_arrange_arguments *a, uint32_t i)
+{
+    const uint32_t at = blockIdx.x * a->room + i;
+    if (KEY_BITS + VALUE_BITS == 128) return NAME(part_numbers)(a)[at];
+    return ((const uint32_t *)a->parts)[(uint64_t)at * 4u + (VALUE_BITS == 32 ? 3u : 1u)];
 }
 
 /*
@@ -198,10 +203,15 @@ SIMT_DEVICE void NAME(bucket_sum)(const BUCKET *bucket)
     __syncthreads();
 }
 
-/* Start and number of the operations of a group. */
+/* How many operations are in front of a group. */
 SIMT_DEVICE uint32_t NAME(group_start)(uint32_t word)
 {
     return word & ((1u << ARRANGE_COUNT_SHIFT) - 1u);
+}
+
+SIMT_DEVICE uint32_t NAME(group_of)(const copse_arrange_arguments *a, const BUCKET *bucket, uint32_t home)
+{
+    return ((const uint32_t *)bucket->groups)[home >> a->group_shift];
 }
 
 /* Puts operations side by side with those of the same group. Ends with a barrier. */
@@ -209,13 +219,12 @@ SIMT_DEVICE void NAME(bucket_gather)(const copse_arrange_arguments *a, const BUC
 {
     SIMT_UNROLL
     for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
-        if (threadIdx.x + j * COPSE_ARRANGE_THREADS >= bucket->count) continue;
-        const uint32_t word = ((const uint32_t *)bucket->groups)[ARRANGE_HOME(own->place[j]) >> a->group_shift];
-        const uint32_t at = NAME(group_start)(word) + (own->place[j] >> ARRANGE_HOME_BITS);
+        const uint32_t i = threadIdx.x + j * COPSE_ARRANGE_THREADS, home = ARRANGE_HOME(own->place[j]);
+        if (i >= bucket->count) continue;
+        const uint32_t start = NAME(group_start)(NAME(group_of)(a, bucket, home));
+        const uint32_t at = start + (own->place[j] >> ARRANGE_HOME_BITS);
         bucket->keys[at] = own->key[j];
-        bucket->values[at] = own->value[j];
-        bucket->numbers[at] = own->number[j];
-        bucket->places[at] = own->place[j] | word >> ARRANGE_COUNT_SHIFT << ARRANGE_COUNT_SHIFT;
+        bucket->words[at] = home | i << ARRANGE_HOME_BITS;
     }
     __syncthreads();
 }
@@ -225,7 +234,7 @@ SIMT_DEVICE uint32_t NAME(home_count)(const BUCKET *bucket, uint32_t home, uint3
 {
     uint32_t sum = 0;
     SIMT_ROLLED
-    for (uint32_t i = start; i < start + count; i++) sum += ARRANGE_HOME(bucket->places[i]) == home;
+    for (uint32_t i = start; i < start + count; i++) sum += ARRANGE_HOME(bucket->words[i]) == home;
     return sum;
 }
 
@@ -233,12 +242,14 @@ SIMT_DEVICE uint32_t NAME(home_count)(const BUCKET *bucket, uint32_t home, uint3
 SIMT_DEVICE uint32_t NAME(bucket_equals)(const copse_arrange_arguments *a, const BUCKET *bucket, uint32_t p,
                                          uint32_t start, uint32_t count)
 {
+    const uint32_t position = NAME(bucket_position)(a, bucket->words[p] >> ARRANGE_HOME_BITS);
     uint32_t before = 0, behind = 0;
     SIMT_ROLLED
     for (uint32_t i = start; i < start + count; i++) {
-        if (bucket->keys[i] != bucket->keys[p]) continue;
-        before += bucket->numbers[i] < bucket->numbers[p];
-        behind += bucket->numbers[i] > bucket->numbers[p];
+        if (i == p || bucket->keys[i] != bucket->keys[p]) continue;
+        const bool less = NAME(bucket_position)(a, bucket->words[i] >> ARRANGE_HOME_BITS) < position;
+        before += less;
+        behind += !less;
     }
     const bool dead = a->operations.last_wins == 1u ? behind > 0 : a->operations.last_wins == 0 && before > 0;
     if (dead) simt_atomic_add_u32(&bucket->sums[ARRANGE_DEAD], 1u);
@@ -247,10 +258,10 @@ SIMT_DEVICE uint32_t NAME(bucket_equals)(const copse_arrange_arguments *a, const
 
 /* Where operation p belongs in the bucket: it is among those of its group already. */
 SIMT_DEVICE uint32_t NAME(bucket_rank)(const copse_arrange_arguments *a, const BUCKET *bucket, uint32_t p, KEY key,
-                                       uint32_t word)
+                                       uint32_t home)
 {
+    const uint32_t word = NAME(group_of)(a, bucket, home), start = NAME(group_start)(word);
     const uint32_t count = word >> ARRANGE_COUNT_SHIFT;
-    const uint32_t start = p - (word >> ARRANGE_HOME_BITS & ((1u << (ARRANGE_COUNT_SHIFT - ARRANGE_HOME_BITS)) - 1u));
     const KEY *at = bucket->keys + start, *end = at + count;
     uint32_t less = 0; /* above: how many are equal */
     if (count == 1u) return p;
@@ -261,26 +272,44 @@ SIMT_DEVICE uint32_t NAME(bucket_rank)(const copse_arrange_arguments *a, const B
     } while (at != end);
     uint32_t place = start + (less & 0xffffu);
     if (less >> 16 > 1u) place += NAME(bucket_equals)(a, bucket, p, start, count);
-    if (count >= PLAN_OWN && NAME(home_count)(bucket, ARRANGE_HOME(word), start, count) >= PLAN_OWN)
+    if (count >= PLAN_OWN && NAME(home_count)(bucket, home, start, count) >= PLAN_OWN)
         simt_store_relaxed_u32(&a->counters->crowded, 1u);
     return place;
 }
 
-/* Puts operations in order. */
+/* Writes keys and homes in order. Ends with a barrier. */
 SIMT_DEVICE void NAME(bucket_store)(const copse_arrange_arguments *a, const BUCKET *bucket)
 {
-    const uint32_t base = bucket->base, last = (uint32_t)a->operations.n - 1u;
-    const bool values_too = a->operations.action != COPSE_ACTION_ERASE;
+    const uint32_t last = (uint32_t)a->operations.n - 1u;
     SIMT_ROLLED
     for (uint32_t p = threadIdx.x; p < bucket->count; p += COPSE_ARRANGE_THREADS) {
         const KEY key = bucket->keys[p];
-        const uint32_t word = bucket->places[p];
-        const uint32_t to = base + NAME(bucket_rank)(a, bucket, p, key, word);
+        const uint32_t word = bucket->words[p], home = ARRANGE_HOME(word);
+        const uint32_t place = NAME(bucket_rank)(a, bucket, p, key, home), to = bucket->base + place;
+        bucket->finals[word >> ARRANGE_HOME_BITS] = (uint16_t)place;
         ((KEY *)a->out_keys)[to] = key;
-        a->out_homes[to] = bucket->home + ARRANGE_HOME(word);
-        if (values_too) ((VALUE *)a->out_values)[to] = bucket->values[p];
+        a->out_homes[to] = bucket->home + home;
         if (to == 0) a->counters->doubt.smallest = key;
         if (to == last) a->counters->doubt.largest = key;
+    }
+    __syncthreads();
+}
+
+/* The same for values, which are where they came from. */
+SIMT_DEVICE void NAME(bucket_store_values)(const copse_arrange_arguments *a, const BUCKET *bucket, const ARRANGED *own)
+{
+    VALUE *values = (VALUE *)a->out_values + bucket->base;
+    if (a->operations.action == COPSE_ACTION_ERASE) return;
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
+        const uint32_t i = threadIdx.x + j * COPSE_ARRANGE_THREADS;
+        if (i < bucket->count) bucket->values[bucket->finals[i]] = own->value[j];
+    }
+    __syncthreads();
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
+        const uint32_t i = threadIdx.x + j * COPSE_ARRANGE_THREADS;
+        if (i < bucket->count) values[i] = bucket->values[i];
     }
 }
 
@@ -294,7 +323,7 @@ SIMT_DEVICE void NAME(bucket_ask)(const copse_arrange_arguments *a, const BUCKET
     if (a->operations.action == COPSE_ACTION_ERASE) return;
     SIMT_ROLLED
     for (; home <= a->bucket_homes; home += COPSE_ARRANGE_THREADS * a->one_of) {
-        const uint32_t word = ((const uint32_t *)bucket->groups)[home >> a->group_shift];
+        const uint32_t word = NAME(group_of)(a, bucket, home);
         uint32_t count = word >> ARRANGE_COUNT_SHIFT;
         if (count > 0 && a->group_shift > 0) count = NAME(home_count)(bucket, home, NAME(group_start)(word), count);
         if (count == 0) continue;
@@ -306,21 +335,19 @@ SIMT_DEVICE void NAME(bucket_ask)(const copse_arrange_arguments *a, const BUCKET
     if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);
 }
 
-SIMT_KERNEL(NAME(arrange), copse_arrange_arguments, COPSE_ARRANGE_THREADS, 4)
+SIMT_KERNEL(NAME(arrange), copse_arrange_arguments, COPSE_ARRANGE_THREADS, 2)
 {
-    SIMT_SHARED(simt_u32x4, bytes, ARRANGE_BYTES / 16u);
-    SIMT_SHARED(simt_u32x4, groups, COPSE_ARRANGE_GROUPS / 4u);
+    SIMT_SHARED(simt_u32x4, area, ARRANGE_AREA / 16u);
+    SIMT_SHARED(simt_u32x4, groups, COPSE_ARRANGE_GROUPS(KEY_BITS / 8u, VALUE_BITS / 8u) / 4u);
+    SIMT_SHARED(uint16_t, finals, COPSE_ARRANGE_ROOM);
     SIMT_SHARED(uint32_t, sums, ARRANGE_SUMS);
     const uint32_t nodes = (a.tree.homes + DIGEST_FANOUT - 1u) / DIGEST_FANOUT - blockIdx.x * a.bucket_nodes;
-    KEY *keys = (KEY *)bytes;
-    VALUE *values = (VALUE *)(keys + COPSE_ARRANGE_ROOM);
-    uint32_t *numbers = (uint32_t *)(values + COPSE_ARRANGE_ROOM);
     const uint32_t count = a.cursors[blockIdx.x];
-    BUCKET bucket = {(uint32_t *)bytes,
-                     keys,
-                     values,
-                     numbers,
-                     numbers + COPSE_ARRANGE_ROOM,
+    BUCKET bucket = {(uint32_t *)area,
+                     (KEY *)area,
+                     (uint32_t *)((char *)area + ARRANGE_WIDE),
+                     (VALUE *)area,
+                     finals,
                      groups,
                      sums,
                      blockIdx.x * a.bucket_homes,
@@ -336,7 +363,7 @@ SIMT_KERNEL(NAME(arrange), copse_arrange_arguments, COPSE_ARRANGE_THREADS, 4)
     NAME(bucket_gather)(&a, &bucket, &own);
     NAME(bucket_ask)(&a, &bucket);
     NAME(bucket_store)(&a, &bucket);
-    __syncthreads();
+    NAME(bucket_store_values)(&a, &bucket, &own);
     if (threadIdx.x != 0) return;
     if (sums[ARRANGE_DEAD]) simt_atomic_add_u64(&a.counters->dead, sums[ARRANGE_DEAD]);
     if (sums[ARRANGE_EXTRA]) simt_atomic_add_u64(&a.counters->extra, (uint64_t)sums[ARRANGE_EXTRA] * a.one_of);

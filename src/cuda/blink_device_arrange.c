@@ -9,16 +9,16 @@
 #define LEAST (UINT64_C(1) << 17)
 /* Operations of a bucket on average: as many as this, or fewer where the multiprocessors would not all have work, or where the homes
  * are many; more where there cannot be more buckets, up to some share of the room. */
-#define BUCKET_AVERAGE       1024u
+#define BUCKET_AVERAGE       2048u
 #define BUCKET_AVERAGE_LEAST 128u
-#define BUCKET_AVERAGE_MOST  1280u
+#define BUCKET_AVERAGE_MOST  2432u
 /* Room of a bucket beyond one and a half times the average: where that is small, chance counts for more. */
 #define ROOM_MORE 128u
-/* Buckets at most: a number close below a power of two would make searches slow, see part_find. */
-#define BUCKETS_MOST 4080u
+/* Buckets at most: a number close below a power of two would make searches slow, see part_search. */
+#define BUCKETS_MOST 2040u
 /* Blocks that a multiprocessor should have. */
-#define BLOCKS      4u
-#define PART_BLOCKS 3u
+#define BLOCKS      2u
+#define PART_BLOCKS 2u
 /* Children of a node. */
 #define FANOUT 17u
 
@@ -31,6 +31,8 @@ typedef struct shape {
 static bool shape_choose(const copse_index *index, uint64_t homes, uint64_t n, shape *out)
 {
     const uint64_t nodes = (homes + FANOUT - 1) / FANOUT, nodes_most = COPSE_ARRANGE_HOMES / FANOUT;
+    const uint64_t groups_most =
+        COPSE_ARRANGE_GROUPS(copse_type_size(index->key_type), copse_type_size(index->value_type));
     uint64_t average = n / ((uint64_t)index->device->multiprocessors * BLOCKS);
     if (average > BUCKET_AVERAGE) average = BUCKET_AVERAGE;
     if (average < BUCKET_AVERAGE_LEAST) average = BUCKET_AVERAGE_LEAST;
@@ -43,7 +45,7 @@ static bool shape_choose(const copse_index *index, uint64_t homes, uint64_t n, s
                    .bucket_nodes = (uint32_t)bucket_nodes,
                    .room = room < COPSE_ARRANGE_ROOM ? (uint32_t)room : COPSE_ARRANGE_ROOM};
     /* About as many groups as operations; and one home more than there are may have some. */
-    while ((bucket_nodes * FANOUT >> out->group_shift) >= COPSE_ARRANGE_GROUPS ||
+    while ((bucket_nodes * FANOUT >> out->group_shift) >= groups_most ||
            (bucket_nodes * FANOUT >> out->group_shift) > 2 * each)
         out->group_shift++;
     return bucket_nodes <= nodes_most && each <= BUCKET_AVERAGE_MOST;
@@ -122,11 +124,11 @@ copse_status copse_blink_arrange_take(const copse_index *index, const copse_devi
 }
 
 /* Operations of a thread of `part`: few, where otherwise some multiprocessors would have none. */
-static uint32_t each_of(const copse_index *index, uint64_t n)
+static uint32_t each_of(const copse_index *index, const copse_kernel *part, uint64_t n)
 {
-    const uint64_t threads = (uint64_t)index->device->multiprocessors * PART_BLOCKS * COPSE_PART_THREADS;
-    const uint64_t each = (n + threads - 1) / threads;
-    return each < COPSE_PART_EACH ? (uint32_t)each : COPSE_PART_EACH;
+    const uint64_t threads = (uint64_t)index->device->multiprocessors * PART_BLOCKS * part->threads;
+    const uint64_t each = (n + threads - 1) / threads, most = COPSE_PART_TILE / part->threads;
+    return (uint32_t)(each < most ? each : most);
 }
 
 copse_status copse_blink_part_launch(const copse_index *index, const copse_blink_version *version,
@@ -137,9 +139,9 @@ copse_status copse_blink_part_launch(const copse_index *index, const copse_blink
     copse_arrange_arguments *arguments = &arranging->arguments;
     const uint64_t n = arguments->operations.n;
     arguments->tree = version->view;
-    arguments->each = each_of(index, n);
+    arguments->each = each_of(index, &kernels->part, n);
     arguments->counters = version->counters;
-    const uint64_t tile = (uint64_t)arguments->each * COPSE_PART_THREADS;
+    const uint64_t tile = (uint64_t)arguments->each * kernels->part.threads;
     copse_status status = copse_device_launch(device, device->main, &kernels->part_bounds,
                                               COPSE_ARRANGE_BUCKETS / COPSE_KERNEL_THREADS, arguments);
     if (status != COPSE_OK) return status;

@@ -151,19 +151,20 @@ typedef struct copse_locate_arguments {
 
 /* Large batches as the caller gave them, put in order by the separators of the tree: first into buckets, each of them the
  * operations of so many homes side by side; then each bucket. */
-#define COPSE_PART_THREADS    512u /* of a block                                                                 */
-#define COPSE_PART_EACH       8u   /* operations of a thread, at most                                            */
-#define COPSE_ARRANGE_THREADS 288u /* so that four operations of each are a usual bucket           */
-#define COPSE_ARRANGE_ROOM                                                                                             \
-    (5u * COPSE_ARRANGE_THREADS) /* operations of a bucket, at most                              */
-#define COPSE_ARRANGE_GROUPS                                                                                           \
-    (8u * COPSE_ARRANGE_THREADS)    /* ... groups of homes that are counted                         */
-#define COPSE_ARRANGE_HOMES   4080u /* ... and homes: whole nodes of 17                             */
-#define COPSE_ARRANGE_BUCKETS 4096u
+#define COPSE_PART_TILE       8192u /* operations of a block of `part`, at most                                          */
+#define COPSE_ARRANGE_BUCKETS 2048u
+#define COPSE_ARRANGE_THREADS                                                                                          \
+    576u                         /* so that four operations of each are a usual bucket                                */
+#define COPSE_ARRANGE_ROOM 2816u /* operations of a bucket, at most                                                   */
+#define COPSE_ARRANGE_HOMES                                                                                            \
+    6120u /* ... and homes: whole nodes of 17                                                  */
+/* ... and groups of homes that are counted; longer keys and values leave less memory for them. */
+#define COPSE_ARRANGE_GROUPS(key_bytes, value_bytes)                                                                   \
+    (COPSE_ARRANGE_THREADS * ((key_bytes) + (value_bytes) == 8 ? 8u : 4u))
 typedef struct copse_arrange_arguments {
     copse_blink_tree tree;             /* its separators have 32 bits                                             */
     copse_blink_operations operations; /* keys are raw, and as they came; values NULL: positions, unless erased   */
-    uint32_t each;                     /* part: operations of a thread                                            */
+    uint32_t each;                     /* part: operations of a thread, so that a block has COPSE_PART_TILE at most */
     uint32_t buckets;                  /* how many                                                                */
     uint32_t bucket_nodes;             /* nodes of the lowest level of a bucket; the last one may have fewer      */
     uint32_t bucket_homes;             /* ... and homes                                                           */

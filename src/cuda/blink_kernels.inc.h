@@ -44,7 +44,7 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(locate),
     ENTRY(plan),
     ENTRY(part_bounds),
-    SIMT_KERNEL_ENTRY(NAME(part), COPSE_PART_THREADS),
+    SIMT_KERNEL_ENTRY(NAME(part), PART_THREADS),
     SIMT_KERNEL_ENTRY(NAME(arrange), COPSE_ARRANGE_THREADS),
     ENTRY(meet),
     ENTRY(apply),

@@ -8,24 +8,40 @@
  * Separators are 32 bits wide here: keys of 32 bits, or digests of longer ones. A bucket has whole nodes of the lowest level.
  */
 
-/* Blocks of a multiprocessor at a time, at least: threads keep all of their operations in registers. */
-#define PART_BLOCKS (KEY_BITS + VALUE_BITS == 64 ? 3 : 2)
-/* Cursors that a thread moves at a time. */
-#define PART_CURSORS 4u
+/* Operations of a thread: they stay in registers. Threads of a block. */
+#define PART_EACH    (KEY_BITS + VALUE_BITS == 64 ? 16u : 8u)
+#define PART_THREADS (COPSE_PART_TILE / PART_EACH)
 /* Buckets of a thread. */
-#define PART_OWN (COPSE_ARRANGE_BUCKETS / COPSE_PART_THREADS)
-/* Bits of a bucket's number; what a thread keeps of an operation is that and the number of the operation in its bucket and tile. */
-#define PART_BITS    12u
-#define PART_NOWHERE UINT32_MAX
+#define PART_OWN (COPSE_ARRANGE_BUCKETS / PART_THREADS)
+/* Operations that lie in shared memory in order of their buckets at a time. */
+#define PART_SLOTS (KEY_BITS + VALUE_BITS == 128 ? 1664u : KEY_BITS + VALUE_BITS == 96 ? 2048u : 2736u)
+/* What a thread keeps of an operation: its bucket, and above that its number in its bucket and tile; then its place in the tile by
+ * bucket. What shared memory has of it: its number in the tile, and above that the bucket. */
+#define PART_BUCKET_BITS     11u
+#define PART_NUMBER_BITS     13u
+#define PART_LOW(word, bits) ((word) & ((1u << (bits)) - 1u))
+#define PART_NOWHERE         (2u * COPSE_PART_TILE - 1u)
 
 /* What a thread keeps of its operations. */
 typedef struct NAME(parted) {
-    uint32_t first, end; /* the thread's first position in the batch, and that behind the tile */
-    KEY key[COPSE_PART_EACH];
-    VALUE value[COPSE_PART_EACH];
-    uint32_t place[COPSE_PART_EACH]; /* PART_NOWHERE: it is beyond the tile */
+    uint32_t start, end; /* of the tile */
+    KEY key[PART_EACH];
+    VALUE value[PART_EACH];
+    uint32_t place[PART_EACH];
 } NAME(parted);
 #define PARTED NAME(parted)
+
+/* What a block shares. */
+typedef struct NAME(tile_part) {
+    uint32_t *boundaries; /* of the buckets; then, in the same memory: */
+    KEY *keys;            /* operations by bucket                     */
+    VALUE *values;
+    uint32_t *words;
+    uint32_t *counts; /* of the buckets; then: the first place of this block's operations in each */
+    uint16_t *starts; /* of the buckets in the tile                */
+    uint32_t *sums;   /* of each warp; behind them: 1, this is the last block */
+} NAME(tile_part);
+#define TILE_PART NAME(tile_part)
 
 /* The separator of the last child of a node of the lowest level: it is one of those above. No key below the node has more in its
  * upper bits. */
@@ -75,18 +91,22 @@ SIMT_KERNEL(NAME(part_bounds), copse_arrange_arguments, COPSE_KERNEL_THREADS, 8)
     a.cursors[bucket] = 0;
 }
 
-/* Is operation r of this thread within the tile? */
+/* The number of operation r of this thread in the tile, and whether there is one. */
+SIMT_DEVICE uint32_t NAME(part_number)(uint32_t r)
+{
+    return threadIdx.x + r * PART_THREADS;
+}
+
 SIMT_DEVICE bool NAME(part_there)(const PARTED *own, uint32_t r)
 {
-    return own->first + r * COPSE_PART_THREADS < own->end;
+    return own->start + NAME(part_number)(r) < own->end;
 }
 
 SIMT_DEVICE void NAME(part_keys)(const copse_arrange_arguments *a, PARTED *own)
 {
-    const KEY *keys = (const KEY *)a->operations.keys + own->first;
+    const KEY *keys = (const KEY *)a->operations.keys + own->start;
     SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_PART_EACH; r++)
-        own->key[r] = NAME(part_there)(own, r) ? keys[r * COPSE_PART_THREADS] : 0;
+    for (uint32_t r = 0; r < PART_EACH; r++) own->key[r] = NAME(part_there)(own, r) ? keys[NAME(part_number)(r)] : 0;
 }
 
 /* Where one is no number, nothing will come of the batch, but its first position is to be known. */
@@ -94,8 +114,8 @@ SIMT_DEVICE void NAME(part_numbers_only)(const copse_arrange_arguments *a, const
 {
     uint32_t bad = UINT32_MAX;
     SIMT_UNROLL
-    for (uint32_t r = COPSE_PART_EACH; r-- > 0;)
-        if (IS_NAN(KEY_BITS == 32 ? COPSE_F32 : COPSE_F64, own->key[r])) bad = own->first + r * COPSE_PART_THREADS;
+    for (uint32_t r = PART_EACH; r-- > 0;)
+        if (IS_NAN(KEY_BITS == 32 ? COPSE_F32 : COPSE_F64, own->key[r])) bad = own->start + NAME(part_number)(r);
     if (bad == UINT32_MAX) return;
     simt_atomic_max_u64(&a->counters->doubt.not_first_nan, ~(uint64_t)bad);
     NAME(arrange_wrong)(a);
@@ -107,76 +127,124 @@ SIMT_DEVICE void NAME(part_encode)(const copse_arrange_arguments *a, PARTED *own
     if (type == (KEY_BITS == 32 ? COPSE_U32 : COPSE_U64)) return; /* they are their own code */
     if (type == (KEY_BITS == 32 ? COPSE_F32 : COPSE_F64)) NAME(part_numbers_only)(a, own);
     SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_PART_EACH; r++) own->key[r] = ENCODE_ONE(type, own->key[r]);
+    for (uint32_t r = 0; r < PART_EACH; r++) own->key[r] = ENCODE_ONE(type, own->key[r]);
 }
 
 /* One step of a search: there are `half` separators from `at` on that may all be less. Both in bytes: it takes one instruction less. */
 SIMT_DEVICE uint32_t NAME(part_step)(const uint32_t *separators, uint32_t at, uint32_t half, uint32_t digest)
 {
     const uint32_t next = at + half;
-    return *(const uint32_t *)((const char *)separators + next - 4) < digest ? next : at;
+    return *(const uint32_t *)((const char *)separators + (next - 4u)) < digest ? next : at;
 }
 
-/* Finds the buckets of all operations and counts them. */
-SIMT_DEVICE void NAME(part_find)(const copse_arrange_arguments *a, const uint32_t *boundaries, uint32_t *counts,
-                                 PARTED *own)
+/* Looks for the buckets of the first `some` operations. Their numbers in bytes of boundaries. */
+SIMT_DEVICE void NAME(part_search)(const copse_arrange_arguments *a, const uint32_t *boundaries, uint32_t some,
+                                   PARTED *own)
 {
-    uint32_t digests[COPSE_PART_EACH], at[COPSE_PART_EACH];
+    uint32_t digests[PART_EACH];
     SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_PART_EACH; r++) {
-        digests[r] = NAME(part_digest)(&a->tree, own->key[r]);
-        at[r] = 0;
-    }
+    for (uint32_t r = 0; r < PART_EACH; r++) own->place[r] = 0;
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < some; r++) digests[r] = NAME(part_digest)(&a->tree, own->key[r]);
     /* Halves as they come, and not powers of two: those would all lie in the same bank of shared memory. */
+    SIMT_ROLLED
     for (uint32_t left = a->buckets, half; left > 1u; left -= half) {
         half = left / 2u;
         SIMT_UNROLL
-        for (uint32_t r = 0; r < COPSE_PART_EACH; r++)
-            at[r] = NAME(part_step)(boundaries, at[r], half * 4u, digests[r]);
+        for (uint32_t r = 0; r < some; r++)
+            own->place[r] = NAME(part_step)(boundaries, own->place[r], half * 4u, digests[r]);
     }
+}
+
+/* Finds the buckets of all operations and counts them. */
+SIMT_DEVICE void NAME(part_find)(const copse_arrange_arguments *a, const TILE_PART *tile, PARTED *own)
+{
+    if (a->each <= PART_EACH / 2u)
+        NAME(part_search)(a, tile->boundaries, PART_EACH / 2u, own);
+    else
+        NAME(part_search)(a, tile->boundaries, PART_EACH, own);
     /* All of them are asked, and those beyond the tile for nothing: less than a branch would take. */
     SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_PART_EACH; r++)
-        own->place[r] = simt_atomic_add_u32(&counts[at[r] / 4u], NAME(part_there)(own, r));
-    SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_PART_EACH; r++)
-        own->place[r] = NAME(part_there)(own, r) ? at[r] / 4u | own->place[r] << PART_BITS : PART_NOWHERE;
+    for (uint32_t r = 0; r < PART_EACH; r++) {
+        const uint32_t bucket = own->place[r] / 4u;
+        const uint32_t before = simt_atomic_add_u32(&tile->counts[bucket], NAME(part_there)(own, r));
+        own->place[r] = bucket | before << PART_BUCKET_BITS;
+    }
 }
 
 SIMT_DEVICE void NAME(part_values)(const copse_arrange_arguments *a, PARTED *own)
 {
-    const VALUE *values = (const VALUE *)a->operations.values + own->first;
     copse_pairs_arguments positions;
     positions.values = NULL;
     positions.value_type = a->tree.value_type;
-    positions.first = own->first;
+    positions.first = own->start;
     SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_PART_EACH; r++) own->value[r] = 0;
+    for (uint32_t r = 0; r < PART_EACH; r++) own->value[r] = 0;
     if (a->operations.action == COPSE_ACTION_ERASE) return;
     if (a->operations.values) {
+        const VALUE *values = (const VALUE *)a->operations.values + own->start;
         SIMT_UNROLL
-        for (uint32_t r = 0; r < COPSE_PART_EACH; r++)
-            if (NAME(part_there)(own, r)) own->value[r] = values[r * COPSE_PART_THREADS];
+        for (uint32_t r = 0; r < PART_EACH; r++)
+            if (NAME(part_there)(own, r)) own->value[r] = values[NAME(part_number)(r)];
     } else {
         SIMT_UNROLL
-        for (uint32_t r = 0; r < COPSE_PART_EACH; r++)
-            own->value[r] = NAME(pair_value)(&positions, r * COPSE_PART_THREADS);
+        for (uint32_t r = 0; r < PART_EACH; r++) own->value[r] = NAME(pair_value)(&positions, NAME(part_number)(r));
     }
 }
 
-/* Takes places in all buckets: counts become the first of these. */
-SIMT_DEVICE void NAME(part_take)(const copse_arrange_arguments *a, uint32_t *counts)
+/* Sum of this lane's and all lanes' below it. */
+SIMT_DEVICE uint32_t NAME(lanes_sum)(uint32_t value)
 {
-    for (uint32_t b = threadIdx.x; b < a->buckets; b += PART_CURSORS * COPSE_PART_THREADS) {
-        uint32_t count[PART_CURSORS];
-        SIMT_UNROLL
-        for (uint32_t k = 0; k < PART_CURSORS; k++) /* there is room for more than all */
-            count[k] = counts[b + k * COPSE_PART_THREADS];
-        SIMT_UNROLL
-        for (uint32_t k = 0; k < PART_CURSORS; k++)
-            if (count[k]) count[k] = simt_atomic_add_u32(&a->cursors[b + k * COPSE_PART_THREADS], count[k]);
-        SIMT_UNROLL
-        for (uint32_t k = 0; k < PART_CURSORS; k++) counts[b + k * COPSE_PART_THREADS] = count[k];
+    SIMT_UNROLL
+    for (uint32_t step = 1; step < SIMT_WARP; step *= 2u) {
+        const uint32_t other = simt_shfl_up_u32(SIMT_FULL_MASK, value, step);
+        value += simt_lane() >= step ? other : 0;
+    }
+    return value;
+}
+
+/* Sum of the values of all threads in front of this one. Has a barrier in it. */
+SIMT_DEVICE uint32_t NAME(part_sum)(uint32_t *sums, uint32_t value)
+{
+    uint32_t before = NAME(lanes_sum)(value);
+    if (simt_lane() == SIMT_WARP - 1u) sums[simt_warp()] = before;
+    __syncthreads();
+    before -= value;
+    SIMT_ROLLED
+    for (uint32_t w = 0; w < simt_warp(); w++) before += sums[w];
+    return before;
+}
+
+/* Takes places in all buckets, and finds out where the operations of each begin in the tile. Ends with a barrier. */
+SIMT_DEVICE void NAME(part_take)(const copse_arrange_arguments *a, const TILE_PART *tile)
+{
+    uint32_t cursor[PART_OWN], count[PART_OWN], sum = 0;
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PART_OWN; k++) cursor[k] = tile->counts[threadIdx.x + k * PART_THREADS];
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PART_OWN; k++)
+        if (cursor[k]) cursor[k] = simt_atomic_add_u32(&a->cursors[threadIdx.x + k * PART_THREADS], cursor[k]);
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PART_OWN; k++) sum += count[k] = tile->counts[threadIdx.x * PART_OWN + k];
+    uint32_t before = NAME(part_sum)(tile->sums, sum);
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PART_OWN; k++) {
+        tile->starts[threadIdx.x * PART_OWN + k] = (uint16_t)before;
+        before += count[k];
+    }
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PART_OWN; k++) tile->counts[threadIdx.x + k * PART_THREADS] = cursor[k];
+    __syncthreads();
+}
+
+/* Where this thread's operations belong in the tile, by bucket. */
+SIMT_DEVICE void NAME(part_places)(const TILE_PART *tile, PARTED *own)
+{
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < PART_EACH; r++) {
+        const uint32_t bucket = PART_LOW(own->place[r], PART_BUCKET_BITS);
+        const uint32_t place = tile->starts[bucket] + (own->place[r] >> PART_BUCKET_BITS);
+        own->place[r] = bucket | (NAME(part_there)(own, r) ? place : PART_NOWHERE) << PART_BUCKET_BITS;
     }
 }
 
@@ -184,6 +252,20 @@ SIMT_DEVICE void NAME(part_take)(const copse_arrange_arguments *a, uint32_t *cou
 SIMT_DEVICE uint32_t *NAME(part_numbers)(const copse_arrange_arguments *a)
 {
     return (uint32_t *)((simt_u32x4 *)a->parts + (uint64_t)a->buckets * a->room);
+}
+
+/* Puts operations whose places in the tile are `first` and some more into slots. All that it needs comes of the difference: so the
+ * card's compiler has nothing to keep for the next time. */
+SIMT_DEVICE void NAME(part_slots)(const TILE_PART *tile, uint32_t first, const PARTED *own)
+{
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < PART_EACH; r++) {
+        const uint32_t place = own->place[r] - (first << PART_BUCKET_BITS), slot = place >> PART_BUCKET_BITS;
+        if (place >= PART_SLOTS << PART_BUCKET_BITS) continue;
+        tile->keys[slot] = own->key[r];
+        tile->values[slot] = own->value[r];
+        tile->words[slot] = NAME(part_number)(r) | PART_LOW(place, PART_BUCKET_BITS) << PART_NUMBER_BITS;
+    }
 }
 
 /* Operation i of the batch gets place `to` among the parts. */
@@ -198,17 +280,21 @@ SIMT_DEVICE void NAME(part_store)(const copse_arrange_arguments *a, uint32_t to,
     if (KEY_BITS + VALUE_BITS == 128) NAME(part_numbers)(a)[to] = i;
 }
 
-SIMT_DEVICE void NAME(part_write)(const copse_arrange_arguments *a, const uint32_t *starts, const PARTED *own)
+/* Writes slots to their buckets: those of a bucket lie side by side, here and there. */
+SIMT_DEVICE void NAME(part_write)(const copse_arrange_arguments *a, const TILE_PART *tile, uint32_t first,
+                                  const PARTED *own)
 {
+    const uint32_t left = own->end - own->start - first, some = left < PART_SLOTS ? left : PART_SLOTS;
     bool full = false;
     SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_PART_EACH; r++) {
-        const uint32_t bucket = own->place[r] & ((1u << PART_BITS) - 1u);
-        const uint32_t place = starts[bucket] + (own->place[r] >> PART_BITS); /* of none: a large number */
-        const bool fits = place < a->room;
-        const uint32_t to = bucket * a->room + place, i = own->first + r * COPSE_PART_THREADS;
-        full |= !fits && own->place[r] != PART_NOWHERE;
-        if (fits) NAME(part_store)(a, to, i, own->key[r], own->value[r]);
+    for (uint32_t s = 0; s < PART_SLOTS; s += PART_THREADS) {
+        const uint32_t slot = s + threadIdx.x;
+        if (slot >= some) continue;
+        const uint32_t word = tile->words[slot], bucket = word >> PART_NUMBER_BITS;
+        const uint32_t place = tile->counts[bucket] + (first + slot - tile->starts[bucket]);
+        const uint32_t to = bucket * a->room + place, i = own->start + PART_LOW(word, PART_NUMBER_BITS);
+        full |= place >= a->room;
+        if (place < a->room) NAME(part_store)(a, to, i, tile->keys[slot], tile->values[slot]);
     }
     if (full) NAME(arrange_wrong)(a);
 }
@@ -220,29 +306,14 @@ SIMT_DEVICE uint32_t NAME(part_last)(const copse_arrange_arguments *a)
     return simt_atomic_add_u32(a->ticket, 1u) == gridDim.x - 1u;
 }
 
-/* Sum of this lane's and all lanes' below it. */
-SIMT_DEVICE uint32_t NAME(lanes_sum)(uint32_t value)
-{
-    SIMT_UNROLL
-    for (uint32_t step = 1; step < SIMT_WARP; step *= 2u) {
-        const uint32_t other = simt_shfl_up_u32(SIMT_FULL_MASK, value, step);
-        value += simt_lane() >= step ? other : 0;
-    }
-    return value;
-}
-
 /* The last block: operations in front of each bucket. All blocks have taken their places. */
-SIMT_DEVICE void NAME(part_bases)(const copse_arrange_arguments *a, uint32_t *sums)
+SIMT_DEVICE void NAME(part_bases)(const copse_arrange_arguments *a, const TILE_PART *tile)
 {
     uint32_t count[PART_OWN], sum = 0;
     SIMT_UNROLL
     for (uint32_t k = 0; k < PART_OWN; k++)
         sum += count[k] = simt_load_relaxed_u32(&a->cursors[threadIdx.x * PART_OWN + k]);
-    uint32_t before = NAME(lanes_sum)(sum);
-    if (simt_lane() == SIMT_WARP - 1u) sums[simt_warp()] = before;
-    __syncthreads();
-    before -= sum;
-    for (uint32_t w = 0; w < simt_warp(); w++) before += sums[w];
+    uint32_t before = NAME(part_sum)(tile->sums, sum);
     SIMT_UNROLL
     for (uint32_t k = 0; k < PART_OWN; k++) {
         a->bases[threadIdx.x * PART_OWN + k] = before;
@@ -250,33 +321,48 @@ SIMT_DEVICE void NAME(part_bases)(const copse_arrange_arguments *a, uint32_t *su
     }
 }
 
-SIMT_KERNEL(NAME(part), copse_arrange_arguments, COPSE_PART_THREADS, PART_BLOCKS)
+/* The operations of the tile are in registers, and all is known about them: writes them, some at a time. Begins and ends with a
+ * barrier. */
+SIMT_DEVICE void NAME(part_out)(const copse_arrange_arguments *a, const TILE_PART *tile, const PARTED *own)
 {
-    SIMT_SHARED(simt_u32x4, boundaries, COPSE_ARRANGE_BUCKETS / 4u);
-    SIMT_SHARED(simt_u32x4, counts,
-                COPSE_ARRANGE_BUCKETS / 4u); /* then: where this block's places in each bucket begin */
-    SIMT_SHARED(uint32_t, last, 1);
+    SIMT_ROLLED
+    for (uint32_t first = 0; first < own->end - own->start; first += PART_SLOTS) {
+        NAME(part_slots)(tile, first, own);
+        __syncthreads();
+        NAME(part_write)(a, tile, first, own);
+        __syncthreads();
+    }
+}
+
+SIMT_KERNEL(NAME(part), copse_arrange_arguments, PART_THREADS, (KEY_BITS + VALUE_BITS == 64 ? 2 : 1))
+{
+    SIMT_SHARED(simt_u32x4, slots, PART_SLOTS * (KEY_BITS + VALUE_BITS + 32u) / 128u);
+    SIMT_SHARED(simt_u32x4, counts, COPSE_ARRANGE_BUCKETS / 4u);
+    SIMT_SHARED(uint16_t, starts, COPSE_ARRANGE_BUCKETS);
+    SIMT_SHARED(uint32_t, sums, PART_THREADS / SIMT_WARP + 1u);
+    KEY *keys = (KEY *)slots;
+    VALUE *values = (VALUE *)(keys + PART_SLOTS);
+    const TILE_PART tile = {(uint32_t *)slots,  keys,   values, (uint32_t *)(values + PART_SLOTS),
+                            (uint32_t *)counts, starts, sums};
     const simt_u32x4 none = {0, 0, 0, 0};
-    const uint32_t tile = a.each * COPSE_PART_THREADS, n = (uint32_t)a.operations.n, start = blockIdx.x * tile;
+    const uint32_t most = a.each * PART_THREADS, n = (uint32_t)a.operations.n;
     PARTED own;
-    own.first = start + threadIdx.x;
-    own.end = n - start < tile ? n : start + tile;
+    own.start = blockIdx.x * most;
+    own.end = n - own.start < most ? n : own.start + most;
     NAME(part_keys)(&a, &own);
-    SIMT_UNROLL
-    for (uint32_t b = 0; b < COPSE_ARRANGE_BUCKETS / 4u; b += COPSE_PART_THREADS) {
-        simt_fetch16(&boundaries[b + threadIdx.x], a.boundaries + (b + threadIdx.x) * 4u);
-        counts[b + threadIdx.x] = none;
+    if (threadIdx.x < COPSE_ARRANGE_BUCKETS / 4u) {
+        simt_fetch16(&slots[threadIdx.x], a.boundaries + threadIdx.x * 4u);
+        counts[threadIdx.x] = none;
     }
     simt_fetch_wait();
     __syncthreads();
     NAME(part_encode)(&a, &own);
-    NAME(part_find)(&a, (const uint32_t *)boundaries, (uint32_t *)counts, &own);
+    NAME(part_find)(&a, &tile, &own);
+    __syncthreads();
+    NAME(part_take)(&a, &tile);
+    if (threadIdx.x == 0) sums[PART_THREADS / SIMT_WARP] = NAME(part_last)(&a);
     NAME(part_values)(&a, &own);
-    __syncthreads();
-    NAME(part_take)(&a, (uint32_t *)counts);
-    __syncthreads();
-    if (threadIdx.x == 0) last[0] = NAME(part_last)(&a);
-    NAME(part_write)(&a, (const uint32_t *)counts, &own);
-    __syncthreads();
-    if (last[0]) NAME(part_bases)(&a, (uint32_t *)boundaries);
+    NAME(part_places)(&tile, &own);
+    NAME(part_out)(&a, &tile, &own);
+    if (sums[PART_THREADS / SIMT_WARP]) NAME(part_bases)(&a, &tile);
 }
