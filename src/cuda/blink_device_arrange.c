@@ -75,12 +75,13 @@ static copse_status memory_take(const copse_index *index, copse_blink_arranging 
     arranging->bytes = words * sizeof(uint32_t) + (uint64_t)arguments->buckets * arguments->room * place;
     copse_status status =
         copse_device_alloc(device, device->main, arranging->bytes, "sorting the batch", &arranging->memory);
+    if (status != COPSE_OK) return status;
     arguments->cursors = arranging->memory;
     arguments->boundaries = arguments->cursors + COPSE_ARRANGE_BUCKETS;
     arguments->bases = arguments->boundaries + COPSE_ARRANGE_BUCKETS;
     arguments->ticket = arguments->bases + COPSE_ARRANGE_BUCKETS;
     arguments->parts = arguments->cursors + words;
-    return status;
+    return COPSE_OK;
 }
 
 /* Arrays for what comes of it. */
