@@ -298,8 +298,8 @@ SIMT_DEVICE void NAME(bucket_store)(const copse_arrange_arguments *a, const BUCK
 /* The same for values, which are where they came from. */
 SIMT_DEVICE void NAME(bucket_store_values)(const copse_arrange_arguments *a, const BUCKET *bucket, const ARRANGED *own)
 {
-    VALUE *values = (VALUE *)a->out_values + bucket->base;
     if (a->operations.action == COPSE_ACTION_ERASE) return;
+    VALUE *values = (VALUE *)a->out_values + bucket->base;
     SIMT_UNROLL
     for (uint32_t j = 0; j < ARRANGE_EACH; j++) {
         const uint32_t i = threadIdx.x + j * COPSE_ARRANGE_THREADS;

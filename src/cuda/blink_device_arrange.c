@@ -81,7 +81,7 @@ static copse_status memory_take(const copse_index *index, copse_blink_arranging 
     arguments->bases = arguments->boundaries + COPSE_ARRANGE_BUCKETS;
     arguments->ticket = arguments->bases + COPSE_ARRANGE_BUCKETS;
     arguments->parts = arguments->cursors + words;
-    return status;
+    return COPSE_OK;
 }
 
 /* Arrays for what comes of it. */
