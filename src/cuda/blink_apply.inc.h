@@ -113,11 +113,10 @@ SIMT_DEVICE void NAME(fork_release)(const SORTED *s, const OWN *own)
 
 /* --- runs ---------------------------------------------------------------------------------------------------------------------- */
 
-/* What is left of a run: its operations from this one on. */
+/* What is left of a run: its operations from this one on (COPSE_LEAF_NONE: nothing), and the leaf to begin with: the one that is
+ * full, or the next of the chain (COPSE_LEAF_NONE: the fork knows). */
 typedef struct NAME(run_rest) {
-    uint32_t
-        operation; /* COPSE_LEAF_NONE: nothing                                                                    */
-    uint32_t leaf; /* to begin with: the one that is full, or the next of the chain; COPSE_LEAF_NONE: as forks lead */
+    uint32_t operation, leaf;
 } NAME(run_rest);
 #define REST NAME(run_rest)
 
@@ -246,7 +245,14 @@ SIMT_DEVICE uint32_t NAME(left_count)(const LEFT *left)
     return left->count < LEFT_MOST ? left->count : LEFT_MOST;
 }
 
-/* The same for runs that took a step. */
+/* How often a warp takes 32 runs, all warps together. */
+SIMT_DEVICE uint32_t NAME(runs_all)(const RUNS *runs, bool stepped)
+{
+    if (stepped) return (NAME(left_count)(&runs->steps) + SIMT_WARP - 1u) / SIMT_WARP;
+    return (runs->ones + SIMT_WARP - 1u) / SIMT_WARP + (runs->longer + SIMT_WARP - 1u) / SIMT_WARP;
+}
+
+/* As runs_pick, for runs that took a step. */
 SIMT_DEVICE bool NAME(left_pick)(const LEFT *left, uint32_t w, uint32_t *out_at, uint32_t *out_leaf)
 {
     const uint32_t number = w * SIMT_WARP + simt_lane();
@@ -257,7 +263,7 @@ SIMT_DEVICE bool NAME(left_pick)(const LEFT *left, uint32_t w, uint32_t *out_at,
 }
 
 /* Notes what lanes with `go` have left. False in lanes for which there is no room. */
-SIMT_DEVICE bool NAME(left_add)(LEFT *left, uint64_t base, const REST *rest, bool go)
+SIMT_DEVICE bool NAME(left_add)(LEFT *left, uint32_t base, const REST *rest, bool go)
 {
     const uint32_t place = NAME(runs_number)(&left->count, go);
     if (!go || place >= LEFT_MOST) return false;
@@ -268,7 +274,7 @@ SIMT_DEVICE bool NAME(left_add)(LEFT *left, uint64_t base, const REST *rest, boo
 
 /* Sends what lanes have left where it belongs: steps to a list of the block, unless they were of that list, and all else to
  * apply_hard. */
-SIMT_DEVICE void NAME(rest_send)(const copse_apply_arguments *a, RUNS *runs, uint64_t base, const REST *rest,
+SIMT_DEVICE void NAME(rest_send)(const copse_apply_arguments *a, RUNS *runs, uint32_t base, const REST *rest,
                                  bool stepped)
 {
     bool left = rest->operation != COPSE_LEAF_NONE;
@@ -285,42 +291,41 @@ SIMT_DEVICE void NAME(rest_send)(const copse_apply_arguments *a, RUNS *runs, uin
 }
 
 /* 32 runs, one to a lane, while the leaves of the next ones are on their way; or what is left of 32 runs that took a step. */
-SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint64_t base, uint32_t w, bool stepped)
+SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint32_t base, uint32_t w, bool stepped)
 {
     uint32_t at, leaf = COPSE_LEAF_NONE, next;
     const bool go = stepped ? NAME(left_pick)(&runs->steps, w, &at, &leaf) : NAME(runs_pick)(runs, w, &at);
     if (!stepped && NAME(runs_pick)(runs, w + APPLY_WARPS, &next))
         simt_prefetch(NAME(leaf_at)(&s->a->tree, s->a->homes[base + next]), COPSE_LEAF_BYTES);
-    const REST rest = NAME(run_apply)(s, (uint32_t)base + at, leaf, go, true);
+    const REST rest = NAME(run_apply)(s, base + at, leaf, go, true);
     NAME(rest_send)(s->a, runs, base, &rest, stepped);
 }
 
 /* What a part leaves to apply_hard goes to the end of one list for the whole batch, so that there warps are full. By one warp. */
-SIMT_DEVICE void NAME(hard_append)(const copse_apply_arguments *a, const LEFT *hard, uint64_t base)
+SIMT_DEVICE void NAME(hard_append)(const copse_apply_arguments *a, const LEFT *hard, uint32_t base)
 {
     const uint32_t count = NAME(left_count)(hard);
     uint32_t first = 0;
     if (simt_lane() == 0 && count) first = simt_atomic_add_u32(&a->counters->hards, count);
     first = simt_shfl_u32(SIMT_FULL_MASK, first, 0);
     for (uint32_t i = simt_lane(); i < count; i += SIMT_WARP) {
-        a->hard[first + i] = (uint32_t)(base + hard->at[i]);
+        a->hard[first + i] = base + hard->at[i];
         a->hard_leaves[first + i] = hard->leaf[i];
     }
     __syncwarp(SIMT_FULL_MASK); /* the list is used again */
 }
 
 /* A part of the batch: first the homes of all runs, then the leaves behind them of those that took a step. */
-SIMT_DEVICE void NAME(part_apply)(SORTED *s, RUNS *runs, uint64_t base, uint32_t size)
+SIMT_DEVICE void NAME(part_apply)(SORTED *s, RUNS *runs, uint32_t base, uint32_t size)
 {
     if (threadIdx.x == 0) runs->ones = runs->longer = runs->steps.count = runs->hard.count = 0;
     __syncthreads();
     NAME(runs_list)(s->a, runs, base, size);
     __syncthreads();
-    uint32_t all = (runs->ones + SIMT_WARP - 1u) / SIMT_WARP + (runs->longer + SIMT_WARP - 1u) / SIMT_WARP;
-    for (uint32_t turn = 0; turn < 2u; turn++) {
+    for (uint32_t turn = 0; turn < 2u; turn++) { /* one loop for both, so that the code is there once */
+        const uint32_t all = NAME(runs_all)(runs, turn != 0);
         for (uint32_t w = simt_warp(); w < all; w += APPLY_WARPS) NAME(runs_easy)(s, runs, base, w, turn != 0);
         __syncthreads();
-        all = (NAME(left_count)(&runs->steps) + SIMT_WARP - 1u) / SIMT_WARP;
     }
     if (simt_warp() == 0) NAME(hard_append)(s->a, &runs->hard, base);
 }
@@ -342,9 +347,9 @@ SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
     SIMT_SHARED(RUNS, runs, 1);
     SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
     if (!NAME(apply_may)(&a)) return;
-    for (uint64_t part = blockIdx.x; part * a.part < a.operations.n; part += gridDim.x) {
-        const uint64_t base = part * a.part, rest = a.operations.n - base;
-        NAME(part_apply)(&s, runs, base, rest < a.part ? (uint32_t)rest : a.part);
+    for (uint64_t base = (uint64_t)blockIdx.x * a.part; base < a.operations.n; base += (uint64_t)gridDim.x * a.part) {
+        const uint64_t rest = a.operations.n - base;
+        NAME(part_apply)(&s, runs, (uint32_t)base, rest < a.part ? (uint32_t)rest : a.part);
     }
     NAME(update_count)(a.counters, s.came, s.went);
 }
@@ -356,12 +361,13 @@ SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE
     SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
     if (!NAME(apply_may)(&a)) return;
     const uint32_t hards = a.counters->hards, stride = gridDim.x * COPSE_KERNEL_THREADS;
-    const uint32_t start = (blockIdx.x * APPLY_WARPS + simt_warp()) * SIMT_WARP;
-    for (uint32_t first = start; first<hards; first = hards - first> stride ? first + stride : hards) {
+    uint32_t first = (blockIdx.x * APPLY_WARPS + simt_warp()) * SIMT_WARP;
+    while (first < hards) {
         const uint32_t i = first + simt_lane();
         const bool go = i < hards;
         if (go && hards - i > stride) NAME(rest_ahead)(&a.tree, a.hard_leaves[i + stride]);
         (void)NAME(run_apply)(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false);
+        first = hards - first > stride ? first + stride : hards;
     }
     NAME(update_count)(a.counters, s.came, s.went);
 }

@@ -149,8 +149,8 @@ typedef struct in_place {
     copse_device_pairs *pairs;        /* which they are, where they may not be sorted */
     copse_blink_arranging *arranging; /* NULL, or they are yet to be put in order */
     uint32_t part;                    /* operations of a block */
-    uint32_t *
-        homes; /* of all operations; behind it room for as many that `apply` leaves to `apply_hard`, and their leaves */
+    uint32_t
+        *homes;    /* of all operations; behind it room for what `apply` leaves to `apply_hard`, and for their leaves */
     uint64_t most; /* leaves that it may add               */
     bool roomy;    /* the pool has all that it could take */
     copse_blink_counters seen;

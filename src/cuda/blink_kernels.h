@@ -209,9 +209,8 @@ typedef struct copse_apply_arguments {
     const uint32_t *table, *slots;     /* see copse_meet_arguments; NULL: sorted                    */
     uint32_t shared;                   /* 1: readers may be at work at the same time                 */
     uint32_t part;                     /* apply: operations of a block, at most COPSE_APPLY_PART      */
-    uint32_t *hard,
-        *hard_leaves; /* operations that apply leaves to apply_hard, and leaves to begin with; room for all */
-    uint64_t extra_most, dead_most; /* apply: where the counters say more, or `crowded`, nothing is done */
+    uint32_t *hard, *hard_leaves;      /* operations that apply leaves to apply_hard, leaves to begin with  */
+    uint64_t extra_most, dead_most;    /* apply: where the counters say more, or `crowded`, nothing is done */
     copse_blink_counters *counters;
 } copse_apply_arguments;
 

@@ -189,32 +189,35 @@ static void upsert_last(copse_ctx *ctx, copse_index *index, struct widths w, uin
  * A part of the tree gets so much that its homes have chains of some leaves. Then come batches with an operation for each of these
  * homes that belongs to the end of its chain: more than the lists of a block have room for take a step, then another.
  */
+static void chains_of(copse_ctx *ctx, struct widths w, bool forks, bool watched)
+{
+    enum { many = entries * 4, homes = 800 };
+    const struct unit_tree kind = {forks ? COPSE_STRUCTURE_BPLUS : COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED};
+    copse_index *index = unit_index(ctx, kind, w.key, w.value, false), *view = NULL;
+    const uint64_t first = packed_two(w) * homes / 2;
+    void *keys = keys_behind(w.key, many, 0), *values = values_of(w.value, 0, many);
+    assert_ok(ctx, copse_build(index, keys, values, many));
+    index->device->place_most = 1;
+    if (watched) assert_ok(ctx, copse_index_view(index, ctx, &view));
+    const copse_blink_version *built = version_of(index);
+    upsert_each(ctx, index, w, first, 300);
+    if (!forks) upsert_each(ctx, index, w, first, 600); /* forks would get too much */
+    assert_true(built->pool_taken >= 2 * homes);
+    for (uint64_t distance = 901; distance < 905; distance++) upsert_last(ctx, index, w, homes, distance);
+    erase_each(ctx, index, w, first, 300);
+    assert_ptr_equal(version_of(index), built);
+    assert_int_equal(copse_size(index), many + (forks ? 0 : first) + 4 * homes);
+    copse_index_free(view);
+    copse_index_free(index);
+    free(keys);
+    free(values);
+}
+
 static void chains(void **state)
 {
     (void)state;
-    enum { many = entries * 4, homes = 800 };
     copse_ctx *ctx = unit_context(2);
-    for (size_t i = 0; i < COUNT_OF(widths) * 2; i++) {
-        const struct widths w = widths[i / 2];
-        const bool forks = i % 2;
-        const struct unit_tree kind = {forks ? COPSE_STRUCTURE_BPLUS : COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED};
-        copse_index *index = unit_index(ctx, kind, w.key, w.value, false);
-        const uint64_t first = packed_two(w) * homes / 2;
-        void *keys = keys_behind(w.key, many, 0), *values = values_of(w.value, 0, many);
-        assert_ok(ctx, copse_build(index, keys, values, many));
-        index->device->place_most = 1;
-        const copse_blink_version *built = version_of(index);
-        upsert_each(ctx, index, w, first, 300);
-        if (!forks) upsert_each(ctx, index, w, first, 600); /* forks would get too much */
-        assert_true(built->pool_taken >= 2 * homes);
-        for (uint64_t distance = 901; distance < 905; distance++) upsert_last(ctx, index, w, homes, distance);
-        erase_each(ctx, index, w, first, 300);
-        assert_ptr_equal(version_of(index), built);
-        assert_int_equal(copse_size(index), many + (forks ? 0 : first) + 4 * homes);
-        copse_index_free(index);
-        free(keys);
-        free(values);
-    }
+    for (size_t i = 0; i < COUNT_OF(widths) * 4; i++) chains_of(ctx, widths[i / 4], i / 2 % 2, i % 2);
     copse_ctx_free(ctx);
 }
 
