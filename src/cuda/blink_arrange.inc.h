@@ -9,8 +9,9 @@
 
 #define ARRANGE_WARPS (COPSE_ARRANGE_THREADS / SIMT_WARP)
 /* Operations of a thread, and pieces of four separators that it loads, of four groups that it has. */
+#define ARRANGE_HOMES  COPSE_ARRANGE_HOMES(KEY_BITS / 8u, VALUE_BITS / 8u)
 #define ARRANGE_EACH   ((COPSE_ARRANGE_ROOM + COPSE_ARRANGE_THREADS - 1u) / COPSE_ARRANGE_THREADS)
-#define ARRANGE_PIECES ((COPSE_ARRANGE_HOMES / DIGEST_FANOUT * 4u + COPSE_ARRANGE_THREADS - 1u) / COPSE_ARRANGE_THREADS)
+#define ARRANGE_PIECES ((ARRANGE_HOMES / DIGEST_FANOUT * 4u + COPSE_ARRANGE_THREADS - 1u) / COPSE_ARRANGE_THREADS)
 #define GROUP_PIECES   (COPSE_ARRANGE_GROUPS(KEY_BITS / 8u, VALUE_BITS / 8u) / 4u / COPSE_ARRANGE_THREADS)
 /* A group with more operations than this is not for this way: each of them looks at all others. */
 #define ARRANGE_CROWD 64u
@@ -29,7 +30,7 @@
 /* Bytes for keys or values of a bucket, and for them and words; or for the separators. */
 #define ARRANGE_WIDE  (COPSE_ARRANGE_ROOM * ((KEY_BITS > VALUE_BITS ? KEY_BITS : VALUE_BITS) / 8u))
 #define ARRANGE_BYTES (ARRANGE_WIDE + COPSE_ARRANGE_ROOM * 4u)
-#define ARRANGE_AREA  (ARRANGE_BYTES > COPSE_ARRANGE_HOMES * 4u ? ARRANGE_BYTES : COPSE_ARRANGE_HOMES * 4u)
+#define ARRANGE_AREA  (ARRANGE_BYTES > ARRANGE_HOMES * 4u ? ARRANGE_BYTES : ARRANGE_HOMES * 4u)
 
 /* What a thread keeps of its operations. */
 typedef struct NAME(arranged) {

@@ -30,9 +30,9 @@ typedef struct shape {
 /* False: there is no good way. */
 static bool shape_choose(const copse_index *index, uint64_t homes, uint64_t n, shape *out)
 {
-    const uint64_t nodes = (homes + FANOUT - 1) / FANOUT, nodes_most = COPSE_ARRANGE_HOMES / FANOUT;
-    const uint64_t groups_most =
-        COPSE_ARRANGE_GROUPS(copse_type_size(index->key_type), copse_type_size(index->value_type));
+    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const uint64_t nodes = (homes + FANOUT - 1) / FANOUT, nodes_most = COPSE_ARRANGE_HOMES(key, value) / FANOUT;
+    const uint64_t groups_most = COPSE_ARRANGE_GROUPS(key, value);
     uint64_t average = n / ((uint64_t)index->device->multiprocessors * BLOCKS);
     if (average > BUCKET_AVERAGE) average = BUCKET_AVERAGE;
     if (average < BUCKET_AVERAGE_LEAST) average = BUCKET_AVERAGE_LEAST;
@@ -44,9 +44,9 @@ static bool shape_choose(const copse_index *index, uint64_t homes, uint64_t n, s
     *out = (shape){.buckets = (uint32_t)((nodes + bucket_nodes - 1) / bucket_nodes),
                    .bucket_nodes = (uint32_t)bucket_nodes,
                    .room = room < COPSE_ARRANGE_ROOM ? (uint32_t)room : COPSE_ARRANGE_ROOM};
-    /* About as many groups as operations; and one home more than there are may have some. */
+    /* Not many more groups than operations; and one home more than there are may have some. */
     while ((bucket_nodes * FANOUT >> out->group_shift) >= groups_most ||
-           (bucket_nodes * FANOUT >> out->group_shift) > 2 * each)
+           (bucket_nodes * FANOUT >> out->group_shift) > 3 * each)
         out->group_shift++;
     return bucket_nodes <= nodes_most && each <= BUCKET_AVERAGE_MOST;
 }

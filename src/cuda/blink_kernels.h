@@ -156,8 +156,8 @@ typedef struct copse_locate_arguments {
 #define COPSE_ARRANGE_THREADS                                                                                          \
     576u                         /* so that four operations of each are a usual bucket                                */
 #define COPSE_ARRANGE_ROOM 2816u /* operations of a bucket, at most                                                   */
-#define COPSE_ARRANGE_HOMES                                                                                            \
-    6120u /* ... and homes: whole nodes of 17                                                  */
+/* ... and homes, whole nodes of 17: as many as the memory holds that keys and values need later, and a number of 13 bits counts. */
+#define COPSE_ARRANGE_HOMES(key_bytes, value_bytes) ((key_bytes) + (value_bytes) == 16 ? 8177u : 6120u)
 /* ... and groups of homes that are counted; longer keys and values leave less memory for them. */
 #define COPSE_ARRANGE_GROUPS(key_bytes, value_bytes)                                                                   \
     (COPSE_ARRANGE_THREADS * ((key_bytes) + (value_bytes) == 8 ? 8u : 4u))
