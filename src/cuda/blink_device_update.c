@@ -11,7 +11,7 @@
 /* From so many operations on it is guessed beforehand whether there will be a new version. An update adds more leaves than one of as many
  * keys before it did: by so much for every share of the tree that the batch is. */
 #define GUESS_LEAST (UINT64_C(1) << 18)
-#define GROWS_MORE  8.0
+#define GROWS_MORE  3.0
 /* Bytes of a leaf with its share of the levels. */
 #define LEAF_WITH_LEVELS UINT64_C(132)
 /* Leaves of the pool that are always fine. */
