@@ -42,8 +42,9 @@ typedef struct copse_blink_version {
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
     copse_blink_order order;
-    uint32_t known;   /* of 256 keys that the last batch was to insert, so many were there already */
-    bool doubt_known; /* packing read what was in doubt about its batch: */
+    uint64_t grown_by, grew; /* operations of the last update in place, and leaves that it added */
+    uint32_t known;          /* of 256 keys that the last batch was to insert, so many were there already */
+    bool doubt_known;        /* packing read what was in doubt about its batch: */
     copse_pairs_doubt doubt;
     unsigned holders; /* calls under way and snapshots, under the lock of the tree */
     unsigned frozen;  /* snapshots */
@@ -175,6 +176,8 @@ void copse_blink_ahead_all(const copse_index *index, copse_blink_version *versio
 /* The same, as far as it goes while the kernels of an update with n operations run, which have been launched; the next update goes
  * on with it. The caller holds `writer`. */
 void copse_blink_ahead(const copse_index *index, copse_blink_version *version, uint64_t n);
+/* The same while `from` is packed into `made`, which takes its place: for the version after that. */
+void copse_blink_ahead_packing(const copse_index *index, const copse_blink_version *from, copse_blink_version *made);
 
 /* --- blink_device_pack.c ------------------------------------------------------------------------------------------------------ */
 

@@ -137,3 +137,18 @@ void copse_blink_ahead(const copse_index *index, copse_blink_version *version, u
     else
         ahead_run(version, &a, start + time);
 }
+
+/* What packing moves, it moves at so many bytes a nanosecond at most. */
+#define PACKED_A_NANOSECOND 4096u
+
+void copse_blink_ahead_packing(const copse_index *index, const copse_blink_version *from, copse_blink_version *made)
+{
+    const copse_device *device = index->device;
+    const uint64_t bytes = ((uint64_t)from->view.homes + made->view.homes) * COPSE_LEAF_BYTES;
+    ahead a;
+    if (device->ahead_most == 0 || is_small(device, made)) return;
+    ahead_plan(index, made, 0, &a);
+    if (from->view.chunk_shift == made->view.chunk_shift) a.own = from->chunks_made; /* they come back */
+    const uint64_t time = device->ahead_always ? device->ahead_most : bytes / PACKED_A_NANOSECOND;
+    if (!is_scarce(&a)) ahead_run(made, &a, nanoseconds() + time);
+}

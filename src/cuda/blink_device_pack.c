@@ -318,6 +318,7 @@ copse_packer copse_pack_begin(const copse_index *index, const copse_blink_versio
                                     .chains = from->pool_taken != 0,
                                     .low = some ? from->low : UINT64_MAX,
                                     .high = some ? from->high : 0},
+                      .old = from,
                       .counters = from->counters,
                       .pool_taken = from->pool_taken,
                       .known = from->known,

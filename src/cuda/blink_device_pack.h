@@ -20,6 +20,7 @@ enum {
 typedef struct copse_packer {
     const copse_index *index;
     copse_pack_arguments arguments;
+    const copse_blink_version *old; /* NULL: there is none */
     copse_blink_version *made;
     copse_blink_counters *counters; /* of the old version */
     uint64_t pool_taken;            /* leaves of the old version that are no homes */

@@ -108,6 +108,7 @@ static copse_status spread(copse_packer *p, uint32_t tile, bool listed, copse_pa
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->tile_spread,
                                      all < most ? all : most, &p->arguments);
+    if (status == COPSE_OK) copse_blink_ahead_packing(p->index, p->old, p->made);
     if (status == COPSE_OK) status = copse_device_read(device, device->main, out, p->arguments.totals, sizeof *out);
     spread_drop(p);
     return status;

@@ -6,11 +6,12 @@
 
 /* A batch larger than 1/PACK_SHARE of the tree makes a new version: nearly every leaf would change, and most would split. */
 #define PACK_SHARE 8u
-/* Where keys and values have 32 bits that is as fast for batches from this share of the tree on, if there are so many. */
-#define SPREAD_SHARE 8u
-#define SPREAD_LEAST (UINT64_C(1) << 18)
 /* ... but a batch of so many need not. */
 #define SMALL 64u
+/* From so many operations on it is guessed beforehand whether there will be a new version. An update adds more leaves than one of as many
+ * keys before it did: by so much for every share of the tree that the batch is. */
+#define GUESS_LEAST (UINT64_C(1) << 18)
+#define GROWS_MORE  8.0
 /* Bytes of a leaf with its share of the levels. */
 #define LEAF_WITH_LEVELS UINT64_C(132)
 /* Leaves of the pool that are always fine. */
@@ -109,6 +110,7 @@ copse_status copse_blink_settle(copse_index *index, copse_blink_version *version
     }
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     pthread_mutex_lock(&tree->lock); /* a view may be asking how many there are */
+    version->grew = taken - version->pool_taken;
     version->pool_taken = taken;
     version->pool_used = rows * COPSE_POOL_STRIPES;
     version->view.entries += came - went;
@@ -292,6 +294,7 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
     if (status != COPSE_OK || *out != DONE) return status;
     if (bounds->low < version->low) version->low = bounds->low;
     if (bounds->high > version->high) version->high = bounds->high;
+    version->grown_by = operations->n;
     status = copse_blink_settle(index, version, &p.seen, operations->gone || operations->action == COPSE_ACTION_ERASE,
                                 out_changed);
     if (!operations->gone && operations->action != COPSE_ACTION_ERASE)
@@ -445,13 +448,15 @@ static copse_status run_arranged(copse_index *index, const copse_device_pairs *r
     return COPSE_OK;
 }
 
-/* Does a batch of n make a new version anyway, or take no longer that way? */
+/* Does a batch of n make a new version, or is it to be expected from what the last one did, with more leaves that are full? Then nobody
+ * has to find out. */
 static bool will_pack(const copse_index *index, const copse_blink_version *version, uint64_t n)
 {
-    const bool narrow = copse_type_size(index->key_type) == 4 && copse_type_size(index->value_type) == 4;
-    const bool usual = index->device->in_place_share == 0;
-    return !may_stay(index, version, n) ||
-           (usual && narrow && n >= SPREAD_LEAST && n > version->view.entries / SPREAD_SHARE);
+    if (!may_stay(index, version, n)) return true;
+    if (n < GUESS_LEAST || version->grown_by == 0) return false;
+    const double grows = (double)version->grew * (double)n / (double)version->grown_by;
+    const double more = 1 + GROWS_MORE * (double)n / (double)(version->view.entries + 1);
+    return grows * more > (double)extra_most(index, version, n);
 }
 
 /* Puts the new version in the place of the old one, unless the batch turned out to be none. */
