@@ -166,7 +166,10 @@ copse_status copse_blink_spread(const copse_index *index, const copse_blink_vers
     copse_packer p = copse_pack_begin(index, from, operations, low, high);
     bool done = false;
     *out = NULL;
+    const unsigned differ = copse_device_sort_bits(low, high);
     p.arguments.input = input;
+    p.arguments.alike = low;
+    p.arguments.alike_mask = differ < 64 ? UINT64_MAX << differ : 0;
     copse_status status = copse_pack_spread(&p, &done);
     *out_changed = p.changed;
     return status == COPSE_OK && !done ? COPSE_OK : copse_pack_finish(&p, status, out);

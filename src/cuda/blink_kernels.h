@@ -272,7 +272,9 @@ typedef struct copse_pack_arguments {
     uint64_t *highs;    /* largest key that each tile may have                                                       */
     uint32_t leaves;    /* of all                                                                                    */
     const void *input;  /* NULL, or keys as they came: do they look sorted? The doubt gets to know */
-    uint64_t low, high; /* bounds of the keys of the old version                                   */
+    uint64_t low, high; /* bounds of the keys of the old version */
+    /* tile_spread: keys are sorted only where they have the bits of `alike` that the mask names. */
+    uint64_t alike, alike_mask;
     copse_pack_totals *totals; /* tiles                                                                  */
     uint32_t *last;            /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
 } copse_pack_arguments;

@@ -185,6 +185,8 @@ SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile,
         const KEY key = ahead->keys[k];
         const bool there = from + k * SIMT_WARP + simt_lane() < to;
         const bool mine = there && key <= range->high && (key > range->low || range->lowest);
+        /* A key that the sort did not expect may have come here by chance, and be out of order. */
+        if (__any_sync(SIMT_FULL_MASK, mine && ((key ^ (KEY)a->alike) & (KEY)a->alike_mask) != 0)) return UINT32_MAX;
         const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, mine);
         const uint32_t at = n + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
         n += (uint32_t)__popc(lanes);
