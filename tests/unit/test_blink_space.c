@@ -60,7 +60,7 @@ static void erase(copse_ctx *ctx, copse_index *index, copse_type type, uint64_t 
 
 /* --- bytes of a key --------------------------------------------------------------------------------------------------------------- */
 
-#define GROWN 40000u
+#define GROWN 64000u
 
 static void assert_light(const copse_index *index, struct unit_tree tree, copse_type type, uint64_t batch)
 {
@@ -76,7 +76,7 @@ static void assert_light(const copse_index *index, struct unit_tree tree, copse_
 static void bytes_of_a_key(void **state)
 {
     (void)state;
-    enum { large = 8000, small = 100 };
+    enum { large = 16000, small = 100 };
     copse_ctx *ctx = unit_context(1);
     FOR_EACH_KIND(kind)
     for (size_t t = 0; t < COUNT_OF(types); t++) {
