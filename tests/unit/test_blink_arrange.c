@@ -450,7 +450,7 @@ static void without_memory(void **state)
         }
         operation.fail_device = true;
         bool failed = true;
-        for (operation.fail_at = 0; failed && operation.fail_at < 120; operation.fail_at++) {
+        for (operation.fail_at = 0; failed && operation.fail_at < 400; operation.fail_at++) {
             const long long failures = subject.device_failures;
             tree_of(&subject)->spread = (copse_pairs_trust){0};
             run(&subject, &operation);
