@@ -127,10 +127,11 @@ static uint32_t tile_most(const copse_packer *p, double homes, double others, un
     const copse_index *index = p->index;
     const copse_blink_tree *from = &p->arguments.from;
     const size_t bytes = copse_type_size(index->key_type) + copse_type_size(index->value_type);
-    const double room = COPSE_TILE_ENTRIES(bytes), come = (double)copse_pack_inserts_most(p) / homes * times;
+    const uint64_t room = COPSE_TILE_ENTRIES(bytes);
+    const double come = (double)copse_pack_inserts_most(p) / homes * times;
     if (p->arguments.operations.n && !from->unique) return 0;
     uint32_t fit = COPSE_TILE_LEAVES;
-    while (fit > 0 && !tile_fits(room, fit, (double)from->entries / homes, come, others)) fit--;
+    while (fit > 0 && !tile_fits((double)room, fit, (double)from->entries / homes, come, others)) fit--;
     return fit;
 }
 

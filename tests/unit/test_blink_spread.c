@@ -597,6 +597,41 @@ static void without_memory(void **state)
     }
 }
 
+/* --- keys that the sort did not expect ------------------------------------------------------------------------------------------ */
+
+/* All keys of the tree are below 2^16, and one of the batch is not: a sort by 16 bits puts it among those of the last tile, where it
+ * would be in range, but out of order. */
+static void stray_key(void **state)
+{
+    (void)state;
+    enum { keys = 31000, more = 26000, stray = 0x10000 };
+    static uint32_t tree[keys], come[more], found[more];
+    static uint8_t there[more];
+    copse_ctx *ctx = unit_context(1);
+    struct random_source random = {11};
+    for (uint32_t near = 9; near < 80; near += 10) {
+        const struct unit_tree kind = {COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED};
+        copse_index *index = unit_index(ctx, kind, COPSE_U32, COPSE_U32, false);
+        for (uint32_t i = 0; i < keys; i++) tree[i] = i == 0 ? 0 : 2 * i + 1000;
+        assert_ok(ctx, copse_build(index, tree, tree, keys));
+        const uint32_t last = tree[keys - 1];
+        for (uint32_t i = 0; i < more; i++) come[i] = i == 1 ? stray + last - near : last - 1 - 2 * i;
+        for (uint32_t i = more - 1; i > 0; i--) {
+            const uint32_t j = (uint32_t)random_below(&random, i + 1), key = come[i];
+            come[i] = come[j];
+            come[j] = key;
+        }
+        uint64_t inserted = 0;
+        assert_ok(ctx, copse_insert(index, come, come, more, 0, &inserted));
+        assert_int_equal(inserted, more);
+        assert_ok(ctx, copse_verify(index));
+        assert_ok(ctx, copse_find(index, come, more, found, there));
+        for (uint32_t i = 0; i < more; i++) assert_true(there[i] && found[i] == come[i]);
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -606,7 +641,7 @@ int main(void)
         cmocka_unit_test(not_a_number),     cmocka_unit_test(one_place),
         cmocka_unit_test(chains),           cmocka_unit_test(thin_places),
         cmocka_unit_test(ascending_keys),   cmocka_unit_test(beside_a_snapshot),
-        cmocka_unit_test(without_memory),
+        cmocka_unit_test(without_memory),   cmocka_unit_test(stray_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
