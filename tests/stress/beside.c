@@ -384,6 +384,17 @@ static bool build(struct writer *writer)
     return status == COPSE_OK || fail_status(writer, "copse_build", writer->ctx, status);
 }
 
+/* Batches here are small: in half of the rounds the limits between the ways in which updates go are such that all are met. */
+static void draw_ways(struct writer *writer)
+{
+    static const uint64_t shares[] = {0, 1, 64};
+    copse_device *device = placed_device(writer->ctx, writer->round->placement);
+    if (!device || random_one_in(&writer->random, 2)) return;
+    device->place_most = random_below(&writer->random, 2);
+    device->in_place_share = shares[random_below(&writer->random, sizeof shares / sizeof *shares)];
+    device->arrange_least = random_below(&writer->random, 2);
+}
+
 static bool make_index(struct writer *writer)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
@@ -391,6 +402,7 @@ static bool make_index(struct writer *writer)
     options.value_type = writer->truth.value_type;
     options.structure = writer->round->structure;
     options.placement = writer->round->placement;
+    draw_ways(writer);
     copse_status status = copse_index_create(writer->ctx, &options, &writer->index);
     if (status != COPSE_OK) return fail_status(writer, "copse_index_create", writer->ctx, status);
     return build(writer);

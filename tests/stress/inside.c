@@ -67,6 +67,7 @@ static struct subject_config draw_config(struct sequence *sequence)
     config.stream = random_one_in(random, 4);
     config.transfer = random_one_in(random, 4) ? (uint32_t)random_below(random, 512) : 0;
     config.own_allocator = random_one_in(random, 4);
+    config.ways = random_one_in(random, 2) ? (uint32_t)random_below(random, 18) : 0;
     return config;
 }
 
@@ -353,9 +354,9 @@ static void describe(struct sequence *sequence)
 {
     const struct subject_config *config = &sequence->subject.config;
     (void)snprintf(sequence->result->what, sizeof sequence->result->what,
-                   "keys %s, values %s, batches up to 2^%u, memory %s, %u thread%s, order %llu",
+                   "keys %s, values %s, batches up to 2^%u, memory %s, %u thread%s, ways %u, order %llu",
                    typed_name(config->key_type), typed_name(config->value_type), sequence->size_bits,
-                   placed_memory_name(config->memory), config->threads, config->threads == 1 ? "" : "s",
+                   placed_memory_name(config->memory), config->threads, config->threads == 1 ? "" : "s", config->ways,
                    (unsigned long long)config->simt_seed);
 }
 
