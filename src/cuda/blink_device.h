@@ -69,7 +69,7 @@ typedef struct copse_blink {
     /* That batches have keys as the tree has them; under `writer`. */
     copse_pairs_trust trust;
     /* ... and that they are spread over it as those are. */
-    copse_pairs_trust spread;
+    copse_pairs_trust arranged;
     copse_pairs_trust
         coarse;           /* ... that a batch which is sorted by upper bits only makes a new version, under `writer` */
     pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */

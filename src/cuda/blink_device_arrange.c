@@ -59,7 +59,7 @@ bool copse_blink_arrange_may(copse_index *index, const copse_blink_version *vers
     const bool narrow = levels->digest || copse_type_size(index->key_type) == 4;
     shape ignored;
     if (n < least || !narrow || levels->height == 0 || tree->trust.ascending) return false;
-    return shape_choose(index, version->view.homes, n, &ignored) && copse_pairs_trust_ask(&tree->spread);
+    return shape_choose(index, version->view.homes, n, &ignored) && copse_pairs_trust_ask(&tree->arranged);
 }
 
 /* Words for the ticket, as many as keep what is behind them aligned. */
@@ -104,7 +104,7 @@ copse_status copse_blink_arrange_take(const copse_index *index, const copse_devi
     shape s;
     (void)shape_choose(index, tree->current->view.homes, raw->n, &s);
     *out = (copse_blink_arranging){
-        .made = {.n = raw->n, .key_type = copse_device_pairs_type(index), .trust = &tree->spread},
+        .made = {.n = raw->n, .key_type = copse_device_pairs_type(index), .trust = &tree->arranged},
         .arguments = {.operations = {.keys = raw->keys,
                                      .values = raw->values,
                                      .action = action,

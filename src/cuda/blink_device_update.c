@@ -415,7 +415,7 @@ static copse_status run_made(copse_index *index, copse_blink_arranging *arrangin
     copse_blink_arrange_free(index, arranging);
     *out_done = came_of != NOT_SORTED;
     if (status != COPSE_OK) return status;
-    tree->trust.ascending = tree->spread.ascending;
+    tree->trust.ascending = tree->arranged.ascending;
     if (came_of == TOO_MANY) return pack_pairs(index, version, &operations, made, out_changed);
     if (came_of != TOO_MANY_EQUALS) return COPSE_OK;
     status = copse_device_pairs_encode(index, made); /* erased keys have no values yet */

@@ -2,11 +2,7 @@
  * Large batches that the separators of the tree put in order (blink_device_arrange.c), made small enough for the emulator: what
  * comes of them, against the model, and that those for which this way is none go another one.
  */
-#include "unit.h"
-
-#include "cuda/blink_device.h"
-#include "random.h"
-#include "subject.h"
+#include "blink_batches.h"
 
 enum { entries = 6000, batch = 1500 };
 /* Ways of subject.c: all batches in place, if they can, and by this way. */
@@ -41,25 +37,6 @@ static void open_subject(struct subject *subject, copse_structure structure, cop
     if (!subject_open(subject, &config)) fail_msg("%s", subject->why);
 }
 
-static void close_subject(struct subject *subject)
-{
-    if (!subject_close(subject)) fail_msg("%s", subject->why);
-}
-
-static copse_blink *tree_of(const struct subject *subject)
-{
-    return copse_blink_handle_of(subject->index)->tree;
-}
-
-static void run(struct subject *subject, const struct operation *operation)
-{
-    if (subject_run(subject, operation)) return;
-    print_error("%s of %llu on %s, %s to %s: %s\n", operation_name(operation->kind), (unsigned long long)operation->n,
-                copse_structure_name(subject->config.structure), typed_name(subject->config.key_type),
-                typed_name(subject->config.value_type), subject->why);
-    fail();
-}
-
 /* How a batch went. */
 enum went {
     ARRANGED, /* by this way                                              */
@@ -84,32 +61,15 @@ static enum went go(struct subject *subject, enum operation_kind kind, const uin
         free(operation.second);
         operation.second = NULL;
     }
-    const unsigned lost = tree->spread.last_rest;
+    const unsigned lost = tree->arranged.last_rest;
     tree->trust.rest = some;
     run(subject, &operation);
     operation_free(&operation);
     if (tree->trust.rest == some) return ARRANGED;
-    return tree->spread.last_rest > lost ? IN_VAIN : OTHERWISE;
+    return tree->arranged.last_rest > lost ? IN_VAIN : OTHERWISE;
 }
 
 /* --- keys ------------------------------------------------------------------------------------------------------------------ */
-
-/* Code i of n that are spread over `share` of the type, in order; the middle of it is that of the type. */
-static uint64_t spread(copse_type type, double share, uint64_t i, uint64_t n)
-{
-    const uint64_t low = typed_lowest_code(type), all = typed_highest_code(type) - low;
-    const uint64_t width = (uint64_t)((double)all * share * 0.999);
-    return low + (all - width) / 2 + width / n * i;
-}
-
-/* Codes as if at random from such a spread. */
-static uint64_t *codes_of(copse_type type, struct random_source *random, double share, uint64_t n)
-{
-    uint64_t *codes = must_malloc(n * sizeof *codes);
-    const uint64_t first = spread(type, share, 0, 1), width = spread(type, share, 1, 1) - first;
-    for (uint64_t i = 0; i < n; i++) codes[i] = first + random_below(random, width);
-    return codes;
-}
 
 static void build(struct subject *subject, struct random_source *random, double share)
 {
@@ -122,14 +82,6 @@ static void build(struct subject *subject, struct random_source *random, double 
     operation_free(&operation);
     free(codes);
     assert_true(tree_of(subject)->current->view.homes > entries / 14);
-}
-
-/* Every k-th code is one that the tree has. */
-static void take_some(const struct subject *subject, struct random_source *random, uint64_t *codes, uint64_t n,
-                      uint64_t k)
-{
-    const struct model *model = &subject->model;
-    for (uint64_t i = 0; i < n && model->n; i += k) codes[i] = model->entries[random_below(random, model->n)].key;
 }
 
 /* --- tests ----------------------------------------------------------------------------------------------------------------- */
@@ -282,8 +234,8 @@ static void not_a_number(void **state)
             else
                 assert_fails_naming(subject.ctx, COPSE_ERR_NAN, name, copse_erase(subject.index, keys, batch, NULL));
             if (!subject_check_content(&subject)) fail_msg("%s", subject.why);
-            assert_int_equal(tree_of(&subject)->spread.rest, 0);
-            assert_int_equal(tree_of(&subject)->spread.last_rest, 0);
+            assert_int_equal(tree_of(&subject)->arranged.rest, 0);
+            assert_int_equal(tree_of(&subject)->arranged.last_rest, 0);
             free(codes);
             free(keys);
         }
@@ -328,14 +280,14 @@ static void one_bucket(void **state)
             for (uint64_t k = 0; k < batch; k++) codes[k] = first + random_below(&random, end - first);
             assert_int_equal(go(&subject, updates[i % 3], codes, batch, true), tried[i] ? IN_VAIN : OTHERWISE);
         }
-        assert_int_equal(tree_of(&subject)->spread.last_rest, 8);
-        tree_of(&subject)->spread.rest = 0;
+        assert_int_equal(tree_of(&subject)->arranged.last_rest, 8);
+        tree_of(&subject)->arranged.rest = 0;
         for (unsigned i = 0; i < 2; i++) {
             uint64_t codes[batch];
             take_some(&subject, &random, codes, batch, 1);
             assert_int_equal(go(&subject, OPERATION_INSERT, codes, batch, true), ARRANGED);
         }
-        assert_int_equal(tree_of(&subject)->spread.last_rest, 2);
+        assert_int_equal(tree_of(&subject)->arranged.last_rest, 2);
         close_subject(&subject);
     }
 }
@@ -398,7 +350,7 @@ static void equal_digests(void **state)
             assert_int_not_equal(went, OTHERWISE);
             in_vain += went == IN_VAIN;
             behind += went == ARRANGED;
-            tree_of(&subject)->spread = (copse_pairs_trust){0};
+            tree_of(&subject)->arranged = (copse_pairs_trust){0};
             free(keys);
         }
         free(codes);
@@ -452,7 +404,7 @@ static void without_memory(void **state)
         bool failed = true;
         for (operation.fail_at = 0; failed && operation.fail_at < 400; operation.fail_at++) {
             const long long failures = subject.device_failures;
-            tree_of(&subject)->spread = (copse_pairs_trust){0};
+            tree_of(&subject)->arranged = (copse_pairs_trust){0};
             run(&subject, &operation);
             failed = subject.device_failures > failures;
         }

@@ -2,11 +2,7 @@
  * Batches that make a new version whose tiles do not wait for each other (blink_device_spread.c), sorted by upper bits only, made
  * small enough for the emulator: what comes of them, against the model, and that those for which this way is none go another one.
  */
-#include "unit.h"
-
-#include "cuda/blink_device.h"
-#include "random.h"
-#include "subject.h"
+#include "blink_batches.h"
 
 enum { entries = 8000, batch = 2000 };
 /* Ways of subject.c: a batch that is larger than a 64th of the tree makes a new version; with even numbers memory is not taken
@@ -41,26 +37,6 @@ static void open_subject(struct subject *subject, copse_structure structure, cop
                                           .own_allocator = true,
                                           .huge_pages = COPSE_HUGE_PAGES_OFF};
     if (!subject_open(subject, &config)) fail_msg("%s", subject->why);
-}
-
-static void close_subject(struct subject *subject)
-{
-    if (!subject_close(subject)) fail_msg("%s", subject->why);
-}
-
-static copse_blink *tree_of(const struct subject *subject)
-{
-    return copse_blink_handle_of(subject->index)->tree;
-}
-
-/* Runs it, which looks at all of the content and verifies the tree afterwards. */
-static void run(struct subject *subject, const struct operation *operation)
-{
-    if (subject_run(subject, operation)) return;
-    print_error("%s of %llu on %s, %s to %s: %s\n", operation_name(operation->kind), (unsigned long long)operation->n,
-                copse_structure_name(subject->config.structure), typed_name(subject->config.key_type),
-                typed_name(subject->config.value_type), subject->why);
-    fail();
 }
 
 /* How a batch went. */
@@ -121,23 +97,6 @@ static enum went go(struct subject *subject, enum operation_kind kind, const uin
 
 /* --- keys ------------------------------------------------------------------------------------------------------------------ */
 
-/* Code i of n that are spread over `share` of the type, in order; the middle of it is that of the type. */
-static uint64_t spread(copse_type type, double share, uint64_t i, uint64_t n)
-{
-    const uint64_t low = typed_lowest_code(type), all = typed_highest_code(type) - low;
-    const uint64_t width = (uint64_t)((double)all * share * 0.999);
-    return low + (all - width) / 2 + width / n * i;
-}
-
-/* Codes as if at random from such a spread. */
-static uint64_t *codes_of(copse_type type, struct random_source *random, double share, uint64_t n)
-{
-    uint64_t *codes = must_malloc(n * sizeof *codes);
-    const uint64_t first = spread(type, share, 0, 1), width = spread(type, share, 1, 1) - first;
-    for (uint64_t i = 0; i < n; i++) codes[i] = first + random_below(random, width);
-    return codes;
-}
-
 static void build_of(struct subject *subject, uint64_t *codes)
 {
     struct operation operation;
@@ -154,14 +113,6 @@ static void build_of(struct subject *subject, uint64_t *codes)
 static void build(struct subject *subject, struct random_source *random, double share)
 {
     build_of(subject, codes_of(subject->config.key_type, random, share, entries));
-}
-
-/* Every k-th code is one that the tree has. */
-static void take_some(const struct subject *subject, struct random_source *random, uint64_t *codes, uint64_t n,
-                      uint64_t k)
-{
-    const struct model *model = &subject->model;
-    for (uint64_t i = 0; i < n && model->n; i += k) codes[i] = model->entries[random_below(random, model->n)].key;
 }
 
 static void shuffle(struct random_source *random, uint64_t *codes, uint64_t n)
