@@ -131,21 +131,51 @@ SIMT_DEVICE REST NAME(rest_of)(const SORTED *s, const OWN *own, uint32_t i, bool
 /* A leaf to begin with will soon be read. */
 SIMT_DEVICE void NAME(rest_ahead)(const copse_blink_tree *tree, uint32_t leaf)
 {
-    if (leaf != COPSE_LEAF_NONE) simt_prefetch(NAME(leaf_at)(tree, leaf), COPSE_LEAF_BYTES);
+    if (leaf != COPSE_LEAF_NONE) simt_prefetch_line(NAME(leaf_at)(tree, leaf));
+}
+
+/* An operation of a run. What memory has of it is asked for while the one in front of it is carried out. */
+typedef struct NAME(run_operation) {
+    uint32_t home; /* COPSE_LEAF_NONE: there is none */
+    KEY key;
+    VALUE value;
+    copse_action action;
+} NAME(run_operation);
+#define RUN_OPERATION NAME(run_operation)
+
+/* Operation i, where there is one and `go`. */
+SIMT_DEVICE RUN_OPERATION NAME(operation_load)(const copse_apply_arguments *a, uint32_t i, bool go)
+{
+    const copse_blink_operations *operations = &a->operations;
+    RUN_OPERATION operation = {COPSE_LEAF_NONE, 0, 0, COPSE_ACTION_ERASE};
+    if (!go || i >= operations->n) return operation;
+    operation.home = a->homes[i];
+    operation.key = ((const KEY *)operations->keys)[i];
+    if (operations->values) operation.value = NAME(operation_value)(operations, i);
+    operation.action = NAME(operation_action)(operations, i);
+    return operation;
+}
+
+/* Is operation i, behind which comes `next`, pointless? Operations on one key are of one home. */
+SIMT_DEVICE bool NAME(operation_vain)(const copse_apply_arguments *a, uint32_t i, const RUN_OPERATION *operation,
+                                      const RUN_OPERATION *next)
+{
+    if (a->operations.last_wins == 1u) return next->home == operation->home && next->key == operation->key;
+    return NAME(operation_dead)(&a->operations, i);
 }
 
 /* Begins a run that has operation i next with `leaf`, which is its home or one of the chain: lanes with `go`. Where it is of the
  * chain it may be the second one behind the home, so `steps` may be one too few. */
-SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, uint32_t i, uint32_t leaf, bool go)
+SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, const RUN_OPERATION *first, uint32_t leaf, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
-    own->home = go ? s->a->homes[i] : 0;
+    own->home = go ? first->home : 0;
     own->number = leaf == COPSE_LEAF_NONE ? own->home : leaf;
     own->steps = own->number != own->home;
     own->home_changed = false;
     own->untouched = LEAF_WORDS;
     if (go) NAME(own_latch)(s, own->number);
-    if (go && tree->forks) own->number = NAME(fork_lead)(tree, own->home, ((const KEY *)s->a->operations.keys)[i]);
+    if (go && tree->forks) own->number = NAME(fork_lead)(tree, own->home, first->key);
     NAME(own_fetch)(s, own, go);
 }
 
@@ -156,24 +186,20 @@ SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, uint32_t i, uint32_t
 SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint32_t i, uint32_t leaf, bool go, bool easy)
 {
     const copse_apply_arguments *a = s->a;
-    const copse_blink_operations *operations = &a->operations;
-    const KEY *keys = (const KEY *)operations->keys;
     REST rest = {COPSE_LEAF_NONE, COPSE_LEAF_NONE};
+    RUN_OPERATION operation = NAME(operation_load)(a, i, go);
     OWN own;
-    NAME(own_begin)(s, &own, i, leaf, go);
-    for (bool open = go; __any_sync(SIMT_FULL_MASK, open);
-         open = open && ++i < operations->n && a->homes[i] == own.home) {
-        const bool counts = open && !NAME(operation_dead)(operations, i);
-        const KEY k = counts ? keys[i] : 0;
-        const VALUE value = counts && operations->values ? NAME(operation_value)(operations, i) : 0;
-        const copse_action action = counts ? NAME(operation_action)(operations, i) : COPSE_ACTION_ERASE;
-        if (!easy) NAME(own_move)(s, &own, k, counts);
-        const bool here = counts && (!easy || k <= NAME(own_high)(&own));
-        const bool done = NAME(own_change)(s, &own, k, value, action, here, easy);
-        if (counts && (!here || !done)) {
-            rest = NAME(rest_of)(s, &own, i, !here);
-            open = false;
-        }
+    NAME(own_begin)(s, &own, &operation, leaf, go);
+    for (bool open = go; __any_sync(SIMT_FULL_MASK, open); i++) {
+        const RUN_OPERATION next = NAME(operation_load)(a, i + 1u, open);
+        const bool counts = open && !NAME(operation_vain)(a, i, &operation, &next);
+        if (!easy) NAME(own_move)(s, &own, operation.key, counts);
+        const bool here = counts && (!easy || operation.key <= NAME(own_high)(&own));
+        const bool done = NAME(own_change)(s, &own, operation.key, operation.value, operation.action, here, easy);
+        const bool stops = counts && (!here || !done);
+        if (stops) rest = NAME(rest_of)(s, &own, i, !here);
+        open = open && !stops && next.home == own.home;
+        operation = next;
     }
     NAME(own_put_back)(s, &own, go);
     if (go && a->shared && a->tree.forks) NAME(fork_release)(s, &own);
@@ -182,6 +208,11 @@ SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint32_t i, uint32_t leaf, bool go, 
 }
 
 /* --- what a block has to do ------------------------------------------------------------------------------------------------------ */
+
+/* Blocks of apply that a multiprocessor has at a time. */
+#ifndef APPLY_BLOCKS
+#define APPLY_BLOCKS 7
+#endif
 
 /* What is left of runs of a part. */
 #define LEFT_MOST 256u
@@ -198,33 +229,74 @@ typedef struct NAME(apply_left) {
  */
 typedef struct NAME(apply_runs) {
     uint16_t runs[COPSE_APPLY_PART];
-    uint32_t ones, longer;
-    LEFT steps; /* runs that took a step */
-    LEFT hard;  /* for apply_hard        */
+    uint32_t count; /* of runs with one operation; above RUNS_LONGER: of longer ones */
+    LEFT steps;     /* runs that took a step */
+    LEFT hard;      /* for apply_hard        */
 } NAME(apply_runs);
-#define RUNS NAME(apply_runs)
+#define RUNS        NAME(apply_runs)
+#define RUNS_LONGER 16u
+#define RUNS_ONES   ((1u << RUNS_LONGER) - 1u)
+
+/* Adds `more` for the whole warp. Returns what there was before. */
+SIMT_DEVICE uint32_t NAME(warp_add)(uint32_t *count, uint32_t more)
+{
+    uint32_t before = 0;
+    if (simt_lane() == 0 && more) before = simt_atomic_add_u32(count, more);
+    return simt_shfl_u32(SIMT_FULL_MASK, before, 0);
+}
+
+/* How many of the lanes in front of this one are among `lanes`. */
+SIMT_DEVICE uint32_t NAME(lanes_before)(uint32_t lanes)
+{
+    return (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
+}
 
 /* Numbers lanes with p from *count on, which grows by as many. */
 SIMT_DEVICE uint32_t NAME(runs_number)(uint32_t *count, bool p)
 {
     const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, p);
-    uint32_t first = 0;
-    if (simt_lane() == 0 && lanes) first = simt_atomic_add_u32(count, (uint32_t)__popc(lanes));
-    return simt_shfl_u32(SIMT_FULL_MASK, first, 0) + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
+    return NAME(warp_add)(count, (uint32_t)__popc(lanes)) + NAME(lanes_before)(lanes);
 }
 
-/* Lists the runs that begin among `size` operations from `base` on. */
-SIMT_DEVICE void NAME(runs_list)(const copse_apply_arguments *a, RUNS *runs, uint64_t base, uint32_t size)
+/* Notes the runs that begin at operation `at` of the part, whose home is `home` and that of its neighbours `before` and `behind`. */
+SIMT_DEVICE void NAME(runs_note)(RUNS *runs, uint32_t at, uint32_t before, uint32_t home, uint32_t behind)
 {
-    for (uint32_t at = threadIdx.x; at - simt_lane() < size; at += COPSE_KERNEL_THREADS) {
-        const uint64_t i = base + at;
-        const uint32_t home = at < size ? a->homes[i] : 0;
-        const bool begins = at < size && (i == 0 || a->homes[i - 1u] != home);
-        const bool one = begins && (i + 1u == a->operations.n || a->homes[i + 1u] != home);
-        const uint32_t front = NAME(runs_number)(&runs->ones, one);
-        const uint32_t back = NAME(runs_number)(&runs->longer, begins && !one);
-        if (one) runs->runs[front] = (uint16_t)at;
-        if (begins && !one) runs->runs[COPSE_APPLY_PART - 1u - back] = (uint16_t)at;
+    const bool begins = home != COPSE_LEAF_NONE && before != home, one = begins && behind != home;
+    const uint32_t ones = __ballot_sync(SIMT_FULL_MASK, one), longer = __ballot_sync(SIMT_FULL_MASK, begins && !one);
+    const uint32_t more = (uint32_t)__popc(ones) | (uint32_t)__popc(longer) << RUNS_LONGER;
+    const uint32_t count = NAME(warp_add)(&runs->count, more);
+    if (one) runs->runs[(count & RUNS_ONES) + NAME(lanes_before)(ones)] = (uint16_t)at;
+    if (begins && !one)
+        runs->runs[COPSE_APPLY_PART - 1u - (count >> RUNS_LONGER) - NAME(lanes_before)(longer)] = (uint16_t)at;
+}
+
+/* Homes that a lane asks for at once, to list runs. */
+#define LIST_AHEAD 4u
+
+/* Lists the runs that begin among `size` operations from `base` on; the last lane of a warp has none only at the end of the batch. */
+SIMT_DEVICE void NAME(runs_list)(const copse_apply_arguments *a, RUNS *runs, uint32_t base, uint32_t size)
+{
+    const uint32_t n = (uint32_t)a->operations.n, last = SIMT_WARP - 1u;
+    for (uint32_t from = threadIdx.x; from - simt_lane() < size; from += LIST_AHEAD * COPSE_KERNEL_THREADS) {
+        uint32_t home[LIST_AHEAD],
+            edge[LIST_AHEAD]; /* of the first and of the last lane: the home of the operation beyond */
+        SIMT_UNROLL
+        for (uint32_t j = 0; j < LIST_AHEAD; j++) {
+            const uint32_t at = from + j * COPSE_KERNEL_THREADS, i = base + at;
+            const bool there = at < size;
+            home[j] = there ? a->homes[i] : COPSE_LEAF_NONE;
+            edge[j] = COPSE_LEAF_NONE;
+            if (there && simt_lane() == 0 && i > 0) edge[j] = a->homes[i - 1u];
+            if (there && simt_lane() == last && i + 1u < n) edge[j] = a->homes[i + 1u];
+        }
+        SIMT_UNROLL
+        for (uint32_t j = 0; j < LIST_AHEAD; j++) {
+            const uint32_t at = from + j * COPSE_KERNEL_THREADS;
+            const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, home[j], 1);
+            const uint32_t behind = simt_shfl_down_u32(SIMT_FULL_MASK, home[j], 1);
+            NAME(runs_note)
+            (runs, at, simt_lane() == 0 ? edge[j] : before, home[j], simt_lane() == last ? edge[j] : behind);
+        }
     }
 }
 
@@ -232,10 +304,10 @@ SIMT_DEVICE void NAME(runs_list)(const copse_apply_arguments *a, RUNS *runs, uin
  * false where there is none. */
 SIMT_DEVICE bool NAME(runs_pick)(const RUNS *runs, uint32_t w, uint32_t *out_at)
 {
-    const uint32_t ones = (runs->ones + SIMT_WARP - 1u) / SIMT_WARP;
+    const uint32_t all = runs->count & RUNS_ONES, ones = (all + SIMT_WARP - 1u) / SIMT_WARP;
     const bool longer = w >= ones;
     const uint32_t number = (longer ? w - ones : w) * SIMT_WARP + simt_lane();
-    const bool any = number < (longer ? runs->longer : runs->ones);
+    const bool any = number < (longer ? runs->count >> RUNS_LONGER : all);
     *out_at = any ? runs->runs[longer ? COPSE_APPLY_PART - 1u - number : number] : 0;
     return any;
 }
@@ -249,7 +321,8 @@ SIMT_DEVICE uint32_t NAME(left_count)(const LEFT *left)
 SIMT_DEVICE uint32_t NAME(runs_all)(const RUNS *runs, bool stepped)
 {
     if (stepped) return (NAME(left_count)(&runs->steps) + SIMT_WARP - 1u) / SIMT_WARP;
-    return (runs->ones + SIMT_WARP - 1u) / SIMT_WARP + (runs->longer + SIMT_WARP - 1u) / SIMT_WARP;
+    return ((runs->count & RUNS_ONES) + SIMT_WARP - 1u) / SIMT_WARP +
+           ((runs->count >> RUNS_LONGER) + SIMT_WARP - 1u) / SIMT_WARP;
 }
 
 /* As runs_pick, for runs that took a step. */
@@ -290,13 +363,16 @@ SIMT_DEVICE void NAME(rest_send)(const copse_apply_arguments *a, RUNS *runs, uin
     a->hard_leaves[place] = rest->leaf;
 }
 
-/* 32 runs, one to a lane, while the leaves of the next ones are on their way; or what is left of 32 runs that took a step. */
+/* 32 runs, one to a lane; or what is left of 32 runs that took a step. */
 SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint32_t base, uint32_t w, bool stepped)
 {
-    uint32_t at, leaf = COPSE_LEAF_NONE, next;
+    uint32_t at, leaf = COPSE_LEAF_NONE;
     const bool go = stepped ? NAME(left_pick)(&runs->steps, w, &at, &leaf) : NAME(runs_pick)(runs, w, &at);
+#ifdef APPLY_AHEAD
+    uint32_t next;
     if (!stepped && NAME(runs_pick)(runs, w + APPLY_WARPS, &next))
-        simt_prefetch(NAME(leaf_at)(&s->a->tree, s->a->homes[base + next]), COPSE_LEAF_BYTES);
+        NAME(rest_ahead)(&s->a->tree, s->a->homes[base + next]);
+#endif
     const REST rest = NAME(run_apply)(s, base + at, leaf, go, true);
     NAME(rest_send)(s->a, runs, base, &rest, stepped);
 }
@@ -318,7 +394,7 @@ SIMT_DEVICE void NAME(hard_append)(const copse_apply_arguments *a, const LEFT *h
 /* A part of the batch: first the homes of all runs, then the leaves behind them of those that took a step. */
 SIMT_DEVICE void NAME(part_apply)(SORTED *s, RUNS *runs, uint32_t base, uint32_t size)
 {
-    if (threadIdx.x == 0) runs->ones = runs->longer = runs->steps.count = runs->hard.count = 0;
+    if (threadIdx.x == 0) runs->count = runs->steps.count = runs->hard.count = 0;
     __syncthreads();
     NAME(runs_list)(s->a, runs, base, size);
     __syncthreads();
@@ -341,7 +417,7 @@ SIMT_DEVICE bool NAME(apply_may)(const copse_apply_arguments *a)
  * Parts of the batch. A run that takes a step along the chain waits until the block is through with the homes: then lanes that do so
  * are side by side. What takes a split, or one more step, is left to the next kernel, and nobody waits for it here.
  */
-SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, APPLY_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SIMT_SHARED(RUNS, runs, 1);

@@ -6,14 +6,18 @@
  * Between memory and registers leaves go through shared memory, where every lane has a row: eight lanes move a leaf together,
  * 16 bytes each, so that memory sees whole lines. All lanes of a warp come to these moves, those with `go` have a leaf to move.
  *
- *   row of lane l    | 16 bytes | ... eight pieces of the leaf ... | 16 bytes unused |     nine pieces: eight lanes that read the
- *                                                                                         same piece of their rows use all banks
+ *   row of lane l    | 16 bytes | ... eight pieces of the leaf ... | address, pieces, - |    nine pieces: eight lanes that read
+ *                                                                                            the same piece of their rows use all banks
+ *
+ * The ninth piece says where the leaf lies and which of its pieces are to be stored, so that its lane looks that up once for all
+ * eight lanes that move it.
  *
  * Where readers may look at the same time (`shared`), a leaf is latched, changed and given back as blink_place.inc.h says, by its
  * own lane.
  */
 
 #define ROW_PIECES  (LEAF_PIECES + 1u)
+#define ALL_PIECES  ((1u << LEAF_PIECES) - 1u)
 #define KEY_WORDS   (KEY_BITS / 32u)
 #define VALUE_WORDS (VALUE_BITS / 32u)
 #define APPLY_WARPS (COPSE_KERNEL_THREADS / SIMT_WARP)
@@ -98,19 +102,37 @@ SIMT_DEVICE uint32_t NAME(own_count)(const OWN *own)
 
 /* --- memory ---------------------------------------------------------------------------------------------------------------- */
 
+/* Tells the lanes that move leaves where this lane's leaf `number` lies and which of its pieces to move; 0: none. */
+SIMT_DEVICE void NAME(row_order)(const SORTED *s, uint32_t number, uint32_t pieces)
+{
+    simt_u32x4 order = {0, 0, pieces, 0};
+    if (pieces) {
+        const uint64_t address = (uint64_t)NAME(leaf_at)(&s->a->tree, number);
+        order.x = (uint32_t)address;
+        order.y = (uint32_t)(address >> 32);
+    }
+    s->rows[simt_lane() * ROW_PIECES + LEAF_PIECES] = order;
+}
+
+/* Where the piece of this lane in the row of `owner` belongs; NULL: it is not to be moved. */
+SIMT_DEVICE simt_u32x4 *NAME(row_piece)(const SORTED *s, uint32_t owner, uint32_t part)
+{
+    const simt_u32x4 order = s->rows[owner * ROW_PIECES + LEAF_PIECES];
+    return order.z >> part & 1u ? (simt_u32x4 *)((uint64_t)order.y << 32 | order.x) + part : NULL;
+}
+
 /* Brings the leaves of lanes with `go` into their words. */
 SIMT_DEVICE void NAME(own_fetch)(const SORTED *s, OWN *own, bool go)
 {
-    const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, go), part = simt_lane() % LEAF_PIECES;
-    simt_u32x4 *row = s->rows + simt_lane() * ROW_PIECES;
+    const uint32_t part = simt_lane() % LEAF_PIECES;
+    const simt_u32x4 *row = s->rows + simt_lane() * ROW_PIECES;
+    NAME(row_order)(s, own->number, go ? ALL_PIECES : 0);
     __syncwarp(SIMT_FULL_MASK);
     SIMT_UNROLL
     for (uint32_t r = 0; r < SIMT_WARP; r += SIMT_WARP / LEAF_PIECES) {
         const uint32_t owner = r + simt_lane() / LEAF_PIECES;
-        const uint32_t number = simt_shfl_u32(SIMT_FULL_MASK, own->number, owner);
-        if (lanes >> owner & 1u)
-            simt_fetch16(s->rows + owner * ROW_PIECES + part,
-                         NAME(leaf_at)(&s->a->tree, number) + (uint64_t)part * 16u);
+        const simt_u32x4 *from = NAME(row_piece)(s, owner, part);
+        if (from) simt_fetch16(s->rows + owner * ROW_PIECES + part, from);
     }
     simt_fetch_wait();
     __syncwarp(SIMT_FULL_MASK);
@@ -133,13 +155,13 @@ SIMT_DEVICE void NAME(own_fetch)(const SORTED *s, OWN *own, bool go)
 SIMT_DEVICE void NAME(rows_store)(const SORTED *s, uint32_t number, uint32_t pieces)
 {
     const uint32_t part = simt_lane() % LEAF_PIECES;
+    NAME(row_order)(s, number, pieces);
     __syncwarp(SIMT_FULL_MASK);
     SIMT_UNROLL
     for (uint32_t r = 0; r < SIMT_WARP; r += SIMT_WARP / LEAF_PIECES) {
         const uint32_t owner = r + simt_lane() / LEAF_PIECES;
-        const uint32_t to = simt_shfl_u32(SIMT_FULL_MASK, number, owner);
-        if (simt_shfl_u32(SIMT_FULL_MASK, pieces, owner) >> part & 1u)
-            ((simt_u32x4 *)NAME(leaf_at)(&s->a->tree, to))[part] = s->rows[owner * ROW_PIECES + part];
+        simt_u32x4 *to = NAME(row_piece)(s, owner, part);
+        if (to) *to = s->rows[owner * ROW_PIECES + part];
     }
     __syncwarp(SIMT_FULL_MASK);
 }
@@ -152,20 +174,21 @@ SIMT_DEVICE void NAME(own_store_words)(const OWN *own, char *leaf)
         if (w != LEAF_STATE / 4u) simt_store_relaxed_u32((uint32_t *)leaf + w, own->word[w]);
 }
 
-/* Does a piece of 16 bytes have to be written: has it the state, or a key or a value from the first changed one on? */
-SIMT_DEVICE bool NAME(own_piece_changed)(const OWN *own, uint32_t p)
+/* Pieces of 16 bytes that have to be written: that with the state, and those with keys or values from the first changed one on. */
+SIMT_DEVICE uint32_t NAME(own_pieces)(const OWN *own)
 {
-    const uint32_t from = p * 16u, end = from + 16u, keys = LEAF_SLOTS * KEY_BITS / 8u;
-    const uint32_t key = own->untouched * KEY_BITS / 8u, value = LEAF_VALUES + own->untouched * VALUE_BITS / 8u;
-    return own->untouched == 0 || p == LEAF_STATE / 16u || (from < keys && key < end) ||
-           (end > LEAF_VALUES && value < end);
+    const uint32_t keys = (1u << (LEAF_SLOTS * KEY_BITS / 8u + 15u) / 16u) - 1u;
+    const uint32_t values = ALL_PIECES & ~((1u << LEAF_VALUES / 16u) - 1u);
+    const uint32_t key = own->untouched * KEY_BITS / 128u;
+    const uint32_t value = (LEAF_VALUES + own->untouched * VALUE_BITS / 8u) / 16u;
+    if (own->untouched == 0) return ALL_PIECES;
+    return 1u << LEAF_STATE / 16u | (keys >> key << key) | (values >> value << value);
 }
 
-/* The lane's leaf to its row. Returns which pieces have to be stored. */
-SIMT_DEVICE uint32_t NAME(own_to_row)(const SORTED *s, const OWN *own)
+/* The lane's leaf to its row. */
+SIMT_DEVICE void NAME(own_to_row)(const SORTED *s, const OWN *own)
 {
     simt_u32x4 *row = s->rows + simt_lane() * ROW_PIECES;
-    uint32_t pieces = 0;
     SIMT_UNROLL
     for (uint32_t p = 0; p < LEAF_PIECES; p++) {
         simt_u32x4 piece;
@@ -174,9 +197,7 @@ SIMT_DEVICE uint32_t NAME(own_to_row)(const SORTED *s, const OWN *own)
         piece.z = own->word[p * 4u + 2u];
         piece.w = own->word[p * 4u + 3u];
         row[p] = piece;
-        pieces |= (uint32_t)NAME(own_piece_changed)(own, p) << p;
     }
-    return pieces;
 }
 
 /* Latches a leaf, which no other writer can have. */
@@ -205,10 +226,9 @@ SIMT_DEVICE void NAME(own_release)(const SORTED *s, const OWN *own, bool changed
 SIMT_DEVICE void NAME(own_put_back)(const SORTED *s, OWN *own, bool go)
 {
     const bool changed = go && own->untouched != LEAF_WORDS;
-    uint32_t pieces = 0;
     if (changed) own->word[LEAF_STATE / 4u] = NAME(state_after)(own->word[LEAF_STATE / 4u], NAME(own_count)(own));
     if (go && s->a->shared) NAME(own_release)(s, own, changed);
-    if (changed && !s->a->shared) pieces = NAME(own_to_row)(s, own);
-    if (!s->a->shared) NAME(rows_store)(s, own->number, pieces);
+    if (changed && !s->a->shared) NAME(own_to_row)(s, own);
+    if (!s->a->shared) NAME(rows_store)(s, own->number, changed ? NAME(own_pieces)(own) : 0);
     if (go) own->untouched = LEAF_WORDS;
 }

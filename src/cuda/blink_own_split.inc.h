@@ -172,7 +172,7 @@ SIMT_DEVICE void NAME(own_split)(const SORTED *s, OWN *own, KEY k, uint32_t slot
     halves.state = NAME(state_after)(own->word[LEAF_STATE / 4u], halves.keep);
     if (splits && s->a->shared) NAME(split_beside)(s, own, &halves, right, goes_right);
     if (splits && !s->a->shared) NAME(half_to_row)(s, own, &halves, !goes_right);
-    if (!s->a->shared) NAME(rows_store)(s, goes_right ? own->number : right, splits ? (1u << LEAF_PIECES) - 1u : 0);
+    if (!s->a->shared) NAME(rows_store)(s, goes_right ? own->number : right, splits ? ALL_PIECES : 0);
     if (splits) NAME(own_keep)(own, &halves, goes_right);
     if (goes_right) own->number = right;
 }

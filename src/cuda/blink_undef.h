@@ -57,6 +57,11 @@
 #undef LEFT
 #undef LEFT_MOST
 #undef KEY_WORDS
+#undef ALL_PIECES
+#undef RUN_OPERATION
+#undef RUNS_LONGER
+#undef RUNS_ONES
+#undef LIST_AHEAD
 #undef VALUE_WORDS
 #undef OWN
 #undef SORTED
@@ -79,7 +84,7 @@
 #undef ROLE_WORDS
 #undef TILE
 #undef SIZES
-#undef OPERATION
+#undef RUN_OPERATION
 #undef FATE
 #undef EVEN
 #undef ODD

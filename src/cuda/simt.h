@@ -50,7 +50,7 @@
  * simt_store_once_u8(p, v), _u32, _u64                              written now, not read soon
  * simt_fetch16(shared, p)              16 bytes on their way to shared memory, aligned on both sides, while the thread goes on;
  * simt_fetch_wait()                    all that this thread fetched is there, for itself: __syncwarp for the others
- * simt_prefetch(p, bytes)              will be read soon: brought as far as L2; both multiples of 16
+ * simt_prefetch_line(p)                128 bytes, aligned, will be read soon: brought as far as L2; every lane its own
  */
 #ifndef COPSE_SIMT_H
 #define COPSE_SIMT_H

@@ -315,10 +315,9 @@ static inline void simt_fetch16(void *shared, const void *p)
 
 static inline void simt_fetch_wait(void) {}
 
-static inline void simt_prefetch(const void *p, uint32_t bytes)
+static inline void simt_prefetch_line(const void *p)
 {
-    copse_simt_check_global(p, 16, "simt_prefetch");
-    (void)bytes;
+    copse_simt_check_global(p, 128, "simt_prefetch_line");
 }
 
 static inline void simt_store_once_u8(uint8_t *p, uint8_t value)
