@@ -2,9 +2,12 @@
  * The list of all leaves in the order of their keys (blink_tile_lists.inc.h), against a walk of the host along the same leaves: over
  * the bounds of blocks and tiles, with chains and forks of any length wherever they matter.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "blink_batches.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 enum { block_homes = COPSE_LIST_THREADS * COPSE_LIST_EACH, guard = 64 };
 
@@ -129,11 +132,25 @@ static void *fetch(copse_device *device, void *memory, uint64_t bytes)
     return own;
 }
 
-/* Blocks that are through already, and what they said. */
+/* Blocks that are through already, and what they said; but for one of them, which is late. */
 struct past {
-    uint64_t blocks;
+    uint64_t blocks, late;
     const uint64_t *words;
 };
+
+/* Says what is late, once others have looked. */
+struct late {
+    uint64_t *at, word;
+};
+
+static void *say_late(void *argument)
+{
+    const struct late *late = argument;
+    const struct timespec a_while = {.tv_nsec = 2000000};
+    (void)nanosleep(&a_while, NULL);
+    __atomic_store_n(late->at, late->word, __ATOMIC_RELAXED);
+    return NULL;
+}
 
 /* Lists with tiles of so many leaves, and room for so many leaves; behind that there are some more that must stay as they are. */
 static struct lists list_on(const struct subject *subject, const copse_blink_tree *tree, uint32_t tile, uint64_t room,
@@ -153,10 +170,15 @@ static struct lists list_on(const struct subject *subject, const copse_blink_tre
     lists.arguments.words = (uint64_t *)(lists.arguments.totals + 1);
     assert_int_equal(copse_device_fill(device, device->main, lists.arguments.totals, 0, totals), COPSE_OK);
     lists.arguments.totals->lists = (uint32_t)past.blocks;
-    for (uint64_t i = 0; i < past.blocks; i++) lists.arguments.words[i] = past.words[i];
+    struct late late;
+    pthread_t thread;
+    for (uint64_t i = 0; i < past.blocks; i++) lists.arguments.words[i] = i == past.late ? 0 : past.words[i];
+    if (past.blocks) late = (struct late){lists.arguments.words + past.late, past.words[past.late]};
+    if (past.blocks) assert_int_equal(pthread_create(&thread, NULL, say_late, &late), 0);
     assert_int_equal(copse_device_launch(device, device->main, &copse_blink_kernels_of(subject->index)->home_lists,
                                          blocks - past.blocks, &lists.arguments),
                      COPSE_OK);
+    if (past.blocks) (void)pthread_join(thread, NULL);
     copse_pack_totals *counted = fetch(device, lists.arguments.totals, totals);
     lists.totals = *counted;
     free(counted);
@@ -171,7 +193,7 @@ static struct lists list_on(const struct subject *subject, const copse_blink_tre
 
 static struct lists list(const struct subject *subject, const copse_blink_tree *tree, uint32_t tile, uint64_t room)
 {
-    return list_on(subject, tree, tile, room, (struct past){0, NULL});
+    return list_on(subject, tree, tile, room, (struct past){0, 0, NULL});
 }
 
 static void lists_free(struct lists *lists)
@@ -300,7 +322,7 @@ static void many_chains(void **state)
         uint32_t homes[some];
         open_subject(&subject, *kind, width, turn++);
         build(&subject, 3 * block_homes);
-        for (uint32_t i = 0; i < some; i++) homes[i] = block_homes / 2 + i * 2;
+        for (uint32_t i = 0; i < some; i++) homes[i] = block_homes + i * 2;
         const uint64_t there = fill(&subject);
         crowd(&subject, homes, some, there, 2);
         assert_true(check_all(&subject, width) >= 3 * block_homes + some);
@@ -399,7 +421,7 @@ static void say(const copse_blink_tree *tree, uint64_t *words, uint64_t n, uint6
         words[i] = i <= summed ? (uint64_t)2 << 62 | (i + 1) * each : (uint64_t)1 << 62 | each;
 }
 
-/* The place of a block whose next sum is any number of blocks in front of it, and whose homes were seen by nobody before. */
+/* The place of a block that finds the next sum far in front of it, and one on the way that has said nothing yet. */
 static void far_back(void **state)
 {
     (void)state;
@@ -407,15 +429,17 @@ static void far_back(void **state)
     FOR_EACH_WIDTH(width)
     {
         struct subject subject;
-        uint64_t *table, words[blocks];
+        uint64_t *table, words[blocks], turn = 0;
         open_subject(&subject, COPSE_STRUCTURE_BLINK, width, 0);
         build(&subject, block_homes);
         const copse_blink_tree tree = repeated(&subject, &table, width, blocks * block_homes);
         struct lists all = list(&subject, &tree, tile, tree.homes);
         assert_int_equal(lists_check(&all, width), tree.homes);
         for (uint64_t summed = 0; summed < blocks - 1; summed += summed < 4 || summed > 250 ? 1 : 7) {
+            turn++;
             say(&tree, words, blocks, summed);
-            struct lists last = list_on(&subject, &tree, tile, tree.homes, (struct past){blocks - 1, words});
+            struct lists last = list_on(&subject, &tree, tile, tree.homes,
+                                        (struct past){blocks - 1, summed + turn % (blocks - 1 - summed), words});
             assert_int_equal(last.totals.leaves, tree.homes); /* and the entries are as many */
             for (uint64_t i = (blocks - 1) * block_homes; i < tree.homes; i++) {
                 assert_int_equal(last.order[i], i);
