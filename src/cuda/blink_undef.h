@@ -81,6 +81,14 @@
 #undef WORD_COUNTED
 #undef WORD_SUMMED
 #undef WORD_VALUE
+#undef LOOK_MOST
+#undef LIST_EACH
+#undef LIST_HOMES
+#undef LIST_WARPS
+#undef LIST_LEAF
+#undef LIST
+#undef LISTED
+#undef PLACE
 #undef ROLE_WORDS
 #undef TILE
 #undef SIZES
