@@ -27,7 +27,7 @@
 /* Blocks that a multiprocessor should have room for. */
 #define NARROW_BLOCKS (KEY_BITS + VALUE_BITS == 64 ? 8 : 6)
 #ifndef NARROW_ASKS
-#define NARROW_ASKS 1
+#define NARROW_ASKS 0
 #endif
 /* A word of a tile: what its value is, and the value. */
 #define NARROW_COUNTED ((uint64_t)1 << 62)
@@ -50,9 +50,13 @@ typedef struct NAME(narrow_block) {
 /* A range: of a lane that has read it, or of the four lanes that look for it. */
 typedef struct NAME(narrow) {
     KEY low, high; /* both belong to it */
-    uint32_t home; /* that the levels led to */
+    uint64_t leaf; /* where the home leaf lies that the levels led to, and bits that say more */
 } NAME(narrow);
 #define NARROW NAME(narrow)
+/* That address, which is a multiple of 16; how many leaves lie side by side from that one on, NEAR_LEAVES at most; whether they are the last of the tree. */
+#define NARROW_AT(range)   ((const char *)((range)->leaf & ~(uint64_t)15))
+#define NARROW_SEEN(range) ((uint32_t)(range)->leaf & 3u)
+#define NARROW_LAST(range) (((uint32_t)(range)->leaf & 4u) != 0)
 
 /* What was found of a range. */
 typedef struct NAME(found) {
@@ -78,8 +82,18 @@ SIMT_DEVICE uint32_t NAME(narrow_homes)(const copse_device_levels *levels, bool 
     return home;
 }
 
-/* The range of each lane, those of a warp from `first` on, and where its lower bound leads. */
-SIMT_DEVICE NARROW NAME(narrow_read)(const copse_blink_range_arguments *a, bool digest, uint32_t first)
+/* The home leaf and what lies behind it. */
+SIMT_DEVICE uint64_t NAME(narrow_leaf)(const copse_blink_tree *tree, uint32_t home)
+{
+    const uint32_t beside = NAME(homes_beside)(tree, home), behind = tree->homes - home;
+    uint32_t seen = beside < behind ? beside : behind;
+    if (seen > NEAR_LEAVES) seen = NEAR_LEAVES;
+    return (uint64_t)NAME(home_at)(tree, home) + seen + (behind == seen ? 4u : 0);
+}
+
+/* The range of each lane, those of a warp from `first` on, and the home that its lower bound leads to. */
+SIMT_DEVICE NARROW NAME(narrow_read)(const copse_blink_range_arguments *a, bool digest, uint32_t first,
+                                     uint32_t *out_home)
 {
     const copse_blink_tree *tree = &a->tree;
     const uint32_t at = NAME(query_at)(a->n, first + (simt_lane() & (a->per_warp - 1u)));
@@ -91,9 +105,10 @@ SIMT_DEVICE NARROW NAME(narrow_read)(const copse_blink_range_arguments *a, bool 
     range.low = ENCODE_ONE(tree->key_type, low);
     range.high = ENCODE_ONE(tree->key_type, high);
     const BOUND bound = NAME(walk_start)(&tree->levels, digest, range.low);
-    range.home = NAME(query_sorted)(a->per_warp, range.low)
-                     ? NAME(walk_down_alone)(&tree->levels, digest, bound)
-                     : NAME(narrow_homes)(&tree->levels, digest, a->per_warp, bound);
+    *out_home = NAME(query_sorted)(a->per_warp, range.low)
+                    ? NAME(walk_down_alone)(&tree->levels, digest, bound)
+                    : NAME(narrow_homes)(&tree->levels, digest, a->per_warp, bound);
+    range.leaf = NAME(narrow_leaf)(tree, *out_home);
     return range;
 }
 
@@ -103,7 +118,7 @@ SIMT_DEVICE NARROW NAME(narrow_take)(NARROW own, uint32_t lane)
     NARROW range;
     range.low = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, own.low, lane);
     range.high = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, own.high, lane);
-    range.home = simt_shfl_u32(SIMT_FULL_MASK, own.home, lane);
+    range.leaf = simt_shfl_u64(SIMT_FULL_MASK, own.leaf, lane);
     return range;
 }
 
@@ -157,14 +172,14 @@ SIMT_DEVICE uint32_t NAME(near_value_slot)(uint32_t half, uint32_t j)
 #define NEAR_ANY_VALUE(half, j)                                                                                        \
     ((half) * (512u / VALUE_BITS) + 3u * (128u / VALUE_BITS) + (j) >= LEAF_VALUES / (VALUE_BITS / 8u))
 
-SIMT_DEVICE void NAME(near_load)(const copse_blink_tree *tree, uint32_t home, NEAR *near)
+SIMT_DEVICE void NAME(near_load)(const NARROW *range, NEAR *near)
 {
-    const uint32_t part = (simt_lane() & 3u) * 16u;
+    const char *leaf = NARROW_AT(range) + (simt_lane() & 3u) * 16u;
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        const char *leaf = NAME(home_at)(tree, tree->homes - home > k ? home + k : home) + part;
-        near->half[k][0] = simt_load16_once(leaf);
-        near->half[k][1] = simt_load16_once(leaf + 64u);
+        const uint32_t at = k < NARROW_SEEN(range) ? k * COPSE_LEAF_BYTES : 0;
+        near->half[k][0] = simt_load16_once(leaf + at);
+        near->half[k][1] = simt_load16_once(leaf + at + 64u);
     }
 }
 
@@ -220,10 +235,10 @@ SIMT_DEVICE uint32_t NAME(near_links)(const copse_blink_tree *tree, const NEAR *
 }
 
 /* Entries of the range in the leaves. False: those leaves do not settle it. */
-SIMT_DEVICE bool NAME(near_settle)(const copse_blink_range_arguments *a, uint32_t keys, uint32_t leaves,
-                                   const NARROW *range, uint32_t *out_count, SPANS *spans)
+SIMT_DEVICE bool NAME(near_settle)(uint64_t limit, uint32_t keys, uint32_t leaves, const NARROW *range,
+                                   uint32_t *out_count, SPANS *spans)
 {
-    const uint64_t most = a->limit && a->limit < NEAR_MOST ? a->limit : NEAR_MOST;
+    const uint32_t most = limit && limit <= NEAR_MOST ? (uint32_t)limit : NEAR_MOST + 1u;
     uint32_t count = 0;
     bool open = range->low <= range->high, sure = !open || (keys >> NEAR_BELOW & 1u);
     spans->skip = keys & NEAR_MASK;
@@ -232,16 +247,18 @@ SIMT_DEVICE bool NAME(near_settle)(const copse_blink_range_arguments *a, uint32_
         const uint32_t entries = leaves >> (k * NEAR_BITS) & NEAR_MASK;
         const uint32_t upto = keys >> (NEAR_UPTO + k * NEAR_BITS) & NEAR_MASK;
         const uint32_t stop = upto < entries ? upto : entries; /* free places look like the largest key */
-        const uint32_t here = stop - (k == 0 ? spans->skip : 0), room = (uint32_t)most - count;
+        const uint32_t here = stop - (k == 0 ? spans->skip : 0), room = most - count;
         sure = sure && (!open || (leaves >> (NEAR_SIMPLE + k) & 1u));
         spans->start[k] = count;
         spans->count[k] = !open ? 0 : here < room ? here : room;
         count += spans->count[k];
-        open = open && !(keys >> (NEAR_INSIDE + k) & 1u) && a->tree.homes - range->home > k + 1u &&
-               !(a->limit && count == a->limit);
+        open = open && !(keys >> (NEAR_INSIDE + k) & 1u) && count != most;
+        if (k + 1u < NARROW_SEEN(range)) continue;
+        sure = sure && (!open || NARROW_LAST(range));
+        open = false;
     }
     *out_count = count;
-    return sure && !open;
+    return sure;
 }
 
 /* Copies the entries of a range out of the leaves of a group. */
@@ -321,26 +338,25 @@ SIMT_DEVICE uint32_t NAME(groups_in_front)(uint32_t count)
 }
 
 /*
- * Eight ranges of a warp, four lanes to one: what they have, and where narrow ones begin in shared memory, in all four lanes; the
- * entries go there. *staged is the end of what is there. Ranges with entries that are not copied have a place below
- * COPSE_PLACE_DONE.
+ * Eight ranges of a warp, four lanes to one: what they have, in all four lanes. Entries of narrow ones go to shared memory, from
+ * *staged on, and the place is COPSE_PLACE_DONE then; else where the entries begin. `home` is that of this lane's own range, and
+ * `range` the one that lane `reader` read.
  */
-SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool digest, const NARROW *range, bool there,
-                                     STAGE *stage, uint32_t *staged)
+SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool digest, const NARROW *range,
+                                     uint32_t home, uint32_t reader, bool there, STAGE *stage, uint32_t *staged)
 {
-    const copse_blink_tree *tree = &a->tree;
     NEAR near;
     SPANS spans;
     uint32_t keys = 0, leaves = 0, count;
-    NAME(near_load)(tree, range->home, &near);
+    NAME(near_load)(range, &near);
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        keys += NAME(near_keys)(&near, k, range) + NAME(near_highs)(tree, &near, k, range);
-        leaves += NAME(near_links)(tree, &near, k);
+        keys += NAME(near_keys)(&near, k, range) + NAME(near_highs)(&a->tree, &near, k, range);
+        leaves += NAME(near_links)(&a->tree, &near, k);
     }
     keys = NAME(walk_group_sum)(keys);
     leaves = NAME(walk_group_sum)(leaves);
-    const bool settled = NAME(near_settle)(a, keys, leaves, range, &count, &spans) || !there;
+    const bool settled = NAME(near_settle)(a->limit, keys, leaves, range, &count, &spans) || !there;
     FOUND found;
     found.count = there ? count : 0;
     found.place = 0;
@@ -351,38 +367,34 @@ SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool 
     const uint32_t size = found.count <= NEAR_MOST ? (uint32_t)found.count : 0;
     const uint32_t at = *staged + NAME(groups_in_front)(size);
     *staged = simt_shfl_u32(SIMT_FULL_MASK, at + size, SIMT_WARP - 1u);
-    if (found.count > NEAR_MOST || (at + size > STAGE_ENTRIES && size)) {
-        if (settled) found.place = NAME(place_pack)(range->home, keys & NEAR_MASK);
-        return found;
+    const bool fits = found.count <= NEAR_MOST && (at + size <= STAGE_ENTRIES || !size);
+    if (__any_sync(SIMT_FULL_MASK, settled && !fits)) {
+        const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, home, reader);
+        if (settled) found.place = NAME(place_pack)(first, keys & NEAR_MASK);
     }
-    if (size && settled) NAME(near_stage)(&near, &spans, stage->keys + at, stage->values + at);
-    if (size && !settled) NAME(narrow_stage)(tree, found.place, size, stage->keys + at, stage->values + at);
+    if (!fits) return found;
+    if (settled && size) NAME(near_stage)(&near, &spans, stage->keys + at, stage->values + at);
+    if (!settled && size) NAME(narrow_stage)(&a->tree, found.place, size, stage->keys + at, stage->values + at);
     found.place = COPSE_PLACE_DONE;
     return found;
-}
-
-/* Asks for the leaves of a lane's range: those of all ranges of the warp are on their way while the first are looked at. */
-SIMT_DEVICE void NAME(narrow_ask)(const copse_blink_tree *tree, uint32_t home)
-{
-    const uint32_t beside = NAME(homes_beside)(tree, home), behind = tree->homes - home;
-    const uint32_t most = beside < behind ? beside : behind;
-    simt_prefetch(NAME(home_at)(tree, home), (most < NEAR_LEAVES ? most : NEAR_LEAVES) * COPSE_LEAF_BYTES);
 }
 
 /* All ranges of a warp, from `first` on: each lane gets what was found of its own. */
 SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool digest, uint32_t first, STAGE *stage)
 {
     const uint32_t lane = simt_lane();
-    const NARROW own = NAME(narrow_read)(a, digest, first);
-    if (NARROW_ASKS && lane < a->per_warp) NAME(narrow_ask)(&a->tree, own.home);
+    uint32_t home;
+    const NARROW own = NAME(narrow_read)(a, digest, first, &home);
+    if (NARROW_ASKS && lane < a->per_warp) simt_prefetch(NARROW_AT(&own), NARROW_SEEN(&own) * COPSE_LEAF_BYTES);
     FOUND kept;
     kept.count = 0;
     kept.place = COPSE_PLACE_DONE;
     uint32_t staged = 0;
     SIMT_ROLLED
     for (uint32_t from = 0; from < a->per_warp; from += 8u) {
-        const NARROW range = NAME(narrow_take)(own, from + lane / 4u);
-        const FOUND found = NAME(narrow_eight)(a, digest, &range, first + from + lane / 4u < a->n, stage, &staged);
+        const uint32_t reader = from + lane / 4u;
+        const NARROW range = NAME(narrow_take)(own, reader);
+        const FOUND found = NAME(narrow_eight)(a, digest, &range, home, reader, first + reader < a->n, stage, &staged);
         if ((lane & 3u) == from / 8u) kept = found;
     }
     const uint32_t holder = (lane & 7u) * 4u + lane / 8u;

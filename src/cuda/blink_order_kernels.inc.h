@@ -53,6 +53,9 @@ static const copse_blink_order_kernels NAME_ROW = {
 #undef NARROW_VALUE
 #undef STAGE
 #undef NARROW
+#undef NARROW_AT
+#undef NARROW_SEEN
+#undef NARROW_LAST
 #undef FOUND
 #undef NEAR
 #undef SPANS
