@@ -104,7 +104,8 @@ static copse_status range_size(const copse_range_call *call)
                               call->n);
 }
 
-static copse_status range_gather(const copse_range_call *call, uint64_t first, uint64_t count, void *keys, void *values)
+static copse_status gather_launch(const copse_range_call *call, uint64_t first, uint64_t count, void *keys,
+                                  void *values, const copse_narrow_state *state)
 {
     const copse_index *index = call->index;
     const copse_blink_version *version = call->user;
@@ -118,9 +119,70 @@ static copse_status range_gather(const copse_range_call *call, uint64_t first, u
                                             .capacity = call->capacity,
                                             .keys = keys,
                                             .values = values,
+                                            .state = state,
                                             .report = call->report};
     return copse_device_launch(index->device, index->device->main, &copse_blink_order_kernels_of(index)->gather,
                                copse_device_blocks(index->device, (count / COPSE_GATHER_TILE + 1) * 32), &arguments);
+}
+
+static copse_status range_gather(const copse_range_call *call, uint64_t first, uint64_t count, void *keys, void *values)
+{
+    return gather_launch(call, first, count, keys, values, NULL);
+}
+
+/* --- range in one pass --------------------------------------------------------------------------------------------------- */
+
+/* Blocks for each multiprocessor: at least as many as it has room for. */
+#define NARROW_SHARE UINT64_C(8)
+/* Entries of all ranges that the words of tiles have room for. */
+#define NARROW_ENTRIES (UINT64_C(1) << 62)
+
+static copse_status narrow_launch(const copse_range_call *call, copse_blink_narrow_arguments *a)
+{
+    const copse_index *index = call->index;
+    const copse_blink_version *version = call->user;
+    const uint64_t most = NARROW_SHARE * index->device->multiprocessors;
+    a->ranges = (copse_blink_range_arguments){.tree = version->view,
+                                              .before = version->order.before,
+                                              .lows = call->lows.memory,
+                                              .highs = call->highs.memory,
+                                              .n = (uint32_t)call->n,
+                                              .per_warp = copse_ranges_per_warp(index, call->n),
+                                              .limit = call->limit,
+                                              .places = call->places.memory,
+                                              .report = call->report};
+    return copse_device_launch(index->device, index->device->main,
+                               &copse_blink_order_kernels_of(index)->narrow[version->view.levels.digest],
+                               a->tiles < most ? a->tiles : most, a);
+}
+
+static copse_status range_whole(const copse_range_call *call)
+{
+    copse_device *device = call->index->device;
+    const uint64_t per_block = (uint64_t)copse_ranges_per_warp(call->index, call->n) * (COPSE_KERNEL_THREADS / 32);
+    copse_blink_narrow_arguments arguments = {.offsets = call->offsets.memory,
+                                              .capacity = call->capacity,
+                                              .keys = call->keys.memory,
+                                              .values = call->values.memory,
+                                              .tiles = (uint32_t)((call->n + per_block - 1) / per_block)};
+    const uint64_t bytes = sizeof *arguments.state + arguments.tiles * sizeof *arguments.words;
+    void *memory = NULL;
+    copse_status status = copse_device_alloc(device, device->main, bytes, "copse_range", &memory);
+    if (status != COPSE_OK) return status;
+    arguments.state = memory;
+    arguments.words = (uint64_t *)(arguments.state + 1);
+    status = copse_device_fill(device, device->main, memory, 0, bytes);
+    if (status == COPSE_OK) status = narrow_launch(call, &arguments);
+    if (status == COPSE_OK)
+        status = gather_launch(call, 0, call->capacity, call->keys.memory, call->values.memory, arguments.state);
+    copse_device_free(device, device->main, memory, bytes);
+    return status;
+}
+
+static bool whole_fits(const copse_range_call *call, const copse_blink_version *version)
+{
+    const uint64_t entries = version->view.entries;
+    return call->n <= COPSE_RANGES_LAUNCH && (entries == 0 || call->n < NARROW_ENTRIES / entries);
 }
 
 /* While nobody changes the tree. */
@@ -130,6 +192,7 @@ static copse_status range_quiet(copse_range_call *call, const void *lows, const 
     copse_blink_version *version = copse_blink_enter(call->index);
     call->size = range_size;
     call->gather = range_gather;
+    call->whole = whole_fits(call, version) ? range_whole : NULL;
     call->user = version;
     copse_status status = copse_blink_order_ready(call->index, version);
     if (status == COPSE_OK) status = copse_range_call_run(call, lows, highs, offsets, keys, values);

@@ -39,6 +39,26 @@ typedef struct copse_blink_range_arguments {
     uint64_t *report;
 } copse_blink_range_arguments;
 
+/* Of a range in `places` whose entries have been copied, or which has none. */
+#define COPSE_PLACE_DONE UINT64_MAX
+
+/* What the tiles of `narrow` share; 0 at first. */
+typedef struct copse_narrow_state {
+    uint32_t ticket; /* the next tile that is to be done              */
+    uint32_t left;   /* 1: some ranges are left to `gather`            */
+} copse_narrow_state;
+
+/* Ranges in one pass. There are 2^62 entries at most in all of them. */
+typedef struct copse_blink_narrow_arguments {
+    copse_blink_range_arguments ranges; /* places, of those left to `gather`; no ends, counts, sums */
+    uint64_t *offsets;                  /* n + 1 */
+    uint64_t capacity;                  /* positions behind it are not written */
+    void *keys, *values;                /* either may be NULL */
+    copse_narrow_state *state;
+    uint64_t *words; /* of each tile: what it knows of the entries of its ranges; 0 at first */
+    uint32_t tiles;
+} copse_blink_narrow_arguments;
+
 /* Entries out of a tree: `count` of them from rank `first` on (copy), or those of ranges (gather), of whose output the
  * positions from `first` on are wanted, `count` at most. */
 typedef struct copse_blink_copy_arguments {
@@ -49,6 +69,7 @@ typedef struct copse_blink_copy_arguments {
     uint64_t n;        /* ranges                                       */
     uint64_t capacity; /* where the ranges hold more, nothing is copied */
     void *keys, *values;
+    const copse_narrow_state *state; /* NULL, or of `narrow`, which has run before */
     uint64_t *report;
 } copse_blink_copy_arguments;
 
@@ -94,6 +115,7 @@ struct copse_blink_order_kernels {
     copse_kernel neighbours[2];                /* copse_blink_point_arguments; [0]: full separators, [1]: digests */
     copse_kernel count[2], sum[2];             /* copse_blink_range_arguments */
     copse_kernel copy, gather;                 /* copse_blink_copy_arguments */
+    copse_kernel narrow[2];                    /* copse_blink_narrow_arguments */
     copse_kernel summarize, aggregate;         /* copse_blink_summary_arguments */
     copse_kernel verify_homes, verify_summary; /* copse_order_check_arguments */
     /* While a writer may be at work. */

@@ -8,6 +8,7 @@
 #include "cuda/blink_leaf.inc.h"
 #include "cuda/blink_order.inc.h"
 #include "cuda/blink_range.inc.h"
+#include "cuda/blink_narrow.inc.h"
 #include "cuda/blink_aggregate.inc.h"
 #include "cuda/blink_beside.inc.h"
 #include "cuda/blink_beside_neighbours.inc.h"
@@ -29,10 +30,12 @@
 
 #define NAME_ROW NAME(blink_order_row)
 static const copse_blink_order_kernels NAME_ROW = {
-    ENTRY(home_entries_all),  ENTRY(home_sums),    ENTRY_PAIR(neighbours), ENTRY_PAIR(count),
-    ENTRY_PAIR(sum),          ENTRY(copy),         ENTRY(gather),          ENTRY(summarize),
-    ENTRY(aggregate),         ENTRY(verify_homes), ENTRY(verify_summary),  ENTRY(find_beside),
-    ENTRY(neighbours_beside), ENTRY(count_beside), ENTRY(gather_beside),   ENTRY(aggregate_beside),
+    ENTRY(home_entries_all), ENTRY(home_sums),         ENTRY_PAIR(neighbours),
+    ENTRY_PAIR(count),       ENTRY_PAIR(sum),          ENTRY(copy),
+    ENTRY(gather),           ENTRY_PAIR(narrow),       ENTRY(summarize),
+    ENTRY(aggregate),        ENTRY(verify_homes),      ENTRY(verify_summary),
+    ENTRY(find_beside),      ENTRY(neighbours_beside), ENTRY(count_beside),
+    ENTRY(gather_beside),    ENTRY(aggregate_beside),
 };
 
 #undef NAME_ROW
@@ -40,6 +43,30 @@ static const copse_blink_order_kernels NAME_ROW = {
 #undef ENTRY_PAIR
 #undef SPOT
 #undef GATHER_NEAR
+#undef NEAR_LEAVES
+#undef NEAR_MOST
+#undef STAGE_ENTRIES
+#undef NARROW_WARPS
+#undef NARROW_BLOCKS
+#undef NARROW_COUNTED
+#undef NARROW_SUMMED
+#undef NARROW_VALUE
+#undef STAGE
+#undef NARROW
+#undef NARROW_AT
+#undef NARROW_SEEN
+#undef NARROW_LAST
+#undef FOUND
+#undef NEAR
+#undef SPANS
+#undef NEAR_ANY_KEY
+#undef NEAR_ANY_VALUE
+#undef NEAR_BITS
+#undef NEAR_MASK
+#undef NEAR_UPTO
+#undef NEAR_INSIDE
+#undef NEAR_BELOW
+#undef NEAR_SIMPLE
 #undef GLIMPSE
 #undef SPAN
 #undef HARVEST

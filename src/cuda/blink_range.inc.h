@@ -259,7 +259,8 @@ SIMT_DEVICE void NAME(gather_some)(const copse_blink_copy_arguments *a, uint64_t
         const uint64_t beyond = p - a->offsets[mine];
         const bool there = from + simt_lane() < end;
         uint32_t own = (uint32_t)(place >> 32);
-        if (beyond >= GATHER_NEAR || (there && !NAME(copy_near)(a, place, beyond, p - a->first))) {
+        if (place != COPSE_PLACE_DONE &&
+            (beyond >= GATHER_NEAR || (there && !NAME(copy_near)(a, place, beyond, p - a->first)))) {
             const uint64_t rank = NAME(place_rank)(a->before, place) + beyond;
             if (from > tile && mine == range && home > own) own = home;
             own = NAME(rank_home)(a->before, a->tree.homes, own, rank);
@@ -278,6 +279,7 @@ SIMT_KERNEL(NAME(gather), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
         if (blockIdx.x == 0 && threadIdx.x == 0) simt_atomic_min_u64(&a.report[COPSE_REPORT_TOO_SMALL], total);
         return;
     }
+    if (a.state && !a.state->left) return;
     for (uint64_t tile = NAME(gather_first)(a.first); tile < stop; tile += NAME(gather_step)())
         NAME(gather_some)(&a, tile, stop - tile < COPSE_GATHER_TILE ? stop : tile + COPSE_GATHER_TILE);
 }

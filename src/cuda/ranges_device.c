@@ -103,10 +103,11 @@ copse_status copse_range_open(copse_range_call *call, const void *lows, const vo
 
 copse_status copse_range_run(copse_range_call *call)
 {
-    const bool copying = call->places.own;
+    const bool copying = call->places.own, to_host = call->offsets.host || call->keys.host || call->values.host;
+    if (copying && !to_host && call->n && call->whole) return call->whole(call);
     copse_status status = range_size(call);
     if (status != COPSE_OK) return status;
-    if (call->offsets.host || call->keys.host || call->values.host) return range_staged(call, copying);
+    if (to_host) return range_staged(call, copying);
     return copying ? call->gather(call, 0, call->capacity, call->keys.memory, call->values.memory) : COPSE_OK;
 }
 

@@ -29,6 +29,8 @@ struct copse_range_call {
      * gather: output positions first .. first + count of all ranges, to these arrays. */
     copse_status (*size)(const copse_range_call *call);
     copse_status (*gather)(const copse_range_call *call, uint64_t first, uint64_t count, void *keys, void *values);
+    /* NULL, or offsets and entries at once, where all of them go to device memory. */
+    copse_status (*whole)(const copse_range_call *call);
     const void *user;
 };
 
