@@ -15,16 +15,17 @@
 #define PART_OWN (COPSE_ARRANGE_BUCKETS / PART_THREADS)
 /* Operations that lie in shared memory in order of their buckets at a time. */
 #define PART_SLOTS (KEY_BITS + VALUE_BITS == 128 ? 1664u : KEY_BITS + VALUE_BITS == 96 ? 2048u : 2736u)
-/* What a thread keeps of an operation: its bucket, and above that its number in its bucket and tile; then its place in the tile by
- * bucket. What shared memory has of it: its number in the tile, and above that the bucket. */
+/* What a thread keeps of an operation: four times its bucket, and above that its number in its bucket and tile, which is what the count of
+ * the bucket said; then its bucket, and its place in the tile by bucket. What shared memory has of it: its number in the tile, and above that the bucket. */
 #define PART_BUCKET_BITS     11u
 #define PART_NUMBER_BITS     13u
+#define PART_ONE             (4u << PART_BUCKET_BITS)
 #define PART_LOW(word, bits) ((word) & ((1u << (bits)) - 1u))
 #define PART_NOWHERE         (2u * COPSE_PART_TILE - 1u)
 
 /* What a thread keeps of its operations. */
 typedef struct NAME(parted) {
-    uint32_t start, end; /* of the tile */
+    uint32_t start, count; /* of the tile */
     KEY key[PART_EACH];
     VALUE value[PART_EACH];
     uint32_t place[PART_EACH];
@@ -99,7 +100,7 @@ SIMT_DEVICE uint32_t NAME(part_number)(uint32_t r)
 
 SIMT_DEVICE bool NAME(part_there)(const PARTED *own, uint32_t r)
 {
-    return own->start + NAME(part_number)(r) < own->end;
+    return (int32_t)threadIdx.x < (int32_t)(own->count - r * PART_THREADS); /* what differs by r is the same for all */
 }
 
 SIMT_DEVICE void NAME(part_keys)(const copse_arrange_arguments *a, PARTED *own)
@@ -166,26 +167,42 @@ SIMT_DEVICE void NAME(part_find)(const copse_arrange_arguments *a, const TILE_PA
     /* All of them are asked, and those beyond the tile for nothing: less than a branch would take. */
     SIMT_UNROLL
     for (uint32_t r = 0; r < PART_EACH; r++) {
-        const uint32_t bucket = own->place[r] / 4u;
-        const uint32_t before = simt_atomic_add_u32(&tile->counts[bucket], NAME(part_there)(own, r));
-        own->place[r] = bucket | before << PART_BUCKET_BITS;
+        uint32_t *count = (uint32_t *)((char *)tile->counts + own->place[r]);
+        own->place[r] = simt_atomic_add_u32(count, NAME(part_there)(own, r) ? PART_ONE : 0);
     }
 }
 
+/* The values will be wanted when all else is known: there are not enough registers to have them sooner. */
+SIMT_DEVICE void NAME(part_values_ahead)(const copse_arrange_arguments *a, const PARTED *own)
+{
+    const uint64_t begin = (uint64_t)a->operations.values + (uint64_t)own->start * sizeof(VALUE);
+    const uint64_t end = begin + (uint64_t)own->count * sizeof(VALUE);
+    const uint64_t each = sizeof(VALUE) * PART_EACH * SIMT_WARP, first = (begin + 15u) / 16u * 16u + simt_warp() * each;
+    if (a->operations.action == COPSE_ACTION_ERASE || !a->operations.values || simt_lane() != 0) return;
+    const uint64_t left = first < end ? (end - first) / 16u * 16u : 0;
+    if (left) simt_prefetch((const void *)first, (uint32_t)(left < each ? left : each));
+}
+
+/* Most tiles are full, and need no registers for zeros. */
 SIMT_DEVICE void NAME(part_values)(const copse_arrange_arguments *a, PARTED *own)
 {
     copse_pairs_arguments positions;
     positions.values = NULL;
     positions.value_type = a->tree.value_type;
     positions.first = own->start;
-    SIMT_UNROLL
-    for (uint32_t r = 0; r < PART_EACH; r++) own->value[r] = 0;
-    if (a->operations.action == COPSE_ACTION_ERASE) return;
-    if (a->operations.values) {
+    if (a->operations.action == COPSE_ACTION_ERASE) {
+        SIMT_UNROLL
+        for (uint32_t r = 0; r < PART_EACH; r++) own->value[r] = 0;
+    } else if (a->operations.values) {
         const VALUE *values = (const VALUE *)a->operations.values + own->start;
+        if (own->count == COPSE_PART_TILE) {
+            SIMT_UNROLL
+            for (uint32_t r = 0; r < PART_EACH; r++) own->value[r] = values[NAME(part_number)(r)];
+            return;
+        }
         SIMT_UNROLL
         for (uint32_t r = 0; r < PART_EACH; r++)
-            if (NAME(part_there)(own, r)) own->value[r] = values[NAME(part_number)(r)];
+            own->value[r] = values[NAME(part_there)(own, r) ? NAME(part_number)(r) : 0];
     } else {
         SIMT_UNROLL
         for (uint32_t r = 0; r < PART_EACH; r++) own->value[r] = NAME(pair_value)(&positions, NAME(part_number)(r));
@@ -220,12 +237,12 @@ SIMT_DEVICE void NAME(part_take)(const copse_arrange_arguments *a, const TILE_PA
 {
     uint32_t cursor[PART_OWN], count[PART_OWN], sum = 0;
     SIMT_UNROLL
-    for (uint32_t k = 0; k < PART_OWN; k++) cursor[k] = tile->counts[threadIdx.x + k * PART_THREADS];
+    for (uint32_t k = 0; k < PART_OWN; k++) cursor[k] = tile->counts[threadIdx.x + k * PART_THREADS] / PART_ONE;
     SIMT_UNROLL
     for (uint32_t k = 0; k < PART_OWN; k++)
         if (cursor[k]) cursor[k] = simt_atomic_add_u32(&a->cursors[threadIdx.x + k * PART_THREADS], cursor[k]);
     SIMT_UNROLL
-    for (uint32_t k = 0; k < PART_OWN; k++) sum += count[k] = tile->counts[threadIdx.x * PART_OWN + k];
+    for (uint32_t k = 0; k < PART_OWN; k++) sum += count[k] = tile->counts[threadIdx.x * PART_OWN + k] / PART_ONE;
     uint32_t before = NAME(part_sum)(tile->sums, sum);
     SIMT_UNROLL
     for (uint32_t k = 0; k < PART_OWN; k++) {
@@ -242,8 +259,8 @@ SIMT_DEVICE void NAME(part_places)(const TILE_PART *tile, PARTED *own)
 {
     SIMT_UNROLL
     for (uint32_t r = 0; r < PART_EACH; r++) {
-        const uint32_t bucket = PART_LOW(own->place[r], PART_BUCKET_BITS);
-        const uint32_t place = tile->starts[bucket] + (own->place[r] >> PART_BUCKET_BITS);
+        const uint32_t bucket = PART_LOW(own->place[r] >> 2, PART_BUCKET_BITS);
+        const uint32_t place = tile->starts[bucket] + own->place[r] / PART_ONE;
         own->place[r] = bucket | (NAME(part_there)(own, r) ? place : PART_NOWHERE) << PART_BUCKET_BITS;
     }
 }
@@ -284,7 +301,7 @@ SIMT_DEVICE void NAME(part_store)(const copse_arrange_arguments *a, uint32_t to,
 SIMT_DEVICE void NAME(part_write)(const copse_arrange_arguments *a, const TILE_PART *tile, uint32_t first,
                                   const PARTED *own)
 {
-    const uint32_t left = own->end - own->start - first, some = left < PART_SLOTS ? left : PART_SLOTS;
+    const uint32_t left = own->count - first, some = left < PART_SLOTS ? left : PART_SLOTS;
     bool full = false;
     SIMT_UNROLL
     for (uint32_t s = 0; s < PART_SLOTS; s += PART_THREADS) {
@@ -326,7 +343,7 @@ SIMT_DEVICE void NAME(part_bases)(const copse_arrange_arguments *a, const TILE_P
 SIMT_DEVICE void NAME(part_out)(const copse_arrange_arguments *a, const TILE_PART *tile, const PARTED *own)
 {
     SIMT_ROLLED
-    for (uint32_t first = 0; first < own->end - own->start; first += PART_SLOTS) {
+    for (uint32_t first = 0; first < own->count; first += PART_SLOTS) {
         NAME(part_slots)(tile, first, own);
         __syncthreads();
         NAME(part_write)(a, tile, first, own);
@@ -344,13 +361,15 @@ SIMT_KERNEL(NAME(part), copse_arrange_arguments, PART_THREADS, (KEY_BITS + VALUE
     VALUE *values = (VALUE *)(keys + PART_SLOTS);
     const TILE_PART tile = {(uint32_t *)slots,  keys,   values, (uint32_t *)(values + PART_SLOTS),
                             (uint32_t *)counts, starts, sums};
-    const simt_u32x4 none = {0, 0, 0, 0};
     const uint32_t most = a.each * PART_THREADS, n = (uint32_t)a.operations.n;
     PARTED own;
     own.start = blockIdx.x * most;
-    own.end = n - own.start < most ? n : own.start + most;
+    own.count = n - own.start < most ? n - own.start : most;
     NAME(part_keys)(&a, &own);
+    NAME(part_values_ahead)(&a, &own);
     if (threadIdx.x < COPSE_ARRANGE_BUCKETS / 4u) {
+        const simt_u32x4 none = {threadIdx.x * 16u, threadIdx.x * 16u + 4u, threadIdx.x * 16u + 8u,
+                                 threadIdx.x * 16u + 12u};
         simt_fetch16(&slots[threadIdx.x], a.boundaries + threadIdx.x * 4u);
         counts[threadIdx.x] = none;
     }
@@ -361,8 +380,8 @@ SIMT_KERNEL(NAME(part), copse_arrange_arguments, PART_THREADS, (KEY_BITS + VALUE
     __syncthreads();
     NAME(part_take)(&a, &tile);
     if (threadIdx.x == 0) sums[PART_THREADS / SIMT_WARP] = NAME(part_last)(&a);
-    NAME(part_values)(&a, &own);
     NAME(part_places)(&tile, &own);
+    NAME(part_values)(&a, &own);
     NAME(part_out)(&a, &tile, &own);
     if (sums[PART_THREADS / SIMT_WARP]) NAME(part_bases)(&a, &tile);
 }

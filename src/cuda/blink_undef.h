@@ -20,6 +20,7 @@
 #undef PART_SLOTS
 #undef PART_BUCKET_BITS
 #undef PART_NUMBER_BITS
+#undef PART_ONE
 #undef PART_LOW
 #undef TILE_PART
 #undef PART_OWN

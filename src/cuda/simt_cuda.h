@@ -144,6 +144,16 @@ SIMT_DEVICE void simt_fetch_wait(void)
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
+SIMT_DEVICE void simt_prefetch(const void *p, uint32_t bytes)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(bytes));
+#else
+    for (uint32_t at = 0; at < bytes; at += 32u)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global((const char *)p + at)));
+#endif
+}
+
 /* By sectors: a bulk prefetch takes its address from a uniform register, so that lanes would have to take turns. */
 SIMT_DEVICE void simt_prefetch_line(const void *p)
 {

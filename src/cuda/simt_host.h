@@ -315,6 +315,12 @@ static inline void simt_fetch16(void *shared, const void *p)
 
 static inline void simt_fetch_wait(void) {}
 
+static inline void simt_prefetch(const void *p, uint32_t bytes)
+{
+    copse_simt_check_global(p, 16, "simt_prefetch");
+    (void)bytes;
+}
+
 static inline void simt_prefetch_line(const void *p)
 {
     copse_simt_check_global(p, 128, "simt_prefetch_line");
