@@ -143,16 +143,17 @@ typedef struct NAME(run_operation) {
 } NAME(run_operation);
 #define RUN_OPERATION NAME(run_operation)
 
-/* Operation i, where there is one and `go`. */
+/* Operation i, where there is one and `go`. Else it asks for another one, so that nothing has to wait for an answer. */
 SIMT_DEVICE RUN_OPERATION NAME(operation_load)(const copse_apply_arguments *a, uint32_t i, bool go)
 {
     const copse_blink_operations *operations = &a->operations;
-    RUN_OPERATION operation = {COPSE_LEAF_NONE, 0, 0, COPSE_ACTION_ERASE};
-    if (!go || i >= operations->n) return operation;
-    operation.home = a->homes[i];
-    operation.key = ((const KEY *)operations->keys)[i];
-    if (operations->values) operation.value = NAME(operation_value)(operations, i);
-    operation.action = NAME(operation_action)(operations, i);
+    const bool there = go && i < operations->n;
+    const uint32_t at = there ? i : 0, home = a->homes[at];
+    RUN_OPERATION operation;
+    operation.key = ((const KEY *)operations->keys)[at];
+    operation.value = operations->values ? NAME(operation_value)(operations, at) : 0;
+    operation.action = NAME(operation_action)(operations, at);
+    operation.home = there ? home : COPSE_LEAF_NONE;
     return operation;
 }
 
@@ -207,203 +208,148 @@ SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint32_t i, uint32_t leaf, bool go, 
     return rest;
 }
 
-/* --- what a block has to do ------------------------------------------------------------------------------------------------------ */
+/* --- what a warp has to do ------------------------------------------------------------------------------------------------------- */
 
-/* Blocks of apply that a multiprocessor has at a time. */
-#ifndef APPLY_BLOCKS
-#define APPLY_BLOCKS 7
-#endif
-
-/* What is left of runs of a part. */
-#define LEFT_MOST 256u
-typedef struct NAME(apply_left) {
-    uint32_t leaf[LEFT_MOST];
-    uint16_t at[LEFT_MOST]; /* the operation, from the start of the part on; a home that gets many goes another way */
-    uint32_t count;         /* may be greater than there is room for                                             */
-} NAME(apply_left);
-#define LEFT NAME(apply_left)
+/* Operations that a lane asks for at once, to see where runs begin. */
+#define NOTE_AHEAD 4u
+#define NOTE_MOST  (NOTE_AHEAD * SIMT_WARP)
 
 /*
- * What the warps of a block share: the runs that begin in its part of the batch, as positions in that part. Runs of one operation
- * are in front, longer ones at the end, so that lanes which work side by side have as many each.
+ * A warp has a part of the batch, and the runs that begin there. It notes where they do until 32 of a kind are there to be carried
+ * out, one to a lane: those of one operation, and longer ones, so that lanes which work side by side have as many each. What is
+ * left of runs that take a step along the chain waits likewise until 32 do. What takes a split, or one more step, is left to
+ * the next kernel. Nobody waits for another warp.
  */
-typedef struct NAME(apply_runs) {
-    uint16_t runs[COPSE_APPLY_PART];
-    uint32_t count; /* of runs with one operation; above RUNS_LONGER: of longer ones */
-    LEFT steps;     /* runs that took a step */
-    LEFT hard;      /* for apply_hard        */
-} NAME(apply_runs);
-#define RUNS        NAME(apply_runs)
-#define RUNS_LONGER 16u
-#define RUNS_ONES   ((1u << RUNS_LONGER) - 1u)
+typedef struct NAME(apply_queues) {
+    uint32_t ones[SIMT_WARP + NOTE_MOST]; /* operations that runs begin with */
+    uint32_t longer[SIMT_WARP + NOTE_MOST];
+    REST steps[2u * SIMT_WARP];
+    REST hards[2u * SIMT_WARP];
+} NAME(apply_queues);
 
-/* Adds `more` for the whole warp. Returns what there was before. */
-SIMT_DEVICE uint32_t NAME(warp_add)(uint32_t *count, uint32_t more)
-{
-    uint32_t before = 0;
-    if (simt_lane() == 0 && more) before = simt_atomic_add_u32(count, more);
-    return simt_shfl_u32(SIMT_FULL_MASK, before, 0);
-}
+typedef struct NAME(apply_queue) {
+    NAME(apply_queues) * memory;
+    uint32_t from, end;                  /* of the part, from the first operation on that was not looked at */
+    uint32_t ones, longer, steps, hards; /* how many are waiting */
+} NAME(apply_queue);
+#define QUEUES NAME(apply_queue)
 
-/* How many of the lanes in front of this one are among `lanes`. */
-SIMT_DEVICE uint32_t NAME(lanes_before)(uint32_t lanes)
-{
-    return (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
-}
-
-/* Numbers lanes with p from *count on, which grows by as many. */
-SIMT_DEVICE uint32_t NAME(runs_number)(uint32_t *count, bool p)
+/* The place of what lanes with p put at the end of a queue. */
+SIMT_DEVICE uint32_t NAME(queue_add)(uint32_t *count, bool p)
 {
     const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, p);
-    return NAME(warp_add)(count, (uint32_t)__popc(lanes)) + NAME(lanes_before)(lanes);
+    const uint32_t place = *count + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
+    *count += (uint32_t)__popc(lanes);
+    return place;
 }
 
-/* Notes the runs that begin at operation `at` of the part, whose home is `home` and that of its neighbours `before` and `behind`. */
-SIMT_DEVICE void NAME(runs_note)(RUNS *runs, uint32_t at, uint32_t before, uint32_t home, uint32_t behind)
+/* The place of what this lane takes from the end of a queue. *out_any: false where it takes nothing. */
+SIMT_DEVICE uint32_t NAME(queue_take)(uint32_t *count, bool *out_any)
+{
+    const uint32_t first = *count > SIMT_WARP ? *count - SIMT_WARP : 0, place = first + simt_lane();
+    *out_any = place < *count;
+    *count = first;
+    return *out_any ? place : 0;
+}
+
+/* Notes which runs begin with operation i, whose home is `home` and that of its neighbours `before` and `behind`. */
+SIMT_DEVICE void NAME(runs_note)(QUEUES *queues, uint32_t i, uint32_t before, uint32_t home, uint32_t behind)
 {
     const bool begins = home != COPSE_LEAF_NONE && before != home, one = begins && behind != home;
-    const uint32_t ones = __ballot_sync(SIMT_FULL_MASK, one), longer = __ballot_sync(SIMT_FULL_MASK, begins && !one);
-    const uint32_t more = (uint32_t)__popc(ones) | (uint32_t)__popc(longer) << RUNS_LONGER;
-    const uint32_t count = NAME(warp_add)(&runs->count, more);
-    if (one) runs->runs[(count & RUNS_ONES) + NAME(lanes_before)(ones)] = (uint16_t)at;
-    if (begins && !one)
-        runs->runs[COPSE_APPLY_PART - 1u - (count >> RUNS_LONGER) - NAME(lanes_before)(longer)] = (uint16_t)at;
+    const uint32_t ones = NAME(queue_add)(&queues->ones, one);
+    const uint32_t longer = NAME(queue_add)(&queues->longer, begins && !one);
+    if (one) queues->memory->ones[ones] = i;
+    if (begins && !one) queues->memory->longer[longer] = i;
 }
 
-/* Homes that a lane asks for at once, to list runs. */
-#define LIST_AHEAD 4u
-
-/* Lists the runs that begin among `size` operations from `base` on; the last lane of a warp has none only at the end of the batch. */
-SIMT_DEVICE void NAME(runs_list)(const copse_apply_arguments *a, RUNS *runs, uint32_t base, uint32_t size)
+/* Looks at some more operations of the part. Its end is that of the batch, or else a multiple of 32. */
+SIMT_DEVICE void NAME(runs_look)(const copse_apply_arguments *a, QUEUES *queues)
 {
-    const uint32_t n = (uint32_t)a->operations.n, last = SIMT_WARP - 1u;
-    for (uint32_t from = threadIdx.x; from - simt_lane() < size; from += LIST_AHEAD * COPSE_KERNEL_THREADS) {
-        uint32_t home[LIST_AHEAD],
-            edge[LIST_AHEAD]; /* of the first and of the last lane: the home of the operation beyond */
-        SIMT_UNROLL
-        for (uint32_t j = 0; j < LIST_AHEAD; j++) {
-            const uint32_t at = from + j * COPSE_KERNEL_THREADS, i = base + at;
-            const bool there = at < size;
-            home[j] = there ? a->homes[i] : COPSE_LEAF_NONE;
-            edge[j] = COPSE_LEAF_NONE;
-            if (there && simt_lane() == 0 && i > 0) edge[j] = a->homes[i - 1u];
-            if (there && simt_lane() == last && i + 1u < n) edge[j] = a->homes[i + 1u];
-        }
-        SIMT_UNROLL
-        for (uint32_t j = 0; j < LIST_AHEAD; j++) {
-            const uint32_t at = from + j * COPSE_KERNEL_THREADS;
-            const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, home[j], 1);
-            const uint32_t behind = simt_shfl_down_u32(SIMT_FULL_MASK, home[j], 1);
-            NAME(runs_note)
-            (runs, at, simt_lane() == 0 ? edge[j] : before, home[j], simt_lane() == last ? edge[j] : behind);
-        }
+    const uint32_t lane = simt_lane(), last = SIMT_WARP - 1u, left = queues->end - queues->from;
+    uint32_t home[NOTE_AHEAD], edge[NOTE_AHEAD]; /* for the first and the last lane: the home of the operation beyond */
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
+        const uint32_t at = j * SIMT_WARP + lane, i = queues->from + at;
+        home[j] = edge[j] = COPSE_LEAF_NONE;
+        if (at >= left) continue;
+        home[j] = a->homes[i];
+        if (lane == 0 && i > 0) edge[j] = a->homes[i - 1u];
+        if (lane == last && i + 1u < a->operations.n) edge[j] = a->homes[i + 1u];
     }
-}
-
-/* The run of this lane when its warp takes the 32 runs `w`: first come all that have one operation, then the longer ones. Returns
- * false where there is none. */
-SIMT_DEVICE bool NAME(runs_pick)(const RUNS *runs, uint32_t w, uint32_t *out_at)
-{
-    const uint32_t all = runs->count & RUNS_ONES, ones = (all + SIMT_WARP - 1u) / SIMT_WARP;
-    const bool longer = w >= ones;
-    const uint32_t number = (longer ? w - ones : w) * SIMT_WARP + simt_lane();
-    const bool any = number < (longer ? runs->count >> RUNS_LONGER : all);
-    *out_at = any ? runs->runs[longer ? COPSE_APPLY_PART - 1u - number : number] : 0;
-    return any;
-}
-
-SIMT_DEVICE uint32_t NAME(left_count)(const LEFT *left)
-{
-    return left->count < LEFT_MOST ? left->count : LEFT_MOST;
-}
-
-/* How often a warp takes 32 runs, all warps together. */
-SIMT_DEVICE uint32_t NAME(runs_all)(const RUNS *runs, bool stepped)
-{
-    if (stepped) return (NAME(left_count)(&runs->steps) + SIMT_WARP - 1u) / SIMT_WARP;
-    return ((runs->count & RUNS_ONES) + SIMT_WARP - 1u) / SIMT_WARP +
-           ((runs->count >> RUNS_LONGER) + SIMT_WARP - 1u) / SIMT_WARP;
-}
-
-/* As runs_pick, for runs that took a step. */
-SIMT_DEVICE bool NAME(left_pick)(const LEFT *left, uint32_t w, uint32_t *out_at, uint32_t *out_leaf)
-{
-    const uint32_t number = w * SIMT_WARP + simt_lane();
-    const bool any = number < NAME(left_count)(left);
-    *out_at = any ? left->at[number] : 0;
-    *out_leaf = any ? left->leaf[number] : COPSE_LEAF_NONE;
-    return any;
-}
-
-/* Notes what lanes with `go` have left. False in lanes for which there is no room. */
-SIMT_DEVICE bool NAME(left_add)(LEFT *left, uint32_t base, const REST *rest, bool go)
-{
-    const uint32_t place = NAME(runs_number)(&left->count, go);
-    if (!go || place >= LEFT_MOST) return false;
-    left->at[place] = (uint16_t)(rest->operation - base);
-    left->leaf[place] = rest->leaf;
-    return true;
-}
-
-/* Sends what lanes have left where it belongs: steps to a list of the block, unless they were of that list, and all else to
- * apply_hard. */
-SIMT_DEVICE void NAME(rest_send)(const copse_apply_arguments *a, RUNS *runs, uint32_t base, const REST *rest,
-                                 bool stepped)
-{
-    bool left = rest->operation != COPSE_LEAF_NONE;
-    if (!__any_sync(SIMT_FULL_MASK, left)) return;
-    if (!stepped && NAME(left_add)(&runs->steps, base, rest, left && rest->leaf >= a->tree.homes)) {
-        NAME(rest_ahead)(&a->tree, rest->leaf);
-        left = false;
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
+        const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, home[j], 1);
+        const uint32_t behind = simt_shfl_down_u32(SIMT_FULL_MASK, home[j], 1), i = queues->from + j * SIMT_WARP + lane;
+        NAME(runs_note)(queues, i, lane == 0 ? edge[j] : before, home[j], lane == last ? edge[j] : behind);
     }
-    if (NAME(left_add)(&runs->hard, base, rest, left)) left = false;
-    const uint32_t place = NAME(runs_number)(&a->counters->hards, left);
-    if (!left) return;
-    a->hard[place] = rest->operation;
-    a->hard_leaves[place] = rest->leaf;
+    queues->from = left > NOTE_MOST ? queues->from + NOTE_MOST : queues->end;
+    __syncwarp(SIMT_FULL_MASK);
 }
 
-/* 32 runs, one to a lane; or what is left of 32 runs that took a step. */
-SIMT_DEVICE void NAME(runs_easy)(SORTED *s, RUNS *runs, uint32_t base, uint32_t w, bool stepped)
+/* What lanes do next. */
+typedef struct NAME(apply_turn) {
+    REST run;
+    bool go;
+    bool stepped; /* all of them: what is left of runs that took a step */
+} NAME(apply_turn);
+#define TURN NAME(apply_turn)
+
+/* False: there is nothing more to be done. */
+SIMT_DEVICE bool NAME(runs_next)(QUEUES *queues, TURN *out)
 {
-    uint32_t at, leaf = COPSE_LEAF_NONE;
-    const bool go = stepped ? NAME(left_pick)(&runs->steps, w, &at, &leaf) : NAME(runs_pick)(runs, w, &at);
-#ifdef APPLY_AHEAD
-    uint32_t next;
-    if (!stepped && NAME(runs_pick)(runs, w + APPLY_WARPS, &next))
-        NAME(rest_ahead)(&s->a->tree, s->a->homes[base + next]);
-#endif
-    const REST rest = NAME(run_apply)(s, base + at, leaf, go, true);
-    NAME(rest_send)(s->a, runs, base, &rest, stepped);
+    const bool all = queues->from == queues->end; /* they need not be 32 any more */
+    out->run.leaf = COPSE_LEAF_NONE;
+    out->stepped = queues->steps >= SIMT_WARP || (all && queues->ones == 0 && queues->longer == 0);
+    if (out->stepped)
+        out->run = queues->memory->steps[NAME(queue_take)(&queues->steps, &out->go)];
+    else if (queues->ones >= SIMT_WARP || (all && queues->ones))
+        out->run.operation = queues->memory->ones[NAME(queue_take)(&queues->ones, &out->go)];
+    else
+        out->run.operation = queues->memory->longer[NAME(queue_take)(&queues->longer, &out->go)];
+    return __any_sync(SIMT_FULL_MASK, out->go);
 }
 
-/* What a part leaves to apply_hard goes to the end of one list for the whole batch, so that there warps are full. By one warp. */
-SIMT_DEVICE void NAME(hard_append)(const copse_apply_arguments *a, const LEFT *hard, uint32_t base)
+/* Up to 32 of what is left to apply_hard go to the end of one list for the whole batch, so that there warps are full. */
+SIMT_DEVICE void NAME(hards_send)(const copse_apply_arguments *a, QUEUES *queues)
 {
-    const uint32_t count = NAME(left_count)(hard);
+    const uint32_t some = queues->hards < SIMT_WARP ? queues->hards : SIMT_WARP;
+    bool any;
+    const uint32_t place = NAME(queue_take)(&queues->hards, &any);
     uint32_t first = 0;
-    if (simt_lane() == 0 && count) first = simt_atomic_add_u32(&a->counters->hards, count);
-    first = simt_shfl_u32(SIMT_FULL_MASK, first, 0);
-    for (uint32_t i = simt_lane(); i < count; i += SIMT_WARP) {
-        a->hard[first + i] = base + hard->at[i];
-        a->hard_leaves[first + i] = hard->leaf[i];
-    }
-    __syncwarp(SIMT_FULL_MASK); /* the list is used again */
+    if (simt_lane() == 0 && some) first = simt_atomic_add_u32(&a->counters->hards, some);
+    first = simt_shfl_u32(SIMT_FULL_MASK, first, 0) + simt_lane();
+    if (!any) return;
+    a->hard[first] = queues->memory->hards[place].operation;
+    a->hard_leaves[first] = queues->memory->hards[place].leaf;
 }
 
-/* A part of the batch: first the homes of all runs, then the leaves behind them of those that took a step. */
-SIMT_DEVICE void NAME(part_apply)(SORTED *s, RUNS *runs, uint32_t base, uint32_t size)
+/* What lanes have left goes where it belongs: steps wait, unless they have waited once, and all else is for apply_hard. */
+SIMT_DEVICE void NAME(rest_send)(const copse_apply_arguments *a, QUEUES *queues, const REST *rest, bool stepped)
 {
-    if (threadIdx.x == 0) runs->count = runs->steps.count = runs->hard.count = 0;
-    __syncthreads();
-    NAME(runs_list)(s->a, runs, base, size);
-    __syncthreads();
-    for (uint32_t turn = 0; turn < 2u; turn++) { /* one loop for both, so that the code is there once */
-        const uint32_t all = NAME(runs_all)(runs, turn != 0);
-        for (uint32_t w = simt_warp(); w < all; w += APPLY_WARPS) NAME(runs_easy)(s, runs, base, w, turn != 0);
-        __syncthreads();
+    const bool left = rest->operation != COPSE_LEAF_NONE;
+    if (!__any_sync(SIMT_FULL_MASK, left)) return;
+    const bool steps = left && !stepped && rest->leaf >= a->tree.homes, hard = left && !steps;
+    const uint32_t step_place = NAME(queue_add)(&queues->steps, steps);
+    const uint32_t place = NAME(queue_add)(&queues->hards, hard);
+    if (steps) queues->memory->steps[step_place] = *rest;
+    if (hard) queues->memory->hards[place] = *rest;
+    __syncwarp(SIMT_FULL_MASK);
+    if (queues->hards >= SIMT_WARP) NAME(hards_send)(a, queues);
+    __syncwarp(SIMT_FULL_MASK);
+}
+
+/* A part of the batch. */
+SIMT_DEVICE void NAME(part_apply)(SORTED *s, QUEUES *queues)
+{
+    for (;;) {
+        TURN turn;
+        while (queues->from != queues->end && queues->ones < SIMT_WARP && queues->longer < SIMT_WARP)
+            NAME(runs_look)(s->a, queues);
+        if (!NAME(runs_next)(queues, &turn)) break;
+        const REST rest = NAME(run_apply)(s, turn.run.operation, turn.run.leaf, turn.go, true);
+        NAME(rest_send)(s->a, queues, &rest, turn.stepped);
     }
-    if (simt_warp() == 0) NAME(hard_append)(s->a, &runs->hard, base);
+    NAME(hards_send)(s->a, queues);
 }
 
 /* May the operations run at all? */
@@ -413,20 +359,17 @@ SIMT_DEVICE bool NAME(apply_may)(const copse_apply_arguments *a)
            a->counters->dead <= a->dead_most;
 }
 
-/*
- * Parts of the batch. A run that takes a step along the chain waits until the block is through with the homes: then lanes that do so
- * are side by side. What takes a split, or one more step, is left to the next kernel, and nobody waits for it here.
- */
-SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, APPLY_BLOCKS)
+/* All of the batch but for what is hard: a part to a warp. */
+SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_APPLY_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
-    SIMT_SHARED(RUNS, runs, 1);
+    SIMT_SHARED(NAME(apply_queues), memory, APPLY_WARPS);
     SORTED s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
-    if (!NAME(apply_may)(&a)) return;
-    for (uint64_t base = (uint64_t)blockIdx.x * a.part; base < a.operations.n; base += (uint64_t)gridDim.x * a.part) {
-        const uint64_t rest = a.operations.n - base;
-        NAME(part_apply)(&s, runs, (uint32_t)base, rest < a.part ? (uint32_t)rest : a.part);
-    }
+    const uint64_t n = a.operations.n, from = (uint64_t)(blockIdx.x * APPLY_WARPS + simt_warp()) * a.part;
+    if (!NAME(apply_may)(&a) || from >= n) return;
+    QUEUES queues = {
+        memory + simt_warp(), (uint32_t)from, (uint32_t)(n - from < a.part ? n : from + a.part), 0, 0, 0, 0};
+    NAME(part_apply)(&s, &queues);
     NAME(update_count)(a.counters, s.came, s.went);
 }
 

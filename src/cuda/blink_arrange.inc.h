@@ -132,9 +132,8 @@ SIMT_DEVICE void NAME(bucket_search)(const BUCKET *bucket, const uint32_t *diges
 {
     SIMT_UNROLL
     for (uint32_t j = 0; j < ARRANGE_EACH; j++) own->place[j] = 0;
-    /* Not by powers of two, see part_find. */
     for (uint32_t left = bucket->nodes * DIGEST_FANOUT, half; left > 1u; left -= half) {
-        half = left / 2u;
+        half = NAME(part_half)(left);
         SIMT_UNROLL
         for (uint32_t j = 0; j < some; j++)
             own->place[j] = NAME(part_step)(bucket->separators, own->place[j], half * 4u, digests[j]);

@@ -6,6 +6,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/blink_device.h"
+#include "cuda/primitives.h"
 
 #include <limits.h>
 #include <time.h>
@@ -103,6 +104,32 @@ static void ahead_run(copse_blink_version *version, ahead *a, uint64_t end)
     copse_error_put_back(&kept);
 }
 
+/* Pairs that are sorted ahead: more than one block of a card would sort on its own. */
+#define SORTED_AHEAD (UINT64_C(1) << 14)
+
+/*
+ * Sorts a few pairs of the widths of the tree, for nothing: a card loads kernels when they are first called, which takes one or two
+ * milliseconds for those of the sort, and a tree that was built of sorted keys would have to wait for them in the middle of an update.
+ */
+static void ahead_sort(const copse_index *index)
+{
+    copse_device *device = index->device;
+    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const uint64_t keys = SORTED_AHEAD * key, values = SORTED_AHEAD * value, bytes = 2 * (keys + values);
+    void *memory = NULL;
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    copse_status status = copse_device_alloc(device, device->main, bytes, "sorting ahead", &memory);
+    if (status == COPSE_OK) status = copse_device_fill(device, device->main, memory, 0, bytes);
+    char *at = memory;
+    if (status == COPSE_OK)
+        status =
+            device->backend->primitives->sort_pairs(device, device->main, copse_device_pair(index), at, at + 2 * keys,
+                                                    at + keys, at + 2 * keys + values, SORTED_AHEAD, 0, 8);
+    copse_device_free(device, device->main, memory, bytes);
+    if (status != COPSE_OK) copse_error_put_back(&kept); /* a fault of the device is told by the next call */
+}
+
 static bool is_small(const copse_device *device, const copse_blink_version *version)
 {
     return !device->ahead_always && (uint64_t)version->view.homes * COPSE_LEAF_BYTES < LEAST_BYTES;
@@ -113,7 +140,9 @@ void copse_blink_ahead_all(const copse_index *index, copse_blink_version *versio
     ahead a;
     if (index->device->ahead_most == 0 || is_small(index->device, version)) return;
     ahead_plan(index, version, 0, &a);
-    if (!is_scarce(&a)) ahead_run(version, &a, UINT64_MAX);
+    if (is_scarce(&a)) return;
+    ahead_run(version, &a, UINT64_MAX);
+    ahead_sort(index);
 }
 
 /* Nanoseconds that an update of n operations has for this. */

@@ -14,7 +14,7 @@
 #define BUCKET_AVERAGE_MOST  2432u
 /* Room of a bucket beyond one and a half times the average: where that is small, chance counts for more. */
 #define ROOM_MORE 128u
-/* Buckets at most: a number close below a power of two would make searches slow, see part_search. */
+/* Buckets at most. */
 #define BUCKETS_MOST 2040u
 /* Blocks that a multiprocessor should have. */
 #define BLOCKS      2u

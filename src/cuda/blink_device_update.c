@@ -24,8 +24,9 @@
  * small batches, of which that would say little. */
 #define ASKED_SHARE 16u
 #define ASKED_LEAST (UINT64_C(1) << 14)
-/* From so many operations on a block takes twice as many: there are enough for all blocks. */
-#define MANY (UINT64_C(1) << 21)
+/* Operations of a warp of `apply`, at least, a multiple of 32: with fewer there would be too few of a kind. */
+#define PART_LEAST  96u
+#define APPLY_WARPS (COPSE_KERNEL_THREADS / 32)
 /* Where more than 1/DEAD_SHARE of a batch are equal keys, they are taken out first. */
 #define DEAD_SHARE 4u
 /* Up to so many operations may go as they come; see docs/PERFORMANCE.md for how that was measured. */
@@ -150,18 +151,12 @@ typedef struct in_place {
     const copse_blink_operations *operations;
     copse_device_pairs *pairs;        /* which they are, where they may not be sorted */
     copse_blink_arranging *arranging; /* NULL, or they are yet to be put in order */
-    uint32_t part;                    /* operations of a block */
     uint32_t
         *homes;    /* of all operations; behind it room for what `apply` leaves to `apply_hard`, and for their leaves */
     uint64_t most; /* leaves that it may add               */
     bool roomy;    /* the pool has all that it could take */
     copse_blink_counters seen;
 } in_place;
-
-static uint64_t in_place_parts(const in_place *p)
-{
-    return (p->operations->n + p->part - 1) / p->part;
-}
 
 static bool in_place_inserts(const in_place *p)
 {
@@ -184,6 +179,14 @@ static void make_roomy(in_place *p)
     copse_error_put_back(&kept);
 }
 
+/* Operations of a warp of `apply`: all warps are at work at the same time. */
+static uint32_t apply_part(const in_place *p)
+{
+    const uint64_t warps = (uint64_t)p->index->device->multiprocessors * COPSE_APPLY_BLOCKS * APPLY_WARPS;
+    const uint64_t each = (p->operations->n + warps - 1) / warps;
+    return (uint32_t)((each < PART_LEAST ? PART_LEAST : each) + 31) / 32 * 32;
+}
+
 static copse_status apply_launch(const in_place *p, uint64_t most)
 {
     copse_device *device = p->index->device;
@@ -193,12 +196,12 @@ static copse_status apply_launch(const in_place *p, uint64_t most)
                                        .homes = p->homes,
                                        .hard = p->homes + p->operations->n,
                                        .hard_leaves = p->homes + 2 * p->operations->n,
-                                       .part = p->part,
+                                       .part = apply_part(p),
                                        .shared = copse_blink_handle_of(p->index)->tree->views != 0,
                                        .extra_most = most,
                                        .dead_most = p->operations->n / DEAD_SHARE,
                                        .counters = p->version->counters};
-    const uint64_t blocks = copse_device_blocks(device, in_place_parts(p) * COPSE_KERNEL_THREADS);
+    const uint64_t block = (uint64_t)arguments.part * APPLY_WARPS, blocks = (p->operations->n + block - 1) / block;
     const uint64_t lanes = copse_device_blocks(device, p->operations->n);
     const uint64_t resident = (uint64_t)device->multiprocessors * COPSE_HARD_BLOCKS;
     copse_status status = copse_device_launch(device, device->main, &kernels->apply, blocks, &arguments);
@@ -277,7 +280,6 @@ static copse_status run_in_place(copse_index *index, copse_blink_version *versio
                   .operations = operations,
                   .pairs = bounds,
                   .arranging = arranging,
-                  .part = operations->n < MANY ? COPSE_APPLY_PART / 2 : COPSE_APPLY_PART,
                   .most = extra_most(index, version, operations->n)};
     const uint64_t bytes = 3 * operations->n * sizeof(uint32_t);
     copse_status status = copse_device_alloc(device, device->main, bytes, "the update", &homes);

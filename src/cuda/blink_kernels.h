@@ -196,10 +196,9 @@ typedef struct copse_meet_arguments {
     copse_blink_counters *counters;
 } copse_meet_arguments;
 
-/* Operations that a block of `apply` takes care of at a time, at most. */
-#define COPSE_APPLY_PART 1024u
-/* Blocks of `apply_hard` that a multiprocessor has at a time. */
-#define COPSE_HARD_BLOCKS 5u
+/* Blocks of `apply` and of `apply_hard` that a multiprocessor has at a time. */
+#define COPSE_APPLY_BLOCKS 7u
+#define COPSE_HARD_BLOCKS  5u
 
 /* Changes leaves where they are. */
 typedef struct copse_apply_arguments {
@@ -208,7 +207,7 @@ typedef struct copse_apply_arguments {
     const uint32_t *homes;             /* of all operations                                          */
     const uint32_t *table, *slots;     /* see copse_meet_arguments; NULL: sorted                    */
     uint32_t shared;                   /* 1: readers may be at work at the same time                 */
-    uint32_t part;                     /* apply: operations of a block, at most COPSE_APPLY_PART      */
+    uint32_t part;                     /* apply: operations of a warp, a multiple of 32               */
     uint32_t *hard, *hard_leaves;      /* operations that apply leaves to apply_hard, leaves to begin with  */
     uint64_t extra_most, dead_most;    /* apply: where the counters say more, or `crowded`, nothing is done */
     copse_blink_counters *counters;

@@ -138,6 +138,13 @@ SIMT_DEVICE uint32_t NAME(part_step)(const uint32_t *separators, uint32_t at, ui
     return *(const uint32_t *)((const char *)separators + (next - 4u)) < digest ? next : at;
 }
 
+/* How many of `left` separators a step of a search jumps over: about a half, but an odd number while there are many. Those that lanes
+ * ask about would else lie in few banks of shared memory where `left` is close to a power of two. */
+SIMT_DEVICE uint32_t NAME(part_half)(uint32_t left)
+{
+    return left > 64u ? (left / 2u - 1u) | 1u : left / 2u;
+}
+
 /* Looks for the buckets of the first `some` operations. Their numbers in bytes of boundaries. */
 SIMT_DEVICE void NAME(part_search)(const copse_arrange_arguments *a, const uint32_t *boundaries, uint32_t some,
                                    PARTED *own)
@@ -147,10 +154,9 @@ SIMT_DEVICE void NAME(part_search)(const copse_arrange_arguments *a, const uint3
     for (uint32_t r = 0; r < PART_EACH; r++) own->place[r] = 0;
     SIMT_UNROLL
     for (uint32_t r = 0; r < some; r++) digests[r] = NAME(part_digest)(&a->tree, own->key[r]);
-    /* Halves as they come, and not powers of two: those would all lie in the same bank of shared memory. */
     SIMT_ROLLED
     for (uint32_t left = a->buckets, half; left > 1u; left -= half) {
-        half = left / 2u;
+        half = NAME(part_half)(left);
         SIMT_UNROLL
         for (uint32_t r = 0; r < some; r++)
             own->place[r] = NAME(part_step)(boundaries, own->place[r], half * 4u, digests[r]);
