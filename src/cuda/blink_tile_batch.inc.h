@@ -11,7 +11,7 @@
 
 /* Operations that a lane has at most, and those of the batch that it has on their way from memory at a time. */
 #define BATCH_EACH  5u
-#define BATCH_AHEAD (KEY_BITS + VALUE_BITS > 64 ? 2u : 3u)
+#define BATCH_AHEAD 3u
 /* Operations with the same upper bits as an edge that are expected, at most; more take longer to find. */
 #define BATCH_ALIKE 512u
 
@@ -97,13 +97,26 @@ SIMT_DEVICE uint32_t NAME(edge_rank)(const copse_tile_edge *edge, uint32_t coars
     return edge->from + (uint32_t)((edge->to - edge->from) * (part + 1u) >> 16);
 }
 
+/* Where the leaves of tile t begin, whose edge that is. */
+SIMT_DEVICE uint32_t NAME(edge_first)(const copse_pack_arguments *a, uint32_t t, const copse_tile_edge *edge)
+{
+    const uint64_t rank = NAME(edge_rank)(edge, a->operations.coarse);
+    uint64_t old;
+    if (a->order)
+        old = (t < a->tiles ? a->before[t] : a->from.entries) * a->leaves_per_entry;
+    else
+        old = (t < a->tiles ? (uint64_t)t * a->tile_homes : a->from.homes) * a->leaves_per_home;
+    return (uint32_t)((old + rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
+}
+
+/* All of edge t but for `first`. */
 SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_t t)
 {
     const uint64_t n = a->operations.n;
     copse_tile_edge edge;
     edge.high = t == 0 ? 0 : KEY_MAX;
-    edge.from = edge.to = edge.rank = t == 0 ? 0 : (uint32_t)n;
-    edge.padding = 0;
+    edge.from = edge.to = t == 0 ? 0 : (uint32_t)n;
+    edge.first = edge.padding = 0;
     if (t == 0 || t >= a->tiles) return edge;
     const KEY high = a->order ? (KEY)a->highs[t - 1u] : NAME(home_high)(&a->from, t * a->tile_homes - 1u);
     const KEY before =
@@ -114,7 +127,6 @@ SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_
     uint64_t to = NAME(tile_seek)(&a->operations, edge.from, near, high);
     if (to == near && near < n) to = NAME(tile_seek)(&a->operations, near, n, high);
     edge.to = (uint32_t)to;
-    edge.rank = NAME(edge_rank)(&edge, a->operations.coarse);
     return edge;
 }
 
@@ -137,18 +149,14 @@ SIMT_KERNEL(NAME(tile_edges), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
 {
     NAME(edges_doubt)(&a);
     for (uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; t <= a.tiles;
-         t += (uint64_t)gridDim.x * blockDim.x)
-        a.edges[t] = NAME(edge_of)(&a, (uint32_t)t);
+         t += (uint64_t)gridDim.x * blockDim.x) {
+        copse_tile_edge edge = NAME(edge_of)(&a, (uint32_t)t);
+        edge.first = NAME(edge_first)(&a, (uint32_t)t, &edge);
+        a.edges[t] = edge;
+    }
 }
 
 /* --- finding them ------------------------------------------------------------------------------------------------------------ */
-
-/* What a tile looks for: operations with keys above `low`, up to `high`. */
-typedef struct NAME(batch_range) {
-    KEY low, high;
-    bool lowest; /* ... and `low` itself */
-} NAME(batch_range);
-#define RANGE NAME(batch_range)
 
 /* Operations of the batch on their way, BATCH_AHEAD for each lane. */
 typedef struct NAME(batch_ahead) {
@@ -169,32 +177,53 @@ SIMT_DEVICE AHEAD NAME(batch_load)(const copse_blink_operations *operations, uin
     return ahead;
 }
 
-/* A key that makes the tree reach further than it did. */
-SIMT_DEVICE void NAME(batch_beyond)(const copse_pack_arguments *a, KEY key)
+/* A tile, and what is on its way to it. */
+typedef struct NAME(batch_tile) {
+    uint32_t t;
+    uint32_t from,
+        to;        /* operations that may be its own: those with keys above `low`, in tile 0 also `low` itself, ... */
+    KEY low, high; /* ... up to `high` */
+    uint32_t first, end; /* its leaves of the new version, and where those of the next begin */
+    uint32_t leaf;       /* the number of this lane's leaf, where they are listed */
+    AHEAD ahead;
+} NAME(batch_tile);
+#define NEXT_TILE NAME(batch_tile)
+
+/* Does every key between the edges have the bits of `alike`, and lie between those of the tree? */
+SIMT_DEVICE bool NAME(batch_usual)(const copse_pack_arguments *a, const NEXT_TILE *own)
 {
+    const KEY differ = (KEY)((own->low ^ (KEY)a->alike) | (own->high ^ (KEY)a->alike));
+    return (differ & (KEY)a->alike_mask) == 0 && own->low >= a->low && own->high <= a->high;
+}
+
+/* Where that is not so, looks at a key of the tile. Returns false where it may have come here by chance, and be out of order: the sort
+ * did not expect it. */
+SIMT_DEVICE bool NAME(batch_look_at)(const copse_pack_arguments *a, KEY key)
+{
+    if (((key ^ (KEY)a->alike) & (KEY)a->alike_mask) != 0) return false;
+    /* It may make the tree reach further than it did. */
     if (key < a->low) (void)simt_atomic_max_u64(&a->totals->not_low, ~(uint64_t)key);
     if (key > a->high) (void)simt_atomic_max_u64(&a->totals->high, key);
+    return true;
 }
 
 /* Keeps those of `ahead` that are wanted behind n others. Returns how many there are then, or more than fit. */
-SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile, const RANGE *range, const AHEAD *ahead,
-                                      uint32_t from, uint32_t to, uint32_t n)
+SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile, const NEXT_TILE *own, bool usual,
+                                      uint32_t from, uint32_t n)
 {
     SIMT_UNROLL
     for (uint32_t k = 0; k < BATCH_AHEAD; k++) {
-        const KEY key = ahead->keys[k];
-        const bool there = from + k * SIMT_WARP + simt_lane() < to;
-        const bool mine = there && key <= range->high && (key > range->low || range->lowest);
-        /* A key that the sort did not expect may have come here by chance, and be out of order. */
-        if (__any_sync(SIMT_FULL_MASK, mine && ((key ^ (KEY)a->alike) & (KEY)a->alike_mask) != 0)) return UINT32_MAX;
+        if (from + k * SIMT_WARP >= own->to) break;
+        const KEY key = own->ahead.keys[k];
+        const bool lowest = own->t == 0 && from + k * SIMT_WARP + simt_lane() < own->to;
+        const bool mine = key <= own->high && (key > own->low || lowest); /* there is 0 where there are none */
+        if (!usual && __any_sync(SIMT_FULL_MASK, mine && !NAME(batch_look_at)(a, key))) return UINT32_MAX;
         const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, mine);
         const uint32_t at = n + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
         n += (uint32_t)__popc(lanes);
-        if (n > BATCH_EACH * SIMT_WARP) return n;
-        if (!mine) continue;
-        tile->keys[TILE_ENTRIES - 1u - at] = key;
-        tile->values[TILE_ENTRIES - 1u - at] = ahead->values[k];
-        NAME(batch_beyond)(a, key);
+        const bool kept = mine && at < BATCH_EACH * SIMT_WARP;
+        if (kept) tile->keys[TILE_ENTRIES - 1u - at] = key;
+        if (kept) tile->values[TILE_ENTRIES - 1u - at] = own->ahead.values[k];
     }
     return n;
 }
@@ -225,17 +254,6 @@ SIMT_DEVICE uint32_t NAME(batch_place)(const TILE *tile, uint32_t coarse, uint32
     return place;
 }
 
-/* The same for at most 32, whose keys the lanes have: each looks at all. */
-SIMT_DEVICE uint32_t NAME(batch_place_few)(uint32_t n, KEY key)
-{
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const KEY other = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, key, i);
-        place += other < key || (other == key && i < simt_lane()) ? 1u : 0;
-    }
-    return place;
-}
-
 /* Puts n operations in order; equal keys stay as they are. */
 SIMT_DEVICE void NAME(batch_sort)(TILE *tile, uint32_t coarse, uint32_t n)
 {
@@ -249,8 +267,7 @@ SIMT_DEVICE void NAME(batch_sort)(TILE *tile, uint32_t coarse, uint32_t n)
         if (k * SIMT_WARP >= n) break;
         keys[k] = i < n ? NAME(batch_key)(tile, i) : 0;
         values[k] = i < n ? tile->values[TILE_ENTRIES - 1u - i] : 0;
-        places[k] = k == 0 && n <= SIMT_WARP ? NAME(batch_place_few)(n, keys[k])
-                                             : NAME(batch_place)(tile, coarse, i, n, keys[k]);
+        places[k] = NAME(batch_place)(tile, coarse, i, n, keys[k]);
     }
     __syncwarp(SIMT_FULL_MASK); /* all have read what is overwritten now */
     SIMT_UNROLL
@@ -278,10 +295,48 @@ SIMT_DEVICE OPERATION NAME(batch_operation)(const copse_pack_arguments *a, const
     return operation;
 }
 
+/* Of at most 32, whose keys the lanes have, which are smaller than that of this lane, and which are the same. */
+SIMT_DEVICE void NAME(batch_compare)(const TILE *tile, uint32_t n, KEY key, uint32_t *smaller, uint32_t *same)
+{
+    uint32_t below = 0, equal = 0, bit = 1u;
+    for (uint32_t i = 0; i < n; i++) {
+        const KEY other = NAME(batch_key)(tile, i);
+        if (other < key) below |= bit;
+        if (other == key) equal |= bit;
+        bit += bit;
+    }
+    *smaller = below;
+    *same = equal;
+}
+
+/* Runs at most 32 as they are, out of order: so many that a lane has one. */
+SIMT_DEVICE void NAME(batch_operate_few)(const copse_pack_arguments *a, TILE *tile, uint32_t n, SIZES *sizes)
+{
+    const uint32_t lane = simt_lane(), wins = a->operations.last_wins, in_front = (1u << lane) - 1u;
+    OPERATION operation;
+    uint32_t smaller, same;
+    operation.live = lane < n;
+    operation.key = operation.live ? NAME(batch_key)(tile, lane) : 0;
+    operation.value = operation.live ? tile->values[TILE_ENTRIES - 1u - lane] : 0;
+    operation.action = a->operations.action;
+    NAME(batch_compare)(tile, n, operation.key, &smaller, &same);
+    const uint32_t beaten_by = wins ? ~(in_front | 1u << lane) : in_front; /* see operation_dead */
+    if (wins <= 1u && same & beaten_by) operation.live = false;
+    const FATE fate = NAME(tile_judge)(tile, &operation);
+    const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts);
+    sizes->came = (uint32_t)__popc(in);
+    NAME(tile_change)(tile, &fate, &operation, fate.before + (uint32_t)__popc(in & smaller));
+}
+
 /* Runs n of them. */
 SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, uint32_t n, SIZES *sizes)
 {
     if (sizes->entries + 2u * n > TILE_ENTRIES) return false;
+    if (a->operations.coarse && n <= SIMT_WARP) {
+        NAME(batch_operate_few)(a, tile, n, sizes);
+        __syncwarp(SIMT_FULL_MASK);
+        return true;
+    }
     NAME(batch_sort)(tile, a->operations.coarse, n);
     for (uint32_t done = 0; done < n; done += SIMT_WARP) {
         const OPERATION operation = NAME(batch_operation)(a, tile, done + simt_lane(), n);
@@ -290,15 +345,6 @@ SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, 
     __syncwarp(SIMT_FULL_MASK);
     return true;
 }
-
-/* A tile, and what is on its way to it. */
-typedef struct NAME(batch_tile) {
-    uint32_t t;
-    uint32_t leaf; /* the number of this lane's leaf, where they are listed */
-    copse_tile_edge low, high;
-    AHEAD ahead;
-} NAME(batch_tile);
-#define NEXT_TILE NAME(batch_tile)
 
 /* The leaves of tile t. */
 SIMT_DEVICE uint32_t NAME(batch_leaves)(const copse_pack_arguments *a, uint32_t t)
@@ -313,22 +359,29 @@ SIMT_DEVICE void NAME(batch_look)(const copse_pack_arguments *a, uint32_t t, NEX
     next->t = t;
     next->leaf = 0;
     if (t >= a->tiles) return;
-    next->low = a->edges[t];
-    next->high = a->edges[t + 1u];
+    const copse_tile_edge *low = &a->edges[t], *high = low + 1;
+    next->from = low->from;
+    next->to = high->to;
+    next->low = (KEY)low->high;
+    next->high = (KEY)high->high;
+    next->first = low->first;
+    next->end = high->first;
     if (a->order && simt_lane() < NAME(batch_leaves)(a, t)) next->leaf = a->order[t * a->tile_homes + simt_lane()];
 }
 
 /* Sends for leaves that are listed, the number of one in each lane. */
 SIMT_DEVICE void NAME(batch_send_listed)(const copse_blink_tree *tree, TILE *tile, uint32_t leaf, uint32_t leaves)
 {
-    const uint32_t piece = simt_lane() % LEAF_PIECES;
+    const uint32_t row = simt_lane() / LEAF_PIECES, piece = simt_lane() % LEAF_PIECES;
+    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* as in tile_bring_beside */
+    simt_u32x4 *even = &tile->rows[row * LEAF_PIECES + (piece ^ row)];
+    simt_u32x4 *odd = &tile->rows[(row + fours) * LEAF_PIECES + (piece ^ (row + fours))];
     const uint64_t own = (uint64_t)(uintptr_t)NAME(leaf_at)(tree, leaf);
     SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_TILE_LEAVES; r += SIMT_WARP / LEAF_PIECES) {
-        const uint32_t row = r + simt_lane() / LEAF_PIECES;
-        const uint64_t from = simt_shfl_u64(SIMT_FULL_MASK, own, row) + piece * 16u;
-        if (row < leaves)
-            simt_fetch16(&tile->rows[row * LEAF_PIECES + (piece ^ row % LEAF_PIECES)], (const void *)(uintptr_t)from);
+    for (uint32_t r = 0; r < COPSE_TILE_LEAVES; r += fours) {
+        const uint64_t from = simt_shfl_u64(SIMT_FULL_MASK, own, row + r) + piece * 16u;
+        simt_u32x4 *to = r % (2u * fours) ? odd + (r - fours) * LEAF_PIECES : even + r * LEAF_PIECES;
+        simt_fetch16_if(row + r < leaves, to, (const void *)(uintptr_t)from);
     }
 }
 
@@ -341,22 +394,22 @@ SIMT_DEVICE void NAME(batch_send)(const copse_pack_arguments *a, TILE *tile, NEX
         NAME(batch_send_listed)(&a->from, tile, next->leaf, leaves);
     else
         NAME(tile_bring)(&a->from, tile, next->t * a->tile_homes, leaves, false);
-    next->ahead = NAME(batch_load)(&a->operations, next->low.from, next->high.to);
+    next->ahead = NAME(batch_load)(&a->operations, next->from, next->to);
 }
 
 /* Takes in what was sent for, and runs the operations. Returns false where it does not fit. */
 SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *own, SIZES *sizes,
                                   uint32_t *took)
 {
-    const RANGE range = {(KEY)own->low.high, (KEY)own->high.high, own->t == 0};
-    uint32_t from = own->low.from, n = 0;
+    const bool usual = NAME(batch_usual)(a, own);
+    uint32_t from = own->from, n = 0;
     sizes->leaves = NAME(batch_leaves)(a, own->t);
     NAME(tile_arrive)(tile, sizes);
-    while (from < own->high.to) {
-        n = NAME(batch_keep)(a, tile, &range, &own->ahead, from, own->high.to, n);
+    while (from < own->to) {
+        n = NAME(batch_keep)(a, tile, own, usual, from, n);
         if (n > BATCH_EACH * SIMT_WARP) return false;
         from += BATCH_AHEAD * SIMT_WARP;
-        if (from < own->high.to) own->ahead = NAME(batch_load)(&a->operations, from, own->high.to);
+        if (from < own->to) own->ahead = NAME(batch_load)(&a->operations, from, own->to);
     }
     __syncwarp(SIMT_FULL_MASK);
     *took += n;

@@ -67,10 +67,13 @@
 #undef TILE_TWOS
 #undef TILE_PARTS
 #undef SPREAD_AHEAD
+#undef UNIT
+#undef UNIT_WORDS
+#undef LEAF_UNITS
+#undef LEAVES_AT_ONCE
 #undef BATCH_EACH
 #undef BATCH_AHEAD
 #undef BATCH_ALIKE
-#undef RANGE
 #undef AHEAD
 #undef NEXT_TILE
 #undef WORD_COUNTED
