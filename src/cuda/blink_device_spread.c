@@ -77,6 +77,7 @@ static copse_status edges_make(copse_packer *p)
     const uint64_t all = arguments->order ? arguments->leaves : arguments->from.homes;
     const uint64_t tiles = (all + arguments->tile_homes - 1) / arguments->tile_homes;
     arguments->tiles = (uint32_t)tiles;
+    arguments->leaves = (uint32_t)all;
     copse_status status = copse_pack_take(p, COPSE_PACK_TOTALS, sizeof *arguments->totals);
     if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_STARTS, (tiles + 1) * sizeof *arguments->edges);
     if (status != COPSE_OK) return status;

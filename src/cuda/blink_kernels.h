@@ -270,7 +270,7 @@ typedef struct copse_pack_arguments {
     uint64_t *abouts;   /* of each home, see home_sizes */
     uint32_t *order;    /* NULL, or numbers of all leaves in the order of their keys                                 */
     uint64_t *highs;    /* largest key that each tile may have                                                       */
-    uint32_t leaves;    /* of all                                                                                    */
+    uint32_t leaves;    /* of all, or homes where they are not listed                                                */
     const void *input;  /* NULL, or keys as they came: do they look sorted? The doubt gets to know */
     uint64_t low, high; /* bounds of the keys of the old version */
     /* tile_spread: keys are sorted only where they have the bits of `alike` that the mask names. */

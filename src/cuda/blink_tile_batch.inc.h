@@ -184,13 +184,27 @@ typedef struct NAME(batch_tile) {
         to;        /* operations that may be its own: those with keys above `low`, in tile 0 also `low` itself, ... */
     KEY low, high; /* ... up to `high` */
     uint32_t first, end; /* its leaves of the new version, and where those of the next begin */
-    uint32_t leaf;       /* the number of this lane's leaf, where they are listed */
     AHEAD ahead;
 } NAME(batch_tile);
-#define NEXT_TILE NAME(batch_tile)
+#define OWN_TILE NAME(batch_tile)
+
+/* The same of the next one, before it is its turn. */
+typedef struct NAME(batch_next) {
+    uint32_t t;
+    uint32_t
+        word; /* of the tile's edges, the one with the number of this lane: a warp reads them at once, and a register holds them */
+    uint32_t leaf; /* the number of this lane's leaf, where they are listed */
+    AHEAD ahead;
+} NAME(batch_next);
+#define NEXT_TILE NAME(batch_next)
+
+/* A word of the edge below or above the next tile; the field has to be one that has 32 bits. */
+#define EDGE_WORDS ((uint32_t)sizeof(copse_tile_edge) / 4u)
+#define EDGE_WORD(next, upper, field)                                                                                  \
+    simt_shfl_u32(SIMT_FULL_MASK, (next)->word, (upper)*EDGE_WORDS + (uint32_t)offsetof(copse_tile_edge, field) / 4u)
 
 /* Does every key between the edges have the bits of `alike`, and lie between those of the tree? */
-SIMT_DEVICE bool NAME(batch_usual)(const copse_pack_arguments *a, const NEXT_TILE *own)
+SIMT_DEVICE bool NAME(batch_usual)(const copse_pack_arguments *a, const OWN_TILE *own)
 {
     const KEY differ = (KEY)((own->low ^ (KEY)a->alike) | (own->high ^ (KEY)a->alike));
     return (differ & (KEY)a->alike_mask) == 0 && own->low >= a->low && own->high <= a->high;
@@ -208,7 +222,7 @@ SIMT_DEVICE bool NAME(batch_look_at)(const copse_pack_arguments *a, KEY key)
 }
 
 /* Keeps those of `ahead` that are wanted behind n others. Returns how many there are then, or more than fit. */
-SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile, const NEXT_TILE *own, bool usual,
+SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile, const OWN_TILE *own, bool usual,
                                       uint32_t from, uint32_t n)
 {
     SIMT_UNROLL
@@ -295,45 +309,99 @@ SIMT_DEVICE OPERATION NAME(batch_operation)(const copse_pack_arguments *a, const
     return operation;
 }
 
-/* Of at most 32, whose keys the lanes have, which are smaller than that of this lane, and which are the same. */
-SIMT_DEVICE void NAME(batch_compare)(const TILE *tile, uint32_t n, KEY key, uint32_t *smaller, uint32_t *same)
+/* Of operations, one in each lane, which have smaller keys than that of this lane, and which the same. */
+typedef struct NAME(batch_others) {
+    uint32_t smaller, same;
+} NAME(batch_others);
+
+/* By numbers of the lanes, of which n count. They are put where entries will be, but none is there yet. */
+SIMT_DEVICE NAME(batch_others) NAME(batch_compare)(TILE *tile, uint32_t n, uint32_t number)
 {
-    uint32_t below = 0, equal = 0, bit = 1u;
+    NAME(batch_others) others = {0, 0};
+    uint32_t *numbers = (uint32_t *)tile->keys;
+    numbers[simt_lane()] = number;
+    __syncwarp(SIMT_FULL_MASK);
+    for (uint32_t i = 0; i < n; i += 4u) {
+        const simt_u32x4 four = *(const simt_u32x4 *)(numbers + i);
+        uint32_t smaller = 0, same = 0;
+        if (four.x < number) smaller |= 1u;
+        if (four.y < number) smaller |= 2u;
+        if (four.z < number) smaller |= 4u;
+        if (four.w < number) smaller |= 8u;
+        if (four.x == number) same |= 1u;
+        if (four.y == number) same |= 2u;
+        if (four.z == number) same |= 4u;
+        if (four.w == number) same |= 8u;
+        others.smaller |= smaller << i;
+        others.same |= same << i;
+    }
+    __syncwarp(SIMT_FULL_MASK); /* all have read what will be overwritten */
+    others.smaller &= SIMT_FULL_MASK >> (SIMT_WARP - n);
+    others.same &= SIMT_FULL_MASK >> (SIMT_WARP - n);
+    return others;
+}
+
+#if KEY_BITS == 64
+/* By all of their keys. */
+SIMT_DEVICE NAME(batch_others) NAME(batch_compare_keys)(const TILE *tile, uint32_t n, KEY key)
+{
+    NAME(batch_others) others = {0, 0};
+    SIMT_ROLLED
     for (uint32_t i = 0; i < n; i++) {
         const KEY other = NAME(batch_key)(tile, i);
-        if (other < key) below |= bit;
-        if (other == key) equal |= bit;
-        bit += bit;
+        if (other < key) others.smaller |= 1u << i;
+        if (other == key) others.same |= 1u << i;
     }
-    *smaller = below;
-    *same = equal;
+    return others;
+}
+
+/* Of the bits in which keys of the tile differ, the upper 32. */
+SIMT_DEVICE uint32_t NAME(batch_number)(const OWN_TILE *own, KEY key)
+{
+    const uint32_t upper = (uint32_t)((own->high - own->low) >> 32);
+    return (uint32_t)((key - own->low) >> (SIMT_WARP - (uint32_t)__clz((int)upper)));
+}
+#endif
+
+/* The n first operations, 32 at most. */
+SIMT_DEVICE NAME(batch_others) NAME(batch_others_of)(TILE *tile, const OWN_TILE *own, uint32_t n, KEY key)
+{
+#if KEY_BITS == 64
+    const NAME(batch_others) others = NAME(batch_compare)(tile, n, NAME(batch_number)(own, key));
+    const bool alike = simt_lane() < n && (others.same & (others.same - 1u)) != 0;
+    return __any_sync(SIMT_FULL_MASK, alike) ? NAME(batch_compare_keys)(tile, n, key) : others;
+#else
+    (void)own;
+    return NAME(batch_compare)(tile, n, key);
+#endif
 }
 
 /* Runs at most 32 as they are, out of order: so many that a lane has one. */
-SIMT_DEVICE void NAME(batch_operate_few)(const copse_pack_arguments *a, TILE *tile, uint32_t n, SIZES *sizes)
+SIMT_DEVICE void NAME(batch_operate_few)(const copse_pack_arguments *a, TILE *tile, const OWN_TILE *own, uint32_t n,
+                                         SIZES *sizes)
 {
     const uint32_t lane = simt_lane(), wins = a->operations.last_wins, in_front = (1u << lane) - 1u;
     OPERATION operation;
-    uint32_t smaller, same;
     operation.live = lane < n;
     operation.key = operation.live ? NAME(batch_key)(tile, lane) : 0;
     operation.value = operation.live ? tile->values[TILE_ENTRIES - 1u - lane] : 0;
     operation.action = a->operations.action;
-    NAME(batch_compare)(tile, n, operation.key, &smaller, &same);
+    const NAME(batch_others) others = NAME(batch_others_of)(tile, own, n, operation.key);
     const uint32_t beaten_by = wins ? ~(in_front | 1u << lane) : in_front; /* see operation_dead */
-    if (wins <= 1u && same & beaten_by) operation.live = false;
+    if (wins <= 1u && others.same & beaten_by) operation.live = false;
     const FATE fate = NAME(tile_judge)(tile, &operation);
     const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts);
     sizes->came = (uint32_t)__popc(in);
-    NAME(tile_change)(tile, &fate, &operation, fate.before + (uint32_t)__popc(in & smaller));
+    NAME(tile_change)(tile, &fate, &operation, fate.before + (uint32_t)__popc(in & others.smaller));
 }
 
 /* Runs n of them. */
-SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, uint32_t n, SIZES *sizes)
+SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, const OWN_TILE *own, uint32_t n,
+                                     SIZES *sizes)
 {
     if (sizes->entries + 2u * n > TILE_ENTRIES) return false;
     if (a->operations.coarse && n <= SIMT_WARP) {
-        NAME(batch_operate_few)(a, tile, n, sizes);
+        NAME(batch_operate_few)(a, tile, own, n, sizes);
         __syncwarp(SIMT_FULL_MASK);
         return true;
     }
@@ -349,7 +417,7 @@ SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, 
 /* The leaves of tile t. */
 SIMT_DEVICE uint32_t NAME(batch_leaves)(const copse_pack_arguments *a, uint32_t t)
 {
-    const uint32_t all = a->order ? a->leaves : a->from.homes, left = all - t * a->tile_homes;
+    const uint32_t left = a->leaves - t * a->tile_homes;
     return left < a->tile_homes ? left : a->tile_homes;
 }
 
@@ -357,15 +425,9 @@ SIMT_DEVICE uint32_t NAME(batch_leaves)(const copse_pack_arguments *a, uint32_t 
 SIMT_DEVICE void NAME(batch_look)(const copse_pack_arguments *a, uint32_t t, NEXT_TILE *next)
 {
     next->t = t;
-    next->leaf = 0;
+    next->word = next->leaf = 0;
     if (t >= a->tiles) return;
-    const copse_tile_edge *low = &a->edges[t], *high = low + 1;
-    next->from = low->from;
-    next->to = high->to;
-    next->low = (KEY)low->high;
-    next->high = (KEY)high->high;
-    next->first = low->first;
-    next->end = high->first;
+    if (simt_lane() < 2u * EDGE_WORDS) next->word = ((const uint32_t *)&a->edges[t])[simt_lane()];
     if (a->order && simt_lane() < NAME(batch_leaves)(a, t)) next->leaf = a->order[t * a->tile_homes + simt_lane()];
 }
 
@@ -394,11 +456,35 @@ SIMT_DEVICE void NAME(batch_send)(const copse_pack_arguments *a, TILE *tile, NEX
         NAME(batch_send_listed)(&a->from, tile, next->leaf, leaves);
     else
         NAME(tile_bring)(&a->from, tile, next->t * a->tile_homes, leaves, false);
-    next->ahead = NAME(batch_load)(&a->operations, next->from, next->to);
+    next->ahead = NAME(batch_load)(&a->operations, EDGE_WORD(next, 0, from), EDGE_WORD(next, 1u, to));
+}
+
+/* `high` of its edges. */
+SIMT_DEVICE KEY NAME(batch_edge)(const NEXT_TILE *next, uint32_t upper)
+{
+    const uint32_t at = upper * EDGE_WORDS + (uint32_t)offsetof(copse_tile_edge, high) / 4u; /* its lower word */
+    KEY high = simt_shfl_u32(SIMT_FULL_MASK, next->word, at);
+#if KEY_BITS == 64
+    high |= (uint64_t)simt_shfl_u32(SIMT_FULL_MASK, next->word, at + 1u) << 32;
+#endif
+    return high;
+}
+
+/* It is its turn. */
+SIMT_DEVICE void NAME(batch_turn)(const NEXT_TILE *next, OWN_TILE *own)
+{
+    own->t = next->t;
+    own->from = EDGE_WORD(next, 0, from);
+    own->to = EDGE_WORD(next, 1u, to);
+    own->low = NAME(batch_edge)(next, 0);
+    own->high = NAME(batch_edge)(next, 1u);
+    own->first = EDGE_WORD(next, 0, first);
+    own->end = EDGE_WORD(next, 1u, first);
+    own->ahead = next->ahead;
 }
 
 /* Takes in what was sent for, and runs the operations. Returns false where it does not fit. */
-SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *own, SIZES *sizes,
+SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, OWN_TILE *own, SIZES *sizes,
                                   uint32_t *took)
 {
     const bool usual = NAME(batch_usual)(a, own);
@@ -413,5 +499,5 @@ SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, NEX
     }
     __syncwarp(SIMT_FULL_MASK);
     *took += n;
-    return n == 0 || NAME(batch_operate)(a, tile, n, sizes);
+    return n == 0 || NAME(batch_operate)(a, tile, own, n, sizes);
 }

@@ -84,11 +84,11 @@ typedef struct NAME(tile_fate) {
 /* The row where a key belongs, which is not greater than `high` of the last one. */
 SIMT_DEVICE uint32_t NAME(tile_row_of)(const TILE *tile, KEY key)
 {
-    uint32_t row = 0;
+    uint32_t at = 0; /* in bytes */
     SIMT_UNROLL
     for (uint32_t step = COPSE_TILE_LEAVES / 2u; step > 0; step /= 2u)
-        if (tile->highs[row + step - 1u] < key) row += step;
-    return row;
+        if (*(const KEY *)((const char *)&tile->highs[step - 1u] + at) < key) at += step * (uint32_t)sizeof(KEY);
+    return at / (uint32_t)sizeof(KEY);
 }
 
 /* Of the keys of a row, how many are < key. Free places hold the largest key. */

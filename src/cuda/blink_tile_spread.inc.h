@@ -148,8 +148,7 @@ SIMT_DEVICE void NAME(spread_store)(const copse_pack_arguments *a, TILE *tile, u
 }
 
 /* Does a tile of which everything is on its way, and sends for the next one in between. Returns false where it does not fit. */
-SIMT_DEVICE bool NAME(spread_one)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *own, NEXT_TILE *next,
-                                  WORK *work)
+SIMT_DEVICE bool NAME(spread_one)(const copse_pack_arguments *a, TILE *tile, OWN_TILE *own, NEXT_TILE *next, WORK *work)
 {
     SIZES sizes = {0, 0, 0, 0, 0, 0};
     const uint32_t n = own->end - own->first;
@@ -169,11 +168,13 @@ SIMT_KERNEL(NAME(tile_spread), copse_pack_arguments, COPSE_KERNEL_THREADS, COPSE
     TILE *tile = (TILE *)simt_shared_kept(&tiles[simt_warp()]);
     const uint32_t warps = gridDim.x * TILE_WARPS;
     WORK work = {0, 0, 0};
-    NEXT_TILE own, next;
-    NAME(batch_look)(&a, blockIdx.x * TILE_WARPS + simt_warp(), &own);
-    NAME(batch_send)(&a, tile, &own);
-    for (; own.t < a.tiles; own = next) {
+    OWN_TILE own;
+    NEXT_TILE next;
+    NAME(batch_look)(&a, blockIdx.x * TILE_WARPS + simt_warp(), &next);
+    NAME(batch_send)(&a, tile, &next);
+    while (next.t < a.tiles) {
         const uint32_t stop = simt_lane() == 0 ? simt_load_relaxed_u32(&a.totals->ticket) : 0;
+        NAME(batch_turn)(&next, &own);
         NAME(batch_look)(&a, own.t + warps, &next);
         if (!NAME(spread_one)(&a, tile, &own, &next, &work)) {
             NAME(tiles_stop)(&a);

@@ -76,6 +76,9 @@
 #undef BATCH_ALIKE
 #undef AHEAD
 #undef NEXT_TILE
+#undef OWN_TILE
+#undef EDGE_WORDS
+#undef EDGE_WORD
 #undef WORD_COUNTED
 #undef WORD_SUMMED
 #undef WORD_VALUE

@@ -27,6 +27,18 @@ SIMT_DEVICE void *simt_shared_kept(void *place)
     return __cvta_shared_to_generic(address);
 }
 
+#define SIMT_PUT_IF_(bits, type, letter)                                                                               \
+    SIMT_DEVICE void simt_shared_put_if_u##bits(bool condition, type *place, type value)                               \
+    {                                                                                                                  \
+        asm volatile("{ .reg .pred go; setp.ne.u32 go, %0, 0; @go st.shared.u" #bits                                   \
+                     " [%1], %2; }" ::"r"((uint32_t)condition),                                                        \
+                     "r"((uint32_t)__cvta_generic_to_shared(place)), letter(value)                                     \
+                     : "memory");                                                                                      \
+    }
+SIMT_PUT_IF_(32, uint32_t, "r")
+SIMT_PUT_IF_(64, uint64_t, "l")
+#undef SIMT_PUT_IF_
+
 /* --- shuffles ------------------------------------------------------------------------------------------------------- */
 
 /* CUDA's 64-bit integer is unsigned long long, which is another type than uint64_t though of the same size. */
