@@ -194,6 +194,7 @@ typedef struct NAME(batch_next) {
     uint32_t
         word; /* of the tile's edges, the one with the number of this lane: a warp reads them at once, and a register holds them */
     uint32_t leaf; /* the number of this lane's leaf, where they are listed */
+    uint32_t stop; /* not 0 in some lane: some other tile does not fit, as far as is known */
     AHEAD ahead;
 } NAME(batch_next);
 #define NEXT_TILE NAME(batch_next)

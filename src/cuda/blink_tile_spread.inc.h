@@ -157,8 +157,9 @@ SIMT_DEVICE bool NAME(spread_one)(const copse_pack_arguments *a, TILE *tile, OWN
     if (n == 0 || count < n || count > n * LEAF_SLOTS) return false;
     NAME(tile_merge)(tile, &sizes, false);
     NAME(batch_send)(a, tile, next); /* the rows are free now */
+    next->stop = simt_lane() == 0 ? simt_load_relaxed_u32(&a->totals->ticket) : 0;
     NAME(spread_store)(a, tile, own->first, n, count, own->high);
-    NAME(work_add)(work, &sizes);
+    work->came += sizes.came;
     return true;
 }
 
@@ -173,15 +174,14 @@ SIMT_KERNEL(NAME(tile_spread), copse_pack_arguments, COPSE_KERNEL_THREADS, COPSE
     NAME(batch_look)(&a, blockIdx.x * TILE_WARPS + simt_warp(), &next);
     NAME(batch_send)(&a, tile, &next);
     while (next.t < a.tiles) {
-        const uint32_t stop = simt_lane() == 0 ? simt_load_relaxed_u32(&a.totals->ticket) : 0;
         NAME(batch_turn)(&next, &own);
         NAME(batch_look)(&a, own.t + warps, &next);
         if (!NAME(spread_one)(&a, tile, &own, &next, &work)) {
             NAME(tiles_stop)(&a);
             break;
         }
-        /* Asked only now, so that nobody had to wait for it. */
-        if (__any_sync(SIMT_FULL_MASK, stop != 0)) break;
+        /* Looked at only now, so that nobody had to wait for it. */
+        if (__any_sync(SIMT_FULL_MASK, next.stop != 0)) break;
         __syncwarp(SIMT_FULL_MASK);
     }
     simt_fetch_wait();
