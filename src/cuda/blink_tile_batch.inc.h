@@ -167,12 +167,15 @@ typedef struct NAME(batch_ahead) {
 
 SIMT_DEVICE AHEAD NAME(batch_load)(const copse_blink_operations *operations, uint32_t from, uint32_t to)
 {
+    const uint32_t first = from + simt_lane();
+    const KEY *keys = (const KEY *)operations->keys + first;
+    const VALUE *values = (const VALUE *)operations->values + first;
     AHEAD ahead;
     SIMT_UNROLL
     for (uint32_t k = 0; k < BATCH_AHEAD; k++) {
-        const uint32_t i = from + k * SIMT_WARP + simt_lane();
-        ahead.keys[k] = i < to ? ((const KEY *)operations->keys)[i] : 0;
-        ahead.values[k] = i < to ? ((const VALUE *)operations->values)[i] : 0;
+        const bool there = first + k * SIMT_WARP < to;
+        ahead.keys[k] = there ? keys[k * SIMT_WARP] : 0;
+        ahead.values[k] = there ? values[k * SIMT_WARP] : 0;
     }
     return ahead;
 }
