@@ -3,7 +3,8 @@
  * of the sort.
  *
  * The tile's operations lie somewhere between the first and the last that have the upper bits of one of its edges. A warp looks at all of
- * these, keeps those whose keys are between the edges, and puts them in order, at the end of the room for entries:
+ * these, keeps those whose keys are between the edges, and puts them in order, at the end of the room for entries; up to 32, a lane to
+ * each, stay as they came, and every lane finds out which of the others have smaller keys:
  *
  *   keys, values   | entries after the operations ...   |  free  |  operations, the first last |
  *                    0 .......................... count                 TILE_ENTRIES - n .. TILE_ENTRIES - 1
@@ -183,10 +184,9 @@ SIMT_DEVICE AHEAD NAME(batch_load)(const copse_blink_operations *operations, uin
 /* A tile, and what is on its way to it. */
 typedef struct NAME(batch_tile) {
     uint32_t t;
-    uint32_t from,
-        to;        /* operations that may be its own: those with keys above `low`, in tile 0 also `low` itself, ... */
-    KEY low, high; /* ... up to `high` */
-    uint32_t first, end; /* its leaves of the new version, and where those of the next begin */
+    uint32_t from, to;   /* operations that may be its own: those with keys above `low`, ...   */
+    KEY low, high;       /* ... in tile 0 also with `low` itself, up to `high`                 */
+    uint32_t first, end; /* its leaves of the new version, and where those of the next begin   */
     AHEAD ahead;
 } NAME(batch_tile);
 #define OWN_TILE NAME(batch_tile)
@@ -194,10 +194,9 @@ typedef struct NAME(batch_tile) {
 /* The same of the next one, before it is its turn. */
 typedef struct NAME(batch_next) {
     uint32_t t;
-    uint32_t
-        word; /* of the tile's edges, the one with the number of this lane: a warp reads them at once, and a register holds them */
-    uint32_t leaf; /* the number of this lane's leaf, where they are listed */
-    uint32_t stop; /* not 0 in some lane: some other tile does not fit, as far as is known */
+    uint32_t word; /* of its edges, that with the number of this lane: one register in place of ten */
+    uint32_t leaf; /* the number of this lane's leaf, where they are listed                         */
+    uint32_t stop; /* not 0 in some lane: some other tile does not fit, as far as is known          */
     AHEAD ahead;
 } NAME(batch_next);
 #define NEXT_TILE NAME(batch_next)

@@ -27,12 +27,12 @@ typedef uint32_t NAME(spread_unit);
 
 /* How a lane stores its units of leaves that have as many entries each and lie side by side. */
 typedef struct NAME(spread_writer) {
-    uint32_t which;        /* of the leaves that are stored at once is its own         */
-    bool own;              /* is it a unit of an entry?                                */
-    const UNIT *from;      /* it, of the first leaf                                    */
-    uint32_t step;         /* ... and from one time to the next                        */
-    uint32_t other, upper; /* what else it is, and the upper word of that              */
-    uint32_t more;         /* how much more of the upper word, or the only one, from time to time */
+    uint32_t which;        /* its own of the leaves that are stored at once                  */
+    bool own;              /* is it a unit of an entry?                                      */
+    const UNIT *from;      /* where that lies, of the first leaf                             */
+    uint32_t step;         /* ... and how far on from time to time                           */
+    uint32_t other, upper; /* what else it is, and the upper word where it has two           */
+    uint32_t more;         /* how much more the upper word, or the only one, gets each time  */
 } NAME(spread_writer);
 
 /* Leaves from `leaf` on have `size` entries each, the first one those from `first` on. */
@@ -131,12 +131,10 @@ SIMT_DEVICE void NAME(spread_store)(const copse_pack_arguments *a, TILE *tile, u
         some = beside < n - done ? beside : n - done;
         const uint32_t with_more = done >= larger ? 0 : larger - done < some ? larger - done : some;
         at = NAME(home_at)(&a->to, leaf + done);
-        UNIT *to = (UNIT *)at + simt_lane();
+        const uint32_t rest = done + with_more; /* from there on they have `size` */
+        UNIT *to = (UNIT *)at + simt_lane(), *then = to + with_more * LEAF_UNITS;
         NAME(spread_alike)(a, tile, to, leaf + done, done * (size + 1u), size + 1u, with_more);
-        done += with_more;
-        NAME(spread_alike)
-        (a, tile, to + with_more * LEAF_UNITS, leaf + done, done * size + larger, size, some - with_more);
-        done -= with_more;
+        NAME(spread_alike)(a, tile, then, leaf + rest, rest * size + larger, size, some - with_more);
     }
     __syncwarp(SIMT_FULL_MASK); /* another lane may have stored `high` */
     NAME(spread_end)(a, at - COPSE_LEAF_BYTES, leaf + n - 1u, high);
