@@ -32,10 +32,16 @@ typedef struct NAME(list_block) {
 } NAME(list_block);
 #define LIST NAME(list_block)
 
-/* Homes of a thread. */
+/* Homes of a thread, a word for each, since all are kept in registers:
+ *
+ *   bits 0..7 entries of the leaf   8: it is a leaf, and no fork   9: it has a chain   16..31 the number of that chain
+ */
+#define HOME_COUNT COPSE_LEAF_COUNT
+#define HOME_LEAF  0x100u
+#define HOME_CHAIN 0x200u
+#define HOME_SHIFT 16u
 typedef struct NAME(list_homes) {
-    uint32_t counts[LIST_EACH]; /* entries in the leaf itself, or COPSE_LEAF_NONE: there is none, or it is a fork */
-    uint32_t chains[LIST_EACH]; /* number of its chain, or COPSE_LEAF_NONE                                        */
+    uint32_t words[LIST_EACH];
 } NAME(list_homes);
 #define LISTED NAME(list_homes)
 
@@ -72,11 +78,11 @@ SIMT_DEVICE LISTED NAME(list_look)(const copse_blink_tree *tree, LIST *list, uin
         const uint32_t state = (uint32_t)heads[k], next = (uint32_t)(heads[k] >> 32);
         const bool there = first + k < tree->homes, fork = tree->forks && state & COPSE_LEAF_FORK;
         const bool more = tree->forks ? fork : NAME(leads_on)(tree, next);
-        listed.counts[k] = there && !fork ? state & COPSE_LEAF_COUNT : COPSE_LEAF_NONE;
-        listed.chains[k] = COPSE_LEAF_NONE;
+        listed.words[k] = there && !fork ? HOME_LEAF | (state & COPSE_LEAF_COUNT) : 0;
         if (!there || !more) continue;
-        listed.chains[k] = simt_atomic_add_u32(&list->chains, 1u);
-        list->links[listed.chains[k]] = fork ? first + k : next;
+        const uint32_t chain = simt_atomic_add_u32(&list->chains, 1u);
+        listed.words[k] |= HOME_CHAIN | chain << HOME_SHIFT;
+        list->links[chain] = fork ? first + k : next;
     }
     return listed;
 }
@@ -129,8 +135,9 @@ SIMT_DEVICE uint64_t NAME(listed_size)(const LIST *list, const LISTED *listed)
     uint64_t size = 0;
     SIMT_UNROLL
     for (uint32_t k = 0; k < LIST_EACH; k++) {
-        if (listed->counts[k] != COPSE_LEAF_NONE) size += LIST_LEAF | listed->counts[k];
-        if (listed->chains[k] != COPSE_LEAF_NONE) size += list->sizes[listed->chains[k]];
+        const uint32_t word = listed->words[k];
+        if (word & HOME_LEAF) size += LIST_LEAF | (word & HOME_COUNT);
+        if (word & HOME_CHAIN) size += list->sizes[word >> HOME_SHIFT];
     }
     return size;
 }
@@ -227,9 +234,9 @@ SIMT_DEVICE void NAME(list_put)(const copse_pack_arguments *a, LIST *list, const
     PLACE place = NAME(place_of)(a, front);
     SIMT_UNROLL
     for (uint32_t k = 0; k < LIST_EACH; k++) {
-        const uint32_t chain = listed->chains[k];
-        if (listed->counts[k] != COPSE_LEAF_NONE) NAME(place_put)(a, &place, first + k, listed->counts[k]);
-        if (chain == COPSE_LEAF_NONE) continue;
+        const uint32_t word = listed->words[k], chain = word >> HOME_SHIFT;
+        if (word & HOME_LEAF) NAME(place_put)(a, &place, first + k, word & HOME_COUNT);
+        if (!(word & HOME_CHAIN)) continue;
         const uint64_t at = (uint64_t)place.at << 32 | place.entries, size = list->sizes[chain];
         if (size >> 32 == 1u && !a->from.forks) {
             NAME(place_put)(a, &place, list->links[chain], (uint32_t)size);

@@ -83,6 +83,10 @@
 #undef LIST_LEAF
 #undef LIST
 #undef LISTED
+#undef HOME_COUNT
+#undef HOME_LEAF
+#undef HOME_CHAIN
+#undef HOME_SHIFT
 #undef PLACE
 #undef ROLE_WORDS
 #undef TILE
