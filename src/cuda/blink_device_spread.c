@@ -1,6 +1,5 @@
 /* New versions of the B-link and the B+ tree whose tiles do not wait for each other: blink_tile_spread.inc.h. */
 #include "cuda/blink_device_pack.h"
-#include "cuda/primitives.h"
 
 /* From so many homes on it is worth it. */
 #define LEAST_HOMES 256u
@@ -37,54 +36,57 @@ static copse_status spread_launch(const copse_packer *p, const copse_kernel *ker
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
 }
 
-/* Sums up leaves and entries of homes, and gets to know how many leaves there are. */
-static copse_status sizes_make(copse_packer *p)
+/* Makes room for what tiles count, and for what so many blocks tell each other behind it: one fill makes all 0. */
+static copse_status totals_take(copse_packer *p, uint64_t blocks)
 {
     copse_device *device = p->index->device;
-    const uint64_t n = (uint64_t)p->arguments.from.homes + 1;
-    uint64_t all = 0;
-    copse_status status = copse_pack_take(p, COPSE_PACK_EFFECTS, 2 * n * sizeof(uint64_t));
+    copse_pack_arguments *arguments = &p->arguments;
+    const uint64_t bytes = sizeof *arguments->totals + blocks * sizeof *arguments->words;
+    copse_status status = copse_pack_take(p, COPSE_PACK_TOTALS, bytes);
     if (status != COPSE_OK) return status;
-    uint64_t *sizes = p->arguments.sizes = p->memory[COPSE_PACK_EFFECTS];
-    p->arguments.abouts = sizes + n;
-    status = spread_launch(p, &copse_blink_kernels_of(p->index)->home_sizes, n);
-    if (status == COPSE_OK) status = device->backend->primitives->scan_u64(device, device->main, sizes, sizes, n);
-    if (status == COPSE_OK) status = copse_device_read(device, device->main, &all, sizes + n - 1, sizeof all);
-    p->arguments.leaves = (uint32_t)(all >> 32);
-    return status;
+    arguments->totals = p->memory[COPSE_PACK_TOTALS];
+    arguments->words = (uint64_t *)(arguments->totals + 1);
+    return copse_device_fill(device, device->main, arguments->totals, 0, bytes);
 }
 
-/* Lists all leaves. */
+static uint64_t tiles_of(const copse_packer *p, uint64_t leaves)
+{
+    return (leaves + p->arguments.tile_homes - 1) / p->arguments.tile_homes;
+}
+
+/* Lists all leaves. How many there are the kernels find out: no more than these. */
 static copse_status lists_make(copse_packer *p)
 {
+    copse_device *device = p->index->device;
     copse_pack_arguments *arguments = &p->arguments;
-    const uint64_t tiles = ((uint64_t)arguments->leaves + arguments->tile_homes - 1) / arguments->tile_homes;
-    copse_status status = copse_pack_take(p, COPSE_PACK_HOMES, arguments->leaves * sizeof *arguments->order);
-    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_BEFORE, tiles * sizeof *arguments->before);
-    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_OFFSETS, tiles * sizeof *arguments->highs);
+    const uint64_t each = COPSE_LIST_THREADS * COPSE_LIST_EACH, blocks = (arguments->from.homes + each - 1) / each;
+    arguments->leaves = (uint32_t)(arguments->from.homes + p->pool_taken);
+    arguments->tiles = (uint32_t)tiles_of(p, arguments->leaves);
+    copse_status status = totals_take(p, blocks);
+    if (status == COPSE_OK)
+        status = copse_pack_take(p, COPSE_PACK_HOMES, (uint64_t)arguments->leaves * sizeof *arguments->order);
+    if (status == COPSE_OK)
+        status = copse_pack_take(p, COPSE_PACK_BEFORE, (uint64_t)arguments->tiles * sizeof *arguments->before);
     if (status != COPSE_OK) return status;
     arguments->order = p->memory[COPSE_PACK_HOMES];
     arguments->before = p->memory[COPSE_PACK_BEFORE];
-    arguments->highs = p->memory[COPSE_PACK_OFFSETS];
-    return spread_launch(p, &copse_blink_kernels_of(p->index)->home_lists, arguments->from.homes);
+    return copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->home_lists, blocks, arguments);
+}
+
+/* Nothing is to be listed: homes are as good. */
+static copse_status homes_do(copse_packer *p)
+{
+    p->arguments.tiles = (uint32_t)tiles_of(p, p->arguments.from.homes);
+    return totals_take(p, 0);
 }
 
 /* Makes out the tiles. */
 static copse_status edges_make(copse_packer *p)
 {
-    copse_device *device = p->index->device;
-    copse_pack_arguments *arguments = &p->arguments;
-    const uint64_t all = arguments->order ? arguments->leaves : arguments->from.homes;
-    const uint64_t tiles = (all + arguments->tile_homes - 1) / arguments->tile_homes;
-    arguments->tiles = (uint32_t)tiles;
-    arguments->leaves = (uint32_t)all;
-    copse_status status = copse_pack_take(p, COPSE_PACK_TOTALS, sizeof *arguments->totals);
-    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_STARTS, (tiles + 1) * sizeof *arguments->edges);
-    if (status != COPSE_OK) return status;
-    arguments->totals = p->memory[COPSE_PACK_TOTALS];
-    arguments->edges = p->memory[COPSE_PACK_STARTS];
-    status = copse_device_fill(device, device->main, arguments->totals, 0, sizeof *arguments->totals);
-    return status == COPSE_OK ? spread_launch(p, &copse_blink_kernels_of(p->index)->tile_edges, tiles + 1) : status;
+    const uint64_t edges = (uint64_t)p->arguments.tiles + 1;
+    copse_status status = copse_pack_take(p, COPSE_PACK_STARTS, edges * sizeof *p->arguments.edges);
+    p->arguments.edges = p->memory[COPSE_PACK_STARTS];
+    return status == COPSE_OK ? spread_launch(p, &copse_blink_kernels_of(p->index)->tile_edges, edges) : status;
 }
 
 /* Drops what only the kernels need. */
@@ -100,8 +102,7 @@ static copse_status spread(copse_packer *p, uint32_t tile, bool listed, copse_pa
 {
     copse_device *device = p->index->device;
     p->arguments.tile_homes = tile;
-    copse_status status = listed ? sizes_make(p) : COPSE_OK;
-    if (status == COPSE_OK && listed) status = lists_make(p);
+    copse_status status = listed ? lists_make(p) : homes_do(p);
     if (status == COPSE_OK) status = edges_make(p);
     /* No more blocks than are at work at a time: a warp has its next tile on the way while it stores one. */
     const uint64_t warps = COPSE_KERNEL_THREADS / 32, all = (p->arguments.tiles + warps - 1) / warps;
@@ -132,7 +133,8 @@ static copse_status try_spread(copse_packer *p, uint32_t tile, bool listed, bool
     copse_pack_totals totals;
     copse_kept_error kept;
     if (homes == 0 || homes > UINT32_MAX / 2) return COPSE_OK;
-    if (listed && p->arguments.from.entries > UINT32_MAX) return COPSE_OK; /* they are counted in 32 bits */
+    /* They are counted in 32 bits, and leaves in few. */
+    if (listed && (p->arguments.from.entries > UINT32_MAX || p->pool_taken > COPSE_LIST_MOST)) return COPSE_OK;
     copse_error_keep(&kept);
     copse_status status =
         copse_blink_version_make_homes(p->index, p->arguments.from.chunk_shift, homes, p->low, p->high, &p->made);

@@ -216,14 +216,17 @@ typedef struct copse_apply_arguments {
 
 /* What packing counts, all 0 before. */
 typedef struct copse_pack_totals {
+    uint32_t leaves,
+        tiles; /* home_lists: leaves that are listed, and tiles that makes. In front: read often, and what changes often
+                               is not beside them */
     uint64_t came[COPSE_POOL_STRIPES]; /* entries that the operations bring: the sum counts */
     uint64_t went[COPSE_POOL_STRIPES]; /* ... and take                                      */
     uint64_t entries;                  /* of the new version                                */
     uint64_t took;                     /* operations that tiles found (tile_spread)         */
     uint64_t not_low,
         high; /* ~smallest and largest key beyond the bounds of the old version, where there are some (tile_spread) */
-    uint32_t ticket; /* the next tile that is to be done, or COPSE_TILES_STOP and some more */
-    uint32_t padding;
+    uint32_t ticket;         /* the next tile that is to be done, or COPSE_TILES_STOP and some more */
+    uint32_t lists;          /* home_lists: blocks that have begun                                  */
     copse_pairs_doubt doubt; /* that of the operations                            */
 } copse_pack_totals;
 
@@ -238,6 +241,11 @@ typedef struct copse_pack_totals {
 
 /* Blocks of tile_spread that a multiprocessor has at a time. */
 #define COPSE_SPREAD_BLOCKS 6u
+
+/* Threads of a block of home_lists, homes of each, and leaves beside the homes that it can count. */
+#define COPSE_LIST_THREADS 512u
+#define COPSE_LIST_EACH    4u
+#define COPSE_LIST_MOST    0x3fffffffu
 
 /* Where a tile begins, or all of them end (tile_spread). */
 typedef struct copse_tile_edge {
@@ -262,15 +270,13 @@ typedef struct copse_pack_arguments {
     uint64_t *
         before; /* entries of the new version in front of each home of the old one; tile_spread: NULL, or entries of the old one
                        * in front of each tile, and of all */
-    uint64_t *words;        /* what each tile tells those behind it (blink_tile.inc.h), all 0 before */
+    uint64_t
+        *words; /* what each tile, or block of home_lists, tells those behind it (blink_tile.inc.h), all 0 before */
     uint32_t *starts;       /* first operation of each tile or home, and one more                      */
     copse_tile_edge *edges; /* of all tiles, and one more                                              */
     /* tile_spread, where a tile has leaves wherever they lie: */
-    uint64_t *sizes;    /* entries in front of each home, and << 32 leaves; one more behind the last                 */
-    uint64_t *abouts;   /* of each home, see home_sizes */
     uint32_t *order;    /* NULL, or numbers of all leaves in the order of their keys                                 */
-    uint64_t *highs;    /* largest key that each tile may have                                                       */
-    uint32_t leaves;    /* of all, or homes where they are not listed                                                */
+    uint32_t leaves;    /* that it has room for: of all, or more (totals->leaves), and `tiles` is what that makes    */
     const void *input;  /* NULL, or keys as they came: do they look sorted? The doubt gets to know */
     uint64_t low, high; /* bounds of the keys of the old version */
     /* tile_spread: keys are sorted only where they have the bits of `alike` that the mask names. */
@@ -299,11 +305,10 @@ struct copse_blink_kernels {
     copse_kernel apply, apply_hard;     /* copse_apply_arguments: sorted */
     copse_kernel place;                 /* ... as they come              */
     copse_kernel pack_fill, pack_empty; /* copse_pack_arguments: sorted pairs, nothing */
-    copse_kernel tile_starts, tile_move, tile_finish, home_sizes, home_lists, tile_edges,
-        tile_spread;                             /* ... tile by tile */
-    copse_kernel pack_count, pack_old, pack_new; /* ... home by home      */
-    copse_kernel tell;                           /* copse_tell_arguments */
-    copse_kernel check_highs, check_leaves;      /* copse_blink_check_arguments */
+    copse_kernel tile_starts, tile_move, tile_finish, home_lists, tile_edges, tile_spread; /* ... tile by tile */
+    copse_kernel pack_count, pack_old, pack_new;                                           /* ... home by home      */
+    copse_kernel tell;                                                                     /* copse_tell_arguments */
+    copse_kernel check_highs, check_leaves; /* copse_blink_check_arguments */
 };
 
 /* One table per pair of widths. */

@@ -15,6 +15,7 @@
 #include "cuda/blink_tile_operations.inc.h"
 #include "cuda/blink_tile_store.inc.h"
 #include "cuda/blink_tile_move.inc.h"
+#include "cuda/blink_tile_lists.inc.h"
 #include "cuda/blink_tile_batch.inc.h"
 #include "cuda/blink_tile_spread.inc.h"
 #include "cuda/blink_change.inc.h"
@@ -55,8 +56,7 @@ static const copse_blink_kernels NAME_ROW = {
     ENTRY(tile_starts),
     ENTRY(tile_move),
     ENTRY(tile_finish),
-    ENTRY(home_sizes),
-    ENTRY(home_lists),
+    SIMT_KERNEL_ENTRY(NAME(home_lists), COPSE_LIST_THREADS),
     ENTRY(tile_edges),
     ENTRY(tile_spread),
     ENTRY(pack_count),

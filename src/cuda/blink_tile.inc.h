@@ -11,6 +11,7 @@
  *   tile_starts    the first operation of each tile: a thread per tile, since looking for it takes steps that wait for each other
  *   tile_move      the entries of the tile after the operations, as rows of the new version
  *   tile_finish    makes the last leaf of the tree a last leaf, once the host knows which one that is
+ *   home_lists     leaves in the order of their keys, where they do not lie like that: blink_tile_lists.inc.h
  *   tile_edges, tile_spread    tiles that do not wait for each other: blink_tile_batch.inc.h, blink_tile_spread.inc.h
  *
  * First each operation, one to a lane, looks its key up in the rows. An entry that comes goes to its final position at once, and bit k
@@ -46,6 +47,8 @@
 #define WORD_COUNTED ((uint64_t)1 << 62)
 #define WORD_SUMMED  ((uint64_t)2 << 62)
 #define WORD_VALUE   (WORD_COUNTED - 1u)
+/* Words that a lane looks at in one step, at most. */
+#define LOOK_MOST 4u
 
 /* Words of an entry's part that belongs to a lane; known to the compiler where all have as many. */
 #define ROLE_WORDS(role) (KEY_BITS == VALUE_BITS ? ROW_KEY : (role)->words)

@@ -16,77 +16,6 @@
 /* Operations with the same upper bits as an edge that are expected, at most; more take longer to find. */
 #define BATCH_ALIKE 512u
 
-/* --- leaves in the order of their keys ------------------------------------------------------------------------------------------ */
-
-/*
- * What home_lists has to know about a home, so that it mostly need not look there again:
- *
- *   bits 0..7 entries of its first leaf    8..31 leaves    32..63 number of the second leaf
- */
-SIMT_DEVICE uint64_t NAME(home_about)(uint32_t count, uint32_t leaves, uint32_t second)
-{
-    return (uint64_t)second << 32 | leaves << 8 | count;
-}
-
-/* Entries and leaves of each home, 0 behind the last. */
-SIMT_KERNEL(NAME(home_sizes), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
-{
-    for (uint64_t home = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; home <= a.from.homes;
-         home += (uint64_t)gridDim.x * blockDim.x) {
-        uint32_t leaves = 0, entries = 0, first = 0, second = 0;
-        if (home < a.from.homes) {
-            CURSOR cursor = NAME(cursor_at)(&a.from, (uint32_t)home);
-            do {
-                entries += NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT;
-                if (leaves == 0) first = entries;
-                if (leaves == 1u) second = cursor.number;
-                leaves++;
-            } while (NAME(cursor_step)(&a.from, &cursor));
-            a.abouts[home] = NAME(home_about)(first, leaves, second);
-        }
-        a.sizes[home] = (uint64_t)leaves << 32 | entries;
-    }
-}
-
-/* A leaf on its way into the list. */
-typedef struct NAME(list_place) {
-    uint32_t at, tile, place; /* in the list; the tile, and where in it */
-    uint32_t entries;         /* in front of it                         */
-} NAME(list_place);
-
-SIMT_DEVICE void NAME(list_put)(const copse_pack_arguments *a, NAME(list_place) * list, uint32_t leaf, uint32_t count)
-{
-    a->order[list->at++] = leaf;
-    if (list->place == 0) a->before[list->tile] = list->entries;
-    list->entries += count;
-    if (++list->place < a->tile_homes) return;
-    a->highs[list->tile++] = NAME(leaf_high)(NAME(leaf_at)(&a->from, leaf));
-    list->place = 0;
-}
-
-/* Once the sizes are summed up: all leaves, and where tiles begin and end. */
-SIMT_KERNEL(NAME(home_lists), copse_pack_arguments, COPSE_KERNEL_THREADS, 16)
-{
-    for (uint64_t home = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; home < a.from.homes;
-         home += (uint64_t)gridDim.x * blockDim.x) {
-        const uint64_t size = a.sizes[home], about = a.abouts[home];
-        const uint32_t leaves = (uint32_t)about >> 8, first = (uint32_t)about & COPSE_LEAF_COUNT;
-        NAME(list_place) list;
-        list.at = (uint32_t)(size >> 32);
-        list.tile = list.at / a.tile_homes;
-        list.place = list.at - list.tile * a.tile_homes;
-        list.entries = (uint32_t)size;
-        if (leaves <= 2u && !a.from.forks) {
-            NAME(list_put)(&a, &list, (uint32_t)home, first);
-            if (leaves == 2u) NAME(list_put)(&a, &list, (uint32_t)(about >> 32), 0); /* nothing follows that counts */
-            continue;
-        }
-        CURSOR cursor = NAME(cursor_at)(&a.from, (uint32_t)home);
-        do NAME(list_put)(&a, &list, cursor.number, NAME(leaf_state)(cursor.leaf) & COPSE_LEAF_COUNT);
-        while (NAME(cursor_step)(&a.from, &cursor));
-    }
-}
-
 /* --- where tiles begin ------------------------------------------------------------------------------------------------------- */
 
 /* Operations in front of the one at which a tile begins, about: as if those with the same upper bits lay evenly. */
@@ -98,13 +27,26 @@ SIMT_DEVICE uint32_t NAME(edge_rank)(const copse_tile_edge *edge, uint32_t coars
     return edge->from + (uint32_t)((edge->to - edge->from) * (part + 1u) >> 16);
 }
 
+/* How many tiles there are. */
+SIMT_DEVICE uint32_t NAME(tiles_all)(const copse_pack_arguments *a)
+{
+    return a->order ? a->totals->tiles : a->tiles;
+}
+
+/* The largest key that tile t, not the last one, may have. */
+SIMT_DEVICE KEY NAME(tile_end)(const copse_pack_arguments *a, uint32_t t)
+{
+    const uint32_t last = (t + 1u) * a->tile_homes - 1u;
+    return a->order ? NAME(leaf_high)(NAME(leaf_at)(&a->from, a->order[last])) : NAME(home_high)(&a->from, last);
+}
+
 /* Where the leaves of tile t begin, whose edge that is. */
 SIMT_DEVICE uint32_t NAME(edge_first)(const copse_pack_arguments *a, uint32_t t, const copse_tile_edge *edge)
 {
     const uint64_t rank = NAME(edge_rank)(edge, a->operations.coarse);
     uint64_t old;
     if (a->order)
-        old = (t < a->tiles ? a->before[t] : a->from.entries) * a->leaves_per_entry;
+        old = (t < NAME(tiles_all)(a) ? a->before[t] : a->from.entries) * a->leaves_per_entry;
     else
         old = (t < a->tiles ? (uint64_t)t * a->tile_homes : a->from.homes) * a->leaves_per_home;
     return (uint32_t)((old + rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
@@ -118,8 +60,8 @@ SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_
     edge.high = t == 0 ? 0 : KEY_MAX;
     edge.from = edge.to = t == 0 ? 0 : (uint32_t)n;
     edge.first = edge.padding = 0;
-    if (t == 0 || t >= a->tiles) return edge;
-    const KEY high = a->order ? (KEY)a->highs[t - 1u] : NAME(home_high)(&a->from, t * a->tile_homes - 1u);
+    if (t == 0 || t >= NAME(tiles_all)(a)) return edge;
+    const KEY high = NAME(tile_end)(a, t - 1u);
     const KEY before =
         (KEY)((high >> a->operations.coarse) << a->operations.coarse); /* no smaller one has its upper bits */
     edge.high = high;
@@ -187,12 +129,14 @@ typedef struct NAME(batch_tile) {
     uint32_t from, to;   /* operations that may be its own: those with keys above `low`, ...   */
     KEY low, high;       /* ... in tile 0 also with `low` itself, up to `high`                 */
     uint32_t first, end; /* its leaves of the new version, and where those of the next begin   */
+    uint32_t leaves;     /* of the old one                                                     */
     AHEAD ahead;
 } NAME(batch_tile);
 #define OWN_TILE NAME(batch_tile)
 
 /* The same of the next one, before it is its turn. */
 typedef struct NAME(batch_next) {
+    uint32_t all; /* leaves of all tiles                                                           */
     uint32_t t;
     uint32_t word; /* of its edges, that with the number of this lane: one register in place of ten */
     uint32_t leaf; /* the number of this lane's leaf, where they are listed                         */
@@ -417,21 +361,22 @@ SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, 
     return true;
 }
 
-/* The leaves of tile t. */
-SIMT_DEVICE uint32_t NAME(batch_leaves)(const copse_pack_arguments *a, uint32_t t)
+/* The leaves of tile t, where there are so many of all; 0: listed ones do not reach as far as the host thought they might. */
+SIMT_DEVICE uint32_t NAME(batch_leaves)(const copse_pack_arguments *a, uint32_t all, uint32_t t)
 {
-    const uint32_t left = a->leaves - t * a->tile_homes;
+    const uint32_t first = t * a->tile_homes, left = first < all ? all - first : 0;
     return left < a->tile_homes ? left : a->tile_homes;
 }
 
 /* Looks where tile t begins and ends, if there is one. */
 SIMT_DEVICE void NAME(batch_look)(const copse_pack_arguments *a, uint32_t t, NEXT_TILE *next)
 {
-    next->t = t;
+    const uint32_t leaves = t < a->tiles ? NAME(batch_leaves)(a, next->all, t) : 0;
+    next->t = leaves ? t : a->tiles;
     next->word = next->leaf = 0;
-    if (t >= a->tiles) return;
+    if (leaves == 0) return;
     if (simt_lane() < 2u * EDGE_WORDS) next->word = ((const uint32_t *)&a->edges[t])[simt_lane()];
-    if (a->order && simt_lane() < NAME(batch_leaves)(a, t)) next->leaf = a->order[t * a->tile_homes + simt_lane()];
+    if (a->order && simt_lane() < leaves) next->leaf = a->order[t * a->tile_homes + simt_lane()];
 }
 
 /* Sends for leaves that are listed, the number of one in each lane. */
@@ -454,7 +399,7 @@ SIMT_DEVICE void NAME(batch_send_listed)(const copse_blink_tree *tree, TILE *til
 SIMT_DEVICE void NAME(batch_send)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *next)
 {
     if (next->t >= a->tiles) return;
-    const uint32_t leaves = NAME(batch_leaves)(a, next->t);
+    const uint32_t leaves = NAME(batch_leaves)(a, next->all, next->t);
     if (a->order)
         NAME(batch_send_listed)(&a->from, tile, next->leaf, leaves);
     else
@@ -474,9 +419,10 @@ SIMT_DEVICE KEY NAME(batch_edge)(const NEXT_TILE *next, uint32_t upper)
 }
 
 /* It is its turn. */
-SIMT_DEVICE void NAME(batch_turn)(const NEXT_TILE *next, OWN_TILE *own)
+SIMT_DEVICE void NAME(batch_turn)(const copse_pack_arguments *a, const NEXT_TILE *next, OWN_TILE *own)
 {
     own->t = next->t;
+    own->leaves = NAME(batch_leaves)(a, next->all, next->t);
     own->from = EDGE_WORD(next, 0, from);
     own->to = EDGE_WORD(next, 1u, to);
     own->low = NAME(batch_edge)(next, 0);
@@ -492,7 +438,7 @@ SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, OWN
 {
     const bool usual = NAME(batch_usual)(a, own);
     uint32_t from = own->from, n = 0;
-    sizes->leaves = NAME(batch_leaves)(a, own->t);
+    sizes->leaves = own->leaves;
     NAME(tile_arrive)(tile, sizes);
     while (from < own->to) {
         n = NAME(batch_keep)(a, tile, own, usual, from, n);

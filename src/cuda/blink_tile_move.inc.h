@@ -2,28 +2,34 @@
 
 /* --- ranks ----------------------------------------------------------------------------------------------------------------- */
 
-/* The sum of the words in front of tile t, back to the first that is a sum itself; lane i looks at i + 1 tiles in front. What a
- * word says it says alone: nothing else has to be seen with it, and so relaxed accesses do. */
-SIMT_DEVICE uint64_t NAME(tile_look_back)(const uint64_t *words, uint32_t t)
+/* The sum of the words in front of word t, back to the first that is a sum itself; each lane looks at `each` of them at a time, at most
+ * LOOK_MOST. What a word says it says alone: nothing else has to be seen with it, and so relaxed accesses do. */
+SIMT_DEVICE uint64_t NAME(tile_look_back)(const uint64_t *words, uint32_t t, uint32_t each)
 {
     const uint32_t lane = simt_lane();
     uint64_t sum = 0;
-    for (;;) {
-        const uint64_t word = lane < t ? simt_load_relaxed_u64(&words[t - 1u - lane]) : WORD_SUMMED;
-        const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word >= WORD_SUMMED);
-        const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word == 0);
-        const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
-        if (none & wanted) {
-            simt_yield();
-            continue;
+    for (bool found = false; !found;) {
+        uint64_t word[LOOK_MOST];
+        SIMT_UNROLL
+        for (uint32_t k = 0; k < each; k++)
+            word[k] =
+                k * SIMT_WARP + lane < t ? simt_load_relaxed_u64(&words[t - 1u - k * SIMT_WARP - lane]) : WORD_SUMMED;
+        SIMT_UNROLL
+        for (uint32_t k = 0; k < each; k++) {
+            const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word[k] >= WORD_SUMMED);
+            const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word[k] == 0);
+            const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
+            if (none & wanted) {
+                simt_yield();
+                break;
+            }
+            sum += wanted >> lane & 1u ? word[k] & WORD_VALUE : 0;
+            found = sums != 0;
+            if (found) break;
+            t -= SIMT_WARP;
         }
-        const uint32_t counted = wanted & ~sums;
-        uint32_t value = counted >> lane & 1u ? (uint32_t)word : 0;
-        for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) value += simt_shfl_xor_u32(SIMT_FULL_MASK, value, d);
-        sum += value;
-        if (sums) return sum + (simt_shfl_u64(SIMT_FULL_MASK, word, (uint32_t)__ffs((int)sums) - 1u) & WORD_VALUE);
-        t -= SIMT_WARP;
     }
+    return NAME(warp_sum)(sum);
 }
 
 /* Says how many entries tile t has. */
@@ -35,7 +41,7 @@ SIMT_DEVICE void NAME(tile_say)(const copse_pack_arguments *a, uint32_t t, uint3
 /* ... and once that is said, how many there are in front of it. */
 SIMT_DEVICE uint64_t NAME(tile_rank)(const copse_pack_arguments *a, uint32_t t, uint32_t count)
 {
-    const uint64_t rank = NAME(tile_look_back)(a->words, t);
+    const uint64_t rank = NAME(tile_look_back)(a->words, t, 1u);
     if (simt_lane() == 0) {
         simt_store_relaxed_u64(&a->words[t], WORD_SUMMED | (rank + count));
         if (t + 1u == a->tiles) a->totals->entries = rank + count;

@@ -169,10 +169,11 @@ SIMT_KERNEL(NAME(tile_spread), copse_pack_arguments, COPSE_KERNEL_THREADS, COPSE
     WORK work = {0, 0, 0};
     OWN_TILE own;
     NEXT_TILE next;
+    next.all = a.order ? a.totals->leaves : a.from.homes;
     NAME(batch_look)(&a, blockIdx.x * TILE_WARPS + simt_warp(), &next);
     NAME(batch_send)(&a, tile, &next);
     while (next.t < a.tiles) {
-        NAME(batch_turn)(&next, &own);
+        NAME(batch_turn)(&a, &next, &own);
         NAME(batch_look)(&a, own.t + warps, &next);
         if (!NAME(spread_one)(&a, tile, &own, &next, &work)) {
             NAME(tiles_stop)(&a);

@@ -1,0 +1,465 @@
+/*
+ * The list of all leaves in the order of their keys (blink_tile_lists.inc.h), against a walk of the host along the same leaves: over
+ * the bounds of blocks and tiles, with chains and forks of any length wherever they matter.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "blink_batches.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+enum { block_homes = COPSE_LIST_THREADS * COPSE_LIST_EACH, guard = 64 };
+
+static const copse_structure kinds[] = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS};
+#define FOR_EACH_KIND(kind) for (const copse_structure *kind = kinds; kind < kinds + COUNT_OF(kinds); kind++)
+
+/* One of each pair of widths, and where a leaf has what; see blink_kernels.h. */
+static const struct widths {
+    copse_type key, value;
+    size_t state, values;
+} widths[] = {{COPSE_U32, COPSE_U32, 56, 72},
+              {COPSE_U64, COPSE_U64, 56, 72},
+              {COPSE_U32, COPSE_U64, 36, 56},
+              {COPSE_U64, COPSE_U32, 72, 88}};
+#define FOR_EACH_WIDTH(width) for (const struct widths *width = widths; width < widths + COUNT_OF(widths); width++)
+
+/* --- trees ------------------------------------------------------------------------------------------------------------------- */
+
+static void open_subject(struct subject *subject, copse_structure structure, const struct widths *width, uint32_t turn)
+{
+    const struct subject_config config = {.structure = structure,
+                                          .placement = COPSE_PLACEMENT_EMULATED,
+                                          .key_type = width->key,
+                                          .value_type = width->value,
+                                          .simt_seed = turn % 2 ? turn : 0,
+                                          .processors = 1,
+                                          .ways = 1,
+                                          .threads = 1,
+                                          .huge_pages = COPSE_HUGE_PAGES_OFF};
+    if (!subject_open(subject, &config)) fail_msg("%s", subject->why);
+    subject->index->device->in_place_share = 1;
+}
+
+static void insert(struct subject *subject, enum operation_kind kind, const uint64_t *codes, uint64_t n)
+{
+    struct operation operation;
+    operation_init(&operation, kind, n);
+    memcpy(operation.first, codes, n * sizeof *codes);
+    for (uint64_t i = 0; i < n; i++) operation.second[i] = typed_position_bits(subject->config.value_type, i);
+    run(subject, &operation);
+    operation_free(&operation);
+}
+
+/* A tree with so many homes, or one more. */
+static void build(struct subject *subject, uint64_t homes)
+{
+    const uint64_t n = homes * copse_blink_packed_two(subject->index) / 2;
+    uint64_t *codes = must_malloc((n + 1) * sizeof *codes);
+    for (uint64_t i = 0; i < n; i++) codes[i] = spread(subject->config.key_type, 0.5, i, n);
+    insert(subject, OPERATION_BUILD, codes, n);
+    free(codes);
+    assert_in_range(tree_of(subject)->current->view.homes, homes ? homes : 1, homes + 1);
+    assert_int_equal(tree_of(subject)->current->pool_taken, 0);
+}
+
+static const char *leaf_at(const copse_blink_tree *tree, uint32_t number)
+{
+    const uint32_t mask = (1u << tree->chunk_shift) - 1;
+    return (const char *)(uintptr_t)tree->chunks[number >> tree->chunk_shift] +
+           (size_t)(number & mask) * COPSE_LEAF_BYTES;
+}
+
+static uint32_t word_of(const char *leaf, size_t offset)
+{
+    uint32_t word;
+    memcpy(&word, leaf + offset, sizeof word);
+    return word;
+}
+
+/* Puts n keys behind the first one of each of these homes, in place; they come behind `there` that did so before. */
+static void crowd(struct subject *subject, const uint32_t *homes, uint64_t some, uint64_t there, uint64_t n)
+{
+    const copse_blink_version *version = tree_of(subject)->current;
+    uint64_t *codes = must_malloc(some * n * sizeof *codes);
+    for (uint64_t i = 0; i < some; i++) {
+        const char *home = leaf_at(&version->view, homes[i]);
+        uint64_t code = 0;
+        memcpy(&code, home, copse_type_size(subject->config.key_type));
+        for (uint64_t k = 0; k < n; k++) codes[k * some + i] = code + 1 + there + k;
+    }
+    insert(subject, OPERATION_INSERT, codes, some * n);
+    free(codes);
+    assert_ptr_equal(tree_of(subject)->current, version);
+}
+
+/* Fills all homes, but for a place or two: a tree that is loose besides would not keep many chains. Returns how many keys each got. */
+static uint64_t fill(struct subject *subject)
+{
+    const copse_blink_version *version = tree_of(subject)->current;
+    const uint64_t each = copse_blink_slots(subject->index) - (copse_blink_packed_two(subject->index) + 1) / 2;
+    uint32_t *homes = must_malloc(version->view.homes * sizeof *homes);
+    for (uint32_t i = 0; i < version->view.homes; i++) homes[i] = i;
+    crowd(subject, homes, version->view.homes, 0, each);
+    free(homes);
+    assert_int_equal(version->pool_taken, 0);
+    return each;
+}
+
+/* --- the list -------------------------------------------------------------------------------------------------------------- */
+
+/* What the kernel is given, and what it made of it. */
+struct lists {
+    copse_pack_arguments arguments;
+    copse_pack_totals totals;
+    uint32_t *order;
+    uint64_t *before;
+};
+
+static void *take(copse_device *device, uint64_t bytes)
+{
+    void *memory = NULL;
+    assert_int_equal(copse_device_alloc(device, device->main, bytes, "the list", &memory), COPSE_OK);
+    assert_int_equal(copse_device_fill(device, device->main, memory, 0xee, bytes), COPSE_OK);
+    return memory;
+}
+
+static void *fetch(copse_device *device, void *memory, uint64_t bytes)
+{
+    void *own = must_malloc(bytes);
+    assert_int_equal(copse_device_read(device, device->main, own, memory, bytes), COPSE_OK);
+    copse_device_free(device, device->main, memory, bytes);
+    return own;
+}
+
+/* Blocks that are through already, and what they said; but for one of them, which is late. */
+struct past {
+    uint64_t blocks, late;
+    const uint64_t *words;
+};
+
+/* Says what is late, once others have looked. */
+struct late {
+    uint64_t *at, word;
+};
+
+static void *say_late(void *argument)
+{
+    const struct late *late = argument;
+    const struct timespec a_while = {.tv_nsec = 2000000};
+    (void)nanosleep(&a_while, NULL);
+    __atomic_store_n(late->at, late->word, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* Lists with tiles of so many leaves, and room for so many leaves; behind that there are some more that must stay as they are. */
+static struct lists list_on(const struct subject *subject, const copse_blink_tree *tree, uint32_t tile, uint64_t room,
+                            struct past past)
+{
+    copse_device *device = subject->index->device;
+    const uint64_t blocks = (tree->homes + block_homes - 1) / block_homes, tiles = (room + tile - 1) / tile;
+    const uint64_t order = (room + guard) * sizeof(uint32_t), before = (tiles + guard) * sizeof(uint64_t);
+    const uint64_t totals = sizeof(copse_pack_totals) + blocks * sizeof(uint64_t);
+    struct lists lists = {.arguments = {.from = *tree,
+                                        .tile_homes = tile,
+                                        .tiles = (uint32_t)tiles,
+                                        .leaves = (uint32_t)room,
+                                        .order = take(device, order),
+                                        .before = take(device, before),
+                                        .totals = take(device, totals)}};
+    lists.arguments.words = (uint64_t *)(lists.arguments.totals + 1);
+    assert_int_equal(copse_device_fill(device, device->main, lists.arguments.totals, 0, totals), COPSE_OK);
+    lists.arguments.totals->lists = (uint32_t)past.blocks;
+    struct late late;
+    pthread_t thread;
+    for (uint64_t i = 0; i < past.blocks; i++) lists.arguments.words[i] = i == past.late ? 0 : past.words[i];
+    if (past.blocks) late = (struct late){lists.arguments.words + past.late, past.words[past.late]};
+    if (past.blocks) assert_int_equal(pthread_create(&thread, NULL, say_late, &late), 0);
+    assert_int_equal(copse_device_launch(device, device->main, &copse_blink_kernels_of(subject->index)->home_lists,
+                                         blocks - past.blocks, &lists.arguments),
+                     COPSE_OK);
+    if (past.blocks) (void)pthread_join(thread, NULL);
+    copse_pack_totals *counted = fetch(device, lists.arguments.totals, totals);
+    lists.totals = *counted;
+    free(counted);
+    lists.order = fetch(device, lists.arguments.order, order);
+    lists.before = fetch(device, lists.arguments.before, before);
+    for (uint64_t i = 0; i < guard; i++) {
+        assert_int_equal(lists.order[room + i], 0xeeeeeeee);
+        assert_int_equal(lists.before[tiles + i], 0xeeeeeeeeeeeeeeee);
+    }
+    return lists;
+}
+
+static struct lists list(const struct subject *subject, const copse_blink_tree *tree, uint32_t tile, uint64_t room)
+{
+    return list_on(subject, tree, tile, room, (struct past){0, 0, NULL});
+}
+
+static void lists_free(struct lists *lists)
+{
+    free(lists->order);
+    free(lists->before);
+}
+
+/* One leaf of the list. */
+static void expect(const struct lists *lists, uint64_t at, uint32_t leaf, uint64_t entries)
+{
+    const uint32_t tile = lists->arguments.tile_homes;
+    assert_int_equal(lists->order[at], leaf);
+    if (at % tile == 0) assert_int_equal(lists->before[at / tile], entries);
+}
+
+/* Walks along the leaves of a home. Returns how many there are. */
+static uint64_t walk(const struct lists *lists, const struct widths *width, uint32_t home, uint64_t at,
+                     uint64_t *entries)
+{
+    const copse_blink_tree *tree = &lists->arguments.from;
+    const char *first = leaf_at(tree, home);
+    const uint32_t state = word_of(first, width->state);
+    const bool fork = state & COPSE_LEAF_FORK;
+    uint32_t leaf = home;
+    for (uint64_t n = 0;; n++) {
+        if (fork && n == (state & COPSE_LEAF_COUNT)) return n;
+        if (fork) leaf = word_of(first, width->values + 4 * n);
+        expect(lists, at + n, leaf, *entries);
+        *entries += word_of(leaf_at(tree, leaf), width->state) & COPSE_LEAF_COUNT;
+        if (fork) continue;
+        leaf = word_of(leaf_at(tree, leaf), width->state + 4);
+        if (tree->forks || leaf < tree->homes || leaf == COPSE_LEAF_NONE) return n + 1;
+    }
+}
+
+/* Looks at all of a list. Returns how many leaves there are. */
+static uint64_t lists_check(const struct lists *lists, const struct widths *width)
+{
+    const copse_blink_tree *tree = &lists->arguments.from;
+    uint64_t at = 0, entries = 0;
+    assert_int_equal(lists->totals.ticket, 0);
+    for (uint32_t home = 0; home < tree->homes; home++) at += walk(lists, width, home, at, &entries);
+    assert_int_equal(entries, tree->entries);
+    assert_int_equal(lists->totals.leaves, at);
+    assert_int_equal(lists->totals.tiles, (at + lists->arguments.tile_homes - 1) / lists->arguments.tile_homes);
+    if (lists->totals.tiles < lists->arguments.tiles) assert_int_equal(lists->before[lists->totals.tiles], entries);
+    return at;
+}
+
+/* Lists, where there are at most so many leaves. */
+static uint64_t check(const struct subject *subject, const struct widths *width, uint32_t tile, uint64_t room)
+{
+    struct lists lists = list(subject, &tree_of(subject)->current->view, tile, room);
+    const uint64_t leaves = lists_check(&lists, width);
+    lists_free(&lists);
+    return leaves;
+}
+
+/* The same with several sizes of tiles, and as much room as the host gives. */
+static uint64_t check_all(const struct subject *subject, const struct widths *width)
+{
+    static const uint32_t tiles[] = {32, 19, 3, 1};
+    const copse_blink_version *version = tree_of(subject)->current;
+    const uint64_t most = version->view.homes + version->pool_taken;
+    uint64_t leaves = 0;
+    for (size_t i = 0; i < COUNT_OF(tiles); i++) leaves = check(subject, width, tiles[i], most);
+    return leaves;
+}
+
+/* --- tests ----------------------------------------------------------------------------------------------------------------- */
+
+/* Trees that fill blocks, or nearly, down to one home; and one without entries. */
+static void no_chains(void **state)
+{
+    (void)state;
+    static const uint64_t homes[] = {0, 1, 5, block_homes - 2, block_homes, 2 * block_homes, 5 * block_homes + 3};
+    uint32_t turn = 0;
+    FOR_EACH_WIDTH(width)
+    for (size_t i = 0; i < COUNT_OF(homes); i++) {
+        struct subject subject;
+        open_subject(&subject, kinds[turn % 2], width, turn);
+        turn++;
+        build(&subject, homes[i]);
+        assert_int_equal(check_all(&subject, width), tree_of(&subject)->current->view.homes);
+        close_subject(&subject);
+    }
+}
+
+/* Chains of two leaves and more at both ends of blocks, and of the tree. */
+static void at_bounds(void **state)
+{
+    (void)state;
+    static const uint32_t of[] = {0, 3, block_homes - 1, block_homes, 2 * block_homes - 1, 2 * block_homes};
+    uint32_t turn = 0;
+    FOR_EACH_KIND(kind)
+    FOR_EACH_WIDTH(width)
+    {
+        struct subject subject;
+        open_subject(&subject, *kind, width, turn++);
+        build(&subject, 2 * block_homes + 7);
+        const copse_blink_version *version = tree_of(&subject)->current;
+        const uint64_t slots = copse_blink_slots(subject.index);
+        uint32_t homes[COUNT_OF(of) + 1];
+        memcpy(homes, of, sizeof of);
+        homes[COUNT_OF(of)] = version->view.homes - 1;
+        crowd(&subject, homes, COUNT_OF(homes), 0, slots);
+        const uint64_t more = check_all(&subject, width) - version->view.homes;
+        assert_true(more >= COUNT_OF(homes));
+        for (uint64_t i = 0; i < slots; i++) crowd(&subject, homes + turn % 3, 3, slots + i, 1); /* a fork has an end */
+        assert_true(check_all(&subject, width) > version->view.homes + more);
+        close_subject(&subject);
+    }
+}
+
+/* More chains than a block has threads. */
+static void many_chains(void **state)
+{
+    (void)state;
+    enum { some = COPSE_LIST_THREADS + COPSE_LIST_THREADS / 2 };
+    uint32_t turn = 0;
+    FOR_EACH_KIND(kind)
+    FOR_EACH_WIDTH(width)
+    {
+        struct subject subject;
+        uint32_t homes[some];
+        open_subject(&subject, *kind, width, turn++);
+        build(&subject, 3 * block_homes);
+        for (uint32_t i = 0; i < some; i++) homes[i] = block_homes + i * 2;
+        const uint64_t there = fill(&subject);
+        crowd(&subject, homes, some, there, 2);
+        assert_true(check_all(&subject, width) >= 3 * block_homes + some);
+        close_subject(&subject);
+    }
+}
+
+/* A chain that takes some tiles. */
+static void long_chain(void **state)
+{
+    (void)state;
+    FOR_EACH_WIDTH(width)
+    {
+        struct subject subject;
+        const uint32_t home = block_homes - 1;
+        open_subject(&subject, COPSE_STRUCTURE_BLINK, width, 0);
+        build(&subject, block_homes + block_homes / 2);
+        const uint64_t slots = copse_blink_slots(subject.index);
+        for (uint64_t i = 0; i < 5 * slots; i++) crowd(&subject, &home, 1, i, 1);
+        assert_true(tree_of(&subject)->current->pool_taken >= 5);
+        (void)check_all(&subject, width);
+        close_subject(&subject);
+    }
+}
+
+/* There is more room than needed, or less: that is noticed, and nothing is written behind it. */
+static void other_room(void **state)
+{
+    (void)state;
+    static const uint32_t homes[] = {5, block_homes, block_homes + 9};
+    uint32_t turn = 0;
+    FOR_EACH_KIND(kind)
+    FOR_EACH_WIDTH(width)
+    {
+        struct subject subject;
+        open_subject(&subject, *kind, width, turn++);
+        build(&subject, 2 * block_homes);
+        crowd(&subject, homes, COUNT_OF(homes), 0, copse_blink_slots(subject.index));
+        const uint64_t leaves = check_all(&subject, width);
+        static const uint64_t less[] = {1, 40, 2 * block_homes};
+        (void)check(&subject, width, 8, leaves);
+        (void)check(&subject, width, 8, leaves + 100);
+        for (size_t i = 0; i < COUNT_OF(less); i++) {
+            struct lists lists = list(&subject, &tree_of(&subject)->current->view, 8, leaves - less[i]);
+            assert_true(lists.totals.ticket & COPSE_TILES_STOP);
+            assert_int_equal(lists.totals.leaves, 0);
+            assert_int_equal(lists.totals.tiles, 0);
+            lists_free(&lists);
+        }
+        close_subject(&subject);
+    }
+}
+
+/* The tree has another number of entries than it says. */
+static void other_entries(void **state)
+{
+    (void)state;
+    FOR_EACH_WIDTH(width)
+    {
+        struct subject subject;
+        open_subject(&subject, COPSE_STRUCTURE_BLINK, width, 0);
+        build(&subject, 300);
+        copse_blink_tree tree = tree_of(&subject)->current->view;
+        tree.entries++;
+        struct lists lists = list(&subject, &tree, 8, tree.homes);
+        assert_true(lists.totals.ticket & COPSE_TILES_STOP);
+        assert_int_equal(lists.totals.tiles, 0);
+        lists_free(&lists);
+        close_subject(&subject);
+    }
+}
+
+/* --- many blocks ----------------------------------------------------------------------------------------------------------- */
+
+/* A tree whose chunks are all the first one: it has as many homes as one likes. */
+static copse_blink_tree repeated(const struct subject *subject, uint64_t **table, const struct widths *width,
+                                 uint32_t homes)
+{
+    copse_blink_tree tree = tree_of(subject)->current->view;
+    const uint32_t chunk = 1u << tree.chunk_shift, chunks = homes / chunk;
+    uint64_t entries = 0;
+    for (uint32_t i = 0; i < chunk; i++) entries += word_of(leaf_at(&tree, i), width->state) & COPSE_LEAF_COUNT;
+    *table = take(subject->index->device, chunks * sizeof **table);
+    for (uint32_t i = 0; i < chunks; i++) (*table)[i] = tree.chunks[0];
+    tree.homes = chunks * chunk;
+    tree.chunks = *table;
+    tree.entries = entries * chunks;
+    return tree;
+}
+
+/* What blocks in front of the last one may have said: those up to `summed` the sum, the others what they have. */
+static void say(const copse_blink_tree *tree, uint64_t *words, uint64_t n, uint64_t summed)
+{
+    const uint64_t each = tree->entries / (tree->homes / block_homes);
+    for (uint64_t i = 0; i < n; i++)
+        words[i] = i <= summed ? (uint64_t)2 << 62 | (i + 1) * each : (uint64_t)1 << 62 | each;
+}
+
+/* The place of a block that finds the next sum far in front of it, and one on the way that has said nothing yet. */
+static void far_back(void **state)
+{
+    (void)state;
+    enum { blocks = 150, tile = 24 };
+    FOR_EACH_WIDTH(width)
+    {
+        struct subject subject;
+        uint64_t *table, words[blocks], turn = 0;
+        open_subject(&subject, COPSE_STRUCTURE_BLINK, width, 0);
+        build(&subject, block_homes);
+        const copse_blink_tree tree = repeated(&subject, &table, width, blocks * block_homes);
+        struct lists all = list(&subject, &tree, tile, tree.homes);
+        assert_int_equal(lists_check(&all, width), tree.homes);
+        for (uint64_t summed = 0; summed < blocks - 1; summed += summed < 3 || summed > 143 ? 1 : 6) {
+            turn++;
+            say(&tree, words, blocks, summed);
+            struct lists last = list_on(&subject, &tree, tile, tree.homes,
+                                        (struct past){blocks - 1, summed + turn % (blocks - 1 - summed), words});
+            assert_int_equal(last.totals.leaves, tree.homes); /* and the entries are as many */
+            for (uint64_t i = (blocks - 1) * block_homes; i < tree.homes; i++) {
+                assert_int_equal(last.order[i], i);
+                if (i % tile == 0) assert_int_equal(last.before[i / tile], all.before[i / tile]);
+            }
+            lists_free(&last);
+        }
+        lists_free(&all);
+        copse_device_free(subject.index->device, subject.index->device->main, table,
+                          (tree.homes >> tree.chunk_shift) * sizeof *table);
+        close_subject(&subject);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_chains),  cmocka_unit_test(at_bounds),  cmocka_unit_test(many_chains),
+        cmocka_unit_test(long_chain), cmocka_unit_test(other_room), cmocka_unit_test(other_entries),
+        cmocka_unit_test(far_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
