@@ -250,7 +250,7 @@ typedef struct copse_pack_totals {
 typedef struct copse_tile_edge {
     uint64_t high;     /* the largest key of the tile in front                                          */
     uint32_t from, to; /* operations whose keys, but for the bits that they are not sorted by, are that */
-    uint32_t rank;     /* operations with keys up to `high`, about                                      */
+    uint32_t first;    /* leaf of the new version that belongs to the tile                              */
     uint32_t padding;
 } copse_tile_edge;
 

@@ -62,8 +62,12 @@ typedef struct NAME(tile) {
     VALUE values[TILE_ENTRIES];
     uint32_t inserted[TILE_WORDS], removed[TILE_WORDS]; /* bit sets: positions after and before the operations */
     uint32_t fronts[COPSE_TILE_LEAVES];                 /* entries in front of each leaf                        */
-    uint32_t leaves[COPSE_TILE_LEAVES];                 /* their numbers, where they do not lie side by side     */
-    uint32_t changes[COPSE_TILE_LEAVES];                /* entries that come to each leaf, and << 16 that go     */
+    union {
+        uint32_t
+            leaves[COPSE_TILE_LEAVES]; /* their numbers, where they do not lie side by side, until they have come */
+        KEY highs[COPSE_TILE_LEAVES];  /* then their `high`, and the largest key where there are none             */
+    };
+    uint32_t changes[COPSE_TILE_LEAVES]; /* entries that come to each leaf, and << 16 that go     */
 } NAME(tile);
 #define TILE NAME(tile)
 

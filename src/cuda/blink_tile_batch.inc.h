@@ -3,7 +3,8 @@
  * of the sort.
  *
  * The tile's operations lie somewhere between the first and the last that have the upper bits of one of its edges. A warp looks at all of
- * these, keeps those whose keys are between the edges, and puts them in order, at the end of the room for entries:
+ * these, keeps those whose keys are between the edges, and puts them in order, at the end of the room for entries; up to 32, a lane to
+ * each, stay as they came, and every lane finds out which of the others have smaller keys:
  *
  *   keys, values   | entries after the operations ...   |  free  |  operations, the first last |
  *                    0 .......................... count                 TILE_ENTRIES - n .. TILE_ENTRIES - 1
@@ -11,7 +12,7 @@
 
 /* Operations that a lane has at most, and those of the batch that it has on their way from memory at a time. */
 #define BATCH_EACH  5u
-#define BATCH_AHEAD (KEY_BITS + VALUE_BITS > 64 ? 2u : 3u)
+#define BATCH_AHEAD 3u
 /* Operations with the same upper bits as an edge that are expected, at most; more take longer to find. */
 #define BATCH_ALIKE 512u
 
@@ -39,13 +40,26 @@ SIMT_DEVICE KEY NAME(tile_end)(const copse_pack_arguments *a, uint32_t t)
     return a->order ? NAME(leaf_high)(NAME(leaf_at)(&a->from, a->order[last])) : NAME(home_high)(&a->from, last);
 }
 
+/* Where the leaves of tile t begin, whose edge that is. */
+SIMT_DEVICE uint32_t NAME(edge_first)(const copse_pack_arguments *a, uint32_t t, const copse_tile_edge *edge)
+{
+    const uint64_t rank = NAME(edge_rank)(edge, a->operations.coarse);
+    uint64_t old;
+    if (a->order)
+        old = (t < NAME(tiles_all)(a) ? a->before[t] : a->from.entries) * a->leaves_per_entry;
+    else
+        old = (t < a->tiles ? (uint64_t)t * a->tile_homes : a->from.homes) * a->leaves_per_home;
+    return (uint32_t)((old + rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
+}
+
+/* All of edge t but for `first`. */
 SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_t t)
 {
     const uint64_t n = a->operations.n;
     copse_tile_edge edge;
     edge.high = t == 0 ? 0 : KEY_MAX;
-    edge.from = edge.to = edge.rank = t == 0 ? 0 : (uint32_t)n;
-    edge.padding = 0;
+    edge.from = edge.to = t == 0 ? 0 : (uint32_t)n;
+    edge.first = edge.padding = 0;
     if (t == 0 || t >= NAME(tiles_all)(a)) return edge;
     const KEY high = NAME(tile_end)(a, t - 1u);
     const KEY before =
@@ -56,7 +70,6 @@ SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_
     uint64_t to = NAME(tile_seek)(&a->operations, edge.from, near, high);
     if (to == near && near < n) to = NAME(tile_seek)(&a->operations, near, n, high);
     edge.to = (uint32_t)to;
-    edge.rank = NAME(edge_rank)(&edge, a->operations.coarse);
     return edge;
 }
 
@@ -79,18 +92,14 @@ SIMT_KERNEL(NAME(tile_edges), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
 {
     NAME(edges_doubt)(&a);
     for (uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; t <= a.tiles;
-         t += (uint64_t)gridDim.x * blockDim.x)
-        a.edges[t] = NAME(edge_of)(&a, (uint32_t)t);
+         t += (uint64_t)gridDim.x * blockDim.x) {
+        copse_tile_edge edge = NAME(edge_of)(&a, (uint32_t)t);
+        edge.first = NAME(edge_first)(&a, (uint32_t)t, &edge);
+        a.edges[t] = edge;
+    }
 }
 
 /* --- finding them ------------------------------------------------------------------------------------------------------------ */
-
-/* What a tile looks for: operations with keys above `low`, up to `high`. */
-typedef struct NAME(batch_range) {
-    KEY low, high;
-    bool lowest; /* ... and `low` itself */
-} NAME(batch_range);
-#define RANGE NAME(batch_range)
 
 /* Operations of the batch on their way, BATCH_AHEAD for each lane. */
 typedef struct NAME(batch_ahead) {
@@ -101,42 +110,81 @@ typedef struct NAME(batch_ahead) {
 
 SIMT_DEVICE AHEAD NAME(batch_load)(const copse_blink_operations *operations, uint32_t from, uint32_t to)
 {
+    const uint32_t first = from + simt_lane();
+    const KEY *keys = (const KEY *)operations->keys + first;
+    const VALUE *values = (const VALUE *)operations->values + first;
     AHEAD ahead;
     SIMT_UNROLL
     for (uint32_t k = 0; k < BATCH_AHEAD; k++) {
-        const uint32_t i = from + k * SIMT_WARP + simt_lane();
-        ahead.keys[k] = i < to ? ((const KEY *)operations->keys)[i] : 0;
-        ahead.values[k] = i < to ? ((const VALUE *)operations->values)[i] : 0;
+        const bool there = first + k * SIMT_WARP < to;
+        ahead.keys[k] = there ? keys[k * SIMT_WARP] : 0;
+        ahead.values[k] = there ? values[k * SIMT_WARP] : 0;
     }
     return ahead;
 }
 
-/* A key that makes the tree reach further than it did. */
-SIMT_DEVICE void NAME(batch_beyond)(const copse_pack_arguments *a, KEY key)
+/* A tile, and what is on its way to it. */
+typedef struct NAME(batch_tile) {
+    uint32_t t;
+    uint32_t from, to;   /* operations that may be its own: those with keys above `low`, ...   */
+    KEY low, high;       /* ... in tile 0 also with `low` itself, up to `high`                 */
+    uint32_t first, end; /* its leaves of the new version, and where those of the next begin   */
+    uint32_t leaves;     /* of the old one                                                     */
+    AHEAD ahead;
+} NAME(batch_tile);
+#define OWN_TILE NAME(batch_tile)
+
+/* The same of the next one, before it is its turn. */
+typedef struct NAME(batch_next) {
+    uint32_t all; /* leaves of all tiles                                                           */
+    uint32_t t;
+    uint32_t word; /* of its edges, that with the number of this lane: one register in place of ten */
+    uint32_t leaf; /* the number of this lane's leaf, where they are listed                         */
+    uint32_t stop; /* not 0 in some lane: some other tile does not fit, as far as is known          */
+    AHEAD ahead;
+} NAME(batch_next);
+#define NEXT_TILE NAME(batch_next)
+
+/* A word of the edge below or above the next tile; the field has to be one that has 32 bits. */
+#define EDGE_WORDS ((uint32_t)sizeof(copse_tile_edge) / 4u)
+#define EDGE_WORD(next, upper, field)                                                                                  \
+    simt_shfl_u32(SIMT_FULL_MASK, (next)->word, (upper)*EDGE_WORDS + (uint32_t)offsetof(copse_tile_edge, field) / 4u)
+
+/* Does every key between the edges have the bits of `alike`, and lie between those of the tree? */
+SIMT_DEVICE bool NAME(batch_usual)(const copse_pack_arguments *a, const OWN_TILE *own)
 {
+    const KEY differ = (KEY)((own->low ^ (KEY)a->alike) | (own->high ^ (KEY)a->alike));
+    return (differ & (KEY)a->alike_mask) == 0 && own->low >= a->low && own->high <= a->high;
+}
+
+/* Where that is not so, looks at a key of the tile. Returns false where it may have come here by chance, and be out of order: the sort
+ * did not expect it. */
+SIMT_DEVICE bool NAME(batch_look_at)(const copse_pack_arguments *a, KEY key)
+{
+    if (((key ^ (KEY)a->alike) & (KEY)a->alike_mask) != 0) return false;
+    /* It may make the tree reach further than it did. */
     if (key < a->low) (void)simt_atomic_max_u64(&a->totals->not_low, ~(uint64_t)key);
     if (key > a->high) (void)simt_atomic_max_u64(&a->totals->high, key);
+    return true;
 }
 
 /* Keeps those of `ahead` that are wanted behind n others. Returns how many there are then, or more than fit. */
-SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile, const RANGE *range, const AHEAD *ahead,
-                                      uint32_t from, uint32_t to, uint32_t n)
+SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile, const OWN_TILE *own, bool usual,
+                                      uint32_t from, uint32_t n)
 {
     SIMT_UNROLL
     for (uint32_t k = 0; k < BATCH_AHEAD; k++) {
-        const KEY key = ahead->keys[k];
-        const bool there = from + k * SIMT_WARP + simt_lane() < to;
-        const bool mine = there && key <= range->high && (key > range->low || range->lowest);
-        /* A key that the sort did not expect may have come here by chance, and be out of order. */
-        if (__any_sync(SIMT_FULL_MASK, mine && ((key ^ (KEY)a->alike) & (KEY)a->alike_mask) != 0)) return UINT32_MAX;
+        if (from + k * SIMT_WARP >= own->to) break;
+        const KEY key = own->ahead.keys[k];
+        const bool lowest = own->t == 0 && from + k * SIMT_WARP + simt_lane() < own->to;
+        const bool mine = key <= own->high && (key > own->low || lowest); /* there is 0 where there are none */
+        if (!usual && __any_sync(SIMT_FULL_MASK, mine && !NAME(batch_look_at)(a, key))) return UINT32_MAX;
         const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, mine);
         const uint32_t at = n + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
         n += (uint32_t)__popc(lanes);
-        if (n > BATCH_EACH * SIMT_WARP) return n;
-        if (!mine) continue;
-        tile->keys[TILE_ENTRIES - 1u - at] = key;
-        tile->values[TILE_ENTRIES - 1u - at] = ahead->values[k];
-        NAME(batch_beyond)(a, key);
+        const bool kept = mine && at < BATCH_EACH * SIMT_WARP;
+        if (kept) tile->keys[TILE_ENTRIES - 1u - at] = key;
+        if (kept) tile->values[TILE_ENTRIES - 1u - at] = own->ahead.values[k];
     }
     return n;
 }
@@ -167,17 +215,6 @@ SIMT_DEVICE uint32_t NAME(batch_place)(const TILE *tile, uint32_t coarse, uint32
     return place;
 }
 
-/* The same for at most 32, whose keys the lanes have: each looks at all. */
-SIMT_DEVICE uint32_t NAME(batch_place_few)(uint32_t n, KEY key)
-{
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const KEY other = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, key, i);
-        place += other < key || (other == key && i < simt_lane()) ? 1u : 0;
-    }
-    return place;
-}
-
 /* Puts n operations in order; equal keys stay as they are. */
 SIMT_DEVICE void NAME(batch_sort)(TILE *tile, uint32_t coarse, uint32_t n)
 {
@@ -191,8 +228,7 @@ SIMT_DEVICE void NAME(batch_sort)(TILE *tile, uint32_t coarse, uint32_t n)
         if (k * SIMT_WARP >= n) break;
         keys[k] = i < n ? NAME(batch_key)(tile, i) : 0;
         values[k] = i < n ? tile->values[TILE_ENTRIES - 1u - i] : 0;
-        places[k] = k == 0 && n <= SIMT_WARP ? NAME(batch_place_few)(n, keys[k])
-                                             : NAME(batch_place)(tile, coarse, i, n, keys[k]);
+        places[k] = NAME(batch_place)(tile, coarse, i, n, keys[k]);
     }
     __syncwarp(SIMT_FULL_MASK); /* all have read what is overwritten now */
     SIMT_UNROLL
@@ -220,10 +256,102 @@ SIMT_DEVICE OPERATION NAME(batch_operation)(const copse_pack_arguments *a, const
     return operation;
 }
 
+/* Of operations, one in each lane, which have smaller keys than that of this lane, and which the same. */
+typedef struct NAME(batch_others) {
+    uint32_t smaller, same;
+} NAME(batch_others);
+
+/* By numbers of the lanes, of which n count. They are put where entries will be, but none is there yet. */
+SIMT_DEVICE NAME(batch_others) NAME(batch_compare)(TILE *tile, uint32_t n, uint32_t number)
+{
+    NAME(batch_others) others = {0, 0};
+    uint32_t *numbers = (uint32_t *)tile->keys;
+    numbers[simt_lane()] = number;
+    __syncwarp(SIMT_FULL_MASK);
+    for (uint32_t i = 0; i < n; i += 4u) {
+        const simt_u32x4 four = *(const simt_u32x4 *)(numbers + i);
+        uint32_t smaller = 0, same = 0;
+        if (four.x < number) smaller |= 1u;
+        if (four.y < number) smaller |= 2u;
+        if (four.z < number) smaller |= 4u;
+        if (four.w < number) smaller |= 8u;
+        if (four.x == number) same |= 1u;
+        if (four.y == number) same |= 2u;
+        if (four.z == number) same |= 4u;
+        if (four.w == number) same |= 8u;
+        others.smaller |= smaller << i;
+        others.same |= same << i;
+    }
+    __syncwarp(SIMT_FULL_MASK); /* all have read what will be overwritten */
+    others.smaller &= SIMT_FULL_MASK >> (SIMT_WARP - n);
+    others.same &= SIMT_FULL_MASK >> (SIMT_WARP - n);
+    return others;
+}
+
+#if KEY_BITS == 64
+/* By all of their keys. */
+SIMT_DEVICE NAME(batch_others) NAME(batch_compare_keys)(const TILE *tile, uint32_t n, KEY key)
+{
+    NAME(batch_others) others = {0, 0};
+    SIMT_ROLLED
+    for (uint32_t i = 0; i < n; i++) {
+        const KEY other = NAME(batch_key)(tile, i);
+        if (other < key) others.smaller |= 1u << i;
+        if (other == key) others.same |= 1u << i;
+    }
+    return others;
+}
+
+/* Of the bits in which keys of the tile differ, the upper 32. */
+SIMT_DEVICE uint32_t NAME(batch_number)(const OWN_TILE *own, KEY key)
+{
+    const uint32_t upper = (uint32_t)((own->high - own->low) >> 32);
+    return (uint32_t)((key - own->low) >> (SIMT_WARP - (uint32_t)__clz((int)upper)));
+}
+#endif
+
+/* The n first operations, 32 at most. */
+SIMT_DEVICE NAME(batch_others) NAME(batch_others_of)(TILE *tile, const OWN_TILE *own, uint32_t n, KEY key)
+{
+#if KEY_BITS == 64
+    const NAME(batch_others) others = NAME(batch_compare)(tile, n, NAME(batch_number)(own, key));
+    const bool alike = simt_lane() < n && (others.same & (others.same - 1u)) != 0;
+    return __any_sync(SIMT_FULL_MASK, alike) ? NAME(batch_compare_keys)(tile, n, key) : others;
+#else
+    (void)own;
+    return NAME(batch_compare)(tile, n, key);
+#endif
+}
+
+/* Runs at most 32 as they are, out of order: so many that a lane has one. */
+SIMT_DEVICE void NAME(batch_operate_few)(const copse_pack_arguments *a, TILE *tile, const OWN_TILE *own, uint32_t n,
+                                         SIZES *sizes)
+{
+    const uint32_t lane = simt_lane(), wins = a->operations.last_wins, in_front = (1u << lane) - 1u;
+    OPERATION operation;
+    operation.live = lane < n;
+    operation.key = operation.live ? NAME(batch_key)(tile, lane) : 0;
+    operation.value = operation.live ? tile->values[TILE_ENTRIES - 1u - lane] : 0;
+    operation.action = a->operations.action;
+    const NAME(batch_others) others = NAME(batch_others_of)(tile, own, n, operation.key);
+    const uint32_t beaten_by = wins ? ~(in_front | 1u << lane) : in_front; /* see operation_dead */
+    if (wins <= 1u && others.same & beaten_by) operation.live = false;
+    const FATE fate = NAME(tile_judge)(tile, &operation);
+    const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts);
+    sizes->came = (uint32_t)__popc(in);
+    NAME(tile_change)(tile, &fate, &operation, fate.before + (uint32_t)__popc(in & others.smaller));
+}
+
 /* Runs n of them. */
-SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, uint32_t n, SIZES *sizes)
+SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, const OWN_TILE *own, uint32_t n,
+                                     SIZES *sizes)
 {
     if (sizes->entries + 2u * n > TILE_ENTRIES) return false;
+    if (a->operations.coarse && n <= SIMT_WARP) {
+        NAME(batch_operate_few)(a, tile, own, n, sizes);
+        __syncwarp(SIMT_FULL_MASK);
+        return true;
+    }
     NAME(batch_sort)(tile, a->operations.coarse, n);
     for (uint32_t done = 0; done < n; done += SIMT_WARP) {
         const OPERATION operation = NAME(batch_operation)(a, tile, done + simt_lane(), n);
@@ -233,46 +361,37 @@ SIMT_DEVICE bool NAME(batch_operate)(const copse_pack_arguments *a, TILE *tile, 
     return true;
 }
 
-/* A tile, and what is on its way to it. */
-typedef struct NAME(batch_tile) {
-    uint32_t t;
-    uint32_t leaf; /* the number of this lane's leaf, where they are listed */
-    copse_tile_edge low, high;
-    AHEAD ahead;
-} NAME(batch_tile);
-#define NEXT_TILE NAME(batch_tile)
-
-/* The leaves of tile t; 0 where listed ones do not reach as far as the host thought they might. */
-SIMT_DEVICE uint32_t NAME(batch_leaves)(const copse_pack_arguments *a, uint32_t t)
+/* The leaves of tile t, where there are so many of all; 0: listed ones do not reach as far as the host thought they might. */
+SIMT_DEVICE uint32_t NAME(batch_leaves)(const copse_pack_arguments *a, uint32_t all, uint32_t t)
 {
-    const uint32_t all = a->order ? a->totals->leaves : a->from.homes, first = t * a->tile_homes;
-    const uint32_t left = first < all ? all - first : 0;
+    const uint32_t first = t * a->tile_homes, left = first < all ? all - first : 0;
     return left < a->tile_homes ? left : a->tile_homes;
 }
 
 /* Looks where tile t begins and ends, if there is one. */
 SIMT_DEVICE void NAME(batch_look)(const copse_pack_arguments *a, uint32_t t, NEXT_TILE *next)
 {
-    const uint32_t leaves = t < a->tiles ? NAME(batch_leaves)(a, t) : 0;
+    const uint32_t leaves = t < a->tiles ? NAME(batch_leaves)(a, next->all, t) : 0;
     next->t = leaves ? t : a->tiles;
-    next->leaf = 0;
+    next->word = next->leaf = 0;
     if (leaves == 0) return;
-    next->low = a->edges[t];
-    next->high = a->edges[t + 1u];
+    if (simt_lane() < 2u * EDGE_WORDS) next->word = ((const uint32_t *)&a->edges[t])[simt_lane()];
     if (a->order && simt_lane() < leaves) next->leaf = a->order[t * a->tile_homes + simt_lane()];
 }
 
 /* Sends for leaves that are listed, the number of one in each lane. */
 SIMT_DEVICE void NAME(batch_send_listed)(const copse_blink_tree *tree, TILE *tile, uint32_t leaf, uint32_t leaves)
 {
-    const uint32_t piece = simt_lane() % LEAF_PIECES;
+    const uint32_t row = simt_lane() / LEAF_PIECES, piece = simt_lane() % LEAF_PIECES;
+    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* as in tile_bring_beside */
+    simt_u32x4 *even = &tile->rows[row * LEAF_PIECES + (piece ^ row)];
+    simt_u32x4 *odd = &tile->rows[(row + fours) * LEAF_PIECES + (piece ^ (row + fours))];
     const uint64_t own = (uint64_t)(uintptr_t)NAME(leaf_at)(tree, leaf);
     SIMT_UNROLL
-    for (uint32_t r = 0; r < COPSE_TILE_LEAVES; r += SIMT_WARP / LEAF_PIECES) {
-        const uint32_t row = r + simt_lane() / LEAF_PIECES;
-        const uint64_t from = simt_shfl_u64(SIMT_FULL_MASK, own, row) + piece * 16u;
-        if (row < leaves)
-            simt_fetch16(&tile->rows[row * LEAF_PIECES + (piece ^ row % LEAF_PIECES)], (const void *)(uintptr_t)from);
+    for (uint32_t r = 0; r < COPSE_TILE_LEAVES; r += fours) {
+        const uint64_t from = simt_shfl_u64(SIMT_FULL_MASK, own, row + r) + piece * 16u;
+        simt_u32x4 *to = r % (2u * fours) ? odd + (r - fours) * LEAF_PIECES : even + r * LEAF_PIECES;
+        simt_fetch16_if(row + r < leaves, to, (const void *)(uintptr_t)from);
     }
 }
 
@@ -280,29 +399,54 @@ SIMT_DEVICE void NAME(batch_send_listed)(const copse_blink_tree *tree, TILE *til
 SIMT_DEVICE void NAME(batch_send)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *next)
 {
     if (next->t >= a->tiles) return;
-    const uint32_t leaves = NAME(batch_leaves)(a, next->t);
+    const uint32_t leaves = NAME(batch_leaves)(a, next->all, next->t);
     if (a->order)
         NAME(batch_send_listed)(&a->from, tile, next->leaf, leaves);
     else
         NAME(tile_bring)(&a->from, tile, next->t * a->tile_homes, leaves, false);
-    next->ahead = NAME(batch_load)(&a->operations, next->low.from, next->high.to);
+    next->ahead = NAME(batch_load)(&a->operations, EDGE_WORD(next, 0, from), EDGE_WORD(next, 1u, to));
+}
+
+/* `high` of its edges. */
+SIMT_DEVICE KEY NAME(batch_edge)(const NEXT_TILE *next, uint32_t upper)
+{
+    const uint32_t at = upper * EDGE_WORDS + (uint32_t)offsetof(copse_tile_edge, high) / 4u; /* its lower word */
+    KEY high = simt_shfl_u32(SIMT_FULL_MASK, next->word, at);
+#if KEY_BITS == 64
+    high |= (uint64_t)simt_shfl_u32(SIMT_FULL_MASK, next->word, at + 1u) << 32;
+#endif
+    return high;
+}
+
+/* It is its turn. */
+SIMT_DEVICE void NAME(batch_turn)(const copse_pack_arguments *a, const NEXT_TILE *next, OWN_TILE *own)
+{
+    own->t = next->t;
+    own->leaves = NAME(batch_leaves)(a, next->all, next->t);
+    own->from = EDGE_WORD(next, 0, from);
+    own->to = EDGE_WORD(next, 1u, to);
+    own->low = NAME(batch_edge)(next, 0);
+    own->high = NAME(batch_edge)(next, 1u);
+    own->first = EDGE_WORD(next, 0, first);
+    own->end = EDGE_WORD(next, 1u, first);
+    own->ahead = next->ahead;
 }
 
 /* Takes in what was sent for, and runs the operations. Returns false where it does not fit. */
-SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, NEXT_TILE *own, SIZES *sizes,
+SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, OWN_TILE *own, SIZES *sizes,
                                   uint32_t *took)
 {
-    const RANGE range = {(KEY)own->low.high, (KEY)own->high.high, own->t == 0};
-    uint32_t from = own->low.from, n = 0;
-    sizes->leaves = NAME(batch_leaves)(a, own->t);
+    const bool usual = NAME(batch_usual)(a, own);
+    uint32_t from = own->from, n = 0;
+    sizes->leaves = own->leaves;
     NAME(tile_arrive)(tile, sizes);
-    while (from < own->high.to) {
-        n = NAME(batch_keep)(a, tile, &range, &own->ahead, from, own->high.to, n);
+    while (from < own->to) {
+        n = NAME(batch_keep)(a, tile, own, usual, from, n);
         if (n > BATCH_EACH * SIMT_WARP) return false;
         from += BATCH_AHEAD * SIMT_WARP;
-        if (from < own->high.to) own->ahead = NAME(batch_load)(&a->operations, from, own->high.to);
+        if (from < own->to) own->ahead = NAME(batch_load)(&a->operations, from, own->to);
     }
     __syncwarp(SIMT_FULL_MASK);
     *took += n;
-    return n == 0 || NAME(batch_operate)(a, tile, n, sizes);
+    return n == 0 || NAME(batch_operate)(a, tile, own, n, sizes);
 }

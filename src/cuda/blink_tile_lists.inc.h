@@ -9,7 +9,8 @@
  *      each thread takes one of that list and counts its leaves, so that they are on their way at once, too.
  *   3. The block adds up what it has, and learns from the blocks in front what they have, as tiles do (blink_tile.inc.h). Blocks take
  *      their homes by tickets. A word: leaves beside the homes << 32 | entries.
- *   4. Each thread puts its homes into their places, tells its chains where theirs are, and then puts those of one into the list.
+ *   4. Each thread puts its homes into their places, and chains of one leaf, tells longer ones where theirs are, and then puts the
+ *      leaves of one of these into the list.
  *
  * The host knows how many leaves of the pool were taken. Some may be in no chain, and home leaves that are forks are no leaves, so that
  * there may be fewer to list, and fewer tiles; the last block says how many. Where there are more, or they do not have as many entries as
@@ -26,15 +27,21 @@
 typedef struct NAME(list_block) {
     uint64_t sizes[LIST_HOMES]; /* of each chain; then its place           */
     uint64_t warps[LIST_WARPS]; /* size of each warp's homes; then its place */
-    uint32_t links[LIST_HOMES]; /* of each chain: its first leaf, or the fork */
+    uint32_t links[LIST_HOMES]; /* of each chain: its first leaf, or the fork; COPSE_LEAF_NONE: it is done */
     uint32_t ticket, chains;
 } NAME(list_block);
 #define LIST NAME(list_block)
 
-/* Homes of a thread. */
+/* Homes of a thread, a word for each, since all are kept in registers:
+ *
+ *   bits 0..7 entries of the leaf   8: it is a leaf, and no fork   9: it has a chain   16..31 the number of that chain
+ */
+#define HOME_COUNT COPSE_LEAF_COUNT
+#define HOME_LEAF  0x100u
+#define HOME_CHAIN 0x200u
+#define HOME_SHIFT 16u
 typedef struct NAME(list_homes) {
-    uint32_t counts[LIST_EACH]; /* entries in the leaf itself, or COPSE_LEAF_NONE: there is none, or it is a fork */
-    uint32_t chains[LIST_EACH]; /* number of its chain, or COPSE_LEAF_NONE                                        */
+    uint32_t words[LIST_EACH];
 } NAME(list_homes);
 #define LISTED NAME(list_homes)
 
@@ -51,6 +58,12 @@ SIMT_DEVICE uint64_t NAME(leaf_head)(const char *leaf)
 #endif
 }
 
+/* Does `next` of a leaf lead to one of the same home? Not where there are forks. */
+SIMT_DEVICE bool NAME(leads_on)(const copse_blink_tree *tree, uint32_t next)
+{
+    return next >= tree->homes && next != COPSE_LEAF_NONE;
+}
+
 /* Looks at homes from `first` on. They lie in one chunk: it has 2^k leaves, and more than these. */
 SIMT_DEVICE LISTED NAME(list_look)(const copse_blink_tree *tree, LIST *list, uint32_t first)
 {
@@ -64,12 +77,12 @@ SIMT_DEVICE LISTED NAME(list_look)(const copse_blink_tree *tree, LIST *list, uin
     for (uint32_t k = 0; k < LIST_EACH; k++) {
         const uint32_t state = (uint32_t)heads[k], next = (uint32_t)(heads[k] >> 32);
         const bool there = first + k < tree->homes, fork = tree->forks && state & COPSE_LEAF_FORK;
-        const bool more = tree->forks ? fork : next >= tree->homes && next != COPSE_LEAF_NONE;
-        listed.counts[k] = there && !fork ? state & COPSE_LEAF_COUNT : COPSE_LEAF_NONE;
-        listed.chains[k] = COPSE_LEAF_NONE;
+        const bool more = tree->forks ? fork : NAME(leads_on)(tree, next);
+        listed.words[k] = there && !fork ? HOME_LEAF | (state & COPSE_LEAF_COUNT) : 0;
         if (!there || !more) continue;
-        listed.chains[k] = simt_atomic_add_u32(&list->chains, 1u);
-        list->links[listed.chains[k]] = fork ? first + k : next;
+        const uint32_t chain = simt_atomic_add_u32(&list->chains, 1u);
+        listed.words[k] |= HOME_CHAIN | chain << HOME_SHIFT;
+        list->links[chain] = fork ? first + k : next;
     }
     return listed;
 }
@@ -92,15 +105,27 @@ SIMT_DEVICE uint32_t NAME(chain_count)(const CURSOR *cursor)
     return NAME(leaf_state)(cursor->leaf) & COPSE_LEAF_COUNT;
 }
 
-SIMT_DEVICE void NAME(chains_count)(const copse_blink_tree *tree, LIST *list)
+SIMT_DEVICE uint64_t NAME(chain_size)(const copse_blink_tree *tree, uint32_t link)
 {
-    for (uint32_t i = threadIdx.x; i < list->chains; i += COPSE_LIST_THREADS) {
-        CURSOR cursor = NAME(chain_at)(tree, list->links[i]);
-        uint64_t size = 0;
+    uint64_t size = 0;
+    if (tree->forks) {
+        CURSOR cursor = NAME(chain_at)(tree, link);
         do size += LIST_LEAF | NAME(chain_count)(&cursor);
         while (NAME(cursor_step)(tree, &cursor));
-        list->sizes[i] = size;
+        return size;
     }
+    do {
+        const uint64_t head = NAME(leaf_head)(NAME(leaf_at)(tree, link));
+        size += LIST_LEAF | (head & COPSE_LEAF_COUNT);
+        link = (uint32_t)(head >> 32);
+    } while (NAME(leads_on)(tree, link));
+    return size;
+}
+
+SIMT_DEVICE void NAME(chains_count)(const copse_blink_tree *tree, LIST *list)
+{
+    for (uint32_t i = threadIdx.x; i < list->chains; i += COPSE_LIST_THREADS)
+        list->sizes[i] = NAME(chain_size)(tree, list->links[i]);
 }
 
 /* --- 3: places --------------------------------------------------------------------------------------------------------------- */
@@ -110,8 +135,9 @@ SIMT_DEVICE uint64_t NAME(listed_size)(const LIST *list, const LISTED *listed)
     uint64_t size = 0;
     SIMT_UNROLL
     for (uint32_t k = 0; k < LIST_EACH; k++) {
-        if (listed->counts[k] != COPSE_LEAF_NONE) size += LIST_LEAF | listed->counts[k];
-        if (listed->chains[k] != COPSE_LEAF_NONE) size += list->sizes[listed->chains[k]];
+        const uint32_t word = listed->words[k];
+        if (word & HOME_LEAF) size += LIST_LEAF | (word & HOME_COUNT);
+        if (word & HOME_CHAIN) size += list->sizes[word >> HOME_SHIFT];
     }
     return size;
 }
@@ -129,14 +155,14 @@ SIMT_DEVICE uint64_t NAME(sizes_running)(uint64_t size)
 /* The last block: is that what the host expects? */
 SIMT_DEVICE void NAME(list_end)(const copse_pack_arguments *a, uint64_t all)
 {
-    const uint64_t leaves = all >> 32, tiles = (leaves + a->tile_homes - 1u) / a->tile_homes;
+    const uint32_t leaves = (uint32_t)(all >> 32), tiles = (leaves + a->tile_homes - 1u) / a->tile_homes;
     if (leaves > a->leaves || (uint32_t)all != a->from.entries) {
         NAME(tiles_stop)(a);
         return;
     }
     if (simt_lane() != 0) return;
-    a->totals->leaves = (uint32_t)leaves;
-    a->totals->tiles = (uint32_t)tiles;
+    a->totals->leaves = leaves;
+    a->totals->tiles = tiles;
     if (tiles < a->tiles) a->before[tiles] = a->from.entries;
 }
 
@@ -201,18 +227,23 @@ SIMT_DEVICE void NAME(place_put)(const copse_pack_arguments *a, PLACE *place, ui
     place->row = 0;
 }
 
-/* Those of a thread's homes that are leaves; chains get to know their places. */
+/* Those of a thread's homes that are leaves, and chains of one leaf, as most are. The others get to know their places. */
 SIMT_DEVICE void NAME(list_put)(const copse_pack_arguments *a, LIST *list, const LISTED *listed, uint32_t first,
                                 uint64_t front)
 {
     PLACE place = NAME(place_of)(a, front);
     SIMT_UNROLL
     for (uint32_t k = 0; k < LIST_EACH; k++) {
-        const uint32_t chain = listed->chains[k];
-        if (listed->counts[k] != COPSE_LEAF_NONE) NAME(place_put)(a, &place, first + k, listed->counts[k]);
-        if (chain == COPSE_LEAF_NONE) continue;
-        const uint64_t at = (uint64_t)place.at << 32 | place.entries;
-        place = NAME(place_of)(a, at + list->sizes[chain]);
+        const uint32_t word = listed->words[k], chain = word >> HOME_SHIFT;
+        if (word & HOME_LEAF) NAME(place_put)(a, &place, first + k, word & HOME_COUNT);
+        if (!(word & HOME_CHAIN)) continue;
+        const uint64_t at = (uint64_t)place.at << 32 | place.entries, size = list->sizes[chain];
+        if (size >> 32 == 1u && !a->from.forks) {
+            NAME(place_put)(a, &place, list->links[chain], (uint32_t)size);
+            list->links[chain] = COPSE_LEAF_NONE;
+            continue;
+        }
+        place = NAME(place_of)(a, at + size);
         list->sizes[chain] = at;
     }
 }
@@ -220,6 +251,7 @@ SIMT_DEVICE void NAME(list_put)(const copse_pack_arguments *a, LIST *list, const
 SIMT_DEVICE void NAME(chains_put)(const copse_pack_arguments *a, const LIST *list)
 {
     for (uint32_t i = threadIdx.x; i < list->chains; i += COPSE_LIST_THREADS) {
+        if (list->links[i] == COPSE_LEAF_NONE) continue;
         CURSOR cursor = NAME(chain_at)(&a->from, list->links[i]);
         PLACE place = NAME(place_of)(a, list->sizes[i]);
         do NAME(place_put)(a, &place, cursor.number, NAME(chain_count)(&cursor));

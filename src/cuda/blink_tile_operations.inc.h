@@ -82,13 +82,13 @@ typedef struct NAME(tile_fate) {
 #define FATE NAME(tile_fate)
 
 /* The row where a key belongs, which is not greater than `high` of the last one. */
-SIMT_DEVICE uint32_t NAME(tile_row_of)(TILE *tile, uint32_t rows, KEY key)
+SIMT_DEVICE uint32_t NAME(tile_row_of)(const TILE *tile, KEY key)
 {
-    uint32_t row = 0;
+    uint32_t at = 0; /* in bytes */
     SIMT_UNROLL
     for (uint32_t step = COPSE_TILE_LEAVES / 2u; step > 0; step /= 2u)
-        if (row + step < rows && NAME(tile_key)(tile, row + step - 1u, LEAF_HIGH / 4u) < key) row += step;
-    return row;
+        if (*(const KEY *)((const char *)&tile->highs[step - 1u] + at) < key) at += step * (uint32_t)sizeof(KEY);
+    return at / (uint32_t)sizeof(KEY);
 }
 
 /* Of the keys of a row, how many are < key. Free places hold the largest key. */
@@ -101,10 +101,10 @@ SIMT_DEVICE uint32_t NAME(tile_slot_of)(TILE *tile, uint32_t row, KEY key)
     return slot;
 }
 
-SIMT_DEVICE FATE NAME(tile_judge)(TILE *tile, uint32_t rows, const OPERATION *operation)
+SIMT_DEVICE FATE NAME(tile_judge)(TILE *tile, const OPERATION *operation)
 {
     FATE fate;
-    fate.row = NAME(tile_row_of)(tile, rows, operation->key);
+    fate.row = NAME(tile_row_of)(tile, operation->key);
     fate.slot = NAME(tile_slot_of)(tile, fate.row, operation->key);
     fate.before = tile->fronts[fate.row] + fate.slot;
     const bool there = fate.slot < (*NAME(tile_word)(tile, fate.row, LEAF_STATE / 4u) & COPSE_LEAF_COUNT) &&
@@ -134,7 +134,7 @@ SIMT_DEVICE void NAME(tile_change)(TILE *tile, const FATE *fate, const OPERATION
 SIMT_DEVICE bool NAME(tile_operate)(TILE *tile, const OPERATION *operation, SIZES *sizes)
 {
     const uint32_t below = (1u << simt_lane()) - 1u;
-    const FATE fate = NAME(tile_judge)(tile, sizes->leaves, operation);
+    const FATE fate = NAME(tile_judge)(tile, operation);
     const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts), out = __ballot_sync(SIMT_FULL_MASK, fate.removes);
     const uint32_t place =
         fate.before + sizes->came + (uint32_t)__popc(in & below) - sizes->went - (uint32_t)__popc(out & below);

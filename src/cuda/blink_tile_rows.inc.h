@@ -70,8 +70,8 @@ SIMT_DEVICE void NAME(tile_bring_beside)(TILE *tile, const char *from, uint32_t 
     from += simt_lane() * 16u;
     SIMT_UNROLL
     for (uint32_t r = 0; r < COPSE_TILE_LEAVES; r += 2u * fours) {
-        if (row + r < leaves) simt_fetch16(even + r * LEAF_PIECES, from + r * COPSE_LEAF_BYTES);
-        if (row + r + fours < leaves) simt_fetch16(odd + r * LEAF_PIECES, from + (r + fours) * COPSE_LEAF_BYTES);
+        simt_fetch16_if(row + r < leaves, even + r * LEAF_PIECES, from + r * COPSE_LEAF_BYTES);
+        simt_fetch16_if(row + r + fours < leaves, odd + r * LEAF_PIECES, from + (r + fours) * COPSE_LEAF_BYTES);
     }
 }
 
@@ -100,8 +100,9 @@ SIMT_DEVICE void NAME(tile_bring)(const copse_blink_tree *tree, TILE *tile, uint
 SIMT_DEVICE void NAME(tile_count)(TILE *tile, SIZES *sizes)
 {
     const uint32_t lane = simt_lane();
-    sizes->count = 0;
-    if (lane < sizes->leaves) sizes->count = *NAME(tile_word)(tile, lane, LEAF_STATE / 4u) & COPSE_LEAF_COUNT;
+    const bool any = lane < sizes->leaves;
+    sizes->count = any ? *NAME(tile_word)(tile, lane, LEAF_STATE / 4u) & COPSE_LEAF_COUNT : 0;
+    tile->highs[lane] = any ? NAME(tile_key)(tile, lane, LEAF_HIGH / 4u) : KEY_MAX;
     const uint32_t running = NAME(warp_running)(sizes->count);
     sizes->front = running - sizes->count;
     sizes->entries = simt_shfl_u32(SIMT_FULL_MASK, running, SIMT_WARP - 1u);
@@ -145,19 +146,23 @@ typedef struct NAME(tile_leaf) {
     uint32_t word[LEAF_WORDS];
 } NAME(tile_leaf);
 
-/* Puts entry `slot`, which has to be a number that the compiler knows, to a position. */
-SIMT_DEVICE void NAME(tile_put)(TILE *tile, const NAME(tile_leaf) * leaf, uint32_t slot, uint32_t to)
+/* Its entries: `slot` has to be a number that the compiler knows. */
+SIMT_DEVICE KEY NAME(tile_leaf_key)(const NAME(tile_leaf) * leaf, uint32_t slot)
 {
 #if KEY_BITS == 64
-    tile->keys[to] = (uint64_t)leaf->word[slot * 2u + 1u] << 32 | leaf->word[slot * 2u];
+    return (uint64_t)leaf->word[slot * 2u + 1u] << 32 | leaf->word[slot * 2u];
 #else
-    tile->keys[to] = leaf->word[slot];
+    return leaf->word[slot];
 #endif
+}
+
+SIMT_DEVICE VALUE NAME(tile_leaf_value)(const NAME(tile_leaf) * leaf, uint32_t slot)
+{
 #if VALUE_BITS == 64
     const uint32_t value = LEAF_VALUES / 4u + slot * 2u;
-    tile->values[to] = (uint64_t)leaf->word[value + 1u] << 32 | leaf->word[value];
+    return (uint64_t)leaf->word[value + 1u] << 32 | leaf->word[value];
 #else
-    tile->values[to] = leaf->word[LEAF_VALUES / 4u + slot];
+    return leaf->word[LEAF_VALUES / 4u + slot];
 #endif
 }
 
@@ -177,7 +182,9 @@ SIMT_DEVICE void NAME(row_spread)(TILE *tile, uint32_t count, uint32_t gone, uin
     SIMT_UNROLL
     for (uint32_t slot = 0; slot < LEAF_SLOTS; slot++) {
         const bool stays = slot < count && !(gone >> slot & 1u);
-        if (stays) NAME(tile_put)(tile, &leaf, slot, to + (uint32_t)__ffs((int)free) - 1u);
+        const uint32_t at = to + (uint32_t)__ffs((int)free) - 1u;
+        COPSE_BITS(simt_shared_put_if_u, KEY_BITS)(stays, &tile->keys[at], NAME(tile_leaf_key)(&leaf, slot));
+        COPSE_BITS(simt_shared_put_if_u, VALUE_BITS)(stays, &tile->values[at], NAME(tile_leaf_value)(&leaf, slot));
         if (stays || gone == 0) free &= free - 1u;
     }
 }

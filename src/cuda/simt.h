@@ -19,6 +19,9 @@
  *                                      size. All of a kernel's: at most SIMT_SHARED_BYTES
  * simt_shared_distance(from, to)       bytes between two places of one such array, in 32 bits: a difference of pointers
  *                                      makes the card's compiler keep both in 64, and whatever they were computed from
+ * simt_shared_kept(place)              the same place: the card's compiler keeps its address, and does not compute it anew
+ *                                      wherever it is used
+ * simt_shared_put_if_u32(condition, place, v), _u64   v is stored in shared memory, or nothing is, without a branch
  * SIMT_UNROLL SIMT_ROLLED              before a loop: the card's compiler should unroll it; should not
  * SIMT_FULL_MASK, SIMT_WARP            all lanes of a warp; their number, 32
  *
@@ -49,6 +52,7 @@
  *                                      all of these: from memory that nobody writes while the kernel runs
  * simt_store_once_u8(p, v), _u32, _u64                              written now, not read soon
  * simt_fetch16(shared, p)              16 bytes on their way to shared memory, aligned on both sides, while the thread goes on;
+ * simt_fetch16_if(condition, shared, p)   the same, or nothing
  * simt_fetch_wait()                    all that this thread fetched is there, for itself: __syncwarp for the others
  * simt_prefetch_line(p)                128 bytes, aligned, will be read soon: brought as far as L2; every lane its own
  */

@@ -19,6 +19,26 @@ SIMT_DEVICE uint32_t simt_shared_distance(const void *from, const void *to)
     return (uint32_t)__cvta_generic_to_shared(to) - (uint32_t)__cvta_generic_to_shared(from);
 }
 
+/* An address that comes out of asm cannot be computed again; that it is shared memory, the compiler still sees. */
+SIMT_DEVICE void *simt_shared_kept(void *place)
+{
+    uint32_t address = (uint32_t)__cvta_generic_to_shared(place);
+    asm volatile("" : "+r"(address));
+    return __cvta_shared_to_generic(address);
+}
+
+#define SIMT_PUT_IF_(bits, type, letter)                                                                               \
+    SIMT_DEVICE void simt_shared_put_if_u##bits(bool condition, type *place, type value)                               \
+    {                                                                                                                  \
+        asm volatile("{ .reg .pred go; setp.ne.u32 go, %0, 0; @go st.shared.u" #bits                                   \
+                     " [%1], %2; }" ::"r"((uint32_t)condition),                                                        \
+                     "r"((uint32_t)__cvta_generic_to_shared(place)), letter(value)                                     \
+                     : "memory");                                                                                      \
+    }
+SIMT_PUT_IF_(32, uint32_t, "r")
+SIMT_PUT_IF_(64, uint64_t, "l")
+#undef SIMT_PUT_IF_
+
 /* --- shuffles ------------------------------------------------------------------------------------------------------- */
 
 /* CUDA's 64-bit integer is unsigned long long, which is another type than uint64_t though of the same size. */
@@ -136,6 +156,15 @@ SIMT_DEVICE void simt_fetch16(void *shared, const void *p)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)),
                  "l"(__cvta_generic_to_global(p))
+                 : "memory");
+}
+
+/* Without a branch, so that the compiler does not move what the addresses are made of into it, and repeat it there. */
+SIMT_DEVICE void simt_fetch16_if(bool condition, void *shared, const void *p)
+{
+    asm volatile("{ .reg .pred go; setp.ne.u32 go, %2, 0; @go cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(shared)),
+                 "l"(__cvta_generic_to_global(p)), "r"((uint32_t)condition)
                  : "memory");
 }
 

@@ -33,6 +33,21 @@ SIMT_DEVICE uint32_t simt_shared_distance(const void *from, const void *to)
     return (uint32_t)((const char *)to - (const char *)from);
 }
 
+SIMT_DEVICE void simt_shared_put_if_u32(bool condition, uint32_t *place, uint32_t value)
+{
+    if (condition) *place = value;
+}
+
+SIMT_DEVICE void simt_shared_put_if_u64(bool condition, uint64_t *place, uint64_t value)
+{
+    if (condition) *place = value;
+}
+
+SIMT_DEVICE void *simt_shared_kept(void *place)
+{
+    return place;
+}
+
 /* --- the emulator's side -------------------------------------------------------------------------------------------- */
 
 typedef struct copse_simt_index {
@@ -311,6 +326,11 @@ static inline void simt_fetch16(void *shared, const void *p)
     copse_simt_check_shared(shared, 16, "simt_fetch16");
     const simt_u32x4 value = copse_simt_load16(p, "simt_fetch16");
     memcpy(shared, &value, sizeof value);
+}
+
+SIMT_DEVICE void simt_fetch16_if(bool condition, void *shared, const void *p)
+{
+    if (condition) simt_fetch16(shared, p);
 }
 
 static inline void simt_fetch_wait(void) {}

@@ -425,7 +425,7 @@ static void say(const copse_blink_tree *tree, uint64_t *words, uint64_t n, uint6
 static void far_back(void **state)
 {
     (void)state;
-    enum { blocks = 300, tile = 24 };
+    enum { blocks = 150, tile = 24 };
     FOR_EACH_WIDTH(width)
     {
         struct subject subject;
@@ -435,7 +435,7 @@ static void far_back(void **state)
         const copse_blink_tree tree = repeated(&subject, &table, width, blocks * block_homes);
         struct lists all = list(&subject, &tree, tile, tree.homes);
         assert_int_equal(lists_check(&all, width), tree.homes);
-        for (uint64_t summed = 0; summed < blocks - 1; summed += summed < 4 || summed > 250 ? 1 : 7) {
+        for (uint64_t summed = 0; summed < blocks - 1; summed += summed < 3 || summed > 143 ? 1 : 6) {
             turn++;
             say(&tree, words, blocks, summed);
             struct lists last = list_on(&subject, &tree, tile, tree.homes,
