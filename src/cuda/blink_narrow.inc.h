@@ -53,10 +53,9 @@ typedef struct NAME(narrow) {
     uint64_t leaf; /* where the home leaf lies that the levels led to, and bits that say more */
 } NAME(narrow);
 #define NARROW NAME(narrow)
-/* That address, which is a multiple of 16; how many leaves lie side by side from that one on, NEAR_LEAVES at most; whether they are the last of the tree. */
-#define NARROW_AT(range)   ((const char *)((range)->leaf & ~(uint64_t)15))
-#define NARROW_SEEN(range) ((uint32_t)(range)->leaf & 3u)
-#define NARROW_LAST(range) (((uint32_t)(range)->leaf & 4u) != 0)
+/* That address, which is a multiple of 16; whether NEAR_LEAVES leaves lie side by side from there on. */
+#define NARROW_AT(range)  ((const char *)((range)->leaf & ~(uint64_t)15))
+#define NARROW_ALL(range) (((uint32_t)(range)->leaf & 1u) != 0)
 
 /* What was found of a range. */
 typedef struct NAME(found) {
@@ -82,13 +81,11 @@ SIMT_DEVICE uint32_t NAME(narrow_homes)(const copse_device_levels *levels, bool 
     return home;
 }
 
-/* The home leaf and what lies behind it. */
+/* Where the home leaf lies and whether it has neighbours. */
 SIMT_DEVICE uint64_t NAME(narrow_leaf)(const copse_blink_tree *tree, uint32_t home)
 {
-    const uint32_t beside = NAME(homes_beside)(tree, home), behind = tree->homes - home;
-    uint32_t seen = beside < behind ? beside : behind;
-    if (seen > NEAR_LEAVES) seen = NEAR_LEAVES;
-    return (uint64_t)NAME(home_at)(tree, home) + seen + (behind == seen ? 4u : 0);
+    const bool all = NAME(homes_beside)(tree, home) >= NEAR_LEAVES && tree->homes - home >= NEAR_LEAVES;
+    return (uint64_t)NAME(home_at)(tree, home) + (all ? 1u : 0);
 }
 
 /* The range of each lane, those of a warp from `first` on, and the home that its lower bound leads to. */
@@ -177,25 +174,23 @@ SIMT_DEVICE void NAME(near_load)(const NARROW *range, NEAR *near)
     const char *leaf = NARROW_AT(range) + (simt_lane() & 3u) * 16u;
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        const uint32_t at = k < NARROW_SEEN(range) ? k * COPSE_LEAF_BYTES : 0;
+        const uint32_t at = NARROW_ALL(range) ? k * COPSE_LEAF_BYTES : 0;
         near->half[k][0] = simt_load16_once(leaf + at);
         near->half[k][1] = simt_load16_once(leaf + at + 64u);
     }
 }
 
 /*
- * What a group finds in its leaves, in sums over its lanes:
- *
- *   keys    bits 0 to 4: keys of the first leaf < low; five bits more for each leaf: keys <= high; then a bit for each: no entry of
- *           the range lies behind it; then a bit: low may be in the first leaf
- *   leaves  five bits for each: entries; then a bit for each: it is all that its home has
+ * What a group finds in its leaves, in one sum over its lanes: in bits 0 to 4 keys of the first leaf < low, and in five bits more
+ * for each leaf keys <= high; then a bit for each: no entry of the range lies behind it; then a bit for each: it is all that its
+ * home has; then a bit: low may be in the first leaf.
  */
 #define NEAR_BITS   5u
 #define NEAR_MASK   31u
 #define NEAR_UPTO   (NEAR_BITS)
 #define NEAR_INSIDE (NEAR_BITS * (1u + NEAR_LEAVES))
-#define NEAR_BELOW  (NEAR_INSIDE + NEAR_LEAVES)
-#define NEAR_SIMPLE (NEAR_BITS * NEAR_LEAVES)
+#define NEAR_SIMPLE (NEAR_INSIDE + NEAR_LEAVES)
+#define NEAR_BELOW  (NEAR_SIMPLE + NEAR_LEAVES)
 
 SIMT_DEVICE uint32_t NAME(near_keys)(const NEAR *near, uint32_t k, const NARROW *range)
 {
@@ -215,50 +210,58 @@ SIMT_DEVICE uint32_t NAME(near_keys)(const NEAR *near, uint32_t k, const NARROW 
 }
 
 /* What `high` of a leaf says: of the lane that has it. */
-SIMT_DEVICE uint32_t NAME(near_highs)(const copse_blink_tree *tree, const NEAR *near, uint32_t k, const NARROW *range)
+SIMT_DEVICE uint32_t NAME(near_highs)(const copse_blink_tree *tree, bool digest, const NEAR *near, uint32_t k,
+                                      const NARROW *range)
 {
-    if ((simt_lane() & 3u) != LEAF_HIGH % 64u / 16u) return 0;
+    const bool mine = (simt_lane() & 3u) == LEAF_HIGH % 64u / 16u;
     const KEY high = NAME(near_key)(near->half[k][LEAF_HIGH / 64u], LEAF_HIGH % 16u / (KEY_BITS / 8u));
     const bool inside = range->high < high || (tree->unique && range->high == high);
-    return ((uint32_t)inside << (NEAR_INSIDE + k)) + (k == 0 ? (uint32_t)(range->low <= high) << NEAR_BELOW : 0);
+    const bool below = k == 0 && digest && range->low <= high;
+    return ((uint32_t)(mine && inside) << (NEAR_INSIDE + k)) + ((uint32_t)(mine && below) << NEAR_BELOW);
 }
 
 /* What state and next of a leaf say: of the lane that has them. */
 SIMT_DEVICE uint32_t NAME(near_links)(const copse_blink_tree *tree, const NEAR *near, uint32_t k)
 {
-    if ((simt_lane() & 3u) != LEAF_STATE % 64u / 16u) return 0;
+    const bool mine = (simt_lane() & 3u) == LEAF_STATE % 64u / 16u;
     const simt_u32x4 piece = near->half[k][LEAF_STATE / 64u];
     const uint32_t state = NAME(near_word)(piece, LEAF_STATE % 16u / 4u);
     const uint32_t next = NAME(near_word)(piece, LEAF_NEXT % 16u / 4u);
-    const bool simple = tree->forks ? !(state & COPSE_LEAF_FORK) : next < tree->homes || next == COPSE_LEAF_NONE;
-    return ((state & COPSE_LEAF_COUNT) << (k * NEAR_BITS)) + ((uint32_t)simple << (NEAR_SIMPLE + k));
+    const bool pool = next - tree->homes < COPSE_LEAF_NONE - tree->homes; /* from `homes` on, but none */
+    const bool simple = tree->forks ? !(state & COPSE_LEAF_FORK) : !pool;
+    return (uint32_t)(mine && simple) << (NEAR_SIMPLE + k);
 }
 
-/* Entries of the range in the leaves. False: those leaves do not settle it. */
-SIMT_DEVICE bool NAME(near_settle)(uint64_t limit, uint32_t keys, uint32_t leaves, const NARROW *range,
-                                   uint32_t *out_count, SPANS *spans)
+/*
+ * Entries of the range in the leaves. False: those leaves do not settle it. Behind a leaf that the range ends in there are only
+ * greater keys, so nothing is counted there; and where high is the largest key, free places would be counted, which look like it.
+ */
+SIMT_DEVICE bool NAME(near_settle)(uint64_t limit, bool digest, uint32_t sums, const NARROW *range, uint32_t *out_count,
+                                   SPANS *spans)
 {
-    const uint32_t most = limit && limit <= NEAR_MOST ? (uint32_t)limit : NEAR_MOST + 1u;
+    const uint32_t most = limit && limit < NEAR_MOST ? (uint32_t)limit : NEAR_MOST;
+    const bool any = range->low <= range->high;
+    bool simple = NARROW_ALL(range) && range->high != KEY_MAX && (!digest || sums >> NEAR_BELOW & 1u), settled = !any;
     uint32_t count = 0;
-    bool open = range->low <= range->high, sure = !open || (keys >> NEAR_BELOW & 1u);
-    spans->skip = keys & NEAR_MASK;
+    spans->skip = sums & NEAR_MASK;
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        const uint32_t entries = leaves >> (k * NEAR_BITS) & NEAR_MASK;
-        const uint32_t upto = keys >> (NEAR_UPTO + k * NEAR_BITS) & NEAR_MASK;
-        const uint32_t stop = upto < entries ? upto : entries; /* free places look like the largest key */
-        const uint32_t here = stop - (k == 0 ? spans->skip : 0), room = most - count;
-        sure = sure && (!open || (leaves >> (NEAR_SIMPLE + k) & 1u));
         spans->start[k] = count;
-        spans->count[k] = !open ? 0 : here < room ? here : room;
+        spans->count[k] = (sums >> (NEAR_UPTO + k * NEAR_BITS) & NEAR_MASK) - (k == 0 ? spans->skip : 0);
         count += spans->count[k];
-        open = open && !(keys >> (NEAR_INSIDE + k) & 1u) && count != most;
-        if (k + 1u < NARROW_SEEN(range)) continue;
-        sure = sure && (!open || NARROW_LAST(range));
-        open = false;
+        simple = simple && sums >> (NEAR_SIMPLE + k) & 1u;
+        settled = settled || (simple && (sums >> (NEAR_INSIDE + k) & 1u || (most < NEAR_MOST && count >= most)));
     }
-    *out_count = count;
-    return sure;
+    if (most < NEAR_MOST) {
+        SIMT_UNROLL
+        for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
+            const uint32_t room = spans->start[k] < most ? most - spans->start[k] : 0;
+            if (spans->count[k] > room) spans->count[k] = room;
+        }
+        if (count > most) count = most;
+    }
+    *out_count = any ? count : 0;
+    return settled;
 }
 
 /* Copies the entries of a range out of the leaves of a group. */
@@ -347,16 +350,15 @@ SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool 
 {
     NEAR near;
     SPANS spans;
-    uint32_t keys = 0, leaves = 0, count;
+    uint32_t sums = 0, count;
     NAME(near_load)(range, &near);
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        keys += NAME(near_keys)(&near, k, range) + NAME(near_highs)(&a->tree, &near, k, range);
-        leaves += NAME(near_links)(&a->tree, &near, k);
+        sums += NAME(near_keys)(&near, k, range) + NAME(near_highs)(&a->tree, digest, &near, k, range);
+        sums += NAME(near_links)(&a->tree, &near, k);
     }
-    keys = NAME(walk_group_sum)(keys);
-    leaves = NAME(walk_group_sum)(leaves);
-    const bool settled = NAME(near_settle)(a->limit, keys, leaves, range, &count, &spans) || !there;
+    sums = NAME(walk_group_sum)(sums);
+    const bool settled = NAME(near_settle)(a->limit, digest, sums, range, &count, &spans) || !there;
     FOUND found;
     found.count = there ? count : 0;
     found.place = 0;
@@ -370,7 +372,7 @@ SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool 
     const bool fits = found.count <= NEAR_MOST && (at + size <= STAGE_ENTRIES || !size);
     if (__any_sync(SIMT_FULL_MASK, settled && !fits)) {
         const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, home, reader);
-        if (settled) found.place = NAME(place_pack)(first, keys & NEAR_MASK);
+        if (settled) found.place = NAME(place_pack)(first, spans.skip);
     }
     if (!fits) return found;
     if (settled && size) NAME(near_stage)(&near, &spans, stage->keys + at, stage->values + at);
@@ -385,7 +387,8 @@ SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool d
     const uint32_t lane = simt_lane();
     uint32_t home;
     const NARROW own = NAME(narrow_read)(a, digest, first, &home);
-    if (NARROW_ASKS && lane < a->per_warp) simt_prefetch(NARROW_AT(&own), NARROW_SEEN(&own) * COPSE_LEAF_BYTES);
+    if (NARROW_ASKS && lane < a->per_warp)
+        simt_prefetch(NARROW_AT(&own), NARROW_ALL(&own) ? NEAR_LEAVES * COPSE_LEAF_BYTES : COPSE_LEAF_BYTES);
     FOUND kept;
     kept.count = 0;
     kept.place = COPSE_PLACE_DONE;

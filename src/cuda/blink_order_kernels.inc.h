@@ -54,8 +54,7 @@ static const copse_blink_order_kernels NAME_ROW = {
 #undef STAGE
 #undef NARROW
 #undef NARROW_AT
-#undef NARROW_SEEN
-#undef NARROW_LAST
+#undef NARROW_ALL
 #undef FOUND
 #undef NEAR
 #undef SPANS
