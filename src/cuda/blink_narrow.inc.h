@@ -290,19 +290,48 @@ SIMT_DEVICE void NAME(near_stage)(const NEAR *near, const SPANS *spans, KEY *key
 
 /* --- ranges that those leaves do not settle ---------------------------------------------------------------------------------- */
 
-/* Both bounds, by all lanes of the warp: four have a range. */
-SIMT_DEVICE FOUND NAME(narrow_find)(const copse_blink_range_arguments *a, bool digest, const NARROW *range)
+/* Takes one query of each group down the levels. */
+SIMT_DEVICE void NAME(walk_one)(const copse_device_levels *levels, bool digest, BOUND *x)
+{
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, part = (simt_lane() & 3u) * 16u;
+    SIMT_ROLLED
+    for (uint32_t l = 0; l < levels->height; l++) {
+        const uint32_t less = NAME(walk_less)(levels->level[l] + (uint64_t)x->node * 64u + part, *x, digest);
+        x->node = x->node * fanout + NAME(walk_group_sum)(less);
+    }
+}
+
+/* Where the range begins: in the first leaf, as a rule. `sums` are those of near_settle. */
+SIMT_DEVICE SPOT NAME(narrow_begin)(const copse_blink_tree *tree, bool digest, const NARROW *range, uint32_t home,
+                                    uint32_t sums)
+{
+    if (!(sums >> NEAR_SIMPLE & 1u) || (digest && !(sums >> NEAR_BELOW & 1u))) {
+        BOUND low = NAME(walk_start)(&tree->levels, digest, range->low);
+        low.node = home;
+        return NAME(spot_alone)(tree, low, false);
+    }
+    SPOT spot;
+    spot.leaf.home = spot.leaf.number = home;
+    spot.leaf.child = 0;
+    spot.leaf.leaf = NARROW_AT(range);
+    spot.front = spot.entries = 0;
+    spot.slot = sums & NEAR_MASK;
+    return spot;
+}
+
+/* The range whose lower bound led to `home`, by both its ends, by all lanes of the warp: four have one. */
+SIMT_DEVICE FOUND NAME(narrow_find)(const copse_blink_range_arguments *a, bool digest, const NARROW *range,
+                                    uint32_t home, uint32_t sums)
 {
     const copse_blink_tree *tree = &a->tree;
-    BOUND low = NAME(walk_start)(&tree->levels, digest, range->low);
-    BOUND high = NAME(walk_start)(&tree->levels, digest, NAME(order_key)(tree, range->high, true));
-    NAME(walk_pair)(&tree->levels, digest, &low, &high);
-    const NAME(leaf_piece) low_piece = NAME(piece_load)(tree, low.node), high_piece = NAME(piece_load)(tree, high.node);
-    const SPOT low_spot = NAME(spot_of_group)(tree, digest, low, low_piece, false);
-    const SPOT high_spot = NAME(spot_of_group)(tree, digest, high, high_piece, true);
+    BOUND bound = NAME(walk_start)(&tree->levels, digest, NAME(order_key)(tree, range->high, true));
+    NAME(walk_one)(&tree->levels, digest, &bound);
+    const NAME(leaf_piece) piece = NAME(piece_load)(tree, bound.node);
+    const SPOT high = NAME(spot_of_group)(tree, digest, bound, piece, true);
+    const SPOT low = NAME(narrow_begin)(tree, digest, range, home, sums);
     FOUND found;
-    found.place = NAME(spot_place)(&low_spot);
-    found.count = NAME(count_between)(a, &low_spot, &high_spot);
+    found.place = NAME(spot_place)(&low);
+    found.count = NAME(count_between)(a, &low, &high);
     if (a->limit && found.count > a->limit) found.count = a->limit;
     return found;
 }
@@ -363,7 +392,7 @@ SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool 
     found.count = there ? count : 0;
     found.place = 0;
     if (__any_sync(SIMT_FULL_MASK, !settled)) {
-        const FOUND other = NAME(narrow_find)(a, digest, range);
+        const FOUND other = NAME(narrow_find)(a, digest, range, simt_shfl_u32(SIMT_FULL_MASK, home, reader), sums);
         if (!settled) found = other;
     }
     const uint32_t size = found.count <= NEAR_MOST ? (uint32_t)found.count : 0;
@@ -434,7 +463,7 @@ SIMT_DEVICE uint64_t NAME(lanes_upto)(uint64_t own)
     return own;
 }
 
-/* Where some ranges of a warp are left to `gather`: `base` is the position of its first entry. */
+/* Where not all ranges of a warp are in shared memory; `at` is the position of the first entry of each. */
 SIMT_DEVICE void NAME(stage_copy_some)(const copse_blink_narrow_arguments *a, const STAGE *stage, const FOUND *own,
                                        uint64_t at)
 {
@@ -445,22 +474,42 @@ SIMT_DEVICE void NAME(stage_copy_some)(const copse_blink_narrow_arguments *a, co
      simt_shfl_u32(SIMT_FULL_MASK, size, lane));
 }
 
+/* Narrow ranges that had no room in shared memory go through it now, eight at a time. */
+SIMT_DEVICE void NAME(stage_late)(const copse_blink_narrow_arguments *a, STAGE *stage, const FOUND *own, bool late,
+                                  uint64_t at)
+{
+    const uint32_t size = late ? (uint32_t)own->count : 0, group = simt_lane() / 4u;
+    for (uint32_t from = 0; from < SIMT_WARP; from += 8u) {
+        const uint64_t place = simt_shfl_u64(SIMT_FULL_MASK, own->place, from + group);
+        const uint32_t count = simt_shfl_u32(SIMT_FULL_MASK, size, from + group), to = group * NEAR_MOST;
+        __syncwarp(SIMT_FULL_MASK);
+        if (count) NAME(narrow_stage)(&a->ranges.tree, place, count, stage->keys + to, stage->values + to);
+        __syncwarp(SIMT_FULL_MASK);
+        for (uint32_t i = 0; i < 8u; i++) NAME(stage_copy)
+        (a, stage, i * NEAR_MOST, simt_shfl_u64(SIMT_FULL_MASK, at, from + i),
+         simt_shfl_u32(SIMT_FULL_MASK, size, from + i));
+    }
+}
+
 /* What a warp knows of its ranges: offsets, places, entries. `base` is the position of its first entry. */
-SIMT_DEVICE void NAME(narrow_store)(const copse_blink_narrow_arguments *a, const STAGE *stage, uint32_t first,
+SIMT_DEVICE void NAME(narrow_store)(const copse_blink_narrow_arguments *a, STAGE *stage, uint32_t first,
                                     const FOUND *own, uint64_t upto, uint64_t base)
 {
     const uint32_t mine = first + simt_lane();
+    const bool wide = own->count > NEAR_MOST, late = own->place != COPSE_PLACE_DONE && !wide;
     if (simt_lane() < a->ranges.per_warp && mine < a->ranges.n) {
         simt_store_once_u64(a->offsets + mine + 1u, base + upto);
-        simt_store_once_u64(a->ranges.places + mine, own->place);
+        simt_store_once_u64(a->ranges.places + mine, wide ? own->place : COPSE_PLACE_DONE);
         if (mine == 0) a->offsets[0] = 0;
     }
-    if (!__any_sync(SIMT_FULL_MASK, own->place != COPSE_PLACE_DONE)) {
+    if (!__any_sync(SIMT_FULL_MASK, wide || late)) {
         NAME(stage_copy)(a, stage, 0, base, (uint32_t)simt_shfl_u64(SIMT_FULL_MASK, upto, SIMT_WARP - 1u));
         return;
     }
-    if (simt_lane() == 0) simt_store_relaxed_u32(&a->state->left, 1u);
-    NAME(stage_copy_some)(a, stage, own, base + upto - own->count);
+    const uint64_t at = base + upto - own->count;
+    if (wide) simt_store_relaxed_u32(&a->state->left, 1u);
+    NAME(stage_copy_some)(a, stage, own, at);
+    if (__any_sync(SIMT_FULL_MASK, late)) NAME(stage_late)(a, stage, own, late, at);
 }
 
 /* --- tiles ----------------------------------------------------------------------------------------------------------------- */
