@@ -51,6 +51,7 @@
  * simt_fetch16(shared, p)              16 bytes on their way to shared memory, aligned on both sides, while the thread goes on;
  * simt_fetch_wait()                    all that this thread fetched is there, for itself: __syncwarp for the others
  * simt_prefetch(p, bytes)              will be read soon: brought as far as L2; both multiples of 16
+ * simt_ask(p)                          the same for the few bytes around p: cheaper where lanes ask for different ones
  */
 #ifndef COPSE_SIMT_H
 #define COPSE_SIMT_H
