@@ -26,9 +26,8 @@
 #define NARROW_WARPS  (COPSE_KERNEL_THREADS / SIMT_WARP)
 /* Blocks that a multiprocessor should have room for. */
 #define NARROW_BLOCKS (KEY_BITS + VALUE_BITS == 64 ? 8 : 6)
-#ifndef NARROW_ASKS
-#define NARROW_ASKS 0
-#endif
+/* Words that a lane looks at at once. */
+#define NARROW_LOOKS 4u
 /* A word of a tile: what its value is, and the value. */
 #define NARROW_COUNTED ((uint64_t)1 << 62)
 #define NARROW_SUMMED  ((uint64_t)2 << 62)
@@ -42,9 +41,9 @@ typedef struct NAME(stage) {
 
 /* What the warps of a block tell each other. */
 typedef struct NAME(narrow_block) {
-    uint64_t entries[NARROW_WARPS]; /* of the ranges of each */
-    uint64_t base;                  /* entries in front of the tile */
-    uint32_t tile;
+    uint64_t entries[2][NARROW_WARPS]; /* of the ranges of each, of this tile and the last one */
+    uint64_t base;                     /* entries in front of the tile */
+    uint32_t next[2];                  /* tile, of this one and the last one */
 } NAME(narrow_block);
 
 /* A range: of a lane that has read it, or of the four lanes that look for it. */
@@ -53,10 +52,9 @@ typedef struct NAME(narrow) {
     uint64_t leaf; /* where the home leaf lies that the levels led to, and bits that say more */
 } NAME(narrow);
 #define NARROW NAME(narrow)
-/* That address, which is a multiple of 16; how many leaves lie side by side from that one on, NEAR_LEAVES at most; whether they are the last of the tree. */
-#define NARROW_AT(range)   ((const char *)((range)->leaf & ~(uint64_t)15))
-#define NARROW_SEEN(range) ((uint32_t)(range)->leaf & 3u)
-#define NARROW_LAST(range) (((uint32_t)(range)->leaf & 4u) != 0)
+/* That address, which is a multiple of 16; whether NEAR_LEAVES leaves lie side by side from there on. */
+#define NARROW_AT(range)  ((const char *)((range)->leaf & ~(uint64_t)15))
+#define NARROW_ALL(range) (((uint32_t)(range)->leaf & 1u) != 0)
 
 /* What was found of a range. */
 typedef struct NAME(found) {
@@ -66,32 +64,63 @@ typedef struct NAME(found) {
 
 /* --- down the levels ------------------------------------------------------------------------------------------------------- */
 
-/* Takes the lower bounds of a warp down the levels, those of two ranges to a group at a time. */
+/* Takes one query of each group down the levels. */
+SIMT_DEVICE void NAME(walk_one)(const copse_device_levels *levels, bool digest, BOUND *x)
+{
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, part = (simt_lane() & 3u) * 16u;
+    SIMT_ROLLED
+    for (uint32_t l = 0; l < levels->height; l++) {
+        const uint32_t less = NAME(walk_less)(levels->level[l] + (uint64_t)x->node * 64u + part, *x, digest);
+        x->node = x->node * fanout + NAME(walk_group_sum)(less);
+    }
+}
+
+/* Takes the lower bounds of a warp down the levels, those of four ranges to a group at once, or of one. */
 SIMT_DEVICE uint32_t NAME(narrow_homes)(const copse_device_levels *levels, bool digest, uint32_t per_warp, BOUND own)
 {
-    const uint32_t lane = simt_lane(), group = lane / 4u;
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, lane = simt_lane(), part = (lane & 3u) * 16u;
+    BOUND bound[4];
+    bound[0] = NAME(walk_take)(own, lane / 4u, digest);
+    if (per_warp < SIMT_WARP) {
+        NAME(walk_one)(levels, digest, &bound[0]);
+        return simt_shfl_u32(SIMT_FULL_MASK, bound[0].node, (lane & 7u) * 4u);
+    }
+    SIMT_UNROLL
+    for (uint32_t i = 1; i < 4u; i++) bound[i] = NAME(walk_take)(own, i * 8u + lane / 4u, digest);
+    SIMT_ROLLED
+    for (uint32_t l = 0; l < levels->height; l++) {
+        const char *level = levels->level[l] + part;
+        uint32_t less[4];
+        SIMT_UNROLL
+        for (uint32_t i = 0; i < 4u; i++)
+            less[i] = NAME(walk_less)(level + (uint64_t)bound[i].node * 64u, bound[i], digest);
+        SIMT_UNROLL
+        for (uint32_t i = 0; i < 4u; i++) bound[i].node = bound[i].node * fanout + NAME(walk_group_sum)(less[i]);
+    }
     uint32_t home = 0;
-    for (uint32_t from = 0; from < per_warp; from += 16u) {
-        BOUND x = NAME(walk_take)(own, from + group, digest);
-        BOUND y = NAME(walk_take)(own, (from + 8u + group) & (per_warp - 1u), digest);
-        NAME(walk_pair)(levels, digest, &x, &y);
-        const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, x.node, (lane & 7u) * 4u);
-        const uint32_t second = simt_shfl_u32(SIMT_FULL_MASK, y.node, (lane & 7u) * 4u);
-        if (lane / 16u == from / 16u) home = lane & 8u ? second : first;
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < 4u; i++) {
+        const uint32_t node = simt_shfl_u32(SIMT_FULL_MASK, bound[i].node, (lane & 7u) * 4u);
+        if (lane / 8u == i) home = node;
     }
     return home;
 }
 
-/* The home leaf and what lies behind it. */
+/* Where the home leaf lies and whether it has neighbours. */
 SIMT_DEVICE uint64_t NAME(narrow_leaf)(const copse_blink_tree *tree, uint32_t home)
 {
-    const uint32_t beside = NAME(homes_beside)(tree, home), behind = tree->homes - home;
-    uint32_t seen = beside < behind ? beside : behind;
-    if (seen > NEAR_LEAVES) seen = NEAR_LEAVES;
-    return (uint64_t)NAME(home_at)(tree, home) + seen + (behind == seen ? 4u : 0);
+    const bool all = NAME(homes_beside)(tree, home) >= NEAR_LEAVES && tree->homes - home >= NEAR_LEAVES;
+    return (uint64_t)NAME(home_at)(tree, home) + (all ? 1u : 0);
 }
 
-/* The range of each lane, those of a warp from `first` on, and the home that its lower bound leads to. */
+/* Asks for the leaves of this lane's range: they are on their way while the output of the last tile is written. */
+SIMT_DEVICE void NAME(narrow_ask)(const char *leaf)
+{
+    SIMT_UNROLL
+    for (uint32_t at = 0; at < NEAR_LEAVES * COPSE_LEAF_BYTES; at += 64u) simt_ask(leaf + at);
+}
+
+/* The range of each lane, those of a warp from `first` on, and the home that its lower bound leads to, whose leaves are asked for. */
 SIMT_DEVICE NARROW NAME(narrow_read)(const copse_blink_range_arguments *a, bool digest, uint32_t first,
                                      uint32_t *out_home)
 {
@@ -109,6 +138,7 @@ SIMT_DEVICE NARROW NAME(narrow_read)(const copse_blink_range_arguments *a, bool 
                     ? NAME(walk_down_alone)(&tree->levels, digest, bound)
                     : NAME(narrow_homes)(&tree->levels, digest, a->per_warp, bound);
     range.leaf = NAME(narrow_leaf)(tree, *out_home);
+    if (simt_lane() < a->per_warp && NARROW_ALL(&range)) NAME(narrow_ask)(NARROW_AT(&range));
     return range;
 }
 
@@ -177,25 +207,23 @@ SIMT_DEVICE void NAME(near_load)(const NARROW *range, NEAR *near)
     const char *leaf = NARROW_AT(range) + (simt_lane() & 3u) * 16u;
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        const uint32_t at = k < NARROW_SEEN(range) ? k * COPSE_LEAF_BYTES : 0;
+        const uint32_t at = NARROW_ALL(range) ? k * COPSE_LEAF_BYTES : 0;
         near->half[k][0] = simt_load16_once(leaf + at);
         near->half[k][1] = simt_load16_once(leaf + at + 64u);
     }
 }
 
 /*
- * What a group finds in its leaves, in sums over its lanes:
- *
- *   keys    bits 0 to 4: keys of the first leaf < low; five bits more for each leaf: keys <= high; then a bit for each: no entry of
- *           the range lies behind it; then a bit: low may be in the first leaf
- *   leaves  five bits for each: entries; then a bit for each: it is all that its home has
+ * What a group finds in its leaves, in one sum over its lanes: in bits 0 to 4 keys of the first leaf < low, and in five bits more
+ * for each leaf keys <= high; then a bit for each: no entry of the range lies behind it; then a bit for each: it is all that its
+ * home has; then a bit: low may be in the first leaf.
  */
 #define NEAR_BITS   5u
 #define NEAR_MASK   31u
 #define NEAR_UPTO   (NEAR_BITS)
 #define NEAR_INSIDE (NEAR_BITS * (1u + NEAR_LEAVES))
-#define NEAR_BELOW  (NEAR_INSIDE + NEAR_LEAVES)
-#define NEAR_SIMPLE (NEAR_BITS * NEAR_LEAVES)
+#define NEAR_SIMPLE (NEAR_INSIDE + NEAR_LEAVES)
+#define NEAR_BELOW  (NEAR_SIMPLE + NEAR_LEAVES)
 
 SIMT_DEVICE uint32_t NAME(near_keys)(const NEAR *near, uint32_t k, const NARROW *range)
 {
@@ -215,50 +243,58 @@ SIMT_DEVICE uint32_t NAME(near_keys)(const NEAR *near, uint32_t k, const NARROW 
 }
 
 /* What `high` of a leaf says: of the lane that has it. */
-SIMT_DEVICE uint32_t NAME(near_highs)(const copse_blink_tree *tree, const NEAR *near, uint32_t k, const NARROW *range)
+SIMT_DEVICE uint32_t NAME(near_highs)(const copse_blink_tree *tree, bool digest, const NEAR *near, uint32_t k,
+                                      const NARROW *range)
 {
-    if ((simt_lane() & 3u) != LEAF_HIGH % 64u / 16u) return 0;
+    const bool mine = (simt_lane() & 3u) == LEAF_HIGH % 64u / 16u;
     const KEY high = NAME(near_key)(near->half[k][LEAF_HIGH / 64u], LEAF_HIGH % 16u / (KEY_BITS / 8u));
     const bool inside = range->high < high || (tree->unique && range->high == high);
-    return ((uint32_t)inside << (NEAR_INSIDE + k)) + (k == 0 ? (uint32_t)(range->low <= high) << NEAR_BELOW : 0);
+    const bool below = k == 0 && digest && range->low <= high;
+    return ((uint32_t)(mine && inside) << (NEAR_INSIDE + k)) + ((uint32_t)(mine && below) << NEAR_BELOW);
 }
 
 /* What state and next of a leaf say: of the lane that has them. */
 SIMT_DEVICE uint32_t NAME(near_links)(const copse_blink_tree *tree, const NEAR *near, uint32_t k)
 {
-    if ((simt_lane() & 3u) != LEAF_STATE % 64u / 16u) return 0;
+    const bool mine = (simt_lane() & 3u) == LEAF_STATE % 64u / 16u;
     const simt_u32x4 piece = near->half[k][LEAF_STATE / 64u];
     const uint32_t state = NAME(near_word)(piece, LEAF_STATE % 16u / 4u);
     const uint32_t next = NAME(near_word)(piece, LEAF_NEXT % 16u / 4u);
-    const bool simple = tree->forks ? !(state & COPSE_LEAF_FORK) : next < tree->homes || next == COPSE_LEAF_NONE;
-    return ((state & COPSE_LEAF_COUNT) << (k * NEAR_BITS)) + ((uint32_t)simple << (NEAR_SIMPLE + k));
+    const bool pool = next - tree->homes < COPSE_LEAF_NONE - tree->homes; /* from `homes` on, but none */
+    const bool simple = tree->forks ? !(state & COPSE_LEAF_FORK) : !pool;
+    return (uint32_t)(mine && simple) << (NEAR_SIMPLE + k);
 }
 
-/* Entries of the range in the leaves. False: those leaves do not settle it. */
-SIMT_DEVICE bool NAME(near_settle)(uint64_t limit, uint32_t keys, uint32_t leaves, const NARROW *range,
-                                   uint32_t *out_count, SPANS *spans)
+/*
+ * Entries of the range in the leaves. False: those leaves do not settle it. Behind a leaf that the range ends in there are only
+ * greater keys, so nothing is counted there; and where high is the largest key, free places would be counted, which look like it.
+ */
+SIMT_DEVICE bool NAME(near_settle)(uint64_t limit, bool digest, uint32_t sums, const NARROW *range, uint32_t *out_count,
+                                   SPANS *spans)
 {
-    const uint32_t most = limit && limit <= NEAR_MOST ? (uint32_t)limit : NEAR_MOST + 1u;
+    const uint32_t most = limit && limit < NEAR_MOST ? (uint32_t)limit : NEAR_MOST;
+    const bool any = range->low <= range->high;
+    bool simple = NARROW_ALL(range) && range->high != KEY_MAX && (!digest || sums >> NEAR_BELOW & 1u), settled = !any;
     uint32_t count = 0;
-    bool open = range->low <= range->high, sure = !open || (keys >> NEAR_BELOW & 1u);
-    spans->skip = keys & NEAR_MASK;
+    spans->skip = sums & NEAR_MASK;
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        const uint32_t entries = leaves >> (k * NEAR_BITS) & NEAR_MASK;
-        const uint32_t upto = keys >> (NEAR_UPTO + k * NEAR_BITS) & NEAR_MASK;
-        const uint32_t stop = upto < entries ? upto : entries; /* free places look like the largest key */
-        const uint32_t here = stop - (k == 0 ? spans->skip : 0), room = most - count;
-        sure = sure && (!open || (leaves >> (NEAR_SIMPLE + k) & 1u));
         spans->start[k] = count;
-        spans->count[k] = !open ? 0 : here < room ? here : room;
+        spans->count[k] = (sums >> (NEAR_UPTO + k * NEAR_BITS) & NEAR_MASK) - (k == 0 ? spans->skip : 0);
         count += spans->count[k];
-        open = open && !(keys >> (NEAR_INSIDE + k) & 1u) && count != most;
-        if (k + 1u < NARROW_SEEN(range)) continue;
-        sure = sure && (!open || NARROW_LAST(range));
-        open = false;
+        simple = simple && sums >> (NEAR_SIMPLE + k) & 1u;
+        settled = settled || (simple && (sums >> (NEAR_INSIDE + k) & 1u || (most < NEAR_MOST && count >= most)));
     }
-    *out_count = count;
-    return sure;
+    if (most < NEAR_MOST) {
+        SIMT_UNROLL
+        for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
+            const uint32_t room = spans->start[k] < most ? most - spans->start[k] : 0;
+            if (spans->count[k] > room) spans->count[k] = room;
+        }
+        if (count > most) count = most;
+    }
+    *out_count = any ? count : 0;
+    return settled;
 }
 
 /* Copies the entries of a range out of the leaves of a group. */
@@ -287,19 +323,37 @@ SIMT_DEVICE void NAME(near_stage)(const NEAR *near, const SPANS *spans, KEY *key
 
 /* --- ranges that those leaves do not settle ---------------------------------------------------------------------------------- */
 
-/* Both bounds, by all lanes of the warp: four have a range. */
-SIMT_DEVICE FOUND NAME(narrow_find)(const copse_blink_range_arguments *a, bool digest, const NARROW *range)
+/* Where the range begins: in the first leaf, as a rule. `sums` are those of near_settle. */
+SIMT_DEVICE SPOT NAME(narrow_begin)(const copse_blink_tree *tree, bool digest, const NARROW *range, uint32_t home,
+                                    uint32_t sums)
+{
+    if (!(sums >> NEAR_SIMPLE & 1u) || (digest && !(sums >> NEAR_BELOW & 1u))) {
+        BOUND low = NAME(walk_start)(&tree->levels, digest, range->low);
+        low.node = home;
+        return NAME(spot_alone)(tree, low, false);
+    }
+    SPOT spot;
+    spot.leaf.home = spot.leaf.number = home;
+    spot.leaf.child = 0;
+    spot.leaf.leaf = NARROW_AT(range);
+    spot.front = spot.entries = 0;
+    spot.slot = sums & NEAR_MASK;
+    return spot;
+}
+
+/* The range whose lower bound led to `home`, by both its ends, by all lanes of the warp: four have one. */
+SIMT_DEVICE FOUND NAME(narrow_find)(const copse_blink_range_arguments *a, bool digest, const NARROW *range,
+                                    uint32_t home, uint32_t sums)
 {
     const copse_blink_tree *tree = &a->tree;
-    BOUND low = NAME(walk_start)(&tree->levels, digest, range->low);
-    BOUND high = NAME(walk_start)(&tree->levels, digest, NAME(order_key)(tree, range->high, true));
-    NAME(walk_pair)(&tree->levels, digest, &low, &high);
-    const NAME(leaf_piece) low_piece = NAME(piece_load)(tree, low.node), high_piece = NAME(piece_load)(tree, high.node);
-    const SPOT low_spot = NAME(spot_of_group)(tree, digest, low, low_piece, false);
-    const SPOT high_spot = NAME(spot_of_group)(tree, digest, high, high_piece, true);
+    BOUND bound = NAME(walk_start)(&tree->levels, digest, NAME(order_key)(tree, range->high, true));
+    NAME(walk_one)(&tree->levels, digest, &bound);
+    const NAME(leaf_piece) piece = NAME(piece_load)(tree, bound.node);
+    const SPOT high = NAME(spot_of_group)(tree, digest, bound, piece, true);
+    const SPOT low = NAME(narrow_begin)(tree, digest, range, home, sums);
     FOUND found;
-    found.place = NAME(spot_place)(&low_spot);
-    found.count = NAME(count_between)(a, &low_spot, &high_spot);
+    found.place = NAME(spot_place)(&low);
+    found.count = NAME(count_between)(a, &low, &high);
     if (a->limit && found.count > a->limit) found.count = a->limit;
     return found;
 }
@@ -347,21 +401,20 @@ SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool 
 {
     NEAR near;
     SPANS spans;
-    uint32_t keys = 0, leaves = 0, count;
+    uint32_t sums = 0, count;
     NAME(near_load)(range, &near);
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        keys += NAME(near_keys)(&near, k, range) + NAME(near_highs)(&a->tree, &near, k, range);
-        leaves += NAME(near_links)(&a->tree, &near, k);
+        sums += NAME(near_keys)(&near, k, range) + NAME(near_highs)(&a->tree, digest, &near, k, range);
+        sums += NAME(near_links)(&a->tree, &near, k);
     }
-    keys = NAME(walk_group_sum)(keys);
-    leaves = NAME(walk_group_sum)(leaves);
-    const bool settled = NAME(near_settle)(a->limit, keys, leaves, range, &count, &spans) || !there;
+    sums = NAME(walk_group_sum)(sums);
+    const bool settled = NAME(near_settle)(a->limit, digest, sums, range, &count, &spans) || !there;
     FOUND found;
     found.count = there ? count : 0;
     found.place = 0;
     if (__any_sync(SIMT_FULL_MASK, !settled)) {
-        const FOUND other = NAME(narrow_find)(a, digest, range);
+        const FOUND other = NAME(narrow_find)(a, digest, range, simt_shfl_u32(SIMT_FULL_MASK, home, reader), sums);
         if (!settled) found = other;
     }
     const uint32_t size = found.count <= NEAR_MOST ? (uint32_t)found.count : 0;
@@ -370,7 +423,7 @@ SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool 
     const bool fits = found.count <= NEAR_MOST && (at + size <= STAGE_ENTRIES || !size);
     if (__any_sync(SIMT_FULL_MASK, settled && !fits)) {
         const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, home, reader);
-        if (settled) found.place = NAME(place_pack)(first, keys & NEAR_MASK);
+        if (settled) found.place = NAME(place_pack)(first, spans.skip);
     }
     if (!fits) return found;
     if (settled && size) NAME(near_stage)(&near, &spans, stage->keys + at, stage->values + at);
@@ -379,13 +432,11 @@ SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool 
     return found;
 }
 
-/* All ranges of a warp, from `first` on: each lane gets what was found of its own. */
-SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool digest, uint32_t first, STAGE *stage)
+/* All ranges of a warp, from `first` on, of which each lane has read its own: it gets what was found of that. */
+SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool digest, uint32_t first,
+                                    const NARROW *own, uint32_t home, STAGE *stage)
 {
     const uint32_t lane = simt_lane();
-    uint32_t home;
-    const NARROW own = NAME(narrow_read)(a, digest, first, &home);
-    if (NARROW_ASKS && lane < a->per_warp) simt_prefetch(NARROW_AT(&own), NARROW_SEEN(&own) * COPSE_LEAF_BYTES);
     FOUND kept;
     kept.count = 0;
     kept.place = COPSE_PLACE_DONE;
@@ -393,7 +444,7 @@ SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool d
     SIMT_ROLLED
     for (uint32_t from = 0; from < a->per_warp; from += 8u) {
         const uint32_t reader = from + lane / 4u;
-        const NARROW range = NAME(narrow_take)(own, reader);
+        const NARROW range = NAME(narrow_take)(*own, reader);
         const FOUND found = NAME(narrow_eight)(a, digest, &range, home, reader, first + reader < a->n, stage, &staged);
         if ((lane & 3u) == from / 8u) kept = found;
     }
@@ -431,7 +482,14 @@ SIMT_DEVICE uint64_t NAME(lanes_upto)(uint64_t own)
     return own;
 }
 
-/* Where some ranges of a warp are left to `gather`: `base` is the position of its first entry. */
+SIMT_DEVICE uint64_t NAME(lanes_sum)(uint64_t own)
+{
+    SIMT_UNROLL
+    for (uint32_t step = 1; step < SIMT_WARP; step *= 2u) own += simt_shfl_xor_u64(SIMT_FULL_MASK, own, step);
+    return own;
+}
+
+/* Where not all ranges of a warp are in shared memory; `at` is the position of the first entry of each. */
 SIMT_DEVICE void NAME(stage_copy_some)(const copse_blink_narrow_arguments *a, const STAGE *stage, const FOUND *own,
                                        uint64_t at)
 {
@@ -442,85 +500,128 @@ SIMT_DEVICE void NAME(stage_copy_some)(const copse_blink_narrow_arguments *a, co
      simt_shfl_u32(SIMT_FULL_MASK, size, lane));
 }
 
+/* Narrow ranges that had no room in shared memory go through it now, eight at a time. */
+SIMT_DEVICE void NAME(stage_late)(const copse_blink_narrow_arguments *a, STAGE *stage, const FOUND *own, bool late,
+                                  uint64_t at)
+{
+    const uint32_t size = late ? (uint32_t)own->count : 0, group = simt_lane() / 4u;
+    for (uint32_t from = 0; from < SIMT_WARP; from += 8u) {
+        const uint64_t place = simt_shfl_u64(SIMT_FULL_MASK, own->place, from + group);
+        const uint32_t count = simt_shfl_u32(SIMT_FULL_MASK, size, from + group), to = group * NEAR_MOST;
+        __syncwarp(SIMT_FULL_MASK);
+        if (count) NAME(narrow_stage)(&a->ranges.tree, place, count, stage->keys + to, stage->values + to);
+        __syncwarp(SIMT_FULL_MASK);
+        for (uint32_t i = 0; i < 8u; i++) NAME(stage_copy)
+        (a, stage, i * NEAR_MOST, simt_shfl_u64(SIMT_FULL_MASK, at, from + i),
+         simt_shfl_u32(SIMT_FULL_MASK, size, from + i));
+    }
+}
+
 /* What a warp knows of its ranges: offsets, places, entries. `base` is the position of its first entry. */
-SIMT_DEVICE void NAME(narrow_store)(const copse_blink_narrow_arguments *a, const STAGE *stage, uint32_t first,
+SIMT_DEVICE void NAME(narrow_store)(const copse_blink_narrow_arguments *a, STAGE *stage, uint32_t first,
                                     const FOUND *own, uint64_t upto, uint64_t base)
 {
     const uint32_t mine = first + simt_lane();
+    const bool wide = own->count > NEAR_MOST, late = own->place != COPSE_PLACE_DONE && !wide;
     if (simt_lane() < a->ranges.per_warp && mine < a->ranges.n) {
         simt_store_once_u64(a->offsets + mine + 1u, base + upto);
-        simt_store_once_u64(a->ranges.places + mine, own->place);
+        simt_store_once_u64(a->ranges.places + mine, wide ? own->place : COPSE_PLACE_DONE);
         if (mine == 0) a->offsets[0] = 0;
     }
-    if (!__any_sync(SIMT_FULL_MASK, own->place != COPSE_PLACE_DONE)) {
+    if (!__any_sync(SIMT_FULL_MASK, wide || late)) {
         NAME(stage_copy)(a, stage, 0, base, (uint32_t)simt_shfl_u64(SIMT_FULL_MASK, upto, SIMT_WARP - 1u));
         return;
     }
-    if (simt_lane() == 0) simt_store_relaxed_u32(&a->state->left, 1u);
-    NAME(stage_copy_some)(a, stage, own, base + upto - own->count);
+    const uint64_t at = base + upto - own->count;
+    if (wide) simt_store_relaxed_u32(&a->state->left, 1u);
+    NAME(stage_copy_some)(a, stage, own, at);
+    if (__any_sync(SIMT_FULL_MASK, late)) NAME(stage_late)(a, stage, own, late, at);
 }
 
 /* --- tiles ----------------------------------------------------------------------------------------------------------------- */
 
-/* Entries of the tiles in front of tile t; lane i looks at i + 1 tiles in front. A word says all there is to know, and so relaxed
- * accesses do. */
+/*
+ * Entries of the tiles in front of tile t: the words of 128 tiles are read at once, those of lane i being of i + 1 tiles in front and
+ * 32, 64 and 96 more. A word says all there is to know, and so relaxed accesses do.
+ */
 SIMT_DEVICE uint64_t NAME(narrow_look_back)(const uint64_t *words, uint32_t t)
 {
-    const uint32_t lane = simt_lane();
-    uint64_t sum = 0;
+    uint64_t word[NARROW_LOOKS], sum = 0;
     for (;;) {
-        const uint64_t word = lane < t ? simt_load_relaxed_u64(&words[t - 1u - lane]) : NARROW_SUMMED;
-        const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word >= NARROW_SUMMED);
-        const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word == 0);
-        const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
-        if (none & wanted) {
-            simt_yield();
-            continue;
-        }
-        uint64_t value = wanted >> lane & 1u ? word & NARROW_VALUE : 0;
         SIMT_UNROLL
-        for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) value += simt_shfl_xor_u64(SIMT_FULL_MASK, value, d);
-        sum += value;
-        if (sums) return sum;
-        t -= SIMT_WARP;
+        for (uint32_t i = 0; i < NARROW_LOOKS; i++) {
+            const uint32_t back = i * SIMT_WARP + simt_lane();
+            word[i] = back < t ? simt_load_relaxed_u64(&words[t - 1u - back]) : NARROW_SUMMED;
+        }
+        SIMT_UNROLL
+        for (uint32_t i = 0; i < NARROW_LOOKS; i++) {
+            const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word[i] >= NARROW_SUMMED);
+            const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word[i] == 0);
+            const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
+            if (none & wanted) {
+                simt_yield();
+                break;
+            }
+            sum += wanted >> simt_lane() & 1u ? word[i] & NARROW_VALUE : 0; /* of this lane */
+            if (sums) return NAME(lanes_sum)(sum);
+            t -= SIMT_WARP;
+        }
     }
 }
 
-/* Where the output of a tile begins, for the first warp; all have said how many entries they have. */
-SIMT_DEVICE void NAME(narrow_base)(const copse_blink_narrow_arguments *a, NAME(narrow_block) * block, uint32_t t)
+/* Says how many entries tile t has, and then how many there are in front of it. */
+SIMT_DEVICE uint64_t NAME(narrow_say)(const copse_blink_narrow_arguments *a, const uint64_t *entries, uint32_t t)
 {
-    uint64_t entries = 0;
-    for (uint32_t w = 0; w < NARROW_WARPS; w++) entries += block->entries[w];
-    if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], NARROW_COUNTED | entries);
-    const uint64_t base = NAME(narrow_look_back)(a->words, t);
-    if (simt_lane() != 0) return;
-    simt_store_relaxed_u64(&a->words[t], NARROW_SUMMED | (base + entries));
-    block->base = base;
+    uint64_t all = 0;
+    for (uint32_t w = 0; w < NARROW_WARPS; w++) all += entries[w];
+    if (threadIdx.x == 0) simt_store_relaxed_u64(&a->words[t], NARROW_COUNTED | all);
+    return all;
 }
 
-/* Tiles are taken by tickets, in order: those that a tile waits for are at work already. The next ticket is taken when there is
- * nothing more to wait for, and comes while this tile is stored. */
+SIMT_DEVICE uint64_t NAME(narrow_base)(const copse_blink_narrow_arguments *a, uint64_t all, uint32_t t)
+{
+    const uint64_t base = NAME(narrow_look_back)(a->words, t);
+    if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], NARROW_SUMMED | (base + all));
+    return base;
+}
+
+/*
+ * Tiles are taken by tickets, in order. A block says how many entries its tile has, takes the lower bounds of its next tile down the
+ * levels, and only then asks for the entries in front: by now they are mostly known. A tile is counted without waiting for others but
+ * the last one of the same block, which has a lower number; so the first tile that is not counted yet waits for none that is not, and
+ * the waiting ends whatever runs when.
+ */
 SIMT_DEVICE void NAME(narrow_tiles)(const copse_blink_narrow_arguments *a, bool digest, STAGE *stage,
                                     NAME(narrow_block) * block)
 {
     const uint32_t warp = simt_warp();
-    uint32_t next = threadIdx.x == 0 ? simt_atomic_add_u32(&a->state->ticket, 1u) : 0;
-    for (;;) {
-        if (threadIdx.x == 0) block->tile = next;
+    if (threadIdx.x == 0) block->next[1] = simt_atomic_add_u32(&a->state->ticket, 1u);
+    __syncthreads();
+    uint32_t t = block->next[1], home = 0;
+    if (t >= a->tiles) return;
+    NARROW own = NAME(narrow_read)(&a->ranges, digest, (t * NARROW_WARPS + warp) * a->ranges.per_warp, &home);
+    for (uint32_t turn = 0; t < a->tiles; turn ^= 1u) {
+        const uint32_t first = (t * NARROW_WARPS + warp) * a->ranges.per_warp;
+        uint32_t next = threadIdx.x == 0 ? simt_atomic_add_u32(&a->state->ticket, 1u) : 0;
+        const FOUND found = NAME(narrow_warp)(&a->ranges, digest, first, &own, home, stage);
+        const uint64_t upto = NAME(lanes_upto)(found.count);
+        if (simt_lane() == SIMT_WARP - 1u) block->entries[turn][warp] = upto;
+        if (threadIdx.x == 0) block->next[turn] = next;
         __syncthreads();
-        const uint32_t t = block->tile, first = (t * NARROW_WARPS + warp) * a->ranges.per_warp;
-        if (t >= a->tiles) return;
-        const FOUND own = NAME(narrow_warp)(&a->ranges, digest, first, stage);
-        const uint64_t upto = NAME(lanes_upto)(own.count);
-        if (simt_lane() == SIMT_WARP - 1u) block->entries[warp] = upto;
-        __syncthreads();
-        if (warp == 0) NAME(narrow_base)(a, block, t);
-        if (threadIdx.x == 0) next = simt_atomic_add_u32(&a->state->ticket, 1u);
+        const uint64_t all = warp == 0 ? NAME(narrow_say)(a, block->entries[turn], t) : 0;
+        next = block->next[turn];
+        if (next < a->tiles)
+            own = NAME(narrow_read)(&a->ranges, digest, (next * NARROW_WARPS + warp) * a->ranges.per_warp, &home);
+        if (warp == 0) {
+            const uint64_t front = NAME(narrow_base)(a, all, t);
+            if (threadIdx.x == 0) block->base = front;
+        }
         __syncthreads();
         uint64_t base = block->base;
-        for (uint32_t w = 0; w < warp; w++) base += block->entries[w];
-        NAME(narrow_store)(a, stage, first, &own, upto, base);
+        for (uint32_t w = 0; w < warp; w++) base += block->entries[turn][w];
+        NAME(narrow_store)(a, stage, first, &found, upto, base);
         __syncwarp(SIMT_FULL_MASK);
+        t = next;
     }
 }
 

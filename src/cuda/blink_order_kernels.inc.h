@@ -48,14 +48,14 @@ static const copse_blink_order_kernels NAME_ROW = {
 #undef STAGE_ENTRIES
 #undef NARROW_WARPS
 #undef NARROW_BLOCKS
+#undef NARROW_LOOKS
 #undef NARROW_COUNTED
 #undef NARROW_SUMMED
 #undef NARROW_VALUE
 #undef STAGE
 #undef NARROW
 #undef NARROW_AT
-#undef NARROW_SEEN
-#undef NARROW_LAST
+#undef NARROW_ALL
 #undef FOUND
 #undef NEAR
 #undef SPANS

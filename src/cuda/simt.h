@@ -54,6 +54,8 @@
  * simt_fetch16(shared, p)              16 bytes on their way to shared memory, aligned on both sides, while the thread goes on;
  * simt_fetch16_if(condition, shared, p)   the same, or nothing
  * simt_fetch_wait()                    all that this thread fetched is there, for itself: __syncwarp for the others
+ * simt_prefetch(p, bytes)              will be read soon: brought as far as L2; both multiples of 16
+ * simt_ask(p)                          the same for the few bytes around p: cheaper where lanes ask for different ones
  * simt_prefetch_line(p)                128 bytes, aligned, will be read soon: brought as far as L2; every lane its own
  */
 #ifndef COPSE_SIMT_H

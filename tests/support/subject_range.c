@@ -98,7 +98,7 @@ static copse_status call_range(struct subject *subject, const struct operation *
     return subject_end(subject, &call, status);
 }
 
-/* A buffer one entry short is refused, with the offsets filled and nothing else touched. */
+/* A buffer one entry short is refused, with the offsets filled and nothing behind it touched. */
 static bool check_too_small(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
                             uint64_t *offsets, uint64_t total)
 {

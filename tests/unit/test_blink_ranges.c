@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "cuda/device.h"
+#include "cuda/blink_device.h"
 #include "placed.h"
 #include "random.h"
 
@@ -37,14 +37,15 @@ static void content_free(struct scene *s)
     s->content.keys = s->content.values = NULL;
 }
 
-/* Keys all over the type, or most of them close together, so that digests say nothing about those; the ends of the range are among
- * them. */
+/* Keys all over the type, with some close together, which digests do not tell apart; or most of them so. The ends of the type's
+ * range are among them. */
 static uint64_t code_of(const struct scene *s, uint64_t i, bool spread)
 {
     const uint64_t low = typed_lowest_code(s->key_type), span = typed_highest_code(s->key_type) - low;
+    const uint64_t close = i % (spread ? 200 : 100);
     if (i == 0) return low;
     if (i == ENTRIES - 1) return low + span;
-    return spread || i % 100 == 0 ? low + span / ENTRIES * i : low + span / ENTRIES * (i - i % 100) + i % 100 * 3;
+    return spread && close > 13 ? low + span / ENTRIES * i : low + span / ENTRIES * (i - close) + close * 3;
 }
 
 static struct scene scene_open(struct unit_tree kind, const copse_type *types, bool spread, bool duplicates)
@@ -64,6 +65,9 @@ static struct scene scene_open(struct unit_tree kind, const copse_type *types, b
     free(keys);
     free(values);
     s.content = unit_content_of(s.index);
+    const bool digest = copse_blink_handle_of(s.index)->tree->current->view.levels.digest;
+    if (!duplicates)
+        assert_int_equal(digest, typed_size(s.key_type) == 8 && spread); /* or a kernel would go untested */
     return s;
 }
 
@@ -299,12 +303,62 @@ static void trees_are_small(void **state)
     }
 }
 
+/* Memory of the device with this content. */
+static void *device_copy(const struct scene *s, const void *content, uint64_t bytes)
+{
+    void *memory = NULL;
+    assert_ok(s->ctx, copse_device_alloc(s->device, s->device->main, bytes, "a test", &memory));
+    assert_ok(s->ctx, copse_device_copy(s->device, s->device->main, memory, content, bytes));
+    assert_ok(s->ctx, copse_device_wait(s->device, s->device->main));
+    return memory;
+}
+
+/* A tile whose neighbours in front have all counted and not summed up: it adds up 39 words and the sum in front of them. */
+static void a_tile_looks_far_back(void **state)
+{
+    (void)state;
+    enum { TILES = 41, N = TILES * 128 };
+    const uint64_t counted = UINT64_C(1) << 62, summed = UINT64_C(2) << 62;
+    struct scene s = scene_open(kinds[0], pairs[0], true, false);
+    const copse_blink_version *version = copse_blink_handle_of(s.index)->tree->current;
+    const copse_narrow_state start = {.ticket = TILES - 1};
+    static uint32_t lows[N], highs[N];
+    static uint64_t zeros[N + 1], offsets[N + 1];
+    uint64_t words[TILES] = {summed | 1000};
+    for (uint64_t t = 1; t < TILES - 1; t++) words[t] = counted | t;
+    for (uint64_t r = 0; r < N; r++) highs[r] = ((const uint32_t *)s.content.keys)[9];
+    copse_blink_narrow_arguments a = {.ranges = {.tree = version->view,
+                                                 .lows = device_copy(&s, lows, sizeof lows),
+                                                 .highs = device_copy(&s, highs, sizeof highs),
+                                                 .n = N,
+                                                 .per_warp = 32,
+                                                 .places = device_copy(&s, zeros, N * sizeof *zeros)},
+                                      .offsets = device_copy(&s, zeros, sizeof zeros),
+                                      .state = device_copy(&s, &start, sizeof start),
+                                      .words = device_copy(&s, words, sizeof words),
+                                      .tiles = TILES};
+    assert_ok(s.ctx,
+              copse_device_launch(s.device, s.device->main, &copse_blink_order_kernels_of(s.index)->narrow[0], 2, &a));
+    assert_ok(s.ctx, copse_device_read(s.device, s.device->main, offsets, a.offsets, sizeof offsets));
+    assert_ok(s.ctx, copse_device_read(s.device, s.device->main, words, a.words, sizeof words));
+    for (uint64_t r = 0; r < 128; r++) assert_int_equal(offsets[N - 128 + r + 1], 1000 + 39 * 40 / 2 + (r + 1) * 10);
+    assert_int_equal(words[TILES - 1], summed | offsets[N]);
+    copse_device_free(s.device, s.device->main, (void *)(uintptr_t)a.ranges.lows, sizeof lows);
+    copse_device_free(s.device, s.device->main, (void *)(uintptr_t)a.ranges.highs, sizeof highs);
+    copse_device_free(s.device, s.device->main, a.ranges.places, N * sizeof *zeros);
+    copse_device_free(s.device, s.device->main, a.offsets, sizeof zeros);
+    copse_device_free(s.device, s.device->main, a.state, sizeof start);
+    copse_device_free(s.device, s.device->main, a.words, sizeof words);
+    scene_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_end_anywhere),
         cmocka_unit_test(keys_repeat),
         cmocka_unit_test(trees_are_small),
+        cmocka_unit_test(a_tile_looks_far_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
