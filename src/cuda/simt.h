@@ -56,7 +56,7 @@
  * simt_fetch_wait()                    all that this thread fetched is there, for itself: __syncwarp for the others
  * simt_prefetch(p, bytes)              will be read soon: brought as far as L2; both multiples of 16
  * simt_ask(p)                          the same for the few bytes around p: cheaper where lanes ask for different ones
- * simt_prefetch_line(p)                128 bytes, aligned, will be read soon: brought as far as L2; every lane its own
+ * simt_prefetch_line(p)                the same for a leaf of 128 bytes, where lanes ask for different ones
  */
 #ifndef COPSE_SIMT_H
 #define COPSE_SIMT_H
