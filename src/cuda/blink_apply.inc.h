@@ -134,7 +134,7 @@ SIMT_DEVICE void NAME(rest_ahead)(const copse_blink_tree *tree, uint32_t leaf)
     if (leaf != COPSE_LEAF_NONE) simt_prefetch_line(NAME(leaf_at)(tree, leaf));
 }
 
-/* An operation of a run. What memory has of it is asked for while the one in front of it is carried out. */
+/* An operation of a run. What memory has of it is asked for before it is needed. */
 typedef struct NAME(run_operation) {
     uint32_t home; /* COPSE_LEAF_NONE: there is none */
     KEY key;
@@ -147,21 +147,27 @@ typedef struct NAME(run_operation) {
 SIMT_DEVICE RUN_OPERATION NAME(operation_load)(const copse_apply_arguments *a, uint32_t i, bool go)
 {
     const copse_blink_operations *operations = &a->operations;
-    const bool there = go && i < operations->n;
+    const bool there = go && i < operations->n, plain = !operations->row && !operations->gone;
     const uint32_t at = there ? i : 0, home = a->homes[at];
     RUN_OPERATION operation;
     operation.key = ((const KEY *)operations->keys)[at];
-    operation.value = operations->values ? NAME(operation_value)(operations, at) : 0;
-    operation.action = NAME(operation_action)(operations, at);
+    operation.value = 0;
+    if (plain) { /* in two ways: the card's compiler lets the first wait for what only the second would ask for */
+        operation.action = operations->action;
+        if (operations->values) operation.value = ((const VALUE *)operations->values)[at];
+    } else {
+        operation.action = NAME(operation_action)(operations, at);
+        if (operations->values) operation.value = NAME(operation_value)(operations, at);
+    }
     operation.home = there ? home : COPSE_LEAF_NONE;
     return operation;
 }
 
 /* Is operation i, behind which comes `next`, pointless? Operations on one key are of one home. */
-SIMT_DEVICE bool NAME(operation_vain)(const copse_apply_arguments *a, uint32_t i, const RUN_OPERATION *operation,
-                                      const RUN_OPERATION *next)
+SIMT_DEVICE bool NAME(operation_vain)(const copse_apply_arguments *a, uint32_t i, uint32_t home,
+                                      const RUN_OPERATION *operation, const RUN_OPERATION *next)
 {
-    if (a->operations.last_wins == 1u) return next->home == operation->home && next->key == operation->key;
+    if (a->operations.last_wins == 1u) return next->home == home && next->key == operation->key;
     return NAME(operation_dead)(&a->operations, i);
 }
 
@@ -170,7 +176,8 @@ SIMT_DEVICE bool NAME(operation_vain)(const copse_apply_arguments *a, uint32_t i
 SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, const RUN_OPERATION *first, uint32_t leaf, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
-    own->home = go ? first->home : 0;
+    /* A home that is known need not be asked for. */
+    own->home = go && leaf < tree->homes ? leaf : go ? first->home : 0;
     own->number = leaf == COPSE_LEAF_NONE ? own->home : leaf;
     own->steps = own->number != own->home;
     own->home_changed = false;
@@ -181,26 +188,28 @@ SIMT_DEVICE void NAME(own_begin)(const SORTED *s, OWN *own, const RUN_OPERATION 
 }
 
 /*
- * The operations of one home, from i on, beginning with `leaf` (COPSE_LEAF_NONE: the home): lanes with `go`. easy: as far as that
- * takes neither a step along the chain nor a split. Returns what is left.
+ * The operations of one home, from i on, beginning with `leaf` (COPSE_LEAF_NONE: where the fork leads): lanes with `go`. easy: as far
+ * as that takes neither a step along the chain nor a split. one: there is only one for each lane. Returns what is left.
  */
-SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint32_t i, uint32_t leaf, bool go, bool easy)
+SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint32_t i, uint32_t leaf, bool go, bool easy, bool one)
 {
     const copse_apply_arguments *a = s->a;
     REST rest = {COPSE_LEAF_NONE, COPSE_LEAF_NONE};
-    RUN_OPERATION operation = NAME(operation_load)(a, i, go);
+    RUN_OPERATION operation = NAME(operation_load)(a, i, go), next = NAME(operation_load)(a, i + 1u, go && !one);
     OWN own;
     NAME(own_begin)(s, &own, &operation, leaf, go);
     for (bool open = go; __any_sync(SIMT_FULL_MASK, open); i++) {
-        const RUN_OPERATION next = NAME(operation_load)(a, i + 1u, open);
-        const bool counts = open && !NAME(operation_vain)(a, i, &operation, &next);
+        const bool more = open && next.home == own.home; /* then the one behind that may be needed soon */
+        const RUN_OPERATION behind = NAME(operation_load)(a, i + 2u, more);
+        const bool counts = open && !NAME(operation_vain)(a, i, own.home, &operation, &next);
         if (!easy) NAME(own_move)(s, &own, operation.key, counts);
         const bool here = counts && (!easy || operation.key <= NAME(own_high)(&own));
         const bool done = NAME(own_change)(s, &own, operation.key, operation.value, operation.action, here, easy);
         const bool stops = counts && (!here || !done);
         if (stops) rest = NAME(rest_of)(s, &own, i, !here);
-        open = open && !stops && next.home == own.home;
+        open = more && !stops;
         operation = next;
+        next = behind;
     }
     NAME(own_put_back)(s, &own, go);
     if (go && a->shared && a->tree.forks) NAME(fork_release)(s, &own);
@@ -221,8 +230,8 @@ SIMT_DEVICE REST NAME(run_apply)(SORTED *s, uint32_t i, uint32_t leaf, bool go, 
  * the next kernel. Nobody waits for another warp.
  */
 typedef struct NAME(apply_queues) {
-    uint32_t ones[SIMT_WARP + NOTE_MOST]; /* operations that runs begin with */
-    uint32_t longer[SIMT_WARP + NOTE_MOST];
+    REST ones[SIMT_WARP + NOTE_MOST]; /* what runs begin with: an operation and its home */
+    REST longer[SIMT_WARP + NOTE_MOST];
     REST steps[2u * SIMT_WARP];
     REST hards[2u * SIMT_WARP];
 } NAME(apply_queues);
@@ -258,29 +267,41 @@ SIMT_DEVICE void NAME(runs_note)(QUEUES *queues, uint32_t i, uint32_t before, ui
     const bool begins = home != COPSE_LEAF_NONE && before != home, one = begins && behind != home;
     const uint32_t ones = NAME(queue_add)(&queues->ones, one);
     const uint32_t longer = NAME(queue_add)(&queues->longer, begins && !one);
-    if (one) queues->memory->ones[ones] = i;
-    if (begins && !one) queues->memory->longer[longer] = i;
+    const REST run = {i, home};
+    if (one) queues->memory->ones[ones] = run;
+    if (begins && !one) queues->memory->longer[longer] = run;
 }
 
 /* Looks at some more operations of the part. Its end is that of the batch, or else a multiple of 32. */
 SIMT_DEVICE void NAME(runs_look)(const copse_apply_arguments *a, QUEUES *queues)
 {
     const uint32_t lane = simt_lane(), last = SIMT_WARP - 1u, left = queues->end - queues->from;
-    uint32_t home[NOTE_AHEAD], edge[NOTE_AHEAD]; /* for the first and the last lane: the home of the operation beyond */
+    /* Edges are for the first and the last lane: the home of the operation beyond, if there is one, or their own. */
+    const uint32_t beyond = lane == last ? 1u : lane == 0 ? UINT32_MAX : 0;
+    uint32_t home[NOTE_AHEAD], edge[NOTE_AHEAD];
     SIMT_UNROLL
     for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
-        const uint32_t at = j * SIMT_WARP + lane, i = queues->from + at;
-        home[j] = edge[j] = COPSE_LEAF_NONE;
-        if (at >= left) continue;
+        const uint32_t at = j * SIMT_WARP + lane, i = at < left ? queues->from + at : queues->from;
+        const uint32_t other = i + beyond; /* in front of the first one: more than there are */
         home[j] = a->homes[i];
-        if (lane == 0 && i > 0) edge[j] = a->homes[i - 1u];
-        if (lane == last && i + 1u < a->operations.n) edge[j] = a->homes[i + 1u];
+        edge[j] = a->homes[other < a->operations.n ? other : i];
     }
     SIMT_UNROLL
     for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
-        const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, home[j], 1);
-        const uint32_t behind = simt_shfl_down_u32(SIMT_FULL_MASK, home[j], 1), i = queues->from + j * SIMT_WARP + lane;
-        NAME(runs_note)(queues, i, lane == 0 ? edge[j] : before, home[j], lane == last ? edge[j] : behind);
+        const uint32_t at = j * SIMT_WARP + lane, i = queues->from + at;
+        const uint32_t mine = at < left ? home[j] : COPSE_LEAF_NONE;
+        const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, mine, 1);
+        const uint32_t behind = simt_shfl_down_u32(SIMT_FULL_MASK, mine, 1);
+        const bool first_of_all = i == 0, last_of_all = i + 1u == a->operations.n;
+        NAME(runs_note)
+        (queues, i,
+         first_of_all ? COPSE_LEAF_NONE
+         : lane == 0  ? edge[j]
+                      : before,
+         mine,
+         last_of_all    ? COPSE_LEAF_NONE
+         : lane == last ? edge[j]
+                        : behind);
     }
     queues->from = left > NOTE_MOST ? queues->from + NOTE_MOST : queues->end;
     __syncwarp(SIMT_FULL_MASK);
@@ -290,6 +311,7 @@ SIMT_DEVICE void NAME(runs_look)(const copse_apply_arguments *a, QUEUES *queues)
 typedef struct NAME(apply_turn) {
     REST run;
     bool go;
+    bool one;     /* all of them: runs of one operation */
     bool stepped; /* all of them: what is left of runs that took a step */
 } NAME(apply_turn);
 #define TURN NAME(apply_turn)
@@ -298,14 +320,14 @@ typedef struct NAME(apply_turn) {
 SIMT_DEVICE bool NAME(runs_next)(QUEUES *queues, TURN *out)
 {
     const bool all = queues->from == queues->end; /* they need not be 32 any more */
-    out->run.leaf = COPSE_LEAF_NONE;
     out->stepped = queues->steps >= SIMT_WARP || (all && queues->ones == 0 && queues->longer == 0);
+    out->one = !out->stepped && (queues->ones >= SIMT_WARP || (all && queues->ones));
     if (out->stepped)
         out->run = queues->memory->steps[NAME(queue_take)(&queues->steps, &out->go)];
-    else if (queues->ones >= SIMT_WARP || (all && queues->ones))
-        out->run.operation = queues->memory->ones[NAME(queue_take)(&queues->ones, &out->go)];
+    else if (out->one)
+        out->run = queues->memory->ones[NAME(queue_take)(&queues->ones, &out->go)];
     else
-        out->run.operation = queues->memory->longer[NAME(queue_take)(&queues->longer, &out->go)];
+        out->run = queues->memory->longer[NAME(queue_take)(&queues->longer, &out->go)];
     return __any_sync(SIMT_FULL_MASK, out->go);
 }
 
@@ -346,7 +368,7 @@ SIMT_DEVICE void NAME(part_apply)(SORTED *s, QUEUES *queues)
         while (queues->from != queues->end && queues->ones < SIMT_WARP && queues->longer < SIMT_WARP)
             NAME(runs_look)(s->a, queues);
         if (!NAME(runs_next)(queues, &turn)) break;
-        const REST rest = NAME(run_apply)(s, turn.run.operation, turn.run.leaf, turn.go, true);
+        const REST rest = NAME(run_apply)(s, turn.run.operation, turn.run.leaf, turn.go, true, turn.one);
         NAME(rest_send)(s->a, queues, &rest, turn.stepped);
     }
     NAME(hards_send)(s->a, queues);
@@ -385,7 +407,7 @@ SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE
         const uint32_t i = first + simt_lane();
         const bool go = i < hards;
         if (go && hards - i > stride) NAME(rest_ahead)(&a.tree, a.hard_leaves[i + stride]);
-        (void)NAME(run_apply)(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false);
+        (void)NAME(run_apply)(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false, false);
         first = hards - first > stride ? first + stride : hards;
     }
     NAME(update_count)(a.counters, s.came, s.went);

@@ -197,7 +197,7 @@ typedef struct copse_meet_arguments {
 } copse_meet_arguments;
 
 /* Blocks of `apply` and of `apply_hard` that a multiprocessor has at a time. */
-#define COPSE_APPLY_BLOCKS 7u
+#define COPSE_APPLY_BLOCKS 6u
 #define COPSE_HARD_BLOCKS  5u
 
 /* Changes leaves where they are. */
