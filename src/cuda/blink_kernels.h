@@ -251,7 +251,7 @@ typedef struct copse_tile_edge {
     uint64_t high;     /* the largest key of the tile in front                                          */
     uint32_t from, to; /* operations whose keys, but for the bits that they are not sorted by, are that */
     uint32_t first;    /* leaf of the new version that belongs to the tile                              */
-    uint32_t padding;
+    uint32_t usual;    /* 1: `high` lies between the keys of the tree, and has the bits of `alike`      */
 } copse_tile_edge;
 
 /* Packs all entries, and those of a batch, into a new version: tile by tile, or home by home. */

@@ -52,14 +52,21 @@ SIMT_DEVICE uint32_t NAME(edge_first)(const copse_pack_arguments *a, uint32_t t,
     return (uint32_t)((old + rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
 }
 
-/* All of edge t but for `first`. */
+/* Does a key lie between those of the tree, and have the bits that the sort expects? Where that is so of both edges of a tile, it is so
+ * of all keys in between. */
+SIMT_DEVICE bool NAME(edge_usual)(const copse_pack_arguments *a, KEY key)
+{
+    return ((key ^ (KEY)a->alike) & (KEY)a->alike_mask) == 0 && key >= a->low && key <= a->high;
+}
+
+/* All of edge t but for `first` and `usual`. */
 SIMT_DEVICE copse_tile_edge NAME(edge_of)(const copse_pack_arguments *a, uint32_t t)
 {
     const uint64_t n = a->operations.n;
     copse_tile_edge edge;
     edge.high = t == 0 ? 0 : KEY_MAX;
     edge.from = edge.to = t == 0 ? 0 : (uint32_t)n;
-    edge.first = edge.padding = 0;
+    edge.first = edge.usual = 0;
     if (t == 0 || t >= NAME(tiles_all)(a)) return edge;
     const KEY high = NAME(tile_end)(a, t - 1u);
     const KEY before =
@@ -95,6 +102,7 @@ SIMT_KERNEL(NAME(tile_edges), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
          t += (uint64_t)gridDim.x * blockDim.x) {
         copse_tile_edge edge = NAME(edge_of)(&a, (uint32_t)t);
         edge.first = NAME(edge_first)(&a, (uint32_t)t, &edge);
+        edge.usual = NAME(edge_usual)(&a, (KEY)edge.high) ? 1u : 0;
         a.edges[t] = edge;
     }
 }
@@ -130,6 +138,7 @@ typedef struct NAME(batch_tile) {
     KEY low, high;       /* ... in tile 0 also with `low` itself, up to `high`                 */
     uint32_t first, end; /* its leaves of the new version, and where those of the next begin   */
     uint32_t leaves;     /* of the old one                                                     */
+    bool usual;          /* both of its edges are                                              */
     AHEAD ahead;
 } NAME(batch_tile);
 #define OWN_TILE NAME(batch_tile)
@@ -150,15 +159,8 @@ typedef struct NAME(batch_next) {
 #define EDGE_WORD(next, upper, field)                                                                                  \
     simt_shfl_u32(SIMT_FULL_MASK, (next)->word, (upper)*EDGE_WORDS + (uint32_t)offsetof(copse_tile_edge, field) / 4u)
 
-/* Does every key between the edges have the bits of `alike`, and lie between those of the tree? */
-SIMT_DEVICE bool NAME(batch_usual)(const copse_pack_arguments *a, const OWN_TILE *own)
-{
-    const KEY differ = (KEY)((own->low ^ (KEY)a->alike) | (own->high ^ (KEY)a->alike));
-    return (differ & (KEY)a->alike_mask) == 0 && own->low >= a->low && own->high <= a->high;
-}
-
-/* Where that is not so, looks at a key of the tile. Returns false where it may have come here by chance, and be out of order: the sort
- * did not expect it. */
+/* Where the edges are not both usual, looks at a key of the tile. Returns false where it may have come here by chance, and be out of
+ * order: the sort did not expect it. */
 SIMT_DEVICE bool NAME(batch_look_at)(const copse_pack_arguments *a, KEY key)
 {
     if (((key ^ (KEY)a->alike) & (KEY)a->alike_mask) != 0) return false;
@@ -169,8 +171,8 @@ SIMT_DEVICE bool NAME(batch_look_at)(const copse_pack_arguments *a, KEY key)
 }
 
 /* Keeps those of `ahead` that are wanted behind n others. Returns how many there are then, or more than fit. */
-SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile, const OWN_TILE *own, bool usual,
-                                      uint32_t from, uint32_t n)
+SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile, const OWN_TILE *own, uint32_t from,
+                                      uint32_t n)
 {
     SIMT_UNROLL
     for (uint32_t k = 0; k < BATCH_AHEAD; k++) {
@@ -178,7 +180,7 @@ SIMT_DEVICE uint32_t NAME(batch_keep)(const copse_pack_arguments *a, TILE *tile,
         const KEY key = own->ahead.keys[k];
         const bool lowest = own->t == 0 && from + k * SIMT_WARP + simt_lane() < own->to;
         const bool mine = key <= own->high && (key > own->low || lowest); /* there is 0 where there are none */
-        if (!usual && __any_sync(SIMT_FULL_MASK, mine && !NAME(batch_look_at)(a, key))) return UINT32_MAX;
+        if (!own->usual && __any_sync(SIMT_FULL_MASK, mine && !NAME(batch_look_at)(a, key))) return UINT32_MAX;
         const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, mine);
         const uint32_t at = n + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
         n += (uint32_t)__popc(lanes);
@@ -429,6 +431,7 @@ SIMT_DEVICE void NAME(batch_turn)(const copse_pack_arguments *a, const NEXT_TILE
     own->high = NAME(batch_edge)(next, 1u);
     own->first = EDGE_WORD(next, 0, first);
     own->end = EDGE_WORD(next, 1u, first);
+    own->usual = (EDGE_WORD(next, 0, usual) & EDGE_WORD(next, 1u, usual)) != 0;
     own->ahead = next->ahead;
 }
 
@@ -436,12 +439,11 @@ SIMT_DEVICE void NAME(batch_turn)(const copse_pack_arguments *a, const NEXT_TILE
 SIMT_DEVICE bool NAME(batch_make)(const copse_pack_arguments *a, TILE *tile, OWN_TILE *own, SIZES *sizes,
                                   uint32_t *took)
 {
-    const bool usual = NAME(batch_usual)(a, own);
     uint32_t from = own->from, n = 0;
     sizes->leaves = own->leaves;
     NAME(tile_arrive)(tile, sizes);
     while (from < own->to) {
-        n = NAME(batch_keep)(a, tile, own, usual, from, n);
+        n = NAME(batch_keep)(a, tile, own, from, n);
         if (n > BATCH_EACH * SIMT_WARP) return false;
         from += BATCH_AHEAD * SIMT_WARP;
         if (from < own->to) own->ahead = NAME(batch_load)(&a->operations, from, own->to);
