@@ -26,8 +26,9 @@
 #define NARROW_WARPS  (COPSE_KERNEL_THREADS / SIMT_WARP)
 /* Blocks that a multiprocessor should have room for. */
 #define NARROW_BLOCKS (KEY_BITS + VALUE_BITS == 64 ? 8 : 6)
-/* Words that a lane looks at at once. */
-#define NARROW_LOOKS 4u
+#ifndef NARROW_ASKS
+#define NARROW_ASKS 0
+#endif
 /* A word of a tile: what its value is, and the value. */
 #define NARROW_COUNTED ((uint64_t)1 << 62)
 #define NARROW_SUMMED  ((uint64_t)2 << 62)
@@ -41,9 +42,9 @@ typedef struct NAME(stage) {
 
 /* What the warps of a block tell each other. */
 typedef struct NAME(narrow_block) {
-    uint64_t entries[2][NARROW_WARPS]; /* of the ranges of each, of this tile and the last one */
-    uint64_t base;                     /* entries in front of the tile */
-    uint32_t next[2];                  /* tile, of this one and the last one */
+    uint64_t entries[NARROW_WARPS]; /* of the ranges of each */
+    uint64_t base;                  /* entries in front of the tile */
+    uint32_t tile;
 } NAME(narrow_block);
 
 /* A range: of a lane that has read it, or of the four lanes that look for it. */
@@ -64,44 +65,18 @@ typedef struct NAME(found) {
 
 /* --- down the levels ------------------------------------------------------------------------------------------------------- */
 
-/* Takes one query of each group down the levels. */
-SIMT_DEVICE void NAME(walk_one)(const copse_device_levels *levels, bool digest, BOUND *x)
-{
-    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, part = (simt_lane() & 3u) * 16u;
-    SIMT_ROLLED
-    for (uint32_t l = 0; l < levels->height; l++) {
-        const uint32_t less = NAME(walk_less)(levels->level[l] + (uint64_t)x->node * 64u + part, *x, digest);
-        x->node = x->node * fanout + NAME(walk_group_sum)(less);
-    }
-}
-
-/* Takes the lower bounds of a warp down the levels, those of four ranges to a group at once, or of one. */
+/* Takes the lower bounds of a warp down the levels, those of two ranges to a group at a time. */
 SIMT_DEVICE uint32_t NAME(narrow_homes)(const copse_device_levels *levels, bool digest, uint32_t per_warp, BOUND own)
 {
-    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, lane = simt_lane(), part = (lane & 3u) * 16u;
-    BOUND bound[4];
-    bound[0] = NAME(walk_take)(own, lane / 4u, digest);
-    if (per_warp < SIMT_WARP) {
-        NAME(walk_one)(levels, digest, &bound[0]);
-        return simt_shfl_u32(SIMT_FULL_MASK, bound[0].node, (lane & 7u) * 4u);
-    }
-    SIMT_UNROLL
-    for (uint32_t i = 1; i < 4u; i++) bound[i] = NAME(walk_take)(own, i * 8u + lane / 4u, digest);
-    SIMT_ROLLED
-    for (uint32_t l = 0; l < levels->height; l++) {
-        const char *level = levels->level[l] + part;
-        uint32_t less[4];
-        SIMT_UNROLL
-        for (uint32_t i = 0; i < 4u; i++)
-            less[i] = NAME(walk_less)(level + (uint64_t)bound[i].node * 64u, bound[i], digest);
-        SIMT_UNROLL
-        for (uint32_t i = 0; i < 4u; i++) bound[i].node = bound[i].node * fanout + NAME(walk_group_sum)(less[i]);
-    }
+    const uint32_t lane = simt_lane(), group = lane / 4u;
     uint32_t home = 0;
-    SIMT_UNROLL
-    for (uint32_t i = 0; i < 4u; i++) {
-        const uint32_t node = simt_shfl_u32(SIMT_FULL_MASK, bound[i].node, (lane & 7u) * 4u);
-        if (lane / 8u == i) home = node;
+    for (uint32_t from = 0; from < per_warp; from += 16u) {
+        BOUND x = NAME(walk_take)(own, from + group, digest);
+        BOUND y = NAME(walk_take)(own, (from + 8u + group) & (per_warp - 1u), digest);
+        NAME(walk_pair)(levels, digest, &x, &y);
+        const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, x.node, (lane & 7u) * 4u);
+        const uint32_t second = simt_shfl_u32(SIMT_FULL_MASK, y.node, (lane & 7u) * 4u);
+        if (lane / 16u == from / 16u) home = lane & 8u ? second : first;
     }
     return home;
 }
@@ -113,14 +88,7 @@ SIMT_DEVICE uint64_t NAME(narrow_leaf)(const copse_blink_tree *tree, uint32_t ho
     return (uint64_t)NAME(home_at)(tree, home) + (all ? 1u : 0);
 }
 
-/* Asks for the leaves of this lane's range: they are on their way while the output of the last tile is written. */
-SIMT_DEVICE void NAME(narrow_ask)(const char *leaf)
-{
-    SIMT_UNROLL
-    for (uint32_t at = 0; at < NEAR_LEAVES * COPSE_LEAF_BYTES; at += 64u) simt_ask(leaf + at);
-}
-
-/* The range of each lane, those of a warp from `first` on, and the home that its lower bound leads to, whose leaves are asked for. */
+/* The range of each lane, those of a warp from `first` on, and the home that its lower bound leads to. */
 SIMT_DEVICE NARROW NAME(narrow_read)(const copse_blink_range_arguments *a, bool digest, uint32_t first,
                                      uint32_t *out_home)
 {
@@ -138,7 +106,6 @@ SIMT_DEVICE NARROW NAME(narrow_read)(const copse_blink_range_arguments *a, bool 
                     ? NAME(walk_down_alone)(&tree->levels, digest, bound)
                     : NAME(narrow_homes)(&tree->levels, digest, a->per_warp, bound);
     range.leaf = NAME(narrow_leaf)(tree, *out_home);
-    if (simt_lane() < a->per_warp && NARROW_ALL(&range)) NAME(narrow_ask)(NARROW_AT(&range));
     return range;
 }
 
@@ -323,6 +290,17 @@ SIMT_DEVICE void NAME(near_stage)(const NEAR *near, const SPANS *spans, KEY *key
 
 /* --- ranges that those leaves do not settle ---------------------------------------------------------------------------------- */
 
+/* Takes one query of each group down the levels. */
+SIMT_DEVICE void NAME(walk_one)(const copse_device_levels *levels, bool digest, BOUND *x)
+{
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, part = (simt_lane() & 3u) * 16u;
+    SIMT_ROLLED
+    for (uint32_t l = 0; l < levels->height; l++) {
+        const uint32_t less = NAME(walk_less)(levels->level[l] + (uint64_t)x->node * 64u + part, *x, digest);
+        x->node = x->node * fanout + NAME(walk_group_sum)(less);
+    }
+}
+
 /* Where the range begins: in the first leaf, as a rule. `sums` are those of near_settle. */
 SIMT_DEVICE SPOT NAME(narrow_begin)(const copse_blink_tree *tree, bool digest, const NARROW *range, uint32_t home,
                                     uint32_t sums)
@@ -432,11 +410,14 @@ SIMT_DEVICE FOUND NAME(narrow_eight)(const copse_blink_range_arguments *a, bool 
     return found;
 }
 
-/* All ranges of a warp, from `first` on, of which each lane has read its own: it gets what was found of that. */
-SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool digest, uint32_t first,
-                                    const NARROW *own, uint32_t home, STAGE *stage)
+/* All ranges of a warp, from `first` on: each lane gets what was found of its own. */
+SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool digest, uint32_t first, STAGE *stage)
 {
     const uint32_t lane = simt_lane();
+    uint32_t home;
+    const NARROW own = NAME(narrow_read)(a, digest, first, &home);
+    if (NARROW_ASKS && lane < a->per_warp)
+        simt_prefetch(NARROW_AT(&own), NARROW_ALL(&own) ? NEAR_LEAVES * COPSE_LEAF_BYTES : COPSE_LEAF_BYTES);
     FOUND kept;
     kept.count = 0;
     kept.place = COPSE_PLACE_DONE;
@@ -444,7 +425,7 @@ SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool d
     SIMT_ROLLED
     for (uint32_t from = 0; from < a->per_warp; from += 8u) {
         const uint32_t reader = from + lane / 4u;
-        const NARROW range = NAME(narrow_take)(*own, reader);
+        const NARROW range = NAME(narrow_take)(own, reader);
         const FOUND found = NAME(narrow_eight)(a, digest, &range, home, reader, first + reader < a->n, stage, &staged);
         if ((lane & 3u) == from / 8u) kept = found;
     }
@@ -479,13 +460,6 @@ SIMT_DEVICE uint64_t NAME(lanes_upto)(uint64_t own)
         const uint64_t other = simt_shfl_up_u64(SIMT_FULL_MASK, own, step);
         if (simt_lane() >= step) own += other;
     }
-    return own;
-}
-
-SIMT_DEVICE uint64_t NAME(lanes_sum)(uint64_t own)
-{
-    SIMT_UNROLL
-    for (uint32_t step = 1; step < SIMT_WARP; step *= 2u) own += simt_shfl_xor_u64(SIMT_FULL_MASK, own, step);
     return own;
 }
 
@@ -540,88 +514,65 @@ SIMT_DEVICE void NAME(narrow_store)(const copse_blink_narrow_arguments *a, STAGE
 
 /* --- tiles ----------------------------------------------------------------------------------------------------------------- */
 
-/*
- * Entries of the tiles in front of tile t: the words of 128 tiles are read at once, those of lane i being of i + 1 tiles in front and
- * 32, 64 and 96 more. A word says all there is to know, and so relaxed accesses do.
- */
+/* Entries of the tiles in front of tile t; lane i looks at i + 1 tiles in front. A word says all there is to know, and so relaxed
+ * accesses do. */
 SIMT_DEVICE uint64_t NAME(narrow_look_back)(const uint64_t *words, uint32_t t)
 {
-    uint64_t word[NARROW_LOOKS], sum = 0;
+    const uint32_t lane = simt_lane();
+    uint64_t sum = 0;
     for (;;) {
-        SIMT_UNROLL
-        for (uint32_t i = 0; i < NARROW_LOOKS; i++) {
-            const uint32_t back = i * SIMT_WARP + simt_lane();
-            word[i] = back < t ? simt_load_relaxed_u64(&words[t - 1u - back]) : NARROW_SUMMED;
+        const uint64_t word = lane < t ? simt_load_relaxed_u64(&words[t - 1u - lane]) : NARROW_SUMMED;
+        const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word >= NARROW_SUMMED);
+        const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word == 0);
+        const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
+        if (none & wanted) {
+            simt_yield();
+            continue;
         }
+        uint64_t value = wanted >> lane & 1u ? word & NARROW_VALUE : 0;
         SIMT_UNROLL
-        for (uint32_t i = 0; i < NARROW_LOOKS; i++) {
-            const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word[i] >= NARROW_SUMMED);
-            const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word[i] == 0);
-            const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
-            if (none & wanted) {
-                simt_yield();
-                break;
-            }
-            sum += wanted >> simt_lane() & 1u ? word[i] & NARROW_VALUE : 0; /* of this lane */
-            if (sums) return NAME(lanes_sum)(sum);
-            t -= SIMT_WARP;
-        }
+        for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) value += simt_shfl_xor_u64(SIMT_FULL_MASK, value, d);
+        sum += value;
+        if (sums) return sum;
+        t -= SIMT_WARP;
     }
 }
 
-/* Says how many entries tile t has, and then how many there are in front of it. */
-SIMT_DEVICE uint64_t NAME(narrow_say)(const copse_blink_narrow_arguments *a, const uint64_t *entries, uint32_t t)
+/* Where the output of a tile begins, for the first warp; all have said how many entries they have. */
+SIMT_DEVICE void NAME(narrow_base)(const copse_blink_narrow_arguments *a, NAME(narrow_block) * block, uint32_t t)
 {
-    uint64_t all = 0;
-    for (uint32_t w = 0; w < NARROW_WARPS; w++) all += entries[w];
-    if (threadIdx.x == 0) simt_store_relaxed_u64(&a->words[t], NARROW_COUNTED | all);
-    return all;
-}
-
-SIMT_DEVICE uint64_t NAME(narrow_base)(const copse_blink_narrow_arguments *a, uint64_t all, uint32_t t)
-{
+    uint64_t entries = 0;
+    for (uint32_t w = 0; w < NARROW_WARPS; w++) entries += block->entries[w];
+    if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], NARROW_COUNTED | entries);
     const uint64_t base = NAME(narrow_look_back)(a->words, t);
-    if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], NARROW_SUMMED | (base + all));
-    return base;
+    if (simt_lane() != 0) return;
+    simt_store_relaxed_u64(&a->words[t], NARROW_SUMMED | (base + entries));
+    block->base = base;
 }
 
-/*
- * Tiles are taken by tickets, in order. A block says how many entries its tile has, takes the lower bounds of its next tile down the
- * levels, and only then asks for the entries in front: by now they are mostly known. A tile is counted without waiting for others but
- * the last one of the same block, which has a lower number; so the first tile that is not counted yet waits for none that is not, and
- * the waiting ends whatever runs when.
- */
+/* Tiles are taken by tickets, in order: those that a tile waits for are at work already. The next ticket is taken when there is
+ * nothing more to wait for, and comes while this tile is stored. */
 SIMT_DEVICE void NAME(narrow_tiles)(const copse_blink_narrow_arguments *a, bool digest, STAGE *stage,
                                     NAME(narrow_block) * block)
 {
     const uint32_t warp = simt_warp();
-    if (threadIdx.x == 0) block->next[1] = simt_atomic_add_u32(&a->state->ticket, 1u);
-    __syncthreads();
-    uint32_t t = block->next[1], home = 0;
-    if (t >= a->tiles) return;
-    NARROW own = NAME(narrow_read)(&a->ranges, digest, (t * NARROW_WARPS + warp) * a->ranges.per_warp, &home);
-    for (uint32_t turn = 0; t < a->tiles; turn ^= 1u) {
-        const uint32_t first = (t * NARROW_WARPS + warp) * a->ranges.per_warp;
-        uint32_t next = threadIdx.x == 0 ? simt_atomic_add_u32(&a->state->ticket, 1u) : 0;
-        const FOUND found = NAME(narrow_warp)(&a->ranges, digest, first, &own, home, stage);
-        const uint64_t upto = NAME(lanes_upto)(found.count);
-        if (simt_lane() == SIMT_WARP - 1u) block->entries[turn][warp] = upto;
-        if (threadIdx.x == 0) block->next[turn] = next;
+    uint32_t next = threadIdx.x == 0 ? simt_atomic_add_u32(&a->state->ticket, 1u) : 0;
+    for (;;) {
+        if (threadIdx.x == 0) block->tile = next;
         __syncthreads();
-        const uint64_t all = warp == 0 ? NAME(narrow_say)(a, block->entries[turn], t) : 0;
-        next = block->next[turn];
-        if (next < a->tiles)
-            own = NAME(narrow_read)(&a->ranges, digest, (next * NARROW_WARPS + warp) * a->ranges.per_warp, &home);
-        if (warp == 0) {
-            const uint64_t front = NAME(narrow_base)(a, all, t);
-            if (threadIdx.x == 0) block->base = front;
-        }
+        const uint32_t t = block->tile, first = (t * NARROW_WARPS + warp) * a->ranges.per_warp;
+        if (t >= a->tiles) return;
+        const FOUND own = NAME(narrow_warp)(&a->ranges, digest, first, stage);
+        const uint64_t upto = NAME(lanes_upto)(own.count);
+        if (simt_lane() == SIMT_WARP - 1u) block->entries[warp] = upto;
+        __syncthreads();
+        if (warp == 0) NAME(narrow_base)(a, block, t);
+        if (threadIdx.x == 0) next = simt_atomic_add_u32(&a->state->ticket, 1u);
         __syncthreads();
         uint64_t base = block->base;
-        for (uint32_t w = 0; w < warp; w++) base += block->entries[turn][w];
-        NAME(narrow_store)(a, stage, first, &found, upto, base);
+        for (uint32_t w = 0; w < warp; w++) base += block->entries[w];
+        NAME(narrow_store)(a, stage, first, &own, upto, base);
         __syncwarp(SIMT_FULL_MASK);
-        t = next;
     }
 }
 

@@ -48,7 +48,6 @@ static const copse_blink_order_kernels NAME_ROW = {
 #undef STAGE_ENTRIES
 #undef NARROW_WARPS
 #undef NARROW_BLOCKS
-#undef NARROW_LOOKS
 #undef NARROW_COUNTED
 #undef NARROW_SUMMED
 #undef NARROW_VALUE

@@ -173,11 +173,6 @@ SIMT_DEVICE void simt_fetch_wait(void)
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-SIMT_DEVICE void simt_ask(const void *p)
-{
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
-}
-
 SIMT_DEVICE void simt_prefetch(const void *p, uint32_t bytes)
 {
 #if __CUDA_ARCH__ >= 900

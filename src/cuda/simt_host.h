@@ -335,11 +335,6 @@ SIMT_DEVICE void simt_fetch16_if(bool condition, void *shared, const void *p)
 
 static inline void simt_fetch_wait(void) {}
 
-static inline void simt_ask(const void *p)
-{
-    copse_simt_check_global(p, 1, "simt_ask");
-}
-
 static inline void simt_prefetch(const void *p, uint32_t bytes)
 {
     copse_simt_check_global(p, 16, "simt_prefetch");
