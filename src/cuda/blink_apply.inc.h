@@ -128,12 +128,6 @@ SIMT_DEVICE REST NAME(rest_of)(const SORTED *s, const OWN *own, uint32_t i, bool
     return rest;
 }
 
-/* A leaf to begin with will soon be read. */
-SIMT_DEVICE void NAME(rest_ahead)(const copse_blink_tree *tree, uint32_t leaf)
-{
-    if (leaf != COPSE_LEAF_NONE) simt_prefetch_line(NAME(leaf_at)(tree, leaf));
-}
-
 /* An operation of a run. What memory has of it is asked for before it is needed. */
 typedef struct NAME(run_operation) {
     uint32_t home; /* COPSE_LEAF_NONE: there is none */
@@ -395,7 +389,7 @@ SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_APPL
     NAME(update_count)(a.counters, s.came, s.went);
 }
 
-/* What is left of all parts, 32 runs to a warp, while the leaves of its next ones are on their way. */
+/* What is left of all parts, 32 runs to a warp. */
 SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_HARD_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
@@ -406,7 +400,6 @@ SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE
     while (first < hards) {
         const uint32_t i = first + simt_lane();
         const bool go = i < hards;
-        if (go && hards - i > stride) NAME(rest_ahead)(&a.tree, a.hard_leaves[i + stride]);
         (void)NAME(run_apply)(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false, false);
         first = hards - first > stride ? first + stride : hards;
     }

@@ -55,7 +55,6 @@
  * simt_fetch16_if(condition, shared, p)   the same, or nothing
  * simt_fetch_wait()                    all that this thread fetched is there, for itself: __syncwarp for the others
  * simt_prefetch(p, bytes)              will be read soon: brought as far as L2; both multiples of 16
- * simt_prefetch_line(p)                the same for a leaf of 128 bytes, where lanes ask for different ones
  */
 #ifndef COPSE_SIMT_H
 #define COPSE_SIMT_H

@@ -173,6 +173,7 @@ SIMT_DEVICE void simt_fetch_wait(void)
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
+/* For one lane at a time: the address comes from a uniform register, so that lanes would take turns. */
 SIMT_DEVICE void simt_prefetch(const void *p, uint32_t bytes)
 {
 #if __CUDA_ARCH__ >= 900
@@ -181,13 +182,6 @@ SIMT_DEVICE void simt_prefetch(const void *p, uint32_t bytes)
     for (uint32_t at = 0; at < bytes; at += 32u)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global((const char *)p + at)));
 #endif
-}
-
-/* By sectors: a bulk prefetch takes its address from a uniform register, so that lanes would have to take turns. */
-SIMT_DEVICE void simt_prefetch_line(const void *p)
-{
-    asm volatile("prefetch.global.L2 [%0];\n\tprefetch.global.L2 [%0 + 32];\n\t"
-                 "prefetch.global.L2 [%0 + 64];\n\tprefetch.global.L2 [%0 + 96];" ::"l"(__cvta_generic_to_global(p)));
 }
 
 SIMT_DEVICE void simt_store_once_u8(uint8_t *p, uint8_t value)

@@ -341,11 +341,6 @@ static inline void simt_prefetch(const void *p, uint32_t bytes)
     (void)bytes;
 }
 
-static inline void simt_prefetch_line(const void *p)
-{
-    copse_simt_check_global(p, 16, "simt_prefetch_line");
-}
-
 static inline void simt_store_once_u8(uint8_t *p, uint8_t value)
 {
     copse_simt_check_global(p, 1, "simt_store_once_u8");
