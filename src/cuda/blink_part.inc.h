@@ -192,10 +192,6 @@ SIMT_DEVICE void NAME(part_values_ahead)(const copse_arrange_arguments *a, const
 /* Most tiles are full, and need no registers for zeros. */
 SIMT_DEVICE void NAME(part_values)(const copse_arrange_arguments *a, PARTED *own)
 {
-    copse_pairs_arguments positions;
-    positions.values = NULL;
-    positions.value_type = a->tree.value_type;
-    positions.first = own->start;
     if (a->operations.action == COPSE_ACTION_ERASE) {
         SIMT_UNROLL
         for (uint32_t r = 0; r < PART_EACH; r++) own->value[r] = 0;
@@ -211,7 +207,8 @@ SIMT_DEVICE void NAME(part_values)(const copse_arrange_arguments *a, PARTED *own
             own->value[r] = values[NAME(part_there)(own, r) ? NAME(part_number)(r) : 0];
     } else {
         SIMT_UNROLL
-        for (uint32_t r = 0; r < PART_EACH; r++) own->value[r] = NAME(pair_value)(&positions, NAME(part_number)(r));
+        for (uint32_t r = 0; r < PART_EACH; r++)
+            own->value[r] = NAME(position_value)(a->tree.value_type, (uint64_t)own->start + NAME(part_number)(r));
     }
 }
 

@@ -124,18 +124,21 @@ SIMT_DEVICE void NAME(spread_store)(const copse_pack_arguments *a, TILE *tile, u
                                     uint32_t count, KEY high)
 {
     const uint32_t size = NAME(spread_size)(count, n), larger = count - size * n; /* the first ones have one more */
-    char *at = NULL;
+    uint32_t done = 0;
+    char *at;
     SIMT_ROLLED
-    for (uint32_t done = 0, some; done < n; done += some, at += some * COPSE_LEAF_BYTES) {
+    do { /* there is at least one */
         const uint32_t beside = NAME(homes_beside)(&a->to, leaf + done);
-        some = beside < n - done ? beside : n - done;
+        const uint32_t some = beside < n - done ? beside : n - done;
         const uint32_t with_more = done >= larger ? 0 : larger - done < some ? larger - done : some;
         at = NAME(home_at)(&a->to, leaf + done);
         const uint32_t rest = done + with_more; /* from there on they have `size` */
         UNIT *to = (UNIT *)at + simt_lane(), *then = to + with_more * LEAF_UNITS;
         NAME(spread_alike)(a, tile, to, leaf + done, done * (size + 1u), size + 1u, with_more);
         NAME(spread_alike)(a, tile, then, leaf + rest, rest * size + larger, size, some - with_more);
-    }
+        done += some;
+        at += some * COPSE_LEAF_BYTES;
+    } while (done < n);
     __syncwarp(SIMT_FULL_MASK); /* another lane may have stored `high` */
     NAME(spread_end)(a, at - COPSE_LEAF_BYTES, leaf + n - 1u, high);
     SIMT_ROLLED

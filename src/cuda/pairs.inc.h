@@ -1,19 +1,23 @@
 /* Template: pairs on their way into a tree, one at a time, and sums over a warp. */
 
-/* The value of pair i: the caller's, or the position as a number of the value type. */
-SIMT_DEVICE VALUE NAME(pair_value)(const copse_pairs_arguments *a, uint64_t i)
+/* A position in the caller's arrays as a number of the value type. */
+SIMT_DEVICE VALUE NAME(position_value)(copse_type type, uint64_t position)
 {
-    if (a->values) return ((const VALUE *)a->values)[i];
-    uint64_t position = a->first + i;
     VALUE value = (VALUE)position;
 #if VALUE_BITS == 64
     double number = (double)position;
-    if (a->value_type == COPSE_F64) memcpy(&value, &number, sizeof value);
+    if (type == COPSE_F64) memcpy(&value, &number, sizeof value);
 #else
     float number = (float)position;
-    if (a->value_type == COPSE_F32) memcpy(&value, &number, sizeof value);
+    if (type == COPSE_F32) memcpy(&value, &number, sizeof value);
 #endif
     return value;
+}
+
+/* The value of pair i: the caller's, or its position. */
+SIMT_DEVICE VALUE NAME(pair_value)(const copse_pairs_arguments *a, uint64_t i)
+{
+    return a->values ? ((const VALUE *)a->values)[i] : NAME(position_value)(a->value_type, a->first + i);
 }
 
 SIMT_DEVICE KEY NAME(pair_key)(const copse_pairs_arguments *a, uint64_t i)
