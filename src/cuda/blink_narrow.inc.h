@@ -26,9 +26,6 @@
 #define NARROW_WARPS  (COPSE_KERNEL_THREADS / SIMT_WARP)
 /* Blocks that a multiprocessor should have room for. */
 #define NARROW_BLOCKS (KEY_BITS + VALUE_BITS == 64 ? 8 : 6)
-#ifndef NARROW_ASKS
-#define NARROW_ASKS 0
-#endif
 /* A word of a tile: what its value is, and the value. */
 #define NARROW_COUNTED ((uint64_t)1 << 62)
 #define NARROW_SUMMED  ((uint64_t)2 << 62)
@@ -416,8 +413,6 @@ SIMT_DEVICE FOUND NAME(narrow_warp)(const copse_blink_range_arguments *a, bool d
     const uint32_t lane = simt_lane();
     uint32_t home;
     const NARROW own = NAME(narrow_read)(a, digest, first, &home);
-    if (NARROW_ASKS && lane < a->per_warp)
-        simt_prefetch(NARROW_AT(&own), NARROW_ALL(&own) ? NEAR_LEAVES * COPSE_LEAF_BYTES : COPSE_LEAF_BYTES);
     FOUND kept;
     kept.count = 0;
     kept.place = COPSE_PLACE_DONE;
