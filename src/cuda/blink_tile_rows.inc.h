@@ -183,8 +183,8 @@ SIMT_DEVICE void NAME(row_spread)(TILE *tile, uint32_t count, uint32_t gone, uin
     for (uint32_t slot = 0; slot < LEAF_SLOTS; slot++) {
         const bool stays = slot < count && !(gone >> slot & 1u);
         const uint32_t at = to + (uint32_t)__ffs((int)free) - 1u;
-        COPSE_BITS(simt_shared_put_if_u, KEY_BITS)(stays, &tile->keys[at], NAME(tile_leaf_key)(&leaf, slot));
-        COPSE_BITS(simt_shared_put_if_u, VALUE_BITS)(stays, &tile->values[at], NAME(tile_leaf_value)(&leaf, slot));
+        COPSE_BITS(simt_shared_put_if_u, KEY_BITS)(stays, tile->keys, at, NAME(tile_leaf_key)(&leaf, slot));
+        COPSE_BITS(simt_shared_put_if_u, VALUE_BITS)(stays, tile->values, at, NAME(tile_leaf_value)(&leaf, slot));
         if (stays || gone == 0) free &= free - 1u;
     }
 }

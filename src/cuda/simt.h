@@ -21,7 +21,7 @@
  *                                      makes the card's compiler keep both in 64, and whatever they were computed from
  * simt_shared_kept(place)              the same place: the card's compiler keeps its address, and does not compute it anew
  *                                      wherever it is used
- * simt_shared_put_if_u32(condition, place, v), _u64   v is stored in shared memory, or nothing is, without a branch
+ * simt_shared_put_if_u32(condition, array, at, v), _u64   array[at] = v in shared memory, or nothing, without a branch
  * SIMT_UNROLL SIMT_ROLLED              before a loop: the card's compiler should unroll it; should not
  * SIMT_FULL_MASK, SIMT_WARP            all lanes of a warp; their number, 32
  *

@@ -28,11 +28,11 @@ SIMT_DEVICE void *simt_shared_kept(void *place)
 }
 
 #define SIMT_PUT_IF_(bits, type, letter)                                                                               \
-    SIMT_DEVICE void simt_shared_put_if_u##bits(bool condition, type *place, type value)                               \
+    SIMT_DEVICE void simt_shared_put_if_u##bits(bool condition, type *array, uint32_t at, type value)                  \
     {                                                                                                                  \
         asm volatile("{ .reg .pred go; setp.ne.u32 go, %0, 0; @go st.shared.u" #bits                                   \
                      " [%1], %2; }" ::"r"((uint32_t)condition),                                                        \
-                     "r"((uint32_t)__cvta_generic_to_shared(place)), letter(value)                                     \
+                     "r"((uint32_t)__cvta_generic_to_shared(&array[at])), letter(value)                                \
                      : "memory");                                                                                      \
     }
 SIMT_PUT_IF_(32, uint32_t, "r")

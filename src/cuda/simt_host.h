@@ -33,14 +33,14 @@ SIMT_DEVICE uint32_t simt_shared_distance(const void *from, const void *to)
     return (uint32_t)((const char *)to - (const char *)from);
 }
 
-SIMT_DEVICE void simt_shared_put_if_u32(bool condition, uint32_t *place, uint32_t value)
+SIMT_DEVICE void simt_shared_put_if_u32(bool condition, uint32_t *array, uint32_t at, uint32_t value)
 {
-    if (condition) *place = value;
+    if (condition) array[at] = value;
 }
 
-SIMT_DEVICE void simt_shared_put_if_u64(bool condition, uint64_t *place, uint64_t value)
+SIMT_DEVICE void simt_shared_put_if_u64(bool condition, uint64_t *array, uint32_t at, uint64_t value)
 {
-    if (condition) *place = value;
+    if (condition) array[at] = value;
 }
 
 SIMT_DEVICE void *simt_shared_kept(void *place)
