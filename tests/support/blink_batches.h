@@ -29,6 +29,17 @@ static inline void run(struct subject *subject, const struct operation *operatio
     fail();
 }
 
+/* Builds of these codes, or inserts them; each has its position for a value. */
+static inline void run_codes(struct subject *subject, enum operation_kind kind, const uint64_t *codes, uint64_t n)
+{
+    struct operation operation;
+    operation_init(&operation, kind, n);
+    memcpy(operation.first, codes, n * sizeof *codes);
+    for (uint64_t i = 0; i < n; i++) operation.second[i] = typed_position_bits(subject->config.value_type, i);
+    run(subject, &operation);
+    operation_free(&operation);
+}
+
 /* Code i of n that are spread over `share` of the type, in order; the middle of it is that of the type. */
 static inline uint64_t spread(copse_type type, double share, uint64_t i, uint64_t n)
 {

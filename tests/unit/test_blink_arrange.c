@@ -74,12 +74,7 @@ static enum went go(struct subject *subject, enum operation_kind kind, const uin
 static void build(struct subject *subject, struct random_source *random, double share)
 {
     uint64_t *codes = codes_of(subject->config.key_type, random, share, entries);
-    struct operation operation;
-    operation_init(&operation, OPERATION_BUILD, entries);
-    memcpy(operation.first, codes, entries * sizeof *codes);
-    for (uint64_t i = 0; i < entries; i++) operation.second[i] = typed_position_bits(subject->config.value_type, i);
-    run(subject, &operation);
-    operation_free(&operation);
+    run_codes(subject, OPERATION_BUILD, codes, entries);
     free(codes);
     assert_true(tree_of(subject)->current->view.homes > entries / 14);
 }

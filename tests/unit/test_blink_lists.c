@@ -59,23 +59,13 @@ static void open_subject(struct subject *subject, copse_structure structure, con
     subject->index->device->in_place_share = 1;
 }
 
-static void insert(struct subject *subject, enum operation_kind kind, const uint64_t *codes, uint64_t n)
-{
-    struct operation operation;
-    operation_init(&operation, kind, n);
-    memcpy(operation.first, codes, n * sizeof *codes);
-    for (uint64_t i = 0; i < n; i++) operation.second[i] = typed_position_bits(subject->config.value_type, i);
-    run(subject, &operation);
-    operation_free(&operation);
-}
-
 /* A tree with so many homes, or one more. */
 static void build(struct subject *subject, uint64_t homes)
 {
     const uint64_t n = homes * copse_blink_packed_two(subject->index) / 2;
     uint64_t *codes = must_malloc((n + 1) * sizeof *codes);
     for (uint64_t i = 0; i < n; i++) codes[i] = spread(subject->config.key_type, 0.5, i, n);
-    insert(subject, OPERATION_BUILD, codes, n);
+    run_codes(subject, OPERATION_BUILD, codes, n);
     free(codes);
     assert_in_range(tree_of(subject)->current->view.homes, homes ? homes : 1, homes + 1);
     assert_int_equal(tree_of(subject)->current->pool_taken, 0);
@@ -103,7 +93,7 @@ static void crowd(struct subject *subject, const uint32_t *homes, uint64_t some,
         const uint64_t code = copse_type_size(subject->config.key_type) == 4 ? peek(home) : peek_wide(home);
         for (uint64_t k = 0; k < n; k++) codes[k * some + i] = code + 1 + there + k;
     }
-    insert(subject, OPERATION_INSERT, codes, some * n);
+    run_codes(subject, OPERATION_INSERT, codes, some * n);
     free(codes);
     assert_ptr_equal(tree_of(subject)->current, version);
 }

@@ -2,11 +2,7 @@
  * Batches that fill whole tiles and buckets of `part` and `arrange` (blink_part.inc.h, blink_arrange.inc.h), on a device with one
  * multiprocessor, so that the emulator has them with few operations.
  */
-#include "unit.h"
-
-#include "cuda/blink_device.h"
-#include "random.h"
-#include "subject.h"
+#include "blink_batches.h"
 
 enum { entries = 50000, batch = 20000 };
 /* Ways of subject.c: all batches in place, if they can, and put in order by the tree. */
@@ -33,23 +29,16 @@ static void operation_make(struct operation *operation, const struct subject *su
     }
 }
 
-static void run(struct subject *subject, struct operation *operation)
-{
-    if (!subject_run(subject, operation))
-        fail_msg("%s on %s to %s: %s", operation_name(operation->kind), typed_name(subject->config.key_type),
-                 typed_name(subject->config.value_type), subject->why);
-    operation_free(operation);
-}
-
 /* Runs a batch, which is to be put in order by the tree: the other ways count batches down. */
 static void go(struct subject *subject, enum operation_kind kind, struct random_source *random)
 {
     enum { some = 40 };
     struct operation operation;
-    copse_blink *tree = copse_blink_handle_of(subject->index)->tree;
+    copse_blink *tree = tree_of(subject);
     operation_make(&operation, subject, kind, random, batch);
     tree->trust.rest = some;
     run(subject, &operation);
+    operation_free(&operation);
     assert_int_equal(tree->trust.rest, some);
 }
 
@@ -71,10 +60,11 @@ static void whole_tiles(void **state)
         if (!subject_open(&subject, &config)) fail_msg("%s", subject.why);
         operation_make(&operation, &subject, OPERATION_BUILD, &random, entries);
         run(&subject, &operation);
+        operation_free(&operation);
         go(&subject, OPERATION_INSERT, &random);
         go(&subject, OPERATION_ERASE, &random);
         go(&subject, OPERATION_INSERT_IF_ABSENT, &random);
-        if (!subject_close(&subject)) fail_msg("%s", subject.why);
+        close_subject(&subject);
     }
 }
 
