@@ -1,5 +1,5 @@
 # Looks for nvcc. Sets copse_have_cuda; with it the language CUDA is on.
-# The emulator needs none of this: src/cuda/*.c builds everywhere.
+# The emulator needs none of this: src/simt and src/device build everywhere.
 
 set(COPSE_CUDA AUTO CACHE STRING "Build for CUDA cards: AUTO (where nvcc is found), ON, OFF")
 set_property(CACHE COPSE_CUDA PROPERTY STRINGS AUTO ON OFF)

@@ -1,6 +1,6 @@
 /* copse build: from CSV or binary input to a snapshot. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

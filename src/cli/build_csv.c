@@ -1,7 +1,7 @@
 /* CSV input of `copse build`: finds the columns, guesses their types from the first rows, reads all rows. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
-#include "../query/csv.h"
+#include "cli/cli.h"
+#include "io/csv.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Binary input of `copse build`: little-endian arrays, in one file of keys and one of values or as pairs in one file. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <stdlib.h>

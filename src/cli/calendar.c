@@ -1,5 +1,5 @@
 /* Days since 1970-01-01 to and from year, month and day of the Gregorian calendar, also before it was invented. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #define DAYS_PER_CYCLE  146097 /* 400 years */
 #define EPOCH_FROM_ZERO 719468 /* days from 0000-03-01 to 1970-01-01 */

@@ -1,5 +1,5 @@
 /* copse count: how many entries lie in a range. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* copse devices: what this machine offers and what copse uses of it. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

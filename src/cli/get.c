@@ -1,5 +1,5 @@
 /* copse get: look up keys. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Finds the type of a column from some of its cells: the narrowest kind that can hold all of them. */
-#include "cli.h"
+#include "cli/cli.h"
 
 /* In the order of preference. Narrower and unsigned types are for those who ask for them. */
 static const copse_type preferred[] = {COPSE_I64, COPSE_U64, COPSE_F64, COPSE_DATE, COPSE_TIMESTAMP};

@@ -1,6 +1,6 @@
 /* Ctrl-C: remembered, so that a command can stop in an orderly way and leave no half-written file. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* JSON, one object per line: what --json prints. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <math.h>
 

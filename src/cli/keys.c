@@ -1,6 +1,6 @@
 /* One key or value between text and memory. Reading is on the path of every CSV cell, so whole numbers and short
  * decimals are read by hand; everything else goes to the C library. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <ctype.h>
 #include <errno.h>

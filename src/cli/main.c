@@ -1,5 +1,5 @@
 /* The `copse` command: finds the subcommand and hands over. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <string.h>
 

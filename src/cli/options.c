@@ -1,5 +1,5 @@
 /* Command lines from a table: parsing, the help text, and a guess at what a misspelt name meant. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <ctype.h>
 #include <errno.h>

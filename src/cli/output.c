@@ -1,6 +1,6 @@
 /* Messages on standard error, and numbers written for people. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <float.h>

@@ -1,5 +1,5 @@
 /* --placement and --device: where an index lives, and on which card. */
-#include "cli.h"
+#include "cli/cli.h"
 
 bool cli_placement_is_device(copse_placement placement)
 {

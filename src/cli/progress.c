@@ -1,6 +1,6 @@
 /* The progress bar. It is drawn at most ten times a second, on standard error, and only where that is a terminal. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* Keys and ranges from the command line, a file or standard input, for get, range, count and sum. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <stdlib.h>

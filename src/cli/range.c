@@ -1,5 +1,5 @@
 /* copse range: list the entries of a range. They pass through a cursor, so that memory does not grow with the range. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 

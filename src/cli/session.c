@@ -1,5 +1,5 @@
 /* A context, a progress bar and a snapshot: what most subcommands begin and end with. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* copse sum: the exact sum of the values in a range. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 

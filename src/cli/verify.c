@@ -1,5 +1,5 @@
 /* copse verify: a snapshot, checked from the bytes of the file to the last node of the index. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@ extern "C" {
 #define COPSE_HUGE_PAGE  (2u << 20)
 
 typedef struct copse_walk copse_walk;             /* node search and batch walks of one instruction set: cpu/walk.h */
-typedef struct copse_operations copse_operations; /* what a structure can do: core/structure.h                      */
+typedef struct copse_operations copse_operations; /* what a structure can do: trees/tree.h                      */
 
 struct copse_ctx {
     uint32_t threads;
@@ -27,7 +27,7 @@ struct copse_ctx {
     void *progress_user;
     const copse_walk *walk;
 
-    /* Devices, opened on first use under the lock: cuda/device.c. */
+    /* Devices, opened on first use under the lock: device/device.c. */
     int32_t device_number; /* -1: the first that can be used */
     void *stream;          /* the caller's, or NULL           */
     pthread_mutex_t device_lock;

@@ -3,7 +3,7 @@
  *
  * A template is a file *.inc.h that uses KEY, VALUE and NAME(...). A source file instantiates it for the four pairs of
  * widths with
- *     #define COPSE_TEMPLATE "cpu/implicit.inc.h"
+ *     #define COPSE_TEMPLATE "trees/implicit/cpu/tree.inc.h"
  *     #include "core/for_each_width.h"
  * and then has functions such as implicit_build_k64v32.
  */

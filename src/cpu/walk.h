@@ -7,8 +7,8 @@
 
 #include "core/internal.h"
 #include "core/widths.h"
-#include "cpu/implicit.h"
-#include "cpu/regular.h"
+#include "trees/implicit/layout.h"
+#include "trees/regular/layout.h"
 
 /* The keys of a walk, keys[first .. first + n) of the caller's array. Every walk returns n, or the offset from `first`
  * of the first NaN. */

@@ -2,8 +2,8 @@
  * each of them may pin for a while: each must get its own answers. Meant for ThreadSanitizer. */
 #include "unit.h"
 
-#include "cuda/emulated_memory.h"
-#include "cuda/transfer.h"
+#include "device/emulated_memory.h"
+#include "transfer/transfer.h"
 
 #include <pthread.h>
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_BATCH_KERNELS_H
 #define TESTS_BATCH_KERNELS_H
 
-#include "cuda/device.h"
+#include "device/device.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* The text of the kernel, compiled by nvcc for a card and by the host compiler for the emulator. */
 #include "batch_kernels.h"
 
-#include "cuda/simt.h"
+#include "simt/simt.h"
 
 SIMT_KERNEL(batch_answer, batch_arguments, BATCH_THREADS, 1)
 {

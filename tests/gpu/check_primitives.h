@@ -6,7 +6,7 @@
 #define TESTS_CHECK_PRIMITIVES_H
 
 #include "copse.h"
-#include "cuda/primitives.h"
+#include "primitives/primitives.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_GPU_PROGRAM_H
 #define TESTS_GPU_PROGRAM_H
 
-#include "cuda/device.h"
+#include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_PLANTED_KERNELS_H
 #define TESTS_PLANTED_KERNELS_H
 
-#include "cuda/device.h"
+#include "device/device.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* The text of the kernels, compiled by nvcc for a card and by the host compiler for the emulator. */
 #include "planted_kernels.h"
 
-#include "cuda/simt.h"
+#include "simt/simt.h"
 
 #define FILL_THREADS 256
 

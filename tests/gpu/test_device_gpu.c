@@ -9,7 +9,7 @@
 #include "planted_kernels.h"
 #include "report_kernels.h"
 
-#include "cuda/device_array.h"
+#include "device/array.h"
 
 #include <sys/mman.h>
 

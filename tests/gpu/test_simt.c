@@ -2,7 +2,7 @@
  * kernel computes is what the card computes. --emulated runs the same on the emulated device.
  * Ends with "N passed, N failed"; exit status 77 and "no card" where there is none. */
 #include "copse.h"
-#include "cuda/device.h"
+#include "device/device.h"
 #include "simt/kernels.h"
 #include "simt/model.inc.h"
 

@@ -9,7 +9,7 @@
 #include "batch_kernels.h"
 #include "gpu_program.h"
 
-#include "cuda/transfer.h"
+#include "transfer/transfer.h"
 
 enum place { PAGEABLE, PINNED, DEVICE, PLACES };
 static const char *const place_names[] = {"pageable", "pinned", "device"};

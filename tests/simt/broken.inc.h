@@ -1,5 +1,5 @@
 /* Kernels with a fault in each, for the emulator to find. All with one struct of arguments. */
-#include "cuda/simt.h"
+#include "simt/simt.h"
 
 struct broken_arguments {
     uint32_t *out; /* one word for each thread, 16-byte aligned */

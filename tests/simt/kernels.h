@@ -3,7 +3,7 @@
 #ifndef TESTS_SIMT_KERNELS_H
 #define TESTS_SIMT_KERNELS_H
 
-#include "cuda/device.h"
+#include "device/device.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* The kernels of kernels.h; included by the file that compiles them for the card and by those that do it for the host. */
-#include "cuda/simt.h"
+#include "simt/simt.h"
 #include "kernels.h"
 
 #define SIMT_TEST(name, threads) SIMT_KERNEL(simt_test_##name, struct simt_test_arguments, threads, 1)

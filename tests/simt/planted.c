@@ -2,7 +2,7 @@
  * Runs one of the kernels of broken.inc.h in a few orders, under the sanitizer that this is built with, which is expected
  * to end the program with a report; `fixed` runs the same kernel without its fault. `planted right` runs the kernels of
  * kernels.inc.h, where nothing is to be reported. tests/simt/run says what to expect of which. */
-#include "cuda/emulator.h"
+#include "simt/emulator.h"
 #include "broken.inc.h"
 #include "kernels.inc.h"
 #include "model.inc.h"

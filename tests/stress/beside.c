@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/device.h"
+#include "device/device.h"
 #include "reader.h"
 
 #define MOST_READERS 16u

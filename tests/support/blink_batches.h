@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#include "cuda/blink_device.h"
+#include "trees/blink/tree.h"
 #include "random.h"
 #include "subject.h"
 

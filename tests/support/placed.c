@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/device.h"
+#include "device/device.h"
 #include "random.h"
 #include "typed.h"
 

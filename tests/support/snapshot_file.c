@@ -1,6 +1,6 @@
 #include "snapshot_file.h"
 
-#include "core/snapshot_format.h"
+#include "snapshot/format.h"
 #include "typed.h"
 
 #include <dirent.h>

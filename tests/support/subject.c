@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/device.h"
-#include "cuda/transfer.h"
+#include "device/device.h"
+#include "transfer/transfer.h"
 
 bool operation_updates(enum operation_kind kind)
 {

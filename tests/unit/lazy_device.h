@@ -9,8 +9,8 @@
 
 #include "unit.h"
 
-#include "cuda/device.h"
-#include "cuda/emulated_memory.h"
+#include "device/device.h"
+#include "device/emulated_memory.h"
 
 struct lazy_operation {
     void (*run)(void *argument); /* NULL: a copy, or only an event */

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 #include <omp.h>
 
-#include "bench.h"
-#include "cuda/device.h"
+#include "cli/bench/bench.h"
+#include "device/device.h"
 
 #define QUERIES 300
 

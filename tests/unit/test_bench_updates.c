@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "bench.h"
+#include "cli/bench/bench.h"
 
 #define QUERIES 400u
 

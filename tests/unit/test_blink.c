@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "cuda/blink_device.h"
+#include "trees/blink/tree.h"
 #include "random.h"
 #include "subject.h"
 

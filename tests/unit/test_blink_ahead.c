@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "cuda/blink_device.h"
+#include "trees/blink/tree.h"
 #include "placed.h"
 
 #include <limits.h>

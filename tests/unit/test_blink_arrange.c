@@ -1,5 +1,5 @@
 /*
- * Large batches that the separators of the tree put in order (blink_device_arrange.c), made small enough for the emulator: what
+ * Large batches that the separators of the tree put in order (blink/update/bucket_sort.c), made small enough for the emulator: what
  * comes of them, against the model, and that those for which this way is none go another one.
  */
 #include "blink_batches.h"

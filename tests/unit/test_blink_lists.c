@@ -1,5 +1,5 @@
 /*
- * The list of all leaves in the order of their keys (blink_tile_lists.inc.h), against a walk of the host along the same leaves: over
+ * The list of all leaves in the order of their keys (blink/rebuild/leaf_lists.inc.h), against a walk of the host along the same leaves: over
  * the bounds of blocks and tiles, with chains and forks of any length wherever they matter.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -14,7 +14,7 @@ enum { block_homes = COPSE_LIST_THREADS * COPSE_LIST_EACH, guard = 64 };
 static const copse_structure kinds[] = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS};
 #define FOR_EACH_KIND(kind) for (const copse_structure *kind = kinds; kind < kinds + COUNT_OF(kinds); kind++)
 
-/* One of each pair of widths, and where a leaf has what; see blink_kernels.h. */
+/* One of each pair of widths, and where a leaf has what; see blink/layout.h. */
 static const struct widths {
     copse_type key, value;
     size_t state, values;

@@ -2,7 +2,7 @@
  * changes, and outlives the handle through which it was made. */
 #include "unit.h"
 
-#include "cuda/blink_device.h"
+#include "trees/blink/tree.h"
 
 #define ENTRIES 5000u
 

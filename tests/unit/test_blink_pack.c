@@ -2,7 +2,7 @@
  * that do not; leaves with others behind them; batches larger than the tree; equal keys; nothing left. */
 #include "unit.h"
 
-#include "cuda/blink_device.h"
+#include "trees/blink/tree.h"
 #include "placed.h"
 #include "random.h"
 

@@ -1,5 +1,5 @@
 /*
- * Batches that fill whole tiles and buckets of `part` and `arrange` (blink_part.inc.h, blink_arrange.inc.h), on a device with one
+ * Batches that fill whole tiles and buckets of `part` and `arrange` (blink/update/partition.inc.h, blink/update/bucket_sort.inc.h), on a device with one
  * multiprocessor, so that the emulator has them with few operations.
  */
 #include "blink_batches.h"

@@ -1,5 +1,5 @@
 /*
- * Batches that make a new version whose tiles do not wait for each other (blink_device_spread.c), sorted by upper bits only, made
+ * Batches that make a new version whose tiles do not wait for each other (blink/rebuild/independent.c), sorted by upper bits only, made
  * small enough for the emulator: what comes of them, against the model, and that those for which this way is none go another one.
  */
 #include "blink_batches.h"

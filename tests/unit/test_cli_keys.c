@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../src/cli/cli.h"
+#include "cli/cli.h"
 
 #include <math.h>
 #include <stdlib.h>

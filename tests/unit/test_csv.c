@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../src/query/csv.h"
+#include "io/csv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 #define _DEFAULT_SOURCE
 #include "unit.h"
 
-#include "cuda/device.h"
-#include "cuda/device_array.h"
-#include "cuda/emulated_memory.h"
-#include "cuda/simt.h"
+#include "device/device.h"
+#include "device/array.h"
+#include "device/emulated_memory.h"
+#include "simt/simt.h"
 #include "test_allocator.h"
 
 #include <pthread.h>

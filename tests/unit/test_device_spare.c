@@ -1,7 +1,7 @@
 /* Blocks of device memory that are kept for the next call, on an emulated device that was told to keep some. */
 #include "unit.h"
 
-#include "cuda/device.h"
+#include "device/device.h"
 #include "test_allocator.h"
 
 #include <pthread.h>

@@ -2,8 +2,8 @@
  * that are found late, and memory that runs out at every place. test_mixed.c has what all placements share. */
 #include "unit.h"
 
-#include "cuda/blink_device.h"
-#include "cuda/implicit_device.h"
+#include "trees/blink/tree.h"
+#include "trees/implicit/gpu/tree.h"
 #include "placed.h"
 #include "random.h"
 

@@ -2,7 +2,7 @@
  * against a plain stable sort. */
 #include "unit.h"
 
-#include "cuda/blink_device.h"
+#include "trees/blink/tree.h"
 #include "random.h"
 
 /* No shorter run is ever too long; no longer one is ever settled. */

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "cuda/device.h"
-#include "cuda/simt.h"
+#include "device/device.h"
+#include "simt/simt.h"
 #include "placed.h"
 
 static const struct unit_tree emulated_trees[] = {{COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED},

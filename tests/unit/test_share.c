@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "cuda/device.h"
+#include "device/device.h"
 #include "placed.h"
 #include "test_allocator.h"
 

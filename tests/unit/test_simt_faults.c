@@ -2,8 +2,8 @@
  * of order, gives a wrong answer in one of a few random orders. What only the sanitizers see is in tests/simt/run. */
 #include "unit.h"
 
-#include "cuda/emulator.h"
-#include "cuda/sanitizers.h"
+#include "simt/emulator.h"
+#include "simt/sanitizers.h"
 #include "simt/broken.inc.h"
 
 #define BLOCKS  5u

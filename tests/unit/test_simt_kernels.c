@@ -2,7 +2,7 @@
  * ones, on one host thread and on several. */
 #include "unit.h"
 
-#include "cuda/emulator.h"
+#include "simt/emulator.h"
 #include "simt/kernels.inc.h"
 #include "simt/model.inc.h"
 

@@ -1,6 +1,6 @@
 /* Snapshots that are not well: cut, changed, forged, foreign, of another type. Each is refused with the status that the
  * header promises and a sentence that names what is wrong, without a crash and without a large allocation. */
-#include "core/snapshot_format.h"
+#include "snapshot/format.h"
 #include "snapshot_file.h"
 #include "typed.h"
 

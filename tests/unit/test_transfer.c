@@ -3,7 +3,7 @@
 #include "lazy_device.h"
 #include "test_allocator.h"
 
-#include "cuda/transfer_internal.h"
+#include "transfer/internal.h"
 
 #define ARRAYS  5
 #define LONGEST 64

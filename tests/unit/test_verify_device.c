@@ -1,7 +1,7 @@
 /* copse_verify on a device finds what was damaged: entries, padding, separators, running sums, summaries. */
 #include "unit.h"
 
-#include "cuda/implicit_device.h"
+#include "trees/implicit/gpu/tree.h"
 
 static const struct unit_tree tree_kind = {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED};
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "bench.h"
+#include "cli/bench/bench.h"
 
 #define COUNT 5000
 

@@ -1,0 +1,175 @@
+/* The context: threads, instruction set, memory, progress, which card. */
+#include "core/internal.h"
+#include "cpu/walk.h"
+#include "device/device.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below this many operations a second thread costs more than it brings (starting one takes some microseconds). */
+#define OPERATIONS_PER_THREAD 4096u
+#define MOST_THREADS          1024u
+#define DEEPEST_PIPELINE      256u
+
+static copse_status threads_choose(uint32_t asked, uint32_t *out)
+{
+    const char *text = getenv("COPSE_THREADS");
+    if (asked > MOST_THREADS)
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "options->threads is %u; at most %u are supported", asked,
+                          MOST_THREADS);
+    if (asked == 0 && text && *text) {
+        char *end;
+        errno = 0;
+        unsigned long n = strtoul(text, &end, 10);
+        if (errno || *end || n < 1 || n > MOST_THREADS || *text == '-')
+            return copse_fail(NULL, COPSE_ERR_ARGUMENT, "COPSE_THREADS is '%.40s'; it takes a number from 1 to %u",
+                              text, MOST_THREADS);
+        asked = (uint32_t)n;
+    }
+    *out = asked ? asked : (uint32_t)omp_get_num_procs();
+    return COPSE_OK;
+}
+
+static copse_status walk_choose(const char *asked, const copse_walk **out)
+{
+    const char *where = "options->isa";
+    if (!asked) {
+        asked = getenv("COPSE_ISA");
+        where = "COPSE_ISA";
+    }
+    if (!asked || !*asked) {
+        *out = copse_walk_best();
+        return COPSE_OK;
+    }
+    if (!copse_walk_known(asked))
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s is '%.40s'; it takes scalar, avx2 or avx512", where, asked);
+    *out = copse_walk_find(asked);
+    if (!*out)
+        return copse_fail(NULL, COPSE_ERR_UNSUPPORTED, "%s asks for '%s', but this machine offers only: %s", where,
+                          asked, copse_walk_offered());
+    return COPSE_OK;
+}
+
+/* The number of the card: what the program says, else COPSE_DEVICE, else -1. Whether there is such a card is found out
+ * when it is first used: asking starts the driver, which takes a second that CPU users need not pay. */
+static copse_status device_choose(int32_t asked, int32_t *out)
+{
+    const char *text = getenv("COPSE_DEVICE");
+    if (asked < -1)
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT,
+                          "options->device is %d; it takes the number of a card, or -1 for the first that can be used",
+                          asked);
+    if (asked == -1 && text && *text) {
+        char *end;
+        errno = 0;
+        unsigned long n = strtoul(text, &end, 10);
+        if (errno || *end || n > INT32_MAX || *text < '0' || *text > '9')
+            return copse_fail(NULL, COPSE_ERR_ARGUMENT, "COPSE_DEVICE is '%.40s'; it takes the number of a card", text);
+        asked = (int32_t)n;
+    }
+    *out = asked;
+    return COPSE_OK;
+}
+
+static copse_status options_check(const copse_ctx_options *o)
+{
+    if (o->struct_size < sizeof(size_t))
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT,
+                          "options->struct_size is %zu; start from COPSE_CTX_OPTIONS_INIT, which sets it",
+                          o->struct_size);
+    return COPSE_OK;
+}
+
+static copse_status options_check_values(const copse_ctx_options *o)
+{
+    if (o->huge_pages != COPSE_HUGE_PAGES_AUTO && o->huge_pages != COPSE_HUGE_PAGES_OFF)
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "options->huge_pages is %d, which is not a copse_huge_pages value",
+                          (int)o->huge_pages);
+    if (o->pipeline > DEEPEST_PIPELINE)
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "options->pipeline is %u; it goes from 1 to %u (0: the default)",
+                          o->pipeline, DEEPEST_PIPELINE);
+    if (!o->allocator.alloc != !o->allocator.free)
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "options->allocator needs both alloc and free, or neither");
+    return COPSE_OK;
+}
+
+copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_ctx)
+{
+    copse_ctx_options o = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx made;
+    copse_status status;
+    if (!out_ctx) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_ctx_create: out_ctx is NULL");
+    *out_ctx = NULL;
+    if (options) {
+        if ((status = options_check(options)) != COPSE_OK) return status;
+        /* A caller built against an older or newer header: take the members that both know. */
+        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    }
+    if ((status = options_check_values(&o)) != COPSE_OK) return status;
+    memset(&made, 0, sizeof made);
+    if ((status = threads_choose(o.threads, &made.threads)) != COPSE_OK) return status;
+    if ((status = walk_choose(o.isa, &made.walk)) != COPSE_OK) return status;
+    if ((status = device_choose(o.device, &made.device_number)) != COPSE_OK) return status;
+    made.stream = o.stream;
+    made.pipeline = o.pipeline;
+    made.huge_pages = o.huge_pages;
+    made.allocator = o.allocator;
+    made.progress = o.progress;
+    made.progress_user = o.progress_user;
+    copse_ctx *ctx = copse_memory_alloc(&made, sizeof made);
+    if (!ctx) return copse_fail_memory(NULL, sizeof made, "the context");
+    *ctx = made;
+    if (pthread_mutex_init(&ctx->device_lock, NULL) != 0) {
+        copse_memory_free(&made, ctx, sizeof *ctx);
+        return copse_fail(NULL, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the context");
+    }
+    copse_error_forget(ctx);
+    *out_ctx = ctx;
+    return COPSE_OK;
+}
+
+void copse_ctx_free(copse_ctx *ctx)
+{
+    if (!ctx) return;
+    copse_device_close_all(ctx);
+    pthread_mutex_destroy(&ctx->device_lock);
+    copse_ctx copy = *ctx; /* the allocator is needed to free what holds it */
+    copse_memory_free(&copy, ctx, sizeof *ctx);
+}
+
+copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user)
+{
+    if (!ctx) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_ctx_set_progress: ctx is NULL");
+    ctx->progress = progress;
+    ctx->progress_user = user;
+    return COPSE_OK;
+}
+
+copse_status copse_ctx_describe(const copse_ctx *ctx, copse_ctx_info *out_info)
+{
+    if (!ctx || !out_info)
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_ctx_describe: %s is NULL", ctx ? "out_info" : "ctx");
+    *out_info = (copse_ctx_info){.threads = ctx->threads,
+                                 .isa = ctx->walk->name,
+                                 .isa_offered = copse_walk_offered(),
+                                 .pipeline = ctx->pipeline,
+                                 .huge_pages = ctx->huge_pages};
+    return COPSE_OK;
+}
+
+copse_status copse_progress(const copse_ctx *ctx, const char *what, uint64_t done, uint64_t total)
+{
+    if (ctx->progress && ctx->progress(ctx->progress_user, what, done, total) != 0)
+        return copse_fail(ctx, COPSE_ERR_CANCELLED, "cancelled by the progress callback while %s (%llu of %llu)", what,
+                          (unsigned long long)done, (unsigned long long)total);
+    return COPSE_OK;
+}
+
+uint32_t copse_threads_for(const copse_ctx *ctx, uint64_t n)
+{
+    uint64_t useful = n / OPERATIONS_PER_THREAD;
+    if (useful < 2) return 1;
+    return useful < ctx->threads ? (uint32_t)useful : ctx->threads;
+}

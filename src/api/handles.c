@@ -1,0 +1,61 @@
+/* Further handles on an index: views, which follow it, and snapshots in time, which do not. */
+#include "trees/tree.h"
+#include "device/device.h"
+
+static copse_status check(const copse_index *index, const copse_ctx *ctx, const void *out, const char *call,
+                          const char *out_name)
+{
+    const char *missing = !index ? "index" : !ctx ? "ctx" : !out ? out_name : NULL;
+    if (!missing) return COPSE_OK;
+    (void)copse_fail(ctx, COPSE_ERR_ARGUMENT, "%s: %s is NULL", call, missing);
+    return COPSE_ERR_ARGUMENT; /* said here, so that an analyzer knows that it is never COPSE_OK */
+}
+
+/* Another handle on the same tree, which only reads. */
+static copse_status share(const copse_index *index, copse_ctx *ctx, bool frozen, const char *call, copse_index **out)
+{
+    copse_device *device = NULL;
+    copse_status status = copse_device_get(ctx, index->operations->placement, &device);
+    if (status != COPSE_OK) return status;
+    if (device->number != index->device->number)
+        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "%s: ctx uses device %d, but the index is on device %d", call,
+                          device->number, index->device->number);
+    copse_index *other = copse_memory_alloc(ctx, sizeof *other);
+    if (!other) return copse_fail_memory(ctx, sizeof *other, "the index");
+    *other = *index;
+    other->ctx = ctx;
+    other->device = device;
+    other->tree = NULL;
+    other->read_only = frozen ? "a snapshot" : "a view";
+    status = index->operations->whole->share(index, other, frozen);
+    if (status != COPSE_OK) {
+        copse_memory_free(ctx, other, sizeof *other);
+        return status;
+    }
+    *out = other;
+    return COPSE_OK;
+}
+
+copse_status copse_index_view(const copse_index *index, copse_ctx *ctx, copse_index **out_view)
+{
+    if (out_view) *out_view = NULL;
+    copse_status status = check(index, ctx, out_view, "copse_index_view", "out_view");
+    if (status != COPSE_OK) return status;
+    if (!index->operations->whole || !index->operations->whole->share)
+        return copse_fail(ctx, COPSE_ERR_UNSUPPORTED,
+                          "copse_index_view: the %s tree cannot be read while it is updated; blink and bplus can",
+                          copse_structure_name(index->operations->structure));
+    return share(index, ctx, false, "copse_index_view", out_view);
+}
+
+copse_status copse_snapshot(const copse_index *index, copse_ctx *ctx, copse_index **out_snapshot)
+{
+    if (out_snapshot) *out_snapshot = NULL;
+    copse_status status = check(index, ctx, out_snapshot, "copse_snapshot", "out_snapshot");
+    if (status != COPSE_OK) return status;
+    if (index->operations->whole && index->operations->whole->share)
+        return share(index, ctx, true, "copse_snapshot", out_snapshot);
+    status = copse_index_copy(index, ctx, index->operations->placement, out_snapshot);
+    if (status == COPSE_OK) (*out_snapshot)->read_only = "a snapshot";
+    return status;
+}

@@ -1,0 +1,163 @@
+/*
+ * Mixed batches: point operations that behave as if they ran one after the other.
+ *
+ * They are sorted by key, which leaves those of one key in array order, and only those can see each other's work. One
+ * lookup tells how a key begins; its operations are replayed from there; how it ends up goes into the tree, with all
+ * other keys, in one update. So nothing is changed before the last step that can fail.
+ */
+#include "api/read.h"
+
+#include <string.h>
+
+/* Keys that are looked up together: their states fit the first-level cache. */
+#define MIXED_BLOCK 512u
+/* Operations between asking for a line of the caller's arrays and using it. */
+#define MIXED_AHEAD 16u
+
+typedef struct mixed_call {
+    const copse_index *index;
+    /* Pairs of key and (position << 2 | operation). The changes, pairs of key and value that are never larger, are
+     * written over those of each part that have been replayed. */
+    void *sorted;
+    uint64_t n;
+    const void *values;
+    void *out_values;
+    uint8_t *out_found;
+    uint8_t *gone; /* for each change: the key leaves; those of a part begin at its `first` */
+} mixed_call;
+
+/* A stretch of the sorted operations for one thread, with all operations of its keys. */
+typedef struct mixed_part {
+    uint64_t first, last;
+    uint64_t changes;
+    bool has_gone;
+} mixed_part;
+
+#define COPSE_TEMPLATE "api/mixed.inc.h"
+#include "core/for_each_width.h"
+
+_Static_assert(sizeof(copse_pair_k32v32) <= sizeof(copse_pair_k32v64), "changes go over the operations");
+_Static_assert(sizeof(copse_pair_k64v32) <= sizeof(copse_pair_k64v64), "changes go over the operations");
+
+typedef struct mixed_width {
+    uint64_t (*cut)(const void *sorted, uint64_t n, uint64_t at);
+    void (*replay)(const mixed_call *call, mixed_part *part);
+    size_t change_bytes;
+    size_t sorted_bytes;
+} mixed_width;
+
+static const mixed_width widths[COPSE_WIDTH_PAIRS] = {
+    {mixed_cut_k32v32, mixed_replay_k32v32, sizeof(copse_pair_k32v32), sizeof(copse_pair_k32v64)},
+    {mixed_cut_k32v64, mixed_replay_k32v64, sizeof(copse_pair_k32v64), sizeof(copse_pair_k32v64)},
+    {mixed_cut_k64v32, mixed_replay_k64v32, sizeof(copse_pair_k64v32), sizeof(copse_pair_k64v64)},
+    {mixed_cut_k64v64, mixed_replay_k64v64, sizeof(copse_pair_k64v64), sizeof(copse_pair_k64v64)},
+};
+
+/* Every part begins where another key does; parts may be empty. */
+static void cut_parts(const mixed_call *call, const mixed_width *width, mixed_part *part, uint64_t parts)
+{
+    for (uint64_t p = 0; p < parts; p++) {
+        part[p] = (mixed_part){.first = p ? part[p - 1].last : 0};
+        uint64_t last = width->cut(call->sorted, call->n, call->n / parts * (p + 1));
+        part[p].last = p + 1 == parts ? call->n : last > part[p].first ? last : part[p].first;
+    }
+}
+
+/* Moves the changes of the parts together. Returns how many there are. */
+static uint64_t join_parts(const mixed_call *call, const mixed_width *width, const mixed_part *part, uint64_t parts,
+                           bool *out_gone)
+{
+    uint64_t n = part[0].changes;
+    *out_gone = part[0].has_gone;
+    for (uint64_t p = 1; p < parts; p++) {
+        char *changes = call->sorted;
+        memmove(changes + n * width->change_bytes, changes + part[p].first * width->sorted_bytes,
+                part[p].changes * width->change_bytes);
+        memmove(call->gone + n, call->gone + part[p].first, part[p].changes);
+        n += part[p].changes;
+        *out_gone |= part[p].has_gone;
+    }
+    return n;
+}
+
+/* Answers every operation and collects what changes, on all threads. */
+static copse_status replay(const mixed_call *call, const mixed_width *width, copse_batch *out)
+{
+    const copse_ctx *ctx = call->index->ctx;
+    uint32_t threads = copse_threads_for(ctx, call->n);
+    uint64_t parts = threads == 1 ? 1 : threads * 8;
+    mixed_part *part = copse_memory_alloc(ctx, parts * sizeof *part);
+    bool gone;
+    if (!part) return copse_fail_memory(ctx, parts * sizeof *part, "the batch");
+    cut_parts(call, width, part, parts);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
+    for (uint64_t p = 0; p < parts; p++) width->replay(call, &part[p]);
+    uint64_t n = join_parts(call, width, part, parts, &gone);
+    *out = (copse_batch){.n = n,
+                         .key_type = call->index->key_type,
+                         .value_type = call->index->value_type,
+                         .pairs = call->sorted,
+                         .gone = gone ? call->gone : NULL};
+    copse_memory_free(ctx, part, parts * sizeof *part);
+    return copse_progress(ctx, "applying", call->n, call->n);
+}
+
+static copse_status apply_here(copse_index *index, const uint8_t *operations, const void *keys, mixed_call *call)
+{
+    const copse_ctx *ctx = index->ctx;
+    const mixed_width *width =
+        &widths[copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type))];
+    copse_batch sorted, changes = {0};
+    copse_status status = copse_batch_make_tagged(index, keys, operations, call->n, "applying", &sorted);
+    if (status != COPSE_OK) return status;
+    call->sorted = sorted.memory;
+    call->gone = copse_memory_alloc(ctx, call->n);
+    status = call->gone ? replay(call, width, &changes) : copse_fail_memory(ctx, call->n, "the changes of the batch");
+    if (status == COPSE_OK && changes.n) status = index->operations->apply(index, &changes);
+    if (status == COPSE_OK && changes.n) index->version++;
+    copse_memory_free(ctx, call->gone, call->n);
+    copse_batch_free(ctx, &sorted);
+    return status;
+}
+
+/* Looks at all codes. *out_finds: nothing is asked for but finds. */
+static copse_status check_codes(const copse_index *index, const uint8_t *operations, uint64_t n, bool has_values,
+                                bool *out_finds)
+{
+    uint8_t all = 0, inserts = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        all |= operations[i];
+        inserts |= (uint8_t)(operations[i] ^ operations[i] >> 1); /* bit 0: UPSERT or INSERT_IF_ABSENT */
+    }
+    *out_finds = all == COPSE_OP_FIND;
+    if (all <= COPSE_OP_ERASE && (has_values || !(inserts & 1))) return COPSE_OK;
+    uint64_t at = 0;
+    while (all > COPSE_OP_ERASE && operations[at] <= COPSE_OP_ERASE) at++;
+    if (all > COPSE_OP_ERASE)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT,
+                          "copse_apply: operations[%llu] is %u, which is none of COPSE_OP_*", (unsigned long long)at,
+                          operations[at]);
+    while (operations[at] == COPSE_OP_FIND || operations[at] == COPSE_OP_ERASE) at++;
+    return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_apply: values is NULL, but operations[%llu] needs one",
+                      (unsigned long long)at);
+}
+
+copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                         uint64_t n, void *out_values, uint8_t *out_found)
+{
+    bool finds;
+    copse_status status = copse_may_change(index, "copse_apply");
+    if (status == COPSE_OK) status = copse_read_check(index, "copse_apply", keys, "keys", n);
+    if (status != COPSE_OK || n == 0) return status;
+    if (!operations)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_apply: operations is NULL, but n is not 0");
+    if (index->duplicates)
+        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
+                          "copse_apply: the index keeps duplicates, and a mixed batch needs keys that are there once");
+    const copse_whole_operations *whole = index->operations->whole;
+    if (whole) return whole->apply(index, operations, keys, values, n, out_values, out_found);
+    if ((status = check_codes(index, operations, n, values != NULL, &finds)) != COPSE_OK) return status;
+    if (finds) return copse_find(index, keys, n, out_values, out_found);
+    mixed_call call = {.index = index, .n = n, .values = values, .out_values = out_values, .out_found = out_found};
+    return apply_here(index, operations, keys, &call);
+}

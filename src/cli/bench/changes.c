@@ -1,0 +1,337 @@
+/* Operations that change the index, and what it must hold afterwards. */
+#include "cli/bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANGE_SEED 0xC4A46Eu
+
+static void copy_element(void *to, uint64_t to_index, const void *from, uint64_t from_index, size_t size)
+{
+    memcpy((char *)to + to_index * size, (const char *)from + from_index * size, size);
+}
+
+static void make_update(bench_queries *queries, const bench_data *data)
+{
+    queries->after_entries = data->entries;
+    queries->after_changed = 0;
+    queries->after_keys = bench_memory(data->entries, data->key_size);
+    queries->after_values = bench_memory(data->entries, data->value_size);
+    memcpy(queries->after_keys, data->sorted_keys, data->entries * data->key_size);
+    memcpy(queries->after_values, data->sorted_values, data->entries * data->value_size);
+    for (uint64_t i = 0; i < queries->count; i++) {
+        copy_element(queries->after_values, queries->positions[i], queries->values, i, data->value_size);
+    }
+}
+
+static void make_erase(bench_queries *queries, const bench_data *data, const bench_options *options)
+{
+    workload_permutation order;
+    workload_permutation_init(&order, data->entries, options->seed + 1);
+    uint8_t *gone = bench_memory(data->entries, 1);
+    memset(gone, 0, data->entries);
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < queries->count; i++) {
+        queries->positions[i] = workload_permute(&order, i);
+        gone[queries->positions[i]] = 1;
+    }
+    if (options->query_dist == WORKLOAD_ASCENDING) bench_sort_positions(queries->positions, queries->count);
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < queries->count; i++) {
+        copy_element(queries->keys, i, data->sorted_keys, queries->positions[i], data->key_size);
+    }
+    queries->after_changed = queries->count;
+    queries->after_keys = bench_memory(data->entries - queries->count, data->key_size);
+    queries->after_values = bench_memory(data->entries - queries->count, data->value_size);
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < data->entries; i++) {
+        if (gone[i]) continue;
+        copy_element(queries->after_keys, left, data->sorted_keys, i, data->key_size);
+        copy_element(queries->after_values, left++, data->sorted_values, i, data->value_size);
+    }
+    queries->after_entries = left;
+    free(gone);
+}
+
+/* ---- merging what is new with what was there, on all threads ---- */
+
+#define MERGE_PARTS 256u
+
+typedef struct merge {
+    bench_queries *queries;
+    const bench_data *data;
+    const uint64_t *codes;     /* new ones, sorted and distinct                   */
+    const uint64_t *positions; /* which pair of the batch each of them comes from */
+    uint64_t count;
+} merge;
+
+/* The first entry of the model with a code that is not below this one. */
+static uint64_t rank_of(const bench_data *data, uint64_t code)
+{
+    uint64_t below = 0;
+    uint64_t above = data->entries;
+    while (below < above) {
+        uint64_t middle = below + (above - below) / 2;
+        if (data->codes[middle] < code) {
+            below = middle + 1;
+        } else {
+            above = middle;
+        }
+    }
+    return below;
+}
+
+static bool is_there(const bench_data *data, uint64_t code)
+{
+    uint64_t rank = rank_of(data, code);
+    return rank < data->entries && data->codes[rank] == code;
+}
+
+/* Where part `part` of the new codes, and the entries that belong with it, begin. */
+static uint64_t new_start(const merge *m, uint64_t part)
+{
+    return m->count * part / MERGE_PARTS;
+}
+
+static uint64_t old_start(const merge *m, uint64_t part)
+{
+    if (part == 0 || part == MERGE_PARTS) return part == 0 ? 0 : m->data->entries;
+    return m->count > 0 ? rank_of(m->data, m->codes[new_start(m, part)]) : m->data->entries;
+}
+
+static uint64_t new_ones_of_part(const merge *m, uint64_t part)
+{
+    uint64_t number = 0;
+    for (uint64_t i = new_start(m, part); i < new_start(m, part + 1); i++) number += !is_there(m->data, m->codes[i]);
+    return number;
+}
+
+/* Writes one part from `place` on. */
+static void merge_part(const merge *m, uint64_t part, uint64_t place)
+{
+    const bench_data *data = m->data;
+    bench_queries *queries = m->queries;
+    uint64_t old_end = old_start(m, part + 1);
+    uint64_t new_end = new_start(m, part + 1);
+    uint64_t new = new_start(m, part);
+    for (uint64_t old = old_start(m, part); old < old_end || new < new_end; place++) {
+        if (new == new_end || (old < old_end && data->codes[old] < m->codes[new])) {
+            copy_element(queries->after_keys, place, data->sorted_keys, old, data->key_size);
+            copy_element(queries->after_values, place, data->sorted_values, old++, data->value_size);
+            continue;
+        }
+        if (old < old_end && data->codes[old] == m->codes[new]) old++;
+        copy_element(queries->after_keys, place, queries->keys, m->positions[new], data->key_size);
+        copy_element(queries->after_values, place, queries->values, m->positions[new ++], data->value_size);
+    }
+}
+
+/* Merges sorted distinct new codes with the model; positions say which value of the batch a new code has. */
+static void merge_after(bench_queries *queries, const bench_data *data, const uint64_t *codes,
+                        const uint64_t *positions, uint64_t count)
+{
+    const merge m = {queries, data, codes, positions, count};
+    uint64_t more[MERGE_PARTS + 1] = {0}; /* entries that the parts before add */
+#pragma omp parallel for schedule(dynamic, 1)
+    for (uint64_t part = 0; part < MERGE_PARTS; part++) more[part + 1] = new_ones_of_part(&m, part);
+    for (uint64_t part = 0; part < MERGE_PARTS; part++) more[part + 1] += more[part];
+    queries->after_changed = more[MERGE_PARTS];
+    queries->after_entries = data->entries + more[MERGE_PARTS];
+    queries->after_keys = bench_memory(queries->after_entries, data->key_size);
+    queries->after_values = bench_memory(queries->after_entries, data->value_size);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (uint64_t part = 0; part < MERGE_PARTS; part++) merge_part(&m, part, old_start(&m, part) + more[part]);
+}
+
+/* The keys that the distribution gives next; where it repeats itself some are in the index already. */
+static void make_insert(bench_queries *queries, const bench_data *data)
+{
+    uint64_t count = queries->count;
+    uint64_t *codes = bench_memory(count, sizeof *codes);
+    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
+    uint64_t *scratch_positions = bench_memory(count, sizeof *scratch_positions);
+    workload_stream stream = data->stream;
+    workload_stream_codes(&stream, codes, count);
+    workload_keys_from_codes(data->key_type, codes, count, queries->keys);
+    for (uint64_t i = 0; i < count; i++) queries->positions[i] = i;
+    workload_sort(codes, queries->positions, count, scratch_codes, scratch_positions);
+    uint64_t distinct = workload_unique_last(codes, queries->positions, count);
+    merge_after(queries, data, codes, queries->positions, distinct);
+    free(codes);
+    free(scratch_codes);
+    free(scratch_positions);
+}
+
+/* ---- keys that are all new ---- */
+
+typedef struct arrivals {
+    uint64_t count;
+    uint64_t *codes;  /* in key order */
+    uint64_t *places; /* when each of them came */
+} arrivals;
+
+/* The next `count` codes of the distribution, sorted. */
+static arrivals next_arrivals(const bench_data *data, uint64_t count)
+{
+    arrivals next = {count, bench_memory(count, sizeof(uint64_t)), bench_memory(count, sizeof(uint64_t))};
+    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
+    uint64_t *scratch_places = bench_memory(count, sizeof *scratch_places);
+    workload_stream stream = data->stream;
+    workload_stream_codes(&stream, next.codes, count);
+    for (uint64_t i = 0; i < count; i++) next.places[i] = i;
+    workload_sort(next.codes, next.places, count, scratch_codes, scratch_places);
+    free(scratch_codes);
+    free(scratch_places);
+    return next;
+}
+
+static void free_arrivals(arrivals *next)
+{
+    free(next->codes);
+    free(next->places);
+}
+
+/* numbers[place] becomes the number of the new key that came then, BENCH_NONE where it was no new key: the index has it,
+ * or it came before. Returns how many are new. */
+static uint64_t number_new_keys(const bench_data *data, const arrivals *next, uint64_t *numbers)
+{
+    uint64_t count = 0;
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < next->count; i++) {
+        bool again = i > 0 && next->codes[i - 1] == next->codes[i];
+        numbers[next->places[i]] = again || is_there(data, next->codes[i]) ? BENCH_NONE : 0;
+    }
+    for (uint64_t i = 0; i < next->count; i++) {
+        if (numbers[i] != BENCH_NONE) numbers[i] = count++;
+    }
+    return count;
+}
+
+/* Leaves the first new keys, as many as there are queries, and puts them into the batch in the order of arrival. */
+static void take_new_keys(bench_queries *queries, const bench_data *data, arrivals *next, const uint64_t *numbers)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < next->count; i++) {
+        uint64_t number = numbers[next->places[i]];
+        if (number >= queries->count) continue;
+        next->codes[kept] = next->codes[i];
+        queries->positions[kept++] = number;
+    }
+    char *ordered = bench_memory(kept, data->key_size);
+    workload_keys_from_codes(data->key_type, next->codes, kept, ordered);
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < kept; i++) {
+        copy_element(queries->keys, queries->positions[i], ordered, i, data->key_size);
+    }
+    free(ordered);
+}
+
+/* The keys that the distribution gives next, without those that are there already. */
+static bool make_insert_new(bench_queries *queries, const bench_data *data, const bench_op *op)
+{
+    bool made = false;
+    for (uint64_t more = 16; more > 0 && !made; more /= 4) {
+        arrivals next = next_arrivals(data, queries->count + queries->count / more + 1024);
+        uint64_t *numbers = bench_memory(next.count, sizeof *numbers);
+        made = number_new_keys(data, &next, numbers) >= queries->count;
+        if (made) {
+            take_new_keys(queries, data, &next, numbers);
+            merge_after(queries, data, next.codes, queries->positions, queries->count);
+        }
+        free(numbers);
+        free_arrivals(&next);
+    }
+    if (!made) cli_note("bench", "%s: the distribution repeats itself too often to give so many new keys", op->name);
+    return made;
+}
+
+/* ---- mixed batches ---- */
+
+/* Half finds of entries, half upserts: of the same entries, or of the keys that the distribution gives next. */
+static void draw_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options,
+                       uint64_t *codes)
+{
+    workload_stream stream = data->stream;
+    bench_draw_positions(queries, data, options, data->entries, op->span);
+    workload_stream_codes(&stream, codes, queries->count);
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < queries->count; i++) {
+        bool upsert = workload_hash(i ^ options->seed << 40) & 1;
+        queries->operations[i] = upsert ? COPSE_OP_UPSERT : COPSE_OP_FIND;
+        if (!upsert || op->code == BENCH_MIXED_UPDATE) codes[i] = data->codes[queries->positions[i]];
+    }
+    workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
+}
+
+/* What the operations of one key meet, one after the other; `order` holds their positions, `old` is the place of the
+ * key in the model if it is there. Returns the position of the last upsert, or BENCH_NONE. */
+static uint64_t replay_mixed(const bench_queries *queries, const bench_data *data, const uint64_t *order, uint64_t n,
+                             uint64_t old)
+{
+    uint64_t last = BENCH_NONE;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = order[i];
+        queries->seen_found[at] = last != BENCH_NONE || old != BENCH_NONE;
+        if (last != BENCH_NONE) {
+            copy_element(queries->seen_values, at, queries->values, last, data->value_size);
+        } else if (old != BENCH_NONE) {
+            copy_element(queries->seen_values, at, data->sorted_values, old, data->value_size);
+        }
+        if (queries->operations[at] == COPSE_OP_UPSERT) last = at;
+    }
+    return last;
+}
+
+static void make_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options)
+{
+    uint64_t count = queries->count;
+    uint64_t *codes = bench_memory(count, sizeof *codes);
+    uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
+    uint64_t *scratch_positions = bench_memory(count, sizeof *scratch_positions);
+    queries->operations = bench_memory(count, 1);
+    queries->seen_found = bench_memory(count, 1);
+    queries->seen_values = bench_memory(count, data->value_size);
+    memset(queries->seen_values, 0, count * data->value_size);
+    draw_mixed(queries, data, op, options, codes);
+    for (uint64_t i = 0; i < count; i++) queries->positions[i] = i;
+    workload_sort(codes, queries->positions, count, scratch_codes, scratch_positions);
+    uint64_t old = 0;
+    uint64_t upserted = 0;
+    for (uint64_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && codes[end] == codes[first]) end++;
+        while (old < data->entries && data->codes[old] < codes[first]) old++;
+        bool there = old < data->entries && data->codes[old] == codes[first];
+        uint64_t last = replay_mixed(queries, data, queries->positions + first, end - first, there ? old : BENCH_NONE);
+        if (last == BENCH_NONE) continue;
+        codes[upserted] = codes[first];
+        queries->positions[upserted++] = last;
+    }
+    merge_after(queries, data, codes, queries->positions, upserted);
+    free(codes);
+    free(scratch_codes);
+    free(scratch_positions);
+}
+
+bool bench_changes_make(bench_queries *queries, const bench_data *data, const bench_op *op,
+                        const bench_options *options)
+{
+    if (op->code == BENCH_ERASE) {
+        make_erase(queries, data, options);
+        return true;
+    }
+    queries->values = bench_memory(queries->count, data->value_size);
+    workload_values(data->value_type, options->seed ^ CHANGE_SEED, NULL, queries->count, queries->values);
+    if (op->code == BENCH_INSERT) {
+        make_insert(queries, data);
+        return true;
+    }
+    if (op->code == BENCH_INSERT_NEW) return make_insert_new(queries, data, op);
+    if (bench_op_mixes(op)) {
+        make_mixed(queries, data, op, options);
+        return true;
+    }
+    bench_draw_positions(queries, data, options, data->entries, op->span);
+    if (!bench_draw_points(queries, data, op, options)) return false;
+    make_update(queries, data);
+    return true;
+}

@@ -1,0 +1,180 @@
+/* What both kinds of device share: opening on first use, faults, byte counts, injected failures. */
+#define _GNU_SOURCE
+#include "device/device.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* --- faults ------------------------------------------------------------------------------------------------------- */
+
+copse_status copse_device_check(copse_device *device)
+{
+    copse_status status = COPSE_OK;
+    pthread_mutex_lock(&device->lock);
+    if (device->faulted) status = copse_fail(device->ctx, COPSE_ERR_DEVICE, "%s", device->fault);
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+copse_status copse_device_fault(copse_device *device, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&device->lock);
+    if (!device->faulted) vsnprintf(device->fault, sizeof device->fault, format, arguments);
+    device->faulted = true;
+    pthread_mutex_unlock(&device->lock);
+    va_end(arguments);
+    return copse_device_check(device);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Whether a test wants this allocation to fail. */
+static bool failure_is_due(copse_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    bool due = device->allocations_left == 0;
+    if (device->allocations_left >= 0) device->allocations_left--;
+    pthread_mutex_unlock(&device->lock);
+    return due;
+}
+
+static void count_bytes(copse_device *device, uint64_t more, uint64_t less)
+{
+    pthread_mutex_lock(&device->lock);
+    device->allocated += more - less;
+    pthread_mutex_unlock(&device->lock);
+}
+
+copse_status copse_device_out_of_memory(copse_device *device, uint64_t bytes, const char *what)
+{
+    uint64_t available = 0, total = 0;
+    device->backend->memory_info(device, &available, &total);
+    return copse_fail(device->ctx, COPSE_ERR_MEMORY,
+                      "out of device memory: %llu bytes are needed for %s, %llu of %llu are free",
+                      (unsigned long long)bytes, what, (unsigned long long)available, (unsigned long long)total);
+}
+
+copse_status copse_device_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
+                                void **out)
+{
+    *out = NULL;
+    copse_status status = copse_device_check(device);
+    if (status != COPSE_OK) return status;
+    if (bytes == 0) bytes = 1;
+    if (failure_is_due(device)) return copse_device_out_of_memory(device, bytes, what);
+    status = copse_device_spare_alloc(device, stream, bytes, what, out);
+    if (status == COPSE_OK) count_bytes(device, bytes, 0);
+    return status;
+}
+
+void copse_device_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
+{
+    if (!memory) return;
+    if (bytes == 0) bytes = 1;
+    copse_device_spare_free(device, stream, memory, bytes);
+    count_bytes(device, 0, bytes);
+}
+
+void copse_device_free_unkept(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
+{
+    if (!memory) return;
+    if (bytes == 0) bytes = 1;
+    copse_device_spare_pass(device, stream, memory, bytes);
+    count_bytes(device, 0, bytes);
+}
+
+copse_status copse_device_map(copse_device *device, void *address, uint64_t old_bytes, uint64_t new_bytes,
+                              const char *what)
+{
+    copse_status status = copse_device_check(device);
+    if (status != COPSE_OK) return status;
+    if (failure_is_due(device)) return copse_device_out_of_memory(device, new_bytes - old_bytes, what);
+    status = device->backend->array_map(device, address, old_bytes, new_bytes, what);
+    if (status == COPSE_OK) count_bytes(device, new_bytes - old_bytes, 0);
+    return status;
+}
+
+void copse_device_unmap(copse_device *device, void *address, uint64_t reserved, uint64_t mapped)
+{
+    device->backend->array_release(device, address, reserved, mapped);
+    count_bytes(device, 0, mapped);
+}
+
+/* Asks the kernel for one byte of our own memory: it answers where following the pointer would end the process. Where it
+ * may not be asked, the pointer is taken as good. */
+static bool is_readable(const void *memory)
+{
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)memory, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT;
+}
+
+static bool has_faulted(copse_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    bool faulted = device->faulted;
+    pthread_mutex_unlock(&device->lock);
+    return faulted;
+}
+
+/* A device that failed knows its own memory no more. The call then goes on as if it were that, to be told of the fault by
+ * the next function of this file, and not that its pointer is wrong. */
+copse_memory_kind copse_device_kind(copse_device *device, const void *memory)
+{
+    copse_memory_kind kind = device->backend->kind(device, memory);
+    if (has_faulted(device)) return COPSE_MEMORY_DEVICE;
+    return kind == COPSE_MEMORY_PAGEABLE && !is_readable(memory) ? COPSE_MEMORY_NOWHERE : kind;
+}
+
+/* --- work --------------------------------------------------------------------------------------------------------- */
+
+copse_status copse_device_copy(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes)
+{
+    copse_status status = copse_device_check(device);
+    if (status != COPSE_OK || bytes == 0) return status;
+    return device->backend->copy(device, stream, to, from, bytes);
+}
+
+copse_status copse_device_fill(copse_device *device, copse_stream *stream, void *memory, uint8_t byte, uint64_t bytes)
+{
+    copse_status status = copse_device_check(device);
+    if (status != COPSE_OK || bytes == 0) return status;
+    return device->backend->fill(device, stream, memory, byte, bytes);
+}
+
+copse_status copse_device_launch(copse_device *device, copse_stream *stream, const copse_kernel *kernel,
+                                 uint64_t blocks, const void *arguments)
+{
+    copse_status status = copse_device_check(device);
+    if (status != COPSE_OK || blocks == 0) return status;
+    if (blocks > INT32_MAX)
+        return copse_fail(device->ctx, COPSE_ERR_UNSUPPORTED, "kernel %s would need %llu blocks; a device takes %d",
+                          kernel->name, (unsigned long long)blocks, INT32_MAX);
+    return device->backend->launch(device, stream, kernel, blocks, arguments);
+}
+
+copse_status copse_device_wait(copse_device *device, copse_stream *stream)
+{
+    copse_status status = copse_device_check(device);
+    return status == COPSE_OK ? device->backend->wait(device, stream) : status;
+}
+
+copse_status copse_device_read(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes)
+{
+    if (bytes > COPSE_NOTE_BYTES) {
+        copse_status status = copse_device_copy(device, stream, to, from, bytes);
+        return status == COPSE_OK ? copse_device_wait(device, stream) : status;
+    }
+    /* A copy to memory that is not pinned waits by itself, and then there is the wait. */
+    pthread_mutex_lock(&device->note_lock);
+    copse_status status = copse_device_copy(device, stream, device->note, from, bytes);
+    if (status == COPSE_OK) status = copse_device_wait(device, stream);
+    if (status == COPSE_OK) memcpy(to, device->note, bytes);
+    pthread_mutex_unlock(&device->note_lock);
+    return status;
+}

@@ -1,0 +1,348 @@
+/*
+ * The emulated device: its memory is memory of the process, its streams do all work at once, its kernels are run by the
+ * emulator. There are as many devices as a context may ask for by number, so that memory of another device can be met.
+ */
+#define _GNU_SOURCE
+#include "device/device.h"
+#include "device/emulated_memory.h"
+#include "simt/emulator.h"
+#include "trees/blink/layout.h"
+#include "trees/blink/read/ordered_kernels.h"
+#include "trees/implicit/gpu/kernels.h"
+#include "gpu/mixed_kernels.h"
+#include "gpu/shared_kernels.h"
+#include "primitives/primitives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define DEVICES         64
+#define MULTIPROCESSORS 4u /* few, so that kernels which fill the device go round their loops */
+#define GRANULE         (UINT64_C(64) << 10)
+#define GARBAGE         0xA5 /* fills new memory: a card's memory is not zero either */
+
+struct copse_stream {
+    uint64_t launches; /* each launch of a seeded run gets an order of its own */
+};
+struct copse_event {
+    char unused;
+};
+
+/* --- which devices there are ----------------------------------------------------------------------------------------- */
+
+static int emulated_count(const char **out_why)
+{
+    *out_why = "";
+    return DEVICES;
+}
+
+static uint64_t memory_of_machine(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_C(1) << 32;
+}
+
+static void emulated_describe(int number, copse_device_info *out)
+{
+    memset(out, 0, sizeof *out);
+    (void)snprintf(out->name, sizeof out->name, "emulated device %d", number);
+    out->multiprocessors = MULTIPROCESSORS;
+    out->memory = memory_of_machine();
+    out->usable = 1;
+}
+
+static int emulated_stream_device(void *stream)
+{
+    (void)stream;
+    return 0;
+}
+
+/* --- open and close -------------------------------------------------------------------------------------------------- */
+
+static copse_status seed_read(copse_device *device)
+{
+    const char *text = getenv("COPSE_SIMT_SEED");
+    if (!text || !*text) return COPSE_OK;
+    char *end;
+    errno = 0;
+    device->seed = strtoull(text, &end, 10);
+    if (errno || *end || *text < '0' || *text > '9')
+        return copse_fail(device->ctx, COPSE_ERR_ARGUMENT, "COPSE_SIMT_SEED is '%.40s'; it takes a number", text);
+    return COPSE_OK;
+}
+
+static copse_status emulated_stream_create(copse_device *device, copse_stream **out)
+{
+    *out = copse_memory_alloc(device->ctx, sizeof **out);
+    if (!*out) return copse_fail_memory(device->ctx, sizeof **out, "a stream");
+    (*out)->launches = 0;
+    return COPSE_OK;
+}
+
+static void emulated_stream_free(copse_device *device, copse_stream *stream)
+{
+    copse_memory_free(device->ctx, stream, sizeof *stream);
+}
+
+/* A caller's stream means here only that calls do not wait; what it points to is not known and not looked at. */
+static copse_status emulated_open(copse_device *device, void *stream)
+{
+    (void)stream;
+    device->multiprocessors = MULTIPROCESSORS;
+    device->memory = memory_of_machine();
+    copse_status status = seed_read(device);
+    return status == COPSE_OK ? emulated_stream_create(device, &device->main) : status;
+}
+
+static void emulated_close(copse_device *device)
+{
+    emulated_stream_free(device, device->main);
+}
+
+static int emulated_enter(copse_device *device)
+{
+    (void)device;
+    return 0;
+}
+
+static void emulated_leave(copse_device *device, int before)
+{
+    (void)device;
+    (void)before;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------------ */
+
+static void emulated_memory_info(copse_device *device, uint64_t *out_free, uint64_t *out_total)
+{
+    pthread_mutex_lock(&device->lock);
+    *out_total = device->memory;
+    *out_free = device->allocated < device->memory ? device->memory - device->allocated : 0;
+    pthread_mutex_unlock(&device->lock);
+}
+
+static bool has_room(copse_device *device, uint64_t bytes)
+{
+    uint64_t available, total;
+    emulated_memory_info(device, &available, &total);
+    return bytes <= available;
+}
+
+static void *block_make(copse_device *device, uint64_t bytes, copse_emulated_sort sort)
+{
+    void *memory = copse_memory_alloc(device->ctx, bytes);
+    if (!memory) return NULL;
+    memset(memory, GARBAGE, bytes);
+    if (copse_emulated_add(memory, bytes, device->number, sort)) return memory;
+    copse_memory_free(device->ctx, memory, bytes);
+    return NULL;
+}
+
+static void block_free(copse_device *device, void *memory, uint64_t bytes)
+{
+    copse_emulated_remove(memory);
+    copse_memory_free(device->ctx, memory, bytes);
+}
+
+static copse_status emulated_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
+                                   void **out)
+{
+    (void)stream;
+    *out = has_room(device, bytes) ? block_make(device, bytes, COPSE_EMULATED_DEVICE) : NULL;
+    return *out ? COPSE_OK : copse_device_out_of_memory(device, bytes, what);
+}
+
+static void emulated_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
+{
+    (void)stream;
+    block_free(device, memory, bytes);
+}
+
+static void emulated_trim(copse_device *device)
+{
+    (void)copse_device_spare_drop(device);
+    copse_emulator_trim();
+}
+
+static void *emulated_pinned_alloc(copse_device *device, uint64_t bytes)
+{
+    return block_make(device, bytes, COPSE_EMULATED_PINNED);
+}
+
+static void emulated_pinned_free(copse_device *device, void *memory, uint64_t bytes)
+{
+    if (memory) block_free(device, memory, bytes);
+}
+
+static bool emulated_pin(copse_device *device, const void *memory, uint64_t bytes)
+{
+    return copse_emulated_add((void *)(uintptr_t)memory, bytes, device->number, COPSE_EMULATED_PINNED);
+}
+
+static void emulated_unpin(copse_device *device, const void *memory)
+{
+    (void)device;
+    copse_emulated_remove((void *)(uintptr_t)memory);
+}
+
+static copse_memory_kind emulated_kind(copse_device *device, const void *memory)
+{
+    return copse_emulated_kind(memory, device->number);
+}
+
+/* --- growable arrays ----------------------------------------------------------------------------------------------------- */
+
+static copse_status emulated_array_reserve(copse_device *device, uint64_t most, void **out_address,
+                                           uint64_t *out_reserved, uint64_t *out_granule)
+{
+    *out_granule = GRANULE;
+    *out_reserved = most / GRANULE * GRANULE + (most % GRANULE ? GRANULE : 0);
+    if (*out_reserved == 0) *out_reserved = GRANULE;
+    *out_address = mmap(NULL, *out_reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*out_address == MAP_FAILED)
+        return copse_fail(device->ctx, COPSE_ERR_MEMORY, "out of address space: a growing array asks for %llu bytes",
+                          (unsigned long long)most);
+    if (copse_emulated_add(*out_address, *out_reserved, device->number, COPSE_EMULATED_ARRAY)) return COPSE_OK;
+    munmap(*out_address, *out_reserved);
+    return copse_fail_memory(device->ctx, *out_reserved, "a growing array");
+}
+
+static copse_status emulated_array_map(copse_device *device, void *address, uint64_t old_bytes, uint64_t new_bytes,
+                                       const char *what)
+{
+    char *from = (char *)address + old_bytes;
+    uint64_t more = new_bytes - old_bytes;
+    if (!has_room(device, more) || mprotect(from, more, PROT_READ | PROT_WRITE) != 0)
+        return copse_device_out_of_memory(device, more, what);
+    memset(from, GARBAGE, more);
+    return COPSE_OK;
+}
+
+static void emulated_array_release(copse_device *device, void *address, uint64_t reserved, uint64_t mapped)
+{
+    (void)device;
+    (void)mapped;
+    copse_emulated_remove(address);
+    munmap(address, reserved);
+}
+
+/* --- work ------------------------------------------------------------------------------------------------------------------ */
+
+static copse_status emulated_copy(copse_device *device, copse_stream *stream, void *to, const void *from,
+                                  uint64_t bytes)
+{
+    (void)device;
+    (void)stream;
+    copse_emulated_begin();
+    memmove(to, from, bytes);
+    copse_emulated_end();
+    return COPSE_OK;
+}
+
+static copse_status emulated_fill(copse_device *device, copse_stream *stream, void *memory, uint8_t byte,
+                                  uint64_t bytes)
+{
+    (void)device;
+    (void)stream;
+    copse_emulated_begin();
+    memset(memory, byte, bytes);
+    copse_emulated_end();
+    return COPSE_OK;
+}
+
+static copse_status emulated_launch(copse_device *device, copse_stream *stream, const copse_kernel *kernel,
+                                    uint64_t blocks, const void *arguments)
+{
+    char sentence[192] = "";
+    copse_emulator_launch_options options = {
+        .threads = device->ctx->threads, .seed = device->seed, .error = sentence, .error_bytes = sizeof sentence};
+    uint64_t launch = __atomic_add_fetch(&stream->launches, 1, __ATOMIC_RELAXED);
+    if (options.seed) options.seed += launch * UINT64_C(0x9E3779B97F4A7C15);
+    if (options.seed == 0) options.seed = device->seed;
+    copse_emulated_begin();
+    bool right = copse_emulator_launch(&options, kernel, blocks, arguments);
+    copse_emulated_end();
+    return right ? COPSE_OK : copse_device_fault(device, "the emulated device failed: %s", sentence);
+}
+
+static copse_status emulated_wait(copse_device *device, copse_stream *stream)
+{
+    (void)device;
+    (void)stream;
+    return COPSE_OK;
+}
+
+static copse_status emulated_event_create(copse_device *device, copse_event **out)
+{
+    *out = copse_memory_alloc(device->ctx, sizeof **out);
+    return *out ? COPSE_OK : copse_fail_memory(device->ctx, sizeof **out, "an event");
+}
+
+static void emulated_event_free(copse_device *device, copse_event *event)
+{
+    copse_memory_free(device->ctx, event, sizeof *event);
+}
+
+static copse_status emulated_event_record(copse_device *device, copse_event *event, copse_stream *stream)
+{
+    (void)device;
+    (void)event;
+    (void)stream;
+    return COPSE_OK;
+}
+
+static copse_status emulated_event_wait(copse_device *device, copse_event *event)
+{
+    (void)device;
+    (void)event;
+    return COPSE_OK;
+}
+
+static copse_status emulated_stream_follow(copse_device *device, copse_stream *stream, copse_event *event)
+{
+    return emulated_event_record(device, event, stream);
+}
+
+const copse_device_backend copse_device_emulated = {
+    .name = "emulated",
+    .placement = COPSE_PLACEMENT_EMULATED,
+    .count = emulated_count,
+    .describe = emulated_describe,
+    .stream_device = emulated_stream_device,
+    .open = emulated_open,
+    .close = emulated_close,
+    .enter = emulated_enter,
+    .leave = emulated_leave,
+    .alloc = emulated_alloc,
+    .free = emulated_free,
+    .memory_info = emulated_memory_info,
+    .trim = emulated_trim,
+    .pinned_alloc = emulated_pinned_alloc,
+    .pinned_free = emulated_pinned_free,
+    .pin = emulated_pin,
+    .unpin = emulated_unpin,
+    .kind = emulated_kind,
+    .array_reserve = emulated_array_reserve,
+    .array_map = emulated_array_map,
+    .array_release = emulated_array_release,
+    .copy = emulated_copy,
+    .fill = emulated_fill,
+    .launch = emulated_launch,
+    .wait = emulated_wait,
+    .stream_create = emulated_stream_create,
+    .stream_free = emulated_stream_free,
+    .event_create = emulated_event_create,
+    .event_free = emulated_event_free,
+    .event_record = emulated_event_record,
+    .event_wait = emulated_event_wait,
+    .stream_follow = emulated_stream_follow,
+    .primitives = &copse_primitives_host,
+    .shared = copse_shared_kernels_emulated,
+    .mixed = copse_mixed_kernels_emulated,
+    .implicit = copse_implicit_kernels_emulated,
+    .blink = copse_blink_kernels_emulated,
+    .blink_order = copse_blink_order_kernels_emulated,
+};

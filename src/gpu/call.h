@@ -1,0 +1,16 @@
+/* The arrays of a call on a device, and what its kernels found wrong. */
+#ifndef COPSE_CALL_DEVICE_H
+#define COPSE_CALL_DEVICE_H
+
+#include "device/device.h"
+
+/* Is one of the caller's arrays device memory? Errors: ARGUMENT (memory of another device, or of nobody). */
+copse_status copse_call_array(const copse_index *index, const void *array, const char *name, bool *out_on_device);
+/* A report for a call where its kernels can have something to report (always: also where keys are integers). */
+copse_status copse_call_report_take(const copse_index *index, bool always, int *out_report, uint64_t **out_words);
+/* Ends a call: `status` is what its work returned; `waits` says that the work is complete. */
+copse_status copse_call_report_end(const copse_index *index, int report, copse_status status, bool waits, bool ranges);
+/* Does a call with these arrays wait for its end? Only on a stream of the caller's with device memory alone it does not. */
+bool copse_call_waits(const copse_index *index, const void *const *arrays, unsigned n);
+
+#endif

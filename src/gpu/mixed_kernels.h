@@ -1,0 +1,74 @@
+/*
+ * Mixed batches on a device: the arguments of their kernels, and the table of them that a backend offers per pair of
+ * widths. gpu/mixed.c runs them; mixed_state.h says what tags and states are.
+ */
+#ifndef COPSE_MIXED_KERNELS_H
+#define COPSE_MIXED_KERNELS_H
+
+#include "primitives/mixed_state.h"
+#include "gpu/shared_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What kernels find out about a batch. Positions, smallest and low start at UINT64_MAX, all else at 0. */
+typedef struct copse_mixed_survey {
+    uint64_t first_bad;                     /* operation that is none                  */
+    uint64_t first_without;                 /* operation that needs a value, and there are none */
+    uint64_t first_nan;                     /* key that is NaN                         */
+    uint64_t smallest, largest;             /* keys, encoded                           */
+    uint64_t changes;                       /* keys that end differently from how they began ... */
+    uint64_t lowest_change, highest_change; /* ... and the ends of those             */
+    uint32_t operations;                    /* bit c: operation c is among them        */
+    uint32_t falls;                         /* 1: keys are out of order                */
+} copse_mixed_survey;
+
+/* A batch of n operations. What the caller gave is in the caller's order, all else in the order of the keys. */
+typedef struct copse_mixed_arguments {
+    uint64_t n;
+    copse_type key_type;
+    uint32_t wide; /* 1: tags and states have 64 bits, else 32 */
+    /* the caller's, or copies of them in device memory */
+    const uint8_t *operations;
+    const void *raw_keys;
+    const void *values; /* NULL: there are none        */
+    void *out_values;   /* these may be NULL           */
+    uint8_t *out_found;
+    /* made on the way */
+    void *keys; /* encoded */
+    void *tags;
+    const void *states;
+    void *standing; /* value of the key before the batch; behind its last operation the one that it ends with */
+    uint8_t
+        *there; /* 1: the key was there before the batch; becomes 1 behind the last operation on a key that changes */
+    uint32_t *rows; /* NULL, or gets each operation's own number ... */
+    uint8_t *gone;  /* ... and 1 behind the last operation on a key that leaves */
+    copse_mixed_survey *survey;
+} copse_mixed_arguments;
+
+/* The n changes of a batch, which are rows of arrays over all operations, brought together. */
+typedef struct copse_mixed_gather_arguments {
+    uint64_t n;
+    const uint32_t *rows;
+    const void *values;
+    const uint8_t *gone;
+    void *out_values;
+    uint8_t *out_stays;
+} copse_mixed_gather_arguments;
+
+struct copse_mixed_kernels {
+    copse_kernel tag;    /* copse_mixed_arguments: looks at the batch, encodes the keys, makes tags */
+    copse_kernel answer; /* what each operation meets, and how each key ends                        */
+    copse_kernel ends;   /* lowest and highest of the changes, whose keys are sorted; one block     */
+    copse_kernel gather; /* copse_mixed_gather_arguments */
+};
+
+/* One table per pair of widths. */
+extern const copse_mixed_kernels *const copse_mixed_kernels_cuda[];
+extern const copse_mixed_kernels *const copse_mixed_kernels_emulated[];
+
+#ifdef __cplusplus
+}
+#endif
+#endif

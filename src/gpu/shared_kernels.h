@@ -1,0 +1,128 @@
+/*
+ * Kernels that several structures use: batches on their way into a tree, and pointer-free levels; their arguments, and the
+ * table of them that a backend offers per pair of widths.
+ */
+#ifndef COPSE_SHARED_KERNELS_H
+#define COPSE_SHARED_KERNELS_H
+
+#include "core/aggregate.h"
+#include "core/levels.h"
+#include "device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The levels of core/levels.h as kernels see them. */
+typedef struct copse_device_levels {
+    uint32_t height;
+    uint32_t digest; /* 1: the separators are digests */
+    uint64_t base;   /* of digests                    */
+    uint32_t shift;
+    char *level[COPSE_LEVELS_MOST]; /* level[0] is the root */
+} copse_device_levels;
+
+/* What one look at the caller's keys finds out. All zero but first_nan and smallest, which start at UINT64_MAX. */
+typedef struct copse_device_survey {
+    uint64_t first_nan;
+    uint64_t smallest, largest; /* encoded                                      */
+    uint64_t falls;             /* keys that are smaller than the one before     */
+    uint64_t equals;            /* keys that are equal to the one before         */
+    uint64_t digest_steps;      /* steps right that digests would cost, in children */
+    uint64_t count;             /* of a selection                                */
+    uint64_t trouble[4];        /* verify: positions, UINT64_MAX where all is well */
+} copse_device_survey;
+
+/*
+ * What is found out about a batch that was sorted before anybody had looked at it: the sort rested on a guess. In device
+ * memory, all zero at the start. Where `wrong` is not 0 the pairs may be in any order; kernels that change something look at it
+ * first and do nothing then.
+ */
+typedef struct copse_pairs_doubt {
+    uint64_t wrong;
+    uint64_t not_first_nan;     /* 0: none; else the complement of its position */
+    uint64_t smallest, largest; /* encoded; where nothing is wrong               */
+    uint64_t ascending;         /* 1: the batch may have been sorted as it came  */
+} copse_pairs_doubt;
+
+/* Keys and values on their way into a tree. keys are raw bits of key_type; values NULL: every value is its position. */
+typedef struct copse_pairs_arguments {
+    const void *keys, *values;
+    copse_type key_type, value_type;
+    uint64_t first; /* position of the first pair in the caller's array */
+    uint64_t n;
+    void *out_keys, *out_values; /* encode: encoded keys, values; either may be NULL */
+    copse_device_survey *survey;
+    copse_pairs_doubt *doubt; /* encode: NULL where the keys have been looked at */
+} copse_pairs_arguments;
+
+/* Pairs that were sorted by some of the bits of their encoded keys. */
+typedef struct copse_settle_arguments {
+    void *keys, *values;
+    uint64_t n;
+    uint64_t low, mask; /* no key differs from `low` in a bit of `mask`, or the guess was wrong */
+    uint32_t first;     /* bits that were left out; 0: nothing is to be put in order            */
+    const void *input;  /* keys before the sort; NULL: of no interest                            */
+    copse_pairs_doubt *doubt;
+} copse_settle_arguments;
+
+/* One level over `children` children, of which each stands for `span` of those below the levels. */
+typedef struct copse_level_arguments {
+    copse_device_levels levels;
+    uint32_t level;
+    uint64_t nodes, children;
+    uint64_t span;
+    const uint32_t
+        *last;        /* of each child below the levels the digest of its largest key, or that key where it has 32 bits;
+                           * NULL: look at the key itself */
+    const char *keys; /* largest key of child 0; that of the next one lies `stride` bytes further */
+    uint64_t stride;
+    /* NULL, or they lie in chunks, 2^chunk_shift of them each: the addresses, and where in a chunk the first one is */
+    const uint64_t *chunks;
+    uint32_t chunk_shift, chunk_offset;
+    copse_device_survey *survey;
+} copse_level_arguments;
+
+/* The summary of core/aggregate.h in device memory. */
+typedef struct copse_device_summary {
+    uint32_t height;
+    uint64_t nodes[COPSE_SUMMARY_LEVELS];
+    copse_aggregate *level[COPSE_SUMMARY_LEVELS];
+} copse_device_summary;
+
+/* Makes level `level` of a summary from the one below. */
+typedef struct copse_raise_arguments {
+    copse_device_summary summary;
+    uint32_t level;
+} copse_raise_arguments;
+
+/* Where aggregates of ranges go. */
+typedef struct copse_result_arguments {
+    copse_type value_type;
+    uint32_t kind;  /* copse_aggregate_kind */
+    uint64_t first; /* position of range 0 in the caller's batch, for reports */
+    void *out;
+    uint8_t *found;
+    uint64_t *report;
+} copse_result_arguments;
+
+struct copse_shared_kernels {
+    copse_kernel survey, encode;                         /* copse_pairs_arguments */
+    copse_kernel settle;                                 /* copse_settle_arguments */
+    copse_kernel digest_steps, fill_level, verify_level; /* copse_level_arguments */
+    copse_kernel raise;                                  /* copse_raise_arguments */
+};
+
+/* One table per pair of widths. */
+extern const copse_shared_kernels *const copse_shared_kernels_cuda[];
+extern const copse_shared_kernels *const copse_shared_kernels_emulated[];
+
+/* Threads of a block of each kernel. */
+#define COPSE_KERNEL_THREADS 128u
+/* Output positions that a warp of gather.inc.h takes. */
+#define COPSE_GATHER_TILE 256u
+
+#ifdef __cplusplus
+}
+#endif
+#endif

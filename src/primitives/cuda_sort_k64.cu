@@ -1,0 +1,12 @@
+/* Sort pairs with keys of 64 bits. */
+#include "primitives/cuda_sort.h"
+
+copse_status copse_cuda_sort_k64v32(copse_device *device, copse_stream *stream, const copse_cuda_sort *sort)
+{
+    return copse_cuda_sort_any<uint64_t, uint32_t>(device, stream, sort);
+}
+
+copse_status copse_cuda_sort_k64v64(copse_device *device, copse_stream *stream, const copse_cuda_sort *sort)
+{
+    return copse_cuda_sort_any<uint64_t, uint64_t>(device, stream, sort);
+}

@@ -1,0 +1,69 @@
+/* What the files of the transfer pipeline share. */
+#ifndef COPSE_TRANSFER_INTERNAL_H
+#define COPSE_TRANSFER_INTERNAL_H
+
+#include "transfer/transfer.h"
+
+/* One chunk under way: where it lies on the device, where its staged arrays lie on the host, how far it is. */
+typedef struct copse_transfer_slot {
+    copse_event *arrived; /* inputs are on the device   */
+    copse_event *worked;
+    copse_event *left; /* outputs are on the host    */
+    char *device;
+    uint64_t device_bytes;
+    char *pinned;
+    uint64_t pinned_bytes;
+} copse_transfer_slot;
+
+/* What a device keeps for its jobs: device->transfer, used under device->transfer_lock. */
+typedef struct copse_transfer {
+    copse_transfer_settings settings;
+    copse_stream *in, *out; /* copies; the work is on device->main */
+    copse_event *begun;
+    copse_transfer_slot slot[COPSE_TRANSFER_SLOTS];
+} copse_transfer;
+
+/* --- transfer/slots.c ------------------------------------------------------------------------------------------- */
+
+/* device->transfer, made where it is not there yet. */
+copse_status copse_transfer_open(copse_device *device, copse_transfer **out);
+/* Sees to it that a slot has that much memory. */
+copse_status copse_transfer_slot_reserve(copse_device *device, copse_transfer_slot *slot, uint64_t device_bytes,
+                                         uint64_t pinned_bytes);
+
+/* --- transfer/copy.c -------------------------------------------------------------------------------------------- */
+
+typedef struct copse_transfer_copy {
+    void *to;
+    const void *from;
+    uint64_t bytes;
+} copse_transfer_copy;
+
+/* Copies host memory to host memory, all copies at once, by as many threads as it is worth. `streaming`: past the caches,
+ * where this machine can. */
+void copse_transfer_copies(const copse_ctx *ctx, const copse_transfer_copy *copies, unsigned count, bool streaming);
+
+/* --- transfer/pin.c --------------------------------------------------------------------------------------------- */
+
+/* Memory that is pinned for the time of a job. */
+typedef struct copse_transfer_pin {
+    const char *memory;
+    uint64_t bytes;
+    struct copse_transfer_pin *next;
+} copse_transfer_pin;
+
+/* Whether the device may copy host memory itself: it is pinned, to its end, and will stay so during the job. */
+bool copse_transfer_is_pinned(copse_device *device, const void *memory, uint64_t bytes);
+/* Pins memory until unpin; false where that is not to be had. */
+bool copse_transfer_pin_take(copse_device *device, const void *memory, uint64_t bytes, copse_transfer_pin *pin);
+void copse_transfer_pin_drop(copse_device *device, copse_transfer_pin *pin);
+
+/* --- transfer/pipeline.c ---------------------------------------------------------------------------------------- */
+
+/* Runs a job of which `on_device` says which arrays are device memory. Under device->transfer_lock. */
+copse_status copse_transfer_pipeline(copse_transfer *transfer, const copse_transfer_job *job, const bool *on_device);
+/* Waits for device->main, and for the streams of the pipeline unless `transfer` is NULL, whatever state the device is in.
+ * Returns `status` with the sentence it came with, or where that is COPSE_OK the first error of the streams. */
+copse_status copse_transfer_settle(copse_transfer *transfer, copse_device *device, copse_status status);
+
+#endif

@@ -1,0 +1,24 @@
+/* What calls over ranges of the B-link and the B+ tree share. */
+#ifndef COPSE_BLINK_DEVICE_RANGES_H
+#define COPSE_BLINK_DEVICE_RANGES_H
+
+#include "trees/blink/tree.h"
+#include "gpu/ranges.h"
+
+/* Puts kernels[digest] over n ranges on the stream, as many launches as it takes. */
+copse_status copse_blink_ranges(const copse_index *index, copse_stream *stream, const copse_kernel *kernels,
+                                const copse_blink_range_arguments *arguments, uint64_t n);
+
+/* --- blink/concurrent/range.c: while a writer may be at work ------------------------------------------------------------------- */
+
+/* What all kernels over ranges get. */
+copse_beside_arguments copse_beside_start(const copse_index *index, const copse_blink_version *version,
+                                          const void *lows, const void *highs, uint64_t first, uint64_t n,
+                                          uint64_t *report);
+copse_status copse_beside_launch(const copse_index *index, copse_stream *stream, const copse_kernel *kernel,
+                                 const copse_beside_arguments *arguments);
+/* copse_range through a view. *out_done: false where the ranges changed while they were copied, time and again. */
+copse_status copse_beside_range(copse_range_call *call, const void *lows, const void *highs, uint64_t *offsets,
+                                void *keys, void *values, bool *out_done);
+
+#endif

@@ -1,0 +1,242 @@
+/* The B-link and the B+ tree on a device: what reads by rank and aggregates need beside the tree, and entries by rank. */
+#include "trees/blink/tree.h"
+#include "primitives/primitives.h"
+#include "transfer/transfer.h"
+
+#include <string.h>
+
+void copse_blink_order_init(copse_blink_order *order)
+{
+    memset(order, 0, sizeof *order);
+    pthread_mutex_init(&order->lock, NULL);
+}
+
+void copse_blink_order_forget(const copse_index *index, copse_blink_order *order)
+{
+    (void)index; /* the memory belongs to the first handle of the tree, whoever changes it */
+    if (!order->device) return;
+    copse_device *device = order->device;
+    copse_device_free(device, device->main, order->before, order->bytes);
+    copse_device_free(device, device->main, order->sums, order->bytes);
+    copse_device_summary_free(device, &order->summary);
+    order->before = order->sums = NULL;
+    atomic_store_explicit(&order->before_ready, false, memory_order_relaxed);
+    atomic_store_explicit(&order->summary_ready, false, memory_order_relaxed);
+    atomic_store_explicit(&order->sums_tried, false, memory_order_relaxed);
+}
+
+void copse_blink_order_free(const copse_index *index, copse_blink_order *order)
+{
+    copse_blink_order_forget(index, order);
+    pthread_mutex_destroy(&order->lock);
+}
+
+uint64_t copse_blink_order_bytes(copse_blink_order *order)
+{
+    pthread_mutex_lock(&order->lock); /* a reader may be making some of it */
+    const uint64_t arrays = (order->before ? 1u : 0u) + (order->sums ? 1u : 0u);
+    const uint64_t bytes = arrays * order->bytes + (order->summary.memory ? order->summary.bytes : 0);
+    pthread_mutex_unlock(&order->lock);
+    return bytes;
+}
+
+/* --- making it ------------------------------------------------------------------------------------------------------------ */
+
+/* Sums of something of each home in front of each home. Waits for it, so that any stream may use it. */
+static copse_status prefix_make(const copse_index *owner, copse_blink_version *version, const copse_kernel *kernel,
+                                const char *what, uint64_t **out)
+{
+    copse_device *device = owner->device;
+    const uint64_t n = (uint64_t)version->view.homes + 1;
+    void *memory = NULL;
+    version->order.bytes = n * sizeof(uint64_t);
+    copse_status status = copse_device_alloc(device, device->main, version->order.bytes, what, &memory);
+    if (status != COPSE_OK) return status;
+    copse_home_arguments arguments = {.tree = version->view, .out = memory};
+    status = copse_device_launch(device, device->main, kernel, copse_device_blocks(device, n), &arguments);
+    if (status == COPSE_OK) status = device->backend->primitives->scan_u64(device, device->main, memory, memory, n);
+    if (status == COPSE_OK) status = copse_device_wait(device, device->main);
+    if (status == COPSE_OK)
+        *out = memory;
+    else
+        copse_device_free(device, device->main, memory, version->order.bytes);
+    return status;
+}
+
+static copse_status summary_fill(const copse_index *owner, const void *user, const copse_device_summary *summary)
+{
+    const copse_blink_version *version = user;
+    copse_blink_summary_arguments arguments = {.tree = version->view, .summary = *summary};
+    return copse_device_launch(owner->device, owner->device->main, &copse_blink_order_kernels_of(owner)->summarize,
+                               copse_device_blocks(owner->device, summary->nodes[0] * 32), &arguments);
+}
+
+/* Running sums are a convenience: where there is no memory for them the summary serves. A fault is an error. */
+static copse_status sums_make(const copse_index *owner, copse_blink_version *version)
+{
+    bool fit;
+    copse_status status = copse_device_sums_fit(owner, &version->order.summary.summary, version->view.entries, &fit);
+    if (status != COPSE_OK || !fit) return status;
+    status = prefix_make(owner, version, &copse_blink_order_kernels_of(owner)->home_sums, "running sums",
+                         &version->order.sums);
+    return status == COPSE_ERR_MEMORY ? COPSE_OK : status;
+}
+
+typedef copse_status (*order_maker)(const copse_index *owner, copse_blink_version *version);
+
+static copse_status before_make(const copse_index *owner, copse_blink_version *version)
+{
+    return prefix_make(owner, version, &copse_blink_order_kernels_of(owner)->home_entries, "ranks",
+                       &version->order.before);
+}
+
+static copse_status summary_make(const copse_index *owner, copse_blink_version *version)
+{
+    const uint64_t blocks = (version->view.homes + (uint64_t)COPSE_BLOCK_HOMES - 1) / COPSE_BLOCK_HOMES;
+    return copse_device_summary_make(owner, blocks, summary_fill, version, &version->order.summary);
+}
+
+/* Readers may come at the same time: the first makes it, the others wait; afterwards the flag alone is read. It is made on
+ * the main stream of the first handle, to whose device the memory belongs, and an error is the reader's. */
+static copse_status make_once(const copse_index *index, copse_blink_version *version, atomic_bool *ready,
+                              order_maker make)
+{
+    if (atomic_load_explicit(ready, memory_order_acquire)) return COPSE_OK;
+    const copse_index *owner = &copse_blink_handle_of(index)->tree->owner;
+    copse_status status = COPSE_OK;
+    pthread_mutex_lock(&version->order.lock);
+    if (!atomic_load_explicit(ready, memory_order_relaxed)) {
+        version->order.device = owner->device;
+        status = make(owner, version);
+        if (status == COPSE_OK) atomic_store_explicit(ready, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&version->order.lock);
+    if (status != COPSE_OK) {
+        copse_kept_error kept;
+        copse_error_keep(&kept);
+        kept.ctx = index->ctx;
+        copse_error_put_back(&kept);
+    }
+    return status;
+}
+
+copse_status copse_blink_order_ready(const copse_index *index, copse_blink_version *version)
+{
+    return make_once(index, version, &version->order.before_ready, before_make);
+}
+
+copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_version *version, bool sums)
+{
+    copse_status status = make_once(index, version, &version->order.summary_ready, summary_make);
+    if (status != COPSE_OK || !sums) return status;
+    return make_once(index, version, &version->order.sums_tried, sums_make);
+}
+
+/* --- checking it ---------------------------------------------------------------------------------------------------------- */
+
+static copse_status check_launch(const copse_index *index, const copse_blink_version *version,
+                                 copse_device_survey *survey)
+{
+    copse_device *device = index->device;
+    const copse_blink_order_kernels *kernels = copse_blink_order_kernels_of(index);
+    const copse_blink_order *order = &version->order;
+    copse_order_check_arguments arguments = {.tree = version->view,
+                                             .before = order->before,
+                                             .sums = order->sums,
+                                             .summary = order->summary.summary,
+                                             .survey = survey};
+    copse_status status = COPSE_OK;
+    if (order->before || order->sums)
+        status = copse_device_launch(device, device->main, &kernels->verify_homes,
+                                     copse_device_blocks(device, version->view.homes), &arguments);
+    if (status == COPSE_OK && order->summary.memory)
+        status = copse_device_launch(device, device->main, &kernels->verify_summary,
+                                     copse_device_blocks(device, order->summary.summary.nodes[0] * 32), &arguments);
+    return status;
+}
+
+copse_status copse_blink_verify_order(const copse_index *index, copse_blink_version *version)
+{
+    copse_device *device = index->device;
+    copse_device_survey *survey = NULL, seen;
+    copse_status status = copse_device_survey_make(device, &survey);
+    if (status != COPSE_OK) return status;
+    pthread_mutex_lock(&version->order.lock); /* a reader may be making some of it */
+    status = check_launch(index, version, survey);
+    if (status == COPSE_OK) status = copse_device_survey_read(device, survey, &seen);
+    pthread_mutex_unlock(&version->order.lock);
+    copse_device_survey_free(device, survey);
+    if (status != COPSE_OK || seen.trouble[3] == UINT64_MAX) return status;
+    return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
+                      "%s tree: the ranks or aggregates at %llu do not agree with the leaves",
+                      copse_structure_name(index->operations->structure), (unsigned long long)seen.trouble[3]);
+}
+
+const copse_kernel *copse_blink_find_beside(const copse_index *index)
+{
+    return &copse_blink_order_kernels_of(index)->find_beside;
+}
+
+/* --- entries by rank ------------------------------------------------------------------------------------------------------ */
+
+typedef struct entries_job {
+    const copse_index *index;
+    const copse_blink_version *version;
+    uint64_t rank;
+} entries_job;
+
+static copse_status entries_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
+{
+    const entries_job *job = user;
+    copse_device *device = job->index->device;
+    copse_blink_copy_arguments arguments = {.tree = job->version->view,
+                                            .before = job->version->order.before,
+                                            .first = job->rank + first,
+                                            .count = n,
+                                            .keys = memory[0],
+                                            .values = memory[1]};
+    return copse_device_launch(device, stream, &copse_blink_order_kernels_of(job->index)->copy,
+                               copse_device_blocks(device, (n / COPSE_GATHER_TILE + 1) * 32), &arguments);
+}
+
+static copse_status entries_run(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
+{
+    copse_blink_version *version = copse_blink_enter(index);
+    entries_job job = {index, version, rank};
+    copse_transfer_job transfer = {
+        .device = index->device,
+        .array =
+            {{.memory = keys, .element = copse_type_size(index->key_type), .output = true, .name = "out_keys"},
+             {.memory = values, .element = copse_type_size(index->value_type), .output = true, .name = "out_values"}},
+        .arrays = 2,
+        .n = count,
+        .work = entries_work,
+        .user = &job};
+    copse_status status = copse_blink_order_ready(index, version);
+    if (status == COPSE_OK) status = copse_transfer_run(&transfer);
+    copse_blink_leave(index, version);
+    return status;
+}
+
+/* Through a view they are those of one moment: the writer waits. */
+static copse_status entries_view(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    pthread_mutex_lock(&tree->writer);
+    const uint64_t entries = tree->current->view.entries;
+    copse_status status = COPSE_OK;
+    if (rank + count > entries)
+        status =
+            copse_fail(index->ctx, COPSE_ERR_STALE, "the index changed: it has %llu entries now, entry %llu is gone",
+                       (unsigned long long)entries, (unsigned long long)(rank + count - 1));
+    else
+        status = entries_run(index, rank, count, keys, values);
+    pthread_mutex_unlock(&tree->writer);
+    return status;
+}
+
+copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
+{
+    return copse_blink_beside(index) ? entries_view(index, rank, count, keys, values)
+                                     : entries_run(index, rank, count, keys, values);
+}

@@ -1,0 +1,54 @@
+/* Mixed batches of the B-link and the B+ tree on a device. */
+#include "trees/blink/tree.h"
+#include "gpu/points.h"
+
+/* The writer itself looks, so nobody else is at work on the leaves. */
+static copse_status look_up_launch(const copse_point_call *call, copse_stream *stream, const copse_point_slice *slice)
+{
+    const copse_blink_version *version = call->user;
+    const copse_blink_tree *tree = &version->view;
+    copse_blink_point_arguments arguments = {.tree = *tree,
+                                             .keys = slice->keys,
+                                             .first = slice->first,
+                                             .n = slice->n,
+                                             .per_warp = slice->per_warp,
+                                             .out_values = slice->out_values,
+                                             .out_found = slice->out_found};
+    arguments.tree.key_type = call->key_type;
+    return copse_device_launch(call->index->device, stream,
+                               &copse_blink_kernels_of(call->index)->find[tree->levels.digest][tree->forks],
+                               slice->blocks, &arguments);
+}
+
+static copse_status look_up(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
+{
+    copse_point_call call = {
+        .index = index, .launch = look_up_launch, .user = copse_blink_handle_of(index)->tree->current};
+    return copse_point_call_encoded(&call, keys, n, values, found);
+}
+
+static copse_status change(copse_index *index, const copse_mixed_changes *changes)
+{
+    uint64_t changed;
+    const copse_blink_operations operations = {.keys = changes->keys,
+                                               .values = changes->values,
+                                               .row = changes->rows,
+                                               .gone = changes->gone,
+                                               .action = COPSE_ACTION_UPSERT,
+                                               .last_wins = 2,
+                                               .n = changes->n};
+    return copse_blink_run(index, &operations, changes->low, changes->high, &changed);
+}
+
+const copse_mixed_structure copse_blink_mixed = {.look_up = look_up, .change = change};
+
+copse_status copse_blink_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                               uint64_t n, void *out_values, uint8_t *out_found)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    const copse_mixed_call call = {operations, keys, values, n, out_values, out_found, false};
+    pthread_mutex_lock(&tree->writer);
+    copse_status status = copse_device_mixed(index, &copse_blink_mixed, &call);
+    pthread_mutex_unlock(&tree->writer);
+    return status;
+}
