@@ -13,6 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Declares name_k32v32 .. name_k64v64, all of the type (of an object or of a function). */
+#define COPSE_DECLARE_WIDTHS(type, name) extern type name##_k32v32, name##_k32v64, name##_k64v32, name##_k64v64
+/* Their addresses as the initializer of a table. */
+#define COPSE_WIDTH_ROW(name)                                                                                          \
+    {                                                                                                                  \
+        &name##_k32v32, &name##_k32v64, &name##_k64v32, &name##_k64v64                                                 \
+    }
+
 #define COPSE_GLUE_(base, kbits, vbits) base##_k##kbits##v##vbits
 #define COPSE_GLUE(base, kbits, vbits)  COPSE_GLUE_(base, kbits, vbits)
 #define COPSE_INT_(bits)                uint##bits##_t

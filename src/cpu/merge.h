@@ -2,7 +2,7 @@
 #ifndef COPSE_MERGE_H
 #define COPSE_MERGE_H
 
-#include "trees/tree.h"
+#include "core/batch.h"
 #include "cpu/unit.h"
 
 /* Most lines that a fetch ahead of a copy asks for, into the second-level cache; the hardware follows longer runs. */

@@ -2,6 +2,7 @@
 #ifndef COPSE_PAIRS_DEVICE_H
 #define COPSE_PAIRS_DEVICE_H
 
+#include "core/batch.h"
 #include "trees/tree.h"
 #include "gpu/sort.h"
 

@@ -7,6 +7,7 @@
 
 #include "core/aggregate.h"
 #include "core/levels.h"
+#include "core/widths.h"
 #include "device/device.h"
 
 #ifdef __cplusplus

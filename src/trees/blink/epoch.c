@@ -215,7 +215,7 @@ copse_status copse_blink_version_make_homes(const copse_index *index, uint32_t b
     copse_blink_order_init(&version->order);
     version->low = low;
     version->high = high;
-    version->view.forks = index->operations->structure == COPSE_STRUCTURE_BPLUS;
+    version->view.forks = index->description->structure == COPSE_STRUCTURE_BPLUS;
     version->view.unique = !index->duplicates;
     version->view.key_type = index->key_type;
     version->view.value_type = index->value_type;
@@ -234,7 +234,7 @@ copse_status copse_blink_version_make(const copse_index *index, uint32_t before,
     const uint64_t homes = homes_for(index, entries);
     if (homes > UINT32_MAX / 2)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu entries are more than the %s tree can hold",
-                          (unsigned long long)entries, copse_structure_name(index->operations->structure));
+                          (unsigned long long)entries, copse_structure_name(index->description->structure));
     copse_status status = copse_blink_version_make_homes(index, before, homes, low, high, out);
     if (status == COPSE_OK) (*out)->view.entries = entries;
     return status;
@@ -317,7 +317,7 @@ copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_vers
     const unsigned long long all = wanted + version->view.homes;
     if (wanted > copse_blink_pool_most(version))
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%llu leaves are more than the %s tree can hold", all,
-                          copse_structure_name(index->operations->structure));
+                          copse_structure_name(index->description->structure));
     const uint64_t whole = (wanted + COPSE_POOL_STRIPES - 1) / COPSE_POOL_STRIPES * COPSE_POOL_STRIPES;
     const unsigned chunks = chunks_for(version->view.pool_first + whole, version->view.chunk_shift);
     copse_status status = chunks_add(index, version, chunks, "more leaves");

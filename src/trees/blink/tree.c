@@ -1,5 +1,6 @@
-/* The B-link and the B+ tree on a device: handles, inspection, and the tables of operations. */
+/* The B-link and the B+ tree on a device: handles, inspection, the table of calls, the descriptions. */
 #include "trees/blink/tree.h"
+#include "gpu/scan.h"
 
 #include <string.h>
 
@@ -183,11 +184,11 @@ static copse_status check_judge(const copse_index *index, const copse_blink_vers
         if (seen->trouble[i] == UINT64_MAX) continue;
         (void)snprintf(what, sizeof what, sentences[i], (unsigned long long)seen->trouble[i]);
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "%s tree: %s",
-                          copse_structure_name(index->operations->structure), what);
+                          copse_structure_name(index->description->structure), what);
     }
     if (seen->count == version->view.entries) return COPSE_OK;
     return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "%s tree: its leaves have %llu entries, but it should have %llu",
-                      copse_structure_name(index->operations->structure), (unsigned long long)seen->count,
+                      copse_structure_name(index->description->structure), (unsigned long long)seen->count,
                       (unsigned long long)version->view.entries);
 }
 
@@ -220,9 +221,17 @@ static copse_status blink_verify(const copse_index *index)
     return status;
 }
 
-/* --- tables ---------------------------------------------------------------------------------------------------------------------- */
+/* --- calls ----------------------------------------------------------------------------------------------------------------------- */
 
-static const copse_whole_operations whole = {
+static copse_status blink_scan(const copse_index *index, copse_scan *scan)
+{
+    return copse_gpu_scan(index, scan, copse_blink_entries);
+}
+
+/* One table serves both trees, cards, the emulator and every pair of widths: what depends on those is in the kernels. */
+static const copse_calls blink_calls = {
+    .create = blink_create,
+    .destroy = blink_destroy,
     .build = copse_blink_build,
     .insert = copse_blink_insert,
     .erase = copse_blink_erase,
@@ -232,24 +241,36 @@ static const copse_whole_operations whole = {
     .count = copse_blink_count,
     .range = copse_blink_range,
     .aggregate = copse_blink_aggregate,
-    .entries = copse_blink_entries,
+    .scan = blink_scan,
+    .scan_step = COPSE_GPU_SCAN_STEP,
     .share = blink_share,
+    .size = blink_size,
+    .stats = blink_stats,
+    .verify = blink_verify,
 };
 
-/* One table serves every pair of widths: what depends on them is in the kernels. */
-#define TABLE(name, shape, where)                                                                                      \
-    const copse_operations name = {                                                                                    \
-        .structure = shape,                                                                                            \
-        .placement = where,                                                                                            \
-        .whole = &whole,                                                                                               \
-        .create = blink_create,                                                                                        \
-        .destroy = blink_destroy,                                                                                      \
-        .size = blink_size,                                                                                            \
-        .stats = blink_stats,                                                                                          \
-        .verify = blink_verify,                                                                                        \
-    }
+#define CAPABILITIES                                                                                                   \
+    (COPSE_CAPABILITY(COPSE_CAN_RANK) | COPSE_CAPABILITY(COPSE_CAN_VIEW) | COPSE_CAPABILITY(COPSE_CAN_FREEZE) |        \
+     COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES) | COPSE_CAPABILITY(COPSE_CAN_AGGREGATE))
 
-TABLE(copse_blink_gpu, COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_GPU);
-TABLE(copse_blink_emulated, COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED);
-TABLE(copse_bplus_gpu, COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_GPU);
-TABLE(copse_bplus_emulated, COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED);
+const copse_tree_description copse_tree_blink = {
+    .structure = COPSE_STRUCTURE_BLINK,
+    .name = "blink",
+    .summary = "for GPUs: batches of updates in place, readers beside a writer",
+    .capabilities = CAPABILITIES,
+    .counterpart = COPSE_STRUCTURE_REGULAR,
+    .at = (const copse_tree_at[]){{COPSE_PLACEMENT_GPU, COPSE_AUTO_UPDATES, &blink_calls, NULL},
+                                  {COPSE_PLACEMENT_EMULATED, COPSE_AUTO_UPDATES, &blink_calls, NULL},
+                                  {0}},
+};
+
+const copse_tree_description copse_tree_bplus = {
+    .structure = COPSE_STRUCTURE_BPLUS,
+    .name = "bplus",
+    .summary = "as blink, without links between leaves: to compare",
+    .capabilities = CAPABILITIES,
+    .counterpart = COPSE_STRUCTURE_REGULAR,
+    .at = (const copse_tree_at[]){{COPSE_PLACEMENT_GPU, 0, &blink_calls, NULL},
+                                  {COPSE_PLACEMENT_EMULATED, 0, &blink_calls, NULL},
+                                  {0}},
+};

@@ -169,7 +169,7 @@ copse_status copse_blink_verify_order(const copse_index *index, copse_blink_vers
     if (status != COPSE_OK || seen.trouble[3] == UINT64_MAX) return status;
     return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
                       "%s tree: the ranks or aggregates at %llu do not agree with the leaves",
-                      copse_structure_name(index->operations->structure), (unsigned long long)seen.trouble[3]);
+                      copse_structure_name(index->description->structure), (unsigned long long)seen.trouble[3]);
 }
 
 const copse_kernel *copse_blink_find_beside(const copse_index *index)

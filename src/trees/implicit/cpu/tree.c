@@ -1,6 +1,6 @@
 /* The implicit tree on the CPU: what does not depend on the widths, then the template for all four. */
 #include "trees/implicit/layout.h"
-#include "trees/tree.h"
+#include "cpu/driver.h"
 #include "cpu/merge.h"
 #include "cpu/walk.h"
 

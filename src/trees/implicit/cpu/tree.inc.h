@@ -100,9 +100,7 @@ static copse_status NAME(implicit_verify)(const copse_index *index)
     return status;
 }
 
-const copse_operations NAME(copse_implicit_cpu) = {
-    .structure = COPSE_STRUCTURE_IMPLICIT,
-    .placement = COPSE_PLACEMENT_CPU,
+const copse_cpu_tree NAME(copse_implicit_cpu) = {
     .create = NAME(implicit_create),
     .destroy = implicit_destroy,
     .build = NAME(implicit_build),

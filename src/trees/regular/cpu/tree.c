@@ -1,6 +1,6 @@
 /* The regular tree on the CPU: what does not depend on the widths, then the templates for all four. */
 #include "trees/regular/layout.h"
-#include "trees/tree.h"
+#include "cpu/driver.h"
 #include "cpu/merge.h"
 #include "cpu/walk.h"
 

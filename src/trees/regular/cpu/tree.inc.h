@@ -135,9 +135,7 @@ static copse_status NAME(regular_verify)(const copse_index *index)
     return status;
 }
 
-const copse_operations NAME(copse_regular_cpu) = {
-    .structure = COPSE_STRUCTURE_REGULAR,
-    .placement = COPSE_PLACEMENT_CPU,
+const copse_cpu_tree NAME(copse_regular_cpu) = {
     .create = regular_create,
     .destroy = regular_destroy,
     .build = NAME(regular_build),

@@ -1,4 +1,4 @@
-/* Template: mixed batches for one pair of widths. See mixed.c. */
+/* Template: mixed batches for one pair of widths. See driver_mixed.c. */
 
 #define TAGGED COPSE_GLUE(copse_pair, KEY_BITS, 64)
 #define PAIR   NAME(copse_pair)
@@ -23,7 +23,7 @@ static uint64_t NAME(mixed_run_end)(const TAGGED *sorted, uint64_t n, uint64_t a
     return low;
 }
 
-/* The first place from `at` on where a part may end: between two keys. */
+/* The first place from `at` on where a chunk may end: between two keys. */
 static uint64_t NAME(mixed_cut)(const void *sorted, uint64_t n, uint64_t at)
 {
     return at == 0 || at >= n ? at : NAME(mixed_run_end)(sorted, n, at - 1);
@@ -49,12 +49,7 @@ static void NAME(mixed_look_up)(const mixed_call *call, uint64_t at, uint64_t la
         DECODE(call->index->key_type, sorted[at].key, block->keys, block->n);
         at = block->end[block->n] = NAME(mixed_run_end)(sorted, last, at);
     }
-    if (copse_size(call->index)) {
-        (void)call->index->operations->find(call->index, block->keys, 0, block->n, block->values, block->found);
-    } else {
-        memset(block->values, 0, sizeof block->values);
-        memset(block->found, 0, sizeof block->found);
-    }
+    (void)copse_cpu_find_chunk(call->index, block->keys, 0, block->n, block->values, block->found);
 }
 
 /* The arrays of the caller are met in the order of the keys: at random. */
@@ -78,21 +73,21 @@ static inline void NAME(mixed_step)(const mixed_call *call, uint64_t tagged, VAL
     *value = puts ? given : *there ? *value : 0;
 }
 
-/* Replays the operations of a part, and writes down which keys end differently from how they began. */
-static void NAME(mixed_replay)(const mixed_call *call, mixed_part *part)
+/* Replays the operations of a chunk, and writes down which keys end differently from how they began. */
+static void NAME(mixed_replay)(const mixed_call *call, mixed_chunk *chunk)
 {
     const TAGGED *sorted = call->sorted;
-    PAIR *changes = (PAIR *)((TAGGED *)call->sorted + part->first); /* at most one for each operation behind us */
-    uint8_t *gone = call->gone + part->first;
+    PAIR *changes = (PAIR *)((TAGGED *)call->sorted + chunk->first); /* at most one for each operation behind us */
+    uint8_t *gone = call->gone + chunk->first;
     NAME(mixed_block) block;
     uint64_t made = 0, any_gone = 0;
-    for (uint64_t at = part->first; at < part->last;) {
-        NAME(mixed_look_up)(call, at, part->last, &block);
+    for (uint64_t at = chunk->first; at < chunk->last;) {
+        NAME(mixed_look_up)(call, at, chunk->last, &block);
         for (uint32_t k = 0; k < block.n; k++) {
             VALUE value = block.values[k];
             bool there = block.found[k];
             for (; at < block.end[k]; at++) {
-                if (at + MIXED_AHEAD < part->last) NAME(mixed_fetch)(call, sorted[at + MIXED_AHEAD].value);
+                if (at + MIXED_AHEAD < chunk->last) NAME(mixed_fetch)(call, sorted[at + MIXED_AHEAD].value);
                 NAME(mixed_step)(call, sorted[at].value, &value, &there);
             }
             /* Written always, counted only where it is one. */
@@ -103,8 +98,8 @@ static void NAME(mixed_replay)(const mixed_call *call, mixed_part *part)
             made += changed;
         }
     }
-    part->changes = made;
-    part->has_gone = any_gone != 0;
+    chunk->changes = made;
+    chunk->has_gone = any_gone != 0;
 }
 
 #undef TAGGED

@@ -1,11 +1,11 @@
 /*
- * Mixed batches: point operations that behave as if they ran one after the other.
+ * The CPU driver: mixed batches, that is point operations that behave as if they ran one after the other.
  *
  * They are sorted by key, which leaves those of one key in array order, and only those can see each other's work. One
  * lookup tells how a key begins; its operations are replayed from there; how it ends up goes into the tree, with all
  * other keys, in one update. So nothing is changed before the last step that can fail.
  */
-#include "api/read.h"
+#include "cpu/driver.h"
 
 #include <string.h>
 
@@ -17,23 +17,23 @@
 typedef struct mixed_call {
     const copse_index *index;
     /* Pairs of key and (position << 2 | operation). The changes, pairs of key and value that are never larger, are
-     * written over those of each part that have been replayed. */
+     * written over those of each chunk that have been replayed. */
     void *sorted;
     uint64_t n;
     const void *values;
     void *out_values;
     uint8_t *out_found;
-    uint8_t *gone; /* for each change: the key leaves; those of a part begin at its `first` */
+    uint8_t *gone; /* for each change: the key leaves; those of a chunk begin at its `first` */
 } mixed_call;
 
 /* A stretch of the sorted operations for one thread, with all operations of its keys. */
-typedef struct mixed_part {
+typedef struct mixed_chunk {
     uint64_t first, last;
     uint64_t changes;
     bool has_gone;
-} mixed_part;
+} mixed_chunk;
 
-#define COPSE_TEMPLATE "api/mixed.inc.h"
+#define COPSE_TEMPLATE "cpu/mixed.inc.h"
 #include "core/for_each_width.h"
 
 _Static_assert(sizeof(copse_pair_k32v32) <= sizeof(copse_pair_k32v64), "changes go over the operations");
@@ -41,7 +41,7 @@ _Static_assert(sizeof(copse_pair_k64v32) <= sizeof(copse_pair_k64v64), "changes 
 
 typedef struct mixed_width {
     uint64_t (*cut)(const void *sorted, uint64_t n, uint64_t at);
-    void (*replay)(const mixed_call *call, mixed_part *part);
+    void (*replay)(const mixed_call *call, mixed_chunk *chunk);
     size_t change_bytes;
     size_t sorted_bytes;
 } mixed_width;
@@ -53,29 +53,29 @@ static const mixed_width widths[COPSE_WIDTH_PAIRS] = {
     {mixed_cut_k64v64, mixed_replay_k64v64, sizeof(copse_pair_k64v64), sizeof(copse_pair_k64v64)},
 };
 
-/* Every part begins where another key does; parts may be empty. */
-static void cut_parts(const mixed_call *call, const mixed_width *width, mixed_part *part, uint64_t parts)
+/* Every chunk begins where another key does; chunks may be empty. */
+static void cut_chunks(const mixed_call *call, const mixed_width *width, mixed_chunk *chunk, uint64_t chunks)
 {
-    for (uint64_t p = 0; p < parts; p++) {
-        part[p] = (mixed_part){.first = p ? part[p - 1].last : 0};
-        uint64_t last = width->cut(call->sorted, call->n, call->n / parts * (p + 1));
-        part[p].last = p + 1 == parts ? call->n : last > part[p].first ? last : part[p].first;
+    for (uint64_t p = 0; p < chunks; p++) {
+        chunk[p] = (mixed_chunk){.first = p ? chunk[p - 1].last : 0};
+        uint64_t last = width->cut(call->sorted, call->n, call->n / chunks * (p + 1));
+        chunk[p].last = p + 1 == chunks ? call->n : last > chunk[p].first ? last : chunk[p].first;
     }
 }
 
-/* Moves the changes of the parts together. Returns how many there are. */
-static uint64_t join_parts(const mixed_call *call, const mixed_width *width, const mixed_part *part, uint64_t parts,
-                           bool *out_gone)
+/* Moves the changes of the chunks together. Returns how many there are. */
+static uint64_t join_chunks(const mixed_call *call, const mixed_width *width, const mixed_chunk *chunk, uint64_t chunks,
+                            bool *out_gone)
 {
-    uint64_t n = part[0].changes;
-    *out_gone = part[0].has_gone;
-    for (uint64_t p = 1; p < parts; p++) {
+    uint64_t n = chunk[0].changes;
+    *out_gone = chunk[0].has_gone;
+    for (uint64_t p = 1; p < chunks; p++) {
         char *changes = call->sorted;
-        memmove(changes + n * width->change_bytes, changes + part[p].first * width->sorted_bytes,
-                part[p].changes * width->change_bytes);
-        memmove(call->gone + n, call->gone + part[p].first, part[p].changes);
-        n += part[p].changes;
-        *out_gone |= part[p].has_gone;
+        memmove(changes + n * width->change_bytes, changes + chunk[p].first * width->sorted_bytes,
+                chunk[p].changes * width->change_bytes);
+        memmove(call->gone + n, call->gone + chunk[p].first, chunk[p].changes);
+        n += chunk[p].changes;
+        *out_gone |= chunk[p].has_gone;
     }
     return n;
 }
@@ -85,20 +85,20 @@ static copse_status replay(const mixed_call *call, const mixed_width *width, cop
 {
     const copse_ctx *ctx = call->index->ctx;
     uint32_t threads = copse_threads_for(ctx, call->n);
-    uint64_t parts = threads == 1 ? 1 : threads * 8;
-    mixed_part *part = copse_memory_alloc(ctx, parts * sizeof *part);
+    uint64_t chunks = threads == 1 ? 1 : threads * 8;
+    mixed_chunk *chunk = copse_memory_alloc(ctx, chunks * sizeof *chunk);
     bool gone;
-    if (!part) return copse_fail_memory(ctx, parts * sizeof *part, "the batch");
-    cut_parts(call, width, part, parts);
+    if (!chunk) return copse_fail_memory(ctx, chunks * sizeof *chunk, "the batch");
+    cut_chunks(call, width, chunk, chunks);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
-    for (uint64_t p = 0; p < parts; p++) width->replay(call, &part[p]);
-    uint64_t n = join_parts(call, width, part, parts, &gone);
+    for (uint64_t p = 0; p < chunks; p++) width->replay(call, &chunk[p]);
+    uint64_t n = join_chunks(call, width, chunk, chunks, &gone);
     *out = (copse_batch){.n = n,
                          .key_type = call->index->key_type,
                          .value_type = call->index->value_type,
                          .pairs = call->sorted,
                          .gone = gone ? call->gone : NULL};
-    copse_memory_free(ctx, part, parts * sizeof *part);
+    copse_memory_free(ctx, chunk, chunks * sizeof *chunk);
     return copse_progress(ctx, "applying", call->n, call->n);
 }
 
@@ -113,7 +113,7 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
     call->sorted = sorted.memory;
     call->gone = copse_memory_alloc(ctx, call->n);
     status = call->gone ? replay(call, width, &changes) : copse_fail_memory(ctx, call->n, "the changes of the batch");
-    if (status == COPSE_OK && changes.n) status = index->operations->apply(index, &changes);
+    if (status == COPSE_OK && changes.n) status = copse_cpu_tree_of(index)->apply(index, &changes);
     if (status == COPSE_OK && changes.n) index->version++;
     copse_memory_free(ctx, call->gone, call->n);
     copse_batch_free(ctx, &sorted);
@@ -142,22 +142,13 @@ static copse_status check_codes(const copse_index *index, const uint8_t *operati
                       (unsigned long long)at);
 }
 
-copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
-                         uint64_t n, void *out_values, uint8_t *out_found)
+copse_status copse_cpu_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                             uint64_t n, void *out_values, uint8_t *out_found)
 {
     bool finds;
-    copse_status status = copse_may_change(index, "copse_apply");
-    if (status == COPSE_OK) status = copse_read_check(index, "copse_apply", keys, "keys", n);
-    if (status != COPSE_OK || n == 0) return status;
-    if (!operations)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_apply: operations is NULL, but n is not 0");
-    if (index->duplicates)
-        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
-                          "copse_apply: the index keeps duplicates, and a mixed batch needs keys that are there once");
-    const copse_whole_operations *whole = index->operations->whole;
-    if (whole) return whole->apply(index, operations, keys, values, n, out_values, out_found);
-    if ((status = check_codes(index, operations, n, values != NULL, &finds)) != COPSE_OK) return status;
-    if (finds) return copse_find(index, keys, n, out_values, out_found);
+    copse_status status = check_codes(index, operations, n, values != NULL, &finds);
+    if (status != COPSE_OK) return status;
+    if (finds) return copse_cpu_find(index, keys, n, out_values, out_found);
     mixed_call call = {.index = index, .n = n, .values = values, .out_values = out_values, .out_found = out_found};
     return apply_here(index, operations, keys, &call);
 }
