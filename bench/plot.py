@@ -383,10 +383,8 @@ OVERVIEW_CPU = {
     "range of 100": {"op": "range100"},
     "upsert, new keys": {"op": "insert", "batch": 1 << 20, "n": 1 << 24},
 }
-OVERVIEW_GPU = {
-    "find, u32 keys": {"op": "find", "n": 1 << 26, "batch": 1 << 26, "memory": "device", "query_dist": "uniform", "bits": "32"},
-    "find, u64 keys": {"op": "find", "n": 1 << 26, "batch": 1 << 26, "memory": "device", "query_dist": "uniform", "bits": "64"},
-}
+GPU_FIND = {"op": "find", "n": 1 << 26, "batch": 1 << 26, "memory": "device", "query_dist": "uniform"}
+OVERVIEW_GPU = {"find, u32 keys": {**GPU_FIND, "bits": "32"}, "find, u64 keys": {**GPU_FIND, "bits": "64"}}
 
 
 def first_rate(lines, name, fields):
