@@ -5,53 +5,13 @@
  * lookup tells how a key begins; its operations are replayed from there; how it ends up goes into the tree, with all
  * other keys, in one update. So nothing is changed before the last step that can fail.
  */
+#include "api/mixed.h"
+
 #include "api/read.h"
 
 #include <string.h>
 
-/* Keys that are looked up together: their states fit the first-level cache. */
-#define MIXED_BLOCK 512u
-/* Operations between asking for a line of the caller's arrays and using it. */
-#define MIXED_AHEAD 16u
-
-typedef struct mixed_call {
-    const copse_index *index;
-    /* Pairs of key and (position << 2 | operation). The changes, pairs of key and value that are never larger, are
-     * written over those of each part that have been replayed. */
-    void *sorted;
-    uint64_t n;
-    const void *values;
-    void *out_values;
-    uint8_t *out_found;
-    uint8_t *gone; /* for each change: the key leaves; those of a part begin at its `first` */
-} mixed_call;
-
-/* A stretch of the sorted operations for one thread, with all operations of its keys. */
-typedef struct mixed_part {
-    uint64_t first, last;
-    uint64_t changes;
-    bool has_gone;
-} mixed_part;
-
-#define COPSE_TEMPLATE "api/mixed.inc.h"
-#include "core/for_each_width.h"
-
-_Static_assert(sizeof(copse_pair_k32v32) <= sizeof(copse_pair_k32v64), "changes go over the operations");
-_Static_assert(sizeof(copse_pair_k64v32) <= sizeof(copse_pair_k64v64), "changes go over the operations");
-
-typedef struct mixed_width {
-    uint64_t (*cut)(const void *sorted, uint64_t n, uint64_t at);
-    void (*replay)(const mixed_call *call, mixed_part *part);
-    size_t change_bytes;
-    size_t sorted_bytes;
-} mixed_width;
-
-static const mixed_width widths[COPSE_WIDTH_PAIRS] = {
-    {mixed_cut_k32v32, mixed_replay_k32v32, sizeof(copse_pair_k32v32), sizeof(copse_pair_k32v64)},
-    {mixed_cut_k32v64, mixed_replay_k32v64, sizeof(copse_pair_k32v64), sizeof(copse_pair_k32v64)},
-    {mixed_cut_k64v32, mixed_replay_k64v32, sizeof(copse_pair_k64v32), sizeof(copse_pair_k64v64)},
-    {mixed_cut_k64v64, mixed_replay_k64v64, sizeof(copse_pair_k64v64), sizeof(copse_pair_k64v64)},
-};
+static const mixed_width *const widths[COPSE_WIDTH_PAIRS] = COPSE_WIDTH_ROW(copse_mixed);
 
 /* Every part begins where another key does; parts may be empty. */
 static void cut_parts(const mixed_call *call, const mixed_width *width, mixed_part *part, uint64_t parts)
@@ -106,7 +66,7 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
 {
     const copse_ctx *ctx = index->ctx;
     const mixed_width *width =
-        &widths[copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type))];
+        widths[copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type))];
     copse_batch sorted, changes = {0};
     copse_status status = copse_batch_make_tagged(index, keys, operations, call->n, "applying", &sorted);
     if (status != COPSE_OK) return status;
