@@ -5,53 +5,13 @@
  * lookup tells how a key begins; its operations are replayed from there; how it ends up goes into the tree, with all
  * other keys, in one update. So nothing is changed before the last step that can fail.
  */
+#include "cpu/driver_mixed.h"
+
 #include "cpu/driver.h"
 
 #include <string.h>
 
-/* Keys that are looked up together: their states fit the first-level cache. */
-#define MIXED_BLOCK 512u
-/* Operations between asking for a line of the caller's arrays and using it. */
-#define MIXED_AHEAD 16u
-
-typedef struct mixed_call {
-    const copse_index *index;
-    /* Pairs of key and (position << 2 | operation). The changes, pairs of key and value that are never larger, are
-     * written over those of each chunk that have been replayed. */
-    void *sorted;
-    uint64_t n;
-    const void *values;
-    void *out_values;
-    uint8_t *out_found;
-    uint8_t *gone; /* for each change: the key leaves; those of a chunk begin at its `first` */
-} mixed_call;
-
-/* A stretch of the sorted operations for one thread, with all operations of its keys. */
-typedef struct mixed_chunk {
-    uint64_t first, last;
-    uint64_t changes;
-    bool has_gone;
-} mixed_chunk;
-
-#define COPSE_TEMPLATE "cpu/mixed.inc.h"
-#include "core/for_each_width.h"
-
-_Static_assert(sizeof(copse_pair_k32v32) <= sizeof(copse_pair_k32v64), "changes go over the operations");
-_Static_assert(sizeof(copse_pair_k64v32) <= sizeof(copse_pair_k64v64), "changes go over the operations");
-
-typedef struct mixed_width {
-    uint64_t (*cut)(const void *sorted, uint64_t n, uint64_t at);
-    void (*replay)(const mixed_call *call, mixed_chunk *chunk);
-    size_t change_bytes;
-    size_t sorted_bytes;
-} mixed_width;
-
-static const mixed_width widths[COPSE_WIDTH_PAIRS] = {
-    {mixed_cut_k32v32, mixed_replay_k32v32, sizeof(copse_pair_k32v32), sizeof(copse_pair_k32v64)},
-    {mixed_cut_k32v64, mixed_replay_k32v64, sizeof(copse_pair_k32v64), sizeof(copse_pair_k32v64)},
-    {mixed_cut_k64v32, mixed_replay_k64v32, sizeof(copse_pair_k64v32), sizeof(copse_pair_k64v64)},
-    {mixed_cut_k64v64, mixed_replay_k64v64, sizeof(copse_pair_k64v64), sizeof(copse_pair_k64v64)},
-};
+static const mixed_width *const widths[COPSE_WIDTH_PAIRS] = COPSE_WIDTH_ROW(copse_mixed);
 
 /* Every chunk begins where another key does; chunks may be empty. */
 static void cut_chunks(const mixed_call *call, const mixed_width *width, mixed_chunk *chunk, uint64_t chunks)
@@ -65,7 +25,7 @@ static void cut_chunks(const mixed_call *call, const mixed_width *width, mixed_c
 
 /* Moves the changes of the chunks together. Returns how many there are. */
 static uint64_t join_chunks(const mixed_call *call, const mixed_width *width, const mixed_chunk *chunk, uint64_t chunks,
-                            bool *out_gone)
+                           bool *out_gone)
 {
     uint64_t n = chunk[0].changes;
     *out_gone = chunk[0].has_gone;
@@ -106,7 +66,7 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
 {
     const copse_ctx *ctx = index->ctx;
     const mixed_width *width =
-        &widths[copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type))];
+        widths[copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type))];
     copse_batch sorted, changes = {0};
     copse_status status = copse_batch_make_tagged(index, keys, operations, call->n, "applying", &sorted);
     if (status != COPSE_OK) return status;

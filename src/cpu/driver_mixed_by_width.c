@@ -1,10 +1,20 @@
-/* Template: mixed batches for one pair of widths. See driver_mixed.c. */
+/* Mixed batches of the object's widths: the operations of each key, replayed. See driver_mixed.c. */
+#include "cpu/driver_mixed.h"
+#include "core/batch_pair.h"
+#include "core/codec.h"
+#include "cpu/driver.h"
 
-#define TAGGED COPSE_GLUE(copse_pair, KEY_BITS, 64)
-#define PAIR   NAME(copse_pair)
+#include <string.h>
+
+/* Keys that are looked up together: their states fit the first-level cache. */
+#define MIXED_BLOCK 512u
+/* Operations between asking for a line of the caller's arrays and using it. */
+#define MIXED_AHEAD 16u
+
+_Static_assert(sizeof(copse_pair) <= sizeof(copse_tagged_pair), "changes go over the operations");
 
 /* First operation behind `at` with another key; gallops, so that neither short nor endless runs take long. */
-static uint64_t NAME(mixed_run_end)(const TAGGED *sorted, uint64_t n, uint64_t at)
+static uint64_t mixed_run_end(const copse_tagged_pair *sorted, uint64_t n, uint64_t at)
 {
     const KEY key = sorted[at].key;
     uint64_t low = at + 1, step = 1;
@@ -23,37 +33,36 @@ static uint64_t NAME(mixed_run_end)(const TAGGED *sorted, uint64_t n, uint64_t a
     return low;
 }
 
-/* The first place from `at` on where a chunk may end: between two keys. */
-static uint64_t NAME(mixed_cut)(const void *sorted, uint64_t n, uint64_t at)
+static uint64_t mixed_cut(const void *sorted, uint64_t n, uint64_t at)
 {
-    return at == 0 || at >= n ? at : NAME(mixed_run_end)(sorted, n, at - 1);
+    return at == 0 || at >= n ? at : mixed_run_end(sorted, n, at - 1);
 }
 
 /* How keys begin, some at a time. */
-typedef struct NAME(mixed_block) {
+typedef struct mixed_block {
     uint32_t n;
     KEY codes[MIXED_BLOCK];
     KEY keys[MIXED_BLOCK]; /* the same as the caller would give them to find */
     VALUE values[MIXED_BLOCK];
     uint8_t found[MIXED_BLOCK];
     uint64_t end[MIXED_BLOCK]; /* of their operations */
-} NAME(mixed_block);
+} mixed_block;
 
 /* Fills the block with the keys from operation `at` on, and looks them up. */
-static void NAME(mixed_look_up)(const mixed_call *call, uint64_t at, uint64_t last, NAME(mixed_block) * block)
+static void mixed_look_up(const mixed_call *call, uint64_t at, uint64_t last, mixed_block *block)
 {
-    const TAGGED *sorted = call->sorted;
+    const copse_tagged_pair *sorted = call->sorted;
     block->n = 0;
     for (; at < last && block->n < MIXED_BLOCK; block->n++) {
         block->codes[block->n] = sorted[at].key;
         DECODE(call->index->key_type, sorted[at].key, block->keys, block->n);
-        at = block->end[block->n] = NAME(mixed_run_end)(sorted, last, at);
+        at = block->end[block->n] = mixed_run_end(sorted, last, at);
     }
     (void)copse_cpu_find_chunk(call->index, block->keys, 0, block->n, block->values, block->found);
 }
 
 /* The arrays of the caller are met in the order of the keys: at random. */
-static inline void NAME(mixed_fetch)(const mixed_call *call, uint64_t tagged)
+static inline void mixed_fetch(const mixed_call *call, uint64_t tagged)
 {
     const uint64_t at = tagged >> 2;
     if (call->values) __builtin_prefetch((const VALUE *)call->values + at);
@@ -62,7 +71,7 @@ static inline void NAME(mixed_fetch)(const mixed_call *call, uint64_t tagged)
 }
 
 /* One operation on the state of its key. Without branches on what the operation is: no processor guesses that. */
-static inline void NAME(mixed_step)(const mixed_call *call, uint64_t tagged, VALUE *value, bool *there)
+static inline void mixed_step(const mixed_call *call, uint64_t tagged, VALUE *value, bool *there)
 {
     const uint64_t at = tagged >> 2, operation = tagged & 3;
     const VALUE given = call->values ? ((const VALUE *)call->values)[at] : 0;
@@ -73,26 +82,26 @@ static inline void NAME(mixed_step)(const mixed_call *call, uint64_t tagged, VAL
     *value = puts ? given : *there ? *value : 0;
 }
 
-/* Replays the operations of a chunk, and writes down which keys end differently from how they began. */
-static void NAME(mixed_replay)(const mixed_call *call, mixed_chunk *chunk)
+static void mixed_replay(const mixed_call *call, mixed_chunk *chunk)
 {
-    const TAGGED *sorted = call->sorted;
-    PAIR *changes = (PAIR *)((TAGGED *)call->sorted + chunk->first); /* at most one for each operation behind us */
+    const copse_tagged_pair *sorted = call->sorted;
+    copse_pair *changes =
+        (copse_pair *)((copse_tagged_pair *)call->sorted + chunk->first); /* at most one for each operation behind us */
     uint8_t *gone = call->gone + chunk->first;
-    NAME(mixed_block) block;
+    mixed_block block;
     uint64_t made = 0, any_gone = 0;
     for (uint64_t at = chunk->first; at < chunk->last;) {
-        NAME(mixed_look_up)(call, at, chunk->last, &block);
+        mixed_look_up(call, at, chunk->last, &block);
         for (uint32_t k = 0; k < block.n; k++) {
             VALUE value = block.values[k];
             bool there = block.found[k];
             for (; at < block.end[k]; at++) {
-                if (at + MIXED_AHEAD < chunk->last) NAME(mixed_fetch)(call, sorted[at + MIXED_AHEAD].value);
-                NAME(mixed_step)(call, sorted[at].value, &value, &there);
+                if (at + MIXED_AHEAD < chunk->last) mixed_fetch(call, sorted[at + MIXED_AHEAD].value);
+                mixed_step(call, sorted[at].value, &value, &there);
             }
             /* Written always, counted only where it is one. */
             const bool changed = there != (bool)block.found[k] || value != block.values[k];
-            changes[made] = (PAIR){block.codes[k], value};
+            changes[made] = (copse_pair){block.codes[k], value};
             gone[made] = !there;
             any_gone |= changed && !there;
             made += changed;
@@ -102,5 +111,9 @@ static void NAME(mixed_replay)(const mixed_call *call, mixed_chunk *chunk)
     chunk->has_gone = any_gone != 0;
 }
 
-#undef TAGGED
-#undef PAIR
+const mixed_width NAME(copse_mixed) = {
+    .cut = mixed_cut,
+    .replay = mixed_replay,
+    .change_bytes = sizeof(copse_pair),
+    .sorted_bytes = sizeof(copse_tagged_pair),
+};

@@ -1,14 +1,14 @@
-/* Template: the regular tree for one pair of widths, in the order in which its parts build on each other, then its
- * inspection and its table of operations. */
-#include "trees/regular/cpu/table.inc.h"
-#include "trees/regular/cpu/build.inc.h"
-#include "trees/regular/cpu/update.inc.h"
-#include "trees/regular/cpu/read.inc.h"
-#include "trees/regular/cpu/aggregate.inc.h"
+/* The regular tree of the object's widths: its inspection and its table of operations. */
+#include "trees/regular/cpu/tree.h"
+#include "trees/regular/cpu/aggregate.h"
+#include "trees/regular/cpu/build.h"
+#include "trees/regular/cpu/read.h"
+#include "trees/regular/cpu/table.h"
+#include "trees/regular/cpu/update.h"
 
-/* --- inspection --------------------------------------------------------------------------------------------------- */
+#include <string.h>
 
-static void NAME(regular_stats)(const copse_index *index, copse_stats *out)
+static void regular_stats(const copse_index *index, copse_stats *out)
 {
     copse_regular *tree = index->tree;
     pthread_mutex_lock(&tree->lock); /* an aggregate call may be making the summary */
@@ -20,28 +20,28 @@ static void NAME(regular_stats)(const copse_index *index, copse_stats *out)
     pthread_mutex_unlock(&tree->lock);
 }
 
-static copse_status NAME(verify_leaf)(const copse_index *index, const copse_leaf_table *table, uint64_t slot)
+static copse_status verify_leaf(const copse_index *index, const copse_leaf_table *table, uint64_t slot)
 {
-    const UNIT *units = NAME(leaf_units)(table->leaf[slot]);
+    const copse_unit *units = leaf_units(table->leaf[slot]);
     uint32_t n = table->count[slot];
     unsigned long long at = slot;
     if (n == 0 || n > LEAF_CAPACITY)
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: leaf %llu has %u entries", at, n);
     for (uint32_t i = 1; i < n; i++) {
-        KEY before = NAME(unit_key)(units, i - 1), key = NAME(unit_key)(units, i);
+        KEY before = unit_key(units, i - 1), key = unit_key(units, i);
         if (key < before || (key == before && !index->duplicates))
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: entry %u of leaf %llu is out of order", i,
                               at);
     }
     for (uint32_t i = n; i < LEAF_CAPACITY; i++)
-        if (NAME(unit_key)(units, i) != KEY_MAX)
+        if (unit_key(units, i) != KEY_MAX)
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: free place %u of leaf %llu is not padded",
                               i, at);
-    if (NAME(unit_key)(units, n - 1) > NAME(table_fence)(table)[slot])
+    if (unit_key(units, n - 1) > table_fence(table)[slot])
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: leaf %llu goes beyond its fence", at);
     _Alignas(64) char copy[COPSE_LEAF_BYTES];
     memcpy(copy, table->leaf[slot], sizeof copy);
-    NAME(leaf_seal)(copy, n);
+    leaf_seal(copy, n);
     if (memcmp(copy, table->leaf[slot], 64) != 0)
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: the head of leaf %llu does not fit its units",
                           at);
@@ -49,10 +49,10 @@ static copse_status NAME(verify_leaf)(const copse_index *index, const copse_leaf
 }
 
 /* Order between leaves, fences, and that used slots come first in their group. */
-static copse_status NAME(verify_slots)(const copse_index *index, const copse_regular *tree)
+static copse_status verify_slots(const copse_index *index, const copse_regular *tree)
 {
     const copse_leaf_table *table = &tree->table;
-    const KEY *fence = NAME(table_fence)(table);
+    const KEY *fence = table_fence(table);
     uint64_t leaves = 0, entries = 0, last = table->slots;
     for (uint64_t s = 0; s < table->slots; s++) {
         unsigned long long at = s;
@@ -63,12 +63,12 @@ static copse_status NAME(verify_slots)(const copse_index *index, const copse_reg
         }
         if (s % FANOUT && !table->leaf[s - 1])
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: slot %llu stands behind a free one", at);
-        copse_status status = NAME(verify_leaf)(index, table, s);
+        copse_status status = verify_leaf(index, table, s);
         if (status != COPSE_OK) return status;
-        KEY first = NAME(table_first_key)(table, s);
+        KEY first = table_first_key(table, s);
         if (last < table->slots) {
             /* With duplicates a leaf may begin with the key that the one before ends with, not merely its fence. */
-            bool shared = index->duplicates && first == NAME(leaf_last_key)(table->leaf[last], table->count[last]);
+            bool shared = index->duplicates && first == leaf_last_key(table->leaf[last], table->count[last]);
             if (fence[s] < fence[last] || (first <= fence[last] && !shared))
                 return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: leaf %llu overlaps the one before", at);
         }
@@ -86,10 +86,10 @@ static copse_status NAME(verify_slots)(const copse_index *index, const copse_reg
     return COPSE_OK;
 }
 
-static copse_status NAME(verify_levels)(const copse_index *index, const copse_regular *tree)
+static copse_status verify_levels(const copse_index *index, const copse_regular *tree)
 {
     const copse_leaf_table *table = &tree->table;
-    const KEY *fence = NAME(table_fence)(table);
+    const KEY *fence = table_fence(table);
     uint64_t span = 1;
     for (uint32_t l = table->levels.height; l-- > 0; span *= FANOUT)
         for (uint64_t i = 0; i < table->levels.nodes[l] * (FANOUT - 1); i++) {
@@ -105,61 +105,54 @@ static copse_status NAME(verify_levels)(const copse_index *index, const copse_re
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: the count of group %llu is wrong",
                               (unsigned long long)g);
     }
-    if (NAME(regular_rank_one)(tree, (table->slots - 1) << COPSE_PLACE_SHIFT) + table->count[table->slots - 1] !=
+    if (regular_rank_one(tree, (table->slots - 1) << COPSE_PLACE_SHIFT) + table->count[table->slots - 1] !=
         tree->entries)
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: the counts do not add up");
     return COPSE_OK;
 }
 
-static copse_status NAME(verify_summary)(const copse_index *index, const copse_regular *tree)
+static copse_status verify_summary(const copse_index *index, const copse_regular *tree)
 {
     copse_aggregate scanned = COPSE_AGGREGATE_EMPTY, summed = COPSE_AGGREGATE_EMPTY;
     if (!tree->has_summary) return COPSE_OK;
-    for (uint64_t s = 0; s < tree->table.slots; s++) NAME(regular_scan)(index, s, 0, LEAF_CAPACITY, &scanned);
+    for (uint64_t s = 0; s < tree->table.slots; s++) regular_scan(index, s, 0, LEAF_CAPACITY, &scanned);
     copse_summary_range(&tree->summary, 0, tree->summary.items, &summed);
     if (scanned.sum != summed.sum || scanned.smallest != summed.smallest || scanned.largest != summed.largest)
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: the summary does not agree with the values");
     return COPSE_OK;
 }
 
-static copse_status NAME(regular_verify)(const copse_index *index)
+static copse_status regular_verify(const copse_index *index)
 {
     copse_regular *tree = index->tree;
     copse_status status = copse_progress(index->ctx, "verifying", 0, tree->entries);
     if (status != COPSE_OK || tree->entries == 0) return status;
-    status = NAME(verify_slots)(index, tree);
-    if (status == COPSE_OK) status = NAME(verify_levels)(index, tree);
+    status = verify_slots(index, tree);
+    if (status == COPSE_OK) status = verify_levels(index, tree);
     pthread_mutex_lock(&tree->lock);
-    if (status == COPSE_OK) status = NAME(verify_summary)(index, tree);
+    if (status == COPSE_OK) status = verify_summary(index, tree);
     pthread_mutex_unlock(&tree->lock);
     return status;
 }
 
 const copse_cpu_tree NAME(copse_regular_cpu) = {
-    .create = regular_create,
-    .destroy = regular_destroy,
-    .build = NAME(regular_build),
-    .insert = NAME(regular_insert),
-    .erase = NAME(regular_erase),
-    .apply = NAME(regular_apply),
-    .find = NAME(regular_find),
-    .locate = NAME(regular_locate),
-    .rank = NAME(regular_rank),
-    .select = NAME(regular_select),
-    .gather = NAME(regular_gather),
-    .copy = NAME(regular_copy),
-    .fetch = NAME(regular_fetch),
-    .prepare = NAME(regular_prepare),
-    .fetch_block = NAME(regular_fetch_block),
-    .aggregate = NAME(regular_aggregate),
-    .size = regular_size,
-    .stats = NAME(regular_stats),
-    .verify = NAME(regular_verify),
+    .create = copse_regular_create,
+    .destroy = copse_regular_destroy,
+    .build = regular_build,
+    .insert = regular_insert,
+    .erase = regular_erase,
+    .apply = regular_apply,
+    .find = regular_find,
+    .locate = regular_locate,
+    .rank = regular_rank,
+    .select = regular_select,
+    .gather = regular_gather,
+    .copy = regular_copy,
+    .fetch = regular_fetch,
+    .prepare = regular_prepare,
+    .fetch_block = regular_fetch_block,
+    .aggregate = regular_aggregate,
+    .size = copse_regular_size,
+    .stats = regular_stats,
+    .verify = regular_verify,
 };
-
-#undef WALK_TABLE
-#undef FANOUT
-#undef LEAF_CAPACITY
-#undef LEAF_BULK_FILL
-#undef LEAF_EDIT_FILL
-#undef LEAF_SPARSE

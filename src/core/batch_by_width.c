@@ -1,6 +1,19 @@
-/* Template: a batch for one pair of widths. See batch.h. */
+/* Making batches of the object's widths: one look at the caller's array, then the radix sort where it is not in order. */
+#include "core/batch.h"
+#include "core/batch_pair.h"
+#include "core/sort.h"
 
-#define PAIR NAME(copse_pair)
+#include <omp.h>
+#include <string.h>
+
+/* What one look at the caller's keys finds out. */
+typedef struct key_survey {
+    uint64_t first_nan; /* n: none */
+    uint64_t smallest;  /* encoded */
+    uint64_t largest;
+    bool ascending; /* no key smaller than the one before */
+    bool strictly;  /* and none equal to it               */
+} key_survey;
 
 /* Keys are encoded this many at a time into a buffer on the stack. */
 #define BATCH_BLOCK 256u
@@ -9,7 +22,7 @@
 #define BATCH_BUCKETS     (1u << BATCH_BUCKET_BITS)
 
 /* Looks at keys[first .. last) and, for order across the border, at the one before. */
-static key_survey NAME(batch_survey_part)(const copse_batch *batch, uint64_t first, uint64_t last)
+static key_survey batch_survey_part(const copse_batch *batch, uint64_t first, uint64_t last)
 {
     key_survey survey = {.first_nan = batch->n, .smallest = UINT64_MAX, .ascending = true, .strictly = true};
     KEY buffer[BATCH_BLOCK + 1];
@@ -42,7 +55,7 @@ static key_survey NAME(batch_survey_part)(const copse_batch *batch, uint64_t fir
     return survey;
 }
 
-static key_survey NAME(batch_survey)(const copse_ctx *ctx, const copse_batch *batch)
+static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
 {
     key_survey all = {.first_nan = batch->n, .smallest = UINT64_MAX, .ascending = true, .strictly = true};
     uint32_t threads = copse_threads_for(ctx, batch->n);
@@ -51,7 +64,7 @@ static key_survey NAME(batch_survey)(const copse_ctx *ctx, const copse_batch *ba
         uint64_t part = (uint64_t)omp_get_thread_num(), parts = (uint64_t)omp_get_num_threads();
         uint64_t first = batch->n / parts * part + (part < batch->n % parts ? part : batch->n % parts);
         uint64_t last = first + batch->n / parts + (part < batch->n % parts);
-        key_survey mine = NAME(batch_survey_part)(batch, first, last);
+        key_survey mine = batch_survey_part(batch, first, last);
 #pragma omp critical(copse_survey)
         {
             if (mine.first_nan < all.first_nan) all.first_nan = mine.first_nan;
@@ -65,23 +78,23 @@ static key_survey NAME(batch_survey)(const copse_ctx *ctx, const copse_batch *ba
 }
 
 /* One thread's share of the first cut. `start` holds, per bucket, the next free place for this thread. */
-static void NAME(batch_scatter)(const copse_batch *batch, uint64_t first, uint64_t last, KEY low, unsigned shift,
-                                uint64_t *start, PAIR *out)
+static void batch_scatter(const copse_batch *batch, uint64_t first, uint64_t last, KEY low, unsigned shift,
+                          uint64_t *start, copse_pair *out)
 {
     KEY keys[BATCH_BLOCK];
     for (uint64_t at = first; at < last; at += BATCH_BLOCK) {
         uint32_t n = (uint32_t)(last - at < BATCH_BLOCK ? last - at : BATCH_BLOCK);
         ENCODE(batch->key_type, batch->keys, at, n, keys);
         for (uint32_t i = 0; i < n; i++) {
-            PAIR *place = &out[start[(KEY)(keys[i] - low) >> shift]++];
+            copse_pair *place = &out[start[(KEY)(keys[i] - low) >> shift]++];
             place->key = keys[i];
-            place->value = NAME(copse_caller_value)(batch, at + i);
+            place->value = copse_caller_value(batch, at + i);
         }
     }
 }
 
-static void NAME(batch_histogram)(const copse_batch *batch, uint64_t first, uint64_t last, KEY low, unsigned shift,
-                                  uint64_t *count)
+static void batch_histogram(const copse_batch *batch, uint64_t first, uint64_t last, KEY low, unsigned shift,
+                            uint64_t *count)
 {
     KEY keys[BATCH_BLOCK];
     for (uint64_t at = first; at < last; at += BATCH_BLOCK) {
@@ -93,7 +106,7 @@ static void NAME(batch_histogram)(const copse_batch *batch, uint64_t first, uint
 
 /* Turns the threads' bucket counts into places: bucket by bucket, within a bucket thread by thread, which keeps the
  * array order of equal keys. Fills bucket_start with the borders of the buckets. */
-static void NAME(batch_places)(uint64_t (*counts)[BATCH_BUCKETS], uint32_t threads, uint64_t *bucket_start)
+static void batch_places(uint64_t (*counts)[BATCH_BUCKETS], uint32_t threads, uint64_t *bucket_start)
 {
     uint64_t place = 0;
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
@@ -109,8 +122,8 @@ static void NAME(batch_places)(uint64_t (*counts)[BATCH_BUCKETS], uint32_t threa
 
 /* A bucket that holds a large part of the batch, because the keys crowd together, is cut once more by all threads: from
  * `from` into `to`, where it ends up sorted. */
-static void NAME(batch_sort_crowded)(PAIR *from, PAIR *to, uint64_t n, uint32_t threads,
-                                     uint64_t (*counts)[BATCH_BUCKETS])
+static void batch_sort_crowded(copse_pair *from, copse_pair *to, uint64_t n, uint32_t threads,
+                               uint64_t (*counts)[BATCH_BUCKETS])
 {
     uint64_t bucket_start[BATCH_BUCKETS + 1];
     KEY low = KEY_MAX, high = 0;
@@ -119,14 +132,14 @@ static void NAME(batch_sort_crowded)(PAIR *from, PAIR *to, uint64_t n, uint32_t 
         low = from[i].key < low ? from[i].key : low;
         high = from[i].key > high ? from[i].key : high;
     }
-    unsigned span_bits = NAME(sort_bit_length)((KEY)(high - low));
+    unsigned span_bits = sort_bit_length((KEY)(high - low));
     unsigned shift = span_bits > BATCH_BUCKET_BITS ? span_bits - BATCH_BUCKET_BITS : 0;
     memset(counts, 0, threads * sizeof *counts);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (uint32_t t = 0; t < threads; t++)
         for (uint64_t i = n * t / threads; i < n * (t + 1) / threads; i++)
             counts[t][(KEY)(from[i].key - low) >> shift]++;
-    NAME(batch_places)(counts, threads, bucket_start);
+    batch_places(counts, threads, bucket_start);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (uint32_t t = 0; t < threads; t++)
         for (uint64_t i = n * t / threads; i < n * (t + 1) / threads; i++)
@@ -135,47 +148,47 @@ static void NAME(batch_sort_crowded)(PAIR *from, PAIR *to, uint64_t n, uint32_t 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
         uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
-        if (count) NAME(sort_bucket)(to + at, from + at, count, false);
+        if (count) sort_bucket(to + at, from + at, count, false);
     }
 }
 
 /* Sorts the caller's arrays into `pairs`; `other` is scratch of the same size, `counts` of threads x buckets. */
-static copse_status NAME(batch_sort)(const copse_ctx *ctx, const copse_batch *batch, const key_survey *survey,
-                                     uint32_t threads, uint64_t (*counts)[BATCH_BUCKETS], PAIR *pairs, PAIR *other,
-                                     const char *what)
+static copse_status batch_sort(const copse_ctx *ctx, const copse_batch *batch, const key_survey *survey,
+                               uint32_t threads, uint64_t (*counts)[BATCH_BUCKETS], copse_pair *pairs,
+                               copse_pair *other, const char *what)
 {
     uint64_t n = batch->n, bucket_start[BATCH_BUCKETS + 1];
     KEY low = (KEY)survey->smallest;
-    unsigned span_bits = NAME(sort_bit_length)((KEY)(survey->largest - survey->smallest));
+    unsigned span_bits = sort_bit_length((KEY)(survey->largest - survey->smallest));
     unsigned shift = span_bits > BATCH_BUCKET_BITS ? span_bits - BATCH_BUCKET_BITS : 0;
     memset(counts, 0, threads * sizeof *counts);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (uint32_t t = 0; t < threads; t++)
-        NAME(batch_histogram)(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t]);
-    NAME(batch_places)(counts, threads, bucket_start);
+        batch_histogram(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t]);
+    batch_places(counts, threads, bucket_start);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (uint32_t t = 0; t < threads; t++)
-        NAME(batch_scatter)(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t], other);
+        batch_scatter(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t], other);
     copse_status status = copse_progress(ctx, what, n / 3, n);
     if (status != COPSE_OK) return status;
     const uint64_t crowded = threads > 1 && shift ? n / (threads * 4) : n;
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
         uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
-        if (count > crowded) NAME(batch_sort_crowded)(other + at, pairs + at, count, threads, counts);
+        if (count > crowded) batch_sort_crowded(other + at, pairs + at, count, threads, counts);
     }
     /* A cut that looked at every bit leaves only equal keys together: those are in order. */
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
         uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
         if (count > crowded) continue;
-        if (count && shift) NAME(sort_bucket)(other + at, pairs + at, count, true);
+        if (count && shift) sort_bucket(other + at, pairs + at, count, true);
         if (count && !shift) memcpy(pairs + at, other + at, count * sizeof *pairs);
     }
     return copse_progress(ctx, what, n / 3 * 2, n);
 }
 
 /* Batches too small for buckets: encode, then one bucket. */
-static void NAME(batch_sort_small)(const copse_batch *batch, bool sorted, PAIR *pairs, PAIR *other)
+static void batch_sort_small(const copse_batch *batch, bool sorted, copse_pair *pairs, copse_pair *other)
 {
     KEY keys[BATCH_BLOCK];
     for (uint64_t at = 0; at < batch->n; at += BATCH_BLOCK) {
@@ -183,14 +196,14 @@ static void NAME(batch_sort_small)(const copse_batch *batch, bool sorted, PAIR *
         ENCODE(batch->key_type, batch->keys, at, n, keys);
         for (uint32_t i = 0; i < n; i++) {
             pairs[at + i].key = keys[i];
-            pairs[at + i].value = NAME(copse_caller_value)(batch, at + i);
+            pairs[at + i].value = copse_caller_value(batch, at + i);
         }
     }
-    if (!sorted) NAME(sort_bucket)(pairs, other, batch->n, false);
+    if (!sorted) sort_bucket(pairs, other, batch->n, false);
 }
 
 /* Of each run of equal keys keeps the first or the last. Returns how many are left. */
-static uint64_t NAME(batch_resolve)(PAIR *pairs, uint64_t n, copse_equal_keys equal)
+static uint64_t batch_resolve(copse_pair *pairs, uint64_t n, copse_equal_keys equal)
 {
     uint64_t kept = 0;
     if (equal == COPSE_EQUAL_ALL || n == 0) return n;
@@ -203,7 +216,7 @@ static uint64_t NAME(batch_resolve)(PAIR *pairs, uint64_t n, copse_equal_keys eq
     return kept + 1;
 }
 
-static bool NAME(batch_has_equals)(const PAIR *pairs, uint64_t n, uint32_t threads)
+static bool batch_has_equals(const copse_pair *pairs, uint64_t n, uint32_t threads)
 {
     unsigned found = 0;
 #pragma omp parallel for num_threads(threads) reduction(| : found)
@@ -211,26 +224,26 @@ static bool NAME(batch_has_equals)(const PAIR *pairs, uint64_t n, uint32_t threa
     return found != 0;
 }
 
-static copse_status NAME(batch_make_pairs)(const copse_ctx *ctx, const key_survey *survey, const char *what,
-                                           copse_batch *batch)
+static copse_status batch_make_pairs(const copse_ctx *ctx, const key_survey *survey, const char *what,
+                                     copse_batch *batch)
 {
     uint64_t n = batch->n;
     uint32_t threads = copse_threads_for(ctx, n);
     bool small = n < BATCH_BUCKETS * 4;
-    size_t pair_bytes = copse_memory_product(n, sizeof(PAIR));
+    size_t pair_bytes = copse_memory_product(n, sizeof(copse_pair));
     size_t other_bytes = survey->ascending ? 0 : pair_bytes;
     size_t count_bytes = small || survey->ascending ? 0 : threads * sizeof(uint64_t[BATCH_BUCKETS]);
     copse_status status = COPSE_OK;
-    PAIR *pairs = copse_memory_alloc(ctx, pair_bytes);
-    PAIR *other = other_bytes ? copse_memory_alloc(ctx, other_bytes) : NULL;
+    copse_pair *pairs = copse_memory_alloc(ctx, pair_bytes);
+    copse_pair *other = other_bytes ? copse_memory_alloc(ctx, other_bytes) : NULL;
     void *counts = count_bytes ? copse_memory_alloc(ctx, count_bytes) : NULL;
     if (!pairs || (other_bytes && !other) || (count_bytes && !counts))
         status =
             copse_fail_memory(ctx, pair_bytes == SIZE_MAX ? SIZE_MAX : pair_bytes + other_bytes, "sorting the batch");
     else if (small || survey->ascending)
-        NAME(batch_sort_small)(batch, survey->ascending, pairs, other);
+        batch_sort_small(batch, survey->ascending, pairs, other);
     else
-        status = NAME(batch_sort)(ctx, batch, survey, threads, counts, pairs, other, what);
+        status = batch_sort(ctx, batch, survey, threads, counts, pairs, other, what);
     copse_memory_free(ctx, counts, count_bytes);
     copse_memory_free(ctx, other, other_bytes);
     if (status != COPSE_OK) {
@@ -242,33 +255,26 @@ static copse_status NAME(batch_make_pairs)(const copse_ctx *ctx, const key_surve
     return COPSE_OK;
 }
 
-static copse_status NAME(batch_make)(const copse_index *index, copse_equal_keys equal, bool pairs_wanted,
-                                     const char *what, copse_batch *batch)
+copse_status NAME(copse_batch_make)(const copse_index *index, copse_equal_keys equal, bool pairs_wanted,
+                                    const char *what, copse_batch *batch)
 {
     const copse_ctx *ctx = index->ctx;
     /* Sizes that no array can have are refused before any of it is read. */
-    if (copse_memory_product(batch->n, sizeof(PAIR)) == SIZE_MAX)
+    if (copse_memory_product(batch->n, sizeof(copse_pair)) == SIZE_MAX)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "n is %llu: more entries than memory can address",
                           (unsigned long long)batch->n);
     copse_status status = copse_progress(ctx, what, 0, batch->n);
     if (status != COPSE_OK) return status;
-    key_survey survey = NAME(batch_survey)(ctx, batch);
+    key_survey survey = batch_survey(ctx, batch);
     if (survey.first_nan < batch->n)
         return copse_fail(ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
                           (unsigned long long)survey.first_nan);
     if (!pairs_wanted && (survey.strictly || (survey.ascending && equal == COPSE_EQUAL_ALL))) return COPSE_OK;
-    status = NAME(batch_make_pairs)(ctx, &survey, what, batch);
+    status = batch_make_pairs(ctx, &survey, what, batch);
     if (status != COPSE_OK) return status;
-    PAIR *pairs = batch->memory;
+    copse_pair *pairs = batch->memory;
     if (!survey.strictly && equal != COPSE_EQUAL_ALL &&
-        NAME(batch_has_equals)(pairs, batch->n, copse_threads_for(ctx, batch->n)))
-        batch->n = NAME(batch_resolve)(pairs, batch->n, equal);
+        batch_has_equals(pairs, batch->n, copse_threads_for(ctx, batch->n)))
+        batch->n = batch_resolve(pairs, batch->n, equal);
     return COPSE_OK;
 }
-
-#undef PAIR
-#undef BATCH_BLOCK
-#undef BATCH_BUCKET_BITS
-#undef BATCH_BUCKETS
-#undef SORT_SMALL
-#undef SORT_DIGIT_BITS

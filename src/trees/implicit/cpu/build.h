@@ -1,22 +1,36 @@
-/* Template: building the implicit tree: units, then inner levels. Layout: implicit.h. */
+/* Building the implicit tree: units, then inner levels. Layout: trees/implicit/layout.h. */
+#ifndef COPSE_TREES_IMPLICIT_CPU_BUILD_H
+#define COPSE_TREES_IMPLICIT_CPU_BUILD_H
+
+#include "trees/implicit/cpu/tree.h"
+#include "core/batch_pair.h"
+#include "core/levels.h"
+#include "cpu/merge.h"
+
+#include <string.h>
+
+#define FULL_SEPARATORS (64u / sizeof(KEY))
+
+/* Digests are not used where this many units in a row would share one. */
+#define DIGEST_LONGEST_RUN 16u
 
 /* --- inner levels ------------------------------------------------------------------------------------------------- */
 
-static inline KEY NAME(implicit_unit_max)(const UNIT *units, uint64_t unit)
+static inline KEY implicit_unit_max(const copse_unit *units, uint64_t unit)
 {
     return units[unit].keys[UNIT_ENTRIES - 1];
 }
 
 /* Digests pay as long as few queries have to step right. Looks at units first .. last; returns the sum of the steps
  * that lookups of their largest keys would make, or a huge number where one would make too many. */
-static uint64_t NAME(implicit_digest_steps)(const UNIT *units, const copse_levels *levels, uint64_t first,
-                                            uint64_t last)
+static uint64_t implicit_digest_steps(const copse_unit *units, const copse_levels *levels, uint64_t first,
+                                      uint64_t last)
 {
     uint64_t run = 0, steps = 0;
     uint32_t before = 0;
     uint64_t back = first > DIGEST_LONGEST_RUN ? first - DIGEST_LONGEST_RUN : 0;
     for (uint64_t u = back; u < last; u++) {
-        uint32_t digest = copse_digest(NAME(implicit_unit_max)(units, u), levels->base, levels->shift);
+        uint32_t digest = copse_digest(implicit_unit_max(units, u), levels->base, levels->shift);
         run = u > back && digest == before ? run + 1 : 0;
         if (run >= DIGEST_LONGEST_RUN) return UINT64_MAX / 1024;
         if (u >= first) steps += run;
@@ -26,38 +40,38 @@ static uint64_t NAME(implicit_digest_steps)(const UNIT *units, const copse_level
 }
 
 /* Chooses between full separators and digests, and the digests' base and shift. */
-static void NAME(implicit_choose_separators)(const copse_implicit *tree, uint32_t threads, copse_levels *levels)
+static void implicit_choose_separators(const copse_implicit *tree, uint32_t threads, copse_levels *levels)
 {
     levels->digest = false;
     if (KEY_BITS == 32 || tree->unit_count < 2) return; /* 32-bit separators are as small as digests */
-    const UNIT *units = tree->units;
-    KEY low = NAME(unit_key)(units, 0), high = NAME(unit_key)(units, tree->entries - 1);
+    const copse_unit *units = tree->units;
+    KEY low = unit_key(units, 0), high = unit_key(units, tree->entries - 1);
     unsigned bits = high > low ? 64u - (unsigned)__builtin_clzll((unsigned long long)(high - low)) : 1;
     levels->base = low;
     levels->shift = bits > 32 ? bits - 32 : 0;
     uint64_t steps = 0, parts = threads * 4;
 #pragma omp parallel for num_threads(threads) reduction(+ : steps)
     for (uint64_t part = 0; part < parts; part++)
-        steps += NAME(implicit_digest_steps)(units, levels, tree->unit_count * part / parts,
-                                             tree->unit_count * (part + 1) / parts);
+        steps += implicit_digest_steps(units, levels, tree->unit_count * part / parts,
+                                       tree->unit_count * (part + 1) / parts);
     levels->digest = steps <= tree->unit_count / 8;
 }
 
 /* Separator j of a node whose child j covers `span` units: the largest key of the child, the maximum where no child
  * follows. */
-static inline KEY NAME(implicit_separator)(const copse_implicit *tree, uint64_t child, uint64_t children, uint64_t span)
+static inline KEY implicit_separator(const copse_implicit *tree, uint64_t child, uint64_t children, uint64_t span)
 {
-    return child + 1 < children ? NAME(implicit_unit_max)(tree->units, (child + 1) * span - 1) : KEY_MAX;
+    return child + 1 < children ? implicit_unit_max(tree->units, (child + 1) * span - 1) : KEY_MAX;
 }
 
-static void NAME(implicit_fill_node)(const copse_implicit *tree, const copse_levels *levels, uint32_t level,
-                                     uint64_t node, uint64_t children, uint64_t span)
+static void implicit_fill_node(const copse_implicit *tree, const copse_levels *levels, uint32_t level, uint64_t node,
+                               uint64_t children, uint64_t span)
 {
     char *line = levels->level[level] + node * 64;
     uint32_t separators = levels->digest ? 16 : FULL_SEPARATORS;
     for (uint32_t j = 0; j < separators; j++) {
         uint64_t child = node * (separators + 1) + j;
-        KEY separator = NAME(implicit_separator)(tree, child, children, span);
+        KEY separator = implicit_separator(tree, child, children, span);
         if (!levels->digest)
             ((KEY *)line)[j] = separator;
         else
@@ -67,7 +81,7 @@ static void NAME(implicit_fill_node)(const copse_implicit *tree, const copse_lev
 }
 
 /* Sizes of the levels over `children` units, root first. */
-static void NAME(implicit_plan_levels)(copse_levels *levels, uint64_t children)
+static void implicit_plan_levels(copse_levels *levels, uint64_t children)
 {
     uint64_t sizes[COPSE_LEVELS_MOST], fanout = levels->digest ? 17 : FULL_SEPARATORS + 1;
     uint32_t height = 0;
@@ -80,11 +94,11 @@ static void NAME(implicit_plan_levels)(copse_levels *levels, uint64_t children)
     }
 }
 
-static copse_status NAME(implicit_build_levels)(const copse_ctx *ctx, copse_implicit *tree, uint32_t threads)
+static copse_status implicit_build_levels(const copse_ctx *ctx, copse_implicit *tree, uint32_t threads)
 {
     copse_levels *levels = &tree->levels;
-    NAME(implicit_choose_separators)(tree, threads, levels);
-    NAME(implicit_plan_levels)(levels, tree->unit_count);
+    implicit_choose_separators(tree, threads, levels);
+    implicit_plan_levels(levels, tree->unit_count);
     if (levels->height == 0) return COPSE_OK;
     levels->memory = copse_memory_alloc(ctx, levels->bytes);
     if (!levels->memory) return copse_fail_memory(ctx, levels->bytes, "the inner levels of the implicit tree");
@@ -99,7 +113,7 @@ static copse_status NAME(implicit_build_levels)(const copse_ctx *ctx, copse_impl
         uint32_t team = levels->nodes[l] < 4096 ? 1 : threads;
 #pragma omp parallel for num_threads(team)
         for (uint64_t node = 0; node < levels->nodes[l]; node++)
-            NAME(implicit_fill_node)(tree, levels, l, node, children, span);
+            implicit_fill_node(tree, levels, l, node, children, span);
     }
     return COPSE_OK;
 }
@@ -107,14 +121,14 @@ static copse_status NAME(implicit_build_levels)(const copse_ctx *ctx, copse_impl
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 /* Memory for a tree of n entries, its units not yet filled. */
-static copse_status NAME(implicit_make)(const copse_ctx *ctx, uint64_t n, copse_implicit **out)
+static copse_status implicit_make(const copse_ctx *ctx, uint64_t n, copse_implicit **out)
 {
     copse_implicit *tree = copse_memory_alloc(ctx, sizeof *tree);
     if (!tree) return copse_fail_memory(ctx, sizeof *tree, "the implicit tree");
     memset(tree, 0, sizeof *tree);
     tree->entries = n;
     tree->unit_count = n / UNIT_ENTRIES + (n % UNIT_ENTRIES != 0);
-    tree->unit_bytes = copse_memory_product(tree->unit_count, sizeof(UNIT));
+    tree->unit_bytes = copse_memory_product(tree->unit_count, sizeof(copse_unit));
     copse_status status = COPSE_OK;
     if (tree->unit_count > UINT32_MAX)
         status = copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "n is %llu: the implicit tree holds at most %llu entries",
@@ -130,15 +144,15 @@ static copse_status NAME(implicit_make)(const copse_ctx *ctx, uint64_t n, copse_
     return COPSE_OK;
 }
 
-static copse_status NAME(implicit_create)(copse_index *index)
+static copse_status implicit_create(copse_index *index)
 {
     copse_implicit *tree = NULL;
-    copse_status status = NAME(implicit_make)(index->ctx, 0, &tree);
+    copse_status status = implicit_make(index->ctx, 0, &tree);
     index->tree = tree;
     return status;
 }
 
-static void NAME(implicit_fill)(const copse_batch *batch, UNIT *units, uint64_t first, uint64_t last)
+static void implicit_fill(const copse_batch *batch, copse_unit *units, uint64_t first, uint64_t last)
 {
     enum { BLOCK = 16 };
     KEY keys[BLOCK * UNIT_ENTRIES];
@@ -146,7 +160,7 @@ static void NAME(implicit_fill)(const copse_batch *batch, UNIT *units, uint64_t 
     for (uint64_t u = first; u < last; u += BLOCK) {
         uint64_t at = u * UNIT_ENTRIES, end = (last < u + BLOCK ? last : u + BLOCK) * UNIT_ENTRIES;
         uint32_t n = (uint32_t)((end < batch->n ? end : batch->n) - at);
-        NAME(copse_batch_read)(batch, at, n, keys, values);
+        copse_batch_read(batch, at, n, keys, values);
         for (uint32_t i = 0; i < n / UNIT_ENTRIES; i++) {
             memcpy(units[u + i].keys, keys + i * UNIT_ENTRIES, sizeof units->keys);
             memcpy(units[u + i].values, values + i * UNIT_ENTRIES, sizeof units->values);
@@ -159,29 +173,31 @@ static void NAME(implicit_fill)(const copse_batch *batch, UNIT *units, uint64_t 
 }
 
 /* Puts a finished tree in the place of the old one; from here on nothing can fail. */
-static void NAME(implicit_replace)(copse_index *index, copse_implicit *tree)
+static void implicit_replace(copse_index *index, copse_implicit *tree)
 {
-    implicit_free(index->ctx, index->tree);
+    copse_implicit_free(index->ctx, index->tree);
     index->tree = tree;
 }
 
-static copse_status NAME(implicit_build)(copse_index *index, const copse_batch *batch)
+static copse_status implicit_build(copse_index *index, const copse_batch *batch)
 {
     const copse_ctx *ctx = index->ctx;
     copse_implicit *tree;
     uint32_t threads = copse_threads_for(ctx, batch->n);
-    copse_status status = NAME(implicit_make)(ctx, batch->n, &tree);
+    copse_status status = implicit_make(ctx, batch->n, &tree);
     if (status != COPSE_OK) return status;
     uint64_t parts = threads == 1 ? 1 : threads * 8;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (uint64_t part = 0; part < parts; part++)
-        NAME(implicit_fill)(batch, tree->units, tree->unit_count * part / parts, tree->unit_count * (part + 1) / parts);
-    NAME(unit_pad)(tree->units, batch->n);
+        implicit_fill(batch, tree->units, tree->unit_count * part / parts, tree->unit_count * (part + 1) / parts);
+    unit_pad(tree->units, batch->n);
     status = copse_progress(ctx, "building the inner levels", batch->n, batch->n);
-    if (status == COPSE_OK) status = NAME(implicit_build_levels)(ctx, tree, threads);
+    if (status == COPSE_OK) status = implicit_build_levels(ctx, tree, threads);
     if (status == COPSE_OK)
-        NAME(implicit_replace)(index, tree);
+        implicit_replace(index, tree);
     else
-        implicit_free(ctx, tree);
+        copse_implicit_free(ctx, tree);
     return status;
 }
+
+#endif

@@ -1,16 +1,11 @@
-/* Template: the implicit tree for one pair of widths, in the order in which its parts build on each other, then its
- * inspection and its table of operations. */
+/* The implicit tree of the object's widths: its inspection and its table of operations. */
+#include "trees/implicit/cpu/tree.h"
+#include "trees/implicit/cpu/aggregate.h"
+#include "trees/implicit/cpu/build.h"
+#include "trees/implicit/cpu/read.h"
+#include "trees/implicit/cpu/update.h"
 
-#define FULL_SEPARATORS (64u / sizeof(KEY))
-
-#include "trees/implicit/cpu/build.inc.h"
-#include "trees/implicit/cpu/update.inc.h"
-#include "trees/implicit/cpu/read.inc.h"
-#include "trees/implicit/cpu/aggregate.inc.h"
-
-/* --- inspection --------------------------------------------------------------------------------------------------- */
-
-static void NAME(implicit_stats)(const copse_index *index, copse_stats *out)
+static void implicit_stats(const copse_index *index, copse_stats *out)
 {
     copse_implicit *tree = index->tree;
     pthread_mutex_lock(&tree->lock); /* an aggregate call may be making the summary */
@@ -22,23 +17,23 @@ static void NAME(implicit_stats)(const copse_index *index, copse_stats *out)
     pthread_mutex_unlock(&tree->lock);
 }
 
-static copse_status NAME(implicit_verify_units)(const copse_index *index, const copse_implicit *tree)
+static copse_status implicit_verify_units(const copse_index *index, const copse_implicit *tree)
 {
-    const UNIT *units = tree->units;
+    const copse_unit *units = tree->units;
     for (uint64_t i = 1; i < tree->entries; i++) {
-        KEY before = NAME(unit_key)(units, i - 1), key = NAME(unit_key)(units, i);
+        KEY before = unit_key(units, i - 1), key = unit_key(units, i);
         if (key < before || (key == before && !index->duplicates))
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "implicit tree: entry %llu is not %s the one before it",
                               (unsigned long long)i, index->duplicates ? "at least" : "greater than");
     }
     for (uint64_t i = tree->entries; i < tree->unit_count * UNIT_ENTRIES; i++)
-        if (NAME(unit_key)(units, i) != KEY_MAX)
+        if (unit_key(units, i) != KEY_MAX)
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
                               "implicit tree: free place %llu of the last unit is not padded", (unsigned long long)i);
     return COPSE_OK;
 }
 
-static copse_status NAME(implicit_verify_levels)(const copse_index *index, const copse_implicit *tree)
+static copse_status implicit_verify_levels(const copse_index *index, const copse_implicit *tree)
 {
     const copse_levels *levels = &tree->levels;
     uint32_t separators = levels->digest ? 16 : FULL_SEPARATORS;
@@ -52,7 +47,7 @@ static copse_status NAME(implicit_verify_levels)(const copse_index *index, const
             uint32_t j = (uint32_t)(c % (separators + 1));
             const char *line = levels->level[l] + c / (separators + 1) * 64;
             if (j == separators) continue;
-            KEY want = NAME(implicit_separator)(tree, c, children, span);
+            KEY want = implicit_separator(tree, c, children, span);
             bool right = ((const KEY *)line)[levels->digest ? 0 : j] == want;
             if (levels->digest)
                 right = ((const uint32_t *)line)[j] ==
@@ -66,64 +61,61 @@ static copse_status NAME(implicit_verify_levels)(const copse_index *index, const
     return COPSE_OK;
 }
 
-static copse_status NAME(implicit_verify_aggregates)(const copse_index *index, const copse_implicit *tree)
+static copse_status implicit_verify_aggregates(const copse_index *index, const copse_implicit *tree)
 {
     copse_aggregate scanned = COPSE_AGGREGATE_EMPTY, summed = COPSE_AGGREGATE_EMPTY;
     if (!tree->has_summary) return COPSE_OK;
-    NAME(implicit_scan)(index, 0, tree->entries, &scanned);
+    implicit_scan(index, 0, tree->entries, &scanned);
     copse_summary_range(&tree->summary, 0, tree->summary.items, &summed);
     if (scanned.sum != summed.sum || scanned.smallest != summed.smallest || scanned.largest != summed.largest)
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "implicit tree: the summary does not agree with the values");
-    const SUM_UNIT *sums = tree->sum_units;
+    const copse_sum_unit *sums = tree->sum_units;
     uint64_t sum = 0;
     for (uint64_t i = 0; tree->has_sums && i < tree->entries; i++) {
-        const SUM_UNIT *unit = &sums[i / UNIT_ENTRIES];
-        const UNIT *plain = (const UNIT *)tree->units + i / UNIT_ENTRIES;
+        const copse_sum_unit *unit = &sums[i / UNIT_ENTRIES];
+        const copse_unit *plain = (const copse_unit *)tree->units + i / UNIT_ENTRIES;
         uint32_t slot = (uint32_t)(i % UNIT_ENTRIES);
         if (unit->keys[slot] != plain->keys[slot] || unit->before[slot] != sum)
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "implicit tree: the running sum at entry %llu is wrong",
                               (unsigned long long)i);
-        sum += NAME(implicit_extend)(index->value_type, plain->values[slot]);
+        sum += implicit_extend(index->value_type, plain->values[slot]);
     }
     return COPSE_OK;
 }
 
-static copse_status NAME(implicit_verify)(const copse_index *index)
+static copse_status implicit_verify(const copse_index *index)
 {
     copse_implicit *tree = index->tree;
     copse_status status = copse_progress(index->ctx, "verifying", 0, tree->entries);
-    if (status == COPSE_OK) status = NAME(implicit_verify_units)(index, tree);
-    if (status == COPSE_OK) status = NAME(implicit_verify_levels)(index, tree);
+    if (status == COPSE_OK) status = implicit_verify_units(index, tree);
+    if (status == COPSE_OK) status = implicit_verify_levels(index, tree);
     pthread_mutex_lock(&tree->lock);
-    if (status == COPSE_OK) status = NAME(implicit_verify_aggregates)(index, tree);
+    if (status == COPSE_OK) status = implicit_verify_aggregates(index, tree);
     pthread_mutex_unlock(&tree->lock);
     return status;
 }
 
 const copse_cpu_tree NAME(copse_implicit_cpu) = {
-    .create = NAME(implicit_create),
-    .destroy = implicit_destroy,
-    .build = NAME(implicit_build),
-    .insert = NAME(implicit_insert),
-    .erase = NAME(implicit_erase),
-    .apply = NAME(implicit_apply),
-    .find = NAME(implicit_find),
-    .locate = NAME(implicit_locate),
-    .rank = implicit_rank,
-    .select = implicit_select,
-    .gather = NAME(implicit_gather),
-    .copy = NAME(implicit_copy),
-    .fetch = NAME(implicit_fetch),
-    .prepare = NAME(implicit_prepare),
-    .count = NAME(implicit_count),
-    .has_sum = implicit_has_sum,
-    .sum = NAME(implicit_sum),
-    .fetch_block = NAME(implicit_fetch_block),
-    .aggregate = NAME(implicit_aggregate),
-    .size = implicit_size,
-    .stats = NAME(implicit_stats),
-    .verify = NAME(implicit_verify),
+    .create = implicit_create,
+    .destroy = copse_implicit_destroy,
+    .build = implicit_build,
+    .insert = implicit_insert,
+    .erase = implicit_erase,
+    .apply = implicit_apply,
+    .find = implicit_find,
+    .locate = implicit_locate,
+    .rank = copse_implicit_rank,
+    .select = copse_implicit_select,
+    .gather = implicit_gather,
+    .copy = implicit_copy,
+    .fetch = implicit_fetch,
+    .prepare = implicit_prepare,
+    .count = implicit_count,
+    .has_sum = copse_implicit_has_sum,
+    .sum = implicit_sum,
+    .fetch_block = implicit_fetch_block,
+    .aggregate = implicit_aggregate,
+    .size = copse_implicit_size,
+    .stats = implicit_stats,
+    .verify = implicit_verify,
 };
-
-#undef WALK_TABLE
-#undef FULL_SEPARATORS

@@ -1,25 +1,31 @@
-/* Template: reads of the regular tree. Batch walks: walk.inc.h. */
+/* Reads of the regular tree. Batch walks: cpu/walk_regular.h. */
+#ifndef COPSE_TREES_REGULAR_CPU_READ_H
+#define COPSE_TREES_REGULAR_CPU_READ_H
 
-#define WALK_TABLE(index) (&(index)->ctx->walk->table[copse_width_pair(sizeof(KEY), sizeof(VALUE))])
+#include "trees/regular/cpu/table.h"
+#include "cpu/merge.h"
+#include "cpu/walk.h"
 
-static uint64_t NAME(regular_find)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
-                                   uint8_t *found)
+#define WALKS(index) ((index)->ctx->walk->table[COPSE_WIDTH_PAIR])
+
+static uint64_t regular_find(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                             uint8_t *found)
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
-    return WALK_TABLE(index)->regular_find(index->tree, &input, values, found);
+    return WALKS(index)->regular_find(index->tree, &input, values, found);
 }
 
-static uint64_t NAME(regular_locate)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
-                                     uint64_t *places)
+static uint64_t regular_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
+                               uint64_t *places)
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
     input.upper = upper;
-    return WALK_TABLE(index)->regular_locate(index->tree, &input, places);
+    return WALKS(index)->regular_locate(index->tree, &input, places);
 }
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t NAME(regular_rank_one)(const copse_regular *tree, uint64_t place)
+static uint64_t regular_rank_one(const copse_regular *tree, uint64_t place)
 {
     const copse_leaf_table *table = &tree->table;
     uint64_t slot = place >> COPSE_PLACE_SHIFT, rank = place & ((1u << COPSE_PLACE_SHIFT) - 1);
@@ -30,13 +36,13 @@ static uint64_t NAME(regular_rank_one)(const copse_regular *tree, uint64_t place
     return rank;
 }
 
-static void NAME(regular_rank)(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks)
+static void regular_rank(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks)
 {
     const copse_regular *tree = index->tree;
-    for (uint64_t i = 0; i < n; i++) ranks[i] = NAME(regular_rank_one)(tree, places[i]);
+    for (uint64_t i = 0; i < n; i++) ranks[i] = regular_rank_one(tree, places[i]);
 }
 
-static uint64_t NAME(regular_select)(const copse_index *index, uint64_t rank)
+static uint64_t regular_select(const copse_index *index, uint64_t rank)
 {
     const copse_regular *tree = index->tree;
     const copse_leaf_table *table = &tree->table;
@@ -53,7 +59,7 @@ static uint64_t NAME(regular_select)(const copse_index *index, uint64_t rank)
 
 /* The slot and position of the entry at a place; a place behind the last entry of a leaf is the next leaf's first.
  * False: behind the last entry of all. */
-static bool NAME(regular_at)(const copse_leaf_table *table, uint64_t place, uint64_t *slot, uint32_t *position)
+static bool regular_at(const copse_leaf_table *table, uint64_t place, uint64_t *slot, uint32_t *position)
 {
     *slot = place >> COPSE_PLACE_SHIFT;
     *position = (uint32_t)(place & ((1u << COPSE_PLACE_SHIFT) - 1));
@@ -65,7 +71,7 @@ static bool NAME(regular_at)(const copse_leaf_table *table, uint64_t place, uint
 }
 
 /* The entry in front of a place. False: there is none. */
-static bool NAME(regular_before)(const copse_leaf_table *table, uint64_t place, uint64_t *slot, uint32_t *position)
+static bool regular_before(const copse_leaf_table *table, uint64_t place, uint64_t *slot, uint32_t *position)
 {
     *slot = place >> COPSE_PLACE_SHIFT;
     *position = (uint32_t)(place & ((1u << COPSE_PLACE_SHIFT) - 1));
@@ -77,18 +83,18 @@ static bool NAME(regular_before)(const copse_leaf_table *table, uint64_t place, 
     return true;
 }
 
-static void NAME(regular_gather)(const copse_index *index, const uint64_t *places, uint64_t first, uint64_t n,
-                                 bool before, void *keys, void *values, uint8_t *found)
+static void regular_gather(const copse_index *index, const uint64_t *places, uint64_t first, uint64_t n, bool before,
+                           void *keys, void *values, uint8_t *found)
 {
     const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t slot;
         uint32_t position;
-        bool there = before ? NAME(regular_before)(table, places[i], &slot, &position)
-                            : NAME(regular_at)(table, places[i], &slot, &position);
+        bool there = before ? regular_before(table, places[i], &slot, &position)
+                            : regular_at(table, places[i], &slot, &position);
         if (found) found[first + i] = there;
         if (there) {
-            NAME(unit_copy)(NAME(leaf_units)(table->leaf[slot]), position, 1, index->key_type, first + i, keys, values);
+            unit_copy(leaf_units(table->leaf[slot]), position, 1, index->key_type, first + i, keys, values);
         } else {
             if (keys) ((KEY *)keys)[first + i] = 0;
             if (values) ((VALUE *)values)[first + i] = 0;
@@ -96,17 +102,17 @@ static void NAME(regular_gather)(const copse_index *index, const uint64_t *place
     }
 }
 
-static void NAME(regular_copy)(const copse_index *index, uint64_t place, uint64_t count, uint64_t at, void *keys,
-                               void *values)
+static void regular_copy(const copse_index *index, uint64_t place, uint64_t count, uint64_t at, void *keys,
+                         void *values)
 {
     const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
     uint64_t slot;
     uint32_t position;
-    if (!NAME(regular_at)(table, place, &slot, &position)) return;
+    if (!regular_at(table, place, &slot, &position)) return;
     while (count) {
         uint64_t n = table->count[slot] - position;
         if (n > count) n = count;
-        if (n) NAME(unit_copy)(NAME(leaf_units)(table->leaf[slot]), position, n, index->key_type, at, keys, values);
+        if (n) unit_copy(leaf_units(table->leaf[slot]), position, n, index->key_type, at, keys, values);
         at += n;
         count -= n;
         position = 0;
@@ -114,7 +120,7 @@ static void NAME(regular_copy)(const copse_index *index, uint64_t place, uint64_
     }
 }
 
-static void NAME(regular_fetch)(const copse_index *index, uint64_t place, uint64_t count)
+static void regular_fetch(const copse_index *index, uint64_t place, uint64_t count)
 {
     const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
     uint64_t slot = place >> COPSE_PLACE_SHIFT, unit = (place & ((1u << COPSE_PLACE_SHIFT) - 1)) / UNIT_ENTRIES;
@@ -122,5 +128,7 @@ static void NAME(regular_fetch)(const copse_index *index, uint64_t place, uint64
     uint64_t lines = count / UNIT_ENTRIES + 1;
     for (uint64_t i = 0; i < (lines < COPSE_FETCH_LINES ? lines : COPSE_FETCH_LINES) && unit + i < COPSE_LEAF_UNITS;
          i++)
-        __builtin_prefetch(NAME(leaf_units)(table->leaf[slot]) + unit + i, 0, 2);
+        __builtin_prefetch(leaf_units(table->leaf[slot]) + unit + i, 0, 2);
 }
+
+#endif

@@ -1,8 +1,15 @@
-/* Template: the primitives over pairs as plain loops, for one pair of widths. See primitives/emulated.c. */
+/* The primitives of the emulated device over pairs of the object's widths, as plain loops. See emulated.c. */
+#include "primitives/emulated.h"
+#include "device/emulated_memory.h"
+#include "primitives/mixed_state.h"
+
+#include <string.h>
+
+#define DIGIT_BITS 8u
 
 /* One pass of the sort: by the digit of DIGIT_BITS bits (fewer at the end) that starts at `bit`. */
-static void NAME(sort_pass)(const KEY *keys, const VALUE *values, KEY *keys_out, VALUE *values_out, uint64_t n,
-                            unsigned bit, unsigned last_bit)
+static void sort_pass(const KEY *keys, const VALUE *values, KEY *keys_out, VALUE *values_out, uint64_t n, unsigned bit,
+                      unsigned last_bit)
 {
     unsigned bits = last_bit - bit < DIGIT_BITS ? last_bit - bit : DIGIT_BITS;
     KEY mask = (KEY)(((KEY)1 << bits) - 1);
@@ -23,21 +30,20 @@ static void NAME(sort_pass)(const KEY *keys, const VALUE *values, KEY *keys_out,
 
 /* Sorts from one pair of arrays to the other and back, least significant digit first. keys[0] and values[0] are only read
  * in the first pass, after which keys[2] and values[2] take their place. Returns which of them holds the result. */
-static unsigned NAME(sort_passes)(KEY *const keys[3], VALUE *const values[3], uint64_t n, unsigned first_bit,
-                                  unsigned last_bit)
+static unsigned sort_passes(KEY *const keys[3], VALUE *const values[3], uint64_t n, unsigned first_bit,
+                            unsigned last_bit)
 {
     unsigned from = 0;
     for (unsigned bit = first_bit; bit < last_bit; bit += DIGIT_BITS) {
         unsigned to = from == 1 ? 2 : 1;
-        NAME(sort_pass)(keys[from], values[from], keys[to], values[to], n, bit, last_bit);
+        sort_pass(keys[from], values[from], keys[to], values[to], n, bit, last_bit);
         from = to;
     }
     return from;
 }
 
-static copse_status NAME(sort_pairs)(copse_device *device, copse_stream *stream, const void *keys_in,
-                                     const void *values_in, void *keys_out, void *values_out, uint64_t n,
-                                     unsigned first_bit, unsigned last_bit)
+static copse_status sort_pairs(copse_device *device, copse_stream *stream, const void *keys_in, const void *values_in,
+                               void *keys_out, void *values_out, uint64_t n, unsigned first_bit, unsigned last_bit)
 {
     void *scratch;
     uint64_t key_bytes = (n * sizeof(KEY) + 7) / 8 * 8; /* values of 8 bytes come behind them */
@@ -47,7 +53,7 @@ static copse_status NAME(sort_pairs)(copse_device *device, copse_stream *stream,
     KEY *const keys[3] = {(KEY *)(uintptr_t)keys_in, keys_out, scratch};
     VALUE *const values[3] = {(VALUE *)(uintptr_t)values_in, values_out, (void *)((char *)scratch + key_bytes)};
     copse_emulated_begin();
-    unsigned where = NAME(sort_passes)(keys, values, n, first_bit, last_bit);
+    unsigned where = sort_passes(keys, values, n, first_bit, last_bit);
     if (where != 1) {
         memcpy(keys_out, keys[where], n * sizeof(KEY));
         memcpy(values_out, values[where], n * sizeof(VALUE));
@@ -57,15 +63,15 @@ static copse_status NAME(sort_pairs)(copse_device *device, copse_stream *stream,
     return COPSE_OK;
 }
 
-static unsigned NAME(sort_pairs_between)(void *const keys[2], void *const values[2], uint64_t n, unsigned first_bit,
-                                         unsigned last_bit)
+static unsigned sort_pairs_between(void *const keys[2], void *const values[2], uint64_t n, unsigned first_bit,
+                                   unsigned last_bit)
 {
     KEY *const k[3] = {keys[0], keys[1], keys[0]};
     VALUE *const v[3] = {values[0], values[1], values[0]};
-    return NAME(sort_passes)(k, v, n, first_bit, last_bit) == 1 ? 1 : 0;
+    return sort_passes(k, v, n, first_bit, last_bit) == 1 ? 1 : 0;
 }
 
-static void NAME(scan_states)(const void *keys_in, const void *tags_in, void *states, uint64_t n)
+static void scan_states(const void *keys_in, const void *tags_in, void *states, uint64_t n)
 {
     const KEY *keys = keys_in;
     uint64_t state = 0;
@@ -76,8 +82,8 @@ static void NAME(scan_states)(const void *keys_in, const void *tags_in, void *st
     }
 }
 
-static uint64_t NAME(unique_pairs)(const void *keys_in, const void *values_in, void *keys_out, void *values_out,
-                                   uint64_t n, copse_unique which)
+static uint64_t unique_pairs(const void *keys_in, const void *values_in, void *keys_out, void *values_out, uint64_t n,
+                             copse_unique which)
 {
     const KEY *keys = keys_in;
     uint64_t kept = 0;
@@ -91,8 +97,8 @@ static uint64_t NAME(unique_pairs)(const void *keys_in, const void *values_in, v
     return kept;
 }
 
-static uint64_t NAME(select_pairs)(const void *keys_in, const void *values_in, const uint8_t *flags, void *keys_out,
-                                   void *values_out, uint64_t n)
+static uint64_t select_pairs(const void *keys_in, const void *values_in, const uint8_t *flags, void *keys_out,
+                             void *values_out, uint64_t n)
 {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -103,8 +109,8 @@ static uint64_t NAME(select_pairs)(const void *keys_in, const void *values_in, c
     return kept;
 }
 
-static void NAME(merge_pairs)(const void *keys_a, const void *values_a, uint64_t n_a, const void *keys_b,
-                              const void *values_b, uint64_t n_b, void *keys_out, void *values_out)
+static void merge_pairs(const void *keys_a, const void *values_a, uint64_t n_a, const void *keys_b,
+                        const void *values_b, uint64_t n_b, void *keys_out, void *values_out)
 {
     const KEY *a = keys_a, *b = keys_b;
     for (uint64_t i = 0, j = 0; i + j < n_a + n_b;) {
@@ -117,3 +123,12 @@ static void NAME(merge_pairs)(const void *keys_a, const void *values_a, uint64_t
             j++;
     }
 }
+
+const copse_emulated_pairs NAME(copse_emulated_pairs) = {
+    .sort_pairs = sort_pairs,
+    .sort_pairs_between = sort_pairs_between,
+    .scan_states = scan_states,
+    .unique_pairs = unique_pairs,
+    .select_pairs = select_pairs,
+    .merge_pairs = merge_pairs,
+};
