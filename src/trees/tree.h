@@ -11,18 +11,7 @@
 
 #include "core/batch.h"
 #include "core/aggregate.h"
-
-/* Which neighbour of a key is wanted. */
-typedef enum copse_neighbour { COPSE_AT_OR_AFTER, COPSE_AFTER, COPSE_BEFORE } copse_neighbour;
-
-/* Which aggregate of a range is wanted. */
-typedef enum copse_aggregate_kind {
-    COPSE_KIND_SUM,
-    COPSE_KIND_SUM128,
-    COPSE_KIND_MIN,
-    COPSE_KIND_MAX,
-    COPSE_KIND_AVG
-} copse_aggregate_kind;
+#include "core/reads.h"
 
 /*
  * Structures on a device take whole calls instead of parts of them: there a batch is one kernel, arrays may be host or
