@@ -20,13 +20,7 @@ extern "C" {
 #endif
 
 typedef struct copse_device copse_device;
-typedef struct copse_primitives copse_primitives;             /* sort, scan, select, merge: primitives.h      */
-typedef struct copse_shared_kernels copse_shared_kernels;     /* what structures share: shared_kernels.h     */
-typedef struct copse_implicit_kernels copse_implicit_kernels; /* kernels of the implicit tree: implicit/gpu/kernels.h */
-typedef struct copse_blink_kernels copse_blink_kernels;       /* of the B-link and B+ trees: blink/layout.h  */
-typedef struct copse_blink_order_kernels
-    copse_blink_order_kernels;                          /* their ordered reads: blink/read/ordered_kernels.h */
-typedef struct copse_mixed_kernels copse_mixed_kernels; /* of mixed batches: mixed_kernels.h          */
+typedef struct copse_primitives copse_primitives; /* sort, scan, select, merge: primitives.h      */
 
 /* Work on one stream happens in order. NULL is not a stream; copse_device.main is always there. On a card this is a
  * cudaStream_t, cast. */
@@ -108,11 +102,6 @@ typedef struct copse_device_backend {
     copse_status (*stream_follow)(copse_device *device, copse_stream *stream, copse_event *event); /* the stream */
 
     const copse_primitives *primitives;
-    const copse_shared_kernels *const *shared; /* these: one per pair of widths */
-    const copse_mixed_kernels *const *mixed;
-    const copse_implicit_kernels *const *implicit;
-    const copse_blink_kernels *const *blink;
-    const copse_blink_order_kernels *const *blink_order;
 } copse_device_backend;
 
 extern const copse_device_backend copse_device_cuda; /* without CUDA: one that has no devices and says so */
@@ -172,11 +161,11 @@ struct copse_device {
     void *backend_data;
     uint64_t seed; /* emulator: the order in which lanes, warps and blocks run; 0: always the same */
     /* Operations up to which an update may go as it comes, and share of a tree up to which one may go in place: 0: as measured.
-     * Tests and measurements set them: blink/update/update.c. */
+     * Tests and measurements set them. */
     uint64_t place_most, in_place_share;
-    /* Operations from which on the separators of the tree may put an update in order, in the same way: blink/update/bucket_sort.c. */
+    /* Operations from which on the separators of the tree may put an update in order, in the same way. */
     uint64_t arrange_least;
-    /* Nanoseconds that an update may take memory of the next version ahead for: blink/rebuild/preallocate.c. 0: nothing is taken ahead, as on
+    /* Nanoseconds that an update may take memory of the next version ahead for. 0: nothing is taken ahead, as on
      * the emulator, where there is nothing to map. Tests set it, and that size and batch of a tree do not matter. */
     uint64_t ahead_most;
     bool ahead_always;

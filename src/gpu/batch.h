@@ -53,7 +53,7 @@ static inline unsigned copse_device_pair(const copse_index *index)
 
 static inline const copse_shared_kernels *copse_device_shared(const copse_index *index)
 {
-    return index->device->backend->shared[copse_device_pair(index)];
+    return copse_shared_kernels_on(index->device, copse_device_pair(index));
 }
 
 /* The type that encoded keys have. */

@@ -45,7 +45,7 @@ typedef struct mixed {
 
 static const copse_mixed_kernels *kernels_of(const mixed *m)
 {
-    return m->device->backend->mixed[copse_device_pair(m->index)];
+    return copse_mixed_kernels_on(m->device, copse_device_pair(m->index));
 }
 
 static uint64_t aligned(uint64_t bytes)

@@ -1,14 +1,13 @@
 /*
  * Kernels that several structures use: batches on their way into a tree, and pointer-free levels; their arguments, and the
- * table of them that a backend offers per pair of widths.
+ * table of them that each backend has per pair of widths.
  */
 #ifndef COPSE_SHARED_KERNELS_H
 #define COPSE_SHARED_KERNELS_H
 
 #include "core/aggregate.h"
 #include "core/levels.h"
-#include "core/widths.h"
-#include "device/device.h"
+#include "gpu/kernel_rows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,20 +106,18 @@ typedef struct copse_result_arguments {
     uint64_t *report;
 } copse_result_arguments;
 
-struct copse_shared_kernels {
+typedef struct copse_shared_kernels {
     copse_kernel survey, encode;                         /* copse_pairs_arguments */
     copse_kernel settle;                                 /* copse_settle_arguments */
     copse_kernel digest_steps, fill_level, verify_level; /* copse_level_arguments */
     copse_kernel raise;                                  /* copse_raise_arguments */
-};
+} copse_shared_kernels;
 
-/* One table per pair of widths. */
-extern const copse_shared_kernels *const copse_shared_kernels_cuda[];
-extern const copse_shared_kernels *const copse_shared_kernels_emulated[];
+COPSE_KERNEL_ROWS(copse_shared_kernels);
 
 /* Threads of a block of each kernel. */
 #define COPSE_KERNEL_THREADS 128u
-/* Output positions that a warp of gather.inc.h takes. */
+/* Output positions that a warp of gather.h takes. */
 #define COPSE_GATHER_TILE 256u
 
 #ifdef __cplusplus

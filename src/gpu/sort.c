@@ -123,7 +123,7 @@ static copse_status settle(copse_device *device, const copse_device_sorting *s, 
                                               .first = first,
                                               .input = s->between ? NULL : s->keys[0],
                                               .doubt = doubt};
-    return copse_device_launch(device, device->main, &device->backend->shared[s->pair]->settle,
+    return copse_device_launch(device, device->main, &copse_shared_kernels_on(device, s->pair)->settle,
                                all ? 1 : copse_device_blocks(device, s->n), &arguments);
 }
 

@@ -13,18 +13,7 @@
 #define COPSE_TREES_TREE_H
 
 #include "core/internal.h"
-
-/* Which neighbour of a key is wanted. */
-typedef enum copse_neighbour { COPSE_AT_OR_AFTER, COPSE_AFTER, COPSE_BEFORE } copse_neighbour;
-
-/* Which aggregate of a range is wanted. */
-typedef enum copse_aggregate_kind {
-    COPSE_KIND_SUM,
-    COPSE_KIND_SUM128,
-    COPSE_KIND_MIN,
-    COPSE_KIND_MAX,
-    COPSE_KIND_AVG
-} copse_aggregate_kind;
+#include "core/reads.h"
 
 /*
  * Entries in key order, from a key or from where the last scan stopped. Cursors, visits, exports and files stand on it, so

@@ -1,5 +1,5 @@
 /*
- * The list of all leaves in the order of their keys (blink/rebuild/leaf_lists.inc.h), against a walk of the host along the same leaves: over
+ * The list of all leaves in the order of their keys (blink/rebuild/leaf_lists.h), against a walk of the host along the same leaves: over
  * the bounds of blocks and tiles, with chains and forks of any length wherever they matter.
  */
 #define _POSIX_C_SOURCE 200809L

@@ -1,5 +1,5 @@
 /*
- * Batches that fill whole tiles and buckets of `part` and `arrange` (blink/update/partition.inc.h, blink/update/bucket_sort.inc.h), on a device with one
+ * Batches that fill whole tiles and buckets of `part` and `arrange` (blink/update/partition.h, blink/update/bucket_sort.h), on a device with one
  * multiprocessor, so that the emulator has them with few operations.
  */
 #include "blink_batches.h"

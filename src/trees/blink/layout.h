@@ -1,6 +1,6 @@
 /*
  * The B-link tree, and the B+ tree that shares its nodes: what they look like in device memory, the arguments of their
- * kernels, and the table of kernels that a backend offers per pair of widths. docs/BLINK.md tells the whole story.
+ * kernels, and the table of kernels that each backend has per pair of widths. docs/BLINK.md tells the whole story.
  *
  * A leaf is one line of 128 bytes. Keys are sorted; free places hold the largest key and value 0.
  *
@@ -44,6 +44,7 @@
 #ifndef COPSE_BLINK_KERNELS_H
 #define COPSE_BLINK_KERNELS_H
 
+#include "gpu/kernel_rows.h"
 #include "gpu/shared_kernels.h"
 
 #ifdef __cplusplus
@@ -175,7 +176,7 @@ typedef struct copse_arrange_arguments {
     uint32_t *boundaries;              /* ... and its last separator, likewise                                    */
     uint32_t *bases;                   /* ... and the operations of those in front of it, likewise                */
     uint32_t *ticket;                  /* part: blocks that have taken their places                               */
-    void *parts; /* `room` places for each bucket, see blink/update/partition.inc.h                     */
+    void *parts;                 /* `room` places for each bucket, see blink/update/partition.h                     */
     void *out_keys, *out_values; /* arrange: the operations in order; erased: no values                     */
     uint32_t *out_homes;
     copse_blink_counters *counters; /* its doubt says whether it came to anything */
@@ -232,7 +233,7 @@ typedef struct copse_pack_totals {
 /* Some tile has more than fits: no more are begun, and what was made is no tree. */
 #define COPSE_TILES_STOP 0x80000000u
 
-/* Leaves that a tile (blink/rebuild/tile.inc.h) has at most, one for each lane of a warp, and entries, by the bytes of one. */
+/* Leaves that a tile (blink/rebuild/tile.h) has at most, one for each lane of a warp, and entries, by the bytes of one. */
 #define COPSE_TILE_LEAVES         32u
 #define COPSE_TILE_ENTRIES(bytes) (4608u / (bytes) / 32u * 32u)
 
@@ -269,8 +270,8 @@ typedef struct copse_pack_arguments {
     uint64_t *
         before; /* entries of the new version in front of each home of the old one; tile_spread: NULL, or entries of the old one
                        * in front of each tile, and of all */
-    uint64_t *
-        words; /* what each tile, or block of home_lists, tells those behind it (blink/rebuild/tile.inc.h), all 0 before */
+    uint64_t
+        *words; /* what each tile, or block of home_lists, tells those behind it (blink/rebuild/tile.h), all 0 before */
     uint32_t *starts;       /* first operation of each tile or home, and one more                      */
     copse_tile_edge *edges; /* of all tiles, and one more                                              */
     /* tile_spread, where a tile has leaves wherever they lie: */
@@ -295,7 +296,7 @@ typedef struct copse_blink_check_arguments {
     copse_device_survey *survey;
 } copse_blink_check_arguments;
 
-struct copse_blink_kernels {
+typedef struct copse_blink_kernels {
     copse_kernel find[2][2];            /* copse_blink_point_arguments; [digest][forks]; nobody changes the tree */
     copse_kernel locate, plan;          /* copse_locate_arguments */
     copse_kernel part_bounds, part;     /* copse_arrange_arguments */
@@ -308,11 +309,9 @@ struct copse_blink_kernels {
     copse_kernel pack_count, pack_old, pack_new;                                           /* ... home by home      */
     copse_kernel tell;                                                                     /* copse_tell_arguments */
     copse_kernel check_highs, check_leaves; /* copse_blink_check_arguments */
-};
+} copse_blink_kernels;
 
-/* One table per pair of widths. */
-extern const copse_blink_kernels *const copse_blink_kernels_cuda[];
-extern const copse_blink_kernels *const copse_blink_kernels_emulated[];
+COPSE_KERNEL_ROWS(copse_blink_kernels);
 
 #ifdef __cplusplus
 }

@@ -93,12 +93,12 @@ static inline copse_blink_handle *copse_blink_handle_of(const copse_index *index
 
 static inline const copse_blink_kernels *copse_blink_kernels_of(const copse_index *index)
 {
-    return index->device->backend->blink[copse_device_pair(index)];
+    return copse_blink_kernels_on(index->device, copse_device_pair(index));
 }
 
 static inline const copse_blink_order_kernels *copse_blink_order_kernels_of(const copse_index *index)
 {
-    return index->device->backend->blink_order[copse_device_pair(index)];
+    return copse_blink_order_kernels_on(index->device, copse_device_pair(index));
 }
 
 /* Entries of one leaf; entries that two leaves get when a tree is packed. */

@@ -1,6 +1,6 @@
 /*
  * Kernels that read the B-link and the B+ tree in key order: neighbours, ranges, aggregates, entries by rank; their
- * arguments, and the table of them that a backend offers per pair of widths. Leaves are drawn in blink/layout.h.
+ * arguments, and the table of them that each backend has per pair of widths. Leaves are drawn in blink/layout.h.
  *
  * A *place* says where an entry lies: the home in the upper 32 bits, the entries of that home in front of it in the lower
  * ones. The place behind the last entry of a home and that of the first entry behind it mean the same. With `before`, the
@@ -110,7 +110,7 @@ typedef struct copse_order_check_arguments {
     copse_device_survey *survey; /* trouble[3] */
 } copse_order_check_arguments;
 
-struct copse_blink_order_kernels {
+typedef struct copse_blink_order_kernels {
     copse_kernel home_entries, home_sums;      /* copse_home_arguments */
     copse_kernel neighbours[2];                /* copse_blink_point_arguments; [0]: full separators, [1]: digests */
     copse_kernel count[2], sum[2];             /* copse_blink_range_arguments */
@@ -121,11 +121,9 @@ struct copse_blink_order_kernels {
     /* While a writer may be at work. */
     copse_kernel find_beside, neighbours_beside;                /* copse_blink_point_arguments; without ranks */
     copse_kernel count_beside, gather_beside, aggregate_beside; /* copse_beside_arguments */
-};
+} copse_blink_order_kernels;
 
-/* One table per pair of widths. */
-extern const copse_blink_order_kernels *const copse_blink_order_kernels_cuda[];
-extern const copse_blink_order_kernels *const copse_blink_order_kernels_emulated[];
+COPSE_KERNEL_ROWS(copse_blink_order_kernels);
 
 /* Word of a report: gather_beside found another number of entries in a range than count_beside. */
 #define COPSE_REPORT_CHANGED 5u

@@ -1,4 +1,4 @@
-/* New versions of the B-link and the B+ tree whose tiles do not wait for each other: blink/rebuild/tile_independent.inc.h. */
+/* New versions of the B-link and the B+ tree whose tiles do not wait for each other: blink/rebuild/tile_independent.h. */
 #include "trees/blink/rebuild/rebuild.h"
 
 /* From so many homes on it is worth it. */

@@ -1,0 +1,174 @@
+/*
+ * Template: leaves of the B-link and the B+ tree, for one lane that reads them while nobody writes. The drawing is in
+ * blink/layout.h.
+ */
+#ifndef COPSE_TREES_BLINK_NODE_LEAF_H
+#define COPSE_TREES_BLINK_NODE_LEAF_H
+
+#include "core/widths.h"
+#include "simt/simt.h"
+#include "trees/blink/layout.h"
+
+#if KEY_BITS == VALUE_BITS
+#define LEAF_SLOTS  (448u / KEY_BITS)
+#define LEAF_STATE  56u
+#define LEAF_HIGH   64u
+#define LEAF_VALUES 72u
+#elif KEY_BITS == 32
+#define LEAF_SLOTS  9u
+#define LEAF_STATE  36u
+#define LEAF_HIGH   44u
+#define LEAF_VALUES 56u
+#else
+#define LEAF_SLOTS  9u
+#define LEAF_STATE  72u
+#define LEAF_HIGH   80u
+#define LEAF_VALUES 88u
+#endif
+#define LEAF_NEXT (LEAF_STATE + 4u)
+
+/* Entries that two leaves get when a tree is packed: room for some more, within the memory that a key may take. */
+#define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 21u : 11u)
+
+/* Where leaf `number` lies in the chunk at `address`. */
+SIMT_DEVICE char *leaf_in(const copse_blink_tree *tree, uint64_t address, uint32_t number)
+{
+    return (char *)address + (uint64_t)(number & ((1u << tree->chunk_shift) - 1u)) * COPSE_LEAF_BYTES;
+}
+
+/* Where leaf `number` lies. The addresses of chunks with homes never change. */
+SIMT_DEVICE char *leaf_at(const copse_blink_tree *tree, uint32_t number)
+{
+    const uint64_t *entry = &tree->chunks[number >> tree->chunk_shift];
+    const bool may_be_new = tree->pool_grows && number >= tree->homes;
+    return leaf_in(tree, may_be_new ? simt_load_relaxed_u64(entry) : *entry, number);
+}
+
+/* The same for a leaf that is a home. */
+SIMT_DEVICE char *home_at(const copse_blink_tree *tree, uint64_t home)
+{
+    return leaf_in(tree, tree->chunks[home >> tree->chunk_shift], (uint32_t)home);
+}
+
+/* How many home leaves lie side by side from home leaf `number` on. An even number of them from an even one on. */
+SIMT_DEVICE uint32_t homes_beside(const copse_blink_tree *tree, uint32_t number)
+{
+    return (1u << tree->chunk_shift) - (number & ((1u << tree->chunk_shift) - 1u));
+}
+
+SIMT_DEVICE uint32_t leaf_state(const char *leaf)
+{
+    return *(const uint32_t *)(leaf + LEAF_STATE);
+}
+
+SIMT_DEVICE uint32_t leaf_next(const char *leaf)
+{
+    return *(const uint32_t *)(leaf + LEAF_NEXT);
+}
+
+SIMT_DEVICE KEY leaf_high(const char *leaf)
+{
+    return *(const KEY *)(leaf + LEAF_HIGH);
+}
+
+SIMT_DEVICE KEY leaf_key(const char *leaf, uint32_t slot)
+{
+    return ((const KEY *)leaf)[slot];
+}
+
+SIMT_DEVICE VALUE leaf_value(const char *leaf, uint32_t slot)
+{
+    return ((const VALUE *)(leaf + LEAF_VALUES))[slot];
+}
+
+/* Child `slot` of a fork. */
+SIMT_DEVICE uint32_t fork_child(const char *fork, uint32_t slot)
+{
+    return ((const uint32_t *)(fork + LEAF_VALUES))[slot];
+}
+
+/* Entries of a leaf in front of a bound: those < q, or <= q. */
+SIMT_DEVICE uint32_t leaf_before(const char *leaf, KEY q, bool or_equal)
+{
+    const uint32_t count = leaf_state(leaf) & COPSE_LEAF_COUNT;
+    uint32_t before = 0;
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
+        KEY key = leaf_key(leaf, i);
+        before += (uint32_t)(key < q) + (uint32_t)((key == q) & (int)or_equal);
+    }
+    return before < count ? before : count; /* free places look like the largest key */
+}
+
+/* --- the leaves of a home, one after the other ------------------------------------------------------------------------ */
+
+/* A leaf on the way along the leaves of one home after the other. */
+typedef struct leaf_cursor {
+    uint32_t home;
+    uint32_t child; /* of a fork */
+    uint32_t number;
+    const char *leaf;
+} leaf_cursor;
+
+/* The first leaf of a home. */
+SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t home)
+{
+    leaf_cursor cursor;
+    cursor.home = cursor.number = home;
+    cursor.child = 0;
+    cursor.leaf = leaf_at(tree, home);
+    if (tree->forks && leaf_state(cursor.leaf) & COPSE_LEAF_FORK) {
+        cursor.number = fork_child(cursor.leaf, 0);
+        cursor.leaf = leaf_at(tree, cursor.number);
+    }
+    return cursor;
+}
+
+/* The next leaf of the same home. False: that was the last one. */
+SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
+{
+    uint32_t next = COPSE_LEAF_NONE;
+    if (tree->forks) {
+        const char *fork = leaf_at(tree, cursor->home);
+        const uint32_t state = leaf_state(fork);
+        if (state & COPSE_LEAF_FORK && cursor->child + 1u < (state & COPSE_LEAF_COUNT))
+            next = fork_child(fork, ++cursor->child);
+    } else {
+        next = leaf_next(cursor->leaf);
+        if (next < tree->homes) next = COPSE_LEAF_NONE;
+    }
+    if (next == COPSE_LEAF_NONE) return false;
+    cursor->number = next;
+    cursor->leaf = leaf_at(tree, next);
+    return true;
+}
+
+/*
+ * The leaf where q belongs, from the home that the levels led to on: that home, or one to its right where digests led too
+ * far left. *offset (may be NULL) counts the entries of the same home in front of that leaf.
+ */
+SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t home, KEY q, uint32_t *offset)
+{
+    leaf_cursor cursor = cursor_at(tree, home);
+    uint32_t in_front = 0;
+    while (leaf_high(cursor.leaf) < q) {
+        in_front += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
+        if (cursor_step(tree, &cursor)) continue;
+        cursor = cursor_at(tree, cursor.home + 1u); /* the last leaf's `high` is the largest key: there is one */
+        in_front = 0;
+    }
+    if (offset) *offset = in_front;
+    return cursor;
+}
+
+/* Entries of a home. */
+SIMT_DEVICE uint32_t home_entries(const copse_blink_tree *tree, uint32_t home)
+{
+    leaf_cursor cursor = cursor_at(tree, home);
+    uint32_t entries = 0;
+    do entries += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
+    while (cursor_step(tree, &cursor));
+    return entries;
+}
+
+#endif
