@@ -25,7 +25,7 @@ static void cut_chunks(const mixed_call *call, const mixed_width *width, mixed_c
 
 /* Moves the changes of the chunks together. Returns how many there are. */
 static uint64_t join_chunks(const mixed_call *call, const mixed_width *width, const mixed_chunk *chunk, uint64_t chunks,
-                           bool *out_gone)
+                            bool *out_gone)
 {
     uint64_t n = chunk[0].changes;
     *out_gone = chunk[0].has_gone;

@@ -131,24 +131,24 @@ typedef struct copse_deferred_report {
 } copse_deferred_report;
 
 /* Blocks that were freed and wait to be taken again: device/block_cache.c. Under the device's lock, but for `most`. */
-#define COPSE_SPARE_BLOCKS 512
-#define COPSE_SPARE_EXACT  64
+#define COPSE_BLOCK_CACHE_BLOCKS 512
+#define COPSE_BLOCK_CACHE_EXACT  64
 
-typedef struct copse_spare_block {
+typedef struct copse_cached_block {
     void *memory;
     uint64_t bytes;
-} copse_spare_block;
+} copse_cached_block;
 
-typedef struct copse_device_spare {
+typedef struct copse_block_cache {
     /* Bytes that may be kept. 0: none, as on the emulator, which would not see uses of freed memory any more; tests set it while
      * nothing is allocated. */
     uint64_t most;
     uint64_t bytes;
     unsigned count, exact_count;
-    bool closed;                                  /* an allocation failed: nothing is kept until one succeeds */
-    copse_spare_block blocks[COPSE_SPARE_BLOCKS]; /* the oldest first */
-    void *exact[COPSE_SPARE_EXACT];               /* blocks in use whose size was not rounded up */
-} copse_device_spare;
+    bool closed;                                         /* an allocation failed: nothing is kept until one succeeds */
+    copse_cached_block blocks[COPSE_BLOCK_CACHE_BLOCKS]; /* the oldest first */
+    void *exact[COPSE_BLOCK_CACHE_EXACT];                /* blocks in use whose size was not rounded up */
+} copse_block_cache;
 
 struct copse_device {
     const copse_device_backend *backend;
@@ -164,18 +164,18 @@ struct copse_device {
      * Tests and measurements set them. */
     uint64_t place_most, in_place_share;
     /* Operations from which on the separators of the tree may put an update in order, in the same way. */
-    uint64_t arrange_least;
+    uint64_t bucket_sort_least;
     /* Nanoseconds that an update may take memory of the next version ahead for. 0: nothing is taken ahead, as on
      * the emulator, where there is nothing to map. Tests set it, and that size and batch of a tree do not matter. */
-    uint64_t ahead_most;
-    bool ahead_always;
+    uint64_t preallocate_most;
+    bool preallocate_always;
 
     pthread_mutex_t lock; /* of what follows */
     bool faulted;
     char fault[256];
     int64_t allocations_left; /* tests: after so many allocations one fails; negative: none does */
     uint64_t allocated;       /* bytes that this context holds on the device */
-    copse_device_spare spare; /* not counted in these */
+    copse_block_cache spare;  /* not counted in these */
 
     uint64_t *reports; /* pinned: COPSE_REPORTS x COPSE_REPORT_WORDS */
     char *note;        /* pinned: COPSE_NOTE_BYTES, under note_lock */
@@ -235,15 +235,15 @@ copse_status copse_device_read(copse_device *device, copse_stream *stream, void 
 
 /* --- device/block_cache.c: the backend's alloc and free, with blocks that are kept in front of them ------------------------------ */
 
-copse_status copse_device_spare_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
-                                      void **out);
-void copse_device_spare_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
+copse_status copse_block_cache_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
+                                     void **out);
+void copse_block_cache_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
 /* Frees a block without keeping it. */
-void copse_device_spare_pass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
+void copse_block_cache_bypass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
 /* Bytes of the blocks that are kept. */
-uint64_t copse_device_spare_bytes(copse_device *device);
+uint64_t copse_block_cache_bytes(copse_device *device);
 /* Gives all of them back. False where there were none. */
-bool copse_device_spare_drop(copse_device *device);
+bool copse_block_cache_drop(copse_device *device);
 
 /* --- device/report.c -------------------------------------------------------------------------------------------------- */
 

@@ -158,7 +158,7 @@ static void emulated_free(copse_device *device, copse_stream *stream, void *memo
 
 static void emulated_trim(copse_device *device)
 {
-    (void)copse_device_spare_drop(device);
+    (void)copse_block_cache_drop(device);
     copse_emulator_trim();
 }
 

@@ -35,9 +35,9 @@ SIMT_KERNEL(NAME(survey), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
 /* A batch that nobody has looked at is looked at here for NaN. */
 SIMT_DEVICE void encode_check(const copse_pairs_arguments *a, uint64_t i)
 {
-    if (!a->doubt || !a->out_keys || !IS_NAN(a->key_type, ((const KEY *)a->keys)[i])) return;
-    simt_atomic_max_u64(&a->doubt->not_first_nan, ~i);
-    simt_store_relaxed_u64(&a->doubt->wrong, 1u);
+    if (!a->speculation || !a->out_keys || !IS_NAN(a->key_type, ((const KEY *)a->keys)[i])) return;
+    simt_atomic_max_u64(&a->speculation->not_first_nan, ~i);
+    simt_store_relaxed_u64(&a->speculation->wrong, 1u);
 }
 
 SIMT_KERNEL(NAME(encode), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)

@@ -113,7 +113,7 @@ SIMT_DEVICE mixed_standing mixed_after(const copse_mixed_arguments *a, mixed_sta
 }
 
 /* What the operation meets goes to its place in the caller's arrays. */
-SIMT_DEVICE void mixed_meet(const copse_mixed_arguments *a, uint64_t i, bool first, mixed_standing began)
+SIMT_DEVICE void mixed_resolve(const copse_mixed_arguments *a, uint64_t i, bool first, mixed_standing began)
 {
     const uint64_t position = mixed_word(a, a->tags, i) >> 2;
     if (!first) began = mixed_after(a, began, mixed_word(a, a->states, i - 1u));
@@ -130,7 +130,7 @@ SIMT_KERNEL(NAME(mixed_answer), copse_mixed_arguments, COPSE_KERNEL_THREADS, 8)
         mixed_standing began, ends;
         began.value = ((const VALUE *)a.standing)[i];
         began.there = a.there[i] != 0;
-        mixed_meet(&a, i, first, began);
+        mixed_resolve(&a, i, first, began);
         ends = last ? mixed_after(&a, began, mixed_word(&a, a.states, i)) : began;
         a.there[i] = (uint8_t)(ends.there != began.there || ends.value != began.value);
         ((VALUE *)a.standing)[i] = ends.value;

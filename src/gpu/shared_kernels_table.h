@@ -14,7 +14,7 @@
 
 #define SHARED_KERNELS                                                                                                 \
     {                                                                                                                  \
-        ENTRY(survey), ENTRY(encode), ENTRY(settle), ENTRY(digest_steps), ENTRY(fill_level), ENTRY(verify_level),      \
+        ENTRY(survey), ENTRY(encode), ENTRY(sort_finish), ENTRY(digest_steps), ENTRY(fill_level), ENTRY(verify_level), \
             ENTRY(raise)                                                                                               \
     }
 

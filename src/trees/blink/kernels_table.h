@@ -33,24 +33,24 @@
 #if KEY_BITS == 64
 #define ENTRY_FIND_DIGEST                                                                                              \
     {                                                                                                                  \
-        ENTRY(find_digest), ENTRY(find_digest_forks)                                                                   \
+        ENTRY(find_digest), ENTRY(find_digest_branches)                                                                \
     }
 #else
 #define ENTRY_FIND_DIGEST                                                                                              \
     {                                                                                                                  \
-        ENTRY(find_full), ENTRY(find_full_forks)                                                                       \
+        ENTRY(find_full), ENTRY(find_full_branches)                                                                    \
     }
 #endif
 
 #define BLINK_KERNELS                                                                                                  \
     {                                                                                                                  \
-        {{ENTRY(find_full), ENTRY(find_full_forks)}, ENTRY_FIND_DIGEST}, ENTRY(locate), ENTRY(plan),                   \
-            ENTRY(part_bounds), SIMT_KERNEL_ENTRY(NAME(part), PART_THREADS),                                           \
-            SIMT_KERNEL_ENTRY(NAME(arrange), COPSE_ARRANGE_THREADS), ENTRY(meet), ENTRY(apply), ENTRY(apply_hard),     \
-            ENTRY(place), ENTRY(pack_fill), ENTRY(pack_empty), ENTRY(tile_starts), ENTRY(tile_move),                   \
-            ENTRY(tile_finish), SIMT_KERNEL_ENTRY(NAME(home_lists), COPSE_LIST_THREADS), ENTRY(tile_edges),            \
-            ENTRY(tile_spread), ENTRY(pack_count), ENTRY(pack_old), ENTRY(pack_new), ENTRY(tell), ENTRY(check_highs),  \
-            ENTRY(check_leaves)                                                                                        \
+        {{ENTRY(find_full), ENTRY(find_full_branches)}, ENTRY_FIND_DIGEST}, ENTRY(locate), ENTRY(plan),                \
+            ENTRY(partition_bounds), SIMT_KERNEL_ENTRY(NAME(partition), PARTITION_THREADS),                            \
+            SIMT_KERNEL_ENTRY(NAME(bucket_sort), COPSE_BUCKET_SORT_THREADS), ENTRY(resolve), ENTRY(apply),             \
+            ENTRY(apply_hard), ENTRY(place), ENTRY(rebuild_fill), ENTRY(rebuild_empty), ENTRY(tile_starts),            \
+            ENTRY(tile_lookback), ENTRY(tile_finish), SIMT_KERNEL_ENTRY(NAME(base_leaf_lists), COPSE_LIST_THREADS),    \
+            ENTRY(tile_edges), ENTRY(tile_independent), ENTRY(rebuild_count), ENTRY(rebuild_old), ENTRY(rebuild_new),  \
+            ENTRY(publish), ENTRY(check_highs), ENTRY(check_leaves)                                                    \
     }
 
 #endif

@@ -12,13 +12,13 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 
-/* The leaf of a home where keys from `low` on begin, or one in front of it. */
-SIMT_DEVICE void glimpse_from(const copse_blink_tree *tree, uint32_t home, KEY low, leaf_glimpse *out)
+/* The leaf of a base_leaf where keys from `low` on begin, or one in front of it. */
+SIMT_DEVICE void glimpse_from(const copse_blink_tree *tree, uint32_t base_leaf, KEY low, leaf_glimpse *out)
 {
-    if (tree->forks)
-        glimpse_forked(tree, home, low, out);
+    if (tree->branches)
+        glimpse_branched(tree, base_leaf, low, out);
     else
-        glimpse_linked(tree, home, out);
+        glimpse_linked(tree, base_leaf, out);
 }
 
 /* The first entry of a leaf with a key >= q. */
@@ -36,11 +36,11 @@ SIMT_DEVICE bool leaf_after(const leaf_glimpse *leaf, KEY q, KEY *key, VALUE *va
 }
 
 /* The first entry with a key >= q. */
-SIMT_DEVICE bool beside_after(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
+SIMT_DEVICE bool concurrent_after(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
 {
-    for (uint32_t home = home_from(tree, q); home < tree->homes; home++) {
+    for (uint32_t base_leaf = base_leaf_from(tree, q); base_leaf < tree->base_leaves; base_leaf++) {
         leaf_glimpse leaf;
-        glimpse_from(tree, home, q, &leaf);
+        glimpse_from(tree, base_leaf, q, &leaf);
         do
             if (leaf_after(&leaf, q, key, value)) return true;
         while (glimpse_step(tree, &leaf));
@@ -48,12 +48,12 @@ SIMT_DEVICE bool beside_after(const copse_blink_tree *tree, KEY q, KEY *key, VAL
     return false;
 }
 
-/* The last entry of a home with a key < q. */
-SIMT_DEVICE bool home_before(const copse_blink_tree *tree, uint32_t home, KEY q, KEY *key, VALUE *value)
+/* The last entry of a base_leaf with a key < q. */
+SIMT_DEVICE bool base_leaf_before(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, KEY *key, VALUE *value)
 {
     leaf_glimpse leaf;
     bool found = false;
-    glimpse_from(tree, home, 0, &leaf);
+    glimpse_from(tree, base_leaf, 0, &leaf);
     for (;;) {
         SIMT_UNROLL
         for (uint32_t i = 0; i < LEAF_SLOTS; i++)
@@ -67,14 +67,14 @@ SIMT_DEVICE bool home_before(const copse_blink_tree *tree, uint32_t home, KEY q,
 }
 
 /* The last entry with a key < q. */
-SIMT_DEVICE bool beside_before(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
+SIMT_DEVICE bool concurrent_before(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
 {
-    for (uint32_t home = home_upto(tree, q) + 1u; home-- > 0;)
-        if (home_before(tree, home, q, key, value)) return true;
+    for (uint32_t base_leaf = base_leaf_upto(tree, q) + 1u; base_leaf-- > 0;)
+        if (base_leaf_before(tree, base_leaf, q, key, value)) return true;
     return false;
 }
 
-SIMT_KERNEL(NAME(neighbours_beside), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 4)
+SIMT_KERNEL(NAME(neighbours_concurrent), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 4)
 {
     const copse_blink_tree *tree = &a.tree;
     uint32_t first, mine;
@@ -86,9 +86,9 @@ SIMT_KERNEL(NAME(neighbours_beside), copse_blink_point_arguments, COPSE_KERNEL_T
     VALUE value = 0;
     bool found = false;
     if (a.which == COPSE_BEFORE)
-        found = beside_before(tree, q, &key, &value);
+        found = concurrent_before(tree, q, &key, &value);
     else if (a.which == COPSE_AT_OR_AFTER || q != KEY_MAX)
-        found = beside_after(tree, (KEY)(q + (KEY)(a.which == COPSE_AFTER)), &key, &value);
+        found = concurrent_after(tree, (KEY)(q + (KEY)(a.which == COPSE_AFTER)), &key, &value);
     if (a.out_found) a.out_found[mine] = (uint8_t)found;
     if (a.out_keys) ((KEY *)a.out_keys)[mine] = found ? DECODE_ONE(tree->key_type, key) : 0;
     if (a.out_values) ((VALUE *)a.out_values)[mine] = value;

@@ -3,7 +3,7 @@
  *
  * A reader takes no latches. It looks at the state of a leaf, at its content, and at the state again: where that is the same and
  * was not latched, nobody changed the leaf in between, and what was read is a *glimpse* of it at one moment. In a B+ tree the
- * latch is that of the home, so the home's state is looked at, whichever of its leaves is read.
+ * latch is that of the base_leaf, so the base_leaf's state is looked at, whichever of its leaves is read.
  *
  * Leaves keep their lower bound for ever; a split only lowers `high` and puts a new leaf behind. So glimpses of one leaf after
  * the other, each beginning where the last one ended, cover all keys once, whatever happens in between. The entries in them may
@@ -28,7 +28,7 @@ typedef struct leaf_glimpse {
     uint32_t count;
     KEY high;
     uint32_t
-        next; /* leaf of the same home to go on with: a number (B-link), or COPSE_LEAF_NONE where this was the last one */
+        next; /* leaf of the same base_leaf to go on with: a number (B-link), or COPSE_LEAF_NONE where this was the last one */
 } leaf_glimpse;
 
 SIMT_DEVICE uint32_t peek_u32(const char *at)
@@ -80,14 +80,14 @@ SIMT_DEVICE void peek_all(const char *leaf, uint32_t state, leaf_glimpse *out)
     out->high = peek_high(leaf);
 }
 
-/* The leaf of a fork where q belongs. The numbers in a fork are those of leaves at every moment, so one that is wrong, because the
- * fork was changed meanwhile, does no harm. */
-SIMT_DEVICE uint32_t peek_child(const char *fork, uint32_t state, KEY q)
+/* The leaf of a branch where q belongs. The numbers in a branch are those of leaves at every moment, so one that is wrong, because the
+ * branch was changed meanwhile, does no harm. */
+SIMT_DEVICE uint32_t peek_child(const char *branch, uint32_t state, KEY q)
 {
     const uint32_t count = state & COPSE_LEAF_COUNT;
     uint32_t child = 0;
-    while (child + 1u < count && peek_key(fork, child) < q) child++;
-    return peek_u32(fork + LEAF_VALUES + child * 4u);
+    while (child + 1u < count && peek_key(branch, child) < q) child++;
+    return peek_u32(branch + LEAF_VALUES + child * 4u);
 }
 
 /* B-link: leaf `number`. */
@@ -100,65 +100,65 @@ SIMT_DEVICE void glimpse_linked(const copse_blink_tree *tree, uint32_t number, l
         peek_all(leaf, state, out);
         out->next = peek_u32(leaf + LEAF_NEXT);
     } while (!peek_end(leaf, state));
-    if (out->next < tree->homes) out->next = COPSE_LEAF_NONE;
+    if (out->next < tree->base_leaves) out->next = COPSE_LEAF_NONE;
 }
 
-/* B+: the leaf of a home where q belongs. */
-SIMT_DEVICE void glimpse_forked(const copse_blink_tree *tree, uint32_t home, KEY q, leaf_glimpse *out)
+/* B+: the leaf of a base_leaf where q belongs. */
+SIMT_DEVICE void glimpse_branched(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, leaf_glimpse *out)
 {
-    const char *fork = leaf_at(tree, home);
+    const char *branch = leaf_at(tree, base_leaf);
     for (;;) {
-        const uint32_t state = peek_begin(fork);
-        const char *leaf = fork;
+        const uint32_t state = peek_begin(branch);
+        const char *leaf = branch;
         uint32_t own = state;
-        if (state & COPSE_LEAF_FORK) {
-            leaf = leaf_at(tree, peek_child(fork, state, q));
+        if (state & COPSE_LEAF_BRANCH) {
+            leaf = leaf_at(tree, peek_child(branch, state, q));
             own = peek_u32(leaf + LEAF_STATE);
         }
-        const KEY high = peek_high(fork); /* of the home: it stays when the home becomes a fork */
+        const KEY high = peek_high(branch); /* of the base_leaf: it stays when the base_leaf becomes a branch */
         peek_all(leaf, own, out);
-        out->next = out->high < high ? home : COPSE_LEAF_NONE;
-        if (peek_end(fork, state)) return;
+        out->next = out->high < high ? base_leaf : COPSE_LEAF_NONE;
+        if (peek_end(branch, state)) return;
     }
 }
 
-/* --- one home after the other ---------------------------------------------------------------------------------------------- */
+/* --- one base_leaf after the other ---------------------------------------------------------------------------------------------- */
 
-/* The first leaf of a home; the next one of the same home after a glimpse, where its `next` says that there is one. */
-SIMT_DEVICE void glimpse_first(const copse_blink_tree *tree, uint32_t home, leaf_glimpse *out)
+/* The first leaf of a base_leaf; the next one of the same base_leaf after a glimpse, where its `next` says that there is one. */
+SIMT_DEVICE void glimpse_first(const copse_blink_tree *tree, uint32_t base_leaf, leaf_glimpse *out)
 {
-    if (tree->forks)
-        glimpse_forked(tree, home, 0, out);
+    if (tree->branches)
+        glimpse_branched(tree, base_leaf, 0, out);
     else
-        glimpse_linked(tree, home, out);
+        glimpse_linked(tree, base_leaf, out);
 }
 
 SIMT_DEVICE bool glimpse_step(const copse_blink_tree *tree, leaf_glimpse *glimpse)
 {
     if (glimpse->next == COPSE_LEAF_NONE) return false;
-    if (tree->forks)
-        glimpse_forked(tree, glimpse->next, (KEY)(glimpse->high + 1u), glimpse);
+    if (tree->branches)
+        glimpse_branched(tree, glimpse->next, (KEY)(glimpse->high + 1u), glimpse);
     else
         glimpse_linked(tree, glimpse->next, glimpse);
     return true;
 }
 
-/* The homes where keys from `low` on begin, and behind which there are none up to `high`. The levels never change. */
-SIMT_DEVICE uint32_t home_from(const copse_blink_tree *tree, KEY low)
+/* The base_leaves where keys from `low` on begin, and behind which there are none up to `high`. The levels never change. */
+SIMT_DEVICE uint32_t base_leaf_from(const copse_blink_tree *tree, KEY low)
 {
     const bool digest = tree->levels.digest != 0;
     return walk_down_alone(&tree->levels, digest, walk_start(&tree->levels, digest, low));
 }
 
-SIMT_DEVICE uint32_t home_upto(const copse_blink_tree *tree, KEY high)
+SIMT_DEVICE uint32_t base_leaf_upto(const copse_blink_tree *tree, KEY high)
 {
     const bool digest = tree->levels.digest != 0;
     walk_bound bound = walk_start(&tree->levels, digest, high);
     if (KEY_BITS == 32 || digest) {
-        if (bound.digest == UINT32_MAX) return tree->homes - 1u;
+        if (bound.digest == UINT32_MAX) return tree->base_leaves - 1u;
         bound.digest++;
     } else {
-        if (high == KEY_MAX) return tree->homes - 1u;
+        if (high == KEY_MAX) return tree->base_leaves - 1u;
         bound.q++;
     }
     return walk_down_alone(&tree->levels, digest, bound);
@@ -181,14 +181,14 @@ SIMT_DEVICE uint32_t group_less(const char *leaf, uint32_t count, KEY q)
     return walk_group_sum(less);
 }
 
-/* B+: the leaf of a home where q belongs; `state` is that of the home, and becomes that of the leaf. */
-SIMT_DEVICE const char *group_child(const copse_blink_tree *tree, const char *home, uint32_t *state, KEY q)
+/* B+: the leaf of a base_leaf where q belongs; `state` is that of the base_leaf, and becomes that of the leaf. */
+SIMT_DEVICE const char *group_child(const copse_blink_tree *tree, const char *base_leaf, uint32_t *state, KEY q)
 {
-    const uint32_t count = *state & COPSE_LEAF_COUNT, less = group_less(home, count, q);
-    if (!(*state & COPSE_LEAF_FORK) || *state & COPSE_LEAF_LATCH)
-        return home; /* latched: the numbers may not be there yet */
+    const uint32_t count = *state & COPSE_LEAF_COUNT, less = group_less(base_leaf, count, q);
+    if (!(*state & COPSE_LEAF_BRANCH) || *state & COPSE_LEAF_LATCH)
+        return base_leaf; /* latched: the numbers may not be there yet */
     const uint32_t child = less + 1u < count ? less : count - 1u;
-    const char *leaf = leaf_at(tree, peek_u32(home + LEAF_VALUES + child * 4u));
+    const char *leaf = leaf_at(tree, peek_u32(base_leaf + LEAF_VALUES + child * 4u));
     *state = peek_u32(leaf + LEAF_STATE);
     return leaf;
 }
@@ -209,7 +209,7 @@ SIMT_DEVICE bool group_agrees(const char *leaf, uint32_t state)
 }
 
 /* A query of each group that has walked the levels; those without one (at >= n) go along. */
-SIMT_DEVICE void find_beside_group(const copse_blink_point_arguments *a, walk_bound bound, uint32_t at)
+SIMT_DEVICE void find_concurrent_group(const copse_blink_point_arguments *a, walk_bound bound, uint32_t at)
 {
     const copse_blink_tree *tree = &a->tree;
     const KEY q = bound.q;
@@ -218,10 +218,10 @@ SIMT_DEVICE void find_beside_group(const copse_blink_point_arguments *a, walk_bo
         const char *line = leaf_at(tree, node), *leaf = line;
         const uint32_t state = simt_load_acquire_u32((const uint32_t *)(line + LEAF_STATE));
         uint32_t own = state;
-        if (tree->forks) leaf = group_child(tree, line, &own, q);
+        if (tree->branches) leaf = group_child(tree, line, &own, q);
         const uint32_t slot = group_match(leaf, own & COPSE_LEAF_COUNT, q);
         const VALUE value = slot < LEAF_SLOTS && a->out_values ? peek_value(leaf, slot) : 0;
-        const uint32_t next = tree->forks ? node + 1u : peek_u32(leaf + LEAF_NEXT);
+        const uint32_t next = tree->branches ? node + 1u : peek_u32(leaf + LEAF_NEXT);
         const bool beyond = peek_high(leaf) < q; /* it was split; or a digest led too far left */
         if (!group_agrees(line, state)) {
             if (open) simt_yield();
@@ -236,7 +236,7 @@ SIMT_DEVICE void find_beside_group(const copse_blink_point_arguments *a, walk_bo
     }
 }
 
-SIMT_KERNEL(NAME(find_beside), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(find_concurrent), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const copse_blink_tree *tree = &a.tree;
     const bool digest = tree->levels.digest != 0;
@@ -251,8 +251,8 @@ SIMT_KERNEL(NAME(find_beside), copse_blink_point_arguments, COPSE_KERNEL_THREADS
         const uint32_t lane_x = from + group, lane_y = lane_x + second;
         walk_bound x = walk_take(own, lane_x, digest), y = walk_take(own, lane_y, digest);
         walk_pair(&tree->levels, digest, &x, &y);
-        find_beside_group(&a, x, first + lane_x);
-        if (second) find_beside_group(&a, y, first + lane_y);
+        find_concurrent_group(&a, x, first + lane_x);
+        if (second) find_concurrent_group(&a, y, first + lane_y);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Template: what both ways of changing leaves in place share: words of a leaf, the pool, forks, counting. */
+/* Template: what both ways of changing leaves in place share: words of a leaf, the pool, branches, counting. */
 #ifndef COPSE_TREES_BLINK_NODE_CHANGE_H
 #define COPSE_TREES_BLINK_NODE_CHANGE_H
 
@@ -36,7 +36,8 @@ SIMT_DEVICE void store_unused(char *leaf)
 /* The state of a leaf after a change. */
 SIMT_DEVICE uint32_t state_after(uint32_t state, uint32_t count)
 {
-    return ((state & ~COPSE_LEAF_COUNT) + COPSE_LEAF_VERSION) % COPSE_LEAF_FORK + (state & COPSE_LEAF_FORK) + count;
+    return ((state & ~COPSE_LEAF_COUNT) + COPSE_LEAF_SEQUENCE) % COPSE_LEAF_BRANCH + (state & COPSE_LEAF_BRANCH) +
+           count;
 }
 
 /*
@@ -63,47 +64,47 @@ SIMT_DEVICE uint32_t pool_take_one(const copse_blink_tree *tree, copse_blink_cou
     return COPSE_LEAF_NONE;
 }
 
-/* Puts `right` behind `left` in a fork; `high` is the greatest key of `left` from now on. By one lane: forks change seldom. */
-SIMT_DEVICE void fork_insert(char *fork, KEY high, uint32_t left, uint32_t right)
+/* Puts `right` behind `left` in a branch; `high` is the greatest key of `left` from now on. By one lane: branches change seldom. */
+SIMT_DEVICE void branch_insert(char *branch, KEY high, uint32_t left, uint32_t right)
 {
-    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(fork + LEAF_STATE)), count = state & COPSE_LEAF_COUNT;
-    uint32_t *children = (uint32_t *)(fork + LEAF_VALUES), slot = count;
+    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(branch + LEAF_STATE)), count = state & COPSE_LEAF_COUNT;
+    uint32_t *children = (uint32_t *)(branch + LEAF_VALUES), slot = count;
     for (; slot > 0 && simt_load_relaxed_u32(&children[slot - 1u]) != left; slot--) {
-        store_key(fork, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)fork + slot - 1u));
+        store_key(branch, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)branch + slot - 1u));
         simt_store_relaxed_u32(&children[slot], simt_load_relaxed_u32(&children[slot - 1u]));
     }
-    store_key(fork, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)fork + slot - 1u));
+    store_key(branch, slot, COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((KEY *)branch + slot - 1u));
     simt_store_relaxed_u32(&children[slot], right);
-    store_key(fork, slot - 1u, high);
-    simt_store_relaxed_u32((uint32_t *)(fork + LEAF_STATE), state + 1u);
+    store_key(branch, slot - 1u, high);
+    simt_store_relaxed_u32((uint32_t *)(branch + LEAF_STATE), state + 1u);
 }
 
-/* Turns a home leaf into a fork over its two halves. By one lane. */
-SIMT_DEVICE void fork_make(char *fork, KEY middle, KEY high, uint32_t left, uint32_t right)
+/* Turns a base_leaf leaf into a branch over its two halves. By one lane. */
+SIMT_DEVICE void branch_make(char *branch, KEY middle, KEY high, uint32_t left, uint32_t right)
 {
-    uint32_t *children = (uint32_t *)(fork + LEAF_VALUES);
-    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(fork + LEAF_STATE));
-    for (uint32_t slot = 2; slot < LEAF_SLOTS; slot++) store_key(fork, slot, KEY_MAX);
-    for (uint32_t slot = 0; slot < LEAF_SLOTS; slot++) store_value(fork, slot, 0);
-    store_key(fork, 0, middle);
-    store_key(fork, 1u, high);
+    uint32_t *children = (uint32_t *)(branch + LEAF_VALUES);
+    const uint32_t state = simt_load_relaxed_u32((uint32_t *)(branch + LEAF_STATE));
+    for (uint32_t slot = 2; slot < LEAF_SLOTS; slot++) store_key(branch, slot, KEY_MAX);
+    for (uint32_t slot = 0; slot < LEAF_SLOTS; slot++) store_value(branch, slot, 0);
+    store_key(branch, 0, middle);
+    store_key(branch, 1u, high);
     simt_store_relaxed_u32(&children[0], left);
     simt_store_relaxed_u32(&children[1], right);
-    simt_store_relaxed_u32((uint32_t *)(fork + LEAF_STATE), ((state & ~COPSE_LEAF_COUNT) | COPSE_LEAF_FORK) + 2u);
+    simt_store_relaxed_u32((uint32_t *)(branch + LEAF_STATE), ((state & ~COPSE_LEAF_COUNT) | COPSE_LEAF_BRANCH) + 2u);
 }
 
-/* The leaf of a home where k belongs, as far as forks lead there. */
-SIMT_DEVICE uint32_t fork_lead(const copse_blink_tree *tree, uint32_t home, KEY k)
+/* The leaf of a base_leaf where k belongs, as far as branches lead there. */
+SIMT_DEVICE uint32_t branch_lead(const copse_blink_tree *tree, uint32_t base_leaf, KEY k)
 {
-    if (!tree->forks) return home;
-    const char *fork = leaf_at(tree, home);
-    const uint32_t state = simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_STATE));
-    if (!(state & COPSE_LEAF_FORK)) return home;
+    if (!tree->branches) return base_leaf;
+    const char *branch = leaf_at(tree, base_leaf);
+    const uint32_t state = simt_load_relaxed_u32((const uint32_t *)(branch + LEAF_STATE));
+    if (!(state & COPSE_LEAF_BRANCH)) return base_leaf;
     uint32_t child = 0;
     while (child + 1u < (state & COPSE_LEAF_COUNT) &&
-           COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)fork + child) < k)
+           COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)branch + child) < k)
         child++;
-    return simt_load_relaxed_u32((const uint32_t *)(fork + LEAF_VALUES) + child);
+    return simt_load_relaxed_u32((const uint32_t *)(branch + LEAF_VALUES) + child);
 }
 
 /* Adds up what the lanes of a warp changed. */

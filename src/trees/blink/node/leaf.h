@@ -36,22 +36,22 @@ SIMT_DEVICE char *leaf_in(const copse_blink_tree *tree, uint64_t address, uint32
     return (char *)address + (uint64_t)(number & ((1u << tree->chunk_shift) - 1u)) * COPSE_LEAF_BYTES;
 }
 
-/* Where leaf `number` lies. The addresses of chunks with homes never change. */
+/* Where leaf `number` lies. The addresses of chunks with base_leaves never change. */
 SIMT_DEVICE char *leaf_at(const copse_blink_tree *tree, uint32_t number)
 {
     const uint64_t *entry = &tree->chunks[number >> tree->chunk_shift];
-    const bool may_be_new = tree->pool_grows && number >= tree->homes;
+    const bool may_be_new = tree->pool_grows && number >= tree->base_leaves;
     return leaf_in(tree, may_be_new ? simt_load_relaxed_u64(entry) : *entry, number);
 }
 
-/* The same for a leaf that is a home. */
-SIMT_DEVICE char *home_at(const copse_blink_tree *tree, uint64_t home)
+/* The same for a leaf that is a base_leaf. */
+SIMT_DEVICE char *base_leaf_at(const copse_blink_tree *tree, uint64_t base_leaf)
 {
-    return leaf_in(tree, tree->chunks[home >> tree->chunk_shift], (uint32_t)home);
+    return leaf_in(tree, tree->chunks[base_leaf >> tree->chunk_shift], (uint32_t)base_leaf);
 }
 
-/* How many home leaves lie side by side from home leaf `number` on. An even number of them from an even one on. */
-SIMT_DEVICE uint32_t homes_beside(const copse_blink_tree *tree, uint32_t number)
+/* How many base_leaf leaves lie side by side from base_leaf leaf `number` on. An even number of them from an even one on. */
+SIMT_DEVICE uint32_t base_leaves_concurrent(const copse_blink_tree *tree, uint32_t number)
 {
     return (1u << tree->chunk_shift) - (number & ((1u << tree->chunk_shift) - 1u));
 }
@@ -81,10 +81,10 @@ SIMT_DEVICE VALUE leaf_value(const char *leaf, uint32_t slot)
     return ((const VALUE *)(leaf + LEAF_VALUES))[slot];
 }
 
-/* Child `slot` of a fork. */
-SIMT_DEVICE uint32_t fork_child(const char *fork, uint32_t slot)
+/* Child `slot` of a branch. */
+SIMT_DEVICE uint32_t branch_child(const char *branch, uint32_t slot)
 {
-    return ((const uint32_t *)(fork + LEAF_VALUES))[slot];
+    return ((const uint32_t *)(branch + LEAF_VALUES))[slot];
 }
 
 /* Entries of a leaf in front of a bound: those < q, or <= q. */
@@ -100,42 +100,42 @@ SIMT_DEVICE uint32_t leaf_before(const char *leaf, KEY q, bool or_equal)
     return before < count ? before : count; /* free places look like the largest key */
 }
 
-/* --- the leaves of a home, one after the other ------------------------------------------------------------------------ */
+/* --- the leaves of a base_leaf, one after the other ------------------------------------------------------------------------ */
 
-/* A leaf on the way along the leaves of one home after the other. */
+/* A leaf on the way along the leaves of one base_leaf after the other. */
 typedef struct leaf_cursor {
-    uint32_t home;
-    uint32_t child; /* of a fork */
+    uint32_t base_leaf;
+    uint32_t child; /* of a branch */
     uint32_t number;
     const char *leaf;
 } leaf_cursor;
 
-/* The first leaf of a home. */
-SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t home)
+/* The first leaf of a base_leaf. */
+SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     leaf_cursor cursor;
-    cursor.home = cursor.number = home;
+    cursor.base_leaf = cursor.number = base_leaf;
     cursor.child = 0;
-    cursor.leaf = leaf_at(tree, home);
-    if (tree->forks && leaf_state(cursor.leaf) & COPSE_LEAF_FORK) {
-        cursor.number = fork_child(cursor.leaf, 0);
+    cursor.leaf = leaf_at(tree, base_leaf);
+    if (tree->branches && leaf_state(cursor.leaf) & COPSE_LEAF_BRANCH) {
+        cursor.number = branch_child(cursor.leaf, 0);
         cursor.leaf = leaf_at(tree, cursor.number);
     }
     return cursor;
 }
 
-/* The next leaf of the same home. False: that was the last one. */
+/* The next leaf of the same base_leaf. False: that was the last one. */
 SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
 {
     uint32_t next = COPSE_LEAF_NONE;
-    if (tree->forks) {
-        const char *fork = leaf_at(tree, cursor->home);
-        const uint32_t state = leaf_state(fork);
-        if (state & COPSE_LEAF_FORK && cursor->child + 1u < (state & COPSE_LEAF_COUNT))
-            next = fork_child(fork, ++cursor->child);
+    if (tree->branches) {
+        const char *branch = leaf_at(tree, cursor->base_leaf);
+        const uint32_t state = leaf_state(branch);
+        if (state & COPSE_LEAF_BRANCH && cursor->child + 1u < (state & COPSE_LEAF_COUNT))
+            next = branch_child(branch, ++cursor->child);
     } else {
         next = leaf_next(cursor->leaf);
-        if (next < tree->homes) next = COPSE_LEAF_NONE;
+        if (next < tree->base_leaves) next = COPSE_LEAF_NONE;
     }
     if (next == COPSE_LEAF_NONE) return false;
     cursor->number = next;
@@ -144,27 +144,27 @@ SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
 }
 
 /*
- * The leaf where q belongs, from the home that the levels led to on: that home, or one to its right where digests led too
- * far left. *offset (may be NULL) counts the entries of the same home in front of that leaf.
+ * The leaf where q belongs, from the base_leaf that the levels led to on: that base_leaf, or one to its right where digests led too
+ * far left. *offset (may be NULL) counts the entries of the same base_leaf in front of that leaf.
  */
-SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t home, KEY q, uint32_t *offset)
+SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, uint32_t *offset)
 {
-    leaf_cursor cursor = cursor_at(tree, home);
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
     uint32_t in_front = 0;
     while (leaf_high(cursor.leaf) < q) {
         in_front += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
         if (cursor_step(tree, &cursor)) continue;
-        cursor = cursor_at(tree, cursor.home + 1u); /* the last leaf's `high` is the largest key: there is one */
+        cursor = cursor_at(tree, cursor.base_leaf + 1u); /* the last leaf's `high` is the largest key: there is one */
         in_front = 0;
     }
     if (offset) *offset = in_front;
     return cursor;
 }
 
-/* Entries of a home. */
-SIMT_DEVICE uint32_t home_entries(const copse_blink_tree *tree, uint32_t home)
+/* Entries of a base_leaf. */
+SIMT_DEVICE uint32_t base_leaf_entries(const copse_blink_tree *tree, uint32_t base_leaf)
 {
-    leaf_cursor cursor = cursor_at(tree, home);
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
     uint32_t entries = 0;
     do entries += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
     while (cursor_step(tree, &cursor));

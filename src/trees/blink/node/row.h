@@ -73,7 +73,7 @@ SIMT_DEVICE uint32_t packed_share(uint64_t leaf)
 /* Entries that leaf `leaf` of a packed tree has. Only the last leaf may have less than its share. */
 SIMT_DEVICE uint32_t packed_size(const copse_blink_tree *tree, uint64_t leaf)
 {
-    return leaf + 1u == tree->homes ? (uint32_t)(tree->entries - packed_first(leaf)) : packed_share(leaf);
+    return leaf + 1u == tree->base_leaves ? (uint32_t)(tree->entries - packed_first(leaf)) : packed_share(leaf);
 }
 
 /* The slot of this lane's entry in a leaf of `size` entries; size or more where it has none. */
@@ -87,20 +87,20 @@ SIMT_DEVICE uint32_t row_slot(const row_role *role, uint32_t size)
 SIMT_DEVICE void row_store(const copse_blink_tree *tree, uint64_t leaf, uint32_t lane, const row_role *role,
                            uint32_t size, uint32_t word)
 {
-    const bool last = leaf + 1u == tree->homes;
+    const bool last = leaf + 1u == tree->base_leaves;
     if (lane == LEAF_STATE / 4u)
         word = size;
     else if (lane == LEAF_NEXT / 4u)
-        word = tree->forks || last ? COPSE_LEAF_NONE : (uint32_t)leaf + 1u;
+        word = tree->branches || last ? COPSE_LEAF_NONE : (uint32_t)leaf + 1u;
     else if (role->high && last)
         word = UINT32_MAX;
     else if (row_slot(role, size) >= size)
         word = role->filler;
-    *(uint32_t *)(home_at(tree, leaf) + lane * 4u) = word;
+    *(uint32_t *)(base_leaf_at(tree, leaf) + lane * 4u) = word;
 }
 
 /* What the levels are made from: `high` of a leaf. */
-SIMT_DEVICE void row_high(const copse_pack_arguments *a, uint64_t leaf, KEY high)
+SIMT_DEVICE void row_high(const copse_rebuild_arguments *a, uint64_t leaf, KEY high)
 {
 #if KEY_BITS == 64
     a->last[leaf] = copse_digest(high, a->to.levels.base, a->to.levels.shift);
@@ -110,18 +110,18 @@ SIMT_DEVICE void row_high(const copse_pack_arguments *a, uint64_t leaf, KEY high
 }
 
 /* ... whose last key is `key`. */
-SIMT_DEVICE void row_last(const copse_pack_arguments *a, uint64_t leaf, KEY key)
+SIMT_DEVICE void row_last(const copse_rebuild_arguments *a, uint64_t leaf, KEY key)
 {
-    row_high(a, leaf, leaf + 1u == a->to.homes ? KEY_MAX : key);
+    row_high(a, leaf, leaf + 1u == a->to.base_leaves ? KEY_MAX : key);
 }
 
 /* --- a tree of sorted pairs --------------------------------------------------------------------------------------------- */
 
 /* Up to ROW_AHEAD leaves from `first` on. */
-SIMT_DEVICE void fill_rows(const copse_pack_arguments *a, const row_role *role, uint64_t first)
+SIMT_DEVICE void fill_rows(const copse_rebuild_arguments *a, const row_role *role, uint64_t first)
 {
     const uint32_t lane = simt_lane();
-    const uint64_t left = a->to.homes - first;
+    const uint64_t left = a->to.base_leaves - first;
     const uint32_t *from = (const uint32_t *)(role->value ? a->operations.values : a->operations.keys);
     uint32_t word[ROW_AHEAD];
     SIMT_UNROLL
@@ -142,16 +142,17 @@ SIMT_DEVICE void fill_rows(const copse_pack_arguments *a, const row_role *role, 
 }
 
 /* Fills all leaves: entry i is operation i. There is at least one. */
-SIMT_KERNEL(NAME(pack_fill), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(rebuild_fill), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     const uint64_t warp = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     const row_role role = row_role_of(simt_lane());
-    for (uint64_t first = warp * ROW_AHEAD; first < a.to.homes; first += warps * ROW_AHEAD) fill_rows(&a, &role, first);
+    for (uint64_t first = warp * ROW_AHEAD; first < a.to.base_leaves; first += warps * ROW_AHEAD)
+        fill_rows(&a, &role, first);
 }
 
 /* The one leaf of a tree without entries. */
-SIMT_KERNEL(NAME(pack_empty), copse_pack_arguments, COPSE_KERNEL_THREADS, 1)
+SIMT_KERNEL(NAME(rebuild_empty), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 1)
 {
     if (blockIdx.x != 0 || threadIdx.x >= SIMT_WARP) return;
     row_role role = row_role_of(simt_lane());
@@ -160,7 +161,7 @@ SIMT_KERNEL(NAME(pack_empty), copse_pack_arguments, COPSE_KERNEL_THREADS, 1)
 }
 
 /* Addresses of chunks on their way to the table. */
-SIMT_KERNEL(NAME(tell), copse_tell_arguments, COPSE_KERNEL_THREADS, 1)
+SIMT_KERNEL(NAME(publish), copse_publish_arguments, COPSE_KERNEL_THREADS, 1)
 {
     if (blockIdx.x == 0 && threadIdx.x < a.n) simt_store_relaxed_u64(&a.to[threadIdx.x], a.addresses[threadIdx.x]);
 }

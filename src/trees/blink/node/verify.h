@@ -12,7 +12,7 @@
 /* Does a leaf that something leads to exist? */
 SIMT_DEVICE bool check_number(const copse_blink_tree *tree, uint32_t number)
 {
-    return number < tree->homes || (number >= tree->pool_first && number - tree->pool_first < tree->pool_leaves);
+    return number < tree->base_leaves || (number >= tree->pool_first && number - tree->pool_first < tree->pool_leaves);
 }
 
 /* Keys in order and within bounds, free places padded. `low` is the greatest key that a leaf to the left may have. */
@@ -21,7 +21,7 @@ SIMT_DEVICE void check_leaf(const copse_blink_check_arguments *a, const leaf_cur
     const char *leaf = cursor->leaf;
     const uint32_t state = leaf_state(leaf), count = state & COPSE_LEAF_COUNT;
     const KEY high = leaf_high(leaf);
-    if (count > LEAF_SLOTS || state & (COPSE_LEAF_LATCH | COPSE_LEAF_FORK)) {
+    if (count > LEAF_SLOTS || state & (COPSE_LEAF_LATCH | COPSE_LEAF_BRANCH)) {
         simt_atomic_min_u64(&a->survey->trouble[COPSE_TROUBLE_LEAF], cursor->number);
         return;
     }
@@ -40,41 +40,44 @@ SIMT_DEVICE void check_leaf(const copse_blink_check_arguments *a, const leaf_cur
     }
 }
 
-/* A home: its leaves tile the keys between the home in front of it and its own greatest one. */
-SIMT_DEVICE uint64_t check_home(const copse_blink_check_arguments *a, uint32_t home, KEY low)
+/* A base_leaf: its leaves tile the keys between the base_leaf in front of it and its own greatest one. */
+SIMT_DEVICE uint64_t check_base_leaf(const copse_blink_check_arguments *a, uint32_t base_leaf, KEY low)
 {
     const copse_blink_tree *tree = &a->tree;
-    const char *line = leaf_at(tree, home);
-    leaf_cursor cursor = cursor_at(tree, home);
+    const char *line = leaf_at(tree, base_leaf);
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
     uint32_t leaves = 0, next = COPSE_LEAF_NONE;
     uint64_t entries = 0;
-    bool has_low = home > 0, linked = true;
+    bool has_low = base_leaf > 0, linked = true;
     KEY high = low;
     do {
         linked = linked && check_number(tree, cursor.number);
         if (++leaves > COPSE_CHAIN_CIRCLE || !linked) break;
-        if (cursor.number >= tree->homes && simt_atomic_add_u32(&a->homes[cursor.number - tree->pool_first], 1u) != 0)
+        if (cursor.number >= tree->base_leaves &&
+            simt_atomic_add_u32(&a->base_leaves[cursor.number - tree->pool_first], 1u) != 0)
             linked = false;
         check_leaf(a, &cursor, low, has_low);
         entries += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
         high = leaf_high(cursor.leaf);
-        if (tree->forks && leaf_state(line) & COPSE_LEAF_FORK && leaf_key(line, cursor.child) != high) linked = false;
+        if (tree->branches && leaf_state(line) & COPSE_LEAF_BRANCH && leaf_key(line, cursor.child) != high)
+            linked = false;
         if (has_low && (tree->unique ? high <= low : high < low)) linked = false;
         low = high;
         has_low = true;
         next = leaf_next(cursor.leaf);
     } while (cursor_step(tree, &cursor));
-    const bool last = home + 1u == tree->homes;
-    linked = linked && next == (tree->forks || last ? COPSE_LEAF_NONE : home + 1u) && (!last || high == KEY_MAX);
-    linked = linked && (!tree->forks || leaf_high(line) == high || !(leaf_state(line) & COPSE_LEAF_FORK));
-    if (!linked) simt_atomic_min_u64(&a->survey->trouble[COPSE_TROUBLE_LINK], home);
+    const bool last = base_leaf + 1u == tree->base_leaves;
+    linked =
+        linked && next == (tree->branches || last ? COPSE_LEAF_NONE : base_leaf + 1u) && (!last || high == KEY_MAX);
+    linked = linked && (!tree->branches || leaf_high(line) == high || !(leaf_state(line) & COPSE_LEAF_BRANCH));
+    if (!linked) simt_atomic_min_u64(&a->survey->trouble[COPSE_TROUBLE_LINK], base_leaf);
     return entries;
 }
 
-/* The greatest key that a home may have: that of its last leaf. */
+/* The greatest key that a base_leaf may have: that of its last leaf. */
 SIMT_KERNEL(NAME(check_highs), copse_blink_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.homes;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.base_leaves;
          i += (uint64_t)gridDim.x * blockDim.x) {
         leaf_cursor cursor = cursor_at(&a.tree, (uint32_t)i);
         KEY high = KEY_MAX;
@@ -90,9 +93,9 @@ SIMT_KERNEL(NAME(check_highs), copse_blink_check_arguments, COPSE_KERNEL_THREADS
 SIMT_KERNEL(NAME(check_leaves), copse_blink_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
     uint64_t entries = 0;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.homes;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.base_leaves;
          i += (uint64_t)gridDim.x * blockDim.x)
-        entries += check_home(&a, (uint32_t)i, i ? ((const KEY *)a.highs)[i - 1u] : 0);
+        entries += check_base_leaf(&a, (uint32_t)i, i ? ((const KEY *)a.highs)[i - 1u] : 0);
     entries = warp_sum(entries);
     if (simt_lane() == 0 && entries) simt_atomic_add_u64(&a.survey->count, entries);
 }

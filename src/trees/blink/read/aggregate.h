@@ -1,4 +1,4 @@
-/* Template: aggregates of the B-link and the B+ tree while nobody writes, by the summary over blocks of homes. */
+/* Template: aggregates of the B-link and the B+ tree while nobody writes, by the summary over blocks of base_leaves. */
 #ifndef COPSE_TREES_BLINK_READ_AGGREGATE_H
 #define COPSE_TREES_BLINK_READ_AGGREGATE_H
 
@@ -12,15 +12,15 @@
 #include "trees/blink/read/ordered_kernels.h"
 #include "trees/blink/read/range.h"
 
-/* Adds the entries from `place` up to `end` (not included). Two lanes of the warp share a home, each takes every other slot
+/* Adds the entries from `place` up to `end` (not included). Two lanes of the warp share a base_leaf, each takes every other slot
  * of its leaves. */
-SIMT_DEVICE void partial_homes(const copse_blink_tree *tree, uint64_t place, uint64_t end, partial *to)
+SIMT_DEVICE void partial_base_leaves(const copse_blink_tree *tree, uint64_t place, uint64_t end, partial *to)
 {
-    const uint64_t last = (end >> 32) + ((uint32_t)end ? 1u : 0u); /* homes in front of it have entries to add */
-    for (uint64_t home = (place >> 32) + simt_lane() / 2u; home < last; home += SIMT_WARP / 2u) {
-        const uint32_t low = home == place >> 32 ? (uint32_t)place : 0;
-        const uint32_t high = home == end >> 32 ? (uint32_t)end : UINT32_MAX;
-        leaf_cursor cursor = cursor_at(tree, (uint32_t)home);
+    const uint64_t last = (end >> 32) + ((uint32_t)end ? 1u : 0u); /* base_leaves in front of it have entries to add */
+    for (uint64_t base_leaf = (place >> 32) + simt_lane() / 2u; base_leaf < last; base_leaf += SIMT_WARP / 2u) {
+        const uint32_t low = base_leaf == place >> 32 ? (uint32_t)place : 0;
+        const uint32_t high = base_leaf == end >> 32 ? (uint32_t)end : UINT32_MAX;
+        leaf_cursor cursor = cursor_at(tree, (uint32_t)base_leaf);
         uint32_t front = 0;
         do {
             const uint32_t count = leaf_count(cursor.leaf);
@@ -38,9 +38,9 @@ SIMT_KERNEL(NAME(summarize), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     for (uint64_t b = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); b < a.summary.nodes[0];
          b += warps) {
-        const uint64_t first = b * COPSE_BLOCK_HOMES, end = first + COPSE_BLOCK_HOMES;
+        const uint64_t first = b * COPSE_BLOCK_BASE_LEAVES, end = first + COPSE_BLOCK_BASE_LEAVES;
         partial all = partial_empty();
-        partial_homes(&a.tree, first << 32, (end < a.tree.homes ? end : a.tree.homes) << 32, &all);
+        partial_base_leaves(&a.tree, first << 32, (end < a.tree.base_leaves ? end : a.tree.base_leaves) << 32, &all);
         all = partial_of_warp(all);
         if (simt_lane() == 0) partial_store(&a.summary.level[0][b], all);
     }
@@ -53,16 +53,16 @@ SIMT_KERNEL(NAME(aggregate), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
     for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.n; r += warps) {
         const uint64_t place = a.places[r], end = a.ends[r] > place ? a.ends[r] : place;
         const uint64_t whole =
-            (place >> 32) + ((uint32_t)place ? 1u : 0u); /* the first home that is in it from its begin */
-        const uint64_t first_block = (whole + COPSE_BLOCK_HOMES - 1u) / COPSE_BLOCK_HOMES;
-        const uint64_t end_block = (end >> 32) / COPSE_BLOCK_HOMES;
+            (place >> 32) + ((uint32_t)place ? 1u : 0u); /* the first base_leaf that is in it from its begin */
+        const uint64_t first_block = (whole + COPSE_BLOCK_BASE_LEAVES - 1u) / COPSE_BLOCK_BASE_LEAVES;
+        const uint64_t end_block = (end >> 32) / COPSE_BLOCK_BASE_LEAVES;
         partial all = partial_empty();
         if (first_block >= end_block) {
-            partial_homes(&a.tree, place, end, &all);
+            partial_base_leaves(&a.tree, place, end, &all);
         } else {
-            partial_homes(&a.tree, place, first_block * COPSE_BLOCK_HOMES << 32, &all);
+            partial_base_leaves(&a.tree, place, first_block * COPSE_BLOCK_BASE_LEAVES << 32, &all);
             partial_climb(&a.summary, first_block, end_block, &all);
-            partial_homes(&a.tree, end_block * COPSE_BLOCK_HOMES << 32, end, &all);
+            partial_base_leaves(&a.tree, end_block * COPSE_BLOCK_BASE_LEAVES << 32, end, &all);
         }
         all = partial_of_warp(all);
         if (simt_lane() == 0)
@@ -72,13 +72,13 @@ SIMT_KERNEL(NAME(aggregate), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
 
 /* --- verify ---------------------------------------------------------------------------------------------------------------- */
 
-/* trouble[3]: a home with wrong entries or sums in front. */
-SIMT_KERNEL(NAME(verify_homes), copse_order_check_arguments, COPSE_KERNEL_THREADS, 8)
+/* trouble[3]: a base_leaf with wrong entries or sums in front. */
+SIMT_KERNEL(NAME(verify_base_leaves), copse_order_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.homes;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.base_leaves;
          i += (uint64_t)gridDim.x * blockDim.x) {
-        const uint64_t entries = home_entries(&a.tree, (uint32_t)i);
-        const uint64_t sum = home_sum(&a.tree, place_pack((uint32_t)i, UINT32_MAX), 0, 1u);
+        const uint64_t entries = base_leaf_entries(&a.tree, (uint32_t)i);
+        const uint64_t sum = base_leaf_sum(&a.tree, place_rebuild((uint32_t)i, UINT32_MAX), 0, 1u);
         bool wrong = a.before && (a.before[i + 1u] - a.before[i] != entries || (i == 0 && a.before[0] != 0));
         wrong |= a.sums && (a.sums[i + 1u] - a.sums[i] != sum || (i == 0 && a.sums[0] != 0));
         if (wrong) simt_atomic_min_u64(&a.survey->trouble[3], i);
@@ -91,9 +91,9 @@ SIMT_KERNEL(NAME(verify_summary), copse_order_check_arguments, COPSE_KERNEL_THRE
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     for (uint64_t b = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); b < a.summary.nodes[0];
          b += warps) {
-        const uint64_t first = b * COPSE_BLOCK_HOMES, end = first + COPSE_BLOCK_HOMES;
+        const uint64_t first = b * COPSE_BLOCK_BASE_LEAVES, end = first + COPSE_BLOCK_BASE_LEAVES;
         partial all = partial_empty(), kept = partial_load(&a.summary.level[0][b]);
-        partial_homes(&a.tree, first << 32, (end < a.tree.homes ? end : a.tree.homes) << 32, &all);
+        partial_base_leaves(&a.tree, first << 32, (end < a.tree.base_leaves ? end : a.tree.base_leaves) << 32, &all);
         all = partial_of_warp(all);
         if (simt_lane() == 0 && !partial_same(all, kept)) simt_atomic_min_u64(&a.survey->trouble[3], b);
     }

@@ -1,8 +1,8 @@
 /*
- * Template: bounds in the B-link and the B+ tree while nobody writes, entries in front of homes, and neighbours.
+ * Template: bounds in the B-link and the B+ tree while nobody writes, entries in front of base_leaves, and neighbours.
  *
- * Four lanes share a bound, as in levels_walk.h, down to the home leaf; of that they load the half with the keys. What a
- * home leaf cannot answer by itself (a chain, a fork, a digest that led too far left) one lane finds out alone.
+ * Four lanes share a bound, as in levels_walk.h, down to the base_leaf leaf; of that they load the half with the keys. What a
+ * base_leaf leaf cannot answer by itself (a chain, a branch, a digest that led too far left) one lane finds out alone.
  */
 #ifndef COPSE_TREES_BLINK_READ_BOUNDS_H
 #define COPSE_TREES_BLINK_READ_BOUNDS_H
@@ -21,9 +21,9 @@
 /* Where a bound is: `slot` of a leaf, behind its last entry at most. */
 typedef struct entry_spot {
     leaf_cursor leaf;
-    uint32_t front; /* entries of the same home in front of the leaf */
+    uint32_t front; /* entries of the same base_leaf in front of the leaf */
     uint32_t slot;
-    uint32_t entries; /* of the home, where that was seen by the way; else 0 */
+    uint32_t entries; /* of the base_leaf, where that was seen by the way; else 0 */
 } entry_spot;
 
 SIMT_DEVICE uint32_t leaf_count(const char *leaf)
@@ -31,9 +31,9 @@ SIMT_DEVICE uint32_t leaf_count(const char *leaf)
     return leaf_state(leaf) & COPSE_LEAF_COUNT;
 }
 
-SIMT_DEVICE uint64_t place_pack(uint32_t home, uint32_t offset)
+SIMT_DEVICE uint64_t place_rebuild(uint32_t base_leaf, uint32_t offset)
 {
-    return (uint64_t)home << 32 | offset;
+    return (uint64_t)base_leaf << 32 | offset;
 }
 
 SIMT_DEVICE uint64_t place_rank(const uint64_t *before, uint64_t place)
@@ -43,7 +43,7 @@ SIMT_DEVICE uint64_t place_rank(const uint64_t *before, uint64_t place)
 
 SIMT_DEVICE uint64_t spot_place(const entry_spot *spot)
 {
-    return place_pack(spot->leaf.home, spot->front + spot->slot);
+    return place_rebuild(spot->leaf.base_leaf, spot->front + spot->slot);
 }
 
 /* --- bounds ------------------------------------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ SIMT_DEVICE KEY order_key(const copse_blink_tree *tree, KEY q, bool upper)
 SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
 {
     entry_spot spot;
-    spot.leaf = cursor_at(tree, tree->homes - 1u);
+    spot.leaf = cursor_at(tree, tree->base_leaves - 1u);
     spot.front = spot.entries = 0;
     for (;;) {
         spot.slot = leaf_count(spot.leaf.leaf);
@@ -70,7 +70,7 @@ SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
     }
 }
 
-/* One lane to a bound whose key went through order_key, from the home on that the levels led to. */
+/* One lane to a bound whose key went through order_key, from the base_leaf on that the levels led to. */
 SIMT_DEVICE entry_spot spot_alone(const copse_blink_tree *tree, walk_bound bound, bool upper)
 {
     entry_spot spot;
@@ -89,10 +89,10 @@ typedef struct leaf_piece {
 #endif
 } leaf_piece;
 
-SIMT_DEVICE leaf_piece piece_load(const copse_blink_tree *tree, uint32_t home)
+SIMT_DEVICE leaf_piece piece_load(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     leaf_piece piece;
-    const char *leaf = home_at(tree, home);
+    const char *leaf = base_leaf_at(tree, base_leaf);
     piece.keys = simt_load16_once(leaf + (simt_lane() & 3u) * 16u);
 #if LEAF_STATE >= 64
     piece.rest = simt_load16_once(leaf + 64u);
@@ -138,13 +138,13 @@ SIMT_DEVICE entry_spot spot_of_group(const copse_blink_tree *tree, bool digest, 
     piece_links(&piece, &state, &next);
     const uint32_t sum = walk_group_sum(piece_compare(&piece, bound.q));
     const uint32_t less = sum & 0xffffu, count = state & COPSE_LEAF_COUNT;
-    const bool chained = !tree->forks && next != COPSE_LEAF_NONE && next >= tree->homes;
+    const bool chained = !tree->branches && next != COPSE_LEAF_NONE && next >= tree->base_leaves;
     const bool beyond = less >= count && (digest || chained); /* or may be, `high` says */
-    if (beyond || state & COPSE_LEAF_FORK || (upper && bound.q == 0)) return spot_alone(tree, bound, upper);
+    if (beyond || state & COPSE_LEAF_BRANCH || (upper && bound.q == 0)) return spot_alone(tree, bound, upper);
     entry_spot spot;
-    spot.leaf.home = spot.leaf.number = bound.node;
+    spot.leaf.base_leaf = spot.leaf.number = bound.node;
     spot.leaf.child = 0;
-    spot.leaf.leaf = home_at(tree, bound.node);
+    spot.leaf.leaf = base_leaf_at(tree, bound.node);
     spot.front = 0;
     spot.entries = chained ? 0 : count;
     spot.slot = less + (upper && tree->unique ? sum >> 16 : 0);
@@ -152,13 +152,13 @@ SIMT_DEVICE entry_spot spot_of_group(const copse_blink_tree *tree, bool digest, 
     return spot;
 }
 
-/* --- homes -------------------------------------------------------------------------------------------------------------- */
+/* --- base_leaves -------------------------------------------------------------------------------------------------------------- */
 
-SIMT_KERNEL(NAME(home_entries_all), copse_home_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(base_leaf_entries_all), copse_base_leaf_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.tree.homes;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.tree.base_leaves;
          i += (uint64_t)gridDim.x * blockDim.x)
-        a.out[i] = i < a.tree.homes ? home_entries(&a.tree, (uint32_t)i) : 0;
+        a.out[i] = i < a.tree.base_leaves ? base_leaf_entries(&a.tree, (uint32_t)i) : 0;
 }
 
 /* --- neighbours --------------------------------------------------------------------------------------------------------- */
@@ -168,18 +168,18 @@ SIMT_DEVICE bool spot_forward(const copse_blink_tree *tree, entry_spot *spot)
 {
     while (spot->slot >= leaf_count(spot->leaf.leaf)) {
         if (!cursor_step(tree, &spot->leaf)) {
-            if (spot->leaf.home + 1u >= tree->homes) return false;
-            spot->leaf = cursor_at(tree, spot->leaf.home + 1u);
+            if (spot->leaf.base_leaf + 1u >= tree->base_leaves) return false;
+            spot->leaf = cursor_at(tree, spot->leaf.base_leaf + 1u);
         }
         spot->slot = 0;
     }
     return true;
 }
 
-/* The last leaf of a home that has entries and lies in front of leaf `stop` (or anywhere, where that is not of the home). */
-SIMT_DEVICE bool home_last(const copse_blink_tree *tree, uint32_t home, uint32_t stop, leaf_cursor *out)
+/* The last leaf of a base_leaf that has entries and lies in front of leaf `stop` (or anywhere, where that is not of the base_leaf). */
+SIMT_DEVICE bool base_leaf_last(const copse_blink_tree *tree, uint32_t base_leaf, uint32_t stop, leaf_cursor *out)
 {
-    leaf_cursor cursor = cursor_at(tree, home);
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
     bool any = false;
     while (cursor.number != stop) {
         if (leaf_count(cursor.leaf)) {
@@ -195,10 +195,10 @@ SIMT_DEVICE bool home_last(const copse_blink_tree *tree, uint32_t home, uint32_t
 SIMT_DEVICE bool spot_back(const copse_blink_tree *tree, entry_spot *spot)
 {
     if (spot->slot == 0) {
-        uint32_t home = spot->leaf.home, stop = spot->leaf.number;
-        while (!home_last(tree, home, stop, &spot->leaf)) {
-            if (home == 0) return false;
-            home--;
+        uint32_t base_leaf = spot->leaf.base_leaf, stop = spot->leaf.number;
+        while (!base_leaf_last(tree, base_leaf, stop, &spot->leaf)) {
+            if (base_leaf == 0) return false;
+            base_leaf--;
             stop = COPSE_LEAF_NONE;
         }
         spot->slot = leaf_count(spot->leaf.leaf);

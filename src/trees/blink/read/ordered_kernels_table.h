@@ -19,10 +19,10 @@
 
 #define BLINK_ORDER_KERNELS                                                                                            \
     {                                                                                                                  \
-        ENTRY(home_entries_all), ENTRY(home_sums), ENTRY_PAIR(neighbours), ENTRY_PAIR(count), ENTRY_PAIR(sum),         \
-            ENTRY(copy), ENTRY(gather), ENTRY_PAIR(narrow), ENTRY(summarize), ENTRY(aggregate), ENTRY(verify_homes),   \
-            ENTRY(verify_summary), ENTRY(find_beside), ENTRY(neighbours_beside), ENTRY(count_beside),                  \
-            ENTRY(gather_beside), ENTRY(aggregate_beside)                                                              \
+        ENTRY(base_leaf_entries_all), ENTRY(base_leaf_sums), ENTRY_PAIR(neighbours), ENTRY_PAIR(count),                \
+            ENTRY_PAIR(sum), ENTRY(copy), ENTRY(gather), ENTRY_PAIR(short_range), ENTRY(summarize), ENTRY(aggregate),  \
+            ENTRY(verify_base_leaves), ENTRY(verify_summary), ENTRY(find_concurrent), ENTRY(neighbours_concurrent),    \
+            ENTRY(count_concurrent), ENTRY(gather_concurrent), ENTRY(aggregate_concurrent)                             \
     }
 
 #endif

@@ -43,14 +43,14 @@ SIMT_DEVICE bool read_ranges(const copse_blink_range_arguments *a, bool digest, 
 
 /* --- places ---------------------------------------------------------------------------------------------------------------- */
 
-/* Entries of a range. Those of narrow ones are known without a look at what is in front of their homes, which is mostly far
+/* Entries of a range. Those of short_range ones are known without a look at what is in front of their base_leaves, which is mostly far
  * away in memory. */
 SIMT_DEVICE uint64_t count_between(const copse_blink_range_arguments *a, const entry_spot *low, const entry_spot *high)
 {
     const uint64_t place = spot_place(low), end = spot_place(high);
     if (end <= place) return 0;
-    if (low->leaf.home == high->leaf.home) return end - place;
-    if (low->leaf.home + 1u == high->leaf.home && low->entries)
+    if (low->leaf.base_leaf == high->leaf.base_leaf) return end - place;
+    if (low->leaf.base_leaf + 1u == high->leaf.base_leaf && low->entries)
         return (uint64_t)low->entries - (uint32_t)place + (uint32_t)end;
     return place_rank(a->before, end) - place_rank(a->before, place);
 }
@@ -67,8 +67,8 @@ SIMT_DEVICE void count_store(const copse_blink_range_arguments *a, uint32_t at, 
 
 /* --- sums ------------------------------------------------------------------------------------------------------------------ */
 
-/* The values of a home in front of a place, those at every `stride`-th slot of its leaves from `slot` on. */
-SIMT_DEVICE uint64_t home_sum(const copse_blink_tree *tree, uint64_t place, uint32_t slot, uint32_t stride)
+/* The values of a base_leaf in front of a place, those at every `stride`-th slot of its leaves from `slot` on. */
+SIMT_DEVICE uint64_t base_leaf_sum(const copse_blink_tree *tree, uint64_t place, uint32_t slot, uint32_t stride)
 {
     leaf_cursor cursor = cursor_at(tree, (uint32_t)(place >> 32));
     uint64_t sum = 0;
@@ -81,14 +81,14 @@ SIMT_DEVICE uint64_t home_sum(const copse_blink_tree *tree, uint64_t place, uint
     return sum;
 }
 
-SIMT_KERNEL(NAME(home_sums), copse_home_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(base_leaf_sums), copse_base_leaf_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.tree.homes;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.tree.base_leaves;
          i += (uint64_t)gridDim.x * blockDim.x)
-        a.out[i] = i < a.tree.homes ? home_sum(&a.tree, place_pack((uint32_t)i, UINT32_MAX), 0, 1u) : 0;
+        a.out[i] = i < a.tree.base_leaves ? base_leaf_sum(&a.tree, place_rebuild((uint32_t)i, UINT32_MAX), 0, 1u) : 0;
 }
 
-/* The sum of a range, whose parts in its first and last home are there, to be taken away and to be added. */
+/* The sum of a range, whose parts in its first and last base_leaf are there, to be taken away and to be added. */
 SIMT_DEVICE void sum_store(const copse_blink_range_arguments *a, uint32_t at, uint64_t place, uint64_t end,
                            uint64_t parts)
 {
@@ -121,7 +121,7 @@ SIMT_DEVICE void ranges_alone(const copse_blink_range_arguments *a, bool digest,
     if (!sums)
         count_store(a, warp->mine, &low, &high);
     else
-        sum_store(a, warp->mine, place, end, home_sum(tree, end, 0, 1u) - home_sum(tree, place, 0, 1u));
+        sum_store(a, warp->mine, place, end, base_leaf_sum(tree, end, 0, 1u) - base_leaf_sum(tree, place, 0, 1u));
 }
 
 /* Four lanes have a range. */
@@ -139,7 +139,7 @@ SIMT_DEVICE void range_of_group(const copse_blink_range_arguments *a, bool diges
         return;
     }
     const uint64_t place = spot_place(&low_spot), end = spot_place(&high_spot);
-    uint64_t parts = home_sum(tree, end, part, 4u) - home_sum(tree, place, part, 4u);
+    uint64_t parts = base_leaf_sum(tree, end, part, 4u) - base_leaf_sum(tree, place, part, 4u);
     parts += simt_shfl_xor_u64(SIMT_FULL_MASK, parts, 1);
     parts += simt_shfl_xor_u64(SIMT_FULL_MASK, parts, 2);
     if (part == 0 && at < a->n) sum_store(a, at, place, end, parts);
@@ -181,18 +181,18 @@ SIMT_KERNEL(NAME(sum_digest), copse_blink_range_arguments, COPSE_KERNEL_THREADS,
 }
 #endif
 
-/* Entries of a range up to here are looked for beside its first one, those behind by their rank. */
+/* Entries of a range up to here are looked for concurrent its first one, those behind by their rank. */
 #define GATHER_NEAR (2u * LEAF_SLOTS)
 
 /* --- entries --------------------------------------------------------------------------------------------------------------- */
 
-/* The home of the entry with that rank, `home` or one behind it: probes at growing distances, then halving. */
-SIMT_DEVICE uint32_t rank_home(const uint64_t *before, uint32_t homes, uint32_t home, uint64_t rank)
+/* The base_leaf of the entry with that rank, `base_leaf` or one behind it: probes at growing distances, then halving. */
+SIMT_DEVICE uint32_t rank_base_leaf(const uint64_t *before, uint32_t base_leaves, uint32_t base_leaf, uint64_t rank)
 {
-    uint32_t low = home, high = home + 1u; /* before[low] <= rank */
-    for (uint32_t step = 1; high < homes && before[high] <= rank; step *= 2u) {
+    uint32_t low = base_leaf, high = base_leaf + 1u; /* before[low] <= rank */
+    for (uint32_t step = 1; high < base_leaves && before[high] <= rank; step *= 2u) {
         low = high;
-        high = homes - high > step ? high + step : homes;
+        high = base_leaves - high > step ? high + step : base_leaves;
     }
     while (high - low > 1u) { /* rank < before[high] */
         const uint32_t middle = low + (high - low) / 2u;
@@ -210,10 +210,10 @@ SIMT_DEVICE void copy_slot(const copse_blink_copy_arguments *a, const char *leaf
     if (a->values) ((VALUE *)a->values)[at] = leaf_value(leaf, slot);
 }
 
-/* Entry `offset` of a home, into position `at` of the output. */
-SIMT_DEVICE void copy_one(const copse_blink_copy_arguments *a, uint32_t home, uint64_t offset, uint64_t at)
+/* Entry `offset` of a base_leaf, into position `at` of the output. */
+SIMT_DEVICE void copy_one(const copse_blink_copy_arguments *a, uint32_t base_leaf, uint64_t offset, uint64_t at)
 {
-    leaf_cursor cursor = cursor_at(&a->tree, home);
+    leaf_cursor cursor = cursor_at(&a->tree, base_leaf);
     uint32_t slot = (uint32_t)offset;
     while (slot >= leaf_count(cursor.leaf)) {
         slot -= leaf_count(cursor.leaf);
@@ -222,22 +222,23 @@ SIMT_DEVICE void copy_one(const copse_blink_copy_arguments *a, uint32_t home, ui
     copy_slot(a, cursor.leaf, slot, at);
 }
 
-/* Is a home leaf all that its home has? */
-SIMT_DEVICE bool home_simple(const copse_blink_tree *tree, const char *leaf)
+/* Is a base_leaf leaf all that its base_leaf has? */
+SIMT_DEVICE bool base_leaf_simple(const copse_blink_tree *tree, const char *leaf)
 {
     const uint32_t next = leaf_next(leaf);
-    if (tree->forks) return !(leaf_state(leaf) & COPSE_LEAF_FORK);
-    return next < tree->homes || next == COPSE_LEAF_NONE;
+    if (tree->branches) return !(leaf_state(leaf) & COPSE_LEAF_BRANCH);
+    return next < tree->base_leaves || next == COPSE_LEAF_NONE;
 }
 
-/* Entry `beyond` places behind a place, where the home leaf of that or the next one has it: two lines that are asked for at once,
+/* Entry `beyond` places behind a place, where the base_leaf leaf of that or the next one has it: two lines that are asked for at once,
  * and have the entry itself, too. Else false, and nothing was copied. */
 SIMT_DEVICE bool copy_near(const copse_blink_copy_arguments *a, uint64_t place, uint64_t beyond, uint64_t at)
 {
-    const uint32_t home = (uint32_t)(place >> 32), other = home + 1u < a->tree.homes ? home + 1u : home;
-    const char *leaf = home_at(&a->tree, home), *second = home_at(&a->tree, other);
+    const uint32_t base_leaf = (uint32_t)(place >> 32),
+                   other = base_leaf + 1u < a->tree.base_leaves ? base_leaf + 1u : base_leaf;
+    const char *leaf = base_leaf_at(&a->tree, base_leaf), *second = base_leaf_at(&a->tree, other);
     const uint32_t count = leaf_count(leaf), more = leaf_count(second);
-    const bool simple = home_simple(&a->tree, leaf), both = simple && home_simple(&a->tree, second);
+    const bool simple = base_leaf_simple(&a->tree, leaf), both = simple && base_leaf_simple(&a->tree, second);
     const uint64_t offset = (uint32_t)place + beyond;
     if (simple && offset < count) {
         copy_slot(a, leaf, (uint32_t)offset, at);
@@ -248,27 +249,27 @@ SIMT_DEVICE bool copy_near(const copse_blink_copy_arguments *a, uint64_t place, 
     return true;
 }
 
-/* Entries by rank, in tiles as those of ranges: the home is looked for once a tile. */
+/* Entries by rank, in tiles as those of ranges: the base_leaf is looked for once a tile. */
 SIMT_KERNEL(NAME(copy), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
     for (uint64_t tile = gather_first(0); tile < a.count; tile += gather_step()) {
         const uint64_t end = a.count - tile < COPSE_GATHER_TILE ? a.count : tile + COPSE_GATHER_TILE;
-        uint32_t home = (uint32_t)gather_seek(a.before, a.tree.homes, a.first + tile);
+        uint32_t base_leaf = (uint32_t)gather_seek(a.before, a.tree.base_leaves, a.first + tile);
         for (uint64_t from = tile; from < end; from += SIMT_WARP) {
             const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
-            home = rank_home(a.before, a.tree.homes, home, a.first + p);
-            if (from + simt_lane() < end) copy_one(&a, home, a.first + p - a.before[home], p);
-            home = simt_shfl_u32(SIMT_FULL_MASK, home, SIMT_WARP - 1u);
+            base_leaf = rank_base_leaf(a.before, a.tree.base_leaves, base_leaf, a.first + p);
+            if (from + simt_lane() < end) copy_one(&a, base_leaf, a.first + p - a.before[base_leaf], p);
+            base_leaf = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, SIMT_WARP - 1u);
         }
     }
 }
 
 /* Copies output positions tile .. end of ranges. Where a range goes on from the last 32 positions, so does its search for
- * homes. */
+ * base_leaves. */
 SIMT_DEVICE void gather_some(const copse_blink_copy_arguments *a, uint64_t tile, uint64_t end)
 {
     uint64_t range = gather_seek(a->offsets, a->n, tile);
-    uint32_t home = 0; /* of the last position so far, or one in front of it, where it was in `range` */
+    uint32_t base_leaf = 0; /* of the last position so far, or one in front of it, where it was in `range` */
     for (uint64_t from = tile; from < end; from += SIMT_WARP) {
         const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
         const uint64_t mine = gather_range(a->offsets, a->n, range, p), place = a->places[mine];
@@ -278,12 +279,12 @@ SIMT_DEVICE void gather_some(const copse_blink_copy_arguments *a, uint64_t tile,
         if (place != COPSE_PLACE_DONE &&
             (beyond >= GATHER_NEAR || (there && !copy_near(a, place, beyond, p - a->first)))) {
             const uint64_t rank = place_rank(a->before, place) + beyond;
-            if (from > tile && mine == range && home > own) own = home;
-            own = rank_home(a->before, a->tree.homes, own, rank);
+            if (from > tile && mine == range && base_leaf > own) own = base_leaf;
+            own = rank_base_leaf(a->before, a->tree.base_leaves, own, rank);
             if (there) copy_one(a, own, rank - a->before[own], p - a->first);
         }
         range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
-        home = simt_shfl_u32(SIMT_FULL_MASK, own, SIMT_WARP - 1u);
+        base_leaf = simt_shfl_u32(SIMT_FULL_MASK, own, SIMT_WARP - 1u);
     }
 }
 

@@ -1,9 +1,9 @@
 /*
  * Template: ranges of the B-link and the B+ tree in one pass, while nobody writes: where they begin, their offsets, and the
- * entries of narrow ones.
+ * entries of short_range ones.
  *
  * A block has a tile of ranges, a warp as many of them as it has lanes (or 8), eight at a time. Four lanes take the lower bound of
- * a range down the levels, and load the whole home leaf and the one or two behind it, 16 bytes a lane and half leaf. Mostly those
+ * a range down the levels, and load the whole base_leaf leaf and the one or two behind it, 16 bytes a lane and half leaf. Mostly those
  * have all of the range; both ends are found by counting keys, and the entries go to shared memory, one range right behind the
  * other. How far the output of earlier tiles goes a tile learns as in blink/rebuild/tile.h, from words that each tile has, and then
  * its warps copy what they have in shared memory, in one run each.
@@ -12,7 +12,7 @@
  *   tile 3   | warp 0: ranges 0 .. 31 | warp 1 | warp 2 | warp 3 |
  *   warp 1   shared memory | 9 entries of its first range | 11 of the next | ... |  -> output, 32 entries at a time
  *
- * Ranges that those leaves do not settle (chains, forks, or simply more entries) have their upper bound walked down, too. Where that
+ * Ranges that those leaves do not settle (chains, branches, or simply more entries) have their upper bound walked down, too. Where that
  * gives few entries, they are copied to shared memory all the same; else their places are left to `gather`, which cuts its work by
  * output and so takes one range of everything as easily as many of some hundred.
  */
@@ -36,69 +36,71 @@
 /* Entries of a range that a warp copies; no more than lanes. */
 #define NEAR_MOST (NEAR_LEAVES * LEAF_SLOTS)
 /* Entries of all ranges of a warp that have room in shared memory. */
-#define STAGE_ENTRIES 512u
-#define NARROW_WARPS  (COPSE_KERNEL_THREADS / SIMT_WARP)
+#define STAGE_ENTRIES     512u
+#define SHORT_RANGE_WARPS (COPSE_KERNEL_THREADS / SIMT_WARP)
 /* Blocks that a multiprocessor should have room for. */
-#define NARROW_BLOCKS (KEY_BITS + VALUE_BITS == 64 ? 8 : 6)
+#define SHORT_RANGE_BLOCKS (KEY_BITS + VALUE_BITS == 64 ? 8 : 6)
 /* A word of a tile: what its value is, and the value. */
-#define NARROW_COUNTED ((uint64_t)1 << 62)
-#define NARROW_SUMMED  ((uint64_t)2 << 62)
-#define NARROW_VALUE   (NARROW_COUNTED - 1u)
+#define SHORT_RANGE_COUNTED ((uint64_t)1 << 62)
+#define SHORT_RANGE_SUMMED  ((uint64_t)2 << 62)
+#define SHORT_RANGE_VALUE   (SHORT_RANGE_COUNTED - 1u)
 
 typedef struct output_stage {
     VALUE values[STAGE_ENTRIES];
     KEY keys[STAGE_ENTRIES];
 } output_stage;
 
-/* What the warps of a block tell each other. */
-typedef struct narrow_block {
-    uint64_t entries[NARROW_WARPS]; /* of the ranges of each */
-    uint64_t base;                  /* entries in front of the tile */
+/* What the warps of a block publish each other. */
+typedef struct short_range_block {
+    uint64_t entries[SHORT_RANGE_WARPS]; /* of the ranges of each */
+    uint64_t base;                       /* entries in front of the tile */
     uint32_t tile;
-} narrow_block;
+} short_range_block;
 
 /* A range: of a lane that has read it, or of the four lanes that look for it. */
-typedef struct narrow_range {
+typedef struct short_range_one {
     KEY low, high; /* both belong to it */
-    uint64_t leaf; /* where the home leaf lies that the levels led to, and bits that say more */
-} narrow_range;
+    uint64_t leaf; /* where the base_leaf leaf lies that the levels led to, and bits that say more */
+} short_range_one;
 /* That address, which is a multiple of 16; whether NEAR_LEAVES leaves lie side by side from there on. */
-#define NARROW_AT(range)  ((const char *)((range)->leaf & ~(uint64_t)15))
-#define NARROW_ALL(range) (((uint32_t)(range)->leaf & 1u) != 0)
+#define SHORT_RANGE_AT(range)  ((const char *)((range)->leaf & ~(uint64_t)15))
+#define SHORT_RANGE_ALL(range) (((uint32_t)(range)->leaf & 1u) != 0)
 
 /* What was found of a range. */
-typedef struct narrow_found {
+typedef struct short_range_found {
     uint64_t count, place;
-} narrow_found;
+} short_range_found;
 
 /* --- down the levels ------------------------------------------------------------------------------------------------------- */
 
 /* Takes the lower bounds of a warp down the levels, those of two ranges to a group at a time. */
-SIMT_DEVICE uint32_t narrow_homes(const copse_device_levels *levels, bool digest, uint32_t per_warp, walk_bound own)
+SIMT_DEVICE uint32_t short_range_base_leaves(const copse_device_levels *levels, bool digest, uint32_t per_warp,
+                                             walk_bound own)
 {
     const uint32_t lane = simt_lane(), group = lane / 4u;
-    uint32_t home = 0;
+    uint32_t base_leaf = 0;
     for (uint32_t from = 0; from < per_warp; from += 16u) {
         walk_bound x = walk_take(own, from + group, digest);
         walk_bound y = walk_take(own, (from + 8u + group) & (per_warp - 1u), digest);
         walk_pair(levels, digest, &x, &y);
         const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, x.node, (lane & 7u) * 4u);
         const uint32_t second = simt_shfl_u32(SIMT_FULL_MASK, y.node, (lane & 7u) * 4u);
-        if (lane / 16u == from / 16u) home = lane & 8u ? second : first;
+        if (lane / 16u == from / 16u) base_leaf = lane & 8u ? second : first;
     }
-    return home;
+    return base_leaf;
 }
 
-/* Where the home leaf lies and whether it has neighbours. */
-SIMT_DEVICE uint64_t narrow_leaf(const copse_blink_tree *tree, uint32_t home)
+/* Where the base_leaf leaf lies and whether it has neighbours. */
+SIMT_DEVICE uint64_t short_range_leaf(const copse_blink_tree *tree, uint32_t base_leaf)
 {
-    const bool all = homes_beside(tree, home) >= NEAR_LEAVES && tree->homes - home >= NEAR_LEAVES;
-    return (uint64_t)home_at(tree, home) + (all ? 1u : 0);
+    const bool all =
+        base_leaves_concurrent(tree, base_leaf) >= NEAR_LEAVES && tree->base_leaves - base_leaf >= NEAR_LEAVES;
+    return (uint64_t)base_leaf_at(tree, base_leaf) + (all ? 1u : 0);
 }
 
-/* The range of each lane, those of a warp from `first` on, and the home that its lower bound leads to. */
-SIMT_DEVICE narrow_range narrow_read(const copse_blink_range_arguments *a, bool digest, uint32_t first,
-                                     uint32_t *out_home)
+/* The range of each lane, those of a warp from `first` on, and the base_leaf that its lower bound leads to. */
+SIMT_DEVICE short_range_one short_range_read(const copse_blink_range_arguments *a, bool digest, uint32_t first,
+                                             uint32_t *out_base_leaf)
 {
     const copse_blink_tree *tree = &a->tree;
     const uint32_t at = query_at(a->n, first + (simt_lane() & (a->per_warp - 1u)));
@@ -106,20 +108,21 @@ SIMT_DEVICE narrow_range narrow_read(const copse_blink_range_arguments *a, bool 
     const KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->highs + at);
     report_nan(tree->key_type, low, a->report, COPSE_REPORT_NAN, a->first + at);
     report_nan(tree->key_type, high, a->report, COPSE_REPORT_NAN_HIGH, a->first + at);
-    narrow_range range;
+    short_range_one range;
     range.low = ENCODE_ONE(tree->key_type, low);
     range.high = ENCODE_ONE(tree->key_type, high);
     const walk_bound bound = walk_start(&tree->levels, digest, range.low);
-    *out_home = query_sorted(a->per_warp, range.low) ? walk_down_alone(&tree->levels, digest, bound)
-                                                     : narrow_homes(&tree->levels, digest, a->per_warp, bound);
-    range.leaf = narrow_leaf(tree, *out_home);
+    *out_base_leaf = query_sorted(a->per_warp, range.low)
+                         ? walk_down_alone(&tree->levels, digest, bound)
+                         : short_range_base_leaves(&tree->levels, digest, a->per_warp, bound);
+    range.leaf = short_range_leaf(tree, *out_base_leaf);
     return range;
 }
 
 /* The range that another lane read. */
-SIMT_DEVICE narrow_range narrow_take(narrow_range own, uint32_t lane)
+SIMT_DEVICE short_range_one short_range_take(short_range_one own, uint32_t lane)
 {
-    narrow_range range;
+    short_range_one range;
     range.low = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, own.low, lane);
     range.high = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, own.high, lane);
     range.leaf = simt_shfl_u64(SIMT_FULL_MASK, own.leaf, lane);
@@ -174,12 +177,12 @@ SIMT_DEVICE uint32_t near_value_slot(uint32_t half, uint32_t j)
 #define NEAR_ANY_VALUE(half, j)                                                                                        \
     ((half) * (512u / VALUE_BITS) + 3u * (128u / VALUE_BITS) + (j) >= LEAF_VALUES / (VALUE_BITS / 8u))
 
-SIMT_DEVICE void near_load(const narrow_range *range, near_leaves *near)
+SIMT_DEVICE void near_load(const short_range_one *range, near_leaves *near)
 {
-    const char *leaf = NARROW_AT(range) + (simt_lane() & 3u) * 16u;
+    const char *leaf = SHORT_RANGE_AT(range) + (simt_lane() & 3u) * 16u;
     SIMT_UNROLL
     for (uint32_t k = 0; k < NEAR_LEAVES; k++) {
-        const uint32_t at = NARROW_ALL(range) ? k * COPSE_LEAF_BYTES : 0;
+        const uint32_t at = SHORT_RANGE_ALL(range) ? k * COPSE_LEAF_BYTES : 0;
         near->half[k][0] = simt_load16_once(leaf + at);
         near->half[k][1] = simt_load16_once(leaf + at + 64u);
     }
@@ -188,7 +191,7 @@ SIMT_DEVICE void near_load(const narrow_range *range, near_leaves *near)
 /*
  * What a group finds in its leaves, in one sum over its lanes: in bits 0 to 4 keys of the first leaf < low, and in five bits more
  * for each leaf keys <= high; then a bit for each: no entry of the range lies behind it; then a bit for each: it is all that its
- * home has; then a bit: low may be in the first leaf.
+ * base_leaf has; then a bit: low may be in the first leaf.
  */
 #define NEAR_BITS   5u
 #define NEAR_MASK   31u
@@ -197,7 +200,7 @@ SIMT_DEVICE void near_load(const narrow_range *range, near_leaves *near)
 #define NEAR_SIMPLE (NEAR_INSIDE + NEAR_LEAVES)
 #define NEAR_BELOW  (NEAR_SIMPLE + NEAR_LEAVES)
 
-SIMT_DEVICE uint32_t near_keys(const near_leaves *near, uint32_t k, const narrow_range *range)
+SIMT_DEVICE uint32_t near_keys(const near_leaves *near, uint32_t k, const short_range_one *range)
 {
     uint32_t less = 0, upto = 0;
     SIMT_UNROLL
@@ -216,7 +219,7 @@ SIMT_DEVICE uint32_t near_keys(const near_leaves *near, uint32_t k, const narrow
 
 /* What `high` of a leaf says: of the lane that has it. */
 SIMT_DEVICE uint32_t near_highs(const copse_blink_tree *tree, bool digest, const near_leaves *near, uint32_t k,
-                                const narrow_range *range)
+                                const short_range_one *range)
 {
     const bool mine = (simt_lane() & 3u) == LEAF_HIGH % 64u / 16u;
     const KEY high = near_key(near->half[k][LEAF_HIGH / 64u], LEAF_HIGH % 16u / (KEY_BITS / 8u));
@@ -232,8 +235,9 @@ SIMT_DEVICE uint32_t near_links(const copse_blink_tree *tree, const near_leaves 
     const simt_u32x4 piece = near->half[k][LEAF_STATE / 64u];
     const uint32_t state = near_word(piece, LEAF_STATE % 16u / 4u);
     const uint32_t next = near_word(piece, LEAF_NEXT % 16u / 4u);
-    const bool pool = next - tree->homes < COPSE_LEAF_NONE - tree->homes; /* from `homes` on, but none */
-    const bool simple = tree->forks ? !(state & COPSE_LEAF_FORK) : !pool;
+    const bool pool =
+        next - tree->base_leaves < COPSE_LEAF_NONE - tree->base_leaves; /* from `base_leaves` on, but none */
+    const bool simple = tree->branches ? !(state & COPSE_LEAF_BRANCH) : !pool;
     return (uint32_t)(mine && simple) << (NEAR_SIMPLE + k);
 }
 
@@ -241,12 +245,13 @@ SIMT_DEVICE uint32_t near_links(const copse_blink_tree *tree, const near_leaves 
  * Entries of the range in the leaves. False: those leaves do not settle it. Behind a leaf that the range ends in there are only
  * greater keys, so nothing is counted there; and where high is the largest key, free places would be counted, which look like it.
  */
-SIMT_DEVICE bool near_settle(uint64_t limit, bool digest, uint32_t sums, const narrow_range *range, uint32_t *out_count,
-                             near_spans *spans)
+SIMT_DEVICE bool near_settle(uint64_t limit, bool digest, uint32_t sums, const short_range_one *range,
+                             uint32_t *out_count, near_spans *spans)
 {
     const uint32_t most = limit && limit < NEAR_MOST ? (uint32_t)limit : NEAR_MOST;
     const bool any = range->low <= range->high;
-    bool simple = NARROW_ALL(range) && range->high != KEY_MAX && (!digest || sums >> NEAR_BELOW & 1u), settled = !any;
+    bool simple = SHORT_RANGE_ALL(range) && range->high != KEY_MAX && (!digest || sums >> NEAR_BELOW & 1u),
+         settled = !any;
     uint32_t count = 0;
     spans->skip = sums & NEAR_MASK;
     SIMT_UNROLL
@@ -306,34 +311,34 @@ SIMT_DEVICE void walk_one(const copse_device_levels *levels, bool digest, walk_b
 }
 
 /* Where the range begins: in the first leaf, as a rule. `sums` are those of near_settle. */
-SIMT_DEVICE entry_spot narrow_begin(const copse_blink_tree *tree, bool digest, const narrow_range *range, uint32_t home,
-                                    uint32_t sums)
+SIMT_DEVICE entry_spot short_range_begin(const copse_blink_tree *tree, bool digest, const short_range_one *range,
+                                         uint32_t base_leaf, uint32_t sums)
 {
     if (!(sums >> NEAR_SIMPLE & 1u) || (digest && !(sums >> NEAR_BELOW & 1u))) {
         walk_bound low = walk_start(&tree->levels, digest, range->low);
-        low.node = home;
+        low.node = base_leaf;
         return spot_alone(tree, low, false);
     }
     entry_spot spot;
-    spot.leaf.home = spot.leaf.number = home;
+    spot.leaf.base_leaf = spot.leaf.number = base_leaf;
     spot.leaf.child = 0;
-    spot.leaf.leaf = NARROW_AT(range);
+    spot.leaf.leaf = SHORT_RANGE_AT(range);
     spot.front = spot.entries = 0;
     spot.slot = sums & NEAR_MASK;
     return spot;
 }
 
-/* The range whose lower bound led to `home`, by both its ends, by all lanes of the warp: four have one. */
-SIMT_DEVICE narrow_found narrow_find(const copse_blink_range_arguments *a, bool digest, const narrow_range *range,
-                                     uint32_t home, uint32_t sums)
+/* The range whose lower bound led to `base_leaf`, by both its ends, by all lanes of the warp: four have one. */
+SIMT_DEVICE short_range_found short_range_find(const copse_blink_range_arguments *a, bool digest,
+                                               const short_range_one *range, uint32_t base_leaf, uint32_t sums)
 {
     const copse_blink_tree *tree = &a->tree;
     walk_bound bound = walk_start(&tree->levels, digest, order_key(tree, range->high, true));
     walk_one(&tree->levels, digest, &bound);
     const leaf_piece piece = piece_load(tree, bound.node);
     const entry_spot high = spot_of_group(tree, digest, bound, piece, true);
-    const entry_spot low = narrow_begin(tree, digest, range, home, sums);
-    narrow_found found;
+    const entry_spot low = short_range_begin(tree, digest, range, base_leaf, sums);
+    short_range_found found;
     found.place = spot_place(&low);
     found.count = count_between(a, &low, &high);
     if (a->limit && found.count > a->limit) found.count = a->limit;
@@ -341,7 +346,8 @@ SIMT_DEVICE narrow_found narrow_find(const copse_blink_range_arguments *a, bool 
 }
 
 /* Copies `count` entries from a place on by the four lanes of a group. */
-SIMT_DEVICE void narrow_stage(const copse_blink_tree *tree, uint64_t place, uint32_t count, KEY *keys, VALUE *values)
+SIMT_DEVICE void short_range_stage(const copse_blink_tree *tree, uint64_t place, uint32_t count, KEY *keys,
+                                   VALUE *values)
 {
     leaf_cursor cursor = cursor_at(tree, (uint32_t)(place >> 32));
     for (uint32_t skip = (uint32_t)place, done = 0; done < count;) {
@@ -353,8 +359,8 @@ SIMT_DEVICE void narrow_stage(const copse_blink_tree *tree, uint64_t place, uint
         done += entries > skip ? entries - skip : 0;
         skip -= entries > skip ? skip : entries;
         if (cursor_step(tree, &cursor)) continue;
-        if (cursor.home + 1u >= tree->homes) return;
-        cursor = cursor_at(tree, cursor.home + 1u);
+        if (cursor.base_leaf + 1u >= tree->base_leaves) return;
+        cursor = cursor_at(tree, cursor.base_leaf + 1u);
     }
 }
 
@@ -373,12 +379,13 @@ SIMT_DEVICE uint32_t groups_in_front(uint32_t count)
 }
 
 /*
- * Eight ranges of a warp, four lanes to one: what they have, in all four lanes. Entries of narrow ones go to shared memory, from
- * *staged on, and the place is COPSE_PLACE_DONE then; else where the entries begin. `home` is that of this lane's own range, and
+ * Eight ranges of a warp, four lanes to one: what they have, in all four lanes. Entries of short_range ones go to shared memory, from
+ * *staged on, and the place is COPSE_PLACE_DONE then; else where the entries begin. `base_leaf` is that of this lane's own range, and
  * `range` the one that lane `reader` read.
  */
-SIMT_DEVICE narrow_found narrow_eight(const copse_blink_range_arguments *a, bool digest, const narrow_range *range,
-                                      uint32_t home, uint32_t reader, bool there, output_stage *stage, uint32_t *staged)
+SIMT_DEVICE short_range_found short_range_eight(const copse_blink_range_arguments *a, bool digest,
+                                                const short_range_one *range, uint32_t base_leaf, uint32_t reader,
+                                                bool there, output_stage *stage, uint32_t *staged)
 {
     near_leaves near;
     near_spans spans;
@@ -391,11 +398,12 @@ SIMT_DEVICE narrow_found narrow_eight(const copse_blink_range_arguments *a, bool
     }
     sums = walk_group_sum(sums);
     const bool settled = near_settle(a->limit, digest, sums, range, &count, &spans) || !there;
-    narrow_found found;
+    short_range_found found;
     found.count = there ? count : 0;
     found.place = 0;
     if (__any_sync(SIMT_FULL_MASK, !settled)) {
-        const narrow_found other = narrow_find(a, digest, range, simt_shfl_u32(SIMT_FULL_MASK, home, reader), sums);
+        const short_range_found other =
+            short_range_find(a, digest, range, simt_shfl_u32(SIMT_FULL_MASK, base_leaf, reader), sums);
         if (!settled) found = other;
     }
     const uint32_t size = found.count <= NEAR_MOST ? (uint32_t)found.count : 0;
@@ -403,36 +411,37 @@ SIMT_DEVICE narrow_found narrow_eight(const copse_blink_range_arguments *a, bool
     *staged = simt_shfl_u32(SIMT_FULL_MASK, at + size, SIMT_WARP - 1u);
     const bool fits = found.count <= NEAR_MOST && (at + size <= STAGE_ENTRIES || !size);
     if (__any_sync(SIMT_FULL_MASK, settled && !fits)) {
-        const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, home, reader);
-        if (settled) found.place = place_pack(first, spans.skip);
+        const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, reader);
+        if (settled) found.place = place_rebuild(first, spans.skip);
     }
     if (!fits) return found;
     if (settled && size) near_stage(&near, &spans, stage->keys + at, stage->values + at);
-    if (!settled && size) narrow_stage(&a->tree, found.place, size, stage->keys + at, stage->values + at);
+    if (!settled && size) short_range_stage(&a->tree, found.place, size, stage->keys + at, stage->values + at);
     found.place = COPSE_PLACE_DONE;
     return found;
 }
 
 /* All ranges of a warp, from `first` on: each lane gets what was found of its own. */
-SIMT_DEVICE narrow_found narrow_warp(const copse_blink_range_arguments *a, bool digest, uint32_t first,
-                                     output_stage *stage)
+SIMT_DEVICE short_range_found short_range_warp(const copse_blink_range_arguments *a, bool digest, uint32_t first,
+                                               output_stage *stage)
 {
     const uint32_t lane = simt_lane();
-    uint32_t home;
-    const narrow_range own = narrow_read(a, digest, first, &home);
-    narrow_found kept;
+    uint32_t base_leaf;
+    const short_range_one own = short_range_read(a, digest, first, &base_leaf);
+    short_range_found kept;
     kept.count = 0;
     kept.place = COPSE_PLACE_DONE;
     uint32_t staged = 0;
     SIMT_ROLLED
     for (uint32_t from = 0; from < a->per_warp; from += 8u) {
         const uint32_t reader = from + lane / 4u;
-        const narrow_range range = narrow_take(own, reader);
-        const narrow_found found = narrow_eight(a, digest, &range, home, reader, first + reader < a->n, stage, &staged);
+        const short_range_one range = short_range_take(own, reader);
+        const short_range_found found =
+            short_range_eight(a, digest, &range, base_leaf, reader, first + reader < a->n, stage, &staged);
         if ((lane & 3u) == from / 8u) kept = found;
     }
     const uint32_t holder = (lane & 7u) * 4u + lane / 8u;
-    narrow_found mine;
+    short_range_found mine;
     mine.count = simt_shfl_u64(SIMT_FULL_MASK, kept.count, holder);
     mine.place = simt_shfl_u64(SIMT_FULL_MASK, kept.place, holder);
     return mine;
@@ -441,7 +450,7 @@ SIMT_DEVICE narrow_found narrow_warp(const copse_blink_range_arguments *a, bool 
 /* --- output ---------------------------------------------------------------------------------------------------------------- */
 
 /* Copies `count` entries from shared memory to position `to` of the output. */
-SIMT_DEVICE void stage_copy(const copse_blink_narrow_arguments *a, const output_stage *stage, uint32_t from,
+SIMT_DEVICE void stage_copy(const copse_blink_short_range_arguments *a, const output_stage *stage, uint32_t from,
                             uint64_t to, uint32_t count)
 {
     const uint64_t room = a->capacity > to ? a->capacity - to : 0;
@@ -466,8 +475,8 @@ SIMT_DEVICE uint64_t lanes_upto(uint64_t own)
 }
 
 /* Where not all ranges of a warp are in shared memory; `at` is the position of the first entry of each. */
-SIMT_DEVICE void stage_copy_some(const copse_blink_narrow_arguments *a, const output_stage *stage,
-                                 const narrow_found *own, uint64_t at)
+SIMT_DEVICE void stage_copy_some(const copse_blink_short_range_arguments *a, const output_stage *stage,
+                                 const short_range_found *own, uint64_t at)
 {
     const uint32_t size = own->place == COPSE_PLACE_DONE ? (uint32_t)own->count : 0;
     const uint32_t from = (uint32_t)lanes_upto(size) - size;
@@ -477,15 +486,15 @@ SIMT_DEVICE void stage_copy_some(const copse_blink_narrow_arguments *a, const ou
 }
 
 /* Narrow ranges that had no room in shared memory go through it now, eight at a time. */
-SIMT_DEVICE void stage_late(const copse_blink_narrow_arguments *a, output_stage *stage, const narrow_found *own,
-                            bool late, uint64_t at)
+SIMT_DEVICE void stage_late(const copse_blink_short_range_arguments *a, output_stage *stage,
+                            const short_range_found *own, bool late, uint64_t at)
 {
     const uint32_t size = late ? (uint32_t)own->count : 0, group = simt_lane() / 4u;
     for (uint32_t from = 0; from < SIMT_WARP; from += 8u) {
         const uint64_t place = simt_shfl_u64(SIMT_FULL_MASK, own->place, from + group);
         const uint32_t count = simt_shfl_u32(SIMT_FULL_MASK, size, from + group), to = group * NEAR_MOST;
         __syncwarp(SIMT_FULL_MASK);
-        if (count) narrow_stage(&a->ranges.tree, place, count, stage->keys + to, stage->values + to);
+        if (count) short_range_stage(&a->ranges.tree, place, count, stage->keys + to, stage->values + to);
         __syncwarp(SIMT_FULL_MASK);
         for (uint32_t i = 0; i < 8u; i++)
             stage_copy(a, stage, i * NEAR_MOST, simt_shfl_u64(SIMT_FULL_MASK, at, from + i),
@@ -494,8 +503,8 @@ SIMT_DEVICE void stage_late(const copse_blink_narrow_arguments *a, output_stage 
 }
 
 /* What a warp knows of its ranges: offsets, places, entries. `base` is the position of its first entry. */
-SIMT_DEVICE void narrow_store(const copse_blink_narrow_arguments *a, output_stage *stage, uint32_t first,
-                              const narrow_found *own, uint64_t upto, uint64_t base)
+SIMT_DEVICE void short_range_store(const copse_blink_short_range_arguments *a, output_stage *stage, uint32_t first,
+                                   const short_range_found *own, uint64_t upto, uint64_t base)
 {
     const uint32_t mine = first + simt_lane();
     const bool wide = own->count > NEAR_MOST, late = own->place != COPSE_PLACE_DONE && !wide;
@@ -518,20 +527,20 @@ SIMT_DEVICE void narrow_store(const copse_blink_narrow_arguments *a, output_stag
 
 /* Entries of the tiles in front of tile t; lane i looks at i + 1 tiles in front. A word says all there is to know, and so relaxed
  * accesses do. */
-SIMT_DEVICE uint64_t narrow_look_back(const uint64_t *words, uint32_t t)
+SIMT_DEVICE uint64_t short_range_look_back(const uint64_t *words, uint32_t t)
 {
     const uint32_t lane = simt_lane();
     uint64_t sum = 0;
     for (;;) {
-        const uint64_t word = lane < t ? simt_load_relaxed_u64(&words[t - 1u - lane]) : NARROW_SUMMED;
-        const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word >= NARROW_SUMMED);
+        const uint64_t word = lane < t ? simt_load_relaxed_u64(&words[t - 1u - lane]) : SHORT_RANGE_SUMMED;
+        const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word >= SHORT_RANGE_SUMMED);
         const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word == 0);
         const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
         if (none & wanted) {
             simt_yield();
             continue;
         }
-        uint64_t value = wanted >> lane & 1u ? word & NARROW_VALUE : 0;
+        uint64_t value = wanted >> lane & 1u ? word & SHORT_RANGE_VALUE : 0;
         SIMT_UNROLL
         for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) value += simt_shfl_xor_u64(SIMT_FULL_MASK, value, d);
         sum += value;
@@ -541,56 +550,56 @@ SIMT_DEVICE uint64_t narrow_look_back(const uint64_t *words, uint32_t t)
 }
 
 /* Where the output of a tile begins, for the first warp; all have said how many entries they have. */
-SIMT_DEVICE void narrow_base(const copse_blink_narrow_arguments *a, narrow_block *block, uint32_t t)
+SIMT_DEVICE void short_range_base(const copse_blink_short_range_arguments *a, short_range_block *block, uint32_t t)
 {
     uint64_t entries = 0;
-    for (uint32_t w = 0; w < NARROW_WARPS; w++) entries += block->entries[w];
-    if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], NARROW_COUNTED | entries);
-    const uint64_t base = narrow_look_back(a->words, t);
+    for (uint32_t w = 0; w < SHORT_RANGE_WARPS; w++) entries += block->entries[w];
+    if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], SHORT_RANGE_COUNTED | entries);
+    const uint64_t base = short_range_look_back(a->words, t);
     if (simt_lane() != 0) return;
-    simt_store_relaxed_u64(&a->words[t], NARROW_SUMMED | (base + entries));
+    simt_store_relaxed_u64(&a->words[t], SHORT_RANGE_SUMMED | (base + entries));
     block->base = base;
 }
 
 /* Tiles are taken by tickets, in order: those that a tile waits for are at work already. The next ticket is taken when there is
  * nothing more to wait for, and comes while this tile is stored. */
-SIMT_DEVICE void narrow_tiles(const copse_blink_narrow_arguments *a, bool digest, output_stage *stage,
-                              narrow_block *block)
+SIMT_DEVICE void short_range_tiles(const copse_blink_short_range_arguments *a, bool digest, output_stage *stage,
+                                   short_range_block *block)
 {
     const uint32_t warp = simt_warp();
     uint32_t next = threadIdx.x == 0 ? simt_atomic_add_u32(&a->state->ticket, 1u) : 0;
     for (;;) {
         if (threadIdx.x == 0) block->tile = next;
         __syncthreads();
-        const uint32_t t = block->tile, first = (t * NARROW_WARPS + warp) * a->ranges.per_warp;
+        const uint32_t t = block->tile, first = (t * SHORT_RANGE_WARPS + warp) * a->ranges.per_warp;
         if (t >= a->tiles) return;
-        const narrow_found own = narrow_warp(&a->ranges, digest, first, stage);
+        const short_range_found own = short_range_warp(&a->ranges, digest, first, stage);
         const uint64_t upto = lanes_upto(own.count);
         if (simt_lane() == SIMT_WARP - 1u) block->entries[warp] = upto;
         __syncthreads();
-        if (warp == 0) narrow_base(a, block, t);
+        if (warp == 0) short_range_base(a, block, t);
         if (threadIdx.x == 0) next = simt_atomic_add_u32(&a->state->ticket, 1u);
         __syncthreads();
         uint64_t base = block->base;
         for (uint32_t w = 0; w < warp; w++) base += block->entries[w];
-        narrow_store(a, stage, first, &own, upto, base);
+        short_range_store(a, stage, first, &own, upto, base);
         __syncwarp(SIMT_FULL_MASK);
     }
 }
 
-SIMT_KERNEL(NAME(narrow_full), copse_blink_narrow_arguments, COPSE_KERNEL_THREADS, NARROW_BLOCKS)
+SIMT_KERNEL(NAME(short_range_full), copse_blink_short_range_arguments, COPSE_KERNEL_THREADS, SHORT_RANGE_BLOCKS)
 {
-    SIMT_SHARED(output_stage, stages, NARROW_WARPS);
-    SIMT_SHARED(narrow_block, block, 1);
-    narrow_tiles(&a, false, &stages[simt_warp()], block);
+    SIMT_SHARED(output_stage, stages, SHORT_RANGE_WARPS);
+    SIMT_SHARED(short_range_block, block, 1);
+    short_range_tiles(&a, false, &stages[simt_warp()], block);
 }
 
 #if KEY_BITS == 64
-SIMT_KERNEL(NAME(narrow_digest), copse_blink_narrow_arguments, COPSE_KERNEL_THREADS, NARROW_BLOCKS)
+SIMT_KERNEL(NAME(short_range_digest), copse_blink_short_range_arguments, COPSE_KERNEL_THREADS, SHORT_RANGE_BLOCKS)
 {
-    SIMT_SHARED(output_stage, stages, NARROW_WARPS);
-    SIMT_SHARED(narrow_block, block, 1);
-    narrow_tiles(&a, true, &stages[simt_warp()], block);
+    SIMT_SHARED(output_stage, stages, SHORT_RANGE_WARPS);
+    SIMT_SHARED(short_range_block, block, 1);
+    short_range_tiles(&a, true, &stages[simt_warp()], block);
 }
 #endif
 

@@ -1,25 +1,25 @@
 /*
- * Template: packing a tree together with a batch, a tile at a time.
+ * Template: rebuilding a tree together with a batch, a tile at a time.
  *
- * A tile is some consecutive homes, or leaves, and the operations whose keys belong there; operations with equal keys are always in
+ * A tile is some consecutive base_leaves, or leaves, and the operations whose keys belong there; operations with equal keys are always in
  * the same one. One warp has a tile, all of it in shared memory:
  *
- *   rows           the leaves of the homes as they are, 32 at most
+ *   rows           the leaves of the base_leaves as they are, 32 at most
  *   keys, values   | entries after the operations, close together | ...
  *                    0 ..................................... count    TILE_ENTRIES
  *
  *   tile_starts    the first operation of each tile: a thread per tile, since looking for it takes steps that wait for each other
- *   tile_move      the entries of the tile after the operations, as rows of the new version
+ *   tile_lookback      the entries of the tile after the operations, as rows of the new version
  *   tile_finish    makes the last leaf of the tree a last leaf, once the host knows which one that is
- *   home_lists     leaves in the order of their keys, where they do not lie like that: blink/rebuild/leaf_lists.h
- *   tile_edges, tile_spread    tiles that do not wait for each other: blink/rebuild/tile_batch.h, blink/rebuild/tile_independent.h
+ *   base_leaf_lists     leaves in the order of their keys, where they do not lie like that: blink/rebuild/leaf_lists.h
+ *   tile_edges, tile_independent    tiles that do not wait for each other: blink/rebuild/tile_batch.h, blink/rebuild/tile_independent.h
  *
  * First each operation, one to a lane, looks its key up in the rows. An entry that comes goes to its final position at once, and bit k
  * of `inserted` says that position k has one. Then each lane takes a row and puts the entries of that leaf to the positions that are
  * left, in order. So an entry is moved once within shared memory, and a warp has 32 leaves under way with few instructions.
  * In the end a word of a new leaf is a word of shared memory, at the same distance for every leaf.
  *
- * In tile_move a tile has to know how many entries there are in front of it, its *rank*. It learns that from the tiles in front of it. Each has
+ * In tile_lookback a tile has to know how many entries there are in front of it, its *rank*. It learns that from the tiles in front of it. Each has
  * a word:
  *
  *   0                nothing is known yet

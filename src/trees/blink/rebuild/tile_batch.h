@@ -41,39 +41,39 @@ SIMT_DEVICE uint32_t edge_rank(const copse_tile_edge *edge, uint32_t coarse)
 }
 
 /* How many tiles there are. */
-SIMT_DEVICE uint32_t tiles_all(const copse_pack_arguments *a)
+SIMT_DEVICE uint32_t tiles_all(const copse_rebuild_arguments *a)
 {
     return a->order ? a->totals->tiles : a->tiles;
 }
 
 /* The largest key that tile t, not the last one, may have. */
-SIMT_DEVICE KEY tile_end(const copse_pack_arguments *a, uint32_t t)
+SIMT_DEVICE KEY tile_end(const copse_rebuild_arguments *a, uint32_t t)
 {
-    const uint32_t last = (t + 1u) * a->tile_homes - 1u;
-    return a->order ? leaf_high(leaf_at(&a->from, a->order[last])) : home_high(&a->from, last);
+    const uint32_t last = (t + 1u) * a->tile_base_leaves - 1u;
+    return a->order ? leaf_high(leaf_at(&a->from, a->order[last])) : base_leaf_high(&a->from, last);
 }
 
 /* Where the leaves of tile t begin, whose edge that is. */
-SIMT_DEVICE uint32_t edge_first(const copse_pack_arguments *a, uint32_t t, const copse_tile_edge *edge)
+SIMT_DEVICE uint32_t edge_first(const copse_rebuild_arguments *a, uint32_t t, const copse_tile_edge *edge)
 {
     const uint64_t rank = edge_rank(edge, a->operations.coarse);
     uint64_t old;
     if (a->order)
         old = (t < tiles_all(a) ? a->before[t] : a->from.entries) * a->leaves_per_entry;
     else
-        old = (t < a->tiles ? (uint64_t)t * a->tile_homes : a->from.homes) * a->leaves_per_home;
+        old = (t < a->tiles ? (uint64_t)t * a->tile_base_leaves : a->from.base_leaves) * a->leaves_per_base_leaf;
     return (uint32_t)((old + rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
 }
 
 /* Does a key lie between those of the tree, and have the bits that the sort expects? Where that is so of both edges of a tile, it is so
  * of all keys in between. */
-SIMT_DEVICE bool edge_usual(const copse_pack_arguments *a, KEY key)
+SIMT_DEVICE bool edge_usual(const copse_rebuild_arguments *a, KEY key)
 {
     return ((key ^ (KEY)a->alike) & (KEY)a->alike_mask) == 0 && key >= a->low && key <= a->high;
 }
 
 /* All of edge t but for `first` and `usual`. */
-SIMT_DEVICE copse_tile_edge edge_of(const copse_pack_arguments *a, uint32_t t)
+SIMT_DEVICE copse_tile_edge edge_of(const copse_rebuild_arguments *a, uint32_t t)
 {
     const uint64_t n = a->operations.n;
     copse_tile_edge edge;
@@ -94,7 +94,7 @@ SIMT_DEVICE copse_tile_edge edge_of(const copse_pack_arguments *a, uint32_t t)
 }
 
 /* What is known about the batch, and whether it looked sorted as it came: said for the next one. */
-SIMT_DEVICE void edges_doubt(const copse_pack_arguments *a)
+SIMT_DEVICE void edges_speculation(const copse_rebuild_arguments *a)
 {
     if (blockIdx.x != 0 || simt_warp() != 0) return;
     bool rises = false;
@@ -104,13 +104,13 @@ SIMT_DEVICE void edges_doubt(const copse_pack_arguments *a)
         rises = __all_sync(SIMT_FULL_MASK, before <= key);
     }
     if (simt_lane() != 0) return;
-    if (a->operations.doubt) a->totals->doubt = *a->operations.doubt;
-    if (rises) a->totals->doubt.ascending = 1u;
+    if (a->operations.speculation) a->totals->speculation = *a->operations.speculation;
+    if (rises) a->totals->speculation.ascending = 1u;
 }
 
-SIMT_KERNEL(NAME(tile_edges), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(tile_edges), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    edges_doubt(&a);
+    edges_speculation(&a);
     for (uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; t <= a.tiles;
          t += (uint64_t)gridDim.x * blockDim.x) {
         copse_tile_edge edge = edge_of(&a, (uint32_t)t);
@@ -171,7 +171,7 @@ typedef struct batch_next {
 
 /* Where the edges are not both usual, looks at a key of the tile. Returns false where it may have come here by chance, and be out of
  * order: the sort did not expect it. */
-SIMT_DEVICE bool batch_look_at(const copse_pack_arguments *a, KEY key)
+SIMT_DEVICE bool batch_look_at(const copse_rebuild_arguments *a, KEY key)
 {
     if (((key ^ (KEY)a->alike) & (KEY)a->alike_mask) != 0) return false;
     /* It may make the tree reach further than it did. */
@@ -181,7 +181,7 @@ SIMT_DEVICE bool batch_look_at(const copse_pack_arguments *a, KEY key)
 }
 
 /* Keeps those of `ahead` that are wanted behind n others. Returns how many there are then, or more than fit. */
-SIMT_DEVICE uint32_t batch_keep(const copse_pack_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t from,
+SIMT_DEVICE uint32_t batch_keep(const copse_rebuild_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t from,
                                 uint32_t n)
 {
     SIMT_UNROLL
@@ -253,7 +253,8 @@ SIMT_DEVICE void batch_sort(leaf_tile *tile, uint32_t coarse, uint32_t n)
 }
 
 /* Operation i of n that are in order. */
-SIMT_DEVICE tile_operation batch_operation(const copse_pack_arguments *a, const leaf_tile *tile, uint32_t i, uint32_t n)
+SIMT_DEVICE tile_operation batch_operation(const copse_rebuild_arguments *a, const leaf_tile *tile, uint32_t i,
+                                           uint32_t n)
 {
     const uint32_t wins = a->operations.last_wins, other = wins ? i + 1u : i - 1u; /* see operation_dead */
     tile_operation operation;
@@ -336,7 +337,7 @@ SIMT_DEVICE batch_others batch_others_of(leaf_tile *tile, const batch_tile *own,
 }
 
 /* Runs at most 32 as they are, out of order: so many that a lane has one. */
-SIMT_DEVICE void batch_operate_few(const copse_pack_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t n,
+SIMT_DEVICE void batch_operate_few(const copse_rebuild_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t n,
                                    tile_sizes *sizes)
 {
     const uint32_t lane = simt_lane(), wins = a->operations.last_wins, in_front = (1u << lane) - 1u;
@@ -355,7 +356,7 @@ SIMT_DEVICE void batch_operate_few(const copse_pack_arguments *a, leaf_tile *til
 }
 
 /* Runs n of them. */
-SIMT_DEVICE bool batch_operate(const copse_pack_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t n,
+SIMT_DEVICE bool batch_operate(const copse_rebuild_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t n,
                                tile_sizes *sizes)
 {
     if (sizes->entries + 2u * n > TILE_ENTRIES) return false;
@@ -374,28 +375,28 @@ SIMT_DEVICE bool batch_operate(const copse_pack_arguments *a, leaf_tile *tile, c
 }
 
 /* The leaves of tile t, where there are so many of all; 0: listed ones do not reach as far as the host thought they might. */
-SIMT_DEVICE uint32_t batch_leaves(const copse_pack_arguments *a, uint32_t all, uint32_t t)
+SIMT_DEVICE uint32_t batch_leaves(const copse_rebuild_arguments *a, uint32_t all, uint32_t t)
 {
-    const uint32_t first = t * a->tile_homes, left = first < all ? all - first : 0;
-    return left < a->tile_homes ? left : a->tile_homes;
+    const uint32_t first = t * a->tile_base_leaves, left = first < all ? all - first : 0;
+    return left < a->tile_base_leaves ? left : a->tile_base_leaves;
 }
 
 /* Looks where tile t begins and ends, if there is one. */
-SIMT_DEVICE void batch_look(const copse_pack_arguments *a, uint32_t t, batch_next *next)
+SIMT_DEVICE void batch_look(const copse_rebuild_arguments *a, uint32_t t, batch_next *next)
 {
     const uint32_t leaves = t < a->tiles ? batch_leaves(a, next->all, t) : 0;
     next->t = leaves ? t : a->tiles;
     next->word = next->leaf = 0;
     if (leaves == 0) return;
     if (simt_lane() < 2u * EDGE_WORDS) next->word = ((const uint32_t *)&a->edges[t])[simt_lane()];
-    if (a->order && simt_lane() < leaves) next->leaf = a->order[t * a->tile_homes + simt_lane()];
+    if (a->order && simt_lane() < leaves) next->leaf = a->order[t * a->tile_base_leaves + simt_lane()];
 }
 
 /* Sends for leaves that are listed, the number of one in each lane. */
 SIMT_DEVICE void batch_send_listed(const copse_blink_tree *tree, leaf_tile *tile, uint32_t leaf, uint32_t leaves)
 {
     const uint32_t row = simt_lane() / LEAF_PIECES, piece = simt_lane() % LEAF_PIECES;
-    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* as in tile_bring_beside */
+    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* as in tile_bring_concurrent */
     simt_u32x4 *even = &tile->rows[row * LEAF_PIECES + (piece ^ row)];
     simt_u32x4 *odd = &tile->rows[(row + fours) * LEAF_PIECES + (piece ^ (row + fours))];
     const uint64_t own = (uint64_t)(uintptr_t)leaf_at(tree, leaf);
@@ -408,14 +409,14 @@ SIMT_DEVICE void batch_send_listed(const copse_blink_tree *tree, leaf_tile *tile
 }
 
 /* Sends for its leaves and the first operations that may be its own. */
-SIMT_DEVICE void batch_send(const copse_pack_arguments *a, leaf_tile *tile, batch_next *next)
+SIMT_DEVICE void batch_send(const copse_rebuild_arguments *a, leaf_tile *tile, batch_next *next)
 {
     if (next->t >= a->tiles) return;
     const uint32_t leaves = batch_leaves(a, next->all, next->t);
     if (a->order)
         batch_send_listed(&a->from, tile, next->leaf, leaves);
     else
-        tile_bring(&a->from, tile, next->t * a->tile_homes, leaves, false);
+        tile_bring(&a->from, tile, next->t * a->tile_base_leaves, leaves, false);
     next->ahead = batch_load(&a->operations, EDGE_WORD(next, 0, from), EDGE_WORD(next, 1u, to));
 }
 
@@ -431,7 +432,7 @@ SIMT_DEVICE KEY batch_edge(const batch_next *next, uint32_t upper)
 }
 
 /* It is its turn. */
-SIMT_DEVICE void batch_turn(const copse_pack_arguments *a, const batch_next *next, batch_tile *own)
+SIMT_DEVICE void batch_turn(const copse_rebuild_arguments *a, const batch_next *next, batch_tile *own)
 {
     own->t = next->t;
     own->leaves = batch_leaves(a, next->all, next->t);
@@ -446,7 +447,7 @@ SIMT_DEVICE void batch_turn(const copse_pack_arguments *a, const batch_next *nex
 }
 
 /* Takes in what was sent for, and runs the operations. Returns false where it does not fit. */
-SIMT_DEVICE bool batch_make(const copse_pack_arguments *a, leaf_tile *tile, batch_tile *own, tile_sizes *sizes,
+SIMT_DEVICE bool batch_make(const copse_rebuild_arguments *a, leaf_tile *tile, batch_tile *own, tile_sizes *sizes,
                             uint32_t *took)
 {
     uint32_t from = own->from, n = 0;

@@ -46,13 +46,13 @@ SIMT_DEVICE uint64_t tile_look_back(const uint64_t *words, uint32_t t, uint32_t 
 }
 
 /* Says how many entries tile t has. */
-SIMT_DEVICE void tile_say(const copse_pack_arguments *a, uint32_t t, uint32_t count)
+SIMT_DEVICE void tile_say(const copse_rebuild_arguments *a, uint32_t t, uint32_t count)
 {
     if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], WORD_COUNTED | count);
 }
 
 /* ... and once that is said, how many there are in front of it. */
-SIMT_DEVICE uint64_t tile_rank(const copse_pack_arguments *a, uint32_t t, uint32_t count)
+SIMT_DEVICE uint64_t tile_rank(const copse_rebuild_arguments *a, uint32_t t, uint32_t count)
 {
     const uint64_t rank = tile_look_back(a->words, t, 1u);
     if (simt_lane() == 0) {
@@ -65,14 +65,14 @@ SIMT_DEVICE uint64_t tile_rank(const copse_pack_arguments *a, uint32_t t, uint32
 /* --- all of it -------------------------------------------------------------------------------------------------------------- */
 
 /* The next tile, in lane 0. */
-SIMT_DEVICE uint32_t tile_ticket(const copse_pack_arguments *a)
+SIMT_DEVICE uint32_t tile_ticket(const copse_rebuild_arguments *a)
 {
     return simt_lane() == 0 ? simt_atomic_add_u32(&a->totals->ticket, 1u) : 0;
 }
 
 /* Moves tile t, for which all lanes come here. Returns the ticket for the next one, which is taken when there is nothing more
  * to wait for, and comes while this one is stored. */
-SIMT_DEVICE uint32_t tile_move_one(const copse_pack_arguments *a, leaf_tile *tile, uint32_t t, tile_work *work)
+SIMT_DEVICE uint32_t tile_move_one(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_work *work)
 {
     tile_sizes sizes = {0, 0, 0, 0, 0, 0};
     if (!tile_make(a, tile, t, &sizes)) {
@@ -89,7 +89,7 @@ SIMT_DEVICE uint32_t tile_move_one(const copse_pack_arguments *a, leaf_tile *til
     return next;
 }
 
-SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 6)
+SIMT_KERNEL(NAME(tile_lookback), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 6)
 {
     SIMT_SHARED(leaf_tile, tiles, TILE_WARPS);
     tile_work work = {0, 0, 0};
@@ -99,14 +99,14 @@ SIMT_KERNEL(NAME(tile_move), copse_pack_arguments, COPSE_KERNEL_THREADS, 6)
         t = tile_move_one(&a, &tiles[simt_warp()], t, &work);
         __syncwarp(SIMT_FULL_MASK);
     }
-    work_tell(&a, &work);
+    work_publish(&a, &work);
 }
 
 /* Tiles are stored as if more leaves followed. This makes the last leaf of the tree one: a warp, and there is an entry. */
-SIMT_KERNEL(NAME(tile_finish), copse_pack_arguments, COPSE_KERNEL_THREADS, 1)
+SIMT_KERNEL(NAME(tile_finish), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 1)
 {
     if (blockIdx.x != 0 || threadIdx.x >= SIMT_WARP) return;
-    const uint32_t lane = simt_lane(), leaf = a.to.homes - 1u, size = packed_size(&a.to, leaf);
+    const uint32_t lane = simt_lane(), leaf = a.to.base_leaves - 1u, size = packed_size(&a.to, leaf);
     const row_role role = row_role_of(lane);
     const bool entry = role.words && !role.high && role.slot < size;
     if (!entry) row_store(&a.to, leaf, lane, &role, size, 0);

@@ -12,10 +12,10 @@
 #include "trees/blink/rebuild/tile_rows.h"
 #include "trees/blink/update/locate.h"
 
-/* The largest key that a home may have. */
-SIMT_DEVICE KEY home_high(const copse_blink_tree *tree, uint32_t home)
+/* The largest key that a base_leaf may have. */
+SIMT_DEVICE KEY base_leaf_high(const copse_blink_tree *tree, uint32_t base_leaf)
 {
-    leaf_cursor cursor = cursor_at(tree, home);
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
     while (cursor_step(tree, &cursor)) {
     }
     return leaf_high(cursor.leaf);
@@ -41,14 +41,16 @@ SIMT_DEVICE uint64_t tile_seek(const copse_blink_operations *operations, uint64_
     return first;
 }
 
-SIMT_KERNEL(NAME(tile_starts), copse_pack_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(tile_starts), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    if (a.operations.doubt && blockIdx.x == 0 && threadIdx.x == 0) a.totals->doubt = *a.operations.doubt;
+    if (a.operations.speculation && blockIdx.x == 0 && threadIdx.x == 0)
+        a.totals->speculation = *a.operations.speculation;
     for (uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; t <= a.tiles;
          t += (uint64_t)gridDim.x * blockDim.x) {
         uint64_t start = t == 0 ? 0 : a.operations.n;
         if (t > 0 && t < a.tiles)
-            start = tile_seek(&a.operations, 0, a.operations.n, home_high(&a.from, (uint32_t)t * a.tile_homes - 1u));
+            start = tile_seek(&a.operations, 0, a.operations.n,
+                              base_leaf_high(&a.from, (uint32_t)t * a.tile_base_leaves - 1u));
         a.starts[t] = (uint32_t)start;
     }
 }
@@ -155,7 +157,7 @@ SIMT_DEVICE bool tile_operate(leaf_tile *tile, const tile_operation *operation, 
 }
 
 /* The same with n operations from `start` on, of which the lanes have the first. */
-SIMT_DEVICE bool tile_operate_all(const copse_pack_arguments *a, leaf_tile *tile, uint32_t start, uint32_t n,
+SIMT_DEVICE bool tile_operate_all(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t start, uint32_t n,
                                   tile_operation next, tile_sizes *sizes)
 {
     for (uint32_t done = 0; done < n; done += SIMT_WARP) {
@@ -171,7 +173,7 @@ SIMT_DEVICE bool tile_operate_all(const copse_pack_arguments *a, leaf_tile *tile
 /* --- a whole tile ---------------------------------------------------------------------------------------------------------- */
 
 /* Brings a tile into shared memory and runs its operations. Returns false where it does not fit. */
-SIMT_DEVICE bool tile_make(const copse_pack_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
+SIMT_DEVICE bool tile_make(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
 {
     const uint32_t lane = simt_lane();
     const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
@@ -181,7 +183,7 @@ SIMT_DEVICE bool tile_make(const copse_pack_arguments *a, leaf_tile *tile, uint3
 }
 
 /* Some tile does not fit: nothing will come of all this. */
-SIMT_DEVICE void tiles_stop(const copse_pack_arguments *a)
+SIMT_DEVICE void tiles_stop(const copse_rebuild_arguments *a)
 {
     if (simt_lane() == 0) (void)simt_atomic_or_u32(&a->totals->ticket, COPSE_TILES_STOP);
 }
@@ -197,7 +199,7 @@ SIMT_DEVICE void work_add(tile_work *work, const tile_sizes *sizes)
     work->went += sizes->went;
 }
 
-SIMT_DEVICE void work_tell(const copse_pack_arguments *a, const tile_work *work)
+SIMT_DEVICE void work_publish(const copse_rebuild_arguments *a, const tile_work *work)
 {
     const uint32_t stripe = (blockIdx.x * TILE_WARPS + simt_warp()) % COPSE_POOL_STRIPES;
     if (simt_lane() != 0) return;

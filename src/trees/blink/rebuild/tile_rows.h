@@ -50,12 +50,12 @@ SIMT_DEVICE uint32_t warp_running(uint32_t value)
 }
 
 /*
- * Lists the leaves of homes first .. first + homes - 1, a home per lane. Returns how many there are. Where they are more than
- * fit, or one for each home, there is no list.
+ * Lists the leaves of base_leaves first .. first + base_leaves - 1, a base_leaf per lane. Returns how many there are. Where they are more than
+ * fit, or one for each base_leaf, there is no list.
  */
-SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uint32_t homes, uint32_t *leaves)
+SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uint32_t base_leaves, uint32_t *leaves)
 {
-    const bool any = simt_lane() < homes;
+    const bool any = simt_lane() < base_leaves;
     const leaf_cursor start = cursor_at(tree, first + (any ? simt_lane() : 0));
     leaf_cursor cursor = start;
     uint32_t own = 0;
@@ -63,14 +63,14 @@ SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uin
     const uint32_t running = warp_running(own), all = simt_shfl_u32(SIMT_FULL_MASK, running, SIMT_WARP - 1u);
     uint32_t at = running - own;
     cursor = start;
-    for (bool more = any && all > homes && all <= COPSE_TILE_LEAVES; more; more = cursor_step(tree, &cursor))
+    for (bool more = any && all > base_leaves && all <= COPSE_TILE_LEAVES; more; more = cursor_step(tree, &cursor))
         leaves[at++] = cursor.number;
     __syncwarp(SIMT_FULL_MASK);
     return all;
 }
 
 /* Brings leaves that lie side by side into the rows. */
-SIMT_DEVICE void tile_bring_beside(leaf_tile *tile, const char *from, uint32_t leaves)
+SIMT_DEVICE void tile_bring_concurrent(leaf_tile *tile, const char *from, uint32_t leaves)
 {
     const uint32_t row = simt_lane() / LEAF_PIECES, piece = simt_lane() % LEAF_PIECES;
     const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* rows that a warp brings at once */
@@ -84,7 +84,7 @@ SIMT_DEVICE void tile_bring_beside(leaf_tile *tile, const char *from, uint32_t l
     }
 }
 
-/* ... wherever they lie: those that are listed, or else homes from `first` on. */
+/* ... wherever they lie: those that are listed, or else base_leaves from `first` on. */
 SIMT_DEVICE void tile_bring_each(const copse_blink_tree *tree, leaf_tile *tile, uint32_t first, uint32_t leaves,
                                  bool listed)
 {
@@ -98,10 +98,10 @@ SIMT_DEVICE void tile_bring_each(const copse_blink_tree *tree, leaf_tile *tile, 
 /* Sends for leaves: nobody waits for them here. */
 SIMT_DEVICE void tile_bring(const copse_blink_tree *tree, leaf_tile *tile, uint32_t first, uint32_t leaves, bool listed)
 {
-    if (listed || homes_beside(tree, first) < leaves)
+    if (listed || base_leaves_concurrent(tree, first) < leaves)
         tile_bring_each(tree, tile, first, leaves, listed);
     else
-        tile_bring_beside(tile, home_at(tree, first), leaves);
+        tile_bring_concurrent(tile, base_leaf_at(tree, first), leaves);
 }
 
 /* Counts the entries of the rows, where nothing has come or gone yet. */
@@ -130,13 +130,13 @@ SIMT_DEVICE void tile_arrive(leaf_tile *tile, tile_sizes *sizes)
 }
 
 /* Brings the leaves of tile t into shared memory. Returns false where they do not fit. */
-SIMT_DEVICE bool tile_load(const copse_pack_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
+SIMT_DEVICE bool tile_load(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
 {
-    const uint32_t first = t * a->tile_homes, left = a->from.homes - first;
-    const uint32_t homes = left < a->tile_homes ? left : a->tile_homes;
-    sizes->leaves = a->chains ? tile_list(&a->from, first, homes, tile->leaves) : homes;
+    const uint32_t first = t * a->tile_base_leaves, left = a->from.base_leaves - first;
+    const uint32_t base_leaves = left < a->tile_base_leaves ? left : a->tile_base_leaves;
+    sizes->leaves = a->chains ? tile_list(&a->from, first, base_leaves, tile->leaves) : base_leaves;
     if (sizes->leaves > COPSE_TILE_LEAVES) return false;
-    tile_bring(&a->from, tile, first, sizes->leaves, sizes->leaves > homes);
+    tile_bring(&a->from, tile, first, sizes->leaves, sizes->leaves > base_leaves);
     tile_arrive(tile, sizes);
     return true;
 }

@@ -22,7 +22,7 @@ typedef struct tile_writer {
     const uint32_t *own; /* its word of the tile's first entry */
 } tile_writer;
 
-SIMT_DEVICE tile_writer tile_writer_of(const copse_pack_arguments *a, leaf_tile *tile)
+SIMT_DEVICE tile_writer tile_writer_of(const copse_rebuild_arguments *a, leaf_tile *tile)
 {
     const uint32_t lane = simt_lane();
     const row_role role = row_role_of(lane);
@@ -33,7 +33,7 @@ SIMT_DEVICE tile_writer tile_writer_of(const copse_pack_arguments *a, leaf_tile 
     writer.odd_own = odd_slot < ODD;
     writer.even_at = writer.even_own ? even_slot : 0;
     writer.odd_at = EVEN + (writer.odd_own ? odd_slot : 0);
-    writer.is_next = next && !a->to.forks;
+    writer.is_next = next && !a->to.branches;
     writer.even_else = state ? EVEN : next ? COPSE_LEAF_NONE : role.filler;
     writer.odd_else = state ? ODD : next ? COPSE_LEAF_NONE : role.filler;
     writer.words = ROLE_WORDS(&role);
@@ -85,10 +85,10 @@ SIMT_DEVICE void tile_store_whole(const tile_writer *writer, uint32_t *to, uint3
 }
 
 /* Stores n times two leaves that lie side by side, which have an entry of the tile each. */
-SIMT_DEVICE void tile_store_some(const copse_pack_arguments *a, const tile_writer *writer, uint32_t leaf,
+SIMT_DEVICE void tile_store_some(const copse_rebuild_arguments *a, const tile_writer *writer, uint32_t leaf,
                                  uint32_t first, uint32_t count, uint32_t n)
 {
-    uint32_t *to = (uint32_t *)home_at(&a->to, leaf) + simt_lane();
+    uint32_t *to = (uint32_t *)base_leaf_at(&a->to, leaf) + simt_lane();
     if (first >= count) { /* it begins in front of the tile */
         tile_store_end(writer, to, leaf, first, count);
         to += COPSE_LEAF_BYTES / 2u;
@@ -111,15 +111,15 @@ SIMT_DEVICE void tile_store_some(const copse_pack_arguments *a, const tile_write
 }
 
 /* Stores the leaves of the new version that have an entry of the tile, `count` entries from `rank` on. */
-SIMT_DEVICE void tile_store(const copse_pack_arguments *a, leaf_tile *tile, uint64_t rank, uint32_t count)
+SIMT_DEVICE void tile_store(const copse_rebuild_arguments *a, leaf_tile *tile, uint64_t rank, uint32_t count)
 {
     const tile_writer writer = tile_writer_of(a, tile);
     const uint64_t first_two = rank / LEAF_PACKED_TWO;
     const uint32_t offset = (uint32_t)(rank - first_two * LEAF_PACKED_TWO), first_leaf = (uint32_t)first_two * 2u;
     const uint32_t twos = (offset + count + LEAF_PACKED_TWO - 1u) / LEAF_PACKED_TWO;
     for (uint32_t two = 0; two < twos;) {
-        const uint32_t leaf = first_leaf + 2u * two, beside = homes_beside(&a->to, leaf) / 2u;
-        const uint32_t n = twos - two < beside ? twos - two : beside;
+        const uint32_t leaf = first_leaf + 2u * two, concurrent = base_leaves_concurrent(&a->to, leaf) / 2u;
+        const uint32_t n = twos - two < concurrent ? twos - two : concurrent;
         tile_store_some(a, &writer, leaf, two * LEAF_PACKED_TWO - offset, count, n);
         two += n;
     }

@@ -1,7 +1,7 @@
 /*
  * Template: sorted batches, which change leaves where they are.
  *
- * The operations of one home are a run, and one lane has it all to itself: nobody else writes to the leaves of that home, one of
+ * The operations of one base_leaf are a run, and one lane has it all to itself: nobody else writes to the leaves of that base_leaf, one of
  * which the lane holds at a time (blink/update/owned_leaf.h).
  */
 #ifndef COPSE_TREES_BLINK_UPDATE_APPLY_H
@@ -47,7 +47,7 @@ SIMT_DEVICE void own_insert(own_leaf *own, uint32_t slot, KEY k, VALUE value)
     }
     own->word[LEAF_STATE / 4u]++;
     own->untouched = slot < own->untouched ? slot : own->untouched;
-    own->home_changed = true;
+    own->base_leaf_changed = true;
 }
 
 SIMT_DEVICE void own_erase(own_leaf *own, uint32_t slot)
@@ -61,7 +61,7 @@ SIMT_DEVICE void own_erase(own_leaf *own, uint32_t slot)
     }
     own->word[LEAF_STATE / 4u]--;
     own->untouched = slot < own->untouched ? slot : own->untouched;
-    own->home_changed = true;
+    own->base_leaf_changed = true;
 }
 
 SIMT_DEVICE void own_replace(own_leaf *own, uint32_t slot, VALUE value)
@@ -70,7 +70,7 @@ SIMT_DEVICE void own_replace(own_leaf *own, uint32_t slot, VALUE value)
     for (uint32_t i = 0; i < LEAF_SLOTS; i++)
         if (i == slot) own_set_value(own, i, value);
     own->untouched = slot < own->untouched ? slot : own->untouched;
-    own->home_changed = true;
+    own->base_leaf_changed = true;
 }
 
 /*
@@ -100,7 +100,7 @@ SIMT_DEVICE bool own_change(sorted_update *s, own_leaf *own, KEY k, VALUE value,
     return !easy || !full;
 }
 
-/* Goes from the leaves that lanes hold to those where their k belongs, within the same home: lanes with `go`. */
+/* Goes from the leaves that lanes hold to those where their k belongs, within the same base_leaf: lanes with `go`. */
 SIMT_DEVICE void own_move(const sorted_update *s, own_leaf *own, KEY k, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
@@ -109,26 +109,26 @@ SIMT_DEVICE void own_move(const sorted_update *s, own_leaf *own, KEY k, bool go)
         if (!__any_sync(SIMT_FULL_MASK, moves)) return;
         own_put_back(s, own, moves);
         if (moves) {
-            own->number = tree->forks ? fork_lead(tree, own->home, k) : own->word[LEAF_NEXT / 4u];
+            own->number = tree->branches ? branch_lead(tree, own->base_leaf, k) : own->word[LEAF_NEXT / 4u];
             own->steps++;
-            if (!tree->forks) own_latch(s, own->number);
+            if (!tree->branches) own_latch(s, own->number);
         }
         own_fetch(s, own, moves);
     }
 }
 
-/* Beside readers a home of a B+ tree is latched all the time. */
-SIMT_DEVICE void fork_release(const sorted_update *s, const own_leaf *own)
+/* Beside readers a base_leaf of a B+ tree is latched all the time. */
+SIMT_DEVICE void branch_release(const sorted_update *s, const own_leaf *own)
 {
-    uint32_t *state = (uint32_t *)(leaf_at(&s->a->tree, own->home) + LEAF_STATE);
+    uint32_t *state = (uint32_t *)(leaf_at(&s->a->tree, own->base_leaf) + LEAF_STATE);
     const uint32_t there = simt_load_relaxed_u32(state) & ~COPSE_LEAF_LATCH;
-    simt_store_release_u32(state, own->home_changed ? state_after(there, there & COPSE_LEAF_COUNT) : there);
+    simt_store_release_u32(state, own->base_leaf_changed ? state_after(there, there & COPSE_LEAF_COUNT) : there);
 }
 
 /* --- runs ---------------------------------------------------------------------------------------------------------------------- */
 
 /* What is left of a run: its operations from this one on (COPSE_LEAF_NONE: nothing), and the leaf to begin with: the one that is
- * full, or the next of the chain (COPSE_LEAF_NONE: the fork knows). */
+ * full, or the next of the chain (COPSE_LEAF_NONE: the branch knows). */
 typedef struct run_rest {
     uint32_t operation, leaf;
 } run_rest;
@@ -136,14 +136,14 @@ typedef struct run_rest {
 /* What stopped a lane at operation i, which needs a step (`steps`), or else a split. */
 SIMT_DEVICE run_rest rest_of(const sorted_update *s, const own_leaf *own, uint32_t i, bool steps)
 {
-    run_rest rest = {i, s->a->tree.forks ? own->home : own->number};
-    if (steps) rest.leaf = s->a->tree.forks ? COPSE_LEAF_NONE : own->word[LEAF_NEXT / 4u];
+    run_rest rest = {i, s->a->tree.branches ? own->base_leaf : own->number};
+    if (steps) rest.leaf = s->a->tree.branches ? COPSE_LEAF_NONE : own->word[LEAF_NEXT / 4u];
     return rest;
 }
 
 /* An operation of a run. What memory has of it is asked for before it is needed. */
 typedef struct run_operation {
-    uint32_t home; /* COPSE_LEAF_NONE: there is none */
+    uint32_t base_leaf; /* COPSE_LEAF_NONE: there is none */
     KEY key;
     VALUE value;
     copse_action action;
@@ -154,7 +154,7 @@ SIMT_DEVICE run_operation operation_load(const copse_apply_arguments *a, uint32_
 {
     const copse_blink_operations *operations = &a->operations;
     const bool there = go && i < operations->n, plain = !operations->row && !operations->gone;
-    const uint32_t at = there ? i : 0, home = a->homes[at];
+    const uint32_t at = there ? i : 0, base_leaf = a->base_leaves[at];
     run_operation operation;
     operation.key = ((const KEY *)operations->keys)[at];
     operation.value = 0;
@@ -165,36 +165,36 @@ SIMT_DEVICE run_operation operation_load(const copse_apply_arguments *a, uint32_
         operation.action = operation_action(operations, at);
         if (operations->values) operation.value = operation_value(operations, at);
     }
-    operation.home = there ? home : COPSE_LEAF_NONE;
+    operation.base_leaf = there ? base_leaf : COPSE_LEAF_NONE;
     return operation;
 }
 
-/* Is operation i, behind which comes `next`, pointless? Operations on one key are of one home. */
-SIMT_DEVICE bool operation_vain(const copse_apply_arguments *a, uint32_t i, uint32_t home,
+/* Is operation i, behind which comes `next`, pointless? Operations on one key are of one base_leaf. */
+SIMT_DEVICE bool operation_vain(const copse_apply_arguments *a, uint32_t i, uint32_t base_leaf,
                                 const run_operation *operation, const run_operation *next)
 {
-    if (a->operations.last_wins == 1u) return next->home == home && next->key == operation->key;
+    if (a->operations.last_wins == 1u) return next->base_leaf == base_leaf && next->key == operation->key;
     return operation_dead(&a->operations, i);
 }
 
-/* Begins a run that has operation i next with `leaf`, which is its home or one of the chain: lanes with `go`. Where it is of the
- * chain it may be the second one behind the home, so `steps` may be one too few. */
+/* Begins a run that has operation i next with `leaf`, which is its base_leaf or one of the chain: lanes with `go`. Where it is of the
+ * chain it may be the second one behind the base_leaf, so `steps` may be one too few. */
 SIMT_DEVICE void own_begin(const sorted_update *s, own_leaf *own, const run_operation *first, uint32_t leaf, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
-    /* A home that is known need not be asked for. */
-    own->home = go && leaf < tree->homes ? leaf : go ? first->home : 0;
-    own->number = leaf == COPSE_LEAF_NONE ? own->home : leaf;
-    own->steps = own->number != own->home;
-    own->home_changed = false;
+    /* A base_leaf that is known need not be asked for. */
+    own->base_leaf = go && leaf < tree->base_leaves ? leaf : go ? first->base_leaf : 0;
+    own->number = leaf == COPSE_LEAF_NONE ? own->base_leaf : leaf;
+    own->steps = own->number != own->base_leaf;
+    own->base_leaf_changed = false;
     own->untouched = LEAF_WORDS;
     if (go) own_latch(s, own->number);
-    if (go && tree->forks) own->number = fork_lead(tree, own->home, first->key);
+    if (go && tree->branches) own->number = branch_lead(tree, own->base_leaf, first->key);
     own_fetch(s, own, go);
 }
 
 /*
- * The operations of one home, from i on, beginning with `leaf` (COPSE_LEAF_NONE: where the fork leads): lanes with `go`. easy: as far
+ * The operations of one base_leaf, from i on, beginning with `leaf` (COPSE_LEAF_NONE: where the branch leads): lanes with `go`. easy: as far
  * as that takes neither a step along the chain nor a split. one: there is only one for each lane. Returns what is left.
  */
 SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool go, bool easy, bool one)
@@ -205,9 +205,9 @@ SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool
     own_leaf own;
     own_begin(s, &own, &operation, leaf, go);
     for (bool open = go; __any_sync(SIMT_FULL_MASK, open); i++) {
-        const bool more = open && next.home == own.home; /* then the one behind that may be needed soon */
+        const bool more = open && next.base_leaf == own.base_leaf; /* then the one behind that may be needed soon */
         const run_operation behind = operation_load(a, i + 2u, more);
-        const bool counts = open && !operation_vain(a, i, own.home, &operation, &next);
+        const bool counts = open && !operation_vain(a, i, own.base_leaf, &operation, &next);
         if (!easy) own_move(s, &own, operation.key, counts);
         const bool here = counts && (!easy || operation.key <= own_high(&own));
         const bool done = own_change(s, &own, operation.key, operation.value, operation.action, here, easy);
@@ -218,7 +218,7 @@ SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool
         next = behind;
     }
     own_put_back(s, &own, go);
-    if (go && a->shared && a->tree.forks) fork_release(s, &own);
+    if (go && a->shared && a->tree.branches) branch_release(s, &own);
     if (go && !easy && own.steps >= COPSE_CHAIN_MOST) simt_store_relaxed_u32(&a->counters->winding, 1u);
     return rest;
 }
@@ -236,7 +236,7 @@ SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool
  * the next kernel. Nobody waits for another warp.
  */
 typedef struct apply_queues {
-    run_rest ones[SIMT_WARP + NOTE_MOST]; /* what runs begin with: an operation and its home */
+    run_rest ones[SIMT_WARP + NOTE_MOST]; /* what runs begin with: an operation and its base_leaf */
     run_rest longer[SIMT_WARP + NOTE_MOST];
     run_rest steps[2u * SIMT_WARP];
     run_rest hards[2u * SIMT_WARP];
@@ -266,13 +266,13 @@ SIMT_DEVICE uint32_t queue_take(uint32_t *count, bool *out_any)
     return *out_any ? place : 0;
 }
 
-/* Notes which runs begin with operation i, whose home is `home` and that of its neighbours `before` and `behind`. */
-SIMT_DEVICE void runs_note(apply_queue *queues, uint32_t i, uint32_t before, uint32_t home, uint32_t behind)
+/* Notes which runs begin with operation i, whose base_leaf is `base_leaf` and that of its neighbours `before` and `behind`. */
+SIMT_DEVICE void runs_note(apply_queue *queues, uint32_t i, uint32_t before, uint32_t base_leaf, uint32_t behind)
 {
-    const bool begins = home != COPSE_LEAF_NONE && before != home, one = begins && behind != home;
+    const bool begins = base_leaf != COPSE_LEAF_NONE && before != base_leaf, one = begins && behind != base_leaf;
     const uint32_t ones = queue_add(&queues->ones, one);
     const uint32_t longer = queue_add(&queues->longer, begins && !one);
-    const run_rest run = {i, home};
+    const run_rest run = {i, base_leaf};
     if (one) queues->memory->ones[ones] = run;
     if (begins && !one) queues->memory->longer[longer] = run;
 }
@@ -281,20 +281,20 @@ SIMT_DEVICE void runs_note(apply_queue *queues, uint32_t i, uint32_t before, uin
 SIMT_DEVICE void runs_look(const copse_apply_arguments *a, apply_queue *queues)
 {
     const uint32_t lane = simt_lane(), last = SIMT_WARP - 1u, left = queues->end - queues->from;
-    /* Edges are for the first and the last lane: the home of the operation beyond, if there is one, or their own. */
+    /* Edges are for the first and the last lane: the base_leaf of the operation beyond, if there is one, or their own. */
     const uint32_t beyond = lane == last ? 1u : lane == 0 ? UINT32_MAX : 0;
-    uint32_t home[NOTE_AHEAD], edge[NOTE_AHEAD];
+    uint32_t base_leaf[NOTE_AHEAD], edge[NOTE_AHEAD];
     SIMT_UNROLL
     for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
         const uint32_t at = j * SIMT_WARP + lane, i = at < left ? queues->from + at : queues->from;
         const uint32_t other = i + beyond; /* in front of the first one: more than there are */
-        home[j] = a->homes[i];
-        edge[j] = a->homes[other < a->operations.n ? other : i];
+        base_leaf[j] = a->base_leaves[i];
+        edge[j] = a->base_leaves[other < a->operations.n ? other : i];
     }
     SIMT_UNROLL
     for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
         const uint32_t at = j * SIMT_WARP + lane, i = queues->from + at;
-        const uint32_t mine = at < left ? home[j] : COPSE_LEAF_NONE;
+        const uint32_t mine = at < left ? base_leaf[j] : COPSE_LEAF_NONE;
         const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, mine, 1);
         const uint32_t behind = simt_shfl_down_u32(SIMT_FULL_MASK, mine, 1);
         const bool first_of_all = i == 0, last_of_all = i + 1u == a->operations.n;
@@ -353,7 +353,7 @@ SIMT_DEVICE void rest_send(const copse_apply_arguments *a, apply_queue *queues, 
 {
     const bool left = rest->operation != COPSE_LEAF_NONE;
     if (!__any_sync(SIMT_FULL_MASK, left)) return;
-    const bool steps = left && !stepped && rest->leaf >= a->tree.homes, hard = left && !steps;
+    const bool steps = left && !stepped && rest->leaf >= a->tree.base_leaves, hard = left && !steps;
     const uint32_t step_place = queue_add(&queues->steps, steps);
     const uint32_t place = queue_add(&queues->hards, hard);
     if (steps) queues->memory->steps[step_place] = *rest;
@@ -380,7 +380,7 @@ SIMT_DEVICE void part_apply(sorted_update *s, apply_queue *queues)
 /* May the operations run at all? */
 SIMT_DEVICE bool apply_may(const copse_apply_arguments *a)
 {
-    return !a->counters->doubt.wrong && a->counters->crowded != 1u && a->counters->extra <= a->extra_most &&
+    return !a->counters->speculation.wrong && a->counters->crowded != 1u && a->counters->extra <= a->extra_most &&
            a->counters->dead <= a->dead_most;
 }
 

@@ -38,11 +38,11 @@
 typedef struct own_leaf {
     uint32_t word[LEAF_WORDS];
     uint32_t number;
-    uint32_t home;
+    uint32_t base_leaf;
     uint32_t
-        untouched;     /* entries in front of the first that changed; LEAF_WORDS: nothing did, 0: everything may have */
-    uint32_t steps;    /* to the right, from the home on */
-    bool home_changed; /* a leaf of the home was */
+        untouched;  /* entries in front of the first that changed; LEAF_WORDS: nothing did, 0: everything may have */
+    uint32_t steps; /* to the right, from the base_leaf on */
+    bool base_leaf_changed; /* a leaf of the base_leaf was */
 } own_leaf;
 
 typedef struct sorted_update {
@@ -174,7 +174,7 @@ SIMT_DEVICE void rows_store(const sorted_update *s, uint32_t number, uint32_t pi
     __syncwarp(SIMT_FULL_MASK);
 }
 
-/* All words but the state, as readers beside us may see them. */
+/* All words but the state, as readers concurrent us may see them. */
 SIMT_DEVICE void own_store_words(const own_leaf *own, char *leaf)
 {
     SIMT_UNROLL
@@ -217,15 +217,15 @@ SIMT_DEVICE void own_latch(const sorted_update *s, uint32_t number)
     __threadfence(); /* what follows comes behind the latch */
 }
 
-/* Beside readers a lane stores its leaf itself. In a B-link tree that gives the latch back, in a B+ tree the home keeps it. */
+/* Beside readers a lane stores its leaf itself. In a B-link tree that gives the latch back, in a B+ tree the base_leaf keeps it. */
 SIMT_DEVICE void own_release(const sorted_update *s, const own_leaf *own, bool changed)
 {
     char *leaf = leaf_at(&s->a->tree, own->number);
     uint32_t *state = (uint32_t *)(leaf + LEAF_STATE);
     if (changed) own_store_words(own, leaf);
-    if (s->a->tree.forks)
-        simt_store_relaxed_u32(state,
-                               own->word[LEAF_STATE / 4u] | (own->number < s->a->tree.homes ? COPSE_LEAF_LATCH : 0));
+    if (s->a->tree.branches)
+        simt_store_relaxed_u32(state, own->word[LEAF_STATE / 4u] |
+                                          (own->number < s->a->tree.base_leaves ? COPSE_LEAF_LATCH : 0));
     else
         simt_store_release_u32(state, own->word[LEAF_STATE / 4u]);
 }

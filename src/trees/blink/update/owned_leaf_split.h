@@ -67,7 +67,7 @@ SIMT_DEVICE void own_keep(own_leaf *own, const leaf_halves *halves, bool upper)
     SIMT_UNROLL
     for (uint32_t w = 0; w < LEAF_WORDS; w++) own->word[w] = half_word(own, halves, upper, w);
     own->untouched = 0;
-    own->home_changed = true;
+    own->base_leaf_changed = true;
 }
 
 /* One half of the lane's leaf into its row. */
@@ -103,18 +103,18 @@ SIMT_DEVICE KEY own_middle(const own_leaf *own, uint32_t keep)
     return middle;
 }
 
-/* Lets the home of a B+ tree lead to both halves. A home leaf that splits moves to the pool itself. */
-SIMT_DEVICE void own_fork(const sorted_update *s, own_leaf *own, KEY middle, uint32_t right)
+/* Lets the base_leaf of a B+ tree lead to both halves. A base_leaf leaf that splits moves to the pool itself. */
+SIMT_DEVICE void own_branch(const sorted_update *s, own_leaf *own, KEY middle, uint32_t right)
 {
     const copse_blink_tree *tree = &s->a->tree;
-    char *fork = leaf_at(tree, own->home);
-    if (own->number >= tree->homes) {
-        fork_insert(fork, middle, own->number, right);
+    char *branch = leaf_at(tree, own->base_leaf);
+    if (own->number >= tree->base_leaves) {
+        branch_insert(branch, middle, own->number, right);
         return;
     }
     own->number = pool_take_one(tree, s->a->counters);
     own->word[LEAF_STATE / 4u] &= COPSE_LEAF_COUNT;
-    fork_make(fork, middle, own_high(own), own->number, right);
+    branch_make(branch, middle, own_high(own), own->number, right);
 }
 
 /*
@@ -147,17 +147,17 @@ SIMT_DEVICE uint32_t pool_take_all(const sorted_update *s, bool go)
 }
 
 /* Beside readers: first the right half, complete but for the latch of a lane that goes on with it, then what leads there. */
-SIMT_DEVICE void split_beside(const sorted_update *s, const own_leaf *own, const leaf_halves *halves, uint32_t right,
-                              bool goes_right)
+SIMT_DEVICE void split_concurrent(const sorted_update *s, const own_leaf *own, const leaf_halves *halves,
+                                  uint32_t right, bool goes_right)
 {
     const copse_blink_tree *tree = &s->a->tree;
     char *left = leaf_at(tree, own->number), *to = leaf_at(tree, right);
     half_to_leaf(own, halves, true, to);
     simt_store_relaxed_u32((uint32_t *)(to + LEAF_STATE),
-                           (LEAF_SLOTS - halves->keep) | (!tree->forks && goes_right ? COPSE_LEAF_LATCH : 0));
+                           (LEAF_SLOTS - halves->keep) | (!tree->branches && goes_right ? COPSE_LEAF_LATCH : 0));
     if (!goes_right) return;
     half_to_leaf(own, halves, false, left);
-    if (tree->forks)
+    if (tree->branches)
         simt_store_relaxed_u32((uint32_t *)(left + LEAF_STATE), halves->state);
     else
         simt_store_release_u32((uint32_t *)(left + LEAF_STATE), halves->state);
@@ -175,10 +175,10 @@ SIMT_DEVICE void own_split(const sorted_update *s, own_leaf *own, KEY k, uint32_
     halves.keep = slot == LEAF_SLOTS ? LEAF_SLOTS : LEAF_HALF;
     halves.middle = own_middle(own, halves.keep);
     const bool splits = go && right != COPSE_LEAF_NONE, goes_right = splits && halves.middle < k;
-    if (splits && tree->forks) own_fork(s, own, halves.middle, right);
-    halves.next = tree->forks ? COPSE_LEAF_NONE : right;
+    if (splits && tree->branches) own_branch(s, own, halves.middle, right);
+    halves.next = tree->branches ? COPSE_LEAF_NONE : right;
     halves.state = state_after(own->word[LEAF_STATE / 4u], halves.keep);
-    if (splits && s->a->shared) split_beside(s, own, &halves, right, goes_right);
+    if (splits && s->a->shared) split_concurrent(s, own, &halves, right, goes_right);
     if (splits && !s->a->shared) half_to_row(s, own, &halves, !goes_right);
     if (!s->a->shared) rows_store(s, goes_right ? own->number : right, splits ? ALL_PIECES : 0);
     if (splits) own_keep(own, &halves, goes_right);

@@ -7,7 +7,7 @@
  * Every group has an operation and latches what it changes. A group holds one latch at a time and gives it back in the same
  * turn of the loop, so groups cannot wait for each other in a circle.
  *
- * What a latch protects:  blink  the leaf in whose state it is       bplus  the home with all its leaves
+ * What a latch protects:  blink  the leaf in whose state it is       bplus  the base_leaf with all its leaves
  *
  * How a leaf is changed while others may look (docs/BLINK.md argues why readers are safe): latch, fence, entries, release
  * store of the state without the latch and with the next version.
@@ -33,9 +33,9 @@ typedef struct held_leaf {
     uint32_t next;
     KEY high;
     uint32_t number;
-    uint32_t home;
+    uint32_t base_leaf;
     bool changed;
-    bool home_changed; /* a leaf of the home was, since the latch of the home was taken */
+    bool base_leaf_changed; /* a leaf of the base_leaf was, since the latch of the base_leaf was taken */
 } held_leaf;
 
 /* What the groups of one kernel share. */
@@ -99,11 +99,11 @@ SIMT_DEVICE void store_entries(char *leaf, KEY key, VALUE value, uint32_t next, 
     COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)(leaf + LEAF_HIGH), high);
 }
 
-/* Writes a leaf back where it was changed. In a B-link tree that gives its latch back, in a B+ tree the home keeps it. All
+/* Writes a leaf back where it was changed. In a B-link tree that gives its latch back, in a B+ tree the base_leaf keeps it. All
  * lanes come here, groups with `go` do it. */
 SIMT_DEVICE void held_put_back(const unsorted_update *u, held_leaf *held, bool go)
 {
-    const bool forks = u->tree->forks != 0, changed = held->changed;
+    const bool branches = u->tree->branches != 0, changed = held->changed;
     char *leaf = leaf_at(u->tree, go ? held->number : 0);
     if (go && changed) store_entries(leaf, held->key, held->value, held->next, held->high);
     __syncwarp(SIMT_FULL_MASK); /* the release below covers what all lanes stored */
@@ -111,8 +111,8 @@ SIMT_DEVICE void held_put_back(const unsorted_update *u, held_leaf *held, bool g
     held->changed = false;
     if (held_lane() != 0) return;
     const uint32_t state = changed ? state_after(held->state, held->count) : held->state;
-    const uint32_t latch = held->number < u->tree->homes ? COPSE_LEAF_LATCH : 0;
-    if (!forks)
+    const uint32_t latch = held->number < u->tree->base_leaves ? COPSE_LEAF_LATCH : 0;
+    if (!branches)
         simt_store_release_u32((uint32_t *)(leaf + LEAF_STATE), state);
     else if (changed)
         simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_STATE), state | latch);
@@ -160,7 +160,7 @@ SIMT_DEVICE uint32_t pool_take(const unsorted_update *u, bool go)
 SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, uint32_t slot, bool go)
 {
     const uint32_t lane = held_lane(), keep = slot == LEAF_SLOTS ? LEAF_SLOTS : (LEAF_SLOTS + 1u) / 2u;
-    const bool forks = u->tree->forks != 0, moves = forks && held->number < u->tree->homes;
+    const bool branches = u->tree->branches != 0, moves = branches && held->number < u->tree->base_leaves;
     const uint32_t right = pool_take(u, go), left = pool_take(u, go && moves);
     const KEY middle = held_pick_key(held->key, keep - 1u);
     KEY key = COPSE_BITS(simt_shfl_down_u, KEY_BITS)(SIMT_FULL_MASK, held->key, keep % LEAF_SLOTS);
@@ -176,7 +176,7 @@ SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, ui
     if (lane == 0) {
         store_unused(to);
         /* In a B-link tree the group still holds the half that it goes on with. */
-        const uint32_t latch = !forks && goes_right ? COPSE_LEAF_LATCH : 0;
+        const uint32_t latch = !branches && goes_right ? COPSE_LEAF_LATCH : 0;
         simt_store_relaxed_u32((uint32_t *)(to + LEAF_STATE), latch | (LEAF_SLOTS - keep));
     }
     held_leaf upper = *held;
@@ -192,16 +192,16 @@ SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, ui
     }
     held->count = keep;
     held->changed = true;
-    if (forks) {
-        char *fork = leaf_at(u->tree, held->home);
+    if (branches) {
+        char *branch = leaf_at(u->tree, held->base_leaf);
         if (moves) {
             char *lower = leaf_at(u->tree, left);
             held->number = left;
             held->state = 0;
             if (lane == 0) store_unused(lower);
-            if (lane == 0) fork_make(fork, middle, held->high, left, right);
+            if (lane == 0) branch_make(branch, middle, held->high, left, right);
         } else if (lane == 0) {
-            fork_insert(fork, middle, held->number, right);
+            branch_insert(branch, middle, held->number, right);
         }
     } else {
         held->next = right;
@@ -211,10 +211,10 @@ SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, ui
     /* The lower half is done with: it leads to the upper one as soon as its state is stored. */
     char *lower = leaf_at(u->tree, held->number);
     store_entries(lower, held->key, held->value, held->next, held->high);
-    upper.home = held->home;
+    upper.base_leaf = held->base_leaf;
     held->changed = false;
     const uint32_t state = state_after(held->state, held->count);
-    if (!forks) {
+    if (!branches) {
         __threadfence();
         __syncwarp(((1u << LEAF_LANES) - 1u) << (simt_lane() & ~(LEAF_LANES - 1u)));
         if (lane == 0) simt_store_release_u32((uint32_t *)(lower + LEAF_STATE), state);
@@ -265,7 +265,7 @@ SIMT_DEVICE void held_change(unsorted_update *u, held_leaf *held, KEY k, VALUE v
         held->value = value;
     }
     held->changed |= go && there && action == COPSE_ACTION_UPSERT;
-    held->home_changed |= held->changed;
+    held->base_leaf_changed |= held->changed;
     if (lane != 0) return;
     u->came += (uint32_t)in;
     u->went += (uint32_t)out;
@@ -274,20 +274,20 @@ SIMT_DEVICE void held_change(unsorted_update *u, held_leaf *held, KEY k, VALUE v
 /* --- batches as they come -------------------------------------------------------------------------------------------------------- */
 
 /* One operation of each group with `go`, in competition with all others. */
-SIMT_DEVICE void place_one(unsorted_update *u, uint32_t home, KEY k, VALUE value, copse_action action, bool go)
+SIMT_DEVICE void place_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE value, copse_action action, bool go)
 {
-    const bool forks = u->tree->forks != 0;
-    uint32_t number = home;
+    const bool branches = u->tree->branches != 0;
+    uint32_t number = base_leaf;
     for (bool open = go; __any_sync(SIMT_FULL_MASK, open);) {
         held_leaf held = {0};
         const bool got = latch_try(u->tree, number, open);
-        held.home = home;
-        if (got) held.number = forks ? fork_lead(u->tree, home, k) : number;
+        held.base_leaf = base_leaf;
+        if (got) held.number = branches ? branch_lead(u->tree, base_leaf, k) : number;
         held_load(u->tree, &held);
         const bool right = got && held.high < k; /* it was split: further to the right */
         held_change(u, &held, k, value, action, got && !right);
         held_put_back(u, &held, got);
-        if (forks) latch_give_back(u->tree, home, held.home_changed, got);
+        if (branches) latch_give_back(u->tree, base_leaf, held.base_leaf_changed, got);
         if (right) number = held.next;
         if (got && !right) open = false;
         if (open && !got) simt_yield();
@@ -306,7 +306,7 @@ SIMT_KERNEL(NAME(place), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
         const KEY k = go ? ENCODE_ONE(a.tree.key_type, ((const KEY *)a.operations.keys)[i]) : 0;
         const copse_action action = a.operations.action;
         const VALUE value = go && action != COPSE_ACTION_ERASE ? ((const VALUE *)a.operations.values)[i] : 0;
-        place_one(&u, go ? a.homes[i] : 0, k, value, action, go);
+        place_one(&u, go ? a.base_leaves[i] : 0, k, value, action, go);
     }
     update_count(u.counters, u.came, u.went);
 }

@@ -134,7 +134,7 @@ static void a_block_is_taken_again(void **state)
         put(&s, then, cases[i].then);
         s.device->backend->trim(s.device);
         assert_int_equal(s.device->spare.count, 0);
-        assert_int_equal(copse_device_spare_bytes(s.device), 0);
+        assert_int_equal(copse_block_cache_bytes(s.device), 0);
     }
     end(&s);
 }
@@ -164,13 +164,13 @@ static void the_youngest_is_taken_and_the_oldest_goes(void **state)
 {
     (void)state;
     struct setting s;
-    enum { N = COPSE_SPARE_BLOCKS + 10 };
+    enum { N = COPSE_BLOCK_CACHE_BLOCKS + 10 };
     void *blocks[N];
     begin(&s, MOST);
     for (unsigned i = 0; i < N; i++) blocks[i] = take(&s, 100 + i % 2 * 1000);
     const long long live = atomic_load(&s.allocator.live_blocks);
     for (unsigned i = 0; i < N; i++) put(&s, blocks[i], 100 + i % 2 * 1000);
-    assert_int_equal(s.device->spare.count, COPSE_SPARE_BLOCKS);
+    assert_int_equal(s.device->spare.count, COPSE_BLOCK_CACHE_BLOCKS);
     assert_int_equal(atomic_load(&s.allocator.live_blocks), live - 10);
     for (unsigned i = N; i-- > 10;) assert_ptr_equal(take(&s, 100 + i % 2 * 1000), blocks[i]);
     assert_int_equal(s.device->spare.count, 0);
@@ -270,17 +270,17 @@ static void blocks_that_fit_exactly_are_counted(void **state)
 {
     (void)state;
     struct setting s;
-    void *blocks[COPSE_SPARE_EXACT], *memory = NULL;
+    void *blocks[COPSE_BLOCK_CACHE_EXACT], *memory = NULL;
     begin(&s, MOST);
-    for (unsigned i = 0; i < COPSE_SPARE_EXACT; i++) {
+    for (unsigned i = 0; i < COPSE_BLOCK_CACHE_EXACT; i++) {
         s.device->memory = s.device->allocated + 100;
         blocks[i] = take(&s, 100);
     }
     s.device->memory += 100;
     assert_fails(s.ctx, COPSE_ERR_MEMORY, try_on(&s, s.device->main, 100, &memory));
-    for (unsigned i = 0; i < COPSE_SPARE_EXACT; i += 2) put(&s, blocks[i], 100);
+    for (unsigned i = 0; i < COPSE_BLOCK_CACHE_EXACT; i += 2) put(&s, blocks[i], 100);
     put(&s, take(&s, 100), 100);
-    for (unsigned i = 1; i < COPSE_SPARE_EXACT; i += 2) put(&s, blocks[i], 100);
+    for (unsigned i = 1; i < COPSE_BLOCK_CACHE_EXACT; i += 2) put(&s, blocks[i], 100);
     end(&s);
 }
 

@@ -15,7 +15,7 @@ static const struct unit_tree kinds[] = {{COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT
                                          {COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}};
 #define FOR_EACH_KIND(kind) for (const struct unit_tree *kind = kinds; kind < kinds + COUNT_OF(kinds); kind++)
 
-static copse_blink_version *version_of(const copse_index *index)
+static copse_blink_epoch *version_of(const copse_index *index)
 {
     return copse_blink_handle_of(index)->tree->current;
 }
@@ -25,8 +25,8 @@ static copse_device *ahead_device(copse_ctx *ctx, uint64_t most)
 {
     copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
     device->place_most = 1;
-    device->ahead_most = most;
-    device->ahead_always = true;
+    device->preallocate_most = most;
+    device->preallocate_always = true;
     return device;
 }
 
@@ -59,10 +59,10 @@ static copse_status put(copse_index *index, uint64_t first, uint64_t n)
 static copse_index *tree_of(copse_ctx *ctx, struct unit_tree kind)
 {
     copse_index *index = unit_index(ctx, kind, COPSE_U64, COPSE_U64, false);
-    const uint64_t most = index->device->ahead_most;
-    index->device->ahead_most = 0;
+    const uint64_t most = index->device->preallocate_most;
+    index->device->preallocate_most = 0;
     assert_ok(ctx, put(index, 0, entries));
-    index->device->ahead_most = most;
+    index->device->preallocate_most = most;
     return index;
 }
 
@@ -92,11 +92,11 @@ static int64_t put_counted(copse_ctx *ctx, copse_index *index, uint64_t first, u
     return count;
 }
 
-/* Chunks of the size of a version's that its homes take when it has grown by a quarter. */
-static unsigned chunks_of_next(const copse_blink_version *version)
+/* Chunks of the size of a version's that its base_leaves take when it has grown by a quarter. */
+static unsigned chunks_of_next(const copse_blink_epoch *version)
 {
-    const uint64_t homes = version->view.homes, chunk = UINT64_C(1) << version->view.chunk_shift;
-    return (unsigned)((homes + homes / 4 + chunk - 1) / chunk);
+    const uint64_t base_leaves = version->view.base_leaves, chunk = UINT64_C(1) << version->view.chunk_shift;
+    return (unsigned)((base_leaves + base_leaves / 4 + chunk - 1) / chunk);
 }
 
 /* --- how far it comes ----------------------------------------------------------------------------------------------------------- */
@@ -111,18 +111,18 @@ static void one_block_a_call(void **state)
     FOR_EACH_KIND(kind)
     {
         copse_index *index = tree_of(ctx, *kind);
-        const copse_blink_version *version = version_of(index);
+        const copse_blink_epoch *version = version_of(index);
         const uint64_t held = device->allocated;
         const unsigned chunks = chunks_of_next(version);
-        const int64_t without = (device->ahead_most = 0, put_counted(ctx, index, 1, 2));
-        device->ahead_most = 1;
+        const int64_t without = (device->preallocate_most = 0, put_counted(ctx, index, 1, 2));
+        device->preallocate_most = 1;
         for (unsigned call = 1; call <= chunks + 1; call++) {
             assert_int_equal(put_counted(ctx, index, 1, 2), without + call); /* keys that are there: nothing splits */
-            assert_int_equal(version->ahead, call);
+            assert_int_equal(version->preallocated, call);
             assert_int_equal(device->allocated, held);
         }
         assert_int_equal(put_counted(ctx, index, 1, 2), without);
-        assert_int_equal(version->ahead, chunks + 1);
+        assert_int_equal(version->preallocated, chunks + 1);
         assert_ptr_equal(version_of(index), version);
         assert_keys(ctx, index, entries);
         copse_index_free(index);
@@ -139,16 +139,16 @@ static void all_at_once(void **state)
     FOR_EACH_KIND(kind)
     {
         copse_index *index = tree_of(ctx, *kind);
-        const copse_blink_version *version = version_of(index);
+        const copse_blink_epoch *version = version_of(index);
         const unsigned chunks = chunks_of_next(version), more = 2 * batch / 11 / (1u << version->view.chunk_shift);
-        assert_int_equal(version->ahead, 0);
+        assert_int_equal(version->preallocated, 0);
         assert_ok(ctx, put(index, 1, 2));
-        assert_int_equal(version->ahead, chunks + 1);
+        assert_int_equal(version->preallocated, chunks + 1);
         assert_ok(ctx, put(index, 1, batch));
-        assert_in_range(version->ahead, chunks + 1 + more, chunks + 2 + more);
+        assert_in_range(version->preallocated, chunks + 1 + more, chunks + 2 + more);
         assert_keys(ctx, index, entries);
         assert_ok(ctx, put(index, 0, entries));
-        assert_int_equal(version_of(index)->ahead, chunks + 1);
+        assert_int_equal(version_of(index)->preallocated, chunks + 1);
         copse_index_free(index);
     }
     copse_ctx_free(ctx);
@@ -161,16 +161,16 @@ static void besides_the_pool(void **state)
     copse_ctx *ctx = unit_context(1);
     (void)ahead_device(ctx, UINT64_C(1) << 60);
     copse_index *index = tree_of(ctx, kinds[0]);
-    const copse_blink_version *version = version_of(index);
+    const copse_blink_epoch *version = version_of(index);
     unsigned made, used;
     assert_ok(ctx, put(index, 1, batch));
-    const unsigned before = version->ahead;
+    const unsigned before = version->preallocated;
     assert_ok(ctx, put(index, entries, batch));
     assert_ok(ctx, put(index, entries, batch));
     assert_ptr_equal(version_of(index), version);
     copse_blink_pool_chunks(version, &made, &used);
     assert_true(used >= 1 && used <= made);
-    assert_int_equal(version->ahead, before + used);
+    assert_int_equal(version->preallocated, before + used);
     assert_keys(ctx, index, entries + batch);
     copse_index_free(index);
     copse_ctx_free(ctx);
@@ -181,25 +181,25 @@ static void besides_the_pool(void **state)
 static void batches_that_are_long_enough(void **state)
 {
     (void)state;
-    enum { homes = 1 << 20, chunk_shift = 14, enough = 8 * 2 * (128 << chunk_shift) / 1000 };
+    enum { base_leaves = 1 << 20, chunk_shift = 14, enough = 8 * 2 * (128 << chunk_shift) / 1000 };
     copse_ctx *ctx = unit_context(1);
     copse_device *device = ahead_device(ctx, 1000000);
     copse_index *index = tree_of(ctx, kinds[0]);
-    const copse_blink_tree view = {.homes = homes, .pool_first = homes, .chunk_shift = chunk_shift};
-    copse_blink_version version = {.view = view, .chunks_made = homes >> chunk_shift};
-    device->ahead_always = false;
-    copse_blink_ahead(index, &version, enough / 4);
+    const copse_blink_tree view = {.base_leaves = base_leaves, .pool_first = base_leaves, .chunk_shift = chunk_shift};
+    copse_blink_epoch version = {.view = view, .chunks_made = base_leaves >> chunk_shift};
+    device->preallocate_always = false;
+    copse_blink_preallocate(index, &version, enough / 4);
     assert_int_equal(version.ahead, 0);
-    device->ahead_most = 1000;
-    copse_blink_ahead(index, &version, enough);
+    device->preallocate_most = 1000;
+    copse_blink_preallocate(index, &version, enough);
     assert_int_equal(version.ahead, 0);
-    device->ahead_most = 1000000;
-    copse_blink_ahead(index, &version, enough);
+    device->preallocate_most = 1000000;
+    copse_blink_preallocate(index, &version, enough);
     assert_in_range(version.ahead, 1, 100);
     version.ahead = 0;
-    version.view.homes = version.view.pool_first = homes / 4; /* a small tree */
-    version.chunks_made = homes / 4 >> chunk_shift;
-    copse_blink_ahead(index, &version, enough);
+    version.view.base_leaves = version.view.pool_first = base_leaves / 4; /* a small tree */
+    version.chunks_made = base_leaves / 4 >> chunk_shift;
+    copse_blink_preallocate(index, &version, enough);
     assert_int_equal(version.ahead, 0);
     copse_index_free(index);
     copse_ctx_free(ctx);
@@ -215,20 +215,20 @@ static void not_at_all(void **state)
     FOR_EACH_KIND(kind)
     {
         copse_index *index = tree_of(ctx, *kind);
-        const int64_t without = (device->ahead_most = 0, put_counted(ctx, index, 1, 2));
-        assert_int_equal(version_of(index)->ahead, 0);
-        device->ahead_most = UINT64_C(1) << 60;
-        device->ahead_always = false;
+        const int64_t without = (device->preallocate_most = 0, put_counted(ctx, index, 1, 2));
+        assert_int_equal(version_of(index)->preallocated, 0);
+        device->preallocate_most = UINT64_C(1) << 60;
+        device->preallocate_always = false;
         assert_int_equal(put_counted(ctx, index, 1, 2), without);
-        assert_int_equal(version_of(index)->ahead, 0);
-        device->ahead_always = true;
+        assert_int_equal(version_of(index)->preallocated, 0);
+        device->preallocate_always = true;
         assert_ok(ctx, copse_erase(index, keys, 2, NULL));
-        assert_int_equal(version_of(index)->ahead, 0);
-        device->memory = device->allocated + 4 * (uint64_t)version_of(index)->view.homes * COPSE_LEAF_BYTES;
+        assert_int_equal(version_of(index)->preallocated, 0);
+        device->memory = device->allocated + 4 * (uint64_t)version_of(index)->view.base_leaves * COPSE_LEAF_BYTES;
         assert_int_equal(put_counted(ctx, index, 1, 2), without);
         device->memory = memory;
         assert_int_equal(put_counted(ctx, index, 1, 2), without); /* this version has given up */
-        assert_int_equal(version_of(index)->ahead, UINT_MAX);
+        assert_int_equal(version_of(index)->preallocated, UINT_MAX);
         assert_keys(ctx, index, entries);
         copse_index_free(index);
     }
@@ -259,7 +259,7 @@ static void packings_find_it(void **state)
         copse_device *device = ahead_device(ctx, on ? UINT64_C(1) << 60 : 0);
         device->spare.most = 256u << 20;
         copse_index *index = tree_of(ctx, kinds[0]);
-        const copse_blink_version *version = version_of(index);
+        const copse_blink_epoch *version = version_of(index);
         const unsigned shift = version->view.chunk_shift;
         assert_ok(ctx, put(index, 1, 2));
         counting = copse_device_emulated;
@@ -298,7 +298,7 @@ static void as_without(void **state)
         unsigned packed = 0;
         for (uint64_t n = entries; n < 2 * entries; n += 2 * batch) {
             copse_stats stats[2];
-            const copse_blink_version *before = version_of(indexes[1]);
+            const copse_blink_epoch *before = version_of(indexes[1]);
             for (unsigned on = 0; on < 2; on++) {
                 assert_ok(ctxs[on], put(indexes[on], n, (uint64_t)2 * batch));
                 assert_ok(ctxs[on], copse_index_stats(indexes[on], &stats[on]));
@@ -327,12 +327,12 @@ static void no_memory(void **state)
         copse_device *device = ahead_device(ctx, UINT64_C(1) << 60);
         device->spare.most = kept ? 256u << 20 : 0;
         copse_index *index = tree_of(ctx, *kind);
-        copse_blink_version *version = version_of(index);
+        copse_blink_epoch *version = version_of(index);
         const unsigned chunks = chunks_of_next(version);
         const uint64_t held = device->allocated;
         unsigned dropped = 0;
         for (int64_t failed = 0;; failed++) {
-            version->ahead = 0;
+            version->preallocated = 0;
             device->allocations_left = failed;
             const copse_status status = put(index, 1, 2);
             const bool all = device->allocations_left >= 0;
@@ -342,10 +342,10 @@ static void no_memory(void **state)
             if (all) break;
             if (status != COPSE_OK) continue;
             assert_null(strstr(copse_last_error(ctx), "the next version"));
-            assert_int_equal(version->ahead, UINT_MAX);
+            assert_int_equal(version->preallocated, UINT_MAX);
             dropped++;
         }
-        assert_int_equal(version->ahead, chunks + 1);
+        assert_int_equal(version->preallocated, chunks + 1);
         assert_int_equal(dropped, chunks + 1);
         assert_ptr_equal(version_of(index), version);
         assert_keys(ctx, index, entries);

@@ -392,7 +392,7 @@ static void draw_ways(struct writer *writer)
     if (!device || random_one_in(&writer->random, 2)) return;
     device->place_most = random_below(&writer->random, 2);
     device->in_place_share = shares[random_below(&writer->random, sizeof shares / sizeof *shares)];
-    device->arrange_least = random_below(&writer->random, 2);
+    device->bucket_sort_least = random_below(&writer->random, 2);
 }
 
 static bool make_index(struct writer *writer)

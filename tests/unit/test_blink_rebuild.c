@@ -122,7 +122,7 @@ static void even_batches(struct subject *s)
     change(s, UPSERT, 3000, 0, KEYS, 0);
 }
 
-/* Splits first, so that homes have several leaves each. */
+/* Splits first, so that base_leaves have several leaves each. */
 static void leaves_behind_others(struct subject *s)
 {
     start(s);
@@ -134,17 +134,17 @@ static void leaves_behind_others(struct subject *s)
     change(s, UPSERT, s->entries, 0, KEYS, 0);
 }
 
-/* Splits and erasures in the same few homes: more leaves than a tile may have, though few entries. */
+/* Splits and erasures in the same few base_leaves: more leaves than a tile may have, though few entries. */
 static void many_leaves(struct subject *s)
 {
     start(s);
-    const uint64_t end = 16 * copse_blink_packed_two(s->index) / 2 * 3; /* keys of 16 homes */
+    const uint64_t end = 16 * copse_blink_packed_two(s->index) / 2 * 3; /* keys of 16 base_leaves */
     for (unsigned i = 0; i < 10; i++) change(s, UPSERT, 120, 0, end, 0);
     for (unsigned i = 0; i < 5; i++) change(s, ERASE, 120, 0, end, 0);
     change(s, UPSERT, s->entries / 8 + 100, 0, KEYS, 0);
 }
 
-/* All in one place: too much for a tile of many homes, then of few. */
+/* All in one place: too much for a tile of many base_leaves, then of few. */
 static void crowds(struct subject *s)
 {
     start(s);

@@ -61,12 +61,12 @@ static enum went go(struct subject *subject, enum operation_kind kind, const uin
         free(operation.second);
         operation.second = NULL;
     }
-    const unsigned lost = tree->arranged.last_rest;
-    tree->trust.rest = some;
+    const unsigned lost = tree->bucket_sorted.last_rest;
+    tree->predictor.rest = some;
     run(subject, &operation);
     operation_free(&operation);
-    if (tree->trust.rest == some) return ARRANGED;
-    return tree->arranged.last_rest > lost ? IN_VAIN : OTHERWISE;
+    if (tree->predictor.rest == some) return ARRANGED;
+    return tree->bucket_sorted.last_rest > lost ? IN_VAIN : OTHERWISE;
 }
 
 /* --- keys ------------------------------------------------------------------------------------------------------------------ */
@@ -76,7 +76,7 @@ static void build(struct subject *subject, struct random_source *random, double 
     uint64_t *codes = codes_of(subject->config.key_type, random, share, entries);
     run_codes(subject, OPERATION_BUILD, codes, entries);
     free(codes);
-    assert_true(tree_of(subject)->current->view.homes > entries / 14);
+    assert_true(tree_of(subject)->current->view.base_leaves > entries / 14);
 }
 
 /* --- tests ----------------------------------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static void spread_keys(void **state)
     }
 }
 
-/* Sizes beside those of a warp, a tile and a bucket, into trees of few homes and of more. */
+/* Sizes beside those of a warp, a tile and a bucket, into trees of few base_leaves and of more. */
 static void sizes(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void beyond_both_ends(void **state)
         for (unsigned u = 0; u < 4; u++) {
             const copse_type key = width->key;
             uint64_t *codes = codes_of(key, &random, 0.4, batch);
-            for (uint64_t i = 0; i < 6; i++) { /* not so many that a home would get too many */
+            for (uint64_t i = 0; i < 6; i++) { /* not so many that a base_leaf would get too many */
                 codes[i * 100] = typed_lowest_code(key) + i / 2;
                 codes[i * 200 + 1] = typed_highest_code(key) - i / 2;
                 codes[i * 240 + 2] = spread(key, 0.4, 0, 1) - 1 - random_below(&random, 1000);
@@ -193,7 +193,7 @@ static void equal_keys(void **state)
                 codes[j] = codes[i - 1];
                 codes[i - 1] = code;
             }
-            const copse_blink_version *before = tree_of(&subject)->current;
+            const copse_blink_epoch *before = tree_of(&subject)->current;
             assert_int_equal(go(&subject, updates[u % 3], codes, batch, true), ARRANGED);
             if (u < 3 && tree_of(&subject)->current == before) expect_dead(&subject, codes, batch);
             free(codes);
@@ -202,7 +202,7 @@ static void equal_keys(void **state)
     }
 }
 
-/* NaN anywhere: the first is named, and nothing changes. It is no reason to lose trust. */
+/* NaN anywhere: the first is named, and nothing changes. It is no reason to lose predictor. */
 static void not_a_number(void **state)
 {
     (void)state;
@@ -229,8 +229,8 @@ static void not_a_number(void **state)
             else
                 assert_fails_naming(subject.ctx, COPSE_ERR_NAN, name, copse_erase(subject.index, keys, batch, NULL));
             if (!subject_check_content(&subject)) fail_msg("%s", subject.why);
-            assert_int_equal(tree_of(&subject)->arranged.rest, 0);
-            assert_int_equal(tree_of(&subject)->arranged.last_rest, 0);
+            assert_int_equal(tree_of(&subject)->bucket_sorted.rest, 0);
+            assert_int_equal(tree_of(&subject)->bucket_sorted.last_rest, 0);
             free(codes);
             free(keys);
         }
@@ -238,7 +238,7 @@ static void not_a_number(void **state)
     }
 }
 
-/* Keys for a few buckets, which have no room for them, though no home gets many. */
+/* Keys for a few buckets, which have no room for them, though no base_leaf gets many. */
 static void few_buckets(void **state)
 {
     (void)state;
@@ -269,25 +269,26 @@ static void one_bucket(void **state)
         struct subject subject;
         open_subject(&subject, *kind, width->key, width->value, 0);
         build(&subject, &random, 0.5);
-        for (size_t i = 0; i < COUNT_OF(tried); i++) { /* each time somewhere else: there the tree gets more homes */
+        for (size_t i = 0; i < COUNT_OF(tried);
+             i++) { /* each time somewhere else: there the tree gets more base_leaves */
             const uint64_t first = spread(width->key, 0.5, i, 40), end = spread(width->key, 0.5, i + 1, 40);
             uint64_t codes[batch];
             for (uint64_t k = 0; k < batch; k++) codes[k] = first + random_below(&random, end - first);
             assert_int_equal(go(&subject, updates[i % 3], codes, batch, true), tried[i] ? IN_VAIN : OTHERWISE);
         }
-        assert_int_equal(tree_of(&subject)->arranged.last_rest, 8);
-        tree_of(&subject)->arranged.rest = 0;
+        assert_int_equal(tree_of(&subject)->bucket_sorted.last_rest, 8);
+        tree_of(&subject)->bucket_sorted.rest = 0;
         for (unsigned i = 0; i < 2; i++) {
             uint64_t codes[batch];
             take_some(&subject, &random, codes, batch, 1);
             assert_int_equal(go(&subject, OPERATION_INSERT, codes, batch, true), ARRANGED);
         }
-        assert_int_equal(tree_of(&subject)->arranged.last_rest, 2);
+        assert_int_equal(tree_of(&subject)->bucket_sorted.last_rest, 2);
         close_subject(&subject);
     }
 }
 
-/* Many operations on a home: more than 30, and the batch is packed; more than 64, and it is sorted. */
+/* Many operations on a base_leaf: more than 30, and the batch is packed; more than 64, and it is sorted. */
 static void crowded_home(void **state)
 {
     (void)state;
@@ -300,10 +301,10 @@ static void crowded_home(void **state)
         struct subject subject;
         open_subject(&subject, *kind, width->key, width->value, (uint32_t)c);
         build(&subject, &random, 0.5);
-        const copse_blink_version *before = tree_of(&subject)->current;
+        const copse_blink_epoch *before = tree_of(&subject)->current;
         const struct model_entry *entry = &subject.model.entries[entries / 2];
         uint64_t *codes = codes_of(width->key, &random, 0.5, batch);
-        for (uint64_t i = 0; i < batch; i++) /* the home has no others */
+        for (uint64_t i = 0; i < batch; i++) /* the base_leaf has no others */
             if (codes[i] > entry[-20].key && codes[i] < entry[20].key) codes[i] = subject.model.entries[i].key;
         for (uint64_t i = 0; i < crowd; i++)
             codes[i * 7 + 5] = entry->key - random_below(&random, c % 2 ? entry->key - entry[-1].key : 8);
@@ -315,7 +316,7 @@ static void crowded_home(void **state)
     }
 }
 
-/* Keys of 64 bits that separators cannot tell apart: homes of equal digests, also where a bucket ends. */
+/* Keys of 64 bits that separators cannot tell apart: base_leaves of equal digests, also where a bucket ends. */
 static void equal_digests(void **state)
 {
     (void)state;
@@ -327,7 +328,7 @@ static void equal_digests(void **state)
         struct subject subject;
         open_subject(&subject, *kind, COPSE_I64, turn % 2 ? COPSE_U64 : COPSE_I32, 2 * turn);
         uint64_t *codes = codes_of(COPSE_I64, &random, 0.9, entries);
-        for (uint64_t i = 0; i < clusters * cluster; i++) /* a few homes each, with the same upper bits */
+        for (uint64_t i = 0; i < clusters * cluster; i++) /* a few base_leaves each, with the same upper bits */
             codes[i] = codes[i / cluster * cluster] / 4096 * 4096 + i % cluster * 100;
         struct operation operation;
         operation_init(&operation, OPERATION_BUILD, entries);
@@ -345,7 +346,7 @@ static void equal_digests(void **state)
             assert_int_not_equal(went, OTHERWISE);
             in_vain += went == IN_VAIN;
             behind += went == ARRANGED;
-            tree_of(&subject)->arranged = (copse_pairs_trust){0};
+            tree_of(&subject)->bucket_sorted = (copse_predictor){0};
             free(keys);
         }
         free(codes);
@@ -368,7 +369,7 @@ static void ascending_keys(void **state)
             codes[turn == 2 ? batch - 1 - i : i] = spread(COPSE_I32, 0.5, i, batch) + turn;
         const enum went went = go(&subject, OPERATION_INSERT, codes, batch, true);
         assert_int_equal(went, turn == 0 || turn == 3 ? ARRANGED : OTHERWISE);
-        assert_int_equal(tree_of(&subject)->trust.ascending, turn != 2);
+        assert_int_equal(tree_of(&subject)->predictor.ascending, turn != 2);
     }
     close_subject(&subject);
 }
@@ -399,7 +400,7 @@ static void without_memory(void **state)
         bool failed = true;
         for (operation.fail_at = 0; failed && operation.fail_at < 400; operation.fail_at++) {
             const long long failures = subject.device_failures;
-            tree_of(&subject)->arranged = (copse_pairs_trust){0};
+            tree_of(&subject)->bucket_sorted = (copse_predictor){0};
             run(&subject, &operation);
             failed = subject.device_failures > failures;
         }

@@ -36,10 +36,10 @@ static void go(struct subject *subject, enum operation_kind kind, struct random_
     struct operation operation;
     copse_blink *tree = tree_of(subject);
     operation_make(&operation, subject, kind, random, batch);
-    tree->trust.rest = some;
+    tree->predictor.rest = some;
     run(subject, &operation);
     operation_free(&operation);
-    assert_int_equal(tree->trust.rest, some);
+    assert_int_equal(tree->predictor.rest, some);
 }
 
 static void whole_tiles(void **state)

@@ -63,16 +63,16 @@ static enum went watch(struct subject *subject, const struct operation *operatio
     enum { some = 40 }; /* batches that are to be sorted without a guess: the other ways count them */
     copse_blink *tree = tree_of(subject);
     const unsigned lost = tree->coarse.last_rest;
-    tree->trust.rest = some;
+    tree->predictor.rest = some;
     run(subject, operation);
-    if (tree->trust.rest == some) return SPREAD;
+    if (tree->predictor.rest == some) return SPREAD;
     return tree->coarse.last_rest > lost ? IN_VAIN : OTHERWISE;
 }
 
 /* The bounds that a version knows are those of its keys. */
 static bool bounds_fit(const struct subject *subject)
 {
-    const copse_blink_version *version = tree_of(subject)->current;
+    const copse_blink_epoch *version = tree_of(subject)->current;
     const struct model *model = &subject->model;
     assert_true(version->low <= model->entries[0].key && version->high >= model->entries[model->n - 1].key);
     return version->low == model->entries[0].key && version->high == model->entries[model->n - 1].key;
@@ -83,7 +83,7 @@ static enum went go(struct subject *subject, enum operation_kind kind, const uin
 {
     struct operation operation;
     make(&operation, subject, kind, codes, n);
-    const copse_blink_version *before = tree_of(subject)->current;
+    const copse_blink_epoch *before = tree_of(subject)->current;
     const bool fit = bounds_fit(subject);
     const enum went went = watch(subject, &operation);
     operation_free(&operation);
@@ -104,10 +104,10 @@ static void build_of(struct subject *subject, uint64_t *codes)
     run(subject, &operation);
     operation_free(&operation);
     free(codes);
-    copse_blink_version *built = tree_of(subject)->current;
+    copse_blink_epoch *built = tree_of(subject)->current;
     built->low = subject->model.entries[0].key; /* building may not have looked */
     built->high = subject->model.entries[subject->model.n - 1].key;
-    assert_true(built->view.homes >= 256);
+    assert_true(built->view.base_leaves >= 256);
 }
 
 static void build(struct subject *subject, struct random_source *random, double share)
@@ -124,14 +124,14 @@ static void shuffle(struct random_source *random, uint64_t *codes, uint64_t n)
     }
 }
 
-/* --- trees with other leaves behind homes ------------------------------------------------------------------------------------ */
+/* --- trees with other leaves behind base_leaves ------------------------------------------------------------------------------------ */
 
 /* Runs an operation in place. */
 static void stay(struct subject *subject, enum operation_kind kind, const uint64_t *codes, uint64_t n)
 {
     copse_device *device = subject->index->device;
     const uint64_t share = device->in_place_share;
-    const copse_blink_version *before = tree_of(subject)->current;
+    const copse_blink_epoch *before = tree_of(subject)->current;
     struct operation operation;
     make(&operation, subject, kind, codes, n);
     device->in_place_share = 1;
@@ -141,7 +141,7 @@ static void stay(struct subject *subject, enum operation_kind kind, const uint64
     assert_ptr_equal(tree_of(subject)->current, before);
 }
 
-/* Keys between two that are neighbours: all of them are for one home. */
+/* Keys between two that are neighbours: all of them are for one base_leaf. */
 struct gap {
     uint64_t first, n;
 };
@@ -169,16 +169,16 @@ static void crowd(struct subject *subject, struct random_source *random, uint64_
     }
 }
 
-/* Some homes get a second leaf, and some more than that. */
+/* Some base_leaves get a second leaf, and some more than that. */
 static void make_chains(struct subject *subject, struct random_source *random)
 {
     const uint64_t two = copse_blink_packed_two(subject->index), slots = copse_blink_slots(subject->index);
-    const copse_blink_version *version = tree_of(subject)->current;
+    const copse_blink_epoch *version = tree_of(subject)->current;
     crowd(subject, random, 40, slots - two / 2 + 1, slots); /* none has room for these */
     assert_in_range(version->pool_taken, 8, 16);
     const uint64_t before = version->pool_taken;
     /* Nor have two leaves room for those. Where a fork has few places, they come one by one. */
-    crowd(subject, random, 400, 2 * slots - two / 2 + 1, version->view.forks && slots < 9 ? 1 : 2 * slots);
+    crowd(subject, random, 400, 2 * slots - two / 2 + 1, version->view.branches && slots < 9 ? 1 : 2 * slots);
     assert_true(version->pool_taken >= before + 16);
 }
 
@@ -240,14 +240,15 @@ static void known_keys(void **state)
         struct subject subject;
         open_subject(&subject, *kind, width->key, width->value, turn++);
         build(&subject, &random, 0.5);
-        const uint64_t packed = tree_of(&subject)->current->view.homes;
+        const uint64_t packed = tree_of(&subject)->current->view.base_leaves;
         take_some(&subject, &random, known, batch, 1);
         assert_int_equal(go(&subject, OPERATION_INSERT_IF_ABSENT, known, batch), SPREAD);
         assert_int_equal(tree_of(&subject)->current->known, 256);
-        assert_true(tree_of(&subject)->current->view.homes > packed + packed / 8); /* more came than was to be done */
+        assert_true(tree_of(&subject)->current->view.base_leaves >
+                    packed + packed / 8); /* more came than was to be done */
         take_some(&subject, &random, known, batch, 1);
         assert_int_equal(go(&subject, OPERATION_INSERT, known, batch), SPREAD);
-        assert_true(tree_of(&subject)->current->view.homes <= packed + 1);
+        assert_true(tree_of(&subject)->current->view.base_leaves <= packed + 1);
         /* Now so many come that they do not fit. */
         uint64_t *codes = codes_of(width->key, &random, 0.5, 2 * batch);
         assert_int_equal(go(&subject, OPERATION_INSERT, codes, 2 * batch), IN_VAIN);
@@ -340,7 +341,7 @@ static void beyond_the_bits(void **state)
     }
 }
 
-/* NaN anywhere: the first is named, and nothing changes. It is no reason to lose trust. */
+/* NaN anywhere: the first is named, and nothing changes. It is no reason to lose predictor. */
 static void not_a_number(void **state)
 {
     (void)state;
@@ -352,7 +353,7 @@ static void not_a_number(void **state)
         open_subject(&subject, *kind, floats[f], COPSE_U32, f);
         build(&subject, &random, 0.5);
         for (unsigned u = 0; u < 6; u++) {
-            const copse_blink_version *before = tree_of(&subject)->current;
+            const copse_blink_epoch *before = tree_of(&subject)->current;
             uint64_t *codes = codes_of(floats[f], &random, 0.5, batch);
             void *keys = typed_new(floats[f], batch);
             const uint64_t at = u < 2 ? 0 : u < 4 ? batch - 2 : 1100;
@@ -407,7 +408,7 @@ static void one_place(void **state)
     }
 }
 
-/* Homes with other leaves behind them, or with forks: leaves are listed. */
+/* Homes with other leaves behind them, or with branches: leaves are listed. */
 static void chains(void **state)
 {
     (void)state;
@@ -472,7 +473,7 @@ static void ascending_keys(void **state)
                 codes[turn == 2 ? batch - 1 - i : i] = spread(width->key, 0.5, i, batch) + turn;
             assert_int_equal(go(&subject, inserts[turn % 2], codes, batch),
                              turn == 0 || turn == 3 ? SPREAD : OTHERWISE);
-            assert_int_equal(tree_of(&subject)->trust.ascending, turn != 2);
+            assert_int_equal(tree_of(&subject)->predictor.ascending, turn != 2);
         }
         close_subject(&subject);
     }
@@ -515,7 +516,7 @@ static int64_t fail_each(struct subject *subject, struct random_source *random, 
         take_some(subject, random, codes, batch, 1);
         for (uint64_t i = 0; i < batch; i += 2)
             codes[i] = spread(subject->config.key_type, 0.5, i, batch) + (uint64_t)at;
-        tree_of(subject)->coarse = (copse_pairs_trust){0};
+        tree_of(subject)->coarse = (copse_predictor){0};
         make(&operation, subject, kind, codes, batch);
         operation.fail_device = on_device;
         operation.fail_at = at;
