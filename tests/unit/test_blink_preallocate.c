@@ -189,18 +189,18 @@ static void batches_that_are_long_enough(void **state)
     copse_blink_epoch version = {.view = view, .chunks_made = base_leaves >> chunk_shift};
     device->preallocate_always = false;
     copse_blink_preallocate(index, &version, enough / 4);
-    assert_int_equal(version.ahead, 0);
+    assert_int_equal(version.preallocated, 0);
     device->preallocate_most = 1000;
     copse_blink_preallocate(index, &version, enough);
-    assert_int_equal(version.ahead, 0);
+    assert_int_equal(version.preallocated, 0);
     device->preallocate_most = 1000000;
     copse_blink_preallocate(index, &version, enough);
-    assert_in_range(version.ahead, 1, 100);
-    version.ahead = 0;
+    assert_in_range(version.preallocated, 1, 100);
+    version.preallocated = 0;
     version.view.base_leaves = version.view.pool_first = base_leaves / 4; /* a small tree */
     version.chunks_made = base_leaves / 4 >> chunk_shift;
     copse_blink_preallocate(index, &version, enough);
-    assert_int_equal(version.ahead, 0);
+    assert_int_equal(version.preallocated, 0);
     copse_index_free(index);
     copse_ctx_free(ctx);
 }
