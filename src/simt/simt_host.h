@@ -3,7 +3,9 @@
 #ifndef COPSE_SIMT_HOST_H
 #define COPSE_SIMT_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #define SIMT_DEVICE static inline
