@@ -12,9 +12,10 @@ GPU_BUILD ?=
 ##@ Build and try
 build: ## build the libraries and the command, build/copse (kernels for the card of this machine)
 	@scripts/setup build
-	@scripts/build $(BUILD) -DCOPSE_PEERS=ON
+	@scripts/build $(BUILD) $(PEERS)
 
-# The command alone, and in a new folder without the peers of the benchmark, which take long to compile.
+# The command alone, and in a new folder without the peers of the benchmark, which take long to compile. `make build` adds them.
+PEERS = $(shell grep -qs '^COPSE_PEERS:BOOL=OFF' $(BUILD)/CMakeCache.txt && echo -DCOPSE_PEERS=ON)
 demo: ## set up, build the command and show what copse does (a minute or so)
 	@scripts/setup build
 	@scripts/build $(BUILD) --targets copse_command $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCOPSE_PEERS=OFF)
