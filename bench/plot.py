@@ -2,7 +2,9 @@
 """Draws PNG plots from the JSON lines of bench/standard.
 
 Usage: bench/plot.py bench/results/NAME
-Reads the .jsonl files of that folder and writes one PNG beside each of them. Parts that are missing are left out.
+       bench/plot.py --overview bench/results/CPU_NAME bench/results/GPU_NAME OUTPUT.png
+Reads the .jsonl files of that folder and writes one PNG beside each of them. Parts that are missing are left out. The
+overview is the picture of the README: what a CPU and a GPU promise, beside their peers.
 """
 import json
 import pathlib
@@ -372,7 +374,74 @@ def draw_gpu(folder):
     draw_sequences(folder, "fill", "sequences-insert", "insert of all keys into an empty index, in one call")
 
 
+# ---- both ----
+
+# What the overview shows: the label, and the fields of the line to take.
+OVERVIEW_CPU = {
+    "find": {"op": "find", "queries": 1 << 20},
+    "range of 10": {"op": "range10"},
+    "range of 100": {"op": "range100"},
+    "upsert, new keys": {"op": "insert", "batch": 1 << 20, "n": 1 << 24},
+}
+GPU_FIND = {"op": "find", "n": 1 << 26, "batch": 1 << 26, "memory": "device", "query_dist": "uniform"}
+OVERVIEW_GPU = {"find, u32 keys": {**GPU_FIND, "bits": "32"}, "find, u64 keys": {**GPU_FIND, "bits": "64"}}
+
+
+def first_rate(lines, name, fields):
+    """The rate of the first line of a structure with these fields, None where there is no such line."""
+    for line in lines:
+        if line["structure"] == name and all(dict(line, bits=line["key"][1:])[field] == value
+                                             for field, value in fields.items()):
+            return line["mops"]
+    return None
+
+
+def draw_bars(axes, lines, names, rows, scale, title, unit):
+    """Horizontal bars: a group for each row, a bar for each name that has a figure."""
+    position, ticks = 0.0, []
+    seen = set()
+    for label, fields in rows.items():
+        start = position
+        for name in names:
+            rate = first_rate(lines, name, fields)
+            if rate is None:
+                continue
+            bar = axes.barh(position, rate / scale, 0.85, color=colour(name), label=None if name in seen else name)
+            axes.bar_label(bar, fmt="%.3g", fontsize=9, padding=3)
+            seen.add(name)
+            position += 1
+        ticks.append(((start + position - 1) / 2, label))
+        position += 0.8
+    axes.set_yticks([at for at, _ in ticks], [label for _, label in ticks], fontsize=10)
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.set_title(title, fontsize=11)
+    axes.set_xlabel(unit)
+    axes.grid(True, axis="x", color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(frameon=False, fontsize=9, ncol=3, loc="upper center", bbox_to_anchor=(0.45, -0.14))
+
+
+def draw_overview(cpu_folder, gpu_folder, output):
+    cpu = [line for line in read_part(cpu_folder, "promises") if (line["key"], line["threads"]) == ("u64", 1)]
+    gpu = [line for part in ("promises", "updates", "searchsorted") for line in read_part(gpu_folder, part)]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.9))
+    draw_bars(left, cpu, ("implicit", "regular", "absl::btree_map", "std::map"), OVERVIEW_CPU, 1,
+              "One thread of a CPU, 16.8 million u64 keys", "million operations a second")
+    COLOURS["blink"] = "#6bbf59"  # beside implicit here, as regular is on the left
+    draw_bars(right, gpu, ("implicit", "blink", "thrust::lower_bound", "cupy.searchsorted", "torch.searchsorted"),
+              OVERVIEW_GPU, 1000, "NVIDIA H200, 67 million keys", "billion operations a second")
+    figure.tight_layout()
+    figure.savefig(output, dpi=100)
+    print(output)
+
+
 def main():
+    if len(sys.argv) == 5 and sys.argv[1] == "--overview":
+        draw_overview(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4])
+        return
     if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])

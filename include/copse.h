@@ -91,7 +91,8 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_IMPLICIT = 1, /* fastest reads; an update merges and rebuilds                                     */
     COPSE_STRUCTURE_REGULAR = 2,  /* reads nearly as fast; batches of updates in place                                */
     COPSE_STRUCTURE_BLINK = 3,    /* the same on devices, where reads may run beside updates                          */
-    COPSE_STRUCTURE_BPLUS = 4     /* as BLINK without side links: readers that meet a writer start again              */
+    COPSE_STRUCTURE_BPLUS = 4,    /* as BLINK without side links: readers that meet a writer start again              */
+    COPSE_STRUCTURE_SORTED = 5 /* a plain sorted array on the CPU: the baseline, and the example for a new tree     */
 } copse_structure;
 
 /* Where the nodes live and who walks them. AUTO takes a GPU where one can be used and has the structure, else the CPU;
@@ -407,6 +408,22 @@ COPSE_API uint64_t copse_size(const copse_index *index);
 /* Checks every structural invariant: order, node bounds, separators, counts, padding, aggregates. Errors: CORRUPT, with
  * a sentence on the first thing that is wrong; CANCELLED. */
 COPSE_API copse_status copse_verify(const copse_index *index);
+
+/* What a tree can do beyond what all of them can. */
+typedef enum copse_capability {
+    COPSE_CAN_EXIST = 0,           /* the structure is there for this placement and key type at all           */
+    COPSE_CAN_RANK = 1,            /* ranks cost no more than a lookup, and so do counts of any width          */
+    COPSE_CAN_VIEW = 2,            /* copse_index_view: readers beside a writer                               */
+    COPSE_CAN_FREEZE = 3,          /* copse_snapshot without a copy                                           */
+    COPSE_CAN_KEEP_DUPLICATES = 4, /* the option `duplicates`                                                 */
+    COPSE_CAN_AGGREGATE = 5,       /* sums, minima and maxima do not look at every entry of a wide range      */
+    COPSE_CAN_TAKE_BYTES = 6       /* keys that are byte strings                                              */
+} copse_capability;
+
+/* 1 where the tree of that structure, at that placement and for keys of that type, has the capability, else 0. It asks what
+ * this build has, not whether a card can be used. Neither structure nor placement is AUTO: those give 0. */
+COPSE_API int copse_supports(copse_structure structure, copse_placement placement, copse_type key_type,
+                             copse_capability what);
 
 /* Names and sizes. copse_type_parse and copse_structure_parse return COPSE_ERR_ARGUMENT for an unknown name. */
 COPSE_API const char *copse_version(void);

@@ -1,5 +1,5 @@
 /* Further handles on an index: views, which follow it, and snapshots in time, which do not. */
-#include "trees/tree.h"
+#include "api/check.h"
 #include "device/device.h"
 
 static copse_status check(const copse_index *index, const copse_ctx *ctx, const void *out, const char *call,
@@ -15,7 +15,7 @@ static copse_status check(const copse_index *index, const copse_ctx *ctx, const 
 static copse_status share(const copse_index *index, copse_ctx *ctx, bool frozen, const char *call, copse_index **out)
 {
     copse_device *device = NULL;
-    copse_status status = copse_device_get(ctx, index->operations->placement, &device);
+    copse_status status = copse_device_get(ctx, index->placement, &device);
     if (status != COPSE_OK) return status;
     if (device->number != index->device->number)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "%s: ctx uses device %d, but the index is on device %d", call,
@@ -27,7 +27,7 @@ static copse_status share(const copse_index *index, copse_ctx *ctx, bool frozen,
     other->device = device;
     other->tree = NULL;
     other->read_only = frozen ? "a snapshot" : "a view";
-    status = index->operations->whole->share(index, other, frozen);
+    status = index->calls->share(index, other, frozen);
     if (status != COPSE_OK) {
         copse_memory_free(ctx, other, sizeof *other);
         return status;
@@ -41,10 +41,10 @@ copse_status copse_index_view(const copse_index *index, copse_ctx *ctx, copse_in
     if (out_view) *out_view = NULL;
     copse_status status = check(index, ctx, out_view, "copse_index_view", "out_view");
     if (status != COPSE_OK) return status;
-    if (!index->operations->whole || !index->operations->whole->share)
+    if (!index->calls->share)
         return copse_fail(ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_index_view: the %s tree cannot be read while it is updated; blink and bplus can",
-                          copse_structure_name(index->operations->structure));
+                          copse_structure_name(index->description->structure));
     return share(index, ctx, false, "copse_index_view", out_view);
 }
 
@@ -53,9 +53,8 @@ copse_status copse_snapshot(const copse_index *index, copse_ctx *ctx, copse_inde
     if (out_snapshot) *out_snapshot = NULL;
     copse_status status = check(index, ctx, out_snapshot, "copse_snapshot", "out_snapshot");
     if (status != COPSE_OK) return status;
-    if (index->operations->whole && index->operations->whole->share)
-        return share(index, ctx, true, "copse_snapshot", out_snapshot);
-    status = copse_index_copy(index, ctx, index->operations->placement, out_snapshot);
+    if (index->calls->share) return share(index, ctx, true, "copse_snapshot", out_snapshot);
+    status = copse_index_copy(index, ctx, index->placement, out_snapshot);
     if (status == COPSE_OK) (*out_snapshot)->read_only = "a snapshot";
     return status;
 }

@@ -1,6 +1,10 @@
 /* The index: making it, filling it, changing it, looking at it. */
-#include "api/read.h"
+#include "api/check.h"
+#include "core/widths.h"
 #include "device/device.h"
+#include "trees/registry.h"
+
+#include <string.h>
 
 static copse_status options_take(const copse_ctx *ctx, const copse_index_options *options, copse_index_options *out)
 {
@@ -23,7 +27,7 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
     if (!copse_type_is_value(o->value_type))
         return copse_fail(ctx, COPSE_ERR_ARGUMENT,
                           "options->value_type is %d; values are u32, i32, f32, u64, i64 or f64", (int)o->value_type);
-    if ((unsigned)o->structure > COPSE_STRUCTURE_BPLUS)
+    if (o->structure != COPSE_STRUCTURE_AUTO && !copse_registry_find(o->structure))
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->structure is %d, which is not a copse_structure",
                           (int)o->structure);
     if ((unsigned)o->placement > COPSE_PLACEMENT_EMULATED)
@@ -39,16 +43,11 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
 
 /* Where an index goes, and why. */
 typedef struct choice {
-    const copse_operations *operations;
+    copse_structure structure;
+    const copse_tree_at *at;
     copse_device *device;
     const char *why;
 } choice;
-
-static const copse_operations *registry_find(const copse_index_options *o, copse_structure structure,
-                                             copse_placement placement)
-{
-    return copse_registry_find(structure, placement, copse_type_size(o->key_type), copse_type_size(o->value_type));
-}
 
 static copse_status no_such_tree(const copse_ctx *ctx, copse_structure structure, copse_placement placement)
 {
@@ -56,36 +55,33 @@ static copse_status no_such_tree(const copse_ctx *ctx, copse_structure structure
                       copse_structure_name(structure), copse_placement_name(placement));
 }
 
-static copse_status choose_asked(copse_ctx *ctx, const copse_index_options *o, copse_structure structure, choice *out)
+static copse_status choose_asked(copse_ctx *ctx, copse_placement placement, copse_structure structure, choice *out)
 {
-    out->operations = registry_find(o, structure, o->placement);
-    out->why = "asked for";
-    if (!out->operations) return no_such_tree(ctx, structure, o->placement);
-    if (o->placement == COPSE_PLACEMENT_CPU) return COPSE_OK;
-    return copse_device_get(ctx, o->placement, &out->device);
+    *out = (choice){.structure = structure, .at = copse_registry_at(structure, placement), .why = "asked for"};
+    if (!out->at) return no_such_tree(ctx, structure, placement);
+    if (placement == COPSE_PLACEMENT_CPU) return COPSE_OK;
+    return copse_device_get(ctx, placement, &out->device);
 }
 
-/* AUTO structure: an updatable tree unless the caller says that updates are rare. AUTO placement: a GPU if there is one
- * that can be used, else the CPU; each with the tree that does there what the structure says. */
+/* AUTO structure: the tree that is AUTO's at the placement, for updates unless the caller says that they are rare. AUTO placement: a
+ * GPU if there is one that can be used and has the tree, else the CPU. */
 static copse_status choose(copse_ctx *ctx, const copse_index_options *o, choice *out)
 {
-    copse_structure structure = o->structure;
-    const bool named = structure != COPSE_STRUCTURE_AUTO, placed = o->placement != COPSE_PLACEMENT_AUTO;
-    *out = (choice){0};
-    if (!named) structure = o->updates == COPSE_UPDATES_RARE ? COPSE_STRUCTURE_IMPLICIT : COPSE_STRUCTURE_REGULAR;
-    if (placed) return choose_asked(ctx, o, named ? structure : copse_registry_nearest(structure, o->placement), out);
-    const copse_structure on_gpu = structure == COPSE_STRUCTURE_REGULAR && named
-                                       ? structure
-                                       : copse_registry_nearest(structure, COPSE_PLACEMENT_GPU);
-    out->operations = registry_find(o, on_gpu, COPSE_PLACEMENT_GPU);
-    if (out->operations && copse_device_try_gpu(ctx, &out->device)) {
+    const unsigned use = o->updates == COPSE_UPDATES_RARE ? COPSE_AUTO_READS : COPSE_AUTO_UPDATES;
+    const bool named = o->structure != COPSE_STRUCTURE_AUTO;
+    if (o->placement != COPSE_PLACEMENT_AUTO)
+        return choose_asked(ctx, o->placement, named ? o->structure : copse_registry_automatic(o->placement, use), out);
+    *out = (choice){.structure = named ? o->structure : copse_registry_automatic(COPSE_PLACEMENT_GPU, use)};
+    out->at = copse_registry_at(out->structure, COPSE_PLACEMENT_GPU);
+    if (out->at && copse_device_try_gpu(ctx, &out->device)) {
         out->why = "there is a GPU that can be used";
         return COPSE_OK;
     }
-    out->why = out->operations ? copse_device_why_not(ctx) : "the structure is there for the CPU only";
-    structure = copse_registry_nearest(structure, COPSE_PLACEMENT_CPU);
-    out->operations = registry_find(o, structure, COPSE_PLACEMENT_CPU);
-    return out->operations ? COPSE_OK : no_such_tree(ctx, structure, COPSE_PLACEMENT_CPU);
+    out->why = out->at ? copse_device_why_not(ctx) : "the structure is there for the CPU only";
+    out->structure = named ? copse_registry_nearest(o->structure, COPSE_PLACEMENT_CPU)
+                           : copse_registry_automatic(COPSE_PLACEMENT_CPU, use);
+    out->at = copse_registry_at(out->structure, COPSE_PLACEMENT_CPU);
+    return out->at ? COPSE_OK : no_such_tree(ctx, out->structure, COPSE_PLACEMENT_CPU);
 }
 
 copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index)
@@ -98,17 +94,21 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
     if ((status = options_take(ctx, options, &o)) != COPSE_OK) return status;
     if ((status = options_check(ctx, &o)) != COPSE_OK) return status;
     choice chosen;
-    if ((status = choose(ctx, &o, &chosen)) != COPSE_OK || !chosen.operations) return status;
+    if ((status = choose(ctx, &o, &chosen)) != COPSE_OK || !chosen.at) return status;
+    const unsigned widths = copse_width_pair(copse_type_size(o.key_type), copse_type_size(o.value_type));
     copse_index *index = copse_memory_alloc(ctx, sizeof *index);
     if (!index) return copse_fail_memory(ctx, sizeof *index, "the index");
     *index = (copse_index){.ctx = ctx,
                            .key_type = o.key_type,
                            .value_type = o.value_type,
                            .duplicates = o.duplicates,
-                           .operations = chosen.operations,
+                           .description = copse_registry_find(chosen.structure),
+                           .placement = chosen.at->placement,
+                           .calls = chosen.at->calls,
+                           .by_width = chosen.at->by_width ? chosen.at->by_width[widths] : NULL,
                            .device = chosen.device,
                            .placement_why = chosen.why};
-    status = index->operations->create(index);
+    status = index->calls->create(index);
     if (status != COPSE_OK) {
         copse_memory_free(ctx, index, sizeof *index);
         return status;
@@ -120,52 +120,17 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
 void copse_index_free(copse_index *index)
 {
     if (!index) return;
-    index->operations->destroy(index);
+    index->calls->destroy(index);
     copse_memory_free(index->ctx, index, sizeof *index);
-}
-
-copse_status copse_may_change(const copse_index *index, const char *call)
-{
-    if (!index) {
-        (void)copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s: index is NULL", call);
-        return COPSE_ERR_ARGUMENT; /* said here, so that an analyzer knows that it is never COPSE_OK */
-    }
-    if (!index->read_only) return COPSE_OK;
-    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%s: index is %s, which only reads", call, index->read_only);
-}
-
-static copse_status build_here(copse_index *index, const void *keys, const void *values, uint64_t n)
-{
-    copse_batch batch;
-    copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
-    copse_status status = copse_batch_make(index, keys, values, n, equal, false, "building", &batch);
-    if (status != COPSE_OK) return status;
-    status = index->operations->build(index, &batch);
-    copse_batch_free(index->ctx, &batch);
-    return status;
 }
 
 copse_status copse_build(copse_index *index, const void *keys, const void *values, uint64_t n)
 {
-    copse_status status = copse_may_change(index, "copse_build");
+    copse_status status = copse_check_change(index, "copse_build");
     if (status != COPSE_OK) return status;
     if (!keys && n) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_build: keys is NULL, but n is not 0");
-    status = index->operations->whole ? index->operations->whole->build(index, keys, values, n)
-                                      : build_here(index, keys, values, n);
+    status = index->calls->build(index, keys, values, n);
     if (status == COPSE_OK) index->version++;
-    return status;
-}
-
-static copse_status insert_here(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
-                                uint64_t *out_inserted)
-{
-    copse_batch batch;
-    copse_equal_keys equal = index->duplicates ? COPSE_EQUAL_ALL : COPSE_EQUAL_LAST;
-    if (flags & COPSE_INSERT_IF_ABSENT) equal = COPSE_EQUAL_FIRST;
-    copse_status status = copse_batch_make(index, keys, values, n, equal, true, "inserting", &batch);
-    if (status != COPSE_OK) return status;
-    status = index->operations->insert(index, &batch, flags, out_inserted);
-    copse_batch_free(index->ctx, &batch);
     return status;
 }
 
@@ -174,41 +139,29 @@ copse_status copse_insert(copse_index *index, const void *keys, const void *valu
 {
     uint64_t inserted = 0;
     if (out_inserted) *out_inserted = 0;
-    copse_status status = copse_may_change(index, "copse_insert");
+    copse_status status = copse_check_change(index, "copse_insert");
     if (status != COPSE_OK) return status;
     if (flags > COPSE_INSERT_IF_ABSENT)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: flags is %u, which is none of COPSE_INSERT_*",
                           flags);
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: keys is NULL, but n is not 0");
-    status = index->operations->whole ? index->operations->whole->insert(index, keys, values, n, flags, &inserted)
-                                      : insert_here(index, keys, values, n, flags, &inserted);
+    status = index->calls->insert(index, keys, values, n, flags, &inserted);
     if (status != COPSE_OK) return status;
     index->version++;
     if (out_inserted) *out_inserted = inserted;
     return COPSE_OK;
 }
 
-static copse_status erase_here(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
-{
-    copse_batch batch;
-    copse_status status = copse_batch_make(index, keys, NULL, n, COPSE_EQUAL_LAST, true, "erasing", &batch);
-    if (status != COPSE_OK) return status;
-    status = index->operations->erase(index, &batch, out_erased);
-    copse_batch_free(index->ctx, &batch);
-    return status;
-}
-
 copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
 {
     uint64_t erased = 0;
     if (out_erased) *out_erased = 0;
-    copse_status status = copse_may_change(index, "copse_erase");
+    copse_status status = copse_check_change(index, "copse_erase");
     if (status != COPSE_OK) return status;
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_erase: keys is NULL, but n is not 0");
-    status = index->operations->whole ? index->operations->whole->erase(index, keys, n, &erased)
-                                      : erase_here(index, keys, n, &erased);
+    status = index->calls->erase(index, keys, n, &erased);
     if (status != COPSE_OK) return status;
     index->version++;
     if (out_erased) *out_erased = erased;
@@ -220,27 +173,27 @@ copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats)
     if (!index || !out_stats)
         return copse_fail(index ? index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_index_stats: %s is NULL",
                           index ? "out_stats" : "index");
-    *out_stats = (copse_stats){.structure = index->operations->structure,
-                               .placement = index->operations->placement,
+    *out_stats = (copse_stats){.structure = index->description->structure,
+                               .placement = index->placement,
                                .key_type = index->key_type,
                                .value_type = index->value_type,
                                .duplicates = index->duplicates,
                                .version = index->version,
                                .placement_why = index->placement_why};
-    index->operations->stats(index, out_stats);
+    index->calls->stats(index, out_stats);
     out_stats->bytes += sizeof *index;
     return COPSE_OK;
 }
 
 uint64_t copse_size(const copse_index *index)
 {
-    return index ? index->operations->size(index) : 0;
+    return index ? index->calls->size(index) : 0;
 }
 
 copse_status copse_verify(const copse_index *index)
 {
     if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_verify: index is NULL");
-    return index->operations->verify(index);
+    return index->calls->verify(index);
 }
 
 /* --- moving ----------------------------------------------------------------------------------------------------------- */
@@ -267,7 +220,7 @@ copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_pl
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     options.key_type = index->key_type;
     options.value_type = index->value_type;
-    options.structure = copse_registry_nearest(index->operations->structure, placement);
+    options.structure = copse_registry_nearest(index->description->structure, placement);
     options.placement = placement;
     options.duplicates = index->duplicates;
     copse_index *copy = NULL;
@@ -283,24 +236,20 @@ copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_pl
 
 copse_status copse_move(copse_index *index, copse_placement placement)
 {
-    copse_status status = copse_may_change(index, "copse_move");
+    copse_status status = copse_check_change(index, "copse_move");
     if (status != COPSE_OK) return status;
     if ((unsigned)placement > COPSE_PLACEMENT_EMULATED)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_move: placement is %d, which is not a copse_placement",
                           (int)placement);
-    if (index->operations->placement == placement) return COPSE_OK;
+    if (index->placement == placement) return COPSE_OK;
     copse_index *moved = NULL;
     status = copse_index_copy(index, index->ctx, placement, &moved);
     if (status != COPSE_OK || !moved) return status;
+    /* The two exchange their trees; the handle, which the caller has, stays. */
     copse_index old = *index;
-    index->operations = moved->operations;
-    index->device = moved->device;
-    index->placement_why = moved->placement_why;
-    index->tree = moved->tree;
-    index->version++; /* cursors look at it */
-    moved->operations = old.operations;
-    moved->device = old.device;
-    moved->tree = old.tree;
+    *index = *moved;
+    index->version = old.version + 1; /* cursors look at it */
+    *moved = old;
     copse_index_free(moved);
     return COPSE_OK;
 }

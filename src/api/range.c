@@ -1,200 +1,25 @@
 /* Range reads that return entries or their number: range, count. */
-#include "api/read.h"
-
-/* Ranges are sized and then copied this many at a time, so that their first and last leaves are still in the caches when
- * they are copied; while one is copied, the lines between are asked for some ranges ahead. */
-#define RANGE_PART  2048u
-#define RANGE_AHEAD 8u
-
-/* The first NaN among the bounds of a batch; lows come before highs. */
-typedef struct range_nan {
-    uint64_t low, high;
-} range_nan;
-
-static copse_status range_nan_status(const copse_index *index, const range_nan *nan, uint64_t n)
-{
-    if (nan->low < n) return copse_read_nan(index, "lows", nan->low);
-    if (nan->high < n) return copse_read_nan(index, "highs", nan->high);
-    return COPSE_OK;
-}
-
-/* Places into `low`, numbers of entries into `count`, for ranges first .. first + n. */
-static void range_part(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
-                       uint64_t *low, uint64_t *count, range_nan *nan)
-{
-    uint64_t high[RANGE_PART], low_rank[RANGE_PART];
-    const copse_operations *operations = index->operations;
-    if (operations->count && copse_size(index)) {
-        uint64_t bad = operations->count(index, lows, highs, first, n, low, count);
-        uint64_t *which = bad < n && copse_read_find_nan(index, lows, first + bad, 1) == 0 ? &nan->low : &nan->high;
-        if (bad < n && first + bad < *which) *which = first + bad;
-        return;
-    }
-    uint64_t good = copse_read_locate(index, lows, first, n, false, low);
-    if (good < n && first + good < nan->low) nan->low = first + good;
-    uint64_t good_high = copse_read_locate(index, highs, first, n, true, high);
-    if (good_high < n && first + good_high < nan->high) nan->high = first + good_high;
-    if (good < n || good_high < n) {
-        memset(count, 0, n * sizeof *count);
-        return;
-    }
-    operations->rank(index, low, n, low_rank);
-    operations->rank(index, high, n, count);
-    for (uint64_t i = 0; i < n; i++) count[i] = count[i] > low_rank[i] ? count[i] - low_rank[i] : 0;
-}
-
-static copse_status ranges_check(const copse_index *index, const char *call, const void *lows, const void *highs,
-                                 uint64_t n)
-{
-    copse_status status = copse_read_check(index, call, lows, "lows", n);
-    return status == COPSE_OK ? copse_read_check(index, call, highs, "highs", n) : status;
-}
-
-/* Structures that count a range in one walk take the batch as find does: whole on one thread, else in large parts. */
-static copse_status count_in_one_walk(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                      uint64_t *counts)
-{
-    uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t part = threads == 1 ? n : COPSE_READ_PART * 4, first_nan = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += part) {
-        uint64_t count = n - first < part ? n - first : part;
-        uint64_t good = index->operations->count(index, lows, highs, first, count, NULL, counts + first);
-        if (good < count && first + good < first_nan) first_nan = first + good;
-    }
-    return first_nan < n ? copse_read_nan_range(index, lows, first_nan) : COPSE_OK;
-}
-
-static copse_status count_by_places(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                    uint64_t *counts)
-{
-    uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t nan_low = n, nan_high = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : nan_low, nan_high) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += RANGE_PART) {
-        uint64_t low[RANGE_PART];
-        uint64_t count = n - first < RANGE_PART ? n - first : RANGE_PART;
-        range_nan nan = {nan_low, nan_high};
-        range_part(index, lows, highs, first, count, low, counts + first, &nan);
-        nan_low = nan.low;
-        nan_high = nan.high;
-    }
-    range_nan nan = {nan_low, nan_high};
-    return range_nan_status(index, &nan, n);
-}
+#include "api/check.h"
 
 copse_status copse_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                          uint64_t *out_counts)
 {
-    copse_status status = ranges_check(index, "copse_count", lows, highs, n);
+    copse_status status = copse_check_ranges(index, "copse_count", lows, highs, n);
     if (status != COPSE_OK || n == 0) return status;
     if (!out_counts)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_count: out_counts is NULL, but n is not 0");
-    if (index->operations->whole) return index->operations->whole->count(index, lows, highs, n, out_counts);
-    return index->operations->count && copse_size(index) ? count_in_one_walk(index, lows, highs, n, out_counts)
-                                                         : count_by_places(index, lows, highs, n, out_counts);
-}
-
-/* One copse_range call at work. */
-typedef struct range_job {
-    const copse_index *index;
-    const void *lows, *highs;
-    uint64_t n, limit;
-    uint64_t *offsets;
-    void *keys, *values;
-    uint64_t capacity;
-    uint32_t threads;
-    uint64_t *places; /* of the ranges of one stretch */
-    uint64_t stretch; /* ranges of one stretch        */
-    range_nan nan;
-} range_job;
-
-/* Places and sizes of ranges first .. last; sizes go to offsets[i + 1], to be summed up. */
-static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
-{
-    uint64_t nan_low = job->nan.low, nan_high = job->nan.high;
-#pragma omp parallel for num_threads(job->threads) schedule(static)                                                    \
-    reduction(min                                                                                                      \
-              : nan_low, nan_high) if (job->threads > 1)
-    for (uint64_t at = first; at < last; at += RANGE_PART) {
-        uint64_t n = last - at < RANGE_PART ? last - at : RANGE_PART;
-        range_nan nan = {nan_low, nan_high};
-        uint64_t *count = job->offsets + at + 1;
-        range_part(job->index, job->lows, job->highs, at, n, job->places + (at - first), count, &nan);
-        nan_low = nan.low;
-        nan_high = nan.high;
-        if (job->limit)
-            for (uint64_t i = 0; i < n; i++) count[i] = count[i] < job->limit ? count[i] : job->limit;
-    }
-    job->nan = (range_nan){nan_low, nan_high};
-    for (uint64_t i = first; i < last; i++) job->offsets[i + 1] += job->offsets[i];
-}
-
-/* The leaves of a stretch are still in the caches from sizing it. */
-static void range_copy_stretch(range_job *job, uint64_t first, uint64_t last)
-{
-    const copse_operations *operations = job->index->operations;
-#pragma omp parallel for num_threads(job->threads) schedule(static) if (job->threads > 1)
-    for (uint64_t at = first; at < last; at += RANGE_PART) {
-        uint64_t end = last - at < RANGE_PART ? last : at + RANGE_PART;
-        for (uint64_t i = at; i < end; i++) {
-            uint64_t count = job->offsets[i + 1] - job->offsets[i], ahead = i + RANGE_AHEAD;
-            uint64_t count_ahead = ahead < end ? job->offsets[ahead + 1] - job->offsets[ahead] : 0;
-            if (count_ahead) operations->fetch(job->index, job->places[ahead - first], count_ahead);
-            if (count)
-                operations->copy(job->index, job->places[i - first], count, job->offsets[i], job->keys, job->values);
-        }
-    }
-}
-
-static copse_status range_run(range_job *job)
-{
-    const bool copying = job->keys || job->values;
-    job->offsets[0] = 0;
-    for (uint64_t first = 0; first < job->n; first += job->stretch) {
-        uint64_t last = job->n - first < job->stretch ? job->n : first + job->stretch;
-        range_size_stretch(job, first, last);
-        bool bad = job->nan.low < job->n || job->nan.high < job->n;
-        if (copying && !bad && job->offsets[last] <= job->capacity) range_copy_stretch(job, first, last);
-    }
-    copse_status status = range_nan_status(job->index, &job->nan, job->n);
-    if (status != COPSE_OK) return status;
-    if (copying && job->offsets[job->n] > job->capacity)
-        return copse_fail(job->index->ctx, COPSE_ERR_TOO_SMALL, "capacity is %llu, but the ranges hold %llu entries",
-                          (unsigned long long)job->capacity, (unsigned long long)job->offsets[job->n]);
-    return COPSE_OK;
+    return index->calls->count(index, lows, highs, n, out_counts);
 }
 
 copse_status copse_range(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t limit,
                          uint64_t *out_offsets, void *out_keys, void *out_values, uint64_t capacity)
 {
-    copse_status status = ranges_check(index, "copse_range", lows, highs, n);
+    copse_status status = copse_check_ranges(index, "copse_range", lows, highs, n);
     if (status != COPSE_OK) return status;
     if (!out_offsets)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_range: out_offsets is NULL; it has n + 1 places");
     if (capacity && !out_keys && !out_values)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT,
                           "copse_range: out_keys and out_values are NULL, but capacity is not 0");
-    if (index->operations->whole)
-        return index->operations->whole->range(index, lows, highs, n, limit, out_offsets, out_keys, out_values,
-                                               capacity);
-    range_job job = {.index = index,
-                     .lows = lows,
-                     .highs = highs,
-                     .n = n,
-                     .limit = limit,
-                     .offsets = out_offsets,
-                     .keys = out_keys,
-                     .values = out_values,
-                     .capacity = capacity,
-                     .nan = {n, n}};
-    job.threads = copse_threads_for(index->ctx, n * 2);
-    job.stretch = (uint64_t)RANGE_PART * (job.threads > 1 ? job.threads * 2 : 1);
-    if (job.stretch > n) job.stretch = n ? n : 1;
-    size_t bytes = job.stretch * sizeof *job.places;
-    job.places = copse_memory_alloc(index->ctx, bytes);
-    if (!job.places) return copse_fail_memory(index->ctx, bytes, "copse_range");
-    status = range_run(&job);
-    copse_memory_free(index->ctx, job.places, bytes);
-    return status;
+    return index->calls->range(index, lows, highs, n, limit, out_offsets, out_keys, out_values, capacity);
 }

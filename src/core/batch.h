@@ -21,7 +21,7 @@ typedef enum copse_equal_keys {
 typedef struct copse_batch {
     uint64_t n;
     copse_type key_type, value_type;
-    const void *pairs;   /* NAME(copse_pair)[n], or NULL: read keys and values                */
+    const void *pairs;   /* copse_pair[n] of batch_pair.h, or NULL: read keys and values     */
     const void *keys;    /* the caller's array, in order                                     */
     const void *values;  /* the caller's array, or NULL: every value is its array position   */
     const uint8_t *tags; /* copse_batch_make_tagged                                          */
@@ -42,7 +42,9 @@ copse_status copse_batch_make_tagged(const copse_index *index, const void *keys,
 
 void copse_batch_free(const copse_ctx *ctx, copse_batch *batch);
 
-#define COPSE_TEMPLATE "core/batch_pair.inc.h"
-#include "core/for_each_width.h"
+/* copse_batch_make for one pair of widths; *batch says what the caller gave and receives the rest. */
+typedef copse_status copse_batch_make_width(const copse_index *index, copse_equal_keys equal, bool pairs_wanted,
+                                            const char *what, copse_batch *batch);
+COPSE_DECLARE_WIDTHS(copse_batch_make_width, copse_batch_make);
 
 #endif

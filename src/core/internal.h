@@ -15,8 +15,9 @@ extern "C" {
 #define COPSE_CACHE_LINE 64u
 #define COPSE_HUGE_PAGE  (2u << 20)
 
-typedef struct copse_walk copse_walk;             /* node search and batch walks of one instruction set: cpu/walk.h */
-typedef struct copse_operations copse_operations; /* what a structure can do: trees/tree.h                      */
+typedef struct copse_walk copse_walk;                         /* node search of one instruction set: cpu/walk.h */
+typedef struct copse_calls copse_calls;                       /* what a tree does: trees/tree.h                  */
+typedef struct copse_tree_description copse_tree_description; /* the tree that an index has: trees/tree.h        */
 
 struct copse_ctx {
     uint32_t threads;
@@ -41,19 +42,15 @@ struct copse_index {
     copse_type value_type;
     uint32_t duplicates;
     uint64_t version;
-    const copse_operations *operations;
+    const copse_tree_description *description;
+    copse_placement placement;
+    const copse_calls *calls;    /* of that tree at that placement, with what depends on the widths: */
+    const void *by_width;        /* copse_tree_at                                                    */
     struct copse_device *device; /* NULL on the CPU */
     const char *placement_why;
     const char *read_only; /* "a view", "a snapshot"; NULL: it may be changed */
-    void *tree;            /* belongs to operations */
+    void *tree;            /* belongs to the calls                            */
 };
-
-/* --- index.c ------------------------------------------------------------------------------------------------------ */
-
-/* COPSE_OK, or a sentence that says why `index` cannot be changed by `call`. */
-copse_status copse_may_change(const copse_index *index, const char *call);
-/* A second index of the same kind with the same entries, in any context and at any placement. */
-copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_placement placement, copse_index **out);
 
 /* --- errors: status.c ------------------------------------------------------------------------------------------- */
 
@@ -72,6 +69,8 @@ void copse_error_put_back(const copse_kept_error *kept);
 void copse_error_forget(const copse_ctx *ctx);
 
 copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char *what);
+/* The error for array[at] being NaN. */
+copse_status copse_fail_nan(const copse_ctx *ctx, const char *array, uint64_t at);
 
 /* --- memory: memory.c ------------------------------------------------------------------------------------------- */
 

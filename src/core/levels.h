@@ -12,7 +12,7 @@
  *
  * A digest is (key - base) >> shift, cut to 32 bits: half the memory per separator and nearly twice the fanout. Keys
  * that differ may share a digest; the walk then lands at or before the right unit and steps right. The builder uses
- * digests only where such steps are rare (implicit/gpu/build.inc.h).
+ * digests only where such steps are rare (trees/implicit/cpu/build.h).
  */
 #ifndef COPSE_LEVELS_H
 #define COPSE_LEVELS_H

@@ -39,6 +39,12 @@ copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char 
     return copse_fail(ctx, COPSE_ERR_MEMORY, "out of memory: %s needs %llu bytes", what, (unsigned long long)bytes);
 }
 
+copse_status copse_fail_nan(const copse_ctx *ctx, const char *array, uint64_t at)
+{
+    return copse_fail(ctx, COPSE_ERR_NAN, "%s[%llu] is NaN, which has no place in an order", array,
+                      (unsigned long long)at);
+}
+
 const char *copse_last_error(const copse_ctx *ctx)
 {
     /* A call that was given no context or index could not say whose error it is. */

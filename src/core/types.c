@@ -1,4 +1,4 @@
-/* Names and sizes of key types, value types, structures and placements. */
+/* Names and sizes of key types, value types and placements. */
 #include "core/internal.h"
 
 #include <string.h>
@@ -14,7 +14,6 @@ static const type_row types[] = {
     [COPSE_I64] = {"i64", 8},   [COPSE_F64] = {"f64", 8},
     [COPSE_DATE] = {"date", 4}, [COPSE_TIMESTAMP] = {"timestamp", 8},
 };
-static const char *const structures[] = {"auto", "implicit", "regular", "blink", "bplus"};
 static const char *const placements[] = {"auto", "cpu", "gpu", "emulated"};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -52,12 +51,6 @@ bool copse_type_is_value(copse_type type)
     return type >= COPSE_U32 && type <= COPSE_F64;
 }
 
-const char *copse_structure_name(copse_structure structure)
-{
-    unsigned i = (unsigned)structure;
-    return i < COUNT_OF(structures) ? structures[i] : "unknown";
-}
-
 const char *copse_placement_name(copse_placement placement)
 {
     unsigned i = (unsigned)placement;
@@ -77,37 +70,15 @@ copse_status copse_type_parse(const char *name, copse_type *out_type)
                       "'%.40s' is not a type: use u32, i32, f32, u64, i64, f64, date or timestamp", name);
 }
 
-static bool name_find(const char *const *names, unsigned count, const char *name, unsigned *out)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0) {
-            *out = i;
-            return true;
-        }
-    return false;
-}
-
-copse_status copse_structure_parse(const char *name, copse_structure *out_structure)
-{
-    unsigned i;
-    if (!name || !out_structure)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_structure_parse: %s is NULL",
-                          name ? "out_structure" : "name");
-    if (!name_find(structures, COUNT_OF(structures), name, &i))
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT,
-                          "'%.40s' is not a structure: use auto, implicit, regular, blink or bplus", name);
-    *out_structure = (copse_structure)i;
-    return COPSE_OK;
-}
-
 copse_status copse_placement_parse(const char *name, copse_placement *out_placement)
 {
-    unsigned i;
     if (!name || !out_placement)
         return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_placement_parse: %s is NULL",
                           name ? "out_placement" : "name");
-    if (!name_find(placements, COUNT_OF(placements), name, &i))
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "'%.40s' is not a placement: use auto, cpu, gpu or emulated", name);
-    *out_placement = (copse_placement)i;
-    return COPSE_OK;
+    for (unsigned i = 0; i < COUNT_OF(placements); i++)
+        if (strcmp(placements[i], name) == 0) {
+            *out_placement = (copse_placement)i;
+            return COPSE_OK;
+        }
+    return copse_fail(NULL, COPSE_ERR_ARGUMENT, "'%.40s' is not a placement: use auto, cpu, gpu or emulated", name);
 }

@@ -1,17 +1,29 @@
 /*
- * Include-style templates over key and value width.
+ * Code over the widths of keys and values.
  *
- * A template is a file *.inc.h that uses KEY, VALUE and NAME(...). A source file instantiates it for the four pairs of
- * widths with
- *     #define COPSE_TEMPLATE "trees/implicit/cpu/tree.inc.h"
- *     #include "core/for_each_width.h"
- * and then has functions such as implicit_build_k64v32.
+ * The trees know keys and values of 32 and of 64 bits. A source whose name ends in _by_width is compiled four times, once
+ * for each pair of widths, into four objects: the build defines KEY_BITS and VALUE_BITS on the command line. In such a
+ * source, and in the headers that only such sources include, KEY and VALUE are the types of the object; whatever is static
+ * has a plain name, and what other objects see carries the widths in its name through NAME(...):
+ *
+ *     const copse_cpu_tree NAME(copse_regular_cpu) = {...};      in trees/regular/cpu/tree_by_width.c
+ *
+ * is copse_regular_cpu_k64v32 in the object for keys of 64 and values of 32 bits. Sources that are compiled once declare
+ * the four with COPSE_DECLARE_WIDTHS, put them into a table with COPSE_WIDTH_ROW, and choose by copse_width_pair.
  */
 #ifndef COPSE_WIDTHS_H
 #define COPSE_WIDTHS_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Declares name_k32v32 .. name_k64v64, all of the type (of an object or of a function). */
+#define COPSE_DECLARE_WIDTHS(type, name) extern type name##_k32v32, name##_k32v64, name##_k64v32, name##_k64v64
+/* Their addresses as the initializer of a table. */
+#define COPSE_WIDTH_ROW(name)                                                                                          \
+    {                                                                                                                  \
+        &name##_k32v32, &name##_k32v64, &name##_k64v32, &name##_k64v64                                                 \
+    }
 
 #define COPSE_GLUE_(base, kbits, vbits) base##_k##kbits##v##vbits
 #define COPSE_GLUE(base, kbits, vbits)  COPSE_GLUE_(base, kbits, vbits)
@@ -40,5 +52,8 @@ static inline unsigned copse_width_pair(size_t key_bytes, size_t value_bytes)
 {
     return (key_bytes == 8 ? 2u : 0u) + (value_bytes == 8 ? 1u : 0u);
 }
+
+/* The position of the object's own pair. */
+#define COPSE_WIDTH_PAIR (KEY_BITS / 64u * 2u + VALUE_BITS / 64u)
 
 #endif

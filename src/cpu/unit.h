@@ -1,14 +1,34 @@
-/* Leaf units for the four pairs of widths, and the short names that templates use for them. */
-#ifndef COPSE_UNIT_H
-#define COPSE_UNIT_H
+/*
+ * The leaf unit, one cache line that holds keys and their values together, so that a lookup touches memory once
+ * for both.
+ *
+ *   u64/u64   | k0 | k1 | k2 | k3 | v0 | v1 | v2 | v3 |                  4 entries
+ *   u32/u32   |k0..k7 (32 bytes)  |v0..v7 (32 bytes)  |                  8 entries
+ *   u64/u32   | k0 | k1 | k2 | k3 | k4 |v0v1v2v3v4| 4 bytes unused |     5 entries
+ *   u32/u64   |k0k1k2k3k4| 4 unused | v0 | v1 | v2 | v3 | v4 |           5 entries
+ *
+ * Free places hold KEY_MAX as key. KEY_MAX is an ordinary key all the same: whether a place is used follows from the
+ * number of entries, never from the key in it.
+ */
+#ifndef COPSE_CPU_UNIT_H
+#define COPSE_CPU_UNIT_H
 
 #include "core/widths.h"
 
-#define COPSE_TEMPLATE "cpu/unit.inc.h"
-#include "core/for_each_width.h"
+#define UNIT_ENTRIES (64u / (KEY_BITS / 8u + VALUE_BITS / 8u))
 
-#define UNIT         NAME(copse_unit)
-#define UNIT_ENTRIES ((unsigned)NAME(COPSE_UNIT_ENTRIES))
-#define SUM_UNIT     NAME(copse_sum_unit)
+typedef struct copse_unit {
+    _Alignas(64) KEY keys[UNIT_ENTRIES];
+    VALUE values[UNIT_ENTRIES];
+} copse_unit;
+
+_Static_assert(sizeof(copse_unit) == 64, "a unit is one cache line");
+
+/* What the implicit tree's quick sums walk instead of units: the same keys, with the sum (modulo 2^64) of all values in
+ * front of each entry. */
+typedef struct copse_sum_unit {
+    KEY keys[UNIT_ENTRIES];
+    uint64_t before[UNIT_ENTRIES];
+} copse_sum_unit;
 
 #endif

@@ -1,4 +1,4 @@
-/* Which instruction sets this machine has. */
+/* The tables of batch walks, and which instruction sets this machine has. */
 #include "core/internal.h"
 #include "cpu/walk.h"
 
@@ -16,27 +16,27 @@ static bool machine_has(const char *name)
 }
 
 /* Best last. */
-static const copse_walk *const walks[] = {
-    &copse_walk_scalar,
+static const copse_walk walks[] = {
+    {"scalar", COPSE_WIDTH_ROW(copse_walk_scalar)},
 #if defined(__x86_64__)
-    &copse_walk_avx2,
-    &copse_walk_avx512,
+    {"avx2", COPSE_WIDTH_ROW(copse_walk_avx2)},
+    {"avx512", COPSE_WIDTH_ROW(copse_walk_avx512)},
 #endif
 };
 #define WALKS (sizeof walks / sizeof *walks)
 
 const copse_walk *copse_walk_best(void)
 {
-    const copse_walk *best = walks[0];
+    const copse_walk *best = &walks[0];
     for (unsigned i = 0; i < WALKS; i++)
-        if (machine_has(walks[i]->name)) best = walks[i];
+        if (machine_has(walks[i].name)) best = &walks[i];
     return best;
 }
 
 const copse_walk *copse_walk_find(const char *name)
 {
     for (unsigned i = 0; i < WALKS; i++)
-        if (strcmp(walks[i]->name, name) == 0 && machine_has(name)) return walks[i];
+        if (strcmp(walks[i].name, name) == 0 && machine_has(name)) return &walks[i];
     return NULL;
 }
 

@@ -49,12 +49,12 @@ typedef struct copse_walk_table {
 
 struct copse_walk {
     const char *name;
-    copse_walk_table table[COPSE_WIDTH_PAIRS];
+    const copse_walk_table *table[COPSE_WIDTH_PAIRS];
 };
 
-extern const copse_walk copse_walk_scalar;
-extern const copse_walk copse_walk_avx2;
-extern const copse_walk copse_walk_avx512;
+COPSE_DECLARE_WIDTHS(const copse_walk_table, copse_walk_scalar);
+COPSE_DECLARE_WIDTHS(const copse_walk_table, copse_walk_avx2);
+COPSE_DECLARE_WIDTHS(const copse_walk_table, copse_walk_avx512);
 
 /* The best that this machine has; one by name (NULL: this machine lacks it); is that a name at all; all that it has. */
 const copse_walk *copse_walk_best(void);

@@ -20,7 +20,7 @@
 #define LARGEST_PART 4u
 
 /* Bytes of the block for a request. The same for every request of so many bytes, or a block could come back as a larger one. */
-static uint64_t size_of(const copse_device_spare *spare, uint64_t bytes)
+static uint64_t size_of(const copse_block_cache *spare, uint64_t bytes)
 {
     uint64_t step = SMALL_STEP;
     if (bytes > spare->most / LARGEST_PART) return bytes;
@@ -31,9 +31,9 @@ static uint64_t size_of(const copse_device_spare *spare, uint64_t bytes)
 
 /* --- the list, under the lock ----------------------------------------------------------------------------------------------- */
 
-static copse_spare_block remove_at(copse_device_spare *spare, unsigned i)
+static copse_cached_block remove_at(copse_block_cache *spare, unsigned i)
 {
-    const copse_spare_block block = spare->blocks[i];
+    const copse_cached_block block = spare->blocks[i];
     spare->count--;
     spare->bytes -= block.bytes;
     memmove(&spare->blocks[i], &spare->blocks[i + 1], (spare->count - i) * sizeof block);
@@ -43,7 +43,7 @@ static copse_spare_block remove_at(copse_device_spare *spare, unsigned i)
 /* The youngest of that size: some of it may still be in the device's cache. */
 static void *take(copse_device *device, uint64_t size)
 {
-    copse_device_spare *spare = &device->spare;
+    copse_block_cache *spare = &device->spare;
     void *memory = NULL;
     pthread_mutex_lock(&device->lock);
     for (unsigned i = spare->count; i-- > 0 && !memory;)
@@ -54,14 +54,14 @@ static void *take(copse_device *device, uint64_t size)
 
 /* Keeps a block where there is room. *out_gone: what has to go instead, the oldest or the block itself; where it is the oldest
  * the block is not kept yet. */
-static bool keep(copse_device *device, copse_spare_block block, copse_spare_block *out_gone)
+static bool keep(copse_device *device, copse_cached_block block, copse_cached_block *out_gone)
 {
-    copse_device_spare *spare = &device->spare;
+    copse_block_cache *spare = &device->spare;
     bool kept = false;
     pthread_mutex_lock(&device->lock);
     if (spare->closed || block.bytes > spare->most / LARGEST_PART) {
         *out_gone = block;
-    } else if (spare->count == COPSE_SPARE_BLOCKS || spare->bytes + block.bytes > spare->most) {
+    } else if (spare->count == COPSE_BLOCK_CACHE_BLOCKS || spare->bytes + block.bytes > spare->most) {
         *out_gone = remove_at(spare, 0);
     } else {
         spare->blocks[spare->count++] = block;
@@ -80,7 +80,7 @@ static void set_closed(copse_device *device, bool closed)
     pthread_mutex_unlock(&device->lock);
 }
 
-uint64_t copse_device_spare_bytes(copse_device *device)
+uint64_t copse_block_cache_bytes(copse_device *device)
 {
     pthread_mutex_lock(&device->lock);
     const uint64_t bytes = device->spare.bytes;
@@ -88,12 +88,12 @@ uint64_t copse_device_spare_bytes(copse_device *device)
     return bytes;
 }
 
-bool copse_device_spare_drop(copse_device *device)
+bool copse_block_cache_drop(copse_device *device)
 {
-    copse_device_spare *spare = &device->spare;
+    copse_block_cache *spare = &device->spare;
     bool any = false;
     for (;;) {
-        copse_spare_block block = {0};
+        copse_cached_block block = {0};
         pthread_mutex_lock(&device->lock);
         if (spare->count) block = remove_at(spare, 0);
         pthread_mutex_unlock(&device->lock);
@@ -107,9 +107,9 @@ bool copse_device_spare_drop(copse_device *device)
 
 static bool exact_add(copse_device *device, void *memory)
 {
-    copse_device_spare *spare = &device->spare;
+    copse_block_cache *spare = &device->spare;
     pthread_mutex_lock(&device->lock);
-    const bool room = spare->exact_count < COPSE_SPARE_EXACT;
+    const bool room = spare->exact_count < COPSE_BLOCK_CACHE_EXACT;
     if (room) spare->exact[spare->exact_count++] = memory;
     pthread_mutex_unlock(&device->lock);
     return room;
@@ -118,7 +118,7 @@ static bool exact_add(copse_device *device, void *memory)
 /* Was it one? It is none any more. */
 static bool exact_remove(copse_device *device, const void *memory)
 {
-    copse_device_spare *spare = &device->spare;
+    copse_block_cache *spare = &device->spare;
     bool found = false;
     pthread_mutex_lock(&device->lock);
     for (unsigned i = 0; i < spare->exact_count && !found; i++) {
@@ -138,7 +138,7 @@ static copse_status alloc_tight(copse_device *device, copse_stream *stream, uint
 {
     const bool smaller = size_of(&device->spare, bytes) != bytes;
     set_closed(device, true);
-    if (!copse_device_spare_drop(device) && !smaller) return COPSE_ERR_MEMORY;
+    if (!copse_block_cache_drop(device) && !smaller) return COPSE_ERR_MEMORY;
     copse_status status = device->backend->alloc(device, stream, bytes, what, out);
     if (status != COPSE_OK || !smaller || exact_add(device, *out)) return status;
     device->backend->free(device, stream, *out, bytes);
@@ -146,8 +146,8 @@ static copse_status alloc_tight(copse_device *device, copse_stream *stream, uint
     return copse_device_out_of_memory(device, bytes, what);
 }
 
-copse_status copse_device_spare_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
-                                      void **out)
+copse_status copse_block_cache_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
+                                     void **out)
 {
     const uint64_t size = size_of(&device->spare, bytes);
     if (device->spare.most == 0) return device->backend->alloc(device, stream, bytes, what, out);
@@ -163,15 +163,15 @@ copse_status copse_device_spare_alloc(copse_device *device, copse_stream *stream
     return status;
 }
 
-void copse_device_spare_pass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
+void copse_block_cache_bypass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
 {
     const bool rounded = device->spare.most != 0 && !exact_remove(device, memory);
     device->backend->free(device, stream, memory, rounded ? size_of(&device->spare, bytes) : bytes);
 }
 
-void copse_device_spare_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
+void copse_block_cache_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
 {
-    copse_spare_block block = {memory, bytes}, gone = {0};
+    copse_cached_block block = {memory, bytes}, gone = {0};
     const bool exact = device->spare.most != 0 && exact_remove(device, memory);
     if (device->spare.most != 0 && !exact) block.bytes = size_of(&device->spare, bytes);
     if (device->spare.most == 0 || exact || stream != device->main) {

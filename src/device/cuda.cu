@@ -1,10 +1,5 @@
 /* The CUDA backend: cards through the CUDA runtime. */
 #include "device/cuda.h"
-#include "trees/blink/layout.h"
-#include "trees/blink/read/ordered_kernels.h"
-#include "trees/implicit/gpu/kernels.h"
-#include "gpu/mixed_kernels.h"
-#include "gpu/shared_kernels.h"
 #include "primitives/primitives.h"
 
 #include <string.h>
@@ -257,9 +252,4 @@ extern "C" const copse_device_backend copse_device_cuda = {
     .event_wait = cuda_event_wait,
     .stream_follow = cuda_stream_follow,
     .primitives = &copse_primitives_cuda,
-    .shared = copse_shared_kernels_cuda,
-    .mixed = copse_mixed_kernels_cuda,
-    .implicit = copse_implicit_kernels_cuda,
-    .blink = copse_blink_kernels_cuda,
-    .blink_order = copse_blink_order_kernels_cuda,
 };

@@ -31,7 +31,7 @@ copse_status copse_cuda_pool_make(copse_device *device)
     if (error != cudaSuccess) return copse_cuda_status(device, error, "making a memory pool");
     data->keep = device->memory / KEPT_PART;
     pool_keep(data, data->keep);
-    device->ahead_most = AHEAD_MOST;
+    device->preallocate_most = AHEAD_MOST;
     return COPSE_OK;
 }
 
@@ -45,7 +45,7 @@ void copse_cuda_trim(copse_device *device)
 {
     copse_cuda_data *data = copse_cuda_data_of(device);
     copse_cuda_current current(device->number);
-    (void)copse_device_spare_drop(device);
+    (void)copse_block_cache_drop(device);
     if (!data->pool) return;
     (void)cudaStreamSynchronize(copse_cuda_stream_of(device->main)); /* only what is through can be given back */
     (void)cudaMemPoolTrimTo(data->pool, 0);
@@ -61,7 +61,7 @@ void copse_cuda_memory_info(copse_device *device, uint64_t *out_free, uint64_t *
     if (cudaMemGetInfo(&available, &total) != cudaSuccess) (void)cudaGetLastError();
     if (data->pool && cudaMemPoolGetAttribute(data->pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess)
         (void)cudaMemPoolGetAttribute(data->pool, cudaMemPoolAttrUsedMemCurrent, &used);
-    *out_free = available + (reserved > used ? reserved - used : 0) + copse_device_spare_bytes(device);
+    *out_free = available + (reserved > used ? reserved - used : 0) + copse_block_cache_bytes(device);
     *out_total = total;
 }
 

@@ -67,7 +67,7 @@ copse_status copse_device_alloc(copse_device *device, copse_stream *stream, uint
     if (status != COPSE_OK) return status;
     if (bytes == 0) bytes = 1;
     if (failure_is_due(device)) return copse_device_out_of_memory(device, bytes, what);
-    status = copse_device_spare_alloc(device, stream, bytes, what, out);
+    status = copse_block_cache_alloc(device, stream, bytes, what, out);
     if (status == COPSE_OK) count_bytes(device, bytes, 0);
     return status;
 }
@@ -76,7 +76,7 @@ void copse_device_free(copse_device *device, copse_stream *stream, void *memory,
 {
     if (!memory) return;
     if (bytes == 0) bytes = 1;
-    copse_device_spare_free(device, stream, memory, bytes);
+    copse_block_cache_free(device, stream, memory, bytes);
     count_bytes(device, 0, bytes);
 }
 
@@ -84,7 +84,7 @@ void copse_device_free_unkept(copse_device *device, copse_stream *stream, void *
 {
     if (!memory) return;
     if (bytes == 0) bytes = 1;
-    copse_device_spare_pass(device, stream, memory, bytes);
+    copse_block_cache_bypass(device, stream, memory, bytes);
     count_bytes(device, 0, bytes);
 }
 

@@ -20,13 +20,7 @@ extern "C" {
 #endif
 
 typedef struct copse_device copse_device;
-typedef struct copse_primitives copse_primitives;             /* sort, scan, select, merge: primitives.h      */
-typedef struct copse_shared_kernels copse_shared_kernels;     /* what structures share: shared_kernels.h     */
-typedef struct copse_implicit_kernels copse_implicit_kernels; /* kernels of the implicit tree: implicit/gpu/kernels.h */
-typedef struct copse_blink_kernels copse_blink_kernels;       /* of the B-link and B+ trees: blink/layout.h  */
-typedef struct copse_blink_order_kernels
-    copse_blink_order_kernels;                          /* their ordered reads: blink/read/ordered_kernels.h */
-typedef struct copse_mixed_kernels copse_mixed_kernels; /* of mixed batches: mixed_kernels.h          */
+typedef struct copse_primitives copse_primitives; /* sort, scan, select, merge: primitives.h      */
 
 /* Work on one stream happens in order. NULL is not a stream; copse_device.main is always there. On a card this is a
  * cudaStream_t, cast. */
@@ -108,11 +102,6 @@ typedef struct copse_device_backend {
     copse_status (*stream_follow)(copse_device *device, copse_stream *stream, copse_event *event); /* the stream */
 
     const copse_primitives *primitives;
-    const copse_shared_kernels *const *shared; /* these: one per pair of widths */
-    const copse_mixed_kernels *const *mixed;
-    const copse_implicit_kernels *const *implicit;
-    const copse_blink_kernels *const *blink;
-    const copse_blink_order_kernels *const *blink_order;
 } copse_device_backend;
 
 extern const copse_device_backend copse_device_cuda; /* without CUDA: one that has no devices and says so */
@@ -142,24 +131,24 @@ typedef struct copse_deferred_report {
 } copse_deferred_report;
 
 /* Blocks that were freed and wait to be taken again: device/block_cache.c. Under the device's lock, but for `most`. */
-#define COPSE_SPARE_BLOCKS 512
-#define COPSE_SPARE_EXACT  64
+#define COPSE_BLOCK_CACHE_BLOCKS 512
+#define COPSE_BLOCK_CACHE_EXACT  64
 
-typedef struct copse_spare_block {
+typedef struct copse_cached_block {
     void *memory;
     uint64_t bytes;
-} copse_spare_block;
+} copse_cached_block;
 
-typedef struct copse_device_spare {
+typedef struct copse_block_cache {
     /* Bytes that may be kept. 0: none, as on the emulator, which would not see uses of freed memory any more; tests set it while
      * nothing is allocated. */
     uint64_t most;
     uint64_t bytes;
     unsigned count, exact_count;
-    bool closed;                                  /* an allocation failed: nothing is kept until one succeeds */
-    copse_spare_block blocks[COPSE_SPARE_BLOCKS]; /* the oldest first */
-    void *exact[COPSE_SPARE_EXACT];               /* blocks in use whose size was not rounded up */
-} copse_device_spare;
+    bool closed;                                         /* an allocation failed: nothing is kept until one succeeds */
+    copse_cached_block blocks[COPSE_BLOCK_CACHE_BLOCKS]; /* the oldest first */
+    void *exact[COPSE_BLOCK_CACHE_EXACT];                /* blocks in use whose size was not rounded up */
+} copse_block_cache;
 
 struct copse_device {
     const copse_device_backend *backend;
@@ -172,21 +161,21 @@ struct copse_device {
     void *backend_data;
     uint64_t seed; /* emulator: the order in which lanes, warps and blocks run; 0: always the same */
     /* Operations up to which an update may go as it comes, and share of a tree up to which one may go in place: 0: as measured.
-     * Tests and measurements set them: blink/update/update.c. */
+     * Tests and measurements set them. */
     uint64_t place_most, in_place_share;
-    /* Operations from which on the separators of the tree may put an update in order, in the same way: blink/update/bucket_sort.c. */
-    uint64_t arrange_least;
-    /* Nanoseconds that an update may take memory of the next version ahead for: blink/rebuild/preallocate.c. 0: nothing is taken ahead, as on
+    /* Operations from which on the separators of the tree may put an update in order, in the same way. */
+    uint64_t bucket_sort_least;
+    /* Nanoseconds that an update may take memory of the next version ahead for. 0: nothing is taken ahead, as on
      * the emulator, where there is nothing to map. Tests set it, and that size and batch of a tree do not matter. */
-    uint64_t ahead_most;
-    bool ahead_always;
+    uint64_t preallocate_most;
+    bool preallocate_always;
 
     pthread_mutex_t lock; /* of what follows */
     bool faulted;
     char fault[256];
     int64_t allocations_left; /* tests: after so many allocations one fails; negative: none does */
     uint64_t allocated;       /* bytes that this context holds on the device */
-    copse_device_spare spare; /* not counted in these */
+    copse_block_cache spare;  /* not counted in these */
 
     uint64_t *reports; /* pinned: COPSE_REPORTS x COPSE_REPORT_WORDS */
     char *note;        /* pinned: COPSE_NOTE_BYTES, under note_lock */
@@ -246,15 +235,15 @@ copse_status copse_device_read(copse_device *device, copse_stream *stream, void 
 
 /* --- device/block_cache.c: the backend's alloc and free, with blocks that are kept in front of them ------------------------------ */
 
-copse_status copse_device_spare_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
-                                      void **out);
-void copse_device_spare_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
+copse_status copse_block_cache_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
+                                     void **out);
+void copse_block_cache_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
 /* Frees a block without keeping it. */
-void copse_device_spare_pass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
+void copse_block_cache_bypass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
 /* Bytes of the blocks that are kept. */
-uint64_t copse_device_spare_bytes(copse_device *device);
+uint64_t copse_block_cache_bytes(copse_device *device);
 /* Gives all of them back. False where there were none. */
-bool copse_device_spare_drop(copse_device *device);
+bool copse_block_cache_drop(copse_device *device);
 
 /* --- device/report.c -------------------------------------------------------------------------------------------------- */
 

@@ -6,11 +6,6 @@
 #include "device/device.h"
 #include "device/emulated_memory.h"
 #include "simt/emulator.h"
-#include "trees/blink/layout.h"
-#include "trees/blink/read/ordered_kernels.h"
-#include "trees/implicit/gpu/kernels.h"
-#include "gpu/mixed_kernels.h"
-#include "gpu/shared_kernels.h"
 #include "primitives/primitives.h"
 
 #include <errno.h>
@@ -163,7 +158,7 @@ static void emulated_free(copse_device *device, copse_stream *stream, void *memo
 
 static void emulated_trim(copse_device *device)
 {
-    (void)copse_device_spare_drop(device);
+    (void)copse_block_cache_drop(device);
     copse_emulator_trim();
 }
 
@@ -340,9 +335,4 @@ const copse_device_backend copse_device_emulated = {
     .event_wait = emulated_event_wait,
     .stream_follow = emulated_stream_follow,
     .primitives = &copse_primitives_host,
-    .shared = copse_shared_kernels_emulated,
-    .mixed = copse_mixed_kernels_emulated,
-    .implicit = copse_implicit_kernels_emulated,
-    .blink = copse_blink_kernels_emulated,
-    .blink_order = copse_blink_order_kernels_emulated,
 };

@@ -122,7 +122,7 @@ static void device_close(copse_device *device)
     copse_ctx *ctx = device->ctx;
     (void)device->backend->wait(device, device->main);
     copse_transfer_close(device);
-    (void)copse_device_spare_drop(device);
+    (void)copse_block_cache_drop(device);
     device->backend->pinned_free(device, device->reports, REPORT_BYTES);
     device->backend->close(device);
     locks_free(device);

@@ -51,16 +51,16 @@ static copse_status reserve(const copse_index *index, copse_device_pairs *pairs,
     return copse_device_alloc(index->device, index->device->main, bytes, "sorting the batch", &pairs->memory[which]);
 }
 
-static void doubt_release(const copse_index *index, copse_device_pairs *pairs)
+static void speculation_release(const copse_index *index, copse_device_pairs *pairs)
 {
-    copse_device_doubt_free(index->device, pairs->doubt);
-    pairs->doubt = NULL;
+    copse_device_speculation_free(index->device, pairs->speculation);
+    pairs->speculation = NULL;
 }
 
 void copse_device_pairs_free(const copse_index *index, copse_device_pairs *pairs)
 {
     for (unsigned i = 0; i < 4; i++) release(index, pairs, i);
-    doubt_release(index, pairs);
+    speculation_release(index, pairs);
 }
 
 /* Takes over what `from` owns: both as OWN_KEYS and OWN_VALUES. */
@@ -110,7 +110,7 @@ static copse_pairs_arguments arguments_of(const copse_index *index, const copse_
                                    .key_type = pairs->key_type,
                                    .value_type = index->value_type,
                                    .n = pairs->n,
-                                   .doubt = pairs->doubt};
+                                   .speculation = pairs->speculation};
 }
 
 static copse_status nan_refused(const copse_index *index, uint64_t position)
@@ -243,7 +243,7 @@ static copse_status sort_whole(copse_device *device, copse_device_sorting *sorti
 /* all_bits: none may be left out. */
 static copse_status sort(const copse_index *index, copse_device_pairs *pairs, bool all_bits)
 {
-    copse_device_sorting sorting = {.all_bits = all_bits, .doubt = pairs->doubt};
+    copse_device_sorting sorting = {.all_bits = all_bits, .speculation = pairs->speculation};
     return sort_by(index, pairs, &sorting, sort_whole, NULL);
 }
 
@@ -324,21 +324,23 @@ copse_status copse_device_pairs_make(const copse_index *index, const void *keys,
     return status;
 }
 
-/* --- in doubt ------------------------------------------------------------------------------------------------------------ */
+/* --- in speculation ------------------------------------------------------------------------------------------------------------ */
 
 /* Batches that go without a hint, at most, after one was wrong. */
 #define REST_MOST 32u
 
-static void trust_lost(copse_pairs_trust *trust)
+static void predictor_lost(copse_predictor *predictor)
 {
-    trust->last_rest = trust->last_rest == 0 ? 1 : trust->last_rest < REST_MOST ? trust->last_rest * 2 : REST_MOST;
-    trust->rest = trust->last_rest;
+    predictor->last_rest = predictor->last_rest == 0          ? 1
+                           : predictor->last_rest < REST_MOST ? predictor->last_rest * 2
+                                                              : REST_MOST;
+    predictor->rest = predictor->last_rest;
 }
 
 /* May the hint be taken for this batch? */
-static bool trust_asked(const copse_pairs_hint *hint)
+static bool predictor_asked(const copse_pairs_hint *hint)
 {
-    return hint->there && copse_pairs_trust_ask(hint->trust);
+    return hint->there && copse_predictor_ask(hint->predictor);
 }
 
 /* Looked at before it is sorted, which the host waits for. */
@@ -347,7 +349,7 @@ static copse_status make_surveyed(const copse_index *index, const copse_pairs_hi
     copse_device_survey seen;
     copse_status status = survey_all(index, pairs, &seen);
     if (status != COPSE_OK) return status;
-    hint->trust->ascending = seen.falls == 0;
+    hint->predictor->ascending = seen.falls == 0;
     status = copse_device_pairs_encode(index, pairs);
     return status == COPSE_OK && seen.falls ? sort(index, pairs, false) : status;
 }
@@ -362,12 +364,12 @@ static void widen(copse_device_pairs *pairs, uint64_t low, uint64_t high)
 }
 
 /* Sorted as if all keys lay where low and high do; all_bits: by everything in which such keys may differ. */
-static copse_status make_in_doubt(const copse_index *index, uint64_t low, uint64_t high, bool all_bits,
-                                  copse_device_pairs *pairs)
+static copse_status make_in_speculation(const copse_index *index, uint64_t low, uint64_t high, bool all_bits,
+                                        copse_device_pairs *pairs)
 {
     pairs->low = low;
     pairs->high = high;
-    copse_status status = copse_device_doubt_make(index->device, &pairs->doubt);
+    copse_status status = copse_device_speculation_make(index->device, &pairs->speculation);
     if (status == COPSE_OK) status = copse_device_pairs_encode(index, pairs);
     if (status == COPSE_OK) status = sort(index, pairs, all_bits);
     widen(pairs, low, high);
@@ -380,11 +382,11 @@ static copse_status make_in_doubt(const copse_index *index, uint64_t low, uint64
 /* Without a hint integers of 32 bits need no look: a sort by all their bits is cheaper than that and a wait. */
 static copse_status order(const copse_index *index, const copse_pairs_hint *hint, copse_device_pairs *pairs)
 {
-    const bool hinted = trust_asked(hint);
-    if (hint->trust->ascending || (!hinted && !narrow_integers(index))) return make_surveyed(index, hint, pairs);
-    if (!hinted) return make_in_doubt(index, 0, UINT32_MAX, true, pairs);
-    pairs->trust = hint->trust;
-    return make_in_doubt(index, hint->low, hint->high, false, pairs);
+    const bool hinted = predictor_asked(hint);
+    if (hint->predictor->ascending || (!hinted && !narrow_integers(index))) return make_surveyed(index, hint, pairs);
+    if (!hinted) return make_in_speculation(index, 0, UINT32_MAX, true, pairs);
+    pairs->predictor = hint->predictor;
+    return make_in_speculation(index, hint->low, hint->high, false, pairs);
 }
 
 copse_status copse_device_pairs_bring(const copse_index *index, const void *keys, const void *values, uint64_t n,
@@ -409,10 +411,10 @@ copse_status copse_device_pairs_order_coarse(const copse_index *index, const cop
                                              copse_device_pairs *pairs)
 {
     copse_device_sorting sorting = {.all_bits = false};
-    pairs->trust = hint->trust;
+    pairs->predictor = hint->predictor;
     pairs->low = hint->low;
     pairs->high = hint->high;
-    copse_status status = copse_device_doubt_make(index->device, &pairs->doubt);
+    copse_status status = copse_device_speculation_make(index->device, &pairs->speculation);
     if (status == COPSE_OK) status = copse_device_pairs_encode(index, pairs);
     if (status == COPSE_OK) status = sort_by(index, pairs, &sorting, copse_device_sort_coarse, &pairs->left_out);
     widen(pairs, hint->low, hint->high);
@@ -429,23 +431,23 @@ static copse_status sort_again(const copse_index *index, copse_device_pairs *pai
 }
 
 copse_status copse_device_pairs_believe(const copse_index *index, copse_device_pairs *pairs,
-                                        const copse_pairs_doubt *seen)
+                                        const copse_pairs_speculation *seen)
 {
-    copse_pairs_trust *trust = pairs->trust;
-    doubt_release(index, pairs);
-    pairs->trust = NULL;
+    copse_predictor *predictor = pairs->predictor;
+    speculation_release(index, pairs);
+    pairs->predictor = NULL;
     if (seen->not_first_nan) return nan_refused(index, ~seen->not_first_nan);
-    if (trust) trust->ascending = seen->ascending != 0;
-    if (trust && seen->wrong) trust_lost(trust);
+    if (predictor) predictor->ascending = seen->ascending != 0;
+    if (predictor && seen->wrong) predictor_lost(predictor);
     if (seen->wrong) return COPSE_OK;
-    if (trust) trust->last_rest /= 2;
+    if (predictor) predictor->last_rest /= 2;
     pairs->low = seen->smallest;
     pairs->high = seen->largest;
     return COPSE_OK;
 }
 
 copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
-                                      const copse_pairs_doubt *seen)
+                                      const copse_pairs_speculation *seen)
 {
     copse_status status = copse_device_pairs_believe(index, pairs, seen);
     return status == COPSE_OK && seen->wrong ? sort_again(index, pairs) : status;
@@ -453,8 +455,8 @@ copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pai
 
 copse_status copse_device_pairs_be_sure(const copse_index *index, copse_device_pairs *pairs)
 {
-    copse_pairs_doubt seen;
-    if (!pairs->doubt) return COPSE_OK;
-    copse_status status = copse_device_read(index->device, index->device->main, &seen, pairs->doubt, sizeof seen);
+    copse_pairs_speculation seen;
+    if (!pairs->speculation) return COPSE_OK;
+    copse_status status = copse_device_read(index->device, index->device->main, &seen, pairs->speculation, sizeof seen);
     return status == COPSE_OK ? copse_device_pairs_judge(index, pairs, &seen) : status;
 }

@@ -2,21 +2,22 @@
 #ifndef COPSE_PAIRS_DEVICE_H
 #define COPSE_PAIRS_DEVICE_H
 
+#include "core/batch.h"
 #include "trees/tree.h"
 #include "gpu/sort.h"
 
 /* How far the hints of a structure were right lately: whoever sorts by a wrong one sorts twice. */
-typedef struct copse_pairs_trust {
+typedef struct copse_predictor {
     unsigned rest;      /* batches that go without a hint from now on            */
     unsigned last_rest; /* as many as went without one after the last wrong one  */
     bool ascending;     /* the last batch looked as if it came sorted            */
-} copse_pairs_trust;
+} copse_predictor;
 
 /* May the next batch rest on a guess? */
-static inline bool copse_pairs_trust_ask(copse_pairs_trust *trust)
+static inline bool copse_predictor_ask(copse_predictor *predictor)
 {
-    if (trust->rest == 0) return true;
-    trust->rest--;
+    if (predictor->rest == 0) return true;
+    predictor->rest--;
     return false;
 }
 
@@ -24,7 +25,7 @@ static inline bool copse_pairs_trust_ask(copse_pairs_trust *trust)
 typedef struct copse_pairs_hint {
     bool there;         /* false: it knows nothing                      */
     uint64_t low, high; /* of its keys, encoded                         */
-    copse_pairs_trust *trust;
+    copse_predictor *predictor;
 } copse_pairs_hint;
 
 /* Sorted pairs in device memory on their way into a tree. */
@@ -33,15 +34,15 @@ typedef struct copse_device_pairs {
     const void *keys;    /* raw bits of key_type                                */
     const void *values;  /* NULL: every value is its position                   */
     copse_type key_type; /* u32 or u64 where the keys are encoded already       */
-    uint64_t low, high;  /* smallest and largest key, encoded; in doubt: no key is smaller, greater */
+    uint64_t low, high;  /* smallest and largest key, encoded; in speculation: no key is smaller, greater */
     bool unique;         /* known to have no equal keys                         */
     void *memory[4];     /* what they own; NULL: nothing                        */
     uint64_t bytes[4];
-    copse_pairs_doubt
-        *doubt;        /* not NULL: they are sorted unless this says that they are not, once the device is there */
-    bool in_order;     /* the doubt is about the bounds only */
+    copse_pairs_speculation
+        *speculation;  /* not NULL: they are sorted unless this says that they are not, once the device is there */
+    bool in_order;     /* the speculation is about the bounds only */
     unsigned left_out; /* bits of the keys, from the lowest on, that they are not sorted by */
-    copse_pairs_trust *trust; /* that of the hint that was taken; NULL: none was             */
+    copse_predictor *predictor; /* that of the hint that was taken; NULL: none was             */
 } copse_device_pairs;
 
 /* The pair of widths of an index, and the kernels for it that structures share. */
@@ -52,7 +53,7 @@ static inline unsigned copse_device_pair(const copse_index *index)
 
 static inline const copse_shared_kernels *copse_device_shared(const copse_index *index)
 {
-    return index->device->backend->shared[copse_device_pair(index)];
+    return copse_shared_kernels_on(index->device, copse_device_pair(index));
 }
 
 /* The type that encoded keys have. */
@@ -75,22 +76,22 @@ copse_status copse_device_pairs_make(const copse_index *index, const void *keys,
 copse_status copse_device_pairs_bring(const copse_index *index, const void *keys, const void *values, uint64_t n,
                                       const char *what, copse_device_pairs *out);
 /* Then sorted, encoded, with values, equal keys left as they are. Mostly it does not wait for the device, and the pairs are in
- * doubt then: the consumer may put kernels behind it which look at the doubt, reads that together with what else it reads, and
+ * speculation then: the consumer may put kernels behind it which look at the speculation, reads that together with what else it reads, and
  * calls copse_device_pairs_judge. Keys that are not numbers are reported there, too. The pairs are to be freed whatever comes of it. */
 copse_status copse_device_pairs_order(const copse_index *index, const copse_pairs_hint *hint, const char *what,
                                       copse_device_pairs *pairs);
 /* Another second step: sorted by upper bits only, as if the keys lay where those of the structure do, which the consumer has to
- * find out. The doubt knows about keys that are not numbers. */
+ * find out. The speculation knows about keys that are not numbers. */
 copse_status copse_device_pairs_order_coarse(const copse_index *index, const copse_pairs_hint *hint,
                                              copse_device_pairs *pairs);
-/* Ends the doubt of pairs, of which the consumer read what it says. Sorts them again where that is needed: keys, values, low and
- * high change then. What was enqueued before may use the doubt's memory, what comes after must not. */
+/* Ends the speculation of pairs, of which the consumer read what it says. Sorts them again where that is needed: keys, values, low and
+ * high change then. What was enqueued before may use the speculation's memory, what comes after must not. */
 copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
-                                      const copse_pairs_doubt *seen);
+                                      const copse_pairs_speculation *seen);
 /* The same, but pairs that are not in order stay so. */
 copse_status copse_device_pairs_believe(const copse_index *index, copse_device_pairs *pairs,
-                                        const copse_pairs_doubt *seen);
-/* Waits and ends the doubt, where there is one. */
+                                        const copse_pairs_speculation *seen);
+/* Waits and ends the speculation, where there is one. */
 copse_status copse_device_pairs_be_sure(const copse_index *index, copse_device_pairs *pairs);
 /* Of equal keys keeps the first or the last; the input is encoded and has values. */
 copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pairs *pairs, copse_equal_keys equal);

@@ -45,7 +45,7 @@ typedef struct mixed {
 
 static const copse_mixed_kernels *kernels_of(const mixed *m)
 {
-    return m->device->backend->mixed[copse_device_pair(m->index)];
+    return copse_mixed_kernels_on(m->device, copse_device_pair(m->index));
 }
 
 static uint64_t aligned(uint64_t bytes)
@@ -255,8 +255,7 @@ static copse_status hand_out(const mixed *m)
 static copse_status find(const mixed *m)
 {
     const copse_mixed_call *call = m->call;
-    copse_status status =
-        m->index->operations->whole->find(m->index, call->keys, call->n, call->out_values, call->out_found);
+    copse_status status = m->index->calls->find(m->index, call->keys, call->n, call->out_values, call->out_found);
     return status == COPSE_OK ? copse_device_wait(m->device, m->device->main) : status;
 }
 

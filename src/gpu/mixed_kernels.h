@@ -1,11 +1,12 @@
 /*
- * Mixed batches on a device: the arguments of their kernels, and the table of them that a backend offers per pair of
+ * Mixed batches on a device: the arguments of their kernels, and the table of them that each backend has per pair of
  * widths. gpu/mixed.c runs them; mixed_state.h says what tags and states are.
  */
 #ifndef COPSE_MIXED_KERNELS_H
 #define COPSE_MIXED_KERNELS_H
 
 #include "primitives/mixed_state.h"
+#include "gpu/kernel_rows.h"
 #include "gpu/shared_kernels.h"
 
 #ifdef __cplusplus
@@ -57,16 +58,14 @@ typedef struct copse_mixed_gather_arguments {
     uint8_t *out_stays;
 } copse_mixed_gather_arguments;
 
-struct copse_mixed_kernels {
+typedef struct copse_mixed_kernels {
     copse_kernel tag;    /* copse_mixed_arguments: looks at the batch, encodes the keys, makes tags */
     copse_kernel answer; /* what each operation meets, and how each key ends                        */
     copse_kernel ends;   /* lowest and highest of the changes, whose keys are sorted; one block     */
     copse_kernel gather; /* copse_mixed_gather_arguments */
-};
+} copse_mixed_kernels;
 
-/* One table per pair of widths. */
-extern const copse_mixed_kernels *const copse_mixed_kernels_cuda[];
-extern const copse_mixed_kernels *const copse_mixed_kernels_emulated[];
+COPSE_KERNEL_ROWS(copse_mixed_kernels);
 
 #ifdef __cplusplus
 }

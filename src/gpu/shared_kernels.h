@@ -1,13 +1,13 @@
 /*
  * Kernels that several structures use: batches on their way into a tree, and pointer-free levels; their arguments, and the
- * table of them that a backend offers per pair of widths.
+ * table of them that each backend has per pair of widths.
  */
 #ifndef COPSE_SHARED_KERNELS_H
 #define COPSE_SHARED_KERNELS_H
 
 #include "core/aggregate.h"
 #include "core/levels.h"
-#include "device/device.h"
+#include "gpu/kernel_rows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,12 +38,12 @@ typedef struct copse_device_survey {
  * memory, all zero at the start. Where `wrong` is not 0 the pairs may be in any order; kernels that change something look at it
  * first and do nothing then.
  */
-typedef struct copse_pairs_doubt {
+typedef struct copse_pairs_speculation {
     uint64_t wrong;
     uint64_t not_first_nan;     /* 0: none; else the complement of its position */
     uint64_t smallest, largest; /* encoded; where nothing is wrong               */
     uint64_t ascending;         /* 1: the batch may have been sorted as it came  */
-} copse_pairs_doubt;
+} copse_pairs_speculation;
 
 /* Keys and values on their way into a tree. keys are raw bits of key_type; values NULL: every value is its position. */
 typedef struct copse_pairs_arguments {
@@ -53,18 +53,18 @@ typedef struct copse_pairs_arguments {
     uint64_t n;
     void *out_keys, *out_values; /* encode: encoded keys, values; either may be NULL */
     copse_device_survey *survey;
-    copse_pairs_doubt *doubt; /* encode: NULL where the keys have been looked at */
+    copse_pairs_speculation *speculation; /* encode: NULL where the keys have been looked at */
 } copse_pairs_arguments;
 
 /* Pairs that were sorted by some of the bits of their encoded keys. */
-typedef struct copse_settle_arguments {
+typedef struct copse_sort_finish_arguments {
     void *keys, *values;
     uint64_t n;
     uint64_t low, mask; /* no key differs from `low` in a bit of `mask`, or the guess was wrong */
     uint32_t first;     /* bits that were left out; 0: nothing is to be put in order            */
     const void *input;  /* keys before the sort; NULL: of no interest                            */
-    copse_pairs_doubt *doubt;
-} copse_settle_arguments;
+    copse_pairs_speculation *speculation;
+} copse_sort_finish_arguments;
 
 /* One level over `children` children, of which each stands for `span` of those below the levels. */
 typedef struct copse_level_arguments {
@@ -106,20 +106,18 @@ typedef struct copse_result_arguments {
     uint64_t *report;
 } copse_result_arguments;
 
-struct copse_shared_kernels {
+typedef struct copse_shared_kernels {
     copse_kernel survey, encode;                         /* copse_pairs_arguments */
-    copse_kernel settle;                                 /* copse_settle_arguments */
+    copse_kernel sort_finish;                            /* copse_sort_finish_arguments */
     copse_kernel digest_steps, fill_level, verify_level; /* copse_level_arguments */
     copse_kernel raise;                                  /* copse_raise_arguments */
-};
+} copse_shared_kernels;
 
-/* One table per pair of widths. */
-extern const copse_shared_kernels *const copse_shared_kernels_cuda[];
-extern const copse_shared_kernels *const copse_shared_kernels_emulated[];
+COPSE_KERNEL_ROWS(copse_shared_kernels);
 
 /* Threads of a block of each kernel. */
 #define COPSE_KERNEL_THREADS 128u
-/* Output positions that a warp of gather.inc.h takes. */
+/* Output positions that a warp of gather.h takes. */
 #define COPSE_GATHER_TILE 256u
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /*
  * Sorting on a device by no more bits than it takes. A pass of the radix sort over eight bits takes as long as much of an
- * update; so only bits in which keys differ are sorted by, and of those only as many as should tell nearly all keys apart. The
- * kernel `settle` does the rest: it puts in order what shares those bits, and sees where that is too much.
+ * update; so only bits in which keys differ are sorted by, and of those only as many as should publish nearly all keys apart. The
+ * kernel `sort_finish` does the rest: it puts in order what shares those bits, and sees where that is too much.
  */
 #include "gpu/sort.h"
 
@@ -23,7 +23,7 @@ uint64_t copse_device_blocks(const copse_device *device, uint64_t items)
     return blocks < 1 ? 1 : blocks < most ? blocks : most;
 }
 
-copse_status copse_device_doubt_make(copse_device *device, copse_pairs_doubt **out)
+copse_status copse_device_speculation_make(copse_device *device, copse_pairs_speculation **out)
 {
     void *memory = NULL;
     copse_status status = copse_device_alloc(device, device->main, sizeof **out, "sorting the batch", &memory);
@@ -36,9 +36,9 @@ copse_status copse_device_doubt_make(copse_device *device, copse_pairs_doubt **o
     return status;
 }
 
-void copse_device_doubt_free(copse_device *device, copse_pairs_doubt *doubt)
+void copse_device_speculation_free(copse_device *device, copse_pairs_speculation *speculation)
 {
-    copse_device_free(device, device->main, doubt, sizeof *doubt);
+    copse_device_free(device, device->main, speculation, sizeof *speculation);
 }
 
 /* --- which bits ------------------------------------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ unsigned copse_device_sort_bits(uint64_t low, uint64_t high)
     return low == high ? 1u : 64u - (unsigned)__builtin_clzll(low ^ high);
 }
 
-/* Passes that tell keys apart, if they are spread out; not more than `most`. */
+/* Passes that publish keys apart, if they are spread out; not more than `most`. */
 static unsigned passes_needed(uint64_t n, uint64_t low, uint64_t high, unsigned bits, unsigned most)
 {
     unsigned passes = 1;
@@ -109,21 +109,21 @@ static copse_status sort_bits(copse_device *device, copse_device_sorting *s, uns
 }
 
 /* Puts pairs that share all but the lowest `first` bits in order. */
-static copse_status settle(copse_device *device, const copse_device_sorting *s, unsigned first,
-                           copse_pairs_doubt *doubt)
+static copse_status sort_finish(copse_device *device, const copse_device_sorting *s, unsigned first,
+                                copse_pairs_speculation *speculation)
 {
     const unsigned last = copse_device_sort_bits(s->low, s->high),
                    key_bits = s->pair >= copse_width_pair(8, 4) ? 64 : 32;
     const bool all = first == 0 && last == key_bits; /* then it looks at the first and the last key only */
-    const copse_settle_arguments arguments = {.keys = s->keys[s->where],
-                                              .values = s->values[s->where],
-                                              .n = s->n,
-                                              .low = s->low,
-                                              .mask = last < 64 ? UINT64_MAX << last : 0,
-                                              .first = first,
-                                              .input = s->between ? NULL : s->keys[0],
-                                              .doubt = doubt};
-    return copse_device_launch(device, device->main, &device->backend->shared[s->pair]->settle,
+    const copse_sort_finish_arguments arguments = {.keys = s->keys[s->where],
+                                                   .values = s->values[s->where],
+                                                   .n = s->n,
+                                                   .low = s->low,
+                                                   .mask = last < 64 ? UINT64_MAX << last : 0,
+                                                   .first = first,
+                                                   .input = s->between ? NULL : s->keys[0],
+                                                   .speculation = speculation};
+    return copse_device_launch(device, device->main, &copse_shared_kernels_on(device, s->pair)->sort_finish,
                                all ? 1 : copse_device_blocks(device, s->n), &arguments);
 }
 
@@ -131,12 +131,12 @@ static copse_status settle(copse_device *device, const copse_device_sorting *s, 
 static copse_status settle_waiting(copse_device *device, const copse_device_sorting *s, unsigned first,
                                    bool *out_settled)
 {
-    copse_pairs_doubt *doubt = NULL, seen = {0};
-    copse_status status = copse_device_doubt_make(device, &doubt);
+    copse_pairs_speculation *speculation = NULL, seen = {0};
+    copse_status status = copse_device_speculation_make(device, &speculation);
     if (status != COPSE_OK) return status;
-    status = settle(device, s, first, doubt);
-    if (status == COPSE_OK) status = copse_device_read(device, device->main, &seen, doubt, sizeof seen);
-    copse_device_doubt_free(device, doubt);
+    status = sort_finish(device, s, first, speculation);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, &seen, speculation, sizeof seen);
+    copse_device_speculation_free(device, speculation);
     *out_settled = seen.wrong == 0;
     return status;
 }
@@ -145,14 +145,14 @@ static copse_status sort_guessing(copse_device *device, copse_device_sorting *s)
 {
     const unsigned first = s->all_bits ? 0 : copse_device_sort_left_out(s->n, s->low, s->high, false);
     copse_status status = sort_bits(device, s, first, copse_device_sort_bits(s->low, s->high));
-    return status == COPSE_OK ? settle(device, s, first, s->doubt) : status;
+    return status == COPSE_OK ? sort_finish(device, s, first, s->speculation) : status;
 }
 
 /* Where the upper bits were not enough, all are sorted by after all; equal keys are still in their order then, also where the
  * input is gone. */
 copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting)
 {
-    if (sorting->doubt) return sort_guessing(device, sorting);
+    if (sorting->speculation) return sort_guessing(device, sorting);
     const unsigned last = copse_device_sort_bits(sorting->low, sorting->high);
     const unsigned first =
         sorting->all_bits ? 0 : copse_device_sort_left_out(sorting->n, sorting->low, sorting->high, true);

@@ -2,23 +2,11 @@
  * The primitives of the emulated device: plain loops, whose device memory is host memory and whose streams are always
  * through. They take scratch from the device where those of a card do, so that failing allocations reach the same places.
  */
-#include "primitives/primitives.h"
+#include "primitives/emulated.h"
+
 #include "device/emulated_memory.h"
-#include "primitives/mixed_state.h"
 
-#include <string.h>
-
-#define DIGIT_BITS 8u
-
-#define COPSE_TEMPLATE "primitives/emulated.inc.h"
-#include "core/for_each_width.h"
-
-/* Calls the instance for `pair`. */
-#define BY_WIDTHS(pair, function, ...)                                                                                 \
-    ((pair) == 0   ? function##_k32v32(__VA_ARGS__)                                                                    \
-     : (pair) == 1 ? function##_k32v64(__VA_ARGS__)                                                                    \
-     : (pair) == 2 ? function##_k64v32(__VA_ARGS__)                                                                    \
-                   : function##_k64v64(__VA_ARGS__))
+static const copse_emulated_pairs *const widths[COPSE_WIDTH_PAIRS] = COPSE_WIDTH_ROW(copse_emulated_pairs);
 
 /* Before a loop over device memory; copse_emulated_end comes after it. With elements to work on it takes the few bytes of
  * scratch that CUB would need to go on. */
@@ -37,8 +25,7 @@ static copse_status sort_pairs(copse_device *device, copse_stream *stream, unsig
                                unsigned last_bit)
 {
     if (n == 0) return copse_device_check(device);
-    return BY_WIDTHS(pair, sort_pairs, device, stream, keys_in, values_in, keys_out, values_out, n, first_bit,
-                     last_bit);
+    return widths[pair]->sort_pairs(device, stream, keys_in, values_in, keys_out, values_out, n, first_bit, last_bit);
 }
 
 static copse_status sort_pairs_between(copse_device *device, copse_stream *stream, unsigned pair, void *const keys[2],
@@ -48,7 +35,7 @@ static copse_status sort_pairs_between(copse_device *device, copse_stream *strea
     *out_where = 0;
     copse_status status = begin(device, stream, n, "sorting pairs");
     if (status != COPSE_OK) return status;
-    *out_where = BY_WIDTHS(pair, sort_pairs_between, keys, values, n, first_bit, last_bit);
+    *out_where = widths[pair]->sort_pairs_between(keys, values, n, first_bit, last_bit);
     copse_emulated_end();
     return COPSE_OK;
 }
@@ -72,7 +59,7 @@ static copse_status scan_states(copse_device *device, copse_stream *stream, unsi
 {
     copse_status status = begin(device, stream, n, "joining operations");
     if (status != COPSE_OK) return status;
-    BY_WIDTHS(pair, scan_states, keys, tags, states, n);
+    widths[pair]->scan_states(keys, tags, states, n);
     copse_emulated_end();
     return COPSE_OK;
 }
@@ -83,7 +70,7 @@ static copse_status unique_pairs(copse_device *device, copse_stream *stream, uns
 {
     copse_status status = begin(device, stream, n, "selecting pairs");
     if (status != COPSE_OK) return status;
-    *out_count = BY_WIDTHS(pair, unique_pairs, keys_in, values_in, keys_out, values_out, n, which);
+    *out_count = widths[pair]->unique_pairs(keys_in, values_in, keys_out, values_out, n, which);
     copse_emulated_end();
     return COPSE_OK;
 }
@@ -94,7 +81,7 @@ static copse_status select_pairs(copse_device *device, copse_stream *stream, uns
 {
     copse_status status = begin(device, stream, n, "selecting pairs");
     if (status != COPSE_OK) return status;
-    *out_count = BY_WIDTHS(pair, select_pairs, keys_in, values_in, flags, keys_out, values_out, n);
+    *out_count = widths[pair]->select_pairs(keys_in, values_in, flags, keys_out, values_out, n);
     copse_emulated_end();
     return COPSE_OK;
 }
@@ -105,7 +92,7 @@ static copse_status merge_pairs(copse_device *device, copse_stream *stream, unsi
 {
     copse_status status = begin(device, stream, n_a + n_b, "merging pairs");
     if (status != COPSE_OK) return status;
-    BY_WIDTHS(pair, merge_pairs, keys_a, values_a, n_a, keys_b, values_b, n_b, keys_out, values_out);
+    widths[pair]->merge_pairs(keys_a, values_a, n_a, keys_b, values_b, n_b, keys_out, values_out);
     copse_emulated_end();
     return COPSE_OK;
 }

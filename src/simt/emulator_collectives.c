@@ -165,8 +165,8 @@ static COPSE_NO_TSAN void wait(emulated_lane *lane)
     copse_emulator_give_way(lane);
 }
 
-COPSE_NO_TSAN uint64_t copse_simt_meet(copse_simt_collective collective, uint32_t mask, uint64_t value,
-                                       uint32_t argument)
+COPSE_NO_TSAN uint64_t copse_simt_rendezvous(copse_simt_collective collective, uint32_t mask, uint64_t value,
+                                             uint32_t argument)
 {
     emulated_lane *lane = this_lane();
     check_mask(lane, collective, mask);

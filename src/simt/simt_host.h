@@ -88,7 +88,7 @@ extern _Thread_local copse_simt_self *copse_simt_me;
 void *copse_simt_shared(const copse_simt_array *array);
 void copse_simt_barrier(unsigned line);
 /* `argument` is the lane, the mask or the distance of a shuffle. */
-uint64_t copse_simt_meet(copse_simt_collective collective, uint32_t mask, uint64_t value, uint32_t argument);
+uint64_t copse_simt_rendezvous(copse_simt_collective collective, uint32_t mask, uint64_t value, uint32_t argument);
 void copse_simt_preempt(void);
 void copse_simt_fence(void);
 /* Ends the launch with a sentence about this access. */
@@ -127,22 +127,22 @@ static inline void copse_simt_check_shared(const void *p, unsigned bytes, const 
 
 static inline void __syncwarp(uint32_t mask)
 {
-    (void)copse_simt_meet(COPSE_SIMT_SYNCWARP, mask, 0, 0);
+    (void)copse_simt_rendezvous(COPSE_SIMT_SYNCWARP, mask, 0, 0);
 }
 
 static inline uint32_t __ballot_sync(uint32_t mask, int predicate)
 {
-    return (uint32_t)copse_simt_meet(COPSE_SIMT_BALLOT, mask, predicate != 0, 0);
+    return (uint32_t)copse_simt_rendezvous(COPSE_SIMT_BALLOT, mask, predicate != 0, 0);
 }
 
 static inline int __any_sync(uint32_t mask, int predicate)
 {
-    return (int)copse_simt_meet(COPSE_SIMT_ANY, mask, predicate != 0, 0);
+    return (int)copse_simt_rendezvous(COPSE_SIMT_ANY, mask, predicate != 0, 0);
 }
 
 static inline int __all_sync(uint32_t mask, int predicate)
 {
-    return (int)copse_simt_meet(COPSE_SIMT_ALL, mask, predicate != 0, 0);
+    return (int)copse_simt_rendezvous(COPSE_SIMT_ALL, mask, predicate != 0, 0);
 }
 
 /* The caller alone is the one answer that is right in any order of the lanes, and code that relies on more is wrong. */
@@ -154,11 +154,11 @@ static inline uint32_t __activemask(void)
 #define SIMT_SHUFFLE_(name, collective, argument)                                                                      \
     static inline uint32_t name##_u32(uint32_t mask, uint32_t value, uint32_t argument)                                \
     {                                                                                                                  \
-        return (uint32_t)copse_simt_meet(collective##_U32, mask, value, argument);                                     \
+        return (uint32_t)copse_simt_rendezvous(collective##_U32, mask, value, argument);                               \
     }                                                                                                                  \
     static inline uint64_t name##_u64(uint32_t mask, uint64_t value, uint32_t argument)                                \
     {                                                                                                                  \
-        return copse_simt_meet(collective##_U64, mask, value, argument);                                               \
+        return copse_simt_rendezvous(collective##_U64, mask, value, argument);                                         \
     }
 
 SIMT_SHUFFLE_(simt_shfl, COPSE_SIMT_SHFL, lane)

@@ -2,7 +2,7 @@
  * order of its keys; then the tree is built from the sorted arrays. */
 #include "core/codec.h"
 #include "snapshot/source.h"
-#include "trees/tree.h"
+#include "trees/registry.h"
 
 #include <string.h>
 #include <unistd.h>

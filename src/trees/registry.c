@@ -1,49 +1,102 @@
-/* The registry: which structures this build has. Adding a structure is one row. */
-#include "trees/tree.h"
+/* The registry: a line for each tree. */
+#include "trees/registry.h"
 
-#define DECLARE(name) extern const copse_operations name##_k32v32, name##_k32v64, name##_k64v32, name##_k64v64
-#define ROW(name)                                                                                                      \
-    {                                                                                                                  \
-        &name##_k32v32, &name##_k32v64, &name##_k64v32, &name##_k64v64                                                 \
-    }
-/* Structures on a device have one table for all widths. */
-#define ROW_OF_ONE(name)                                                                                               \
-    {                                                                                                                  \
-        &name, &name, &name, &name                                                                                     \
-    }
+#include <string.h>
 
-DECLARE(copse_implicit_cpu);
-DECLARE(copse_regular_cpu);
-extern const copse_operations copse_implicit_gpu, copse_implicit_emulated;
-extern const copse_operations copse_blink_gpu, copse_blink_emulated, copse_bplus_gpu, copse_bplus_emulated;
+/* A new tree is one line here. The order is the one in which people see them. */
+#define TREES(X)                                                                                                       \
+    X(copse_tree_implicit)                                                                                             \
+    X(copse_tree_regular)                                                                                              \
+    X(copse_tree_blink)                                                                                                \
+    X(copse_tree_bplus)
 
-static const copse_operations *const rows[][COPSE_WIDTH_PAIRS] = {
-    ROW(copse_implicit_cpu),        ROW(copse_regular_cpu),
-    ROW_OF_ONE(copse_implicit_gpu), ROW_OF_ONE(copse_implicit_emulated),
-    ROW_OF_ONE(copse_blink_gpu),    ROW_OF_ONE(copse_blink_emulated),
-    ROW_OF_ONE(copse_bplus_gpu),    ROW_OF_ONE(copse_bplus_emulated),
-};
+#define DECLARE(name) extern const copse_tree_description name;
+#define ADDRESS(name) &(name),
+TREES(DECLARE)
+static const copse_tree_description *const trees[] = {TREES(ADDRESS)};
 
-const copse_operations *copse_registry_find(copse_structure structure, copse_placement placement, size_t key_bytes,
-                                            size_t value_bytes)
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+const copse_tree_description *copse_registry_tree(unsigned i)
 {
-    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const copse_operations *row = rows[i][copse_width_pair(key_bytes, value_bytes)];
-        if (row->structure == structure && row->placement == placement) return row;
-    }
+    return i < COUNT_OF(trees) ? trees[i] : NULL;
+}
+
+const copse_tree_description *copse_registry_find(copse_structure structure)
+{
+    for (unsigned i = 0; i < COUNT_OF(trees); i++)
+        if (trees[i]->structure == structure) return trees[i];
     return NULL;
 }
 
-/* Trees that do the same on the CPU and on devices. */
-static copse_structure sibling(copse_structure structure, copse_placement placement)
+static const copse_tree_at *tree_at(const copse_tree_description *tree, copse_placement placement)
 {
-    const bool on_cpu = placement == COPSE_PLACEMENT_CPU;
-    if (on_cpu && (structure == COPSE_STRUCTURE_BLINK || structure == COPSE_STRUCTURE_BPLUS))
-        return COPSE_STRUCTURE_REGULAR;
-    return !on_cpu && structure == COPSE_STRUCTURE_REGULAR ? COPSE_STRUCTURE_BLINK : structure;
+    const copse_tree_at *at = tree->at;
+    while (at->calls && at->placement != placement) at++;
+    return at->calls ? at : NULL;
+}
+
+const copse_tree_at *copse_registry_at(copse_structure structure, copse_placement placement)
+{
+    const copse_tree_description *tree = copse_registry_find(structure);
+    return tree ? tree_at(tree, placement) : NULL;
+}
+
+copse_structure copse_registry_automatic(copse_placement placement, unsigned use)
+{
+    for (unsigned i = 0; i < COUNT_OF(trees); i++) {
+        const copse_tree_at *at = tree_at(trees[i], placement);
+        if (at && at->automatic & use) return trees[i]->structure;
+    }
+    return COPSE_STRUCTURE_AUTO;
 }
 
 copse_structure copse_registry_nearest(copse_structure structure, copse_placement placement)
 {
-    return copse_registry_find(structure, placement, 8, 8) ? structure : sibling(structure, placement);
+    const copse_tree_description *tree = copse_registry_find(structure);
+    return !tree || tree_at(tree, placement) ? structure : tree->counterpart;
+}
+
+/* --- copse.h ------------------------------------------------------------------------------------------------------ */
+
+const char *copse_structure_name(copse_structure structure)
+{
+    const copse_tree_description *tree = copse_registry_find(structure);
+    if (structure == COPSE_STRUCTURE_AUTO) return "auto";
+    return tree ? tree->name : "unknown";
+}
+
+/* "auto, implicit, regular or blink" */
+static void names_join(char *out, size_t size)
+{
+    size_t at = (size_t)snprintf(out, size, "auto");
+    for (unsigned i = 0; i < COUNT_OF(trees) && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%s", i + 1 < COUNT_OF(trees) ? ", " : " or ", trees[i]->name);
+}
+
+copse_status copse_structure_parse(const char *name, copse_structure *out_structure)
+{
+    char names[256];
+    if (!name || !out_structure)
+        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_structure_parse: %s is NULL",
+                          name ? "out_structure" : "name");
+    if (strcmp(name, "auto") == 0) {
+        *out_structure = COPSE_STRUCTURE_AUTO;
+        return COPSE_OK;
+    }
+    for (unsigned i = 0; i < COUNT_OF(trees); i++)
+        if (strcmp(trees[i]->name, name) == 0) {
+            *out_structure = trees[i]->structure;
+            return COPSE_OK;
+        }
+    names_join(names, sizeof names);
+    return copse_fail(NULL, COPSE_ERR_ARGUMENT, "'%.40s' is not a structure: use %s", name, names);
+}
+
+int copse_supports(copse_structure structure, copse_placement placement, copse_type key_type, copse_capability what)
+{
+    const copse_tree_description *tree = copse_registry_find(structure);
+    if (!tree || !tree_at(tree, placement) || copse_type_size(key_type) == 0 || (unsigned)what > COPSE_CAN_TAKE_BYTES)
+        return 0;
+    return what == COPSE_CAN_EXIST || (tree->capabilities & COPSE_CAPABILITY(what)) != 0;
 }

@@ -195,7 +195,7 @@ static void sizes_beside_full_nodes(void **state)
     FOR_EACH_WIDTH(width)
     {
         const uint64_t two = width->packed_two;
-        /* leaves, full and packed; a tile of 32 homes; nodes of 16 children, two levels of them */
+        /* leaves, full and packed; a tile of 32 base_leaves; nodes of 16 children, two levels of them */
         const uint64_t sizes[] = {width->slots, two / 2, two, 2 * two, 8 * two, 16 * two, 32 * two, 17 * 8 * two};
         struct subject subject;
         for (size_t i = 0; i < 3 * COUNT_OF(sizes); i++) {
@@ -217,11 +217,11 @@ static void packed_leaves(void **state)
         open_subject(&subject, *kind, width->key, width->value, 0);
         assert_int_equal(copse_blink_slots(subject.index), width->slots);
         assert_int_equal(copse_blink_packed_two(subject.index), width->packed_two);
-        for (uint64_t n = 1, homes = 1, room = width->packed_two / 2; n < 3 * width->packed_two; n++) {
-            if (n > room) homes++;
-            room = homes / 2 * width->packed_two + homes % 2 * (width->packed_two / 2);
+        for (uint64_t n = 1, base_leaves = 1, room = width->packed_two / 2; n < 3 * width->packed_two; n++) {
+            if (n > room) base_leaves++;
+            room = base_leaves / 2 * width->packed_two + base_leaves % 2 * (width->packed_two / 2);
             run_of(&subject, OPERATION_BUILD, typed_lowest_code(width->key) + 5, 1, n);
-            assert_int_equal(copse_blink_handle_of(subject.index)->tree->current->view.homes, homes);
+            assert_int_equal(copse_blink_handle_of(subject.index)->tree->current->view.base_leaves, base_leaves);
         }
         close_subject(&subject);
     }

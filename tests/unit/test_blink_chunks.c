@@ -13,7 +13,7 @@ static const struct unit_tree kinds[] = {{COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT
                                          {COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}};
 #define FOR_EACH_KIND(kind) for (const struct unit_tree *kind = kinds; kind < kinds + COUNT_OF(kinds); kind++)
 
-static copse_blink_version *version_of(const copse_index *index)
+static copse_blink_epoch *version_of(const copse_index *index)
 {
     return copse_blink_handle_of(index)->tree->current;
 }
@@ -25,7 +25,7 @@ static uint64_t bytes_of(const copse_index *index)
     return stats.bytes;
 }
 
-static uint64_t chunk_of(const copse_blink_version *version)
+static uint64_t chunk_of(const copse_blink_epoch *version)
 {
     return UINT64_C(1) << version->view.chunk_shift;
 }
@@ -41,19 +41,19 @@ static void insert(copse_ctx *ctx, copse_index *index, copse_type type, uint64_t
     free(keys);
 }
 
-/* Every chunk but one has the same size, the table on the device is that of the host, and the pool is what lies behind the homes. */
+/* Every chunk but one has the same size, the table on the device is that of the host, and the pool is what lies behind the base_leaves. */
 static void assert_chunks(copse_ctx *ctx, const copse_index *index)
 {
     copse_device *device = index->device;
-    copse_blink_version *version = version_of(index);
+    copse_blink_epoch *version = version_of(index);
     const copse_blink_tree *view = &version->view;
-    const uint64_t chunk = chunk_of(version), homes = view->homes, made = version->chunks_made;
+    const uint64_t chunk = chunk_of(version), base_leaves = view->base_leaves, made = version->chunks_made;
     uint64_t *table = must_malloc(made * sizeof *table);
     assert_ok(ctx, copse_device_read(device, device->main, table, view->chunks, made * sizeof *table));
     assert_memory_equal(table, version->chunks, made * sizeof *table);
-    assert_true(chunk >= 64 && made * chunk >= homes && made <= version->chunks_most);
-    assert_true(chunk == 64 || (homes / chunk >= 16 && homes / chunk <= 128));
-    assert_true(view->pool_first == homes || view->pool_first == (homes + chunk - 1) / chunk * chunk);
+    assert_true(chunk >= 64 && made * chunk >= base_leaves && made <= version->chunks_most);
+    assert_true(chunk == 64 || (base_leaves / chunk >= 16 && base_leaves / chunk <= 128));
+    assert_true(view->pool_first == base_leaves || view->pool_first == (base_leaves + chunk - 1) / chunk * chunk);
     assert_int_equal(view->pool_leaves % COPSE_POOL_STRIPES, 0);
     assert_in_range(made * chunk - view->pool_first - view->pool_leaves, 0, COPSE_POOL_STRIPES - 1);
     free(table);
@@ -61,22 +61,23 @@ static void assert_chunks(copse_ctx *ctx, const copse_index *index)
 
 /* --- where leaves are ------------------------------------------------------------------------------------------------------------- */
 
-/* A tree that was just built takes a line for each home, whatever the size of a chunk. */
+/* A tree that was just built takes a line for each base_leaf, whatever the size of a chunk. */
 static void built_trees(void **state)
 {
     (void)state;
-    static const uint64_t homes[] = {1, 2, 63, 64, 65, 127, 128, 129, 2047, 2048, 2049, 4095, 4096, 4097, 16384, 16385};
+    static const uint64_t base_leaves[] = {1,    2,    63,   64,   65,   127,  128,   129,
+                                           2047, 2048, 2049, 4095, 4096, 4097, 16384, 16385};
     copse_ctx *ctx = unit_context(1);
     FOR_EACH_KIND(kind)
-    for (size_t i = 0; i < COUNT_OF(homes); i++) {
-        const uint64_t n = homes[i] / 2 * 11 + homes[i] % 2 * 5;
+    for (size_t i = 0; i < COUNT_OF(base_leaves); i++) {
+        const uint64_t n = base_leaves[i] / 2 * 11 + base_leaves[i] % 2 * 5;
         copse_index *index = unit_tens(ctx, *kind, n);
-        const copse_blink_version *version = version_of(index);
-        assert_int_equal(version->view.homes, homes[i]);
+        const copse_blink_epoch *version = version_of(index);
+        assert_int_equal(version->view.base_leaves, base_leaves[i]);
         assert_chunks(ctx, index);
         const uint64_t besides = 2 * version->chunks_most * sizeof(uint64_t) + sizeof *version +
                                  sizeof *version->counters + version->levels.bytes;
-        assert_int_equal(copse_blink_version_bytes(version), homes[i] * COPSE_LEAF_BYTES + besides);
+        assert_int_equal(copse_blink_epoch_bytes(version), base_leaves[i] * COPSE_LEAF_BYTES + besides);
         assert_ok(ctx, copse_verify(index));
         copse_index_free(index);
     }
@@ -87,16 +88,17 @@ static void built_trees(void **state)
 static void grown_trees(void **state)
 {
     (void)state;
-    static const uint64_t homes[] = {4096, 6000, 8000, 10000, 16000, 20000}, chunks[] = {64, 64, 64, 256, 256, 256};
+    static const uint64_t base_leaves[] = {4096, 6000, 8000, 10000, 16000, 20000},
+                          chunks[] = {64, 64, 64, 256, 256, 256};
     copse_ctx *ctx = unit_context(1);
     FOR_EACH_KIND(kind)
     {
         copse_index *index = unit_index(ctx, *kind, COPSE_U64, COPSE_U64, false);
-        for (size_t i = 0; i < COUNT_OF(homes); i++) {
+        for (size_t i = 0; i < COUNT_OF(base_leaves); i++) {
             const uint64_t before = copse_size(index);
-            insert(ctx, index, COPSE_U64, before, homes[i] / 2 * 11 - before);
+            insert(ctx, index, COPSE_U64, before, base_leaves[i] / 2 * 11 - before);
             /* Where tiles do not wait for each other, shares of leaves are rounded. */
-            assert_in_range(version_of(index)->view.homes, homes[i] - 8, homes[i] + 8);
+            assert_in_range(version_of(index)->view.base_leaves, base_leaves[i] - 8, base_leaves[i] + 8);
             assert_int_equal(chunk_of(version_of(index)), chunks[i]);
             assert_chunks(ctx, index);
             assert_ok(ctx, copse_verify(index));
@@ -120,9 +122,9 @@ static void batches_give_room_back(void **state)
         copse_index *index = unit_index(ctx, *kind, types[t], types[t], false);
         insert(ctx, index, types[t], 0, first);
         for (uint64_t n = first; n < last; n += batch) {
-            const copse_blink_version *before = version_of(index);
+            const copse_blink_epoch *before = version_of(index);
             insert(ctx, index, types[t], n, batch);
-            const copse_blink_version *version = version_of(index);
+            const copse_blink_epoch *version = version_of(index);
             assert_chunks(ctx, index);
             if (version == before) {
                 assert_true(version->pool_taken <= version->pool_used);
@@ -146,7 +148,7 @@ static void batches_give_room_back(void **state)
     copse_ctx_free(ctx);
 }
 
-/* What was set aside also goes back where the batch was none for this way: a NaN, and too many keys for one home. */
+/* What was set aside also goes back where the batch was none for this way: a NaN, and too many keys for one base_leaf. */
 static void refused_batches_give_room_back(void **state)
 {
     (void)state;
@@ -160,7 +162,7 @@ static void refused_batches_give_room_back(void **state)
         for (uint64_t i = 0; i < entries; i++) all[i] = (double)i * 10;
         assert_ok(ctx, copse_build(index, all, NULL, entries));
         free(all);
-        const copse_blink_version *version = version_of(index);
+        const copse_blink_epoch *version = version_of(index);
         const uint64_t before = bytes_of(index), held = index->device->allocated;
         for (int i = 0; i < batch; i++) keys[i] = i == batch / 2 ? (double)NAN : i * 150.0 + 5;
         assert_fails(ctx, COPSE_ERR_NAN, copse_insert(index, keys, NULL, batch, COPSE_INSERT_UPSERT, NULL));
@@ -177,7 +179,7 @@ static void refused_batches_give_room_back(void **state)
     copse_ctx_free(ctx);
 }
 
-/* And before the tree is packed because a sorted batch was none for this way: all keys belong to the last home, and each might have
+/* And before the tree is packed because a sorted batch was none for this way: all keys belong to the last base_leaf, and each might have
  * needed a leaf. Where there is no memory for the packing either, the tree has what it had. */
 static void crowded_batches_give_room_back(void **state)
 {
@@ -188,7 +190,7 @@ static void crowded_batches_give_room_back(void **state)
     copse_index *index = unit_tens(ctx, kinds[0], entries);
     uint64_t *keys = must_malloc(batch * sizeof *keys);
     for (uint64_t i = 0; i < batch; i++) keys[i] = entries * UINT64_C(10) + i;
-    const copse_blink_version *version = version_of(index);
+    const copse_blink_epoch *version = version_of(index);
     copse_status status = COPSE_ERR_MEMORY;
     unsigned packings = 0;
     device->place_most = 1;
@@ -223,10 +225,10 @@ static void chunks_that_come_back(void **state)
     FOR_EACH_KIND(kind)
     {
         copse_index *index = unit_tens(ctx, *kind, 20000);
-        copse_blink_version *version = version_of(index);
+        copse_blink_epoch *version = version_of(index);
         const uint64_t chunk = chunk_of(version), bytes = chunk * COPSE_LEAF_BYTES, all = 5 * chunk;
-        const unsigned homes = version->chunks_made;
-        uint64_t *last = (uint64_t *)(uintptr_t)version->view.chunks + homes + 3, seen = 0;
+        const unsigned base_leaves = version->chunks_made;
+        uint64_t *last = (uint64_t *)(uintptr_t)version->view.chunks + base_leaves + 3, seen = 0;
         void *stolen = NULL;
         for (unsigned round = 0; round < 6; round++) {
             if (round == 2 || round == 4)
@@ -240,11 +242,11 @@ static void chunks_that_come_back(void **state)
             }
             if (round == 1) assert_ok(ctx, copse_device_fill(device, device->main, last, 0, sizeof *last));
             assert_ok(ctx, copse_blink_pool_reserve(index, version, all));
-            assert_true(version->chunks_made >= homes + 4);
+            assert_true(version->chunks_made >= base_leaves + 4);
             if (round == 1) {
                 assert_ok(ctx, copse_device_read(device, device->main, &seen, last, sizeof seen));
                 assert_int_equal(seen, 0);
-                seen = version->chunks[homes + 3];
+                seen = version->chunks[base_leaves + 3];
                 assert_ok(ctx, copse_device_copy(device, device->main, last, &seen, sizeof seen));
             }
             assert_chunks(ctx, index);
@@ -252,7 +254,7 @@ static void chunks_that_come_back(void **state)
             stolen = NULL;
             version->pool_wanted = 0;
             copse_blink_pool_trim(index, version);
-            assert_int_equal(version->chunks_made, homes);
+            assert_int_equal(version->chunks_made, base_leaves);
         }
         assert_ok(ctx, copse_verify(index));
         copse_index_free(index);
@@ -290,7 +292,7 @@ static void no_memory_for_a_chunk(void **state)
         assert_ok(ctx, status);
         assert_true(leaves >= batch / chunk_of(version_of(index)) - 1);
         assert_ok(ctx, copse_verify(index));
-        copse_blink_version *made = NULL, *version = version_of(index);
+        copse_blink_epoch *made = NULL, *version = version_of(index);
         const uint64_t now = device->allocated;
         const uint32_t pool = version->view.pool_leaves;
         for (unsigned chunk = 0; chunk < 10; chunk++) {
@@ -304,7 +306,7 @@ static void no_memory_for_a_chunk(void **state)
         for (unsigned chunk = 0; chunk < 20; chunk++) {
             device->allocations_left = chunk + 1; /* counters and table come first */
             assert_fails_naming(ctx, COPSE_ERR_MEMORY, "the leaves of the tree",
-                                copse_blink_version_make(index, 0, entries, 0, 1, &made));
+                                copse_blink_epoch_make(index, 0, entries, 0, 1, &made));
             device->allocations_left = -1;
             assert_int_equal(device->allocated, now);
         }
@@ -316,15 +318,15 @@ static void no_memory_for_a_chunk(void **state)
 
 /* --- versions that turn out smaller ---------------------------------------------------------------------------------------------- */
 
-static void *leaf_of(const copse_blink_version *version, uint64_t number)
+static void *leaf_of(const copse_blink_epoch *version, uint64_t number)
 {
     return (char *)(uintptr_t)version->chunks[number >> version->view.chunk_shift] +
            number % chunk_of(version) * COPSE_LEAF_BYTES;
 }
 
-/* Copies home leaves from one version to another. */
-static void leaves_copy(copse_ctx *ctx, copse_device *device, const copse_blink_version *from,
-                        const copse_blink_version *to, uint64_t leaves)
+/* Copies base_leaf leaves from one version to another. */
+static void leaves_copy(copse_ctx *ctx, copse_device *device, const copse_blink_epoch *from,
+                        const copse_blink_epoch *to, uint64_t leaves)
 {
     for (uint64_t i = 0; i < leaves; i++)
         assert_ok(
@@ -332,8 +334,8 @@ static void leaves_copy(copse_ctx *ctx, copse_device *device, const copse_blink_
     assert_ok(ctx, copse_device_wait(device, device->main));
 }
 
-static void leaves_alike(copse_ctx *ctx, copse_device *device, const copse_blink_version *one,
-                         const copse_blink_version *other, uint64_t leaves)
+static void leaves_alike(copse_ctx *ctx, copse_device *device, const copse_blink_epoch *one,
+                         const copse_blink_epoch *other, uint64_t leaves)
 {
     for (uint64_t i = 0; i < leaves; i++) {
         char a[COPSE_LEAF_BYTES], b[COPSE_LEAF_BYTES];
@@ -347,18 +349,18 @@ static void leaves_alike(copse_ctx *ctx, copse_device *device, const copse_blink
 static void move_to_shrunken(copse_ctx *ctx, copse_index *index, uint64_t room)
 {
     copse_device *device = index->device;
-    copse_blink_version *old = version_of(index), *made = NULL;
-    const uint64_t homes = old->view.homes, held = device->allocated;
-    assert_ok(ctx, copse_blink_version_make(index, 0, room, old->low, old->high, &made));
-    leaves_copy(ctx, device, old, made, homes);
-    copse_blink_version_shrink(index, made, old->view.entries);
-    assert_int_equal(made->view.homes, homes);
+    copse_blink_epoch *old = version_of(index), *made = NULL;
+    const uint64_t base_leaves = old->view.base_leaves, held = device->allocated;
+    assert_ok(ctx, copse_blink_epoch_make(index, 0, room, old->low, old->high, &made));
+    leaves_copy(ctx, device, old, made, base_leaves);
+    copse_blink_epoch_shrink(index, made, old->view.entries);
+    assert_int_equal(made->view.base_leaves, base_leaves);
     assert_int_equal(made->view.entries, old->view.entries);
-    leaves_alike(ctx, device, old, made, homes);
-    assert_true(chunk_of(made) == 64 || homes / chunk_of(made) >= 8);
-    assert_true(made->chunks_made == (homes + chunk_of(made) - 1) / chunk_of(made));
+    leaves_alike(ctx, device, old, made, base_leaves);
+    assert_true(chunk_of(made) == 64 || base_leaves / chunk_of(made) >= 8);
+    assert_true(made->chunks_made == (base_leaves + chunk_of(made) - 1) / chunk_of(made));
     assert_int_equal(device->allocated - held,
-                     copse_blink_version_bytes(made) - sizeof *made - made->chunks_most * sizeof(uint64_t));
+                     copse_blink_epoch_bytes(made) - sizeof *made - made->chunks_most * sizeof(uint64_t));
     const copse_levels_memory none = {.memory = NULL};
     made->levels = old->levels;
     made->view.levels = old->view.levels;
@@ -378,7 +380,7 @@ static void shrunken_versions(void **state)
             copse_index *index = unit_tens(ctx, *kind, entries[e]);
             move_to_shrunken(ctx, index, entries[e] + rooms[r]);
             unit_assert_content(ctx, index, unit_content_of(index));
-            /* splits, whose leaves may lie right behind the homes, and a packing of them */
+            /* splits, whose leaves may lie right behind the base_leaves, and a packing of them */
             for (uint64_t round = 0; round < 6; round++) {
                 uint64_t keys[64];
                 for (uint64_t i = 0; i < COUNT_OF(keys); i++) keys[i] = (i * 41 + round) * 5 + 3;
@@ -399,23 +401,23 @@ static void shrunken_without_memory(void **state)
     copse_ctx *ctx = unit_context(1);
     copse_index *index = unit_tens(ctx, kinds[0], entries);
     copse_device *device = index->device;
-    copse_blink_version *made = NULL;
+    copse_blink_epoch *made = NULL;
     for (int failed = 0; failed < 4; failed++) {
-        assert_ok(ctx, copse_blink_version_make(index, 0, room, 0, 1, &made));
-        leaves_copy(ctx, device, version_of(index), made, version_of(index)->view.homes);
+        assert_ok(ctx, copse_blink_epoch_make(index, 0, room, 0, 1, &made));
+        leaves_copy(ctx, device, version_of(index), made, version_of(index)->view.base_leaves);
         const uint32_t shift = made->view.chunk_shift;
         device->allocations_left = failed;
-        copse_blink_version_shrink(index, made, entries);
+        copse_blink_epoch_shrink(index, made, entries);
         device->allocations_left = -1;
         assert_string_equal(copse_last_error(ctx), "");
         if (failed < 3) assert_int_equal(made->view.chunk_shift, shift);
-        leaves_alike(ctx, device, version_of(index), made, made->view.homes);
+        leaves_alike(ctx, device, version_of(index), made, made->view.base_leaves);
         const uint64_t words = made->chunks_made * sizeof(uint64_t);
         uint64_t table[64];
         assert_true(made->chunks_made <= COUNT_OF(table));
         assert_ok(ctx, copse_device_read(device, device->main, table, made->view.chunks, words));
         assert_memory_equal(table, made->chunks, words);
-        copse_blink_version_free(index, made);
+        copse_blink_epoch_free(index, made);
     }
     copse_index_free(index);
     copse_ctx_free(ctx);

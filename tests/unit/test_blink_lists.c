@@ -1,6 +1,6 @@
 /*
- * The list of all leaves in the order of their keys (blink/rebuild/leaf_lists.inc.h), against a walk of the host along the same leaves: over
- * the bounds of blocks and tiles, with chains and forks of any length wherever they matter.
+ * The list of all leaves in the order of their keys (blink/rebuild/leaf_lists.h), against a walk of the host along the same leaves: over
+ * the bounds of blocks and tiles, with chains and branches of any length wherever they matter.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "blink_batches.h"
@@ -59,15 +59,15 @@ static void open_subject(struct subject *subject, copse_structure structure, con
     subject->index->device->in_place_share = 1;
 }
 
-/* A tree with so many homes, or one more. */
-static void build(struct subject *subject, uint64_t homes)
+/* A tree with so many base_leaves, or one more. */
+static void build(struct subject *subject, uint64_t base_leaves)
 {
-    const uint64_t n = homes * copse_blink_packed_two(subject->index) / 2;
+    const uint64_t n = base_leaves * copse_blink_packed_two(subject->index) / 2;
     uint64_t *codes = must_malloc((n + 1) * sizeof *codes);
     for (uint64_t i = 0; i < n; i++) codes[i] = spread(subject->config.key_type, 0.5, i, n);
     run_codes(subject, OPERATION_BUILD, codes, n);
     free(codes);
-    assert_in_range(tree_of(subject)->current->view.homes, homes ? homes : 1, homes + 1);
+    assert_in_range(tree_of(subject)->current->view.base_leaves, base_leaves ? base_leaves : 1, base_leaves + 1);
     assert_int_equal(tree_of(subject)->current->pool_taken, 0);
 }
 
@@ -83,14 +83,14 @@ static uint32_t word_of(const char *leaf, size_t offset)
     return peek(leaf + offset);
 }
 
-/* Puts n keys behind the first one of each of these homes, in place; they come behind `there` that did so before. */
-static void crowd(struct subject *subject, const uint32_t *homes, uint64_t some, uint64_t there, uint64_t n)
+/* Puts n keys behind the first one of each of these base_leaves, in place; they come behind `there` that did so before. */
+static void crowd(struct subject *subject, const uint32_t *base_leaves, uint64_t some, uint64_t there, uint64_t n)
 {
-    const copse_blink_version *version = tree_of(subject)->current;
+    const copse_blink_epoch *version = tree_of(subject)->current;
     uint64_t *codes = must_malloc(some * n * sizeof *codes);
     for (uint64_t i = 0; i < some; i++) {
-        const char *home = leaf_at(&version->view, homes[i]);
-        const uint64_t code = copse_type_size(subject->config.key_type) == 4 ? peek(home) : peek_wide(home);
+        const char *base_leaf = leaf_at(&version->view, base_leaves[i]);
+        const uint64_t code = copse_type_size(subject->config.key_type) == 4 ? peek(base_leaf) : peek_wide(base_leaf);
         for (uint64_t k = 0; k < n; k++) codes[k * some + i] = code + 1 + there + k;
     }
     run_codes(subject, OPERATION_INSERT, codes, some * n);
@@ -98,15 +98,15 @@ static void crowd(struct subject *subject, const uint32_t *homes, uint64_t some,
     assert_ptr_equal(tree_of(subject)->current, version);
 }
 
-/* Fills all homes, but for a place or two: a tree that is loose besides would not keep many chains. Returns how many keys each got. */
+/* Fills all base_leaves, but for a place or two: a tree that is loose besides would not keep many chains. Returns how many keys each got. */
 static uint64_t fill(struct subject *subject)
 {
-    const copse_blink_version *version = tree_of(subject)->current;
+    const copse_blink_epoch *version = tree_of(subject)->current;
     const uint64_t each = copse_blink_slots(subject->index) - (copse_blink_packed_two(subject->index) + 1) / 2;
-    uint32_t *homes = must_malloc(version->view.homes * sizeof *homes);
-    for (uint32_t i = 0; i < version->view.homes; i++) homes[i] = i;
-    crowd(subject, homes, version->view.homes, 0, each);
-    free(homes);
+    uint32_t *base_leaves = must_malloc(version->view.base_leaves * sizeof *base_leaves);
+    for (uint32_t i = 0; i < version->view.base_leaves; i++) base_leaves[i] = i;
+    crowd(subject, base_leaves, version->view.base_leaves, 0, each);
+    free(base_leaves);
     assert_int_equal(version->pool_taken, 0);
     return each;
 }
@@ -115,8 +115,8 @@ static uint64_t fill(struct subject *subject)
 
 /* What the kernel is given, and what it made of it. */
 struct lists {
-    copse_pack_arguments arguments;
-    copse_pack_totals totals;
+    copse_rebuild_arguments arguments;
+    copse_rebuild_totals totals;
     uint32_t *order;
     uint64_t *before;
 };
@@ -162,11 +162,11 @@ static struct lists list_on(const struct subject *subject, const copse_blink_tre
                             struct past past)
 {
     copse_device *device = subject->index->device;
-    const uint64_t blocks = (tree->homes + block_homes - 1) / block_homes, tiles = (room + tile - 1) / tile;
+    const uint64_t blocks = (tree->base_leaves + block_homes - 1) / block_homes, tiles = (room + tile - 1) / tile;
     const uint64_t order = (room + guard) * sizeof(uint32_t), before = (tiles + guard) * sizeof(uint64_t);
-    const uint64_t totals = sizeof(copse_pack_totals) + blocks * sizeof(uint64_t);
+    const uint64_t totals = sizeof(copse_rebuild_totals) + blocks * sizeof(uint64_t);
     struct lists lists = {.arguments = {.from = *tree,
-                                        .tile_homes = tile,
+                                        .tile_base_leaves = tile,
                                         .tiles = (uint32_t)tiles,
                                         .leaves = (uint32_t)room,
                                         .order = take(device, order),
@@ -182,11 +182,11 @@ static struct lists list_on(const struct subject *subject, const copse_blink_tre
     for (uint64_t i = 0; i < past.blocks; i++) poke(&lists.arguments.words[i], i == past.late ? 0 : past.words[i]);
     if (past.blocks) late = (struct late){lists.arguments.words + past.late, past.words[past.late]};
     if (past.blocks) assert_int_equal(pthread_create(&thread, NULL, say_late, &late), 0);
-    assert_int_equal(copse_device_launch(device, device->main, &copse_blink_kernels_of(subject->index)->home_lists,
+    assert_int_equal(copse_device_launch(device, device->main, &copse_blink_kernels_of(subject->index)->base_leaf_lists,
                                          blocks - past.blocks, &lists.arguments),
                      COPSE_OK);
     if (past.blocks) (void)pthread_join(thread, NULL);
-    copse_pack_totals *counted = fetch(device, lists.arguments.totals, totals);
+    copse_rebuild_totals *counted = fetch(device, lists.arguments.totals, totals);
     lists.totals = *counted;
     free(counted);
     lists.order = fetch(device, lists.arguments.order, order);
@@ -212,20 +212,20 @@ static void lists_free(struct lists *lists)
 /* One leaf of the list. */
 static void expect(const struct lists *lists, uint64_t at, uint32_t leaf, uint64_t entries)
 {
-    const uint32_t tile = lists->arguments.tile_homes;
+    const uint32_t tile = lists->arguments.tile_base_leaves;
     assert_int_equal(lists->order[at], leaf);
     if (at % tile == 0) assert_int_equal(lists->before[at / tile], entries);
 }
 
-/* Walks along the leaves of a home. Returns how many there are. */
-static uint64_t walk(const struct lists *lists, const struct widths *width, uint32_t home, uint64_t at,
+/* Walks along the leaves of a base_leaf. Returns how many there are. */
+static uint64_t walk(const struct lists *lists, const struct widths *width, uint32_t base_leaf, uint64_t at,
                      uint64_t *entries)
 {
     const copse_blink_tree *tree = &lists->arguments.from;
-    const char *first = leaf_at(tree, home);
+    const char *first = leaf_at(tree, base_leaf);
     const uint32_t state = word_of(first, width->state);
-    const bool fork = state & COPSE_LEAF_FORK;
-    uint32_t leaf = home;
+    const bool fork = state & COPSE_LEAF_BRANCH;
+    uint32_t leaf = base_leaf;
     for (uint64_t n = 0;; n++) {
         if (fork && n == (state & COPSE_LEAF_COUNT)) return n;
         if (fork) leaf = word_of(first, width->values + 4 * n);
@@ -233,7 +233,7 @@ static uint64_t walk(const struct lists *lists, const struct widths *width, uint
         *entries += word_of(leaf_at(tree, leaf), width->state) & COPSE_LEAF_COUNT;
         if (fork) continue;
         leaf = word_of(leaf_at(tree, leaf), width->state + 4);
-        if (tree->forks || leaf < tree->homes || leaf == COPSE_LEAF_NONE) return n + 1;
+        if (tree->branches || leaf < tree->base_leaves || leaf == COPSE_LEAF_NONE) return n + 1;
     }
 }
 
@@ -243,10 +243,12 @@ static uint64_t lists_check(const struct lists *lists, const struct widths *widt
     const copse_blink_tree *tree = &lists->arguments.from;
     uint64_t at = 0, entries = 0;
     assert_int_equal(lists->totals.ticket, 0);
-    for (uint32_t home = 0; home < tree->homes; home++) at += walk(lists, width, home, at, &entries);
+    for (uint32_t base_leaf = 0; base_leaf < tree->base_leaves; base_leaf++)
+        at += walk(lists, width, base_leaf, at, &entries);
     assert_int_equal(entries, tree->entries);
     assert_int_equal(lists->totals.leaves, at);
-    assert_int_equal(lists->totals.tiles, (at + lists->arguments.tile_homes - 1) / lists->arguments.tile_homes);
+    assert_int_equal(lists->totals.tiles,
+                     (at + lists->arguments.tile_base_leaves - 1) / lists->arguments.tile_base_leaves);
     if (lists->totals.tiles < lists->arguments.tiles) assert_int_equal(lists->before[lists->totals.tiles], entries);
     return at;
 }
@@ -264,8 +266,8 @@ static uint64_t check(const struct subject *subject, const struct widths *width,
 static uint64_t check_all(const struct subject *subject, const struct widths *width)
 {
     static const uint32_t tiles[] = {32, 19, 3, 1};
-    const copse_blink_version *version = tree_of(subject)->current;
-    const uint64_t most = version->view.homes + version->pool_taken;
+    const copse_blink_epoch *version = tree_of(subject)->current;
+    const uint64_t most = version->view.base_leaves + version->pool_taken;
     uint64_t leaves = 0;
     for (size_t i = 0; i < COUNT_OF(tiles); i++) leaves = check(subject, width, tiles[i], most);
     return leaves;
@@ -273,19 +275,19 @@ static uint64_t check_all(const struct subject *subject, const struct widths *wi
 
 /* --- tests ----------------------------------------------------------------------------------------------------------------- */
 
-/* Trees that fill blocks, or nearly, down to one home; and one without entries. */
+/* Trees that fill blocks, or nearly, down to one base_leaf; and one without entries. */
 static void no_chains(void **state)
 {
     (void)state;
-    static const uint64_t homes[] = {0, 1, 5, block_homes - 2, block_homes, 2 * block_homes, 5 * block_homes + 3};
+    static const uint64_t base_leaves[] = {0, 1, 5, block_homes - 2, block_homes, 2 * block_homes, 5 * block_homes + 3};
     uint32_t turn = 0;
     FOR_EACH_WIDTH(width)
-    for (size_t i = 0; i < COUNT_OF(homes); i++) {
+    for (size_t i = 0; i < COUNT_OF(base_leaves); i++) {
         struct subject subject;
         open_subject(&subject, kinds[turn % 2], width, turn);
         turn++;
-        build(&subject, homes[i]);
-        assert_int_equal(check_all(&subject, width), tree_of(&subject)->current->view.homes);
+        build(&subject, base_leaves[i]);
+        assert_int_equal(check_all(&subject, width), tree_of(&subject)->current->view.base_leaves);
         close_subject(&subject);
     }
 }
@@ -302,16 +304,17 @@ static void at_bounds(void **state)
         struct subject subject;
         open_subject(&subject, *kind, width, turn++);
         build(&subject, 2 * block_homes + 7);
-        const copse_blink_version *version = tree_of(&subject)->current;
+        const copse_blink_epoch *version = tree_of(&subject)->current;
         const uint64_t slots = copse_blink_slots(subject.index);
-        uint32_t homes[COUNT_OF(of) + 1];
-        memcpy(homes, of, sizeof of);
-        homes[COUNT_OF(of)] = version->view.homes - 1;
-        crowd(&subject, homes, COUNT_OF(homes), 0, slots);
-        const uint64_t more = check_all(&subject, width) - version->view.homes;
-        assert_true(more >= COUNT_OF(homes));
-        for (uint64_t i = 0; i < slots; i++) crowd(&subject, homes + turn % 3, 3, slots + i, 1); /* a fork has an end */
-        assert_true(check_all(&subject, width) > version->view.homes + more);
+        uint32_t base_leaves[COUNT_OF(of) + 1];
+        memcpy(base_leaves, of, sizeof of);
+        base_leaves[COUNT_OF(of)] = version->view.base_leaves - 1;
+        crowd(&subject, base_leaves, COUNT_OF(base_leaves), 0, slots);
+        const uint64_t more = check_all(&subject, width) - version->view.base_leaves;
+        assert_true(more >= COUNT_OF(base_leaves));
+        for (uint64_t i = 0; i < slots; i++)
+            crowd(&subject, base_leaves + turn % 3, 3, slots + i, 1); /* a fork has an end */
+        assert_true(check_all(&subject, width) > version->view.base_leaves + more);
         close_subject(&subject);
     }
 }
@@ -326,12 +329,12 @@ static void many_chains(void **state)
     FOR_EACH_WIDTH(width)
     {
         struct subject subject;
-        uint32_t homes[some];
+        uint32_t base_leaves[some];
         open_subject(&subject, *kind, width, turn++);
         build(&subject, 3 * block_homes);
-        for (uint32_t i = 0; i < some; i++) homes[i] = block_homes + i * 2;
+        for (uint32_t i = 0; i < some; i++) base_leaves[i] = block_homes + i * 2;
         const uint64_t there = fill(&subject);
-        crowd(&subject, homes, some, there, 2);
+        crowd(&subject, base_leaves, some, there, 2);
         assert_true(check_all(&subject, width) >= 3 * block_homes + some);
         close_subject(&subject);
     }
@@ -344,11 +347,11 @@ static void long_chain(void **state)
     FOR_EACH_WIDTH(width)
     {
         struct subject subject;
-        const uint32_t home = block_homes - 1;
+        const uint32_t base_leaf = block_homes - 1;
         open_subject(&subject, COPSE_STRUCTURE_BLINK, width, 0);
         build(&subject, block_homes + block_homes / 2);
         const uint64_t slots = copse_blink_slots(subject.index);
-        for (uint64_t i = 0; i < 5 * slots; i++) crowd(&subject, &home, 1, i, 1);
+        for (uint64_t i = 0; i < 5 * slots; i++) crowd(&subject, &base_leaf, 1, i, 1);
         assert_true(tree_of(&subject)->current->pool_taken >= 5);
         (void)check_all(&subject, width);
         close_subject(&subject);
@@ -359,7 +362,7 @@ static void long_chain(void **state)
 static void other_room(void **state)
 {
     (void)state;
-    static const uint32_t homes[] = {5, block_homes, block_homes + 9};
+    static const uint32_t base_leaves[] = {5, block_homes, block_homes + 9};
     uint32_t turn = 0;
     FOR_EACH_KIND(kind)
     FOR_EACH_WIDTH(width)
@@ -367,7 +370,7 @@ static void other_room(void **state)
         struct subject subject;
         open_subject(&subject, *kind, width, turn++);
         build(&subject, 2 * block_homes);
-        crowd(&subject, homes, COUNT_OF(homes), 0, copse_blink_slots(subject.index));
+        crowd(&subject, base_leaves, COUNT_OF(base_leaves), 0, copse_blink_slots(subject.index));
         const uint64_t leaves = check_all(&subject, width);
         static const uint64_t less[] = {1, 40, 2 * block_homes};
         (void)check(&subject, width, 8, leaves);
@@ -394,7 +397,7 @@ static void other_entries(void **state)
         build(&subject, 300);
         copse_blink_tree tree = tree_of(&subject)->current->view;
         tree.entries++;
-        struct lists lists = list(&subject, &tree, 8, tree.homes);
+        struct lists lists = list(&subject, &tree, 8, tree.base_leaves);
         assert_true(lists.totals.ticket & COPSE_TILES_STOP);
         assert_int_equal(lists.totals.tiles, 0);
         lists_free(&lists);
@@ -404,17 +407,17 @@ static void other_entries(void **state)
 
 /* --- many blocks ----------------------------------------------------------------------------------------------------------- */
 
-/* A tree whose chunks are all the first one: it has as many homes as one likes. */
+/* A tree whose chunks are all the first one: it has as many base_leaves as one likes. */
 static copse_blink_tree repeated(const struct subject *subject, uint64_t **table, const struct widths *width,
-                                 uint32_t homes)
+                                 uint32_t base_leaves)
 {
     copse_blink_tree tree = tree_of(subject)->current->view;
-    const uint32_t chunk = 1u << tree.chunk_shift, chunks = homes / chunk;
+    const uint32_t chunk = 1u << tree.chunk_shift, chunks = base_leaves / chunk;
     uint64_t entries = 0;
     for (uint32_t i = 0; i < chunk; i++) entries += word_of(leaf_at(&tree, i), width->state) & COPSE_LEAF_COUNT;
     *table = take(subject->index->device, chunks * sizeof **table);
     for (uint32_t i = 0; i < chunks; i++) poke(&(*table)[i], peek_wide(tree.chunks));
-    tree.homes = chunks * chunk;
+    tree.base_leaves = chunks * chunk;
     tree.chunks = *table;
     tree.entries = entries * chunks;
     return tree;
@@ -423,7 +426,7 @@ static copse_blink_tree repeated(const struct subject *subject, uint64_t **table
 /* What blocks in front of the last one may have said: those up to `summed` the sum, the others what they have. */
 static void say(const copse_blink_tree *tree, uint64_t *words, uint64_t n, uint64_t summed)
 {
-    const uint64_t each = tree->entries / (tree->homes / block_homes);
+    const uint64_t each = tree->entries / (tree->base_leaves / block_homes);
     for (uint64_t i = 0; i < n; i++)
         words[i] = i <= summed ? (uint64_t)2 << 62 | (i + 1) * each : (uint64_t)1 << 62 | each;
 }
@@ -440,15 +443,15 @@ static void far_back(void **state)
         open_subject(&subject, COPSE_STRUCTURE_BLINK, width, 0);
         build(&subject, block_homes);
         const copse_blink_tree tree = repeated(&subject, &table, width, blocks * block_homes);
-        struct lists all = list(&subject, &tree, tile, tree.homes);
-        assert_int_equal(lists_check(&all, width), tree.homes);
+        struct lists all = list(&subject, &tree, tile, tree.base_leaves);
+        assert_int_equal(lists_check(&all, width), tree.base_leaves);
         for (uint64_t summed = 0; summed < blocks - 1; summed += summed < 3 || summed > 143 ? 1 : 6) {
             turn++;
             say(&tree, words, blocks, summed);
-            struct lists last = list_on(&subject, &tree, tile, tree.homes,
+            struct lists last = list_on(&subject, &tree, tile, tree.base_leaves,
                                         (struct past){blocks - 1, summed + turn % (blocks - 1 - summed), words});
-            assert_int_equal(last.totals.leaves, tree.homes); /* and the entries are as many */
-            for (uint64_t i = (blocks - 1) * block_homes; i < tree.homes; i++) {
+            assert_int_equal(last.totals.leaves, tree.base_leaves); /* and the entries are as many */
+            for (uint64_t i = (blocks - 1) * block_homes; i < tree.base_leaves; i++) {
                 assert_int_equal(last.order[i], i);
                 if (i % tile == 0) assert_int_equal(last.before[i / tile], all.before[i / tile]);
             }
@@ -456,7 +459,7 @@ static void far_back(void **state)
         }
         lists_free(&all);
         copse_device_free(subject.index->device, subject.index->device->main, table,
-                          (tree.homes >> tree.chunk_shift) * sizeof *table);
+                          (tree.base_leaves >> tree.chunk_shift) * sizeof *table);
         close_subject(&subject);
     }
 }

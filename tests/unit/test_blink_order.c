@@ -10,7 +10,7 @@ static const struct unit_tree kinds[] = {{COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT
                                          {COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}};
 #define FOR_EACH_KIND(kind) for (const struct unit_tree *kind = kinds; kind < kinds + COUNT_OF(kinds); kind++)
 
-static copse_blink_version *version_of(const copse_index *index)
+static copse_blink_epoch *version_of(const copse_index *index)
 {
     return copse_blink_handle_of(index)->tree->current;
 }
@@ -60,12 +60,12 @@ static void verify_finds_damage(void **state)
         assert_ok(ctx, copse_verify(index));
         read_all(ctx, index, &sum, &rank, &largest);
         copse_blink_order *order = &version_of(index)->order;
-        const uint64_t homes = version_of(index)->view.homes;
+        const uint64_t base_leaves = version_of(index)->view.base_leaves;
         assert_non_null(order->before);
         assert_non_null(order->sums);
         assert_true(order->summary.summary.height >= 2);
-        uint64_t *const damaged[] = {&order->before[0], &order->before[homes], &order->sums[0],
-                                     &order->sums[homes / 2]};
+        uint64_t *const damaged[] = {&order->before[0], &order->before[base_leaves], &order->sums[0],
+                                     &order->sums[base_leaves / 2]};
         for (unsigned i = 0; i < COUNT_OF(damaged); i++) assert_noticed(ctx, index, damaged[i]);
         for (uint32_t level = 0; level < order->summary.summary.height; level++)
             assert_noticed(ctx, index, &order->summary.summary.level[level][0].largest);

@@ -1,7 +1,7 @@
 /*
  * Ranges of the B-link and the B+ tree whose output lies on the device: one pass over them, in which narrow ones are copied by the
  * way. Every length from none to several leaves, from every entry on, so that ranges end at every slot and at every border of
- * leaves; chains, forks and empty leaves; wide ranges among narrow ones.
+ * leaves; chains, branches and empty leaves; wide ranges among narrow ones.
  */
 #include "unit.h"
 
@@ -80,7 +80,7 @@ static void scene_close(struct scene *s)
     copse_ctx_free(s->ctx);
 }
 
-/* Keys come into some homes, so that they get chains or forks, and others lose all they have. */
+/* Keys come into some base_leaves, so that they get chains or branches, and others lose all they have. */
 static void scene_change(struct scene *s)
 {
     const uint64_t n = s->content.n;
@@ -320,25 +320,25 @@ static void a_tile_looks_far_back(void **state)
     enum { TILES = 41, N = TILES * 128 };
     const uint64_t counted = UINT64_C(1) << 62, summed = UINT64_C(2) << 62;
     struct scene s = scene_open(kinds[0], pairs[0], true, false);
-    const copse_blink_version *version = copse_blink_handle_of(s.index)->tree->current;
-    const copse_narrow_state start = {.ticket = TILES - 1};
+    const copse_blink_epoch *version = copse_blink_handle_of(s.index)->tree->current;
+    const copse_short_range_state start = {.ticket = TILES - 1};
     static uint32_t lows[N], highs[N];
     static uint64_t zeros[N + 1], offsets[N + 1];
     uint64_t words[TILES] = {summed | 1000};
     for (uint64_t t = 1; t < TILES - 1; t++) words[t] = counted | t;
     for (uint64_t r = 0; r < N; r++) highs[r] = ((const uint32_t *)s.content.keys)[9];
-    copse_blink_narrow_arguments a = {.ranges = {.tree = version->view,
-                                                 .lows = device_copy(&s, lows, sizeof lows),
-                                                 .highs = device_copy(&s, highs, sizeof highs),
-                                                 .n = N,
-                                                 .per_warp = 32,
-                                                 .places = device_copy(&s, zeros, N * sizeof *zeros)},
-                                      .offsets = device_copy(&s, zeros, sizeof zeros),
-                                      .state = device_copy(&s, &start, sizeof start),
-                                      .words = device_copy(&s, words, sizeof words),
-                                      .tiles = TILES};
-    assert_ok(s.ctx,
-              copse_device_launch(s.device, s.device->main, &copse_blink_order_kernels_of(s.index)->narrow[0], 2, &a));
+    copse_blink_short_range_arguments a = {.ranges = {.tree = version->view,
+                                                      .lows = device_copy(&s, lows, sizeof lows),
+                                                      .highs = device_copy(&s, highs, sizeof highs),
+                                                      .n = N,
+                                                      .per_warp = 32,
+                                                      .places = device_copy(&s, zeros, N * sizeof *zeros)},
+                                           .offsets = device_copy(&s, zeros, sizeof zeros),
+                                           .state = device_copy(&s, &start, sizeof start),
+                                           .words = device_copy(&s, words, sizeof words),
+                                           .tiles = TILES};
+    assert_ok(s.ctx, copse_device_launch(s.device, s.device->main,
+                                         &copse_blink_order_kernels_of(s.index)->short_range[0], 2, &a));
     assert_ok(s.ctx, copse_device_read(s.device, s.device->main, offsets, a.offsets, sizeof offsets));
     assert_ok(s.ctx, copse_device_read(s.device, s.device->main, words, a.words, sizeof words));
     for (uint64_t r = 0; r < 128; r++) assert_int_equal(offsets[N - 128 + r + 1], 1000 + 39 * 40 / 2 + (r + 1) * 10);

@@ -13,7 +13,7 @@ static const struct widths {
     copse_type key, value;
 } widths[] = {{COPSE_U32, COPSE_U32}, {COPSE_U64, COPSE_U64}, {COPSE_I32, COPSE_U64}, {COPSE_I64, COPSE_U32}};
 
-static const copse_blink_version *version_of(const copse_index *index)
+static const copse_blink_epoch *version_of(const copse_index *index)
 {
     return copse_blink_handle_of(index)->tree->current;
 }
@@ -99,14 +99,14 @@ static void batches(void **state)
     copse_ctx *ctx = unit_context(2);
     for (size_t i = 0; i < COUNT_OF(widths); i++) {
         const struct widths w = widths[i];
-        for (int forks = 0; forks < 2; forks++) {
-            const struct unit_tree kind = {forks ? COPSE_STRUCTURE_BPLUS : COPSE_STRUCTURE_BLINK,
+        for (int branches = 0; branches < 2; branches++) {
+            const struct unit_tree kind = {branches ? COPSE_STRUCTURE_BPLUS : COPSE_STRUCTURE_BLINK,
                                            COPSE_PLACEMENT_EMULATED};
             copse_index *index = tree_of(ctx, kind, w);
-            const copse_blink_version *built = version_of(index);
+            const copse_blink_epoch *built = version_of(index);
             upsert(ctx, index, w, entries, entries, batch);
-            if (!forks) assert_ptr_equal(version_of(index), built);
-            if (!forks) assert_true(built->pool_taken > 0);
+            if (!branches) assert_ptr_equal(version_of(index), built);
+            if (!branches) assert_true(built->pool_taken > 0);
             upsert(ctx, index, w, entries + batch / 2, 7, batch / 2); /* half of them are there */
             expect(ctx, index, w, 0, entries, 0, true);
             expect(ctx, index, w, entries, batch / 2, entries, true);
@@ -186,29 +186,29 @@ static void upsert_last(copse_ctx *ctx, copse_index *index, struct widths w, uin
 }
 
 /*
- * A part of the tree gets so much that its homes have chains of some leaves. Then come batches with an operation for each of these
- * homes that belongs to the end of its chain: more than the lists of a block have room for take a step, then another.
+ * A part of the tree gets so much that its base_leaves have chains of some leaves. Then come batches with an operation for each of these
+ * base_leaves that belongs to the end of its chain: more than the lists of a block have room for take a step, then another.
  */
-static void chains_of(copse_ctx *ctx, struct widths w, bool forks, bool watched)
+static void chains_of(copse_ctx *ctx, struct widths w, bool branches, bool watched)
 {
-    enum { homes = 800 };
+    enum { base_leaves = 800 };
     /* Packed trees of 32 bits may get few leaves before they are packed again. */
     const uint64_t many = entries * (packed_two(w) > 15 ? 20 : 4);
-    const struct unit_tree kind = {forks ? COPSE_STRUCTURE_BPLUS : COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED};
+    const struct unit_tree kind = {branches ? COPSE_STRUCTURE_BPLUS : COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED};
     copse_index *index = unit_index(ctx, kind, w.key, w.value, false), *view = NULL;
-    const uint64_t first = packed_two(w) * homes / 2;
+    const uint64_t first = packed_two(w) * base_leaves / 2;
     void *keys = keys_behind(w.key, many, 0), *values = values_of(w.value, 0, many);
     assert_ok(ctx, copse_build(index, keys, values, many));
     index->device->place_most = 1;
     if (watched) assert_ok(ctx, copse_index_view(index, ctx, &view));
-    const copse_blink_version *built = version_of(index);
+    const copse_blink_epoch *built = version_of(index);
     upsert_each(ctx, index, w, first, 300);
-    if (!forks) upsert_each(ctx, index, w, first, 600); /* forks would get too much */
-    assert_true(built->pool_taken >= 2 * homes);
-    for (uint64_t distance = 901; distance < 905; distance++) upsert_last(ctx, index, w, homes, distance);
+    if (!branches) upsert_each(ctx, index, w, first, 600); /* branches would get too much */
+    assert_true(built->pool_taken >= 2 * base_leaves);
+    for (uint64_t distance = 901; distance < 905; distance++) upsert_last(ctx, index, w, base_leaves, distance);
     erase_each(ctx, index, w, first, 300);
     assert_ptr_equal(version_of(index), built);
-    assert_int_equal(copse_size(index), many + (forks ? 0 : first) + 4 * homes);
+    assert_int_equal(copse_size(index), many + (branches ? 0 : first) + 4 * base_leaves);
     copse_index_free(view);
     copse_index_free(index);
     free(keys);
@@ -232,7 +232,7 @@ static void room_goes_back(void **state)
     const struct widths w = widths[2]; /* of which so many leaves split that stripes can be compared */
     copse_index *index = tree_of(ctx, kind, w);
     upsert(ctx, index, w, entries, entries, batch);
-    const copse_blink_version *version = version_of(index);
+    const copse_blink_epoch *version = version_of(index);
     const uint64_t chunk = UINT64_C(1) << version->view.chunk_shift;
     assert_true(version->view.pool_leaves < batch);
     assert_true(version->view.pool_leaves <= version->pool_used + 2 * chunk);

@@ -21,7 +21,7 @@ static uint64_t bytes_of(const copse_index *index)
     return stats.bytes;
 }
 
-static const copse_blink_version *version_of(const copse_index *index)
+static const copse_blink_epoch *version_of(const copse_index *index)
 {
     return copse_blink_handle_of(index)->tree->current;
 }
@@ -243,7 +243,7 @@ static void all_ways_lead_to_the_same(void **state)
         for (unsigned i = 0; i < batches; i++) {
             const uint64_t n = 65 + i * 40; /* packs where more than 64 do */
             for (int way = 0; way < WAYS; way++) {
-                const copse_blink_version *before = version_of(index[way]);
+                const copse_blink_epoch *before = version_of(index[way]);
                 run_batch(ctx[way], index[way], i, n);
                 const bool mixed = i % 4 == 1; /* of these, finds and equal keys are no updates */
                 if (way == PACK && !mixed) assert_ptr_not_equal(version_of(index[way]), before);

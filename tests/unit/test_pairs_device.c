@@ -27,7 +27,7 @@ struct batch {
     struct pair *pairs;
     void *keys, *values; /* device memory */
     uint64_t key_bytes, value_bytes;
-    copse_pairs_trust trust;
+    copse_predictor predictor;
 };
 
 static struct batch batch_new(copse_type key_type, copse_type value_type, uint64_t n, uint64_t seed)
@@ -107,7 +107,7 @@ static void batch_check(struct batch *b, const copse_device_pairs *made)
                  (unsigned long long)expected[i].code, (unsigned long long)expected[i].value);
     }
     assert_true(made->low <= expected[0].code && made->high >= expected[b->n - 1].code);
-    if (!made->doubt) {
+    if (!made->speculation) {
         assert_int_equal(made->low, expected[0].code);
         assert_int_equal(made->high, expected[b->n - 1].code);
     }
@@ -132,20 +132,20 @@ enum outcome { FINE, WRONG, EITHER };
 /* Sorts the batch by a hint; is the guess right, and is it sorted in any case? */
 static void batch_run(struct batch *b, uint64_t low, uint64_t high, enum outcome expected)
 {
-    const copse_pairs_hint hint = {.there = true, .low = low, .high = high, .trust = &b->trust};
+    const copse_pairs_hint hint = {.there = true, .low = low, .high = high, .predictor = &b->predictor};
     const uint64_t before = b->device->allocated;
     copse_device_pairs made;
-    copse_pairs_doubt seen;
+    copse_pairs_speculation seen;
     batch_put(b);
-    b->trust = (copse_pairs_trust){0};
+    b->predictor = (copse_predictor){0};
     assert_ok(b->ctx, make_quick(b->index, b->keys, b->values, b->n, &hint, "testing", &made));
-    assert_non_null(made.doubt);
-    assert_ok(b->ctx, copse_device_read(b->device, b->device->main, &seen, made.doubt, sizeof seen));
+    assert_non_null(made.speculation);
+    assert_ok(b->ctx, copse_device_read(b->device, b->device->main, &seen, made.speculation, sizeof seen));
     if (expected != EITHER) assert_int_equal(seen.wrong != 0, expected == WRONG);
     if (!seen.wrong) batch_check(b, &made);
     assert_ok(b->ctx, copse_device_pairs_judge(b->index, &made, &seen));
-    assert_null(made.doubt);
-    assert_int_equal(b->trust.rest, seen.wrong ? 1 : 0);
+    assert_null(made.speculation);
+    assert_int_equal(b->predictor.rest, seen.wrong ? 1 : 0);
     batch_check(b, &made);
     copse_device_pairs_free(b->index, &made);
     assert_int_equal(b->device->allocated, before);
@@ -346,7 +346,7 @@ static void test_waits(void **state)
     FOR_EACH_TYPE(key, value)
     {
         struct batch b = batch_new(*key, *value, 500, *key);
-        copse_pairs_hint hint = {.there = true, .trust = &b.trust};
+        copse_pairs_hint hint = {.there = true, .predictor = &b.predictor};
         copse_device_pairs made;
         const copse_device_backend *before = b.device->backend;
         hint_of(*key, &hint.low, &hint.high);
@@ -360,10 +360,10 @@ static void test_waits(void **state)
             waits = 0;
             assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
             assert_int_equal(waits != 0, looked_at);
-            assert_int_equal(made.doubt == NULL, looked_at);
+            assert_int_equal(made.speculation == NULL, looked_at);
             assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
             b.device->backend = before;
-            assert_int_equal(b.trust.ascending, turn == 1 || turn == 2);
+            assert_int_equal(b.predictor.ascending, turn == 1 || turn == 2);
             batch_check(&b, &made);
             copse_device_pairs_free(b.index, &made);
         }
@@ -378,7 +378,7 @@ static void test_trust(void **state)
     FOR_EACH_TYPE(key, value)
     {
         struct batch b = batch_new(*key, *value, 300, *key);
-        copse_pairs_hint hint = {.there = true, .trust = &b.trust};
+        copse_pairs_hint hint = {.there = true, .predictor = &b.predictor};
         copse_device_pairs made;
         unsigned tried[100] = {0}, tries = 0;
         hint_of(*key, &hint.low, &hint.high);
@@ -386,7 +386,7 @@ static void test_trust(void **state)
             for (uint64_t i = 0; i < b.n; i++) b.pairs[i].code = hint.low + turn + random_below(&b.random, 500);
             batch_put(&b);
             assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
-            if (made.trust) tried[tries++] = turn;
+            if (made.predictor) tried[tries++] = turn;
             assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
             batch_check(&b, &made);
             copse_device_pairs_free(b.index, &made);
@@ -395,9 +395,9 @@ static void test_trust(void **state)
         assert_int_equal(tries, COUNT_OF(expected));
         assert_memory_equal(tried, expected, sizeof expected);
         hint.there = false; /* an empty tree */
-        b.trust = (copse_pairs_trust){0};
+        b.predictor = (copse_predictor){0};
         assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
-        assert_null(made.trust);
+        assert_null(made.predictor);
         assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
         batch_check(&b, &made);
         copse_device_pairs_free(b.index, &made);
@@ -405,14 +405,14 @@ static void test_trust(void **state)
     }
 }
 
-/* The first NaN is found, whether the batch is looked at or not; it is no reason to lose trust. */
+/* The first NaN is found, whether the batch is looked at or not; it is no reason to lose predictor. */
 static void test_nan(void **state)
 {
     (void)state;
     static const copse_type floats[] = {COPSE_F32, COPSE_F64};
     for (unsigned f = 0; f < COUNT_OF(floats); f++) {
         struct batch b = batch_new(floats[f], COPSE_U32, 400, f);
-        copse_pairs_hint hint = {.trust = &b.trust};
+        copse_pairs_hint hint = {.predictor = &b.predictor};
         copse_device_pairs made;
         hint_of(floats[f], &hint.low, &hint.high);
         batch_spread(&b, hint.low, hint.high);
@@ -433,7 +433,7 @@ static void test_nan(void **state)
                 }
                 assert_non_null(strstr(copse_last_error(b.ctx), at > 250 ? "keys[310]" : "keys[210]"));
                 assert_int_equal(b.device->allocated, before);
-                assert_int_equal(b.trust.rest, 0);
+                assert_int_equal(b.predictor.rest, 0);
             }
         }
         batch_free(&b);
@@ -446,7 +446,7 @@ static void test_memory_fails(void **state)
     (void)state;
     for (unsigned wrong = 0; wrong < 2; wrong++) {
         struct batch b = batch_new(COPSE_I64, COPSE_U32, 300, 0);
-        copse_pairs_hint hint = {.there = true, .trust = &b.trust};
+        copse_pairs_hint hint = {.there = true, .predictor = &b.predictor};
         copse_device_pairs made;
         hint_of(COPSE_I64, &hint.low, &hint.high);
         batch_spread(&b, hint.low, wrong ? hint.low + 500 : hint.high);
@@ -455,7 +455,7 @@ static void test_memory_fails(void **state)
         copse_status status = COPSE_ERR_MEMORY;
         int64_t allowed = 0;
         for (; status == COPSE_ERR_MEMORY && allowed < 100; allowed++) {
-            b.trust = (copse_pairs_trust){0};
+            b.predictor = (copse_predictor){0};
             b.device->allocations_left = allowed;
             status = make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made);
             if (status == COPSE_OK) status = copse_device_pairs_be_sure(b.index, &made);
@@ -586,7 +586,7 @@ static void test_through_an_index(void **state)
         for (unsigned turn = 0; turn < 40; turn++) {
             const unsigned part = turn < 3 ? 0 : (unsigned)random_below(&random, COUNT_OF(parts));
             content_change(ctx, index, c, &random, parts[part].first, parts[part].end, random_one_in(&random, 4));
-            guessed_wrong |= copse_blink_handle_of(index)->tree->trust.rest > 0;
+            guessed_wrong |= copse_blink_handle_of(index)->tree->predictor.rest > 0;
             if (turn % 4 == 3) content_check(ctx, index, c);
         }
         assert_true(guessed_wrong);

@@ -8,7 +8,7 @@
 #define QUERIES 250u
 #define LIMIT   7u
 
-/* An index with chains or forks in it, a view of it, and queries. */
+/* An index with chains or branches in it, a view of it, and queries. */
 struct pair {
     copse_ctx *ctx, *other;
     copse_index *index, *view;
@@ -63,7 +63,7 @@ static void pair_open(struct pair *p, copse_structure structure, copse_type key_
         (struct pair){.ctx = unit_context(1), .other = unit_context(1), .key_type = key_type, .value_type = value_type};
     p->index = unit_index(p->ctx, tree, key_type, value_type, duplicates);
     insert_some(p, KEYS, 3);
-    /* Small batches change leaves where they are, so that these get chains and forks, and some leaves get empty. */
+    /* Small batches change leaves where they are, so that these get chains and branches, and some leaves get empty. */
     for (unsigned i = 0; i < 12; i++) {
         insert_some(p, 16, 3);
         erase_some(p, 24, 3);
@@ -195,7 +195,7 @@ static void linked_leaves(void **unused)
     view_reads_as_the_index(COPSE_STRUCTURE_BLINK, false);
 }
 
-static void forks(void **unused)
+static void branches(void **unused)
 {
     (void)unused;
     view_reads_as_the_index(COPSE_STRUCTURE_BPLUS, false);
@@ -224,7 +224,7 @@ static void nan_in_front_of_a_view(void **unused)
 int main(void)
 {
     state = 88172645463325252u;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(linked_leaves), cmocka_unit_test(forks),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(linked_leaves), cmocka_unit_test(branches),
                                        cmocka_unit_test(equal_keys), cmocka_unit_test(nan_in_front_of_a_view)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

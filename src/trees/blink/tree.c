@@ -1,29 +1,30 @@
-/* The B-link and the B+ tree on a device: handles, inspection, and the tables of operations. */
+/* The B-link and the B+ tree on a device: handles, inspection, the table of calls, the descriptions. */
 #include "trees/blink/tree.h"
+#include "gpu/scan.h"
 
 #include <string.h>
 
 /* --- handles ------------------------------------------------------------------------------------------------------------------ */
 
-copse_blink_version *copse_blink_enter(const copse_index *index)
+copse_blink_epoch *copse_blink_enter(const copse_index *index)
 {
     const copse_blink_handle *handle = copse_blink_handle_of(index);
     pthread_mutex_lock(&handle->tree->lock);
-    copse_blink_version *version = handle->frozen ? handle->frozen : handle->tree->current;
-    version->holders++;
+    copse_blink_epoch *epoch = handle->frozen ? handle->frozen : handle->tree->current;
+    epoch->holders++;
     pthread_mutex_unlock(&handle->tree->lock);
-    return version;
+    return epoch;
 }
 
-void copse_blink_leave(const copse_index *index, copse_blink_version *version)
+void copse_blink_leave(const copse_index *index, copse_blink_epoch *epoch)
 {
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     /* What a view put on its own stream has to be through before the memory may go in the order of another stream. */
-    if (copse_blink_beside(index)) (void)copse_device_wait(index->device, index->device->main);
+    if (copse_blink_concurrent(index)) (void)copse_device_wait(index->device, index->device->main);
     pthread_mutex_lock(&tree->lock);
-    const bool last = --version->holders == 0 && version != tree->current;
+    const bool last = --epoch->holders == 0 && epoch != tree->current;
     pthread_mutex_unlock(&tree->lock);
-    if (last) copse_blink_version_free(&tree->owner, version);
+    if (last) copse_blink_epoch_free(&tree->owner, epoch);
 }
 
 static copse_status handle_make(copse_index *index, copse_blink *tree)
@@ -61,7 +62,7 @@ static void blink_destroy(copse_index *index)
     copse_blink_handle *handle = copse_blink_handle_of(index);
     copse_blink *tree = handle->tree;
     pthread_mutex_lock(&tree->lock);
-    copse_blink_version *gone = handle->frozen;
+    copse_blink_epoch *gone = handle->frozen;
     if (gone) {
         gone->frozen--;
         if (--gone->holders != 0 || gone == tree->current) gone = NULL;
@@ -72,9 +73,9 @@ static void blink_destroy(copse_index *index)
     copse_memory_free(index->ctx, handle, sizeof *handle);
     /* A snapshot's calls may still be on its stream. */
     if (index->device != tree->owner.device) (void)copse_device_wait(index->device, index->device->main);
-    copse_blink_version_free(&tree->owner, gone);
+    copse_blink_epoch_free(&tree->owner, gone);
     if (!last) return;
-    copse_blink_version_free(&tree->owner, tree->current);
+    copse_blink_epoch_free(&tree->owner, tree->current);
     pthread_mutex_destroy(&tree->writer);
     pthread_mutex_destroy(&tree->lock);
     copse_memory_free(tree->owner.ctx, tree, sizeof *tree);
@@ -106,22 +107,22 @@ static copse_status blink_share(const copse_index *index, copse_index *other, bo
 
 /* --- inspection ----------------------------------------------------------------------------------------------------------------- */
 
-/* Entries of a version, and leaves in use, as they are at one moment. */
-static void sizes_of(const copse_index *index, const copse_blink_version *version, uint64_t *entries, uint64_t *leaves)
+/* Entries of a epoch, and leaves in use, as they are at one moment. */
+static void sizes_of(const copse_index *index, const copse_blink_epoch *epoch, uint64_t *entries, uint64_t *leaves)
 {
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     pthread_mutex_lock(&tree->lock);
-    *entries = version->view.entries;
-    *leaves = version->view.homes + version->pool_taken;
+    *entries = epoch->view.entries;
+    *leaves = epoch->view.base_leaves + epoch->pool_taken;
     pthread_mutex_unlock(&tree->lock);
 }
 
 static uint64_t blink_size(const copse_index *index)
 {
     uint64_t entries, leaves;
-    copse_blink_version *version = copse_blink_enter(index);
-    sizes_of(index, version, &entries, &leaves);
-    copse_blink_leave(index, version);
+    copse_blink_epoch *epoch = copse_blink_enter(index);
+    sizes_of(index, epoch, &entries, &leaves);
+    copse_blink_leave(index, epoch);
     return entries;
 }
 
@@ -130,13 +131,13 @@ static void blink_stats(const copse_index *index, copse_stats *out)
     uint64_t leaves;
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     pthread_mutex_lock(&tree->writer); /* the pool may be growing */
-    copse_blink_version *version = copse_blink_enter(index);
-    sizes_of(index, version, &out->entries, &leaves);
-    out->aggregate_bytes = copse_blink_order_bytes(&version->order);
-    out->bytes = sizeof(copse_blink) + copse_blink_version_bytes(version) + out->aggregate_bytes;
-    out->height = out->entries ? version->view.levels.height + 1 : 0;
+    copse_blink_epoch *epoch = copse_blink_enter(index);
+    sizes_of(index, epoch, &out->entries, &leaves);
+    out->aggregate_bytes = copse_blink_order_bytes(&epoch->order);
+    out->bytes = sizeof(copse_blink) + copse_blink_epoch_bytes(epoch) + out->aggregate_bytes;
+    out->height = out->entries ? epoch->view.levels.height + 1 : 0;
     out->fill = out->entries ? (double)out->entries / (double)(leaves * copse_blink_slots(index)) : 0.0;
-    copse_blink_leave(index, version);
+    copse_blink_leave(index, epoch);
     pthread_mutex_unlock(&tree->writer);
 }
 
@@ -148,62 +149,63 @@ typedef struct checker {
     uint64_t high_bytes, met_bytes;
 } checker;
 
-static copse_status check_launch(const copse_index *index, copse_blink_version *version, checker *c)
+static copse_status check_launch(const copse_index *index, copse_blink_epoch *epoch, checker *c)
 {
     copse_device *device = index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
-    const copse_blink_tree *tree = &version->view;
-    const uint64_t blocks = copse_device_blocks(device, tree->homes);
+    const copse_blink_tree *tree = &epoch->view;
+    const uint64_t blocks = copse_device_blocks(device, tree->base_leaves);
     void *highs = NULL, *met = NULL;
-    c->high_bytes = (uint64_t)tree->homes * copse_type_size(index->key_type);
+    c->high_bytes = (uint64_t)tree->base_leaves * copse_type_size(index->key_type);
     c->met_bytes = ((uint64_t)tree->pool_leaves + 1) * sizeof(uint32_t);
     copse_status status = copse_device_alloc(device, device->main, c->high_bytes, "the check", &highs);
     if (status == COPSE_OK) status = copse_device_alloc(device, device->main, c->met_bytes, "the check", &met);
     c->arguments.highs = highs;
-    c->arguments.homes = met;
+    c->arguments.base_leaves = met;
     if (status == COPSE_OK) status = copse_device_fill(device, device->main, met, 0, c->met_bytes);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &kernels->check_highs, blocks, &c->arguments);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &kernels->check_leaves, blocks, &c->arguments);
     if (status != COPSE_OK) return status;
-    copse_levels_source source = {.children = tree->homes, .keys = highs, .stride = copse_type_size(index->key_type)};
-    return copse_device_levels_verify(index, &source, &tree->levels, &version->levels, c->arguments.survey);
+    copse_levels_source source = {
+        .children = tree->base_leaves, .keys = highs, .stride = copse_type_size(index->key_type)};
+    return copse_device_levels_verify(index, &source, &tree->levels, &epoch->levels, c->arguments.survey);
 }
 
-static copse_status check_judge(const copse_index *index, const copse_blink_version *version,
+static copse_status check_judge(const copse_index *index, const copse_blink_epoch *epoch,
                                 const copse_device_survey *seen)
 {
     static const char *const sentences[] = {"the keys of leaf %llu are not in order, or not within its bounds",
                                             "leaf %llu has a wrong state, or a free place that is not padded",
                                             "separator %llu of a level is wrong",
-                                            "the leaves of home %llu are not linked as they should be"};
+                                            "the leaves of base_leaf %llu are not linked as they should be"};
     char what[96];
     for (unsigned i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         if (seen->trouble[i] == UINT64_MAX) continue;
         (void)snprintf(what, sizeof what, sentences[i], (unsigned long long)seen->trouble[i]);
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "%s tree: %s",
-                          copse_structure_name(index->operations->structure), what);
+                          copse_structure_name(index->description->structure), what);
     }
-    if (seen->count == version->view.entries) return COPSE_OK;
+    if (seen->count == epoch->view.entries) return COPSE_OK;
     return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "%s tree: its leaves have %llu entries, but it should have %llu",
-                      copse_structure_name(index->operations->structure), (unsigned long long)seen->count,
-                      (unsigned long long)version->view.entries);
+                      copse_structure_name(index->description->structure), (unsigned long long)seen->count,
+                      (unsigned long long)epoch->view.entries);
 }
 
-static copse_status check(const copse_index *index, copse_blink_version *version)
+static copse_status check(const copse_index *index, copse_blink_epoch *epoch)
 {
     copse_device *device = index->device;
-    checker c = {.arguments = {.tree = version->view}};
+    checker c = {.arguments = {.tree = epoch->view}};
     copse_device_survey seen;
     copse_status status = copse_device_survey_make(device, &c.arguments.survey);
     if (status != COPSE_OK) return status;
-    status = check_launch(index, version, &c);
+    status = check_launch(index, epoch, &c);
     if (status == COPSE_OK) status = copse_device_survey_read(device, c.arguments.survey, &seen);
     copse_device_free(device, device->main, c.arguments.highs, c.high_bytes);
-    copse_device_free(device, device->main, c.arguments.homes, c.met_bytes);
+    copse_device_free(device, device->main, c.arguments.base_leaves, c.met_bytes);
     copse_device_survey_free(device, c.arguments.survey);
-    return status == COPSE_OK ? check_judge(index, version, &seen) : status;
+    return status == COPSE_OK ? check_judge(index, epoch, &seen) : status;
 }
 
 static copse_status blink_verify(const copse_index *index)
@@ -212,17 +214,25 @@ static copse_status blink_verify(const copse_index *index)
     copse_status status = copse_progress(index->ctx, "verifying", 0, 0);
     if (status != COPSE_OK) return status;
     pthread_mutex_lock(&tree->writer);
-    copse_blink_version *version = copse_blink_enter(index);
-    status = check(index, version);
-    if (status == COPSE_OK) status = copse_blink_verify_order(index, version);
-    copse_blink_leave(index, version);
+    copse_blink_epoch *epoch = copse_blink_enter(index);
+    status = check(index, epoch);
+    if (status == COPSE_OK) status = copse_blink_verify_order(index, epoch);
+    copse_blink_leave(index, epoch);
     pthread_mutex_unlock(&tree->writer);
     return status;
 }
 
-/* --- tables ---------------------------------------------------------------------------------------------------------------------- */
+/* --- calls ----------------------------------------------------------------------------------------------------------------------- */
 
-static const copse_whole_operations whole = {
+static copse_status blink_scan(const copse_index *index, copse_scan *scan)
+{
+    return copse_gpu_scan(index, scan, copse_blink_entries);
+}
+
+/* One table serves both trees, cards, the emulator and every pair of widths: what depends on those is in the kernels. */
+static const copse_calls blink_calls = {
+    .create = blink_create,
+    .destroy = blink_destroy,
     .build = copse_blink_build,
     .insert = copse_blink_insert,
     .erase = copse_blink_erase,
@@ -232,24 +242,36 @@ static const copse_whole_operations whole = {
     .count = copse_blink_count,
     .range = copse_blink_range,
     .aggregate = copse_blink_aggregate,
-    .entries = copse_blink_entries,
+    .scan = blink_scan,
+    .scan_step = COPSE_GPU_SCAN_STEP,
     .share = blink_share,
+    .size = blink_size,
+    .stats = blink_stats,
+    .verify = blink_verify,
 };
 
-/* One table serves every pair of widths: what depends on them is in the kernels. */
-#define TABLE(name, shape, where)                                                                                      \
-    const copse_operations name = {                                                                                    \
-        .structure = shape,                                                                                            \
-        .placement = where,                                                                                            \
-        .whole = &whole,                                                                                               \
-        .create = blink_create,                                                                                        \
-        .destroy = blink_destroy,                                                                                      \
-        .size = blink_size,                                                                                            \
-        .stats = blink_stats,                                                                                          \
-        .verify = blink_verify,                                                                                        \
-    }
+#define CAPABILITIES                                                                                                   \
+    (COPSE_CAPABILITY(COPSE_CAN_RANK) | COPSE_CAPABILITY(COPSE_CAN_VIEW) | COPSE_CAPABILITY(COPSE_CAN_FREEZE) |        \
+     COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES) | COPSE_CAPABILITY(COPSE_CAN_AGGREGATE))
 
-TABLE(copse_blink_gpu, COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_GPU);
-TABLE(copse_blink_emulated, COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED);
-TABLE(copse_bplus_gpu, COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_GPU);
-TABLE(copse_bplus_emulated, COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED);
+const copse_tree_description copse_tree_blink = {
+    .structure = COPSE_STRUCTURE_BLINK,
+    .name = "blink",
+    .summary = "for GPUs: batches of updates in place, readers concurrent a writer",
+    .capabilities = CAPABILITIES,
+    .counterpart = COPSE_STRUCTURE_REGULAR,
+    .at = (const copse_tree_at[]){{COPSE_PLACEMENT_GPU, COPSE_AUTO_UPDATES, &blink_calls, NULL},
+                                  {COPSE_PLACEMENT_EMULATED, COPSE_AUTO_UPDATES, &blink_calls, NULL},
+                                  {0}},
+};
+
+const copse_tree_description copse_tree_bplus = {
+    .structure = COPSE_STRUCTURE_BPLUS,
+    .name = "bplus",
+    .summary = "as blink, without links between leaves: to compare",
+    .capabilities = CAPABILITIES,
+    .counterpart = COPSE_STRUCTURE_REGULAR,
+    .at = (const copse_tree_at[]){{COPSE_PLACEMENT_GPU, 0, &blink_calls, NULL},
+                                  {COPSE_PLACEMENT_EMULATED, 0, &blink_calls, NULL},
+                                  {0}},
+};

@@ -2,9 +2,9 @@
  * The B-link and the B+ tree on a device: what the host knows of them.
  *
  * Several handles (copse_index) may share one tree: the index itself, through which it is changed, views, which follow it,
- * and snapshots, which do not. What they share is the current *version*: home leaves with their levels and a pool,
- * in chunks. Small updates change leaves of a version where they are; a large one, or one while a snapshot holds the version,
- * makes a new version, and the old one goes when nobody reads it any more.
+ * and snapshots, which do not. What they share is the current *epoch*: base_leaf leaves with their levels and a pool,
+ * in chunks. Small updates change leaves of a epoch where they are; a large one, or one while a snapshot holds the epoch,
+ * makes a new epoch, and the old one goes when nobody reads it any more.
  */
 #ifndef COPSE_BLINK_DEVICE_H
 #define COPSE_BLINK_DEVICE_H
@@ -26,14 +26,14 @@ typedef struct copse_blink_order {
     pthread_mutex_t lock;
     copse_device *device; /* whose memory it is */
     atomic_bool before_ready, summary_ready, sums_tried;
-    uint64_t *before; /* entries in front of each home, one more behind the last */
-    uint64_t
-        *sums; /* of values in front of each home, modulo 2^64, one more; NULL: not made, or 64 bits do not hold them */
+    uint64_t *before; /* entries in front of each base_leaf, one more behind the last */
+    uint64_t *
+        sums; /* of values in front of each base_leaf, modulo 2^64, one more; NULL: not made, or 64 bits do not hold them */
     uint64_t bytes;               /* of each of these */
-    copse_summary_memory summary; /* over blocks of homes */
+    copse_summary_memory summary; /* over blocks of base_leaves */
 } copse_blink_order;
 
-typedef struct copse_blink_version {
+typedef struct copse_blink_epoch {
     copse_blink_tree view;
     copse_levels_memory levels;
     uint64_t pool_taken;  /* leaves of the pool in use */
@@ -44,20 +44,20 @@ typedef struct copse_blink_version {
     copse_blink_order order;
     uint64_t grown_by, grew; /* operations of the last update in place, and leaves that it added */
     uint32_t known;          /* of 256 keys that the last batch was to insert, so many were there already */
-    bool doubt_known;        /* packing read what was in doubt about its batch: */
-    copse_pairs_doubt doubt;
+    bool speculation_known;  /* rebuilding read what was in speculation about its batch: */
+    copse_pairs_speculation speculation;
     unsigned holders; /* calls under way and snapshots, under the lock of the tree */
     unsigned frozen;  /* snapshots */
-    uint32_t cut;     /* leaves of the last chunk with homes, where it is cut off behind them; 0: it is not */
+    uint32_t cut;     /* leaves of the last chunk with base_leaves, where it is cut off behind them; 0: it is not */
     unsigned
-        ahead; /* blocks of the next version that are known to be at hand; under `writer`: blink/rebuild/preallocate.c */
+        preallocated; /* blocks of the next epoch that are known to be at hand; under `writer`: blink/rebuild/preallocate.c */
     unsigned chunks_made, chunks_most;
     unsigned
-        chunks_told;   /* so many addresses of `chunks`, also of chunks that were given back, are those of the copy */
-    uint64_t chunks[]; /* chunks_most addresses, of which the device has a copy in `view.chunks` */
-} copse_blink_version;
+        chunks_published; /* so many addresses of `chunks`, also of chunks that were given back, are those of the copy */
+    uint64_t chunks[];    /* chunks_most addresses, of which the device has a copy in `view.chunks` */
+} copse_blink_epoch;
 
-/* Chunks for home leaves. */
+/* Chunks for base_leaf leaves. */
 typedef struct copse_blink_room {
     unsigned chunks;
     uint64_t chunk_bytes;
@@ -66,23 +66,22 @@ typedef struct copse_blink_room {
 /* A tree, for all its handles. */
 typedef struct copse_blink {
     copse_index owner;      /* copy of the first handle: context, device and types that the memory belongs to */
-    pthread_mutex_t writer; /* held by a call that changes the tree, and by readers that cannot do beside one */
+    pthread_mutex_t writer; /* held by a call that changes the tree, and by readers that cannot do concurrent one */
     /* That batches have keys as the tree has them; under `writer`. */
-    copse_pairs_trust trust;
+    copse_predictor predictor;
     /* ... and that they are spread over it as those are. */
-    copse_pairs_trust arranged;
-    copse_pairs_trust
-        coarse;           /* ... that a batch which is sorted by upper bits only makes a new version, under `writer` */
-    pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
+    copse_predictor bucket_sorted;
+    copse_predictor coarse; /* ... that a batch which is sorted by upper bits only makes a new epoch, under `writer` */
+    pthread_mutex_t lock;   /* of what follows; taken inside the other one                                   */
     unsigned handles;
     atomic_uint views; /* taken by handles that come under `writer`, given back by those that go at any time */
-    copse_blink_version *current;
+    copse_blink_epoch *current;
 } copse_blink;
 
 /* index->tree */
 typedef struct copse_blink_handle {
     copse_blink *tree;
-    copse_blink_version *frozen; /* of a snapshot: its version */
+    copse_blink_epoch *frozen; /* of a snapshot: its epoch */
     bool view;
 } copse_blink_handle;
 
@@ -93,12 +92,12 @@ static inline copse_blink_handle *copse_blink_handle_of(const copse_index *index
 
 static inline const copse_blink_kernels *copse_blink_kernels_of(const copse_index *index)
 {
-    return index->device->backend->blink[copse_device_pair(index)];
+    return copse_blink_kernels_on(index->device, copse_device_pair(index));
 }
 
 static inline const copse_blink_order_kernels *copse_blink_order_kernels_of(const copse_index *index)
 {
-    return index->device->backend->blink_order[copse_device_pair(index)];
+    return copse_blink_order_kernels_on(index->device, copse_device_pair(index));
 }
 
 /* Entries of one leaf; entries that two leaves get when a tree is packed. */
@@ -116,22 +115,22 @@ static inline uint64_t copse_blink_packed_two(const copse_index *index)
 
 /* --- blink/tree.c: handles ---------------------------------------------------------------------------------------------- */
 
-/* The version that a call reads, which stays until copse_blink_leave. */
-copse_blink_version *copse_blink_enter(const copse_index *index);
-void copse_blink_leave(const copse_index *index, copse_blink_version *version);
-/* May a writer be at work on the version while this handle reads? */
-static inline bool copse_blink_beside(const copse_index *index)
+/* The epoch that a call reads, which stays until copse_blink_leave. */
+copse_blink_epoch *copse_blink_enter(const copse_index *index);
+void copse_blink_leave(const copse_index *index, copse_blink_epoch *epoch);
+/* May a writer be at work on the epoch while this handle reads? */
+static inline bool copse_blink_concurrent(const copse_index *index)
 {
     return copse_blink_handle_of(index)->view;
 }
 
 /* The tree for kernels; through a view without what a writer may be changing at the moment. */
-static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, const copse_blink_version *version)
+static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, const copse_blink_epoch *epoch)
 {
-    const copse_blink_tree *view = &version->view;
-    if (!copse_blink_beside(index)) return *view;
-    return (copse_blink_tree){.homes = view->homes,
-                              .forks = view->forks,
+    const copse_blink_tree *view = &epoch->view;
+    if (!copse_blink_concurrent(index)) return *view;
+    return (copse_blink_tree){.base_leaves = view->base_leaves,
+                              .branches = view->branches,
                               .unique = view->unique,
                               .key_type = view->key_type,
                               .value_type = view->value_type,
@@ -143,60 +142,61 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
 
 /* --- blink/epoch.c ------------------------------------------------------------------------------------------------- */
 
-/* A version with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: chunk_shift of
+/* A epoch with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: chunk_shift of
  * the one that it is to replace, 0: none. */
-copse_status copse_blink_version_make(const copse_index *index, uint32_t before, uint64_t entries, uint64_t low,
-                                      uint64_t high, copse_blink_version **out);
-/* ... with so many homes, at most UINT32_MAX / 2, and nobody knows yet how many entries. */
-copse_status copse_blink_version_make_homes(const copse_index *index, uint32_t before, uint64_t homes, uint64_t low,
-                                            uint64_t high, copse_blink_version **out);
-void copse_blink_version_free(const copse_index *index, copse_blink_version *version);
-/* The chunks of a version with so many homes that comes after this one. */
-copse_blink_room copse_blink_room_after(const copse_blink_version *version, uint64_t homes);
-/* Leaves that the pool of a version could have at most. */
-uint64_t copse_blink_pool_most(const copse_blink_version *version);
-/* Chunks behind those of the homes: how many there are, and how many have leaves in use. */
-void copse_blink_pool_chunks(const copse_blink_version *version, unsigned *out_made, unsigned *out_used);
+copse_status copse_blink_epoch_make(const copse_index *index, uint32_t before, uint64_t entries, uint64_t low,
+                                    uint64_t high, copse_blink_epoch **out);
+/* ... with so many base_leaves, at most UINT32_MAX / 2, and nobody knows yet how many entries. */
+copse_status copse_blink_epoch_make_base_leaves(const copse_index *index, uint32_t before, uint64_t base_leaves,
+                                                uint64_t low, uint64_t high, copse_blink_epoch **out);
+void copse_blink_epoch_free(const copse_index *index, copse_blink_epoch *epoch);
+/* The chunks of a epoch with so many base_leaves that comes after this one. */
+copse_blink_room copse_blink_room_after(const copse_blink_epoch *epoch, uint64_t base_leaves);
+/* Leaves that the pool of a epoch could have at most. */
+uint64_t copse_blink_pool_most(const copse_blink_epoch *epoch);
+/* Chunks behind those of the base_leaves: how many there are, and how many have leaves in use. */
+void copse_blink_pool_chunks(const copse_blink_epoch *epoch, unsigned *out_made, unsigned *out_used);
 /* Makes sure that `leaves` more can be taken from the pool. */
-copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_version *version, uint64_t leaves);
+copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_epoch *epoch, uint64_t leaves);
 /* Gives chunks of the pool back that have no leaf in use, but for room that the next update may want. The caller holds `writer`;
  * others may be reading. */
-void copse_blink_pool_trim(const copse_index *index, copse_blink_version *version);
-/* The version was made with room for more entries than it turned out to have: gives back what is too much. `view` changes with
+void copse_blink_pool_trim(const copse_index *index, copse_blink_epoch *epoch);
+/* The epoch was made with room for more entries than it turned out to have: gives back what is too much. `view` changes with
  * it, and must not be known to anybody else yet. */
-void copse_blink_version_shrink(const copse_index *index, copse_blink_version *version, uint64_t entries);
-/* Puts a version in the place of the current one, or frees it where `status` or the wait for it failed. */
-copse_status copse_blink_replace(copse_index *index, copse_blink_version *version, copse_status status);
-/* Bytes that a version takes, without what aggregates use. */
-uint64_t copse_blink_version_bytes(const copse_blink_version *version);
+void copse_blink_epoch_shrink(const copse_index *index, copse_blink_epoch *epoch, uint64_t entries);
+/* Puts a epoch in the place of the current one, or frees it where `status` or the wait for it failed. */
+copse_status copse_blink_replace(copse_index *index, copse_blink_epoch *epoch, copse_status status);
+/* Bytes that a epoch takes, without what aggregates use. */
+uint64_t copse_blink_epoch_bytes(const copse_blink_epoch *epoch);
 
 /* --- blink/rebuild/preallocate.c ------------------------------------------------------------------------------------------------------ */
 
-/* Makes sure, if it can, that memory for the version after this one is at hand. */
-void copse_blink_ahead_all(const copse_index *index, copse_blink_version *version);
+/* Makes sure, if it can, that memory for the epoch after this one is at hand. */
+void copse_blink_preallocate_all(const copse_index *index, copse_blink_epoch *epoch);
 /* The same, as far as it goes while the kernels of an update with n operations run, which have been launched; the next update goes
  * on with it. The caller holds `writer`. */
-void copse_blink_ahead(const copse_index *index, copse_blink_version *version, uint64_t n);
-/* The same while `from` is packed into `made`, which takes its place: for the version after that. */
-void copse_blink_ahead_packing(const copse_index *index, const copse_blink_version *from, copse_blink_version *made);
+void copse_blink_preallocate(const copse_index *index, copse_blink_epoch *epoch, uint64_t n);
+/* The same while `from` is packed into `made`, which takes its place: for the epoch after that. */
+void copse_blink_preallocate_rebuilding(const copse_index *index, const copse_blink_epoch *from,
+                                        copse_blink_epoch *made);
 
 /* --- blink/rebuild/rebuild.c ------------------------------------------------------------------------------------------------------ */
 
-/* A version of sorted pairs, which are encoded and have values (n may be 0). */
-copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_version **out);
-/* A version with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none).
+/* A epoch of sorted pairs, which are encoded and have values (n may be 0). */
+copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_epoch **out);
+/* A epoch with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none).
  * *out_changed: entries that came plus those that went. */
-copse_status copse_blink_pack(const copse_index *index, const copse_blink_version *from,
-                              const copse_blink_operations *operations, uint64_t low, uint64_t high,
-                              copse_blink_version **out, uint64_t *out_changed);
+copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from,
+                                 const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                                 copse_blink_epoch **out, uint64_t *out_changed);
 
 /* --- blink/rebuild/independent.c ---------------------------------------------------------------------------------------------------- */
 
 /* The same, where operations may be sorted by the upper bits of their keys only (`coarse`), and may even be out of order where these
- * are not between low and high. input: NULL, or keys as they came. *out: NULL where that does not work, else its doubt is known. */
-copse_status copse_blink_spread(const copse_index *index, const copse_blink_version *from,
-                                const copse_blink_operations *operations, const void *input, uint64_t low,
-                                uint64_t high, copse_blink_version **out, uint64_t *out_changed);
+ * are not between low and high. input: NULL, or keys as they came. *out: NULL where that does not work, else its speculation is known. */
+copse_status copse_blink_rebuild_independent(const copse_index *index, const copse_blink_epoch *from,
+                                             const copse_blink_operations *operations, const void *input, uint64_t low,
+                                             uint64_t high, copse_blink_epoch **out, uint64_t *out_changed);
 
 /* --- blink/update/update.c, blink/update/unsorted.c ------------------------------------------------------------------------------- */
 
@@ -204,47 +204,47 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
 copse_status copse_blink_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                 uint64_t *out_inserted);
 copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
-/* Runs sorted operations without equal keys, in place or by a new version, all or none; *out_changed: entries that came plus those that went. The
+/* Runs sorted operations without equal keys, in place or by a new epoch, all or none; *out_changed: entries that came plus those that went. The
  * caller holds `writer`. Ends complete. */
 copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
                              uint64_t *out_changed);
 /* Runs a small batch in place as it comes: keys and values are the caller's. *out_done: false where it is none for this way, and
  * nothing was done. */
-copse_status copse_blink_place(copse_index *index, const void *keys, const void *values, uint64_t n,
-                               copse_action action, uint64_t *out_changed, bool *out_done);
+copse_status copse_blink_update_unsorted(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                         copse_action action, uint64_t *out_changed, bool *out_done);
 /* Counters at the start of a call, and what they are now. */
-copse_status copse_blink_counters_reset(const copse_index *index, copse_blink_version *version);
-copse_status copse_blink_counters_read(const copse_index *index, copse_blink_version *version,
-                                       copse_blink_counters *out);
+copse_status copse_blink_counters_reset(const copse_index *index, copse_blink_epoch *epoch);
+copse_status copse_blink_counters_read(const copse_index *index, copse_blink_epoch *epoch, copse_blink_counters *out);
 /* Ends an update in place: takes over what the kernels counted, and packs the tree where that is due. */
-copse_status copse_blink_settle(copse_index *index, copse_blink_version *version, const copse_blink_counters *seen,
-                                bool erased, uint64_t *out_changed);
+copse_status copse_blink_update_finish(copse_index *index, copse_blink_epoch *epoch, const copse_blink_counters *seen,
+                                       bool erased, uint64_t *out_changed);
 
 /* --- blink/update/bucket_sort.c --------------------------------------------------------------------------------------------------- */
 
 /* A batch that is put in order by the separators of a tree. */
-typedef struct copse_blink_arranging {
+typedef struct copse_blink_bucket_sorting {
     copse_device_pairs
         made; /* what comes of it: encoded, in order, equal keys as they are; without values where it erases */
-    copse_arrange_arguments arguments;
+    copse_bucket_sort_arguments arguments;
     void *memory;
     uint64_t bytes;
-} copse_blink_arranging;
+} copse_blink_bucket_sorting;
 
 /* May a batch of n be put in order that way? */
-bool copse_blink_arrange_may(copse_index *index, const copse_blink_version *version, uint64_t n);
+bool copse_blink_bucket_sort_may(copse_index *index, const copse_blink_epoch *epoch, uint64_t n);
 /* Takes the memory for it; `raw` are the caller's arrays on the device. Where it fails there is nothing to be freed. */
-copse_status copse_blink_arrange_take(const copse_index *index, const copse_device_pairs *raw, copse_action action,
-                                      copse_blink_arranging *out);
+copse_status copse_blink_bucket_sort_take(const copse_index *index, const copse_device_pairs *raw, copse_action action,
+                                          copse_blink_bucket_sorting *out);
 /* Puts the first half of it on the stream, which needs counters that are reset. */
-copse_status copse_blink_part_launch(const copse_index *index, const copse_blink_version *version,
-                                     copse_blink_arranging *arranging);
-/* Puts the kernels on the stream, which write to arranging->made and to `homes`, and what they find out to the counters of the version.
- * One home in one_of asks for leaves. */
-copse_status copse_blink_arrange_launch(const copse_index *index, const copse_blink_version *version,
-                                        copse_blink_arranging *arranging, uint32_t *homes, uint32_t one_of);
-/* Frees all but arranging->made. */
-void copse_blink_arrange_free(const copse_index *index, copse_blink_arranging *arranging);
+copse_status copse_blink_part_launch(const copse_index *index, const copse_blink_epoch *epoch,
+                                     copse_blink_bucket_sorting *bucket_sorting);
+/* Puts the kernels on the stream, which write to bucket_sorting->made and to `base_leaves`, and what they find out to the counters of the epoch.
+ * One base_leaf in one_of asks for leaves. */
+copse_status copse_blink_bucket_sort_launch(const copse_index *index, const copse_blink_epoch *epoch,
+                                            copse_blink_bucket_sorting *bucket_sorting, uint32_t *base_leaves,
+                                            uint32_t one_of);
+/* Frees all but bucket_sorting->made. */
+void copse_blink_bucket_sort_free(const copse_index *index, copse_blink_bucket_sorting *bucket_sorting);
 
 /* --- blink/update/mixed.c --------------------------------------------------------------------------------------------------- */
 
@@ -263,18 +263,18 @@ copse_status copse_blink_neighbours(const copse_index *index, const void *keys, 
 
 /* --- blink/read/ranks.c, blink/read/range.c, blink/read/aggregate.c ------------------------------------------------------- */
 
-/* find beside a writer, in blink/read/ranks.c with the table of its kernels. */
-const copse_kernel *copse_blink_find_beside(const copse_index *index);
+/* find concurrent a writer, in blink/read/ranks.c with the table of its kernels. */
+const copse_kernel *copse_blink_find_concurrent(const copse_index *index);
 /* Checks what reads by rank and aggregates use, where it is there. */
-copse_status copse_blink_verify_order(const copse_index *index, copse_blink_version *version);
+copse_status copse_blink_verify_order(const copse_index *index, copse_blink_epoch *epoch);
 void copse_blink_order_init(copse_blink_order *order);
 /* Forgets what was made, because the leaves changed; and for good. The memory goes in the order of the main stream. */
 void copse_blink_order_forget(const copse_index *index, copse_blink_order *order);
 void copse_blink_order_free(const copse_index *index, copse_blink_order *order);
 /* Makes order.before where it is not there; the summary; the summary and running sums, where 64 bits hold them. Several
  * threads may read at once; nobody may change the tree meanwhile. */
-copse_status copse_blink_order_ready(const copse_index *index, copse_blink_version *version);
-copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_version *version, bool sums);
+copse_status copse_blink_order_ready(const copse_index *index, copse_blink_epoch *epoch);
+copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch, bool sums);
 /* Bytes of it all. */
 uint64_t copse_blink_order_bytes(copse_blink_order *order);
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);

@@ -2,7 +2,7 @@
  * The implicit tree: all entries in order in one array of units, pointer-free inner levels on top.
  *
  *   levels   [root][....][............]        see levels.h; child numbers, no pointers
- *   units    [u0][u1][u2][u3] ...              see unit.inc.h; every unit full but the last
+ *   units    [u0][u1][u2][u3] ...              see cpu/unit.h; every unit full but the last
  *
  * The place of an entry is its rank, so counting needs no scan. Updates merge into a new array and rebuild.
  */
@@ -21,7 +21,7 @@
 typedef struct copse_implicit {
     uint64_t entries;
     uint64_t unit_count;
-    void *units; /* UNIT[unit_count] */
+    void *units; /* copse_unit[unit_count] */
     size_t unit_bytes;
     copse_levels levels;
 
@@ -30,7 +30,7 @@ typedef struct copse_implicit {
     atomic_bool summary_tried, sums_tried;
     bool has_summary, has_sums;
     copse_summary summary;
-    void *sum_units; /* SUM_UNIT[unit_count + 1] */
+    void *sum_units; /* copse_sum_unit[unit_count + 1] */
     size_t sum_bytes;
     uint64_t total; /* of all values, modulo 2^64 */
 } copse_implicit;

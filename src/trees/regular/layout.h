@@ -2,7 +2,7 @@
  * The regular tree: leaves that are changed in place, pointer-free inner levels with room to grow on top.
  *
  * A leaf is 16 cache lines. The first is the last inner level, addressed with the leaf (as in the HB+-tree's big
- * leaves); the other 15 are units (unit.inc.h), filled from the front:
+ * leaves); the other 15 are units (cpu/unit.h), filled from the front:
  *
  *   line 0     | digest of the largest key of unit 0 .. 13, u32 each | base and shift of the digests, u64 |
  *   line 1..15 | unit 0 | unit 1 | ... | unit 14 |

@@ -1,10 +1,10 @@
 /*
  * Kernels that read the B-link and the B+ tree in key order: neighbours, ranges, aggregates, entries by rank; their
- * arguments, and the table of them that a backend offers per pair of widths. Leaves are drawn in blink/layout.h.
+ * arguments, and the table of them that each backend has per pair of widths. Leaves are drawn in blink/layout.h.
  *
- * A *place* says where an entry lies: the home in the upper 32 bits, the entries of that home in front of it in the lower
- * ones. The place behind the last entry of a home and that of the first entry behind it mean the same. With `before`, the
- * entries in front of each home, a place gives a rank.
+ * A *place* says where an entry lies: the base_leaf in the upper 32 bits, the entries of that base_leaf in front of it in the lower
+ * ones. The place behind the last entry of a base_leaf and that of the first entry behind it mean the same. With `before`, the
+ * entries in front of each base_leaf, a place gives a rank.
  */
 #ifndef COPSE_BLINK_ORDER_KERNELS_H
 #define COPSE_BLINK_ORDER_KERNELS_H
@@ -15,17 +15,17 @@
 extern "C" {
 #endif
 
-/* Something of each home, and 0 behind the last: what primitives->scan_u64 sums up. */
-typedef struct copse_home_arguments {
+/* Something of each base_leaf, and 0 behind the last: what primitives->scan_u64 sums up. */
+typedef struct copse_base_leaf_arguments {
     copse_blink_tree tree;
     uint64_t *out;
-} copse_home_arguments;
+} copse_base_leaf_arguments;
 
 /* Ranges, n < 2^31 of them a launch. */
 typedef struct copse_blink_range_arguments {
     copse_blink_tree tree;
-    const uint64_t *before; /* entries in front of each home */
-    const uint64_t *sums;   /* of values in front of each home, for sums and means */
+    const uint64_t *before; /* entries in front of each base_leaf */
+    const uint64_t *sums;   /* of values in front of each base_leaf, for sums and means */
     const void *lows, *highs;
     uint64_t first; /* position of range 0 in the caller's batch, for reports */
     uint32_t n;
@@ -42,22 +42,22 @@ typedef struct copse_blink_range_arguments {
 /* Of a range in `places` whose entries have been copied, or which has none. */
 #define COPSE_PLACE_DONE UINT64_MAX
 
-/* What the tiles of `narrow` share; 0 at first. */
-typedef struct copse_narrow_state {
+/* What the tiles of `short_range` share; 0 at first. */
+typedef struct copse_short_range_state {
     uint32_t ticket; /* the next tile that is to be done              */
     uint32_t left;   /* 1: some ranges are left to `gather`            */
-} copse_narrow_state;
+} copse_short_range_state;
 
 /* Ranges in one pass. There are 2^62 entries at most in all of them. */
-typedef struct copse_blink_narrow_arguments {
+typedef struct copse_blink_short_range_arguments {
     copse_blink_range_arguments ranges; /* places, of those left to `gather`; no ends, counts, sums */
     uint64_t *offsets;                  /* n + 1 */
     uint64_t capacity;                  /* positions behind it are not written */
     void *keys, *values;                /* either may be NULL */
-    copse_narrow_state *state;
+    copse_short_range_state *state;
     uint64_t *words; /* of each tile: what it knows of the entries of its ranges; 0 at first */
     uint32_t tiles;
-} copse_blink_narrow_arguments;
+} copse_blink_short_range_arguments;
 
 /* Entries out of a tree: `count` of them from rank `first` on (copy), or those of ranges (gather), of whose output the
  * positions from `first` on are wanted, `count` at most. */
@@ -69,11 +69,11 @@ typedef struct copse_blink_copy_arguments {
     uint64_t n;        /* ranges                                       */
     uint64_t capacity; /* where the ranges hold more, nothing is copied */
     void *keys, *values;
-    const copse_narrow_state *state; /* NULL, or of `narrow`, which has run before */
+    const copse_short_range_state *state; /* NULL, or of `short_range`, which has run before */
     uint64_t *report;
 } copse_blink_copy_arguments;
 
-/* The summary over blocks of homes, and aggregates by it. */
+/* The summary over blocks of base_leaves, and aggregates by it. */
 typedef struct copse_blink_summary_arguments {
     copse_blink_tree tree;
     copse_device_summary summary;
@@ -84,7 +84,7 @@ typedef struct copse_blink_summary_arguments {
 } copse_blink_summary_arguments;
 
 /* Ranges while a writer may be at work, any number of them. */
-typedef struct copse_beside_arguments {
+typedef struct copse_concurrent_arguments {
     copse_blink_tree tree; /* entries and pool_leaves may be anything */
     const void *lows;      /* NULL: the smallest key */
     const void *highs;     /* last keys; where `below` is 1, the first that do not belong */
@@ -100,7 +100,7 @@ typedef struct copse_beside_arguments {
     void *keys, *values;
     copse_result_arguments result; /* aggregate */
     uint64_t *report;
-} copse_beside_arguments;
+} copse_concurrent_arguments;
 
 /* Checks. */
 typedef struct copse_order_check_arguments {
@@ -110,27 +110,25 @@ typedef struct copse_order_check_arguments {
     copse_device_survey *survey; /* trouble[3] */
 } copse_order_check_arguments;
 
-struct copse_blink_order_kernels {
-    copse_kernel home_entries, home_sums;      /* copse_home_arguments */
-    copse_kernel neighbours[2];                /* copse_blink_point_arguments; [0]: full separators, [1]: digests */
-    copse_kernel count[2], sum[2];             /* copse_blink_range_arguments */
-    copse_kernel copy, gather;                 /* copse_blink_copy_arguments */
-    copse_kernel narrow[2];                    /* copse_blink_narrow_arguments */
-    copse_kernel summarize, aggregate;         /* copse_blink_summary_arguments */
-    copse_kernel verify_homes, verify_summary; /* copse_order_check_arguments */
+typedef struct copse_blink_order_kernels {
+    copse_kernel base_leaf_entries, base_leaf_sums; /* copse_base_leaf_arguments */
+    copse_kernel neighbours[2];        /* copse_blink_point_arguments; [0]: full separators, [1]: digests */
+    copse_kernel count[2], sum[2];     /* copse_blink_range_arguments */
+    copse_kernel copy, gather;         /* copse_blink_copy_arguments */
+    copse_kernel short_range[2];       /* copse_blink_short_range_arguments */
+    copse_kernel summarize, aggregate; /* copse_blink_summary_arguments */
+    copse_kernel verify_base_leaves, verify_summary; /* copse_order_check_arguments */
     /* While a writer may be at work. */
-    copse_kernel find_beside, neighbours_beside;                /* copse_blink_point_arguments; without ranks */
-    copse_kernel count_beside, gather_beside, aggregate_beside; /* copse_beside_arguments */
-};
+    copse_kernel find_concurrent, neighbours_concurrent; /* copse_blink_point_arguments; without ranks */
+    copse_kernel count_concurrent, gather_concurrent, aggregate_concurrent; /* copse_concurrent_arguments */
+} copse_blink_order_kernels;
 
-/* One table per pair of widths. */
-extern const copse_blink_order_kernels *const copse_blink_order_kernels_cuda[];
-extern const copse_blink_order_kernels *const copse_blink_order_kernels_emulated[];
+COPSE_KERNEL_ROWS(copse_blink_order_kernels);
 
-/* Word of a report: gather_beside found another number of entries in a range than count_beside. */
+/* Word of a report: gather_concurrent found another number of entries in a range than count_concurrent. */
 #define COPSE_REPORT_CHANGED 5u
 /* Homes of one block of the summary. */
-#define COPSE_BLOCK_HOMES 16u
+#define COPSE_BLOCK_BASE_LEAVES 16u
 
 #ifdef __cplusplus
 }

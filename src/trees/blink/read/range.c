@@ -30,22 +30,22 @@ copse_status copse_blink_ranges(const copse_index *index, copse_stream *stream, 
 
 typedef struct count_job {
     const copse_index *index;
-    const copse_blink_version *version;
+    const copse_blink_epoch *epoch;
     uint64_t *report;
 } count_job;
 
 static copse_status count_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
 {
     const count_job *job = user;
-    if (copse_blink_beside(job->index)) {
-        copse_beside_arguments beside =
-            copse_beside_start(job->index, job->version, memory[0], memory[1], first, n, job->report);
-        beside.counts = memory[2];
-        return copse_beside_launch(job->index, stream, &copse_blink_order_kernels_of(job->index)->count_beside,
-                                   &beside);
+    if (copse_blink_concurrent(job->index)) {
+        copse_concurrent_arguments concurrent =
+            copse_concurrent_start(job->index, job->epoch, memory[0], memory[1], first, n, job->report);
+        concurrent.counts = memory[2];
+        return copse_concurrent_launch(job->index, stream, &copse_blink_order_kernels_of(job->index)->count_concurrent,
+                                       &concurrent);
     }
-    copse_blink_range_arguments arguments = {.tree = job->version->view,
-                                             .before = job->version->order.before,
+    copse_blink_range_arguments arguments = {.tree = job->epoch->view,
+                                             .before = job->epoch->order.before,
                                              .lows = memory[0],
                                              .highs = memory[1],
                                              .first = first,
@@ -78,11 +78,11 @@ static copse_status count_run(count_job *job, const void *lows, const void *high
 copse_status copse_blink_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                uint64_t *counts)
 {
-    copse_blink_version *version = copse_blink_enter(index);
-    count_job job = {.index = index, .version = version};
-    copse_status status = copse_blink_beside(index) ? COPSE_OK : copse_blink_order_ready(index, version);
+    copse_blink_epoch *epoch = copse_blink_enter(index);
+    count_job job = {.index = index, .epoch = epoch};
+    copse_status status = copse_blink_concurrent(index) ? COPSE_OK : copse_blink_order_ready(index, epoch);
     if (status == COPSE_OK) status = count_run(&job, lows, highs, n, counts);
-    copse_blink_leave(index, version);
+    copse_blink_leave(index, epoch);
     return status;
 }
 
@@ -91,9 +91,9 @@ copse_status copse_blink_count(const copse_index *index, const void *lows, const
 static copse_status range_size(const copse_range_call *call)
 {
     const copse_index *index = call->index;
-    const copse_blink_version *version = call->user;
-    copse_blink_range_arguments arguments = {.tree = version->view,
-                                             .before = version->order.before,
+    const copse_blink_epoch *epoch = call->user;
+    copse_blink_range_arguments arguments = {.tree = epoch->view,
+                                             .before = epoch->order.before,
                                              .lows = call->lows.memory,
                                              .highs = call->highs.memory,
                                              .limit = call->limit,
@@ -105,12 +105,12 @@ static copse_status range_size(const copse_range_call *call)
 }
 
 static copse_status gather_launch(const copse_range_call *call, uint64_t first, uint64_t count, void *keys,
-                                  void *values, const copse_narrow_state *state)
+                                  void *values, const copse_short_range_state *state)
 {
     const copse_index *index = call->index;
-    const copse_blink_version *version = call->user;
-    copse_blink_copy_arguments arguments = {.tree = version->view,
-                                            .before = version->order.before,
+    const copse_blink_epoch *epoch = call->user;
+    copse_blink_copy_arguments arguments = {.tree = epoch->view,
+                                            .before = epoch->order.before,
                                             .first = first,
                                             .count = count,
                                             .places = call->places.memory,
@@ -137,13 +137,13 @@ static copse_status range_gather(const copse_range_call *call, uint64_t first, u
 /* Entries of all ranges that the words of tiles have room for. */
 #define NARROW_ENTRIES (UINT64_C(1) << 62)
 
-static copse_status narrow_launch(const copse_range_call *call, copse_blink_narrow_arguments *a)
+static copse_status narrow_launch(const copse_range_call *call, copse_blink_short_range_arguments *a)
 {
     const copse_index *index = call->index;
-    const copse_blink_version *version = call->user;
+    const copse_blink_epoch *epoch = call->user;
     const uint64_t most = NARROW_SHARE * index->device->multiprocessors;
-    a->ranges = (copse_blink_range_arguments){.tree = version->view,
-                                              .before = version->order.before,
+    a->ranges = (copse_blink_range_arguments){.tree = epoch->view,
+                                              .before = epoch->order.before,
                                               .lows = call->lows.memory,
                                               .highs = call->highs.memory,
                                               .n = (uint32_t)call->n,
@@ -152,7 +152,7 @@ static copse_status narrow_launch(const copse_range_call *call, copse_blink_narr
                                               .places = call->places.memory,
                                               .report = call->report};
     return copse_device_launch(index->device, index->device->main,
-                               &copse_blink_order_kernels_of(index)->narrow[version->view.levels.digest],
+                               &copse_blink_order_kernels_of(index)->short_range[epoch->view.levels.digest],
                                a->tiles < most ? a->tiles : most, a);
 }
 
@@ -160,11 +160,11 @@ static copse_status range_whole(const copse_range_call *call)
 {
     copse_device *device = call->index->device;
     const uint64_t per_block = (uint64_t)copse_ranges_per_warp(call->index, call->n) * (COPSE_KERNEL_THREADS / 32);
-    copse_blink_narrow_arguments arguments = {.offsets = call->offsets.memory,
-                                              .capacity = call->capacity,
-                                              .keys = call->keys.memory,
-                                              .values = call->values.memory,
-                                              .tiles = (uint32_t)((call->n + per_block - 1) / per_block)};
+    copse_blink_short_range_arguments arguments = {.offsets = call->offsets.memory,
+                                                   .capacity = call->capacity,
+                                                   .keys = call->keys.memory,
+                                                   .values = call->values.memory,
+                                                   .tiles = (uint32_t)((call->n + per_block - 1) / per_block)};
     const uint64_t bytes = sizeof *arguments.state + arguments.tiles * sizeof *arguments.words;
     void *memory = NULL;
     copse_status status = copse_device_alloc(device, device->main, bytes, "copse_range", &memory);
@@ -179,9 +179,9 @@ static copse_status range_whole(const copse_range_call *call)
     return status;
 }
 
-static bool whole_fits(const copse_range_call *call, const copse_blink_version *version)
+static bool whole_fits(const copse_range_call *call, const copse_blink_epoch *epoch)
 {
-    const uint64_t entries = version->view.entries;
+    const uint64_t entries = epoch->view.entries;
     return call->n <= COPSE_RANGES_LAUNCH && (entries == 0 || call->n < NARROW_ENTRIES / entries);
 }
 
@@ -189,14 +189,14 @@ static bool whole_fits(const copse_range_call *call, const copse_blink_version *
 static copse_status range_quiet(copse_range_call *call, const void *lows, const void *highs, uint64_t *offsets,
                                 void *keys, void *values)
 {
-    copse_blink_version *version = copse_blink_enter(call->index);
+    copse_blink_epoch *epoch = copse_blink_enter(call->index);
     call->size = range_size;
     call->gather = range_gather;
-    call->whole = whole_fits(call, version) ? range_whole : NULL;
-    call->user = version;
-    copse_status status = copse_blink_order_ready(call->index, version);
+    call->whole = whole_fits(call, epoch) ? range_whole : NULL;
+    call->user = epoch;
+    copse_status status = copse_blink_order_ready(call->index, epoch);
     if (status == COPSE_OK) status = copse_range_call_run(call, lows, highs, offsets, keys, values);
-    copse_blink_leave(call->index, version);
+    copse_blink_leave(call->index, epoch);
     return status;
 }
 
@@ -206,8 +206,8 @@ copse_status copse_blink_range(const copse_index *index, const void *lows, const
     const copse_range_call call = {.index = index, .n = n, .limit = limit, .capacity = capacity};
     copse_range_call tried = call;
     bool done = false;
-    if (!copse_blink_beside(index)) return range_quiet(&tried, lows, highs, offsets, keys, values);
-    copse_status status = copse_beside_range(&tried, lows, highs, offsets, keys, values, &done);
+    if (!copse_blink_concurrent(index)) return range_quiet(&tried, lows, highs, offsets, keys, values);
+    copse_status status = copse_concurrent_range(&tried, lows, highs, offsets, keys, values, &done);
     if (status != COPSE_OK || done) return status;
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     tried = call;

@@ -12,13 +12,13 @@ copse_status copse_blink_ranges(const copse_index *index, copse_stream *stream, 
 /* --- blink/concurrent/range.c: while a writer may be at work ------------------------------------------------------------------- */
 
 /* What all kernels over ranges get. */
-copse_beside_arguments copse_beside_start(const copse_index *index, const copse_blink_version *version,
-                                          const void *lows, const void *highs, uint64_t first, uint64_t n,
-                                          uint64_t *report);
-copse_status copse_beside_launch(const copse_index *index, copse_stream *stream, const copse_kernel *kernel,
-                                 const copse_beside_arguments *arguments);
+copse_concurrent_arguments copse_concurrent_start(const copse_index *index, const copse_blink_epoch *epoch,
+                                                  const void *lows, const void *highs, uint64_t first, uint64_t n,
+                                                  uint64_t *report);
+copse_status copse_concurrent_launch(const copse_index *index, copse_stream *stream, const copse_kernel *kernel,
+                                     const copse_concurrent_arguments *arguments);
 /* copse_range through a view. *out_done: false where the ranges changed while they were copied, time and again. */
-copse_status copse_beside_range(copse_range_call *call, const void *lows, const void *highs, uint64_t *offsets,
-                                void *keys, void *values, bool *out_done);
+copse_status copse_concurrent_range(copse_range_call *call, const void *lows, const void *highs, uint64_t *offsets,
+                                    void *keys, void *values, bool *out_done);
 
 #endif

@@ -1,4 +1,4 @@
-/* The B-link and the B+ tree on a device: what reads by rank and aggregates need beside the tree, and entries by rank. */
+/* The B-link and the B+ tree on a device: what reads by rank and aggregates need concurrent the tree, and entries by rank. */
 #include "trees/blink/tree.h"
 #include "primitives/primitives.h"
 #include "transfer/transfer.h"
@@ -42,75 +42,74 @@ uint64_t copse_blink_order_bytes(copse_blink_order *order)
 
 /* --- making it ------------------------------------------------------------------------------------------------------------ */
 
-/* Sums of something of each home in front of each home. Waits for it, so that any stream may use it. */
-static copse_status prefix_make(const copse_index *owner, copse_blink_version *version, const copse_kernel *kernel,
+/* Sums of something of each base_leaf in front of each base_leaf. Waits for it, so that any stream may use it. */
+static copse_status prefix_make(const copse_index *owner, copse_blink_epoch *epoch, const copse_kernel *kernel,
                                 const char *what, uint64_t **out)
 {
     copse_device *device = owner->device;
-    const uint64_t n = (uint64_t)version->view.homes + 1;
+    const uint64_t n = (uint64_t)epoch->view.base_leaves + 1;
     void *memory = NULL;
-    version->order.bytes = n * sizeof(uint64_t);
-    copse_status status = copse_device_alloc(device, device->main, version->order.bytes, what, &memory);
+    epoch->order.bytes = n * sizeof(uint64_t);
+    copse_status status = copse_device_alloc(device, device->main, epoch->order.bytes, what, &memory);
     if (status != COPSE_OK) return status;
-    copse_home_arguments arguments = {.tree = version->view, .out = memory};
+    copse_base_leaf_arguments arguments = {.tree = epoch->view, .out = memory};
     status = copse_device_launch(device, device->main, kernel, copse_device_blocks(device, n), &arguments);
     if (status == COPSE_OK) status = device->backend->primitives->scan_u64(device, device->main, memory, memory, n);
     if (status == COPSE_OK) status = copse_device_wait(device, device->main);
     if (status == COPSE_OK)
         *out = memory;
     else
-        copse_device_free(device, device->main, memory, version->order.bytes);
+        copse_device_free(device, device->main, memory, epoch->order.bytes);
     return status;
 }
 
 static copse_status summary_fill(const copse_index *owner, const void *user, const copse_device_summary *summary)
 {
-    const copse_blink_version *version = user;
-    copse_blink_summary_arguments arguments = {.tree = version->view, .summary = *summary};
+    const copse_blink_epoch *epoch = user;
+    copse_blink_summary_arguments arguments = {.tree = epoch->view, .summary = *summary};
     return copse_device_launch(owner->device, owner->device->main, &copse_blink_order_kernels_of(owner)->summarize,
                                copse_device_blocks(owner->device, summary->nodes[0] * 32), &arguments);
 }
 
 /* Running sums are a convenience: where there is no memory for them the summary serves. A fault is an error. */
-static copse_status sums_make(const copse_index *owner, copse_blink_version *version)
+static copse_status sums_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
     bool fit;
-    copse_status status = copse_device_sums_fit(owner, &version->order.summary.summary, version->view.entries, &fit);
+    copse_status status = copse_device_sums_fit(owner, &epoch->order.summary.summary, epoch->view.entries, &fit);
     if (status != COPSE_OK || !fit) return status;
-    status = prefix_make(owner, version, &copse_blink_order_kernels_of(owner)->home_sums, "running sums",
-                         &version->order.sums);
+    status = prefix_make(owner, epoch, &copse_blink_order_kernels_of(owner)->base_leaf_sums, "running sums",
+                         &epoch->order.sums);
     return status == COPSE_ERR_MEMORY ? COPSE_OK : status;
 }
 
-typedef copse_status (*order_maker)(const copse_index *owner, copse_blink_version *version);
+typedef copse_status (*order_maker)(const copse_index *owner, copse_blink_epoch *epoch);
 
-static copse_status before_make(const copse_index *owner, copse_blink_version *version)
+static copse_status before_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
-    return prefix_make(owner, version, &copse_blink_order_kernels_of(owner)->home_entries, "ranks",
-                       &version->order.before);
+    return prefix_make(owner, epoch, &copse_blink_order_kernels_of(owner)->base_leaf_entries, "ranks",
+                       &epoch->order.before);
 }
 
-static copse_status summary_make(const copse_index *owner, copse_blink_version *version)
+static copse_status summary_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
-    const uint64_t blocks = (version->view.homes + (uint64_t)COPSE_BLOCK_HOMES - 1) / COPSE_BLOCK_HOMES;
-    return copse_device_summary_make(owner, blocks, summary_fill, version, &version->order.summary);
+    const uint64_t blocks = (epoch->view.base_leaves + (uint64_t)COPSE_BLOCK_BASE_LEAVES - 1) / COPSE_BLOCK_BASE_LEAVES;
+    return copse_device_summary_make(owner, blocks, summary_fill, epoch, &epoch->order.summary);
 }
 
 /* Readers may come at the same time: the first makes it, the others wait; afterwards the flag alone is read. It is made on
  * the main stream of the first handle, to whose device the memory belongs, and an error is the reader's. */
-static copse_status make_once(const copse_index *index, copse_blink_version *version, atomic_bool *ready,
-                              order_maker make)
+static copse_status make_once(const copse_index *index, copse_blink_epoch *epoch, atomic_bool *ready, order_maker make)
 {
     if (atomic_load_explicit(ready, memory_order_acquire)) return COPSE_OK;
     const copse_index *owner = &copse_blink_handle_of(index)->tree->owner;
     copse_status status = COPSE_OK;
-    pthread_mutex_lock(&version->order.lock);
+    pthread_mutex_lock(&epoch->order.lock);
     if (!atomic_load_explicit(ready, memory_order_relaxed)) {
-        version->order.device = owner->device;
-        status = make(owner, version);
+        epoch->order.device = owner->device;
+        status = make(owner, epoch);
         if (status == COPSE_OK) atomic_store_explicit(ready, true, memory_order_release);
     }
-    pthread_mutex_unlock(&version->order.lock);
+    pthread_mutex_unlock(&epoch->order.lock);
     if (status != COPSE_OK) {
         copse_kept_error kept;
         copse_error_keep(&kept);
@@ -120,68 +119,67 @@ static copse_status make_once(const copse_index *index, copse_blink_version *ver
     return status;
 }
 
-copse_status copse_blink_order_ready(const copse_index *index, copse_blink_version *version)
+copse_status copse_blink_order_ready(const copse_index *index, copse_blink_epoch *epoch)
 {
-    return make_once(index, version, &version->order.before_ready, before_make);
+    return make_once(index, epoch, &epoch->order.before_ready, before_make);
 }
 
-copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_version *version, bool sums)
+copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch, bool sums)
 {
-    copse_status status = make_once(index, version, &version->order.summary_ready, summary_make);
+    copse_status status = make_once(index, epoch, &epoch->order.summary_ready, summary_make);
     if (status != COPSE_OK || !sums) return status;
-    return make_once(index, version, &version->order.sums_tried, sums_make);
+    return make_once(index, epoch, &epoch->order.sums_tried, sums_make);
 }
 
 /* --- checking it ---------------------------------------------------------------------------------------------------------- */
 
-static copse_status check_launch(const copse_index *index, const copse_blink_version *version,
-                                 copse_device_survey *survey)
+static copse_status check_launch(const copse_index *index, const copse_blink_epoch *epoch, copse_device_survey *survey)
 {
     copse_device *device = index->device;
     const copse_blink_order_kernels *kernels = copse_blink_order_kernels_of(index);
-    const copse_blink_order *order = &version->order;
-    copse_order_check_arguments arguments = {.tree = version->view,
+    const copse_blink_order *order = &epoch->order;
+    copse_order_check_arguments arguments = {.tree = epoch->view,
                                              .before = order->before,
                                              .sums = order->sums,
                                              .summary = order->summary.summary,
                                              .survey = survey};
     copse_status status = COPSE_OK;
     if (order->before || order->sums)
-        status = copse_device_launch(device, device->main, &kernels->verify_homes,
-                                     copse_device_blocks(device, version->view.homes), &arguments);
+        status = copse_device_launch(device, device->main, &kernels->verify_base_leaves,
+                                     copse_device_blocks(device, epoch->view.base_leaves), &arguments);
     if (status == COPSE_OK && order->summary.memory)
         status = copse_device_launch(device, device->main, &kernels->verify_summary,
                                      copse_device_blocks(device, order->summary.summary.nodes[0] * 32), &arguments);
     return status;
 }
 
-copse_status copse_blink_verify_order(const copse_index *index, copse_blink_version *version)
+copse_status copse_blink_verify_order(const copse_index *index, copse_blink_epoch *epoch)
 {
     copse_device *device = index->device;
     copse_device_survey *survey = NULL, seen;
     copse_status status = copse_device_survey_make(device, &survey);
     if (status != COPSE_OK) return status;
-    pthread_mutex_lock(&version->order.lock); /* a reader may be making some of it */
-    status = check_launch(index, version, survey);
+    pthread_mutex_lock(&epoch->order.lock); /* a reader may be making some of it */
+    status = check_launch(index, epoch, survey);
     if (status == COPSE_OK) status = copse_device_survey_read(device, survey, &seen);
-    pthread_mutex_unlock(&version->order.lock);
+    pthread_mutex_unlock(&epoch->order.lock);
     copse_device_survey_free(device, survey);
     if (status != COPSE_OK || seen.trouble[3] == UINT64_MAX) return status;
     return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
                       "%s tree: the ranks or aggregates at %llu do not agree with the leaves",
-                      copse_structure_name(index->operations->structure), (unsigned long long)seen.trouble[3]);
+                      copse_structure_name(index->description->structure), (unsigned long long)seen.trouble[3]);
 }
 
-const copse_kernel *copse_blink_find_beside(const copse_index *index)
+const copse_kernel *copse_blink_find_concurrent(const copse_index *index)
 {
-    return &copse_blink_order_kernels_of(index)->find_beside;
+    return &copse_blink_order_kernels_of(index)->find_concurrent;
 }
 
 /* --- entries by rank ------------------------------------------------------------------------------------------------------ */
 
 typedef struct entries_job {
     const copse_index *index;
-    const copse_blink_version *version;
+    const copse_blink_epoch *epoch;
     uint64_t rank;
 } entries_job;
 
@@ -189,8 +187,8 @@ static copse_status entries_work(void *user, copse_stream *stream, uint64_t firs
 {
     const entries_job *job = user;
     copse_device *device = job->index->device;
-    copse_blink_copy_arguments arguments = {.tree = job->version->view,
-                                            .before = job->version->order.before,
+    copse_blink_copy_arguments arguments = {.tree = job->epoch->view,
+                                            .before = job->epoch->order.before,
                                             .first = job->rank + first,
                                             .count = n,
                                             .keys = memory[0],
@@ -201,8 +199,8 @@ static copse_status entries_work(void *user, copse_stream *stream, uint64_t firs
 
 static copse_status entries_run(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
 {
-    copse_blink_version *version = copse_blink_enter(index);
-    entries_job job = {index, version, rank};
+    copse_blink_epoch *epoch = copse_blink_enter(index);
+    entries_job job = {index, epoch, rank};
     copse_transfer_job transfer = {
         .device = index->device,
         .array =
@@ -212,9 +210,9 @@ static copse_status entries_run(const copse_index *index, uint64_t rank, uint64_
         .n = count,
         .work = entries_work,
         .user = &job};
-    copse_status status = copse_blink_order_ready(index, version);
+    copse_status status = copse_blink_order_ready(index, epoch);
     if (status == COPSE_OK) status = copse_transfer_run(&transfer);
-    copse_blink_leave(index, version);
+    copse_blink_leave(index, epoch);
     return status;
 }
 
@@ -237,6 +235,6 @@ static copse_status entries_view(const copse_index *index, uint64_t rank, uint64
 
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
 {
-    return copse_blink_beside(index) ? entries_view(index, rank, count, keys, values)
-                                     : entries_run(index, rank, count, keys, values);
+    return copse_blink_concurrent(index) ? entries_view(index, rank, count, keys, values)
+                                         : entries_run(index, rank, count, keys, values);
 }

@@ -1,66 +1,66 @@
-/* New versions of the B-link and the B+ tree: of sorted pairs, or of an old version and a batch of operations. */
+/* New epochs of the B-link and the B+ tree: of sorted pairs, or of an old epoch and a batch of operations. */
 #include "trees/blink/rebuild/rebuild.h"
 
 /* Homes of a tile, at least. */
-#define TILE_HOMES_LEAST 4u
+#define TILE_BASE_LEAVES_LEAST 4u
 /* Deviations from the average that a tile has room for. */
 #define DEVIATIONS 6.5
 
-copse_status copse_pack_take(copse_packer *p, unsigned which, uint64_t bytes)
+copse_status copse_rebuild_take(copse_rebuilder *p, unsigned which, uint64_t bytes)
 {
     copse_device *device = p->index->device;
     p->bytes[which] = bytes;
-    return copse_device_alloc(device, device->main, bytes, "packing the tree", &p->memory[which]);
+    return copse_device_alloc(device, device->main, bytes, "rebuilding the tree", &p->memory[which]);
 }
 
-void copse_pack_drop(copse_packer *p, unsigned which)
+void copse_rebuild_drop(copse_rebuilder *p, unsigned which)
 {
     copse_device *device = p->index->device;
     copse_device_free(device, device->main, p->memory[which], p->bytes[which]);
     p->memory[which] = NULL;
 }
 
-static void give_back(copse_packer *p)
+static void give_back(copse_rebuilder *p)
 {
-    for (unsigned i = 0; i < sizeof p->memory / sizeof *p->memory; i++) copse_pack_drop(p, i);
+    for (unsigned i = 0; i < sizeof p->memory / sizeof *p->memory; i++) copse_rebuild_drop(p, i);
 }
 
-void copse_pack_begin_anew(copse_packer *p)
+void copse_rebuild_begin_anew(copse_rebuilder *p)
 {
     give_back(p);
-    copse_blink_version_free(p->index, p->made);
+    copse_blink_epoch_free(p->index, p->made);
     p->made = NULL;
 }
 
-static copse_status launch(const copse_packer *p, const copse_kernel *kernel, uint64_t items)
+static copse_status launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
 {
     copse_device *device = p->index->device;
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
 }
 
-copse_status copse_pack_started(copse_packer *p)
+copse_status copse_rebuild_started(copse_rebuilder *p)
 {
-    copse_status status = copse_pack_take(p, COPSE_PACK_LAST, p->made->view.homes * sizeof(uint32_t));
+    copse_status status = copse_rebuild_take(p, COPSE_REBUILD_LAST, p->made->view.base_leaves * sizeof(uint32_t));
     p->arguments.to = p->made->view;
-    p->arguments.last = p->memory[COPSE_PACK_LAST];
+    p->arguments.last = p->memory[COPSE_REBUILD_LAST];
     return status;
 }
 
-/* A new version with room for `entries`. */
-static copse_status version_start(copse_packer *p, uint64_t entries)
+/* A new epoch with room for `entries`. */
+static copse_status epoch_start(copse_rebuilder *p, uint64_t entries)
 {
     copse_status status =
-        copse_blink_version_make(p->index, p->arguments.from.chunk_shift, entries, p->low, p->high, &p->made);
-    return status == COPSE_OK ? copse_pack_started(p) : status;
+        copse_blink_epoch_make(p->index, p->arguments.from.chunk_shift, entries, p->low, p->high, &p->made);
+    return status == COPSE_OK ? copse_rebuild_started(p) : status;
 }
 
-copse_status copse_pack_levels(copse_packer *p)
+copse_status copse_rebuild_levels(copse_rebuilder *p)
 {
     const copse_index *index = p->index;
     copse_blink_tree *view = &p->made->view;
     const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
-    copse_levels_source source = {.children = view->homes,
-                                  .last = p->memory[COPSE_PACK_LAST],
+    copse_levels_source source = {.children = view->base_leaves,
+                                  .last = p->memory[COPSE_REBUILD_LAST],
                                   .stride = COPSE_LEAF_BYTES,
                                   .chunks = view->chunks,
                                   .chunk_shift = view->chunk_shift,
@@ -70,120 +70,122 @@ copse_status copse_pack_levels(copse_packer *p)
     return copse_device_levels_make(index, &source, &view->levels, &p->made->levels);
 }
 
-/* All of a new version; `fill` puts kernels on the stream that fill its leaves where there are entries. */
-static copse_status version_fill(copse_packer *p, uint64_t entries, copse_status (*fill)(copse_packer *p))
+/* All of a new epoch; `fill` puts kernels on the stream that fill its leaves where there are entries. */
+static copse_status epoch_fill(copse_rebuilder *p, uint64_t entries, copse_status (*fill)(copse_rebuilder *p))
 {
-    copse_status status = version_start(p, entries);
-    if (status == COPSE_OK) status = entries ? fill(p) : launch(p, &copse_blink_kernels_of(p->index)->pack_empty, 1);
-    return status == COPSE_OK ? copse_pack_levels(p) : status;
+    copse_status status = epoch_start(p, entries);
+    if (status == COPSE_OK) status = entries ? fill(p) : launch(p, &copse_blink_kernels_of(p->index)->rebuild_empty, 1);
+    return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
-copse_status copse_pack_finish(copse_packer *p, copse_status status, copse_blink_version **out)
+copse_status copse_rebuild_finish(copse_rebuilder *p, copse_status status, copse_blink_epoch **out)
 {
     give_back(p);
     if (status == COPSE_OK)
         *out = p->made;
     else
-        copse_blink_version_free(p->index, p->made);
+        copse_blink_epoch_free(p->index, p->made);
     return status;
 }
 
 /* --- sorted pairs --------------------------------------------------------------------------------------------------------- */
 
-static copse_status fill_pairs(copse_packer *p)
+static copse_status fill_pairs(copse_rebuilder *p)
 {
     const uint64_t lanes = 4; /* a warp has eight leaves */
-    return launch(p, &copse_blink_kernels_of(p->index)->pack_fill, p->arguments.to.homes * lanes);
+    return launch(p, &copse_blink_kernels_of(p->index)->rebuild_fill, p->arguments.to.base_leaves * lanes);
 }
 
-copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_version **out)
+copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_epoch **out)
 {
-    copse_packer p = {.index = index,
-                      .low = pairs->low,
-                      .high = pairs->high,
-                      .arguments.operations = {
-                          .keys = pairs->keys, .values = pairs->values, .n = pairs->n, .action = COPSE_ACTION_UPSERT}};
-    return copse_pack_finish(&p, version_fill(&p, pairs->n, fill_pairs), out);
+    copse_rebuilder p = {
+        .index = index,
+        .low = pairs->low,
+        .high = pairs->high,
+        .arguments.operations = {
+            .keys = pairs->keys, .values = pairs->values, .n = pairs->n, .action = COPSE_ACTION_UPSERT}};
+    return copse_rebuild_finish(&p, epoch_fill(&p, pairs->n, fill_pairs), out);
 }
 
-/* --- an old version and operations, tile by tile --------------------------------------------------------------------------- */
+/* --- an old epoch and operations, tile by tile --------------------------------------------------------------------------- */
 
 /*
- * Do homes with so many entries each, to which as many come and which have so many other leaves each, fit into a tile? They come to
- * some tiles more than to others: homes are as wide as the keys that they had lay apart, and of keys at random some get more than
+ * Do base_leaves with so many entries each, to which as many come and which have so many other leaves each, fit into a tile? They come to
+ * some tiles more than to others: base_leaves are as wide as the keys that they had lay apart, and of keys at random some get more than
  * others of the same width. Millions of tiles have one that is five or six deviations above the average.
  */
-static bool tile_fits(double room, double homes, double old, double come, double others)
+static bool tile_fits(double room, double base_leaves, double old, double come, double others)
 {
-    const double entries = room - homes * (old + come), leaves = COPSE_TILE_LEAVES - homes * (1 + others);
-    const double variance = homes * (old / 4 + 2 * come + come * come / (old + 1));
+    const double entries = room - base_leaves * (old + come), leaves = COPSE_TILE_LEAVES - base_leaves * (1 + others);
+    const double variance = base_leaves * (old / 4 + 2 * come + come * come / (old + 1));
     return entries > 0 && entries * entries >= DEVIATIONS * DEVIATIONS * variance && leaves >= 0 &&
-           leaves * leaves >= DEVIATIONS * DEVIATIONS * homes * others;
+           leaves * leaves >= DEVIATIONS * DEVIATIONS * base_leaves * others;
 }
 
-/* Homes of which a tile may have so many, 0: none. others: leaves of each beside itself. */
-static uint32_t tile_most(const copse_packer *p, double homes, double others, unsigned times)
+/* Homes of which a tile may have so many, 0: none. others: leaves of each concurrent itself. */
+static uint32_t tile_most(const copse_rebuilder *p, double base_leaves, double others, unsigned times)
 {
     const copse_index *index = p->index;
     const copse_blink_tree *from = &p->arguments.from;
     const size_t bytes = copse_type_size(index->key_type) + copse_type_size(index->value_type);
     const uint64_t room = COPSE_TILE_ENTRIES(bytes);
-    const double come = (double)copse_pack_inserts_most(p) / homes * times;
+    const double come = (double)copse_rebuild_inserts_most(p) / base_leaves * times;
     if (p->arguments.operations.n && !from->unique) return 0;
     uint32_t fit = COPSE_TILE_LEAVES;
-    while (fit > 0 && !tile_fits((double)room, fit, (double)from->entries / homes, come, others)) fit--;
+    while (fit > 0 && !tile_fits((double)room, fit, (double)from->entries / base_leaves, come, others)) fit--;
     return fit;
 }
 
-uint32_t copse_pack_tile_leaves(const copse_packer *p)
+uint32_t copse_rebuild_tile_leaves(const copse_rebuilder *p)
 {
-    return tile_most(p, (double)p->arguments.from.homes + (double)p->pool_taken, 0, 2);
+    return tile_most(p, (double)p->arguments.from.base_leaves + (double)p->pool_taken, 0, 2);
 }
 
-static uint32_t tile_homes(const copse_packer *p)
+static uint32_t tile_base_leaves(const copse_rebuilder *p)
 {
-    const double homes = p->arguments.from.homes;
-    return tile_most(p, homes, (double)p->pool_taken / homes, 1);
+    const double base_leaves = p->arguments.from.base_leaves;
+    return tile_most(p, base_leaves, (double)p->pool_taken / base_leaves, 1);
 }
 
-/* Memory for tiles of so many homes: their words lie behind the totals, so that one fill makes all 0. */
-static copse_status tiles_take(copse_packer *p, uint32_t homes)
+/* Memory for tiles of so many base_leaves: their words lie behind the totals, so that one fill makes all 0. */
+static copse_status tiles_take(copse_rebuilder *p, uint32_t base_leaves)
 {
     copse_device *device = p->index->device;
-    copse_pack_arguments *arguments = &p->arguments;
-    const uint64_t tiles = (arguments->from.homes + homes - 1) / homes;
+    copse_rebuild_arguments *arguments = &p->arguments;
+    const uint64_t tiles = (arguments->from.base_leaves + base_leaves - 1) / base_leaves;
     const uint64_t bytes = sizeof *arguments->totals + tiles * sizeof *arguments->words;
-    arguments->tile_homes = homes;
+    arguments->tile_base_leaves = base_leaves;
     arguments->tiles = (uint32_t)tiles;
-    copse_status status = copse_pack_take(p, COPSE_PACK_TOTALS, bytes);
+    copse_status status = copse_rebuild_take(p, COPSE_REBUILD_TOTALS, bytes);
     if (status == COPSE_OK && arguments->operations.n)
-        status = copse_pack_take(p, COPSE_PACK_STARTS, (tiles + 1) * sizeof(uint32_t));
+        status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, (tiles + 1) * sizeof(uint32_t));
     if (status != COPSE_OK) return status;
-    arguments->totals = p->memory[COPSE_PACK_TOTALS];
+    arguments->totals = p->memory[COPSE_REBUILD_TOTALS];
     arguments->words = (uint64_t *)(arguments->totals + 1);
-    arguments->starts = p->memory[COPSE_PACK_STARTS];
+    arguments->starts = p->memory[COPSE_REBUILD_STARTS];
     return copse_device_fill(device, device->main, arguments->totals, 0, bytes);
 }
 
-/* Moves everything into the new version, with tiles of so many homes, and waits for it. *out_fits: false where some tile has
+/* Moves everything into the new epoch, with tiles of so many base_leaves, and waits for it. *out_fits: false where some tile has
  * more than fits. */
-static copse_status move_tiles(copse_packer *p, uint32_t homes, copse_pack_totals *out_totals, bool *out_fits)
+static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_rebuild_totals *out_totals,
+                               bool *out_fits)
 {
     copse_device *device = p->index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
-    copse_status status = tiles_take(p, homes);
+    copse_status status = tiles_take(p, base_leaves);
     const uint64_t tiles = p->arguments.tiles;
     if (status == COPSE_OK && p->arguments.operations.n) status = launch(p, &kernels->tile_starts, tiles + 1);
-    if (status == COPSE_OK) status = launch(p, &kernels->tile_move, tiles * 32);
+    if (status == COPSE_OK) status = launch(p, &kernels->tile_lookback, tiles * 32);
     if (status == COPSE_OK)
         status = copse_device_read(device, device->main, out_totals, p->arguments.totals, sizeof *out_totals);
     *out_fits = status == COPSE_OK && !(out_totals->ticket & COPSE_TILES_STOP);
-    copse_pack_drop(p, COPSE_PACK_TOTALS);
-    copse_pack_drop(p, COPSE_PACK_STARTS);
+    copse_rebuild_drop(p, COPSE_REBUILD_TOTALS);
+    copse_rebuild_drop(p, COPSE_REBUILD_STARTS);
     return status;
 }
 
-void copse_pack_take_over(copse_packer *p, const copse_pack_totals *totals)
+void copse_rebuild_take_over(copse_rebuilder *p, const copse_rebuild_totals *totals)
 {
     const uint64_t n = p->arguments.operations.n;
     uint64_t came = 0, went = 0;
@@ -193,63 +195,64 @@ void copse_pack_take_over(copse_packer *p, const copse_pack_totals *totals)
     }
     p->changed = came + went;
     p->made->view.entries = p->arguments.from.entries + came - went;
-    p->made->doubt_known = p->arguments.operations.doubt != NULL;
-    p->made->doubt = totals->doubt;
-    p->made->known = copse_pack_inserts_most(p) ? (uint32_t)((n - came) * 256 / n) : p->known;
+    p->made->speculation_known = p->arguments.operations.speculation != NULL;
+    p->made->speculation = totals->speculation;
+    p->made->known = copse_rebuild_inserts_most(p) ? (uint32_t)((n - came) * 256 / n) : p->known;
 }
 
 /* What is left to do once the host knows how many entries there are. */
-static copse_status finish_tiles(copse_packer *p, const copse_pack_totals *totals)
+static copse_status finish_tiles(copse_rebuilder *p, const copse_rebuild_totals *totals)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
-    copse_pack_take_over(p, totals);
-    copse_blink_version_shrink(p->index, p->made, totals->entries);
+    copse_rebuild_take_over(p, totals);
+    copse_blink_epoch_shrink(p->index, p->made, totals->entries);
     p->arguments.to = p->made->view;
-    copse_status status = launch(p, totals->entries ? &kernels->tile_finish : &kernels->pack_empty, 1);
-    return status == COPSE_OK ? copse_pack_levels(p) : status;
+    copse_status status = launch(p, totals->entries ? &kernels->tile_finish : &kernels->rebuild_empty, 1);
+    return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
-/* *out_done: false where the tree has to be packed home by home. */
-static copse_status pack_tiles(copse_packer *p, bool *out_done)
+/* *out_done: false where the tree has to be packed base_leaf by base_leaf. */
+static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
 {
-    const uint64_t most = p->arguments.from.entries + copse_pack_inserts_most(p);
-    uint32_t homes = tile_homes(p);
-    copse_pack_totals totals;
+    const uint64_t most = p->arguments.from.entries + copse_rebuild_inserts_most(p);
+    uint32_t base_leaves = tile_base_leaves(p);
+    copse_rebuild_totals totals;
     *out_done = false;
-    copse_status status = copse_pack_spread(p, out_done);
-    if (status != COPSE_OK || *out_done || homes == 0) return status;
+    copse_status status = copse_rebuild_independent(p, out_done);
+    if (status != COPSE_OK || *out_done || base_leaves == 0) return status;
     copse_kept_error kept;
     copse_error_keep(&kept);
-    status = version_start(p, most);
-    const bool room = !copse_pack_too_much(status);
+    status = epoch_start(p, most);
+    const bool room = !copse_rebuild_too_much(status);
     if (!room) {
         copse_error_put_back(&kept);
         status = COPSE_OK;
     }
-    for (; status == COPSE_OK && room && homes > 0 && !*out_done; homes = homes > TILE_HOMES_LEAST ? homes * 3 / 4 : 0)
-        status = move_tiles(p, homes, &totals, out_done);
+    for (; status == COPSE_OK && room && base_leaves > 0 && !*out_done;
+         base_leaves = base_leaves > TILE_BASE_LEAVES_LEAST ? base_leaves * 3 / 4 : 0)
+        status = move_tiles(p, base_leaves, &totals, out_done);
     if (status == COPSE_OK && *out_done) return finish_tiles(p, &totals);
-    if (status == COPSE_OK) copse_pack_begin_anew(p);
+    if (status == COPSE_OK) copse_rebuild_begin_anew(p);
     return status;
 }
 
-/* --- an old version and operations, home by home --------------------------------------------------------------------------- */
+/* --- an old epoch and operations, base_leaf by base_leaf --------------------------------------------------------------------------- */
 
 /* Where each operation belongs, and what it will do. */
-static copse_status locate(copse_packer *p)
+static copse_status locate(copse_rebuilder *p)
 {
     const copse_index *index = p->index;
     copse_device *device = index->device;
     const uint64_t n = p->arguments.operations.n;
-    copse_status status = copse_pack_take(p, COPSE_PACK_HOMES, n * sizeof(uint32_t));
-    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_OFFSETS, n * sizeof(uint32_t));
-    if (status == COPSE_OK) status = copse_pack_take(p, COPSE_PACK_EFFECTS, (n + 1) * sizeof(uint64_t));
+    copse_status status = copse_rebuild_take(p, COPSE_REBUILD_BASE_LEAVES, n * sizeof(uint32_t));
+    if (status == COPSE_OK) status = copse_rebuild_take(p, COPSE_REBUILD_OFFSETS, n * sizeof(uint32_t));
+    if (status == COPSE_OK) status = copse_rebuild_take(p, COPSE_REBUILD_EFFECTS, (n + 1) * sizeof(uint64_t));
     if (status != COPSE_OK) return status;
-    uint64_t *effects = p->memory[COPSE_PACK_EFFECTS];
+    uint64_t *effects = p->memory[COPSE_REBUILD_EFFECTS];
     copse_locate_arguments arguments = {.tree = p->arguments.from,
                                         .operations = p->arguments.operations,
-                                        .homes = p->memory[COPSE_PACK_HOMES],
-                                        .offsets = p->memory[COPSE_PACK_OFFSETS],
+                                        .base_leaves = p->memory[COPSE_REBUILD_BASE_LEAVES],
+                                        .offsets = p->memory[COPSE_REBUILD_OFFSETS],
                                         .effects = effects,
                                         .counters = p->counters};
     status = copse_device_fill(device, device->main, effects + n, 0, sizeof *effects);
@@ -258,31 +261,33 @@ static copse_status locate(copse_packer *p)
                                      copse_device_blocks(device, n), &arguments);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, effects, effects, n + 1);
-    p->arguments.homes = arguments.homes;
+    p->arguments.base_leaves = arguments.base_leaves;
     p->arguments.offsets = arguments.offsets;
     p->arguments.effects = effects;
     return status;
 }
 
-/* How many entries there will be, and how many of each home in front of the next. */
-static copse_status count_homes(copse_packer *p, uint64_t *out_entries)
+/* How many entries there will be, and how many of each base_leaf in front of the next. */
+static copse_status count_base_leaves(copse_rebuilder *p, uint64_t *out_entries)
 {
     const copse_index *index = p->index;
     copse_device *device = index->device;
-    const uint64_t homes = p->arguments.from.homes, n = p->arguments.operations.n;
+    const uint64_t base_leaves = p->arguments.from.base_leaves, n = p->arguments.operations.n;
     uint64_t effects = 0;
-    copse_status status = copse_pack_take(p, COPSE_PACK_BEFORE, (homes + 1) * sizeof(uint64_t));
-    if (status == COPSE_OK && n) status = copse_pack_take(p, COPSE_PACK_STARTS, (homes + 1) * sizeof(uint32_t));
-    p->arguments.before = p->memory[COPSE_PACK_BEFORE];
-    p->arguments.starts = p->memory[COPSE_PACK_STARTS];
-    if (status == COPSE_OK) status = launch(p, &copse_blink_kernels_of(index)->pack_count, homes + 1);
+    copse_status status = copse_rebuild_take(p, COPSE_REBUILD_BEFORE, (base_leaves + 1) * sizeof(uint64_t));
+    if (status == COPSE_OK && n)
+        status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, (base_leaves + 1) * sizeof(uint32_t));
+    p->arguments.before = p->memory[COPSE_REBUILD_BEFORE];
+    p->arguments.starts = p->memory[COPSE_REBUILD_STARTS];
+    if (status == COPSE_OK) status = launch(p, &copse_blink_kernels_of(index)->rebuild_count, base_leaves + 1);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, p->arguments.before, p->arguments.before,
-                                                       homes + 1);
+                                                       base_leaves + 1);
     if (status == COPSE_OK && n)
         status = copse_device_copy(device, device->main, &effects, p->arguments.effects + n, sizeof effects);
     if (status == COPSE_OK)
-        status = copse_device_read(device, device->main, out_entries, p->arguments.before + homes, sizeof *out_entries);
+        status = copse_device_read(device, device->main, out_entries, p->arguments.before + base_leaves,
+                                   sizeof *out_entries);
     if (status != COPSE_OK) return status;
     /* With duplicates an erased key may take many entries, which the effects do not count. */
     const uint64_t before = p->arguments.from.entries, after = *out_entries;
@@ -291,52 +296,52 @@ static copse_status count_homes(copse_packer *p, uint64_t *out_entries)
     return COPSE_OK;
 }
 
-static copse_status fill_homes(copse_packer *p)
+static copse_status fill_base_leaves(copse_rebuilder *p)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     const uint64_t lanes = 16; /* of a leaf, at most */
-    copse_status status = launch(p, &kernels->pack_old, p->arguments.from.homes * lanes);
+    copse_status status = launch(p, &kernels->rebuild_old, p->arguments.from.base_leaves * lanes);
     if (status == COPSE_OK && p->arguments.operations.n && p->arguments.operations.values)
-        status = launch(p, &kernels->pack_new, p->arguments.operations.n);
+        status = launch(p, &kernels->rebuild_new, p->arguments.operations.n);
     return status;
 }
 
-static copse_status pack_homes(copse_packer *p)
+static copse_status rebuild_base_leaves(copse_rebuilder *p)
 {
     uint64_t entries = 0;
     p->arguments.tiles = 0;
     copse_status status = p->arguments.operations.n ? locate(p) : COPSE_OK;
-    if (status == COPSE_OK) status = count_homes(p, &entries);
-    return status == COPSE_OK ? version_fill(p, entries, fill_homes) : status;
+    if (status == COPSE_OK) status = count_base_leaves(p, &entries);
+    return status == COPSE_OK ? epoch_fill(p, entries, fill_base_leaves) : status;
 }
 
-copse_packer copse_pack_begin(const copse_index *index, const copse_blink_version *from,
-                              const copse_blink_operations *operations, uint64_t low, uint64_t high)
+copse_rebuilder copse_rebuild_begin(const copse_index *index, const copse_blink_epoch *from,
+                                    const copse_blink_operations *operations, uint64_t low, uint64_t high)
 {
     const bool any = operations && operations->n, some = from->view.entries != 0;
-    copse_packer p = {.index = index,
-                      .arguments = {.from = from->view,
-                                    .chains = from->pool_taken != 0,
-                                    .low = some ? from->low : UINT64_MAX,
-                                    .high = some ? from->high : 0},
-                      .old = from,
-                      .counters = from->counters,
-                      .pool_taken = from->pool_taken,
-                      .known = from->known,
-                      .low = any && (!some || low < from->low) ? low : from->low,
-                      .high = any && (!some || high > from->high) ? high : from->high};
+    copse_rebuilder p = {.index = index,
+                         .arguments = {.from = from->view,
+                                       .chains = from->pool_taken != 0,
+                                       .low = some ? from->low : UINT64_MAX,
+                                       .high = some ? from->high : 0},
+                         .old = from,
+                         .counters = from->counters,
+                         .pool_taken = from->pool_taken,
+                         .known = from->known,
+                         .low = any && (!some || low < from->low) ? low : from->low,
+                         .high = any && (!some || high > from->high) ? high : from->high};
     if (operations) p.arguments.operations = *operations;
     return p;
 }
 
-copse_status copse_blink_pack(const copse_index *index, const copse_blink_version *from,
-                              const copse_blink_operations *operations, uint64_t low, uint64_t high,
-                              copse_blink_version **out, uint64_t *out_changed)
+copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from,
+                                 const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                                 copse_blink_epoch **out, uint64_t *out_changed)
 {
-    copse_packer p = copse_pack_begin(index, from, operations, low, high);
+    copse_rebuilder p = copse_rebuild_begin(index, from, operations, low, high);
     bool done = false;
-    copse_status status = pack_tiles(&p, &done);
-    if (status == COPSE_OK && !done) status = pack_homes(&p);
+    copse_status status = rebuild_tiles(&p, &done);
+    if (status == COPSE_OK && !done) status = rebuild_base_leaves(&p);
     *out_changed = p.changed;
-    return copse_pack_finish(&p, status, out);
+    return copse_rebuild_finish(&p, status, out);
 }

@@ -5,8 +5,8 @@
 /* The writer itself looks, so nobody else is at work on the leaves. */
 static copse_status look_up_launch(const copse_point_call *call, copse_stream *stream, const copse_point_slice *slice)
 {
-    const copse_blink_version *version = call->user;
-    const copse_blink_tree *tree = &version->view;
+    const copse_blink_epoch *epoch = call->user;
+    const copse_blink_tree *tree = &epoch->view;
     copse_blink_point_arguments arguments = {.tree = *tree,
                                              .keys = slice->keys,
                                              .first = slice->first,
@@ -16,7 +16,7 @@ static copse_status look_up_launch(const copse_point_call *call, copse_stream *s
                                              .out_found = slice->out_found};
     arguments.tree.key_type = call->key_type;
     return copse_device_launch(call->index->device, stream,
-                               &copse_blink_kernels_of(call->index)->find[tree->levels.digest][tree->forks],
+                               &copse_blink_kernels_of(call->index)->find[tree->levels.digest][tree->branches],
                                slice->blocks, &arguments);
 }
 

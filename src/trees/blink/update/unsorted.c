@@ -15,7 +15,7 @@ typedef struct place_memory {
     uint64_t bytes;
     uint64_t size; /* of the hash tables: a power of two */
     void *keys, *values;
-    uint32_t *table, *crowds, *homes, *slots;
+    uint32_t *table, *crowds, *base_leaves, *slots;
 } place_memory;
 
 static uint64_t round_up(uint64_t bytes)
@@ -37,7 +37,7 @@ static copse_status memory_take(const copse_index *index, uint64_t n, place_memo
     if (status != COPSE_OK) return status;
     m->table = memory;
     m->crowds = (uint32_t *)(m->memory + tables);
-    m->homes = (uint32_t *)(m->memory + 2 * tables);
+    m->base_leaves = (uint32_t *)(m->memory + 2 * tables);
     m->slots = (uint32_t *)(m->memory + 2 * tables + numbers);
     m->keys = m->memory + 2 * tables + 2 * numbers;
     m->values = m->memory + 2 * tables + 2 * numbers + keys;
@@ -74,57 +74,57 @@ static copse_status operations_bring(const copse_index *index, const void *keys,
     return bring(index, "values", values, n * copse_type_size(index->value_type), m->values, &operations->values);
 }
 
-static copse_status kernels_run(const copse_index *index, copse_blink_version *version,
+static copse_status kernels_run(const copse_index *index, copse_blink_epoch *epoch,
                                 const copse_blink_operations *operations, const place_memory *m,
                                 copse_blink_counters *seen)
 {
     copse_device *device = index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
-    copse_meet_arguments meet = {.tree = version->view,
-                                 .operations = *operations,
-                                 .homes = m->homes,
-                                 .slots = m->slots,
-                                 .table = m->table,
-                                 .crowds = m->crowds,
-                                 .mask = (uint32_t)m->size - 1,
-                                 .counters = version->counters};
-    copse_apply_arguments place = {.tree = version->view,
+    copse_resolve_arguments resolve = {.tree = epoch->view,
+                                       .operations = *operations,
+                                       .base_leaves = m->base_leaves,
+                                       .slots = m->slots,
+                                       .table = m->table,
+                                       .crowds = m->crowds,
+                                       .mask = (uint32_t)m->size - 1,
+                                       .counters = epoch->counters};
+    copse_apply_arguments place = {.tree = epoch->view,
                                    .operations = *operations,
-                                   .homes = m->homes,
+                                   .base_leaves = m->base_leaves,
                                    .table = m->table,
                                    .slots = m->slots,
                                    .shared = 1,
-                                   .counters = version->counters};
-    copse_status status = copse_blink_counters_reset(index, version);
+                                   .counters = epoch->counters};
+    copse_status status = copse_blink_counters_reset(index, epoch);
     if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &kernels->meet, copse_device_blocks(device, operations->n),
-                                     &meet);
+        status = copse_device_launch(device, device->main, &kernels->resolve,
+                                     copse_device_blocks(device, operations->n), &resolve);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &kernels->place,
                                      copse_device_blocks(device, operations->n * 16), &place);
-    return status == COPSE_OK ? copse_blink_counters_read(index, version, seen) : status;
+    return status == COPSE_OK ? copse_blink_counters_read(index, epoch, seen) : status;
 }
 
-copse_status copse_blink_place(copse_index *index, const void *keys, const void *values, uint64_t n,
-                               copse_action action, uint64_t *out_changed, bool *out_done)
+copse_status copse_blink_update_unsorted(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                         copse_action action, uint64_t *out_changed, bool *out_done)
 {
-    copse_blink_version *version = copse_blink_handle_of(index)->tree->current;
+    copse_blink_epoch *epoch = copse_blink_handle_of(index)->tree->current;
     copse_blink_operations operations = {.action = action, .last_wins = action != COPSE_ACTION_IF_ABSENT, .n = n};
     copse_blink_counters seen;
     place_memory m = {0};
     *out_done = false;
-    /* Every operation splits one leaf at most, and a home of a B+ tree takes one more. */
-    const uint64_t leaves = action == COPSE_ACTION_ERASE ? 0 : version->view.forks ? 2 * n : n;
-    if (version->pool_taken + leaves > copse_blink_pool_most(version)) return COPSE_OK;
+    /* Every operation splits one leaf at most, and a base_leaf of a B+ tree takes one more. */
+    const uint64_t leaves = action == COPSE_ACTION_ERASE ? 0 : epoch->view.branches ? 2 * n : n;
+    if (epoch->pool_taken + leaves > copse_blink_pool_most(epoch)) return COPSE_OK;
     copse_status status = copse_progress(index->ctx, action == COPSE_ACTION_ERASE ? "erasing" : "inserting", 0, n);
-    if (status == COPSE_OK) status = copse_blink_pool_reserve(index, version, leaves);
+    if (status == COPSE_OK) status = copse_blink_pool_reserve(index, epoch, leaves);
     if (status == COPSE_OK) status = memory_take(index, n, &m);
     if (status == COPSE_OK) status = operations_bring(index, keys, values, &m, &operations);
-    if (status == COPSE_OK) status = kernels_run(index, version, &operations, &m, &seen);
+    if (status == COPSE_OK) status = kernels_run(index, epoch, &operations, &m, &seen);
     copse_device_free(index->device, index->device->main, m.memory, m.bytes);
     if (status != COPSE_OK || seen.not_first_nan || seen.crowded == 1) {
-        version->pool_wanted = 0; /* nothing was done */
-        copse_blink_pool_trim(index, version);
+        epoch->pool_wanted = 0; /* nothing was done */
+        copse_blink_pool_trim(index, epoch);
     }
     if (status != COPSE_OK) return status;
     const unsigned long long first_nan = ~seen.not_first_nan;
@@ -132,7 +132,7 @@ copse_status copse_blink_place(copse_index *index, const void *keys, const void 
         return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order", first_nan);
     if (seen.crowded == 1) return COPSE_OK;
     *out_done = true;
-    if (~seen.not_low < version->low) version->low = ~seen.not_low;
-    if (seen.high > version->high) version->high = seen.high;
-    return copse_blink_settle(index, version, &seen, action == COPSE_ACTION_ERASE, out_changed);
+    if (~seen.not_low < epoch->low) epoch->low = ~seen.not_low;
+    if (seen.high > epoch->high) epoch->high = seen.high;
+    return copse_blink_update_finish(index, epoch, &seen, action == COPSE_ACTION_ERASE, out_changed);
 }

@@ -1,15 +1,9 @@
-/* The implicit tree on the CPU: what does not depend on the widths, then the template for all four. */
-#include "trees/implicit/layout.h"
-#include "trees/tree.h"
-#include "cpu/merge.h"
-#include "cpu/walk.h"
+/* The implicit tree on the CPU: what does not depend on the widths. */
+#include "trees/implicit/cpu/tree.h"
 
 #include <string.h>
 
-/* Digests are not used where this many units in a row would share one. */
-#define DIGEST_LONGEST_RUN 16u
-
-static void implicit_free(const copse_ctx *ctx, copse_implicit *tree)
+void copse_implicit_free(const copse_ctx *ctx, copse_implicit *tree)
 {
     if (!tree) return;
     copse_memory_free(ctx, tree->units, tree->unit_bytes);
@@ -20,35 +14,30 @@ static void implicit_free(const copse_ctx *ctx, copse_implicit *tree)
     copse_memory_free(ctx, tree, sizeof *tree);
 }
 
-static void implicit_destroy(copse_index *index)
+void copse_implicit_destroy(copse_index *index)
 {
-    implicit_free(index->ctx, index->tree);
+    copse_implicit_free(index->ctx, index->tree);
 }
 
 /* A place is a rank. */
-static void implicit_rank(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks)
+void copse_implicit_rank(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks)
 {
     (void)index;
     if (places != ranks) memcpy(ranks, places, n * sizeof *ranks);
 }
 
-static uint64_t implicit_select(const copse_index *index, uint64_t rank)
+uint64_t copse_implicit_select(const copse_index *index, uint64_t rank)
 {
     (void)index;
     return rank;
 }
 
-static bool implicit_has_sum(const copse_index *index)
+bool copse_implicit_has_sum(const copse_index *index)
 {
     return ((const copse_implicit *)index->tree)->has_sums;
 }
 
-static uint64_t implicit_size(const copse_index *index)
+uint64_t copse_implicit_size(const copse_index *index)
 {
     return ((const copse_implicit *)index->tree)->entries;
 }
-
-#define COPSE_TEMPLATE "cpu/merge.inc.h"
-#include "core/for_each_width.h"
-#define COPSE_TEMPLATE "trees/implicit/cpu/tree.inc.h"
-#include "core/for_each_width.h"

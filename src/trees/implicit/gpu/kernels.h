@@ -1,11 +1,12 @@
 /*
- * The kernels of the implicit tree: their arguments, and the table of them that a backend offers per pair of widths.
+ * The kernels of the implicit tree: their arguments, and the table of them that each backend has per pair of widths.
  * The tree is that of trees/implicit/layout.h: units of 64 bytes that hold keys with their values, pointer-free levels of 64-byte
  * nodes above (core/levels.h). There is always one unit at least, so that an empty tree needs no case of its own.
  */
 #ifndef COPSE_IMPLICIT_KERNELS_H
 #define COPSE_IMPLICIT_KERNELS_H
 
+#include "gpu/kernel_rows.h"
 #include "gpu/shared_kernels.h"
 
 #ifdef __cplusplus
@@ -92,7 +93,7 @@ typedef struct copse_mark_arguments {
     uint8_t *keep;
 } copse_mark_arguments;
 
-struct copse_implicit_kernels {
+typedef struct copse_implicit_kernels {
     copse_kernel count_kept, fill, fill_kept; /* copse_unit_arguments */
     copse_kernel find[2], neighbours[2];      /* copse_point_arguments; [0]: full separators, [1]: digests */
     copse_kernel count[2], sum[2];            /* copse_range_arguments */
@@ -101,11 +102,9 @@ struct copse_implicit_kernels {
     copse_kernel erase, absent;               /* copse_mark_arguments */
     copse_kernel verify_units;                /* copse_unit_arguments */
     copse_kernel verify_sums, verify_summary;
-};
+} copse_implicit_kernels;
 
-/* One table per pair of widths. */
-extern const copse_implicit_kernels *const copse_implicit_kernels_cuda[];
-extern const copse_implicit_kernels *const copse_implicit_kernels_emulated[];
+COPSE_KERNEL_ROWS(copse_implicit_kernels);
 
 /* Entries of one unit, and units of one block of the summary. */
 #define COPSE_DEVICE_BLOCK_UNITS 16u

@@ -1,5 +1,6 @@
-/* The implicit tree on a device: inspection, and the tables of operations for cards and for the emulator. */
+/* The implicit tree on a device: inspection, and the table of calls. */
 #include "trees/implicit/gpu/tree.h"
+#include "gpu/scan.h"
 
 static void implicit_device_destroy(copse_index *index)
 {
@@ -76,9 +77,17 @@ static copse_status implicit_device_verify(const copse_index *index)
     return status == COPSE_OK ? verify_judge(index, &seen) : status;
 }
 
-/* --- tables --------------------------------------------------------------------------------------------------------------- */
+/* --- calls ---------------------------------------------------------------------------------------------------------------- */
 
-static const copse_whole_operations whole = {
+static copse_status implicit_device_scan(const copse_index *index, copse_scan *scan)
+{
+    return copse_gpu_scan(index, scan, copse_implicit_device_entries);
+}
+
+/* One table serves cards, the emulator and every pair of widths: what depends on those is in the kernels. */
+const copse_calls copse_implicit_gpu_calls = {
+    .create = copse_implicit_device_create,
+    .destroy = implicit_device_destroy,
     .build = copse_implicit_device_build,
     .insert = copse_implicit_device_insert,
     .erase = copse_implicit_device_erase,
@@ -88,21 +97,9 @@ static const copse_whole_operations whole = {
     .count = copse_implicit_device_count,
     .range = copse_implicit_device_range,
     .aggregate = copse_implicit_device_aggregate,
-    .entries = copse_implicit_device_entries,
+    .scan = implicit_device_scan,
+    .scan_step = COPSE_GPU_SCAN_STEP,
+    .size = implicit_device_size,
+    .stats = implicit_device_stats,
+    .verify = implicit_device_verify,
 };
-
-/* One table serves every pair of widths: what depends on them is in the kernels. */
-#define TABLE(name, where)                                                                                             \
-    const copse_operations name = {                                                                                    \
-        .structure = COPSE_STRUCTURE_IMPLICIT,                                                                         \
-        .placement = where,                                                                                            \
-        .whole = &whole,                                                                                               \
-        .create = copse_implicit_device_create,                                                                        \
-        .destroy = implicit_device_destroy,                                                                            \
-        .size = implicit_device_size,                                                                                  \
-        .stats = implicit_device_stats,                                                                                \
-        .verify = implicit_device_verify,                                                                              \
-    }
-
-TABLE(copse_implicit_gpu, COPSE_PLACEMENT_GPU);
-TABLE(copse_implicit_emulated, COPSE_PLACEMENT_EMULATED);

@@ -34,7 +34,7 @@ static inline copse_implicit_device *copse_implicit_device_of(const copse_index 
 
 static inline const copse_implicit_kernels *copse_implicit_device_kernels(const copse_index *index)
 {
-    return index->device->backend->implicit[copse_device_pair(index)];
+    return copse_implicit_kernels_on(index->device, copse_device_pair(index));
 }
 
 /* --- implicit/gpu/build.c ------------------------------------------------------------------------------------------- */

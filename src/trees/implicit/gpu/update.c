@@ -188,8 +188,9 @@ static copse_status changes_put(const copse_index *index, const copse_mixed_chan
                                               .out_stays = stays};
     out->values = out->memory[0];
     if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &device->backend->mixed[copse_device_pair(index)]->gather,
-                                     copse_device_blocks(device, n), &arguments);
+        status =
+            copse_device_launch(device, device->main, &copse_mixed_kernels_on(device, copse_device_pair(index))->gather,
+                                copse_device_blocks(device, n), &arguments);
     if (status == COPSE_OK) status = pairs_select(index, out, stays);
     copse_device_free(device, device->main, stays, n);
     if (status != COPSE_OK) copse_device_pairs_free(index, out);

@@ -1,0 +1,16 @@
+/* Mixed batches. */
+#include "api/check.h"
+
+copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                         uint64_t n, void *out_values, uint8_t *out_found)
+{
+    copse_status status = copse_check_change(index, "copse_apply");
+    if (status == COPSE_OK) status = copse_check_keys(index, "copse_apply", keys, "keys", n);
+    if (status != COPSE_OK || n == 0) return status;
+    if (!operations)
+        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_apply: operations is NULL, but n is not 0");
+    if (index->duplicates)
+        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
+                          "copse_apply: the index keeps duplicates, and a mixed batch needs keys that are there once");
+    return index->calls->apply(index, operations, keys, values, n, out_values, out_found);
+}

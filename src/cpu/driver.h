@@ -1,0 +1,114 @@
+/*
+ * The driver of trees on the CPU: it has the calls of trees/tree.h for all of them. It sorts batches of updates, cuts batches of
+ * reads into chunks for the threads, and asks the tree only for what the tree alone knows, on one thread:
+ *
+ *   copse_cpu_find(index, keys, n)      thread 0: tree->find(keys 0 .. 16383)       thread 1: tree->find(keys 16384 .. 32767) ...
+ *   copse_cpu_insert(index, keys, n)    sort, resolve equal keys (core/batch.h), then tree->insert(batch)
+ *
+ * A *location* is where an entry lies, as a number that only the tree understands; locations grow with the order of the
+ * entries, and the one behind the last entry is a location, too.
+ */
+#ifndef COPSE_CPU_DRIVER_H
+#define COPSE_CPU_DRIVER_H
+
+#include "core/aggregate.h"
+#include "core/batch.h"
+#include "trees/tree.h"
+
+/* What a tree on the CPU does for the driver, for one pair of widths. A tree never sees a bad argument. */
+typedef struct copse_cpu_tree {
+    /* Life. A new tree is empty. */
+    copse_status (*create)(copse_index *index);
+    void (*destroy)(copse_index *index);
+
+    /* Change. On failure the tree is as before. */
+    copse_status (*build)(copse_index *index, const copse_batch *batch);
+    copse_status (*insert)(copse_index *index, const copse_batch *pairs, uint32_t flags, uint64_t *out_inserted);
+    copse_status (*erase)(copse_index *index, const copse_batch *pairs, uint64_t *out_erased);
+    /* Both at once, in an index without duplicates: pairs that are gone, which are all there, leave; the others come or
+     * replace what is there. */
+    copse_status (*apply)(copse_index *index, const copse_batch *pairs);
+
+    /* Read a chunk of a batch, keys[first .. first + n), of a tree that is not empty; results at the same positions. They
+     * return n, or the offset from `first` of the first NaN. */
+    uint64_t (*find)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                     uint8_t *found);
+    /* Location of the first entry with a key >= keys[first + i] (upper: > it), into locations[i]. */
+    uint64_t (*locate)(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
+                       uint64_t *locations);
+    /* Entries before each location; the arrays may be the same. */
+    void (*rank)(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks);
+    /* The location of the entry with that rank (rank <= size). */
+    uint64_t (*select)(const copse_index *index, uint64_t rank);
+    /* The single entry at (before: in front of) each location, into position first + i of the outputs; each may be NULL. */
+    void (*gather)(const copse_index *index, const uint64_t *locations, uint64_t first, uint64_t n, bool before,
+                   void *keys, void *values, uint8_t *found);
+    /* `count` entries from a location on, into position `at` of the outputs; the driver knows that they exist. */
+    void (*copy)(const copse_index *index, uint64_t location, uint64_t count, uint64_t at, void *keys, void *values);
+    /* Optional: a hint that copy will be called for this location soon. */
+    void (*fetch)(const copse_index *index, uint64_t location, uint64_t count);
+
+    /* Optional: ranges lows[first + i] .. highs[first + i] in one walk, results at counts[i] and sums[i], the locations of the
+     * lows at locations[i] unless that is NULL. Without `count` the driver uses locations and ranks. `sum`, modulo 2^64, is
+     * there where has_sum says so; it says so only where 64 bits hold the sum of every range. Both return as the reads above. */
+    uint64_t (*count)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
+                      uint64_t *locations, uint64_t *counts);
+    bool (*has_sum)(const copse_index *index);
+    uint64_t (*sum)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
+                    uint64_t *sums);
+
+    /* Aggregates. Optional: `prepare` makes what has_sum and aggregate profit from, once, by whichever thread comes first; where
+     * there is no memory for it, aggregate scans. `aggregate` adds the entries between two locations to *out; fetch_block,
+     * optional, is a hint that it will be called with this location soon. */
+    void (*prepare)(const copse_index *index, bool sums);
+    void (*fetch_block)(const copse_index *index, uint64_t location);
+    void (*aggregate)(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *out);
+
+    /* Inspect. */
+    uint64_t (*size)(const copse_index *index);
+    void (*stats)(const copse_index *index, copse_stats *out);
+    copse_status (*verify)(const copse_index *index);
+} copse_cpu_tree;
+
+/* The calls of every tree on the CPU; copse_tree_at.by_width has its copse_cpu_tree for each pair of widths. */
+extern const copse_calls copse_cpu_calls;
+
+static inline const copse_cpu_tree *copse_cpu_tree_of(const copse_index *index)
+{
+    return index->by_width;
+}
+
+/* --- what the files of the driver share ------------------------------------------------------------------------------ */
+
+/* Queries of a chunk: two arrays of locations for one fit the stack, and their leaves the second-level cache. */
+#define COPSE_CPU_CHUNK 4096u
+
+/* Position of the first NaN in keys[first .. first + n), relative to first; n where there is none. */
+uint64_t copse_cpu_find_nan(const copse_index *index, const void *keys, uint64_t first, uint64_t n);
+/* The error for range `at` having a NaN bound. */
+copse_status copse_cpu_nan_range(const copse_index *index, const void *lows, uint64_t at);
+/* tree->find and tree->locate, also right for an empty tree, whose only location is 0. */
+uint64_t copse_cpu_find_chunk(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                              uint8_t *found);
+uint64_t copse_cpu_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
+                          uint64_t *locations);
+
+/* Calls: driver_points.c, driver_updates.c, driver_mixed.c, driver_ranges.c, driver_aggregates.c, driver_scan.c. */
+copse_status copse_cpu_build(copse_index *index, const void *keys, const void *values, uint64_t n);
+copse_status copse_cpu_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
+                              uint64_t *out_inserted);
+copse_status copse_cpu_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+copse_status copse_cpu_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                             uint64_t n, void *out_values, uint8_t *out_found);
+copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
+copse_status copse_cpu_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
+                                  void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
+copse_status copse_cpu_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                             uint64_t *counts);
+copse_status copse_cpu_range(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t limit,
+                             uint64_t *offsets, void *keys, void *values, uint64_t capacity);
+copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
+                                 const void *highs, uint64_t n, void *out, uint8_t *found);
+copse_status copse_cpu_scan(const copse_index *index, copse_scan *scan);
+
+#endif

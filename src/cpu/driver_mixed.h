@@ -1,0 +1,38 @@
+/* What mixed.c asks of the widths (mixed_by_width.c). */
+#ifndef COPSE_API_MIXED_H
+#define COPSE_API_MIXED_H
+
+#include "core/internal.h"
+#include "core/widths.h"
+
+typedef struct mixed_call {
+    const copse_index *index;
+    /* Pairs of key and (position << 2 | operation). The changes, pairs of key and value that are never larger, are
+     * written over those of each chunk that have been replayed. */
+    void *sorted;
+    uint64_t n;
+    const void *values;
+    void *out_values;
+    uint8_t *out_found;
+    uint8_t *gone; /* for each change: the key leaves; those of a chunk begin at its `first` */
+} mixed_call;
+
+/* A stretch of the sorted operations for one thread, with all operations of its keys. */
+typedef struct mixed_chunk {
+    uint64_t first, last;
+    uint64_t changes;
+    bool has_gone;
+} mixed_chunk;
+
+typedef struct mixed_width {
+    /* The first place from `at` on where a chunk may end: between two keys. */
+    uint64_t (*cut)(const void *sorted, uint64_t n, uint64_t at);
+    /* Replays the operations of a chunk, and writes down which keys end differently from how they began. */
+    void (*replay)(const mixed_call *call, mixed_chunk *chunk);
+    size_t change_bytes;
+    size_t sorted_bytes;
+} mixed_width;
+
+COPSE_DECLARE_WIDTHS(const mixed_width, copse_mixed);
+
+#endif

@@ -1,0 +1,85 @@
+/* The CPU driver: lookups and neighbours. */
+#include "cpu/driver.h"
+
+uint64_t copse_cpu_find_nan(const copse_index *index, const void *keys, uint64_t first, uint64_t n)
+{
+    if (index->key_type == COPSE_F32) {
+        for (uint64_t i = 0; i < n; i++)
+            if (copse_is_nan32(((const uint32_t *)keys)[first + i])) return i;
+    } else if (index->key_type == COPSE_F64) {
+        for (uint64_t i = 0; i < n; i++)
+            if (copse_is_nan64(((const uint64_t *)keys)[first + i])) return i;
+    }
+    return n;
+}
+
+copse_status copse_cpu_nan_range(const copse_index *index, const void *lows, uint64_t at)
+{
+    return copse_fail_nan(index->ctx, copse_cpu_find_nan(index, lows, at, 1) == 0 ? "lows" : "highs", at);
+}
+
+uint64_t copse_cpu_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
+                          uint64_t *locations)
+{
+    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
+    if (tree->size(index)) return tree->locate(index, keys, first, n, upper, locations);
+    memset(locations, 0, n * sizeof *locations);
+    return copse_cpu_find_nan(index, keys, first, n);
+}
+
+static uint64_t find_in_empty(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                              uint8_t *found)
+{
+    size_t width = copse_type_size(index->value_type);
+    if (values) memset((char *)values + first * width, 0, n * width);
+    if (found) memset(found + first, 0, n);
+    return copse_cpu_find_nan(index, keys, first, n);
+}
+
+uint64_t copse_cpu_find_chunk(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                              uint8_t *found)
+{
+    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
+    if (tree->size(index) == 0) return find_in_empty(index, keys, first, n, values, found);
+    return tree->find(index, keys, first, n, values, found);
+}
+
+/* One thread takes the batch whole, so that its pipeline never runs dry; several share it in chunks. */
+copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
+{
+    uint32_t threads = copse_threads_for(index->ctx, n);
+    uint64_t first_nan = n;
+    if (threads == 1) { /* without even asking OpenMP: that alone takes as long as a lookup */
+        first_nan = copse_cpu_find_chunk(index, keys, 0, n, values, found);
+    } else {
+        const uint64_t chunk = COPSE_CPU_CHUNK * 4;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan)
+        for (uint64_t first = 0; first < n; first += chunk) {
+            uint64_t count = n - first < chunk ? n - first : chunk;
+            uint64_t good = copse_cpu_find_chunk(index, keys, first, count, values, found);
+            if (good < count && first + good < first_nan) first_nan = first + good;
+        }
+    }
+    return first_nan < n ? copse_fail_nan(index->ctx, "keys", first_nan) : COPSE_OK;
+}
+
+copse_status copse_cpu_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
+                                  void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
+{
+    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
+    uint32_t threads = copse_threads_for(index->ctx, n);
+    uint64_t first_nan = n;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
+    for (uint64_t first = 0; first < n; first += COPSE_CPU_CHUNK) {
+        uint64_t locations[COPSE_CPU_CHUNK];
+        uint64_t count = n - first < COPSE_CPU_CHUNK ? n - first : COPSE_CPU_CHUNK;
+        uint64_t good = copse_cpu_locate(index, keys, first, count, which == COPSE_AFTER, locations);
+        if (good < count) {
+            if (first + good < first_nan) first_nan = first + good;
+            continue;
+        }
+        tree->gather(index, locations, first, count, which == COPSE_BEFORE, out_keys, out_values, out_found);
+        if (out_ranks) tree->rank(index, locations, count, out_ranks + first);
+    }
+    return first_nan < n ? copse_fail_nan(index->ctx, "keys", first_nan) : COPSE_OK;
+}

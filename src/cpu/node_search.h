@@ -1,0 +1,16 @@
+/*
+ * The node search of the instruction set that this object is for: count_less_u32 and count_less_u64. A source that is
+ * compiled for another than plain C says so before it includes anything.
+ */
+#ifndef COPSE_CPU_NODE_SEARCH_H
+#define COPSE_CPU_NODE_SEARCH_H
+
+#if defined(NODE_SEARCH_AVX512)
+#include "cpu/node_search_avx512.h"
+#elif defined(NODE_SEARCH_AVX2)
+#include "cpu/node_search_avx2.h"
+#else
+#include "cpu/node_search_scalar.h"
+#endif
+
+#endif

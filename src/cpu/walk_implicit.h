@@ -1,0 +1,200 @@
+/* The batch walks of the implicit tree. */
+#ifndef COPSE_CPU_WALK_IMPLICIT_H
+#define COPSE_CPU_WALK_IMPLICIT_H
+
+#include "cpu/walk_group.h"
+#include "trees/implicit/layout.h"
+
+/* Digests may land before the right unit; the step right is rare. Full separators land exactly. */
+ALWAYS_INLINE uint64_t implicit_step(const copse_implicit *tree, uint64_t unit, KEY q)
+{
+    const copse_unit *units = tree->units;
+    while (units[unit].keys[UNIT_ENTRIES - 1] < q && unit + 1 < tree->unit_count) unit++;
+    return unit;
+}
+
+ALWAYS_INLINE void implicit_finish_find(const copse_implicit *tree, const walk_group *group, uint32_t count,
+                                        uint64_t at, const walk_output *to, bool digest)
+{
+    const copse_unit *units = tree->units;
+    for (uint32_t i = 0; i < count; i++) {
+        KEY q = group->q[i];
+        uint64_t unit = digest ? implicit_step(tree, group->node[i], q) : group->node[i];
+        uint32_t slot = LESS(units[unit].keys, q, UNIT_ENTRIES);
+        slot -= slot == UNIT_ENTRIES; /* greater than all: the compare below fails */
+        bool found = (units[unit].keys[slot] == q) & (unit * UNIT_ENTRIES + slot < tree->entries);
+        if (to->values) to->values[at + i] = found ? units[unit].values[slot] : 0;
+        if (to->found) to->found[at + i] = found;
+    }
+}
+
+/* Keys of a unit in front of a bound: those < q, or, for an upper bound among unique keys, those <= q. */
+ALWAYS_INLINE uint32_t walk_slot(const KEY *keys, const copse_walk_input *input, KEY q, bool upper)
+{
+    if (upper && input->unique) return q == KEY_MAX ? UNIT_ENTRIES : LESS(keys, (KEY)(q + 1), UNIT_ENTRIES);
+    return LESS(keys, q, UNIT_ENTRIES);
+}
+
+/* The place of a bound. */
+ALWAYS_INLINE uint64_t implicit_place(const copse_implicit *tree, const copse_walk_input *input, uint64_t unit, KEY q,
+                                      bool digest, bool upper)
+{
+    const copse_unit *units = tree->units;
+    if (digest) unit = implicit_step(tree, unit, q);
+    uint64_t place = unit * UNIT_ENTRIES + walk_slot(units[unit].keys, input, q, upper);
+    if (upper && place > tree->entries) place = tree->entries; /* free places look like largest keys */
+    return walk_wrapped(input, q, upper) ? tree->entries : place;
+}
+
+ALWAYS_INLINE void implicit_finish_locate(const copse_implicit *tree, const copse_walk_input *input,
+                                          const walk_group *group, uint32_t count, uint64_t at, const walk_output *to,
+                                          bool digest)
+{
+    for (uint32_t i = 0; i < count; i++)
+        to->out[at + i] = implicit_place(tree, input, group->node[i], group->q[i], digest, input->upper);
+}
+
+/* All ones or all zeros. Whether a range is empty is not to be guessed: a wrong guess waits for memory. */
+ALWAYS_INLINE uint64_t walk_mask(bool keep)
+{
+    uint64_t mask = 0 - (uint64_t)keep;
+    __asm__("" : "+r"(mask)); /* keeps the compiler from making it a branch again */
+    return mask;
+}
+
+ALWAYS_INLINE void implicit_finish_count(const copse_implicit *tree, const copse_walk_input *input,
+                                         const walk_group *group, uint32_t half, uint32_t count, uint64_t at,
+                                         const walk_output *to, bool digest)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t low = implicit_place(tree, input, group->node[i], group->q[i], digest, false);
+        uint64_t high = implicit_place(tree, input, group->node[half + i], group->q[half + i], digest, true);
+        to->out[at + i] = (high - low) & walk_mask(high > low);
+        if (to->places) to->places[at + i] = low;
+    }
+}
+
+/* The sum of all values in front of a bound. The array ends with one more unit, so that the place behind the last entry
+ * can be read, too; that it may lie in the next unit is left to the load, not to a branch. */
+ALWAYS_INLINE uint64_t implicit_sum_before(const copse_implicit *tree, const copse_walk_input *input, uint64_t unit,
+                                           KEY q, bool upper)
+{
+    const copse_sum_unit *units = tree->sum_units;
+    while (units[unit].keys[UNIT_ENTRIES - 1] < q && unit + 1 < tree->unit_count) unit++;
+    uint32_t slot = walk_slot(units[unit].keys, input, q, upper);
+    uint64_t next = slot == UNIT_ENTRIES;
+    uint64_t sum = units[unit + next].before[slot - next * UNIT_ENTRIES];
+    return walk_wrapped(input, q, upper) ? tree->total : sum;
+}
+
+ALWAYS_INLINE void implicit_finish_sum(const copse_implicit *tree, const copse_walk_input *input,
+                                       const walk_group *group, uint32_t half, uint32_t count, uint64_t at,
+                                       const walk_output *to)
+{
+    const KEY step = !input->unique;
+    for (uint32_t i = 0; i < count; i++) {
+        KEY low = group->q[i], high = group->q[half + i];
+        uint64_t before = implicit_sum_before(tree, input, group->node[i], low, false);
+        uint64_t sum = implicit_sum_before(tree, input, group->node[half + i], high, true) - before;
+        to->out[at + i] = sum & walk_mask(low <= (KEY)(high - step));
+    }
+}
+
+ALWAYS_INLINE void implicit_finish(const copse_implicit *tree, walk_state *w, uint64_t g, const walk_output *to,
+                                   walk_mode mode, uint32_t queries, bool digest)
+{
+    const walk_group *group = &w->ring[g & w->plan.mask];
+    uint32_t count = walk_count(w, g, queries);
+    uint64_t at = g * queries;
+    if (mode == WALK_FIND)
+        implicit_finish_find(tree, group, count, w->input->first + at, to, digest);
+    else if (mode == WALK_LOCATE)
+        implicit_finish_locate(tree, w->input, group, count, at, to, digest);
+    else if (mode == WALK_COUNT)
+        implicit_finish_count(tree, w->input, group, queries, count, at, to, digest);
+    else
+        implicit_finish_sum(tree, w->input, group, queries, count, at, to);
+}
+
+/* Takes group g through stage s: from level to level, then to the unit, then the end. */
+ALWAYS_INLINE void implicit_stage(const copse_implicit *tree, walk_state *w, uint32_t s, uint64_t g,
+                                  const walk_output *to, walk_mode mode, uint32_t width, bool digest)
+{
+    walk_group *group = &w->ring[g & w->plan.mask];
+    const copse_levels *levels = &tree->levels;
+    const bool sums = mode == WALK_SUM, ranges = sums || mode == WALK_COUNT;
+    const char *units = sums ? tree->sum_units : tree->units;
+    const uint32_t stride = sums ? (uint32_t)sizeof(copse_sum_unit) : 64;
+    if (s == 0 && ranges) walk_enter_ranges(w, g, width / 2);
+    if (s == 0 && !ranges) walk_enter(w, g, width);
+    if (s == levels->height) {
+        implicit_finish(tree, w, g, to, mode, ranges ? width / 2 : width, digest);
+        return;
+    }
+    const bool far = w->plan.far[s + 1];
+    if (s + 1 < levels->height) {
+        walk_level(group, width, digest, levels->level[s], levels->level[s + 1], 64, far);
+        return;
+    }
+    walk_level(group, width, digest, levels->level[s], units, stride, far);
+    if (sums) walk_fetch_next(group, width, units, stride, far);
+}
+
+ALWAYS_INLINE uint64_t implicit_walk(const copse_implicit *tree, walk_state *w, const walk_output *to, walk_mode mode,
+                                     uint32_t width, bool digest)
+{
+    const bool ranges = mode == WALK_SUM || mode == WALK_COUNT;
+    const uint32_t queries = ranges ? width / 2 : width; /* of a group */
+    const uint64_t groups = (w->input->n + queries - 1) / queries;
+    PIPELINE_RUN(&w->plan, groups, s, g, implicit_stage(tree, w, s, g, to, mode, width, digest));
+    return w->first_nan;
+}
+
+/* Gives the compiler a constant width and kind of separator where it matters. */
+ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk_input *input, const walk_output *to,
+                                    walk_mode mode)
+{
+    walk_state w;
+    w.input = input;
+    w.levels = &tree->levels;
+    w.first_nan = input->n;
+    w.plan.stages = tree->levels.height + 1;
+    for (uint32_t s = 0; s < tree->levels.height; s++) w.plan.far[s] = tree->levels.nodes[s] * 64 > PIPELINE_FAR_BYTES;
+    w.plan.far[tree->levels.height] = tree->unit_bytes > PIPELINE_FAR_BYTES;
+    pipeline_schedule(&w.plan, input->pipeline, input->highs ? input->n * 2 : input->n);
+    if (input->highs) w.plan.width = w.plan.width < 2 ? 2 : w.plan.width & ~1u; /* a range takes two places */
+    bool constant = w.plan.width == PIPELINE_WIDTH;
+    if (KEY_BITS == 64 && tree->levels.digest)
+        return constant ? implicit_walk(tree, &w, to, mode, PIPELINE_WIDTH, true)
+                        : implicit_walk(tree, &w, to, mode, w.plan.width, true);
+    return constant ? implicit_walk(tree, &w, to, mode, PIPELINE_WIDTH, false)
+                    : implicit_walk(tree, &w, to, mode, w.plan.width, false);
+}
+
+static uint64_t walk_implicit_find(const copse_implicit *tree, const copse_walk_input *input, void *values,
+                                   uint8_t *found)
+{
+    walk_output to = {.values = values, .found = found};
+    return implicit_run(tree, input, &to, WALK_FIND);
+}
+
+static uint64_t walk_implicit_locate(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
+{
+    walk_output to = {.out = out};
+    return implicit_run(tree, input, &to, WALK_LOCATE);
+}
+
+static uint64_t walk_implicit_count(const copse_implicit *tree, const copse_walk_input *input, uint64_t *places,
+                                    uint64_t *out)
+{
+    walk_output to = {.out = out, .places = places};
+    return implicit_run(tree, input, &to, WALK_COUNT);
+}
+
+static uint64_t walk_implicit_sum(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
+{
+    walk_output to = {.out = out};
+    return implicit_run(tree, input, &to, WALK_SUM);
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* The batch walks of the regular tree. */
+#ifndef COPSE_CPU_WALK_REGULAR_H
+#define COPSE_CPU_WALK_REGULAR_H
+
+#include "cpu/walk_group.h"
+#include "trees/regular/layout.h"
+
+/* From the slot to the leaf: asks for the head. */
+ALWAYS_INLINE void regular_leaf(const copse_regular *tree, walk_group *group, uint32_t width)
+{
+    for (uint32_t i = 0; i < width; i++) {
+        const char *leaf = tree->table.leaf[group->node[i]];
+        group->leaf[i] = leaf;
+        pipeline_fetch(leaf, true);
+    }
+}
+
+/* From the head to the unit. */
+ALWAYS_INLINE void regular_head(walk_group *group, uint32_t width)
+{
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < width; i++) {
+        const copse_leaf_head *head = (const copse_leaf_head *)group->leaf[i];
+#if KEY_BITS == 64
+        uint32_t digest = copse_digest(group->q[i], head->base_shift & ~UINT64_C(63), head->base_shift & 63);
+#else
+        uint32_t digest = group->q[i];
+#endif
+        group->unit[i] = count_less_u32(head->digest, digest, COPSE_LEAF_UNITS - 1);
+        pipeline_fetch(group->leaf[i] + 64 + (uint64_t)group->unit[i] * 64, true);
+    }
+}
+
+/* Position in the leaf of the first key >= q; the number of entries where there is none. */
+ALWAYS_INLINE uint32_t regular_position(const char *leaf, uint32_t unit, KEY q)
+{
+    const copse_unit *units = (const copse_unit *)(leaf + 64);
+    if (KEY_BITS == 64) /* digests may be equal */
+        while (units[unit].keys[UNIT_ENTRIES - 1] < q && unit + 1 < COPSE_LEAF_UNITS) unit++;
+    return unit * UNIT_ENTRIES + LESS(units[unit].keys, q, UNIT_ENTRIES);
+}
+
+ALWAYS_INLINE void regular_finish_find(const copse_regular *tree, const walk_group *group, uint32_t count, uint64_t at,
+                                       const walk_output *to)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        KEY q = group->q[i];
+        const copse_unit *units = (const copse_unit *)(group->leaf[i] + 64);
+        uint32_t position = regular_position(group->leaf[i], group->unit[i], q);
+        position -= position == COPSE_LEAF_UNITS * UNIT_ENTRIES;
+        const copse_unit *unit = &units[position / UNIT_ENTRIES];
+        bool found = unit->keys[position % UNIT_ENTRIES] == q;
+        /* Free places hold the largest key: only for that one the count has to be asked. */
+        if (__builtin_expect(q == KEY_MAX, 0)) found = found && position < tree->table.count[group->node[i]];
+        if (to->values) to->values[at + i] = found ? unit->values[position % UNIT_ENTRIES] : 0;
+        if (to->found) to->found[at + i] = found;
+    }
+}
+
+ALWAYS_INLINE void regular_finish_locate(const copse_regular *tree, const copse_walk_input *input,
+                                         const walk_group *group, uint32_t count, uint64_t at, const walk_output *to)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        KEY q = group->q[i];
+        const copse_unit *units = (const copse_unit *)(group->leaf[i] + 64);
+        uint32_t position = regular_position(group->leaf[i], group->unit[i], q);
+        if (input->upper && input->unique) {
+            uint32_t entry = position - (position == COPSE_LEAF_UNITS * UNIT_ENTRIES);
+            bool equal = units[entry / UNIT_ENTRIES].keys[entry % UNIT_ENTRIES] == q;
+            if (__builtin_expect(q == KEY_MAX, 0)) equal = equal && position < tree->table.count[group->node[i]];
+            position += equal;
+        }
+        uint64_t place = ((uint64_t)group->node[i] << COPSE_PLACE_SHIFT) + position;
+        if (walk_wrapped(input, q, input->upper)) place = tree->table.slots << COPSE_PLACE_SHIFT;
+        to->out[at + i] = place;
+    }
+}
+
+/* Takes group g through stage s: from level to level, then to the slot, the leaf, its unit, the end. */
+ALWAYS_INLINE void regular_stage(const copse_regular *tree, walk_state *w, uint32_t s, uint64_t g,
+                                 const walk_output *to, walk_mode mode, uint32_t width)
+{
+    walk_group *group = &w->ring[g & w->plan.mask];
+    const copse_levels *levels = &tree->table.levels;
+    const uint32_t height = levels->height, count = walk_count(w, g, width);
+    if (s == 0) walk_enter(w, g, width);
+    if (s + 1 < height)
+        walk_level(group, width, false, levels->level[s], levels->level[s + 1], 64, w->plan.far[s + 1]);
+    else if (s < height)
+        walk_level(group, width, false, levels->level[s], (const char *)tree->table.leaf, sizeof(char *),
+                   w->plan.far[s + 1]);
+    else if (s == height)
+        regular_leaf(tree, group, width);
+    else if (s == height + 1)
+        regular_head(group, width);
+    else if (mode == WALK_FIND)
+        regular_finish_find(tree, group, count, w->input->first + g * width, to);
+    else
+        regular_finish_locate(tree, w->input, group, count, g * width, to);
+}
+
+ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, const walk_output *to, walk_mode mode,
+                                    uint32_t width)
+{
+    const uint64_t groups = (w->input->n + width - 1) / width;
+    PIPELINE_RUN(&w->plan, groups, s, g, regular_stage(tree, w, s, g, to, mode, width));
+    return w->first_nan;
+}
+
+ALWAYS_INLINE uint64_t regular_run(const copse_regular *tree, const copse_walk_input *input, const walk_output *to,
+                                   walk_mode mode)
+{
+    const copse_levels *levels = &tree->table.levels;
+    walk_state w;
+    w.input = input;
+    w.levels = levels;
+    w.first_nan = input->n;
+    w.plan.stages = levels->height + 3;
+    for (uint32_t s = 0; s < levels->height; s++) w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
+    bool far = tree->leaves * COPSE_LEAF_BYTES > PIPELINE_FAR_BYTES;
+    w.plan.far[levels->height] = tree->table.slots * sizeof(char *) > PIPELINE_FAR_BYTES;
+    w.plan.far[levels->height + 1] = far;
+    w.plan.far[levels->height + 2] = far;
+    pipeline_schedule(&w.plan, input->pipeline, input->n);
+    if (w.plan.width == PIPELINE_WIDTH) return regular_walk(tree, &w, to, mode, PIPELINE_WIDTH);
+    return regular_walk(tree, &w, to, mode, w.plan.width);
+}
+
+static uint64_t walk_regular_find(const copse_regular *tree, const copse_walk_input *input, void *values,
+                                  uint8_t *found)
+{
+    walk_output to = {.values = values, .found = found};
+    return regular_run(tree, input, &to, WALK_FIND);
+}
+
+static uint64_t walk_regular_locate(const copse_regular *tree, const copse_walk_input *input, uint64_t *out)
+{
+    walk_output to = {.out = out};
+    return regular_run(tree, input, &to, WALK_LOCATE);
+}
+
+#endif

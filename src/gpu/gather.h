@@ -1,0 +1,65 @@
+/*
+ * Template: copying the entries of ranges. The work is cut by output, not by range, so that one wide range is spread over
+ * all warps: a warp takes a tile of output positions, finds the range of its first one, and from there on keeps 32 offsets
+ * in its lanes to find the ranges of 32 positions at a time.
+ */
+#ifndef COPSE_GPU_GATHER_H
+#define COPSE_GPU_GATHER_H
+
+#include "gpu/shared_kernels.h"
+#include "simt/simt.h"
+
+/* The range that output position p lies in, the last r with offsets[r] <= p. All lanes of a warp look for the same one: each
+ * step leaves one part in 33, where halving would take five steps that wait for each other. */
+SIMT_DEVICE uint64_t gather_seek(const uint64_t *offsets, uint64_t n, uint64_t p)
+{
+    uint64_t low = 0, high = n; /* offsets[low] <= p < offsets[high] */
+    while (high - low > 1u) {
+        const uint64_t step = (high - low + SIMT_WARP) / (SIMT_WARP + 1u), at = low + step * (simt_lane() + 1u);
+        const bool below = at < high && offsets[at] <= p;
+        const uint32_t parts = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below));
+        low += parts * step;
+        high = low + step < high ? low + step : high;
+    }
+    return low;
+}
+
+/* Of 32 ascending offsets, one in each lane, how many are <= p. */
+SIMT_DEVICE uint32_t gather_rank(uint64_t offset, uint64_t p)
+{
+    uint32_t rank = 0;
+    SIMT_UNROLL
+    for (uint32_t step = 16; step > 0; step /= 2)
+        if (simt_shfl_u64(SIMT_FULL_MASK, offset, rank + step - 1u) <= p) rank += step;
+    return rank + (uint32_t)(simt_shfl_u64(SIMT_FULL_MASK, offset, rank) <= p);
+}
+
+/* The range of this lane's position p. The positions of a warp ascend, and the first is in range `range` or behind it. */
+SIMT_DEVICE uint64_t gather_range(const uint64_t *offsets, uint64_t n, uint64_t range, uint64_t p)
+{
+    uint64_t mine = 0;
+    bool open = true;
+    do {
+        uint64_t next = range + 1u + simt_lane();
+        uint32_t rank = gather_rank(offsets[next < n ? next : n], p);
+        if (open && rank < SIMT_WARP) {
+            mine = range + rank;
+            open = false;
+        }
+        range += SIMT_WARP;
+    } while (__any_sync(SIMT_FULL_MASK, open));
+    return mine;
+}
+
+/* Where the first tile of this warp begins, of output positions from `first` on, and how far it is to its next one. */
+SIMT_DEVICE uint64_t gather_first(uint64_t first)
+{
+    return first + ((uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp()) * COPSE_GATHER_TILE;
+}
+
+SIMT_DEVICE uint64_t gather_step(void)
+{
+    return (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP) * COPSE_GATHER_TILE;
+}
+
+#endif

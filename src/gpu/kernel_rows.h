@@ -1,0 +1,46 @@
+/*
+ * Rows of kernels. A family of kernels (one struct that names them all, such as copse_mixed_kernels) is compiled once for each
+ * pair of widths and each backend. Every such object exports one row, copse_mixed_kernels_cuda_k32v64 for example, and one
+ * source of the family, compiled once, picks the row that suits a device.
+ */
+#ifndef COPSE_GPU_KERNEL_ROWS_H
+#define COPSE_GPU_KERNEL_ROWS_H
+
+#include "core/widths.h"
+#include "device/device.h"
+
+/* Declares the rows of a family, and what picks one:
+ *     const FAMILY *FAMILY_on(const copse_device *device, unsigned pair);        pair: see copse_width_pair */
+#define COPSE_KERNEL_ROWS(family)                                                                                      \
+    extern const family family##_emulated_k32v32, family##_emulated_k32v64;                                            \
+    extern const family family##_emulated_k64v32, family##_emulated_k64v64;                                            \
+    extern const family family##_cuda_k32v32, family##_cuda_k32v64;                                                    \
+    extern const family family##_cuda_k64v32, family##_cuda_k64v64;                                                    \
+    const family *family##_on(const copse_device *device, unsigned pair)
+
+#define COPSE_KERNEL_ROWS_OF_(family, backend)                                                                         \
+    {                                                                                                                  \
+        &family##_##backend##_k32v32, &family##_##backend##_k32v64, &family##_##backend##_k64v32,                      \
+            &family##_##backend##_k64v64                                                                               \
+    }
+
+/* Defines FAMILY_on. A build without CUDA opens no cards and has no rows for them. */
+#ifdef COPSE_HAVE_CUDA
+#define COPSE_PICK_KERNEL_ROW(family)                                                                                  \
+    const family *family##_on(const copse_device *device, unsigned pair)                                               \
+    {                                                                                                                  \
+        static const family *const emulated[COPSE_WIDTH_PAIRS] = COPSE_KERNEL_ROWS_OF_(family, emulated);              \
+        static const family *const cuda[COPSE_WIDTH_PAIRS] = COPSE_KERNEL_ROWS_OF_(family, cuda);                      \
+        return device->backend->placement == COPSE_PLACEMENT_GPU ? cuda[pair] : emulated[pair];                        \
+    }
+#else
+#define COPSE_PICK_KERNEL_ROW(family)                                                                                  \
+    const family *family##_on(const copse_device *device, unsigned pair)                                               \
+    {                                                                                                                  \
+        static const family *const emulated[COPSE_WIDTH_PAIRS] = COPSE_KERNEL_ROWS_OF_(family, emulated);              \
+        (void)device;                                                                                                  \
+        return emulated[pair];                                                                                         \
+    }
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+/* Template: the kernels of mixed batches for one pair of widths: the initializer of their row. */
+#ifndef COPSE_GPU_MIXED_KERNELS_TABLE_H
+#define COPSE_GPU_MIXED_KERNELS_TABLE_H
+
+#include "gpu/kernel_entries.h"
+#include "gpu/mixed_kernels.h"
+#include "gpu/mixed_operations.h"
+
+#define MIXED_KERNELS                                                                                                  \
+    {                                                                                                                  \
+        ENTRY(mixed_tag), ENTRY(mixed_answer), ENTRY(mixed_ends), ENTRY(mixed_gather)                                  \
+    }
+
+#endif

@@ -1,0 +1,4 @@
+/* The kernels of the B-link and the B+ tree: which of them a device runs. */
+#include "trees/blink/layout.h"
+
+COPSE_PICK_KERNEL_ROW(copse_blink_kernels)

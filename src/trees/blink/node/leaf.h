@@ -1,0 +1,174 @@
+/*
+ * Template: leaves of the B-link and the B+ tree, for one lane that reads them while nobody writes. The drawing is in
+ * blink/layout.h.
+ */
+#ifndef COPSE_TREES_BLINK_NODE_LEAF_H
+#define COPSE_TREES_BLINK_NODE_LEAF_H
+
+#include "core/widths.h"
+#include "simt/simt.h"
+#include "trees/blink/layout.h"
+
+#if KEY_BITS == VALUE_BITS
+#define LEAF_SLOTS  (448u / KEY_BITS)
+#define LEAF_STATE  56u
+#define LEAF_HIGH   64u
+#define LEAF_VALUES 72u
+#elif KEY_BITS == 32
+#define LEAF_SLOTS  9u
+#define LEAF_STATE  36u
+#define LEAF_HIGH   44u
+#define LEAF_VALUES 56u
+#else
+#define LEAF_SLOTS  9u
+#define LEAF_STATE  72u
+#define LEAF_HIGH   80u
+#define LEAF_VALUES 88u
+#endif
+#define LEAF_NEXT (LEAF_STATE + 4u)
+
+/* Entries that two leaves get when a tree is packed: room for some more, within the memory that a key may take. */
+#define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 21u : 11u)
+
+/* Where leaf `number` lies in the chunk at `address`. */
+SIMT_DEVICE char *leaf_in(const copse_blink_tree *tree, uint64_t address, uint32_t number)
+{
+    return (char *)address + (uint64_t)(number & ((1u << tree->chunk_shift) - 1u)) * COPSE_LEAF_BYTES;
+}
+
+/* Where leaf `number` lies. The addresses of chunks with base_leaves never change. */
+SIMT_DEVICE char *leaf_at(const copse_blink_tree *tree, uint32_t number)
+{
+    const uint64_t *entry = &tree->chunks[number >> tree->chunk_shift];
+    const bool may_be_new = tree->pool_grows && number >= tree->base_leaves;
+    return leaf_in(tree, may_be_new ? simt_load_relaxed_u64(entry) : *entry, number);
+}
+
+/* The same for a leaf that is a base_leaf. */
+SIMT_DEVICE char *base_leaf_at(const copse_blink_tree *tree, uint64_t base_leaf)
+{
+    return leaf_in(tree, tree->chunks[base_leaf >> tree->chunk_shift], (uint32_t)base_leaf);
+}
+
+/* How many base_leaf leaves lie side by side from base_leaf leaf `number` on. An even number of them from an even one on. */
+SIMT_DEVICE uint32_t base_leaves_concurrent(const copse_blink_tree *tree, uint32_t number)
+{
+    return (1u << tree->chunk_shift) - (number & ((1u << tree->chunk_shift) - 1u));
+}
+
+SIMT_DEVICE uint32_t leaf_state(const char *leaf)
+{
+    return *(const uint32_t *)(leaf + LEAF_STATE);
+}
+
+SIMT_DEVICE uint32_t leaf_next(const char *leaf)
+{
+    return *(const uint32_t *)(leaf + LEAF_NEXT);
+}
+
+SIMT_DEVICE KEY leaf_high(const char *leaf)
+{
+    return *(const KEY *)(leaf + LEAF_HIGH);
+}
+
+SIMT_DEVICE KEY leaf_key(const char *leaf, uint32_t slot)
+{
+    return ((const KEY *)leaf)[slot];
+}
+
+SIMT_DEVICE VALUE leaf_value(const char *leaf, uint32_t slot)
+{
+    return ((const VALUE *)(leaf + LEAF_VALUES))[slot];
+}
+
+/* Child `slot` of a branch. */
+SIMT_DEVICE uint32_t branch_child(const char *branch, uint32_t slot)
+{
+    return ((const uint32_t *)(branch + LEAF_VALUES))[slot];
+}
+
+/* Entries of a leaf in front of a bound: those < q, or <= q. */
+SIMT_DEVICE uint32_t leaf_before(const char *leaf, KEY q, bool or_equal)
+{
+    const uint32_t count = leaf_state(leaf) & COPSE_LEAF_COUNT;
+    uint32_t before = 0;
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
+        KEY key = leaf_key(leaf, i);
+        before += (uint32_t)(key < q) + (uint32_t)((key == q) & (int)or_equal);
+    }
+    return before < count ? before : count; /* free places look like the largest key */
+}
+
+/* --- the leaves of a base_leaf, one after the other ------------------------------------------------------------------------ */
+
+/* A leaf on the way along the leaves of one base_leaf after the other. */
+typedef struct leaf_cursor {
+    uint32_t base_leaf;
+    uint32_t child; /* of a branch */
+    uint32_t number;
+    const char *leaf;
+} leaf_cursor;
+
+/* The first leaf of a base_leaf. */
+SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t base_leaf)
+{
+    leaf_cursor cursor;
+    cursor.base_leaf = cursor.number = base_leaf;
+    cursor.child = 0;
+    cursor.leaf = leaf_at(tree, base_leaf);
+    if (tree->branches && leaf_state(cursor.leaf) & COPSE_LEAF_BRANCH) {
+        cursor.number = branch_child(cursor.leaf, 0);
+        cursor.leaf = leaf_at(tree, cursor.number);
+    }
+    return cursor;
+}
+
+/* The next leaf of the same base_leaf. False: that was the last one. */
+SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
+{
+    uint32_t next = COPSE_LEAF_NONE;
+    if (tree->branches) {
+        const char *branch = leaf_at(tree, cursor->base_leaf);
+        const uint32_t state = leaf_state(branch);
+        if (state & COPSE_LEAF_BRANCH && cursor->child + 1u < (state & COPSE_LEAF_COUNT))
+            next = branch_child(branch, ++cursor->child);
+    } else {
+        next = leaf_next(cursor->leaf);
+        if (next < tree->base_leaves) next = COPSE_LEAF_NONE;
+    }
+    if (next == COPSE_LEAF_NONE) return false;
+    cursor->number = next;
+    cursor->leaf = leaf_at(tree, next);
+    return true;
+}
+
+/*
+ * The leaf where q belongs, from the base_leaf that the levels led to on: that base_leaf, or one to its right where digests led too
+ * far left. *offset (may be NULL) counts the entries of the same base_leaf in front of that leaf.
+ */
+SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, uint32_t *offset)
+{
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
+    uint32_t in_front = 0;
+    while (leaf_high(cursor.leaf) < q) {
+        in_front += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
+        if (cursor_step(tree, &cursor)) continue;
+        cursor = cursor_at(tree, cursor.base_leaf + 1u); /* the last leaf's `high` is the largest key: there is one */
+        in_front = 0;
+    }
+    if (offset) *offset = in_front;
+    return cursor;
+}
+
+/* Entries of a base_leaf. */
+SIMT_DEVICE uint32_t base_leaf_entries(const copse_blink_tree *tree, uint32_t base_leaf)
+{
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
+    uint32_t entries = 0;
+    do entries += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
+    while (cursor_step(tree, &cursor));
+    return entries;
+}
+
+#endif

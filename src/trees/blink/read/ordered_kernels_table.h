@@ -1,0 +1,28 @@
+/* Template: the kernels that read the B-link and the B+ tree in order for one pair of widths: the initializer of their row. */
+#ifndef COPSE_TREES_BLINK_READ_ORDERED_KERNELS_TABLE_H
+#define COPSE_TREES_BLINK_READ_ORDERED_KERNELS_TABLE_H
+
+#include "gpu/gather.h"
+#include "gpu/kernel_entries.h"
+#include "gpu/levels_walk.h"
+#include "gpu/partial_aggregate.h"
+#include "gpu/queries.h"
+#include "trees/blink/concurrent/neighbours.h"
+#include "trees/blink/concurrent/range.h"
+#include "trees/blink/concurrent/read.h"
+#include "trees/blink/node/leaf.h"
+#include "trees/blink/read/aggregate.h"
+#include "trees/blink/read/bounds.h"
+#include "trees/blink/read/ordered_kernels.h"
+#include "trees/blink/read/range.h"
+#include "trees/blink/read/short_range.h"
+
+#define BLINK_ORDER_KERNELS                                                                                            \
+    {                                                                                                                  \
+        ENTRY(base_leaf_entries_all), ENTRY(base_leaf_sums), ENTRY_PAIR(neighbours), ENTRY_PAIR(count),                \
+            ENTRY_PAIR(sum), ENTRY(copy), ENTRY(gather), ENTRY_PAIR(short_range), ENTRY(summarize), ENTRY(aggregate),  \
+            ENTRY(verify_base_leaves), ENTRY(verify_summary), ENTRY(find_concurrent), ENTRY(neighbours_concurrent),    \
+            ENTRY(count_concurrent), ENTRY(gather_concurrent), ENTRY(aggregate_concurrent)                             \
+    }
+
+#endif

@@ -1,0 +1,116 @@
+/* Template: the kernels that move tiles (blink/rebuild/tile.h), and how a tile finds its rank. */
+#ifndef COPSE_TREES_BLINK_REBUILD_TILE_LOOKBACK_H
+#define COPSE_TREES_BLINK_REBUILD_TILE_LOOKBACK_H
+
+#include "core/widths.h"
+#include "gpu/pairs.h"
+#include "gpu/shared_kernels.h"
+#include "simt/simt.h"
+#include "trees/blink/layout.h"
+#include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/tile.h"
+#include "trees/blink/rebuild/tile_operations.h"
+#include "trees/blink/rebuild/tile_rows.h"
+#include "trees/blink/rebuild/tile_store.h"
+
+/* --- ranks ----------------------------------------------------------------------------------------------------------------- */
+
+/* The sum of the words in front of word t, back to the first that is a sum itself; each lane looks at `each` of them at a time, at most
+ * LOOK_MOST. What a word says it says alone: nothing else has to be seen with it, and so relaxed accesses do. */
+SIMT_DEVICE uint64_t tile_look_back(const uint64_t *words, uint32_t t, uint32_t each)
+{
+    const uint32_t lane = simt_lane();
+    uint64_t sum = 0;
+    for (bool found = false; !found;) {
+        uint64_t word[LOOK_MOST];
+        SIMT_UNROLL
+        for (uint32_t k = 0; k < each; k++)
+            word[k] =
+                k * SIMT_WARP + lane < t ? simt_load_relaxed_u64(&words[t - 1u - k * SIMT_WARP - lane]) : WORD_SUMMED;
+        SIMT_UNROLL
+        for (uint32_t k = 0; k < each; k++) {
+            const uint32_t sums = __ballot_sync(SIMT_FULL_MASK, word[k] >= WORD_SUMMED);
+            const uint32_t none = __ballot_sync(SIMT_FULL_MASK, word[k] == 0);
+            const uint32_t wanted = sums ^ (sums - 1u); /* the lanes up to the first sum, or all */
+            if (none & wanted) {
+                simt_yield();
+                break;
+            }
+            sum += wanted >> lane & 1u ? word[k] & WORD_VALUE : 0;
+            found = sums != 0;
+            if (found) break;
+            t -= SIMT_WARP;
+        }
+    }
+    return warp_sum(sum);
+}
+
+/* Says how many entries tile t has. */
+SIMT_DEVICE void tile_say(const copse_rebuild_arguments *a, uint32_t t, uint32_t count)
+{
+    if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], WORD_COUNTED | count);
+}
+
+/* ... and once that is said, how many there are in front of it. */
+SIMT_DEVICE uint64_t tile_rank(const copse_rebuild_arguments *a, uint32_t t, uint32_t count)
+{
+    const uint64_t rank = tile_look_back(a->words, t, 1u);
+    if (simt_lane() == 0) {
+        simt_store_relaxed_u64(&a->words[t], WORD_SUMMED | (rank + count));
+        if (t + 1u == a->tiles) a->totals->entries = rank + count;
+    }
+    return rank;
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------------------- */
+
+/* The next tile, in lane 0. */
+SIMT_DEVICE uint32_t tile_ticket(const copse_rebuild_arguments *a)
+{
+    return simt_lane() == 0 ? simt_atomic_add_u32(&a->totals->ticket, 1u) : 0;
+}
+
+/* Moves tile t, for which all lanes come here. Returns the ticket for the next one, which is taken when there is nothing more
+ * to wait for, and comes while this one is stored. */
+SIMT_DEVICE uint32_t tile_move_one(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_work *work)
+{
+    tile_sizes sizes = {0, 0, 0, 0, 0, 0};
+    if (!tile_make(a, tile, t, &sizes)) {
+        tiles_stop(a);
+        sizes.entries = sizes.came = sizes.went = 0; /* those behind may be waiting for a number */
+    }
+    const uint32_t count = sizes.entries + sizes.came - sizes.went;
+    tile_say(a, t, count);
+    if (count) tile_merge(tile, &sizes, true);
+    const uint64_t rank = tile_rank(a, t, count);
+    const uint32_t next = tile_ticket(a);
+    if (count) tile_store(a, tile, rank, count);
+    work_add(work, &sizes);
+    return next;
+}
+
+SIMT_KERNEL(NAME(tile_lookback), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 6)
+{
+    SIMT_SHARED(leaf_tile, tiles, TILE_WARPS);
+    tile_work work = {0, 0, 0};
+    for (uint32_t t = tile_ticket(&a);;) {
+        t = simt_shfl_u32(SIMT_FULL_MASK, t, 0);
+        if (t >= a.tiles) break;
+        t = tile_move_one(&a, &tiles[simt_warp()], t, &work);
+        __syncwarp(SIMT_FULL_MASK);
+    }
+    work_publish(&a, &work);
+}
+
+/* Tiles are stored as if more leaves followed. This makes the last leaf of the tree one: a warp, and there is an entry. */
+SIMT_KERNEL(NAME(tile_finish), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 1)
+{
+    if (blockIdx.x != 0 || threadIdx.x >= SIMT_WARP) return;
+    const uint32_t lane = simt_lane(), leaf = a.to.base_leaves - 1u, size = packed_size(&a.to, leaf);
+    const row_role role = row_role_of(lane);
+    const bool entry = role.words && !role.high && role.slot < size;
+    if (!entry) row_store(&a.to, leaf, lane, &role, size, 0);
+    if (lane == 0) row_high(&a, leaf, KEY_MAX);
+}
+
+#endif

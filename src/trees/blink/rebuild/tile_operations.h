@@ -1,0 +1,211 @@
+/* Template: the operations of a tile (blink/rebuild/tile.h): where they begin, and what they do with the entries of its leaves. */
+#ifndef COPSE_TREES_BLINK_REBUILD_TILE_OPERATIONS_H
+#define COPSE_TREES_BLINK_REBUILD_TILE_OPERATIONS_H
+
+#include "core/widths.h"
+#include "gpu/shared_kernels.h"
+#include "simt/simt.h"
+#include "trees/blink/layout.h"
+#include "trees/blink/node/leaf.h"
+#include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/tile.h"
+#include "trees/blink/rebuild/tile_rows.h"
+#include "trees/blink/update/locate.h"
+
+/* The largest key that a base_leaf may have. */
+SIMT_DEVICE KEY base_leaf_high(const copse_blink_tree *tree, uint32_t base_leaf)
+{
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
+    while (cursor_step(tree, &cursor)) {
+    }
+    return leaf_high(cursor.leaf);
+}
+
+/* Of operations first .. end - 1, where the first begins whose key is greater than `high`, without the lowest `coarse` bits of both. Each step
+ * leaves one part of TILE_PARTS: neighbours look at the same keys mostly, and what counts is how many steps wait for each other. */
+SIMT_DEVICE uint64_t tile_seek(const copse_blink_operations *operations, uint64_t first, uint64_t end, KEY high)
+{
+    const KEY *keys = (const KEY *)operations->keys;
+    const uint32_t coarse = operations->coarse;
+    while (first < end) {
+        const uint64_t step = (end - first + TILE_PARTS - 1u) / TILE_PARTS;
+        uint32_t below = 0;
+        SIMT_UNROLL
+        for (uint32_t part = 1; part < TILE_PARTS; part++) {
+            const uint64_t at = first + part * step - 1u;
+            below += at < end && keys[at] >> coarse <= high >> coarse ? 1u : 0;
+        }
+        first += below * step;
+        if (below + 1u < TILE_PARTS && first + step - 1u < end) end = first + step - 1u;
+    }
+    return first;
+}
+
+SIMT_KERNEL(NAME(tile_starts), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    if (a.operations.speculation && blockIdx.x == 0 && threadIdx.x == 0)
+        a.totals->speculation = *a.operations.speculation;
+    for (uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; t <= a.tiles;
+         t += (uint64_t)gridDim.x * blockDim.x) {
+        uint64_t start = t == 0 ? 0 : a.operations.n;
+        if (t > 0 && t < a.tiles)
+            start = tile_seek(&a.operations, 0, a.operations.n,
+                              base_leaf_high(&a.from, (uint32_t)t * a.tile_base_leaves - 1u));
+        a.starts[t] = (uint32_t)start;
+    }
+}
+
+/* One operation, on its way into a tile. */
+typedef struct tile_operation {
+    KEY key;
+    VALUE value;
+    copse_action action;
+    bool live; /* it is there and counts */
+} tile_operation;
+
+/* Operation i, where `there`. */
+SIMT_DEVICE tile_operation tile_fetch(const copse_blink_operations *operations, uint32_t i, bool there)
+{
+    const KEY *keys = (const KEY *)operations->keys;
+    const uint32_t other = operations->last_wins ? i + 1u : i - 1u; /* of equal keys one counts: see operation_dead */
+    tile_operation operation;
+    operation.key = 0;
+    operation.value = 0;
+    operation.action = operations->action;
+    operation.live = false;
+    if (!there) return operation;
+    operation.key = keys[i];
+    operation.live = operations->last_wins > 1u || other >= (uint32_t)operations->n || keys[other] != operation.key;
+    if (operations->gone || operations->row) {
+        operation.action = operation_action(operations, i);
+        if (operations->values) operation.value = operation_value(operations, i);
+    } else if (operations->values) {
+        operation.value = ((const VALUE *)operations->values)[i];
+    }
+    return operation;
+}
+
+/* What it will do there. */
+typedef struct tile_fate {
+    uint32_t row, slot; /* of its key */
+    uint32_t before;    /* entries of the tile in front of it */
+    bool inserts, removes, replaces;
+} tile_fate;
+
+/* The row where a key belongs, which is not greater than `high` of the last one. */
+SIMT_DEVICE uint32_t tile_row_of(const leaf_tile *tile, KEY key)
+{
+    uint32_t at = 0; /* in bytes */
+    SIMT_UNROLL
+    for (uint32_t step = COPSE_TILE_LEAVES / 2u; step > 0; step /= 2u)
+        if (*(const KEY *)((const char *)&tile->highs[step - 1u] + at) < key) at += step * (uint32_t)sizeof(KEY);
+    return at / (uint32_t)sizeof(KEY);
+}
+
+/* Of the keys of a row, how many are < key. Free places hold the largest key. */
+SIMT_DEVICE uint32_t tile_slot_of(leaf_tile *tile, uint32_t row, KEY key)
+{
+    uint32_t slot = 0;
+    SIMT_UNROLL
+    for (uint32_t step = LEAF_SLOTS >= 8u ? 8u : 4u; step > 0; step /= 2u)
+        if (slot + step <= LEAF_SLOTS && tile_key(tile, row, (slot + step - 1u) * ROW_KEY) < key) slot += step;
+    return slot;
+}
+
+SIMT_DEVICE tile_fate tile_judge(leaf_tile *tile, const tile_operation *operation)
+{
+    tile_fate fate;
+    fate.row = tile_row_of(tile, operation->key);
+    fate.slot = tile_slot_of(tile, fate.row, operation->key);
+    fate.before = tile->fronts[fate.row] + fate.slot;
+    const bool there = fate.slot < (*tile_word(tile, fate.row, LEAF_STATE / 4u) & COPSE_LEAF_COUNT) &&
+                       tile_key(tile, fate.row, fate.slot * ROW_KEY) == operation->key;
+    fate.inserts = operation->live && !there && operation->action != COPSE_ACTION_ERASE;
+    fate.removes = operation->live && there && operation->action == COPSE_ACTION_ERASE;
+    fate.replaces = operation->live && there && operation->action == COPSE_ACTION_UPSERT;
+    return fate;
+}
+
+/* What an operation does: `place` is the position of its entry after all of them. */
+SIMT_DEVICE void tile_change(leaf_tile *tile, const tile_fate *fate, const tile_operation *operation, uint32_t place)
+{
+    if (fate->replaces) tile_set_value(tile, fate->row, fate->slot, operation->value);
+    if (fate->removes) (void)simt_atomic_or_u32(&tile->removed[fate->before / 32u], 1u << fate->before % 32u);
+    if (fate->inserts) {
+        tile->keys[place] = operation->key;
+        tile->values[place] = operation->value;
+        (void)simt_atomic_or_u32(&tile->inserted[place / 32u], 1u << place % 32u);
+    }
+    if (fate->inserts || fate->removes)
+        (void)simt_atomic_add_u32(&tile->changes[fate->row], fate->inserts ? 1u : 1u << 16);
+}
+
+/* Runs the operations that the lanes have: entries that come go to their positions, values are replaced in the rows, and the sets and
+ * `changes` say where entries come and go. Returns false where not all fit. */
+SIMT_DEVICE bool tile_operate(leaf_tile *tile, const tile_operation *operation, tile_sizes *sizes)
+{
+    const uint32_t below = (1u << simt_lane()) - 1u;
+    const tile_fate fate = tile_judge(tile, operation);
+    const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts), out = __ballot_sync(SIMT_FULL_MASK, fate.removes);
+    const uint32_t place =
+        fate.before + sizes->came + (uint32_t)__popc(in & below) - sizes->went - (uint32_t)__popc(out & below);
+    sizes->came += (uint32_t)__popc(in);
+    sizes->went += (uint32_t)__popc(out);
+    if (sizes->entries + sizes->came > TILE_ENTRIES) return false;
+    tile_change(tile, &fate, operation, place);
+    return true;
+}
+
+/* The same with n operations from `start` on, of which the lanes have the first. */
+SIMT_DEVICE bool tile_operate_all(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t start, uint32_t n,
+                                  tile_operation next, tile_sizes *sizes)
+{
+    for (uint32_t done = 0; done < n; done += SIMT_WARP) {
+        const tile_operation operation = next;
+        const uint32_t i = done + SIMT_WARP + simt_lane();
+        if (done + SIMT_WARP < n) next = tile_fetch(&a->operations, start + i, i < n);
+        if (!tile_operate(tile, &operation, sizes)) return false;
+    }
+    __syncwarp(SIMT_FULL_MASK);
+    return true;
+}
+
+/* --- a whole tile ---------------------------------------------------------------------------------------------------------- */
+
+/* Brings a tile into shared memory and runs its operations. Returns false where it does not fit. */
+SIMT_DEVICE bool tile_make(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
+{
+    const uint32_t lane = simt_lane();
+    const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
+    const tile_operation next = tile_fetch(&a->operations, start + lane, lane < n);
+    if (!tile_load(a, tile, t, sizes) || n > TILE_OPERATIONS) return false;
+    return n == 0 || tile_operate_all(a, tile, start, n, next, sizes);
+}
+
+/* Some tile does not fit: nothing will come of all this. */
+SIMT_DEVICE void tiles_stop(const copse_rebuild_arguments *a)
+{
+    if (simt_lane() == 0) (void)simt_atomic_or_u32(&a->totals->ticket, COPSE_TILES_STOP);
+}
+
+/* What a warp has done so far. */
+typedef struct tile_work {
+    uint32_t came, went, took; /* took: operations, where they are counted */
+} tile_work;
+
+SIMT_DEVICE void work_add(tile_work *work, const tile_sizes *sizes)
+{
+    work->came += sizes->came;
+    work->went += sizes->went;
+}
+
+SIMT_DEVICE void work_publish(const copse_rebuild_arguments *a, const tile_work *work)
+{
+    const uint32_t stripe = (blockIdx.x * TILE_WARPS + simt_warp()) % COPSE_POOL_STRIPES;
+    if (simt_lane() != 0) return;
+    if (work->came) (void)simt_atomic_add_u64(&a->totals->came[stripe], work->came);
+    if (work->went) (void)simt_atomic_add_u64(&a->totals->went[stripe], work->went);
+    if (work->took) (void)simt_atomic_add_u64(&a->totals->took, work->took);
+}
+
+#endif

@@ -1,0 +1,418 @@
+/*
+ * Template: sorted batches, which change leaves where they are.
+ *
+ * The operations of one base_leaf are a run, and one lane has it all to itself: nobody else writes to the leaves of that base_leaf, one of
+ * which the lane holds at a time (blink/update/owned_leaf.h).
+ */
+#ifndef COPSE_TREES_BLINK_UPDATE_APPLY_H
+#define COPSE_TREES_BLINK_UPDATE_APPLY_H
+
+#include "core/widths.h"
+#include "gpu/shared_kernels.h"
+#include "simt/simt.h"
+#include "trees/blink/layout.h"
+#include "trees/blink/node/change.h"
+#include "trees/blink/node/leaf.h"
+#include "trees/blink/node/row.h"
+#include "trees/blink/update/locate.h"
+#include "trees/blink/update/owned_leaf.h"
+#include "trees/blink/update/owned_leaf_split.h"
+
+/* --- operations -------------------------------------------------------------------------------------------------------------- */
+
+/* Entries less than k; *there: k is one of them. */
+SIMT_DEVICE uint32_t own_seek(const own_leaf *own, KEY k, bool *there)
+{
+    const uint32_t count = own_count(own);
+    uint32_t slot = 0;
+    bool equal = false;
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
+        const KEY key = own_key(own, i);
+        slot += key < k;
+        equal |= key == k && i < count;
+    }
+    *there = equal;
+    return slot;
+}
+
+SIMT_DEVICE void own_insert(own_leaf *own, uint32_t slot, KEY k, VALUE value)
+{
+    SIMT_UNROLL
+    for (uint32_t i = LEAF_SLOTS; i-- > 0;) {
+        if (i > slot) own_set_key(own, i, own_key(own, i > 0 ? i - 1u : 0));
+        if (i > slot) own_set_value(own, i, own_value(own, i > 0 ? i - 1u : 0));
+        if (i == slot) own_set_key(own, i, k);
+        if (i == slot) own_set_value(own, i, value);
+    }
+    own->word[LEAF_STATE / 4u]++;
+    own->untouched = slot < own->untouched ? slot : own->untouched;
+    own->base_leaf_changed = true;
+}
+
+SIMT_DEVICE void own_erase(own_leaf *own, uint32_t slot)
+{
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
+        const bool last = i + 1u == LEAF_SLOTS;
+        if (i < slot) continue;
+        own_set_key(own, i, last ? KEY_MAX : own_key(own, last ? i : i + 1u));
+        own_set_value(own, i, last ? 0 : own_value(own, last ? i : i + 1u));
+    }
+    own->word[LEAF_STATE / 4u]--;
+    own->untouched = slot < own->untouched ? slot : own->untouched;
+    own->base_leaf_changed = true;
+}
+
+SIMT_DEVICE void own_replace(own_leaf *own, uint32_t slot, VALUE value)
+{
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < LEAF_SLOTS; i++)
+        if (i == slot) own_set_value(own, i, value);
+    own->untouched = slot < own->untouched ? slot : own->untouched;
+    own->base_leaf_changed = true;
+}
+
+/*
+ * One operation on the leaf where its key belongs: lanes with `go`. Returns false where the leaf would have to be split but may not
+ * be (`easy`), and nothing was done.
+ */
+SIMT_DEVICE bool own_change(sorted_update *s, own_leaf *own, KEY k, VALUE value, copse_action action, bool go,
+                            bool easy)
+{
+    bool there;
+    uint32_t slot = own_seek(own, k, &there);
+    const bool inserts = go && !there && action != COPSE_ACTION_ERASE;
+    const bool full = inserts && own_count(own) == LEAF_SLOTS;
+    if (!easy && __any_sync(SIMT_FULL_MASK, full)) {
+        own_split(s, own, k, slot, full);
+        slot = own_seek(own, k, &there);
+    }
+    if (inserts && !(easy && full)) {
+        own_insert(own, slot, k, value);
+        s->came++;
+    } else if (go && there && action == COPSE_ACTION_UPSERT) {
+        own_replace(own, slot, value);
+    } else if (go && there && action == COPSE_ACTION_ERASE) {
+        own_erase(own, slot);
+        s->went++;
+    }
+    return !easy || !full;
+}
+
+/* Goes from the leaves that lanes hold to those where their k belongs, within the same base_leaf: lanes with `go`. */
+SIMT_DEVICE void own_move(const sorted_update *s, own_leaf *own, KEY k, bool go)
+{
+    const copse_blink_tree *tree = &s->a->tree;
+    for (;;) {
+        const bool moves = go && own_high(own) < k;
+        if (!__any_sync(SIMT_FULL_MASK, moves)) return;
+        own_put_back(s, own, moves);
+        if (moves) {
+            own->number = tree->branches ? branch_lead(tree, own->base_leaf, k) : own->word[LEAF_NEXT / 4u];
+            own->steps++;
+            if (!tree->branches) own_latch(s, own->number);
+        }
+        own_fetch(s, own, moves);
+    }
+}
+
+/* Beside readers a base_leaf of a B+ tree is latched all the time. */
+SIMT_DEVICE void branch_release(const sorted_update *s, const own_leaf *own)
+{
+    uint32_t *state = (uint32_t *)(leaf_at(&s->a->tree, own->base_leaf) + LEAF_STATE);
+    const uint32_t there = simt_load_relaxed_u32(state) & ~COPSE_LEAF_LATCH;
+    simt_store_release_u32(state, own->base_leaf_changed ? state_after(there, there & COPSE_LEAF_COUNT) : there);
+}
+
+/* --- runs ---------------------------------------------------------------------------------------------------------------------- */
+
+/* What is left of a run: its operations from this one on (COPSE_LEAF_NONE: nothing), and the leaf to begin with: the one that is
+ * full, or the next of the chain (COPSE_LEAF_NONE: the branch knows). */
+typedef struct run_rest {
+    uint32_t operation, leaf;
+} run_rest;
+
+/* What stopped a lane at operation i, which needs a step (`steps`), or else a split. */
+SIMT_DEVICE run_rest rest_of(const sorted_update *s, const own_leaf *own, uint32_t i, bool steps)
+{
+    run_rest rest = {i, s->a->tree.branches ? own->base_leaf : own->number};
+    if (steps) rest.leaf = s->a->tree.branches ? COPSE_LEAF_NONE : own->word[LEAF_NEXT / 4u];
+    return rest;
+}
+
+/* An operation of a run. What memory has of it is asked for before it is needed. */
+typedef struct run_operation {
+    uint32_t base_leaf; /* COPSE_LEAF_NONE: there is none */
+    KEY key;
+    VALUE value;
+    copse_action action;
+} run_operation;
+
+/* Operation i, where there is one and `go`. Else it asks for another one, so that nothing has to wait for an answer. */
+SIMT_DEVICE run_operation operation_load(const copse_apply_arguments *a, uint32_t i, bool go)
+{
+    const copse_blink_operations *operations = &a->operations;
+    const bool there = go && i < operations->n, plain = !operations->row && !operations->gone;
+    const uint32_t at = there ? i : 0, base_leaf = a->base_leaves[at];
+    run_operation operation;
+    operation.key = ((const KEY *)operations->keys)[at];
+    operation.value = 0;
+    if (plain) { /* in two ways: the card's compiler lets the first wait for what only the second would ask for */
+        operation.action = operations->action;
+        if (operations->values) operation.value = ((const VALUE *)operations->values)[at];
+    } else {
+        operation.action = operation_action(operations, at);
+        if (operations->values) operation.value = operation_value(operations, at);
+    }
+    operation.base_leaf = there ? base_leaf : COPSE_LEAF_NONE;
+    return operation;
+}
+
+/* Is operation i, behind which comes `next`, pointless? Operations on one key are of one base_leaf. */
+SIMT_DEVICE bool operation_vain(const copse_apply_arguments *a, uint32_t i, uint32_t base_leaf,
+                                const run_operation *operation, const run_operation *next)
+{
+    if (a->operations.last_wins == 1u) return next->base_leaf == base_leaf && next->key == operation->key;
+    return operation_dead(&a->operations, i);
+}
+
+/* Begins a run that has operation i next with `leaf`, which is its base_leaf or one of the chain: lanes with `go`. Where it is of the
+ * chain it may be the second one behind the base_leaf, so `steps` may be one too few. */
+SIMT_DEVICE void own_begin(const sorted_update *s, own_leaf *own, const run_operation *first, uint32_t leaf, bool go)
+{
+    const copse_blink_tree *tree = &s->a->tree;
+    /* A base_leaf that is known need not be asked for. */
+    own->base_leaf = go && leaf < tree->base_leaves ? leaf : go ? first->base_leaf : 0;
+    own->number = leaf == COPSE_LEAF_NONE ? own->base_leaf : leaf;
+    own->steps = own->number != own->base_leaf;
+    own->base_leaf_changed = false;
+    own->untouched = LEAF_WORDS;
+    if (go) own_latch(s, own->number);
+    if (go && tree->branches) own->number = branch_lead(tree, own->base_leaf, first->key);
+    own_fetch(s, own, go);
+}
+
+/*
+ * The operations of one base_leaf, from i on, beginning with `leaf` (COPSE_LEAF_NONE: where the branch leads): lanes with `go`. easy: as far
+ * as that takes neither a step along the chain nor a split. one: there is only one for each lane. Returns what is left.
+ */
+SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool go, bool easy, bool one)
+{
+    const copse_apply_arguments *a = s->a;
+    run_rest rest = {COPSE_LEAF_NONE, COPSE_LEAF_NONE};
+    run_operation operation = operation_load(a, i, go), next = operation_load(a, i + 1u, go && !one);
+    own_leaf own;
+    own_begin(s, &own, &operation, leaf, go);
+    for (bool open = go; __any_sync(SIMT_FULL_MASK, open); i++) {
+        const bool more = open && next.base_leaf == own.base_leaf; /* then the one behind that may be needed soon */
+        const run_operation behind = operation_load(a, i + 2u, more);
+        const bool counts = open && !operation_vain(a, i, own.base_leaf, &operation, &next);
+        if (!easy) own_move(s, &own, operation.key, counts);
+        const bool here = counts && (!easy || operation.key <= own_high(&own));
+        const bool done = own_change(s, &own, operation.key, operation.value, operation.action, here, easy);
+        const bool stops = counts && (!here || !done);
+        if (stops) rest = rest_of(s, &own, i, !here);
+        open = more && !stops;
+        operation = next;
+        next = behind;
+    }
+    own_put_back(s, &own, go);
+    if (go && a->shared && a->tree.branches) branch_release(s, &own);
+    if (go && !easy && own.steps >= COPSE_CHAIN_MOST) simt_store_relaxed_u32(&a->counters->winding, 1u);
+    return rest;
+}
+
+/* --- what a warp has to do ------------------------------------------------------------------------------------------------------- */
+
+/* Operations that a lane asks for at once, to see where runs begin. */
+#define NOTE_AHEAD 4u
+#define NOTE_MOST  (NOTE_AHEAD * SIMT_WARP)
+
+/*
+ * A warp has a part of the batch, and the runs that begin there. It notes where they do until 32 of a kind are there to be carried
+ * out, one to a lane: those of one operation, and longer ones, so that lanes which work side by side have as many each. What is
+ * left of runs that take a step along the chain waits likewise until 32 do. What takes a split, or one more step, is left to
+ * the next kernel. Nobody waits for another warp.
+ */
+typedef struct apply_queues {
+    run_rest ones[SIMT_WARP + NOTE_MOST]; /* what runs begin with: an operation and its base_leaf */
+    run_rest longer[SIMT_WARP + NOTE_MOST];
+    run_rest steps[2u * SIMT_WARP];
+    run_rest hards[2u * SIMT_WARP];
+} apply_queues;
+
+typedef struct apply_queue {
+    apply_queues *memory;
+    uint32_t from, end;                  /* of the part, from the first operation on that was not looked at */
+    uint32_t ones, longer, steps, hards; /* how many are waiting */
+} apply_queue;
+
+/* The place of what lanes with p put at the end of a queue. */
+SIMT_DEVICE uint32_t queue_add(uint32_t *count, bool p)
+{
+    const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, p);
+    const uint32_t place = *count + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
+    *count += (uint32_t)__popc(lanes);
+    return place;
+}
+
+/* The place of what this lane takes from the end of a queue. *out_any: false where it takes nothing. */
+SIMT_DEVICE uint32_t queue_take(uint32_t *count, bool *out_any)
+{
+    const uint32_t first = *count > SIMT_WARP ? *count - SIMT_WARP : 0, place = first + simt_lane();
+    *out_any = place < *count;
+    *count = first;
+    return *out_any ? place : 0;
+}
+
+/* Notes which runs begin with operation i, whose base_leaf is `base_leaf` and that of its neighbours `before` and `behind`. */
+SIMT_DEVICE void runs_note(apply_queue *queues, uint32_t i, uint32_t before, uint32_t base_leaf, uint32_t behind)
+{
+    const bool begins = base_leaf != COPSE_LEAF_NONE && before != base_leaf, one = begins && behind != base_leaf;
+    const uint32_t ones = queue_add(&queues->ones, one);
+    const uint32_t longer = queue_add(&queues->longer, begins && !one);
+    const run_rest run = {i, base_leaf};
+    if (one) queues->memory->ones[ones] = run;
+    if (begins && !one) queues->memory->longer[longer] = run;
+}
+
+/* Looks at some more operations of the part. Its end is that of the batch, or else a multiple of 32. */
+SIMT_DEVICE void runs_look(const copse_apply_arguments *a, apply_queue *queues)
+{
+    const uint32_t lane = simt_lane(), last = SIMT_WARP - 1u, left = queues->end - queues->from;
+    /* Edges are for the first and the last lane: the base_leaf of the operation beyond, if there is one, or their own. */
+    const uint32_t beyond = lane == last ? 1u : lane == 0 ? UINT32_MAX : 0;
+    uint32_t base_leaf[NOTE_AHEAD], edge[NOTE_AHEAD];
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
+        const uint32_t at = j * SIMT_WARP + lane, i = at < left ? queues->from + at : queues->from;
+        const uint32_t other = i + beyond; /* in front of the first one: more than there are */
+        base_leaf[j] = a->base_leaves[i];
+        edge[j] = a->base_leaves[other < a->operations.n ? other : i];
+    }
+    SIMT_UNROLL
+    for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
+        const uint32_t at = j * SIMT_WARP + lane, i = queues->from + at;
+        const uint32_t mine = at < left ? base_leaf[j] : COPSE_LEAF_NONE;
+        const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, mine, 1);
+        const uint32_t behind = simt_shfl_down_u32(SIMT_FULL_MASK, mine, 1);
+        const bool first_of_all = i == 0, last_of_all = i + 1u == a->operations.n;
+        runs_note(queues, i,
+                  first_of_all ? COPSE_LEAF_NONE
+                  : lane == 0  ? edge[j]
+                               : before,
+                  mine,
+                  last_of_all    ? COPSE_LEAF_NONE
+                  : lane == last ? edge[j]
+                                 : behind);
+    }
+    queues->from = left > NOTE_MOST ? queues->from + NOTE_MOST : queues->end;
+    __syncwarp(SIMT_FULL_MASK);
+}
+
+/* What lanes do next. */
+typedef struct apply_turn {
+    run_rest run;
+    bool go;
+    bool one;     /* all of them: runs of one operation */
+    bool stepped; /* all of them: what is left of runs that took a step */
+} apply_turn;
+
+/* False: there is nothing more to be done. */
+SIMT_DEVICE bool runs_next(apply_queue *queues, apply_turn *out)
+{
+    const bool all = queues->from == queues->end; /* they need not be 32 any more */
+    out->stepped = queues->steps >= SIMT_WARP || (all && queues->ones == 0 && queues->longer == 0);
+    out->one = !out->stepped && (queues->ones >= SIMT_WARP || (all && queues->ones));
+    if (out->stepped)
+        out->run = queues->memory->steps[queue_take(&queues->steps, &out->go)];
+    else if (out->one)
+        out->run = queues->memory->ones[queue_take(&queues->ones, &out->go)];
+    else
+        out->run = queues->memory->longer[queue_take(&queues->longer, &out->go)];
+    return __any_sync(SIMT_FULL_MASK, out->go);
+}
+
+/* Up to 32 of what is left to apply_hard go to the end of one list for the whole batch, so that there warps are full. */
+SIMT_DEVICE void hards_send(const copse_apply_arguments *a, apply_queue *queues)
+{
+    const uint32_t some = queues->hards < SIMT_WARP ? queues->hards : SIMT_WARP;
+    bool any;
+    const uint32_t place = queue_take(&queues->hards, &any);
+    uint32_t first = 0;
+    if (simt_lane() == 0 && some) first = simt_atomic_add_u32(&a->counters->hards, some);
+    first = simt_shfl_u32(SIMT_FULL_MASK, first, 0) + simt_lane();
+    if (!any) return;
+    a->hard[first] = queues->memory->hards[place].operation;
+    a->hard_leaves[first] = queues->memory->hards[place].leaf;
+}
+
+/* What lanes have left goes where it belongs: steps wait, unless they have waited once, and all else is for apply_hard. */
+SIMT_DEVICE void rest_send(const copse_apply_arguments *a, apply_queue *queues, const run_rest *rest, bool stepped)
+{
+    const bool left = rest->operation != COPSE_LEAF_NONE;
+    if (!__any_sync(SIMT_FULL_MASK, left)) return;
+    const bool steps = left && !stepped && rest->leaf >= a->tree.base_leaves, hard = left && !steps;
+    const uint32_t step_place = queue_add(&queues->steps, steps);
+    const uint32_t place = queue_add(&queues->hards, hard);
+    if (steps) queues->memory->steps[step_place] = *rest;
+    if (hard) queues->memory->hards[place] = *rest;
+    __syncwarp(SIMT_FULL_MASK);
+    if (queues->hards >= SIMT_WARP) hards_send(a, queues);
+    __syncwarp(SIMT_FULL_MASK);
+}
+
+/* A part of the batch. */
+SIMT_DEVICE void part_apply(sorted_update *s, apply_queue *queues)
+{
+    for (;;) {
+        apply_turn turn;
+        while (queues->from != queues->end && queues->ones < SIMT_WARP && queues->longer < SIMT_WARP)
+            runs_look(s->a, queues);
+        if (!runs_next(queues, &turn)) break;
+        const run_rest rest = run_apply(s, turn.run.operation, turn.run.leaf, turn.go, true, turn.one);
+        rest_send(s->a, queues, &rest, turn.stepped);
+    }
+    hards_send(s->a, queues);
+}
+
+/* May the operations run at all? */
+SIMT_DEVICE bool apply_may(const copse_apply_arguments *a)
+{
+    return !a->counters->speculation.wrong && a->counters->crowded != 1u && a->counters->extra <= a->extra_most &&
+           a->counters->dead <= a->dead_most;
+}
+
+/* All of the batch but for what is hard: a part to a warp. */
+SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_APPLY_BLOCKS)
+{
+    SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
+    SIMT_SHARED(apply_queues, memory, APPLY_WARPS);
+    sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
+    const uint64_t n = a.operations.n, from = (uint64_t)(blockIdx.x * APPLY_WARPS + simt_warp()) * a.part;
+    if (!apply_may(&a) || from >= n) return;
+    apply_queue queues = {
+        memory + simt_warp(), (uint32_t)from, (uint32_t)(n - from < a.part ? n : from + a.part), 0, 0, 0, 0};
+    part_apply(&s, &queues);
+    update_count(a.counters, s.came, s.went);
+}
+
+/* What is left of all parts, 32 runs to a warp. */
+SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_HARD_BLOCKS)
+{
+    SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
+    sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
+    if (!apply_may(&a)) return;
+    const uint32_t hards = a.counters->hards, stride = gridDim.x * COPSE_KERNEL_THREADS;
+    uint32_t first = (blockIdx.x * APPLY_WARPS + simt_warp()) * SIMT_WARP;
+    while (first < hards) {
+        const uint32_t i = first + simt_lane();
+        const bool go = i < hards;
+        (void)run_apply(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false, false);
+        first = hards - first > stride ? first + stride : hards;
+    }
+    update_count(a.counters, s.came, s.went);
+}
+
+#endif

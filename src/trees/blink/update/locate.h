@@ -1,0 +1,317 @@
+/* Template: where operations belong: of sorted batches, and of small ones as the caller gave them. */
+#ifndef COPSE_TREES_BLINK_UPDATE_LOCATE_H
+#define COPSE_TREES_BLINK_UPDATE_LOCATE_H
+
+#include "core/codec.h"
+#include "core/widths.h"
+#include "gpu/levels_walk.h"
+#include "gpu/pairs.h"
+#include "gpu/shared_kernels.h"
+#include "simt/simt.h"
+#include "trees/blink/layout.h"
+#include "trees/blink/node/leaf.h"
+
+/* Most operations that a base_leaf may get in place: they go one after the other. */
+#define CROWD_MOST 32u
+
+SIMT_DEVICE bool levels_digest(const copse_blink_tree *tree)
+{
+    return KEY_BITS == 64 && tree->levels.digest;
+}
+
+/* The base_leaf that the levels lead to. */
+SIMT_DEVICE uint32_t base_leaf_of(const copse_blink_tree *tree, KEY q)
+{
+    const bool digest = levels_digest(tree);
+    return walk_down_alone(&tree->levels, digest, walk_start(&tree->levels, digest, q));
+}
+
+/* What operation i does with its key. */
+SIMT_DEVICE copse_action operation_action(const copse_blink_operations *operations, uint64_t i)
+{
+    if (!operations->gone) return operations->action;
+    return operations->gone[operations->row ? operations->row[i] : i] ? COPSE_ACTION_ERASE : COPSE_ACTION_UPSERT;
+}
+
+SIMT_DEVICE VALUE operation_value(const copse_blink_operations *operations, uint64_t i)
+{
+    return ((const VALUE *)operations->values)[operations->row ? operations->row[i] : i];
+}
+
+/* Is there an operation on the same key that makes this one pointless? */
+SIMT_DEVICE bool operation_dead(const copse_blink_operations *operations, uint64_t i)
+{
+    const KEY *keys = (const KEY *)operations->keys;
+    if (operations->last_wins == 1u) return i + 1u < operations->n && keys[i + 1u] == keys[i];
+    return operations->last_wins == 0 && i > 0 && keys[i - 1u] == keys[i];
+}
+
+/* --- sorted ------------------------------------------------------------------------------------------------------------ */
+
+/* 1 where operation i inserts an entry, 2^32 where it removes one. */
+SIMT_DEVICE uint64_t operation_effect(const copse_blink_operations *operations, uint64_t i, bool there)
+{
+    if (operation_action(operations, i) == COPSE_ACTION_ERASE) return there ? (uint64_t)1 << 32 : 0;
+    return there ? 0 : 1u;
+}
+
+/* Where a key is, or where it would go: the leaf is that of the first key >= q, or > q where equal keys are all kept. */
+SIMT_DEVICE void locate_effect(const copse_locate_arguments *a, uint64_t i, KEY key, bool dead)
+{
+    const copse_blink_tree *tree = &a->tree;
+    const bool behind = !tree->unique && a->operations.action == COPSE_ACTION_UPSERT;
+    const KEY q = (KEY)(key + (KEY)behind);
+    uint32_t offset, slot;
+    leaf_cursor cursor = cursor_seek(tree, behind && q == 0 ? tree->base_leaves - 1u : base_leaf_of(tree, q),
+                                     behind && q == 0 ? KEY_MAX : q, &offset);
+    slot = leaf_before(cursor.leaf, behind && q == 0 ? KEY_MAX : q, behind && q == 0);
+    const bool there =
+        !behind && slot < (leaf_state(cursor.leaf) & COPSE_LEAF_COUNT) && leaf_key(cursor.leaf, slot) == key;
+    a->base_leaves[i] = cursor.base_leaf;
+    a->offsets[i] = offset + slot;
+    a->effects[i] = dead ? 0 : operation_effect(&a->operations, i, there);
+}
+
+/* Homes of all operations, and what they will do there: what the general way of rebuilding needs. */
+SIMT_KERNEL(NAME(locate), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        locate_effect(&a, i, ((const KEY *)a.operations.keys)[i], operation_dead(&a.operations, i));
+}
+
+/* Behind the last operation of the same base_leaf as operation i. Gallops: most base_leaves have few. */
+SIMT_DEVICE uint64_t segment_end(const uint32_t *base_leaves, uint64_t n, uint64_t i)
+{
+    const uint32_t base_leaf = base_leaves[i];
+    uint64_t low = i + 1u, step = 1;
+    while (low + step <= n && base_leaves[low + step - 1u] == base_leaf) {
+        low += step;
+        step *= 2u;
+    }
+    uint64_t high = low + step - 1u < n ? low + step - 1u : n;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2u;
+        if (base_leaves[middle] == base_leaf)
+            low = middle + 1u;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/*
+ * Leaves that `inserts` keys may add to a base_leaf. A leaf splits when it is full, and its halves have room for half a leaf
+ * then; so every leaf splits at most once, and further splits need half a leaf of keys each. all: these are all that the
+ * base_leaf gets. The first split of a base_leaf in
+ * a B+ tree takes two leaves: the base_leaf itself becomes the branch.
+ */
+SIMT_DEVICE uint64_t splits_most(const copse_blink_tree *tree, uint32_t base_leaf, uint64_t inserts, bool all,
+                                 bool *crowded)
+{
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
+    uint32_t leaves = 0, entries = 0;
+    do {
+        leaves++;
+        entries += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
+    } while (cursor_step(tree, &cursor));
+    if (all && leaves == 1u && entries + inserts <= LEAF_SLOTS) return 0;
+    const uint64_t most = leaves + inserts / (LEAF_SLOTS / 2u), splits = inserts < most ? inserts : most;
+    /* Twice: the operations of a base_leaf may lie in two warps of `plan`, and each asks about its own. */
+    const uint32_t room = tree->branches && LEAF_SLOTS < COPSE_CHAIN_MOST ? LEAF_SLOTS : COPSE_CHAIN_MOST;
+    *crowded |= leaves + 2u * splits > room;
+    return splits + (tree->branches && leaves == 1u ? 1u : 0);
+}
+
+/* Where all keys of a warp have come on their way down together. */
+typedef struct walk_place {
+    uint32_t level, node;
+} walk_place;
+
+/*
+ * Down the levels as far as all keys of a warp go the same way, which is nearly all of it where they are sorted and many: one load
+ * of a whole node for each level. `lanes` have keys, in ascending order.
+ */
+SIMT_DEVICE walk_place walk_together(const copse_device_levels *levels, bool digest, walk_bound own, uint32_t lanes)
+{
+    const walk_bound low = walk_take(own, (uint32_t)__ffs((int)lanes) - 1u, digest);
+    const walk_bound high = walk_take(own, 31u - (uint32_t)__clz((int)lanes), digest);
+    const bool short_range = KEY_BITS == 32 || digest;
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, lane = simt_lane();
+    walk_place place;
+    place.level = place.node = 0;
+    for (; place.level < levels->height; place.level++) {
+        const char *node = levels->level[place.level] + (uint64_t)place.node * 64u;
+        bool below_low = false, below_high = false;
+        if (lane + 1u < fanout && short_range) {
+            const uint32_t separator = ((const uint32_t *)node)[lane];
+            below_low = separator < low.digest;
+            below_high = separator < high.digest;
+        } else if (lane + 1u < fanout) {
+            const KEY separator = ((const KEY *)node)[lane];
+            below_low = separator < low.q;
+            below_high = separator < high.q;
+        }
+        const uint32_t child = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below_low));
+        if ((uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below_high)) != child) break;
+        place.node = place.node * fanout + child;
+    }
+    return place;
+}
+
+/*
+ * The base_leaf of a sorted operation, from the place where the warp has come on. Digests lead to one too far left at times, but only where the greatest key of that base_leaf has
+ * the same digest as the operation's; its leaf is asked then, and where the lowest level does not say.
+ */
+SIMT_DEVICE uint32_t plan_base_leaf(const copse_blink_tree *tree, walk_bound bound, walk_place place)
+{
+    const copse_device_levels *levels = &tree->levels;
+    const bool digest = levels_digest(tree);
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT;
+    uint32_t base_leaf = place.node;
+    for (uint32_t l = place.level; l < levels->height; l++)
+        base_leaf = base_leaf * fanout + walk_child_alone(levels->level[l] + (uint64_t)base_leaf * 64u, bound, digest);
+    if (!digest) return base_leaf;
+    const uint32_t node = base_leaf / DIGEST_FANOUT, child = base_leaf - node * DIGEST_FANOUT;
+    if (levels->height > 0 && child + 1u < DIGEST_FANOUT) {
+        const uint32_t *lowest = (const uint32_t *)(levels->level[levels->height - 1u] + (uint64_t)node * 64u);
+        if (bound.digest < lowest[child]) return base_leaf;
+    }
+    return cursor_seek(tree, base_leaf, bound.q, NULL).base_leaf;
+}
+
+/* Operations of which a warp of `plan` takes care at a time. */
+#define PLAN_OWN 30u
+
+/* What a lane of `plan` found out. */
+typedef struct plan_found {
+    uint64_t extra, dead; /* of the warps that ask */
+    bool crowded;
+} plan_found;
+
+/* How many leaves the operations of a warp may need, and how many are pointless. `base_leaf` is that of this lane's operation i; lane 0
+ * has the one in front of those of the warp, lane 31 the one behind. */
+SIMT_DEVICE void plan_ask(const copse_locate_arguments *a, uint32_t base_leaf, uint64_t i, bool mine, plan_found *found)
+{
+    const uint32_t lane = simt_lane(), before = simt_shfl_up_u32(SIMT_FULL_MASK, base_leaf, 1);
+    const uint32_t behind = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, PLAN_OWN + 1u);
+    const bool head = mine && (lane == 1u || before != base_leaf);
+    const uint32_t heads = __ballot_sync(SIMT_FULL_MASK, head), all = __ballot_sync(SIMT_FULL_MASK, mine);
+    found->dead += mine && operation_dead(&a->operations, i);
+    if (!head || (!a->operations.gone && a->operations.action == COPSE_ACTION_ERASE)) return;
+    const uint32_t later = heads & ~((2u << lane) - 1u);
+    const uint32_t end = later ? (uint32_t)__ffs((int)later) - 1u : 32u - (uint32_t)__clz((int)all);
+    const bool alone = !(lane == 1u && before == base_leaf) && !(!later && behind == base_leaf);
+    found->extra += splits_most(&a->tree, base_leaf, end - lane, alone, &found->crowded);
+}
+
+/* Where the operations are not sorted, or not even keys, nothing may come of them. */
+SIMT_DEVICE void plan_speculation(const copse_locate_arguments *a)
+{
+    if (!a->speculation || blockIdx.x != 0 || threadIdx.x != 0) return;
+    a->counters->speculation = *a->speculation;
+    if (a->speculation->wrong || a->speculation->not_first_nan) simt_store_relaxed_u32(&a->counters->crowded, 1u);
+}
+
+/*
+ * Homes of all operations, how many leaves they may need (an estimate where not all warps ask), and whether they are too much for
+ * some base_leaf. A warp takes care of 30 operations and looks at the one in front of them and the one behind them, too, so that it
+ * knows whether a base_leaf has others in the neighbouring warps: then each asks for the leaves that its own may need, whatever the
+ * others do.
+ */
+SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
+{
+    plan_speculation(&a);
+    const uint64_t n = a.operations.n, warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
+    const uint32_t lane = simt_lane();
+    const bool digest = levels_digest(&a.tree);
+    plan_found found = {0, 0, false};
+    uint64_t w = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
+    for (; w * PLAN_OWN < n; w += warps) {
+        const uint64_t i = w * PLAN_OWN + lane - 1u; /* of lane 0 of the first warp: a huge number */
+        const bool any = i < n, mine = any && lane > 0 && lane <= PLAN_OWN;
+        const walk_bound bound = walk_start(&a.tree.levels, digest, any ? ((const KEY *)a.operations.keys)[i] : 0);
+        const walk_place place = walk_together(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
+        const uint32_t base_leaf = any ? plan_base_leaf(&a.tree, bound, place) : COPSE_LEAF_NONE;
+        if (mine) a.base_leaves[i] = base_leaf;
+        /* A base_leaf that has all of them may have no end of more. */
+        const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, PLAN_OWN);
+        found.crowded |= lane == 1u && last == base_leaf && last != COPSE_LEAF_NONE;
+        if (w % a.one_of == 0) plan_ask(&a, base_leaf, i, mine, &found);
+    }
+    found.extra = warp_sum(found.extra) * a.one_of;
+    found.dead = warp_sum(found.dead) * a.one_of;
+    found.crowded = __any_sync(SIMT_FULL_MASK, found.crowded);
+    if (lane != 0) return;
+    if (found.extra) simt_atomic_add_u64(&a.counters->extra, found.extra);
+    if (found.dead) simt_atomic_add_u64(&a.counters->dead, found.dead);
+    if (found.crowded) simt_store_relaxed_u32(&a.counters->crowded, 1u);
+}
+
+/* --- as they come -------------------------------------------------------------------------------------------------------- */
+
+SIMT_DEVICE uint32_t hash(uint64_t key)
+{
+    key *= 0x9e3779b97f4a7c15u;
+    return (uint32_t)(key >> 32) ^ (uint32_t)(key >> 17);
+}
+
+/*
+ * Finds or makes the place of a key in the table: positions + 1 of operations, and what they stand for are their keys. Of
+ * equal keys the last (first) position stays.
+ */
+SIMT_DEVICE uint32_t table_resolve(const copse_resolve_arguments *a, uint32_t i, KEY key)
+{
+    const KEY *keys = (const KEY *)a->operations.keys;
+    for (uint32_t slot = hash(key);; slot++) {
+        slot &= a->mask;
+        const uint32_t there = simt_atomic_cas_u32(&a->table[slot], 0, i + 1u);
+        if (there == 0) return slot;
+        if (ENCODE_ONE(a->tree.key_type, keys[there - 1u]) != key) continue;
+        if (a->operations.last_wins)
+            (void)simt_atomic_max_u32(&a->table[slot], i + 1u);
+        else
+            (void)simt_atomic_min_u32(&a->table[slot], i + 1u);
+        return slot;
+    }
+}
+
+/* Counts one more operation of a base_leaf and returns how many it has now; some more, where another base_leaf shares its place. */
+SIMT_DEVICE uint32_t crowd_resolve(const copse_resolve_arguments *a, uint32_t base_leaf)
+{
+    return simt_atomic_add_u32(&a->crowds[hash(base_leaf) & a->mask], 1u) + 1u;
+}
+
+/* One operation: where it belongs, and whether it counts. Returns its key. */
+SIMT_DEVICE KEY resolve_one(const copse_resolve_arguments *a, uint32_t i)
+{
+    const KEY bits = ((const KEY *)a->operations.keys)[i];
+    if (IS_NAN(a->tree.key_type, bits)) simt_atomic_max_u64(&a->counters->not_first_nan, ~(uint64_t)i);
+    const KEY key = ENCODE_ONE(a->tree.key_type, bits);
+    const uint32_t base_leaf = cursor_seek(&a->tree, base_leaf_of(&a->tree, key), key, NULL).base_leaf;
+    a->base_leaves[i] = base_leaf;
+    a->slots[i] = table_resolve(a, i, key);
+    const uint32_t inserts = crowd_resolve(a, base_leaf);
+    bool crowded = inserts > CROWD_MOST;
+    if (a->operations.action != COPSE_ACTION_ERASE) (void)splits_most(&a->tree, base_leaf, inserts, true, &crowded);
+    if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);
+    return key;
+}
+
+SIMT_KERNEL(NAME(resolve), copse_resolve_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        const KEY key = resolve_one(&a, (uint32_t)i);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    low = warp_min(low);
+    high = warp_max(high);
+    if (simt_lane() != 0) return;
+    simt_atomic_max_u64(&a.counters->not_low, ~low);
+    simt_atomic_max_u64(&a.counters->high, high);
+}
+
+#endif

@@ -1,0 +1,404 @@
+/*
+ * Template: a large batch, as the caller gave it, is partitioned into buckets: operations whose base_leaves lie side by side.
+ *
+ * The levels know which keys belong to which base_leaf, so they also know where a bucket ends: at the separator of its last base_leaf. A
+ * block takes a tile of the batch, counts how many of its operations go into each bucket, takes places for all of them at once,
+ * and writes them there. Within a bucket they are in any order; blink/update/bucket_sort.h sees to that.
+ *
+ * Separators are 32 bits wide here: keys of 32 bits, or digests of longer ones. A bucket has whole nodes of the lowest level.
+ */
+#ifndef COPSE_TREES_BLINK_UPDATE_PARTITION_H
+#define COPSE_TREES_BLINK_UPDATE_PARTITION_H
+
+#include "core/codec.h"
+#include "core/widths.h"
+#include "gpu/levels_walk.h"
+#include "gpu/pairs.h"
+#include "gpu/shared_kernels.h"
+#include "simt/simt.h"
+#include "trees/blink/layout.h"
+
+/* Operations of a thread: they stay in registers. Threads of a block. */
+#define PARTITION_EACH    (KEY_BITS + VALUE_BITS == 64 ? 16u : 8u)
+#define PARTITION_THREADS (COPSE_PARTITION_TILE / PARTITION_EACH)
+/* Buckets of a thread. */
+#define PARTITION_OWN (COPSE_BUCKET_SORT_BUCKETS / PARTITION_THREADS)
+/* Operations that lie in shared memory in order of their buckets at a time. */
+#define PARTITION_SLOTS (KEY_BITS + VALUE_BITS == 128 ? 1664u : KEY_BITS + VALUE_BITS == 96 ? 2048u : 2736u)
+/* What a thread keeps of an operation: four times its bucket, and above that its number in its bucket and tile, which is what the count of
+ * the bucket said; then its bucket, and its place in the tile by bucket. What shared memory has of it: its number in the tile, and above that the bucket. */
+#define PARTITION_BUCKET_BITS     11u
+#define PARTITION_NUMBER_BITS     13u
+#define PARTITION_ONE             (4u << PARTITION_BUCKET_BITS)
+#define PARTITION_LOW(word, bits) ((word) & ((1u << (bits)) - 1u))
+#define PARTITION_NOWHERE         (2u * COPSE_PARTITION_TILE - 1u)
+
+/* What a thread keeps of its operations. */
+typedef struct partitioned {
+    uint32_t start, count; /* of the tile */
+    KEY key[PARTITION_EACH];
+    VALUE value[PARTITION_EACH];
+    uint32_t place[PARTITION_EACH];
+} partitioned;
+
+/* What a block shares. */
+typedef struct tile_partition {
+    uint32_t *boundaries; /* of the buckets; then, in the same memory: */
+    KEY *keys;            /* operations by bucket                     */
+    VALUE *values;
+    uint32_t *words;
+    uint32_t *counts; /* of the buckets; then: the first place of this block's operations in each */
+    uint16_t *starts; /* of the buckets in the tile                */
+    uint32_t *sums;   /* of each warp; behind them: 1, this is the last block */
+} tile_partition;
+
+/* The separator of the last child of a node of the lowest level: it is one of those above. No key below the node has more in its
+ * upper bits. */
+SIMT_DEVICE uint32_t node_separator(const copse_blink_tree *tree, uint32_t node)
+{
+    uint32_t at = node;
+    if (node >= (tree->base_leaves - 1u) / DIGEST_FANOUT) return UINT32_MAX;
+    for (uint32_t l = tree->levels.height - 1u; l-- > 0;) {
+        const uint32_t above = at / DIGEST_FANOUT, child = at - above * DIGEST_FANOUT;
+        if (child + 1u < DIGEST_FANOUT)
+            return ((const uint32_t *)tree->levels.level[l])[(uint64_t)above * (DIGEST_FANOUT - 1u) + child];
+        at = above; /* the last child of a node has its separator one level up */
+    }
+    return UINT32_MAX;
+}
+
+/* What a key is compared with separators by. */
+SIMT_DEVICE uint32_t partition_digest(const copse_blink_tree *tree, KEY key)
+{
+    return walk_start(&tree->levels, KEY_BITS == 64, key).digest;
+}
+
+SIMT_DEVICE void bucket_sort_wrong(const copse_bucket_sort_arguments *a)
+{
+    simt_store_relaxed_u64(&a->counters->speculation.wrong, 1u);
+}
+
+/* Do the first keys of the batch look sorted? Said for the next one. */
+SIMT_DEVICE void partition_sample(const copse_bucket_sort_arguments *a)
+{
+    if (a->operations.n < SIMT_WARP || blockIdx.x != 0 || simt_warp() != 0) return;
+    const KEY key = ENCODE_ONE(a->tree.key_type, ((const KEY *)a->operations.keys)[simt_lane()]);
+    const KEY before = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, key, 1);
+    const bool rises = __all_sync(SIMT_FULL_MASK, before <= key);
+    if (rises && simt_lane() == 0) a->counters->speculation.ascending = 1u;
+}
+
+/* Where buckets end, once for all blocks; and they are empty. */
+SIMT_KERNEL(NAME(partition_bounds), copse_bucket_sort_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint32_t bucket = blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x;
+    partition_sample(&a);
+    if (bucket == 0) *a.ticket = 0;
+    if (bucket >= COPSE_BUCKET_SORT_BUCKETS) return;
+    a.boundaries[bucket] =
+        bucket < a.buckets ? node_separator(&a.tree, (bucket + 1u) * a.bucket_nodes - 1u) : UINT32_MAX;
+    a.cursors[bucket] = 0;
+}
+
+/* The number of operation r of this thread in the tile, and whether there is one. */
+SIMT_DEVICE uint32_t partition_number(uint32_t r)
+{
+    return threadIdx.x + r * PARTITION_THREADS;
+}
+
+SIMT_DEVICE bool partition_there(const partitioned *own, uint32_t r)
+{
+    return (int32_t)threadIdx.x <
+           (int32_t)(own->count - r * PARTITION_THREADS); /* what differs by r is the same for all */
+}
+
+SIMT_DEVICE void partition_keys(const copse_bucket_sort_arguments *a, partitioned *own)
+{
+    const KEY *keys = (const KEY *)a->operations.keys + own->start;
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < PARTITION_EACH; r++) own->key[r] = partition_there(own, r) ? keys[partition_number(r)] : 0;
+}
+
+/* Where one is no number, nothing will come of the batch, but its first position is to be known. */
+SIMT_DEVICE void partition_numbers_only(const copse_bucket_sort_arguments *a, const partitioned *own)
+{
+    uint32_t bad = UINT32_MAX;
+    SIMT_UNROLL
+    for (uint32_t r = PARTITION_EACH; r-- > 0;)
+        if (IS_NAN(KEY_BITS == 32 ? COPSE_F32 : COPSE_F64, own->key[r])) bad = own->start + partition_number(r);
+    if (bad == UINT32_MAX) return;
+    simt_atomic_max_u64(&a->counters->speculation.not_first_nan, ~(uint64_t)bad);
+    bucket_sort_wrong(a);
+}
+
+SIMT_DEVICE void partition_encode(const copse_bucket_sort_arguments *a, partitioned *own)
+{
+    const copse_type type = a->tree.key_type;
+    if (type == (KEY_BITS == 32 ? COPSE_U32 : COPSE_U64)) return; /* they are their own code */
+    if (type == (KEY_BITS == 32 ? COPSE_F32 : COPSE_F64)) partition_numbers_only(a, own);
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < PARTITION_EACH; r++) own->key[r] = ENCODE_ONE(type, own->key[r]);
+}
+
+/* One step of a search: there are `half` separators from `at` on that may all be less. Both in bytes: it takes one instruction less. */
+SIMT_DEVICE uint32_t partition_step(const uint32_t *separators, uint32_t at, uint32_t half, uint32_t digest)
+{
+    const uint32_t next = at + half;
+    return *(const uint32_t *)((const char *)separators + (next - 4u)) < digest ? next : at;
+}
+
+/* How many of `left` separators a step of a search jumps over: about a half, but an odd number while there are many. Those that lanes
+ * ask about would else lie in few banks of shared memory where `left` is close to a power of two. */
+SIMT_DEVICE uint32_t partition_half(uint32_t left)
+{
+    return left > 64u ? (left / 2u - 1u) | 1u : left / 2u;
+}
+
+/* Looks for the buckets of the first `some` operations. Their numbers in bytes of boundaries. */
+SIMT_DEVICE void partition_search(const copse_bucket_sort_arguments *a, const uint32_t *boundaries, uint32_t some,
+                                  partitioned *own)
+{
+    uint32_t digests[PARTITION_EACH];
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < PARTITION_EACH; r++) own->place[r] = 0;
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < some; r++) digests[r] = partition_digest(&a->tree, own->key[r]);
+    SIMT_ROLLED
+    for (uint32_t left = a->buckets, half; left > 1u; left -= half) {
+        half = partition_half(left);
+        SIMT_UNROLL
+        for (uint32_t r = 0; r < some; r++)
+            own->place[r] = partition_step(boundaries, own->place[r], half * 4u, digests[r]);
+    }
+}
+
+/* Finds the buckets of all operations and counts them. */
+SIMT_DEVICE void partition_find(const copse_bucket_sort_arguments *a, const tile_partition *tile, partitioned *own)
+{
+    if (a->each <= PARTITION_EACH / 2u)
+        partition_search(a, tile->boundaries, PARTITION_EACH / 2u, own);
+    else
+        partition_search(a, tile->boundaries, PARTITION_EACH, own);
+    /* All of them are asked, and those beyond the tile for nothing: less than a branch would take. */
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < PARTITION_EACH; r++) {
+        uint32_t *count = (uint32_t *)((char *)tile->counts + own->place[r]);
+        own->place[r] = simt_atomic_add_u32(count, partition_there(own, r) ? PARTITION_ONE : 0);
+    }
+}
+
+/* The values will be wanted when all else is known: there are not enough registers to have them sooner. */
+SIMT_DEVICE void partition_values_ahead(const copse_bucket_sort_arguments *a, const partitioned *own)
+{
+    const uint64_t begin = (uint64_t)a->operations.values + (uint64_t)own->start * sizeof(VALUE);
+    const uint64_t end = begin + (uint64_t)own->count * sizeof(VALUE);
+    const uint64_t each = sizeof(VALUE) * PARTITION_EACH * SIMT_WARP,
+                   first = (begin + 15u) / 16u * 16u + simt_warp() * each;
+    if (a->operations.action == COPSE_ACTION_ERASE || !a->operations.values || simt_lane() != 0) return;
+    const uint64_t left = first < end ? (end - first) / 16u * 16u : 0;
+    if (left) simt_prefetch((const void *)first, (uint32_t)(left < each ? left : each));
+}
+
+/* Most tiles are full, and need no registers for zeros. */
+SIMT_DEVICE void partition_values(const copse_bucket_sort_arguments *a, partitioned *own)
+{
+    if (a->operations.action == COPSE_ACTION_ERASE) {
+        SIMT_UNROLL
+        for (uint32_t r = 0; r < PARTITION_EACH; r++) own->value[r] = 0;
+    } else if (a->operations.values) {
+        const VALUE *values = (const VALUE *)a->operations.values + own->start;
+        if (own->count == COPSE_PARTITION_TILE) {
+            SIMT_UNROLL
+            for (uint32_t r = 0; r < PARTITION_EACH; r++) own->value[r] = values[partition_number(r)];
+            return;
+        }
+        SIMT_UNROLL
+        for (uint32_t r = 0; r < PARTITION_EACH; r++)
+            own->value[r] = values[partition_there(own, r) ? partition_number(r) : 0];
+    } else {
+        SIMT_UNROLL
+        for (uint32_t r = 0; r < PARTITION_EACH; r++)
+            own->value[r] = position_value(a->tree.value_type, (uint64_t)own->start + partition_number(r));
+    }
+}
+
+/* Sum of this lane's and all lanes' below it. */
+SIMT_DEVICE uint32_t lanes_sum(uint32_t value)
+{
+    SIMT_UNROLL
+    for (uint32_t step = 1; step < SIMT_WARP; step *= 2u) {
+        const uint32_t other = simt_shfl_up_u32(SIMT_FULL_MASK, value, step);
+        value += simt_lane() >= step ? other : 0;
+    }
+    return value;
+}
+
+/* Sum of the values of all threads in front of this one. Has a barrier in it. */
+SIMT_DEVICE uint32_t partition_sum(uint32_t *sums, uint32_t value)
+{
+    uint32_t before = lanes_sum(value);
+    if (simt_lane() == SIMT_WARP - 1u) sums[simt_warp()] = before;
+    __syncthreads();
+    before -= value;
+    SIMT_ROLLED
+    for (uint32_t w = 0; w < simt_warp(); w++) before += sums[w];
+    return before;
+}
+
+/* Takes places in all buckets, and finds out where the operations of each begin in the tile. Ends with a barrier. */
+SIMT_DEVICE void partition_take(const copse_bucket_sort_arguments *a, const tile_partition *tile)
+{
+    uint32_t cursor[PARTITION_OWN], count[PARTITION_OWN], sum = 0;
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PARTITION_OWN; k++)
+        cursor[k] = tile->counts[threadIdx.x + k * PARTITION_THREADS] / PARTITION_ONE;
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PARTITION_OWN; k++)
+        if (cursor[k]) cursor[k] = simt_atomic_add_u32(&a->cursors[threadIdx.x + k * PARTITION_THREADS], cursor[k]);
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PARTITION_OWN; k++)
+        sum += count[k] = tile->counts[threadIdx.x * PARTITION_OWN + k] / PARTITION_ONE;
+    uint32_t before = partition_sum(tile->sums, sum);
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PARTITION_OWN; k++) {
+        tile->starts[threadIdx.x * PARTITION_OWN + k] = (uint16_t)before;
+        before += count[k];
+    }
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PARTITION_OWN; k++) tile->counts[threadIdx.x + k * PARTITION_THREADS] = cursor[k];
+    __syncthreads();
+}
+
+/* Where this thread's operations belong in the tile, by bucket. */
+SIMT_DEVICE void partition_places(const tile_partition *tile, partitioned *own)
+{
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < PARTITION_EACH; r++) {
+        const uint32_t bucket = PARTITION_LOW(own->place[r] >> 2, PARTITION_BUCKET_BITS);
+        const uint32_t place = tile->starts[bucket] + own->place[r] / PARTITION_ONE;
+        own->place[r] = bucket | (partition_there(own, r) ? place : PARTITION_NOWHERE) << PARTITION_BUCKET_BITS;
+    }
+}
+
+/* Where the positions of operations in the batch are, if there is no room for them concurrent keys and values. */
+SIMT_DEVICE uint32_t *partition_numbers(const copse_bucket_sort_arguments *a)
+{
+    return (uint32_t *)((simt_u32x4 *)a->partitions + (uint64_t)a->buckets * a->room);
+}
+
+/* Puts operations whose places in the tile are `first` and some more into slots. All that it needs comes of the difference: so the
+ * card's compiler has nothing to keep for the next time. */
+SIMT_DEVICE void partition_slots(const tile_partition *tile, uint32_t first, const partitioned *own)
+{
+    SIMT_UNROLL
+    for (uint32_t r = 0; r < PARTITION_EACH; r++) {
+        const uint32_t place = own->place[r] - (first << PARTITION_BUCKET_BITS), slot = place >> PARTITION_BUCKET_BITS;
+        if (place >= PARTITION_SLOTS << PARTITION_BUCKET_BITS) continue;
+        tile->keys[slot] = own->key[r];
+        tile->values[slot] = own->value[r];
+        tile->words[slot] = partition_number(r) | PARTITION_LOW(place, PARTITION_BUCKET_BITS) << PARTITION_NUMBER_BITS;
+    }
+}
+
+/* Operation i of the batch gets place `to` among the partitions. */
+SIMT_DEVICE void partition_store(const copse_bucket_sort_arguments *a, uint32_t to, uint32_t i, KEY key, VALUE value)
+{
+    simt_u32x4 v;
+    v.x = (uint32_t)key;
+    v.y = KEY_BITS == 64 ? (uint32_t)((uint64_t)key >> 32) : i;
+    v.z = (uint32_t)value;
+    v.w = VALUE_BITS == 64 ? (uint32_t)((uint64_t)value >> 32) : i;
+    ((simt_u32x4 *)a->partitions)[to] = v;
+    if (KEY_BITS + VALUE_BITS == 128) partition_numbers(a)[to] = i;
+}
+
+/* Writes slots to their buckets: those of a bucket lie side by side, here and there. */
+SIMT_DEVICE void partition_write(const copse_bucket_sort_arguments *a, const tile_partition *tile, uint32_t first,
+                                 const partitioned *own)
+{
+    const uint32_t left = own->count - first, some = left < PARTITION_SLOTS ? left : PARTITION_SLOTS;
+    bool full = false;
+    SIMT_UNROLL
+    for (uint32_t s = 0; s < PARTITION_SLOTS; s += PARTITION_THREADS) {
+        const uint32_t slot = s + threadIdx.x;
+        if (slot >= some) continue;
+        const uint32_t word = tile->words[slot], bucket = word >> PARTITION_NUMBER_BITS;
+        const uint32_t place = tile->counts[bucket] + (first + slot - tile->starts[bucket]);
+        const uint32_t to = bucket * a->room + place, i = own->start + PARTITION_LOW(word, PARTITION_NUMBER_BITS);
+        full |= place >= a->room;
+        if (place < a->room) partition_store(a, to, i, tile->keys[slot], tile->values[slot]);
+    }
+    if (full) bucket_sort_wrong(a);
+}
+
+/* Is this the last block that has taken its places? For one thread, when all others of the block have theirs. */
+SIMT_DEVICE uint32_t partition_last(const copse_bucket_sort_arguments *a)
+{
+    __threadfence();
+    return simt_atomic_add_u32(a->ticket, 1u) == gridDim.x - 1u;
+}
+
+/* The last block: operations in front of each bucket. All blocks have taken their places. */
+SIMT_DEVICE void partition_bases(const copse_bucket_sort_arguments *a, const tile_partition *tile)
+{
+    uint32_t count[PARTITION_OWN], sum = 0;
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PARTITION_OWN; k++)
+        sum += count[k] = simt_load_relaxed_u32(&a->cursors[threadIdx.x * PARTITION_OWN + k]);
+    uint32_t before = partition_sum(tile->sums, sum);
+    SIMT_UNROLL
+    for (uint32_t k = 0; k < PARTITION_OWN; k++) {
+        a->bases[threadIdx.x * PARTITION_OWN + k] = before;
+        before += count[k];
+    }
+}
+
+/* The operations of the tile are in registers, and all is known about them: writes them, some at a time. Begins and ends with a
+ * barrier. */
+SIMT_DEVICE void partition_out(const copse_bucket_sort_arguments *a, const tile_partition *tile, const partitioned *own)
+{
+    SIMT_ROLLED
+    for (uint32_t first = 0; first < own->count; first += PARTITION_SLOTS) {
+        partition_slots(tile, first, own);
+        __syncthreads();
+        partition_write(a, tile, first, own);
+        __syncthreads();
+    }
+}
+
+SIMT_KERNEL(NAME(partition), copse_bucket_sort_arguments, PARTITION_THREADS, (KEY_BITS + VALUE_BITS == 64 ? 2 : 1))
+{
+    SIMT_SHARED(simt_u32x4, slots, PARTITION_SLOTS * (KEY_BITS + VALUE_BITS + 32u) / 128u);
+    SIMT_SHARED(simt_u32x4, counts, COPSE_BUCKET_SORT_BUCKETS / 4u);
+    SIMT_SHARED(uint16_t, starts, COPSE_BUCKET_SORT_BUCKETS);
+    SIMT_SHARED(uint32_t, sums, PARTITION_THREADS / SIMT_WARP + 1u);
+    KEY *keys = (KEY *)slots;
+    VALUE *values = (VALUE *)(keys + PARTITION_SLOTS);
+    const tile_partition tile = {(uint32_t *)slots,  keys,   values, (uint32_t *)(values + PARTITION_SLOTS),
+                                 (uint32_t *)counts, starts, sums};
+    const uint32_t most = a.each * PARTITION_THREADS, n = (uint32_t)a.operations.n;
+    partitioned own;
+    own.start = blockIdx.x * most;
+    own.count = n - own.start < most ? n - own.start : most;
+    partition_keys(&a, &own);
+    partition_values_ahead(&a, &own);
+    if (threadIdx.x < COPSE_BUCKET_SORT_BUCKETS / 4u) {
+        const simt_u32x4 none = {threadIdx.x * 16u, threadIdx.x * 16u + 4u, threadIdx.x * 16u + 8u,
+                                 threadIdx.x * 16u + 12u};
+        simt_fetch16(&slots[threadIdx.x], a.boundaries + threadIdx.x * 4u);
+        counts[threadIdx.x] = none;
+    }
+    simt_fetch_wait();
+    __syncthreads();
+    partition_encode(&a, &own);
+    partition_find(&a, &tile, &own);
+    __syncthreads();
+    partition_take(&a, &tile);
+    if (threadIdx.x == 0) sums[PARTITION_THREADS / SIMT_WARP] = partition_last(&a);
+    partition_places(&tile, &own);
+    partition_values(&a, &own);
+    partition_out(&a, &tile, &own);
+    if (sums[PARTITION_THREADS / SIMT_WARP]) partition_bases(&a, &tile);
+}
+
+#endif

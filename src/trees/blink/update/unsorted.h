@@ -1,0 +1,314 @@
+/*
+ * Template: small batches, which change leaves where they are, in the order in which warps come to them.
+ *
+ * LEAF_LANES lanes hold a leaf together, an entry in each lane; shuffles shift entries when one comes or goes. All lanes of
+ * a warp go the same way, groups without work along with the others, so that every collective names all 32.
+ *
+ * Every group has an operation and latches what it changes. A group holds one latch at a time and gives it back in the same
+ * turn of the loop, so groups cannot wait for each other in a circle.
+ *
+ * What a latch protects:  blink  the leaf in whose state it is       bplus  the base_leaf with all its leaves
+ *
+ * How a leaf is changed while others may look (docs/BLINK.md argues why readers are safe): latch, fence, entries, release
+ * store of the state without the latch and with the next version.
+ */
+#ifndef COPSE_TREES_BLINK_UPDATE_UNSORTED_H
+#define COPSE_TREES_BLINK_UPDATE_UNSORTED_H
+
+#include "core/codec.h"
+#include "core/widths.h"
+#include "gpu/shared_kernels.h"
+#include "simt/simt.h"
+#include "trees/blink/layout.h"
+#include "trees/blink/node/change.h"
+#include "trees/blink/node/leaf.h"
+#include "trees/blink/rebuild/per_base_leaf.h"
+
+/* A leaf in the hands of a group. Lane i has entry i; the rest is the same in all lanes. */
+typedef struct held_leaf {
+    KEY key;
+    VALUE value;
+    uint32_t count;
+    uint32_t state; /* as it was found, without the latch */
+    uint32_t next;
+    KEY high;
+    uint32_t number;
+    uint32_t base_leaf;
+    bool changed;
+    bool base_leaf_changed; /* a leaf of the base_leaf was, since the latch of the base_leaf was taken */
+} held_leaf;
+
+/* What the groups of one kernel share. */
+typedef struct unsorted_update {
+    const copse_blink_tree *tree;
+    copse_blink_counters *counters;
+    uint32_t came, went;
+} unsorted_update;
+
+SIMT_DEVICE uint32_t held_lane(void)
+{
+    return simt_lane() & (LEAF_LANES - 1u);
+}
+
+/* Lanes of this group in which p holds, lane 0 of the group as bit 0. */
+SIMT_DEVICE uint32_t held_ballot(bool p)
+{
+    return __ballot_sync(SIMT_FULL_MASK, p) >> (simt_lane() & ~(LEAF_LANES - 1u)) & ((1u << LEAF_LANES) - 1u);
+}
+
+/* v of lane `lane` of the group. */
+SIMT_DEVICE uint32_t held_pick_u32(uint32_t v, uint32_t lane)
+{
+    return simt_shfl_u32(SIMT_FULL_MASK, v, (simt_lane() & ~(LEAF_LANES - 1u)) + lane);
+}
+
+SIMT_DEVICE KEY held_pick_key(KEY v, uint32_t lane)
+{
+    return COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, v, (simt_lane() & ~(LEAF_LANES - 1u)) + lane);
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------------------- */
+
+SIMT_DEVICE void held_load(const copse_blink_tree *tree, held_leaf *held)
+{
+    const char *leaf = leaf_at(tree, held->number);
+    const uint32_t lane = held_lane();
+    held->key = KEY_MAX;
+    held->value = 0;
+    if (lane < LEAF_SLOTS) {
+        held->key = COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)leaf + lane);
+        held->value = COPSE_BITS(simt_load_relaxed_u, VALUE_BITS)((const VALUE *)(leaf + LEAF_VALUES) + lane);
+    }
+    held->state = simt_load_relaxed_u32((const uint32_t *)(leaf + LEAF_STATE)) & ~COPSE_LEAF_LATCH;
+    held->next = simt_load_relaxed_u32((const uint32_t *)(leaf + LEAF_NEXT));
+    held->high = COPSE_BITS(simt_load_relaxed_u, KEY_BITS)((const KEY *)(leaf + LEAF_HIGH));
+    held->count = held->state & COPSE_LEAF_COUNT;
+    held->changed = false;
+}
+
+/* Entries, next and high of a leaf; a lane without an entry stores a free place. */
+SIMT_DEVICE void store_entries(char *leaf, KEY key, VALUE value, uint32_t next, KEY high)
+{
+    const uint32_t lane = held_lane();
+    if (lane < LEAF_SLOTS) {
+        store_key(leaf, lane, key);
+        store_value(leaf, lane, value);
+    }
+    if (lane != 0) return;
+    simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_NEXT), next);
+    COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)(leaf + LEAF_HIGH), high);
+}
+
+/* Writes a leaf back where it was changed. In a B-link tree that gives its latch back, in a B+ tree the base_leaf keeps it. All
+ * lanes come here, groups with `go` do it. */
+SIMT_DEVICE void held_put_back(const unsorted_update *u, held_leaf *held, bool go)
+{
+    const bool branches = u->tree->branches != 0, changed = held->changed;
+    char *leaf = leaf_at(u->tree, go ? held->number : 0);
+    if (go && changed) store_entries(leaf, held->key, held->value, held->next, held->high);
+    __syncwarp(SIMT_FULL_MASK); /* the release below covers what all lanes stored */
+    if (!go) return;
+    held->changed = false;
+    if (held_lane() != 0) return;
+    const uint32_t state = changed ? state_after(held->state, held->count) : held->state;
+    const uint32_t latch = held->number < u->tree->base_leaves ? COPSE_LEAF_LATCH : 0;
+    if (!branches)
+        simt_store_release_u32((uint32_t *)(leaf + LEAF_STATE), state);
+    else if (changed)
+        simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_STATE), state | latch);
+}
+
+/* Tries to latch a leaf. All lanes come here; true in all lanes of the groups that got it. */
+SIMT_DEVICE bool latch_try(const copse_blink_tree *tree, uint32_t number, bool go)
+{
+    uint32_t *state = (uint32_t *)(leaf_at(tree, go ? number : 0) + LEAF_STATE);
+    bool got = false;
+    if (go && held_lane() == 0) {
+        const uint32_t there = simt_load_relaxed_u32(state);
+        if (!(there & COPSE_LEAF_LATCH)) got = simt_atomic_cas_u32(state, there, there | COPSE_LEAF_LATCH) == there;
+    }
+    got = held_ballot(got) & 1u;
+    __syncwarp(SIMT_FULL_MASK);
+    __threadfence(); /* what follows comes behind the latch */
+    return got;
+}
+
+SIMT_DEVICE void latch_give_back(const copse_blink_tree *tree, uint32_t number, bool changed, bool go)
+{
+    __syncwarp(SIMT_FULL_MASK);
+    if (!go || held_lane() != 0) return;
+    uint32_t *at = (uint32_t *)(leaf_at(tree, number) + LEAF_STATE);
+    const uint32_t state = simt_load_relaxed_u32(at) & ~COPSE_LEAF_LATCH;
+    simt_store_release_u32(at, changed ? state_after(state, state & COPSE_LEAF_COUNT) : state);
+}
+
+/* --- splits ---------------------------------------------------------------------------------------------------------------- */
+
+/* Takes a leaf of the pool for each group with `go`. All lanes come here. */
+SIMT_DEVICE uint32_t pool_take(const unsorted_update *u, bool go)
+{
+    uint32_t number = COPSE_LEAF_NONE;
+    if (go && held_lane() == 0) number = pool_take_one(u->tree, u->counters);
+    return held_pick_u32(number, 0);
+}
+
+/*
+ * Splits the full leaves of groups with `go`, in front of an insertion of k at `slot`. The upper entries go to a new leaf, which is
+ * complete before anything leads to it; the group goes on with the half where k belongs. Where k comes behind all entries they
+ * all stay, so that keys which arrive in order leave full leaves behind.
+ */
+SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, uint32_t slot, bool go)
+{
+    const uint32_t lane = held_lane(), keep = slot == LEAF_SLOTS ? LEAF_SLOTS : (LEAF_SLOTS + 1u) / 2u;
+    const bool branches = u->tree->branches != 0, moves = branches && held->number < u->tree->base_leaves;
+    const uint32_t right = pool_take(u, go), left = pool_take(u, go && moves);
+    const KEY middle = held_pick_key(held->key, keep - 1u);
+    KEY key = COPSE_BITS(simt_shfl_down_u, KEY_BITS)(SIMT_FULL_MASK, held->key, keep % LEAF_SLOTS);
+    VALUE value = COPSE_BITS(simt_shfl_down_u, VALUE_BITS)(SIMT_FULL_MASK, held->value, keep % LEAF_SLOTS);
+    if (!go) return;
+    const bool goes_right = middle < k;
+    char *to = leaf_at(u->tree, right);
+    if (lane >= LEAF_SLOTS - keep) {
+        key = KEY_MAX;
+        value = 0;
+    }
+    store_entries(to, key, value, held->next, held->high);
+    if (lane == 0) {
+        store_unused(to);
+        /* In a B-link tree the group still holds the half that it goes on with. */
+        const uint32_t latch = !branches && goes_right ? COPSE_LEAF_LATCH : 0;
+        simt_store_relaxed_u32((uint32_t *)(to + LEAF_STATE), latch | (LEAF_SLOTS - keep));
+    }
+    held_leaf upper = *held;
+    upper.key = key;
+    upper.value = value;
+    upper.count = LEAF_SLOTS - keep;
+    upper.state = 0;
+    upper.number = right;
+    upper.changed = true;
+    if (lane >= keep) {
+        held->key = KEY_MAX;
+        held->value = 0;
+    }
+    held->count = keep;
+    held->changed = true;
+    if (branches) {
+        char *branch = leaf_at(u->tree, held->base_leaf);
+        if (moves) {
+            char *lower = leaf_at(u->tree, left);
+            held->number = left;
+            held->state = 0;
+            if (lane == 0) store_unused(lower);
+            if (lane == 0) branch_make(branch, middle, held->high, left, right);
+        } else if (lane == 0) {
+            branch_insert(branch, middle, held->number, right);
+        }
+    } else {
+        held->next = right;
+    }
+    held->high = middle;
+    if (!goes_right) return;
+    /* The lower half is done with: it leads to the upper one as soon as its state is stored. */
+    char *lower = leaf_at(u->tree, held->number);
+    store_entries(lower, held->key, held->value, held->next, held->high);
+    upper.base_leaf = held->base_leaf;
+    held->changed = false;
+    const uint32_t state = state_after(held->state, held->count);
+    if (!branches) {
+        __threadfence();
+        __syncwarp(((1u << LEAF_LANES) - 1u) << (simt_lane() & ~(LEAF_LANES - 1u)));
+        if (lane == 0) simt_store_release_u32((uint32_t *)(lower + LEAF_STATE), state);
+    } else if (lane == 0) {
+        simt_store_relaxed_u32((uint32_t *)(lower + LEAF_STATE), state);
+    }
+    *held = upper;
+}
+
+/* --- operations -------------------------------------------------------------------------------------------------------------- */
+
+/* Takes entry `slot` out of the leaf, or makes room for one there. */
+SIMT_DEVICE void held_shift(held_leaf *held, uint32_t slot, bool in, bool out)
+{
+    const uint32_t lane = held_lane();
+    const KEY left = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, held->key, 1);
+    const KEY right = COPSE_BITS(simt_shfl_down_u, KEY_BITS)(SIMT_FULL_MASK, held->key, 1);
+    const VALUE left_value = COPSE_BITS(simt_shfl_up_u, VALUE_BITS)(SIMT_FULL_MASK, held->value, 1);
+    const VALUE right_value = COPSE_BITS(simt_shfl_down_u, VALUE_BITS)(SIMT_FULL_MASK, held->value, 1);
+    if (in && lane > slot) {
+        held->key = left;
+        held->value = left_value;
+    }
+    if (out && lane >= slot) {
+        held->key = lane + 1u < LEAF_SLOTS ? right : KEY_MAX;
+        held->value = lane + 1u < LEAF_SLOTS ? right_value : 0;
+    }
+    held->count += (uint32_t)in - (uint32_t)out;
+    held->changed |= in | out;
+}
+
+/* One operation on the leaf where its key belongs. All lanes come here, groups with `go` do it. */
+SIMT_DEVICE void held_change(unsorted_update *u, held_leaf *held, KEY k, VALUE value, copse_action action, bool go)
+{
+    const uint32_t lane = held_lane();
+    uint32_t slot = (uint32_t)__popc(held_ballot(lane < held->count && held->key < k));
+    const bool there = held_ballot(lane < held->count && held->key == k) != 0;
+    const bool in = go && !there && action != COPSE_ACTION_ERASE, out = go && there && action == COPSE_ACTION_ERASE;
+    const bool full = in && held->count == LEAF_SLOTS;
+    if (__any_sync(SIMT_FULL_MASK, full)) {
+        held_split(u, held, k, slot, full);
+        __syncwarp(SIMT_FULL_MASK);
+        slot = (uint32_t)__popc(held_ballot(lane < held->count && held->key < k));
+    }
+    if (__any_sync(SIMT_FULL_MASK, in | out)) held_shift(held, slot, in, out);
+    if (lane == slot && (in || (go && there && action == COPSE_ACTION_UPSERT))) {
+        held->key = k;
+        held->value = value;
+    }
+    held->changed |= go && there && action == COPSE_ACTION_UPSERT;
+    held->base_leaf_changed |= held->changed;
+    if (lane != 0) return;
+    u->came += (uint32_t)in;
+    u->went += (uint32_t)out;
+}
+
+/* --- batches as they come -------------------------------------------------------------------------------------------------------- */
+
+/* One operation of each group with `go`, in competition with all others. */
+SIMT_DEVICE void place_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE value, copse_action action, bool go)
+{
+    const bool branches = u->tree->branches != 0;
+    uint32_t number = base_leaf;
+    for (bool open = go; __any_sync(SIMT_FULL_MASK, open);) {
+        held_leaf held = {0};
+        const bool got = latch_try(u->tree, number, open);
+        held.base_leaf = base_leaf;
+        if (got) held.number = branches ? branch_lead(u->tree, base_leaf, k) : number;
+        held_load(u->tree, &held);
+        const bool right = got && held.high < k; /* it was split: further to the right */
+        held_change(u, &held, k, value, action, got && !right);
+        held_put_back(u, &held, got);
+        if (branches) latch_give_back(u->tree, base_leaf, held.base_leaf_changed, got);
+        if (right) number = held.next;
+        if (got && !right) open = false;
+        if (open && !got) simt_yield();
+    }
+}
+
+SIMT_KERNEL(NAME(place), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), n = a.operations.n;
+    const uint64_t warp_first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
+    unsorted_update u = {&a.tree, a.counters, 0, 0};
+    if (a.counters->not_first_nan || a.counters->crowded == 1u) return; /* nothing is changed then */
+    for (uint64_t first = warp_first; first < n; first += groups) {
+        const uint64_t i = first + simt_lane() / LEAF_LANES;
+        const bool go = i < n && a.table[a.slots[i]] == (uint32_t)i + 1u;
+        const KEY k = go ? ENCODE_ONE(a.tree.key_type, ((const KEY *)a.operations.keys)[i]) : 0;
+        const copse_action action = a.operations.action;
+        const VALUE value = go && action != COPSE_ACTION_ERASE ? ((const VALUE *)a.operations.values)[i] : 0;
+        place_one(&u, go ? a.base_leaves[i] : 0, k, value, action, go);
+    }
+    update_count(u.counters, u.came, u.went);
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* The registry: which trees this build has. Everything that lists, names, parses or picks trees asks here. */
+#ifndef COPSE_TREES_REGISTRY_H
+#define COPSE_TREES_REGISTRY_H
+
+#include "trees/tree.h"
+
+/* Tree number i in the order of the registry; NULL behind the last one. */
+const copse_tree_description *copse_registry_tree(unsigned i);
+/* The tree of a structure (not AUTO), or NULL. */
+const copse_tree_description *copse_registry_find(copse_structure structure);
+/* That tree at a placement (not AUTO), or NULL where it is not there. */
+const copse_tree_at *copse_registry_at(copse_structure structure, copse_placement placement);
+/* The tree that AUTO takes at a placement: `use` is COPSE_AUTO_UPDATES or COPSE_AUTO_READS. AUTO: there is none. */
+copse_structure copse_registry_automatic(copse_placement placement, unsigned use);
+/* The structure itself, or where the placement lacks it, its counterpart there. */
+copse_structure copse_registry_nearest(copse_structure structure, copse_placement placement);
+
+#endif

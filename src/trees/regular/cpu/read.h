@@ -1,0 +1,134 @@
+/* Reads of the regular tree. Batch walks: cpu/walk_regular.h. */
+#ifndef COPSE_TREES_REGULAR_CPU_READ_H
+#define COPSE_TREES_REGULAR_CPU_READ_H
+
+#include "trees/regular/cpu/table.h"
+#include "cpu/merge.h"
+#include "cpu/walk.h"
+
+#define WALKS(index) ((index)->ctx->walk->table[COPSE_WIDTH_PAIR])
+
+static uint64_t regular_find(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                             uint8_t *found)
+{
+    copse_walk_input input = copse_walk_over(index, keys, first, n);
+    return WALKS(index)->regular_find(index->tree, &input, values, found);
+}
+
+static uint64_t regular_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
+                               uint64_t *places)
+{
+    copse_walk_input input = copse_walk_over(index, keys, first, n);
+    input.upper = upper;
+    return WALKS(index)->regular_locate(index->tree, &input, places);
+}
+
+/* --- places ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t regular_rank_one(const copse_regular *tree, uint64_t place)
+{
+    const copse_leaf_table *table = &tree->table;
+    uint64_t slot = place >> COPSE_PLACE_SHIFT, rank = place & ((1u << COPSE_PLACE_SHIFT) - 1);
+    if (slot >= table->slots) return tree->entries;
+    rank += table->ahead[slot];
+    uint64_t node = slot / FANOUT;
+    for (uint32_t l = 0; l < table->rank_height; l++, node /= 16) rank += table->before[l][node];
+    return rank;
+}
+
+static void regular_rank(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks)
+{
+    const copse_regular *tree = index->tree;
+    for (uint64_t i = 0; i < n; i++) ranks[i] = regular_rank_one(tree, places[i]);
+}
+
+static uint64_t regular_select(const copse_index *index, uint64_t rank)
+{
+    const copse_regular *tree = index->tree;
+    const copse_leaf_table *table = &tree->table;
+    if (rank >= tree->entries) return table->slots << COPSE_PLACE_SHIFT;
+    uint64_t node = 0;
+    for (uint32_t l = table->rank_height; l-- > 0;) {
+        node *= 16;
+        while (rank >= table->below[l][node]) rank -= table->below[l][node++];
+    }
+    uint64_t slot = node * FANOUT;
+    while (rank >= table->count[slot]) rank -= table->count[slot++];
+    return (slot << COPSE_PLACE_SHIFT) + rank;
+}
+
+/* The slot and position of the entry at a place; a place behind the last entry of a leaf is the next leaf's first.
+ * False: behind the last entry of all. */
+static bool regular_at(const copse_leaf_table *table, uint64_t place, uint64_t *slot, uint32_t *position)
+{
+    *slot = place >> COPSE_PLACE_SHIFT;
+    *position = (uint32_t)(place & ((1u << COPSE_PLACE_SHIFT) - 1));
+    while (*slot < table->slots && *position >= table->count[*slot]) {
+        ++*slot;
+        *position = 0;
+    }
+    return *slot < table->slots;
+}
+
+/* The entry in front of a place. False: there is none. */
+static bool regular_before(const copse_leaf_table *table, uint64_t place, uint64_t *slot, uint32_t *position)
+{
+    *slot = place >> COPSE_PLACE_SHIFT;
+    *position = (uint32_t)(place & ((1u << COPSE_PLACE_SHIFT) - 1));
+    while (*position == 0) {
+        if (*slot == 0) return false;
+        *position = table->count[--*slot];
+    }
+    --*position;
+    return true;
+}
+
+static void regular_gather(const copse_index *index, const uint64_t *places, uint64_t first, uint64_t n, bool before,
+                           void *keys, void *values, uint8_t *found)
+{
+    const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t slot;
+        uint32_t position;
+        bool there = before ? regular_before(table, places[i], &slot, &position)
+                            : regular_at(table, places[i], &slot, &position);
+        if (found) found[first + i] = there;
+        if (there) {
+            unit_copy(leaf_units(table->leaf[slot]), position, 1, index->key_type, first + i, keys, values);
+        } else {
+            if (keys) ((KEY *)keys)[first + i] = 0;
+            if (values) ((VALUE *)values)[first + i] = 0;
+        }
+    }
+}
+
+static void regular_copy(const copse_index *index, uint64_t place, uint64_t count, uint64_t at, void *keys,
+                         void *values)
+{
+    const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
+    uint64_t slot;
+    uint32_t position;
+    if (!regular_at(table, place, &slot, &position)) return;
+    while (count) {
+        uint64_t n = table->count[slot] - position;
+        if (n > count) n = count;
+        if (n) unit_copy(leaf_units(table->leaf[slot]), position, n, index->key_type, at, keys, values);
+        at += n;
+        count -= n;
+        position = 0;
+        slot++;
+    }
+}
+
+static void regular_fetch(const copse_index *index, uint64_t place, uint64_t count)
+{
+    const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
+    uint64_t slot = place >> COPSE_PLACE_SHIFT, unit = (place & ((1u << COPSE_PLACE_SHIFT) - 1)) / UNIT_ENTRIES;
+    if (slot >= table->slots || !table->leaf[slot]) return;
+    uint64_t lines = count / UNIT_ENTRIES + 1;
+    for (uint64_t i = 0; i < (lines < COPSE_FETCH_LINES ? lines : COPSE_FETCH_LINES) && unit + i < COPSE_LEAF_UNITS;
+         i++)
+        __builtin_prefetch(leaf_units(table->leaf[slot]) + unit + i, 0, 2);
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* The regular tree on the CPU: what does not depend on the widths, for tree_by_width.c. Contract: cpu/driver.h. */
+#ifndef COPSE_TREES_REGULAR_CPU_TREE_H
+#define COPSE_TREES_REGULAR_CPU_TREE_H
+
+#include "trees/regular/layout.h"
+#include "cpu/driver.h"
+
+copse_status copse_regular_make(const copse_ctx *ctx, copse_regular **out);
+/* Back to an empty tree, all memory given back. */
+void copse_regular_clear(const copse_ctx *ctx, copse_regular *tree);
+void copse_regular_free(const copse_ctx *ctx, copse_regular *tree);
+void copse_regular_drop_summary(const copse_ctx *ctx, copse_regular *tree);
+
+copse_status copse_regular_create(copse_index *index);
+void copse_regular_destroy(copse_index *index);
+uint64_t copse_regular_size(const copse_index *index);
+
+#endif
