@@ -47,7 +47,7 @@ struct operation {
                          back)                                                                                    */
     uint32_t places;   /* where the arrays of the call lie, see placed.h                                           */
     uint32_t omit;     /* bit i: leave out the i-th output that may be left out                                    */
-    int64_t nan_at;    /* float keys: a NaN stands at this position                                                */
+    int64_t nan_at;    /* float keys: a NaN stands at this position (modulo n), see also operation_nan_in_highs    */
     bool fail_once;    /* the allocation after the failing one succeeds again */
     bool fail_device;  /* fail_at counts allocations of device memory                                              */
     int64_t fail_at;   /* allocations that succeed before one fails                                                */
@@ -93,6 +93,8 @@ struct subject {
 
 bool operation_updates(enum operation_kind kind);
 bool operation_has_bounds(enum operation_kind kind);
+/* Of two bounds the NaN is the upper one. */
+bool operation_nan_in_highs(const struct operation *operation);
 const char *operation_name(enum operation_kind kind);
 void operation_init(struct operation *operation, enum operation_kind kind, uint64_t n);
 void operation_free(struct operation *operation);
