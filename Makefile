@@ -7,7 +7,7 @@ BUILD   ?= build
 GPU_BUILD ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long test-gpu stress stress-gpu bench install lint format clean help
+.PHONY: build demo test test-long test-gpu stress stress-gpu mutants bench install lint format clean help
 
 build: ## build the libraries and the command (build/copse)
 	@scripts/setup build
@@ -33,6 +33,10 @@ stress: ## contention and readers beside a writer on the emulated device (STRESS
 
 stress-gpu: ## the same on a CUDA card (STRESS_SECONDS, 600; GPU_BUILD as for test-gpu)
 	@scripts/stress --gpu $(GPU_BUILD)
+
+mutants: ## plant faults in a copy of the sources, one by one, and show which of them the tests catch (an hour)
+	@scripts/setup test
+	@scripts/mutants
 
 # An option on the line makes scripts/build configure again, which finds peers installed a moment ago.
 bench: ## run the standard benchmarks and draw the plots (bench/results/)

@@ -6,7 +6,7 @@
 #include <time.h>
 
 _Thread_local copse_simt_self *copse_simt_me;
-void (*copse_emulator_between_turns)(void);
+void (*copse_emulator_between_turns)(const copse_kernel *kernel);
 
 /* Operations on memory that a lane may do before the others get a turn. A lane that waits for another in a loop has to
  * give way at some time; in a random order, the sooner the more orders are seen. */
@@ -199,7 +199,7 @@ static COPSE_NO_TSAN emulated_lane *pick_lane(emulated_block *block)
 static COPSE_NO_TSAN void between_turns(emulated_block *block)
 {
     if (copse_emulator_between_turns)
-        copse_emulator_between_turns();
+        copse_emulator_between_turns(block->launch->kernel);
     else if (copse_emulator_random(&block->random) % HOST_YIELD == 0)
         (void)sched_yield();
 }
