@@ -7,7 +7,7 @@ BUILD   ?= build
 GPU_BUILD ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo install dist test test-full test-long test-gpu stress stress-gpu bench lint format clean help
+.PHONY: build demo install dist test test-full test-long test-gpu stress stress-gpu mutants bench lint format clean help
 
 ##@ Build and try
 build: ## build the libraries and the command, build/copse (kernels for the card of this machine)
@@ -51,6 +51,10 @@ stress: ## contention and readers beside a writer, emulated (STRESS_SECONDS, 360
 
 stress-gpu: ## the same on a CUDA card (STRESS_SECONDS, 600; GPU_BUILD as for test-gpu)
 	@scripts/stress --gpu $(GPU_BUILD)
+
+mutants: ## plant faults in a copy of the sources, one by one, and show which of them the tests catch (an hour)
+	@scripts/setup test
+	@scripts/mutants
 
 ##@ Work on the sources
 # An option on the line makes scripts/build configure again, which finds peers installed a moment ago.
