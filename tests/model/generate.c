@@ -252,17 +252,17 @@ static void follow(struct generator *generator, const struct operation *operatio
 static void fill_target(struct generator *generator, struct operation *operation)
 {
     struct random_source *random = &generator->random;
-    uint32_t base_leaf = generator->scenario->config.placement;
+    uint32_t home = generator->scenario->config.placement;
     if (operation->kind == OPERATION_MOVE) {
-        operation->target = generator->away || random_one_in(random, 8) ? base_leaf : COPSE_PLACEMENT_CPU;
-        generator->away = operation->target != base_leaf;
+        operation->target = generator->away || random_one_in(random, 8) ? home : COPSE_PLACEMENT_CPU;
+        generator->away = operation->target != home;
         return;
     }
     static const uint32_t others[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU};
     bool regular = random_one_in(random, 6);
-    operation->target = random_one_in(random, 2) ? base_leaf : others[random_below(random, 2)];
+    operation->target = random_one_in(random, 2) ? home : others[random_below(random, 2)];
     operation->limit = regular ? COPSE_STRUCTURE_REGULAR : generator->scenario->config.structure;
-    generator->away = regular || operation->target != base_leaf;
+    generator->away = regular || operation->target != home;
 }
 
 static void add_operation(struct generator *generator, enum operation_kind kind, uint64_t n, bool faults)

@@ -37,13 +37,13 @@ enum operation_kind {
 struct operation {
     enum operation_kind kind;
     uint64_t n;
-    uint64_t *first;  /* n codes: keys, or low bounds                                                             */
-    uint64_t *second; /* n values (raw bits) of an update, NULL: none given; n codes of high bounds               */
-    uint64_t limit;   /* of a range; entries per step of a cursor; entries after which a visit stops (0: never);
+    uint64_t *first;   /* n codes: keys, or low bounds                                                             */
+    uint64_t *second;  /* n values (raw bits) of an update, NULL: none given; n codes of high bounds               */
+    uint64_t limit;    /* of a range; entries per step of a cursor; entries after which a visit stops (0: never);
                          structure to load a snapshot as (0: the file's); of a mixed batch, if not 0: the code at
                          position limit - 1 (modulo n) is no operation                                           */
-    uint8_t *codes;   /* n operations of a mixed batch                                                            */
-    uint32_t target; /* placement to load a snapshot into (0: automatic) or to move to (0: from home to the CPU, or
+    uint8_t *codes;    /* n operations of a mixed batch                                                            */
+    uint32_t target;   /* placement to load a snapshot into (0: automatic) or to move to (0: from home to the CPU, or
                          back)                                                                                    */
     uint32_t places;   /* where the arrays of the call lie, see placed.h                                           */
     uint32_t omit;     /* bit i: leave out the i-th output that may be left out                                    */

@@ -554,7 +554,7 @@ static void without_memory(void **state)
 /* Entries of a home leaf, which lies in the emulated device's memory: this process has it, too. */
 static uint32_t entries_of_home(const struct subject *subject, uint32_t home)
 {
-    const copse_blink_version *version = tree_of(subject)->current;
+    const copse_blink_epoch *version = tree_of(subject)->current;
     const uint32_t shift = version->view.chunk_shift;
     const size_t key = typed_size(subject->config.key_type), value = typed_size(subject->config.value_type);
     const size_t at = key == value ? 56 : key == 4 ? 36 : 72; /* of the state: blink/layout.h */
@@ -571,7 +571,7 @@ static uint32_t full_homes(const struct subject *subject)
 {
     const uint32_t slots = (uint32_t)copse_blink_slots(subject->index);
     uint32_t full = 0;
-    while (full < tree_of(subject)->current->view.homes && entries_of_home(subject, full) == slots) full++;
+    while (full < tree_of(subject)->current->view.base_leaves && entries_of_home(subject, full) == slots) full++;
     return full;
 }
 
@@ -587,7 +587,7 @@ static enum went fill_first_tile(struct subject *subject, struct random_source *
     for (uint64_t i = 0; i < new_keys; i++) codes[known + i] = model->entries[i % near].key + 1 + i / near;
     shuffle(random, codes, known + new_keys);
     tree_of(subject)->current->known = 256;
-    tree_of(subject)->coarse = (copse_pairs_trust){0};
+    tree_of(subject)->coarse = (copse_predictor){0};
     return go(subject, inserts[new_keys % 2], codes, known + new_keys);
 }
 

@@ -116,13 +116,12 @@ static void moves_take_the_nearest_structure(void **state)
                  {{COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}, COPSE_STRUCTURE_REGULAR, COPSE_STRUCTURE_BLINK}};
     copse_ctx *ctx = unit_context(1);
     for (size_t i = 0; i < COUNT_OF(moves); i++) {
-        const copse_placement base_leaf = moves[i].from.placement;
+        const copse_placement home = moves[i].from.placement;
         copse_index *index = unit_tens(ctx, moves[i].from, 100);
         struct unit_content before = unit_content_of(index);
-        assert_ok(ctx,
-                  copse_move(index, base_leaf == COPSE_PLACEMENT_CPU ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU));
+        assert_ok(ctx, copse_move(index, home == COPSE_PLACEMENT_CPU ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU));
         assert_int_equal(stats_of(ctx, index).structure, moves[i].there);
-        assert_ok(ctx, copse_move(index, base_leaf));
+        assert_ok(ctx, copse_move(index, home));
         assert_int_equal(stats_of(ctx, index).structure, moves[i].back);
         unit_assert_content(ctx, index, before);
         copse_index_free(index);
