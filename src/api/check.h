@@ -1,4 +1,4 @@
-/* Checks that calls of copse.h share, and what the files of src/api share beside them. */
+/* Checks of arguments that the calls of copse.h share. */
 #ifndef COPSE_API_CHECK_H
 #define COPSE_API_CHECK_H
 

@@ -1,6 +1,6 @@
 /* The context: threads, instruction set, memory, progress, which card. */
 #include "core/internal.h"
-#include "cpu/walk.h"
+#include "cpu/instruction_set.h"
 #include "device/device.h"
 
 #include <errno.h>
@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below this many operations a second thread costs more than it brings (starting one takes some microseconds). */
-#define OPERATIONS_PER_THREAD 4096u
-#define MOST_THREADS          1024u
-#define DEEPEST_PIPELINE      256u
+#define MOST_THREADS     1024u
+#define DEEPEST_PIPELINE 256u
 
 static copse_status threads_choose(uint32_t asked, uint32_t *out)
 {
@@ -32,7 +30,7 @@ static copse_status threads_choose(uint32_t asked, uint32_t *out)
     return COPSE_OK;
 }
 
-static copse_status walk_choose(const char *asked, const copse_walk **out)
+static copse_status instruction_set_choose(const char *asked, copse_instruction_set *out)
 {
     const char *where = "options->isa";
     if (!asked) {
@@ -40,20 +38,19 @@ static copse_status walk_choose(const char *asked, const copse_walk **out)
         where = "COPSE_ISA";
     }
     if (!asked || !*asked) {
-        *out = copse_walk_best();
+        *out = copse_instruction_set_best();
         return COPSE_OK;
     }
-    if (!copse_walk_known(asked))
+    if (!copse_instruction_set_parse(asked, out))
         return copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s is '%.40s'; it takes scalar, avx2 or avx512", where, asked);
-    *out = copse_walk_find(asked);
-    if (!*out)
+    if (!copse_instruction_set_present(*out))
         return copse_fail(NULL, COPSE_ERR_UNSUPPORTED, "%s asks for '%s', but this machine offers only: %s", where,
-                          asked, copse_walk_offered());
+                          asked, copse_instruction_sets_offered());
     return COPSE_OK;
 }
 
-/* The number of the card: what the program says, else COPSE_DEVICE, else -1. Whether there is such a card is found out
- * when it is first used: asking starts the driver, which takes a second that CPU users need not pay. */
+/* The number of the card: what the program says, else COPSE_DEVICE, else -1. The first use finds out whether there is such a
+ * card: asking here would start the driver, which takes a second that users of the CPU need not pay. */
 static copse_status device_choose(int32_t asked, int32_t *out)
 {
     const char *text = getenv("COPSE_DEVICE");
@@ -110,7 +107,7 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     if ((status = options_check_values(&o)) != COPSE_OK) return status;
     memset(&made, 0, sizeof made);
     if ((status = threads_choose(o.threads, &made.threads)) != COPSE_OK) return status;
-    if ((status = walk_choose(o.isa, &made.walk)) != COPSE_OK) return status;
+    if ((status = instruction_set_choose(o.isa, &made.instruction_set)) != COPSE_OK) return status;
     if ((status = device_choose(o.device, &made.device_number)) != COPSE_OK) return status;
     made.stream = o.stream;
     made.pipeline = o.pipeline;
@@ -152,24 +149,9 @@ copse_status copse_ctx_describe(const copse_ctx *ctx, copse_ctx_info *out_info)
     if (!ctx || !out_info)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_ctx_describe: %s is NULL", ctx ? "out_info" : "ctx");
     *out_info = (copse_ctx_info){.threads = ctx->threads,
-                                 .isa = ctx->walk->name,
-                                 .isa_offered = copse_walk_offered(),
+                                 .isa = copse_instruction_set_name(ctx->instruction_set),
+                                 .isa_offered = copse_instruction_sets_offered(),
                                  .pipeline = ctx->pipeline,
                                  .huge_pages = ctx->huge_pages};
     return COPSE_OK;
-}
-
-copse_status copse_progress(const copse_ctx *ctx, const char *what, uint64_t done, uint64_t total)
-{
-    if (ctx->progress && ctx->progress(ctx->progress_user, what, done, total) != 0)
-        return copse_fail(ctx, COPSE_ERR_CANCELLED, "cancelled by the progress callback while %s (%llu of %llu)", what,
-                          (unsigned long long)done, (unsigned long long)total);
-    return COPSE_OK;
-}
-
-uint32_t copse_threads_for(const copse_ctx *ctx, uint64_t n)
-{
-    uint64_t useful = n / OPERATIONS_PER_THREAD;
-    if (useful < 2) return 1;
-    return useful < ctx->threads ? (uint32_t)useful : ctx->threads;
 }

@@ -17,8 +17,8 @@
             high = order > high ? order : high;                                                                        \
         }                                                                                                              \
         if (n) {                                                                                                       \
-            copse_aggregate part = {sum, 0.0, low, high};                                                              \
-            copse_aggregate_merge(to, &part);                                                                          \
+            copse_aggregate block = {sum, 0.0, low, high};                                                             \
+            copse_aggregate_merge(to, &block);                                                                         \
         }                                                                                                              \
     } while (0)
 

@@ -1,13 +1,13 @@
 /*
  * Sums, minima and maxima of values, and the summary tree that makes them quick over wide ranges.
  *
- * The summary tree stands over a row of items (blocks of 64 entries in the implicit tree, leaves in the regular one):
+ * The summary tree stands over a row of items, which the tree chooses (blocks of entries, or leaves):
  *
  *   level 2   [ a of 0..255                ] [ a of 256..511 ] ...
  *   level 1   [ a of 0..15 ] [ a of 16..31 ] ...                       16 to 1
  *   level 0   [a0] [a1] [a2] ...                                       one per item
  *
- * A range of items is answered from at most 2 * 15 nodes per level.
+ * A range of items needs at most 2 * 15 nodes per level.
  */
 #ifndef COPSE_AGGREGATE_H
 #define COPSE_AGGREGATE_H

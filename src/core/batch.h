@@ -31,7 +31,7 @@ typedef struct copse_batch {
 } copse_batch;
 
 /* Makes a batch of n entries. With `pairs_wanted` the result is always an array of pairs. Errors: NAN, MEMORY,
- * CANCELLED. `what` is the word for the progress callback. */
+ * CANCELLED. `what` goes to the progress callback. */
 copse_status copse_batch_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
                               copse_equal_keys equal, bool pairs_wanted, const char *what, copse_batch *out);
 

@@ -1,4 +1,4 @@
-/* Making batches of the object's widths: one look at the caller's array, then the radix sort where it is not in order. */
+/* Making batches of the object's widths: a survey of the caller's array, then the radix sort where it is not in order. */
 #include "core/batch.h"
 #include "core/batch_pair.h"
 #include "core/sort.h"
@@ -6,7 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
-/* What one look at the caller's keys finds out. */
+/* What one pass over the caller's keys finds. */
 typedef struct key_survey {
     uint64_t first_nan; /* n: none */
     uint64_t smallest;  /* encoded */
@@ -21,8 +21,8 @@ typedef struct key_survey {
 #define BATCH_BUCKET_BITS 11u
 #define BATCH_BUCKETS     (1u << BATCH_BUCKET_BITS)
 
-/* Looks at keys[first .. last) and, for order across the border, at the one before. */
-static key_survey batch_survey_part(const copse_batch *batch, uint64_t first, uint64_t last)
+/* Surveys keys[first .. last) and, for order across the border, the one before. */
+static key_survey batch_survey_chunk(const copse_batch *batch, uint64_t first, uint64_t last)
 {
     key_survey survey = {.first_nan = batch->n, .smallest = UINT64_MAX, .ascending = true, .strictly = true};
     KEY buffer[BATCH_BLOCK + 1];
@@ -61,10 +61,10 @@ static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
     uint32_t threads = copse_threads_for(ctx, batch->n);
 #pragma omp parallel num_threads(threads)
     {
-        uint64_t part = (uint64_t)omp_get_thread_num(), parts = (uint64_t)omp_get_num_threads();
-        uint64_t first = batch->n / parts * part + (part < batch->n % parts ? part : batch->n % parts);
-        uint64_t last = first + batch->n / parts + (part < batch->n % parts);
-        key_survey mine = batch_survey_part(batch, first, last);
+        uint64_t chunk = (uint64_t)omp_get_thread_num(), chunks = (uint64_t)omp_get_num_threads();
+        uint64_t first = batch->n / chunks * chunk + (chunk < batch->n % chunks ? chunk : batch->n % chunks);
+        uint64_t last = first + batch->n / chunks + (chunk < batch->n % chunks);
+        key_survey mine = batch_survey_chunk(batch, first, last);
 #pragma omp critical(copse_survey)
         {
             if (mine.first_nan < all.first_nan) all.first_nan = mine.first_nan;
@@ -77,7 +77,7 @@ static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
     return all;
 }
 
-/* One thread's share of the first cut. `start` holds, per bucket, the next free place for this thread. */
+/* One thread's share of the first cut. `start` holds, per bucket, the position where this thread writes its next pair. */
 static void batch_scatter(const copse_batch *batch, uint64_t first, uint64_t last, KEY low, unsigned shift,
                           uint64_t *start, copse_pair *out)
 {
@@ -86,9 +86,9 @@ static void batch_scatter(const copse_batch *batch, uint64_t first, uint64_t las
         uint32_t n = (uint32_t)(last - at < BATCH_BLOCK ? last - at : BATCH_BLOCK);
         ENCODE(batch->key_type, batch->keys, at, n, keys);
         for (uint32_t i = 0; i < n; i++) {
-            copse_pair *place = &out[start[(KEY)(keys[i] - low) >> shift]++];
-            place->key = keys[i];
-            place->value = copse_caller_value(batch, at + i);
+            copse_pair *pair = &out[start[(KEY)(keys[i] - low) >> shift]++];
+            pair->key = keys[i];
+            pair->value = copse_caller_value(batch, at + i);
         }
     }
 }
@@ -104,23 +104,23 @@ static void batch_histogram(const copse_batch *batch, uint64_t first, uint64_t l
     }
 }
 
-/* Turns the threads' bucket counts into places: bucket by bucket, within a bucket thread by thread, which keeps the
+/* Turns the threads' bucket counts into positions: bucket by bucket, within a bucket thread by thread, which keeps the
  * array order of equal keys. Fills bucket_start with the borders of the buckets. */
-static void batch_places(uint64_t (*counts)[BATCH_BUCKETS], uint32_t threads, uint64_t *bucket_start)
+static void batch_positions(uint64_t (*counts)[BATCH_BUCKETS], uint32_t threads, uint64_t *bucket_start)
 {
-    uint64_t place = 0;
+    uint64_t position = 0;
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
-        bucket_start[bucket] = place;
+        bucket_start[bucket] = position;
         for (uint32_t t = 0; t < threads; t++) {
             uint64_t count = counts[t][bucket];
-            counts[t][bucket] = place;
-            place += count;
+            counts[t][bucket] = position;
+            position += count;
         }
     }
-    bucket_start[BATCH_BUCKETS] = place;
+    bucket_start[BATCH_BUCKETS] = position;
 }
 
-/* A bucket that holds a large part of the batch, because the keys crowd together, is cut once more by all threads: from
+/* A bucket that holds a large share of the batch, because the keys crowd together, is cut once more by all threads: from
  * `from` into `to`, where it ends up sorted. */
 static void batch_sort_crowded(copse_pair *from, copse_pair *to, uint64_t n, uint32_t threads,
                                uint64_t (*counts)[BATCH_BUCKETS])
@@ -139,7 +139,7 @@ static void batch_sort_crowded(copse_pair *from, copse_pair *to, uint64_t n, uin
     for (uint32_t t = 0; t < threads; t++)
         for (uint64_t i = n * t / threads; i < n * (t + 1) / threads; i++)
             counts[t][(KEY)(from[i].key - low) >> shift]++;
-    batch_places(counts, threads, bucket_start);
+    batch_positions(counts, threads, bucket_start);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (uint32_t t = 0; t < threads; t++)
         for (uint64_t i = n * t / threads; i < n * (t + 1) / threads; i++)
@@ -165,7 +165,7 @@ static copse_status batch_sort(const copse_ctx *ctx, const copse_batch *batch, c
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (uint32_t t = 0; t < threads; t++)
         batch_histogram(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t]);
-    batch_places(counts, threads, bucket_start);
+    batch_positions(counts, threads, bucket_start);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (uint32_t t = 0; t < threads; t++)
         batch_scatter(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t], other);

@@ -1,4 +1,4 @@
-/* What the parts of the library share: the context, the index, errors, memory, progress. */
+/* What all of the library shares: the context, the index, errors, memory, progress. */
 #ifndef COPSE_INTERNAL_H
 #define COPSE_INTERNAL_H
 
@@ -15,9 +15,12 @@ extern "C" {
 #define COPSE_CACHE_LINE 64u
 #define COPSE_HUGE_PAGE  (2u << 20)
 
-typedef struct copse_walk copse_walk;                         /* node search of one instruction set: cpu/walk.h */
 typedef struct copse_calls copse_calls;                       /* what a tree does: trees/tree.h                  */
 typedef struct copse_tree_description copse_tree_description; /* the tree that an index has: trees/tree.h        */
+
+/* Instruction sets that code for the CPU may be compiled for, the best last: cpu/instruction_set.h. */
+typedef enum copse_instruction_set { COPSE_SCALAR, COPSE_AVX2, COPSE_AVX512 } copse_instruction_set;
+#define COPSE_INSTRUCTION_SETS 3u
 
 struct copse_ctx {
     uint32_t threads;
@@ -26,7 +29,7 @@ struct copse_ctx {
     copse_allocator allocator; /* alloc == NULL: our own */
     copse_progress_fn progress;
     void *progress_user;
-    const copse_walk *walk;
+    copse_instruction_set instruction_set;
 
     /* Devices, opened on first use under the lock: device/device.c. */
     int32_t device_number; /* -1: the first that can be used */
@@ -81,12 +84,12 @@ void copse_memory_free(const copse_ctx *ctx, void *memory, size_t size); /* NULL
 /* count * size, or SIZE_MAX where that overflows: an allocation of SIZE_MAX always fails. */
 size_t copse_memory_product(uint64_t count, size_t size);
 
-/* --- progress: context.c ---------------------------------------------------------------------------------------- */
+/* --- progress: work.c ------------------------------------------------------------------------------------------- */
 
 /* Reports to the caller's callback. Returns COPSE_OK or COPSE_ERR_CANCELLED. Only on the thread of the call. */
 copse_status copse_progress(const copse_ctx *ctx, const char *what, uint64_t done, uint64_t total);
 
-/* --- threads: context.c ----------------------------------------------------------------------------------------- */
+/* --- threads: work.c -------------------------------------------------------------------------------------------- */
 
 /* How many threads are worth starting for n operations; small batches stay on the calling thread. */
 uint32_t copse_threads_for(const copse_ctx *ctx, uint64_t n);

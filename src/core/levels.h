@@ -1,8 +1,8 @@
 /*
- * Inner levels without pointers, shared by the implicit and the regular tree, on the CPU and on devices.
+ * Inner levels without pointers, which trees on the CPU and on devices share.
  *
  * A level is an array of 64-byte nodes, the root level first. A node holds separators; child j of node i is node
- * i * fanout + j of the next level, and below the last level the children are units (implicit) or leaf slots (regular).
+ * i * fanout + j of the next level, and below the last level the children are units or slots of leaves.
  *
  *   full    | s0 | s1 | ... | s7 |        u64 separators, fanout 9        (u32 keys: s0..s15, fanout 17)
  *   digest  |s0|s1|s2| ... |s15|          u32 digests of u64 separators, fanout 17
@@ -11,8 +11,8 @@
  * child is missing, and for the last child that a node has, the separator is the maximum: nothing is greater.
  *
  * A digest is (key - base) >> shift, cut to 32 bits: half the memory per separator and nearly twice the fanout. Keys
- * that differ may share a digest; the walk then lands at or before the right unit and steps right. The builder uses
- * digests only where such steps are rare (trees/implicit/cpu/build.h).
+ * that differ may share a digest; the walk then lands at or before the right unit and steps right. A builder uses
+ * digests only where such steps are rare.
  */
 #ifndef COPSE_LEVELS_H
 #define COPSE_LEVELS_H

@@ -17,6 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Sources that are compiled once know no widths and use none of the macros below that need them. An editor that parses a header
+ * of by-width sources on its own takes 64 bits for both, so that the header makes sense to it. */
+#ifndef KEY_BITS
+#define KEY_BITS 64
+#endif
+#ifndef VALUE_BITS
+#define VALUE_BITS 64
+#endif
+
 /* Declares name_k32v32 .. name_k64v64, all of the type (of an object or of a function). */
 #define COPSE_DECLARE_WIDTHS(type, name) extern type name##_k32v32, name##_k32v64, name##_k64v32, name##_k64v64
 /* Their addresses as the initializer of a table. */

@@ -93,18 +93,18 @@ static copse_status sums_in_one_walk(const aggregate_job *job)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
-    const bool narrow = job->kind == COPSE_KIND_SUM; /* the walk writes the result itself */
+    const bool direct = job->kind == COPSE_KIND_SUM; /* the walk writes the result itself */
     const bool is_signed = index->value_type == COPSE_I32 || index->value_type == COPSE_I64;
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t chunk = narrow && threads == 1 ? n : COPSE_CPU_CHUNK, first_nan = n;
+    uint64_t chunk = direct && threads == 1 ? n : COPSE_CPU_CHUNK, first_nan = n;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
     for (uint64_t first = 0; first < n; first += chunk) {
         uint64_t sums[COPSE_CPU_CHUNK];
         uint64_t count = n - first < chunk ? n - first : chunk;
-        uint64_t *to = narrow ? (uint64_t *)job->out + first : sums;
+        uint64_t *to = direct ? (uint64_t *)job->out + first : sums;
         uint64_t good = copse_cpu_tree_of(index)->sum(index, job->lows, job->highs, first, count, to);
         if (good < count && first + good < first_nan) first_nan = first + good;
-        for (uint64_t i = 0; !narrow && i < count; i++)
+        for (uint64_t i = 0; !direct && i < count; i++)
             ((copse_int128 *)job->out)[first + i] = (copse_int128){sums[i], is_signed && (int64_t)sums[i] < 0 ? -1 : 0};
     }
     return first_nan < n ? copse_cpu_nan_range(index, job->lows, first_nan) : COPSE_OK;

@@ -2,7 +2,7 @@
  * The CPU driver: mixed batches, that is point operations that behave as if they ran one after the other.
  *
  * They are sorted by key, which leaves those of one key in array order, and only those can see each other's work. One
- * lookup tells how a key begins; its operations are replayed from there; how it ends up goes into the tree, with all
+ * lookup finds how a key begins; its operations are replayed from there; how it ends up goes into the tree, with all
  * other keys, in one update. So nothing is changed before the last step that can fail.
  */
 #include "cpu/driver_mixed.h"
@@ -80,7 +80,7 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
     return status;
 }
 
-/* Looks at all codes. *out_finds: nothing is asked for but finds. */
+/* Checks all codes. *out_finds: the batch has only finds. */
 static copse_status check_codes(const copse_index *index, const uint8_t *operations, uint64_t n, bool has_values,
                                 bool *out_finds)
 {

@@ -1,6 +1,6 @@
-/* What mixed.c asks of the widths (mixed_by_width.c). */
-#ifndef COPSE_API_MIXED_H
-#define COPSE_API_MIXED_H
+/* What driver_mixed.c asks of the widths (driver_mixed_by_width.c). */
+#ifndef COPSE_CPU_DRIVER_MIXED_H
+#define COPSE_CPU_DRIVER_MIXED_H
 
 #include "core/internal.h"
 #include "core/widths.h"
@@ -25,7 +25,7 @@ typedef struct mixed_chunk {
 } mixed_chunk;
 
 typedef struct mixed_width {
-    /* The first place from `at` on where a chunk may end: between two keys. */
+    /* The first position from `at` on where a chunk may end: between two keys. */
     uint64_t (*cut)(const void *sorted, uint64_t n, uint64_t at);
     /* Replays the operations of a chunk, and writes down which keys end differently from how they began. */
     void (*replay)(const mixed_call *call, mixed_chunk *chunk);

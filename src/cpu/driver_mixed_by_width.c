@@ -61,7 +61,7 @@ static void mixed_look_up(const mixed_call *call, uint64_t at, uint64_t last, mi
     (void)copse_cpu_find_chunk(call->index, block->keys, 0, block->n, block->values, block->found);
 }
 
-/* The arrays of the caller are met in the order of the keys: at random. */
+/* The replay visits the caller's arrays in the order of the keys, that is at random. */
 static inline void mixed_fetch(const mixed_call *call, uint64_t tagged)
 {
     const uint64_t at = tagged >> 2;
@@ -70,7 +70,7 @@ static inline void mixed_fetch(const mixed_call *call, uint64_t tagged)
     if (call->out_found) __builtin_prefetch(call->out_found + at, 1);
 }
 
-/* One operation on the state of its key. Without branches on what the operation is: no processor guesses that. */
+/* One operation on the state of its key. Without branches on what the operation is: no processor predicts that. */
 static inline void mixed_step(const mixed_call *call, uint64_t tagged, VALUE *value, bool *there)
 {
     const uint64_t at = tagged >> 2, operation = tagged & 3;

@@ -97,7 +97,7 @@ typedef struct range_job {
     range_nan nan;
 } range_job;
 
-/* Places and sizes of ranges first .. last; sizes go to offsets[i + 1], to be summed up. */
+/* Locations and sizes of ranges first .. last; sizes go to offsets[i + 1], to be summed up. */
 static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
 {
     uint64_t nan_low = job->nan.low, nan_high = job->nan.high;

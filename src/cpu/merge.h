@@ -159,7 +159,7 @@ static void merge_write(const copse_unit *old, uint64_t first, uint64_t last, me
     for (; left; left--, cursor_next(&from)) sink_put(sink, from.unit->keys[from.slot], from.unit->values[from.slot]);
 }
 
-/* Fills the free places of the last unit of n entries, so that no node search takes them for entries. */
+/* Fills the free entries of the last unit of n entries, so that no node search takes them for entries. */
 static inline void unit_pad(copse_unit *units, uint64_t n)
 {
     for (; n % UNIT_ENTRIES; n++) {
@@ -170,7 +170,7 @@ static inline void unit_pad(copse_unit *units, uint64_t n)
 
 /* Copies n entries of one unit, decoded. With a constant n and a key type that is stored as it is, that is a few vector
  * moves. */
-static inline void unit_copy_part(const copse_unit *unit, uint32_t slot, uint32_t n, copse_type type, uint64_t at,
+static inline void unit_copy_some(const copse_unit *unit, uint32_t slot, uint32_t n, copse_type type, uint64_t at,
                                   void *keys, void *values)
 {
     if (keys && (type == COPSE_U32 || type == COPSE_U64))
@@ -190,7 +190,7 @@ static inline void unit_copy_few(const copse_unit *unit, uint32_t slot, uint32_t
     }
 }
 
-/* Copies `count` entries of consecutive units, from a position on, decoded, to place `at` of the outputs. */
+/* Copies `count` entries of consecutive units, from a position on, decoded, to position `at` of the outputs. */
 static void unit_copy(const copse_unit *units, uint64_t position, uint64_t count, copse_type type, uint64_t at,
                       void *keys, void *values)
 {
@@ -203,7 +203,7 @@ static void unit_copy(const copse_unit *units, uint64_t position, uint64_t count
         count -= n;
     }
     for (; count >= UNIT_ENTRIES; count -= UNIT_ENTRIES, at += UNIT_ENTRIES)
-        unit_copy_part(unit++, 0, UNIT_ENTRIES, type, at, keys, values);
+        unit_copy_some(unit++, 0, UNIT_ENTRIES, type, at, keys, values);
     if (count) unit_copy_few(unit, 0, (uint32_t)count, type, at, keys, values);
 }
 

@@ -40,7 +40,7 @@ typedef struct pipeline_plan {
 } pipeline_plan;
 
 /* Fills width, staggered and start from stages, far, the wanted number of queries in flight (0: the default) and the
- * number of queries that there are: fewer than a group get a narrower group. */
+ * number of queries that there are: fewer than a group get a smaller group. */
 static inline void pipeline_schedule(pipeline_plan *plan, uint32_t wanted, uint64_t queries)
 {
     plan->start[0] = 0;
@@ -65,7 +65,7 @@ static inline void pipeline_fetch(const void *line, bool far)
 
 /*
  * Runs CALL, which uses the names s and g, for every stage s of every group g, deepest stage first so that a group's
- * result is used before the next group takes its place. Groups enter `spacing` steps apart: 1 when staggered, else as
+ * result is used before the next group overwrites it. Groups enter `spacing` steps apart: 1 when staggered, else as
  * many as a walk has steps, so that one has left before the next enters. A macro, because the call must be inlined with
  * its constants.
  */

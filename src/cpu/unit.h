@@ -7,8 +7,8 @@
  *   u64/u32   | k0 | k1 | k2 | k3 | k4 |v0v1v2v3v4| 4 bytes unused |     5 entries
  *   u32/u64   |k0k1k2k3k4| 4 unused | v0 | v1 | v2 | v3 | v4 |           5 entries
  *
- * Free places hold KEY_MAX as key. KEY_MAX is an ordinary key all the same: whether a place is used follows from the
- * number of entries, never from the key in it.
+ * Free entries hold KEY_MAX as key. KEY_MAX is an ordinary key all the same: whether an entry is used follows from the
+ * number of entries, never from its key.
  */
 #ifndef COPSE_CPU_UNIT_H
 #define COPSE_CPU_UNIT_H
@@ -23,12 +23,5 @@ typedef struct copse_unit {
 } copse_unit;
 
 _Static_assert(sizeof(copse_unit) == 64, "a unit is one cache line");
-
-/* What the implicit tree's quick sums walk instead of units: the same keys, with the sum (modulo 2^64) of all values in
- * front of each entry. */
-typedef struct copse_sum_unit {
-    KEY keys[UNIT_ENTRIES];
-    uint64_t before[UNIT_ENTRIES];
-} copse_sum_unit;
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * What the batch walks of both trees share. A walk is: encode a group of keys, take it down the inner levels (walk_level),
- * then read the units (the *_finish functions). What a walk is for, its mode, is a constant in each instance, so the
- * compiler drops what it does not need.
+ * What the batch walks of trees with inner levels (core/levels.h) share. A walk encodes a group of keys (walk_enter), takes it
+ * down the inner levels (walk_level), and then reads the units (the finish functions of each tree). What a walk is for, its
+ * mode, is a constant in each instance, so that the compiler drops what it does not need.
  */
 #ifndef COPSE_CPU_WALK_GROUP_H
 #define COPSE_CPU_WALK_GROUP_H
 
 #include "core/codec.h"
+#include "core/levels.h"
 #include "core/widths.h"
 #include "cpu/node_search.h"
 #include "cpu/pipeline.h"
@@ -22,8 +23,9 @@
 typedef struct walk_group {
     _Alignas(64) KEY q[PIPELINE_WIDTH];
     uint32_t digest[PIPELINE_WIDTH];
-    uint32_t node[PIPELINE_WIDTH]; /* in the end: the unit (implicit) or slot (regular) */
-    uint32_t unit[PIPELINE_WIDTH]; /* regular: of the leaf */
+    uint32_t node[PIPELINE_WIDTH]; /* in the end: what lies below the inner levels, a unit or a slot for a leaf */
+    /* Trees with leaves of several units: which unit of the leaf, and the leaf. */
+    uint32_t unit[PIPELINE_WIDTH];
     const char *leaf[PIPELINE_WIDTH];
 } walk_group;
 
@@ -75,42 +77,6 @@ ALWAYS_INLINE void walk_read(walk_state *w, uint64_t g, uint32_t width, uint32_t
 #endif
 }
 
-/* The same for ranges: lows in the first half of the group, highs, as bounds of what comes behind them, in the second. */
-ALWAYS_INLINE void walk_read_ranges(walk_state *w, uint64_t g, uint32_t half, uint32_t count)
-{
-    const copse_walk_input *in = w->input;
-    const KEY step = !in->unique;
-    walk_group *group = &w->ring[g & w->plan.mask];
-    uint32_t good = ENCODE(in->type, in->keys, in->first + g * half, count, group->q);
-    uint32_t good_high = ENCODE(in->type, in->highs, in->first + g * half, count, group->q + half);
-    if (good_high < good) good = good_high;
-    if (good < count && g * half + good < w->first_nan) w->first_nan = g * half + good;
-    for (uint32_t i = count; i < half; i++) {
-        group->q[i] = group->q[0];
-        group->q[half + i] = group->q[half];
-    }
-    for (uint32_t i = 0; i < half; i++) {
-        group->q[half + i] += step;
-        group->node[i] = group->node[half + i] = 0;
-    }
-#if KEY_BITS == 64
-    if (w->levels->digest) {
-        const uint64_t base = w->levels->base;
-        const uint32_t shift = w->levels->shift;
-        for (uint32_t i = 0; i < half * 2; i++) group->digest[i] = copse_digest(group->q[i], base, shift);
-    }
-#endif
-}
-
-static __attribute__((noinline)) void walk_enter_ranges(walk_state *w, uint64_t g, uint32_t half)
-{
-    uint32_t count = walk_count(w, g, half);
-    if (count == PIPELINE_WIDTH / 2)
-        walk_read_ranges(w, g, PIPELINE_WIDTH / 2, PIPELINE_WIDTH / 2);
-    else
-        walk_read_ranges(w, g, half, count);
-}
-
 /* Stage 0. Not inlined: it is called once per group, and the code is long. Full groups get a constant length. */
 static __attribute__((noinline)) void walk_enter(walk_state *w, uint64_t g, uint32_t width)
 {
@@ -140,21 +106,13 @@ ALWAYS_INLINE void walk_level(walk_group *group, uint32_t width, bool digest, co
     }
 }
 
-/* Asks for the units behind those of the upper bounds of ranges, too: the sum in front of the next entry may lie there. */
-ALWAYS_INLINE void walk_fetch_next(const walk_group *group, uint32_t width, const char *units, uint32_t stride,
-                                   bool far)
-{
-    for (uint32_t i = width / 2; i < width; i++)
-        pipeline_fetch(units + (uint64_t)group->node[i] * stride + stride, far);
-}
-
 typedef enum walk_mode { WALK_FIND, WALK_LOCATE, WALK_COUNT, WALK_SUM } walk_mode;
 
 typedef struct walk_output {
     VALUE *values;
     uint8_t *found;
     uint64_t *out;
-    uint64_t *places; /* of the lows of ranges; may be NULL */
+    uint64_t *locations; /* of the lows of ranges; may be NULL */
 } walk_output;
 
 #endif

@@ -1,53 +1,55 @@
 /*
- * Blocks of device memory that were freed and are kept for the next call. A call needs some twenty of them, and the driver
- * takes microseconds for each: as long as a kernel, and longer than all of them where the host is what others wait for.
+ * The block cache keeps device memory that a call freed for the next call. A call needs some twenty blocks, and the driver takes
+ * microseconds for each: as long as a kernel.
  *
- * Only blocks of the main stream are kept, and only for the main stream, so nobody has to wait: what used the block last is in
- * front of what uses it next. Sizes are rounded up, so that calls of slightly different sizes find each other's blocks; the
- * bytes that count (copse_device.allocated, limits, sentences) are those that were asked for.
+ * It keeps only blocks of the main stream, and only for the main stream, so that nothing has to wait: the stream runs what used a
+ * block last before what uses it next. It rounds sizes up, so that calls of slightly different sizes find each other's blocks;
+ * the bytes that count (copse_device.allocated, limits, sentences) are those that the caller asked for.
  */
 #include "device/device.h"
 
 #include <string.h>
 
-/* Up to SMALL_MOST bytes sizes are multiples of SMALL_STEP, above it of 1/STEP_PART of the power of two below, but of no more than
+/* Up to SMALL_MOST bytes sizes are multiples of SMALL_STEP, above it of 1/STEP_SHARE of the power of two below, but of no more than
  * LARGE_STEP: trees are blocks, too, and should not take an eighth more than they say. */
 #define SMALL_MOST UINT64_C(65536)
 #define SMALL_STEP UINT64_C(512)
-#define STEP_PART  8u
+#define STEP_SHARE 8u
 #define LARGE_STEP (UINT64_C(2) << 20)
-/* A larger part of what may be kept in all is not kept: it would push out everything else, and takes long to use anyway. */
-#define LARGEST_PART 4u
+/* A block that takes a larger share than this of what may be kept in all is not kept: it would push out everything else, and
+ * takes long to use anyway. */
+#define LARGEST_SHARE 4u
 
-/* Bytes of the block for a request. The same for every request of so many bytes, or a block could come back as a larger one. */
-static uint64_t size_of(const copse_block_cache *spare, uint64_t bytes)
+/* Bytes of the block for a request: the same for every request of so many bytes, because a freed block has to come back with the
+ * size that it was taken with. */
+static uint64_t size_of(const copse_block_cache *cache, uint64_t bytes)
 {
     uint64_t step = SMALL_STEP;
-    if (bytes > spare->most / LARGEST_PART) return bytes;
-    if (bytes > SMALL_MOST) step = (UINT64_C(1) << (63 - __builtin_clzll(bytes))) / STEP_PART;
+    if (bytes > cache->most / LARGEST_SHARE) return bytes;
+    if (bytes > SMALL_MOST) step = (UINT64_C(1) << (63 - __builtin_clzll(bytes))) / STEP_SHARE;
     if (step > LARGE_STEP) step = LARGE_STEP;
     return (bytes + step - 1) / step * step;
 }
 
 /* --- the list, under the lock ----------------------------------------------------------------------------------------------- */
 
-static copse_cached_block remove_at(copse_block_cache *spare, unsigned i)
+static copse_cached_block remove_at(copse_block_cache *cache, unsigned i)
 {
-    const copse_cached_block block = spare->blocks[i];
-    spare->count--;
-    spare->bytes -= block.bytes;
-    memmove(&spare->blocks[i], &spare->blocks[i + 1], (spare->count - i) * sizeof block);
+    const copse_cached_block block = cache->blocks[i];
+    cache->count--;
+    cache->bytes -= block.bytes;
+    memmove(&cache->blocks[i], &cache->blocks[i + 1], (cache->count - i) * sizeof block);
     return block;
 }
 
 /* The youngest of that size: some of it may still be in the device's cache. */
 static void *take(copse_device *device, uint64_t size)
 {
-    copse_block_cache *spare = &device->spare;
+    copse_block_cache *cache = &device->block_cache;
     void *memory = NULL;
     pthread_mutex_lock(&device->lock);
-    for (unsigned i = spare->count; i-- > 0 && !memory;)
-        if (spare->blocks[i].bytes == size) memory = remove_at(spare, i).memory;
+    for (unsigned i = cache->count; i-- > 0 && !memory;)
+        if (cache->blocks[i].bytes == size) memory = remove_at(cache, i).memory;
     pthread_mutex_unlock(&device->lock);
     return memory;
 }
@@ -56,46 +58,46 @@ static void *take(copse_device *device, uint64_t size)
  * the block is not kept yet. */
 static bool keep(copse_device *device, copse_cached_block block, copse_cached_block *out_gone)
 {
-    copse_block_cache *spare = &device->spare;
+    copse_block_cache *cache = &device->block_cache;
     bool kept = false;
     pthread_mutex_lock(&device->lock);
-    if (spare->closed || block.bytes > spare->most / LARGEST_PART) {
+    if (cache->closed || block.bytes > cache->most / LARGEST_SHARE) {
         *out_gone = block;
-    } else if (spare->count == COPSE_BLOCK_CACHE_BLOCKS || spare->bytes + block.bytes > spare->most) {
-        *out_gone = remove_at(spare, 0);
+    } else if (cache->count == COPSE_BLOCK_CACHE_BLOCKS || cache->bytes + block.bytes > cache->most) {
+        *out_gone = remove_at(cache, 0);
     } else {
-        spare->blocks[spare->count++] = block;
-        spare->bytes += block.bytes;
+        cache->blocks[cache->count++] = block;
+        cache->bytes += block.bytes;
         kept = true;
     }
     pthread_mutex_unlock(&device->lock);
     return kept;
 }
 
-/* An allocation failed: what is freed from now on goes back at once, until one succeeds again. */
+/* After an allocation failed the cache is closed: it gives freed blocks back at once, until an allocation succeeds again. */
 static void set_closed(copse_device *device, bool closed)
 {
     pthread_mutex_lock(&device->lock);
-    device->spare.closed = closed;
+    device->block_cache.closed = closed;
     pthread_mutex_unlock(&device->lock);
 }
 
 uint64_t copse_block_cache_bytes(copse_device *device)
 {
     pthread_mutex_lock(&device->lock);
-    const uint64_t bytes = device->spare.bytes;
+    const uint64_t bytes = device->block_cache.bytes;
     pthread_mutex_unlock(&device->lock);
     return bytes;
 }
 
 bool copse_block_cache_drop(copse_device *device)
 {
-    copse_block_cache *spare = &device->spare;
+    copse_block_cache *cache = &device->block_cache;
     bool any = false;
     for (;;) {
         copse_cached_block block = {0};
         pthread_mutex_lock(&device->lock);
-        if (spare->count) block = remove_at(spare, 0);
+        if (cache->count) block = remove_at(cache, 0);
         pthread_mutex_unlock(&device->lock);
         if (!block.memory) return any;
         device->backend->free(device, device->main, block.memory, block.bytes);
@@ -107,23 +109,23 @@ bool copse_block_cache_drop(copse_device *device)
 
 static bool exact_add(copse_device *device, void *memory)
 {
-    copse_block_cache *spare = &device->spare;
+    copse_block_cache *cache = &device->block_cache;
     pthread_mutex_lock(&device->lock);
-    const bool room = spare->exact_count < COPSE_BLOCK_CACHE_EXACT;
-    if (room) spare->exact[spare->exact_count++] = memory;
+    const bool room = cache->exact_count < COPSE_BLOCK_CACHE_EXACT;
+    if (room) cache->exact[cache->exact_count++] = memory;
     pthread_mutex_unlock(&device->lock);
     return room;
 }
 
-/* Was it one? It is none any more. */
+/* Whether it was one; it is taken off the list. */
 static bool exact_remove(copse_device *device, const void *memory)
 {
-    copse_block_cache *spare = &device->spare;
+    copse_block_cache *cache = &device->block_cache;
     bool found = false;
     pthread_mutex_lock(&device->lock);
-    for (unsigned i = 0; i < spare->exact_count && !found; i++) {
-        if (spare->exact[i] != memory) continue;
-        spare->exact[i] = spare->exact[--spare->exact_count];
+    for (unsigned i = 0; i < cache->exact_count && !found; i++) {
+        if (cache->exact[i] != memory) continue;
+        cache->exact[i] = cache->exact[--cache->exact_count];
         found = true;
     }
     pthread_mutex_unlock(&device->lock);
@@ -132,11 +134,11 @@ static bool exact_remove(copse_device *device, const void *memory)
 
 /* --- what device.c calls -------------------------------------------------------------------------------------------------------- */
 
-/* There was no memory for a rounded size: with all that is kept given back, and not a byte more than asked for, there may be. */
+/* The device has no memory for a rounded size. Gives back all that the cache keeps, and asks for exactly the bytes wanted. */
 static copse_status alloc_tight(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
                                 void **out)
 {
-    const bool smaller = size_of(&device->spare, bytes) != bytes;
+    const bool smaller = size_of(&device->block_cache, bytes) != bytes;
     set_closed(device, true);
     if (!copse_block_cache_drop(device) && !smaller) return COPSE_ERR_MEMORY;
     copse_status status = device->backend->alloc(device, stream, bytes, what, out);
@@ -149,8 +151,8 @@ static copse_status alloc_tight(copse_device *device, copse_stream *stream, uint
 copse_status copse_block_cache_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
                                      void **out)
 {
-    const uint64_t size = size_of(&device->spare, bytes);
-    if (device->spare.most == 0) return device->backend->alloc(device, stream, bytes, what, out);
+    const uint64_t size = size_of(&device->block_cache, bytes);
+    if (device->block_cache.most == 0) return device->backend->alloc(device, stream, bytes, what, out);
     if (stream == device->main && (*out = take(device, size)) != NULL) return COPSE_OK;
     copse_kept_error kept;
     copse_error_keep(&kept);
@@ -165,16 +167,16 @@ copse_status copse_block_cache_alloc(copse_device *device, copse_stream *stream,
 
 void copse_block_cache_bypass(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
 {
-    const bool rounded = device->spare.most != 0 && !exact_remove(device, memory);
-    device->backend->free(device, stream, memory, rounded ? size_of(&device->spare, bytes) : bytes);
+    const bool rounded = device->block_cache.most != 0 && !exact_remove(device, memory);
+    device->backend->free(device, stream, memory, rounded ? size_of(&device->block_cache, bytes) : bytes);
 }
 
 void copse_block_cache_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
 {
     copse_cached_block block = {memory, bytes}, gone = {0};
-    const bool exact = device->spare.most != 0 && exact_remove(device, memory);
-    if (device->spare.most != 0 && !exact) block.bytes = size_of(&device->spare, bytes);
-    if (device->spare.most == 0 || exact || stream != device->main) {
+    const bool exact = device->block_cache.most != 0 && exact_remove(device, memory);
+    if (device->block_cache.most != 0 && !exact) block.bytes = size_of(&device->block_cache, bytes);
+    if (device->block_cache.most == 0 || exact || stream != device->main) {
         device->backend->free(device, stream, memory, block.bytes);
         return;
     }

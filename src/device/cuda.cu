@@ -1,6 +1,5 @@
 /* The CUDA backend: cards through the CUDA runtime. */
 #include "device/cuda.h"
-#include "primitives/primitives.h"
 
 #include <string.h>
 
@@ -35,7 +34,7 @@ static bool is_fault(cudaError_t error)
 copse_status copse_cuda_status(copse_device *device, cudaError_t error, const char *what)
 {
     if (error == cudaSuccess) return COPSE_OK;
-    (void)cudaGetLastError(); /* or it would be met again by whoever asks next */
+    (void)cudaGetLastError(); /* or the next call that asks would get it again */
     if (error == cudaErrorMemoryAllocation)
         return copse_fail(device->ctx, COPSE_ERR_MEMORY, "out of device memory while %s", what);
     if (!is_fault(error))
@@ -237,9 +236,6 @@ extern "C" const copse_device_backend copse_device_cuda = {
     .pin = copse_cuda_pin,
     .unpin = copse_cuda_unpin,
     .kind = copse_cuda_kind,
-    .array_reserve = copse_cuda_array_reserve,
-    .array_map = copse_cuda_array_map,
-    .array_release = copse_cuda_array_release,
     .copy = cuda_copy,
     .fill = cuda_fill,
     .launch = cuda_launch,

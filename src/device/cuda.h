@@ -53,11 +53,4 @@ bool copse_cuda_pin(copse_device *device, const void *memory, uint64_t bytes);
 void copse_cuda_unpin(copse_device *device, const void *memory);
 copse_memory_kind copse_cuda_kind(copse_device *device, const void *memory);
 
-/* device/cuda_array.cu */
-copse_status copse_cuda_array_reserve(copse_device *device, uint64_t most, void **out_address, uint64_t *out_reserved,
-                                      uint64_t *out_granule);
-copse_status copse_cuda_array_map(copse_device *device, void *address, uint64_t old_bytes, uint64_t new_bytes,
-                                  const char *what);
-void copse_cuda_array_release(copse_device *device, void *address, uint64_t reserved, uint64_t mapped);
-
 #endif

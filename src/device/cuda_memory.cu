@@ -1,11 +1,11 @@
 /* Memory of a card: a pool in the order of streams, pinned host memory, and what a pointer is. */
 #include "device/cuda.h"
 
-/* The pool keeps this part of the card's memory for the next call: a build's scratch would otherwise be fetched from the
+/* The pool keeps this share of the card's memory for the next call: a build's scratch would otherwise be fetched from the
  * system each time, which takes as long as the build. */
-#define KEPT_PART 4
+#define POOL_SHARE 4
 /* Blocks of so much of it are kept in front of the pool: device/block_cache.c. */
-#define SPARE_PART 16
+#define BLOCK_CACHE_SHARE 16
 /* An update has so many nanoseconds to map memory ahead: not more than the kernels of a large one take. */
 #define AHEAD_MOST UINT64_C(400000)
 
@@ -21,7 +21,7 @@ copse_status copse_cuda_pool_make(copse_device *device)
     copse_cuda_data *data = copse_cuda_data_of(device);
     cudaMemPoolProps properties = {};
     int supported = 0;
-    device->spare.most = device->memory / SPARE_PART;
+    device->block_cache.most = device->memory / BLOCK_CACHE_SHARE;
     cudaError_t error = cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device->number);
     if (error != cudaSuccess || !supported) return copse_cuda_status(device, error, "looking for memory pools");
     properties.allocType = cudaMemAllocationTypePinned;
@@ -29,7 +29,7 @@ copse_status copse_cuda_pool_make(copse_device *device)
     properties.location.id = device->number;
     error = cudaMemPoolCreate(&data->pool, &properties);
     if (error != cudaSuccess) return copse_cuda_status(device, error, "making a memory pool");
-    data->keep = device->memory / KEPT_PART;
+    data->keep = device->memory / POOL_SHARE;
     pool_keep(data, data->keep);
     device->preallocate_most = AHEAD_MOST;
     return COPSE_OK;
@@ -97,7 +97,7 @@ static bool is_pressed(copse_device *device)
     return pressed;
 }
 
-/* From here on it is looked first whether there is that much: a pool that cannot have it takes long to find out. */
+/* Asks how much is free before the pool does: a pool that cannot get that much takes long to fail. */
 #define LOOK_FIRST (UINT64_C(4) << 30)
 
 static bool cannot_have(copse_device *device, uint64_t bytes)

@@ -1,4 +1,4 @@
-/* What both kinds of device share: opening on first use, faults, byte counts, injected failures. */
+/* What both kinds of device share: faults, byte counts, injected failures. */
 #define _GNU_SOURCE
 #include "device/device.h"
 
@@ -88,25 +88,8 @@ void copse_device_free_unkept(copse_device *device, copse_stream *stream, void *
     count_bytes(device, 0, bytes);
 }
 
-copse_status copse_device_map(copse_device *device, void *address, uint64_t old_bytes, uint64_t new_bytes,
-                              const char *what)
-{
-    copse_status status = copse_device_check(device);
-    if (status != COPSE_OK) return status;
-    if (failure_is_due(device)) return copse_device_out_of_memory(device, new_bytes - old_bytes, what);
-    status = device->backend->array_map(device, address, old_bytes, new_bytes, what);
-    if (status == COPSE_OK) count_bytes(device, new_bytes - old_bytes, 0);
-    return status;
-}
-
-void copse_device_unmap(copse_device *device, void *address, uint64_t reserved, uint64_t mapped)
-{
-    device->backend->array_release(device, address, reserved, mapped);
-    count_bytes(device, 0, mapped);
-}
-
-/* Asks the kernel for one byte of our own memory: it answers where following the pointer would end the process. Where it
- * may not be asked, the pointer is taken as good. */
+/* Asks the operating system for one byte of our own memory: it returns an error where following the pointer would end the
+ * process. Where it refuses to answer, the pointer counts as good. */
 static bool is_readable(const void *memory)
 {
     char byte;
@@ -122,8 +105,8 @@ static bool has_faulted(copse_device *device)
     return faulted;
 }
 
-/* A device that failed knows its own memory no more. The call then goes on as if it were that, to be told of the fault by
- * the next function of this file, and not that its pointer is wrong. */
+/* A device with a fault does not know its own memory any more. Any pointer then counts as device memory, so that the next function
+ * of this file reports the fault, instead of a wrong pointer. */
 copse_memory_kind copse_device_kind(copse_device *device, const void *memory)
 {
     copse_memory_kind kind = device->backend->kind(device, memory);
@@ -170,7 +153,7 @@ copse_status copse_device_read(copse_device *device, copse_stream *stream, void 
         copse_status status = copse_device_copy(device, stream, to, from, bytes);
         return status == COPSE_OK ? copse_device_wait(device, stream) : status;
     }
-    /* A copy to memory that is not pinned waits by itself, and then there is the wait. */
+    /* Through pinned memory: a copy to pageable memory would wait for the stream, and copse_device_wait a second time. */
     pthread_mutex_lock(&device->note_lock);
     copse_status status = copse_device_copy(device, stream, device->note, from, bytes);
     if (status == COPSE_OK) status = copse_device_wait(device, stream);

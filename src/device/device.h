@@ -4,14 +4,15 @@
  * There are two kinds, behind one table of functions: a CUDA card (device/cuda.cu) and the emulator, which runs the same
  * kernels on the host (device/emulated.c). Everything above this header is plain C and does not know which it has.
  *
- * Errors: every function that can fail stores a sentence with copse_fail and returns a status. A fault, that is an
- * error after which the device cannot go on (a kernel read an address that is not there), is kept in the device: every
- * later call returns COPSE_ERR_DEVICE with the same sentence.
+ * Errors: every function that can fail stores a sentence with copse_fail and returns a status. The device keeps a fault, that
+ * is an error after which it cannot go on (a kernel read an address that is not there): every later call returns
+ * COPSE_ERR_DEVICE with the same sentence.
  */
 #ifndef COPSE_DEVICE_H
 #define COPSE_DEVICE_H
 
 #include "core/internal.h"
+#include "simt/kernel.h"
 
 #include <pthread.h>
 
@@ -20,20 +21,15 @@ extern "C" {
 #endif
 
 typedef struct copse_device copse_device;
-typedef struct copse_primitives copse_primitives; /* sort, scan, select, merge: primitives.h      */
+/* Sort, scan, select, merge, in two tables that primitives/primitives.h describes; a device only leads to the right one. */
+typedef struct copse_primitives copse_primitives;
+extern const copse_primitives copse_primitives_cuda, copse_primitives_host;
 
 /* Work on one stream happens in order. NULL is not a stream; copse_device.main is always there. On a card this is a
  * cudaStream_t, cast. */
 typedef struct copse_stream copse_stream;
 /* A moment on a stream, which another stream or the host may wait for. On a card this is a cudaEvent_t, cast. */
 typedef struct copse_event copse_event;
-
-/* A kernel as a device launches it; tables of them are made by SIMT_KERNEL_ENTRY of simt.h. */
-typedef struct copse_kernel {
-    const char *name;
-    const void *entry; /* CUDA: the host's stub of the kernel; emulator: void (*)(const void *arguments) */
-    uint32_t threads;  /* of a block */
-} copse_kernel;
 
 typedef enum copse_memory_kind {
     COPSE_MEMORY_PAGEABLE, /* ordinary host memory                                    */
@@ -50,14 +46,14 @@ typedef struct copse_device_backend {
     /* How many devices there are. With none, *out_why is a sentence that says why (no driver, too old, no card, built
      * without CUDA); it stays valid. */
     int (*count)(const char **out_why);
-    /* What copse_device_describe tells about device `number`, which is below count. */
+    /* What copse_device_describe says about device `number`, which is below count. */
     void (*describe)(int number, copse_device_info *out);
-    /* The device that a caller's stream belongs to, -1 where that cannot be found out. */
+    /* The device that a caller's stream belongs to, -1 where the runtime does not know. */
     int (*stream_device)(void *stream);
 
     /* Opens a device for a context: fills device->main (the caller's `stream`, or one of its own for NULL),
-     * multiprocessors, memory, backend_data. The generic part of *device is there already. A failed open leaves nothing
-     * to close. */
+     * multiprocessors, memory, backend_data. The members that do not depend on the backend are set already. A failed open
+     * leaves nothing to close. */
     copse_status (*open)(copse_device *device, void *stream);
     void (*close)(copse_device *device);
     /* Makes this device the current one of the thread, and puts back what was there. The functions below do that
@@ -70,22 +66,13 @@ typedef struct copse_device_backend {
     void (*free)(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
     void (*memory_info)(copse_device *device, uint64_t *out_free, uint64_t *out_total); /* kept blocks are free */
     void (*trim)(copse_device *device); /* gives memory that is kept for later back to the system, kept blocks too */
-    /* Host memory that copies at full speed; NULL where there is none to have. */
+    /* Host memory that copies at full speed; NULL where the system gives none. */
     void *(*pinned_alloc)(copse_device *device, uint64_t bytes); /* kernels may follow the pointer, too */
     void (*pinned_free)(copse_device *device, void *memory, uint64_t bytes);
-    /* Makes the caller's memory pinned for a while; false where that is not to be had. */
+    /* Pins the caller's memory until unpin; false where the system refuses. */
     bool (*pin)(copse_device *device, const void *memory, uint64_t bytes);
     void (*unpin)(copse_device *device, const void *memory);
     copse_memory_kind (*kind)(copse_device *device, const void *memory);
-
-    /* Address space for at least `most` bytes, of which none is there yet: *out_reserved bytes, a multiple of the
-     * granule in which memory is mapped. map makes bytes up to `new_bytes` usable where `old_bytes` were (both multiples
-     * of the granule); nothing moves. release frees both, after all work on them. See device/array.h. */
-    copse_status (*array_reserve)(copse_device *device, uint64_t most, void **out_address, uint64_t *out_reserved,
-                                  uint64_t *out_granule);
-    copse_status (*array_map)(copse_device *device, void *address, uint64_t old_bytes, uint64_t new_bytes,
-                              const char *what);
-    void (*array_release)(copse_device *device, void *address, uint64_t reserved, uint64_t mapped);
 
     /* Work in the order of a stream. copy takes host or device pointers on either side. */
     copse_status (*copy)(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes);
@@ -101,7 +88,7 @@ typedef struct copse_device_backend {
     copse_status (*event_wait)(copse_device *device, copse_event *event);                          /* the host    */
     copse_status (*stream_follow)(copse_device *device, copse_stream *stream, copse_event *event); /* the stream */
 
-    const copse_primitives *primitives;
+    const copse_primitives *primitives; /* for this kind of device */
 } copse_device_backend;
 
 extern const copse_device_backend copse_device_cuda; /* without CUDA: one that has no devices and says so */
@@ -121,16 +108,16 @@ enum {
 /* Bytes of pinned memory behind the reports, through which small reads go. */
 #define COPSE_NOTE_BYTES 4096
 
-/* Turns a report into a status, with a sentence where it is not COPSE_OK. `call` is what copse_report_defer was given. */
-typedef copse_status (*copse_report_judge)(const copse_ctx *ctx, const char *call, const uint64_t *words);
+/* Turns a report into a status, with a sentence where it is not COPSE_OK. `call` is the one of copse_report_defer. */
+typedef copse_status (*copse_report_check)(const copse_ctx *ctx, const char *call, const uint64_t *words);
 
 typedef struct copse_deferred_report {
-    copse_report_judge judge;
+    copse_report_check check;
     const char *call;
     int report;
 } copse_deferred_report;
 
-/* Blocks that were freed and wait to be taken again: device/block_cache.c. Under the device's lock, but for `most`. */
+/* Freed blocks that the next call may take: device/block_cache.c. Under the device's lock, but for `most`. */
 #define COPSE_BLOCK_CACHE_BLOCKS 512
 #define COPSE_BLOCK_CACHE_EXACT  64
 
@@ -165,17 +152,17 @@ struct copse_device {
     uint64_t place_most, in_place_share;
     /* Operations from which on the separators of the tree may put an update in order, in the same way. */
     uint64_t bucket_sort_least;
-    /* Nanoseconds that an update may take memory of the next version ahead for. 0: nothing is taken ahead, as on
-     * the emulator, where there is nothing to map. Tests set it, and that size and batch of a tree do not matter. */
+    /* Nanoseconds that an update may spend on preallocating memory of the next epoch. 0: it preallocates nothing, as on the
+     * emulator, where allocating is quick. Tests set it, and `always`: whatever the sizes of tree and batch. */
     uint64_t preallocate_most;
     bool preallocate_always;
 
     pthread_mutex_t lock; /* of what follows */
     bool faulted;
     char fault[256];
-    int64_t allocations_left; /* tests: after so many allocations one fails; negative: none does */
-    uint64_t allocated;       /* bytes that this context holds on the device */
-    copse_block_cache spare;  /* not counted in these */
+    int64_t allocations_left;      /* tests: after so many allocations one fails; negative: none does */
+    uint64_t allocated;            /* bytes that this context holds on the device */
+    copse_block_cache block_cache; /* not counted in these */
 
     uint64_t *reports; /* pinned: COPSE_REPORTS x COPSE_REPORT_WORDS */
     char *note;        /* pinned: COPSE_NOTE_BYTES, under note_lock */
@@ -187,7 +174,9 @@ struct copse_device {
     copse_status late_status; /* of the first deferred report that was an error, for copse_ctx_synchronize */
     char late[256];
 
-    void *transfer; /* streams and staging memory of the transfer pipeline, made on first use: transfer.c */
+    /* Streams and staging memory of the transfer pipeline, which makes them on first use and says how to free them. */
+    void *transfer;
+    void (*transfer_close)(copse_device *device);
     pthread_mutex_t transfer_lock;
 };
 
@@ -197,8 +186,7 @@ struct copse_device {
 copse_status copse_device_get(copse_ctx *ctx, copse_placement placement, copse_device **out);
 /* The same for a GPU, for a call that goes on without one: a failure leaves the sentence of the last error alone. */
 bool copse_device_try_gpu(copse_ctx *ctx, copse_device **out);
-/* Why the context has no GPU: a sentence that stays valid as long as the context. After
- * one of these failed. */
+/* After one of these failed: why the context has no GPU, as a sentence that stays valid as long as the context. */
 const char *copse_device_why_not(copse_ctx *ctx);
 /* Closes both devices of a context. */
 void copse_device_close_all(copse_ctx *ctx);
@@ -210,19 +198,15 @@ copse_status copse_device_check(copse_device *device);
 /* Remembers a fault (the first counts) and returns COPSE_ERR_DEVICE. */
 copse_status copse_device_fault(copse_device *device, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The functions of the backend with the checks around them: fault, byte counts, injected failures. Freeing NULL is fine;
+/* The functions of the backend inside checks: faults, byte counts, injected failures. Freeing NULL is fine;
  * 0 bytes give a pointer that may be freed. */
 copse_status copse_device_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
                                 void **out);
 void copse_device_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
-/* Frees memory of which requests of other sizes may have parts, so it is not kept as a block. */
+/* Frees memory that the cache does not keep as a block, because requests of other sizes may share it. */
 void copse_device_free_unkept(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes);
-/* Stores the sentence of a device without that much memory. */
+/* Stores the sentence about a device that has not that much memory, and returns COPSE_ERR_MEMORY. */
 copse_status copse_device_out_of_memory(copse_device *device, uint64_t bytes, const char *what);
-/* Memory of growable arrays, see device/array.h. */
-copse_status copse_device_map(copse_device *device, void *address, uint64_t old_bytes, uint64_t new_bytes,
-                              const char *what);
-void copse_device_unmap(copse_device *device, void *address, uint64_t reserved, uint64_t mapped);
 copse_status copse_device_copy(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes);
 copse_status copse_device_fill(copse_device *device, copse_stream *stream, void *memory, uint8_t byte, uint64_t bytes);
 copse_status copse_device_launch(copse_device *device, copse_stream *stream, const copse_kernel *kernel,
@@ -255,7 +239,7 @@ copse_status copse_report_take(copse_device *device, int *out_report, uint64_t *
 /* Waits for the main stream, reads a report and puts it back, also where it fails. */
 copse_status copse_report_read(copse_device *device, int report, uint64_t out_words[COPSE_REPORT_WORDS]);
 /* Leaves a report to copse_ctx_synchronize, for a call that does not wait. `call` must stay valid (a literal). */
-void copse_report_defer(copse_device *device, int report, copse_report_judge judge, const char *call);
+void copse_report_defer(copse_device *device, int report, copse_report_check check, const char *call);
 /* Puts a report back unread; no kernel may be going to write to it. */
 void copse_report_drop(copse_device *device, int report);
 

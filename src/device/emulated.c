@@ -1,22 +1,19 @@
 /*
- * The emulated device: its memory is memory of the process, its streams do all work at once, its kernels are run by the
- * emulator. There are as many devices as a context may ask for by number, so that memory of another device can be met.
+ * The emulated device: its memory is memory of the process, its streams do all work at once, and the emulator runs its
+ * kernels. There are as many devices as a context may ask for by number, so that tests can pass memory of another device.
  */
 #define _GNU_SOURCE
 #include "device/device.h"
 #include "device/emulated_memory.h"
 #include "simt/emulator.h"
-#include "primitives/primitives.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define DEVICES         64
-#define MULTIPROCESSORS 4u /* few, so that kernels which fill the device go round their loops */
-#define GRANULE         (UINT64_C(64) << 10)
+#define MULTIPROCESSORS 4u   /* few, so that kernels which fill the device go round their loops */
 #define GARBAGE         0xA5 /* fills new memory: a card's memory is not zero either */
 
 struct copse_stream {
@@ -82,7 +79,7 @@ static void emulated_stream_free(copse_device *device, copse_stream *stream)
     copse_memory_free(device->ctx, stream, sizeof *stream);
 }
 
-/* A caller's stream means here only that calls do not wait; what it points to is not known and not looked at. */
+/* A caller's stream means here only that calls do not wait; nothing follows the pointer. */
 static copse_status emulated_open(copse_device *device, void *stream)
 {
     (void)stream;
@@ -188,42 +185,6 @@ static copse_memory_kind emulated_kind(copse_device *device, const void *memory)
     return copse_emulated_kind(memory, device->number);
 }
 
-/* --- growable arrays ----------------------------------------------------------------------------------------------------- */
-
-static copse_status emulated_array_reserve(copse_device *device, uint64_t most, void **out_address,
-                                           uint64_t *out_reserved, uint64_t *out_granule)
-{
-    *out_granule = GRANULE;
-    *out_reserved = most / GRANULE * GRANULE + (most % GRANULE ? GRANULE : 0);
-    if (*out_reserved == 0) *out_reserved = GRANULE;
-    *out_address = mmap(NULL, *out_reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (*out_address == MAP_FAILED)
-        return copse_fail(device->ctx, COPSE_ERR_MEMORY, "out of address space: a growing array asks for %llu bytes",
-                          (unsigned long long)most);
-    if (copse_emulated_add(*out_address, *out_reserved, device->number, COPSE_EMULATED_ARRAY)) return COPSE_OK;
-    munmap(*out_address, *out_reserved);
-    return copse_fail_memory(device->ctx, *out_reserved, "a growing array");
-}
-
-static copse_status emulated_array_map(copse_device *device, void *address, uint64_t old_bytes, uint64_t new_bytes,
-                                       const char *what)
-{
-    char *from = (char *)address + old_bytes;
-    uint64_t more = new_bytes - old_bytes;
-    if (!has_room(device, more) || mprotect(from, more, PROT_READ | PROT_WRITE) != 0)
-        return copse_device_out_of_memory(device, more, what);
-    memset(from, GARBAGE, more);
-    return COPSE_OK;
-}
-
-static void emulated_array_release(copse_device *device, void *address, uint64_t reserved, uint64_t mapped)
-{
-    (void)device;
-    (void)mapped;
-    copse_emulated_remove(address);
-    munmap(address, reserved);
-}
-
 /* --- work ------------------------------------------------------------------------------------------------------------------ */
 
 static copse_status emulated_copy(copse_device *device, copse_stream *stream, void *to, const void *from,
@@ -320,9 +281,6 @@ const copse_device_backend copse_device_emulated = {
     .pin = emulated_pin,
     .unpin = emulated_unpin,
     .kind = emulated_kind,
-    .array_reserve = emulated_array_reserve,
-    .array_map = emulated_array_map,
-    .array_release = emulated_array_release,
     .copy = emulated_copy,
     .fill = emulated_fill,
     .launch = emulated_launch,

@@ -1,7 +1,7 @@
 /*
- * Which memory belongs to emulated devices. It is ordinary memory of the process, so somebody has to remember what is
- * what; and under AddressSanitizer it is shut while no kernel, copy or primitive is at work, so that host code which
- * follows a device pointer is found here and not first on a card.
+ * Which memory belongs to emulated devices. It is ordinary memory of the process, so this list says what is what. In builds with
+ * AddressSanitizer device memory is shut (poisoned) while no kernel, copy or primitive is at work, so that the sanitizer finds
+ * host code which follows a device pointer, before a card does.
  */
 #ifndef COPSE_EMULATED_MEMORY_H
 #define COPSE_EMULATED_MEMORY_H
@@ -10,7 +10,6 @@
 
 typedef enum copse_emulated_sort {
     COPSE_EMULATED_DEVICE, /* blocks of device memory                                                       */
-    COPSE_EMULATED_ARRAY,  /* address space of a growable array; never shut: most of it is not there at all */
     COPSE_EMULATED_PINNED
 } copse_emulated_sort;
 

@@ -1,6 +1,5 @@
-/* Which device a context has: chosen and opened on first use, closed with the context. The API's look at cards. */
+/* Which device a context has: chosen and opened on first use, closed with the context. */
 #include "device/device.h"
-#include "transfer/transfer.h"
 
 #include <string.h>
 
@@ -121,7 +120,7 @@ static void device_close(copse_device *device)
     if (!device) return;
     copse_ctx *ctx = device->ctx;
     (void)device->backend->wait(device, device->main);
-    copse_transfer_close(device);
+    if (device->transfer_close) device->transfer_close(device);
     (void)copse_block_cache_drop(device);
     device->backend->pinned_free(device, device->reports, REPORT_BYTES);
     device->backend->close(device);
@@ -168,40 +167,4 @@ void copse_device_close_all(copse_ctx *ctx)
     device_close(ctx->gpu);
     device_close(ctx->emulated);
     ctx->gpu = ctx->emulated = NULL;
-}
-
-/* --- the API --------------------------------------------------------------------------------------------------------- */
-
-copse_status copse_ctx_synchronize(copse_ctx *ctx)
-{
-    if (!ctx) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_ctx_synchronize: ctx is NULL");
-    pthread_mutex_lock(&ctx->device_lock);
-    copse_device *const devices[] = {ctx->gpu, ctx->emulated};
-    pthread_mutex_unlock(&ctx->device_lock);
-    for (unsigned i = 0; i < 2; i++) {
-        copse_status status = devices[i] ? copse_device_synchronize(devices[i]) : COPSE_OK;
-        if (status != COPSE_OK) return status;
-    }
-    return COPSE_OK;
-}
-
-int32_t copse_device_count(const char **out_why)
-{
-    const char *why = "";
-    int count = copse_device_cuda.count(&why);
-    if (out_why) *out_why = count ? "" : why;
-    return count;
-}
-
-copse_status copse_device_describe(int32_t device, copse_device_info *out_info)
-{
-    const char *why = "";
-    if (!out_info) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_device_describe: out_info is NULL");
-    int count = copse_device_cuda.count(&why);
-    if (count == 0) return copse_fail(NULL, COPSE_ERR_DEVICE, "there is no card %d: %s", device, why);
-    if (device < 0 || device >= count)
-        return copse_fail(NULL, COPSE_ERR_DEVICE, "there is no card %d: this machine has %d, counted from 0", device,
-                          count);
-    copse_device_cuda.describe(device, out_info);
-    return COPSE_OK;
 }

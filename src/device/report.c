@@ -23,15 +23,16 @@ void copse_report_drop(copse_device *device, int report)
     pthread_mutex_unlock(&device->lock);
 }
 
-void copse_report_defer(copse_device *device, int report, copse_report_judge judge, const char *call)
+void copse_report_defer(copse_device *device, int report, copse_report_check check, const char *call)
 {
     pthread_mutex_lock(&device->lock);
-    device->deferred[device->deferred_count++] = (copse_deferred_report){judge, call, report};
+    device->deferred[device->deferred_count++] = (copse_deferred_report){check, call, report};
     pthread_mutex_unlock(&device->lock);
 }
 
-/* Waits, then looks at all reports that were deferred before. The first error is kept for copse_device_synchronize. */
-static copse_status settle(copse_device *device)
+/* Waits for the main stream, then checks all reports that were deferred before. Keeps the first error for
+ * copse_device_synchronize. */
+static copse_status check_deferred(copse_device *device)
 {
     copse_deferred_report mine[COPSE_REPORTS];
     copse_status late = COPSE_OK;
@@ -42,7 +43,7 @@ static copse_status settle(copse_device *device)
     pthread_mutex_unlock(&device->lock);
     copse_status status = copse_device_wait(device, device->main);
     for (unsigned i = 0; i < count && status == COPSE_OK && late == COPSE_OK; i++)
-        late = mine[i].judge(device->ctx, mine[i].call, words_of(device, mine[i].report));
+        late = mine[i].check(device->ctx, mine[i].call, words_of(device, mine[i].report));
     pthread_mutex_lock(&device->lock);
     if (late != COPSE_OK && device->late_status == COPSE_OK) {
         device->late_status = late;
@@ -53,7 +54,7 @@ static copse_status settle(copse_device *device)
     return status;
 }
 
-/* Under the lock: waits until there is a report that nobody has. Those of deferred calls come back by settling. */
+/* Under the lock: waits until a report is free. Checking those of deferred calls frees them. */
 static copse_status wait_for_one(copse_device *device)
 {
     copse_status status = COPSE_OK;
@@ -63,7 +64,7 @@ static copse_status wait_for_one(copse_device *device)
             continue;
         }
         pthread_mutex_unlock(&device->lock);
-        status = settle(device);
+        status = check_deferred(device);
         pthread_mutex_lock(&device->lock);
     }
     return status;
@@ -96,7 +97,7 @@ copse_status copse_report_read(copse_device *device, int report, uint64_t out_wo
 
 copse_status copse_device_synchronize(copse_device *device)
 {
-    copse_status status = settle(device);
+    copse_status status = check_deferred(device);
     if (status != COPSE_OK) return status;
     pthread_mutex_lock(&device->lock);
     status = device->late_status;

@@ -57,7 +57,7 @@ copse_status copse_call_report_take(const copse_index *index, bool always, int *
 copse_status copse_call_report_end(const copse_index *index, int report, copse_status status, bool waits, bool ranges)
 {
     uint64_t words[COPSE_REPORT_WORDS];
-    copse_report_judge judge = ranges ? judge_ranges : judge_points;
+    copse_report_check judge = ranges ? judge_ranges : judge_points;
     if (report < 0) return status;
     if (status == COPSE_OK && !waits) {
         copse_report_defer(index->device, report, judge, "");

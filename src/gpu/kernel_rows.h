@@ -12,32 +12,24 @@
 /* Declares the rows of a family, and what picks one:
  *     const FAMILY *FAMILY_on(const copse_device *device, unsigned pair);        pair: see copse_width_pair */
 #define COPSE_KERNEL_ROWS(family)                                                                                      \
-    extern const family family##_emulated_k32v32, family##_emulated_k32v64;                                            \
-    extern const family family##_emulated_k64v32, family##_emulated_k64v64;                                            \
-    extern const family family##_cuda_k32v32, family##_cuda_k32v64;                                                    \
-    extern const family family##_cuda_k64v32, family##_cuda_k64v64;                                                    \
+    COPSE_DECLARE_WIDTHS(const family, family##_emulated);                                                             \
+    COPSE_DECLARE_WIDTHS(const family, family##_cuda);                                                                 \
     const family *family##_on(const copse_device *device, unsigned pair)
-
-#define COPSE_KERNEL_ROWS_OF_(family, backend)                                                                         \
-    {                                                                                                                  \
-        &family##_##backend##_k32v32, &family##_##backend##_k32v64, &family##_##backend##_k64v32,                      \
-            &family##_##backend##_k64v64                                                                               \
-    }
 
 /* Defines FAMILY_on. A build without CUDA opens no cards and has no rows for them. */
 #ifdef COPSE_HAVE_CUDA
 #define COPSE_PICK_KERNEL_ROW(family)                                                                                  \
     const family *family##_on(const copse_device *device, unsigned pair)                                               \
     {                                                                                                                  \
-        static const family *const emulated[COPSE_WIDTH_PAIRS] = COPSE_KERNEL_ROWS_OF_(family, emulated);              \
-        static const family *const cuda[COPSE_WIDTH_PAIRS] = COPSE_KERNEL_ROWS_OF_(family, cuda);                      \
+        static const family *const emulated[COPSE_WIDTH_PAIRS] = COPSE_WIDTH_ROW(family##_emulated);                   \
+        static const family *const cuda[COPSE_WIDTH_PAIRS] = COPSE_WIDTH_ROW(family##_cuda);                           \
         return device->backend->placement == COPSE_PLACEMENT_GPU ? cuda[pair] : emulated[pair];                        \
     }
 #else
 #define COPSE_PICK_KERNEL_ROW(family)                                                                                  \
     const family *family##_on(const copse_device *device, unsigned pair)                                               \
     {                                                                                                                  \
-        static const family *const emulated[COPSE_WIDTH_PAIRS] = COPSE_KERNEL_ROWS_OF_(family, emulated);              \
+        static const family *const emulated[COPSE_WIDTH_PAIRS] = COPSE_WIDTH_ROW(family##_emulated);                   \
         (void)device;                                                                                                  \
         return emulated[pair];                                                                                         \
     }

@@ -286,7 +286,7 @@ copse_status copse_device_mixed(copse_index *index, const copse_mixed_structure 
                                 const copse_mixed_call *call)
 {
     copse_device *device = index->device;
-    const bool wide = call->wide || call->n > COPSE_MIXED_NARROW;
+    const bool wide = call->wide || call->n > COPSE_MIXED_POSITIONS_32;
     if (call->n > UINT32_MAX)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_apply: n is %llu, and a mixed batch on a device has at most %llu operations",

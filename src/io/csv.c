@@ -1,6 +1,6 @@
 /* The CSV reader. A record is first found whole in the buffer, and only then unquoted in place, so that running out of
  * bytes in the middle of a record just means reading more and scanning that record again. */
-#include "csv.h"
+#include "io/csv.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -37,7 +37,7 @@ struct entries_in : computed_iterator<entries_in<Key, Value>, entry<Key, Value>>
 
 /* Entries of two arrays, to write. */
 template <typename Key, typename Value> struct entries_out {
-    struct place {
+    struct reference_type {
         Key *key;
         Value *value;
         __device__ void operator=(const entry<Key, Value> &e) const
@@ -47,7 +47,7 @@ template <typename Key, typename Value> struct entries_out {
         }
     };
     using value_type = entry<Key, Value>;
-    using reference = place;
+    using reference = reference_type;
     using pointer = void;
     using difference_type = int64_t;
     using iterator_category = ::cuda::std::random_access_iterator_tag;
@@ -55,8 +55,8 @@ template <typename Key, typename Value> struct entries_out {
     Value *values;
     __host__ __device__ entries_out(Key *k, Value *v) : keys(k), values(v) {}
     __host__ __device__ entries_out operator+(int64_t d) const { return entries_out(keys + d, values + d); }
-    __device__ place operator[](int64_t d) const { return {keys + d, values + d}; }
-    __device__ place operator*() const { return {keys, values}; }
+    __device__ reference_type operator[](int64_t d) const { return {keys + d, values + d}; }
+    __device__ reference_type operator*() const { return {keys, values}; }
 };
 
 /* Whether entry i stays: by its flag, or as the first or last of its equals. */
@@ -92,11 +92,11 @@ struct selection {
 };
 
 /* Entries of one call to CUB. It takes more, but a selection of more than 2^31 entries made it write astray. */
-constexpr uint64_t part_most = UINT64_C(1) << 30;
+constexpr uint64_t chunk_most = UINT64_C(1) << 30;
 
 /* Entries first .. first + n, written from `done` on; their number goes to s.out_count. */
 template <typename Key, typename Value>
-copse_status select_part(const selection &s, uint64_t first, uint64_t n, uint64_t done)
+copse_status select_chunk(const selection &s, uint64_t first, uint64_t n, uint64_t done)
 {
     bool is_first = s.which == COPSE_UNIQUE_FIRST;
     const Key *keys = (const Key *)s.keys_in;
@@ -110,14 +110,14 @@ copse_status select_part(const selection &s, uint64_t first, uint64_t n, uint64_
                                    });
 }
 
-/* Large inputs go in parts, each of which has to know how many entries those before it kept. */
+/* Large inputs go in chunks, each of which has to know how many entries those before it kept. */
 template <typename Key, typename Value> copse_status select_any(const selection &s)
 {
-    if (s.n <= part_most) return select_part<Key, Value>(s, 0, s.n, 0);
+    if (s.n <= chunk_most) return select_chunk<Key, Value>(s, 0, s.n, 0);
     uint64_t done = 0, kept = 0;
     copse_status status = COPSE_OK;
-    for (uint64_t first = 0; first < s.n && status == COPSE_OK; first += part_most) {
-        status = select_part<Key, Value>(s, first, s.n - first < part_most ? s.n - first : part_most, done);
+    for (uint64_t first = 0; first < s.n && status == COPSE_OK; first += chunk_most) {
+        status = select_chunk<Key, Value>(s, first, s.n - first < chunk_most ? s.n - first : chunk_most, done);
         if (status == COPSE_OK) status = copse_device_read(s.device, s.stream, &kept, s.out_count, sizeof kept);
         done += kept;
     }

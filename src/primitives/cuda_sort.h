@@ -1,4 +1,4 @@
-/* Sort pairs of one pair of widths on a card; instantiated by primitives_cuda_sort_k*.cu. */
+/* Sort pairs of one pair of widths on a card; which cuda_sort_k*.cu instantiate. */
 #ifndef COPSE_PRIMITIVES_CUDA_SORT_H
 #define COPSE_PRIMITIVES_CUDA_SORT_H
 

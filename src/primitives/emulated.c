@@ -1,6 +1,6 @@
 /*
  * The primitives of the emulated device: plain loops, whose device memory is host memory and whose streams are always
- * through. They take scratch from the device where those of a card do, so that failing allocations reach the same places.
+ * through. They take scratch from the device where those of a card do, so that failing allocations reach the same code.
  */
 #include "primitives/emulated.h"
 

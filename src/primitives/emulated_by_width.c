@@ -13,23 +13,23 @@ static void sort_pass(const KEY *keys, const VALUE *values, KEY *keys_out, VALUE
 {
     unsigned bits = last_bit - bit < DIGIT_BITS ? last_bit - bit : DIGIT_BITS;
     KEY mask = (KEY)(((KEY)1 << bits) - 1);
-    uint64_t place[1u << DIGIT_BITS] = {0};
-    for (uint64_t i = 0; i < n; i++) place[(keys[i] >> bit) & mask]++;
+    uint64_t position[1u << DIGIT_BITS] = {0};
+    for (uint64_t i = 0; i < n; i++) position[(keys[i] >> bit) & mask]++;
     uint64_t before = 0;
     for (unsigned digit = 0; digit < 1u << bits; digit++) {
-        uint64_t count = place[digit];
-        place[digit] = before;
+        uint64_t count = position[digit];
+        position[digit] = before;
         before += count;
     }
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t at = place[(keys[i] >> bit) & mask]++;
+        uint64_t at = position[(keys[i] >> bit) & mask]++;
         keys_out[at] = keys[i];
         values_out[at] = values[i];
     }
 }
 
 /* Sorts from one pair of arrays to the other and back, least significant digit first. keys[0] and values[0] are only read
- * in the first pass, after which keys[2] and values[2] take their place. Returns which of them holds the result. */
+ * in the first pass, after which keys[2] and values[2] are used instead. Returns which of them holds the result. */
 static unsigned sort_passes(KEY *const keys[3], VALUE *const values[3], uint64_t n, unsigned first_bit,
                             unsigned last_bit)
 {

@@ -1,7 +1,7 @@
 /*
  * What operations of a mixed batch do to their key, as numbers that can be joined.
  *
- *   tag     position << 2 | copse_operation: one operation of the batch, at its place in the caller's arrays
+ *   tag     position << 2 | copse_operation: one operation of the batch, at its position in the caller's arrays
  *   state   position << 3 | first << 2 | copse_operation: what a run of operations on one key does to it. `first` says
  *           that the run begins with the first operation on the key. As an operation:
  *             FIND                nothing
@@ -9,8 +9,8 @@
  *             INSERT_IF_ABSENT    the same, unless it was there before the run
  *             ERASE               the key is gone
  *
- * Joining is associative: so a scan tells for every operation how those before it left its key, in as little time for one
- * key as for many. Both have 32 bits where positions are below COPSE_MIXED_NARROW, else 64.
+ * Joining is associative, so that a scan finds for every operation how those before it left its key, in as little time for one
+ * key as for many. Both have 32 bits where positions are below COPSE_MIXED_POSITIONS_32, else 64.
  */
 #ifndef COPSE_MIXED_STATE_H
 #define COPSE_MIXED_STATE_H
@@ -18,9 +18,9 @@
 #include "copse.h"
 #include "core/anywhere.h"
 
-#define COPSE_MIXED_NARROW    (UINT64_C(1) << 29)
-#define COPSE_MIXED_FIRST     UINT64_C(4)
-#define COPSE_MIXED_OPERATION UINT64_C(3)
+#define COPSE_MIXED_POSITIONS_32 (UINT64_C(1) << 29)
+#define COPSE_MIXED_FIRST        UINT64_C(4)
+#define COPSE_MIXED_OPERATION    UINT64_C(3)
 
 COPSE_ANYWHERE uint64_t copse_mixed_state(uint64_t tag, int first)
 {

@@ -1,7 +1,7 @@
 /*
- * Whole-array operations on device memory: CUB on a card (primitives_cuda*.cu), plain loops in the emulator
- * (primitives/emulated.c). All work is put on `stream`; scratch memory is taken from the device in stream order; nothing
- * waits. Keys are encoded (unsigned order). `pair` is the pair of widths, see copse_width_pair. Inputs and outputs do not
+ * Whole-array operations on device memory: CUB on a card (primitives/cuda*.cu), plain loops in the emulator
+ * (primitives/emulated.c). Each puts its work on `stream`, takes scratch memory from the device in stream order, and does
+ * not wait. Keys are encoded (unsigned order). `pair` is the pair of widths, see copse_width_pair. Inputs and outputs do not
  * overlap unless a function says so; n may be 0. Errors: MEMORY (scratch), DEVICE.
  */
 #ifndef COPSE_PRIMITIVES_H
@@ -49,9 +49,6 @@ struct copse_primitives {
     copse_status (*min_u64)(copse_device *device, copse_stream *stream, const uint64_t *in, uint64_t n, uint64_t *out);
     copse_status (*max_u64)(copse_device *device, copse_stream *stream, const uint64_t *in, uint64_t n, uint64_t *out);
 };
-
-extern const copse_primitives copse_primitives_cuda;
-extern const copse_primitives copse_primitives_host;
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
-/* Launches: the blocks of a grid, taken one after the other by the host threads that work on it. */
+/* Launches: host threads take the blocks of a grid one after the other. */
 #define _GNU_SOURCE /* mmap's flags */
 #include "simt/emulator_internal.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #define MOST_BLOCKS  UINT64_C(0x7fffffff) /* as on a card */

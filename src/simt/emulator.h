@@ -5,22 +5,25 @@
 #ifndef COPSE_EMULATOR_H
 #define COPSE_EMULATOR_H
 
-#include "device/device.h"
+#include "simt/kernel.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct copse_emulator_launch_options {
     uint32_t threads; /* host threads; 0: one */
     /* 0: lanes take turns in a fixed order. Else the order of blocks, warps and lanes is random, and lanes also give way
      * around atomics, acquire, release and fences. The same seed on one host thread gives the same order again. */
     uint64_t seed;
-    /* Seconds without any thread of the launch coming to its end after which it is taken to wait for something that
-     * never comes; 0: 120. */
+    /* Seconds in which no thread of the launch ends, after which the emulator reports that it waits for something that never
+     * comes; 0: 120. */
     uint32_t patience;
     char *error; /* where the sentence about a fault goes; may be NULL */
     size_t error_bytes;
 } copse_emulator_launch_options;
 
 /* Runs a kernel to its end. False: it did something that a kernel must not do, or memory ran out; the error says what.
- * The emulator may be used again then, but what the kernel wrote is not to be relied on. */
+ * The emulator may be used again then, but what the kernel wrote is unspecified. */
 bool copse_emulator_launch(const copse_emulator_launch_options *options, const copse_kernel *kernel, uint64_t blocks,
                            const void *arguments);
 

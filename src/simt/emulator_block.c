@@ -106,8 +106,8 @@ static COPSE_NO_TSAN void lane_ended(emulated_lane *lane)
     }
 }
 
-/* Many turns without an end. It may be that this block waits for another one, so let more of them run beside it; or that
- * it never ends. */
+/* Many turns without the end of a lane. This block may wait for another one, so the worker lets more of them run at the same
+ * time; or it never ends. */
 static COPSE_NO_TSAN void look_at_stall(emulated_block *block)
 {
     emulated_worker *worker = block->worker;

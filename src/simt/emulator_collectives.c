@@ -1,10 +1,10 @@
 /*
- * Where lanes meet: the collectives of a warp and the barrier of a block.
+ * The collectives of a warp and the barrier of a block.
  *
- * A lane that comes to a collective joins the group of those who are there already with the same mask; the one that makes
- * the group complete works out what each gets, and all are ready again. Whoever can be seen to wait in vain is reported at
- * once: a lane is either ready, in one group, at the barrier, or has ended, so two lanes that wait for each other are found
- * when the second one arrives, and longer circles when no lane is ready any more.
+ * A lane that reaches a collective joins the group of lanes that wait there with the same mask; the lane that completes the
+ * group computes the results of all, and all are ready again. The emulator reports a lane that waits in vain at once: a lane is
+ * either ready, in one group, at the barrier, or has ended, so that it finds two lanes that wait for each other when the second
+ * one arrives, and longer circles when no lane is ready any more.
  */
 #include "simt/emulator_internal.h"
 
@@ -140,7 +140,7 @@ static COPSE_NO_TSAN uint64_t result_for(const emulated_warp *warp, const emulat
     }
 }
 
-/* All are here: gives each its result, makes them ready and closes the group. */
+/* All lanes of the group have arrived: gives each its result, makes them ready and closes the group. */
 static COPSE_NO_TSAN void complete(emulated_warp *warp, emulated_group *group)
 {
     uint32_t votes = 0;
@@ -156,7 +156,7 @@ static COPSE_NO_TSAN void complete(emulated_warp *warp, emulated_group *group)
     *group = warp->group[--warp->groups];
 }
 
-/* Takes the lane from those who are ready, until somebody puts it back. */
+/* Takes the lane from the ready ones, until the lane that completes its group or opens the barrier puts it back. */
 static COPSE_NO_TSAN void wait(emulated_lane *lane)
 {
     emulated_warp *warp = lane->warp;
@@ -179,7 +179,7 @@ COPSE_NO_TSAN uint64_t copse_simt_rendezvous(copse_simt_collective collective, u
         wait(lane);
     } else {
         complete(lane->warp, group);
-        /* In the fixed order the last to come goes on at once, which saves two switches. */
+        /* In the fixed order the last lane to arrive goes on at once, which saves two switches. */
         if (lane->warp->block->launch->options->seed != 0) {
             copse_emulator_give_way(lane);
         } else if (--lane->self.patience == 0) {
@@ -223,7 +223,7 @@ COPSE_NO_TSAN void copse_simt_barrier(unsigned line)
     emulated_lane *lane = this_lane();
     emulated_block *block = lane->warp->block;
     check_barrier(lane, line);
-    /* Two, in turns: nobody comes to the barrier after the next one before everybody has left this one. */
+    /* Two, in turns: no lane reaches the barrier after the next one before all lanes have left this one. */
     uint64_t *edge = &block->barrier_edge[block->barriers % 2];
     if (block->barrier_arrived++ == 0) {
         block->barrier_line = line;
@@ -241,7 +241,7 @@ COPSE_NO_TSAN void copse_simt_barrier(unsigned line)
     copse_emulator_edge_pass(edge);
 }
 
-/* --- those who wait in vain ------------------------------------------------------------------------------------------- */
+/* --- lanes that wait in vain ------------------------------------------------------------------------------------------ */
 
 COPSE_NO_TSAN void copse_emulator_check_missed(emulated_lane *lane, const char *what)
 {

@@ -1,4 +1,4 @@
-/* Faults of kernels: the first one's sentence goes to whoever launched, and the launch ends. */
+/* Faults of kernels: the caller of the launch gets the sentence of the first one, and the launch ends. */
 #include "simt/emulator_internal.h"
 
 #include <stdarg.h>

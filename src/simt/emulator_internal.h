@@ -1,9 +1,9 @@
 /*
- * What the parts of the emulator share.
+ * What the files of the emulator share.
  *
  *   launch    one call of copse_emulator_launch
- *   worker    a host thread's part in it, with up to WORKER_BLOCKS blocks at a time
- *   block     its warps and lanes, who is ready, the barrier, shared memory
+ *   worker    a host thread that works on it, with up to WORKER_BLOCKS blocks at a time
+ *   block     its warps and lanes, which are ready, the barrier, shared memory
  *   warp      32 lanes and the groups of them that wait for each other at a collective
  *   lane      one thread of the kernel, on a fiber once it has begun
  *
@@ -133,7 +133,7 @@ uint64_t copse_emulator_nanoseconds(void);
 
 /* --- simt/emulator_collectives.c: collectives and barriers ----------------------------------------------------------------------- */
 
-/* Finds those who wait for a lane that has just ended, or is about to wait at the barrier. */
+/* Reports lanes that wait for a lane which has just ended, or is about to wait at the barrier. */
 void copse_emulator_check_missed(emulated_lane *lane, const char *what);
 /* No lane is ready and some have not ended. */
 void copse_emulator_deadlock(emulated_block *block);
@@ -141,7 +141,7 @@ void copse_emulator_deadlock(emulated_block *block);
 /* --- emulator_shared.c: shared memory -------------------------------------------------------------------------------- */
 
 bool copse_emulator_shared_begin(emulated_block *block);
-/* Reports writes beside the arrays, makes the memory ready for the next block. */
+/* Reports writes outside of the arrays, makes the memory ready for the next block. */
 void copse_emulator_shared_end(emulated_block *block);
 void copse_emulator_shared_free(emulated_block *block);
 
@@ -153,10 +153,10 @@ void copse_emulator_fault(emulated_launch *launch, const emulated_block *block, 
 /* For faults that a lane makes itself: it does not go on. Everything about the launch ends soon after. */
 void copse_emulator_stop(emulated_lane *lane);
 
-/* --- simt/emulator_tsan.c: what ThreadSanitizer is told about barriers ---------------------------------------------------- */
+/* --- simt/emulator_tsan.c: how ThreadSanitizer learns of barriers ---------------------------------------------------- */
 
 /* What came before `leave` in one thread comes before what follows `pass` in another. `begin` is a leave that forgets
- * those who left before. */
+ * all earlier ones. */
 #if COPSE_TSAN
 void copse_emulator_edge_begin(uint64_t *edge);
 void copse_emulator_edge_leave(uint64_t *edge);

@@ -1,5 +1,5 @@
 /*
- * Shared memory of a block. Arrays get their place when the first lane comes to them; between them lie zones that no
+ * Shared memory of a block. An array is allocated when the first lane reaches it; between them lie zones that no
  * kernel may write. Their content is a pattern at first, as a card promises nothing about it either.
  *
  *   [ zone | array | zone | array | zone | not used yet ............ ]
@@ -50,7 +50,7 @@ static COPSE_NO_TSAN void fill_zones(emulated_block *block, size_t end, size_t o
 #endif
 }
 
-static COPSE_NO_TSAN size_t place(emulated_lane *lane, const copse_simt_array *array)
+static COPSE_NO_TSAN size_t allocate(emulated_lane *lane, const copse_simt_array *array)
 {
     emulated_block *block = lane->warp->block;
     block->array_bytes += array->bytes;
@@ -62,7 +62,7 @@ static COPSE_NO_TSAN size_t place(emulated_lane *lane, const copse_simt_array *a
                              BLOCK_ARRAYS);
         copse_emulator_stop(lane);
     }
-    /* Aligned as its type asks and no better, so that a kernel that needs more than that is found out. */
+    /* Aligned as its type asks and no better, so that tests find a kernel that needs more than that. */
     size_t offset = (block->shared_used + ZONE + 63) & ~(size_t)63;
     if (array->alignment < 16) offset += array->alignment;
     fill_zones(block, offset + array->bytes + ZONE, offset, array->bytes);
@@ -80,7 +80,7 @@ COPSE_NO_TSAN void *copse_simt_shared(const copse_simt_array *array)
     for (uint32_t i = 0; i < block->arrays; i++) {
         if (block->array[i].array == array) return block->shared + block->array[i].offset;
     }
-    return block->shared + place(lane, array);
+    return block->shared + allocate(lane, array);
 }
 
 static COPSE_NO_TSAN bool zone_is_whole(const char *zone)

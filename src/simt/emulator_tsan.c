@@ -1,7 +1,7 @@
 /*
  * Order between lanes as ThreadSanitizer sees it. To it every lane is a thread, and the switches between them order
- * nothing; so it has to be told what a barrier orders. Atomic operations say just that, and this file, unlike the rest of
- * the emulator, is instrumented: the functions are of no other use.
+ * nothing; so the emulator has to say what a barrier orders. Atomic operations say just that, and this file, unlike the rest of
+ * the emulator, is instrumented; that is all that its functions are for.
  */
 #include "simt/emulator_internal.h"
 

@@ -212,7 +212,7 @@ static COPSE_NO_TSAN void make_ready(copse_fiber *fiber)
     prepare(fiber);
 }
 
-/* Where in their pages stacks begin: at different places, or all would compete for the same few lines of the cache. */
+/* Where in their pages stacks begin: at different offsets, or all would compete for the same few lines of the cache. */
 static COPSE_NO_TSAN size_t next_colour(void)
 {
     static uint32_t created;

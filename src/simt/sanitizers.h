@@ -1,4 +1,4 @@
-/* Which sanitizers this is built with, in gcc's and clang's words, and what the emulator has to tell them. */
+/* Which sanitizers this is built with, in gcc's and clang's words, and what the emulator has to declare to them. */
 #ifndef COPSE_SANITIZERS_H
 #define COPSE_SANITIZERS_H
 
@@ -22,7 +22,7 @@
 #endif
 
 /* The emulator's own memory is shared by lanes that are threads of their own to ThreadSanitizer, though only one of them
- * runs at a time. What touches that memory is not instrumented: the lanes' own accesses are what is to be judged. */
+ * runs at a time. What touches that memory is not instrumented: only the lanes' own accesses are to be checked. */
 #if COPSE_TSAN
 #define COPSE_NO_TSAN __attribute__((no_sanitize("thread")))
 #else

@@ -1,6 +1,6 @@
 /*
- * SIMT: the language that kernels are written in. It is the common part of C11 and CUDA C++, so that the same text is
- * compiled by nvcc for a card (simt_cuda.h) and by the host's C compiler for the emulator (simt_host.h).
+ * SIMT: the language of kernels. It is what C11 and CUDA C++ have in common, so that nvcc compiles a kernel for a card
+ * (simt_cuda.h) and the host's C compiler the same text for the emulator (simt_host.h).
  *
  *   typedef struct { const uint32_t *in; uint32_t *out; uint64_t n; } double_arguments;
  *
@@ -13,13 +13,13 @@
  *
  * SIMT_KERNEL(name, arguments_type, threads_per_block, min_blocks_per_multiprocessor)
  *                                      heads a kernel; its one argument is a struct, called `a`
- * SIMT_KERNEL_ENTRY(name, threads)     initializer of the copse_kernel (device.h) of that kernel
+ * SIMT_KERNEL_ENTRY(name, threads)     initializer of the copse_kernel (simt/kernel.h) of that kernel
  * SIMT_DEVICE                          heads a function that kernels call
  * SIMT_SHARED(type, name, count);      an array in the block's shared memory; not initialized; sizeof name is not its
  *                                      size. All of a kernel's: at most SIMT_SHARED_BYTES
- * simt_shared_distance(from, to)       bytes between two places of one such array, in 32 bits: a difference of pointers
+ * simt_shared_distance(from, to)       bytes between two elements of one such array, in 32 bits: a difference of pointers
  *                                      makes the card's compiler keep both in 64, and whatever they were computed from
- * simt_shared_kept(place)              the same place: the card's compiler keeps its address, and does not compute it anew
+ * simt_shared_kept(pointer)            the same pointer: the card's compiler keeps its address, and does not compute it anew
  *                                      wherever it is used
  * simt_shared_put_if_u32(condition, array, at, v), _u64   array[at] = v in shared memory, or nothing, without a branch
  * SIMT_UNROLL SIMT_ROLLED              before a loop: the card's compiler should unroll it; should not
@@ -48,8 +48,8 @@
  *
  * In global memory only, aligned to their size:
  * simt_load16(p)                       16 bytes as a simt_u32x4 (x y z w) through the read-only cache
- * simt_load16_once(p) simt_load_once_u32(p) simt_load_once_u64(p)   the same without a place in L1
- *                                      all of these: from memory that nobody writes while the kernel runs
+ * simt_load16_once(p) simt_load_once_u32(p) simt_load_once_u64(p)   the same without taking up L1
+ *                                      all of these: from memory that nothing writes while the kernel runs
  * simt_store_once_u8(p, v), _u32, _u64                              written now, not read soon
  * simt_fetch16(shared, p)              16 bytes on their way to shared memory, aligned on both sides, while the thread goes on;
  * simt_fetch16_if(condition, shared, p)   the same, or nothing

@@ -20,9 +20,9 @@ SIMT_DEVICE uint32_t simt_shared_distance(const void *from, const void *to)
 }
 
 /* An address that comes out of asm cannot be computed again; that it is shared memory, the compiler still sees. */
-SIMT_DEVICE void *simt_shared_kept(void *place)
+SIMT_DEVICE void *simt_shared_kept(void *pointer)
 {
-    uint32_t address = (uint32_t)__cvta_generic_to_shared(place);
+    uint32_t address = (uint32_t)__cvta_generic_to_shared(pointer);
     asm volatile("" : "+r"(address));
     return __cvta_shared_to_generic(address);
 }

@@ -43,9 +43,9 @@ SIMT_DEVICE void simt_shared_put_if_u64(bool condition, uint64_t *array, uint32_
     if (condition) array[at] = value;
 }
 
-SIMT_DEVICE void *simt_shared_kept(void *place)
+SIMT_DEVICE void *simt_shared_kept(void *pointer)
 {
-    return place;
+    return pointer;
 }
 
 /* --- the emulator's side -------------------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static inline void copse_simt_check_shared(const void *p, unsigned bytes, const 
     }
 }
 
-/* --- places and collectives ------------------------------------------------------------------------------------------ */
+/* --- thread numbers and collectives ------------------------------------------------------------------------------------------ */
 
 #define threadIdx       (copse_simt_me->thread)
 #define blockIdx        (copse_simt_me->block)

@@ -36,7 +36,7 @@ static void section_fill(snapshot_header *header, unsigned section, uint64_t off
 bool snapshot_header_fill(snapshot_header *header, const copse_stats *stats)
 {
     size_t key_size = copse_type_size(stats->key_type), value_size = copse_type_size(stats->value_type);
-    /* With 16 bytes an entry and room to spare, nothing below this can wrap. */
+    /* With 16 bytes an entry, and some more for the header, nothing below this can wrap. */
     if (stats->entries > UINT64_MAX / 64) return false;
     uint64_t keys = stats->entries * key_size, values = stats->entries * value_size;
     uint64_t values_at = aligned(sizeof *header + keys), checksums_at = aligned(values_at + values);

@@ -1,5 +1,5 @@
 /*
- * The snapshot file, version 1. docs/FORMAT.md tells the same to people who write their own reader.
+ * The snapshot file, version 1. docs/FORMAT.md says the same for people who write their own reader.
  *
  * All numbers are little-endian. The entries lie sorted by key in the caller's types, so that loading is a build from
  * sorted input and the file does not depend on the shape of any tree.
@@ -55,7 +55,7 @@
 /* The bytes that mean the same in every version: magic, version, endianness. */
 #define SNAPSHOT_COMMON_SIZE 16u
 
-/* Places in the section table; the id is one more. */
+/* Positions in the section table; the id is one more. */
 enum { SNAPSHOT_KEYS = 0, SNAPSHOT_VALUES = 1, SNAPSHOT_CHECKSUMS = 2 };
 
 typedef struct snapshot_section {
@@ -100,7 +100,7 @@ bool snapshot_header_fill(snapshot_header *header, const copse_stats *stats);
 
 uint64_t snapshot_blocks(uint64_t length);
 
-/* A block is a part of the keys or the values section. They are numbered as their checksums lie in section 3. */
+/* A block is a stretch of the keys or the values section. They are numbered as their checksums lie in section 3. */
 typedef struct snapshot_block {
     unsigned section;
     uint64_t start; /* inside the section */

@@ -1,5 +1,5 @@
-/* Loading: the checked header says what there is; each block of entries is believed after its checksum and a look at the
- * order of its keys; then the tree is built from the sorted arrays. */
+/* Loading: the checked header says what the file has; the reader checks the checksum and the order of keys of each block of
+ * entries, and then builds the tree from the sorted arrays. */
 #include "core/codec.h"
 #include "snapshot/source.h"
 #include "trees/registry.h"
@@ -36,7 +36,7 @@ static bool structure_known(uint32_t structure)
            strcmp(copse_structure_name((copse_structure)structure), "unknown") != 0;
 }
 
-/* Makes the empty index, so that an impossible wish is refused before the file is read. */
+/* Makes the empty index first, so that impossible options fail before the file is read. */
 static copse_status index_make(reader *r, const copse_index_options *options)
 {
     const snapshot_header *h = &r->source.header;
@@ -76,7 +76,7 @@ static copse_status checksums_read(reader *r)
         (size_t)s->length + sizeof(uint64_t); /* an allocator may answer NULL to a request for nothing */
     r->checksums = copse_memory_alloc(r->source.ctx, r->checksums_size);
     if (!r->checksums) return copse_fail_memory(r->source.ctx, r->checksums_size, "the checksums of the snapshot");
-    copse_status status = snapshot_read_part(&r->source, r->checksums, (size_t)s->length, s->offset);
+    copse_status status = snapshot_read_bytes(&r->source, r->checksums, (size_t)s->length, s->offset);
     if (status != COPSE_OK) return status;
     if (snapshot_checksum(r->checksums, (size_t)s->length) != r->source.header.checksums_checksum) {
         if (s->length == 0)
@@ -94,7 +94,7 @@ static copse_status padding_check(const reader *r, unsigned section)
     const snapshot_section *s = &r->source.header.sections[section];
     uint64_t from = s->offset + s->length, to = s[1].offset;
     unsigned char gap[SNAPSHOT_ALIGNMENT] = {0};
-    copse_status status = snapshot_read_part(&r->source, gap, (size_t)(to - from), from);
+    copse_status status = snapshot_read_bytes(&r->source, gap, (size_t)(to - from), from);
     for (uint64_t i = from; status == COPSE_OK && i < to; i++)
         if (gap[i - from] != 0)
             return snapshot_fail_bytes(&r->source,
@@ -105,7 +105,7 @@ static copse_status padding_check(const reader *r, unsigned section)
 
 typedef enum fault { FAULT_NONE, FAULT_READ, FAULT_CHECKSUM, FAULT_NAN, FAULT_ORDER } fault;
 
-/* The first fault among blocks that several threads look at: the one in the block with the lowest number. */
+/* The first fault among blocks that several threads check: the one in the block with the lowest number. */
 typedef struct finding {
     fault fault;
     uint64_t block;
@@ -116,10 +116,10 @@ typedef struct finding {
 /* Codes of n keys as 64-bit numbers. Returns n or the first NaN. */
 static uint32_t codes_of(copse_type type, const void *keys, uint64_t first, uint32_t n, uint64_t *codes)
 {
-    uint32_t narrow[CODES_AT_ONCE], good;
+    uint32_t codes32[CODES_AT_ONCE], good;
     if (copse_type_size(type) == 8) return copse_encode_k64(type, keys, first, n, codes);
-    good = copse_encode_k32(type, keys, first, n, narrow);
-    for (uint32_t i = 0; i < good; i++) codes[i] = narrow[i];
+    good = copse_encode_k32(type, keys, first, n, codes32);
+    for (uint32_t i = 0; i < good; i++) codes[i] = codes32[i];
     return good;
 }
 
@@ -135,7 +135,7 @@ static uint32_t order_check(const uint64_t *codes, uint32_t n, bool equal_allowe
     return n;
 }
 
-/* Looks at keys first .. last - 1; the pair across a block's start is left to borders_check. */
+/* Checks keys first .. last - 1; borders_check does the pair across the start of a block. */
 static finding keys_check(const reader *r, uint64_t first, uint64_t last)
 {
     copse_type type = (copse_type)r->source.header.key_type;
@@ -176,13 +176,13 @@ static finding block_read(const reader *r, uint64_t number)
 static copse_status fail_found(const reader *r, const finding *f)
 {
     snapshot_block block = snapshot_block_at(&r->source.header, f->block);
-    const char *part = block.section == SNAPSHOT_KEYS ? "keys section" : "values section";
+    const char *section = block.section == SNAPSHOT_KEYS ? "keys section" : "values section";
     uint64_t first = r->source.header.sections[block.section].offset + block.start;
     if (f->fault == FAULT_READ) return snapshot_fail_read(&r->source, f->error);
     if (f->fault == FAULT_CHECKSUM)
-        return snapshot_fail_bytes(&r->source, part, first, first + block.size - 1, "their checksum does not match");
+        return snapshot_fail_bytes(&r->source, section, first, first + block.size - 1, "their checksum does not match");
     return copse_fail(r->source.ctx, COPSE_ERR_FORMAT, "the snapshot '%s' is damaged: %s, entry %llu: %s",
-                      snapshot_shown(r->source.path), part, SNAPSHOT_WHOLE(f->entry),
+                      snapshot_shown(r->source.path), section, SNAPSHOT_WHOLE(f->entry),
                       f->fault == FAULT_NAN ? "its key is NaN"
                       : r->source.header.flags & SNAPSHOT_FLAG_DUPLICATES
                           ? "its key is smaller than the one before"

@@ -1,4 +1,4 @@
-/* The file of a snapshot and its header. The header is believed only after its checksum, and its sizes only after they
+/* The file of a snapshot and its header. The reader trusts the header only after its checksum, and its sizes only after they
  * agree with the size of the file. */
 #include "snapshot/source.h"
 
@@ -26,11 +26,11 @@ copse_status snapshot_fail_header(const snapshot_source *source, const char *wha
                       snapshot_shown(source->path), what, SNAPSHOT_WHOLE(number));
 }
 
-copse_status snapshot_fail_bytes(const snapshot_source *source, const char *part, uint64_t first, uint64_t last,
+copse_status snapshot_fail_bytes(const snapshot_source *source, const char *section, uint64_t first, uint64_t last,
                                  const char *what)
 {
     return copse_fail(source->ctx, COPSE_ERR_FORMAT, "the snapshot '%s' is damaged: %s, bytes %llu..%llu: %s",
-                      snapshot_shown(source->path), part, SNAPSHOT_WHOLE(first), SNAPSHOT_WHOLE(last), what);
+                      snapshot_shown(source->path), section, SNAPSHOT_WHOLE(first), SNAPSHOT_WHOLE(last), what);
 }
 
 int snapshot_read_all(const snapshot_source *source, void *bytes, size_t size, uint64_t offset)
@@ -55,7 +55,7 @@ copse_status snapshot_fail_read(const snapshot_source *source, int error)
                       snapshot_shown(source->path));
 }
 
-copse_status snapshot_read_part(const snapshot_source *source, void *bytes, size_t size, uint64_t offset)
+copse_status snapshot_read_bytes(const snapshot_source *source, void *bytes, size_t size, uint64_t offset)
 {
     int error = snapshot_read_all(source, bytes, size, offset);
     return error ? snapshot_fail_read(source, error) : COPSE_OK;
@@ -94,7 +94,7 @@ static copse_status magic_check(const snapshot_source *source, size_t have)
                       snapshot_shown(source->path));
 }
 
-/* What every version has in the same place. */
+/* What every version has at the same offset. */
 static copse_status common_check(const snapshot_source *source)
 {
     const snapshot_header *h = &source->header;
@@ -165,7 +165,7 @@ static copse_status layout_check(const snapshot_source *source)
 copse_status snapshot_header_read(snapshot_source *source)
 {
     size_t have = source->size < sizeof source->header ? (size_t)source->size : sizeof source->header;
-    copse_status status = snapshot_read_part(source, &source->header, have, 0);
+    copse_status status = snapshot_read_bytes(source, &source->header, have, 0);
     if (status != COPSE_OK || (status = magic_check(source, have)) != COPSE_OK) return status;
     if (have < SNAPSHOT_COMMON_SIZE) return fail_truncated(source, sizeof source->header, "at least ");
     if ((status = common_check(source)) != COPSE_OK) return status;

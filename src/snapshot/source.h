@@ -19,14 +19,14 @@ typedef struct snapshot_source {
 /* Opens source->path and sets file and size. */
 copse_status snapshot_open(snapshot_source *source);
 
-/* Reads the header and judges it; afterwards every section lies inside of the file. */
+/* Reads the header and checks it; afterwards every section lies inside of the file. */
 copse_status snapshot_header_read(snapshot_source *source);
 
 /* Returns 0, an error number, or -1 where the file ends too early (it shrank since its size was asked for). */
 int snapshot_read_all(const snapshot_source *source, void *bytes, size_t size, uint64_t offset);
 
 /* The same with a status. */
-copse_status snapshot_read_part(const snapshot_source *source, void *bytes, size_t size, uint64_t offset);
+copse_status snapshot_read_bytes(const snapshot_source *source, void *bytes, size_t size, uint64_t offset);
 
 copse_status snapshot_fail_io(const snapshot_source *source, const char *step, int error);
 
@@ -37,7 +37,7 @@ copse_status snapshot_fail_read(const snapshot_source *source, int error);
 copse_status snapshot_fail_header(const snapshot_source *source, const char *what, uint64_t number);
 
 /* Bytes first .. last of the file, both included, are wrong. */
-copse_status snapshot_fail_bytes(const snapshot_source *source, const char *part, uint64_t first, uint64_t last,
+copse_status snapshot_fail_bytes(const snapshot_source *source, const char *section, uint64_t first, uint64_t last,
                                  const char *what);
 
 #endif

@@ -1,4 +1,5 @@
-/* Saving: entries stream from a cursor into a temporary file beside the target, which is synced and renamed over it. */
+/* Saving: the writer streams entries from a cursor into a temporary file in the folder of the target, syncs it, and renames it
+ * over the target. */
 #include "snapshot/format.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ static copse_status target_check(const writer *w, mode_t *out_mode, bool *out_re
     *out_replaces = false;
     if (length == 0) return copse_fail(w->ctx, COPSE_ERR_ARGUMENT, "copse_save: path is empty");
     if (w->path[length - 1] == '/') return fail_io(w, "the path names a directory", EISDIR);
-    if (stat(w->path, &old) != 0) return COPSE_OK; /* not there; if it is worse, making the temporary file will tell */
+    if (stat(w->path, &old) != 0) return COPSE_OK; /* not there; if it is worse, making the temporary file will fail */
     if (S_ISDIR(old.st_mode)) return fail_io(w, "the path names a directory", EISDIR);
     if (!S_ISREG(old.st_mode))
         return copse_fail(w->ctx, COPSE_ERR_IO, "cannot save the snapshot '%s': what is there is not a regular file",

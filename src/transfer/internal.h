@@ -27,7 +27,7 @@ typedef struct copse_transfer {
 
 /* device->transfer, made where it is not there yet. */
 copse_status copse_transfer_open(copse_device *device, copse_transfer **out);
-/* Sees to it that a slot has that much memory. */
+/* Gives a slot at least that much memory. */
 copse_status copse_transfer_slot_reserve(copse_device *device, copse_transfer_slot *slot, uint64_t device_bytes,
                                          uint64_t pinned_bytes);
 
@@ -54,7 +54,7 @@ typedef struct copse_transfer_pin {
 
 /* Whether the device may copy host memory itself: it is pinned, to its end, and will stay so during the job. */
 bool copse_transfer_is_pinned(copse_device *device, const void *memory, uint64_t bytes);
-/* Pins memory until unpin; false where that is not to be had. */
+/* Pins memory until copse_transfer_pin_drop; false where the system refuses. */
 bool copse_transfer_pin_take(copse_device *device, const void *memory, uint64_t bytes, copse_transfer_pin *pin);
 void copse_transfer_pin_drop(copse_device *device, copse_transfer_pin *pin);
 
@@ -62,8 +62,9 @@ void copse_transfer_pin_drop(copse_device *device, copse_transfer_pin *pin);
 
 /* Runs a job of which `on_device` says which arrays are device memory. Under device->transfer_lock. */
 copse_status copse_transfer_pipeline(copse_transfer *transfer, const copse_transfer_job *job, const bool *on_device);
-/* Waits for device->main, and for the streams of the pipeline unless `transfer` is NULL, whatever state the device is in.
- * Returns `status` with the sentence it came with, or where that is COPSE_OK the first error of the streams. */
-copse_status copse_transfer_settle(copse_transfer *transfer, copse_device *device, copse_status status);
+/* Ends a job: waits for device->main, and for the streams of the pipeline unless `transfer` is NULL, even where the device has a
+ * fault, because nothing of a job may be under way when its call returns. Returns `status` with its sentence, or where that is
+ * COPSE_OK the first error of the streams. */
+copse_status copse_transfer_finish(copse_transfer *transfer, copse_device *device, copse_status status);
 
 #endif

@@ -2,7 +2,7 @@
  * Host memory that the device copies itself: pinned by the caller, or by a job for as long as it runs.
  *
  * What one job pins looks pinned to every other, in this context or another, and stops being so at a moment that the
- * other does not know. Therefore all such memory of the process is listed here, and no job counts on what another
+ * other does not know. Therefore this file lists all such memory of the process, and no job relies on what another
  * pinned. The lock makes looking and listing one step.
  */
 #include "transfer/internal.h"

@@ -263,7 +263,7 @@ static copse_status begin(const plan *p)
     return status;
 }
 
-copse_status copse_transfer_settle(copse_transfer *transfer, copse_device *device, copse_status status)
+copse_status copse_transfer_finish(copse_transfer *transfer, copse_device *device, copse_status status)
 {
     copse_stream *const streams[] = {device->main, transfer ? transfer->in : NULL, transfer ? transfer->out : NULL};
     copse_kept_error first;
@@ -285,7 +285,7 @@ copse_status copse_transfer_pipeline(copse_transfer *transfer, const copse_trans
     plan_make(&p, transfer, job, on_device);
     copse_status status = begin(&p);
     for (uint64_t round = 0; status == COPSE_OK && round < p.chunks + p.slots; round++) status = run_round(&p, round);
-    status = copse_transfer_settle(transfer, job->device, status);
+    status = copse_transfer_finish(transfer, job->device, status);
     plan_end(&p);
     return status;
 }

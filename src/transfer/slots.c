@@ -77,10 +77,12 @@ copse_status copse_transfer_open(copse_device *device, copse_transfer **out)
     *transfer = (copse_transfer){.settings = defaults};
     copse_status status = mode_choose(device->ctx, &transfer->settings.mode);
     if (status == COPSE_OK) status = handles_make(device, transfer);
-    if (status == COPSE_OK)
+    if (status == COPSE_OK) {
         device->transfer = *out = transfer;
-    else
+        device->transfer_close = copse_transfer_close;
+    } else {
         transfer_free(device, transfer);
+    }
     return status;
 }
 
@@ -97,7 +99,7 @@ copse_status copse_transfer_slot_reserve(copse_device *device, copse_transfer_sl
         if (status != COPSE_OK) return status;
         slot->device = memory;
         slot->device_bytes = device_bytes;
-        /* A packed batch comes back as one block, with the gaps between its arrays: they are not to be rubbish. */
+        /* A packed batch comes back as one block, with the gaps between its arrays, which must not be uninitialized. */
         status = copse_device_fill(device, device->main, memory, 0, device_bytes);
         if (status != COPSE_OK) return status;
     }

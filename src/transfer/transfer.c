@@ -41,7 +41,7 @@ static copse_status run_on_device(const copse_transfer_job *job)
     for (unsigned i = 0; i < job->arrays; i++) memory[i] = job->array[i].memory;
     copse_status status = copse_device_check(job->device);
     if (status == COPSE_OK && job->work) status = job->work(job->user, job->device->main, 0, job->n, memory);
-    return job->device->callers_stream ? status : copse_transfer_settle(NULL, job->device, status);
+    return job->device->callers_stream ? status : copse_transfer_finish(NULL, job->device, status);
 }
 
 /* A small batch, all host arrays in one pinned block: inputs, then outputs. */
@@ -108,7 +108,7 @@ static copse_status run_small(copse_transfer *transfer, const copse_transfer_job
             memcpy(slot->pinned + k.offset[i], job->array[i].memory, (size_t)bytes_of(&k, i));
     }
     status =
-        copse_transfer_settle(NULL, job->device, pack_work(&k, slot->pinned, direct ? slot->pinned : slot->device));
+        copse_transfer_finish(NULL, job->device, pack_work(&k, slot->pinned, direct ? slot->pinned : slot->device));
     if (status != COPSE_OK) return status;
     for (unsigned i = 0; i < job->arrays; i++) {
         if (is_packed(&k, i) && job->array[i].output)

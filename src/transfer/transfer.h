@@ -1,15 +1,15 @@
 /*
- * The transfer pipeline: a batch whose arrays lie in host memory, taken to the device, worked on and brought back in
- * chunks, so that the copies of one chunk run beside the kernel of another.
+ * The transfer pipeline takes a batch whose arrays lie in host memory to the device, has kernels work on it, and brings the
+ * results back, in chunks, so that the copies of one chunk run while the kernel of another does.
  *
  *   pageable array --threads--> pinned slot --copy engine--> device slot --kernel--> device slot --> pinned --> array
  *   pinned array   ----------------------- copy engine ----> device slot --kernel--> device slot --> array
  *   device array   ------------------------------------------------------- kernel -------------------------> array
  *
- * Each array of a call is looked at by itself: what is device memory already is not copied, what is pinned is not
- * staged. A small batch takes a short way: all its host arrays packed into one pinned block, and no threads.
+ * It decides for each array of a call by itself: device memory is not copied, pinned memory is not staged. For a small batch it
+ * packs all host arrays into one pinned block, and uses no threads.
  *
- * Kernels always run on device->main, so they come after all that was put there before, and in front of what follows.
+ * Kernels always run on device->main, so that they run after all that was put there before, and before what follows.
  */
 #ifndef COPSE_TRANSFER_H
 #define COPSE_TRANSFER_H

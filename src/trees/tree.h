@@ -65,7 +65,7 @@ typedef struct copse_calls {
     uint64_t scan_step; /* entries of one scan that make it worth its start, for passes over everything */
 
     /* Another handle on the tree of `index`, which follows it (COPSE_CAN_VIEW) or stays as it is now (COPSE_CAN_FREEZE).
-     * The generic part of *other, whose context may be another one, is there already. NULL: the tree can do neither. */
+     * The API has set the other members of *other, whose context may be another one. NULL: the tree can do neither. */
     copse_status (*share)(const copse_index *index, copse_index *other, bool frozen);
 
     /* Inspect. */

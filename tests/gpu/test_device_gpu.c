@@ -9,8 +9,6 @@
 #include "planted_kernels.h"
 #include "report_kernels.h"
 
-#include "device/array.h"
-
 #include <sys/mman.h>
 
 #define N   100000u
@@ -126,32 +124,6 @@ static void failures_leave_memory_as_it_was(void)
     void *memory = NULL;
     CHECK_FAILS(COPSE_ERR_MEMORY, copse_device_alloc(device, device->main, 1, "a test", &memory));
     copse_device_free(device, device->main, take(1), 1);
-}
-
-static void arrays(void)
-{
-    copse_device_array array;
-    uint64_t first = 12345, back = 0, last = 0;
-    if (!on_card) device->memory = GIB;
-    CHECK_OK(copse_device_array_create(device, 1024 * GIB, &array));
-    char *address = array.address;
-    CHECK(array.reserved >= 1024 * GIB && array.mapped == 0 && array.granule > 0);
-    CHECK_OK(copse_device_array_grow(&array, 1));
-    CHECK(array.mapped == array.granule && device->allocated == array.mapped);
-    CHECK_OK(copse_device_copy(device, device->main, address, &first, sizeof first));
-    for (uint64_t size = 2; size <= 64; size *= 2) CHECK_OK(copse_device_array_grow(&array, size * array.granule - 1));
-    CHECK(array.address == address && array.mapped == 64 * array.granule);
-    CHECK_OK(copse_device_fill(device, device->main, address + array.granule, 7, 63 * array.granule));
-    CHECK_OK(copse_device_read(device, device->main, &back, address, sizeof back));
-    CHECK_OK(copse_device_read(device, device->main, &last, address + array.mapped - 8, sizeof last));
-    CHECK(back == first && last == UINT64_C(0x0707070707070707));
-    CHECK(copse_device_kind(device, address + 5 * array.granule) == COPSE_MEMORY_DEVICE);
-    CHECK_FAILS(COPSE_ERR_MEMORY, copse_device_array_grow(&array, 1000 * GIB));
-    CHECK(said(ctx, "out of device memory") && array.mapped == 64 * array.granule);
-    CHECK_FAILS(COPSE_ERR_ARGUMENT, copse_device_array_grow(&array, array.reserved + 1));
-    CHECK_OK(copse_device_read(device, device->main, &back, address, sizeof back));
-    copse_device_array_free(&array);
-    CHECK(device->allocated == 0 && back == first);
 }
 
 /* --- order of work --------------------------------------------------------------------------------------------------- */
@@ -302,7 +274,6 @@ int main(int count, char **arguments)
     step("round trip", round_trip);
     step("kinds of memory", kinds);
     step("failures leave memory as it was", failures_leave_memory_as_it_was);
-    step("growable arrays", arrays);
     step("streams follow each other", streams_follow_each_other);
     step("reports", reports);
     step("the caller's stream", callers_stream);

@@ -221,7 +221,7 @@ static void chunks_that_come_back(void **state)
     (void)state;
     copse_ctx *ctx = unit_context(1);
     copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
-    device->spare.most = 64u << 20;
+    device->block_cache.most = 64u << 20;
     FOR_EACH_KIND(kind)
     {
         copse_index *index = unit_tens(ctx, *kind, 20000);

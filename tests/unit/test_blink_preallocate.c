@@ -257,7 +257,7 @@ static void packings_find_it(void **state)
     for (int on = 0; on < 2; on++) {
         copse_ctx *ctx = unit_context(1);
         copse_device *device = ahead_device(ctx, on ? UINT64_C(1) << 60 : 0);
-        device->spare.most = 256u << 20;
+        device->block_cache.most = 256u << 20;
         copse_index *index = tree_of(ctx, kinds[0]);
         const copse_blink_epoch *version = version_of(index);
         const unsigned shift = version->view.chunk_shift;
@@ -325,7 +325,7 @@ static void no_memory(void **state)
     for (unsigned kept = 0; kept < 2; kept++) {
         copse_ctx *ctx = unit_context(1);
         copse_device *device = ahead_device(ctx, UINT64_C(1) << 60);
-        device->spare.most = kept ? 256u << 20 : 0;
+        device->block_cache.most = kept ? 256u << 20 : 0;
         copse_index *index = tree_of(ctx, *kind);
         copse_blink_epoch *version = version_of(index);
         const unsigned chunks = chunks_of_next(version);

@@ -22,15 +22,15 @@ static void begin(struct setting *s, uint64_t most)
     options.allocator = test_allocator_hooks(&s->allocator);
     assert_ok(NULL, copse_ctx_create(&options, &s->ctx));
     assert_ok(s->ctx, copse_device_get(s->ctx, COPSE_PLACEMENT_EMULATED, &s->device));
-    assert_int_equal(s->device->spare.most, 0);
-    s->device->spare.most = most;
+    assert_int_equal(s->device->block_cache.most, 0);
+    s->device->block_cache.most = most;
 }
 
 /* Closing gives everything back, each block with the size that it was allocated with. */
 static void end(struct setting *s)
 {
     assert_int_equal(s->device->allocated, 0);
-    assert_int_equal(s->device->spare.exact_count, 0);
+    assert_int_equal(s->device->block_cache.exact_count, 0);
     copse_ctx_free(s->ctx);
     assert_true(test_allocator_is_clean(&s->allocator));
 }
@@ -68,7 +68,7 @@ static void nothing_is_kept_unless_asked_for(void **state)
     void *memory = take(&s, 1000);
     assert_int_equal(atomic_load(&s.allocator.live_bytes), live + 1000); /* and nothing is rounded up */
     put(&s, memory, 1000);
-    assert_int_equal(s.device->spare.count, 0);
+    assert_int_equal(s.device->block_cache.count, 0);
     assert_int_equal(atomic_load(&s.allocator.live_bytes), live);
     end(&s);
 }
@@ -82,17 +82,17 @@ static void some_are_not_to_be_kept(void **state)
         begin(&s, most);
         const long long live = atomic_load(&s.allocator.live_bytes);
         put(&s, take(&s, 1000), 1000);
-        const unsigned kept = s.device->spare.count;
+        const unsigned kept = s.device->block_cache.count;
         for (uint64_t bytes = 1000; bytes < 100000; bytes *= 3) {
             void *memory = take(&s, bytes), *other = take(&s, bytes);
             put(&s, other, bytes);
-            const unsigned before = s.device->spare.count;
+            const unsigned before = s.device->block_cache.count;
             copse_device_free_unkept(s.device, s.device->main, memory, bytes);
-            assert_int_equal(s.device->spare.count, before);
+            assert_int_equal(s.device->block_cache.count, before);
             assert_int_equal(s.device->allocated, 0);
         }
         copse_device_free_unkept(s.device, s.device->main, NULL, 1000);
-        assert_true(s.device->spare.count > kept || most == 0);
+        assert_true(s.device->block_cache.count > kept || most == 0);
         s.device->backend->trim(s.device);
         assert_int_equal(atomic_load(&s.allocator.live_bytes), live);
         end(&s);
@@ -124,16 +124,16 @@ static void a_block_is_taken_again(void **state)
         assert_int_equal(s.device->allocated, cases[i].first);
         put(&s, first, cases[i].first);
         assert_int_equal(s.device->allocated, 0);
-        assert_int_equal(s.device->spare.count, 1);
+        assert_int_equal(s.device->block_cache.count, 1);
         const long long before = calls(&s);
         void *then = take(&s, cases[i].then);
         assert_int_equal(calls(&s) == before, cases[i].same);
         assert_int_equal(then == first, cases[i].same);
         assert_int_equal(s.device->allocated, cases[i].then ? cases[i].then : 1);
-        assert_int_equal(s.device->spare.count, cases[i].same ? 0 : 1);
+        assert_int_equal(s.device->block_cache.count, cases[i].same ? 0 : 1);
         put(&s, then, cases[i].then);
         s.device->backend->trim(s.device);
-        assert_int_equal(s.device->spare.count, 0);
+        assert_int_equal(s.device->block_cache.count, 0);
         assert_int_equal(copse_block_cache_bytes(s.device), 0);
     }
     end(&s);
@@ -150,12 +150,12 @@ static void large_blocks_are_hardly_larger(void **state)
     void *memory = take(&s, bytes);
     assert_int_equal(atomic_load(&s.allocator.live_bytes), live + (INT64_C(34) << 20));
     put(&s, memory, bytes);
-    assert_int_equal(s.device->spare.bytes, UINT64_C(34) << 20);
+    assert_int_equal(s.device->block_cache.bytes, UINT64_C(34) << 20);
     s.device->backend->trim(s.device);
     memory = take(&s, 2 * bytes);
     assert_int_equal(atomic_load(&s.allocator.live_bytes), live + (long long)(2 * bytes));
     put(&s, memory, 2 * bytes);
-    assert_int_equal(s.device->spare.count, 0);
+    assert_int_equal(s.device->block_cache.count, 0);
     assert_int_equal(atomic_load(&s.allocator.live_bytes), live);
     end(&s);
 }
@@ -170,11 +170,11 @@ static void the_youngest_is_taken_and_the_oldest_goes(void **state)
     for (unsigned i = 0; i < N; i++) blocks[i] = take(&s, 100 + i % 2 * 1000);
     const long long live = atomic_load(&s.allocator.live_blocks);
     for (unsigned i = 0; i < N; i++) put(&s, blocks[i], 100 + i % 2 * 1000);
-    assert_int_equal(s.device->spare.count, COPSE_BLOCK_CACHE_BLOCKS);
+    assert_int_equal(s.device->block_cache.count, COPSE_BLOCK_CACHE_BLOCKS);
     assert_int_equal(atomic_load(&s.allocator.live_blocks), live - 10);
     for (unsigned i = N; i-- > 10;) assert_ptr_equal(take(&s, 100 + i % 2 * 1000), blocks[i]);
-    assert_int_equal(s.device->spare.count, 0);
-    assert_int_equal(s.device->spare.bytes, 0);
+    assert_int_equal(s.device->block_cache.count, 0);
+    assert_int_equal(s.device->block_cache.bytes, 0);
     for (unsigned i = 10; i < N; i++) put(&s, blocks[i], 100 + i % 2 * 1000);
     end(&s);
 }
@@ -188,16 +188,16 @@ static void there_is_a_limit_to_the_bytes(void **state)
     for (unsigned i = 0; i < 6; i++) blocks[i] = take(&s, MOST / 4);
     large = take(&s, MOST / 4 + 1);
     for (unsigned i = 0; i < 6; i++) put(&s, blocks[i], MOST / 4);
-    assert_int_equal(s.device->spare.bytes, MOST);
+    assert_int_equal(s.device->block_cache.bytes, MOST);
     put(&s, large, MOST / 4 + 1); /* does not push the others out */
-    assert_int_equal(s.device->spare.count, 4);
+    assert_int_equal(s.device->block_cache.count, 4);
     for (unsigned i = 6; i-- > 2;) assert_ptr_equal(take(&s, MOST / 4), blocks[i]);
     void *small = take(&s, 1);
     put(&s, small, 1);
     for (unsigned i = 2; i < 6; i++) put(&s, blocks[i], MOST / 4);
-    assert_int_equal(s.device->spare.bytes, MOST);
+    assert_int_equal(s.device->block_cache.bytes, MOST);
     for (unsigned i = 6; i-- > 2;) assert_ptr_equal(take(&s, MOST / 4), blocks[i]);
-    assert_int_equal(s.device->spare.count, 0); /* the small one was the oldest */
+    assert_int_equal(s.device->block_cache.count, 0); /* the small one was the oldest */
     for (unsigned i = 2; i < 6; i++) put(&s, blocks[i], MOST / 4);
     end(&s);
 }
@@ -215,7 +215,7 @@ static void other_streams_are_not_served(void **state)
     assert_ok(s.ctx, try_on(&s, other, 700, &memory));
     assert_int_equal(calls(&s), before + 1);
     copse_device_free(s.device, other, memory, 700);
-    assert_int_equal(s.device->spare.count, 1);
+    assert_int_equal(s.device->block_cache.count, 1);
     /* A block may come from one and go on the other: it has the size of all of its request. */
     assert_ok(s.ctx, try_on(&s, other, 2000, &memory));
     put(&s, memory, 2000);
@@ -234,7 +234,7 @@ static void kept_blocks_are_free_memory(void **state)
     s.device->memory = 1 << 20;
     s.device->backend->memory_info(s.device, &before, &total);
     put(&s, take(&s, 100000), 100000);
-    assert_int_equal(s.device->spare.count, 1);
+    assert_int_equal(s.device->block_cache.count, 1);
     s.device->backend->memory_info(s.device, &available, &total);
     assert_int_equal(available, before);
     put(&s, take(&s, available), available);
@@ -254,15 +254,15 @@ static void limits_are_those_of_requests(void **state)
                         "out of device memory: 4001 bytes are needed for a test's array, 4000 of 5000 are free",
                         try_on(&s, s.device->main, 4001, &memory));
     assert_null(memory);
-    assert_true(s.device->spare.closed);
+    assert_true(s.device->block_cache.closed);
     memory = take(&s, 4000); /* 4096 would not fit */
-    assert_false(s.device->spare.closed);
-    assert_int_equal(s.device->spare.exact_count, 1);
+    assert_false(s.device->block_cache.closed);
+    assert_int_equal(s.device->block_cache.exact_count, 1);
     assert_int_equal(s.device->allocated, 5000);
     put(&s, memory, 4000);
-    assert_int_equal(s.device->spare.count, 0); /* smaller than others of 4000 bytes */
+    assert_int_equal(s.device->block_cache.count, 0); /* smaller than others of 4000 bytes */
     put(&s, kept, 1000);
-    assert_int_equal(s.device->spare.count, 1);
+    assert_int_equal(s.device->block_cache.count, 1);
     end(&s);
 }
 
@@ -294,26 +294,26 @@ static void a_failure_empties_and_tries_again(void **state)
     assert_fails_naming(s.ctx, COPSE_ERR_DEVICE, "before", copse_fail(s.ctx, COPSE_ERR_DEVICE, "before"));
     for (unsigned i = 0; i < 3; i++) blocks[i] = take(&s, 512);
     for (unsigned i = 0; i < 3; i++) put(&s, blocks[i], 512);
-    assert_int_equal(s.device->spare.count, 3);
+    assert_int_equal(s.device->block_cache.count, 3);
     test_allocator_fail_after(&s.allocator, 0, true);
     memory = take(&s, 1024);
     assert_string_equal(copse_last_error(s.ctx), "before");
-    assert_int_equal(s.device->spare.count, 0);
+    assert_int_equal(s.device->block_cache.count, 0);
     put(&s, memory, 1024);
-    assert_int_equal(s.device->spare.count, 1);
+    assert_int_equal(s.device->block_cache.count, 1);
     /* Where there is none: until one succeeds, what is freed goes back. */
     blocks[0] = take(&s, 512);
     blocks[1] = take(&s, 512);
     test_allocator_fail_after(&s.allocator, 0, false);
     assert_fails(s.ctx, COPSE_ERR_MEMORY, try_on(&s, s.device->main, 4096, &memory));
     assert_null(memory);
-    assert_int_equal(s.device->spare.count, 0);
+    assert_int_equal(s.device->block_cache.count, 0);
     test_allocator_never_fail(&s.allocator);
     put(&s, blocks[0], 512);
-    assert_int_equal(s.device->spare.count, 0);
+    assert_int_equal(s.device->block_cache.count, 0);
     blocks[0] = take(&s, 512);
     put(&s, blocks[1], 512);
-    assert_int_equal(s.device->spare.count, 1);
+    assert_int_equal(s.device->block_cache.count, 1);
     put(&s, blocks[0], 512);
     end(&s);
 }
@@ -392,7 +392,7 @@ static void threads_share_what_is_kept(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
         assert_true(workers[i].right);
     }
-    assert_true(s.device->spare.count > 0 && s.device->spare.bytes <= 20000);
+    assert_true(s.device->block_cache.count > 0 && s.device->block_cache.bytes <= 20000);
     end(&s);
 }
 

@@ -1,9 +1,8 @@
-/* The device layer on the emulated device: memory, kinds of pointers, faults, reports, growable arrays, failures. */
+/* The device layer on the emulated device: memory, kinds of pointers, faults, reports, failures. */
 #define _DEFAULT_SOURCE
 #include "unit.h"
 
 #include "device/device.h"
-#include "device/array.h"
 #include "device/emulated_memory.h"
 #include "simt/simt.h"
 #include "test_allocator.h"
@@ -384,63 +383,6 @@ static void a_call_waits_for_a_report(void **state)
     copse_ctx_free(ctx);
 }
 
-static void arrays_grow_where_they_stand(void **state)
-{
-    (void)state;
-    copse_ctx *ctx = context_with(-1, NULL, NULL);
-    copse_device *device = device_of(ctx);
-    copse_device_array array;
-    assert_ok(ctx, copse_device_array_create(device, UINT64_C(1) << 40, &array));
-    char *address = array.address;
-    uint64_t first = 12345, back = 0;
-    assert_true(array.reserved >= UINT64_C(1) << 40);
-    assert_int_equal(array.mapped, 0);
-    assert_ok(ctx, copse_device_array_grow(&array, 0));
-    assert_int_equal(device->allocated, 0);
-    assert_ok(ctx, copse_device_array_grow(&array, 1));
-    assert_int_equal(array.mapped, array.granule);
-    assert_int_equal(device->allocated, array.mapped);
-    assert_ok(ctx, copse_device_copy(device, device->main, address, &first, sizeof first));
-    assert_ok(ctx, copse_device_array_grow(&array, 10 * array.granule + 1));
-    assert_int_equal(array.mapped, 11 * array.granule);
-    assert_ok(ctx, copse_device_array_grow(&array, array.granule)); /* never shrinks */
-    assert_int_equal(array.mapped, 11 * array.granule);
-    assert_ptr_equal(array.address, address);
-    assert_ok(ctx, copse_device_fill(device, device->main, address + array.granule, 9, 10 * array.granule));
-    assert_ok(ctx, copse_device_read(device, device->main, &back, address, sizeof back));
-    assert_int_equal(back, first);
-    assert_int_equal(copse_device_kind(device, address + 10 * array.granule), COPSE_MEMORY_DEVICE);
-    copse_device_array_free(&array);
-    copse_device_array_free(&array);
-    assert_int_equal(device->allocated, 0);
-    assert_int_equal(copse_device_kind(device, address), COPSE_MEMORY_NOWHERE);
-    copse_ctx_free(ctx);
-}
-
-static void arrays_that_cannot_grow_stay(void **state)
-{
-    (void)state;
-    copse_ctx *ctx = context_with(-1, NULL, NULL);
-    copse_device *device = device_of(ctx);
-    copse_device_array array, none;
-    assert_ok(ctx, copse_device_array_create(device, 100, &array));
-    assert_int_equal(array.reserved, array.granule);
-    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "reserved", copse_device_array_grow(&array, array.reserved + 1));
-    device->allocations_left = 0;
-    assert_fails(ctx, COPSE_ERR_MEMORY, copse_device_array_grow(&array, 1));
-    device->memory = array.granule - 1;
-    assert_fails_naming(ctx, COPSE_ERR_MEMORY, "growing array", copse_device_array_grow(&array, 1));
-    assert_int_equal(array.mapped, 0);
-    assert_int_equal(device->allocated, 0);
-    device->memory = array.granule;
-    assert_ok(ctx, copse_device_array_grow(&array, 1));
-    assert_fails(ctx, COPSE_ERR_MEMORY, copse_device_array_create(device, UINT64_MAX - (1 << 20), &none));
-    assert_null(none.address);
-    copse_device_array_free(&none);
-    copse_device_array_free(&array);
-    copse_ctx_free(ctx);
-}
-
 static void impossible_launches_are_refused(void **state)
 {
     (void)state;
@@ -564,8 +506,6 @@ int main(void)
         cmocka_unit_test(late_reports_are_returned_once),
         cmocka_unit_test(late_reports_make_room),
         cmocka_unit_test(a_call_waits_for_a_report),
-        cmocka_unit_test(arrays_grow_where_they_stand),
-        cmocka_unit_test(arrays_that_cannot_grow_stay),
         cmocka_unit_test(impossible_launches_are_refused),
         cmocka_unit_test(streams_and_events_can_be_made),
         cmocka_unit_test(the_seed_comes_from_the_environment),

@@ -17,12 +17,12 @@
  *   below       [ entries of each group ], and of 16, 256, ... groups, with running sums: ranks without a scan
  *
  * A new leaf goes into a free slot of its group. Where the group is full, the leaves of a wider stretch (fanout^2,
- * fanout^3, ... slots) are spread evenly again, the narrowest that is not too full; where the whole table is, it grows.
+ * fanout^3, ... slots) are spread evenly again, the smallest that is not too full; where the whole table is, it grows.
  * So inner nodes need no pointers, no splits and no latches, and a walk is the implicit tree's walk plus two steps.
  *
- * A place is slot * 256 + position in the leaf.
+ * A location is slot * 256 + position in the leaf.
  *
- * Invariants beside the obvious ones: slot 0 is used unless the tree is empty; with duplicates, a key that exists is in
+ * Invariants besides the obvious ones: slot 0 is used unless the tree is empty; with duplicates, a key that exists is in
  * the first leaf whose fence is not smaller than it.
  */
 #ifndef COPSE_REGULAR_H
@@ -35,8 +35,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define COPSE_LEAF_UNITS  15u
-#define COPSE_PLACE_SHIFT 8u
+#define COPSE_LEAF_UNITS     15u
+#define COPSE_LOCATION_SHIFT 8u
 
 typedef struct copse_leaf_head {
     uint32_t digest[COPSE_LEAF_UNITS - 1];

@@ -4,7 +4,7 @@
 
 #include "trees/implicit/cpu/tree.h"
 #include "core/aggregate.h"
-#include "cpu/unit.h"
+#include "trees/implicit/cpu/sum_unit.h"
 
 static inline uint32_t implicit_unit_used(const copse_implicit *tree, uint64_t unit)
 {
@@ -70,12 +70,12 @@ static void implicit_make_sums(const copse_index *index, copse_implicit *tree)
     size_t bytes = copse_memory_product(tree->unit_count + 1, sizeof(copse_sum_unit)); /* and one for the end */
     copse_sum_unit *out = copse_memory_alloc(index->ctx, bytes);
     if (!out) return;
-    /* Parts begin at blocks of the summary, which knows the sum in front of them. */
-    uint64_t blocks = tree->summary.items, parts = blocks < 64 ? 1 : 64;
+    /* Chunks begin at blocks of the summary, which knows the sum in front of them. */
+    uint64_t blocks = tree->summary.items, chunks = blocks < 64 ? 1 : 64;
     uint32_t threads = copse_threads_for(index->ctx, tree->entries);
 #pragma omp parallel for num_threads(threads)
-    for (uint64_t p = 0; p < parts; p++) {
-        uint64_t first = blocks * p / parts, last = blocks * (p + 1) / parts;
+    for (uint64_t c = 0; c < chunks; c++) {
+        uint64_t first = blocks * c / chunks, last = blocks * (c + 1) / chunks;
         copse_aggregate before = COPSE_AGGREGATE_EMPTY;
         copse_summary_range(&tree->summary, 0, first, &before);
         uint64_t end = last * COPSE_IMPLICIT_BLOCK_UNITS;
@@ -108,36 +108,36 @@ static void implicit_prepare(const copse_index *index, bool sums)
     pthread_mutex_unlock(&tree->lock);
 }
 
-/* Adds entries place .. end, unit by unit. */
-static void implicit_scan(const copse_index *index, uint64_t place, uint64_t end, copse_aggregate *to)
+/* Adds entries location .. end, unit by unit. */
+static void implicit_scan(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *to)
 {
     const copse_unit *units = ((const copse_implicit *)index->tree)->units;
-    while (place < end) {
-        uint32_t slot = (uint32_t)(place % UNIT_ENTRIES);
-        uint32_t n = end - place < UNIT_ENTRIES - slot ? (uint32_t)(end - place) : UNIT_ENTRIES - slot;
-        copse_aggregate_add(to, index->value_type, units[place / UNIT_ENTRIES].values + slot, n);
-        place += n;
+    while (location < end) {
+        uint32_t slot = (uint32_t)(location % UNIT_ENTRIES);
+        uint32_t n = end - location < UNIT_ENTRIES - slot ? (uint32_t)(end - location) : UNIT_ENTRIES - slot;
+        copse_aggregate_add(to, index->value_type, units[location / UNIT_ENTRIES].values + slot, n);
+        location += n;
     }
 }
 
-static void implicit_aggregate(const copse_index *index, uint64_t place, uint64_t end, copse_aggregate *to)
+static void implicit_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *to)
 {
     const copse_implicit *tree = index->tree;
     const uint64_t block = COPSE_IMPLICIT_BLOCK_UNITS * UNIT_ENTRIES;
-    uint64_t first = (place + block - 1) / block, last = end / block;
+    uint64_t first = (location + block - 1) / block, last = end / block;
     if (!tree->has_summary || first >= last) {
-        implicit_scan(index, place, end, to);
+        implicit_scan(index, location, end, to);
         return;
     }
-    implicit_scan(index, place, first * block, to);
+    implicit_scan(index, location, first * block, to);
     copse_summary_range(&tree->summary, first, last, to);
     implicit_scan(index, last * block, end, to);
 }
 
-static void implicit_fetch_block(const copse_index *index, uint64_t place)
+static void implicit_fetch_block(const copse_index *index, uint64_t location)
 {
     const copse_implicit *tree = index->tree;
-    uint64_t first = place / UNIT_ENTRIES / COPSE_IMPLICIT_BLOCK_UNITS * COPSE_IMPLICIT_BLOCK_UNITS;
+    uint64_t first = location / UNIT_ENTRIES / COPSE_IMPLICIT_BLOCK_UNITS * COPSE_IMPLICIT_BLOCK_UNITS;
     for (uint64_t u = first; u < first + COPSE_IMPLICIT_BLOCK_UNITS && u < tree->unit_count; u++)
         __builtin_prefetch((const copse_unit *)tree->units + u, 0, 2);
 }

@@ -21,7 +21,7 @@ static inline KEY implicit_unit_max(const copse_unit *units, uint64_t unit)
     return units[unit].keys[UNIT_ENTRIES - 1];
 }
 
-/* Digests pay as long as few queries have to step right. Looks at units first .. last; returns the sum of the steps
+/* Digests pay as long as few queries have to step right. For units first .. last returns the sum of the steps
  * that lookups of their largest keys would make, or a huge number where one would make too many. */
 static uint64_t implicit_digest_steps(const copse_unit *units, const copse_levels *levels, uint64_t first,
                                       uint64_t last)
@@ -49,11 +49,11 @@ static void implicit_choose_separators(const copse_implicit *tree, uint32_t thre
     unsigned bits = high > low ? 64u - (unsigned)__builtin_clzll((unsigned long long)(high - low)) : 1;
     levels->base = low;
     levels->shift = bits > 32 ? bits - 32 : 0;
-    uint64_t steps = 0, parts = threads * 4;
+    uint64_t steps = 0, chunks = threads * 4;
 #pragma omp parallel for num_threads(threads) reduction(+ : steps)
-    for (uint64_t part = 0; part < parts; part++)
-        steps += implicit_digest_steps(units, levels, tree->unit_count * part / parts,
-                                       tree->unit_count * (part + 1) / parts);
+    for (uint64_t chunk = 0; chunk < chunks; chunk++)
+        steps += implicit_digest_steps(units, levels, tree->unit_count * chunk / chunks,
+                                       tree->unit_count * (chunk + 1) / chunks);
     levels->digest = steps <= tree->unit_count / 8;
 }
 
@@ -172,7 +172,7 @@ static void implicit_fill(const copse_batch *batch, copse_unit *units, uint64_t 
     }
 }
 
-/* Puts a finished tree in the place of the old one; from here on nothing can fail. */
+/* Replaces the old tree by a finished one; from here on nothing can fail. */
 static void implicit_replace(copse_index *index, copse_implicit *tree)
 {
     copse_implicit_free(index->ctx, index->tree);
@@ -186,10 +186,10 @@ static copse_status implicit_build(copse_index *index, const copse_batch *batch)
     uint32_t threads = copse_threads_for(ctx, batch->n);
     copse_status status = implicit_make(ctx, batch->n, &tree);
     if (status != COPSE_OK) return status;
-    uint64_t parts = threads == 1 ? 1 : threads * 8;
+    uint64_t chunks = threads == 1 ? 1 : threads * 8;
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (uint64_t part = 0; part < parts; part++)
-        implicit_fill(batch, tree->units, tree->unit_count * part / parts, tree->unit_count * (part + 1) / parts);
+    for (uint64_t chunk = 0; chunk < chunks; chunk++)
+        implicit_fill(batch, tree->units, tree->unit_count * chunk / chunks, tree->unit_count * (chunk + 1) / chunks);
     unit_pad(tree->units, batch->n);
     status = copse_progress(ctx, "building the inner levels", batch->n, batch->n);
     if (status == COPSE_OK) status = implicit_build_levels(ctx, tree, threads);

@@ -19,11 +19,11 @@ void copse_implicit_destroy(copse_index *index)
     copse_implicit_free(index->ctx, index->tree);
 }
 
-/* A place is a rank. */
-void copse_implicit_rank(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks)
+/* A location is a rank. */
+void copse_implicit_rank(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks)
 {
     (void)index;
-    if (places != ranks) memcpy(ranks, places, n * sizeof *ranks);
+    if (locations != ranks) memcpy(ranks, locations, n * sizeof *ranks);
 }
 
 uint64_t copse_implicit_select(const copse_index *index, uint64_t rank)

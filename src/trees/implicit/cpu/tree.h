@@ -7,7 +7,7 @@
 
 void copse_implicit_free(const copse_ctx *ctx, copse_implicit *tree);
 void copse_implicit_destroy(copse_index *index);
-void copse_implicit_rank(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks);
+void copse_implicit_rank(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks);
 uint64_t copse_implicit_select(const copse_index *index, uint64_t rank);
 bool copse_implicit_has_sum(const copse_index *index);
 uint64_t copse_implicit_size(const copse_index *index);

@@ -1,57 +1,57 @@
-/* Updates of the implicit tree: the batch is merged into a new tree, in parallel parts. */
+/* Updates of the implicit tree: the batch is merged into a new tree, in parallel chunks. */
 #ifndef COPSE_TREES_IMPLICIT_CPU_UPDATE_H
 #define COPSE_TREES_IMPLICIT_CPU_UPDATE_H
 
 #include "trees/implicit/cpu/build.h"
 #include "cpu/merge.h"
 
-typedef struct implicit_part {
-    uint64_t pair, old;  /* where the part begins in the batch and in the tree */
+typedef struct implicit_chunk {
+    uint64_t pair, old;  /* where the chunk begins in the batch and in the tree */
     uint64_t out, count; /* where it begins in the new tree, and its size      */
-} implicit_part;
+} implicit_chunk;
 
-/* Cuts batch and tree into `parts` at the same keys; part[parts] is the end. Equal batch keys stay together. */
-static void implicit_cut(const copse_implicit *tree, const copse_batch *batch, implicit_part *part, uint64_t parts)
+/* Cuts batch and tree into `chunks` at the same keys; chunk[chunks] is the end. Equal batch keys stay together. */
+static void implicit_cut(const copse_implicit *tree, const copse_batch *batch, implicit_chunk *chunk, uint64_t chunks)
 {
     const copse_pair *pairs = batch->pairs;
-    part[0] = (implicit_part){0, 0, 0, 0};
-    for (uint64_t p = 1; p < parts; p++) {
-        uint64_t at = batch->n * p / parts;
-        if (at < part[p - 1].pair) at = part[p - 1].pair;
+    chunk[0] = (implicit_chunk){0, 0, 0, 0};
+    for (uint64_t c = 1; c < chunks; c++) {
+        uint64_t at = batch->n * c / chunks;
+        if (at < chunk[c - 1].pair) at = chunk[c - 1].pair;
         while (at > 0 && at < batch->n && pairs[at].key == pairs[at - 1].key) at++;
         uint64_t old = tree->entries;
-        if (at < batch->n) old = merge_seek(tree->units, part[p - 1].old, tree->entries, pairs[at].key);
-        part[p] = (implicit_part){at, old, 0, 0};
+        if (at < batch->n) old = merge_seek(tree->units, chunk[c - 1].old, tree->entries, pairs[at].key);
+        chunk[c] = (implicit_chunk){at, old, 0, 0};
     }
-    part[parts] = (implicit_part){batch->n, tree->entries, 0, 0};
+    chunk[chunks] = (implicit_chunk){batch->n, tree->entries, 0, 0};
 }
 
-static copse_status implicit_merge_parts(copse_index *index, const copse_batch *batch, merge_kind kind,
-                                         implicit_part *part, uint64_t parts, uint32_t threads)
+static copse_status implicit_merge_chunks(copse_index *index, const copse_batch *batch, merge_kind kind,
+                                          implicit_chunk *chunk, uint64_t chunks, uint32_t threads)
 {
     const copse_ctx *ctx = index->ctx;
     const copse_implicit *old = index->tree;
-    implicit_cut(old, batch, part, parts);
+    implicit_cut(old, batch, chunk, chunks);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (uint64_t p = 0; p < parts; p++) {
+    for (uint64_t c = 0; c < chunks; c++) {
         uint64_t fresh;
-        merge_slice slice = merge_slice_of(batch, part[p].pair, part[p + 1].pair - part[p].pair);
-        part[p].count = merge_count(old->units, part[p].old, part[p + 1].old, slice, kind, &fresh);
+        merge_slice slice = merge_slice_of(batch, chunk[c].pair, chunk[c + 1].pair - chunk[c].pair);
+        chunk[c].count = merge_count(old->units, chunk[c].old, chunk[c + 1].old, slice, kind, &fresh);
     }
     uint64_t total = 0;
-    for (uint64_t p = 0; p < parts; p++) {
-        part[p].out = total;
-        total += part[p].count;
+    for (uint64_t c = 0; c < chunks; c++) {
+        chunk[c].out = total;
+        total += chunk[c].count;
     }
     copse_implicit *tree;
     copse_status status = implicit_make(ctx, total, &tree);
     if (status != COPSE_OK) return status;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (uint64_t p = 0; p < parts; p++) {
-        if (part[p].count == 0) continue;
-        merge_sink sink = {.at = cursor_at(tree->units, part[p].out), .room = part[p].count};
-        merge_slice slice = merge_slice_of(batch, part[p].pair, part[p + 1].pair - part[p].pair);
-        merge_write(old->units, part[p].old, part[p + 1].old, slice, kind, &sink);
+    for (uint64_t c = 0; c < chunks; c++) {
+        if (chunk[c].count == 0) continue;
+        merge_sink sink = {.at = cursor_at(tree->units, chunk[c].out), .room = chunk[c].count};
+        merge_slice slice = merge_slice_of(batch, chunk[c].pair, chunk[c + 1].pair - chunk[c].pair);
+        merge_write(old->units, chunk[c].old, chunk[c + 1].old, slice, kind, &sink);
     }
     if (total) unit_pad(tree->units, total);
     status = copse_progress(ctx, "rebuilding the inner levels", total, total);
@@ -67,12 +67,12 @@ static copse_status implicit_merge(copse_index *index, const copse_batch *batch,
 {
     const copse_implicit *old = index->tree;
     uint32_t threads = copse_threads_for(index->ctx, batch->n + old->entries);
-    uint64_t parts = threads == 1 ? 1 : threads * 8;
-    size_t bytes = (parts + 1) * sizeof(implicit_part);
-    implicit_part *part = copse_memory_alloc(index->ctx, bytes);
-    if (!part) return copse_fail_memory(index->ctx, bytes, "the update");
-    copse_status status = implicit_merge_parts(index, batch, kind, part, parts, threads);
-    copse_memory_free(index->ctx, part, bytes);
+    uint64_t chunks = threads == 1 ? 1 : threads * 8;
+    size_t bytes = (chunks + 1) * sizeof(implicit_chunk);
+    implicit_chunk *chunk = copse_memory_alloc(index->ctx, bytes);
+    if (!chunk) return copse_fail_memory(index->ctx, bytes, "the update");
+    copse_status status = implicit_merge_chunks(index, batch, kind, chunk, chunks, threads);
+    copse_memory_free(index->ctx, chunk, bytes);
     return status;
 }
 

@@ -43,17 +43,17 @@ static void regular_scan(const copse_index *index, uint64_t slot, uint32_t from,
     }
 }
 
-static void regular_aggregate(const copse_index *index, uint64_t place, uint64_t end, copse_aggregate *all)
+static void regular_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *all)
 {
     const copse_regular *tree = index->tree;
-    const uint32_t mask = (1u << COPSE_PLACE_SHIFT) - 1;
-    uint64_t first = place >> COPSE_PLACE_SHIFT, last = end >> COPSE_PLACE_SHIFT;
+    const uint32_t mask = (1u << COPSE_LOCATION_SHIFT) - 1;
+    uint64_t first = location >> COPSE_LOCATION_SHIFT, last = end >> COPSE_LOCATION_SHIFT;
     if (first >= tree->table.slots) return;
     if (first == last) {
-        regular_scan(index, first, (uint32_t)(place & mask), (uint32_t)(end & mask), all);
+        regular_scan(index, first, (uint32_t)(location & mask), (uint32_t)(end & mask), all);
         return;
     }
-    regular_scan(index, first, (uint32_t)(place & mask), LEAF_CAPACITY, all);
+    regular_scan(index, first, (uint32_t)(location & mask), LEAF_CAPACITY, all);
     if (tree->has_summary)
         copse_summary_range(&tree->summary, first + 1, last, all);
     else
@@ -61,10 +61,10 @@ static void regular_aggregate(const copse_index *index, uint64_t place, uint64_t
     if (last < tree->table.slots) regular_scan(index, last, 0, (uint32_t)(end & mask), all);
 }
 
-static void regular_fetch_block(const copse_index *index, uint64_t place)
+static void regular_fetch_block(const copse_index *index, uint64_t location)
 {
     const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
-    uint64_t slot = place >> COPSE_PLACE_SHIFT;
+    uint64_t slot = location >> COPSE_LOCATION_SHIFT;
     if (slot >= table->slots || !table->leaf[slot]) return;
     for (uint32_t u = 0; u < COPSE_LEAF_UNITS; u++) __builtin_prefetch(leaf_units(table->leaf[slot]) + u, 0, 2);
 }

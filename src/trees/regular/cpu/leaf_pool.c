@@ -4,53 +4,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALLEST_CHUNK 8u /* leaves, the header included */
-#define LARGEST_CHUNK  (COPSE_HUGE_PAGE / COPSE_LEAF_BYTES)
+#define SMALLEST_SLAB 8u /* leaves, the header included */
+#define LARGEST_SLAB  (COPSE_HUGE_PAGE / COPSE_LEAF_BYTES)
 
-struct copse_leaf_chunk {
+struct copse_leaf_slab {
     uint32_t capacity, used;
-    uint32_t untouched;               /* leaves from here on were never handed out */
-    bool leaving;                     /* being emptied by a compaction             */
-    char *free;                       /* list through the first bytes of the leaves */
-    copse_leaf_chunk *before, *after; /* in the list of chunks with room; only there while listed */
+    uint32_t untouched;              /* leaves from here on were never handed out */
+    bool leaving;                    /* being emptied by a compaction             */
+    char *free;                      /* list through the first bytes of the leaves */
+    copse_leaf_slab *before, *after; /* in the list of slabs with room; only there while listed */
     bool listed;
 };
 
-_Static_assert(sizeof(copse_leaf_chunk) <= COPSE_LEAF_BYTES, "the header takes the place of one leaf");
+_Static_assert(sizeof(copse_leaf_slab) <= COPSE_LEAF_BYTES, "the header takes as much as one leaf");
 
-static size_t chunk_bytes(const copse_leaf_chunk *chunk)
+static size_t slab_bytes(const copse_leaf_slab *slab)
 {
-    return (size_t)(chunk->capacity + 1) * COPSE_LEAF_BYTES;
+    return (size_t)(slab->capacity + 1) * COPSE_LEAF_BYTES;
 }
 
-static void room_add(copse_leaf_pool *pool, copse_leaf_chunk *chunk)
+static void room_add(copse_leaf_pool *pool, copse_leaf_slab *slab)
 {
-    if (chunk->listed) return;
-    chunk->listed = true;
-    chunk->before = NULL;
-    chunk->after = pool->room;
-    if (pool->room) pool->room->before = chunk;
-    pool->room = chunk;
+    if (slab->listed) return;
+    slab->listed = true;
+    slab->before = NULL;
+    slab->after = pool->room;
+    if (pool->room) pool->room->before = slab;
+    pool->room = slab;
 }
 
-static void room_remove(copse_leaf_pool *pool, copse_leaf_chunk *chunk)
+static void room_remove(copse_leaf_pool *pool, copse_leaf_slab *slab)
 {
-    if (!chunk->listed) return;
-    chunk->listed = false;
-    if (chunk->after) chunk->after->before = chunk->before;
-    if (chunk->before)
-        chunk->before->after = chunk->after;
+    if (!slab->listed) return;
+    slab->listed = false;
+    if (slab->after) slab->after->before = slab->before;
+    if (slab->before)
+        slab->before->after = slab->after;
     else
-        pool->room = chunk->after;
+        pool->room = slab->after;
 }
 
-/* Position of the first chunk that starts behind an address. */
-static uint64_t chunk_behind(const copse_leaf_pool *pool, const char *address)
+/* Position of the first slab that starts behind an address. */
+static uint64_t slab_behind(const copse_leaf_pool *pool, const char *address)
 {
-    uint64_t low = 0, high = pool->chunks;
+    uint64_t low = 0, high = pool->slabs;
     while (low < high) {
         uint64_t middle = (low + high) / 2;
-        if ((const char *)pool->chunk[middle] <= address)
+        if ((const char *)pool->slab[middle] <= address)
             low = middle + 1;
         else
             high = middle;
@@ -58,125 +58,125 @@ static uint64_t chunk_behind(const copse_leaf_pool *pool, const char *address)
     return low;
 }
 
-static bool chunk_list_grow(const copse_ctx *ctx, copse_leaf_pool *pool)
+static bool slab_list_grow(const copse_ctx *ctx, copse_leaf_pool *pool)
 {
-    uint64_t room = pool->chunk_room ? pool->chunk_room * 2 : 16;
-    copse_leaf_chunk **list = copse_memory_alloc(ctx, room * sizeof *list);
+    uint64_t room = pool->slab_room ? pool->slab_room * 2 : 16;
+    copse_leaf_slab **list = copse_memory_alloc(ctx, room * sizeof *list);
     if (!list) return false;
-    if (pool->chunks) memcpy(list, pool->chunk, pool->chunks * sizeof *list);
-    copse_memory_free(ctx, pool->chunk, pool->chunk_room * sizeof *list);
-    pool->bytes += (room - pool->chunk_room) * sizeof *list;
-    pool->chunk = list;
-    pool->chunk_room = room;
+    if (pool->slabs) memcpy(list, pool->slab, pool->slabs * sizeof *list);
+    copse_memory_free(ctx, pool->slab, pool->slab_room * sizeof *list);
+    pool->bytes += (room - pool->slab_room) * sizeof *list;
+    pool->slab = list;
+    pool->slab_room = room;
     return true;
 }
 
-static bool chunk_add(const copse_ctx *ctx, copse_leaf_pool *pool)
+static bool slab_add(const copse_ctx *ctx, copse_leaf_pool *pool)
 {
-    if (pool->chunks == pool->chunk_room && !chunk_list_grow(ctx, pool)) return false;
-    /* An eighth more each time: what is not used yet stays a small part of the whole. */
-    uint64_t leaves = pool->capacity / 8 < SMALLEST_CHUNK ? SMALLEST_CHUNK : pool->capacity / 8;
-    if (leaves > LARGEST_CHUNK) leaves = LARGEST_CHUNK;
-    copse_leaf_chunk *chunk = copse_memory_alloc(ctx, leaves * COPSE_LEAF_BYTES);
-    if (!chunk) return false;
-    *chunk = (copse_leaf_chunk){.capacity = (uint32_t)leaves - 1};
-    uint64_t at = chunk_behind(pool, (const char *)chunk);
-    memmove(pool->chunk + at + 1, pool->chunk + at, (pool->chunks - at) * sizeof *pool->chunk);
-    pool->chunk[at] = chunk;
-    pool->chunks++;
-    pool->capacity += chunk->capacity;
-    pool->bytes += chunk_bytes(chunk);
-    room_add(pool, chunk);
+    if (pool->slabs == pool->slab_room && !slab_list_grow(ctx, pool)) return false;
+    /* An eighth more each time: what is not used yet stays a small share of the whole. */
+    uint64_t leaves = pool->capacity / 8 < SMALLEST_SLAB ? SMALLEST_SLAB : pool->capacity / 8;
+    if (leaves > LARGEST_SLAB) leaves = LARGEST_SLAB;
+    copse_leaf_slab *slab = copse_memory_alloc(ctx, leaves * COPSE_LEAF_BYTES);
+    if (!slab) return false;
+    *slab = (copse_leaf_slab){.capacity = (uint32_t)leaves - 1};
+    uint64_t at = slab_behind(pool, (const char *)slab);
+    memmove(pool->slab + at + 1, pool->slab + at, (pool->slabs - at) * sizeof *pool->slab);
+    pool->slab[at] = slab;
+    pool->slabs++;
+    pool->capacity += slab->capacity;
+    pool->bytes += slab_bytes(slab);
+    room_add(pool, slab);
     return true;
 }
 
-static void chunk_drop(const copse_ctx *ctx, copse_leaf_pool *pool, copse_leaf_chunk *chunk)
+static void slab_drop(const copse_ctx *ctx, copse_leaf_pool *pool, copse_leaf_slab *slab)
 {
-    uint64_t at = chunk_behind(pool, (const char *)chunk) - 1;
-    room_remove(pool, chunk);
-    memmove(pool->chunk + at, pool->chunk + at + 1, (pool->chunks - at - 1) * sizeof *pool->chunk);
-    pool->chunks--;
-    pool->capacity -= chunk->capacity;
-    pool->bytes -= chunk_bytes(chunk);
-    copse_memory_free(ctx, chunk, chunk_bytes(chunk));
+    uint64_t at = slab_behind(pool, (const char *)slab) - 1;
+    room_remove(pool, slab);
+    memmove(pool->slab + at, pool->slab + at + 1, (pool->slabs - at - 1) * sizeof *pool->slab);
+    pool->slabs--;
+    pool->capacity -= slab->capacity;
+    pool->bytes -= slab_bytes(slab);
+    copse_memory_free(ctx, slab, slab_bytes(slab));
 }
 
 char *copse_leaf_take(const copse_ctx *ctx, copse_leaf_pool *pool)
 {
-    if (!pool->room && !chunk_add(ctx, pool)) return NULL;
-    copse_leaf_chunk *chunk = pool->room;
-    char *leaf = chunk->free;
+    if (!pool->room && !slab_add(ctx, pool)) return NULL;
+    copse_leaf_slab *slab = pool->room;
+    char *leaf = slab->free;
     if (leaf)
-        memcpy(&chunk->free, leaf, sizeof chunk->free);
+        memcpy(&slab->free, leaf, sizeof slab->free);
     else
-        leaf = (char *)chunk + (size_t)(++chunk->untouched) * COPSE_LEAF_BYTES;
-    chunk->used++;
+        leaf = (char *)slab + (size_t)(++slab->untouched) * COPSE_LEAF_BYTES;
+    slab->used++;
     pool->used++;
-    if (chunk->used == chunk->capacity) room_remove(pool, chunk);
+    if (slab->used == slab->capacity) room_remove(pool, slab);
     return leaf;
 }
 
-/* Puts a leaf on its chunk's free list. */
-static copse_leaf_chunk *leaf_release(copse_leaf_pool *pool, char *leaf)
+/* Puts a leaf on its slab's free list. */
+static copse_leaf_slab *leaf_release(copse_leaf_pool *pool, char *leaf)
 {
-    copse_leaf_chunk *chunk = pool->chunk[chunk_behind(pool, leaf) - 1];
-    memcpy(leaf, &chunk->free, sizeof chunk->free);
-    chunk->free = leaf;
-    chunk->used--;
+    copse_leaf_slab *slab = pool->slab[slab_behind(pool, leaf) - 1];
+    memcpy(leaf, &slab->free, sizeof slab->free);
+    slab->free = leaf;
+    slab->used--;
     pool->used--;
-    return chunk;
+    return slab;
 }
 
 void copse_leaf_give(const copse_ctx *ctx, copse_leaf_pool *pool, char *leaf)
 {
-    copse_leaf_chunk *chunk = leaf_release(pool, leaf);
-    if (chunk->used == 0)
-        chunk_drop(ctx, pool, chunk);
+    copse_leaf_slab *slab = leaf_release(pool, leaf);
+    if (slab->used == 0)
+        slab_drop(ctx, pool, slab);
     else
-        room_add(pool, chunk);
+        room_add(pool, slab);
 }
 
 void copse_leaf_pool_free(const copse_ctx *ctx, copse_leaf_pool *pool)
 {
-    for (uint64_t i = 0; i < pool->chunks; i++) copse_memory_free(ctx, pool->chunk[i], chunk_bytes(pool->chunk[i]));
-    copse_memory_free(ctx, pool->chunk, pool->chunk_room * sizeof *pool->chunk);
+    for (uint64_t i = 0; i < pool->slabs; i++) copse_memory_free(ctx, pool->slab[i], slab_bytes(pool->slab[i]));
+    copse_memory_free(ctx, pool->slab, pool->slab_room * sizeof *pool->slab);
     *pool = (copse_leaf_pool){0};
 }
 
 bool copse_leaf_pool_sparse(const copse_leaf_pool *pool)
 {
-    return pool->chunks > 1 && pool->used < pool->capacity - pool->capacity / 4;
+    return pool->slabs > 1 && pool->used < pool->capacity - pool->capacity / 4;
 }
 
-/* Marks the emptiest chunks as leaving, as many as the others have room for. Fullness is bucketed in 64ths, which
+/* Marks the emptiest slabs as leaving, as many as the others have room for. Fullness is bucketed in 64ths, which
  * needs no memory and is close enough to sorting. */
-static void chunks_choose(copse_leaf_pool *pool)
+static void slabs_choose(copse_leaf_pool *pool)
 {
     uint64_t keep_capacity = 0;
-    for (uint64_t i = 0; i < pool->chunks; i++) pool->chunk[i]->leaving = true;
+    for (uint64_t i = 0; i < pool->slabs; i++) pool->slab[i]->leaving = true;
     for (int level = 64; level >= 0 && keep_capacity < pool->used; level--)
-        for (uint64_t i = 0; i < pool->chunks && keep_capacity < pool->used; i++) {
-            copse_leaf_chunk *chunk = pool->chunk[i];
-            if (!chunk->leaving || (int)((uint64_t)chunk->used * 64 / chunk->capacity) < level) continue;
-            chunk->leaving = false;
-            keep_capacity += chunk->capacity;
+        for (uint64_t i = 0; i < pool->slabs && keep_capacity < pool->used; i++) {
+            copse_leaf_slab *slab = pool->slab[i];
+            if (!slab->leaving || (int)((uint64_t)slab->used * 64 / slab->capacity) < level) continue;
+            slab->leaving = false;
+            keep_capacity += slab->capacity;
         }
 }
 
 void copse_leaf_pool_compact(const copse_ctx *ctx, copse_leaf_pool *pool, char **leaf, uint64_t n)
 {
-    chunks_choose(pool);
-    for (uint64_t i = 0; i < pool->chunks; i++)
-        if (pool->chunk[i]->leaving) room_remove(pool, pool->chunk[i]);
+    slabs_choose(pool);
+    for (uint64_t i = 0; i < pool->slabs; i++)
+        if (pool->slab[i]->leaving) room_remove(pool, pool->slab[i]);
     for (uint64_t i = 0; i < n; i++) {
-        if (!leaf[i] || !pool->chunk[chunk_behind(pool, leaf[i]) - 1]->leaving) continue;
-        char *to = copse_leaf_take(ctx, pool); /* there is room in the chunks that stay */
+        if (!leaf[i] || !pool->slab[slab_behind(pool, leaf[i]) - 1]->leaving) continue;
+        char *to = copse_leaf_take(ctx, pool); /* there is room in the slabs that stay */
         memcpy(to, leaf[i], COPSE_LEAF_BYTES);
         leaf_release(pool, leaf[i]);
         leaf[i] = to;
     }
-    for (uint64_t i = pool->chunks; i-- > 0;) {
-        copse_leaf_chunk *chunk = pool->chunk[i];
-        if (chunk->leaving) chunk_drop(ctx, pool, chunk);
+    for (uint64_t i = pool->slabs; i-- > 0;) {
+        copse_leaf_slab *slab = pool->slab[i];
+        if (slab->leaving) slab_drop(ctx, pool, slab);
     }
 }

@@ -1,34 +1,38 @@
-/* Reads of the regular tree. Batch walks: cpu/walk_regular.h. */
+/* Reads of the regular tree. Batch walks: walk.h, chosen by instruction set. */
 #ifndef COPSE_TREES_REGULAR_CPU_READ_H
 #define COPSE_TREES_REGULAR_CPU_READ_H
 
 #include "trees/regular/cpu/table.h"
 #include "cpu/merge.h"
-#include "cpu/walk.h"
+#include "trees/regular/cpu/walk_table.h"
 
-#define WALKS(index) ((index)->ctx->walk->table[COPSE_WIDTH_PAIR])
+static inline const regular_walks *regular_walks_of(const copse_index *index)
+{
+    static const regular_walks *const walks[COPSE_INSTRUCTION_SETS] = COPSE_WALKS(copse_regular_walks);
+    return walks[index->ctx->instruction_set];
+}
 
 static uint64_t regular_find(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
                              uint8_t *found)
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
-    return WALKS(index)->regular_find(index->tree, &input, values, found);
+    return regular_walks_of(index)->find(index->tree, &input, values, found);
 }
 
 static uint64_t regular_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
-                               uint64_t *places)
+                               uint64_t *locations)
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
     input.upper = upper;
-    return WALKS(index)->regular_locate(index->tree, &input, places);
+    return regular_walks_of(index)->locate(index->tree, &input, locations);
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------- */
+/* --- locations ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t regular_rank_one(const copse_regular *tree, uint64_t place)
+static uint64_t regular_rank_one(const copse_regular *tree, uint64_t location)
 {
     const copse_leaf_table *table = &tree->table;
-    uint64_t slot = place >> COPSE_PLACE_SHIFT, rank = place & ((1u << COPSE_PLACE_SHIFT) - 1);
+    uint64_t slot = location >> COPSE_LOCATION_SHIFT, rank = location & ((1u << COPSE_LOCATION_SHIFT) - 1);
     if (slot >= table->slots) return tree->entries;
     rank += table->ahead[slot];
     uint64_t node = slot / FANOUT;
@@ -36,17 +40,17 @@ static uint64_t regular_rank_one(const copse_regular *tree, uint64_t place)
     return rank;
 }
 
-static void regular_rank(const copse_index *index, const uint64_t *places, uint64_t n, uint64_t *ranks)
+static void regular_rank(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks)
 {
     const copse_regular *tree = index->tree;
-    for (uint64_t i = 0; i < n; i++) ranks[i] = regular_rank_one(tree, places[i]);
+    for (uint64_t i = 0; i < n; i++) ranks[i] = regular_rank_one(tree, locations[i]);
 }
 
 static uint64_t regular_select(const copse_index *index, uint64_t rank)
 {
     const copse_regular *tree = index->tree;
     const copse_leaf_table *table = &tree->table;
-    if (rank >= tree->entries) return table->slots << COPSE_PLACE_SHIFT;
+    if (rank >= tree->entries) return table->slots << COPSE_LOCATION_SHIFT;
     uint64_t node = 0;
     for (uint32_t l = table->rank_height; l-- > 0;) {
         node *= 16;
@@ -54,15 +58,15 @@ static uint64_t regular_select(const copse_index *index, uint64_t rank)
     }
     uint64_t slot = node * FANOUT;
     while (rank >= table->count[slot]) rank -= table->count[slot++];
-    return (slot << COPSE_PLACE_SHIFT) + rank;
+    return (slot << COPSE_LOCATION_SHIFT) + rank;
 }
 
-/* The slot and position of the entry at a place; a place behind the last entry of a leaf is the next leaf's first.
+/* The slot and position of the entry at a location; a location behind the last entry of a leaf is the next leaf's first.
  * False: behind the last entry of all. */
-static bool regular_at(const copse_leaf_table *table, uint64_t place, uint64_t *slot, uint32_t *position)
+static bool regular_at(const copse_leaf_table *table, uint64_t location, uint64_t *slot, uint32_t *position)
 {
-    *slot = place >> COPSE_PLACE_SHIFT;
-    *position = (uint32_t)(place & ((1u << COPSE_PLACE_SHIFT) - 1));
+    *slot = location >> COPSE_LOCATION_SHIFT;
+    *position = (uint32_t)(location & ((1u << COPSE_LOCATION_SHIFT) - 1));
     while (*slot < table->slots && *position >= table->count[*slot]) {
         ++*slot;
         *position = 0;
@@ -70,11 +74,11 @@ static bool regular_at(const copse_leaf_table *table, uint64_t place, uint64_t *
     return *slot < table->slots;
 }
 
-/* The entry in front of a place. False: there is none. */
-static bool regular_before(const copse_leaf_table *table, uint64_t place, uint64_t *slot, uint32_t *position)
+/* The entry in front of a location. False: there is none. */
+static bool regular_before(const copse_leaf_table *table, uint64_t location, uint64_t *slot, uint32_t *position)
 {
-    *slot = place >> COPSE_PLACE_SHIFT;
-    *position = (uint32_t)(place & ((1u << COPSE_PLACE_SHIFT) - 1));
+    *slot = location >> COPSE_LOCATION_SHIFT;
+    *position = (uint32_t)(location & ((1u << COPSE_LOCATION_SHIFT) - 1));
     while (*position == 0) {
         if (*slot == 0) return false;
         *position = table->count[--*slot];
@@ -83,15 +87,15 @@ static bool regular_before(const copse_leaf_table *table, uint64_t place, uint64
     return true;
 }
 
-static void regular_gather(const copse_index *index, const uint64_t *places, uint64_t first, uint64_t n, bool before,
+static void regular_gather(const copse_index *index, const uint64_t *locations, uint64_t first, uint64_t n, bool before,
                            void *keys, void *values, uint8_t *found)
 {
     const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t slot;
         uint32_t position;
-        bool there = before ? regular_before(table, places[i], &slot, &position)
-                            : regular_at(table, places[i], &slot, &position);
+        bool there = before ? regular_before(table, locations[i], &slot, &position)
+                            : regular_at(table, locations[i], &slot, &position);
         if (found) found[first + i] = there;
         if (there) {
             unit_copy(leaf_units(table->leaf[slot]), position, 1, index->key_type, first + i, keys, values);
@@ -102,13 +106,13 @@ static void regular_gather(const copse_index *index, const uint64_t *places, uin
     }
 }
 
-static void regular_copy(const copse_index *index, uint64_t place, uint64_t count, uint64_t at, void *keys,
+static void regular_copy(const copse_index *index, uint64_t location, uint64_t count, uint64_t at, void *keys,
                          void *values)
 {
     const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
     uint64_t slot;
     uint32_t position;
-    if (!regular_at(table, place, &slot, &position)) return;
+    if (!regular_at(table, location, &slot, &position)) return;
     while (count) {
         uint64_t n = table->count[slot] - position;
         if (n > count) n = count;
@@ -120,10 +124,11 @@ static void regular_copy(const copse_index *index, uint64_t place, uint64_t coun
     }
 }
 
-static void regular_fetch(const copse_index *index, uint64_t place, uint64_t count)
+static void regular_fetch(const copse_index *index, uint64_t location, uint64_t count)
 {
     const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
-    uint64_t slot = place >> COPSE_PLACE_SHIFT, unit = (place & ((1u << COPSE_PLACE_SHIFT) - 1)) / UNIT_ENTRIES;
+    uint64_t slot = location >> COPSE_LOCATION_SHIFT,
+             unit = (location & ((1u << COPSE_LOCATION_SHIFT) - 1)) / UNIT_ENTRIES;
     if (slot >= table->slots || !table->leaf[slot]) return;
     uint64_t lines = count / UNIT_ENTRIES + 1;
     for (uint64_t i = 0; i < (lines < COPSE_FETCH_LINES ? lines : COPSE_FETCH_LINES) && unit + i < COPSE_LEAF_UNITS;

@@ -271,7 +271,7 @@ static void table_repeat_all(copse_leaf_table *table)
 }
 
 /* Spreads the leaves of groups first .. first + groups evenly, in place: first all to the left, then, from the right,
- * each to its place, which never lies left of where it is. */
+ * each to its slot, which never lies left of where it is. */
 static void table_respread(copse_leaf_table *table, uint64_t first, uint64_t groups)
 {
     uint64_t begin = first * FANOUT, n = 0;
@@ -299,8 +299,8 @@ static uint64_t table_used(const copse_leaf_table *table, uint64_t first, uint64
     return used;
 }
 
-/* Respreads the narrowest window around a full group that is not too full. Narrow windows may be fuller than wide
- * ones, so that a wide one, once spread, has room for long. The caller has made sure that the whole table has room. */
+/* Respreads the smallest window around a full group that is not too full. Small windows may be fuller than large
+ * ones, so that a large one, once spread, has room for long. The caller has made sure that the whole table has room. */
 static void regular_make_room(const copse_index *index, copse_regular *tree, uint64_t group)
 {
     copse_leaf_table *table = &tree->table;

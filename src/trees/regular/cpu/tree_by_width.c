@@ -105,7 +105,7 @@ static copse_status verify_levels(const copse_index *index, const copse_regular 
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: the count of group %llu is wrong",
                               (unsigned long long)g);
     }
-    if (regular_rank_one(tree, (table->slots - 1) << COPSE_PLACE_SHIFT) + table->count[table->slots - 1] !=
+    if (regular_rank_one(tree, (table->slots - 1) << COPSE_LOCATION_SHIFT) + table->count[table->slots - 1] !=
         tree->entries)
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: the counts do not add up");
     return COPSE_OK;

@@ -265,7 +265,7 @@ static void apply_values(char *leaf, uint32_t count, const copse_pair *pairs, ui
     }
 }
 
-/* A leaf that stays on its own: merged from a copy back into its place. */
+/* A leaf that stays on its own: merged from a copy into itself. */
 static void apply_segment(copse_regular *tree, const update_plan *u, const leaf_segment *s)
 {
     copse_leaf_table *table = &tree->table;

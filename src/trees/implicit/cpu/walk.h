@@ -1,9 +1,54 @@
 /* The batch walks of the implicit tree. */
-#ifndef COPSE_CPU_WALK_IMPLICIT_H
-#define COPSE_CPU_WALK_IMPLICIT_H
+#ifndef COPSE_TREES_IMPLICIT_CPU_WALK_H
+#define COPSE_TREES_IMPLICIT_CPU_WALK_H
 
 #include "cpu/walk_group.h"
-#include "trees/implicit/layout.h"
+#include "trees/implicit/cpu/sum_unit.h"
+#include "trees/implicit/cpu/walk_table.h"
+
+/* walk_read for ranges: lows in the first half of the group, highs, as bounds of what comes behind them, in the second. */
+ALWAYS_INLINE void walk_read_ranges(walk_state *w, uint64_t g, uint32_t half, uint32_t count)
+{
+    const copse_walk_input *in = w->input;
+    const KEY step = !in->unique;
+    walk_group *group = &w->ring[g & w->plan.mask];
+    uint32_t good = ENCODE(in->type, in->keys, in->first + g * half, count, group->q);
+    uint32_t good_high = ENCODE(in->type, in->highs, in->first + g * half, count, group->q + half);
+    if (good_high < good) good = good_high;
+    if (good < count && g * half + good < w->first_nan) w->first_nan = g * half + good;
+    for (uint32_t i = count; i < half; i++) {
+        group->q[i] = group->q[0];
+        group->q[half + i] = group->q[half];
+    }
+    for (uint32_t i = 0; i < half; i++) {
+        group->q[half + i] += step;
+        group->node[i] = group->node[half + i] = 0;
+    }
+#if KEY_BITS == 64
+    if (w->levels->digest) {
+        const uint64_t base = w->levels->base;
+        const uint32_t shift = w->levels->shift;
+        for (uint32_t i = 0; i < half * 2; i++) group->digest[i] = copse_digest(group->q[i], base, shift);
+    }
+#endif
+}
+
+static __attribute__((noinline)) void walk_enter_ranges(walk_state *w, uint64_t g, uint32_t half)
+{
+    uint32_t count = walk_count(w, g, half);
+    if (count == PIPELINE_WIDTH / 2)
+        walk_read_ranges(w, g, PIPELINE_WIDTH / 2, PIPELINE_WIDTH / 2);
+    else
+        walk_read_ranges(w, g, half, count);
+}
+
+/* Asks for the units behind those of the upper bounds of ranges, too: the sum in front of the next entry may lie there. */
+ALWAYS_INLINE void walk_fetch_next(const walk_group *group, uint32_t width, const char *units, uint32_t stride,
+                                   bool far)
+{
+    for (uint32_t i = width / 2; i < width; i++)
+        pipeline_fetch(units + (uint64_t)group->node[i] * stride + stride, far);
+}
 
 /* Digests may land before the right unit; the step right is rare. Full separators land exactly. */
 ALWAYS_INLINE uint64_t implicit_step(const copse_implicit *tree, uint64_t unit, KEY q)
@@ -35,15 +80,15 @@ ALWAYS_INLINE uint32_t walk_slot(const KEY *keys, const copse_walk_input *input,
     return LESS(keys, q, UNIT_ENTRIES);
 }
 
-/* The place of a bound. */
-ALWAYS_INLINE uint64_t implicit_place(const copse_implicit *tree, const copse_walk_input *input, uint64_t unit, KEY q,
-                                      bool digest, bool upper)
+/* The location of a bound. */
+ALWAYS_INLINE uint64_t implicit_location(const copse_implicit *tree, const copse_walk_input *input, uint64_t unit,
+                                         KEY q, bool digest, bool upper)
 {
     const copse_unit *units = tree->units;
     if (digest) unit = implicit_step(tree, unit, q);
-    uint64_t place = unit * UNIT_ENTRIES + walk_slot(units[unit].keys, input, q, upper);
-    if (upper && place > tree->entries) place = tree->entries; /* free places look like largest keys */
-    return walk_wrapped(input, q, upper) ? tree->entries : place;
+    uint64_t location = unit * UNIT_ENTRIES + walk_slot(units[unit].keys, input, q, upper);
+    if (upper && location > tree->entries) location = tree->entries; /* free entries hold the largest key */
+    return walk_wrapped(input, q, upper) ? tree->entries : location;
 }
 
 ALWAYS_INLINE void implicit_finish_locate(const copse_implicit *tree, const copse_walk_input *input,
@@ -51,10 +96,10 @@ ALWAYS_INLINE void implicit_finish_locate(const copse_implicit *tree, const cops
                                           bool digest)
 {
     for (uint32_t i = 0; i < count; i++)
-        to->out[at + i] = implicit_place(tree, input, group->node[i], group->q[i], digest, input->upper);
+        to->out[at + i] = implicit_location(tree, input, group->node[i], group->q[i], digest, input->upper);
 }
 
-/* All ones or all zeros. Whether a range is empty is not to be guessed: a wrong guess waits for memory. */
+/* All ones or all zeros. The processor must not predict whether a range is empty: a misprediction waits for memory. */
 ALWAYS_INLINE uint64_t walk_mask(bool keep)
 {
     uint64_t mask = 0 - (uint64_t)keep;
@@ -67,15 +112,15 @@ ALWAYS_INLINE void implicit_finish_count(const copse_implicit *tree, const copse
                                          const walk_output *to, bool digest)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t low = implicit_place(tree, input, group->node[i], group->q[i], digest, false);
-        uint64_t high = implicit_place(tree, input, group->node[half + i], group->q[half + i], digest, true);
+        uint64_t low = implicit_location(tree, input, group->node[i], group->q[i], digest, false);
+        uint64_t high = implicit_location(tree, input, group->node[half + i], group->q[half + i], digest, true);
         to->out[at + i] = (high - low) & walk_mask(high > low);
-        if (to->places) to->places[at + i] = low;
+        if (to->locations) to->locations[at + i] = low;
     }
 }
 
-/* The sum of all values in front of a bound. The array ends with one more unit, so that the place behind the last entry
- * can be read, too; that it may lie in the next unit is left to the load, not to a branch. */
+/* The sum of all values in front of a bound. The array ends with one more unit, so that the sum behind the last
+ * entry can be read, too; that it may lie in the next unit is left to the load, not to a branch. */
 ALWAYS_INLINE uint64_t implicit_sum_before(const copse_implicit *tree, const copse_walk_input *input, uint64_t unit,
                                            KEY q, bool upper)
 {
@@ -162,7 +207,7 @@ ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk
     for (uint32_t s = 0; s < tree->levels.height; s++) w.plan.far[s] = tree->levels.nodes[s] * 64 > PIPELINE_FAR_BYTES;
     w.plan.far[tree->levels.height] = tree->unit_bytes > PIPELINE_FAR_BYTES;
     pipeline_schedule(&w.plan, input->pipeline, input->highs ? input->n * 2 : input->n);
-    if (input->highs) w.plan.width = w.plan.width < 2 ? 2 : w.plan.width & ~1u; /* a range takes two places */
+    if (input->highs) w.plan.width = w.plan.width < 2 ? 2 : w.plan.width & ~1u; /* a range takes two queries */
     bool constant = w.plan.width == PIPELINE_WIDTH;
     if (KEY_BITS == 64 && tree->levels.digest)
         return constant ? implicit_walk(tree, &w, to, mode, PIPELINE_WIDTH, true)
@@ -171,30 +216,36 @@ ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk
                     : implicit_walk(tree, &w, to, mode, w.plan.width, false);
 }
 
-static uint64_t walk_implicit_find(const copse_implicit *tree, const copse_walk_input *input, void *values,
+static uint64_t implicit_walk_find(const copse_implicit *tree, const copse_walk_input *input, void *values,
                                    uint8_t *found)
 {
     walk_output to = {.values = values, .found = found};
     return implicit_run(tree, input, &to, WALK_FIND);
 }
 
-static uint64_t walk_implicit_locate(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
+static uint64_t implicit_walk_locate(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
 {
     walk_output to = {.out = out};
     return implicit_run(tree, input, &to, WALK_LOCATE);
 }
 
-static uint64_t walk_implicit_count(const copse_implicit *tree, const copse_walk_input *input, uint64_t *places,
+static uint64_t implicit_walk_count(const copse_implicit *tree, const copse_walk_input *input, uint64_t *locations,
                                     uint64_t *out)
 {
-    walk_output to = {.out = out, .places = places};
+    walk_output to = {.out = out, .locations = locations};
     return implicit_run(tree, input, &to, WALK_COUNT);
 }
 
-static uint64_t walk_implicit_sum(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
+static uint64_t implicit_walk_sum(const copse_implicit *tree, const copse_walk_input *input, uint64_t *out)
 {
     walk_output to = {.out = out};
     return implicit_run(tree, input, &to, WALK_SUM);
 }
+
+#define IMPLICIT_WALKS                                                                                                 \
+    {                                                                                                                  \
+        .find = implicit_walk_find, .locate = implicit_walk_locate, .count = implicit_walk_count,                      \
+        .sum = implicit_walk_sum                                                                                       \
+    }
 
 #endif

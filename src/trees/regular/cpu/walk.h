@@ -1,9 +1,9 @@
 /* The batch walks of the regular tree. */
-#ifndef COPSE_CPU_WALK_REGULAR_H
-#define COPSE_CPU_WALK_REGULAR_H
+#ifndef COPSE_TREES_REGULAR_CPU_WALK_H
+#define COPSE_TREES_REGULAR_CPU_WALK_H
 
 #include "cpu/walk_group.h"
-#include "trees/regular/layout.h"
+#include "trees/regular/cpu/walk_table.h"
 
 /* From the slot to the leaf: asks for the head. */
 ALWAYS_INLINE void regular_leaf(const copse_regular *tree, walk_group *group, uint32_t width)
@@ -50,7 +50,7 @@ ALWAYS_INLINE void regular_finish_find(const copse_regular *tree, const walk_gro
         position -= position == COPSE_LEAF_UNITS * UNIT_ENTRIES;
         const copse_unit *unit = &units[position / UNIT_ENTRIES];
         bool found = unit->keys[position % UNIT_ENTRIES] == q;
-        /* Free places hold the largest key: only for that one the count has to be asked. */
+        /* Free positions hold the largest key: only for that one the count decides. */
         if (__builtin_expect(q == KEY_MAX, 0)) found = found && position < tree->table.count[group->node[i]];
         if (to->values) to->values[at + i] = found ? unit->values[position % UNIT_ENTRIES] : 0;
         if (to->found) to->found[at + i] = found;
@@ -70,9 +70,9 @@ ALWAYS_INLINE void regular_finish_locate(const copse_regular *tree, const copse_
             if (__builtin_expect(q == KEY_MAX, 0)) equal = equal && position < tree->table.count[group->node[i]];
             position += equal;
         }
-        uint64_t place = ((uint64_t)group->node[i] << COPSE_PLACE_SHIFT) + position;
-        if (walk_wrapped(input, q, input->upper)) place = tree->table.slots << COPSE_PLACE_SHIFT;
-        to->out[at + i] = place;
+        uint64_t location = ((uint64_t)group->node[i] << COPSE_LOCATION_SHIFT) + position;
+        if (walk_wrapped(input, q, input->upper)) location = tree->table.slots << COPSE_LOCATION_SHIFT;
+        to->out[at + i] = location;
     }
 }
 
@@ -126,17 +126,22 @@ ALWAYS_INLINE uint64_t regular_run(const copse_regular *tree, const copse_walk_i
     return regular_walk(tree, &w, to, mode, w.plan.width);
 }
 
-static uint64_t walk_regular_find(const copse_regular *tree, const copse_walk_input *input, void *values,
+static uint64_t regular_walk_find(const copse_regular *tree, const copse_walk_input *input, void *values,
                                   uint8_t *found)
 {
     walk_output to = {.values = values, .found = found};
     return regular_run(tree, input, &to, WALK_FIND);
 }
 
-static uint64_t walk_regular_locate(const copse_regular *tree, const copse_walk_input *input, uint64_t *out)
+static uint64_t regular_walk_locate(const copse_regular *tree, const copse_walk_input *input, uint64_t *out)
 {
     walk_output to = {.out = out};
     return regular_run(tree, input, &to, WALK_LOCATE);
 }
+
+#define REGULAR_WALKS                                                                                                  \
+    {                                                                                                                  \
+        .find = regular_walk_find, .locate = regular_walk_locate                                                       \
+    }
 
 #endif
