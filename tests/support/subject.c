@@ -131,8 +131,7 @@ copse_status subject_end(struct subject *subject, struct placed_call *call, cops
 
 bool subject_offered(copse_structure structure, copse_placement placement)
 {
-    const bool regular = structure == COPSE_STRUCTURE_REGULAR;
-    return structure == COPSE_STRUCTURE_IMPLICIT || (placement == COPSE_PLACEMENT_CPU) == regular;
+    return copse_supports(structure, placement, COPSE_U64, COPSE_CAN_EXIST) != 0;
 }
 
 bool subject_excused(const struct subject *subject, const struct operation *operation, copse_status status)
