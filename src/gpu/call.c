@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* Where the host leaves the capacity of a range call for the sentence. */
-#define REPORT_CAPACITY 4
-
 static copse_status nan_at(const copse_ctx *ctx, const char *array, uint64_t at)
 {
     return copse_fail(ctx, COPSE_ERR_NAN, "%s[%llu] is NaN, which has no place in an order", array,
@@ -30,7 +27,7 @@ static copse_status judge_ranges(const copse_ctx *ctx, const char *call, const u
                           (unsigned long long)words[COPSE_REPORT_OVERFLOW]);
     if (words[COPSE_REPORT_TOO_SMALL] != UINT64_MAX)
         return copse_fail(ctx, COPSE_ERR_TOO_SMALL, "capacity is %llu, but the ranges hold %llu entries",
-                          (unsigned long long)words[REPORT_CAPACITY],
+                          (unsigned long long)words[COPSE_REPORT_ROOM],
                           (unsigned long long)words[COPSE_REPORT_TOO_SMALL]);
     return COPSE_OK;
 }

@@ -4,6 +4,9 @@
 
 #include "device/device.h"
 
+/* The word of a report where the host leaves the capacity of a range call, for the message. */
+#define COPSE_REPORT_ROOM 4
+
 /* Is one of the caller's arrays device memory? Errors: ARGUMENT (memory of another device, or of nobody). */
 copse_status copse_call_array(const copse_index *index, const void *array, const char *name, bool *out_on_device);
 /* A report for a call where its kernels can have something to report (always: also where keys are integers). */

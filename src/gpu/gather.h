@@ -6,6 +6,7 @@
 #ifndef COPSE_GPU_GATHER_H
 #define COPSE_GPU_GATHER_H
 
+#include "gpu/reads.h"
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 
@@ -60,6 +61,16 @@ SIMT_DEVICE uint64_t gather_first(uint64_t first)
 SIMT_DEVICE uint64_t gather_step(void)
 {
     return (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP) * COPSE_GATHER_TILE;
+}
+
+/* Where the output positions end that are wanted. False: the ranges hold more than fits, and a thread reports it. */
+SIMT_DEVICE bool gather_stop(const copse_entry_output *a, uint64_t *out_stop)
+{
+    const uint64_t total = a->offsets[a->n];
+    *out_stop = total - a->first < a->count ? total : a->first + a->count;
+    if (total <= a->capacity) return true;
+    if (blockIdx.x == 0 && threadIdx.x == 0) simt_atomic_min_u64(&a->report[COPSE_REPORT_TOO_SMALL], total);
+    return false;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/codec.h"
 #include "core/reads.h"
 #include "core/widths.h"
+#include "gpu/reads.h"
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 

@@ -96,16 +96,6 @@ typedef struct copse_raise_arguments {
     uint32_t level;
 } copse_raise_arguments;
 
-/* Where aggregates of ranges go. */
-typedef struct copse_result_arguments {
-    copse_type value_type;
-    uint32_t kind;  /* copse_aggregate_kind */
-    uint64_t first; /* position of range 0 in the caller's batch, for reports */
-    void *out;
-    uint8_t *found;
-    uint64_t *report;
-} copse_result_arguments;
-
 typedef struct copse_shared_kernels {
     copse_kernel survey, encode;                         /* copse_pairs_arguments */
     copse_kernel sort_finish;                            /* copse_sort_finish_arguments */

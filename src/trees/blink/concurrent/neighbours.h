@@ -77,21 +77,24 @@ SIMT_DEVICE bool concurrent_before(const copse_blink_tree *tree, KEY q, KEY *key
 SIMT_KERNEL(NAME(neighbours_concurrent), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 4)
 {
     const copse_blink_tree *tree = &a.tree;
+    const copse_point_queries *queries = &a.queries;
     uint32_t first, mine;
-    if (!query_share(a.n, a.per_warp, &first, &mine) || mine >= a.n || simt_lane() >= a.per_warp) return;
-    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.keys + mine);
-    report_nan(tree->key_type, bits, a.report, COPSE_REPORT_NAN, a.first + mine);
+    if (!query_share(queries->n, queries->per_warp, &first, &mine) || mine >= queries->n ||
+        simt_lane() >= queries->per_warp)
+        return;
+    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)queries->keys + mine);
+    report_nan(tree->key_type, bits, queries->report, COPSE_REPORT_NAN, queries->first + mine);
     const KEY q = ENCODE_ONE(tree->key_type, bits);
     KEY key = 0;
     VALUE value = 0;
     bool found = false;
-    if (a.which == COPSE_BEFORE)
+    if (queries->which == COPSE_BEFORE)
         found = concurrent_before(tree, q, &key, &value);
-    else if (a.which == COPSE_AT_OR_AFTER || q != KEY_MAX)
-        found = concurrent_after(tree, (KEY)(q + (KEY)(a.which == COPSE_AFTER)), &key, &value);
-    if (a.out_found) a.out_found[mine] = (uint8_t)found;
-    if (a.out_keys) ((KEY *)a.out_keys)[mine] = found ? DECODE_ONE(tree->key_type, key) : 0;
-    if (a.out_values) ((VALUE *)a.out_values)[mine] = value;
+    else if (queries->which == COPSE_AT_OR_AFTER || q != KEY_MAX)
+        found = concurrent_after(tree, (KEY)(q + (KEY)(queries->which == COPSE_AFTER)), &key, &value);
+    if (queries->out_found) queries->out_found[mine] = (uint8_t)found;
+    if (queries->out_keys) ((KEY *)queries->out_keys)[mine] = found ? DECODE_ONE(tree->key_type, key) : 0;
+    if (queries->out_values) ((VALUE *)queries->out_values)[mine] = value;
 }
 
 #endif

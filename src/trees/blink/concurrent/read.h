@@ -214,13 +214,13 @@ SIMT_DEVICE void find_concurrent_group(const copse_blink_point_arguments *a, wal
     const copse_blink_tree *tree = &a->tree;
     const KEY q = bound.q;
     uint32_t node = bound.node;
-    for (bool open = at < a->n; __any_sync(SIMT_FULL_MASK, open);) {
+    for (bool open = at < a->queries.n; __any_sync(SIMT_FULL_MASK, open);) {
         const char *line = leaf_at(tree, node), *leaf = line;
         const uint32_t state = simt_load_acquire_u32((const uint32_t *)(line + LEAF_STATE));
         uint32_t own = state;
         if (tree->branches) leaf = group_child(tree, line, &own, q);
         const uint32_t slot = group_match(leaf, own & COPSE_LEAF_COUNT, q);
-        const VALUE value = slot < LEAF_SLOTS && a->out_values ? peek_value(leaf, slot) : 0;
+        const VALUE value = slot < LEAF_SLOTS && a->queries.out_values ? peek_value(leaf, slot) : 0;
         const uint32_t next = tree->branches ? node + 1u : peek_u32(leaf + LEAF_NEXT);
         const bool beyond = peek_high(leaf) < q; /* it was split; or a digest led too far left */
         if (!group_agrees(line, state)) {
@@ -230,8 +230,9 @@ SIMT_DEVICE void find_concurrent_group(const copse_blink_point_arguments *a, wal
         } else if (open) {
             open = false;
             if (simt_lane() & 3u) continue;
-            if (a->out_values) COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->out_values + at, value);
-            if (a->out_found) simt_store_once_u8(a->out_found + at, (uint8_t)(slot < LEAF_SLOTS));
+            if (a->queries.out_values)
+                COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->queries.out_values + at, value);
+            if (a->queries.out_found) simt_store_once_u8(a->queries.out_found + at, (uint8_t)(slot < LEAF_SLOTS));
         }
     }
 }
@@ -241,13 +242,13 @@ SIMT_KERNEL(NAME(find_concurrent), copse_blink_point_arguments, COPSE_KERNEL_THR
     const copse_blink_tree *tree = &a.tree;
     const bool digest = tree->levels.digest != 0;
     uint32_t first, mine;
-    if (!query_share(a.n, a.per_warp, &first, &mine)) return;
-    const uint32_t at = query_at(a.n, mine), group = simt_lane() / 4u;
-    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.keys + at);
-    report_nan(tree->key_type, bits, a.report, COPSE_REPORT_NAN, a.first + at);
+    if (!query_share(a.queries.n, a.queries.per_warp, &first, &mine)) return;
+    const uint32_t at = query_at(a.queries.n, mine), group = simt_lane() / 4u;
+    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.queries.keys + at);
+    report_nan(tree->key_type, bits, a.queries.report, COPSE_REPORT_NAN, a.queries.first + at);
     const walk_bound own = walk_start(&tree->levels, digest, ENCODE_ONE(tree->key_type, bits));
-    const uint32_t second = a.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: one query for each group */
-    for (uint32_t from = 0; from < a.per_warp; from += 16u) {
+    const uint32_t second = a.queries.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: one query for each group */
+    for (uint32_t from = 0; from < a.queries.per_warp; from += 16u) {
         const uint32_t lane_x = from + group, lane_y = lane_x + second;
         walk_bound x = walk_take(own, lane_x, digest), y = walk_take(own, lane_y, digest);
         walk_pair(&tree->levels, digest, &x, &y);

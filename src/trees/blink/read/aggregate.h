@@ -50,8 +50,9 @@ SIMT_KERNEL(NAME(summarize), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
 SIMT_KERNEL(NAME(aggregate), copse_blink_summary_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
-    for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.n; r += warps) {
-        const uint64_t place = a.places[r], end = a.ends[r] > place ? a.ends[r] : place;
+    for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.extents.n;
+         r += warps) {
+        const uint64_t place = a.extents.locations[r], end = a.extents.ends[r] > place ? a.extents.ends[r] : place;
         const uint64_t whole =
             (place >> 32) + ((uint32_t)place ? 1u : 0u); /* the first base_leaf that is in it from its begin */
         const uint64_t first_block = (whole + COPSE_BLOCK_BASE_LEAVES - 1u) / COPSE_BLOCK_BASE_LEAVES;
@@ -66,7 +67,7 @@ SIMT_KERNEL(NAME(aggregate), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
         }
         all = partial_of_warp(all);
         if (simt_lane() == 0)
-            aggregate_store(&a.result, r, all, place_rank(a.before, end) - place_rank(a.before, place));
+            aggregate_store(&a.extents.result, r, all, place_rank(a.before, end) - place_rank(a.before, place));
     }
 }
 

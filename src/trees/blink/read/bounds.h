@@ -48,15 +48,6 @@ SIMT_DEVICE uint64_t spot_place(const entry_spot *spot)
 
 /* --- bounds ------------------------------------------------------------------------------------------------------------- */
 
-/*
- * Upper bounds: where keys may repeat, the first key > q is the first >= q + 1; for the largest key that wraps to 0 and
- * the place is the end. Where they do not, it is the first >= q, or the one behind that if it is q itself.
- */
-SIMT_DEVICE KEY order_key(const copse_blink_tree *tree, KEY q, bool upper)
-{
-    return (KEY)(q + (KEY)(upper && !tree->unique));
-}
-
 /* Behind the last entry. */
 SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
 {
@@ -70,7 +61,7 @@ SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
     }
 }
 
-/* One lane to a bound whose key went through order_key, from the base_leaf on that the levels led to. */
+/* One lane to a bound whose key went through bound_key, from the base_leaf on that the levels led to. */
 SIMT_DEVICE entry_spot spot_alone(const copse_blink_tree *tree, walk_bound bound, bool upper)
 {
     entry_spot spot;
@@ -210,14 +201,15 @@ SIMT_DEVICE bool spot_back(const copse_blink_tree *tree, entry_spot *spot)
 SIMT_DEVICE void neighbour_store(const copse_blink_point_arguments *a, uint32_t at, entry_spot spot)
 {
     const copse_blink_tree *tree = &a->tree;
-    if (at >= a->n) return;
-    if (a->out_ranks) a->out_ranks[at] = place_rank(a->before, spot_place(&spot));
-    if (!a->out_found && !a->out_keys && !a->out_values) return;
-    const bool found = a->which == COPSE_BEFORE ? spot_back(tree, &spot) : spot_forward(tree, &spot);
+    const copse_point_queries *to = &a->queries;
+    if (at >= to->n) return;
+    if (to->out_ranks) to->out_ranks[at] = place_rank(a->before, spot_place(&spot));
+    if (!to->out_found && !to->out_keys && !to->out_values) return;
+    const bool found = to->which == COPSE_BEFORE ? spot_back(tree, &spot) : spot_forward(tree, &spot);
     const char *leaf = spot.leaf.leaf;
-    if (a->out_found) a->out_found[at] = (uint8_t)found;
-    if (a->out_keys) ((KEY *)a->out_keys)[at] = found ? DECODE_ONE(tree->key_type, leaf_key(leaf, spot.slot)) : 0;
-    if (a->out_values) ((VALUE *)a->out_values)[at] = found ? leaf_value(leaf, spot.slot) : 0;
+    if (to->out_found) to->out_found[at] = (uint8_t)found;
+    if (to->out_keys) ((KEY *)to->out_keys)[at] = found ? DECODE_ONE(tree->key_type, leaf_key(leaf, spot.slot)) : 0;
+    if (to->out_values) ((VALUE *)to->out_values)[at] = found ? leaf_value(leaf, spot.slot) : 0;
 }
 
 /* Two queries of every group. */
@@ -225,7 +217,7 @@ SIMT_DEVICE void neighbour_pair(const copse_blink_point_arguments *a, bool diges
                                 uint32_t at_x, uint32_t at_y)
 {
     const copse_blink_tree *tree = &a->tree;
-    const bool upper = a->which == COPSE_AFTER;
+    const bool upper = a->queries.which == COPSE_AFTER;
     const uint32_t part = simt_lane() & 3u;
     walk_pair(&tree->levels, digest, &x, &y);
     const leaf_piece piece_x = piece_load(tree, x.node), piece_y = piece_load(tree, y.node);
@@ -238,26 +230,20 @@ SIMT_DEVICE void neighbour_pair(const copse_blink_point_arguments *a, bool diges
 SIMT_DEVICE void neighbours(const copse_blink_point_arguments *a, bool digest)
 {
     const copse_blink_tree *tree = &a->tree;
-    const bool upper = a->which == COPSE_AFTER;
-    uint32_t first, mine;
-    if (!query_share(a->n, a->per_warp, &first, &mine)) return;
-    const uint32_t at = query_at(a->n, mine);
-    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->keys + at);
-    report_nan(tree->key_type, bits, a->report, COPSE_REPORT_NAN, a->first + at);
-    const KEY q = order_key(tree, ENCODE_ONE(tree->key_type, bits), upper);
-    const walk_bound own = walk_start(&tree->levels, digest, q);
-    if (query_sorted(a->per_warp, q)) {
-        walk_bound bound = own;
-        bound.node = walk_down_alone(&tree->levels, digest, own);
-        neighbour_store(a, mine, spot_alone(tree, bound, upper));
+    const bool upper = a->queries.which == COPSE_AFTER;
+    warp_queries warp;
+    if (!read_queries(&a->queries, &tree->key_type, &tree->levels, &tree->unique, digest, upper, &warp)) return;
+    if (warp.sorted) {
+        warp.own.node = walk_down_alone(&tree->levels, digest, warp.own);
+        neighbour_store(a, warp.mine, spot_alone(tree, warp.own, upper));
         return;
     }
     const uint32_t group = simt_lane() / 4u;
-    const uint32_t second = a->per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
-    for (uint32_t from = 0; from < a->per_warp; from += 16u) {
+    const uint32_t second = a->queries.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
+    for (uint32_t from = 0; from < a->queries.per_warp; from += 16u) {
         const uint32_t lane_x = from + group, lane_y = lane_x + second;
-        neighbour_pair(a, digest, walk_take(own, lane_x, digest), walk_take(own, lane_y, digest), first + lane_x,
-                       first + lane_y);
+        neighbour_pair(a, digest, walk_take(warp.own, lane_x, digest), walk_take(warp.own, lane_y, digest),
+                       warp.first + lane_x, warp.first + lane_y);
     }
 }
 

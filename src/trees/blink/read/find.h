@@ -11,41 +11,13 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 
-/* What a warp does with its queries. */
-typedef struct warp_queries {
-    uint32_t first; /* of the warp in this launch */
-    uint32_t mine;  /* the query that this lane reads, n or more where there is none: it then reads the last one */
-    walk_bound own;
-    bool sorted;
-} warp_queries;
-
-/* Reads the queries of a warp, one a lane. False: there are none for it. */
-SIMT_DEVICE bool read_queries(const copse_blink_point_arguments *a, bool digest, warp_queries *out)
-{
-    if (!query_share(a->n, a->per_warp, &out->first, &out->mine)) return false;
-    const uint32_t at = query_at(a->n, out->mine);
-    KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->keys + at);
-    report_nan(a->tree.key_type, bits, a->report, COPSE_REPORT_NAN, a->first + at);
-    KEY q = ENCODE_ONE(a->tree.key_type, bits);
-    out->sorted = query_sorted(a->per_warp, q);
-    out->own = walk_start(&a->tree.levels, digest, q);
-    return true;
-}
-
-SIMT_DEVICE void find_store(const copse_blink_point_arguments *a, uint32_t at, VALUE value, bool found)
-{
-    if (at >= a->n) return;
-    if (a->out_values) COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->out_values + at, value);
-    if (a->out_found) simt_store_once_u8(a->out_found + at, (uint8_t)found);
-}
-
 /* One lane to a query, from its base_leaf on. */
 SIMT_DEVICE void find_from(const copse_blink_point_arguments *a, uint32_t base_leaf, KEY q, uint32_t at)
 {
     const leaf_cursor cursor = cursor_seek(&a->tree, base_leaf, q, NULL);
     const uint32_t slot = leaf_before(cursor.leaf, q, false);
     const bool found = slot < (leaf_state(cursor.leaf) & COPSE_LEAF_COUNT) && leaf_key(cursor.leaf, slot) == q;
-    find_store(a, at, found && a->out_values ? leaf_value(cursor.leaf, slot) : 0, found);
+    find_store(&a->queries, at, found && a->queries.out_values ? leaf_value(cursor.leaf, slot) : 0, found);
 }
 
 #if KEY_BITS == VALUE_BITS
@@ -153,9 +125,9 @@ SIMT_DEVICE void find_finish(const copse_blink_point_arguments *a, const group_q
         const uint32_t base_leaf = a->tree.unique ? a->tree.base_leaves - 1u : query->bound.node;
         if (part == 0) find_from(a, base_leaf, query->bound.q, at);
     } else if (hits) {
-        if (part == word / PIECE_KEYS) find_store(a, at, piece_key(query->lower, word % PIECE_KEYS), true);
+        if (part == word / PIECE_KEYS) find_store(&a->queries, at, piece_key(query->lower, word % PIECE_KEYS), true);
     } else if (part == 0) {
-        find_store(a, at, 0, false);
+        find_store(&a->queries, at, 0, false);
     }
 }
 
@@ -189,14 +161,14 @@ SIMT_DEVICE void find_pair(const copse_blink_point_arguments *a, bool branches, 
 SIMT_DEVICE void find(const copse_blink_point_arguments *a, bool digest, bool branches)
 {
     warp_queries warp;
-    if (!read_queries(a, digest, &warp)) return;
+    if (!read_queries(&a->queries, &a->tree.key_type, &a->tree.levels, &a->tree.unique, digest, false, &warp)) return;
     if (warp.sorted) {
         find_from(a, walk_down_alone(&a->tree.levels, digest, warp.own), warp.own.q, warp.mine);
         return;
     }
     const uint32_t group = simt_lane() / 4u;
-    const uint32_t second = a->per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
-    for (uint32_t from = 0; from < a->per_warp; from += 16u) {
+    const uint32_t second = a->queries.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
+    for (uint32_t from = 0; from < a->queries.per_warp; from += 16u) {
         uint32_t lane_x = from + group, lane_y = lane_x + second;
         walk_bound x = walk_take(warp.own, lane_x, digest), y = walk_take(warp.own, lane_y, digest);
         walk_pair(&a->tree.levels, digest, &x, &y);

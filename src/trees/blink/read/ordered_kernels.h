@@ -21,22 +21,11 @@ typedef struct copse_base_leaf_arguments {
     uint64_t *out;
 } copse_base_leaf_arguments;
 
-/* Ranges, n < 2^31 of them a launch. */
 typedef struct copse_blink_range_arguments {
     copse_blink_tree tree;
-    const uint64_t *before; /* entries in front of each base_leaf */
-    const uint64_t *sums;   /* of values in front of each base_leaf, for sums and means */
-    const void *lows, *highs;
-    uint64_t first; /* position of range 0 in the caller's batch, for reports */
-    uint32_t n;
-    uint32_t per_warp;
-    uint64_t limit;   /* most entries that count; 0: all */
-    uint64_t *places; /* of the first entries; may be NULL */
-    uint64_t *ends;   /* places behind the last entries; may be NULL */
-    uint64_t *counts; /* may be NULL */
-    uint32_t kind;    /* copse_aggregate_kind */
-    void *out;        /* of sums and means */
-    uint64_t *report;
+    const uint64_t *before; /* entries in front of each base leaf */
+    const uint64_t *sums;   /* of values in front of each base leaf, for sums and means */
+    copse_range_queries queries;
 } copse_blink_range_arguments;
 
 /* Of a range in `places` whose entries have been copied, or which has none. */
@@ -59,28 +48,19 @@ typedef struct copse_blink_short_range_arguments {
     uint32_t tiles;
 } copse_blink_short_range_arguments;
 
-/* Entries out of a tree: `count` of them from rank `first` on (copy), or those of ranges (gather), of whose output the
- * positions from `first` on are wanted, `count` at most. */
 typedef struct copse_blink_copy_arguments {
     copse_blink_tree tree;
     const uint64_t *before;
-    uint64_t first, count;
-    const uint64_t *places, *offsets;
-    uint64_t n;        /* ranges                                       */
-    uint64_t capacity; /* where the ranges hold more, nothing is copied */
-    void *keys, *values;
+    copse_entry_output output;
     const copse_short_range_state *state; /* NULL, or of `short_range`, which has run before */
-    uint64_t *report;
 } copse_blink_copy_arguments;
 
-/* The summary over blocks of base_leaves, and aggregates by it. */
+/* The summary over blocks of base leaves, and aggregates by it. */
 typedef struct copse_blink_summary_arguments {
     copse_blink_tree tree;
     copse_device_summary summary;
     const uint64_t *before;
-    const uint64_t *places, *ends;
-    uint64_t n;
-    copse_result_arguments result;
+    copse_range_extents extents; /* with ends */
 } copse_blink_summary_arguments;
 
 /* Ranges while a writer may be at work, any number of them. */

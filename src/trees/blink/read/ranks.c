@@ -1,7 +1,6 @@
 /* The B-link and the B+ tree on a device: what reads by rank and aggregates need concurrent the tree, and entries by rank. */
 #include "trees/blink/tree.h"
 #include "primitives/primitives.h"
-#include "transfer/transfer.h"
 
 #include <string.h>
 
@@ -63,14 +62,6 @@ static copse_status prefix_make(const copse_index *owner, copse_blink_epoch *epo
     return status;
 }
 
-static copse_status summary_fill(const copse_index *owner, const void *user, const copse_device_summary *summary)
-{
-    const copse_blink_epoch *epoch = user;
-    copse_blink_summary_arguments arguments = {.tree = epoch->view, .summary = *summary};
-    return copse_device_launch(owner->device, owner->device->main, &copse_blink_order_kernels_of(owner)->summarize,
-                               copse_device_blocks(owner->device, summary->nodes[0] * 32), &arguments);
-}
-
 /* Running sums are a convenience: where there is no memory for them the summary serves. A fault is an error. */
 static copse_status sums_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
@@ -93,7 +84,9 @@ static copse_status before_make(const copse_index *owner, copse_blink_epoch *epo
 static copse_status summary_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
     const uint64_t blocks = (epoch->view.base_leaves + (uint64_t)COPSE_BLOCK_BASE_LEAVES - 1) / COPSE_BLOCK_BASE_LEAVES;
-    return copse_device_summary_make(owner, blocks, summary_fill, epoch, &epoch->order.summary);
+    copse_blink_summary_arguments arguments = {.tree = epoch->view};
+    return copse_device_summary_make(owner, blocks, &copse_blink_order_kernels_of(owner)->summarize, &arguments,
+                                     &arguments.summary, &epoch->order.summary);
 }
 
 /* Readers may come at the same time: the first makes it, the others wait; afterwards the flag alone is read. It is made on
@@ -177,41 +170,13 @@ const copse_kernel *copse_blink_find_concurrent(const copse_index *index)
 
 /* --- entries by rank ------------------------------------------------------------------------------------------------------ */
 
-typedef struct entries_job {
-    const copse_index *index;
-    const copse_blink_epoch *epoch;
-    uint64_t rank;
-} entries_job;
-
-static copse_status entries_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
-{
-    const entries_job *job = user;
-    copse_device *device = job->index->device;
-    copse_blink_copy_arguments arguments = {.tree = job->epoch->view,
-                                            .before = job->epoch->order.before,
-                                            .first = job->rank + first,
-                                            .count = n,
-                                            .keys = memory[0],
-                                            .values = memory[1]};
-    return copse_device_launch(device, stream, &copse_blink_order_kernels_of(job->index)->copy,
-                               copse_device_blocks(device, (n / COPSE_GATHER_TILE + 1) * 32), &arguments);
-}
-
 static copse_status entries_run(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
 {
     copse_blink_epoch *epoch = copse_blink_enter(index);
-    entries_job job = {index, epoch, rank};
-    copse_transfer_job transfer = {
-        .device = index->device,
-        .array =
-            {{.memory = keys, .element = copse_type_size(index->key_type), .output = true, .name = "out_keys"},
-             {.memory = values, .element = copse_type_size(index->value_type), .output = true, .name = "out_values"}},
-        .arrays = 2,
-        .n = count,
-        .work = entries_work,
-        .user = &job};
     copse_status status = copse_blink_order_ready(index, epoch);
-    if (status == COPSE_OK) status = copse_transfer_run(&transfer);
+    copse_blink_copy_arguments arguments = {.tree = epoch->view, .before = epoch->order.before};
+    const copse_entry_kernel copy = {&copse_blink_order_kernels_of(index)->copy, &arguments, &arguments.output, false};
+    if (status == COPSE_OK) status = copse_entries_run(index, &copy, rank, count, keys, values);
     copse_blink_leave(index, epoch);
     return status;
 }

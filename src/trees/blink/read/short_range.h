@@ -103,18 +103,18 @@ SIMT_DEVICE short_range_one short_range_read(const copse_blink_range_arguments *
                                              uint32_t *out_base_leaf)
 {
     const copse_blink_tree *tree = &a->tree;
-    const uint32_t at = query_at(a->n, first + (simt_lane() & (a->per_warp - 1u)));
-    const KEY low = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->lows + at);
-    const KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->highs + at);
-    report_nan(tree->key_type, low, a->report, COPSE_REPORT_NAN, a->first + at);
-    report_nan(tree->key_type, high, a->report, COPSE_REPORT_NAN_HIGH, a->first + at);
+    const uint32_t at = query_at(a->queries.n, first + (simt_lane() & (a->queries.per_warp - 1u)));
+    const KEY low = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->queries.lows + at);
+    const KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->queries.highs + at);
+    report_nan(tree->key_type, low, a->queries.report, COPSE_REPORT_NAN, a->queries.first + at);
+    report_nan(tree->key_type, high, a->queries.report, COPSE_REPORT_NAN_HIGH, a->queries.first + at);
     short_range_one range;
     range.low = ENCODE_ONE(tree->key_type, low);
     range.high = ENCODE_ONE(tree->key_type, high);
     const walk_bound bound = walk_start(&tree->levels, digest, range.low);
-    *out_base_leaf = query_sorted(a->per_warp, range.low)
+    *out_base_leaf = query_sorted(a->queries.per_warp, range.low)
                          ? walk_down_alone(&tree->levels, digest, bound)
-                         : short_range_base_leaves(&tree->levels, digest, a->per_warp, bound);
+                         : short_range_base_leaves(&tree->levels, digest, a->queries.per_warp, bound);
     range.leaf = short_range_leaf(tree, *out_base_leaf);
     return range;
 }
@@ -333,7 +333,7 @@ SIMT_DEVICE short_range_found short_range_find(const copse_blink_range_arguments
                                                const short_range_one *range, uint32_t base_leaf, uint32_t sums)
 {
     const copse_blink_tree *tree = &a->tree;
-    walk_bound bound = walk_start(&tree->levels, digest, order_key(tree, range->high, true));
+    walk_bound bound = walk_start(&tree->levels, digest, bound_key(&tree->unique, range->high, true));
     walk_one(&tree->levels, digest, &bound);
     const leaf_piece piece = piece_load(tree, bound.node);
     const entry_spot high = spot_of_group(tree, digest, bound, piece, true);
@@ -341,7 +341,7 @@ SIMT_DEVICE short_range_found short_range_find(const copse_blink_range_arguments
     short_range_found found;
     found.place = spot_place(&low);
     found.count = count_between(a, &low, &high);
-    if (a->limit && found.count > a->limit) found.count = a->limit;
+    if (a->queries.limit && found.count > a->queries.limit) found.count = a->queries.limit;
     return found;
 }
 
@@ -397,7 +397,7 @@ SIMT_DEVICE short_range_found short_range_eight(const copse_blink_range_argument
         sums += near_links(&a->tree, &near, k);
     }
     sums = walk_group_sum(sums);
-    const bool settled = near_settle(a->limit, digest, sums, range, &count, &spans) || !there;
+    const bool settled = near_settle(a->queries.limit, digest, sums, range, &count, &spans) || !there;
     short_range_found found;
     found.count = there ? count : 0;
     found.place = 0;
@@ -433,11 +433,11 @@ SIMT_DEVICE short_range_found short_range_warp(const copse_blink_range_arguments
     kept.place = COPSE_PLACE_DONE;
     uint32_t staged = 0;
     SIMT_ROLLED
-    for (uint32_t from = 0; from < a->per_warp; from += 8u) {
+    for (uint32_t from = 0; from < a->queries.per_warp; from += 8u) {
         const uint32_t reader = from + lane / 4u;
         const short_range_one range = short_range_take(own, reader);
         const short_range_found found =
-            short_range_eight(a, digest, &range, base_leaf, reader, first + reader < a->n, stage, &staged);
+            short_range_eight(a, digest, &range, base_leaf, reader, first + reader < a->queries.n, stage, &staged);
         if ((lane & 3u) == from / 8u) kept = found;
     }
     const uint32_t holder = (lane & 7u) * 4u + lane / 8u;
@@ -508,9 +508,9 @@ SIMT_DEVICE void short_range_store(const copse_blink_short_range_arguments *a, o
 {
     const uint32_t mine = first + simt_lane();
     const bool wide = own->count > NEAR_MOST, late = own->place != COPSE_PLACE_DONE && !wide;
-    if (simt_lane() < a->ranges.per_warp && mine < a->ranges.n) {
+    if (simt_lane() < a->ranges.queries.per_warp && mine < a->ranges.queries.n) {
         simt_store_once_u64(a->offsets + mine + 1u, base + upto);
-        simt_store_once_u64(a->ranges.places + mine, wide ? own->place : COPSE_PLACE_DONE);
+        simt_store_once_u64(a->ranges.queries.locations + mine, wide ? own->place : COPSE_PLACE_DONE);
         if (mine == 0) a->offsets[0] = 0;
     }
     if (!__any_sync(SIMT_FULL_MASK, wide || late)) {
@@ -571,7 +571,7 @@ SIMT_DEVICE void short_range_tiles(const copse_blink_short_range_arguments *a, b
     for (;;) {
         if (threadIdx.x == 0) block->tile = next;
         __syncthreads();
-        const uint32_t t = block->tile, first = (t * SHORT_RANGE_WARPS + warp) * a->ranges.per_warp;
+        const uint32_t t = block->tile, first = (t * SHORT_RANGE_WARPS + warp) * a->ranges.queries.per_warp;
         if (t >= a->tiles) return;
         const short_range_found own = short_range_warp(&a->ranges, digest, first, stage);
         const uint64_t upto = lanes_upto(own.count);

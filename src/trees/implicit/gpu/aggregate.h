@@ -36,8 +36,9 @@ SIMT_KERNEL(NAME(summarize), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
 SIMT_KERNEL(NAME(aggregate), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
-    for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.n; r += warps) {
-        const uint64_t place = a.places[r], count = a.counts[r], end = place + count;
+    for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.extents.n;
+         r += warps) {
+        const uint64_t place = a.extents.locations[r], count = a.extents.counts[r], end = place + count;
         uint64_t first_block = (place + BLOCK_ENTRIES - 1u) / BLOCK_ENTRIES, end_block = end / BLOCK_ENTRIES;
         partial all = partial_empty();
         if (first_block >= end_block) {
@@ -48,7 +49,7 @@ SIMT_KERNEL(NAME(aggregate), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
             partial_scan(&a.tree, end_block * BLOCK_ENTRIES, end, &all);
         }
         all = partial_of_warp(all);
-        if (simt_lane() == 0) aggregate_store(&a.result, r, all, count);
+        if (simt_lane() == 0) aggregate_store(&a.extents.result, r, all, count);
     }
 }
 

@@ -3,7 +3,6 @@
 #define COPSE_IMPLICIT_DEVICE_H
 
 #include "gpu/aggregates.h"
-#include "gpu/call.h"
 #include "trees/implicit/gpu/kernels.h"
 #include "gpu/levels.h"
 #include "gpu/mixed.h"
@@ -81,9 +80,6 @@ copse_status copse_implicit_device_count(const copse_index *index, const void *l
 copse_status copse_implicit_device_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                          uint64_t limit, uint64_t *offsets, void *keys, void *values,
                                          uint64_t capacity);
-/* Puts kernel[digest] over n ranges on the stream, as many launches as it takes. */
-copse_status copse_implicit_device_ranges(const copse_index *index, copse_stream *stream, const copse_kernel *kernels,
-                                          const copse_range_arguments *arguments, uint64_t n);
 
 /* --- implicit/gpu/aggregate.c ---------------------------------------------------------------------------------------- */
 

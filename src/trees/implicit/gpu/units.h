@@ -55,15 +55,6 @@ SIMT_DEVICE uint32_t unit_before(const copse_device_tree *tree, uint32_t unit, K
 
 /* --- bounds --------------------------------------------------------------------------------------------------------- */
 
-/*
- * Upper bounds: where keys may repeat, the first key > q is the first >= q + 1; for the largest key that wraps to 0 and
- * the place is the end. Where they do not, it is the first >= q, or the one behind that if it is q itself.
- */
-SIMT_DEVICE KEY bound_key(const copse_device_tree *tree, KEY q, bool upper)
-{
-    return (KEY)(q + (KEY)(upper && !tree->unique));
-}
-
 SIMT_DEVICE uint64_t bound_finish(const copse_device_tree *tree, uint32_t unit, uint32_t before, KEY q, bool upper)
 {
     uint64_t place = (uint64_t)unit * UNIT_SLOTS + before;

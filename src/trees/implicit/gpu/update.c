@@ -6,11 +6,11 @@
 static copse_status entries_out(const copse_index *index, copse_device_pairs *out)
 {
     const copse_implicit_device *tree = copse_implicit_device_of(index);
-    copse_copy_arguments arguments = {.tree = tree->view, .count = tree->view.entries, .encoded = 1};
+    copse_copy_arguments arguments = {.tree = tree->view, .output.count = tree->view.entries, .encoded = 1};
     *out = (copse_device_pairs){.n = tree->view.entries, .key_type = copse_device_pairs_type(index)};
-    copse_status status = copse_device_pairs_room(index, out, out->n, &arguments.keys, &arguments.values);
-    out->keys = arguments.keys;
-    out->values = arguments.values;
+    copse_status status = copse_device_pairs_room(index, out, out->n, &arguments.output.keys, &arguments.output.values);
+    out->keys = arguments.output.keys;
+    out->values = arguments.output.values;
     if (status == COPSE_OK)
         status = copse_device_launch(index->device, index->device->main, &copse_implicit_device_kernels(index)->copy,
                                      copse_device_blocks(index->device, out->n), &arguments);
