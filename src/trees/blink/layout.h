@@ -31,15 +31,15 @@
  *                            \     /
  *   pool                      [ 3 ]
  *
- * Leaves lie in *chunks* of equal size, 2^chunk_shift leaves each, and a table has the addresses: leaf i is leaf
- * i % 2^chunk_shift of chunk i / 2^chunk_shift. The last chunk with base_leaves may be cut off behind them; where it is not, the pool
- * begins right there, else with the next chunk. Chunks stay where they are: readers may be in them.
+ * Leaves lie in *segments* of equal size, 2^segment_shift leaves each, and a table has the addresses: leaf i is leaf
+ * i % 2^segment_shift of segment i / 2^segment_shift. The last segment with base_leaves may be cut off behind them; where it is not, the pool
+ * begins right there, else with the next segment. Segments stay where they are: readers may be in them.
  *
  *   table    [ . | . | . | . |   |   ]
  *              |   |   |   |
- *   chunks   [ base_leaves ][ base_leaves ][ base_leaves, pool ][ pool ]
+ *   segments   [ base_leaves ][ base_leaves ][ base_leaves, pool ][ pool ]
  *
- * When chains or branches get too many, all leaves are packed anew into new chunks with new levels: a new *version*.
+ * When chains or branches get too many, all leaves are packed anew into new segments with new levels: a new *version*.
  */
 #ifndef COPSE_BLINK_KERNELS_H
 #define COPSE_BLINK_KERNELS_H
@@ -75,9 +75,9 @@ typedef struct copse_blink_tree {
     uint32_t branches;    /* 1: a B+ tree                                         */
     uint32_t unique;      /* 1: no two entries have equal keys                    */
     copse_type key_type, value_type;
-    uint32_t chunk_shift;   /* a chunk has 2^chunk_shift leaves                     */
-    uint32_t pool_grows;    /* 1: the pool may get chunks while a kernel runs       */
-    const uint64_t *chunks; /* their addresses                                    */
+    uint32_t segment_shift;   /* a segment has 2^segment_shift leaves                     */
+    uint32_t pool_grows;      /* 1: the pool may get segments while a kernel runs       */
+    const uint64_t *segments; /* their addresses                                    */
     copse_device_levels levels;
 } copse_blink_tree;
 
@@ -99,7 +99,7 @@ typedef struct copse_blink_counters {
     uint32_t padding;
 } copse_blink_counters;
 
-/* Puts some addresses into the table of chunks. They come with the launch: a copy from the host's memory would wait. */
+/* Puts some addresses into the table of segments. They come with the launch: a copy from the host's memory would wait. */
 #define COPSE_PUBLISH_MOST 128u
 typedef struct copse_publish_arguments {
     uint64_t *to;

@@ -3,7 +3,7 @@
  *
  * Several handles (copse_index) may share one tree: the index itself, through which it is changed, views, which follow it,
  * and snapshots, which do not. What they share is the current *epoch*: base_leaf leaves with their levels and a pool,
- * in chunks. Small updates change leaves of a epoch where they are; a large one, or one while a snapshot holds the epoch,
+ * in segments. Small updates change leaves of a epoch where they are; a large one, or one while a snapshot holds the epoch,
  * makes a new epoch, and the old one goes when nobody reads it any more.
  */
 #ifndef COPSE_BLINK_DEVICE_H
@@ -48,19 +48,19 @@ typedef struct copse_blink_epoch {
     copse_pairs_speculation speculation;
     unsigned holders; /* calls under way and snapshots, under the lock of the tree */
     unsigned frozen;  /* snapshots */
-    uint32_t cut;     /* leaves of the last chunk with base_leaves, where it is cut off behind them; 0: it is not */
+    uint32_t cut;     /* leaves of the last segment with base_leaves, where it is cut off behind them; 0: it is not */
     unsigned
         preallocated; /* blocks of the next epoch that are known to be at hand; under `writer`: blink/rebuild/preallocate.c */
-    unsigned chunks_made, chunks_most;
+    unsigned segments_made, segments_most;
     unsigned
-        chunks_published; /* so many addresses of `chunks`, also of chunks that were given back, are those of the copy */
-    uint64_t chunks[];    /* chunks_most addresses, of which the device has a copy in `view.chunks` */
+        segments_published; /* so many addresses of `segments`, also of segments that were given back, are those of the copy */
+    uint64_t segments[]; /* segments_most addresses, of which the device has a copy in `view.segments` */
 } copse_blink_epoch;
 
-/* Chunks for base_leaf leaves. */
+/* Segments for base_leaf leaves. */
 typedef struct copse_blink_room {
-    unsigned chunks;
-    uint64_t chunk_bytes;
+    unsigned segments;
+    uint64_t segment_bytes;
 } copse_blink_room;
 
 /* A tree, for all its handles. */
@@ -134,15 +134,15 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
                               .unique = view->unique,
                               .key_type = view->key_type,
                               .value_type = view->value_type,
-                              .chunk_shift = view->chunk_shift,
+                              .segment_shift = view->segment_shift,
                               .pool_grows = 1,
-                              .chunks = view->chunks,
+                              .segments = view->segments,
                               .levels = view->levels};
 }
 
 /* --- blink/epoch.c ------------------------------------------------------------------------------------------------- */
 
-/* A epoch with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: chunk_shift of
+/* A epoch with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: segment_shift of
  * the one that it is to replace, 0: none. */
 copse_status copse_blink_epoch_make(const copse_index *index, uint32_t before, uint64_t entries, uint64_t low,
                                     uint64_t high, copse_blink_epoch **out);
@@ -150,15 +150,15 @@ copse_status copse_blink_epoch_make(const copse_index *index, uint32_t before, u
 copse_status copse_blink_epoch_make_base_leaves(const copse_index *index, uint32_t before, uint64_t base_leaves,
                                                 uint64_t low, uint64_t high, copse_blink_epoch **out);
 void copse_blink_epoch_free(const copse_index *index, copse_blink_epoch *epoch);
-/* The chunks of a epoch with so many base_leaves that comes after this one. */
+/* The segments of a epoch with so many base_leaves that comes after this one. */
 copse_blink_room copse_blink_room_after(const copse_blink_epoch *epoch, uint64_t base_leaves);
 /* Leaves that the pool of a epoch could have at most. */
 uint64_t copse_blink_pool_most(const copse_blink_epoch *epoch);
-/* Chunks behind those of the base_leaves: how many there are, and how many have leaves in use. */
-void copse_blink_pool_chunks(const copse_blink_epoch *epoch, unsigned *out_made, unsigned *out_used);
+/* Segments behind those of the base_leaves: how many there are, and how many have leaves in use. */
+void copse_blink_pool_segments(const copse_blink_epoch *epoch, unsigned *out_made, unsigned *out_used);
 /* Makes sure that `leaves` more can be taken from the pool. */
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_epoch *epoch, uint64_t leaves);
-/* Gives chunks of the pool back that have no leaf in use, but for room that the next update may want. The caller holds `writer`;
+/* Gives segments of the pool back that have no leaf in use, but for room that the next update may want. The caller holds `writer`;
  * others may be reading. */
 void copse_blink_pool_trim(const copse_index *index, copse_blink_epoch *epoch);
 /* The epoch was made with room for more entries than it turned out to have: gives back what is too much. `view` changes with

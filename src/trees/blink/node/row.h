@@ -160,7 +160,7 @@ SIMT_KERNEL(NAME(rebuild_empty), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 
     if (simt_lane() == 0) row_last(&a, 0, KEY_MAX);
 }
 
-/* Addresses of chunks on their way to the table. */
+/* Addresses of segments on their way to the table. */
 SIMT_KERNEL(NAME(publish), copse_publish_arguments, COPSE_KERNEL_THREADS, 1)
 {
     if (blockIdx.x == 0 && threadIdx.x < a.n) simt_store_relaxed_u64(&a.to[threadIdx.x], a.addresses[threadIdx.x]);

@@ -140,7 +140,7 @@ static copse_status try_independent(copse_rebuilder *p, uint32_t tile, bool list
     /* They are counted in 32 bits, and leaves in few. */
     if (listed && (p->arguments.from.entries > UINT32_MAX || p->pool_taken > COPSE_LIST_MOST)) return COPSE_OK;
     copse_error_keep(&kept);
-    copse_status status = copse_blink_epoch_make_base_leaves(p->index, p->arguments.from.chunk_shift, base_leaves,
+    copse_status status = copse_blink_epoch_make_base_leaves(p->index, p->arguments.from.segment_shift, base_leaves,
                                                              p->low, p->high, &p->made);
     if (status == COPSE_OK) status = copse_rebuild_started(p);
     if (status == COPSE_OK) status = independent(p, tile, listed, &totals);

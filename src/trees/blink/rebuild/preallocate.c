@@ -30,7 +30,7 @@ typedef struct preallocate {
     copse_device *device;
     copse_blink_room room; /* for the base_leaves of the next epoch */
     uint64_t besides;      /* bytes of its levels, and of what rebuilding needs for each base_leaf */
-    unsigned own;          /* chunks of that size that the epoch itself has for its pool */
+    unsigned own;          /* segments of that size that the epoch itself has for its pool */
     unsigned wanted; /* that there should be with them: some of those have leaves in use, and stay until it is packed */
     void *blocks[BLOCKS_MOST];
     unsigned count;
@@ -53,17 +53,17 @@ static void preallocate_plan(const copse_index *index, const copse_blink_epoch *
     a->room = copse_blink_room_after(epoch, grown + 2 * n / copse_blink_packed_two(index) + 1);
     /* The same in every call, whatever n is, and so always the same memory. */
     a->besides = (base_leaves * sizeof(uint32_t) + epoch->levels.bytes) / 2 * 3;
-    copse_blink_pool_chunks(epoch, &made, &used);
-    const bool alike = a->room.chunk_bytes == (uint64_t)COPSE_LEAF_BYTES << epoch->view.chunk_shift;
+    copse_blink_pool_segments(epoch, &made, &used);
+    const bool alike = a->room.segment_bytes == (uint64_t)COPSE_LEAF_BYTES << epoch->view.segment_shift;
     a->own = alike ? made : 0;
-    a->wanted = a->room.chunks + (alike ? used : 0);
+    a->wanted = a->room.segments + (alike ? used : 0);
 }
 
 static bool is_scarce(const preallocate *a)
 {
     uint64_t available = 0, total = 0;
     a->device->backend->memory_info(a->device, &available, &total);
-    return a->room.chunks * a->room.chunk_bytes + a->besides > available / FREE_PART;
+    return a->room.segments * a->room.segment_bytes + a->besides > available / FREE_PART;
 }
 
 static bool preallocate_take(preallocate *a, uint64_t bytes)
@@ -76,18 +76,18 @@ static bool preallocate_take(preallocate *a, uint64_t bytes)
     return true;
 }
 
-/* The last first, so that the next one who wants chunks gets them in the same order. What is not a chunk is not kept as a block of
+/* The last first, so that the next one who wants segments gets them in the same order. What is not a segment is not kept as a block of
  * its size: it is there for several of other sizes. */
 static void preallocate_give_back(preallocate *a)
 {
     copse_device *device = a->device;
-    while (a->count > 1) copse_device_free(device, device->main, a->blocks[--a->count], a->room.chunk_bytes);
+    while (a->count > 1) copse_device_free(device, device->main, a->blocks[--a->count], a->room.segment_bytes);
     if (a->count == 1) copse_device_free_unkept(device, device->main, a->blocks[--a->count], a->besides);
 }
 
 /*
  * Takes what is to be there until the time is over, but at least one block more than the last time, or calls with little time would
- * never come to an end. epoch->preallocated: the block for levels and so on is one, and so is each chunk.
+ * never come to an end. epoch->preallocated: the block for levels and so on is one, and so is each segment.
  */
 static void preallocate_run(copse_blink_epoch *epoch, preallocate *a, uint64_t end)
 {
@@ -96,7 +96,7 @@ static void preallocate_run(copse_blink_epoch *epoch, preallocate *a, uint64_t e
     unsigned there = a->own + 1;
     bool more = preallocate_take(a, a->besides);
     while (more && there < a->wanted + 1 && (there <= epoch->preallocated || nanoseconds() < end)) {
-        more = preallocate_take(a, a->room.chunk_bytes);
+        more = preallocate_take(a, a->room.segment_bytes);
         there++;
     }
     epoch->preallocated = more ? there : GIVEN_UP;
@@ -160,7 +160,7 @@ void copse_blink_preallocate(const copse_index *index, copse_blink_epoch *epoch,
     preallocate_plan(index, epoch, n, &a);
     if (epoch->preallocated > a.wanted) return; /* that is all */
     const uint64_t start = nanoseconds(), time = time_for(device, n);
-    if (!device->preallocate_always && a.room.chunk_bytes / BYTES_A_NANOSECOND > time) return;
+    if (!device->preallocate_always && a.room.segment_bytes / BYTES_A_NANOSECOND > time) return;
     if (is_scarce(&a))
         epoch->preallocated = GIVEN_UP;
     else
@@ -178,7 +178,7 @@ void copse_blink_preallocate_rebuilding(const copse_index *index, const copse_bl
     preallocate a;
     if (device->preallocate_most == 0 || is_small(device, made)) return;
     preallocate_plan(index, made, 0, &a);
-    if (from->view.chunk_shift == made->view.chunk_shift) a.own = from->chunks_made; /* they come back */
+    if (from->view.segment_shift == made->view.segment_shift) a.own = from->segments_made; /* they come back */
     const uint64_t time = device->preallocate_always ? device->preallocate_most : bytes / PACKED_A_NANOSECOND;
     if (!is_scarce(&a)) preallocate_run(made, &a, nanoseconds() + time);
 }

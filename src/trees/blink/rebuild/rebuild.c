@@ -50,7 +50,7 @@ copse_status copse_rebuild_started(copse_rebuilder *p)
 static copse_status epoch_start(copse_rebuilder *p, uint64_t entries)
 {
     copse_status status =
-        copse_blink_epoch_make(p->index, p->arguments.from.chunk_shift, entries, p->low, p->high, &p->made);
+        copse_blink_epoch_make(p->index, p->arguments.from.segment_shift, entries, p->low, p->high, &p->made);
     return status == COPSE_OK ? copse_rebuild_started(p) : status;
 }
 
@@ -62,11 +62,11 @@ copse_status copse_rebuild_levels(copse_rebuilder *p)
     copse_levels_source source = {.children = view->base_leaves,
                                   .last = p->memory[COPSE_REBUILD_LAST],
                                   .stride = COPSE_LEAF_BYTES,
-                                  .chunks = view->chunks,
-                                  .chunk_shift = view->chunk_shift,
-                                  .chunk_offset = key == value ? 64
-                                                  : key == 4   ? 44
-                                                               : 80}; /* `high` of a leaf */
+                                  .segments = view->segments,
+                                  .segment_shift = view->segment_shift,
+                                  .segment_offset = key == value ? 64
+                                                    : key == 4   ? 44
+                                                                 : 80}; /* `high` of a leaf */
     return copse_device_levels_make(index, &source, &view->levels, &p->made->levels);
 }
 
