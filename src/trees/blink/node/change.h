@@ -8,6 +8,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/update/arguments.h"
 
 SIMT_DEVICE void store_key(char *leaf, uint32_t slot, KEY key)
 {

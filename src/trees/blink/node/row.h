@@ -10,7 +10,9 @@
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
+#include "trees/blink/node/arguments.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/rebuild/arguments.h"
 
 #define LEAF_WORDS  (COPSE_LEAF_BYTES / 4u)
 #define LEAF_PIECES (COPSE_LEAF_BYTES / 16u) /* of what one lane loads or stores at once */

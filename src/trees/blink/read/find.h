@@ -10,6 +10,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/read/arguments.h"
 
 /* What a warp does with its queries. */
 typedef struct warp_queries {

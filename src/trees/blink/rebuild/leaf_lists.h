@@ -23,6 +23,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_lookback.h"
 #include "trees/blink/rebuild/tile_operations.h"

@@ -12,6 +12,8 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
+#include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
 
 /* Lanes that work on one leaf together, an entry each. */

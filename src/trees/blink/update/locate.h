@@ -10,6 +10,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/update/arguments.h"
 
 /* Most operations that a base_leaf may get in place: they go one after the other. */
 #define CROWD_MOST 32u
