@@ -77,9 +77,9 @@ typedef struct copse_level_arguments {
                            * NULL: look at the key itself */
     const char *keys; /* largest key of child 0; that of the next one lies `stride` bytes further */
     uint64_t stride;
-    /* NULL, or they lie in chunks, 2^chunk_shift of them each: the addresses, and where in a chunk the first one is */
-    const uint64_t *chunks;
-    uint32_t chunk_shift, chunk_offset;
+    /* NULL, or they lie in segments, 2^segment_shift of them each: the addresses, and where in a segment the first one is */
+    const uint64_t *segments;
+    uint32_t segment_shift, segment_offset;
     copse_device_survey *survey;
 } copse_level_arguments;
 

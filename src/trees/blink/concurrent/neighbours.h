@@ -11,6 +11,7 @@
 #include "trees/blink/concurrent/read.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/read/arguments.h"
 
 /* The leaf of a base_leaf where keys from `low` on begin, or one in front of it. */
 SIMT_DEVICE void glimpse_from(const copse_blink_tree *tree, uint32_t base_leaf, KEY low, leaf_glimpse *out)

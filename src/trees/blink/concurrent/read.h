@@ -20,6 +20,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/read/arguments.h"
 
 /* A leaf at one moment. */
 typedef struct leaf_glimpse {

@@ -8,6 +8,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/update/arguments.h"
 
 SIMT_DEVICE void store_key(char *leaf, uint32_t slot, KEY key)
 {
@@ -42,7 +43,7 @@ SIMT_DEVICE uint32_t state_after(uint32_t state, uint32_t count)
 
 /*
  * The stripe of the pool that a warp takes leaves from: each by as many warps, whether all warps of some blocks take any (`apply_hard`)
- * or the first ones of many (`place`). Uneven stripes would leave room unused, since a chunk has leaves of all.
+ * or the first ones of many (`place`). Uneven stripes would leave room unused, since a segment has leaves of all.
  */
 SIMT_DEVICE uint32_t pool_stripe(void)
 {

@@ -30,16 +30,16 @@
 /* Entries that two leaves get when a tree is packed: room for some more, within the memory that a key may take. */
 #define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 21u : 11u)
 
-/* Where leaf `number` lies in the chunk at `address`. */
+/* Where leaf `number` lies in the segment at `address`. */
 SIMT_DEVICE char *leaf_in(const copse_blink_tree *tree, uint64_t address, uint32_t number)
 {
-    return (char *)address + (uint64_t)(number & ((1u << tree->chunk_shift) - 1u)) * COPSE_LEAF_BYTES;
+    return (char *)address + (uint64_t)(number & ((1u << tree->segment_shift) - 1u)) * COPSE_LEAF_BYTES;
 }
 
-/* Where leaf `number` lies. The addresses of chunks with base_leaves never change. */
+/* Where leaf `number` lies. The addresses of segments with base_leaves never change. */
 SIMT_DEVICE char *leaf_at(const copse_blink_tree *tree, uint32_t number)
 {
-    const uint64_t *entry = &tree->chunks[number >> tree->chunk_shift];
+    const uint64_t *entry = &tree->segments[number >> tree->segment_shift];
     const bool may_be_new = tree->pool_grows && number >= tree->base_leaves;
     return leaf_in(tree, may_be_new ? simt_load_relaxed_u64(entry) : *entry, number);
 }
@@ -47,13 +47,13 @@ SIMT_DEVICE char *leaf_at(const copse_blink_tree *tree, uint32_t number)
 /* The same for a leaf that is a base_leaf. */
 SIMT_DEVICE char *base_leaf_at(const copse_blink_tree *tree, uint64_t base_leaf)
 {
-    return leaf_in(tree, tree->chunks[base_leaf >> tree->chunk_shift], (uint32_t)base_leaf);
+    return leaf_in(tree, tree->segments[base_leaf >> tree->segment_shift], (uint32_t)base_leaf);
 }
 
 /* How many base_leaf leaves lie side by side from base_leaf leaf `number` on. An even number of them from an even one on. */
 SIMT_DEVICE uint32_t base_leaves_concurrent(const copse_blink_tree *tree, uint32_t number)
 {
-    return (1u << tree->chunk_shift) - (number & ((1u << tree->chunk_shift) - 1u));
+    return (1u << tree->segment_shift) - (number & ((1u << tree->segment_shift) - 1u));
 }
 
 SIMT_DEVICE uint32_t leaf_state(const char *leaf)

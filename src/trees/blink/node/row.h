@@ -10,7 +10,9 @@
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
+#include "trees/blink/node/arguments.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/rebuild/arguments.h"
 
 #define LEAF_WORDS  (COPSE_LEAF_BYTES / 4u)
 #define LEAF_PIECES (COPSE_LEAF_BYTES / 16u) /* of what one lane loads or stores at once */
@@ -160,7 +162,7 @@ SIMT_KERNEL(NAME(rebuild_empty), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 
     if (simt_lane() == 0) row_last(&a, 0, KEY_MAX);
 }
 
-/* Addresses of chunks on their way to the table. */
+/* Addresses of segments on their way to the table. */
 SIMT_KERNEL(NAME(publish), copse_publish_arguments, COPSE_KERNEL_THREADS, 1)
 {
     if (blockIdx.x == 0 && threadIdx.x < a.n) simt_store_relaxed_u64(&a.to[threadIdx.x], a.addresses[threadIdx.x]);

@@ -7,6 +7,7 @@
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
+#include "trees/blink/node/arguments.h"
 #include "trees/blink/node/leaf.h"
 
 /* Does a leaf that something leads to exist? */

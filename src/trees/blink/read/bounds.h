@@ -16,6 +16,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/read/arguments.h"
 #include "trees/blink/read/ordered_kernels.h"
 
 /* Where a bound is: `slot` of a leaf, behind its last entry at most. */

@@ -9,6 +9,8 @@
 #ifndef COPSE_BLINK_ORDER_KERNELS_H
 #define COPSE_BLINK_ORDER_KERNELS_H
 
+#include "gpu/kernel_rows.h"
+#include "gpu/reads.h"
 #include "trees/blink/layout.h"
 
 #ifdef __cplusplus

@@ -23,6 +23,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_lookback.h"
 #include "trees/blink/rebuild/tile_operations.h"
@@ -72,7 +73,7 @@ SIMT_DEVICE bool leads_on(const copse_blink_tree *tree, uint32_t next)
     return next >= tree->base_leaves && next != COPSE_LEAF_NONE;
 }
 
-/* Looks at base_leaves from `first` on. They lie in one chunk: it has 2^k leaves, and more than these. */
+/* Looks at base_leaves from `first` on. They lie in one segment: it has 2^k leaves, and more than these. */
 SIMT_DEVICE list_base_leaves list_look(const copse_blink_tree *tree, list_block *list, uint32_t first)
 {
     uint64_t heads[LIST_EACH];

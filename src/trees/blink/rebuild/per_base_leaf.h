@@ -12,6 +12,8 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
+#include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
 
 /* Lanes that work on one leaf together, an entry each. */
@@ -138,7 +140,7 @@ SIMT_KERNEL(NAME(rebuild_count), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 
             if (a.operations.n) {
                 const uint64_t start = a.starts[base_leaf];
                 const bool any = start < a.operations.n && a.base_leaves[start] == base_leaf;
-                const uint64_t end = any ? segment_end(a.base_leaves, a.operations.n, start) : start;
+                const uint64_t end = any ? run_end(a.base_leaves, a.operations.n, start) : start;
                 const uint64_t effect = a.effects[end] - a.effects[start];
                 entries += (uint64_t)(uint32_t)effect - (effect >> 32);
             }

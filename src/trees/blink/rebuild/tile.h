@@ -38,8 +38,8 @@
 #include "core/widths.h"
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 
 #define TILE_ENTRIES COPSE_TILE_ENTRIES(KEY_BITS / 8u + VALUE_BITS / 8u)
 #define TILE_WORDS                                                                                                     \

@@ -19,9 +19,11 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_operations.h"
 #include "trees/blink/rebuild/tile_rows.h"
+#include "trees/blink/update/arguments.h"
 
 /* Operations that a lane has at most, and those of the batch that it has on their way from memory at a time. */
 #define BATCH_EACH  5u

@@ -8,8 +8,10 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_rows.h"
+#include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
 
 /* The largest key that a base_leaf may have. */
