@@ -91,7 +91,7 @@ if(copse_have_cuda)
   endif()
   # nvcc hands the host compiler one text in which headers look like the file itself, so that clang takes each inline
   # function of theirs for an unused one of ours.
-  # The driver unpacks device code when it is first used, and every driver that runs CUDA 13 can: the library is a fifth as large.
+  # The driver unpacks device code when it is first used, and every driver that runs CUDA 13 can.
   set(copse_cuda_options -Xfatbin=-compress-all --compress-mode=size
     -Xcompiler=-Wall,-Wextra,-Wshadow,-Wpointer-arith,-Wwrite-strings,-Wno-unused-function)
   if(COPSE_WERROR)
