@@ -555,10 +555,10 @@ static void without_memory(void **state)
 static uint32_t entries_of_home(const struct subject *subject, uint32_t home)
 {
     const copse_blink_epoch *version = tree_of(subject)->current;
-    const uint32_t shift = version->view.chunk_shift;
+    const uint32_t shift = version->view.segment_shift;
     const size_t key = typed_size(subject->config.key_type), value = typed_size(subject->config.value_type);
     const size_t at = key == value ? 56 : key == 4 ? 36 : 72; /* of the state: blink/layout.h */
-    const char *leaf = (const char *)(uintptr_t)version->chunks[home >> shift];
+    const char *leaf = (const char *)(uintptr_t)version->segments[home >> shift];
     leaf += (size_t)(home & ((1u << shift) - 1u)) * COPSE_LEAF_BYTES;
     uint32_t state = 0;
     copse_device *device = subject->index->device;

@@ -43,7 +43,7 @@ static uint64_t state_at(uint64_t position, unsigned operation, bool first)
 static void grouping_does_not_matter(void **state)
 {
     (void)state;
-    static const uint64_t bases[] = {0, 1000, COPSE_MIXED_NARROW - 4, UINT64_C(1) << 60};
+    static const uint64_t bases[] = {0, 1000, COPSE_MIXED_POSITIONS_32 - 4, UINT64_C(1) << 60};
     for (size_t base = 0; base < COUNT_OF(bases); base++)
         for (unsigned code = 0; code < 8 * 8 * 8 * 8; code++) {
             uint64_t s[4];
