@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* Writes some addresses into the table of segments. They come with the launch, because a copy from host memory would synchronise. */
+/* Writes some addresses into the table of segments. They come with the launch, because a copy from host memory would
+ * synchronise. */
 #define COPSE_PUBLISH_MOST 128u
 typedef struct copse_publish_arguments {
     uint64_t *to;

@@ -15,8 +15,8 @@ static bool may_be_independent(const copse_rebuilder *p)
 }
 
 /*
- * Chooses how many leaves of the new epoch go with an entry, or a base leaf, and with an operation: as many as in a tree that was just
- * built, if as many of the keys are new as were last time. Returns how many that makes in all.
+ * Chooses how many leaves of the new epoch go with an entry, or a base leaf, and with an operation: as many as in a
+ * tree that was just built, if as many of the keys are new as were last time. Returns how many that makes in all.
  */
 static uint64_t independent_base_leaves(copse_rebuilder *p, bool listed)
 {

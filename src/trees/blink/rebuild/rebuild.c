@@ -96,7 +96,7 @@ copse_status copse_rebuild_finish(copse_rebuilder *p, copse_status status, copse
     return status;
 }
 
-/* --- sorted pairs --------------------------------------------------------------------------------------------------------- */
+/* --- sorted pairs ------------------------------------------------------------------------------------------------- */
 
 static copse_status fill_pairs(copse_rebuilder *p)
 {
@@ -115,12 +115,13 @@ copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs
     return copse_rebuild_finish(&p, epoch_fill(&p, pairs->n, fill_pairs), out);
 }
 
-/* --- an old epoch and operations, tile by tile --------------------------------------------------------------------------- */
+/* --- an old epoch and operations, tile by tile -------------------------------------------------------------------- */
 
 /*
- * Do so many base leaves fit into a tile, if each has `old` entries and `others` further leaves, and `come` are inserted into it? Some
- * tiles get more than others: base leaves cover stretches of keys of different lengths, and even of random keys some stretches get more
- * than others of the same length. Among millions of tiles one is five or six deviations above the average.
+ * Do so many base leaves fit into a tile, if each has `old` entries and `others` further leaves, and `come` are
+ * inserted into it? Some tiles get more than others: base leaves cover stretches of keys of different lengths, and even
+ * of random keys some stretches get more than others of the same length. Among millions of tiles one is five or six
+ * deviations above the average.
  */
 static bool tile_fits(double room, double base_leaves, double old, double come, double others)
 {
@@ -169,8 +170,8 @@ static copse_status tiles_take(copse_rebuilder *p, uint32_t base_leaves)
     return status;
 }
 
-/* Moves everything into the new epoch, with tiles of so many base leaves, and waits for it. *out_fits: false where some tile has more
- * than fits. */
+/* Moves everything into the new epoch, with tiles of so many base leaves, and waits for it. *out_fits: false where some
+ * tile has more than fits. */
 static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_rebuild_totals *out_totals,
                                bool *out_fits)
 {
@@ -239,7 +240,7 @@ static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
     return status;
 }
 
-/* --- an old epoch and operations, base leaf by base leaf ------------------------------------------------------------------ */
+/* --- an old epoch and operations, base leaf by base leaf ---------------------------------------------------------- */
 
 /* Finds the base leaf of each operation, and what the operation will do there. */
 static copse_status locate(copse_rebuilder *p)
