@@ -51,10 +51,6 @@
 
 #include "gpu/shared_kernels.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define COPSE_LEAF_BYTES    128u
 #define COPSE_LEAF_NONE     UINT32_MAX
 #define COPSE_LEAF_LATCH    0x80000000u
@@ -92,7 +88,4 @@ typedef struct copse_leaf_shape {
     uint32_t high;       /* where in a leaf its high key lies */
 } copse_leaf_shape;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

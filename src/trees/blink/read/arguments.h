@@ -4,10 +4,6 @@
 
 #include "trees/blink/layout.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Point queries, n < 2^31 of them a launch. Every output may be NULL. */
 typedef struct copse_blink_point_arguments {
     copse_blink_tree tree;
@@ -23,7 +19,4 @@ typedef struct copse_blink_point_arguments {
     uint64_t *report;
 } copse_blink_point_arguments;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

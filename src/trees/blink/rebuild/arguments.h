@@ -5,10 +5,6 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/update/arguments.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What a rebuild counts, all 0 at the start. */
 typedef struct copse_rebuild_totals {
     /* base_leaf_lists: leaves in the list, and tiles that this makes. All tiles read them, so they share no line with
@@ -79,7 +75,4 @@ typedef struct copse_rebuild_arguments {
     uint32_t *last;               /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
 } copse_rebuild_arguments;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -43,7 +43,7 @@ void copse_rebuild_begin_anew(copse_rebuilder *p)
     p->made = NULL;
 }
 
-static copse_status launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
+copse_status copse_rebuild_launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
 {
     copse_device *device = p->index->device;
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
@@ -82,7 +82,8 @@ copse_status copse_rebuild_levels(copse_rebuilder *p)
 static copse_status epoch_fill(copse_rebuilder *p, uint64_t entries, copse_status (*fill)(copse_rebuilder *p))
 {
     copse_status status = epoch_start(p, entries);
-    if (status == COPSE_OK) status = entries ? fill(p) : launch(p, &copse_blink_kernels_of(p->index)->rebuild_empty, 1);
+    if (status == COPSE_OK)
+        status = entries ? fill(p) : copse_rebuild_launch(p, &copse_blink_kernels_of(p->index)->rebuild_empty, 1);
     return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
@@ -101,7 +102,8 @@ copse_status copse_rebuild_finish(copse_rebuilder *p, copse_status status, copse
 static copse_status fill_pairs(copse_rebuilder *p)
 {
     const uint64_t lanes = 4; /* a warp has eight leaves */
-    return launch(p, &copse_blink_kernels_of(p->index)->rebuild_fill, p->arguments.to.base_leaves * lanes);
+    return copse_rebuild_launch(p, &copse_blink_kernels_of(p->index)->rebuild_fill,
+                                p->arguments.to.base_leaves * lanes);
 }
 
 copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_epoch **out)
@@ -179,8 +181,9 @@ static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_r
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     copse_status status = tiles_take(p, base_leaves);
     const uint64_t tiles = p->arguments.tiles;
-    if (status == COPSE_OK && p->arguments.operations.n) status = launch(p, &kernels->tile_starts, tiles + 1);
-    if (status == COPSE_OK) status = launch(p, &kernels->tile_lookback, tiles * 32);
+    if (status == COPSE_OK && p->arguments.operations.n)
+        status = copse_rebuild_launch(p, &kernels->tile_starts, tiles + 1);
+    if (status == COPSE_OK) status = copse_rebuild_launch(p, &kernels->tile_lookback, tiles * 32);
     if (status == COPSE_OK)
         status = copse_device_read(device, device->main, out_totals, p->arguments.totals, sizeof *out_totals);
     *out_fits = status == COPSE_OK && !(out_totals->ticket & COPSE_TILES_STOP);
@@ -211,7 +214,7 @@ static copse_status finish_tiles(copse_rebuilder *p, const copse_rebuild_totals 
     copse_rebuild_take_over(p, totals);
     copse_blink_epoch_shrink(p->index, p->made, totals->entries);
     p->arguments.to = p->made->view;
-    copse_status status = launch(p, totals->entries ? &kernels->tile_finish : &kernels->rebuild_empty, 1);
+    copse_status status = copse_rebuild_launch(p, totals->entries ? &kernels->tile_finish : &kernels->rebuild_empty, 1);
     return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
@@ -285,7 +288,8 @@ static copse_status count_base_leaves(copse_rebuilder *p, uint64_t *out_entries)
         status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, (base_leaves + 1) * sizeof(uint32_t));
     p->arguments.before = p->scratch[COPSE_REBUILD_BEFORE].memory;
     p->arguments.starts = p->scratch[COPSE_REBUILD_STARTS].memory;
-    if (status == COPSE_OK) status = launch(p, &copse_blink_kernels_of(index)->rebuild_count, base_leaves + 1);
+    if (status == COPSE_OK)
+        status = copse_rebuild_launch(p, &copse_blink_kernels_of(index)->rebuild_count, base_leaves + 1);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, p->arguments.before, p->arguments.before,
                                                        base_leaves + 1);
@@ -306,9 +310,9 @@ static copse_status fill_base_leaves(copse_rebuilder *p)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     const uint64_t lanes = 16; /* of a leaf, at most */
-    copse_status status = launch(p, &kernels->rebuild_old, p->arguments.from.base_leaves * lanes);
+    copse_status status = copse_rebuild_launch(p, &kernels->rebuild_old, p->arguments.from.base_leaves * lanes);
     if (status == COPSE_OK && p->arguments.operations.n && p->arguments.operations.values)
-        status = launch(p, &kernels->rebuild_new, p->arguments.operations.n);
+        status = copse_rebuild_launch(p, &kernels->rebuild_new, p->arguments.operations.n);
     return status;
 }
 

@@ -51,6 +51,8 @@ copse_status copse_rebuild_take(copse_rebuilder *p, unsigned which, uint64_t byt
 /* Takes memory for the totals and so many words, and makes all of it 0 by one fill. */
 copse_status copse_rebuild_take_totals(copse_rebuilder *p, uint64_t words);
 void copse_rebuild_drop(copse_rebuilder *p, unsigned which);
+/* Launches a kernel with p->arguments and a thread for each item. */
+copse_status copse_rebuild_launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items);
 /* Leaves that a tile may have, where each entry that is inserted needs room for two; 0: no tile fits. */
 uint32_t copse_rebuild_tile_leaves(const copse_rebuilder *p);
 /* Once p->made is there: puts it into the arguments, and takes the memory that goes with it. */

@@ -5,10 +5,6 @@
 
 #include "trees/blink/layout.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What an update does with a key. */
 typedef enum copse_action { COPSE_ACTION_UPSERT, COPSE_ACTION_IF_ABSENT, COPSE_ACTION_ERASE } copse_action;
 
@@ -118,7 +114,4 @@ typedef struct copse_apply_arguments {
     copse_blink_counters *counters;
 } copse_apply_arguments;
 
-#ifdef __cplusplus
-}
-#endif
 #endif
