@@ -16,8 +16,8 @@ typedef struct copse_scratch_array {
     uint64_t bytes; /* the next array begins with a line of its own      */
 } copse_scratch_array;
 
-/* Allocates a block for n arrays on the main stream and writes the address of each. `what` is for the message where there is no
- * memory; then *out has to be freed all the same. */
+/* Allocates a block for n arrays on the main stream and writes the address of each. `what` is for the message where
+ * there is no memory; then *out has to be freed all the same. */
 copse_status copse_scratch_take(copse_device *device, const char *what, const copse_scratch_array *arrays, unsigned n,
                                 copse_scratch *out);
 /* Frees the block, in the order of the main stream, and makes it none. */

@@ -1,24 +1,25 @@
-/* Versions of the B-link and the B+ tree on a device: their memory, and putting one in the place of another. */
+/* Epochs of the B-link and the B+ tree on a device: their memory, and how the host replaces the current one. */
 #include "trees/blink/tree.h"
 
 #include <string.h>
 
 /*
- * Leaves lie in segments of one size, so that a new epoch can have the memory that an old one gave back: what the device's pool
- * does not have at one address comes from the system, which takes about a millisecond for each gigabyte. A segment is this share
- * of the base_leaf leaves, rounded up to a power of two, or the least: few segments take less time, small ones leave less unused.
+ * Leaves lie in segments of one size, so that a new epoch can have the memory that an old one gave back: what the
+ * device's pool does not have at one address comes from the system, which takes about a millisecond to map each
+ * gigabyte. A segment is this share of the base leaves, rounded up to a power of two, or the least: few segments take
+ * less time, small ones leave less unused.
  */
 #define SEGMENT_SHARE 64u
 #define SEGMENT_LEAST COPSE_POOL_STRIPES
-/* From so many bytes on it is looked first whether there is that much. */
+/* For so many bytes and more the host first asks whether there is that much. */
 #define LOOK_FIRST (UINT64_C(4) << 30)
-/* Segments that a epoch may have: for so many times as many leaves as there are base_leaves, and some more. */
+/* Segments that an epoch may have: for so many times as many leaves as there are base leaves, and some more. */
 #define SEGMENTS_TIMES 5u
 #define SEGMENTS_MORE  32u
 
 /* --- segments ----------------------------------------------------------------------------------------------------------------- */
 
-/* Counters and the table of segments are one piece of device memory. */
+/* Counters and, behind them, the table of segments are one block of device memory. */
 static uint64_t control_bytes(const copse_blink_epoch *epoch)
 {
     return sizeof(copse_blink_counters) + epoch->segments_most * sizeof(uint64_t);
@@ -29,7 +30,7 @@ static uint64_t epoch_size(unsigned segments_most)
     return sizeof(copse_blink_epoch) + segments_most * sizeof(uint64_t);
 }
 
-/* Leaves of a segment, as a power of two, in a epoch with so many base_leaves. */
+/* Leaves of a segment, as a power of two, in an epoch with so many base leaves. */
 static uint32_t shift_for(uint64_t base_leaves)
 {
     const uint64_t share = base_leaves / SEGMENT_SHARE;
@@ -38,15 +39,15 @@ static uint32_t shift_for(uint64_t base_leaves)
     return shift;
 }
 
-/* The same for a epoch that comes after one with other segments: as large as those, though there may be up to twice as many. A tree
- * that grows would otherwise have no use for what it gives back whenever it comes to the next size. */
+/* The same for an epoch that replaces another: segments stay as small as they were, though there may be up to twice as
+ * many. Otherwise a tree that grows could not use what it gives back whenever it comes to the next size. */
 static uint32_t shift_after(uint64_t base_leaves, uint32_t before)
 {
     const uint32_t shift = shift_for(base_leaves);
     return before + 1 == shift ? before : shift;
 }
 
-/* Segments that leaves 0 .. leaves - 1 take. */
+/* Segments that so many leaves take. */
 static unsigned segments_for(uint64_t leaves, uint32_t shift)
 {
     return (unsigned)((leaves + (UINT64_C(1) << shift) - 1) >> shift);
@@ -63,7 +64,7 @@ static uint64_t segment_bytes(const copse_blink_epoch *epoch, unsigned segment)
     return (cut ? epoch->cut : UINT64_C(1) << epoch->view.segment_shift) * COPSE_LEAF_BYTES;
 }
 
-/* Gives all segments but the first `kept` back. */
+/* Gives back all segments but the first `kept`. */
 static void segments_drop(const copse_index *index, copse_blink_epoch *epoch, unsigned kept)
 {
     copse_device *device = index->device;
@@ -74,8 +75,8 @@ static void segments_drop(const copse_index *index, copse_blink_epoch *epoch, un
     }
 }
 
-/* Is there room for so much? Segment by segment it would take long to find out that there is not; so where it looks like that, all is
- * asked for at once. */
+/* Is there room for so much? To find out segment by segment that there is not would take long; so where it looks like
+ * that, the host asks for all at once. */
 static copse_status segments_look(copse_device *device, uint64_t bytes, const char *what)
 {
     uint64_t available = 0, total = 0;
@@ -88,8 +89,8 @@ static copse_status segments_look(copse_device *device, uint64_t bytes, const ch
     return status;
 }
 
-/* The next segment. False where the table of the device has its address already: an update often gets the segments again that the one
- * before gave back, and publishing the device takes longer than everything else about them. */
+/* Appends a segment. Returns false where the table of the device has its address already: an update often gets the
+ * segments again that the one before gave back, and to write the table takes longer than everything else about them. */
 static bool segment_put(copse_blink_epoch *epoch, void *memory)
 {
     const unsigned segment = epoch->segments_made++;
@@ -100,7 +101,7 @@ static bool segment_put(copse_blink_epoch *epoch, void *memory)
     return !published;
 }
 
-/* Puts the addresses of segments from `first` on into the table of the device. */
+/* Publishes the addresses of segments from `first` on in the table of the device. */
 static copse_status segments_publish(const copse_index *index, copse_blink_epoch *epoch, unsigned first)
 {
     copse_device *device = index->device;
@@ -119,8 +120,8 @@ static copse_status segments_publish(const copse_index *index, copse_blink_epoch
     return status;
 }
 
-/* Sees to it that there are `wanted` segments, and their addresses in the table before any leaf of them can be used; or leaves
- * everything as it was. */
+/* Makes sure that there are `wanted` segments, and publishes their addresses before a kernel can use any leaf of them; or
+ * leaves everything as it was. */
 static copse_status segments_add(const copse_index *index, copse_blink_epoch *epoch, unsigned wanted, const char *what)
 {
     copse_device *device = index->device;
@@ -141,7 +142,7 @@ static copse_status segments_add(const copse_index *index, copse_blink_epoch *ep
     return status == COPSE_ERR_MEMORY ? copse_device_out_of_memory(device, all, what) : status;
 }
 
-/* The pool has what the segments have room for behind the base_leaves. */
+/* The pool has what the segments have room for behind the base leaves. */
 static void pool_measure(copse_blink_epoch *epoch)
 {
     copse_blink_tree *view = &epoch->view;
@@ -163,7 +164,7 @@ void copse_blink_epoch_free(const copse_index *index, copse_blink_epoch *epoch)
     copse_memory_free(index->ctx, epoch, epoch_size(epoch->segments_most));
 }
 
-/* Home leaves that packed entries take: two leaves share a number of them, which may be odd. */
+/* Base leaves that a rebuild fills with so many entries: it fills two at a time with a number that may be odd. */
 static uint64_t base_leaves_for(const copse_index *index, uint64_t entries)
 {
     const uint64_t two = copse_blink_packed_two(index), rest = entries % two;
@@ -192,7 +193,7 @@ static copse_status epoch_memory(const copse_index *index, copse_blink_epoch *ep
     return status;
 }
 
-/* A epoch without memory on the device. */
+/* An epoch without memory on the device. */
 static copse_blink_epoch *epoch_alloc(const copse_index *index, uint64_t base_leaves, uint32_t shift)
 {
     const uint64_t wanted = (uint64_t)segments_for(base_leaves, shift) * SEGMENTS_TIMES + SEGMENTS_MORE;
@@ -241,27 +242,27 @@ copse_status copse_blink_epoch_make(const copse_index *index, uint32_t before, u
     return status;
 }
 
-/* Copies base_leaf leaves to another epoch, whose segments are not larger. */
+/* Copies base leaves to another epoch, whose segments are not larger. */
 static void base_leaves_copy(copse_device *device, const copse_blink_epoch *from, const copse_blink_epoch *to)
 {
     const uint32_t shift = from->view.segment_shift;
     for (unsigned segment = 0; segment < to->segments_made; segment++) {
         const uint64_t first = (uint64_t)segment << to->view.segment_shift,
-                       place = first & ((UINT64_C(1) << shift) - 1);
-        const char *leaves = (const char *)(uintptr_t)from->segments[first >> shift] + place * COPSE_LEAF_BYTES;
-        /* It fails where the device does, which the next call will publish. */
+                       offset = first & ((UINT64_C(1) << shift) - 1);
+        const char *leaves = (const char *)(uintptr_t)from->segments[first >> shift] + offset * COPSE_LEAF_BYTES;
+        /* It fails where the device does, which the next call will report. */
         (void)copse_device_copy(device, device->main, (void *)(uintptr_t)to->segments[segment], leaves,
                                 segment_bytes(to, segment));
     }
 }
 
-/* Moves the base_leaf leaves of a epoch to smaller segments. Where there is no memory for that, they stay where they are. */
+/* Moves the base leaves of an epoch to smaller segments. Without memory for these they stay where they are. */
 static void epoch_refit(const copse_index *index, copse_blink_epoch *epoch, uint64_t base_leaves)
 {
     copse_kept_error kept;
     copse_error_keep(&kept);
     copse_blink_epoch *fresh = epoch_alloc(index, base_leaves, shift_for(base_leaves));
-    if (fresh) fresh->counters = epoch->counters; /* behind which the table is */
+    if (fresh) fresh->counters = epoch->counters; /* and the table behind them */
     if (fresh && base_leaf_segments(fresh) <= epoch->segments_most &&
         segments_add(index, fresh, base_leaf_segments(fresh), "the leaves of the tree") == COPSE_OK) {
         base_leaves_copy(index->device, epoch, fresh);
@@ -314,7 +315,7 @@ void copse_blink_pool_segments(const copse_blink_epoch *epoch, unsigned *out_mad
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_epoch *epoch, uint64_t leaves)
 {
     const uint64_t wanted = epoch->pool_taken + leaves;
-    if (leaves) epoch->pool_wanted = leaves; /* erasures want none, but other batches will follow */
+    if (leaves) epoch->pool_wanted = leaves; /* an erasure wants none, but other batches will follow */
     if (wanted <= epoch->view.pool_leaves) return COPSE_OK;
     const unsigned long long all = wanted + epoch->view.base_leaves;
     if (wanted > copse_blink_pool_most(epoch))
@@ -327,8 +328,8 @@ copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_epoc
     return status;
 }
 
-/* Readers only get to leaves that are in use, so segments without any are nobody's. The next update may well want as much as this one
- * did: so much stays, up to a segment. */
+/* Readers only reach leaves that are in use, so nobody is in a segment without any. The next update may well want as much
+ * as this one did: the host keeps so much, up to a segment. */
 void copse_blink_pool_trim(const copse_index *index, copse_blink_epoch *epoch)
 {
     const copse_blink_tree *view = &epoch->view;

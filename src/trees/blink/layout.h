@@ -1,6 +1,6 @@
 /*
- * The bytes of the B-link tree, and of the B+ tree that shares its leaves. docs/BLINK.md describes both trees; only this file draws
- * their bytes.
+ * The bytes of the B-link tree, and of the B+ tree that shares its leaves. docs/BLINK.md describes both trees; only
+ * this file draws their bytes.
  *
  * A leaf is one line of 128 bytes. Keys are sorted. Free slots hold the largest key and value 0.
  *
@@ -12,18 +12,21 @@
  *     0  | k0 | ... | k8 | state | next | high |    0  | k0 | k1 | ...................... | k8 (to 71) |
  *    56  | v0 | v1 | .................... | v8 |   72  | state | next | high | v0 | ...... | v8 | - |
  *
- *   state   bit 31: a writer has latched the leaf; bit 30: the line is a branch, see below; bits 8..29: version, every change adds 1;
- *           bits 0..7: entries
+ *   state   bit 31: a writer has latched the leaf; bit 30: the line is a branch, see below; bits 8..29: version, which
+ *           every change raises by 1; bits 0..7: entries
  *   next    number of the leaf to the right, COPSE_LEAF_NONE in the last one
  *   high    the high key: no key of this leaf is greater, now or ever; the last leaf has the largest key
  *
- * Leaves 0 .. base_leaves - 1, the *base leaves*, are in key order, and inner levels without pointers (core/levels.h) lead to them.
- * Splits take leaves from the *pool*, whose numbers begin with `pool_first`. The inner levels do not know them:
+ * Leaves 0 .. base_leaves - 1, the *base leaves*, are in key order, and inner levels without pointers (core/levels.h)
+ * lead to them. Splits take leaves from the *pool*, whose numbers begin with `pool_first`. The inner levels do not know
+ * them:
  *
- *   blink   A split leaf links to its right half, and the right half to what was right of both. A reader whose key is greater than
- *           `high` steps right. The leaves that splits put between a base leaf and the next one are its *overflow chain*.
- *   bplus   There are no links to the right. A base leaf that splits moves into the pool, and its line becomes a *branch*: keys are
- *           the `high` of up to as many leaves as a leaf has slots, values are their numbers (32 bits each).
+ *   blink   A split leaf links to its right half, and the right half to what was right of both. A reader whose key is
+ *           greater than `high` steps right. The leaves that splits put between a base leaf and the next one are its
+ *           *overflow chain*.
+ *   bplus   There are no links to the right. A base leaf that splits moves into the pool, and its line becomes a
+ *           *branch*: keys are the `high` of up to as many leaves as a leaf has slots, values are their numbers (32 bits
+ *           each).
  *
  *   inner levels    [ . | . | . ]
  *                  /      |      \
@@ -31,25 +34,22 @@
  *                            \     /
  *   pool                      [ 3 ]
  *
- * Leaves lie in *segments* of equal size, 2^segment_shift leaves each, and a table has the addresses: leaf i is leaf
- * i % 2^segment_shift of segment i / 2^segment_shift. The last segment with base leaves may end right behind them; then the pool
- * begins with the next segment, else right behind the last base leaf. Segments never move: readers may be in them.
+ * Leaves lie in *segments* of equal size, 2^segment_shift leaves each, and a table has the addresses: leaf i is leaf i
+ * % 2^segment_shift of segment i / 2^segment_shift. The last segment with base leaves may end right behind them; then
+ * the pool begins with the next segment, else right behind the last base leaf. Segments never move: readers may be in
+ * them.
  *
  *   table      [      .      |      .      |         .         |  .   |   |   ]
  *                     |             |                |            |
  *   segments   [ base leaves ][ base leaves ][ base leaves, pool ][ pool ]
  *
- * When overflow chains or branches hold too many leaves, a rebuild moves all entries to new base leaves, with new segments and new
- * inner levels: a new *epoch*.
+ * When overflow chains or branches hold too many leaves, a rebuild moves all entries to new base leaves, with new
+ * segments and new inner levels: a new *epoch*.
  */
 #ifndef COPSE_TREES_BLINK_LAYOUT_H
 #define COPSE_TREES_BLINK_LAYOUT_H
 
 #include "gpu/shared_kernels.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define COPSE_LEAF_BYTES    128u
 #define COPSE_LEAF_NONE     UINT32_MAX
@@ -57,13 +57,13 @@ extern "C" {
 #define COPSE_LEAF_BRANCH   0x40000000u
 #define COPSE_LEAF_COUNT    0x000000ffu
 #define COPSE_LEAF_SEQUENCE 0x00000100u /* what a change adds */
-/* Leaves of an overflow chain, at most: an update that passes along more has the tree rebuilt. A branch has as many as a leaf has
- * slots, and no more than this. */
+/* Leaves of an overflow chain, at most: an update that passes along more has the tree rebuilt. A branch has as many as
+ * a leaf has slots, and no more than this. */
 #define COPSE_CHAIN_MOST 16u
 /* A check that passes along so many leaves takes the chain for a circle. */
 #define COPSE_CHAIN_CIRCLE 4096u
-/* Warps take leaves of the pool through this many counters, so that they do not queue at one: the k-th leaf of stripe s is leaf
- * k * COPSE_POOL_STRIPES + s of the pool. */
+/* Warps take leaves of the pool through this many counters, so that they do not queue at one: the k-th leaf of stripe s
+ * is leaf k * COPSE_POOL_STRIPES + s of the pool. */
 #define COPSE_POOL_STRIPES 64u
 
 /* A tree as kernels see it. */
@@ -88,7 +88,4 @@ typedef struct copse_leaf_shape {
     uint32_t high;       /* where in a leaf its high key lies */
 } copse_leaf_shape;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -107,7 +107,7 @@ static copse_status blink_share(const copse_index *index, copse_index *other, bo
 
 /* --- inspection ----------------------------------------------------------------------------------------------------------------- */
 
-/* Entries of a epoch, and leaves in use, as they are at one moment. */
+/* Entries of an epoch, and leaves in use, as they are at one moment. */
 static void sizes_of(const copse_index *index, const copse_blink_epoch *epoch, uint64_t *entries, uint64_t *leaves)
 {
     copse_blink *tree = copse_blink_handle_of(index)->tree;
@@ -179,7 +179,7 @@ static copse_status check_judge(const copse_index *index, const copse_blink_epoc
     static const char *const sentences[] = {"the keys of leaf %llu are not in order, or not within its bounds",
                                             "leaf %llu has a wrong state, or a free place that is not padded",
                                             "separator %llu of a level is wrong",
-                                            "the leaves of base_leaf %llu are not linked as they should be"};
+                                            "the leaves of base leaf %llu are not linked as they should be"};
     char what[96];
     for (unsigned i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         if (seen->trouble[i] == UINT64_MAX) continue;
@@ -257,7 +257,7 @@ static const copse_calls blink_calls = {
 const copse_tree_description copse_tree_blink = {
     .structure = COPSE_STRUCTURE_BLINK,
     .name = "blink",
-    .summary = "for GPUs: batches of updates in place, readers concurrent a writer",
+    .summary = "for GPUs: batches of updates in place, readers beside a writer",
     .capabilities = CAPABILITIES,
     .counterpart = COPSE_STRUCTURE_REGULAR,
     .at = (const copse_tree_at[]){{COPSE_PLACEMENT_GPU, COPSE_AUTO_UPDATES, &blink_calls, NULL},

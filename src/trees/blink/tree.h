@@ -1,10 +1,10 @@
 /*
  * The B-link and the B+ tree on a device: what the host knows of them.
  *
- * Several handles (copse_index) may share one tree: the index itself, through which the caller changes it; views, which follow it; and
- * frozen handles, which do not. All of them share the current *epoch*: base leaves with their inner levels, and a pool, in segments.
- * A small update changes leaves of the epoch in place. A large one, or one while a frozen handle holds the epoch, makes a new epoch,
- * and the last reader of the old one frees it.
+ * Several handles (copse_index) may share one tree: the index itself, through which the caller changes it; views, which
+ * follow it; and frozen handles, which do not. All of them share the current *epoch*: base leaves with their inner
+ * levels, and a pool, in segments. A small update changes leaves of the epoch in place. A large one, or one while a
+ * frozen handle holds the epoch, makes a new epoch, and the last reader of the old one frees it.
  */
 #ifndef COPSE_BLINK_DEVICE_H
 #define COPSE_BLINK_DEVICE_H
@@ -21,15 +21,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What reads by rank and aggregates need. The first of them after a change makes it, under the lock; the flags say what is there
- * (read/ranks.c). */
+/* What reads by rank and aggregates need. The first of them after a change makes it, under the lock; the flags say what
+ * is there (read/ranks.c). */
 typedef struct copse_blink_order {
     pthread_mutex_t lock;
     copse_device *device; /* whose memory it is */
     atomic_bool before_ready, summary_ready, sums_tried;
     uint64_t *before; /* entries in front of each base leaf, one more behind the last */
-    uint64_t *
-        sums; /* of values in front of each base leaf, modulo 2^64, one more; NULL: not made, or 64 bits do not hold them */
+    /* Sums of the values in front of each base leaf, modulo 2^64, one more; NULL: not made, or 64 bits do not hold them. */
+    uint64_t *sums;
     uint64_t bytes;               /* of each of these */
     copse_summary_memory summary; /* over blocks of base leaves */
 } copse_blink_order;
@@ -50,12 +50,12 @@ typedef struct copse_blink_epoch {
     unsigned holders; /* calls under way and frozen handles, under the lock of the tree */
     unsigned frozen;  /* frozen handles */
     uint32_t cut;     /* leaves of the last segment with base leaves, where it ends behind them; 0: it does not */
-    unsigned
-        preallocated; /* blocks of the next epoch that are known to be at hand; under `writer` (rebuild/preallocate.c) */
+    /* Blocks of the next epoch that are known to be at hand, under `writer` (rebuild/preallocate.c). */
+    unsigned preallocated;
     unsigned segments_made, segments_most;
-    unsigned
-        segments_published; /* so many addresses below, also of segments that were given back, are those of the device's copy */
-    uint64_t segments[]; /* segments_most addresses, of which the device has a copy in `view.segments` */
+    /* The first so many addresses in `segments`, also of segments that were given back, are in the device's copy. */
+    unsigned segments_published;
+    uint64_t segments[]; /* segments_most addresses; the device's copy is `view.segments` */
 } copse_blink_epoch;
 
 /* Segments for base leaves. */
@@ -68,14 +68,13 @@ typedef struct copse_blink_room {
 typedef struct copse_blink {
     copse_index owner;      /* copy of the first handle: context, device and types that the memory belongs to */
     pthread_mutex_t writer; /* held by a call that changes the tree, and by reads that need it unchanged */
-    /* That batches have keys as the tree has them; under `writer`. */
-    copse_predictor predictor;
-    /* ... and that they are spread over it as those are. */
-    copse_predictor bucket_sorted;
-    copse_predictor coarse; /* ... that a batch which is sorted by upper bits only makes a new epoch, under `writer` */
-    pthread_mutex_t lock;   /* of what follows; taken inside the other one */
+    /* How often these speculations went wrong lately, under `writer`: */
+    copse_predictor predictor;     /* the keys of a batch lie between those of the tree */
+    copse_predictor bucket_sorted; /* ... and are distributed as those are */
+    copse_predictor coarse;        /* a batch that is sorted by upper bits only makes a new epoch */
+    pthread_mutex_t lock;          /* of what follows; taken inside the other one */
     unsigned handles;
-    atomic_uint views; /* taken by handles that come under `writer`, given back by those that go at any time */
+    atomic_uint views; /* grows under `writer`, shrinks at any time */
     copse_blink_epoch *current;
 } copse_blink;
 
@@ -112,7 +111,7 @@ static inline uint64_t copse_blink_packed_two(const copse_index *index)
     return copse_blink_kernels_of(index)->leaf.packed_two;
 }
 
-/* --- blink/tree.c: handles ---------------------------------------------------------------------------------------------- */
+/* --- blink/tree.c: handles ---------------------------------------------------------------------------------------- */
 
 /* The epoch that a call reads, which stays until copse_blink_leave. */
 copse_blink_epoch *copse_blink_enter(const copse_index *index);
@@ -139,10 +138,10 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
                               .levels = view->levels};
 }
 
-/* --- blink/epoch.c ------------------------------------------------------------------------------------------------- */
+/* --- blink/epoch.c ------------------------------------------------------------------------------------------------ */
 
-/* Makes an epoch with room for so many entries as a rebuild packs them, and nothing in it. low and high: bounds of its keys. before:
- * segment_shift of the epoch that it is to replace, 0: none. */
+/* Makes an epoch with room for so many entries as a rebuild packs them, and nothing in it. low and high: bounds of its
+ * keys. before: segment_shift of the epoch that it is to replace, 0: none. */
 copse_status copse_blink_epoch_make(const copse_index *index, uint32_t before, uint64_t entries, uint64_t low,
                                     uint64_t high, copse_blink_epoch **out);
 /* ... with so many base leaves, at most UINT32_MAX / 2, where nobody knows yet how many entries there will be. */
@@ -157,29 +156,29 @@ uint64_t copse_blink_pool_most(const copse_blink_epoch *epoch);
 void copse_blink_pool_segments(const copse_blink_epoch *epoch, unsigned *out_made, unsigned *out_used);
 /* Makes sure that kernels can take so many more leaves from the pool. */
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_epoch *epoch, uint64_t leaves);
-/* Gives back segments of the pool that have no leaf in use, but for room that the next update may want. The caller holds `writer`;
- * views may read meanwhile. */
+/* Gives back segments of the pool that have no leaf in use, but for room that the next update may want. The caller
+ * holds `writer`; views may read meanwhile. */
 void copse_blink_pool_trim(const copse_index *index, copse_blink_epoch *epoch);
-/* The epoch was made with room for more entries than it turned out to have: gives back what is too much. It changes `view`, which
- * nobody else may know yet. */
+/* The epoch was made with room for more entries than it turned out to have: gives back what is too much. It changes
+ * `view`, which nobody else may know yet. */
 void copse_blink_epoch_shrink(const copse_index *index, copse_blink_epoch *epoch, uint64_t entries);
 /* Makes `epoch` the current one, or frees it where `status` or the wait for it failed. */
 copse_status copse_blink_replace(copse_index *index, copse_blink_epoch *epoch, copse_status status);
 /* Bytes that an epoch takes, without what aggregates use. */
 uint64_t copse_blink_epoch_bytes(const copse_blink_epoch *epoch);
 
-/* --- blink/rebuild/preallocate.c ------------------------------------------------------------------------------------------ */
+/* --- blink/rebuild/preallocate.c ---------------------------------------------------------------------------------- */
 
 /* Makes sure, if it can, that memory for the epoch after this one is at hand. */
 void copse_blink_preallocate_all(const copse_index *index, copse_blink_epoch *epoch);
-/* The same, as far as it goes while the kernels of an update with n operations run, which have been launched; the next update
- * continues. The caller holds `writer`. */
+/* The same, as far as it goes while the kernels of an update with n operations run, which have been launched; the next
+ * update continues. The caller holds `writer`. */
 void copse_blink_preallocate(const copse_index *index, copse_blink_epoch *epoch, uint64_t n);
 /* The same for the epoch after `made`, while kernels rebuild `from` into `made`. */
 void copse_blink_preallocate_rebuilding(const copse_index *index, const copse_blink_epoch *from,
                                         copse_blink_epoch *made);
 
-/* --- blink/rebuild/rebuild.c ------------------------------------------------------------------------------------------------------ */
+/* --- blink/rebuild/rebuild.c -------------------------------------------------------------------------------------- */
 
 /* Makes an epoch of sorted pairs, which are encoded and have values (n may be 0). */
 copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_epoch **out);
@@ -189,26 +188,27 @@ copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epo
                                  const copse_blink_operations *operations, uint64_t low, uint64_t high,
                                  copse_blink_epoch **out, uint64_t *out_changed);
 
-/* --- blink/rebuild/independent.c ---------------------------------------------------------------------------------------------------- */
+/* --- blink/rebuild/independent.c ---------------------------------------------------------------------------------- */
 
-/* The same, where operations may be sorted by the upper bits of their keys only (`coarse`), and may even be out of order where these
- * are not between low and high. input: NULL, or keys as they came. *out: NULL where that does not work, else its speculation is known. */
+/* The same, where operations may be sorted by the upper bits of their keys only (`coarse`), and may even be out of
+ * order where these are not between low and high. input: NULL, or keys as they came. *out: NULL where that does not
+ * work, else its speculation is known. */
 copse_status copse_blink_rebuild_independent(const copse_index *index, const copse_blink_epoch *from,
                                              const copse_blink_operations *operations, const void *input, uint64_t low,
                                              uint64_t high, copse_blink_epoch **out, uint64_t *out_changed);
 
-/* --- blink/update/update.c, blink/update/unsorted.c ------------------------------------------------------------------------------- */
+/* --- blink/update/update.c, blink/update/unsorted.c --------------------------------------------------------------- */
 
 copse_status copse_blink_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_blink_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                 uint64_t *out_inserted);
 copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
-/* Runs sorted operations without equal keys, in place or by a new epoch, all or none; *out_changed: entries that came plus those that went. The
- * caller holds `writer`. Ends complete. */
+/* Runs sorted operations without equal keys, in place or by a new epoch, all or none; *out_changed: entries that came
+ * plus those that went. The caller holds `writer`. Ends complete. */
 copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
                              uint64_t *out_changed);
-/* Runs a small batch in place as it comes: keys and values are the caller's. *out_done: false where it is none for this way, and
- * nothing was done. */
+/* Runs a small batch in place as it comes: keys and values are the caller's. *out_done: false where it is none for this
+ * way, and nothing was done. */
 copse_status copse_blink_update_unsorted(copse_index *index, const void *keys, const void *values, uint64_t n,
                                          copse_action action, uint64_t *out_changed, bool *out_done);
 /* Counters at the start of a call, and what they are now. */
@@ -218,7 +218,7 @@ copse_status copse_blink_counters_read(const copse_index *index, copse_blink_epo
 copse_status copse_blink_update_finish(copse_index *index, copse_blink_epoch *epoch, const copse_blink_counters *seen,
                                        bool erased, uint64_t *out_changed);
 
-/* --- blink/update/bucket_sort.c --------------------------------------------------------------------------------------------------- */
+/* --- blink/update/bucket_sort.c ----------------------------------------------------------------------------------- */
 
 /* A batch that is put in order by the separators of a tree. */
 typedef struct copse_blink_bucket_sorting {
@@ -237,32 +237,32 @@ copse_status copse_blink_bucket_sort_take(const copse_index *index, const copse_
 /* Puts the first half of it on the stream, which needs counters that are reset. */
 copse_status copse_blink_part_launch(const copse_index *index, const copse_blink_epoch *epoch,
                                      copse_blink_bucket_sorting *bucket_sorting);
-/* Puts the kernels on the stream, which write to bucket_sorting->made and to `base_leaves`, and what they find out to the counters of the epoch.
- * One base_leaf in one_of asks for leaves. */
+/* Puts the kernels on the stream, which write to bucket_sorting->made and to `base_leaves`, and what they find out to
+ * the counters of the epoch. One base_leaf in one_of asks for leaves. */
 copse_status copse_blink_bucket_sort_launch(const copse_index *index, const copse_blink_epoch *epoch,
                                             copse_blink_bucket_sorting *bucket_sorting, uint32_t *base_leaves,
                                             uint32_t one_of);
 /* Frees all but bucket_sorting->made. */
 void copse_blink_bucket_sort_free(const copse_index *index, copse_blink_bucket_sorting *bucket_sorting);
 
-/* --- blink/update/mixed.c --------------------------------------------------------------------------------------------------- */
+/* --- blink/update/mixed.c ----------------------------------------------------------------------------------------- */
 
 extern const copse_mixed_structure copse_blink_mixed;
 copse_status copse_blink_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                uint64_t n, void *out_values, uint8_t *out_found);
 
-/* --- blink/read/find.c ------------------------------------------------------------------------------------------------------ */
+/* --- blink/read/find.c -------------------------------------------------------------------------------------------- */
 
 copse_status copse_blink_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
 
-/* --- blink/read/neighbours.c --------------------------------------------------------------------------------------------------- */
+/* --- blink/read/neighbours.c -------------------------------------------------------------------------------------- */
 
 copse_status copse_blink_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
                                     void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
 
-/* --- blink/read/ranks.c, blink/read/range.c, blink/read/aggregate.c ------------------------------------------------------- */
+/* --- blink/read/ranks.c, blink/read/range.c, blink/read/aggregate.c ----------------------------------------------- */
 
-/* find concurrent a writer, in blink/read/ranks.c with the table of its kernels. */
+/* The kernel of lookups through views. */
 const copse_kernel *copse_blink_find_concurrent(const copse_index *index);
 /* Checks what reads by rank and aggregates use, where it is there. */
 copse_status copse_blink_verify_order(const copse_index *index, copse_blink_epoch *epoch);

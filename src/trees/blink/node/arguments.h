@@ -4,11 +4,8 @@
 
 #include "trees/blink/layout.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Writes some addresses into the table of segments. They come with the launch, because a copy from host memory would synchronise. */
+/* Writes some addresses into the table of segments. They come with the launch, because a copy from host memory would
+ * synchronise. */
 #define COPSE_PUBLISH_MOST 128u
 typedef struct copse_publish_arguments {
     uint64_t *to;
@@ -26,7 +23,4 @@ typedef struct copse_blink_check_arguments {
     copse_device_survey *survey;
 } copse_blink_check_arguments;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -51,7 +51,7 @@ SIMT_DEVICE char *base_leaf_at(const copse_blink_tree *tree, uint64_t base_leaf)
 }
 
 /* How many base_leaf leaves lie side by side from base_leaf leaf `number` on. An even number of them from an even one on. */
-SIMT_DEVICE uint32_t base_leaves_concurrent(const copse_blink_tree *tree, uint32_t number)
+SIMT_DEVICE uint32_t base_leaves_contiguous(const copse_blink_tree *tree, uint32_t number)
 {
     return (1u << tree->segment_shift) - (number & ((1u << tree->segment_shift) - 1u));
 }

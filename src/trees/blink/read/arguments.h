@@ -5,17 +5,10 @@
 #include "gpu/reads.h"
 #include "trees/blink/layout.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct copse_blink_point_arguments {
     copse_blink_tree tree;
     copse_point_queries queries;
     const uint64_t *before; /* entries in front of each base leaf, for ranks */
 } copse_blink_point_arguments;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

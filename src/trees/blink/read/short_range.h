@@ -94,7 +94,7 @@ SIMT_DEVICE uint32_t short_range_base_leaves(const copse_device_levels *levels, 
 SIMT_DEVICE uint64_t short_range_leaf(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     const bool all =
-        base_leaves_concurrent(tree, base_leaf) >= NEAR_LEAVES && tree->base_leaves - base_leaf >= NEAR_LEAVES;
+        base_leaves_contiguous(tree, base_leaf) >= NEAR_LEAVES && tree->base_leaves - base_leaf >= NEAR_LEAVES;
     return (uint64_t)base_leaf_at(tree, base_leaf) + (all ? 1u : 0);
 }
 

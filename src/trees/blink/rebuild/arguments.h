@@ -5,13 +5,10 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/update/arguments.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What a rebuild counts, all 0 at the start. */
 typedef struct copse_rebuild_totals {
-    /* base_leaf_lists: leaves in the list, and tiles that this makes. All tiles read them, so they share no line with what changes. */
+    /* base_leaf_lists: leaves in the list, and tiles that this makes. All tiles read them, so they share no line with
+     * what changes. */
     uint32_t leaves, tiles;
     uint64_t came[COPSE_POOL_STRIPES];   /* entries that the operations insert: the sum counts */
     uint64_t went[COPSE_POOL_STRIPES];   /* ... and erase */
@@ -61,29 +58,21 @@ typedef struct copse_rebuild_arguments {
     uint32_t chains;                       /* 0: all leaves are base leaves */
     /* tile_independent: leaves of the new epoch, times 2^COPSE_LEAVES_BITS. */
     uint64_t leaves_per_base_leaf, leaves_per_entry, leaves_per_operation;
-    /* Entries of the new epoch in front of each base leaf of the old one; tile_independent: NULL, or entries of the old epoch in front
-     * of each tile, and of all. */
+    /* Entries of the new epoch in front of each base leaf of the old one; tile_independent: NULL, or entries of the old
+     * epoch in front of each tile, and of all. */
     uint64_t *before;
     uint64_t *words;  /* what each tile, or block of base_leaf_lists, publishes (rebuild/tile.h), all 0 at the start */
     uint32_t *starts; /* first operation of each tile or base leaf, and one more */
-    copse_tile_edge
-        *edges; /* of all tiles, and one more */
+    copse_tile_edge *edges; /* of all tiles, and one more */
     /* tile_independent, where a tile has listed leaves: */
-    uint32_t
-        *order; /* NULL, or the numbers of all leaves in key order */
-    uint32_t
-        leaves; /* that `order` has room for: as many as totals->leaves or more; `tiles` follows from it */
-    const void
-        *input; /* NULL, or the keys as they came: the speculation gets to know whether they look sorted */
-    uint64_t low,
-        high; /* bounds of the keys of the old epoch */
+    uint32_t *order;    /* NULL, or the numbers of all leaves in key order */
+    uint32_t leaves;    /* that `order` has room for: as many as totals->leaves or more; `tiles` follows from it */
+    const void *input;  /* NULL, or the keys as they came: the speculation gets to know whether they look sorted */
+    uint64_t low, high; /* bounds of the keys of the old epoch */
     /* tile_independent: only keys that have the bits of `alike` which the mask names are certain to be sorted. */
     uint64_t alike, alike_mask;
     copse_rebuild_totals *totals; /* tile by tile */
     uint32_t *last;               /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
 } copse_rebuild_arguments;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

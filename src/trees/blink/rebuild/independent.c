@@ -15,8 +15,8 @@ static bool may_be_independent(const copse_rebuilder *p)
 }
 
 /*
- * Chooses how many leaves of the new epoch go with an entry, or a base leaf, and with an operation: as many as in a tree that was just
- * built, if as many of the keys are new as were last time. Returns how many that makes in all.
+ * Chooses how many leaves of the new epoch go with an entry, or a base leaf, and with an operation: as many as in a
+ * tree that was just built, if as many of the keys are new as were last time. Returns how many that makes in all.
  */
 static uint64_t independent_base_leaves(copse_rebuilder *p, bool listed)
 {
@@ -29,12 +29,6 @@ static uint64_t independent_base_leaves(copse_rebuilder *p, bool listed)
     return ((listed ? entries * arguments->leaves_per_entry : base_leaves * arguments->leaves_per_base_leaf) +
             arguments->operations.n * arguments->leaves_per_operation) >>
            COPSE_LEAVES_BITS;
-}
-
-static copse_status independent_launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
-{
-    copse_device *device = p->index->device;
-    return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
 }
 
 static uint64_t tiles_of(const copse_rebuilder *p, uint64_t leaves)
@@ -76,7 +70,7 @@ static copse_status edges_make(copse_rebuilder *p)
     const uint64_t edges = (uint64_t)p->arguments.tiles + 1;
     copse_status status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, edges * sizeof *p->arguments.edges);
     p->arguments.edges = p->scratch[COPSE_REBUILD_STARTS].memory;
-    return status == COPSE_OK ? independent_launch(p, &copse_blink_kernels_of(p->index)->tile_edges, edges) : status;
+    return status == COPSE_OK ? copse_rebuild_launch(p, &copse_blink_kernels_of(p->index)->tile_edges, edges) : status;
 }
 
 /* Frees what only the kernels need. */

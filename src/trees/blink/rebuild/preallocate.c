@@ -1,7 +1,8 @@
 /*
- * Preallocates memory for the next epoch of a tree. The device keeps memory that it once had from the system, but a tree that grows is
- * rebuilt into more than there ever was, and the system takes a millisecond to map each gigabyte. So the host takes what the next rebuild
- * will want and gives it back at once: when it builds a tree, and while the kernels of an update run, for which it would only wait.
+ * Preallocates memory for the next epoch of a tree. The device keeps memory that it once had from the system, but a
+ * tree that grows is rebuilt into more than there ever was, and the system takes a millisecond to map each gigabyte. So
+ * the host takes what the next rebuild will want and gives it back at once: when it builds a tree, and while the
+ * kernels of an update run, for which it would only wait.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "gpu/scratch.h"
@@ -11,11 +12,12 @@
 #include <limits.h>
 #include <time.h>
 
-/* The host does not preallocate for trees of fewer bytes, nor for those whose next epoch would take more than 1/FREE_SHARE of what is
- * free. */
+/* The host does not preallocate for trees of fewer bytes, nor for those whose next epoch would take more than
+ * 1/FREE_SHARE of what is free. */
 #define LEAST_BYTES (UINT64_C(64) << 20)
 #define FREE_SHARE  4u
-/* An update rebuilds a tree that has grown by about 1/GROWTH_SHARE, together with the batch for which there is no room any more. */
+/* An update rebuilds a tree that has grown by about 1/GROWTH_SHARE, together with the batch for which there is no room
+ * any more. */
 #define GROWTH_SHARE 4u
 /* The kernels of an update take at least a nanosecond for so many operations. */
 #define OPERATIONS_A_NANOSECOND 8u
@@ -78,8 +80,8 @@ static bool preallocate_take(preallocate *a, uint64_t bytes)
     return true;
 }
 
-/* Frees the last block first, so that the rebuild gets segments in the same order. The block cache does not keep the block that is no
- * segment: the rebuild will want blocks of other sizes in its stead. */
+/* Frees the last block first, so that the rebuild gets segments in the same order. The block cache does not keep the
+ * block that is no segment: the rebuild will want blocks of other sizes in its stead. */
 static void preallocate_give_back(preallocate *a)
 {
     copse_device *device = a->device;
@@ -88,8 +90,8 @@ static void preallocate_give_back(preallocate *a)
 }
 
 /*
- * Takes blocks until the time is over, but at least one more than the last time: otherwise calls with little time would never come to an
- * end. epoch->preallocated counts the block for levels and so on as one, and each segment as one.
+ * Takes blocks until the time is over, but at least one more than the last time: otherwise calls with little time would
+ * never come to an end. epoch->preallocated counts the block for levels and so on as one, and each segment as one.
  */
 static void preallocate_run(copse_blink_epoch *epoch, preallocate *a, uint64_t end)
 {
@@ -110,8 +112,9 @@ static void preallocate_run(copse_blink_epoch *epoch, preallocate *a, uint64_t e
 #define WARM_UP_PAIRS (UINT64_C(1) << 14)
 
 /*
- * Sorts a few pairs of the tree's widths for nothing: a card loads kernels at their first call, which takes one or two milliseconds for
- * those of the sort, and a tree that was built of sorted keys would wait for them in the middle of an update.
+ * Sorts a few pairs of the tree's widths for nothing: a card loads kernels at their first call, which takes one or two
+ * milliseconds for those of the sort, and a tree that was built of sorted keys would wait for them in the middle of an
+ * update.
  */
 static void preallocate_sort(const copse_index *index)
 {

@@ -43,7 +43,7 @@ void copse_rebuild_begin_anew(copse_rebuilder *p)
     p->made = NULL;
 }
 
-static copse_status launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
+copse_status copse_rebuild_launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
 {
     copse_device *device = p->index->device;
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
@@ -82,7 +82,8 @@ copse_status copse_rebuild_levels(copse_rebuilder *p)
 static copse_status epoch_fill(copse_rebuilder *p, uint64_t entries, copse_status (*fill)(copse_rebuilder *p))
 {
     copse_status status = epoch_start(p, entries);
-    if (status == COPSE_OK) status = entries ? fill(p) : launch(p, &copse_blink_kernels_of(p->index)->rebuild_empty, 1);
+    if (status == COPSE_OK)
+        status = entries ? fill(p) : copse_rebuild_launch(p, &copse_blink_kernels_of(p->index)->rebuild_empty, 1);
     return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
@@ -96,12 +97,13 @@ copse_status copse_rebuild_finish(copse_rebuilder *p, copse_status status, copse
     return status;
 }
 
-/* --- sorted pairs --------------------------------------------------------------------------------------------------------- */
+/* --- sorted pairs ------------------------------------------------------------------------------------------------- */
 
 static copse_status fill_pairs(copse_rebuilder *p)
 {
     const uint64_t lanes = 4; /* a warp has eight leaves */
-    return launch(p, &copse_blink_kernels_of(p->index)->rebuild_fill, p->arguments.to.base_leaves * lanes);
+    return copse_rebuild_launch(p, &copse_blink_kernels_of(p->index)->rebuild_fill,
+                                p->arguments.to.base_leaves * lanes);
 }
 
 copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_epoch **out)
@@ -115,12 +117,13 @@ copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs
     return copse_rebuild_finish(&p, epoch_fill(&p, pairs->n, fill_pairs), out);
 }
 
-/* --- an old epoch and operations, tile by tile --------------------------------------------------------------------------- */
+/* --- an old epoch and operations, tile by tile -------------------------------------------------------------------- */
 
 /*
- * Do so many base leaves fit into a tile, if each has `old` entries and `others` further leaves, and `come` are inserted into it? Some
- * tiles get more than others: base leaves cover stretches of keys of different lengths, and even of random keys some stretches get more
- * than others of the same length. Among millions of tiles one is five or six deviations above the average.
+ * Do so many base leaves fit into a tile, if each has `old` entries and `others` further leaves, and `come` are
+ * inserted into it? Some tiles get more than others: base leaves cover stretches of keys of different lengths, and even
+ * of random keys some stretches get more than others of the same length. Among millions of tiles one is five or six
+ * deviations above the average.
  */
 static bool tile_fits(double room, double base_leaves, double old, double come, double others)
 {
@@ -169,8 +172,8 @@ static copse_status tiles_take(copse_rebuilder *p, uint32_t base_leaves)
     return status;
 }
 
-/* Moves everything into the new epoch, with tiles of so many base leaves, and waits for it. *out_fits: false where some tile has more
- * than fits. */
+/* Moves everything into the new epoch, with tiles of so many base leaves, and waits for it. *out_fits: false where some
+ * tile has more than fits. */
 static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_rebuild_totals *out_totals,
                                bool *out_fits)
 {
@@ -178,8 +181,9 @@ static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_r
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     copse_status status = tiles_take(p, base_leaves);
     const uint64_t tiles = p->arguments.tiles;
-    if (status == COPSE_OK && p->arguments.operations.n) status = launch(p, &kernels->tile_starts, tiles + 1);
-    if (status == COPSE_OK) status = launch(p, &kernels->tile_lookback, tiles * 32);
+    if (status == COPSE_OK && p->arguments.operations.n)
+        status = copse_rebuild_launch(p, &kernels->tile_starts, tiles + 1);
+    if (status == COPSE_OK) status = copse_rebuild_launch(p, &kernels->tile_lookback, tiles * 32);
     if (status == COPSE_OK)
         status = copse_device_read(device, device->main, out_totals, p->arguments.totals, sizeof *out_totals);
     *out_fits = status == COPSE_OK && !(out_totals->ticket & COPSE_TILES_STOP);
@@ -210,7 +214,7 @@ static copse_status finish_tiles(copse_rebuilder *p, const copse_rebuild_totals 
     copse_rebuild_take_over(p, totals);
     copse_blink_epoch_shrink(p->index, p->made, totals->entries);
     p->arguments.to = p->made->view;
-    copse_status status = launch(p, totals->entries ? &kernels->tile_finish : &kernels->rebuild_empty, 1);
+    copse_status status = copse_rebuild_launch(p, totals->entries ? &kernels->tile_finish : &kernels->rebuild_empty, 1);
     return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
@@ -239,7 +243,7 @@ static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
     return status;
 }
 
-/* --- an old epoch and operations, base leaf by base leaf ------------------------------------------------------------------ */
+/* --- an old epoch and operations, base leaf by base leaf ---------------------------------------------------------- */
 
 /* Finds the base leaf of each operation, and what the operation will do there. */
 static copse_status locate(copse_rebuilder *p)
@@ -284,7 +288,8 @@ static copse_status count_base_leaves(copse_rebuilder *p, uint64_t *out_entries)
         status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, (base_leaves + 1) * sizeof(uint32_t));
     p->arguments.before = p->scratch[COPSE_REBUILD_BEFORE].memory;
     p->arguments.starts = p->scratch[COPSE_REBUILD_STARTS].memory;
-    if (status == COPSE_OK) status = launch(p, &copse_blink_kernels_of(index)->rebuild_count, base_leaves + 1);
+    if (status == COPSE_OK)
+        status = copse_rebuild_launch(p, &copse_blink_kernels_of(index)->rebuild_count, base_leaves + 1);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, p->arguments.before, p->arguments.before,
                                                        base_leaves + 1);
@@ -305,9 +310,9 @@ static copse_status fill_base_leaves(copse_rebuilder *p)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     const uint64_t lanes = 16; /* of a leaf, at most */
-    copse_status status = launch(p, &kernels->rebuild_old, p->arguments.from.base_leaves * lanes);
+    copse_status status = copse_rebuild_launch(p, &kernels->rebuild_old, p->arguments.from.base_leaves * lanes);
     if (status == COPSE_OK && p->arguments.operations.n && p->arguments.operations.values)
-        status = launch(p, &kernels->rebuild_new, p->arguments.operations.n);
+        status = copse_rebuild_launch(p, &kernels->rebuild_new, p->arguments.operations.n);
     return status;
 }
 

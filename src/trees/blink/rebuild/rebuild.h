@@ -36,8 +36,8 @@ static inline uint64_t copse_rebuild_inserts_most(const copse_rebuilder *p)
     return p->arguments.operations.values ? p->arguments.operations.n : 0;
 }
 
-/* Does this status say that an epoch with room for the worst case is more than there is memory for? Then the host makes one of the exact
- * size. */
+/* Does this status say that an epoch with room for the worst case is more than there is memory for? Then the host makes
+ * one of the exact size. */
 static inline bool copse_rebuild_too_much(copse_status status)
 {
     return status == COPSE_ERR_MEMORY || status == COPSE_ERR_UNSUPPORTED;
@@ -51,6 +51,8 @@ copse_status copse_rebuild_take(copse_rebuilder *p, unsigned which, uint64_t byt
 /* Takes memory for the totals and so many words, and makes all of it 0 by one fill. */
 copse_status copse_rebuild_take_totals(copse_rebuilder *p, uint64_t words);
 void copse_rebuild_drop(copse_rebuilder *p, unsigned which);
+/* Launches a kernel with p->arguments and a thread for each item. */
+copse_status copse_rebuild_launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items);
 /* Leaves that a tile may have, where each entry that is inserted needs room for two; 0: no tile fits. */
 uint32_t copse_rebuild_tile_leaves(const copse_rebuilder *p);
 /* Once p->made is there: puts it into the arguments, and takes the memory that goes with it. */
@@ -64,8 +66,8 @@ void copse_rebuild_begin_anew(copse_rebuilder *p);
 /* Frees everything else; *out is the new epoch where nothing failed. */
 copse_status copse_rebuild_finish(copse_rebuilder *p, copse_status status, copse_blink_epoch **out);
 
-/* Rebuilds by tiles that do not wait for each other (rebuild/independent.c). *out_done: false where the batch is not eligible, where
- * some tile has too many or too few entries, or where there is no memory. */
+/* Rebuilds by tiles that do not wait for each other (rebuild/independent.c). *out_done: false where the batch is not
+ * eligible, where some tile has too many or too few entries, or where there is no memory. */
 copse_status copse_rebuild_independent(copse_rebuilder *p, bool *out_done);
 
 #endif

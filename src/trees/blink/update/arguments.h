@@ -1,12 +1,9 @@
-/* The operations of an update, what kernels count while they run them, and the arguments of the kernels that change leaves in place. */
+/* The operations of an update, what kernels count while they run them, and the arguments of the kernels that change
+ * leaves in place. */
 #ifndef COPSE_TREES_BLINK_UPDATE_ARGUMENTS_H
 #define COPSE_TREES_BLINK_UPDATE_ARGUMENTS_H
 
 #include "trees/blink/layout.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* What an update does with a key. */
 typedef enum copse_action { COPSE_ACTION_UPSERT, COPSE_ACTION_IF_ABSENT, COPSE_ACTION_ERASE } copse_action;
@@ -20,28 +17,25 @@ typedef struct copse_blink_operations {
     copse_action action; /* where gone is NULL */
     /* NULL, or what is known about the bounds of the batch: a rebuild reads it back with its own totals. */
     const copse_pairs_speculation *speculation;
-    uint32_t
-        last_wins; /* 1: of equal keys the last one counts; 0: the first; 2: there are none, or all count */
-    uint32_t
-        coarse; /* lowest bits of the keys that the batch is not sorted by; only tile_independent takes any but 0 */
+    uint32_t last_wins; /* 1: of equal keys the last one counts; 0: the first; 2: there are none, or all count */
+    uint32_t coarse;    /* lowest bits of the keys that it is not sorted by; only tile_independent takes any but 0 */
     uint64_t n;
 } copse_blink_operations;
 
-/* What kernels that change a tree count, in device memory. All but `taken` is 0 at the start of every call. Of positions and keys of
- * which the smallest is wanted the kernels keep the complement, and of those the largest. */
+/* What kernels that change a tree count, in device memory. All but `taken` is 0 at the start of every call. Of
+ * positions and keys of which the smallest is wanted the kernels keep the complement, and of those the largest. */
 typedef struct copse_blink_counters {
-    uint32_t taken[COPSE_POOL_STRIPES]; /* leaves of each stripe of the pool */
-    uint64_t came[COPSE_POOL_STRIPES];  /* entries that were inserted: the sum counts */
-    uint64_t went[COPSE_POOL_STRIPES];  /* entries that were erased: the sum counts */
-    uint64_t extra;                     /* leaves that splits may need */
-    uint64_t dead;                      /* operations without effect: an equal key behind (before) them counts */
-    uint64_t not_first_nan;             /* ~position of the first NaN; 0: there is none */
-    uint64_t not_low, high;             /* ~smallest and largest key of a batch that is not sorted */
-    copse_pairs_speculation
-        speculation;  /* plan: a copy of that of the batch; partition, bucket_sort: what they find */
-    uint32_t crowded; /* 1: too many operations for one chain or branch; 2: the pool had no leaf */
-    uint32_t winding; /* 1: some operation passed along COPSE_CHAIN_MOST leaves or more */
-    uint32_t hards;   /* runs that apply leaves to apply_hard */
+    uint32_t taken[COPSE_POOL_STRIPES];  /* leaves of each stripe of the pool */
+    uint64_t came[COPSE_POOL_STRIPES];   /* entries that were inserted: the sum counts */
+    uint64_t went[COPSE_POOL_STRIPES];   /* entries that were erased: the sum counts */
+    uint64_t extra;                      /* leaves that splits may need */
+    uint64_t dead;                       /* operations without effect: an equal key behind (before) them counts */
+    uint64_t not_first_nan;              /* ~position of the first NaN; 0: there is none */
+    uint64_t not_low, high;              /* ~smallest and largest key of a batch that is not sorted */
+    copse_pairs_speculation speculation; /* plan: that of the batch; partition, bucket_sort: what they find */
+    uint32_t crowded;                    /* 1: too many operations for one chain or branch; 2: the pool had no leaf */
+    uint32_t winding;                    /* 1: some operation passed along COPSE_CHAIN_MOST leaves or more */
+    uint32_t hards;                      /* runs that apply leaves to apply_hard */
     uint32_t padding;
 } copse_blink_counters;
 
@@ -57,14 +51,14 @@ typedef struct copse_locate_arguments {
     copse_blink_counters *counters;
 } copse_locate_arguments;
 
-/* Large batches in the caller's order, which the separators of the tree put in order: `partition` distributes the operations over
- * buckets, each for a stretch of neighbouring base leaves; `bucket_sort` sorts each bucket. */
+/* Large batches in the caller's order, which the separators of the tree put in order: `partition` distributes the
+ * operations over buckets, each for a stretch of neighbouring base leaves; `bucket_sort` sorts each bucket. */
 #define COPSE_PARTITION_TILE      8192u /* operations of a block of `partition`, at most */
 #define COPSE_BUCKET_SORT_BUCKETS 2048u
 #define COPSE_BUCKET_SORT_THREADS 576u  /* so that a usual bucket has four operations for each */
 #define COPSE_BUCKET_SORT_ROOM    2816u /* operations of a bucket, at most */
-/* ... and base leaves, in whole nodes of 17: as many separators as fit into the shared memory that keys and values need later, and no
- * more than a number of 13 bits counts. */
+/* ... and base leaves, in whole nodes of 17: as many separators as fit into the shared memory that keys and values need
+ * later, and no more than a number of 13 bits counts. */
 #define COPSE_BUCKET_SORT_BASE_LEAVES(key_bytes, value_bytes) ((key_bytes) + (value_bytes) == 16 ? 8177u : 6120u)
 /* ... and groups of base leaves that are counted; longer keys and values leave less memory for them. */
 #define COPSE_BUCKET_SORT_GROUPS(key_bytes, value_bytes)                                                               \
@@ -120,7 +114,4 @@ typedef struct copse_apply_arguments {
     copse_blink_counters *counters;
 } copse_apply_arguments;
 
-#ifdef __cplusplus
-}
-#endif
 #endif
