@@ -4,7 +4,7 @@
  *   levels   [root][....][............]        see levels.h; child numbers, no pointers
  *   units    [u0][u1][u2][u3] ...              see cpu/unit.h; every unit full but the last
  *
- * The place of an entry is its rank, so counting needs no scan. Updates merge into a new array and rebuild.
+ * The location of an entry is its rank, so counting needs no scan. Updates merge into a new array and rebuild.
  */
 #ifndef COPSE_IMPLICIT_H
 #define COPSE_IMPLICIT_H

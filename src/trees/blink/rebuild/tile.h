@@ -89,7 +89,7 @@ typedef struct tile_sizes {
 /* Where a lane's words of entries lie, from the first entry of the tile on. */
 SIMT_DEVICE uint32_t *tile_own(leaf_tile *tile, const row_role *role)
 {
-    return (role->value ? (uint32_t *)tile->values : (uint32_t *)tile->keys) + role->part;
+    return (role->value ? (uint32_t *)tile->values : (uint32_t *)tile->keys) + role->which;
 }
 
 #endif

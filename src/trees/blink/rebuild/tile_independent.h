@@ -140,7 +140,7 @@ SIMT_DEVICE void independent_store(const copse_rebuild_arguments *a, leaf_tile *
     char *at;
     SIMT_ROLLED
     do { /* there is at least one */
-        const uint32_t concurrent = base_leaves_concurrent(&a->to, leaf + done);
+        const uint32_t concurrent = base_leaves_adjacent(&a->to, leaf + done);
         const uint32_t some = concurrent < n - done ? concurrent : n - done;
         const uint32_t with_more = done >= larger ? 0 : larger - done < some ? larger - done : some;
         at = base_leaf_at(&a->to, leaf + done);

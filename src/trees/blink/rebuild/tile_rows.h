@@ -98,7 +98,7 @@ SIMT_DEVICE void tile_bring_each(const copse_blink_tree *tree, leaf_tile *tile, 
 /* Sends for leaves: nobody waits for them here. */
 SIMT_DEVICE void tile_bring(const copse_blink_tree *tree, leaf_tile *tile, uint32_t first, uint32_t leaves, bool listed)
 {
-    if (listed || base_leaves_concurrent(tree, first) < leaves)
+    if (listed || base_leaves_adjacent(tree, first) < leaves)
         tile_bring_each(tree, tile, first, leaves, listed);
     else
         tile_bring_concurrent(tile, base_leaf_at(tree, first), leaves);

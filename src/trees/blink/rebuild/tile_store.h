@@ -118,7 +118,7 @@ SIMT_DEVICE void tile_store(const copse_rebuild_arguments *a, leaf_tile *tile, u
     const uint32_t offset = (uint32_t)(rank - first_two * LEAF_PACKED_TWO), first_leaf = (uint32_t)first_two * 2u;
     const uint32_t twos = (offset + count + LEAF_PACKED_TWO - 1u) / LEAF_PACKED_TWO;
     for (uint32_t two = 0; two < twos;) {
-        const uint32_t leaf = first_leaf + 2u * two, concurrent = base_leaves_concurrent(&a->to, leaf) / 2u;
+        const uint32_t leaf = first_leaf + 2u * two, concurrent = base_leaves_adjacent(&a->to, leaf) / 2u;
         const uint32_t n = twos - two < concurrent ? twos - two : concurrent;
         tile_store_some(a, &writer, leaf, two * LEAF_PACKED_TWO - offset, count, n);
         two += n;
