@@ -10,13 +10,13 @@ static copse_status nan_at(const copse_ctx *ctx, const char *array, uint64_t at)
                       (unsigned long long)at);
 }
 
-static copse_status judge_points(const copse_ctx *ctx, const char *call, const uint64_t *words)
+static copse_status report_points(const copse_ctx *ctx, const char *call, const uint64_t *words)
 {
     (void)call;
     return words[COPSE_REPORT_NAN] == UINT64_MAX ? COPSE_OK : nan_at(ctx, "keys", words[COPSE_REPORT_NAN]);
 }
 
-static copse_status judge_ranges(const copse_ctx *ctx, const char *call, const uint64_t *words)
+static copse_status report_ranges(const copse_ctx *ctx, const char *call, const uint64_t *words)
 {
     (void)call;
     if (words[COPSE_REPORT_NAN] != UINT64_MAX) return nan_at(ctx, "lows", words[COPSE_REPORT_NAN]);
@@ -54,15 +54,15 @@ copse_status copse_call_report_take(const copse_index *index, bool always, int *
 copse_status copse_call_report_end(const copse_index *index, int report, copse_status status, bool waits, bool ranges)
 {
     uint64_t words[COPSE_REPORT_WORDS];
-    copse_report_check judge = ranges ? judge_ranges : judge_points;
+    copse_report_check check = ranges ? report_ranges : report_points;
     if (report < 0) return status;
     if (status == COPSE_OK && !waits) {
-        copse_report_defer(index->device, report, judge, "");
+        copse_report_defer(index->device, report, check, "");
         return COPSE_OK;
     }
     copse_status read = copse_report_read(index->device, report, words);
     if (status != COPSE_OK) return status;
-    return read == COPSE_OK ? judge(index->ctx, "", words) : read;
+    return read == COPSE_OK ? check(index->ctx, "", words) : read;
 }
 
 bool copse_call_waits(const copse_index *index, const void *const *arrays, unsigned n)

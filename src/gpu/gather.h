@@ -11,15 +11,15 @@
 #include "simt/simt.h"
 
 /* The range that output position p lies in, the last r with offsets[r] <= p. All lanes of a warp look for the same one: each
- * step leaves one part in 33, where halving would take five steps that wait for each other. */
+ * step leaves one in 33 of the ranges, where halving would take five steps that wait for each other. */
 SIMT_DEVICE uint64_t gather_seek(const uint64_t *offsets, uint64_t n, uint64_t p)
 {
     uint64_t low = 0, high = n; /* offsets[low] <= p < offsets[high] */
     while (high - low > 1u) {
         const uint64_t step = (high - low + SIMT_WARP) / (SIMT_WARP + 1u), at = low + step * (simt_lane() + 1u);
         const bool below = at < high && offsets[at] <= p;
-        const uint32_t parts = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below));
-        low += parts * step;
+        const uint32_t steps = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below));
+        low += steps * step;
         high = low + step < high ? low + step : high;
     }
     return low;

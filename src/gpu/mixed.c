@@ -3,11 +3,11 @@
  *
  *   tag      looks at the operations, encodes the keys                                  then the host reads what it saw
  *   sort     operations by key, which leaves those of one key in the caller's order
- *   look up  how each key begins, by the structure
+ *   look up  how each key begins, by the tree
  *   scan     what all operations on a key up to each one do to it together (mixed_state.h)
- *   answer   both together: what each operation meets, and whether its key ends differently from how it began
+ *   answer   both together: what each operation finds, and whether its key ends differently from how it began
  *   select   the keys that do                                                           then the host reads how many
- *   change   those, by the structure
+ *   change   those, by the tree
  *
  * Nothing is changed before the last step, and that is all or nothing.
  */
@@ -96,7 +96,7 @@ static copse_status look(mixed *m)
     return copse_device_read(device, device->main, &m->seen, a.survey, sizeof m->seen);
 }
 
-static copse_status judge(const mixed *m)
+static copse_status check_seen(const mixed *m)
 {
     const copse_ctx *ctx = m->index->ctx;
     const uint64_t bad = m->seen.first_bad;
@@ -225,7 +225,7 @@ static copse_status hand_out(const mixed *m)
     return status;
 }
 
-/* Without writes it is a find, and one whose keys have been looked at. */
+/* Without writes it is a find, whose keys are encoded already. */
 static copse_status find(const mixed *m)
 {
     const copse_mixed_call *call = m->call;
@@ -240,7 +240,7 @@ static copse_status run(mixed *m)
     copse_mixed_changes changes;
     copse_status status = begin(m);
     if (status == COPSE_OK) status = look(m);
-    if (status == COPSE_OK) status = judge(m);
+    if (status == COPSE_OK) status = check_seen(m);
     if (status == COPSE_OK) status = copse_progress(ctx, "applying", 0, n);
     if (status != COPSE_OK) return status;
     if (m->seen.operations == 1u << COPSE_OP_FIND) return find(m);

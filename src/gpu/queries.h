@@ -12,11 +12,11 @@
 
 #include <math.h>
 
-/* Of 32 neighbours so many must not fall for the warp to take them as sorted. */
+/* The warp takes its queries as sorted where so many of 32 are not smaller than the one before. */
 #define SORTED_ENOUGH 30
 
 /* The first query of this warp, and the one that this lane reads: n or more where there is none, and query_at then says which
- * other one it reads in its place. False: the warp has none. */
+ * other one it reads instead. False: the warp has none. */
 SIMT_DEVICE bool query_share(uint32_t n, uint32_t per_warp, uint32_t *first, uint32_t *mine)
 {
     *first = (blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp()) * per_warp;

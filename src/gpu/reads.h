@@ -30,10 +30,10 @@ typedef struct copse_range_queries {
     uint32_t per_warp;
     uint64_t limit;      /* most entries that count; 0: all */
     uint64_t *locations; /* of the first entries, 8 bytes each: the tree says what they mean */
-    uint64_t *ends;      /* locations behind the last entries; only some trees have them */
     uint64_t *counts;
-    uint32_t kind; /* copse_aggregate_kind of sums and means */
-    void *out;     /* of sums and means */
+    uint64_t *ends; /* locations behind the last entries; only some trees have them */
+    uint32_t kind;  /* copse_aggregate_kind of sums and means */
+    void *out;      /* of sums and means */
     uint64_t *report;
 } copse_range_queries;
 

@@ -34,9 +34,8 @@ typedef struct copse_device_survey {
 } copse_device_survey;
 
 /*
- * What is found out about a batch that was sorted before anybody had looked at it: the sort rested on a guess. In device
- * memory, all zero at the start. Where `wrong` is not 0 the pairs may be in any order; kernels that change something look at it
- * first and do nothing then.
+ * What kernels find out about a batch that was sorted without a survey, by speculation. In device memory, all zero at the start. Where
+ * `wrong` is not 0 the pairs may be in any order; kernels that change something check it first and do nothing then.
  */
 typedef struct copse_pairs_speculation {
     uint64_t wrong;
@@ -53,15 +52,15 @@ typedef struct copse_pairs_arguments {
     uint64_t n;
     void *out_keys, *out_values; /* encode: encoded keys, values; either may be NULL */
     copse_device_survey *survey;
-    copse_pairs_speculation *speculation; /* encode: NULL where the keys have been looked at */
+    copse_pairs_speculation *speculation; /* encode: NULL after a survey */
 } copse_pairs_arguments;
 
 /* Pairs that were sorted by some of the bits of their encoded keys. */
 typedef struct copse_sort_finish_arguments {
     void *keys, *values;
     uint64_t n;
-    uint64_t low, mask; /* no key differs from `low` in a bit of `mask`, or the guess was wrong */
-    uint32_t first;     /* bits that were left out; 0: nothing is to be put in order            */
+    uint64_t low, mask; /* no key differs from `low` in a bit of `mask`, or the speculation was wrong */
+    uint32_t first;     /* bits that were left out; 0: nothing is left to sort                  */
     const void *input;  /* keys before the sort; NULL: of no interest                            */
     copse_pairs_speculation *speculation;
 } copse_sort_finish_arguments;

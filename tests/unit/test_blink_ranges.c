@@ -339,7 +339,7 @@ static void a_tile_looks_far_back(void **state)
         .words = device_copy(&s, words, sizeof words),
         .tiles = TILES};
     assert_ok(s.ctx, copse_device_launch(s.device, s.device->main,
-                                         &copse_blink_order_kernels_of(s.index)->short_range[0], 2, &a));
+                                         &copse_blink_ordered_kernels_of(s.index)->short_range[0], 2, &a));
     assert_ok(s.ctx, copse_device_read(s.device, s.device->main, offsets, a.offsets, sizeof offsets));
     assert_ok(s.ctx, copse_device_read(s.device, s.device->main, words, a.words, sizeof words));
     for (uint64_t r = 0; r < 128; r++) assert_int_equal(offsets[N - 128 + r + 1], 1000 + 39 * 40 / 2 + (r + 1) * 10);

@@ -160,7 +160,7 @@ void copse_blink_epoch_free(const copse_index *index, copse_blink_epoch *epoch)
     segments_drop(index, epoch, 0);
     copse_device_free(device, device->main, epoch->counters, control_bytes(epoch));
     copse_device_levels_free(index, &epoch->levels);
-    copse_blink_order_free(index, &epoch->order);
+    copse_blink_ranks_free(index, &epoch->ranks);
     copse_memory_free(index->ctx, epoch, epoch_size(epoch->segments_most));
 }
 
@@ -214,7 +214,7 @@ copse_status copse_blink_epoch_make_base_leaves(const copse_index *index, uint32
 {
     copse_blink_epoch *epoch = epoch_alloc(index, base_leaves, shift_after(base_leaves, before));
     if (!epoch) return copse_fail_memory(index->ctx, sizeof *epoch, "the tree");
-    copse_blink_order_init(&epoch->order);
+    copse_blink_ranks_init(&epoch->ranks);
     epoch->low = low;
     epoch->high = high;
     epoch->view.branches = index->description->structure == COPSE_STRUCTURE_BPLUS;

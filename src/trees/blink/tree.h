@@ -23,7 +23,7 @@
 
 /* What reads by rank and aggregates need. The first of them after a change makes it, under the lock; the flags say what
  * is there (read/ranks.c). */
-typedef struct copse_blink_order {
+typedef struct copse_blink_ranks {
     pthread_mutex_t lock;
     copse_device *device; /* whose memory it is */
     atomic_bool before_ready, summary_ready, sums_tried;
@@ -32,7 +32,7 @@ typedef struct copse_blink_order {
     uint64_t *sums;
     uint64_t bytes;               /* of each of these */
     copse_summary_memory summary; /* over blocks of base leaves */
-} copse_blink_order;
+} copse_blink_ranks;
 
 typedef struct copse_blink_epoch {
     copse_blink_tree view;
@@ -42,7 +42,7 @@ typedef struct copse_blink_epoch {
     uint64_t pool_wanted; /* leaves that the last update with insertions asked for */
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
-    copse_blink_order order;
+    copse_blink_ranks ranks;
     uint64_t grown_by, grew; /* operations of the last update in place, and leaves that it added */
     uint32_t known;          /* of 256 keys that the last batch was to insert, so many were in the tree */
     bool speculation_known;  /* the rebuild that made it read the speculation about its batch: */
@@ -95,9 +95,9 @@ static inline const copse_blink_kernels *copse_blink_kernels_of(const copse_inde
     return copse_blink_kernels_on(index->device, copse_device_pair(index));
 }
 
-static inline const copse_blink_order_kernels *copse_blink_order_kernels_of(const copse_index *index)
+static inline const copse_blink_ordered_kernels *copse_blink_ordered_kernels_of(const copse_index *index)
 {
-    return copse_blink_order_kernels_on(index->device, copse_device_pair(index));
+    return copse_blink_ordered_kernels_on(index->device, copse_device_pair(index));
 }
 
 /* Entries of one leaf, at most; entries that a rebuild puts into two neighbouring base leaves. */
@@ -265,17 +265,17 @@ copse_status copse_blink_neighbours(const copse_index *index, const void *keys, 
 /* The kernel of lookups through views. */
 const copse_kernel *copse_blink_find_concurrent(const copse_index *index);
 /* Checks what reads by rank and aggregates use, where it is there. */
-copse_status copse_blink_verify_order(const copse_index *index, copse_blink_epoch *epoch);
-void copse_blink_order_init(copse_blink_order *order);
+copse_status copse_blink_verify_ranks(const copse_index *index, copse_blink_epoch *epoch);
+void copse_blink_ranks_init(copse_blink_ranks *order);
 /* Forgets what was made, because the leaves changed; and for good. The memory goes in the order of the main stream. */
-void copse_blink_order_forget(const copse_index *index, copse_blink_order *order);
-void copse_blink_order_free(const copse_index *index, copse_blink_order *order);
+void copse_blink_ranks_forget(const copse_index *index, copse_blink_ranks *order);
+void copse_blink_ranks_free(const copse_index *index, copse_blink_ranks *order);
 /* Makes order.before where it is not there; the summary; the summary and running sums, where 64 bits hold them. Several
  * threads may read at once; nobody may change the tree meanwhile. */
-copse_status copse_blink_order_ready(const copse_index *index, copse_blink_epoch *epoch);
+copse_status copse_blink_ranks_ready(const copse_index *index, copse_blink_epoch *epoch);
 copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch, bool sums);
 /* Bytes of it all. */
-uint64_t copse_blink_order_bytes(copse_blink_order *order);
+uint64_t copse_blink_ranks_bytes(copse_blink_ranks *order);
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
 copse_status copse_blink_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                uint64_t *counts);

@@ -13,17 +13,17 @@
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/arguments.h"
 
-/* The leaf of a base_leaf where keys from `low` on begin, or one in front of it. */
-SIMT_DEVICE void glimpse_from(const copse_blink_tree *tree, uint32_t base_leaf, KEY low, leaf_glimpse *out)
+/* The leaf of a base leaf where keys from `low` on begin, or one in front of it. */
+SIMT_DEVICE void read_from(const copse_blink_tree *tree, uint32_t base_leaf, KEY low, leaf_read *out)
 {
     if (tree->branches)
-        glimpse_branched(tree, base_leaf, low, out);
+        read_branched(tree, base_leaf, low, out);
     else
-        glimpse_linked(tree, base_leaf, out);
+        read_linked(tree, base_leaf, out);
 }
 
 /* The first entry of a leaf with a key >= q. */
-SIMT_DEVICE bool leaf_after(const leaf_glimpse *leaf, KEY q, KEY *key, VALUE *value)
+SIMT_DEVICE bool leaf_after(const leaf_read *leaf, KEY q, KEY *key, VALUE *value)
 {
     bool found = false;
     SIMT_UNROLL
@@ -40,21 +40,21 @@ SIMT_DEVICE bool leaf_after(const leaf_glimpse *leaf, KEY q, KEY *key, VALUE *va
 SIMT_DEVICE bool concurrent_after(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
 {
     for (uint32_t base_leaf = base_leaf_from(tree, q); base_leaf < tree->base_leaves; base_leaf++) {
-        leaf_glimpse leaf;
-        glimpse_from(tree, base_leaf, q, &leaf);
+        leaf_read leaf;
+        read_from(tree, base_leaf, q, &leaf);
         do
             if (leaf_after(&leaf, q, key, value)) return true;
-        while (glimpse_step(tree, &leaf));
+        while (read_step(tree, &leaf));
     }
     return false;
 }
 
-/* The last entry of a base_leaf with a key < q. */
+/* The last entry of a base leaf with a key < q. */
 SIMT_DEVICE bool base_leaf_before(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, KEY *key, VALUE *value)
 {
-    leaf_glimpse leaf;
+    leaf_read leaf;
     bool found = false;
-    glimpse_from(tree, base_leaf, 0, &leaf);
+    read_from(tree, base_leaf, 0, &leaf);
     for (;;) {
         SIMT_UNROLL
         for (uint32_t i = 0; i < LEAF_SLOTS; i++)
@@ -63,7 +63,7 @@ SIMT_DEVICE bool base_leaf_before(const copse_blink_tree *tree, uint32_t base_le
                 *value = leaf.value[i];
                 found = true;
             }
-        if (leaf.high >= q || !glimpse_step(tree, &leaf)) return found;
+        if (leaf.high >= q || !read_step(tree, &leaf)) return found;
     }
 }
 

@@ -42,7 +42,7 @@ static copse_status count_work(void *user, copse_stream *stream, uint64_t first,
     copse_concurrent_arguments arguments =
         copse_concurrent_start(call->index, call->epoch, memory[0], memory[1], first, n, call->report);
     arguments.counts = memory[2];
-    return copse_concurrent_launch(call->index, stream, &copse_blink_order_kernels_of(call->index)->count_concurrent,
+    return copse_concurrent_launch(call->index, stream, &copse_blink_ordered_kernels_of(call->index)->count_concurrent,
                                    &arguments);
 }
 
@@ -60,7 +60,7 @@ copse_status copse_concurrent_count(const copse_index *index, const copse_blink_
 static copse_status range_attempt(copse_range_call *call, const copse_blink_epoch *epoch)
 {
     const copse_index *index = call->index;
-    const copse_blink_order_kernels *kernels = copse_blink_order_kernels_of(index);
+    const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(index);
     copse_concurrent_arguments a =
         copse_concurrent_start(index, epoch, call->lows.memory, call->highs.memory, 0, call->n, call->report);
     a.limit = call->limit;

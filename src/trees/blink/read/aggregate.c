@@ -4,16 +4,16 @@
 static copse_status aggregate_quiet(const copse_index *index, copse_blink_epoch *epoch, copse_aggregate_kind kind,
                                     const copse_range_arrays *arrays)
 {
-    const copse_blink_order_kernels *kernels = copse_blink_order_kernels_of(index);
-    const copse_blink_order *order = &epoch->order;
+    const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(index);
+    const copse_blink_ranks *ranks = &epoch->ranks;
     const bool is_sum = copse_kind_is_sum(kind);
-    copse_status status = copse_blink_order_ready(index, epoch);
+    copse_status status = copse_blink_ranks_ready(index, epoch);
     if (status == COPSE_OK) status = copse_blink_summary_ready(index, epoch, is_sum);
     if (status != COPSE_OK) return status;
-    const bool quick = is_sum && order->sums;
-    copse_blink_range_arguments ranges = {.tree = epoch->view, .before = order->before, .sums = order->sums};
+    const bool quick = is_sum && ranks->sums;
+    copse_blink_range_arguments ranges = {.tree = epoch->view, .before = ranks->before, .sums = ranks->sums};
     copse_blink_summary_arguments arguments = {
-        .tree = epoch->view, .summary = order->summary.summary, .before = order->before};
+        .tree = epoch->view, .summary = ranks->summary.summary, .before = ranks->before};
     copse_aggregate_call call = {
         .index = index,
         .kind = kind,
@@ -39,7 +39,7 @@ static copse_status concurrent_work(void *user, copse_stream *stream, uint64_t f
     copse_concurrent_arguments arguments =
         copse_concurrent_start(index, call->epoch, memory[0], memory[1], first, n, call->aggregate.report);
     arguments.result = copse_aggregate_result(&call->aggregate, first, memory);
-    return copse_concurrent_launch(index, stream, &copse_blink_order_kernels_of(index)->aggregate_concurrent,
+    return copse_concurrent_launch(index, stream, &copse_blink_ordered_kernels_of(index)->aggregate_concurrent,
                                    &arguments);
 }
 

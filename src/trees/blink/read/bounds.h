@@ -1,8 +1,8 @@
 /*
- * Template: bounds in the B-link and the B+ tree while nobody writes, entries in front of base_leaves, and neighbours.
+ * Template: bounds in the B-link and the B+ tree while no writer is at work, entries in front of base leaves, and neighbours.
  *
- * Four lanes share a bound, as in levels_walk.h, down to the base_leaf leaf; of that they load the half with the keys. What a
- * base_leaf leaf cannot answer by itself (a chain, a branch, a digest that led too far left) one lane finds out alone.
+ * Four lanes share a bound, as in levels_walk.h, down to the base leaf; of that they load the half with the keys. What a
+ * base leaf cannot answer by itself (a chain, a branch, a digest that led too far left) one lane finds out alone.
  */
 #ifndef COPSE_TREES_BLINK_READ_BOUNDS_H
 #define COPSE_TREES_BLINK_READ_BOUNDS_H
@@ -22,9 +22,9 @@
 /* Where a bound is: `slot` of a leaf, behind its last entry at most. */
 typedef struct entry_spot {
     leaf_cursor leaf;
-    uint32_t front; /* entries of the same base_leaf in front of the leaf */
+    uint32_t front; /* entries of the same base leaf in front of the leaf */
     uint32_t slot;
-    uint32_t entries; /* of the base_leaf, where that was seen by the way; else 0 */
+    uint32_t entries; /* of the base leaf, where the lanes know it anyway; else 0 */
 } entry_spot;
 
 SIMT_DEVICE uint32_t leaf_count(const char *leaf)
@@ -32,19 +32,19 @@ SIMT_DEVICE uint32_t leaf_count(const char *leaf)
     return leaf_state(leaf) & COPSE_LEAF_COUNT;
 }
 
-SIMT_DEVICE uint64_t place_rebuild(uint32_t base_leaf, uint32_t offset)
+SIMT_DEVICE uint64_t location_make(uint32_t base_leaf, uint32_t offset)
 {
     return (uint64_t)base_leaf << 32 | offset;
 }
 
-SIMT_DEVICE uint64_t place_rank(const uint64_t *before, uint64_t place)
+SIMT_DEVICE uint64_t location_rank(const uint64_t *before, uint64_t location)
 {
-    return before[place >> 32] + (uint32_t)place;
+    return before[location >> 32] + (uint32_t)location;
 }
 
-SIMT_DEVICE uint64_t spot_place(const entry_spot *spot)
+SIMT_DEVICE uint64_t spot_location(const entry_spot *spot)
 {
-    return place_rebuild(spot->leaf.base_leaf, spot->front + spot->slot);
+    return location_make(spot->leaf.base_leaf, spot->front + spot->slot);
 }
 
 /* --- bounds ------------------------------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
     }
 }
 
-/* One lane to a bound whose key went through bound_key, from the base_leaf on that the levels led to. */
+/* One lane to a bound whose key went through bound_key, from the base leaf on that the levels led to. */
 SIMT_DEVICE entry_spot spot_alone(const copse_blink_tree *tree, walk_bound bound, bool upper)
 {
     entry_spot spot;
@@ -105,19 +105,19 @@ SIMT_DEVICE void piece_links(const leaf_piece *piece, uint32_t *state, uint32_t 
 #endif
 }
 
-/* Keys that are less than q, and those that are equal to it, in this lane's part: the former plus 2^16 times the latter. */
+/* Keys that are less than q, and those that are equal to it, in this lane's quarter: the former plus 2^16 times the latter. */
 SIMT_DEVICE uint32_t piece_compare(const leaf_piece *piece, KEY q)
 {
-    const uint32_t part = simt_lane() & 3u;
+    const uint32_t quarter = simt_lane() & 3u;
     uint32_t sum = 0;
     SIMT_UNROLL
     for (uint32_t j = 0; j < PIECE_KEYS; j++) {
         const KEY key = piece_key(piece->keys, j);
-        if (part * PIECE_KEYS + j < LEAF_SLOTS) sum += (uint32_t)(key < q) + ((uint32_t)(key == q) << 16);
+        if (quarter * PIECE_KEYS + j < LEAF_SLOTS) sum += (uint32_t)(key < q) + ((uint32_t)(key == q) << 16);
     }
 #if LEAF_STATE >= 64
     const KEY ninth = piece_key(piece->rest, 0);
-    if (part == 0) sum += (uint32_t)(ninth < q) + ((uint32_t)(ninth == q) << 16);
+    if (quarter == 0) sum += (uint32_t)(ninth < q) + ((uint32_t)(ninth == q) << 16);
 #endif
     return sum;
 }
@@ -140,11 +140,11 @@ SIMT_DEVICE entry_spot spot_of_group(const copse_blink_tree *tree, bool digest, 
     spot.front = 0;
     spot.entries = chained ? 0 : count;
     spot.slot = less + (upper && tree->unique ? sum >> 16 : 0);
-    if (spot.slot > count) spot.slot = count; /* free places look like the largest key */
+    if (spot.slot > count) spot.slot = count; /* free slots look like the largest key */
     return spot;
 }
 
-/* --- base_leaves -------------------------------------------------------------------------------------------------------------- */
+/* --- base leaves -------------------------------------------------------------------------------------------------------------- */
 
 SIMT_KERNEL(NAME(base_leaf_entries_all), copse_base_leaf_arguments, COPSE_KERNEL_THREADS, 8)
 {
@@ -168,7 +168,7 @@ SIMT_DEVICE bool spot_forward(const copse_blink_tree *tree, entry_spot *spot)
     return true;
 }
 
-/* The last leaf of a base_leaf that has entries and lies in front of leaf `stop` (or anywhere, where that is not of the base_leaf). */
+/* The last leaf of a base leaf that has entries and lies in front of leaf `stop` (or anywhere, where that is not of the base leaf). */
 SIMT_DEVICE bool base_leaf_last(const copse_blink_tree *tree, uint32_t base_leaf, uint32_t stop, leaf_cursor *out)
 {
     leaf_cursor cursor = cursor_at(tree, base_leaf);
@@ -204,7 +204,7 @@ SIMT_DEVICE void neighbour_store(const copse_blink_point_arguments *a, uint32_t 
     const copse_blink_tree *tree = &a->tree;
     const copse_point_queries *to = &a->queries;
     if (at >= to->n) return;
-    if (to->out_ranks) to->out_ranks[at] = place_rank(a->before, spot_place(&spot));
+    if (to->out_ranks) to->out_ranks[at] = location_rank(a->before, spot_location(&spot));
     if (!to->out_found && !to->out_keys && !to->out_values) return;
     const bool found = to->which == COPSE_BEFORE ? spot_back(tree, &spot) : spot_forward(tree, &spot);
     const char *leaf = spot.leaf.leaf;
@@ -219,13 +219,13 @@ SIMT_DEVICE void neighbour_pair(const copse_blink_point_arguments *a, bool diges
 {
     const copse_blink_tree *tree = &a->tree;
     const bool upper = a->queries.which == COPSE_AFTER;
-    const uint32_t part = simt_lane() & 3u;
+    const uint32_t quarter = simt_lane() & 3u;
     walk_pair(&tree->levels, digest, &x, &y);
     const leaf_piece piece_x = piece_load(tree, x.node), piece_y = piece_load(tree, y.node);
     const entry_spot spot_x = spot_of_group(tree, digest, x, piece_x, upper);
     const entry_spot spot_y = spot_of_group(tree, digest, y, piece_y, upper);
-    if (part == 0) neighbour_store(a, at_x, spot_x);
-    if (part == 1u && at_x != at_y) neighbour_store(a, at_y, spot_y);
+    if (quarter == 0) neighbour_store(a, at_x, spot_x);
+    if (quarter == 1u && at_x != at_y) neighbour_store(a, at_y, spot_y);
 }
 
 SIMT_DEVICE void neighbours(const copse_blink_point_arguments *a, bool digest)

@@ -12,7 +12,7 @@
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/arguments.h"
 
-/* One lane to a query, from its base_leaf on. */
+/* One lane to a query, from its base leaf on. */
 SIMT_DEVICE void find_from(const copse_blink_point_arguments *a, uint32_t base_leaf, KEY q, uint32_t at)
 {
     const leaf_cursor cursor = cursor_seek(&a->tree, base_leaf, q, NULL);
@@ -35,12 +35,6 @@ SIMT_DEVICE void query_load(const copse_blink_tree *tree, group_query *query)
     const char *leaf = leaf_at(tree, query->bound.node) + (simt_lane() & 3u) * 16u;
     query->upper = simt_load16_once(leaf);
     query->lower = simt_load16_once(leaf + 64u);
-}
-
-/* Word `word` of four. */
-SIMT_DEVICE uint32_t piece_word(simt_u32x4 v, uint32_t word)
-{
-    return word == 0 ? v.x : word == 1u ? v.y : word == 2u ? v.z : v.w;
 }
 
 /* The child of a branch that a query leads to: its number is word 2 + child of the lower half. */
@@ -67,7 +61,7 @@ SIMT_DEVICE uint32_t query_next(const group_query *query, bool branches, bool be
     if (branches) {
         const uint32_t state = simt_shfl_u32(SIMT_FULL_MASK, query->upper.z, last);
         const uint32_t child = query_child(query);
-        next = query->bound.node + 1u; /* only digests lead too far left, and only to base_leaves */
+        next = query->bound.node + 1u; /* only digests lead too far left, and only to base leaves */
         if (!beyond && state & COPSE_LEAF_BRANCH) return child;
     }
     return beyond ? next : COPSE_LEAF_NONE;
@@ -89,7 +83,7 @@ SIMT_DEVICE bool query_branch(const group_query *query)
 }
 
 /* Goes on until every group of the warp is at the leaf of its key. */
-SIMT_DEVICE void query_settle(const copse_blink_tree *tree, bool branches, group_query *query)
+SIMT_DEVICE void query_descend(const copse_blink_tree *tree, bool branches, group_query *query)
 {
     for (;;) {
         const bool beyond = query_beyond(query), branch = branches && query_branch(query);
@@ -101,7 +95,7 @@ SIMT_DEVICE void query_settle(const copse_blink_tree *tree, bool branches, group
     }
 }
 
-/* Which key of this lane's part equals the query: 1, 2, ..., or 0. */
+/* Which key of this lane's quarter equals the query: 1, 2, ..., or 0. */
 SIMT_DEVICE uint32_t query_match(const group_query *query)
 {
     uint32_t match = 0;
@@ -115,19 +109,19 @@ SIMT_DEVICE uint32_t query_match(const group_query *query)
 /* The group is at the leaf of its key. */
 SIMT_DEVICE void find_finish(const copse_blink_point_arguments *a, const group_query *query, uint32_t at)
 {
-    const uint32_t lane = simt_lane(), part = lane & 3u, group = lane & 28u;
+    const uint32_t lane = simt_lane(), quarter = lane & 3u, group = lane & 28u;
     const uint32_t match = query_match(query);
     const uint32_t hits = __ballot_sync(SIMT_FULL_MASK, match != 0) >> group & 15u;
     const uint32_t holder = hits ? (uint32_t)__ffs((int)hits) - 1u : 0;
     const uint32_t slot = holder * PIECE_KEYS + simt_shfl_u32(SIMT_FULL_MASK, match, group + holder) - 1u;
     const uint32_t word = (LEAF_VALUES - 64u) / (VALUE_BITS / 8u) + slot; /* of the lower half */
-    if (query->bound.q == KEY_MAX) {                                      /* free places look like it */
-        /* Where keys repeat there are no chains, and the group is at the first base_leaf that has it. */
+    if (query->bound.q == KEY_MAX) {                                      /* free slots look like it */
+        /* Where keys repeat there are no chains, and the group is at the first base leaf that has it. */
         const uint32_t base_leaf = a->tree.unique ? a->tree.base_leaves - 1u : query->bound.node;
-        if (part == 0) find_from(a, base_leaf, query->bound.q, at);
+        if (quarter == 0) find_from(a, base_leaf, query->bound.q, at);
     } else if (hits) {
-        if (part == word / PIECE_KEYS) find_store(&a->queries, at, piece_key(query->lower, word % PIECE_KEYS), true);
-    } else if (part == 0) {
+        if (quarter == word / PIECE_KEYS) find_store(&a->queries, at, piece_key(query->lower, word % PIECE_KEYS), true);
+    } else if (quarter == 0) {
         find_store(&a->queries, at, 0, false);
     }
 }
@@ -139,9 +133,9 @@ SIMT_DEVICE void find_pair(const copse_blink_point_arguments *a, bool branches, 
     group_query query_x = {x, {0, 0, 0, 0}, {0, 0, 0, 0}}, query_y = {y, {0, 0, 0, 0}, {0, 0, 0, 0}};
     query_load(&a->tree, &query_x);
     query_load(&a->tree, &query_y);
-    query_settle(&a->tree, branches, &query_x);
+    query_descend(&a->tree, branches, &query_x);
     find_finish(a, &query_x, at_x);
-    query_settle(&a->tree, branches, &query_y);
+    query_descend(&a->tree, branches, &query_y);
     find_finish(a, &query_y, at_y);
 }
 
@@ -152,9 +146,9 @@ SIMT_DEVICE void find_pair(const copse_blink_point_arguments *a, bool branches, 
                            uint32_t at_x, uint32_t at_y)
 {
     (void)branches;
-    const uint32_t part = simt_lane() & 3u;
-    if (part == 0) find_from(a, x.node, x.q, at_x);
-    if (part == 1u && at_x != at_y) find_from(a, y.node, y.q, at_y); /* of small batches they are the same */
+    const uint32_t quarter = simt_lane() & 3u;
+    if (quarter == 0) find_from(a, x.node, x.q, at_x);
+    if (quarter == 1u && at_x != at_y) find_from(a, y.node, y.q, at_y); /* of small batches they are the same */
 }
 
 #endif

@@ -5,11 +5,11 @@
 static copse_status neighbours_quiet(const copse_index *index, copse_blink_epoch *epoch, copse_neighbour which,
                                      const copse_point_arrays *arrays)
 {
-    copse_status status = arrays->out_ranks ? copse_blink_order_ready(index, epoch) : COPSE_OK;
+    copse_status status = arrays->out_ranks ? copse_blink_ranks_ready(index, epoch) : COPSE_OK;
     if (status != COPSE_OK) return status;
     copse_blink_point_arguments arguments = {
-        .tree = epoch->view, .queries.which = (uint32_t)which, .before = epoch->order.before};
-    copse_point_call call = {index, &copse_blink_order_kernels_of(index)->neighbours[epoch->view.levels.digest],
+        .tree = epoch->view, .queries.which = (uint32_t)which, .before = epoch->ranks.before};
+    copse_point_call call = {index, &copse_blink_ordered_kernels_of(index)->neighbours[epoch->view.levels.digest],
                              &arguments, &arguments.queries};
     return copse_point_call_run(&call, arrays);
 }
@@ -33,7 +33,7 @@ static copse_status concurrent_work(void *user, copse_stream *stream, uint64_t f
         copse_concurrent_start(index, call->epoch, NULL, memory[COPSE_POINT_KEYS], first, n, queries->report);
     ranks.below = queries->which != COPSE_AFTER;
     ranks.counts = memory[COPSE_POINT_OUT_RANKS];
-    return copse_concurrent_launch(index, stream, &copse_blink_order_kernels_of(index)->count_concurrent, &ranks);
+    return copse_concurrent_launch(index, stream, &copse_blink_ordered_kernels_of(index)->count_concurrent, &ranks);
 }
 
 static copse_status neighbours_concurrent(const copse_index *index, copse_blink_epoch *epoch, copse_neighbour which,
@@ -42,7 +42,7 @@ static copse_status neighbours_concurrent(const copse_index *index, copse_blink_
     copse_blink_point_arguments arguments = {.tree = copse_blink_tree_of(index, epoch),
                                              .queries.which = (uint32_t)which};
     concurrent_call call = {
-        {index, &copse_blink_order_kernels_of(index)->neighbours_concurrent, &arguments, &arguments.queries}, epoch};
+        {index, &copse_blink_ordered_kernels_of(index)->neighbours_concurrent, &arguments, &arguments.queries}, epoch};
     return copse_point_call_with(&call.point, arrays, concurrent_work, &call);
 }
 

@@ -6,10 +6,10 @@
 static copse_status count_quiet(const copse_index *index, copse_blink_epoch *epoch, const void *lows, const void *highs,
                                 uint64_t n, uint64_t *counts)
 {
-    copse_status status = copse_blink_order_ready(index, epoch);
+    copse_status status = copse_blink_ranks_ready(index, epoch);
     if (status != COPSE_OK) return status;
-    copse_blink_range_arguments arguments = {.tree = epoch->view, .before = epoch->order.before};
-    const copse_range_kernel count = {&copse_blink_order_kernels_of(index)->count[epoch->view.levels.digest],
+    copse_blink_range_arguments arguments = {.tree = epoch->view, .before = epoch->ranks.before};
+    const copse_range_kernel count = {&copse_blink_ordered_kernels_of(index)->count[epoch->view.levels.digest],
                                       &arguments, &arguments.queries};
     return copse_count_run(index, &count, lows, highs, n, counts);
 }
@@ -37,7 +37,7 @@ static copse_status short_range_launch(const copse_range_call *call, const copse
     const copse_index *index = call->index;
     const uint64_t most = SHORT_RANGE_SHARE * index->device->multiprocessors;
     a->ranges = (copse_blink_range_arguments){.tree = epoch->view,
-                                              .before = epoch->order.before,
+                                              .before = epoch->ranks.before,
                                               .queries = {.lows = call->lows.memory,
                                                           .highs = call->highs.memory,
                                                           .n = (uint32_t)call->n,
@@ -46,7 +46,7 @@ static copse_status short_range_launch(const copse_range_call *call, const copse
                                                           .locations = call->locations.memory,
                                                           .report = call->report}};
     return copse_device_launch(index->device, index->device->main,
-                               &copse_blink_order_kernels_of(index)->short_range[epoch->view.levels.digest],
+                               &copse_blink_ordered_kernels_of(index)->short_range[epoch->view.levels.digest],
                                a->tiles < most ? a->tiles : most, a);
 }
 
@@ -86,12 +86,12 @@ static bool one_pass_may(const copse_range_call *call, const copse_blink_epoch *
 /* While no writer changes the tree. */
 static copse_status range_quiet(const copse_index *index, copse_range_call *call, const copse_range_target *target)
 {
-    const copse_blink_order_kernels *kernels = copse_blink_order_kernels_of(index);
+    const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(index);
     copse_blink_epoch *epoch = copse_blink_enter(index);
-    copse_status status = copse_blink_order_ready(index, epoch);
+    copse_status status = copse_blink_ranks_ready(index, epoch);
     if (status == COPSE_OK) {
-        copse_blink_range_arguments ranges = {.tree = epoch->view, .before = epoch->order.before};
-        copse_blink_copy_arguments entries = {.tree = epoch->view, .before = epoch->order.before};
+        copse_blink_range_arguments ranges = {.tree = epoch->view, .before = epoch->ranks.before};
+        copse_blink_copy_arguments entries = {.tree = epoch->view, .before = epoch->ranks.before};
         const copse_range_kernel count = {&kernels->count[epoch->view.levels.digest], &ranges, &ranges.queries};
         copse_entry_kernel gather = {&kernels->gather, &entries, &entries.output, false};
         status = copse_range_begin(call, target);

@@ -90,7 +90,7 @@ typedef struct tile_sizes {
 /* Where the words that a lane stores of each entry begin in the tile. */
 SIMT_DEVICE uint32_t *tile_own(leaf_tile *tile, const row_role *role)
 {
-    return (role->value ? (uint32_t *)tile->values : (uint32_t *)tile->keys) + role->part;
+    return (role->value ? (uint32_t *)tile->values : (uint32_t *)tile->keys) + role->which;
 }
 
 #endif

@@ -19,12 +19,12 @@ SIMT_DEVICE void find_alone(const copse_point_arguments *a, bool digest, walk_bo
 {
     const copse_device_tree *tree = &a->tree;
     uint32_t unit = walk_alone(tree, digest, bound);
-    uint64_t place = (uint64_t)unit * UNIT_SLOTS + unit_before(tree, unit, bound.q, false);
-    bool found = place < tree->entries && unit_key(tree, place) == bound.q;
-    find_store(&a->queries, at, found && a->queries.out_values ? unit_value(tree, place) : 0, found);
+    uint64_t rank = (uint64_t)unit * UNIT_SLOTS + unit_before(tree, unit, bound.q, false);
+    bool found = rank < tree->entries && unit_key(tree, rank) == bound.q;
+    find_store(&a->queries, at, found && a->queries.out_values ? unit_value(tree, rank) : 0, found);
 }
 
-/* Which key of this lane's part of a unit equals the query, the first one if several do: 1, 2, ..., or 0. */
+/* Which key of this lane's quarter of a unit equals the query, the first one if several do: 1, 2, ..., or 0. */
 SIMT_DEVICE uint32_t piece_match(simt_u32x4 v, KEY q)
 {
     uint32_t match = 0;
@@ -37,22 +37,22 @@ SIMT_DEVICE uint32_t piece_match(simt_u32x4 v, KEY q)
 /* The end of a lookup by a group that has walked to the unit and has it in registers. */
 SIMT_DEVICE void find_finish(const copse_point_arguments *a, bool digest, walk_bound bound, simt_u32x4 v, uint32_t at)
 {
-    const uint32_t lane = simt_lane(), part = lane & 3u;
+    const uint32_t lane = simt_lane(), quarter = lane & 3u;
     uint32_t match = piece_match(v, bound.q);
     uint32_t hits = __ballot_sync(SIMT_FULL_MASK, match != 0) >> (lane & 28u) & 15u;
     uint32_t astray = __ballot_sync(SIMT_FULL_MASK, (digest && piece_ends_below(v, bound.q)) || bound.q == KEY_MAX);
 #if KEY_BITS == VALUE_BITS
-    /* Keys in the first two lanes, the values of those in the same places of the other two. */
+    /* Keys in the first two lanes, the values of those at the same positions of the other two. */
     uint32_t theirs = simt_shfl_xor_u32(SIMT_FULL_MASK, match, 2);
-    bool writes = (theirs && (part == 2u || (part == 3u && !(hits & 1u)))) || (hits == 0 && part == 2u);
+    bool writes = (theirs && (quarter == 2u || (quarter == 3u && !(hits & 1u)))) || (hits == 0 && quarter == 2u);
     VALUE value = theirs ? piece_key(v, theirs - 1u) : 0;
 #else
-    bool writes = (match && (hits & ((1u << part) - 1u)) == 0) || (hits == 0 && part == 0);
-    uint64_t place = (uint64_t)bound.node * UNIT_SLOTS + part * PIECE_KEYS + (match - 1u);
-    VALUE value = match && a->queries.out_values ? unit_value(&a->tree, place) : 0;
+    bool writes = (match && (hits & ((1u << quarter) - 1u)) == 0) || (hits == 0 && quarter == 0);
+    uint64_t rank = (uint64_t)bound.node * UNIT_SLOTS + quarter * PIECE_KEYS + (match - 1u);
+    VALUE value = match && a->queries.out_values ? unit_value(&a->tree, rank) : 0;
 #endif
     if (astray >> (lane & 28u) & 15u) {
-        if (part == 0) find_alone(a, digest, bound, at);
+        if (quarter == 0) find_alone(a, digest, bound, at);
     } else if (writes) {
         find_store(&a->queries, at, value, hits != 0);
     }
@@ -66,14 +66,14 @@ SIMT_DEVICE void find(const copse_point_arguments *a, bool digest)
         find_alone(a, digest, warp.own, warp.mine);
         return;
     }
-    const uint32_t lane = simt_lane(), group = lane / 4u, part = (lane & 3u) * 16u;
+    const uint32_t lane = simt_lane(), group = lane / 4u, quarter = (lane & 3u) * 16u;
     const uint32_t second = a->queries.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
     for (uint32_t from = 0; from < a->queries.per_warp; from += 16u) {
         uint32_t lane_x = from + group, lane_y = lane_x + second;
         walk_bound x = walk_take(warp.own, lane_x, digest), y = walk_take(warp.own, lane_y, digest);
         walk_pair(&a->tree.levels, digest, &x, &y);
-        simt_u32x4 unit_x = simt_load16_once(a->tree.unit + (uint64_t)x.node * 64u + part);
-        simt_u32x4 unit_y = simt_load16_once(a->tree.unit + (uint64_t)y.node * 64u + part);
+        simt_u32x4 unit_x = simt_load16_once(a->tree.unit + (uint64_t)x.node * 64u + quarter);
+        simt_u32x4 unit_y = simt_load16_once(a->tree.unit + (uint64_t)y.node * 64u + quarter);
         find_finish(a, digest, x, unit_x, warp.first + lane_x);
         if (second) find_finish(a, digest, y, unit_y, warp.first + lane_y);
     }
@@ -86,14 +86,14 @@ SIMT_KERNEL(NAME(find_full), copse_point_arguments, COPSE_KERNEL_THREADS, 16)
 
 /* --- neighbours -------------------------------------------------------------------------------------------------------- */
 
-SIMT_DEVICE void neighbour_store(const copse_point_arguments *a, uint32_t at, uint64_t place)
+SIMT_DEVICE void neighbour_store(const copse_point_arguments *a, uint32_t at, uint64_t rank)
 {
     const copse_device_tree *tree = &a->tree;
     if (at >= a->queries.n) return;
     uint64_t entry =
-        place - (a->queries.which == COPSE_BEFORE ? 1u : 0u); /* in front of the first it wraps to a huge number */
+        rank - (a->queries.which == COPSE_BEFORE ? 1u : 0u); /* in front of the first it wraps to a huge number */
     bool found = entry < tree->entries;
-    if (a->queries.out_ranks) a->queries.out_ranks[at] = place;
+    if (a->queries.out_ranks) a->queries.out_ranks[at] = rank;
     if (a->queries.out_found) a->queries.out_found[at] = (uint8_t)found;
     if (a->queries.out_keys)
         ((KEY *)a->queries.out_keys)[at] = found ? DECODE_ONE(tree->key_type, unit_key(tree, entry)) : 0;
@@ -106,7 +106,7 @@ SIMT_DEVICE void neighbours(const copse_point_arguments *a, bool digest)
     warp_queries warp;
     if (!read_queries(&a->queries, &a->tree.key_type, &a->tree.levels, &a->tree.unique, digest, upper, &warp)) return;
     if (warp.sorted) {
-        neighbour_store(a, warp.mine, place_alone(&a->tree, digest, warp.own, upper));
+        neighbour_store(a, warp.mine, rank_alone(&a->tree, digest, warp.own, upper));
         return;
     }
     const uint32_t lane = simt_lane(), group = lane / 4u, second = a->queries.per_warp == SIMT_WARP ? 8u : 0u;
@@ -114,10 +114,10 @@ SIMT_DEVICE void neighbours(const copse_point_arguments *a, bool digest)
         uint32_t lane_x = from + group, lane_y = lane_x + second;
         walk_bound x = walk_take(warp.own, lane_x, digest), y = walk_take(warp.own, lane_y, digest);
         walk_pair(&a->tree.levels, digest, &x, &y);
-        uint64_t place_x = place_of_group(&a->tree, digest, x, upper);
-        uint64_t place_y = place_of_group(&a->tree, digest, y, upper);
-        if ((lane & 3u) == 0) neighbour_store(a, warp.first + lane_x, place_x);
-        if ((lane & 3u) == 1u && second) neighbour_store(a, warp.first + lane_y, place_y);
+        uint64_t rank_x = rank_of_group(&a->tree, digest, x, upper);
+        uint64_t rank_y = rank_of_group(&a->tree, digest, y, upper);
+        if ((lane & 3u) == 0) neighbour_store(a, warp.first + lane_x, rank_x);
+        if ((lane & 3u) == 1u && second) neighbour_store(a, warp.first + lane_y, rank_y);
     }
 }
 
@@ -154,8 +154,8 @@ SIMT_DEVICE void ranges(const copse_range_arguments *a, bool digest, bool sums)
     warp_ranges warp;
     if (!read_ranges(&a->queries, &tree->key_type, &tree->levels, &tree->unique, digest, &warp)) return;
     if (warp.sorted) {
-        uint64_t place = place_alone(tree, digest, warp.low, false);
-        range_store(a, sums, warp.mine, place, place_alone(tree, digest, warp.high, true));
+        uint64_t rank = rank_alone(tree, digest, warp.low, false);
+        range_store(a, sums, warp.mine, rank, rank_alone(tree, digest, warp.high, true));
         return;
     }
     const uint32_t lane = simt_lane(), group = lane / 4u;
@@ -163,10 +163,10 @@ SIMT_DEVICE void ranges(const copse_range_arguments *a, bool digest, bool sums)
         walk_bound low = walk_take(warp.low, from + group, digest);
         walk_bound high = walk_take(warp.high, from + group, digest);
         walk_pair(&tree->levels, digest, &low, &high);
-        uint64_t place = place_of_group(tree, digest, low, false);
-        uint64_t end = place_of_group(tree, digest, high, true);
+        uint64_t rank = rank_of_group(tree, digest, low, false);
+        uint64_t end = rank_of_group(tree, digest, high, true);
         uint32_t at = warp.first + from + group;
-        if ((lane & 3u) == 0) range_store(a, sums, at, place, end);
+        if ((lane & 3u) == 0) range_store(a, sums, at, rank, end);
     }
 }
 
@@ -204,13 +204,13 @@ SIMT_KERNEL(NAME(sum_digest), copse_range_arguments, COPSE_KERNEL_THREADS, 12)
 
 /* --- entries ------------------------------------------------------------------------------------------------------------- */
 
-SIMT_DEVICE void copy_one(const copse_copy_arguments *a, uint64_t place, uint64_t at)
+SIMT_DEVICE void copy_one(const copse_copy_arguments *a, uint64_t rank, uint64_t at)
 {
     if (a->output.keys) {
-        KEY key = unit_key(&a->tree, place);
+        KEY key = unit_key(&a->tree, rank);
         ((KEY *)a->output.keys)[at] = a->encoded ? key : DECODE_ONE(a->tree.key_type, key);
     }
-    if (a->output.values) ((VALUE *)a->output.values)[at] = unit_value(&a->tree, place);
+    if (a->output.values) ((VALUE *)a->output.values)[at] = unit_value(&a->tree, rank);
 }
 
 SIMT_KERNEL(NAME(copy), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)

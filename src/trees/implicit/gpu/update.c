@@ -92,7 +92,7 @@ static copse_status pairs_merge(const copse_index *index, const copse_device_pai
     return status;
 }
 
-/* Puts a tree of these pairs in the place of the old one. */
+/* Replaces the tree by one of these pairs. */
 static copse_status tree_replace(copse_index *index, copse_device_pairs *pairs)
 {
     copse_implicit_device *tree = NULL;
@@ -206,7 +206,7 @@ static copse_status join(copse_index *index, copse_device_pairs *rest, copse_dev
     copse_status status = pairs_merge(index, rest, put, &all);
     if (status != COPSE_OK) return status;
     all.unique = unique;
-    copse_device_pairs_free(index, rest); /* the new tree may need its place */
+    copse_device_pairs_free(index, rest); /* the new tree may need its memory */
     status = tree_replace(index, &all);
     copse_device_pairs_free(index, &all);
     return status;
