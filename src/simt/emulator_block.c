@@ -195,12 +195,12 @@ static COPSE_NO_TSAN emulated_lane *pick_lane(emulated_block *block)
 }
 
 /* Other launches, of other host threads, may be at the same memory: readers beside a writer. A lane gives way between any two words of a
- * leaf, and here its host thread does. */
+ * leaf, and here its host thread does. Where this is the only launch it would only lose time. */
 static COPSE_NO_TSAN void between_turns(emulated_block *block)
 {
     if (copse_emulator_between_turns)
         copse_emulator_between_turns(block->launch->kernel);
-    else if (copse_emulator_random(&block->random) % HOST_YIELD == 0)
+    else if (copse_emulator_random(&block->random) % HOST_YIELD == 0 && copse_emulator_launches() > 1)
         (void)sched_yield();
 }
 

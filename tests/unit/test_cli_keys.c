@@ -153,6 +153,39 @@ static void reads_times_of_every_form(void **state)
     }
 }
 
+/* The smallest and the largest whole number of each type, and what lies one further. */
+static void the_ends_of_whole_numbers(void **state)
+{
+    static const struct {
+        copse_type type;
+        const char *text;
+        cli_cell_error error;
+        int64_t number;
+    } cases[] = {
+        {COPSE_I64, "-9223372036854775808", CLI_CELL_OK, INT64_MIN},
+        {COPSE_I64, "-9223372036854775809", CLI_CELL_RANGE, 0},
+        {COPSE_I64, "9223372036854775807", CLI_CELL_OK, INT64_MAX},
+        {COPSE_I64, "9223372036854775808", CLI_CELL_RANGE, 0},
+        {COPSE_TIMESTAMP, "-9223372036854775808", CLI_CELL_OK, INT64_MIN},
+        {COPSE_I32, "-2147483648", CLI_CELL_OK, INT32_MIN},
+        {COPSE_I32, "-2147483649", CLI_CELL_RANGE, 0},
+        {COPSE_I32, "2147483648", CLI_CELL_RANGE, 0},
+        {COPSE_U64, "18446744073709551615", CLI_CELL_OK, -1},
+        {COPSE_U64, "18446744073709551616", CLI_CELL_RANGE, 0},
+        {COPSE_U32, "4294967296", CLI_CELL_RANGE, 0},
+        {COPSE_U32, "-1", CLI_CELL_RANGE, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t wide = 0;
+        int32_t narrow = 0;
+        const bool is_wide = copse_type_size(cases[i].type) == 8;
+        const cli_cell_error error = parse(cases[i].type, cases[i].text, is_wide ? (void *)&wide : (void *)&narrow);
+        if (error != cases[i].error) fail_msg("%s as %s", cases[i].text, copse_type_name(cases[i].type));
+        if (error == CLI_CELL_OK) assert_int_equal(is_wide ? wide : narrow, cases[i].number);
+    }
+}
+
 /* The first and the last moment that there are, as text and back. */
 static void the_ends_of_time_come_back(void **state)
 {
@@ -290,6 +323,7 @@ int main(void)
         cmocka_unit_test(short_decimals_are_rounded_right),
         cmocka_unit_test(refuses_what_is_not_of_the_type),
         cmocka_unit_test(reads_times_of_every_form),
+        cmocka_unit_test(the_ends_of_whole_numbers),
         cmocka_unit_test(the_ends_of_time_come_back),
         cmocka_unit_test(the_calendar_counts_like_a_calendar),
         cmocka_unit_test(limits_are_in_order),

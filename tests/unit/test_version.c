@@ -57,6 +57,30 @@ static void mixed_batches_count(void **state)
     copse_ctx_free(ctx);
 }
 
+/* An index that moves to another placement has counted on, whatever its new tree counts: cursors notice. */
+static void moves_count(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    FOR_EACH_TREE(tree)
+    {
+        const bool device = tree->placement != COPSE_PLACEMENT_CPU;
+        copse_index *index = unit_tens(ctx, *tree, ENTRIES);
+        copse_cursor *cursor = NULL;
+        uint64_t key, got;
+        const uint64_t before = version_of(index);
+        assert_ok(ctx, copse_cursor_open(index, &cursor));
+        assert_ok(ctx, copse_move(index, tree->placement)); /* it is there */
+        assert_int_equal(version_of(index), before);
+        assert_ok(ctx, copse_move(index, device ? COPSE_PLACEMENT_CPU : COPSE_PLACEMENT_EMULATED));
+        assert_int_equal(version_of(index), before + 1);
+        assert_fails(ctx, COPSE_ERR_STALE, copse_cursor_next(cursor, &key, NULL, 1, &got));
+        copse_cursor_free(cursor);
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
 /* A mixed batch that is refused changes neither the entries nor the number. */
 static void refused_batches_do_not_count(void **state)
 {
@@ -164,9 +188,8 @@ static void failed_updates_leave_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixed_batches_count),
-        cmocka_unit_test(refused_batches_do_not_count),
-        cmocka_unit_test(cancelled_updates_leave_nothing),
+        cmocka_unit_test(mixed_batches_count),          cmocka_unit_test(moves_count),
+        cmocka_unit_test(refused_batches_do_not_count), cmocka_unit_test(cancelled_updates_leave_nothing),
         cmocka_unit_test(failed_updates_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

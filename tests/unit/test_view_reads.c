@@ -214,6 +214,15 @@ static void nan_in_front_of_a_view(void **unused)
     assert_fails_naming(p.other, COPSE_ERR_NAN, "highs[17]", copse_count(p.view, p.lows, p.highs, QUERIES, counts));
     assert_fails_naming(p.other, COPSE_ERR_NAN, "keys[17]",
                         copse_lower_bound(p.view, p.highs, QUERIES, NULL, NULL, NULL, counts));
+    /* Where no ranks are asked for, other kernels read. */
+    uint8_t found[QUERIES];
+    assert_fails_naming(p.other, COPSE_ERR_NAN, "keys[17]", copse_find(p.view, p.highs, QUERIES, NULL, found));
+    assert_fails_naming(p.other, COPSE_ERR_NAN, "keys[17]",
+                        copse_lower_bound(p.view, p.highs, QUERIES, NULL, NULL, found, NULL));
+    assert_fails_naming(p.other, COPSE_ERR_NAN, "keys[17]",
+                        copse_successor(p.view, p.highs, QUERIES, NULL, NULL, found));
+    assert_fails_naming(p.other, COPSE_ERR_NAN, "keys[17]",
+                        copse_predecessor(p.view, p.highs, QUERIES, NULL, NULL, found));
     pair_close(&p);
 }
 
