@@ -7,44 +7,63 @@ BUILD   ?= build
 GPU_BUILD ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long test-gpu stress stress-gpu bench install lint format clean help
+.PHONY: build demo install dist test test-full test-long test-gpu stress stress-gpu mutants bench lint format clean help
 
-build: ## build the libraries and the command (build/copse)
+##@ Build and try
+build: ## build the libraries and the command, build/copse (kernels for the card of this machine)
 	@scripts/setup build
-	@scripts/build $(BUILD)
+	@scripts/build $(BUILD) $(PEERS)
 
-demo: build ## set up, build and show what copse does
+# The command alone, and in a new folder without the peers of the benchmark, which take long to compile. `make build` adds them.
+PEERS = $(shell grep -qs '^COPSE_PEERS:BOOL=OFF' $(BUILD)/CMakeCache.txt && echo -DCOPSE_PEERS=ON)
+demo: ## set up, build the command and show what copse does (a minute or so)
+	@scripts/setup build
+	@scripts/build $(BUILD) --targets copse_command $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCOPSE_PEERS=OFF)
 	@$(BUILD)/copse demo
 
-test: ## everything that must pass: units, model, sanitizers, fuzzing, command, install, lint (minutes)
+install: build ## install below PREFIX (/usr/local), stripped; DESTDIR is honoured
+	@scripts/build $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+
+dist: ## a release for all supported cards, as a .tar.gz in build/dist
+	@scripts/setup build
+	@scripts/dist $(BUILD)/dist
+
+##@ Test
+test: ## what must pass before a commit: 10 minutes on 2 cores, set-up and build included
 	@scripts/setup test
 	@scripts/test
 
-test-long: ## the same with long fuzzing (FUZZ_SECONDS, 600 each) and the long differential run
+test-full: ## the rest of what must pass: ThreadSanitizer, stress, fuzzing, all cards, all of lint (45 minutes)
+	@scripts/setup test
+	@scripts/test --full
+
+test-long: ## both, with long fuzzing (FUZZ_SECONDS, 600 each), stress and differential runs: hours
 	@scripts/setup test
 	@scripts/test --long
 
 test-gpu: ## on a machine with a CUDA card: its tests, the differential run on it, compute-sanitizer (minutes)
 	@scripts/test-gpu $(GPU_BUILD)
 
-stress: ## contention and readers beside a writer on the emulated device (STRESS_SECONDS, 3600; half of it with TSan)
+stress: ## contention and readers beside a writer, emulated (STRESS_SECONDS, 3600; half of it with ThreadSanitizer)
 	@scripts/setup test
 	@scripts/stress
 
 stress-gpu: ## the same on a CUDA card (STRESS_SECONDS, 600; GPU_BUILD as for test-gpu)
 	@scripts/stress --gpu $(GPU_BUILD)
 
+mutants: ## plant faults in a copy of the sources, one by one, and show which of them the tests catch (an hour)
+	@scripts/setup test
+	@scripts/mutants
+
+##@ Work on the sources
 # An option on the line makes scripts/build configure again, which finds peers installed a moment ago.
 bench: ## run the standard benchmarks and draw the plots (bench/results/)
 	@scripts/setup bench
-	@scripts/build $(BUILD) -DCMAKE_BUILD_TYPE=Release
+	@scripts/build $(BUILD) -DCMAKE_BUILD_TYPE=Release -DCOPSE_PEERS=ON
 	@bench/standard $(BUILD)/copse
 
-install: build ## install under PREFIX (default /usr/local); DESTDIR is honoured
-	@scripts/build $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
-	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
-
-lint: ## check format, cppcheck, clang-tidy
+lint: ## check format, direction of includes, cppcheck, clang-tidy
 	@scripts/setup lint
 	@scripts/lint
 
@@ -56,4 +75,8 @@ clean: ## remove every build folder
 	rm -rf $(BUILD)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' ' \
+	    /^##@ / { printf "%s%s\n", heading++ ? "\n" : "", substr($$0, 5) } \
+	    /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 } \
+	    END { print "\nOne part of the tests: scripts/test PART (see CONTRIBUTING.md). Another build folder: make BUILD=FOLDER ..." }' \
+	    $(firstword $(MAKEFILE_LIST))

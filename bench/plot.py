@@ -32,7 +32,7 @@ COLOURS = {
     "torch.searchsorted": "#8d6a9f",
     "cupy.searchsorted": "#66717e",
 }
-STRUCTURES = ("implicit", "regular")
+SPARE_COLOURS = ("#3d5a80", "#bc6c25", "#5f0f40", "#2a9d8f", "#a44a3f", "#6d6875")  # of trees that are not named above
 PEER = "absl::btree_map"
 
 
@@ -49,7 +49,7 @@ def size_name(n):
 
 
 def colour(name):
-    return COLOURS.get(name, "#333333")
+    return COLOURS.get(name) or SPARE_COLOURS[sum(name.encode()) % len(SPARE_COLOURS)]
 
 
 def finish(figure, folder, part, lines, title):
@@ -112,16 +112,19 @@ def draw_lines(folder, part, title, field, label):
 
 
 def draw_ops(folder):
-    """How many times faster than the peer, one pair of bars per operation."""
+    """How many times faster than the peer, one bar per tree and operation."""
     lines = read_part(folder, "ops")
     rates = {(line["structure"], line["op"]): line["mops"] for line in lines}
     ops = [op for op in dict.fromkeys(line["op"] for line in lines) if rates.get((PEER, op))]
     if not ops:
         return
     figure, axes = plt.subplots(figsize=(max(8, 0.75 * len(ops)), 4.8))
-    for i, name in enumerate(STRUCTURES):
+    names = [name for name in dict.fromkeys(line["structure"] for line in lines) if name != PEER]
+    width = 0.76 / len(names)
+    for i, name in enumerate(names):
         ratios = [rates.get((name, op), 0) / rates[PEER, op] for op in ops]
-        bars = axes.bar([x + (i - 0.5) * 0.38 for x in range(len(ops))], ratios, 0.36, color=colour(name), label=name)
+        bars = axes.bar([x + (i - (len(names) - 1) / 2) * width for x in range(len(ops))], ratios, width * 0.95,
+                        color=colour(name), label=name)
         axes.bar_label(bars, fmt="%.3g", fontsize=7, padding=1)
     axes.axhline(1, color=colour(PEER), linewidth=1.2, label=PEER)
     logarithmic(axes, "x")
@@ -165,11 +168,12 @@ def draw_dists(folder):
     dists = list(dict.fromkeys(line["dist"] for line in lines))
     figure, grid = plt.subplots(len(ops), 1, figsize=(10, 2.8 * len(ops) + 0.8), squeeze=False, sharex=True)
     names = list(dict.fromkeys(line["structure"] for line in lines))
+    width = 0.81 / len(names)
     for axes, op in zip(grid[:, 0], ops):
         rates = {(line["structure"], line["dist"]): line["mops"] for line in lines if line["op"] == op}
         for i, name in enumerate(names):
-            axes.bar([x + (i - (len(names) - 1) / 2) * 0.27 for x in range(len(dists))],
-                     [rates.get((name, dist), 0) for dist in dists], 0.25, color=colour(name), label=name)
+            axes.bar([x + (i - (len(names) - 1) / 2) * width for x in range(len(dists))],
+                     [rates.get((name, dist), 0) for dist in dists], width * 0.93, color=colour(name), label=name)
         tidy(axes, op)
         axes.set_xticks(range(len(dists)), dists, rotation=35, ha="right", fontsize=8)
     grid[0, 0].legend(frameon=False, fontsize=8, ncol=len(names), loc="lower right", bbox_to_anchor=(1, 1))

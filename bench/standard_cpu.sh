@@ -10,50 +10,52 @@ else
 fi
 [ -n "$parts" ] || parts=promises,sizes,ops,isa,pages,pipeline,dists,batches
 
-both=implicit,regular
+# Every tree of the CPU, baselines too: what the command takes unless it is told.
+ours=$("$command" bench --n 1 --queries 1 --repeat 1 --placement cpu --json |
+    sed -n 's/.*"structure": *"\([^"]*\)".*/\1/p' | paste -sd, -)
 trees=std::map,absl::btree_map
 all=std::map,sorted-array,absl::btree_map
 
 if begin promises; then
-    measure promises --n $large --structure $both --threads 1,2 --peers $trees --op find,range10,range100
-    measure promises --n $large --structure $both --threads 1 --queries 1000000 \
+    measure promises --n $large --structure "$ours" --threads 1,2 --peers $trees --op find,range10,range100
+    measure promises --n $large --structure "$ours" --threads 1 --queries 1000000 \
         --op find,count,count-narrow,sum,sum-narrow
-    measure promises --n $large --structure $both --threads 1 --peers absl::btree_map --op find --key u32 --value u32
-    measure promises --n $large --structure $both --threads 1,2 --peers absl::btree_map --op insert
-    measure promises --n $large --structure $both --threads 2 --op build,build-sorted
+    measure promises --n $large --structure "$ours" --threads 1 --peers absl::btree_map --op find --key u32 --value u32
+    measure promises --n $large --structure "$ours" --threads 1,2 --peers absl::btree_map --op insert
+    measure promises --n $large --structure "$ours" --threads 2 --op build,build-sorted
     # shellcheck disable=SC2086
     measure promises $grown --structure regular --threads 2 --op insert --repeat 1
 fi
 if begin sizes; then
-    measure sizes --n $sizes --structure $both --threads 1 --peers $all --op find
-    measure sizes --n $sizes --structure $both --threads 1 --peers absl::btree_map,sorted-array --op find \
+    measure sizes --n $sizes --structure "$ours" --threads 1 --peers $all --op find
+    measure sizes --n $sizes --structure "$ours" --threads 1 --peers absl::btree_map,sorted-array --op find \
         --key u32 --value u32
 fi
 if begin ops; then
-    measure ops --n $large --structure $both --threads 1 --peers absl::btree_map --repeat 3 \
+    measure ops --n $large --structure "$ours" --threads 1 --peers absl::btree_map --repeat 3 \
         --op find,miss,contains,lower-bound,successor,predecessor,range10,range100,visit,export
-    measure ops --n $large --structure $both --threads 1 --peers absl::btree_map --repeat 3 \
+    measure ops --n $large --structure "$ours" --threads 1 --peers absl::btree_map --repeat 3 \
         --op range1000 --queries 2^15
-    measure ops --n $large --structure $both --threads 1 --peers absl::btree_map --repeat 3 \
+    measure ops --n $large --structure "$ours" --threads 1 --peers absl::btree_map --repeat 3 \
         --op build-sorted,build,insert,update,erase
-    measure ops --n $large --structure $both --threads 1 --repeat 3 --op rank,count,sum,min,max,avg,save,load
+    measure ops --n $large --structure "$ours" --threads 1 --repeat 3 --op rank,count,sum,min,max,avg,save,load
 fi
 if begin isa; then
-    measure isa --n 2^16,$large --structure $both --threads 1 --isa all --op find,range10,count
-    measure isa --n 2^16,$large --structure $both --threads 1 --isa all --op find --key u32 --value u32
+    measure isa --n 2^16,$large --structure "$ours" --threads 1 --isa all --op find,range10,count
+    measure isa --n 2^16,$large --structure "$ours" --threads 1 --isa all --op find --key u32 --value u32
 fi
 if begin pages; then
-    measure pages --n $large --structure $both --threads 1 --huge-pages on,off --op find,range10,count
+    measure pages --n $large --structure "$ours" --threads 1 --huge-pages on,off --op find,range10,count
 fi
 if begin pipeline; then
     depths=1,2,4,8,16,32,64,128
-    measure pipeline --n $large --structure $both --threads 1 --pipeline $depths --op find
-    measure pipeline --n $large --structure $both --threads 1 --pipeline $depths --op find --key u32 --value u32
+    measure pipeline --n $large --structure "$ours" --threads 1 --pipeline $depths --op find
+    measure pipeline --n $large --structure "$ours" --threads 1 --pipeline $depths --op find --key u32 --value u32
 fi
 if begin dists; then
-    measure dists --n $middle --structure $both --threads 1 --peers absl::btree_map --dist all --op find,build,insert \
+    measure dists --n $middle --structure "$ours" --threads 1 --peers absl::btree_map --dist all --op find,build,insert \
         --queries 256K --repeat 3
 fi
 if begin batches; then
-    measure batches --n $large --structure $both --threads 1 --batch 1,4,16,64,256,4096,65536,all --op find --repeat 3
+    measure batches --n $large --structure "$ours" --threads 1 --batch 1,4,16,64,256,4096,65536,all --op find --repeat 3
 fi

@@ -3,8 +3,13 @@
 
 set(COPSE_CUDA AUTO CACHE STRING "Build for CUDA cards: AUTO (where nvcc is found), ON, OFF")
 set_property(CACHE COPSE_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(COPSE_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING
-  "Cards to compile for, as CMAKE_CUDA_ARCHITECTURES; by default Ampere, Hopper, Blackwell, and what comes later by PTX")
+set(COPSE_CUDA_ARCHITECTURES LOCAL CACHE STRING
+  "Cards to compile for: LOCAL (those of this machine, Hopper where there is none), ALL (for releases), or a list as CMake takes it")
+option(COPSE_LINEINFO "Keep source lines in device code, for profilers" OFF)
+# Each card takes its own pass of the compiler, which is most of the time that a build takes. "real" is machine code for just that
+# card; without the word there is PTX as well, which newer cards translate when the library is loaded.
+set(copse_architectures_all "80-real;90-real;100") # Ampere, Hopper, Blackwell
+set(copse_architectures_default "90")
 set(copse_oldest_nvcc 13.0)
 
 function(copse_cuda_missing why)
@@ -29,9 +34,22 @@ macro(copse_cuda_search)
     if(CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
       set(ENV{CUDAHOSTCXX} ${CMAKE_CXX_COMPILER})
     endif()
-    set(CMAKE_CUDA_ARCHITECTURES ${COPSE_CUDA_ARCHITECTURES})
     check_language(CUDA)
   endif()
+endmacro()
+
+# Sets copse_architectures. CMake asks the cards of this machine when it enables the language.
+macro(copse_cuda_architectures)
+  if(COPSE_CUDA_ARCHITECTURES STREQUAL "ALL")
+    set(copse_architectures ${copse_architectures_all})
+  elseif(NOT COPSE_CUDA_ARCHITECTURES STREQUAL "LOCAL")
+    set(copse_architectures ${COPSE_CUDA_ARCHITECTURES})
+  elseif(CMAKE_CUDA_ARCHITECTURES_NATIVE MATCHES "^[0-9]+[a-z]*-real(;[0-9]+[a-z]*-real)*$")
+    set(copse_architectures ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
+  else()
+    set(copse_architectures ${copse_architectures_default})
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${copse_architectures})
 endmacro()
 
 set(copse_have_cuda OFF)
@@ -44,8 +62,9 @@ else()
   if(NOT CMAKE_CUDA_COMPILER)
     copse_cuda_missing("no nvcc was found that works with the C++ compiler (looked in PATH and /usr/local/cuda/bin)")
   else()
-    set(CMAKE_CUDA_ARCHITECTURES ${COPSE_CUDA_ARCHITECTURES})
+    set(CMAKE_CUDA_ARCHITECTURES ${copse_architectures_default}) # until the cards are known
     enable_language(CUDA)
+    copse_cuda_architectures()
     find_package(CUDAToolkit QUIET)
     if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS copse_oldest_nvcc)
       copse_cuda_missing("nvcc is of version ${CMAKE_CUDA_COMPILER_VERSION}, and ${copse_oldest_nvcc} is needed")
@@ -53,7 +72,7 @@ else()
       copse_cuda_missing("libcudart_static.a was not found beside nvcc")
     else()
       set(copse_have_cuda ON)
-      message(STATUS "Building with CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${COPSE_CUDA_ARCHITECTURES}")
+      message(STATUS "Building with CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${copse_architectures}")
     endif()
   endif()
 endif()
@@ -65,12 +84,16 @@ if(copse_have_cuda)
   # The libraries name what they need themselves, so that the installed packages do, too.
   set(CMAKE_CUDA_RUNTIME_LIBRARY None)
   set(CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES "")
-  # -lineinfo: source lines for profilers, at no cost at run time.
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG -lineinfo")
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
   set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG -lineinfo")
+  if(COPSE_LINEINFO)
+    string(APPEND CMAKE_CUDA_FLAGS_RELEASE " -lineinfo")
+  endif()
   # nvcc hands the host compiler one text in which headers look like the file itself, so that clang takes each inline
   # function of theirs for an unused one of ours.
-  set(copse_cuda_options -Xcompiler=-Wall,-Wextra,-Wshadow,-Wpointer-arith,-Wwrite-strings,-Wno-unused-function)
+  # The driver unpacks device code when it is first used, and every driver that runs CUDA 13 can.
+  set(copse_cuda_options -Xfatbin=-compress-all --compress-mode=size
+    -Xcompiler=-Wall,-Wextra,-Wshadow,-Wpointer-arith,-Wwrite-strings,-Wno-unused-function)
   if(COPSE_WERROR)
     list(APPEND copse_cuda_options --Werror=all-warnings -Xcompiler=-Werror)
   endif()

@@ -3,10 +3,23 @@ include(CMakePackageConfigHelpers)
 
 set(copse_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/copse)
 
+# Line numbers are for the build folder; what is installed goes without them unless asked for.
+option(COPSE_STRIP "Strip what is installed" ON)
+if(COPSE_STRIP)
+  install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)")
+endif()
+
 install(FILES include/copse.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Two export sets: a program that links the shared library need not have OpenMP.
 install(TARGETS copse_shared EXPORT copseShared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS copse_static EXPORT copseStatic ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# CMake strips programs and shared libraries only. Names have to stay in a static one.
+if(COPSE_STRIP AND CMAKE_STRIP)
+  install(CODE "
+    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug
+      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:copse_static>\")
+  ")
+endif()
 install(EXPORT copseShared NAMESPACE copse:: DESTINATION ${copse_package_dir})
 install(EXPORT copseStatic NAMESPACE copse:: DESTINATION ${copse_package_dir})
 

@@ -167,6 +167,7 @@ static int parse_type(const char *option, const char *name, bool for_values, cop
 
 static int check_args(cli_build_args *args, char **words, int count, bool *raw, copse_structure *structure)
 {
+    char names[CLI_STRUCTURES_SIZE];
     if (count == 0) return cli_usage_error("build", "which input? Name a file, or - for standard input");
     if (count > 1) return cli_usage_error("build", "one input at a time: '%s' is left over", words[1]);
     if (!args->output) return cli_usage_error("build", "where to? -o FILE names the snapshot to write");
@@ -179,7 +180,7 @@ static int check_args(cli_build_args *args, char **words, int count, bool *raw, 
     else if (args->format && *raw)
         return cli_usage_error("build", "--values and --pairs are for --format raw");
     if (args->structure_name && copse_structure_parse(args->structure_name, structure) != COPSE_OK)
-        return cli_usage_error("build", "--structure takes auto, implicit, regular, blink or bplus, not '%s'",
+        return cli_usage_error("build", "--structure takes %s, not '%s'", cli_structure_list(names),
                                args->structure_name);
     int code = cli_placement_read("build", &args->where);
     if (code == CLI_OK) code = parse_type("key-type", args->key_type_name, false, &args->key_type);
@@ -202,9 +203,21 @@ static const char examples[] =
     "  copse build keys.bin --values values.bin --key-type u64 --value-type f32 -o big.copse\n"
     "  zcat log.csv.gz | copse build - --key time --value row --duplicates -o log.copse";
 
+#define HELP_WIDTH 56
+
+static const char *structure_help(char text[CLI_STRUCTURES_SIZE])
+{
+    cli_structure_places(text);
+    size_t used = strlen(text);
+    snprintf(text + used, CLI_STRUCTURES_SIZE - used, " (default: auto)");
+    cli_wrap(text, HELP_WIDTH);
+    return text;
+}
+
 int copse_cli_build(int argc, char **argv)
 {
     cli_build_args args = {.where = CLI_PLACEMENT_INIT};
+    char structures[CLI_STRUCTURES_SIZE];
     const cli_option options[] = {
         {"output", 'o', CLI_TEXT, "FILE", "the snapshot to write", &args.output},
         {"key", 'k', CLI_TEXT, "COLUMN", "key column: its name, or #N for the N-th (default: #1)", &args.key},
@@ -213,8 +226,7 @@ int copse_cli_build(int argc, char **argv)
         {"key-type", 0, CLI_TEXT, "TYPE", "type of the keys (default: guess)", &args.key_type_name},
         {"value-type", 0, CLI_TEXT, "TYPE", "type of the values (default: guess)", &args.value_type_name},
         {"duplicates", 0, CLI_FLAG, NULL, "keep all entries of a key, in input order", &args.duplicates},
-        {"structure", 0, CLI_TEXT, "NAME",
-         "auto, implicit; regular on the CPU; blink, bplus on\ndevices (default: auto)", &args.structure_name},
+        {"structure", 0, CLI_TEXT, "NAME", structure_help(structures), &args.structure_name},
         {"delimiter", 'd', CLI_TEXT, "C", "between cells: a character or 'tab'\n(default: a comma; tab for .tsv files)",
          &args.delimiter},
         {"no-header", 0, CLI_FLAG, NULL, "the first line is data", &args.no_header},

@@ -203,6 +203,20 @@ typedef struct cli_placement {
 int cli_placement_read(const char *command, cli_placement *where);
 bool cli_placement_is_device(copse_placement placement); /* gpu or emulated */
 
+/* ---- structures.c: --structure, which trees there are ---- */
+
+#define CLI_STRUCTURES_SIZE 2048
+
+/* Each writes into the text and returns it. */
+const char *cli_structure_list(char text[CLI_STRUCTURES_SIZE]);   /* "auto, implicit, regular or blink"              */
+const char *cli_structure_places(char text[CLI_STRUCTURES_SIZE]); /* "auto, implicit; regular on the CPU; ..."       */
+const char *
+cli_structure_summaries(char text[CLI_STRUCTURES_SIZE]); /* a line for each: its name and what it is for   */
+/* "implicit,regular": those of a placement. */
+const char *cli_structures_at(copse_placement placement, char text[CLI_STRUCTURES_SIZE]);
+/* Breaks lines that are longer than the width at blanks. */
+void cli_wrap(char *text, size_t width);
+
 /* ---- session.c: a context, a bar and a snapshot, as most subcommands need them ---- */
 
 typedef struct cli_session {

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "trees/registry.h"
+
 int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet,
                      const cli_placement *where)
 {
@@ -26,8 +28,9 @@ copse_status cli_session_try_load(cli_session *session, const char *path)
     /* Types and structure 0, and no word about duplicates: as in the file. */
     copse_index_options options = {.struct_size = offsetof(copse_index_options, duplicates)};
     options.placement = session->placement;
-    /* A file holds entries, not a tree: what a device cannot hold as it was, it holds as the tree that it has. */
-    if (cli_placement_is_device(session->placement)) options.structure = COPSE_STRUCTURE_IMPLICIT;
+    /* A file holds entries, not a tree: on a device, where commands only read, it becomes the tree that reads fastest. */
+    if (cli_placement_is_device(session->placement))
+        options.structure = copse_registry_automatic(session->placement, COPSE_AUTO_READS);
     copse_status status = copse_load(session->ctx, path, &options, &session->index);
     cli_progress_clear(&session->progress);
     return status == COPSE_OK ? copse_index_stats(session->index, &session->stats) : status;

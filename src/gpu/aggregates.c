@@ -30,8 +30,8 @@ static copse_status summary_raise(const copse_index *index, const copse_device_s
     return status;
 }
 
-copse_status copse_device_summary_make(const copse_index *index, uint64_t items, copse_summary_fill fill,
-                                       const void *user, copse_summary_memory *out)
+copse_status copse_device_summary_make(const copse_index *index, uint64_t items, const copse_kernel *kernel,
+                                       const void *arguments, copse_device_summary *to, copse_summary_memory *out)
 {
     copse_device *device = index->device;
     copse_summary_memory made = {.memory = NULL};
@@ -40,7 +40,9 @@ copse_status copse_device_summary_make(const copse_index *index, uint64_t items,
     if (status != COPSE_OK) return status;
     copse_aggregate *at = made.memory;
     for (uint32_t l = 0; l < made.summary.height; at += made.summary.nodes[l++]) made.summary.level[l] = at;
-    status = fill(index, user, &made.summary);
+    *to = made.summary;
+    status =
+        copse_device_launch(device, device->main, kernel, copse_device_blocks(device, to->nodes[0] * 32), arguments);
     if (status == COPSE_OK) status = summary_raise(index, &made.summary);
     if (status == COPSE_OK) status = copse_device_wait(device, device->main);
     if (status == COPSE_OK)
@@ -86,29 +88,77 @@ static size_t result_bytes(const copse_index *index, copse_aggregate_kind kind)
     return kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_type_size(index->value_type) : 8;
 }
 
-copse_status copse_aggregate_call_run(copse_aggregate_call *call, copse_transfer_work work, bool reports,
-                                      const void *lows, const void *highs, uint64_t n, void *out, uint8_t *found)
+static copse_status sum_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
 {
+    const copse_aggregate_call *call = user;
+    const copse_range_queries ranges = {.lows = memory[0],
+                                        .highs = memory[1],
+                                        .first = first,
+                                        .kind = (uint32_t)call->kind,
+                                        .out = memory[2],
+                                        .report = call->report};
+    return copse_ranges_launch(call->index, stream, &call->ranges, &ranges, n);
+}
+
+/* First the bounds of the ranges, then what lies between them. */
+static copse_status summary_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
+{
+    const copse_aggregate_call *call = user;
     const copse_index *index = call->index;
-    const size_t key = copse_type_size(index->key_type);
-    const void *arrays[] = {lows, highs, out, found};
-    static const char *const out_names[] = {"out_sums", "out_sums", "out_values", "out_values",
-                                            "out_means"}; /* by kind */
-    copse_transfer_job transfer = {.device = index->device,
-                                   .array = {{.memory = (void *)(uintptr_t)lows, .element = key, .name = "lows"},
-                                             {.memory = (void *)(uintptr_t)highs, .element = key, .name = "highs"},
-                                             {.memory = out,
-                                              .element = result_bytes(index, call->kind),
-                                              .output = true,
-                                              .name = out_names[call->kind]},
-                                             {.memory = found, .element = 1, .output = true, .name = "out_found"}},
-                                   .arrays = 4,
-                                   .n = n,
-                                   .work = work,
-                                   .user = call};
-    int report;
-    copse_status status = copse_call_report_take(index, reports, &report, &call->report);
+    copse_device *device = index->device;
+    const uint64_t bytes = n * 2 * sizeof(uint64_t);
+    void *scratch = NULL;
+    copse_status status = copse_device_alloc(device, stream, bytes, "aggregates of ranges", &scratch);
     if (status != COPSE_OK) return status;
-    status = copse_transfer_run(&transfer);
-    return copse_call_report_end(index, report, status, copse_call_waits(index, arrays, 4), true);
+    uint64_t *locations = scratch, *second = locations + n;
+    const copse_range_queries ranges = {.lows = memory[0],
+                                        .highs = memory[1],
+                                        .first = first,
+                                        .locations = locations,
+                                        .ends = call->by_counts ? NULL : second,
+                                        .counts = call->by_counts ? second : NULL,
+                                        .report = call->report};
+    *call->extents = (copse_range_extents){.locations = locations,
+                                           .ends = ranges.ends,
+                                           .counts = ranges.counts,
+                                           .n = n,
+                                           .result = copse_aggregate_result(call, first, memory)};
+    status = copse_ranges_launch(index, stream, &call->ranges, &ranges, n);
+    if (status == COPSE_OK)
+        status =
+            copse_device_launch(device, stream, call->aggregate, copse_device_blocks(device, n * 32), call->arguments);
+    copse_device_free(device, stream, scratch, bytes);
+    return status;
+}
+
+copse_result_arguments copse_aggregate_result(const copse_aggregate_call *call, uint64_t first, void *const *memory)
+{
+    return (copse_result_arguments){.value_type = call->index->value_type,
+                                    .kind = (uint32_t)call->kind,
+                                    .first = first,
+                                    .out = memory[2],
+                                    .found = memory[3],
+                                    .report = call->report};
+}
+
+/* Sums by running sums always fit; others may have to report one that does not. */
+static copse_status call_run(copse_aggregate_call *call, bool reports, copse_transfer_work work, void *user,
+                             const copse_range_arrays *arrays)
+{
+    static const char *const names[] = {"out_sums", "out_sums", "out_values", "out_values", "out_means"}; /* by kind */
+    copse_range_arrays all = *arrays;
+    all.element = result_bytes(call->index, call->kind);
+    all.name = names[call->kind];
+    return copse_ranges_transfer(call->index, &all, reports, work, user, &call->report);
+}
+
+copse_status copse_aggregate_call_run(copse_aggregate_call *call, const copse_range_arrays *arrays)
+{
+    return call_run(call, call->aggregate, call->aggregate ? summary_work : sum_work, call, arrays);
+}
+
+copse_status copse_aggregate_call_with(copse_aggregate_call *call, copse_transfer_work work, void *user,
+                                       const copse_range_arrays *arrays)
+{
+    return call_run(call, true, work, user, arrays);
 }

@@ -1,4 +1,4 @@
-/* Batches on their way into a tree on a device: brought there, looked at, encoded, sorted, equal keys resolved. */
+/* Batches on their way into a tree: this brings them to the device, surveys, encodes and sorts them, and resolves equal keys. */
 #include "core/codec.h"
 #include "gpu/call.h"
 #include "gpu/batch.h"
@@ -133,7 +133,7 @@ static copse_status look(const copse_index *index, const copse_device_pairs *pai
     return status;
 }
 
-/* Keys of a batch that are looked at first, here on the host, where the batch is much larger. */
+/* Keys of a large batch that the host reads before it decides about a survey. */
 #define SAMPLE       256u
 #define SAMPLE_SHARE 8u
 
@@ -161,18 +161,18 @@ static copse_status survey_all(const copse_index *index, copse_device_pairs *pai
     return COPSE_OK;
 }
 
-static bool narrow_integers(const copse_index *index)
+static bool integers_of_32_bits(const copse_index *index)
 {
     return copse_type_size(index->key_type) == 4 && index->key_type != COPSE_F32;
 }
 
-/* Finds out what a sort has to know. Where a sample shows that keys of 32 bits are out of order there is no more to
+/* Finds out what a sort needs to know. Where a sample shows that keys of 32 bits are out of order there is no more to
  * know: the sort looks at all their bits anyway. */
 static copse_status survey(const copse_index *index, copse_device_pairs *pairs, copse_device_survey *out)
 {
     bool falls = false;
     copse_status status = COPSE_OK;
-    if (narrow_integers(index) && pairs->n > SAMPLE * SAMPLE_SHARE) status = sample_falls(index, pairs, &falls);
+    if (integers_of_32_bits(index) && pairs->n > SAMPLE * SAMPLE_SHARE) status = sample_falls(index, pairs, &falls);
     if (status != COPSE_OK) return status;
     if (!falls) return survey_all(index, pairs, out);
     *out = (copse_device_survey){.falls = 1};
@@ -324,7 +324,7 @@ copse_status copse_device_pairs_make(const copse_index *index, const void *keys,
     return status;
 }
 
-/* --- in speculation ------------------------------------------------------------------------------------------------------------ */
+/* --- speculation ------------------------------------------------------------------------------------------------------------ */
 
 /* Batches that go without a hint, at most, after one was wrong. */
 #define REST_MOST 32u
@@ -343,7 +343,7 @@ static bool predictor_asked(const copse_pairs_hint *hint)
     return hint->there && copse_predictor_ask(hint->predictor);
 }
 
-/* Looked at before it is sorted, which the host waits for. */
+/* Surveys the batch before the sort: the host waits for it. */
 static copse_status make_surveyed(const copse_index *index, const copse_pairs_hint *hint, copse_device_pairs *pairs)
 {
     copse_device_survey seen;
@@ -354,7 +354,7 @@ static copse_status make_surveyed(const copse_index *index, const copse_pairs_hi
     return status == COPSE_OK && seen.falls ? sort(index, pairs, false) : status;
 }
 
-/* Bounds of all keys that were sorted right where those of the batch were taken to lie between low and high. */
+/* Bounds of all keys that a sort puts in order which takes keys to lie between low and high. */
 static void widen(copse_device_pairs *pairs, uint64_t low, uint64_t high)
 {
     const unsigned bits = copse_device_sort_bits(low, high);
@@ -374,16 +374,17 @@ static copse_status make_in_speculation(const copse_index *index, uint64_t low, 
     if (status == COPSE_OK) status = sort(index, pairs, all_bits);
     widen(pairs, low, high);
     /* Sorted by all bits that such keys have, and every one of them is a key. */
-    pairs->in_order = copse_device_sort_bits(low, high) == 32 && narrow_integers(index) &&
+    pairs->in_order = copse_device_sort_bits(low, high) == 32 && integers_of_32_bits(index) &&
                       (all_bits || copse_device_sort_left_out(pairs->n, low, high, false) == 0);
     return status;
 }
 
 /* Without a hint integers of 32 bits need no look: a sort by all their bits is cheaper than that and a wait. */
-static copse_status order(const copse_index *index, const copse_pairs_hint *hint, copse_device_pairs *pairs)
+static copse_status sort_pairs(const copse_index *index, const copse_pairs_hint *hint, copse_device_pairs *pairs)
 {
     const bool hinted = predictor_asked(hint);
-    if (hint->predictor->ascending || (!hinted && !narrow_integers(index))) return make_surveyed(index, hint, pairs);
+    if (hint->predictor->ascending || (!hinted && !integers_of_32_bits(index)))
+        return make_surveyed(index, hint, pairs);
     if (!hinted) return make_in_speculation(index, 0, UINT32_MAX, true, pairs);
     pairs->predictor = hint->predictor;
     return make_in_speculation(index, hint->low, hint->high, false, pairs);
@@ -399,16 +400,16 @@ copse_status copse_device_pairs_bring(const copse_index *index, const void *keys
     return status;
 }
 
-copse_status copse_device_pairs_order(const copse_index *index, const copse_pairs_hint *hint, const char *what,
-                                      copse_device_pairs *pairs)
+copse_status copse_device_pairs_sort(const copse_index *index, const copse_pairs_hint *hint, const char *what,
+                                     copse_device_pairs *pairs)
 {
     const uint64_t n = pairs->n;
-    copse_status status = n ? order(index, hint, pairs) : COPSE_OK;
+    copse_status status = n ? sort_pairs(index, hint, pairs) : COPSE_OK;
     return status == COPSE_OK && n ? copse_progress(index->ctx, what, n / 3 * 2, n) : status;
 }
 
-copse_status copse_device_pairs_order_coarse(const copse_index *index, const copse_pairs_hint *hint,
-                                             copse_device_pairs *pairs)
+copse_status copse_device_pairs_sort_coarse(const copse_index *index, const copse_pairs_hint *hint,
+                                            copse_device_pairs *pairs)
 {
     copse_device_sorting sorting = {.all_bits = false};
     pairs->predictor = hint->predictor;
@@ -430,8 +431,8 @@ static copse_status sort_again(const copse_index *index, copse_device_pairs *pai
     return sort(index, pairs, false);
 }
 
-copse_status copse_device_pairs_believe(const copse_index *index, copse_device_pairs *pairs,
-                                        const copse_pairs_speculation *seen)
+copse_status copse_device_pairs_accept(const copse_index *index, copse_device_pairs *pairs,
+                                       const copse_pairs_speculation *seen)
 {
     copse_predictor *predictor = pairs->predictor;
     speculation_release(index, pairs);
@@ -446,17 +447,17 @@ copse_status copse_device_pairs_believe(const copse_index *index, copse_device_p
     return COPSE_OK;
 }
 
-copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
+copse_status copse_device_pairs_check(const copse_index *index, copse_device_pairs *pairs,
                                       const copse_pairs_speculation *seen)
 {
-    copse_status status = copse_device_pairs_believe(index, pairs, seen);
+    copse_status status = copse_device_pairs_accept(index, pairs, seen);
     return status == COPSE_OK && seen->wrong ? sort_again(index, pairs) : status;
 }
 
-copse_status copse_device_pairs_be_sure(const copse_index *index, copse_device_pairs *pairs)
+copse_status copse_device_pairs_confirm(const copse_index *index, copse_device_pairs *pairs)
 {
     copse_pairs_speculation seen;
     if (!pairs->speculation) return COPSE_OK;
     copse_status status = copse_device_read(index->device, index->device->main, &seen, pairs->speculation, sizeof seen);
-    return status == COPSE_OK ? copse_device_pairs_judge(index, pairs, &seen) : status;
+    return status == COPSE_OK ? copse_device_pairs_check(index, pairs, &seen) : status;
 }

@@ -1,4 +1,4 @@
-/* Batches on their way into a tree on a device: brought there, looked at, encoded, sorted, equal keys resolved. */
+/* Batches on their way into a tree: this brings them to the device, surveys, encodes and sorts them, and resolves equal keys. */
 #ifndef COPSE_PAIRS_DEVICE_H
 #define COPSE_PAIRS_DEVICE_H
 
@@ -6,14 +6,14 @@
 #include "trees/tree.h"
 #include "gpu/sort.h"
 
-/* How far the hints of a structure were right lately: whoever sorts by a wrong one sorts twice. */
+/* How often speculation by the hints of a tree went wrong lately: a batch that was sorted by a wrong one has to be sorted again. */
 typedef struct copse_predictor {
     unsigned rest;      /* batches that go without a hint from now on            */
     unsigned last_rest; /* as many as went without one after the last wrong one  */
     bool ascending;     /* the last batch looked as if it came sorted            */
 } copse_predictor;
 
-/* May the next batch rest on a guess? */
+/* May the next batch be speculated on? */
 static inline bool copse_predictor_ask(copse_predictor *predictor)
 {
     if (predictor->rest == 0) return true;
@@ -21,7 +21,7 @@ static inline bool copse_predictor_ask(copse_predictor *predictor)
     return false;
 }
 
-/* What a structure guesses about a batch: its keys are as those that the structure has. */
+/* What a tree speculates about a batch: its keys lie where those of the tree do. */
 typedef struct copse_pairs_hint {
     bool there;         /* false: it knows nothing                      */
     uint64_t low, high; /* of its keys, encoded                         */
@@ -34,7 +34,7 @@ typedef struct copse_device_pairs {
     const void *keys;    /* raw bits of key_type                                */
     const void *values;  /* NULL: every value is its position                   */
     copse_type key_type; /* u32 or u64 where the keys are encoded already       */
-    uint64_t low, high;  /* smallest and largest key, encoded; in speculation: no key is smaller, greater */
+    uint64_t low, high;  /* smallest and largest key, encoded; speculative: no key is smaller, greater */
     bool unique;         /* known to have no equal keys                         */
     void *memory[4];     /* what they own; NULL: nothing                        */
     uint64_t bytes[4];
@@ -42,7 +42,7 @@ typedef struct copse_device_pairs {
         *speculation;  /* not NULL: they are sorted unless this says that they are not, once the device is there */
     bool in_order;     /* the speculation is about the bounds only */
     unsigned left_out; /* bits of the keys, from the lowest on, that they are not sorted by */
-    copse_predictor *predictor; /* that of the hint that was taken; NULL: none was             */
+    copse_predictor *predictor; /* of the hint that the sort used; NULL: it used none          */
 } copse_device_pairs;
 
 /* The pair of widths of an index, and the kernels for it that structures share. */
@@ -75,24 +75,24 @@ copse_status copse_device_pairs_make(const copse_index *index, const void *keys,
 /* The same for an update, in two steps. First the caller's arrays on the device, as they are. */
 copse_status copse_device_pairs_bring(const copse_index *index, const void *keys, const void *values, uint64_t n,
                                       const char *what, copse_device_pairs *out);
-/* Then sorted, encoded, with values, equal keys left as they are. Mostly it does not wait for the device, and the pairs are in
- * speculation then: the consumer may put kernels behind it which look at the speculation, reads that together with what else it reads, and
- * calls copse_device_pairs_judge. Keys that are not numbers are reported there, too. The pairs are to be freed whatever comes of it. */
-copse_status copse_device_pairs_order(const copse_index *index, const copse_pairs_hint *hint, const char *what,
-                                      copse_device_pairs *pairs);
-/* Another second step: sorted by upper bits only, as if the keys lay where those of the structure do, which the consumer has to
- * find out. The speculation knows about keys that are not numbers. */
-copse_status copse_device_pairs_order_coarse(const copse_index *index, const copse_pairs_hint *hint,
-                                             copse_device_pairs *pairs);
+/* Then sorted, encoded, with values, equal keys left as they are. Mostly the host does not wait for the device, and the pairs are
+ * speculative then: the consumer may enqueue kernels behind it that check the speculation, reads it together with its other results, and
+ * calls copse_device_pairs_check. Keys that are not numbers are reported there, too. The pairs are to be freed whatever comes of it. */
+copse_status copse_device_pairs_sort(const copse_index *index, const copse_pairs_hint *hint, const char *what,
+                                     copse_device_pairs *pairs);
+/* Another second step: sorted by upper bits only, as if the keys lay where those of the tree do, which the consumer has to
+ * check. The speculation knows about keys that are not numbers. */
+copse_status copse_device_pairs_sort_coarse(const copse_index *index, const copse_pairs_hint *hint,
+                                            copse_device_pairs *pairs);
 /* Ends the speculation of pairs, of which the consumer read what it says. Sorts them again where that is needed: keys, values, low and
- * high change then. What was enqueued before may use the speculation's memory, what comes after must not. */
-copse_status copse_device_pairs_judge(const copse_index *index, copse_device_pairs *pairs,
+ * high change then. Kernels that are on the stream already may use the memory of the speculation, later ones must not. */
+copse_status copse_device_pairs_check(const copse_index *index, copse_device_pairs *pairs,
                                       const copse_pairs_speculation *seen);
-/* The same, but pairs that are not in order stay so. */
-copse_status copse_device_pairs_believe(const copse_index *index, copse_device_pairs *pairs,
-                                        const copse_pairs_speculation *seen);
+/* The same, but pairs that are not sorted stay so. */
+copse_status copse_device_pairs_accept(const copse_index *index, copse_device_pairs *pairs,
+                                       const copse_pairs_speculation *seen);
 /* Waits and ends the speculation, where there is one. */
-copse_status copse_device_pairs_be_sure(const copse_index *index, copse_device_pairs *pairs);
+copse_status copse_device_pairs_confirm(const copse_index *index, copse_device_pairs *pairs);
 /* Of equal keys keeps the first or the last; the input is encoded and has values. */
 copse_status copse_device_pairs_unique(const copse_index *index, copse_device_pairs *pairs, copse_equal_keys equal);
 /* Makes pairs encoded and gives them values. */

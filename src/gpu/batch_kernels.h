@@ -25,14 +25,14 @@ SIMT_KERNEL(NAME(survey), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
     falls = warp_sum(falls);
     equals = warp_sum(equals);
     if (simt_lane() != 0) return;
-    /* Looked at first: thousands of warps that change the same word wait for each other. */
+    /* A load first: thousands of warps that change the same word wait for each other. */
     if (smallest < simt_load_relaxed_u64(&a.survey->smallest)) simt_atomic_min_u64(&a.survey->smallest, smallest);
     if (largest > simt_load_relaxed_u64(&a.survey->largest)) simt_atomic_max_u64(&a.survey->largest, largest);
     if (falls && !simt_load_relaxed_u64(&a.survey->falls)) simt_atomic_add_u64(&a.survey->falls, falls);
     if (equals && !simt_load_relaxed_u64(&a.survey->equals)) simt_atomic_add_u64(&a.survey->equals, equals);
 }
 
-/* A batch that nobody has looked at is looked at here for NaN. */
+/* Where no survey has run, this kernel looks for NaN. */
 SIMT_DEVICE void encode_check(const copse_pairs_arguments *a, uint64_t i)
 {
     if (!a->speculation || !a->out_keys || !IS_NAN(a->key_type, ((const KEY *)a->keys)[i])) return;

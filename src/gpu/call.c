@@ -4,22 +4,19 @@
 
 #include <string.h>
 
-/* Where the host leaves the capacity of a range call for the sentence. */
-#define REPORT_CAPACITY 4
-
 static copse_status nan_at(const copse_ctx *ctx, const char *array, uint64_t at)
 {
     return copse_fail(ctx, COPSE_ERR_NAN, "%s[%llu] is NaN, which has no place in an order", array,
                       (unsigned long long)at);
 }
 
-static copse_status judge_points(const copse_ctx *ctx, const char *call, const uint64_t *words)
+static copse_status report_points(const copse_ctx *ctx, const char *call, const uint64_t *words)
 {
     (void)call;
     return words[COPSE_REPORT_NAN] == UINT64_MAX ? COPSE_OK : nan_at(ctx, "keys", words[COPSE_REPORT_NAN]);
 }
 
-static copse_status judge_ranges(const copse_ctx *ctx, const char *call, const uint64_t *words)
+static copse_status report_ranges(const copse_ctx *ctx, const char *call, const uint64_t *words)
 {
     (void)call;
     if (words[COPSE_REPORT_NAN] != UINT64_MAX) return nan_at(ctx, "lows", words[COPSE_REPORT_NAN]);
@@ -30,7 +27,7 @@ static copse_status judge_ranges(const copse_ctx *ctx, const char *call, const u
                           (unsigned long long)words[COPSE_REPORT_OVERFLOW]);
     if (words[COPSE_REPORT_TOO_SMALL] != UINT64_MAX)
         return copse_fail(ctx, COPSE_ERR_TOO_SMALL, "capacity is %llu, but the ranges hold %llu entries",
-                          (unsigned long long)words[REPORT_CAPACITY],
+                          (unsigned long long)words[COPSE_REPORT_ROOM],
                           (unsigned long long)words[COPSE_REPORT_TOO_SMALL]);
     return COPSE_OK;
 }
@@ -57,15 +54,15 @@ copse_status copse_call_report_take(const copse_index *index, bool always, int *
 copse_status copse_call_report_end(const copse_index *index, int report, copse_status status, bool waits, bool ranges)
 {
     uint64_t words[COPSE_REPORT_WORDS];
-    copse_report_check judge = ranges ? judge_ranges : judge_points;
+    copse_report_check check = ranges ? report_ranges : report_points;
     if (report < 0) return status;
     if (status == COPSE_OK && !waits) {
-        copse_report_defer(index->device, report, judge, "");
+        copse_report_defer(index->device, report, check, "");
         return COPSE_OK;
     }
     copse_status read = copse_report_read(index->device, report, words);
     if (status != COPSE_OK) return status;
-    return read == COPSE_OK ? judge(index->ctx, "", words) : read;
+    return read == COPSE_OK ? check(index->ctx, "", words) : read;
 }
 
 bool copse_call_waits(const copse_index *index, const void *const *arrays, unsigned n)

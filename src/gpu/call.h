@@ -4,9 +4,12 @@
 
 #include "device/device.h"
 
-/* Is one of the caller's arrays device memory? Errors: ARGUMENT (memory of another device, or of nobody). */
+/* The word of a report where the host leaves the capacity of a range call, for the message. */
+#define COPSE_REPORT_ROOM 4
+
+/* Is one of the caller's arrays device memory? Errors: ARGUMENT (memory of another device, or memory that kernels cannot read). */
 copse_status copse_call_array(const copse_index *index, const void *array, const char *name, bool *out_on_device);
-/* A report for a call where its kernels can have something to report (always: also where keys are integers). */
+/* Takes a report for a call whose kernels may have something to report: where keys may be NaN, or `always`. */
 copse_status copse_call_report_take(const copse_index *index, bool always, int *out_report, uint64_t **out_words);
 /* Ends a call: `status` is what its work returned; `waits` says that the work is complete. */
 copse_status copse_call_report_end(const copse_index *index, int report, copse_status status, bool waits, bool ranges);

@@ -6,19 +6,20 @@
 #ifndef COPSE_GPU_GATHER_H
 #define COPSE_GPU_GATHER_H
 
+#include "gpu/reads.h"
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 
 /* The range that output position p lies in, the last r with offsets[r] <= p. All lanes of a warp look for the same one: each
- * step leaves one part in 33, where halving would take five steps that wait for each other. */
+ * step leaves one in 33 of the ranges, where halving would take five steps that wait for each other. */
 SIMT_DEVICE uint64_t gather_seek(const uint64_t *offsets, uint64_t n, uint64_t p)
 {
     uint64_t low = 0, high = n; /* offsets[low] <= p < offsets[high] */
     while (high - low > 1u) {
         const uint64_t step = (high - low + SIMT_WARP) / (SIMT_WARP + 1u), at = low + step * (simt_lane() + 1u);
         const bool below = at < high && offsets[at] <= p;
-        const uint32_t parts = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below));
-        low += parts * step;
+        const uint32_t steps = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below));
+        low += steps * step;
         high = low + step < high ? low + step : high;
     }
     return low;
@@ -60,6 +61,16 @@ SIMT_DEVICE uint64_t gather_first(uint64_t first)
 SIMT_DEVICE uint64_t gather_step(void)
 {
     return (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP) * COPSE_GATHER_TILE;
+}
+
+/* Where the output positions end that are wanted. False: the ranges hold more than fits, and a thread reports it. */
+SIMT_DEVICE bool gather_stop(const copse_entry_output *a, uint64_t *out_stop)
+{
+    const uint64_t total = a->offsets[a->n];
+    *out_stop = total - a->first < a->count ? total : a->first + a->count;
+    if (total <= a->capacity) return true;
+    if (blockIdx.x == 0 && threadIdx.x == 0) simt_atomic_min_u64(&a->report[COPSE_REPORT_TOO_SMALL], total);
+    return false;
 }
 
 #endif

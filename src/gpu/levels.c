@@ -69,9 +69,9 @@ static copse_status each_level(const copse_index *index, const copse_levels_sour
                                            .last = is_wide && !levels->digest ? NULL : source->last,
                                            .keys = source->keys,
                                            .stride = source->stride,
-                                           .chunks = source->chunks,
-                                           .chunk_shift = source->chunk_shift,
-                                           .chunk_offset = source->chunk_offset,
+                                           .segments = source->segments,
+                                           .segment_shift = source->segment_shift,
+                                           .segment_offset = source->segment_offset,
                                            .survey = survey};
         arguments.children = l + 1 < levels->height ? memory->nodes[l + 1] : source->children;
         status = copse_device_launch(device, device->main, kernel,

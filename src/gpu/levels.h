@@ -16,8 +16,8 @@ typedef struct copse_levels_source {
     const uint32_t *last; /* see copse_level_arguments */
     const char *keys;
     uint64_t stride;
-    const uint64_t *chunks;
-    uint32_t chunk_shift, chunk_offset;
+    const uint64_t *segments;
+    uint32_t segment_shift, segment_offset;
 } copse_levels_source;
 
 /* How digests of keys between `low` and `high` are to be made: to be known before `last` is filled. */

@@ -28,9 +28,9 @@ SIMT_KERNEL(NAME(digest_steps), copse_level_arguments, COPSE_KERNEL_THREADS, 8)
 /* The largest key of a child below the levels. */
 SIMT_DEVICE const KEY *last_key(const copse_level_arguments *a, uint64_t child)
 {
-    if (!a->chunks) return (const KEY *)(a->keys + child * a->stride);
-    const char *chunk = (const char *)a->chunks[child >> a->chunk_shift];
-    return (const KEY *)(chunk + (child & (((uint64_t)1 << a->chunk_shift) - 1u)) * a->stride + a->chunk_offset);
+    if (!a->segments) return (const KEY *)(a->keys + child * a->stride);
+    const char *segment = (const char *)a->segments[child >> a->segment_shift];
+    return (const KEY *)(segment + (child & (((uint64_t)1 << a->segment_shift) - 1u)) * a->stride + a->segment_offset);
 }
 
 /* Separator of child `child`: the largest key below it, the maximum where no child follows. */

@@ -3,7 +3,7 @@
  *
  * Two ways down. For queries in random order, four lanes share a query: each loads 16 bytes of the 64-byte node and
  * counts the separators there that are less than the query, and two shuffles add the counts up. A group of four takes
- * two queries at a time, so that one waits while the other works. Lanes of a warp never part, so every collective names
+ * two queries at a time, so that one waits while the other works. Lanes of a warp never diverge, so every collective names
  * all 32.
  *
  *   node   | 16 bytes: lane 0 | lane 1 | lane 2 | lane 3 |      eight groups, eight nodes, one load instruction
@@ -63,10 +63,10 @@ SIMT_DEVICE uint64_t walk_join(uint32_t low, uint32_t high)
     return (uint64_t)high << 32 | low;
 }
 
-/* Separators less than the query in this lane's part of a node. */
-SIMT_DEVICE uint32_t walk_less(const char *part, walk_bound bound, bool digest)
+/* Separators less than the query in this lane's quarter of a node. */
+SIMT_DEVICE uint32_t walk_less(const char *quarter, walk_bound bound, bool digest)
 {
-    simt_u32x4 v = simt_load16(part);
+    simt_u32x4 v = simt_load16(quarter);
     if (KEY_BITS == 64 && !digest)
         return (uint32_t)(walk_join(v.x, v.y) < bound.q) + (uint32_t)(walk_join(v.z, v.w) < bound.q);
     return (uint32_t)(v.x < bound.digest) + (uint32_t)(v.y < bound.digest) + (uint32_t)(v.z < bound.digest) +
@@ -82,14 +82,20 @@ SIMT_DEVICE uint32_t walk_group_sum(uint32_t count)
 /* Takes two queries of each group from the root to their children below the levels. */
 SIMT_DEVICE void walk_pair(const copse_device_levels *levels, bool digest, walk_bound *x, walk_bound *y)
 {
-    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, part = (simt_lane() & 3u) * 16u;
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, quarter = (simt_lane() & 3u) * 16u;
     for (uint32_t l = 0; l < levels->height; l++) {
-        const char *level = levels->level[l] + part;
+        const char *level = levels->level[l] + quarter;
         uint32_t less_x = walk_less(level + (uint64_t)x->node * 64u, *x, digest);
         uint32_t less_y = walk_less(level + (uint64_t)y->node * 64u, *y, digest);
         x->node = x->node * fanout + walk_group_sum(less_x);
         y->node = y->node * fanout + walk_group_sum(less_y);
     }
+}
+
+/* Word `word` of four. */
+SIMT_DEVICE uint32_t piece_word(simt_u32x4 v, uint32_t word)
+{
+    return word == 0 ? v.x : word == 1u ? v.y : word == 2u ? v.z : v.w;
 }
 
 /* Key j of this lane's 16 bytes. */

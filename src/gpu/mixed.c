@@ -3,31 +3,19 @@
  *
  *   tag      looks at the operations, encodes the keys                                  then the host reads what it saw
  *   sort     operations by key, which leaves those of one key in the caller's order
- *   look up  how each key begins, by the structure
+ *   look up  how each key begins, by the tree
  *   scan     what all operations on a key up to each one do to it together (mixed_state.h)
- *   answer   both together: what each operation meets, and whether its key ends differently from how it began
+ *   answer   both together: what each operation finds, and whether its key ends differently from how it began
  *   select   the keys that do                                                           then the host reads how many
- *   change   those, by the structure
+ *   change   those, by the tree
  *
  * Nothing is changed before the last step, and that is all or nothing.
  */
 #include "gpu/mixed.h"
 #include "gpu/call.h"
 #include "gpu/batch.h"
+#include "gpu/scratch.h"
 #include "transfer/transfer.h"
-
-/* One block of device memory, cut into pieces. */
-typedef struct block {
-    void *memory;
-    uint64_t bytes;
-} block;
-
-typedef struct piece {
-    void **where; /* gets its address, NULL where it has no bytes */
-    uint64_t bytes;
-} piece;
-
-#define PIECE_ALIGNMENT 256u
 
 /* A mixed batch under way. */
 typedef struct mixed {
@@ -37,9 +25,9 @@ typedef struct mixed {
     const copse_mixed_call *call;
     copse_mixed_arguments arguments;
     copse_device_sorting sorting;
-    block first, second;        /* what it needs from the start; what it needs once the batch has been looked at */
-    void *chosen;               /* values, or rows, of the changes */
-    bool values_out, found_out; /* outputs that are host memory: they go there in the end */
+    copse_scratch first, second; /* what it needs from the start; what it needs once the batch has been looked at */
+    void *chosen;                /* values, or rows, of the changes */
+    bool values_out, found_out;  /* outputs that are host memory: they go there in the end */
     copse_mixed_survey seen;
 } mixed;
 
@@ -48,23 +36,9 @@ static const copse_mixed_kernels *kernels_of(const mixed *m)
     return copse_mixed_kernels_on(m->device, copse_device_pair(m->index));
 }
 
-static uint64_t aligned(uint64_t bytes)
+static copse_status block_make(const mixed *m, const copse_scratch_array *arrays, unsigned n, copse_scratch *out)
 {
-    return (bytes + PIECE_ALIGNMENT - 1) / PIECE_ALIGNMENT * PIECE_ALIGNMENT;
-}
-
-static copse_status block_make(const mixed *m, const piece *pieces, unsigned n, block *out)
-{
-    for (unsigned i = 0; i < n; i++) out->bytes += aligned(pieces[i].bytes);
-    copse_status status =
-        copse_device_alloc(m->device, m->device->main, out->bytes, "the operations of the batch", &out->memory);
-    if (status != COPSE_OK) return status;
-    char *at = out->memory;
-    for (unsigned i = 0; i < n; i++) {
-        if (pieces[i].bytes) *pieces[i].where = at;
-        at += aligned(pieces[i].bytes);
-    }
-    return COPSE_OK;
+    return copse_scratch_take(m->device, "the operations of the batch", arrays, n, out);
 }
 
 /* Bytes of a copy of one of the caller's arrays: none where it is device memory, or not there. */
@@ -90,13 +64,13 @@ static copse_status begin(mixed *m)
     copse_status status = copy_bytes(m, operations, "operations", 1, &operation_bytes);
     if (status == COPSE_OK) status = copy_bytes(m, keys, "keys", key, &key_bytes);
     if (status != COPSE_OK) return status;
-    const piece pieces[] = {{&survey, sizeof start},
-                            {&operations, operation_bytes},
-                            {&keys, key_bytes},
-                            {&m->sorting.keys[0], call->n * key},
-                            {&m->sorting.keys[1], call->n * key},
-                            {&m->sorting.values[0], call->n * tag},
-                            {&m->sorting.values[1], call->n * tag}};
+    const copse_scratch_array pieces[] = {{&survey, sizeof start},
+                                          {&operations, operation_bytes},
+                                          {&keys, key_bytes},
+                                          {&m->sorting.keys[0], call->n * key},
+                                          {&m->sorting.keys[1], call->n * key},
+                                          {&m->sorting.values[0], call->n * tag},
+                                          {&m->sorting.values[1], call->n * tag}};
     status = block_make(m, pieces, sizeof pieces / sizeof *pieces, &m->first);
     if (status == COPSE_OK) status = copse_device_copy(m->device, m->device->main, survey, &start, sizeof start);
     if (status == COPSE_OK && operation_bytes)
@@ -122,7 +96,7 @@ static copse_status look(mixed *m)
     return copse_device_read(device, device->main, &m->seen, a.survey, sizeof m->seen);
 }
 
-static copse_status judge(const mixed *m)
+static copse_status check_seen(const mixed *m)
 {
     const copse_ctx *ctx = m->index->ctx;
     const uint64_t bad = m->seen.first_bad;
@@ -164,14 +138,14 @@ static copse_status prepare(mixed *m)
     if (status == COPSE_OK) status = copy_bytes(m, out_values, "out_values", value, &out_value_bytes);
     if (status == COPSE_OK) status = copy_bytes(m, out_found, "out_found", 1, &out_found_bytes);
     if (status != COPSE_OK) return status;
-    const piece pieces[] = {{&values, value_bytes},
-                            {&out_values, out_value_bytes},
-                            {&out_found, out_found_bytes},
-                            {&a->standing, call->n * value},
-                            {&there, call->n},
-                            {&m->chosen, call->n * (erases ? sizeof *a->rows : value)},
-                            {&rows, erases ? call->n * sizeof *a->rows : 0},
-                            {&gone, erases ? call->n : 0}};
+    const copse_scratch_array pieces[] = {{&values, value_bytes},
+                                          {&out_values, out_value_bytes},
+                                          {&out_found, out_found_bytes},
+                                          {&a->standing, call->n * value},
+                                          {&there, call->n},
+                                          {&m->chosen, call->n * (erases ? sizeof *a->rows : value)},
+                                          {&rows, erases ? call->n * sizeof *a->rows : 0},
+                                          {&gone, erases ? call->n : 0}};
     status = block_make(m, pieces, sizeof pieces / sizeof *pieces, &m->second);
     if (status == COPSE_OK && value_bytes)
         status = copse_transfer_to_device(m->device, values, call->values, value_bytes);
@@ -251,7 +225,7 @@ static copse_status hand_out(const mixed *m)
     return status;
 }
 
-/* Without writes it is a find, and one whose keys have been looked at. */
+/* Without writes it is a find, whose keys are encoded already. */
 static copse_status find(const mixed *m)
 {
     const copse_mixed_call *call = m->call;
@@ -266,7 +240,7 @@ static copse_status run(mixed *m)
     copse_mixed_changes changes;
     copse_status status = begin(m);
     if (status == COPSE_OK) status = look(m);
-    if (status == COPSE_OK) status = judge(m);
+    if (status == COPSE_OK) status = check_seen(m);
     if (status == COPSE_OK) status = copse_progress(ctx, "applying", 0, n);
     if (status != COPSE_OK) return status;
     if (m->seen.operations == 1u << COPSE_OP_FIND) return find(m);
@@ -300,7 +274,7 @@ copse_status copse_device_mixed(copse_index *index, const copse_mixed_structure 
                            .n = call->n,
                            .between = true}};
     copse_status status = run(&m);
-    copse_device_free(device, device->main, m.first.memory, m.first.bytes);
-    copse_device_free(device, device->main, m.second.memory, m.second.bytes);
+    copse_scratch_free(device, &m.first);
+    copse_scratch_free(device, &m.second);
     return status;
 }

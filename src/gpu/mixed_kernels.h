@@ -60,7 +60,7 @@ typedef struct copse_mixed_gather_arguments {
 
 typedef struct copse_mixed_kernels {
     copse_kernel tag;    /* copse_mixed_arguments: looks at the batch, encodes the keys, makes tags */
-    copse_kernel answer; /* what each operation meets, and how each key ends                        */
+    copse_kernel answer; /* what each operation finds, and how each key ends                        */
     copse_kernel ends;   /* lowest and highest of the changes, whose keys are sorted; one block     */
     copse_kernel gather; /* copse_mixed_gather_arguments */
 } copse_mixed_kernels;

@@ -112,7 +112,7 @@ SIMT_DEVICE mixed_standing mixed_after(const copse_mixed_arguments *a, mixed_sta
     return began;
 }
 
-/* What the operation meets goes to its place in the caller's arrays. */
+/* What the operation finds goes to its position in the caller's arrays. */
 SIMT_DEVICE void mixed_resolve(const copse_mixed_arguments *a, uint64_t i, bool first, mixed_standing began)
 {
     const uint64_t position = mixed_word(a, a->tags, i) >> 2;

@@ -6,6 +6,7 @@
 #include "core/codec.h"
 #include "core/reads.h"
 #include "core/widths.h"
+#include "gpu/reads.h"
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 
@@ -175,6 +176,18 @@ SIMT_DEVICE void aggregate_store(const copse_result_arguments *a, uint64_t at, p
 SIMT_DEVICE bool partial_same(partial x, partial y)
 {
     return x.low == y.low && x.high == y.high && x.smallest == y.smallest && x.largest == y.largest;
+}
+
+/* trouble[3]: a node of a summary that does not agree with those below it. */
+SIMT_DEVICE void summary_check(const copse_device_summary *summary, copse_device_survey *survey)
+{
+    for (uint32_t level = 1; level < summary->height; level++)
+        for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < summary->nodes[level];
+             i += (uint64_t)gridDim.x * blockDim.x) {
+            partial all = partial_of_children(summary, level, i);
+            if (!partial_same(all, partial_load(&summary->level[level][i])))
+                simt_atomic_min_u64(&survey->trouble[3], i);
+        }
 }
 
 #endif

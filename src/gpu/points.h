@@ -1,38 +1,41 @@
-/* What point reads on a device share, whatever the structure: from the caller's arrays to its outputs. */
-#ifndef COPSE_POINTS_DEVICE_H
-#define COPSE_POINTS_DEVICE_H
+/* Point reads on a device, whatever the tree: from the caller's arrays to its outputs. */
+#ifndef COPSE_GPU_POINTS_H
+#define COPSE_GPU_POINTS_H
 
 #include "gpu/call.h"
+#include "gpu/reads.h"
+#include "transfer/transfer.h"
 
-/* Queries of one launch, in device memory; every output may be NULL. */
-typedef struct copse_point_slice {
+/* A point read as a tree hands it over: the kernel, and its arguments with the tree filled in. gpu/points.c fills in `queries`
+ * for each launch, so that no function of the tree is called on the way. */
+typedef struct copse_point_call {
+    const copse_index *index;
+    const copse_kernel *kernel;
+    void *arguments;
+    copse_point_queries *queries; /* inside the arguments; has `which` */
+} copse_point_call;
+
+/* The caller's arrays; every output may be NULL. */
+typedef struct copse_point_arrays {
     const void *keys;
-    uint64_t first; /* position of keys[0] in the caller's batch, for reports */
-    uint32_t n;
-    uint32_t per_warp; /* queries that one warp takes: 32, or 8 for small batches */
-    uint64_t blocks;
+    uint64_t n;
     void *out_keys, *out_values;
     uint8_t *out_found;
     uint64_t *out_ranks;
-    uint64_t *report;
-} copse_point_slice;
+} copse_point_arrays;
 
-typedef struct copse_point_call copse_point_call;
-struct copse_point_call {
-    const copse_index *index;
-    /* Puts the kernel for a slice on the stream. */
-    copse_status (*launch)(const copse_point_call *call, copse_stream *stream, const copse_point_slice *slice);
-    const void *user;
-    uint32_t which;      /* copse_neighbour               */
-    copse_type key_type; /* that the keys are given as    */
-    uint64_t *report;
-};
+/* The arrays as copse_point_launch gets them on the device, in this order. */
+enum { COPSE_POINT_KEYS, COPSE_POINT_OUT_KEYS, COPSE_POINT_OUT_VALUES, COPSE_POINT_OUT_FOUND, COPSE_POINT_OUT_RANKS };
 
-/* A whole call; it has index, launch, user and which. */
-copse_status copse_point_call_run(copse_point_call *call, const void *keys, uint64_t n, void *out_keys,
-                                  void *out_values, uint8_t *out_found, uint64_t *out_ranks);
+/* A whole call. */
+copse_status copse_point_call_run(copse_point_call *call, const copse_point_arrays *arrays);
+/* ... where `work`, which gets `user`, puts more than the kernel of the call on the stream. */
+copse_status copse_point_call_with(copse_point_call *call, const copse_point_arrays *arrays, copse_transfer_work work,
+                                   void *user);
+/* Puts the kernel over queries first .. first + n on the stream, as many launches as it takes: a copse_transfer_work. */
+copse_status copse_point_launch(void *call, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory);
 
-/* The same for encoded keys, with all arrays in device memory: only put on the main stream. */
+/* For encoded keys, with all arrays in device memory: only puts the kernel on the main stream. */
 copse_status copse_point_call_encoded(copse_point_call *call, const void *keys, uint64_t n, void *out_values,
                                       uint8_t *out_found);
 

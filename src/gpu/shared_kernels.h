@@ -34,9 +34,8 @@ typedef struct copse_device_survey {
 } copse_device_survey;
 
 /*
- * What is found out about a batch that was sorted before anybody had looked at it: the sort rested on a guess. In device
- * memory, all zero at the start. Where `wrong` is not 0 the pairs may be in any order; kernels that change something look at it
- * first and do nothing then.
+ * What kernels find out about a batch that was sorted without a survey, by speculation. In device memory, all zero at the start. Where
+ * `wrong` is not 0 the pairs may be in any order; kernels that change something check it first and do nothing then.
  */
 typedef struct copse_pairs_speculation {
     uint64_t wrong;
@@ -53,15 +52,15 @@ typedef struct copse_pairs_arguments {
     uint64_t n;
     void *out_keys, *out_values; /* encode: encoded keys, values; either may be NULL */
     copse_device_survey *survey;
-    copse_pairs_speculation *speculation; /* encode: NULL where the keys have been looked at */
+    copse_pairs_speculation *speculation; /* encode: NULL after a survey */
 } copse_pairs_arguments;
 
 /* Pairs that were sorted by some of the bits of their encoded keys. */
 typedef struct copse_sort_finish_arguments {
     void *keys, *values;
     uint64_t n;
-    uint64_t low, mask; /* no key differs from `low` in a bit of `mask`, or the guess was wrong */
-    uint32_t first;     /* bits that were left out; 0: nothing is to be put in order            */
+    uint64_t low, mask; /* no key differs from `low` in a bit of `mask`, or the speculation was wrong */
+    uint32_t first;     /* bits that were left out; 0: nothing is left to sort                  */
     const void *input;  /* keys before the sort; NULL: of no interest                            */
     copse_pairs_speculation *speculation;
 } copse_sort_finish_arguments;
@@ -77,9 +76,9 @@ typedef struct copse_level_arguments {
                            * NULL: look at the key itself */
     const char *keys; /* largest key of child 0; that of the next one lies `stride` bytes further */
     uint64_t stride;
-    /* NULL, or they lie in chunks, 2^chunk_shift of them each: the addresses, and where in a chunk the first one is */
-    const uint64_t *chunks;
-    uint32_t chunk_shift, chunk_offset;
+    /* NULL, or they lie in segments, 2^segment_shift of them each: the addresses, and where in a segment the first one is */
+    const uint64_t *segments;
+    uint32_t segment_shift, segment_offset;
     copse_device_survey *survey;
 } copse_level_arguments;
 
@@ -95,16 +94,6 @@ typedef struct copse_raise_arguments {
     copse_device_summary summary;
     uint32_t level;
 } copse_raise_arguments;
-
-/* Where aggregates of ranges go. */
-typedef struct copse_result_arguments {
-    copse_type value_type;
-    uint32_t kind;  /* copse_aggregate_kind */
-    uint64_t first; /* position of range 0 in the caller's batch, for reports */
-    void *out;
-    uint8_t *found;
-    uint64_t *report;
-} copse_result_arguments;
 
 typedef struct copse_shared_kernels {
     copse_kernel survey, encode;                         /* copse_pairs_arguments */

@@ -1,6 +1,6 @@
 /*
  * Sorting on a device by no more bits than it takes. A pass of the radix sort over eight bits takes as long as much of an
- * update; so only bits in which keys differ are sorted by, and of those only as many as should publish nearly all keys apart. The
+ * update; so only bits in which keys differ are sorted by, and of those only as many as should distinguish nearly all keys. The
  * kernel `sort_finish` does the rest: it puts in order what shares those bits, and sees where that is too much.
  */
 #include "gpu/sort.h"
@@ -53,7 +53,7 @@ unsigned copse_device_sort_bits(uint64_t low, uint64_t high)
     return low == high ? 1u : 64u - (unsigned)__builtin_clzll(low ^ high);
 }
 
-/* Passes that publish keys apart, if they are spread out; not more than `most`. */
+/* Passes that distinguish keys, if they are spread out; not more than `most`. */
 static unsigned passes_needed(uint64_t n, uint64_t low, uint64_t high, unsigned bits, unsigned most)
 {
     unsigned passes = 1;
@@ -66,7 +66,7 @@ static unsigned passes_needed(uint64_t n, uint64_t low, uint64_t high, unsigned 
 }
 
 /* A batch without a hint may be anything, and where the bits are too few it is sorted by all, which takes twice as long: one pass
- * more is cheaper than that, since keys that are 256 times denser in some places than in others are common. */
+ * more is cheaper than that, since keys that are 256 times denser in some ranges than in others are common. */
 unsigned copse_device_sort_left_out(uint64_t n, uint64_t low, uint64_t high, bool waiting)
 {
     const unsigned bits = copse_device_sort_bits(low, high), all = passes_of(bits);
@@ -127,9 +127,9 @@ static copse_status sort_finish(copse_device *device, const copse_device_sorting
                                all ? 1 : copse_device_blocks(device, s->n), &arguments);
 }
 
-/* The same, and waits. *out_settled: false where too many share them. */
-static copse_status settle_waiting(copse_device *device, const copse_device_sorting *s, unsigned first,
-                                   bool *out_settled)
+/* The same, and waits. *out_finished: false where too many share them. */
+static copse_status finish_waiting(copse_device *device, const copse_device_sorting *s, unsigned first,
+                                   bool *out_finished)
 {
     copse_pairs_speculation *speculation = NULL, seen = {0};
     copse_status status = copse_device_speculation_make(device, &speculation);
@@ -137,7 +137,7 @@ static copse_status settle_waiting(copse_device *device, const copse_device_sort
     status = sort_finish(device, s, first, speculation);
     if (status == COPSE_OK) status = copse_device_read(device, device->main, &seen, speculation, sizeof seen);
     copse_device_speculation_free(device, speculation);
-    *out_settled = seen.wrong == 0;
+    *out_finished = seen.wrong == 0;
     return status;
 }
 
@@ -148,7 +148,7 @@ static copse_status sort_guessing(copse_device *device, copse_device_sorting *s)
     return status == COPSE_OK ? sort_finish(device, s, first, s->speculation) : status;
 }
 
-/* Where the upper bits were not enough, all are sorted by after all; equal keys are still in their order then, also where the
+/* Where the upper bits were not enough, the sort goes over all bits after all; equal keys are still in their order then, also where the
  * input is gone. */
 copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorting)
 {
@@ -156,13 +156,13 @@ copse_status copse_device_sort(copse_device *device, copse_device_sorting *sorti
     const unsigned last = copse_device_sort_bits(sorting->low, sorting->high);
     const unsigned first =
         sorting->all_bits ? 0 : copse_device_sort_left_out(sorting->n, sorting->low, sorting->high, true);
-    bool settled = false;
+    bool finished = false;
     copse_status status = COPSE_OK;
     if (first) {
         status = sort_bits(device, sorting, first, last);
-        if (status == COPSE_OK) status = settle_waiting(device, sorting, first, &settled);
+        if (status == COPSE_OK) status = finish_waiting(device, sorting, first, &finished);
     }
-    if (status == COPSE_OK && !settled) status = sort_bits(device, sorting, 0, last);
+    if (status == COPSE_OK && !finished) status = sort_bits(device, sorting, 0, last);
     return status;
 }
 

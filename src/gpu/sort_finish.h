@@ -1,9 +1,9 @@
 /*
  * Template: the end of a sort that looked at the upper bits of the keys only. Keys that share those, a run, still are in the
- * caller's order; here each run is put in order, and everything that shows the sort to rest on a wrong guess is noted.
+ * caller's order; here a warp sorts each run, and the kernel notes everything that shows a misprediction.
  *
  * A warp looks at 32 keys at a time: one in front of those that it takes care of, these, and some behind them, for runs that
- * begin with the last of these. Each run belongs to the warp that takes care of its first key, and nobody else writes to it.
+ * begin with the last of these. Each run belongs to the warp that takes care of its first key, and no other warp writes to it.
  * Others look at it meanwhile, but only at its upper bits, which do not change.
  */
 #ifndef COPSE_GPU_SORT_FINISH_H
@@ -108,7 +108,7 @@ SIMT_DEVICE void sort_finish_window(const copse_sort_finish_arguments *a, uint64
     const uint32_t near = __ballot_sync(SIMT_FULL_MASK, joined && own && head != open);
     const int32_t move = sort_finish_move(key, near);
     const uint64_t to = i + (uint64_t)(int64_t)move;
-    if (near) { /* nothing is written before all of it has been read */
+    if (near) { /* the lanes read all of it before one writes */
         const VALUE value = move ? ((const VALUE *)a->values)[i] : 0;
         __syncwarp(SIMT_FULL_MASK);
         if (move) {
@@ -144,7 +144,7 @@ SIMT_KERNEL(NAME(sort_finish), copse_sort_finish_arguments, COPSE_KERNEL_THREADS
     KEY next = sort_finish_load(&a, w);
     for (; w * SORT_FINISH_OWN < a.n; w += warps) {
         const KEY key = next;
-        next = sort_finish_load(&a, w + warps); /* on its way while this one is looked at */
+        next = sort_finish_load(&a, w + warps); /* under way while the warp works on this one */
         outside |= mine && sort_finish_position(w) < a.n && ((key ^ low) & mask) != 0;
         sort_finish_window(&a, w, key);
     }

@@ -179,6 +179,13 @@ static COPSE_NO_TSAN bool arguments_are_good(emulated_launch *launch)
     return launch->faulted == 0;
 }
 
+static uint32_t launches; /* atomic */
+
+COPSE_NO_TSAN uint32_t copse_emulator_launches(void)
+{
+    return __atomic_load_n(&launches, __ATOMIC_RELAXED);
+}
+
 COPSE_NO_TSAN bool copse_emulator_launch(const copse_emulator_launch_options *options, const copse_kernel *kernel,
                                          uint64_t blocks, const void *arguments)
 {
@@ -191,11 +198,13 @@ COPSE_NO_TSAN bool copse_emulator_launch(const copse_emulator_launch_options *op
     if (threads > blocks) threads = blocks;
     copse_emulator_edge_begin(&launch.begin_edge);
     copse_emulator_edge_begin(&launch.end_edge);
+    (void)__atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED);
     if (threads <= 1) {
         work_on(&launch, 0);
     } else {
         work_on_threads(&launch, (uint32_t)threads);
     }
+    (void)__atomic_sub_fetch(&launches, 1, __ATOMIC_RELAXED);
     copse_emulator_edge_pass(&launch.end_edge);
     return launch.faulted == 0;
 }

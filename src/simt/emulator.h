@@ -27,6 +27,11 @@ typedef struct copse_emulator_launch_options {
 bool copse_emulator_launch(const copse_emulator_launch_options *options, const copse_kernel *kernel, uint64_t blocks,
                            const void *arguments);
 
+/* For tests, to be set while nothing runs: called on the host thread of a launch with a seed after each turn of a lane of this kernel.
+ * Between launches of several host threads it can decide which of them goes on, and make that repeatable; NULL: the host's scheduler
+ * decides. */
+extern void (*copse_emulator_between_turns)(const copse_kernel *kernel);
+
 /* Gives back the memory that is kept for the next launch: stacks above all. */
 void copse_emulator_trim(void);
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 _Thread_local copse_simt_self *copse_simt_me;
+void (*copse_emulator_between_turns)(const copse_kernel *kernel);
 
 /* Operations on memory that a lane may do before the others get a turn. A lane that waits for another in a loop has to
  * give way at some time; in a random order, the sooner the more orders are seen. */
@@ -15,6 +16,8 @@ _Thread_local copse_simt_self *copse_simt_me;
 #define WARP_TURNS 16u
 /* Lanes that get a turn before another block of the worker may: 1 to 64, a power of two. */
 #define RANDOM_TURNS_BITS 7u
+/* One turn in so many, a power of two, is followed by one for another host thread. */
+#define HOST_YIELD 64u
 /* Turns without an end of any lane, after which something may be wrong. */
 #define MANY_TURNS 65536u
 
@@ -191,12 +194,23 @@ static COPSE_NO_TSAN emulated_lane *pick_lane(emulated_block *block)
     return &warp->lanes[pick(lanes, copse_emulator_random(&block->random))];
 }
 
+/* Other launches, of other host threads, may be at the same memory: readers beside a writer. A lane gives way between any two words of a
+ * leaf, and here its host thread does. Where this is the only launch it would only lose time. */
+static COPSE_NO_TSAN void between_turns(emulated_block *block)
+{
+    if (copse_emulator_between_turns)
+        copse_emulator_between_turns(block->launch->kernel);
+    else if (copse_emulator_random(&block->random) % HOST_YIELD == 0 && copse_emulator_launches() > 1)
+        (void)sched_yield();
+}
+
 static COPSE_NO_TSAN void random_turn(emulated_block *block)
 {
     uint32_t turns = 1u << copse_emulator_random(&block->random) % RANDOM_TURNS_BITS;
     for (uint32_t i = 0; i < turns && block->ready_warps != 0; i++) {
         run_lane(block, pick_lane(block));
         if (has_faulted(block)) return;
+        between_turns(block);
     }
 }
 

@@ -119,6 +119,11 @@ struct emulated_launch {
     uint64_t begin_edge, end_edge;
 };
 
+/* --- emulator.c: launches ------------------------------------------------------------------------------------------------ */
+
+/* How many there are at this moment, of all host threads. */
+uint32_t copse_emulator_launches(void);
+
 /* --- emulator_block.c: threads of a block taking turns --------------------------------------------------------------- */
 
 void copse_emulator_block_begin(emulated_block *block, uint32_t number);

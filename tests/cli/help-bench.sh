@@ -9,7 +9,7 @@ try bench --structure implicit --placement cpu --memory device --n 10 --json
 try bench --memory pined
 try bench --transfer staged:0
 # Of several structures those that a placement lacks are passed over; one alone is refused.
-copse bench --placement emulated --n 2^6 --queries 2^5 --repeat 1 | tail -1
+copse bench --structure implicit,regular --placement emulated --n 2^6 --queries 2^5 --repeat 1 | tail -1
 try bench --structure regular --placement emulated --n 10 --json
 # Updates: sizes behind an operation, an index that has grown, pairs as they came. Only what does not depend on the clock.
 facts() {

@@ -204,19 +204,24 @@ static void indexes_of_one_context_are_independent(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(2);
-    copse_index *index = unit_tens(ctx, unit_trees[0], ENTRIES);
-    struct writer writers[READERS];
-    pthread_t ids[READERS + 1];
+    const struct unit_tree read_tree = {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU};
+    copse_index *index = unit_tens(ctx, read_tree, ENTRIES);
+    struct writer writers[2 * TREES_MOST];
+    pthread_t ids[2 * TREES_MOST], reads;
+    unsigned n = 0;
     pthread_barrier_t barrier;
     assert_int_equal(pthread_barrier_init(&barrier, NULL, 1), 0);
     struct reader reader = {index, &barrier, 0, NULL};
-    for (unsigned i = 0; i < READERS; i++) {
-        writers[i] = (struct writer){ctx, unit_trees[i % COUNT_OF(unit_trees)], NULL};
-        assert_int_equal(pthread_create(&ids[i], NULL, update_own_index, &writers[i]), 0);
+    FOR_EACH_TREE(tree)
+    {
+        writers[n] = (struct writer){ctx, *tree, NULL};
+        assert_int_equal(pthread_create(&ids[n], NULL, update_own_index, &writers[n]), 0);
+        n++;
     }
-    assert_int_equal(pthread_create(&ids[READERS], NULL, read_all, &reader), 0);
-    for (unsigned i = 0; i <= READERS; i++) assert_int_equal(pthread_join(ids[i], NULL), 0);
-    for (unsigned i = 0; i < READERS; i++)
+    assert_int_equal(pthread_create(&reads, NULL, read_all, &reader), 0);
+    for (unsigned i = 0; i < n; i++) assert_int_equal(pthread_join(ids[i], NULL), 0);
+    assert_int_equal(pthread_join(reads, NULL), 0);
+    for (unsigned i = 0; i < n; i++)
         if (writers[i].wrong) fail_msg("writer %u: %s", i, writers[i].wrong);
     if (reader.wrong) fail_msg("the reader: %s", reader.wrong);
     (void)pthread_barrier_destroy(&barrier);

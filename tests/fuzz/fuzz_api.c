@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "subject.h"
+#include "trees.h"
 
 #define MOST_OPERATIONS 64
 #define MOST_ELEMENTS   200
@@ -92,11 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const char *const isas[] = {"scalar", NULL};
-    static const copse_structure device_structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_BLINK,
-                                                        COPSE_STRUCTURE_BPLUS};
     struct input input = {bytes, size, 0};
     uint8_t shape = next_byte(&input);
-    struct subject_config config = {.structure = shape & 1 ? COPSE_STRUCTURE_REGULAR : COPSE_STRUCTURE_IMPLICIT,
+    struct subject_config config = {.placement = COPSE_PLACEMENT_CPU,
                                     .duplicates = (shape & 2) != 0,
                                     .threads = shape & 4 ? 2 : 1,
                                     .own_allocator = (shape & 8) != 0,
@@ -106,14 +105,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     uint8_t place = next_byte(&input), value = next_byte(&input);
     config.key_type = typed_key_types[place % TYPED_KEY_TYPES];
     config.value_type = typed_value_types[value % TYPED_VALUE_TYPES];
+    unsigned which = place / TYPED_KEY_TYPES * 2 + (shape & 1);
     if (place >= 0xe0) { /* seldom: the emulator is slow */
         config.placement = COPSE_PLACEMENT_EMULATED;
-        config.structure = device_structures[(shape >> 5) % 3];
+        which = shape >> 5;
         config.memory = (enum placed_memory)(place >> 3 & 3);
         config.stream = value / TYPED_VALUE_TYPES % 2;
         config.simt_seed = value / TYPED_VALUE_TYPES / 2;
         config.ways = (uint32_t)config.simt_seed % 9;
     }
+    /* Trees come in the order of their numbers, so that the files of the corpus reach the same ones when there are more. */
+    const struct trees trees = trees_that(config.placement, COPSE_CAN_EXIST);
+    config.structure = trees.structure[which % trees.n];
+    if (!copse_supports(config.structure, config.placement, config.key_type, COPSE_CAN_KEEP_DUPLICATES))
+        config.duplicates = false;
     struct subject subject;
     check(subject_open(&subject, &config), &subject, "open");
     for (int i = 0; i < MOST_OPERATIONS && input.at < input.size; i++) {

@@ -11,6 +11,7 @@
 #include "generate.h"
 #include "random.h"
 #include "shrink.h"
+#include "trees.h"
 
 /* Rounds of --quick: through all combinations of a placement this many times. Emulated kernels are slow. */
 #define CPU_ROUNDS      8
@@ -23,19 +24,15 @@
 #define MAX_FAILURES   5
 #define SELF_TESTS     8
 
-static const copse_structure structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_REGULAR};
-static const copse_structure device_structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_BLINK,
-                                                    COPSE_STRUCTURE_BPLUS};
 static const char *const isas[] = {"scalar", "avx2", "avx512"};
 static const uint32_t thread_counts[] = {1, 2, 4};
 static const uint32_t pipelines[] = {0, 1, 3, 16, 7, 64, 256, 2};
 
-#define STRUCTURES          2
-#define ISAS                3
-#define THREADS             3
-#define CPU_COMBINATIONS    (STRUCTURES * TYPED_KEY_TYPES * ISAS * THREADS * 2)
-#define DEVICE_STRUCTURES   3
-#define DEVICE_COMBINATIONS (DEVICE_STRUCTURES * TYPED_KEY_TYPES * PLACED_MEMORIES * 2)
+#define ISAS    3
+#define THREADS 3
+/* Of each structure that the registry has at the placement. */
+#define CPU_COMBINATIONS    (TYPED_KEY_TYPES * ISAS * THREADS * 2)
+#define DEVICE_COMBINATIONS (TYPED_KEY_TYPES * PLACED_MEMORIES * 2)
 
 /* Each placement is a suite with case numbers of its own. */
 #define PLACEMENTS 3
@@ -103,24 +100,32 @@ static uint64_t case_seed(uint64_t seed, uint64_t number)
 
 static uint64_t combinations(copse_placement placement)
 {
-    return placement == COPSE_PLACEMENT_CPU ? CPU_COMBINATIONS : DEVICE_COMBINATIONS;
+    const uint64_t each = placement == COPSE_PLACEMENT_CPU ? CPU_COMBINATIONS : DEVICE_COMBINATIONS;
+    return each * trees_that(placement, COPSE_CAN_EXIST).n;
+}
+
+/* Duplicates, of trees that keep them. */
+static bool keeps_duplicates(const struct subject_config *config, bool wanted)
+{
+    return wanted && copse_supports(config->structure, config->placement, config->key_type, COPSE_CAN_KEEP_DUPLICATES);
 }
 
 /* The configuration of a case follows from its number: the combinations take turns, round after round. */
 static struct subject_config cpu_config(uint64_t number, struct random_source *random)
 {
-    uint64_t turn = number % CPU_COMBINATIONS, round = number / CPU_COMBINATIONS;
+    const struct trees trees = trees_that(COPSE_PLACEMENT_CPU, COPSE_CAN_EXIST);
+    uint64_t turn = number % combinations(COPSE_PLACEMENT_CPU), round = number / combinations(COPSE_PLACEMENT_CPU);
     uint64_t rest = turn;
     struct subject_config config = {.placement = COPSE_PLACEMENT_CPU};
-    config.structure = structures[rest % STRUCTURES];
-    rest /= STRUCTURES;
+    config.structure = trees.structure[rest % trees.n];
+    rest /= trees.n;
     config.key_type = typed_key_types[rest % TYPED_KEY_TYPES];
     rest /= TYPED_KEY_TYPES;
     config.isa = isas[rest % ISAS];
     rest /= ISAS;
     config.threads = thread_counts[rest % THREADS];
     rest /= THREADS;
-    config.duplicates = rest % 2;
+    config.duplicates = keeps_duplicates(&config, rest % 2);
     config.value_type = typed_value_types[(turn + turn / TYPED_VALUE_TYPES + round) % TYPED_VALUE_TYPES];
     config.pipeline = pipelines[random_below(random, sizeof pipelines / sizeof *pipelines)];
     config.huge_pages = random_one_in(random, 2) ? COPSE_HUGE_PAGES_OFF : COPSE_HUGE_PAGES_AUTO;
@@ -131,15 +136,16 @@ static struct subject_config cpu_config(uint64_t number, struct random_source *r
 /* On a device the instruction set does not matter, but where the arrays lie does, and in which order warps run. */
 static struct subject_config device_config(copse_placement placement, uint64_t number, struct random_source *random)
 {
-    uint64_t turn = number % DEVICE_COMBINATIONS, round = number / DEVICE_COMBINATIONS;
+    const struct trees trees = trees_that(placement, COPSE_CAN_EXIST);
+    uint64_t turn = number % combinations(placement), round = number / combinations(placement);
     uint64_t rest = turn;
-    struct subject_config config = {.placement = placement, .structure = device_structures[rest % DEVICE_STRUCTURES]};
-    rest /= DEVICE_STRUCTURES;
+    struct subject_config config = {.placement = placement, .structure = trees.structure[rest % trees.n]};
+    rest /= trees.n;
     config.key_type = typed_key_types[rest % TYPED_KEY_TYPES];
     rest /= TYPED_KEY_TYPES;
     config.memory = (enum placed_memory)(rest % PLACED_MEMORIES);
     rest /= PLACED_MEMORIES;
-    config.duplicates = rest % 2;
+    config.duplicates = keeps_duplicates(&config, rest % 2);
     config.value_type = typed_value_types[(turn + turn / TYPED_VALUE_TYPES + round) % TYPED_VALUE_TYPES];
     config.threads = thread_counts[random_below(random, THREADS)];
     config.huge_pages = COPSE_HUGE_PAGES_OFF;
@@ -202,9 +208,11 @@ static void report_failure(const struct settings *settings, uint64_t number, str
                      operation_name(scenario->operations[result->failed_at].kind), result->why);
     else
         (void)printf("\n  at the end: %s\n", result->why);
-    (void)printf("  repeat with: differential --placement %s --seed %llu --case %llu%s%s\n",
-                 copse_placement_name(scenario->config.placement), (unsigned long long)settings->seed,
-                 (unsigned long long)number, settings->small ? " --small" : "", settings->isolate ? " --isolate" : "");
+    /* the name as well: a build with other trees counts its cases differently, and would repeat something else */
+    (void)printf("  repeat with: differential --placement %s --only structure=%s --seed %llu --case %llu%s%s\n",
+                 copse_placement_name(scenario->config.placement), copse_structure_name(scenario->config.structure),
+                 (unsigned long long)settings->seed, (unsigned long long)number, settings->small ? " --small" : "",
+                 settings->isolate ? " --isolate" : "");
     (void)fflush(stdout);
     shrink(scenario, result, settings->isolate, SHRINK_SECONDS);
     (void)printf("  shrunken to:\n");
@@ -222,10 +230,10 @@ static bool run_case(const struct settings *settings, copse_placement placement,
     generate(&scenario, case_profile(placement, number), case_seed(settings->seed, number));
     (void)snprintf(
         crash_text, sizeof crash_text,
-        "\ncrashed in case %llu; repeat and shrink with: differential --placement %s --seed %llu --case %llu "
-        "--isolate\n",
-        (unsigned long long)number, copse_placement_name(placement), (unsigned long long)settings->seed,
-        (unsigned long long)number);
+        "\ncrashed in case %llu; repeat and shrink with: differential --placement %s --only structure=%s --seed %llu "
+        "--case %llu --isolate\n",
+        (unsigned long long)number, copse_placement_name(placement), copse_structure_name(config.structure),
+        (unsigned long long)settings->seed, (unsigned long long)number);
     struct scenario_result result = scenario_run(&scenario, settings->isolate);
     if (!result.right) report_failure(settings, number, &scenario, &result);
     scenario_free(&scenario);
@@ -378,7 +386,7 @@ static void need_placement(copse_placement placement)
     copse_ctx *ctx = NULL;
     copse_index *index = NULL;
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-    options.structure = COPSE_STRUCTURE_IMPLICIT;
+    options.structure = trees_that(placement, COPSE_CAN_EXIST).structure[0];
     options.placement = placement;
     if (copse_ctx_create(NULL, &ctx) != COPSE_OK || copse_index_create(ctx, &options, &index) != COPSE_OK) {
         (void)fprintf(stderr, "differential: placement %s: %s\n", copse_placement_name(placement),

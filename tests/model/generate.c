@@ -5,6 +5,7 @@
 
 #include "keys.h"
 #include "random.h"
+#include "trees.h"
 
 /* Entries that the answers of one range or aggregate operation may visit: bounds the work of the model. */
 #define SPAN_BUDGET 1000000
@@ -248,21 +249,27 @@ static void follow(struct generator *generator, const struct operation *operatio
     free(keys);
 }
 
+static copse_structure draw_structure(struct random_source *random, copse_placement placement)
+{
+    const struct trees trees = trees_that(placement, COPSE_CAN_EXIST);
+    return trees.structure[random_below(random, trees.n)];
+}
+
 /* Where to load a snapshot or move an index of a device to; mostly the way back, when it is away. */
 static void fill_target(struct generator *generator, struct operation *operation)
 {
     struct random_source *random = &generator->random;
-    uint32_t base_leaf = generator->scenario->config.placement;
+    uint32_t home = generator->scenario->config.placement;
     if (operation->kind == OPERATION_MOVE) {
-        operation->target = generator->away || random_one_in(random, 8) ? base_leaf : COPSE_PLACEMENT_CPU;
-        generator->away = operation->target != base_leaf;
+        operation->target = generator->away || random_one_in(random, 8) ? home : COPSE_PLACEMENT_CPU;
+        generator->away = operation->target != home;
         return;
     }
     static const uint32_t others[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU};
-    bool regular = random_one_in(random, 6);
-    operation->target = random_one_in(random, 2) ? base_leaf : others[random_below(random, 2)];
-    operation->limit = regular ? COPSE_STRUCTURE_REGULAR : generator->scenario->config.structure;
-    generator->away = regular || operation->target != base_leaf;
+    bool other = random_one_in(random, 6);
+    operation->target = random_one_in(random, 2) ? home : others[random_below(random, 2)];
+    operation->limit = other ? draw_structure(random, COPSE_PLACEMENT_CPU) : generator->scenario->config.structure;
+    generator->away = other || operation->target != home;
 }
 
 static void add_operation(struct generator *generator, enum operation_kind kind, uint64_t n, bool faults)
@@ -276,7 +283,8 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
     if (kind == OPERATION_RANGE && random_one_in(random, 2)) operation.limit = random_below(random, 12);
     if (kind == OPERATION_CURSOR) operation.limit = random_below(random, random_one_in(random, 2) ? 1000 : 10);
     if (kind == OPERATION_VISIT && random_one_in(random, 3)) operation.limit = random_below(random, 300);
-    if (kind == OPERATION_SAVE_LOAD && random_one_in(random, 3)) operation.limit = 1 + random_below(random, 2);
+    if (kind == OPERATION_SAVE_LOAD && random_one_in(random, 3))
+        operation.limit = draw_structure(random, COPSE_PLACEMENT_CPU);
     if (on_device(generator)) operation.places = random_one_in(random, 8) ? 0 : (uint32_t)random_next(random);
     if (on_device(generator) && (kind == OPERATION_SAVE_LOAD || kind == OPERATION_MOVE))
         fill_target(generator, &operation);

@@ -172,7 +172,8 @@ static void print_operation(const struct subject_config *config, const struct op
         (void)fprintf(file, " places %#x", operation->places);
     if (operation->omit) (void)fprintf(file, " omit %u", operation->omit);
     if (operation->nan_at >= 0 && typed_is_float(config->key_type) && operation->n)
-        (void)fprintf(file, " NaN at %lld", (long long)(operation->nan_at % (int64_t)operation->n));
+        (void)fprintf(file, " NaN at %lld%s", (long long)(operation->nan_at % (int64_t)operation->n),
+                      operation_nan_in_highs(operation) ? " of highs" : "");
     if (operation->fail_at >= 0 && (operation->fail_device || config->own_allocator))
         (void)fprintf(file, " failing after %lld%s allocations", (long long)operation->fail_at,
                       operation->fail_device ? " device" : "");

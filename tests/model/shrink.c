@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "trees/registry.h"
+
 struct shrinker {
     struct scenario *best;
     struct scenario_result *result;
@@ -174,8 +176,8 @@ static void drop_values(struct shrinker *shrinker)
 /* Nothing of it on a device: if it still fails, the device is not at fault. */
 static void keep_to_cpu(struct scenario *scenario)
 {
+    scenario->config.structure = copse_registry_nearest(scenario->config.structure, COPSE_PLACEMENT_CPU);
     scenario->config.placement = COPSE_PLACEMENT_CPU;
-    if (scenario->config.structure != COPSE_STRUCTURE_IMPLICIT) scenario->config.structure = COPSE_STRUCTURE_REGULAR;
     for (size_t i = 0; i < scenario->n; i++)
         if (scenario->operations[i].target) scenario->operations[i].target = COPSE_PLACEMENT_CPU;
 }

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "stress.h"
+#include "trees.h"
 
 #define SELF_TEST_TRIES 40u
-#define STRUCTURES      2
 
 enum part { PART_BOTH, PART_INSIDE, PART_BESIDE };
 static const char *const part_names[] = {"both", "inside", "beside"};
@@ -23,8 +23,7 @@ struct settings {
     uint64_t rounds; /* 0: until the seconds are over */
     enum part part;
     copse_placement placement;
-    copse_structure structures[STRUCTURES];
-    unsigned structures_n;
+    struct trees structures;
     uint32_t threads;
     uint32_t readers;
     uint32_t reads;
@@ -38,7 +37,7 @@ struct tally {
     uint64_t operations;
     uint64_t mismatches;
     uint64_t not_run;
-    bool no_views[STRUCTURES]; /* found out by asking for one */
+    bool no_views[TREES_MOST]; /* found out by asking for one */
     bool no_snapshots;
     char why_not[512];
 };
@@ -107,8 +106,8 @@ static struct stress_round choose_round(const struct settings *settings, struct 
                                  .reads = settings->reads,
                                  .locked = settings->locked};
     struct random_source random = {round.seed ^ UINT64_C(0x5bd1e995)};
-    unsigned which = (unsigned)random_below(&random, settings->structures_n);
-    round.structure = settings->structures[which];
+    unsigned which = (unsigned)random_below(&random, settings->structures.n);
+    round.structure = settings->structures.structure[which];
     *out_part = random_one_in(&random, 2) ? PART_INSIDE : PART_BESIDE;
     if (settings->part != PART_BOTH) *out_part = settings->part;
     if (*out_part == PART_BESIDE && tally->no_views[which] && settings->part == PART_BOTH) {
@@ -122,8 +121,8 @@ static struct stress_round choose_round(const struct settings *settings, struct 
 static void note_not_run(const struct settings *settings, const struct stress_round *round,
                          const struct stress_result *result, struct tally *tally)
 {
-    for (unsigned i = 0; i < settings->structures_n; i++)
-        if (settings->structures[i] == round->structure) tally->no_views[i] = true;
+    for (unsigned i = 0; i < settings->structures.n; i++)
+        if (settings->structures.structure[i] == round->structure) tally->no_views[i] = true;
     tally->not_run++;
     (void)snprintf(tally->why_not, sizeof tally->why_not, "%s", result->why);
     (void)printf("not run: %s\n", result->why);
@@ -212,7 +211,7 @@ static bool notices(const struct settings *settings, enum stress_lie lie)
                                                    "a wrong snapshot"};
     for (unsigned i = 0; i < SELF_TEST_TRIES; i++) {
         struct stress_round round = {.seed = settings->seed + i,
-                                     .structure = settings->structures[0],
+                                     .structure = settings->structures.structure[0],
                                      .placement = settings->placement,
                                      .threads = settings->threads,
                                      .locked = true,
@@ -254,7 +253,7 @@ static const char usage[] =
     "              [--part both|inside|beside] [--readers N] [--reads NAME,...] [--locked] [--self-test]\n"
     "  --seconds    how long (60)\n"
     "  --seed       of the first round; the others count on from it (the time)\n"
-    "  --structure  blink and bplus unless one is named\n"
+    "  --structure  every one that has views unless one is named\n"
     "  --threads    of each context (by the seed); with 1 the emulator repeats a round exactly, readers apart\n"
     "  --part       inside: batches against a model; beside: readers while batches run\n"
     "  --readers    threads that read (by the seed)\n"
@@ -321,8 +320,8 @@ static void parse_option(struct settings *settings, const char *option, const ch
     else if (strcmp(option, "--placement") == 0) {
         if (!value || copse_placement_parse(value, &settings->placement) != COPSE_OK) bad_usage(option);
     } else if (strcmp(option, "--structure") == 0) {
-        if (!value || copse_structure_parse(value, &settings->structures[0]) != COPSE_OK) bad_usage(option);
-        settings->structures_n = 1;
+        if (!value || copse_structure_parse(value, &settings->structures.structure[0]) != COPSE_OK) bad_usage(option);
+        settings->structures.n = 1;
     } else
         bad_usage(option);
 }
@@ -371,13 +370,11 @@ static void wait_passively(char **argv)
 int main(int argc, char **argv)
 {
     wait_passively(argv);
-    struct settings settings = {.seed = (uint64_t)time(NULL),
-                                .seconds = 60,
-                                .placement = COPSE_PLACEMENT_EMULATED,
-                                .structures = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS},
-                                .structures_n = STRUCTURES};
+    struct settings settings = {.seed = (uint64_t)time(NULL), .seconds = 60, .placement = COPSE_PLACEMENT_EMULATED};
     parse(&settings, argc, argv);
-    for (unsigned i = 0; i < settings.structures_n; i++) need_index(&settings, settings.structures[i]);
+    if (!settings.structures.n) settings.structures = trees_that(settings.placement, COPSE_CAN_VIEW);
+    if (!settings.structures.n) bad_usage("--placement, where no structure has views, without --structure");
+    for (unsigned i = 0; i < settings.structures.n; i++) need_index(&settings, settings.structures.structure[i]);
     catch_crashes();
     return settings.self_test ? run_self_test(&settings) : run_rounds(&settings);
 }

@@ -131,8 +131,7 @@ copse_status subject_end(struct subject *subject, struct placed_call *call, cops
 
 bool subject_offered(copse_structure structure, copse_placement placement)
 {
-    const bool regular = structure == COPSE_STRUCTURE_REGULAR;
-    return structure == COPSE_STRUCTURE_IMPLICIT || (placement == COPSE_PLACEMENT_CPU) == regular;
+    return copse_supports(structure, placement, COPSE_U64, COPSE_CAN_EXIST) != 0;
 }
 
 bool subject_excused(const struct subject *subject, const struct operation *operation, copse_status status)
@@ -151,7 +150,10 @@ bool subject_expect(struct subject *subject, const struct operation *operation, 
         return subject_fail(subject, "returned %s: %s", copse_status_name(status), copse_last_error(subject->ctx));
     if (status != COPSE_ERR_NAN) return subject_fail(subject, "a NaN key gave %s", copse_status_name(status));
     char position[32];
-    (void)snprintf(position, sizeof position, "%lld", (long long)nan_at);
+    const char *array = !operation_has_bounds(operation->kind) ? ""
+                        : operation_nan_in_highs(operation)    ? "highs"
+                                                               : "lows";
+    (void)snprintf(position, sizeof position, *array ? "%s[%lld]" : "%s%lld", array, (long long)nan_at);
     if (!strstr(copse_last_error(subject->ctx), position))
         return subject_fail(subject, "position %s of a NaN is not in: %s", position, copse_last_error(subject->ctx));
     *out_skip = true;
@@ -164,13 +166,26 @@ int64_t subject_nan_position(const struct subject *subject, const struct operati
     return operation->nan_at % (int64_t)operation->n;
 }
 
+bool operation_nan_in_highs(const struct operation *operation)
+{
+    return operation_has_bounds(operation->kind) && operation->n && operation->nan_at / (int64_t)operation->n % 2;
+}
+
+/* Puts the NaN of the operation where it belongs, if that is in this array. */
+static void put_nan(const struct subject *subject, const struct operation *operation, bool in_highs, void *keys)
+{
+    const copse_type type = subject->config.key_type;
+    const int64_t nan_at = subject_nan_position(subject, operation);
+    if (nan_at >= 0 && operation_nan_in_highs(operation) == in_highs)
+        typed_set_bits(type, keys, (uint64_t)nan_at, typed_nan_bits(type));
+}
+
 void *subject_keys(const struct subject *subject, const struct operation *operation)
 {
     copse_type type = subject->config.key_type;
     void *keys = typed_new(type, operation->n);
     for (uint64_t i = 0; i < operation->n; i++) typed_set_code(type, keys, i, operation->first[i]);
-    int64_t nan_at = subject_nan_position(subject, operation);
-    if (nan_at >= 0) typed_set_bits(type, keys, (uint64_t)nan_at, typed_nan_bits(type));
+    put_nan(subject, operation, false, keys);
     return keys;
 }
 
@@ -188,6 +203,7 @@ void *subject_highs(const struct subject *subject, const struct operation *opera
     copse_type type = subject->config.key_type;
     void *highs = typed_new(type, operation->n);
     for (uint64_t i = 0; i < operation->n; i++) typed_set_code(type, highs, i, operation->second[i]);
+    put_nan(subject, operation, true, highs);
     return highs;
 }
 

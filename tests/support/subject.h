@@ -37,18 +37,18 @@ enum operation_kind {
 struct operation {
     enum operation_kind kind;
     uint64_t n;
-    uint64_t *first;  /* n codes: keys, or low bounds                                                             */
-    uint64_t *second; /* n values (raw bits) of an update, NULL: none given; n codes of high bounds               */
-    uint64_t limit;   /* of a range; entries per step of a cursor; entries after which a visit stops (0: never);
+    uint64_t *first;   /* n codes: keys, or low bounds                                                             */
+    uint64_t *second;  /* n values (raw bits) of an update, NULL: none given; n codes of high bounds               */
+    uint64_t limit;    /* of a range; entries per step of a cursor; entries after which a visit stops (0: never);
                          structure to load a snapshot as (0: the file's); of a mixed batch, if not 0: the code at
                          position limit - 1 (modulo n) is no operation                                           */
-    uint8_t *codes;   /* n operations of a mixed batch                                                            */
-    uint32_t target; /* placement to load a snapshot into (0: automatic) or to move to (0: from base_leaf to the CPU, or
+    uint8_t *codes;    /* n operations of a mixed batch                                                            */
+    uint32_t target;   /* placement to load a snapshot into (0: automatic) or to move to (0: from home to the CPU, or
                          back)                                                                                    */
-    uint32_t places; /* where the arrays of the call lie, see placed.h                                           */
-    uint32_t omit;   /* bit i: leave out the i-th output that may be left out                                    */
-    int64_t nan_at;  /* float keys: a NaN stands at this position                                                */
-    bool fail_once;  /* the allocation after the failing one succeeds again */
+    uint32_t places;   /* where the arrays of the call lie, see placed.h                                           */
+    uint32_t omit;     /* bit i: leave out the i-th output that may be left out                                    */
+    int64_t nan_at;    /* float keys: a NaN stands at this position (modulo n), see also operation_nan_in_highs    */
+    bool fail_once;    /* the allocation after the failing one succeeds again */
     bool fail_device;  /* fail_at counts allocations of device memory                                              */
     int64_t fail_at;   /* allocations that succeed before one fails                                                */
     int64_t cancel_at; /* progress calls that say go on before one says stop                                      */
@@ -93,6 +93,8 @@ struct subject {
 
 bool operation_updates(enum operation_kind kind);
 bool operation_has_bounds(enum operation_kind kind);
+/* Of two bounds the NaN is the upper one. */
+bool operation_nan_in_highs(const struct operation *operation);
 const char *operation_name(enum operation_kind kind);
 void operation_init(struct operation *operation, enum operation_kind kind, uint64_t n);
 void operation_free(struct operation *operation);

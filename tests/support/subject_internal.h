@@ -17,12 +17,12 @@ copse_status subject_end(struct subject *subject, struct placed_call *call, cops
 bool subject_offered(copse_structure structure, copse_placement placement);
 /* This status is what the faults of the operation may lead to. */
 bool subject_excused(const struct subject *subject, const struct operation *operation, copse_status status);
-/* This position of the keys is given as NaN; -1 where none is. */
+/* This position of the keys, or of one of the bounds, is given as NaN; -1 where none is. */
 int64_t subject_nan_position(const struct subject *subject, const struct operation *operation);
 /* Status is OK, or it is a fault's and *out_skip is set. On anything else fails. */
 bool subject_expect(struct subject *subject, const struct operation *operation, copse_status status, bool *out_skip);
 
-/* The keys of the operation (first), with its NaN if it has one; its values or high bounds (second). */
+/* The keys of the operation (first), its values or high bounds (second), with its NaN if it has one. */
 void *subject_keys(const struct subject *subject, const struct operation *operation);
 void *subject_values(const struct subject *subject, const struct operation *operation);
 void *subject_highs(const struct subject *subject, const struct operation *operation);

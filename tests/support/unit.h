@@ -14,23 +14,17 @@
 #include <cmocka.h>
 
 #include "copse.h"
+#include "trees.h"
 #include "typed.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* A structure where it lives. */
-struct unit_tree {
-    copse_structure structure;
-    copse_placement placement;
-};
-
-static const struct unit_tree unit_trees[] = {
-    {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU},      {COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_CPU},
-    {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED}, {COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED},
-    {COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED},
-};
-#define FOR_EACH_TREE(name)                                                                                            \
-    for (const struct unit_tree *name = unit_trees; name < unit_trees + COUNT_OF(unit_trees); name++)
+/* Every tree of the registry, on the CPU and on the emulator; `name` points to a struct unit_tree (trees.h). */
+#define FOR_EACH_TREE(name) FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_AUTO, COPSE_CAN_EXIST)
+/* ... of those at a placement (AUTO: both), those that have a capability. */
+#define FOR_EACH_TREE_THAT(name, where, what)                                                                          \
+    for (struct unit_tree name##_now = {COPSE_STRUCTURE_AUTO, COPSE_PLACEMENT_AUTO}, *name = &name##_now;              \
+         unit_tree_next(name, where, what);)
 
 /* A number of entries or queries for this tree: an emulated one is given fewer, because it is so much slower. */
 static inline uint64_t unit_fewer(struct unit_tree tree, uint64_t n, uint64_t emulated)

@@ -549,6 +549,74 @@ static void without_memory(void **state)
     }
 }
 
+/* --- tiles that are full ------------------------------------------------------------------------------------------------------- */
+
+/* Entries of a home leaf, which lies in the emulated device's memory: this process has it, too. */
+static uint32_t entries_of_home(const struct subject *subject, uint32_t home)
+{
+    const copse_blink_epoch *version = tree_of(subject)->current;
+    const uint32_t shift = version->view.segment_shift;
+    const size_t key = typed_size(subject->config.key_type), value = typed_size(subject->config.value_type);
+    const size_t at = key == value ? 56 : key == 4 ? 36 : 72; /* of the state: blink/layout.h */
+    const char *leaf = (const char *)(uintptr_t)version->segments[home >> shift];
+    leaf += (size_t)(home & ((1u << shift) - 1u)) * COPSE_LEAF_BYTES;
+    uint32_t state = 0;
+    copse_device *device = subject->index->device;
+    assert_ok(subject->ctx, copse_device_read(device, device->main, &state, leaf + at, sizeof state));
+    return state & COPSE_LEAF_COUNT;
+}
+
+/* Full home leaves from the first one on. */
+static uint32_t full_homes(const struct subject *subject)
+{
+    const uint32_t slots = (uint32_t)copse_blink_slots(subject->index);
+    uint32_t full = 0;
+    while (full < tree_of(subject)->current->view.base_leaves && entries_of_home(subject, full) == slots) full++;
+    return full;
+}
+
+/* A batch of keys that the tree has, but for some that come to its first entries, and so to its first tile. It is taken to bring nothing
+ * new, and gets no leaves for what it brings. */
+static enum went fill_first_tile(struct subject *subject, struct random_source *random, uint64_t new_keys)
+{
+    enum { known = 400, near = 60 };
+    uint64_t codes[known + 200];
+    build(subject, random, 0.5);
+    const struct model *model = &subject->model;
+    for (uint64_t i = 0; i < known; i++) codes[i] = model->entries[entries / 2 + i * 7].key;
+    for (uint64_t i = 0; i < new_keys; i++) codes[known + i] = model->entries[i % near].key + 1 + i / near;
+    shuffle(random, codes, known + new_keys);
+    tree_of(subject)->current->known = 256;
+    tree_of(subject)->coarse = (copse_predictor){0};
+    return go(subject, inserts[new_keys % 2], codes, known + new_keys);
+}
+
+/* As many entries as the leaves of a tile hold are stored, and fill them; one more goes another way. */
+static void full_tiles(void **state)
+{
+    (void)state;
+    uint32_t turn = 0;
+    FOR_EACH_WIDTH(width)
+    {
+        struct subject subject;
+        enum went went = OTHERWISE;
+        open_subject(&subject, kinds[turn / 2 % 2], width->key, width->value, 2 * turn);
+        turn++;
+        const uint64_t slots = copse_blink_slots(subject.index);
+        const uint64_t packed = COPSE_TILE_LEAVES / 2 * copse_blink_packed_two(subject.index);
+        /* A tile gets a leaf for each that it has, or one less. */
+        uint64_t n = COPSE_TILE_LEAVES * slots - packed + 1;
+        while (went != SPREAD) {
+            struct random_source random = {14};
+            went = fill_first_tile(&subject, &random, --n);
+            assert_int_not_equal(went, OTHERWISE);
+        }
+        assert_true(n > (COPSE_TILE_LEAVES - 2) * slots - packed);
+        assert_int_equal(packed + n, full_homes(&subject) * slots);
+        close_subject(&subject);
+    }
+}
+
 /* --- keys that the sort did not expect ------------------------------------------------------------------------------------------ */
 
 /* All keys of the tree are below 2^16, and one of the batch is not: a sort by 16 bits puts it among those of the last tile, where it
@@ -594,6 +662,7 @@ int main(void)
         cmocka_unit_test(chains),           cmocka_unit_test(thin_places),
         cmocka_unit_test(ascending_keys),   cmocka_unit_test(beside_a_snapshot),
         cmocka_unit_test(without_memory),   cmocka_unit_test(stray_key),
+        cmocka_unit_test(full_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

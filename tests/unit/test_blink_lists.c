@@ -73,8 +73,8 @@ static void build(struct subject *subject, uint64_t base_leaves)
 
 static const char *leaf_at(const copse_blink_tree *tree, uint32_t number)
 {
-    const uint32_t mask = (1u << tree->chunk_shift) - 1;
-    return (const char *)(uintptr_t)peek_wide(&tree->chunks[number >> tree->chunk_shift]) +
+    const uint32_t mask = (1u << tree->segment_shift) - 1;
+    return (const char *)(uintptr_t)peek_wide(&tree->segments[number >> tree->segment_shift]) +
            (size_t)(number & mask) * COPSE_LEAF_BYTES;
 }
 
@@ -407,19 +407,19 @@ static void other_entries(void **state)
 
 /* --- many blocks ----------------------------------------------------------------------------------------------------------- */
 
-/* A tree whose chunks are all the first one: it has as many base_leaves as one likes. */
+/* A tree whose segments are all the first one: it has as many base_leaves as one likes. */
 static copse_blink_tree repeated(const struct subject *subject, uint64_t **table, const struct widths *width,
                                  uint32_t base_leaves)
 {
     copse_blink_tree tree = tree_of(subject)->current->view;
-    const uint32_t chunk = 1u << tree.chunk_shift, chunks = base_leaves / chunk;
+    const uint32_t segment = 1u << tree.segment_shift, segments = base_leaves / segment;
     uint64_t entries = 0;
-    for (uint32_t i = 0; i < chunk; i++) entries += word_of(leaf_at(&tree, i), width->state) & COPSE_LEAF_COUNT;
-    *table = take(subject->index->device, chunks * sizeof **table);
-    for (uint32_t i = 0; i < chunks; i++) poke(&(*table)[i], peek_wide(tree.chunks));
-    tree.base_leaves = chunks * chunk;
-    tree.chunks = *table;
-    tree.entries = entries * chunks;
+    for (uint32_t i = 0; i < segment; i++) entries += word_of(leaf_at(&tree, i), width->state) & COPSE_LEAF_COUNT;
+    *table = take(subject->index->device, segments * sizeof **table);
+    for (uint32_t i = 0; i < segments; i++) poke(&(*table)[i], peek_wide(tree.segments));
+    tree.base_leaves = segments * segment;
+    tree.segments = *table;
+    tree.entries = entries * segments;
     return tree;
 }
 
@@ -459,7 +459,7 @@ static void far_back(void **state)
         }
         lists_free(&all);
         copse_device_free(subject.index->device, subject.index->device->main, table,
-                          (tree.base_leaves >> tree.chunk_shift) * sizeof *table);
+                          (tree.base_leaves >> tree.segment_shift) * sizeof *table);
         close_subject(&subject);
     }
 }

@@ -59,7 +59,7 @@ static void verify_finds_damage(void **state)
         copse_index *index = unit_tens(ctx, *kind, ENTRIES);
         assert_ok(ctx, copse_verify(index));
         read_all(ctx, index, &sum, &rank, &largest);
-        copse_blink_order *order = &version_of(index)->order;
+        copse_blink_ranks *order = &version_of(index)->ranks;
         const uint64_t base_leaves = version_of(index)->view.base_leaves;
         assert_non_null(order->before);
         assert_non_null(order->sums);

@@ -92,17 +92,17 @@ static int64_t put_counted(copse_ctx *ctx, copse_index *index, uint64_t first, u
     return count;
 }
 
-/* Chunks of the size of a version's that its base_leaves take when it has grown by a quarter. */
-static unsigned chunks_of_next(const copse_blink_epoch *version)
+/* Segments of the size of a version's that its base_leaves take when it has grown by a quarter. */
+static unsigned segments_of_next(const copse_blink_epoch *version)
 {
-    const uint64_t base_leaves = version->view.base_leaves, chunk = UINT64_C(1) << version->view.chunk_shift;
-    return (unsigned)((base_leaves + base_leaves / 4 + chunk - 1) / chunk);
+    const uint64_t base_leaves = version->view.base_leaves, segment = UINT64_C(1) << version->view.segment_shift;
+    return (unsigned)((base_leaves + base_leaves / 4 + segment - 1) / segment);
 }
 
 /* --- how far it comes ----------------------------------------------------------------------------------------------------------- */
 
 /* With no time to speak of an update takes one block more than the one before, until there are as many as the next version has
- * chunks; updates after that take no more than they do without. */
+ * segments; updates after that take no more than they do without. */
 static void one_block_a_call(void **state)
 {
     (void)state;
@@ -113,16 +113,16 @@ static void one_block_a_call(void **state)
         copse_index *index = tree_of(ctx, *kind);
         const copse_blink_epoch *version = version_of(index);
         const uint64_t held = device->allocated;
-        const unsigned chunks = chunks_of_next(version);
+        const unsigned segments = segments_of_next(version);
         const int64_t without = (device->preallocate_most = 0, put_counted(ctx, index, 1, 2));
         device->preallocate_most = 1;
-        for (unsigned call = 1; call <= chunks + 1; call++) {
+        for (unsigned call = 1; call <= segments + 1; call++) {
             assert_int_equal(put_counted(ctx, index, 1, 2), without + call); /* keys that are there: nothing splits */
             assert_int_equal(version->preallocated, call);
             assert_int_equal(device->allocated, held);
         }
         assert_int_equal(put_counted(ctx, index, 1, 2), without);
-        assert_int_equal(version->preallocated, chunks + 1);
+        assert_int_equal(version->preallocated, segments + 1);
         assert_ptr_equal(version_of(index), version);
         assert_keys(ctx, index, entries);
         copse_index_free(index);
@@ -130,7 +130,7 @@ static void one_block_a_call(void **state)
     copse_ctx_free(ctx);
 }
 
-/* With time enough one update takes all, and so does a build. A larger batch needs more chunks. */
+/* With time enough one update takes all, and so does a build. A larger batch needs more segments. */
 static void all_at_once(void **state)
 {
     (void)state;
@@ -140,21 +140,22 @@ static void all_at_once(void **state)
     {
         copse_index *index = tree_of(ctx, *kind);
         const copse_blink_epoch *version = version_of(index);
-        const unsigned chunks = chunks_of_next(version), more = 2 * batch / 11 / (1u << version->view.chunk_shift);
+        const unsigned segments = segments_of_next(version),
+                       more = 2 * batch / 11 / (1u << version->view.segment_shift);
         assert_int_equal(version->preallocated, 0);
         assert_ok(ctx, put(index, 1, 2));
-        assert_int_equal(version->preallocated, chunks + 1);
+        assert_int_equal(version->preallocated, segments + 1);
         assert_ok(ctx, put(index, 1, batch));
-        assert_in_range(version->preallocated, chunks + 1 + more, chunks + 2 + more);
+        assert_in_range(version->preallocated, segments + 1 + more, segments + 2 + more);
         assert_keys(ctx, index, entries);
         assert_ok(ctx, put(index, 0, entries));
-        assert_int_equal(version_of(index)->preallocated, chunks + 1);
+        assert_int_equal(version_of(index)->preallocated, segments + 1);
         copse_index_free(index);
     }
     copse_ctx_free(ctx);
 }
 
-/* Leaves of the pool that are in use stay until the tree is packed: the chunks that they have are wanted besides. */
+/* Leaves of the pool that are in use stay until the tree is packed: the segments that they have are wanted besides. */
 static void besides_the_pool(void **state)
 {
     (void)state;
@@ -168,7 +169,7 @@ static void besides_the_pool(void **state)
     assert_ok(ctx, put(index, entries, batch));
     assert_ok(ctx, put(index, entries, batch));
     assert_ptr_equal(version_of(index), version);
-    copse_blink_pool_chunks(version, &made, &used);
+    copse_blink_pool_segments(version, &made, &used);
     assert_true(used >= 1 && used <= made);
     assert_int_equal(version->preallocated, before + used);
     assert_keys(ctx, index, entries + batch);
@@ -176,17 +177,18 @@ static void besides_the_pool(void **state)
     copse_ctx_free(ctx);
 }
 
-/* A batch goes ahead where at least one chunk comes from the system in the time that its kernels take, which is no longer than the
- * device allows. The version here is none but for its figures: one of 128 MiB in chunks of 2 MiB. */
+/* A batch goes ahead where at least one segment comes from the system in the time that its kernels take, which is no longer than the
+ * device allows. The version here is none but for its figures: one of 128 MiB in segments of 2 MiB. */
 static void batches_that_are_long_enough(void **state)
 {
     (void)state;
-    enum { base_leaves = 1 << 20, chunk_shift = 14, enough = 8 * 2 * (128 << chunk_shift) / 1000 };
+    enum { base_leaves = 1 << 20, segment_shift = 14, enough = 8 * 2 * (128 << segment_shift) / 1000 };
     copse_ctx *ctx = unit_context(1);
     copse_device *device = ahead_device(ctx, 1000000);
     copse_index *index = tree_of(ctx, kinds[0]);
-    const copse_blink_tree view = {.base_leaves = base_leaves, .pool_first = base_leaves, .chunk_shift = chunk_shift};
-    copse_blink_epoch version = {.view = view, .chunks_made = base_leaves >> chunk_shift};
+    const copse_blink_tree view = {
+        .base_leaves = base_leaves, .pool_first = base_leaves, .segment_shift = segment_shift};
+    copse_blink_epoch version = {.view = view, .segments_made = base_leaves >> segment_shift};
     device->preallocate_always = false;
     copse_blink_preallocate(index, &version, enough / 4);
     assert_int_equal(version.preallocated, 0);
@@ -198,7 +200,7 @@ static void batches_that_are_long_enough(void **state)
     assert_in_range(version.preallocated, 1, 100);
     version.preallocated = 0;
     version.view.base_leaves = version.view.pool_first = base_leaves / 4; /* a small tree */
-    version.chunks_made = base_leaves / 4 >> chunk_shift;
+    version.segments_made = base_leaves / 4 >> segment_shift;
     copse_blink_preallocate(index, &version, enough);
     assert_int_equal(version.preallocated, 0);
     copse_index_free(index);
@@ -249,7 +251,7 @@ static copse_status counting_alloc(copse_device *device, copse_stream *stream, u
     return copse_device_emulated.alloc(device, stream, bytes, what, out);
 }
 
-/* What the packing takes from the system: with what was taken ahead none of its chunks, else all those that are new. */
+/* What the packing takes from the system: with what was taken ahead none of its segments, else all those that are new. */
 static void packings_find_it(void **state)
 {
     (void)state;
@@ -260,7 +262,7 @@ static void packings_find_it(void **state)
         device->block_cache.most = 256u << 20;
         copse_index *index = tree_of(ctx, kinds[0]);
         const copse_blink_epoch *version = version_of(index);
-        const unsigned shift = version->view.chunk_shift;
+        const unsigned shift = version->view.segment_shift;
         assert_ok(ctx, put(index, 1, 2));
         counting = copse_device_emulated;
         counting.alloc = counting_alloc;
@@ -271,12 +273,12 @@ static void packings_find_it(void **state)
         fresh[on] = counted;
         device->backend = &copse_device_emulated;
         assert_ptr_not_equal(version_of(index), version);
-        assert_int_equal(version_of(index)->view.chunk_shift, shift);
+        assert_int_equal(version_of(index)->view.segment_shift, shift);
         assert_keys(ctx, index, entries + entries / 5);
         copse_index_free(index);
         copse_ctx_free(ctx);
     }
-    /* Besides chunks there are the arrays of the batch, which nobody took ahead. */
+    /* Besides segments there are the arrays of the batch, which nobody took ahead. */
     assert_true(fresh[0] > 50 && fresh[1] < 15);
 }
 
@@ -328,7 +330,7 @@ static void no_memory(void **state)
         device->block_cache.most = kept ? 256u << 20 : 0;
         copse_index *index = tree_of(ctx, *kind);
         copse_blink_epoch *version = version_of(index);
-        const unsigned chunks = chunks_of_next(version);
+        const unsigned segments = segments_of_next(version);
         const uint64_t held = device->allocated;
         unsigned dropped = 0;
         for (int64_t failed = 0;; failed++) {
@@ -345,8 +347,8 @@ static void no_memory(void **state)
             assert_int_equal(version->preallocated, UINT_MAX);
             dropped++;
         }
-        assert_int_equal(version->preallocated, chunks + 1);
-        assert_int_equal(dropped, chunks + 1);
+        assert_int_equal(version->preallocated, segments + 1);
+        assert_int_equal(dropped, segments + 1);
         assert_ptr_equal(version_of(index), version);
         assert_keys(ctx, index, entries);
         copse_index_free(index);

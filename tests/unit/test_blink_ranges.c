@@ -327,25 +327,26 @@ static void a_tile_looks_far_back(void **state)
     uint64_t words[TILES] = {summed | 1000};
     for (uint64_t t = 1; t < TILES - 1; t++) words[t] = counted | t;
     for (uint64_t r = 0; r < N; r++) highs[r] = ((const uint32_t *)s.content.keys)[9];
-    copse_blink_short_range_arguments a = {.ranges = {.tree = version->view,
-                                                      .lows = device_copy(&s, lows, sizeof lows),
-                                                      .highs = device_copy(&s, highs, sizeof highs),
-                                                      .n = N,
-                                                      .per_warp = 32,
-                                                      .places = device_copy(&s, zeros, N * sizeof *zeros)},
-                                           .offsets = device_copy(&s, zeros, sizeof zeros),
-                                           .state = device_copy(&s, &start, sizeof start),
-                                           .words = device_copy(&s, words, sizeof words),
-                                           .tiles = TILES};
+    copse_blink_short_range_arguments a = {
+        .ranges = {.tree = version->view,
+                   .queries = {.lows = device_copy(&s, lows, sizeof lows),
+                               .highs = device_copy(&s, highs, sizeof highs),
+                               .n = N,
+                               .per_warp = 32,
+                               .locations = device_copy(&s, zeros, N * sizeof *zeros)}},
+        .offsets = device_copy(&s, zeros, sizeof zeros),
+        .state = device_copy(&s, &start, sizeof start),
+        .words = device_copy(&s, words, sizeof words),
+        .tiles = TILES};
     assert_ok(s.ctx, copse_device_launch(s.device, s.device->main,
-                                         &copse_blink_order_kernels_of(s.index)->short_range[0], 2, &a));
+                                         &copse_blink_ordered_kernels_of(s.index)->short_range[0], 2, &a));
     assert_ok(s.ctx, copse_device_read(s.device, s.device->main, offsets, a.offsets, sizeof offsets));
     assert_ok(s.ctx, copse_device_read(s.device, s.device->main, words, a.words, sizeof words));
     for (uint64_t r = 0; r < 128; r++) assert_int_equal(offsets[N - 128 + r + 1], 1000 + 39 * 40 / 2 + (r + 1) * 10);
     assert_int_equal(words[TILES - 1], summed | offsets[N]);
-    copse_device_free(s.device, s.device->main, (void *)(uintptr_t)a.ranges.lows, sizeof lows);
-    copse_device_free(s.device, s.device->main, (void *)(uintptr_t)a.ranges.highs, sizeof highs);
-    copse_device_free(s.device, s.device->main, a.ranges.places, N * sizeof *zeros);
+    copse_device_free(s.device, s.device->main, (void *)(uintptr_t)a.ranges.queries.lows, sizeof lows);
+    copse_device_free(s.device, s.device->main, (void *)(uintptr_t)a.ranges.queries.highs, sizeof highs);
+    copse_device_free(s.device, s.device->main, a.ranges.queries.locations, N * sizeof *zeros);
     copse_device_free(s.device, s.device->main, a.offsets, sizeof zeros);
     copse_device_free(s.device, s.device->main, a.state, sizeof start);
     copse_device_free(s.device, s.device->main, a.words, sizeof words);

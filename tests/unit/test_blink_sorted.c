@@ -223,7 +223,7 @@ static void chains(void **state)
     copse_ctx_free(ctx);
 }
 
-/* What was set aside for splits that did not happen goes back: a chunk stays, at most, for the next batch. */
+/* What was set aside for splits that did not happen goes back: a segment stays, at most, for the next batch. */
 static void room_goes_back(void **state)
 {
     (void)state;
@@ -233,9 +233,9 @@ static void room_goes_back(void **state)
     copse_index *index = tree_of(ctx, kind, w);
     upsert(ctx, index, w, entries, entries, batch);
     const copse_blink_epoch *version = version_of(index);
-    const uint64_t chunk = UINT64_C(1) << version->view.chunk_shift;
+    const uint64_t segment = UINT64_C(1) << version->view.segment_shift;
     assert_true(version->view.pool_leaves < batch);
-    assert_true(version->view.pool_leaves <= version->pool_used + 2 * chunk);
+    assert_true(version->view.pool_leaves <= version->pool_used + 2 * segment);
     assert_true(version->pool_used < version->pool_taken * 3); /* stripes are used about evenly */
     copse_index_free(index);
     copse_ctx_free(ctx);

@@ -186,7 +186,7 @@ static void shrunken_trees(void **state)
         assert_ok(ctx, copse_verify(index));
         erase(ctx, index, type, n - left, left);
         copse_index *empty = unit_index(ctx, *kind, type, type, false);
-        /* 64 leaves are never worth packing, nor is one chunk of the pool */
+        /* 64 leaves are never worth packing, nor is one segment of the pool */
         assert_true(bytes_of(index) <= bytes_of(empty) + 128 * COPSE_LEAF_BYTES + 1024);
         copse_index_free(empty);
         copse_index_free(index);

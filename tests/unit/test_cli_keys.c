@@ -153,6 +153,71 @@ static void reads_times_of_every_form(void **state)
     }
 }
 
+/* The smallest and the largest whole number of each type, and what lies one further. */
+static void the_ends_of_whole_numbers(void **state)
+{
+    static const struct {
+        copse_type type;
+        const char *text;
+        cli_cell_error error;
+        int64_t number;
+    } cases[] = {
+        {COPSE_I64, "-9223372036854775808", CLI_CELL_OK, INT64_MIN},
+        {COPSE_I64, "-9223372036854775809", CLI_CELL_RANGE, 0},
+        {COPSE_I64, "9223372036854775807", CLI_CELL_OK, INT64_MAX},
+        {COPSE_I64, "9223372036854775808", CLI_CELL_RANGE, 0},
+        {COPSE_TIMESTAMP, "-9223372036854775808", CLI_CELL_OK, INT64_MIN},
+        {COPSE_I32, "-2147483648", CLI_CELL_OK, INT32_MIN},
+        {COPSE_I32, "-2147483649", CLI_CELL_RANGE, 0},
+        {COPSE_I32, "2147483648", CLI_CELL_RANGE, 0},
+        {COPSE_U64, "18446744073709551615", CLI_CELL_OK, -1},
+        {COPSE_U64, "18446744073709551616", CLI_CELL_RANGE, 0},
+        {COPSE_U32, "4294967296", CLI_CELL_RANGE, 0},
+        {COPSE_U32, "-1", CLI_CELL_RANGE, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t wide = 0;
+        int32_t narrow = 0;
+        const bool is_wide = copse_type_size(cases[i].type) == 8;
+        const cli_cell_error error = parse(cases[i].type, cases[i].text, is_wide ? (void *)&wide : (void *)&narrow);
+        if (error != cases[i].error) fail_msg("%s as %s", cases[i].text, copse_type_name(cases[i].type));
+        if (error == CLI_CELL_OK) assert_int_equal(is_wide ? wide : narrow, cases[i].number);
+    }
+}
+
+/* The first and the last moment that there are, as text and back. */
+static void the_ends_of_time_come_back(void **state)
+{
+    static const struct {
+        copse_type type;
+        int64_t number;
+        const char *text;
+    } cases[] = {
+        {COPSE_TIMESTAMP, INT64_MIN, "-290308-12-21T19:59:05.224192Z"},
+        {COPSE_TIMESTAMP, INT64_MIN + 1, "-290308-12-21T19:59:05.224193Z"},
+        {COPSE_TIMESTAMP, INT64_MIN + 775808, "-290308-12-21T19:59:06Z"}, /* the first whole second */
+        {COPSE_TIMESTAMP, INT64_MAX, "+294247-01-10T04:00:54.775807Z"},
+        {COPSE_TIMESTAMP, -1, "1969-12-31T23:59:59.999999Z"},
+        {COPSE_DATE, INT32_MIN, "-5877641-06-23"},
+        {COPSE_DATE, INT32_MAX, "+5881580-07-11"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[CLI_CELL_TEXT];
+        const int32_t narrow = (int32_t)cases[i].number;
+        const bool wide = cases[i].type == COPSE_TIMESTAMP;
+        int64_t got = 0;
+        int32_t got_narrow = 0;
+        assert_int_equal(parse(cases[i].type, cases[i].text, wide ? (void *)&got : (void *)&got_narrow), CLI_CELL_OK);
+        assert_int_equal(wide ? got : got_narrow, cases[i].number);
+        const size_t length =
+            cli_cell_format(cases[i].type, wide ? (const void *)&cases[i].number : (const void *)&narrow, text);
+        assert_int_equal(length, strlen(text));
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 /* Day by day over two cycles of the calendar, against counting. */
 static void the_calendar_counts_like_a_calendar(void **state)
 {
@@ -258,6 +323,8 @@ int main(void)
         cmocka_unit_test(short_decimals_are_rounded_right),
         cmocka_unit_test(refuses_what_is_not_of_the_type),
         cmocka_unit_test(reads_times_of_every_form),
+        cmocka_unit_test(the_ends_of_whole_numbers),
+        cmocka_unit_test(the_ends_of_time_come_back),
         cmocka_unit_test(the_calendar_counts_like_a_calendar),
         cmocka_unit_test(limits_are_in_order),
         cmocka_unit_test(reads_counts),

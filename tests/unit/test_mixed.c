@@ -312,6 +312,35 @@ static void emptying(void **state)
     copse_ctx_free(ctx);
 }
 
+/* One batch in which some keys go, some get other values and some come, among many that nothing happens to. */
+static void going_staying_and_coming(void **state)
+{
+    (void)state;
+    enum { entries = 400, n = 90 };
+    static uint64_t keys[n], values[n], found_values[n];
+    static uint8_t operations[n], found[n];
+    copse_ctx *ctx = unit_context(1);
+    FOR_EACH_TREE(tree)
+    {
+        copse_index *index = unit_tens(ctx, *tree, entries);
+        for (uint64_t i = 0; i < n; i++) {
+            keys[i] = i % 3 == 2 ? i * 40 + 5 : i * 40; /* every third is not there */
+            values[i] = 1000000 + i;
+            operations[i] = i % 3 == 0 ? COPSE_OP_ERASE : COPSE_OP_UPSERT;
+        }
+        assert_ok(ctx, copse_apply(index, operations, keys, values, n, NULL, NULL));
+        assert_int_equal(copse_size(index), entries);
+        assert_ok(ctx, copse_find(index, keys, n, found_values, found));
+        for (uint64_t i = 0; i < n; i++) {
+            assert_int_equal(found[i], i % 3 != 0);
+            if (found[i]) assert_int_equal(found_values[i], values[i]);
+        }
+        assert_ok(ctx, copse_verify(index));
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +352,7 @@ int main(void)
         cmocka_unit_test(few_keys),
         cmocka_unit_test(growing_and_shrinking),
         cmocka_unit_test(emptying),
+        cmocka_unit_test(going_staying_and_coming),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

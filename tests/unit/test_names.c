@@ -22,15 +22,18 @@ static void types_have_names_and_sizes(void **state)
 static void structures_and_placements_have_names(void **state)
 {
     (void)state;
-    static const copse_structure structures[] = {COPSE_STRUCTURE_AUTO, COPSE_STRUCTURE_IMPLICIT,
-                                                 COPSE_STRUCTURE_REGULAR};
     static const copse_placement placements[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_GPU,
                                                  COPSE_PLACEMENT_EMULATED};
-    for (size_t i = 0; i < COUNT_OF(structures); i++) {
+    FOR_EACH_TREE(tree)
+    {
         copse_structure parsed = (copse_structure)77;
-        assert_ok(NULL, copse_structure_parse(copse_structure_name(structures[i]), &parsed));
-        assert_int_equal(parsed, structures[i]);
+        assert_ok(NULL, copse_structure_parse(copse_structure_name(tree->structure), &parsed));
+        assert_int_equal(parsed, tree->structure);
     }
+    copse_structure structure = (copse_structure)77;
+    assert_ok(NULL, copse_structure_parse("auto", &structure));
+    assert_int_equal(structure, COPSE_STRUCTURE_AUTO);
+    assert_string_equal(copse_structure_name(COPSE_STRUCTURE_AUTO), "auto");
     for (size_t i = 0; i < COUNT_OF(placements); i++) {
         copse_placement parsed = (copse_placement)77;
         assert_ok(NULL, copse_placement_parse(copse_placement_name(placements[i]), &parsed));
@@ -53,6 +56,9 @@ static void unknown_names_are_refused_and_quoted(void **state)
     copse_placement placement = COPSE_PLACEMENT_CPU;
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "u65", copse_type_parse("u65", &type));
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "bush", copse_structure_parse("bush", &structure));
+    FOR_EACH_TREE(tree) /* what it could have been */
+    assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, copse_structure_name(tree->structure),
+                        copse_structure_parse("bush", &structure));
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "moon", copse_placement_parse("moon", &placement));
     assert_fails(NULL, COPSE_ERR_ARGUMENT, copse_type_parse("", &type));
     assert_fails(NULL, COPSE_ERR_ARGUMENT, copse_type_parse("U64 ", &type));

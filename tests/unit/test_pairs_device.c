@@ -122,7 +122,7 @@ static copse_status make_quick(const copse_index *index, const void *keys, const
 {
     copse_status status = copse_device_pairs_bring(index, keys, values, n, what, out);
     if (status != COPSE_OK) return status;
-    status = copse_device_pairs_order(index, hint, what, out);
+    status = copse_device_pairs_sort(index, hint, what, out);
     if (status != COPSE_OK) copse_device_pairs_free(index, out);
     return status;
 }
@@ -143,7 +143,7 @@ static void batch_run(struct batch *b, uint64_t low, uint64_t high, enum outcome
     assert_ok(b->ctx, copse_device_read(b->device, b->device->main, &seen, made.speculation, sizeof seen));
     if (expected != EITHER) assert_int_equal(seen.wrong != 0, expected == WRONG);
     if (!seen.wrong) batch_check(b, &made);
-    assert_ok(b->ctx, copse_device_pairs_judge(b->index, &made, &seen));
+    assert_ok(b->ctx, copse_device_pairs_check(b->index, &made, &seen));
     assert_null(made.speculation);
     assert_int_equal(b->predictor.rest, seen.wrong ? 1 : 0);
     batch_check(b, &made);
@@ -361,7 +361,7 @@ static void test_waits(void **state)
             assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
             assert_int_equal(waits != 0, looked_at);
             assert_int_equal(made.speculation == NULL, looked_at);
-            assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
+            assert_ok(b.ctx, copse_device_pairs_confirm(b.index, &made));
             b.device->backend = before;
             assert_int_equal(b.predictor.ascending, turn == 1 || turn == 2);
             batch_check(&b, &made);
@@ -387,7 +387,7 @@ static void test_trust(void **state)
             batch_put(&b);
             assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
             if (made.predictor) tried[tries++] = turn;
-            assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
+            assert_ok(b.ctx, copse_device_pairs_confirm(b.index, &made));
             batch_check(&b, &made);
             copse_device_pairs_free(b.index, &made);
         }
@@ -398,7 +398,7 @@ static void test_trust(void **state)
         b.predictor = (copse_predictor){0};
         assert_ok(b.ctx, make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made));
         assert_null(made.predictor);
-        assert_ok(b.ctx, copse_device_pairs_be_sure(b.index, &made));
+        assert_ok(b.ctx, copse_device_pairs_confirm(b.index, &made));
         batch_check(&b, &made);
         copse_device_pairs_free(b.index, &made);
         batch_free(&b);
@@ -428,7 +428,7 @@ static void test_nan(void **state)
                 copse_status status = make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made);
                 assert_int_equal(status, there ? COPSE_OK : COPSE_ERR_NAN);
                 if (there) {
-                    assert_fails(b.ctx, COPSE_ERR_NAN, copse_device_pairs_be_sure(b.index, &made));
+                    assert_fails(b.ctx, COPSE_ERR_NAN, copse_device_pairs_confirm(b.index, &made));
                     copse_device_pairs_free(b.index, &made);
                 }
                 assert_non_null(strstr(copse_last_error(b.ctx), at > 250 ? "keys[310]" : "keys[210]"));
@@ -458,7 +458,7 @@ static void test_memory_fails(void **state)
             b.predictor = (copse_predictor){0};
             b.device->allocations_left = allowed;
             status = make_quick(b.index, b.keys, b.values, b.n, &hint, "testing", &made);
-            if (status == COPSE_OK) status = copse_device_pairs_be_sure(b.index, &made);
+            if (status == COPSE_OK) status = copse_device_pairs_confirm(b.index, &made);
             b.device->allocations_left = -1;
             if (status == COPSE_OK) batch_check(&b, &made);
             copse_device_pairs_free(b.index, &made);

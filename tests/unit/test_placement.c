@@ -7,12 +7,9 @@
 #include "device/device.h"
 #include "simt/simt.h"
 #include "placed.h"
+#include "trees/registry.h"
 
-static const struct unit_tree emulated_trees[] = {{COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_EMULATED},
-                                                  {COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED},
-                                                  {COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}};
-#define FOR_EACH_EMULATED(name)                                                                                        \
-    for (const struct unit_tree *name = emulated_trees; name < emulated_trees + COUNT_OF(emulated_trees); name++)
+#define FOR_EACH_EMULATED(name) FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_EMULATED, COPSE_CAN_EXIST)
 static const struct unit_tree cpu_tree = {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU};
 
 static copse_device *emulated_device(copse_ctx *ctx)
@@ -62,10 +59,18 @@ static void structures_that_are_not_there(void **state)
     copse_ctx *ctx = unit_context(1);
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_index *index = NULL;
-    options.structure = COPSE_STRUCTURE_REGULAR;
-    options.placement = COPSE_PLACEMENT_EMULATED;
-    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "regular", copse_index_create(ctx, &options, &index));
-    assert_null(index);
+    static const copse_placement placements[] = {COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_EMULATED};
+    for (size_t p = 0; p < COUNT_OF(placements); p++) {
+        const struct trees absent = trees_absent(placements[p]);
+        assert_true(absent.n > 0);
+        for (unsigned i = 0; i < absent.n; i++) {
+            options.structure = absent.structure[i];
+            options.placement = placements[p];
+            assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, copse_structure_name(absent.structure[i]),
+                                copse_index_create(ctx, &options, &index));
+            assert_null(index);
+        }
+    }
     /* a structure that is left open is one that the placement has */
     static const struct {
         copse_placement placement;
@@ -86,19 +91,24 @@ static void structures_that_are_not_there(void **state)
     copse_ctx_free(ctx);
 }
 
-static void device_trees_are_refused_on_the_cpu(void **state)
+/* Any tree moves to the other side and back; where it is not there, its counterpart takes the entries. */
+static void every_tree_moves(void **state)
 {
     (void)state;
-    static const copse_structure structures[] = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS};
     copse_ctx *ctx = unit_context(1);
-    for (size_t i = 0; i < COUNT_OF(structures); i++) {
-        copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-        copse_index *index = NULL;
-        options.structure = structures[i];
-        options.placement = COPSE_PLACEMENT_CPU;
-        assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, copse_structure_name(structures[i]),
-                            copse_index_create(ctx, &options, &index));
-        assert_null(index);
+    FOR_EACH_TREE(tree)
+    {
+        const copse_placement from = tree->placement;
+        const copse_placement to = from == COPSE_PLACEMENT_CPU ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU;
+        const copse_structure there = copse_registry_nearest(tree->structure, to);
+        copse_index *index = unit_tens(ctx, *tree, 100);
+        struct unit_content before = unit_content_of(index);
+        assert_ok(ctx, copse_move(index, to));
+        assert_int_equal(stats_of(ctx, index).structure, there);
+        assert_ok(ctx, copse_move(index, from));
+        assert_int_equal(stats_of(ctx, index).structure, copse_registry_nearest(there, from));
+        unit_assert_content(ctx, index, before);
+        copse_index_free(index);
     }
     copse_ctx_free(ctx);
 }
@@ -116,13 +126,12 @@ static void moves_take_the_nearest_structure(void **state)
                  {{COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}, COPSE_STRUCTURE_REGULAR, COPSE_STRUCTURE_BLINK}};
     copse_ctx *ctx = unit_context(1);
     for (size_t i = 0; i < COUNT_OF(moves); i++) {
-        const copse_placement base_leaf = moves[i].from.placement;
+        const copse_placement home = moves[i].from.placement;
         copse_index *index = unit_tens(ctx, moves[i].from, 100);
         struct unit_content before = unit_content_of(index);
-        assert_ok(ctx,
-                  copse_move(index, base_leaf == COPSE_PLACEMENT_CPU ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU));
+        assert_ok(ctx, copse_move(index, home == COPSE_PLACEMENT_CPU ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU));
         assert_int_equal(stats_of(ctx, index).structure, moves[i].there);
-        assert_ok(ctx, copse_move(index, base_leaf));
+        assert_ok(ctx, copse_move(index, home));
         assert_int_equal(stats_of(ctx, index).structure, moves[i].back);
         unit_assert_content(ctx, index, before);
         copse_index_free(index);
@@ -422,7 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_says_why),
         cmocka_unit_test(structures_that_are_not_there),
-        cmocka_unit_test(device_trees_are_refused_on_the_cpu),
+        cmocka_unit_test(every_tree_moves),
         cmocka_unit_test(moves_take_the_nearest_structure),
         cmocka_unit_test(moves_keep_the_content),
         cmocka_unit_test(impossible_moves),

@@ -1,6 +1,6 @@
 /*
- * Views and snapshots of an index: what they refuse, what they follow, what they keep, and in which order they may go. On blink
- * and bplus they share memory with the index; on the others a snapshot is a copy, and there are no views. What readers see beside
+ * Views and snapshots of an index: what they refuse, what they follow, what they keep, and in which order they may go. Trees that
+ * can view and freeze share memory with them; of the others a snapshot is a copy, and there are no views. What readers see beside
  * a writer is the stress program's.
  */
 #include "unit.h"
@@ -11,14 +11,11 @@
 
 #define ENTRIES 900u
 
-static const struct unit_tree shared_trees[] = {{COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_EMULATED},
-                                                {COPSE_STRUCTURE_BPLUS, COPSE_PLACEMENT_EMULATED}};
-#define FOR_EACH_SHARED(tree)                                                                                          \
-    for (const struct unit_tree *tree = shared_trees; tree < shared_trees + COUNT_OF(shared_trees); tree++)
+#define FOR_EACH_SHARED(tree) FOR_EACH_TREE_THAT(tree, COPSE_PLACEMENT_AUTO, COPSE_CAN_VIEW)
 
 static bool is_shared(struct unit_tree tree)
 {
-    return tree.structure == COPSE_STRUCTURE_BLINK || tree.structure == COPSE_STRUCTURE_BPLUS;
+    return copse_supports(tree.structure, tree.placement, COPSE_U64, COPSE_CAN_VIEW) != 0;
 }
 
 static struct unit_content content_copy(struct unit_content content)

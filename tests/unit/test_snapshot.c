@@ -1,5 +1,7 @@
 /* Snapshots that are well: what is saved comes back, in every type, at every border, from every golden file. */
 #include "snapshot_file.h"
+#include "trees.h"
+#include "trees/registry.h"
 #include "typed.h"
 
 #include <math.h>
@@ -134,12 +136,19 @@ static void round_trip(struct entries e, copse_structure structure)
 static void every_type_comes_back(void **state)
 {
     static const uint64_t sizes[] = {0, 1, 1000};
+    const struct trees trees = trees_that(COPSE_PLACEMENT_CPU, COPSE_CAN_EXIST);
+    const struct trees with_duplicates = trees_that(COPSE_PLACEMENT_CPU, COPSE_CAN_KEEP_DUPLICATES);
     (void)state;
     for (int k = 0; k < TYPED_KEY_TYPES; k++)
         for (int v = 0; v < TYPED_VALUE_TYPES; v++)
-            for (int i = 0; i < 12; i++)
-                round_trip(entries_make(typed_key_types[k], typed_value_types[v], i & 1, sizes[i / 4]),
-                           i & 2 ? COPSE_STRUCTURE_IMPLICIT : COPSE_STRUCTURE_REGULAR);
+            for (int size = 0; size < 3; size++) {
+                for (unsigned i = 0; i < trees.n; i++)
+                    round_trip(entries_make(typed_key_types[k], typed_value_types[v], false, sizes[size]),
+                               trees.structure[i]);
+                for (unsigned i = 0; i < with_duplicates.n; i++)
+                    round_trip(entries_make(typed_key_types[k], typed_value_types[v], true, sizes[size]),
+                               with_duplicates.structure[i]);
+            }
 }
 
 /* Where an index lives does not show in its file, and does not matter to whoever loads it. */
@@ -184,17 +193,18 @@ static void placements_do_not_show(void **state)
 static void structures_of_devices(void **state)
 {
     (void)state;
-    static const copse_structure structures[] = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS};
-    for (size_t i = 0; i < sizeof structures / sizeof *structures; i++) {
+    const struct trees trees = trees_absent(COPSE_PLACEMENT_CPU);
+    for (unsigned i = 0; i < trees.n; i++) {
+        const copse_structure structure = trees.structure[i];
         struct entries e = entries_make(COPSE_U64, COPSE_U32, false, 500);
-        copse_index *index = index_build_on(&e, structures[i], COPSE_PLACEMENT_EMULATED), *loaded = NULL;
+        copse_index *index = index_build_on(&e, structure, COPSE_PLACEMENT_EMULATED), *loaded = NULL;
         copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
         assert_ok(t.ctx, copse_save(index, t.path));
         options.value_type = COPSE_U32;
         for (int there = 0; there < 2; there++) {
             options.placement = there ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU;
             assert_ok(t.ctx, copse_load(t.ctx, t.path, &options, &loaded));
-            index_compare(loaded, &e, there ? structures[i] : COPSE_STRUCTURE_REGULAR);
+            index_compare(loaded, &e, copse_registry_nearest(structure, options.placement));
             copse_index_free(loaded);
         }
         copse_index_free(index);

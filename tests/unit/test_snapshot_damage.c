@@ -365,26 +365,34 @@ static void forged_order(void **state)
     keys[1] = keys[0] + 1;
     keys[512] = INT64_MIN; /* keys are looked at 512 at a time */
     refused_repaired(f, "keys section, entry 512: its key is not larger");
+    keys[512] = keys[511];
+    refused_repaired(f, "keys section, entry 512: its key is not larger");
     keys[512] = keys[511] + 1;
     keys[999] = -1;
     refused_repaired(f, "keys section, entry 999: its key is not larger");
     free(f.bytes);
 }
 
+/* Equal keys inside a round of 512, and on both sides of the border of two. */
 static void forged_order_with_duplicates(void **state)
 {
-    struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, true, 100);
-    uint32_t *keys = (uint32_t *)(f.bytes + 192);
-    copse_index *index = NULL;
+    static const uint32_t at[] = {50, 511, 512, 513, 1024};
     (void)state;
-    keys[50] = keys[49];
-    assert_true(snapshot_repair(f.bytes, f.size));
-    file_write(t.path, f.bytes, f.size);
-    assert_int_equal(copse_load(t.ctx, t.path, NULL, &index), COPSE_OK);
-    copse_index_free(index);
-    keys[50] = keys[49] - 1;
-    refused_repaired(f, "keys section, entry 50: its key is smaller than the one before");
-    free(f.bytes);
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        char words[80];
+        struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, true, 1100);
+        uint32_t *keys = (uint32_t *)(f.bytes + 192);
+        copse_index *index = NULL;
+        keys[at[i]] = keys[at[i] - 1];
+        assert_true(snapshot_repair(f.bytes, f.size));
+        file_write(t.path, f.bytes, f.size);
+        assert_int_equal(copse_load(t.ctx, t.path, NULL, &index), COPSE_OK);
+        copse_index_free(index);
+        keys[at[i]] = keys[at[i] - 1] - 1;
+        (void)snprintf(words, sizeof words, "keys section, entry %u: its key is smaller than the one before", at[i]);
+        refused_repaired(f, words);
+        free(f.bytes);
+    }
 }
 
 static void forged_order_between_blocks(void **state)
@@ -397,6 +405,24 @@ static void forged_order_between_blocks(void **state)
     /* The whole second block moves down: in order inside, but not behind the first. */
     for (uint32_t i = 262144; i < 2 * 262144; i++) keys[i] -= 262144;
     refused_repaired(f, "keys section, entry 262144: its key is not larger");
+    free(f.bytes);
+}
+
+/* A run of equal keys may go on in the next block. */
+static void equal_keys_between_blocks(void **state)
+{
+    struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, true, 262144 + 2);
+    uint32_t *keys = (uint32_t *)(f.bytes + 192);
+    copse_index *index = NULL;
+    (void)state;
+    keys[262144] = keys[262143];
+    assert_true(snapshot_repair(f.bytes, f.size));
+    file_write(t.path, f.bytes, f.size);
+    assert_int_equal(copse_load(t.ctx, t.path, NULL, &index), COPSE_OK);
+    assert_int_equal(copse_size(index), 262144 + 2);
+    copse_index_free(index);
+    keys[262144] = keys[262143] - 1;
+    refused_repaired(f, "keys section, entry 262144: its key is smaller than the one before");
     free(f.bytes);
 }
 
@@ -438,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(forged_order, setup, teardown),
         cmocka_unit_test_setup_teardown(forged_order_with_duplicates, setup, teardown),
         cmocka_unit_test_setup_teardown(forged_order_between_blocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(equal_keys_between_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(forged_nan, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PEER_SCAN      (UINT64_C(1) << 25) /* entries that a peer may walk in one measurement of count or sum */
+#define MOST_WALKED    (UINT64_C(1) << 25) /* entries that count, sum and the like may walk in one measurement */
 #define FEW_OPERATIONS 8u                  /* of a batch whose calls are not timed each */
 
 typedef struct measurement {
@@ -326,6 +326,16 @@ static bool take_turn(measurement *m, bench_result *result, bench_target *target
     return done;
 }
 
+/* Whether a count or an aggregate of any width looks at every entry of the range. */
+static bool walks(const bench_target *target, const bench_data *data, const bench_op *op)
+{
+    if (op->kind != BENCH_KIND_RANGE || op->span != 0) return false;
+    const bool counts = op->code == BENCH_COUNT;
+    if (target->peer) return counts ? !target->peer->counts_by_rank : op->code == BENCH_SUM;
+    return !copse_supports(target->structure, target->placement, data->key_type,
+                           counts ? COPSE_CAN_RANK : COPSE_CAN_AGGREGATE);
+}
+
 /* How many operations a contestant does in one turn. A tree that has to walk its entries is given as many ranges as it
  * can walk in reasonable time; the rate stays comparable. */
 static uint64_t operations(const measurement *m, const bench_target *target)
@@ -334,14 +344,12 @@ static uint64_t operations(const measurement *m, const bench_target *target)
     const bench_data *data = m->group->data;
     if (op->code == BENCH_BUILD || op->code == BENCH_FILL) return data->n;
     if (op->kind == BENCH_KIND_BUILD || op->kind == BENCH_KIND_PASS) return data->entries;
-    bool walks = target->peer && op->span == 0 &&
-                 (op->code == BENCH_SUM || (op->code == BENCH_COUNT && !target->peer->counts_by_rank));
     bool reads = op->kind == BENCH_KIND_POINT || op->kind == BENCH_KIND_RANGE;
     uint64_t most = target->peer && reads ? m->group->options->peer_queries : 0;
-    if (!walks) return most > 0 && most < m->count ? most : m->count;
+    if (!walks(target, data, op)) return most > 0 && most < m->count ? most : m->count;
     uint64_t walked = 0;
     uint64_t count = 0;
-    while (count < m->count && (count == 0 || walked < PEER_SCAN)) walked += m->queries->lengths[count++];
+    while (count < m->count && (count == 0 || walked < MOST_WALKED)) walked += m->queries->lengths[count++];
     return count;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/bench/bench.h"
 
 #include "transfer/transfer.h"
+#include "trees/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -391,7 +392,8 @@ static const char description[] =
     "may\n"
     "stand how many operations it gets, and how many of them a call, as in insert-new:2^25:2^20.\n\n"
     "Distributions: uniform, normal, gamma, zipf, ascending, descending, almost-sorted, shuffled, gaussian,\n"
-    "bursty-timestamps, clustered-cells, jittered-ids, heavy-tailed, partly-sorted.";
+    "bursty-timestamps, clustered-cells, jittered-ids, heavy-tailed, partly-sorted.\n\n"
+    "Structures:\n";
 
 static const char examples[] =
     "  copse bench --n 2^20 --op find,range10 --structure implicit,regular --threads 1 --peers all\n"
@@ -400,14 +402,39 @@ static const char examples[] =
     "  copse bench --n 2^26 --queries 2^26 --placement gpu,cpu --memory device --batch 2^10,2^16 --calls 4096\n"
     "  copse bench --n 2^24 --structure regular --op insert-new:2^22:2^18,update-hot10,find --grown 2^20";
 
+#define HELP_WIDTH       66
+#define DESCRIPTION_SIZE (sizeof description + CLI_STRUCTURES_SIZE)
+
+static const char *structure_help(char text[CLI_STRUCTURES_SIZE])
+{
+    snprintf(text, CLI_STRUCTURES_SIZE, "* ");
+    const copse_tree_description *tree;
+    for (unsigned i = 0; (tree = copse_registry_tree(i)) != NULL; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, CLI_STRUCTURES_SIZE - used, "%s, ", tree->name);
+    }
+    size_t used = strlen(text);
+    snprintf(text + used, CLI_STRUCTURES_SIZE - used, "auto; none: only the peers (all on the CPU)");
+    cli_wrap(text, HELP_WIDTH);
+    return text;
+}
+
+static const char *describe(char text[DESCRIPTION_SIZE])
+{
+    char summaries[CLI_STRUCTURES_SIZE];
+    snprintf(text, DESCRIPTION_SIZE, "%s%s", description, cli_structure_summaries(summaries));
+    return text;
+}
+
 bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit)
 {
-    raw_options raw = {"implicit,regular", "auto", "u64", "u64",  "2^20", "find", "all", "auto", "uniform", "host",
-                       "uniform",          "auto", "on",  "auto", "none", "auto", "no"};
+    char on_cpu[CLI_STRUCTURES_SIZE], structures[CLI_STRUCTURES_SIZE], described[DESCRIPTION_SIZE];
+    raw_options raw = {"",     "auto",    "u64",  "u64", "2^20", "find", "all",  "auto", "uniform",
+                       "host", "uniform", "auto", "on",  "auto", "none", "auto", "no"};
+    raw.structure = cli_structures_at(COPSE_PLACEMENT_CPU, on_cpu);
     *options = (bench_options){.seed = 1, .repeat = 5};
     const cli_option table[] = {
-        {"structure", 0, CLI_TEXT, "NAMES", "* implicit, regular, blink, bplus, auto; none: only the peers",
-         &raw.structure},
+        {"structure", 0, CLI_TEXT, "NAMES", structure_help(structures), &raw.structure},
         {"placement", 0, CLI_TEXT, "NAMES", "* where the index lives: auto, cpu, gpu, emulated (auto)", &raw.placement},
         {"key", 0, CLI_TEXT, "TYPES", "* u32 i32 f32 u64 i64 f64 date timestamp (u64)", &raw.key},
         {"value", 0, CLI_TEXT, "TYPES", "* u32 i32 f32 u64 i64 f64 (u64)", &raw.value},
@@ -449,7 +476,8 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
          "at most so many reads per measurement of a peer, the first ones;\n0: no limit (0)", &options->peer_queries},
         {"json", 0, CLI_FLAG, NULL, "one JSON object per line", &options->json},
     };
-    const cli_command command = {"bench", "[OPTIONS]", description, examples, table, sizeof table / sizeof *table};
+    const cli_command command = {"bench",  "[OPTIONS]", describe(described),
+                                 examples, table,       sizeof table / sizeof *table};
     char **positional = bench_memory((uint64_t)argc, sizeof *positional);
     int words = 0;
     bool go_on = cli_parse(&command, argc, argv, positional, &words, out_exit);

@@ -59,9 +59,26 @@ static int run(const demo_args *args)
     return code;
 }
 
+#define DESCRIPTION_SIZE (2 * CLI_STRUCTURES_SIZE + 512)
+#define HELP_WIDTH       109
+
+static const char *describe(char text[DESCRIPTION_SIZE])
+{
+    char on_cpu[CLI_STRUCTURES_SIZE], on_gpu[CLI_STRUCTURES_SIZE];
+    snprintf(
+        text, DESCRIPTION_SIZE,
+        "Shows what copse does and how fast it is here: makes a table of orders, indexes it with %s on the CPU and, "
+        "where there is a card, with %s on a GPU; answers lookups, ranges, counts and sums, changes and erases "
+        "orders, and checks every answer against a plain sorted array. Exits with 1 if any answer is wrong.",
+        demo_tree_names(COPSE_PLACEMENT_CPU, on_cpu), demo_tree_names(COPSE_PLACEMENT_GPU, on_gpu));
+    cli_wrap(text, HELP_WIDTH);
+    return text;
+}
+
 int copse_cli_demo(int argc, char **argv)
 {
     demo_args args = {.where = CLI_PLACEMENT_INIT};
+    char description[DESCRIPTION_SIZE];
     const cli_option options[] = {
         {"n", 'n', CLI_COUNT, "N", "number of orders: 1000000, 16M or 2^24 (default: 2^22)", &args.n},
         {"quick", 0, CLI_FLAG, NULL, "a small table of 2^18 orders", &args.quick},
@@ -79,10 +96,7 @@ int copse_cli_demo(int argc, char **argv)
     const cli_command command = {
         "demo",
         "[OPTIONS]",
-        "Shows what copse does and how fast it is here: makes a table of orders, indexes it with the implicit and the\n"
-        "regular tree on the CPU and, where there is a card, with the implicit and the blink tree on a GPU; answers\n"
-        "lookups, ranges, counts and sums, changes and erases orders, and checks every answer against a plain sorted\n"
-        "array. Exits with 1 if any answer is wrong.",
+        describe(description),
         "  copse demo\n"
         "  copse demo --n 2^24 --threads 1\n"
         "  copse demo --quick --placement cpu,emulated",

@@ -60,6 +60,8 @@ typedef struct demo_result {
 /* Makes them, empty. Returns CLI_OK or the code to leave with, having said why. */
 int demo_trees_open(demo *d);
 void demo_trees_close(demo *d);
+/* "the implicit and the regular tree" */
+const char *demo_tree_names(copse_placement placement, char text[CLI_STRUCTURES_SIZE]);
 /* Lets a card do a little of everything first: what it then needs memory for, it has when the clock starts. */
 copse_status demo_trees_warm(demo *d);
 

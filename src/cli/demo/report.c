@@ -24,16 +24,17 @@ static void print_device(const demo *d, const demo_tree *tree)
 {
     copse_device *device = NULL;
     copse_device_info card;
-    if (tree->structure != COPSE_STRUCTURE_IMPLICIT) return; /* one line for both trees of a device */
+    char names[CLI_STRUCTURES_SIZE];
+    if (tree > d->tree && tree[-1].placement == tree->placement) return; /* one line for both trees of a device */
+    demo_tree_names(tree->placement, names);
     if (tree->placement == COPSE_PLACEMENT_EMULATED)
-        puts("emulated: the implicit and the blink tree, their GPU kernels run by the CPU; slow, for tests.");
+        printf("emulated: %s, their GPU kernels run by the CPU; slow, for tests.\n", names);
     if (tree->placement != COPSE_PLACEMENT_GPU) return;
     if (copse_device_get(d->session.ctx, tree->placement, &device) != COPSE_OK ||
         copse_device_describe(device->number, &card) != COPSE_OK)
         return;
-    printf(
-        "gpu: the implicit and the blink tree on card %d, %s; questions and answers travel to and from host memory.\n",
-        device->number, card.name);
+    printf("gpu: %s on card %d, %s; questions and answers travel to and from host memory.\n", names, device->number,
+           card.name);
 }
 
 void demo_report_begin(const demo *d)

@@ -1,7 +1,10 @@
-/* Which trees take part in the demo: in each place the one that reads fastest and the one that is made for updates. */
+/* Which trees take part in the demo: at each placement the one that reads fastest and the one that is made for updates, as
+ * AUTO takes them. Baselines stay out: the demo has a sorted array of its own to compare with. */
 #include "cli/demo/demo.h"
 
 #include <string.h>
+
+#include "trees/registry.h"
 
 #define WARM_UP (UINT64_C(1) << 17)
 
@@ -23,10 +26,22 @@ static copse_status add_placement(demo *d, copse_placement placement)
 {
     for (unsigned t = 0; t < d->trees; t++)
         if (d->tree[t].placement == placement) return COPSE_OK; /* named twice */
-    const bool on_device = cli_placement_is_device(placement);
-    copse_status status = add_tree(d, COPSE_STRUCTURE_IMPLICIT, placement);
-    if (status != COPSE_OK) return status;
-    return add_tree(d, on_device ? COPSE_STRUCTURE_BLINK : COPSE_STRUCTURE_REGULAR, placement);
+    const copse_structure reads = copse_registry_automatic(placement, COPSE_AUTO_READS);
+    const copse_structure updates = copse_registry_automatic(placement, COPSE_AUTO_UPDATES);
+    copse_status status = add_tree(d, reads, placement);
+    return status != COPSE_OK || updates == reads ? status : add_tree(d, updates, placement);
+}
+
+const char *demo_tree_names(copse_placement placement, char text[CLI_STRUCTURES_SIZE])
+{
+    const copse_structure reads = copse_registry_automatic(placement, COPSE_AUTO_READS);
+    const copse_structure updates = copse_registry_automatic(placement, COPSE_AUTO_UPDATES);
+    if (updates == reads)
+        snprintf(text, CLI_STRUCTURES_SIZE, "the %s tree", copse_structure_name(reads));
+    else
+        snprintf(text, CLI_STRUCTURES_SIZE, "the %s and the %s tree", copse_structure_name(reads),
+                 copse_structure_name(updates));
+    return text;
 }
 
 /* "cpu,emulated" */

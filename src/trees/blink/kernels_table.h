@@ -6,7 +6,7 @@
 #include "gpu/levels_walk.h"
 #include "gpu/pairs.h"
 #include "gpu/queries.h"
-#include "trees/blink/layout.h"
+#include "trees/blink/kernels.h"
 #include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
@@ -44,8 +44,9 @@
 
 #define BLINK_KERNELS                                                                                                  \
     {                                                                                                                  \
-        {{ENTRY(find_full), ENTRY(find_full_branches)}, ENTRY_FIND_DIGEST}, ENTRY(locate), ENTRY(plan),                \
-            ENTRY(partition_bounds), SIMT_KERNEL_ENTRY(NAME(partition), PARTITION_THREADS),                            \
+        {LEAF_SLOTS, LEAF_PACKED_TWO, LEAF_HIGH}, {{ENTRY(find_full), ENTRY(find_full_branches)}, ENTRY_FIND_DIGEST},  \
+            ENTRY(locate), ENTRY(plan), ENTRY(partition_bounds),                                                       \
+            SIMT_KERNEL_ENTRY(NAME(partition), PARTITION_THREADS),                                                     \
             SIMT_KERNEL_ENTRY(NAME(bucket_sort), COPSE_BUCKET_SORT_THREADS), ENTRY(resolve), ENTRY(apply),             \
             ENTRY(apply_hard), ENTRY(place), ENTRY(rebuild_fill), ENTRY(rebuild_empty), ENTRY(tile_starts),            \
             ENTRY(tile_lookback), ENTRY(tile_finish), SIMT_KERNEL_ENTRY(NAME(base_leaf_lists), COPSE_LIST_THREADS),    \

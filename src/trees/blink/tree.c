@@ -19,7 +19,7 @@ copse_blink_epoch *copse_blink_enter(const copse_index *index)
 void copse_blink_leave(const copse_index *index, copse_blink_epoch *epoch)
 {
     copse_blink *tree = copse_blink_handle_of(index)->tree;
-    /* What a view put on its own stream has to be through before the memory may go in the order of another stream. */
+    /* The kernels of a view run on its own stream; they must end before another stream frees the memory. */
     if (copse_blink_concurrent(index)) (void)copse_device_wait(index->device, index->device->main);
     pthread_mutex_lock(&tree->lock);
     const bool last = --epoch->holders == 0 && epoch != tree->current;
@@ -71,7 +71,7 @@ static void blink_destroy(copse_index *index)
     const bool last = --tree->handles == 0;
     pthread_mutex_unlock(&tree->lock);
     copse_memory_free(index->ctx, handle, sizeof *handle);
-    /* A snapshot's calls may still be on its stream. */
+    /* Kernels of a snapshot's calls may still run on its stream. */
     if (index->device != tree->owner.device) (void)copse_device_wait(index->device, index->device->main);
     copse_blink_epoch_free(&tree->owner, gone);
     if (!last) return;
@@ -85,12 +85,12 @@ static copse_status blink_share(const copse_index *index, copse_index *other, bo
 {
     const copse_blink_handle *handle = copse_blink_handle_of(index);
     copse_blink *tree = handle->tree;
-    /* What was put on the stream of this handle is to be seen on the other's. */
+    /* Kernels on the other handle's stream must see what this handle's stream has written. */
     copse_status status = copse_device_wait(index->device, index->device->main);
     if (status == COPSE_OK) status = handle_make(other, tree);
     if (status != COPSE_OK) return status;
     copse_blink_handle *made = copse_blink_handle_of(other);
-    pthread_mutex_lock(&tree->writer); /* a snapshot is one of before or after an update */
+    pthread_mutex_lock(&tree->writer); /* a snapshot shows the tree before or after an update, never in between */
     pthread_mutex_lock(&tree->lock);
     tree->handles++;
     made->frozen = handle->frozen ? handle->frozen : frozen ? tree->current : NULL;
@@ -107,7 +107,7 @@ static copse_status blink_share(const copse_index *index, copse_index *other, bo
 
 /* --- inspection ----------------------------------------------------------------------------------------------------------------- */
 
-/* Entries of a epoch, and leaves in use, as they are at one moment. */
+/* Entries of an epoch, and leaves in use, as they are at one moment. */
 static void sizes_of(const copse_index *index, const copse_blink_epoch *epoch, uint64_t *entries, uint64_t *leaves)
 {
     copse_blink *tree = copse_blink_handle_of(index)->tree;
@@ -133,7 +133,7 @@ static void blink_stats(const copse_index *index, copse_stats *out)
     pthread_mutex_lock(&tree->writer); /* the pool may be growing */
     copse_blink_epoch *epoch = copse_blink_enter(index);
     sizes_of(index, epoch, &out->entries, &leaves);
-    out->aggregate_bytes = copse_blink_order_bytes(&epoch->order);
+    out->aggregate_bytes = copse_blink_ranks_bytes(&epoch->ranks);
     out->bytes = sizeof(copse_blink) + copse_blink_epoch_bytes(epoch) + out->aggregate_bytes;
     out->height = out->entries ? epoch->view.levels.height + 1 : 0;
     out->fill = out->entries ? (double)out->entries / (double)(leaves * copse_blink_slots(index)) : 0.0;
@@ -143,10 +143,10 @@ static void blink_stats(const copse_index *index, copse_stats *out)
 
 /* --- verify ---------------------------------------------------------------------------------------------------------------------- */
 
-/* What the checks need for a while. */
+/* Memory that the checks use. */
 typedef struct checker {
     copse_blink_check_arguments arguments;
-    uint64_t high_bytes, met_bytes;
+    uint64_t high_bytes, seen_bytes;
 } checker;
 
 static copse_status check_launch(const copse_index *index, copse_blink_epoch *epoch, checker *c)
@@ -155,14 +155,14 @@ static copse_status check_launch(const copse_index *index, copse_blink_epoch *ep
     const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
     const copse_blink_tree *tree = &epoch->view;
     const uint64_t blocks = copse_device_blocks(device, tree->base_leaves);
-    void *highs = NULL, *met = NULL;
+    void *highs = NULL, *seen_leaves = NULL;
     c->high_bytes = (uint64_t)tree->base_leaves * copse_type_size(index->key_type);
-    c->met_bytes = ((uint64_t)tree->pool_leaves + 1) * sizeof(uint32_t);
+    c->seen_bytes = ((uint64_t)tree->pool_leaves + 1) * sizeof(uint32_t);
     copse_status status = copse_device_alloc(device, device->main, c->high_bytes, "the check", &highs);
-    if (status == COPSE_OK) status = copse_device_alloc(device, device->main, c->met_bytes, "the check", &met);
+    if (status == COPSE_OK) status = copse_device_alloc(device, device->main, c->seen_bytes, "the check", &seen_leaves);
     c->arguments.highs = highs;
-    c->arguments.base_leaves = met;
-    if (status == COPSE_OK) status = copse_device_fill(device, device->main, met, 0, c->met_bytes);
+    c->arguments.base_leaves = seen_leaves;
+    if (status == COPSE_OK) status = copse_device_fill(device, device->main, seen_leaves, 0, c->seen_bytes);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &kernels->check_highs, blocks, &c->arguments);
     if (status == COPSE_OK)
@@ -173,13 +173,13 @@ static copse_status check_launch(const copse_index *index, copse_blink_epoch *ep
     return copse_device_levels_verify(index, &source, &tree->levels, &epoch->levels, c->arguments.survey);
 }
 
-static copse_status check_judge(const copse_index *index, const copse_blink_epoch *epoch,
-                                const copse_device_survey *seen)
+static copse_status check_result(const copse_index *index, const copse_blink_epoch *epoch,
+                                 const copse_device_survey *seen)
 {
     static const char *const sentences[] = {"the keys of leaf %llu are not in order, or not within its bounds",
                                             "leaf %llu has a wrong state, or a free place that is not padded",
                                             "separator %llu of a level is wrong",
-                                            "the leaves of base_leaf %llu are not linked as they should be"};
+                                            "the leaves of base leaf %llu are not linked as they should be"};
     char what[96];
     for (unsigned i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         if (seen->trouble[i] == UINT64_MAX) continue;
@@ -203,9 +203,9 @@ static copse_status check(const copse_index *index, copse_blink_epoch *epoch)
     status = check_launch(index, epoch, &c);
     if (status == COPSE_OK) status = copse_device_survey_read(device, c.arguments.survey, &seen);
     copse_device_free(device, device->main, c.arguments.highs, c.high_bytes);
-    copse_device_free(device, device->main, c.arguments.base_leaves, c.met_bytes);
+    copse_device_free(device, device->main, c.arguments.base_leaves, c.seen_bytes);
     copse_device_survey_free(device, c.arguments.survey);
-    return status == COPSE_OK ? check_judge(index, epoch, &seen) : status;
+    return status == COPSE_OK ? check_result(index, epoch, &seen) : status;
 }
 
 static copse_status blink_verify(const copse_index *index)
@@ -216,7 +216,7 @@ static copse_status blink_verify(const copse_index *index)
     pthread_mutex_lock(&tree->writer);
     copse_blink_epoch *epoch = copse_blink_enter(index);
     status = check(index, epoch);
-    if (status == COPSE_OK) status = copse_blink_verify_order(index, epoch);
+    if (status == COPSE_OK) status = copse_blink_verify_ranks(index, epoch);
     copse_blink_leave(index, epoch);
     pthread_mutex_unlock(&tree->writer);
     return status;
@@ -257,7 +257,7 @@ static const copse_calls blink_calls = {
 const copse_tree_description copse_tree_blink = {
     .structure = COPSE_STRUCTURE_BLINK,
     .name = "blink",
-    .summary = "for GPUs: batches of updates in place, readers concurrent a writer",
+    .summary = "for GPUs: batches of updates in place, concurrent readers",
     .capabilities = CAPABILITIES,
     .counterpart = COPSE_STRUCTURE_REGULAR,
     .at = (const copse_tree_at[]){{COPSE_PLACEMENT_GPU, COPSE_AUTO_UPDATES, &blink_calls, NULL},

@@ -1,37 +1,38 @@
 /*
  * The B-link and the B+ tree on a device: what the host knows of them.
  *
- * Several handles (copse_index) may share one tree: the index itself, through which it is changed, views, which follow it,
- * and snapshots, which do not. What they share is the current *epoch*: base_leaf leaves with their levels and a pool,
- * in chunks. Small updates change leaves of a epoch where they are; a large one, or one while a snapshot holds the epoch,
- * makes a new epoch, and the old one goes when nobody reads it any more.
+ * Several handles (copse_index) may share one tree: the index itself, through which the caller changes it; views, which
+ * follow it; and frozen handles, which do not. All of them share the current *epoch*: base leaves with their inner
+ * levels, and a pool, in segments. A small update changes leaves of the epoch in place. A large one, or one while a
+ * frozen handle holds the epoch, makes a new epoch, and the last reader of the old one frees it.
  */
 #ifndef COPSE_BLINK_DEVICE_H
 #define COPSE_BLINK_DEVICE_H
 
 #include "gpu/aggregates.h"
-#include "trees/blink/layout.h"
-#include "trees/blink/read/ordered_kernels.h"
+#include "gpu/batch.h"
 #include "gpu/call.h"
 #include "gpu/levels.h"
 #include "gpu/mixed.h"
-#include "gpu/batch.h"
+#include "trees/blink/kernels.h"
+#include "trees/blink/layout.h"
+#include "trees/blink/read/ordered_kernels.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What reads by rank and aggregates need; made by the first of them after a change, under the lock. The flags say what is
- * there. blink/read/ranks.c looks after it. */
-typedef struct copse_blink_order {
+/* What reads by rank and aggregates need. The first of them after a change makes it, under the lock; the flags say what
+ * is there (read/ranks.c). */
+typedef struct copse_blink_ranks {
     pthread_mutex_t lock;
     copse_device *device; /* whose memory it is */
     atomic_bool before_ready, summary_ready, sums_tried;
-    uint64_t *before; /* entries in front of each base_leaf, one more behind the last */
-    uint64_t *
-        sums; /* of values in front of each base_leaf, modulo 2^64, one more; NULL: not made, or 64 bits do not hold them */
+    uint64_t *before; /* entries in front of each base leaf, one more behind the last */
+    /* Sums of the values in front of each base leaf, modulo 2^64, one more; NULL: not made, or 64 bits do not hold them. */
+    uint64_t *sums;
     uint64_t bytes;               /* of each of these */
-    copse_summary_memory summary; /* over blocks of base_leaves */
-} copse_blink_order;
+    copse_summary_memory summary; /* over blocks of base leaves */
+} copse_blink_ranks;
 
 typedef struct copse_blink_epoch {
     copse_blink_tree view;
@@ -41,47 +42,46 @@ typedef struct copse_blink_epoch {
     uint64_t pool_wanted; /* leaves that the last update with insertions asked for */
     copse_blink_counters *counters;
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
-    copse_blink_order order;
+    copse_blink_ranks ranks;
     uint64_t grown_by, grew; /* operations of the last update in place, and leaves that it added */
-    uint32_t known;          /* of 256 keys that the last batch was to insert, so many were there already */
-    bool speculation_known;  /* rebuilding read what was in speculation about its batch: */
+    uint32_t known;          /* of 256 keys that the last batch was to insert, so many were in the tree */
+    bool speculation_known;  /* the rebuild that made it read the speculation about its batch: */
     copse_pairs_speculation speculation;
-    unsigned holders; /* calls under way and snapshots, under the lock of the tree */
-    unsigned frozen;  /* snapshots */
-    uint32_t cut;     /* leaves of the last chunk with base_leaves, where it is cut off behind them; 0: it is not */
-    unsigned
-        preallocated; /* blocks of the next epoch that are known to be at hand; under `writer`: blink/rebuild/preallocate.c */
-    unsigned chunks_made, chunks_most;
-    unsigned
-        chunks_published; /* so many addresses of `chunks`, also of chunks that were given back, are those of the copy */
-    uint64_t chunks[];    /* chunks_most addresses, of which the device has a copy in `view.chunks` */
+    unsigned holders; /* calls under way and frozen handles, under the lock of the tree */
+    unsigned frozen;  /* frozen handles */
+    uint32_t cut;     /* leaves of the last segment with base leaves, where it ends behind them; 0: it does not */
+    /* Blocks of the next epoch that are known to be at hand, under `writer` (rebuild/preallocate.c). */
+    unsigned preallocated;
+    unsigned segments_made, segments_most;
+    /* The first so many addresses in `segments`, also of segments that were given back, are in the device's copy. */
+    unsigned segments_published;
+    uint64_t segments[]; /* segments_most addresses; the device's copy is `view.segments` */
 } copse_blink_epoch;
 
-/* Chunks for base_leaf leaves. */
+/* Segments for base leaves. */
 typedef struct copse_blink_room {
-    unsigned chunks;
-    uint64_t chunk_bytes;
+    unsigned segments;
+    uint64_t segment_bytes;
 } copse_blink_room;
 
 /* A tree, for all its handles. */
 typedef struct copse_blink {
     copse_index owner;      /* copy of the first handle: context, device and types that the memory belongs to */
-    pthread_mutex_t writer; /* held by a call that changes the tree, and by readers that cannot do concurrent one */
-    /* That batches have keys as the tree has them; under `writer`. */
-    copse_predictor predictor;
-    /* ... and that they are spread over it as those are. */
-    copse_predictor bucket_sorted;
-    copse_predictor coarse; /* ... that a batch which is sorted by upper bits only makes a new epoch, under `writer` */
-    pthread_mutex_t lock;   /* of what follows; taken inside the other one                                   */
+    pthread_mutex_t writer; /* held by a call that changes the tree, and by reads that need it unchanged */
+    /* How often these speculations went wrong lately, under `writer`: */
+    copse_predictor predictor;     /* the keys of a batch lie between those of the tree */
+    copse_predictor bucket_sorted; /* ... and are distributed as those are */
+    copse_predictor coarse;        /* a batch that is sorted by upper bits only makes a new epoch */
+    pthread_mutex_t lock;          /* of what follows; taken inside the other one */
     unsigned handles;
-    atomic_uint views; /* taken by handles that come under `writer`, given back by those that go at any time */
+    atomic_uint views; /* grows under `writer`, shrinks at any time */
     copse_blink_epoch *current;
 } copse_blink;
 
 /* index->tree */
 typedef struct copse_blink_handle {
     copse_blink *tree;
-    copse_blink_epoch *frozen; /* of a snapshot: its epoch */
+    copse_blink_epoch *frozen; /* of a frozen handle: its epoch */
     bool view;
 } copse_blink_handle;
 
@@ -95,25 +95,23 @@ static inline const copse_blink_kernels *copse_blink_kernels_of(const copse_inde
     return copse_blink_kernels_on(index->device, copse_device_pair(index));
 }
 
-static inline const copse_blink_order_kernels *copse_blink_order_kernels_of(const copse_index *index)
+static inline const copse_blink_ordered_kernels *copse_blink_ordered_kernels_of(const copse_index *index)
 {
-    return copse_blink_order_kernels_on(index->device, copse_device_pair(index));
+    return copse_blink_ordered_kernels_on(index->device, copse_device_pair(index));
 }
 
-/* Entries of one leaf; entries that two leaves get when a tree is packed. */
+/* Entries of one leaf, at most; entries that a rebuild puts into two neighbouring base leaves. */
 static inline uint64_t copse_blink_slots(const copse_index *index)
 {
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
-    return key != value ? 9 : key == 4 ? 14 : 7;
+    return copse_blink_kernels_of(index)->leaf.slots;
 }
 
 static inline uint64_t copse_blink_packed_two(const copse_index *index)
 {
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
-    return key != value ? 15 : key == 4 ? 21 : 11;
+    return copse_blink_kernels_of(index)->leaf.packed_two;
 }
 
-/* --- blink/tree.c: handles ---------------------------------------------------------------------------------------------- */
+/* --- blink/tree.c: handles ---------------------------------------------------------------------------------------- */
 
 /* The epoch that a call reads, which stays until copse_blink_leave. */
 copse_blink_epoch *copse_blink_enter(const copse_index *index);
@@ -134,82 +132,83 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
                               .unique = view->unique,
                               .key_type = view->key_type,
                               .value_type = view->value_type,
-                              .chunk_shift = view->chunk_shift,
+                              .segment_shift = view->segment_shift,
                               .pool_grows = 1,
-                              .chunks = view->chunks,
+                              .segments = view->segments,
                               .levels = view->levels};
 }
 
-/* --- blink/epoch.c ------------------------------------------------------------------------------------------------- */
+/* --- blink/epoch.c ------------------------------------------------------------------------------------------------ */
 
-/* A epoch with room for `entries` packed entries, but nothing in it. low and high: bounds of its keys. before: chunk_shift of
- * the one that it is to replace, 0: none. */
+/* Makes an epoch with room for so many entries as a rebuild packs them, and nothing in it. low and high: bounds of its
+ * keys. before: segment_shift of the epoch that it is to replace, 0: none. */
 copse_status copse_blink_epoch_make(const copse_index *index, uint32_t before, uint64_t entries, uint64_t low,
                                     uint64_t high, copse_blink_epoch **out);
-/* ... with so many base_leaves, at most UINT32_MAX / 2, and nobody knows yet how many entries. */
+/* ... with so many base leaves, at most UINT32_MAX / 2, where nobody knows yet how many entries there will be. */
 copse_status copse_blink_epoch_make_base_leaves(const copse_index *index, uint32_t before, uint64_t base_leaves,
                                                 uint64_t low, uint64_t high, copse_blink_epoch **out);
 void copse_blink_epoch_free(const copse_index *index, copse_blink_epoch *epoch);
-/* The chunks of a epoch with so many base_leaves that comes after this one. */
+/* The segments of an epoch with so many base leaves that replaces this one. */
 copse_blink_room copse_blink_room_after(const copse_blink_epoch *epoch, uint64_t base_leaves);
-/* Leaves that the pool of a epoch could have at most. */
+/* Leaves that the pool of an epoch could have at most. */
 uint64_t copse_blink_pool_most(const copse_blink_epoch *epoch);
-/* Chunks behind those of the base_leaves: how many there are, and how many have leaves in use. */
-void copse_blink_pool_chunks(const copse_blink_epoch *epoch, unsigned *out_made, unsigned *out_used);
-/* Makes sure that `leaves` more can be taken from the pool. */
+/* Segments behind those of the base leaves: how many there are, and how many have leaves in use. */
+void copse_blink_pool_segments(const copse_blink_epoch *epoch, unsigned *out_made, unsigned *out_used);
+/* Makes sure that kernels can take so many more leaves from the pool. */
 copse_status copse_blink_pool_reserve(const copse_index *index, copse_blink_epoch *epoch, uint64_t leaves);
-/* Gives chunks of the pool back that have no leaf in use, but for room that the next update may want. The caller holds `writer`;
- * others may be reading. */
+/* Gives back segments of the pool that have no leaf in use, but for room that the next update may want. The caller
+ * holds `writer`; views may read meanwhile. */
 void copse_blink_pool_trim(const copse_index *index, copse_blink_epoch *epoch);
-/* The epoch was made with room for more entries than it turned out to have: gives back what is too much. `view` changes with
- * it, and must not be known to anybody else yet. */
+/* The epoch was made with room for more entries than it turned out to have: gives back what is too much. It changes
+ * `view`, which nobody else may know yet. */
 void copse_blink_epoch_shrink(const copse_index *index, copse_blink_epoch *epoch, uint64_t entries);
-/* Puts a epoch in the place of the current one, or frees it where `status` or the wait for it failed. */
+/* Makes `epoch` the current one, or frees it where `status` or the wait for it failed. */
 copse_status copse_blink_replace(copse_index *index, copse_blink_epoch *epoch, copse_status status);
-/* Bytes that a epoch takes, without what aggregates use. */
+/* Bytes that an epoch takes, without what aggregates use. */
 uint64_t copse_blink_epoch_bytes(const copse_blink_epoch *epoch);
 
-/* --- blink/rebuild/preallocate.c ------------------------------------------------------------------------------------------------------ */
+/* --- blink/rebuild/preallocate.c ---------------------------------------------------------------------------------- */
 
 /* Makes sure, if it can, that memory for the epoch after this one is at hand. */
 void copse_blink_preallocate_all(const copse_index *index, copse_blink_epoch *epoch);
-/* The same, as far as it goes while the kernels of an update with n operations run, which have been launched; the next update goes
- * on with it. The caller holds `writer`. */
+/* The same, as far as it goes while the kernels of an update with n operations run, which have been launched; the next
+ * update continues. The caller holds `writer`. */
 void copse_blink_preallocate(const copse_index *index, copse_blink_epoch *epoch, uint64_t n);
-/* The same while `from` is packed into `made`, which takes its place: for the epoch after that. */
+/* The same for the epoch after `made`, while kernels rebuild `from` into `made`. */
 void copse_blink_preallocate_rebuilding(const copse_index *index, const copse_blink_epoch *from,
                                         copse_blink_epoch *made);
 
-/* --- blink/rebuild/rebuild.c ------------------------------------------------------------------------------------------------------ */
+/* --- blink/rebuild/rebuild.c -------------------------------------------------------------------------------------- */
 
-/* A epoch of sorted pairs, which are encoded and have values (n may be 0). */
+/* Makes an epoch of sorted pairs, which are encoded and have values (n may be 0). */
 copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_epoch **out);
-/* A epoch with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none).
+/* Makes an epoch with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none).
  * *out_changed: entries that came plus those that went. */
 copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from,
                                  const copse_blink_operations *operations, uint64_t low, uint64_t high,
                                  copse_blink_epoch **out, uint64_t *out_changed);
 
-/* --- blink/rebuild/independent.c ---------------------------------------------------------------------------------------------------- */
+/* --- blink/rebuild/independent.c ---------------------------------------------------------------------------------- */
 
-/* The same, where operations may be sorted by the upper bits of their keys only (`coarse`), and may even be out of order where these
- * are not between low and high. input: NULL, or keys as they came. *out: NULL where that does not work, else its speculation is known. */
+/* The same, where operations may be sorted by the upper bits of their keys only (`coarse`), and may even be out of
+ * order where these are not between low and high. input: NULL, or keys as they came. *out: NULL where that does not
+ * work, else its speculation is known. */
 copse_status copse_blink_rebuild_independent(const copse_index *index, const copse_blink_epoch *from,
                                              const copse_blink_operations *operations, const void *input, uint64_t low,
                                              uint64_t high, copse_blink_epoch **out, uint64_t *out_changed);
 
-/* --- blink/update/update.c, blink/update/unsorted.c ------------------------------------------------------------------------------- */
+/* --- blink/update/update.c, blink/update/unsorted.c --------------------------------------------------------------- */
 
 copse_status copse_blink_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_blink_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                 uint64_t *out_inserted);
 copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
-/* Runs sorted operations without equal keys, in place or by a new epoch, all or none; *out_changed: entries that came plus those that went. The
- * caller holds `writer`. Ends complete. */
+/* Runs sorted operations without equal keys, in place or by a new epoch, all or none; *out_changed: entries that came
+ * plus those that went. The caller holds `writer`. Ends complete. */
 copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
                              uint64_t *out_changed);
-/* Runs a small batch in place as it comes: keys and values are the caller's. *out_done: false where it is none for this way, and
- * nothing was done. */
+/* Runs a small batch in place as it comes: keys and values are the caller's. *out_done: false where it is none for this
+ * way, and nothing was done. */
 copse_status copse_blink_update_unsorted(copse_index *index, const void *keys, const void *values, uint64_t n,
                                          copse_action action, uint64_t *out_changed, bool *out_done);
 /* Counters at the start of a call, and what they are now. */
@@ -219,7 +218,7 @@ copse_status copse_blink_counters_read(const copse_index *index, copse_blink_epo
 copse_status copse_blink_update_finish(copse_index *index, copse_blink_epoch *epoch, const copse_blink_counters *seen,
                                        bool erased, uint64_t *out_changed);
 
-/* --- blink/update/bucket_sort.c --------------------------------------------------------------------------------------------------- */
+/* --- blink/update/bucket_sort.c ----------------------------------------------------------------------------------- */
 
 /* A batch that is put in order by the separators of a tree. */
 typedef struct copse_blink_bucket_sorting {
@@ -238,45 +237,45 @@ copse_status copse_blink_bucket_sort_take(const copse_index *index, const copse_
 /* Puts the first half of it on the stream, which needs counters that are reset. */
 copse_status copse_blink_part_launch(const copse_index *index, const copse_blink_epoch *epoch,
                                      copse_blink_bucket_sorting *bucket_sorting);
-/* Puts the kernels on the stream, which write to bucket_sorting->made and to `base_leaves`, and what they find out to the counters of the epoch.
- * One base_leaf in one_of asks for leaves. */
+/* Puts the kernels on the stream, which write to bucket_sorting->made and to `base_leaves`, and what they find out to
+ * the counters of the epoch. One base_leaf in one_of asks for leaves. */
 copse_status copse_blink_bucket_sort_launch(const copse_index *index, const copse_blink_epoch *epoch,
                                             copse_blink_bucket_sorting *bucket_sorting, uint32_t *base_leaves,
                                             uint32_t one_of);
 /* Frees all but bucket_sorting->made. */
 void copse_blink_bucket_sort_free(const copse_index *index, copse_blink_bucket_sorting *bucket_sorting);
 
-/* --- blink/update/mixed.c --------------------------------------------------------------------------------------------------- */
+/* --- blink/update/mixed.c ----------------------------------------------------------------------------------------- */
 
 extern const copse_mixed_structure copse_blink_mixed;
 copse_status copse_blink_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                uint64_t n, void *out_values, uint8_t *out_found);
 
-/* --- blink/read/find.c ------------------------------------------------------------------------------------------------------ */
+/* --- blink/read/find.c -------------------------------------------------------------------------------------------- */
 
 copse_status copse_blink_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
 
-/* --- blink/read/neighbours.c --------------------------------------------------------------------------------------------------- */
+/* --- blink/read/neighbours.c -------------------------------------------------------------------------------------- */
 
 copse_status copse_blink_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
                                     void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
 
-/* --- blink/read/ranks.c, blink/read/range.c, blink/read/aggregate.c ------------------------------------------------------- */
+/* --- blink/read/ranks.c, blink/read/range.c, blink/read/aggregate.c ----------------------------------------------- */
 
-/* find concurrent a writer, in blink/read/ranks.c with the table of its kernels. */
+/* The kernel of lookups through views. */
 const copse_kernel *copse_blink_find_concurrent(const copse_index *index);
 /* Checks what reads by rank and aggregates use, where it is there. */
-copse_status copse_blink_verify_order(const copse_index *index, copse_blink_epoch *epoch);
-void copse_blink_order_init(copse_blink_order *order);
+copse_status copse_blink_verify_ranks(const copse_index *index, copse_blink_epoch *epoch);
+void copse_blink_ranks_init(copse_blink_ranks *order);
 /* Forgets what was made, because the leaves changed; and for good. The memory goes in the order of the main stream. */
-void copse_blink_order_forget(const copse_index *index, copse_blink_order *order);
-void copse_blink_order_free(const copse_index *index, copse_blink_order *order);
+void copse_blink_ranks_forget(const copse_index *index, copse_blink_ranks *order);
+void copse_blink_ranks_free(const copse_index *index, copse_blink_ranks *order);
 /* Makes order.before where it is not there; the summary; the summary and running sums, where 64 bits hold them. Several
  * threads may read at once; nobody may change the tree meanwhile. */
-copse_status copse_blink_order_ready(const copse_index *index, copse_blink_epoch *epoch);
+copse_status copse_blink_ranks_ready(const copse_index *index, copse_blink_epoch *epoch);
 copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch, bool sums);
 /* Bytes of it all. */
-uint64_t copse_blink_order_bytes(copse_blink_order *order);
+uint64_t copse_blink_ranks_bytes(copse_blink_ranks *order);
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
 copse_status copse_blink_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                uint64_t *counts);

@@ -11,18 +11,19 @@
 #include "trees/blink/concurrent/read.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/read/arguments.h"
 
-/* The leaf of a base_leaf where keys from `low` on begin, or one in front of it. */
-SIMT_DEVICE void glimpse_from(const copse_blink_tree *tree, uint32_t base_leaf, KEY low, leaf_glimpse *out)
+/* The leaf of a base leaf where keys from `low` on begin, or one in front of it. */
+SIMT_DEVICE void read_from(const copse_blink_tree *tree, uint32_t base_leaf, KEY low, leaf_read *out)
 {
     if (tree->branches)
-        glimpse_branched(tree, base_leaf, low, out);
+        read_branched(tree, base_leaf, low, out);
     else
-        glimpse_linked(tree, base_leaf, out);
+        read_linked(tree, base_leaf, out);
 }
 
 /* The first entry of a leaf with a key >= q. */
-SIMT_DEVICE bool leaf_after(const leaf_glimpse *leaf, KEY q, KEY *key, VALUE *value)
+SIMT_DEVICE bool leaf_after(const leaf_read *leaf, KEY q, KEY *key, VALUE *value)
 {
     bool found = false;
     SIMT_UNROLL
@@ -39,21 +40,21 @@ SIMT_DEVICE bool leaf_after(const leaf_glimpse *leaf, KEY q, KEY *key, VALUE *va
 SIMT_DEVICE bool concurrent_after(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
 {
     for (uint32_t base_leaf = base_leaf_from(tree, q); base_leaf < tree->base_leaves; base_leaf++) {
-        leaf_glimpse leaf;
-        glimpse_from(tree, base_leaf, q, &leaf);
+        leaf_read leaf;
+        read_from(tree, base_leaf, q, &leaf);
         do
             if (leaf_after(&leaf, q, key, value)) return true;
-        while (glimpse_step(tree, &leaf));
+        while (read_step(tree, &leaf));
     }
     return false;
 }
 
-/* The last entry of a base_leaf with a key < q. */
+/* The last entry of a base leaf with a key < q. */
 SIMT_DEVICE bool base_leaf_before(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, KEY *key, VALUE *value)
 {
-    leaf_glimpse leaf;
+    leaf_read leaf;
     bool found = false;
-    glimpse_from(tree, base_leaf, 0, &leaf);
+    read_from(tree, base_leaf, 0, &leaf);
     for (;;) {
         SIMT_UNROLL
         for (uint32_t i = 0; i < LEAF_SLOTS; i++)
@@ -62,7 +63,7 @@ SIMT_DEVICE bool base_leaf_before(const copse_blink_tree *tree, uint32_t base_le
                 *value = leaf.value[i];
                 found = true;
             }
-        if (leaf.high >= q || !glimpse_step(tree, &leaf)) return found;
+        if (leaf.high >= q || !read_step(tree, &leaf)) return found;
     }
 }
 
@@ -77,21 +78,24 @@ SIMT_DEVICE bool concurrent_before(const copse_blink_tree *tree, KEY q, KEY *key
 SIMT_KERNEL(NAME(neighbours_concurrent), copse_blink_point_arguments, COPSE_KERNEL_THREADS, 4)
 {
     const copse_blink_tree *tree = &a.tree;
+    const copse_point_queries *queries = &a.queries;
     uint32_t first, mine;
-    if (!query_share(a.n, a.per_warp, &first, &mine) || mine >= a.n || simt_lane() >= a.per_warp) return;
-    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.keys + mine);
-    report_nan(tree->key_type, bits, a.report, COPSE_REPORT_NAN, a.first + mine);
+    if (!query_share(queries->n, queries->per_warp, &first, &mine) || mine >= queries->n ||
+        simt_lane() >= queries->per_warp)
+        return;
+    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)queries->keys + mine);
+    report_nan(tree->key_type, bits, queries->report, COPSE_REPORT_NAN, queries->first + mine);
     const KEY q = ENCODE_ONE(tree->key_type, bits);
     KEY key = 0;
     VALUE value = 0;
     bool found = false;
-    if (a.which == COPSE_BEFORE)
+    if (queries->which == COPSE_BEFORE)
         found = concurrent_before(tree, q, &key, &value);
-    else if (a.which == COPSE_AT_OR_AFTER || q != KEY_MAX)
-        found = concurrent_after(tree, (KEY)(q + (KEY)(a.which == COPSE_AFTER)), &key, &value);
-    if (a.out_found) a.out_found[mine] = (uint8_t)found;
-    if (a.out_keys) ((KEY *)a.out_keys)[mine] = found ? DECODE_ONE(tree->key_type, key) : 0;
-    if (a.out_values) ((VALUE *)a.out_values)[mine] = value;
+    else if (queries->which == COPSE_AT_OR_AFTER || q != KEY_MAX)
+        found = concurrent_after(tree, (KEY)(q + (KEY)(queries->which == COPSE_AFTER)), &key, &value);
+    if (queries->out_found) queries->out_found[mine] = (uint8_t)found;
+    if (queries->out_keys) ((KEY *)queries->out_keys)[mine] = found ? DECODE_ONE(tree->key_type, key) : 0;
+    if (queries->out_values) ((VALUE *)queries->out_values)[mine] = value;
 }
 
 #endif

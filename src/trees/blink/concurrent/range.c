@@ -1,7 +1,7 @@
 /* Ranges of the B-link and the B+ tree on a device, through a view, while a writer may be at work. */
 #include "trees/blink/read/ranges.h"
 
-/* How often ranges are sized and copied before the writer has to wait for it. */
+/* How often a reader sizes and copies ranges before it makes the writer wait. */
 #define ATTEMPTS 8
 /* Up to so many ranges for each multiprocessor a warp takes one of them, or a few. */
 #define ONE_SHARE UINT64_C(16)
@@ -28,65 +28,69 @@ copse_status copse_concurrent_launch(const copse_index *index, copse_stream *str
                                arguments);
 }
 
-static copse_concurrent_arguments range_start(const copse_range_call *call)
-{
-    copse_concurrent_arguments arguments = copse_concurrent_start(call->index, call->user, call->lows.memory,
-                                                                  call->highs.memory, 0, call->n, call->report);
-    arguments.limit = call->limit;
-    return arguments;
-}
+/* --- count -------------------------------------------------------------------------------------------------------------- */
 
-static copse_status range_size(const copse_range_call *call)
+typedef struct count_call {
+    const copse_index *index;
+    const copse_blink_epoch *epoch;
+    uint64_t *report;
+} count_call;
+
+static copse_status count_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
 {
-    const copse_index *index = call->index;
-    copse_concurrent_arguments arguments = range_start(call);
-    arguments.counts = call->offsets.memory;
-    return copse_concurrent_launch(index, index->device->main, &copse_blink_order_kernels_of(index)->count_concurrent,
+    const count_call *call = user;
+    copse_concurrent_arguments arguments =
+        copse_concurrent_start(call->index, call->epoch, memory[0], memory[1], first, n, call->report);
+    arguments.counts = memory[2];
+    return copse_concurrent_launch(call->index, stream, &copse_blink_ordered_kernels_of(call->index)->count_concurrent,
                                    &arguments);
 }
 
-static copse_status range_gather(const copse_range_call *call, uint64_t first, uint64_t count, void *keys, void *values)
+copse_status copse_concurrent_count(const copse_index *index, const copse_blink_epoch *epoch, const void *lows,
+                                    const void *highs, uint64_t n, uint64_t *counts)
 {
-    const copse_index *index = call->index;
-    copse_concurrent_arguments arguments = range_start(call);
-    arguments.offsets = call->offsets.memory;
-    arguments.from = first;
-    arguments.room = count;
-    arguments.capacity = call->capacity;
-    arguments.keys = keys;
-    arguments.values = values;
-    return copse_concurrent_launch(index, index->device->main, &copse_blink_order_kernels_of(index)->gather_concurrent,
-                                   &arguments);
+    count_call call = {.index = index, .epoch = epoch};
+    const copse_range_arrays arrays = copse_count_arrays(lows, highs, n, counts);
+    return copse_ranges_transfer(index, &arrays, false, count_work, &call, &call.report);
 }
 
-/* Ranges may change between sizing and copying them. */
-static copse_status range_attempts(copse_range_call *call, bool *out_done)
+/* --- range -------------------------------------------------------------------------------------------------------------- */
+
+/* Sizes the ranges and copies them. They may change in between: the kernel that copies reports it. */
+static copse_status range_attempt(copse_range_call *call, const copse_blink_epoch *epoch)
 {
-    copse_device *device = call->index->device;
-    copse_status status = COPSE_OK;
+    const copse_index *index = call->index;
+    const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(index);
+    copse_concurrent_arguments a =
+        copse_concurrent_start(index, epoch, call->lows.memory, call->highs.memory, 0, call->n, call->report);
+    a.limit = call->limit;
+    a.counts = call->offsets.memory;
+    copse_status status = copse_concurrent_launch(index, index->device->main, &kernels->count_concurrent, &a);
+    if (status == COPSE_OK) status = copse_range_offsets(call);
+    a.counts = NULL;
+    a.offsets = call->offsets.memory;
+    a.capacity = call->capacity;
+    while (copse_range_next(call, &status)) {
+        a.from = call->stretch.first;
+        a.room = call->stretch.count;
+        a.keys = call->stretch.keys;
+        a.values = call->stretch.values;
+        status = copse_concurrent_launch(index, index->device->main, &kernels->gather_concurrent, &a);
+    }
+    return status == COPSE_OK ? copse_device_wait(index->device, index->device->main) : status;
+}
+
+copse_status copse_concurrent_range(copse_range_call *call, const copse_range_target *target, bool *out_done)
+{
+    copse_blink_epoch *epoch = copse_blink_enter(call->index);
+    copse_status status = copse_range_begin(call, target);
+    call->waits = true;
     for (unsigned i = 0; i < ATTEMPTS && status == COPSE_OK && !*out_done; i++) {
         call->report[COPSE_REPORT_CHANGED] = call->report[COPSE_REPORT_TOO_SMALL] = UINT64_MAX;
-        status = copse_range_run(call);
-        if (status == COPSE_OK) status = copse_device_wait(device, device->main);
+        status = range_attempt(call, epoch);
         *out_done = call->report[COPSE_REPORT_CHANGED] == UINT64_MAX;
     }
-    return status;
-}
-
-copse_status copse_concurrent_range(copse_range_call *call, const void *lows, const void *highs, uint64_t *offsets,
-                                    void *keys, void *values, bool *out_done)
-{
-    int report;
-    copse_status status = copse_call_report_take(call->index, true, &report, &call->report);
-    if (status != COPSE_OK) return status;
-    copse_blink_epoch *epoch = copse_blink_enter(call->index);
-    call->report[COPSE_REPORT_ROOM] = call->capacity;
-    call->size = range_size;
-    call->gather = range_gather;
-    call->user = epoch;
-    status = copse_range_open(call, lows, highs, offsets, keys, values);
-    if (status == COPSE_OK) status = range_attempts(call, out_done);
-    copse_range_close(call);
+    status = copse_range_end(call, status);
     copse_blink_leave(call->index, epoch);
-    return copse_call_report_end(call->index, report, status, true, true);
+    return status;
 }

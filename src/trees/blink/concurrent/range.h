@@ -1,14 +1,15 @@
 /*
- * Template: ranges of the B-link and the B+ tree while a writer may be at work: counted, copied, aggregated. There are no ranks
- * then: all leaves of a range are looked at.
+ * Template: ranges of the B-link and the B+ tree while a writer may be at work: counted, copied, aggregated. The tree has no
+ * ranks then: the kernel reads all leaves of a range.
  *
- * A lane has a range to itself. Where that spans many base_leaves, all lanes of the warp help: each takes one base_leaf after the other.
+ * A lane has a range to itself. Where that spans many base leaves, all lanes of the warp help: each takes one base leaf after the other.
  */
 #ifndef COPSE_TREES_BLINK_CONCURRENT_RANGE_H
 #define COPSE_TREES_BLINK_CONCURRENT_RANGE_H
 
 #include "core/codec.h"
 #include "core/widths.h"
+#include "gpu/pairs.h"
 #include "gpu/partial_aggregate.h"
 #include "gpu/queries.h"
 #include "gpu/shared_kernels.h"
@@ -19,12 +20,12 @@
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/ordered_kernels.h"
 
-/* Homes from which on a range is one for the whole warp. */
+/* Base leaves from which on a range is one for the whole warp. */
 #define WIDE_BASE_LEAVES 4u
 
 typedef struct range_span {
     KEY low, high;            /* both belong to it           */
-    uint32_t base_leaf, last; /* base_leaves that may have entries */
+    uint32_t base_leaf, last; /* base leaves that may have entries */
     bool any;                 /* low <= high                 */
 } range_span;
 
@@ -79,7 +80,7 @@ SIMT_DEVICE range_span span_of_lane(range_span own, uint32_t lane)
     return span;
 }
 
-/* --- one base_leaf -------------------------------------------------------------------------------------------------------------- */
+/* --- one base leaf -------------------------------------------------------------------------------------------------------------- */
 
 SIMT_DEVICE void harvest_entry(const copse_concurrent_arguments *a, bool copies, bool adds, KEY key, VALUE value,
                                range_harvest *harvest)
@@ -96,24 +97,18 @@ SIMT_DEVICE void harvest_entry(const copse_concurrent_arguments *a, bool copies,
 SIMT_DEVICE void harvest_base_leaf(const copse_concurrent_arguments *a, bool copies, bool adds, const range_span *span,
                                    uint32_t base_leaf, range_harvest *harvest)
 {
-    leaf_glimpse leaf;
-    glimpse_from(&a->tree, base_leaf, span->low, &leaf);
+    leaf_read leaf;
+    read_from(&a->tree, base_leaf, span->low, &leaf);
     for (;;) {
         SIMT_UNROLL
         for (uint32_t i = 0; i < LEAF_SLOTS; i++)
             if (i < leaf.count && leaf.key[i] >= span->low && leaf.key[i] <= span->high)
                 harvest_entry(a, copies, adds, leaf.key[i], leaf.value[i], harvest);
-        if (leaf.high >= span->high || !glimpse_step(&a->tree, &leaf)) return;
+        if (leaf.high >= span->high || !read_step(&a->tree, &leaf)) return;
     }
 }
 
 /* --- a range, by one lane or by all ------------------------------------------------------------------------------------------ */
-
-SIMT_DEVICE uint64_t sum_of_warp(uint64_t own)
-{
-    for (uint32_t step = 16; step > 0; step /= 2) own += simt_shfl_xor_u64(SIMT_FULL_MASK, own, step);
-    return own;
-}
 
 /* Counts or adds a range by all lanes; all get the result. */
 SIMT_DEVICE range_harvest harvest_wide(const copse_concurrent_arguments *a, bool adds, range_span span)
@@ -121,25 +116,25 @@ SIMT_DEVICE range_harvest harvest_wide(const copse_concurrent_arguments *a, bool
     range_harvest harvest = harvest_start(0, 0);
     for (uint64_t base_leaf = (uint64_t)span.base_leaf + simt_lane(); base_leaf <= span.last; base_leaf += SIMT_WARP)
         harvest_base_leaf(a, false, adds, &span, (uint32_t)base_leaf, &harvest);
-    harvest.found = sum_of_warp(harvest.found);
+    harvest.found = warp_sum(harvest.found);
     if (adds) harvest.all = partial_of_warp(harvest.all);
     return harvest;
 }
 
-/* Copies a range by all lanes: 32 base_leaves at a time are counted, so that each lane knows where its entries go. A base_leaf that was
+/* Copies a range by all lanes: 32 base leaves at a time are counted, so that each lane knows where its entries go. A base leaf that was
  * changed before it is copied counts for what it had or has, in any case not for what was expected. */
 SIMT_DEVICE range_harvest copy_wide(const copse_concurrent_arguments *a, range_span span, uint64_t at, uint64_t most)
 {
     range_harvest all = harvest_start(at, most);
     const bool cut =
-        a->limit && most == a->limit; /* else all base_leaves are looked at: entries may have moved behind others */
+        a->limit && most == a->limit; /* else the warp reads all base leaves: entries may have moved behind others */
     bool changed = false;
     for (uint64_t first = span.base_leaf; first <= span.last && !(cut && all.found >= most); first += SIMT_WARP) {
         const uint64_t base_leaf = first + simt_lane();
         range_harvest counted = harvest_start(0, 0);
         if (base_leaf <= span.last) harvest_base_leaf(a, false, false, &span, (uint32_t)base_leaf, &counted);
         uint64_t behind =
-            counted.found; /* the last entry of this base_leaf, counted from the first of the 32 base_leaves */
+            counted.found; /* the last entry of this base leaf, counted from the first of the 32 base leaves */
         for (uint32_t step = 1; step < SIMT_WARP; step *= 2u) {
             const uint64_t other = simt_shfl_up_u64(SIMT_FULL_MASK, behind, step);
             if (simt_lane() >= step) behind += other;

@@ -1,13 +1,13 @@
 /*
  * Template: leaves of the B-link and the B+ tree as a reader sees them while a writer may be at work, and lookups by it.
  *
- * A reader takes no latches. It looks at the state of a leaf, at its content, and at the state again: where that is the same and
- * was not latched, nobody changed the leaf in between, and what was read is a *glimpse* of it at one moment. In a B+ tree the
- * latch is that of the base_leaf, so the base_leaf's state is looked at, whichever of its leaves is read.
+ * A reader takes no latches: the state of a leaf is a sequence lock. The reader loads the state, the content, and the state again.
+ * Where that is the same and was not latched, no writer changed the leaf in between, and the read is consistent. In a B+ tree the
+ * writer latches the base leaf, so the reader checks the state of the base leaf, whichever of its leaves it reads.
  *
- * Leaves keep their lower bound for ever; a split only lowers `high` and puts a new leaf behind. So glimpses of one leaf after
- * the other, each beginning where the last one ended, cover all keys once, whatever happens in between. The entries in them may
- * be of different moments.
+ * Leaves keep their lower bound for ever; a split only lowers `high` and puts a new leaf behind. So consistent reads of one leaf
+ * after the other, each beginning where the last one ended, cover all keys once, whatever a writer does in between. Two of them may show
+ * the tree at different times.
  */
 #ifndef COPSE_TREES_BLINK_CONCURRENT_READ_H
 #define COPSE_TREES_BLINK_CONCURRENT_READ_H
@@ -20,16 +20,17 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/read/arguments.h"
 
-/* A leaf at one moment. */
-typedef struct leaf_glimpse {
+/* A consistent read of a leaf. */
+typedef struct leaf_read {
     KEY key[LEAF_SLOTS];
     VALUE value[LEAF_SLOTS];
     uint32_t count;
     KEY high;
     uint32_t
-        next; /* leaf of the same base_leaf to go on with: a number (B-link), or COPSE_LEAF_NONE where this was the last one */
-} leaf_glimpse;
+        next; /* leaf of the same base leaf to go on with: a number (B-link), or COPSE_LEAF_NONE where this was the last one */
+} leaf_read;
 
 SIMT_DEVICE uint32_t peek_u32(const char *at)
 {
@@ -51,7 +52,7 @@ SIMT_DEVICE VALUE peek_value(const char *leaf, uint32_t slot)
     return COPSE_BITS(simt_load_relaxed_u, VALUE_BITS)((const VALUE *)(leaf + LEAF_VALUES) + slot);
 }
 
-/* The state of a leaf that nobody has latched. */
+/* Waits until no writer has latched the leaf; its state. */
 SIMT_DEVICE uint32_t peek_begin(const char *leaf)
 {
     for (;;) {
@@ -61,15 +62,15 @@ SIMT_DEVICE uint32_t peek_begin(const char *leaf)
     }
 }
 
-/* Was what has been read since peek_begin there at one moment? */
+/* Is what the reader has loaded since peek_begin consistent? */
 SIMT_DEVICE bool peek_end(const char *leaf, uint32_t state)
 {
     __threadfence(); /* the loads above come before the one below */
     return peek_u32(leaf + LEAF_STATE) == state;
 }
 
-/* All of a leaf, unchecked. */
-SIMT_DEVICE void peek_all(const char *leaf, uint32_t state, leaf_glimpse *out)
+/* Loads all of a leaf; peek_end says whether it is consistent. */
+SIMT_DEVICE void peek_all(const char *leaf, uint32_t state, leaf_read *out)
 {
     SIMT_UNROLL
     for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
@@ -91,7 +92,7 @@ SIMT_DEVICE uint32_t peek_child(const char *branch, uint32_t state, KEY q)
 }
 
 /* B-link: leaf `number`. */
-SIMT_DEVICE void glimpse_linked(const copse_blink_tree *tree, uint32_t number, leaf_glimpse *out)
+SIMT_DEVICE void read_linked(const copse_blink_tree *tree, uint32_t number, leaf_read *out)
 {
     const char *leaf = leaf_at(tree, number);
     uint32_t state;
@@ -103,8 +104,8 @@ SIMT_DEVICE void glimpse_linked(const copse_blink_tree *tree, uint32_t number, l
     if (out->next < tree->base_leaves) out->next = COPSE_LEAF_NONE;
 }
 
-/* B+: the leaf of a base_leaf where q belongs. */
-SIMT_DEVICE void glimpse_branched(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, leaf_glimpse *out)
+/* B+: the leaf of a base leaf where q belongs. */
+SIMT_DEVICE void read_branched(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, leaf_read *out)
 {
     const char *branch = leaf_at(tree, base_leaf);
     for (;;) {
@@ -115,35 +116,27 @@ SIMT_DEVICE void glimpse_branched(const copse_blink_tree *tree, uint32_t base_le
             leaf = leaf_at(tree, peek_child(branch, state, q));
             own = peek_u32(leaf + LEAF_STATE);
         }
-        const KEY high = peek_high(branch); /* of the base_leaf: it stays when the base_leaf becomes a branch */
+        const KEY high = peek_high(branch); /* of the base leaf: it stays when the base leaf becomes a branch */
         peek_all(leaf, own, out);
         out->next = out->high < high ? base_leaf : COPSE_LEAF_NONE;
         if (peek_end(branch, state)) return;
     }
 }
 
-/* --- one base_leaf after the other ---------------------------------------------------------------------------------------------- */
+/* --- one base leaf after the other ---------------------------------------------------------------------------------------------- */
 
-/* The first leaf of a base_leaf; the next one of the same base_leaf after a glimpse, where its `next` says that there is one. */
-SIMT_DEVICE void glimpse_first(const copse_blink_tree *tree, uint32_t base_leaf, leaf_glimpse *out)
+/* The next leaf of the same base leaf. False: there is none. */
+SIMT_DEVICE bool read_step(const copse_blink_tree *tree, leaf_read *leaf)
 {
+    if (leaf->next == COPSE_LEAF_NONE) return false;
     if (tree->branches)
-        glimpse_branched(tree, base_leaf, 0, out);
+        read_branched(tree, leaf->next, (KEY)(leaf->high + 1u), leaf);
     else
-        glimpse_linked(tree, base_leaf, out);
-}
-
-SIMT_DEVICE bool glimpse_step(const copse_blink_tree *tree, leaf_glimpse *glimpse)
-{
-    if (glimpse->next == COPSE_LEAF_NONE) return false;
-    if (tree->branches)
-        glimpse_branched(tree, glimpse->next, (KEY)(glimpse->high + 1u), glimpse);
-    else
-        glimpse_linked(tree, glimpse->next, glimpse);
+        read_linked(tree, leaf->next, leaf);
     return true;
 }
 
-/* The base_leaves where keys from `low` on begin, and behind which there are none up to `high`. The levels never change. */
+/* The base leaves where keys from `low` on begin, and behind which there are none up to `high`. The levels never change. */
 SIMT_DEVICE uint32_t base_leaf_from(const copse_blink_tree *tree, KEY low)
 {
     const bool digest = tree->levels.digest != 0;
@@ -181,7 +174,7 @@ SIMT_DEVICE uint32_t group_less(const char *leaf, uint32_t count, KEY q)
     return walk_group_sum(less);
 }
 
-/* B+: the leaf of a base_leaf where q belongs; `state` is that of the base_leaf, and becomes that of the leaf. */
+/* B+: the leaf of a base leaf where q belongs; `state` is that of the base leaf, and becomes that of the leaf. */
 SIMT_DEVICE const char *group_child(const copse_blink_tree *tree, const char *base_leaf, uint32_t *state, KEY q)
 {
     const uint32_t count = *state & COPSE_LEAF_COUNT, less = group_less(base_leaf, count, q);
@@ -200,7 +193,7 @@ SIMT_DEVICE uint32_t group_match(const char *leaf, uint32_t count, KEY q)
     return less < count && less < LEAF_SLOTS && peek_key(leaf, less) == q ? less : LEAF_SLOTS;
 }
 
-/* Did all four lanes see the leaf in this one state, which nobody had latched? */
+/* Did all four lanes see the leaf in this one state, without a latch? */
 SIMT_DEVICE bool group_agrees(const char *leaf, uint32_t state)
 {
     const uint32_t theirs = simt_shfl_u32(SIMT_FULL_MASK, state, simt_lane() & 28u);
@@ -214,13 +207,13 @@ SIMT_DEVICE void find_concurrent_group(const copse_blink_point_arguments *a, wal
     const copse_blink_tree *tree = &a->tree;
     const KEY q = bound.q;
     uint32_t node = bound.node;
-    for (bool open = at < a->n; __any_sync(SIMT_FULL_MASK, open);) {
+    for (bool open = at < a->queries.n; __any_sync(SIMT_FULL_MASK, open);) {
         const char *line = leaf_at(tree, node), *leaf = line;
         const uint32_t state = simt_load_acquire_u32((const uint32_t *)(line + LEAF_STATE));
         uint32_t own = state;
         if (tree->branches) leaf = group_child(tree, line, &own, q);
         const uint32_t slot = group_match(leaf, own & COPSE_LEAF_COUNT, q);
-        const VALUE value = slot < LEAF_SLOTS && a->out_values ? peek_value(leaf, slot) : 0;
+        const VALUE value = slot < LEAF_SLOTS && a->queries.out_values ? peek_value(leaf, slot) : 0;
         const uint32_t next = tree->branches ? node + 1u : peek_u32(leaf + LEAF_NEXT);
         const bool beyond = peek_high(leaf) < q; /* it was split; or a digest led too far left */
         if (!group_agrees(line, state)) {
@@ -230,8 +223,9 @@ SIMT_DEVICE void find_concurrent_group(const copse_blink_point_arguments *a, wal
         } else if (open) {
             open = false;
             if (simt_lane() & 3u) continue;
-            if (a->out_values) COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->out_values + at, value);
-            if (a->out_found) simt_store_once_u8(a->out_found + at, (uint8_t)(slot < LEAF_SLOTS));
+            if (a->queries.out_values)
+                COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->queries.out_values + at, value);
+            if (a->queries.out_found) simt_store_once_u8(a->queries.out_found + at, (uint8_t)(slot < LEAF_SLOTS));
         }
     }
 }
@@ -241,13 +235,13 @@ SIMT_KERNEL(NAME(find_concurrent), copse_blink_point_arguments, COPSE_KERNEL_THR
     const copse_blink_tree *tree = &a.tree;
     const bool digest = tree->levels.digest != 0;
     uint32_t first, mine;
-    if (!query_share(a.n, a.per_warp, &first, &mine)) return;
-    const uint32_t at = query_at(a.n, mine), group = simt_lane() / 4u;
-    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.keys + at);
-    report_nan(tree->key_type, bits, a.report, COPSE_REPORT_NAN, a.first + at);
+    if (!query_share(a.queries.n, a.queries.per_warp, &first, &mine)) return;
+    const uint32_t at = query_at(a.queries.n, mine), group = simt_lane() / 4u;
+    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a.queries.keys + at);
+    report_nan(tree->key_type, bits, a.queries.report, COPSE_REPORT_NAN, a.queries.first + at);
     const walk_bound own = walk_start(&tree->levels, digest, ENCODE_ONE(tree->key_type, bits));
-    const uint32_t second = a.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: one query for each group */
-    for (uint32_t from = 0; from < a.per_warp; from += 16u) {
+    const uint32_t second = a.queries.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: one query for each group */
+    for (uint32_t from = 0; from < a.queries.per_warp; from += 16u) {
         const uint32_t lane_x = from + group, lane_y = lane_x + second;
         walk_bound x = walk_take(own, lane_x, digest), y = walk_take(own, lane_y, digest);
         walk_pair(&tree->levels, digest, &x, &y);

@@ -8,6 +8,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/update/arguments.h"
 
 SIMT_DEVICE void store_key(char *leaf, uint32_t slot, KEY key)
 {
@@ -19,7 +20,7 @@ SIMT_DEVICE void store_value(char *leaf, uint32_t slot, VALUE value)
     COPSE_BITS(simt_store_relaxed_u, VALUE_BITS)((VALUE *)(leaf + LEAF_VALUES) + slot, value);
 }
 
-/* The words of a new leaf that nobody uses. */
+/* The words of a new leaf that hold nothing. */
 SIMT_DEVICE void store_unused(char *leaf)
 {
 #if KEY_BITS == 32 && VALUE_BITS == 32
@@ -42,7 +43,7 @@ SIMT_DEVICE uint32_t state_after(uint32_t state, uint32_t count)
 
 /*
  * The stripe of the pool that a warp takes leaves from: each by as many warps, whether all warps of some blocks take any (`apply_hard`)
- * or the first ones of many (`place`). Uneven stripes would leave room unused, since a chunk has leaves of all.
+ * or the first ones of many (`place`). Uneven stripes would leave room unused, since a segment has leaves of all.
  */
 SIMT_DEVICE uint32_t pool_stripe(void)
 {
@@ -79,7 +80,7 @@ SIMT_DEVICE void branch_insert(char *branch, KEY high, uint32_t left, uint32_t r
     simt_store_relaxed_u32((uint32_t *)(branch + LEAF_STATE), state + 1u);
 }
 
-/* Turns a base_leaf leaf into a branch over its two halves. By one lane. */
+/* Turns a base leaf into a branch over its two halves. By one lane. */
 SIMT_DEVICE void branch_make(char *branch, KEY middle, KEY high, uint32_t left, uint32_t right)
 {
     uint32_t *children = (uint32_t *)(branch + LEAF_VALUES);
@@ -93,7 +94,7 @@ SIMT_DEVICE void branch_make(char *branch, KEY middle, KEY high, uint32_t left, 
     simt_store_relaxed_u32((uint32_t *)(branch + LEAF_STATE), ((state & ~COPSE_LEAF_COUNT) | COPSE_LEAF_BRANCH) + 2u);
 }
 
-/* The leaf of a base_leaf where k belongs, as far as branches lead there. */
+/* The leaf of a base leaf where k belongs, as far as branches lead there. */
 SIMT_DEVICE uint32_t branch_lead(const copse_blink_tree *tree, uint32_t base_leaf, KEY k)
 {
     if (!tree->branches) return base_leaf;

@@ -1,5 +1,5 @@
 /*
- * Template: leaves of the B-link and the B+ tree, for one lane that reads them while nobody writes. The drawing is in
+ * Template: leaves of the B-link and the B+ tree, for one lane that reads them while no writer is at work. The drawing is in
  * blink/layout.h.
  */
 #ifndef COPSE_TREES_BLINK_NODE_LEAF_H
@@ -30,30 +30,30 @@
 /* Entries that two leaves get when a tree is packed: room for some more, within the memory that a key may take. */
 #define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 21u : 11u)
 
-/* Where leaf `number` lies in the chunk at `address`. */
+/* Where leaf `number` lies in the segment at `address`. */
 SIMT_DEVICE char *leaf_in(const copse_blink_tree *tree, uint64_t address, uint32_t number)
 {
-    return (char *)address + (uint64_t)(number & ((1u << tree->chunk_shift) - 1u)) * COPSE_LEAF_BYTES;
+    return (char *)address + (uint64_t)(number & ((1u << tree->segment_shift) - 1u)) * COPSE_LEAF_BYTES;
 }
 
-/* Where leaf `number` lies. The addresses of chunks with base_leaves never change. */
+/* Where leaf `number` lies. The addresses of segments with base_leaves never change. */
 SIMT_DEVICE char *leaf_at(const copse_blink_tree *tree, uint32_t number)
 {
-    const uint64_t *entry = &tree->chunks[number >> tree->chunk_shift];
+    const uint64_t *entry = &tree->segments[number >> tree->segment_shift];
     const bool may_be_new = tree->pool_grows && number >= tree->base_leaves;
     return leaf_in(tree, may_be_new ? simt_load_relaxed_u64(entry) : *entry, number);
 }
 
-/* The same for a leaf that is a base_leaf. */
+/* The same for a leaf that is a base leaf. */
 SIMT_DEVICE char *base_leaf_at(const copse_blink_tree *tree, uint64_t base_leaf)
 {
-    return leaf_in(tree, tree->chunks[base_leaf >> tree->chunk_shift], (uint32_t)base_leaf);
+    return leaf_in(tree, tree->segments[base_leaf >> tree->segment_shift], (uint32_t)base_leaf);
 }
 
 /* How many base_leaf leaves lie side by side from base_leaf leaf `number` on. An even number of them from an even one on. */
-SIMT_DEVICE uint32_t base_leaves_concurrent(const copse_blink_tree *tree, uint32_t number)
+SIMT_DEVICE uint32_t base_leaves_contiguous(const copse_blink_tree *tree, uint32_t number)
 {
-    return (1u << tree->chunk_shift) - (number & ((1u << tree->chunk_shift) - 1u));
+    return (1u << tree->segment_shift) - (number & ((1u << tree->segment_shift) - 1u));
 }
 
 SIMT_DEVICE uint32_t leaf_state(const char *leaf)
@@ -97,12 +97,12 @@ SIMT_DEVICE uint32_t leaf_before(const char *leaf, KEY q, bool or_equal)
         KEY key = leaf_key(leaf, i);
         before += (uint32_t)(key < q) + (uint32_t)((key == q) & (int)or_equal);
     }
-    return before < count ? before : count; /* free places look like the largest key */
+    return before < count ? before : count; /* free slots look like the largest key */
 }
 
-/* --- the leaves of a base_leaf, one after the other ------------------------------------------------------------------------ */
+/* --- the leaves of a base leaf, one after the other ------------------------------------------------------------------------ */
 
-/* A leaf on the way along the leaves of one base_leaf after the other. */
+/* A leaf on the way along the leaves of one base leaf after the other. */
 typedef struct leaf_cursor {
     uint32_t base_leaf;
     uint32_t child; /* of a branch */
@@ -110,7 +110,7 @@ typedef struct leaf_cursor {
     const char *leaf;
 } leaf_cursor;
 
-/* The first leaf of a base_leaf. */
+/* The first leaf of a base leaf. */
 SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     leaf_cursor cursor;
@@ -124,7 +124,7 @@ SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t base_le
     return cursor;
 }
 
-/* The next leaf of the same base_leaf. False: that was the last one. */
+/* The next leaf of the same base leaf. False: that was the last one. */
 SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
 {
     uint32_t next = COPSE_LEAF_NONE;
@@ -144,8 +144,8 @@ SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
 }
 
 /*
- * The leaf where q belongs, from the base_leaf that the levels led to on: that base_leaf, or one to its right where digests led too
- * far left. *offset (may be NULL) counts the entries of the same base_leaf in front of that leaf.
+ * The leaf where q belongs, from the base leaf that the levels led to on: that base leaf, or one to its right where digests led too
+ * far left. *offset (may be NULL) counts the entries of the same base leaf in front of that leaf.
  */
 SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, uint32_t *offset)
 {
@@ -161,7 +161,7 @@ SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t base_
     return cursor;
 }
 
-/* Entries of a base_leaf. */
+/* Entries of a base leaf. */
 SIMT_DEVICE uint32_t base_leaf_entries(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     leaf_cursor cursor = cursor_at(tree, base_leaf);

@@ -10,7 +10,9 @@
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
+#include "trees/blink/node/arguments.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/rebuild/arguments.h"
 
 #define LEAF_WORDS  (COPSE_LEAF_BYTES / 4u)
 #define LEAF_PIECES (COPSE_LEAF_BYTES / 16u) /* of what one lane loads or stores at once */
@@ -19,11 +21,11 @@
 /* Leaves that a warp fills before it stores the first. */
 #define ROW_AHEAD 8u
 
-/* What the word of a lane is part of. */
+/* What the word of a lane belongs to. */
 typedef struct row_role {
     uint32_t words;  /* of one entry: ROW_KEY or ROW_VALUE; 0: the word belongs to no entry */
     uint32_t slot;   /* which entry, with `high` the last one of the leaf                   */
-    uint32_t part;   /* which of these words                                                */
+    uint32_t which;  /* of these words                                                      */
     uint32_t filler; /* what the word is where there is no such entry                       */
     bool value, high;
 } row_role;
@@ -32,21 +34,21 @@ SIMT_DEVICE row_role row_role_of(uint32_t word)
 {
     const uint32_t byte = word * 4u, values = LEAF_VALUES / 4u;
     row_role role;
-    role.words = role.slot = role.part = role.filler = 0;
+    role.words = role.slot = role.which = role.filler = 0;
     role.high = byte >= LEAF_HIGH && byte < LEAF_HIGH + KEY_BITS / 8u;
     role.value = byte >= LEAF_VALUES && byte < LEAF_VALUES + LEAF_SLOTS * (VALUE_BITS / 8u);
     if (byte < LEAF_SLOTS * (KEY_BITS / 8u)) {
         role.words = ROW_KEY;
         role.slot = word / ROW_KEY;
-        role.part = word % ROW_KEY;
+        role.which = word % ROW_KEY;
         role.filler = UINT32_MAX;
     } else if (role.high) {
         role.words = ROW_KEY;
-        role.part = word - LEAF_HIGH / 4u;
+        role.which = word - LEAF_HIGH / 4u;
     } else if (role.value) {
         role.words = ROW_VALUE;
         role.slot = (word - values) / ROW_VALUE;
-        role.part = (word - values) % ROW_VALUE;
+        role.which = (word - values) % ROW_VALUE;
     }
     return role;
 }
@@ -130,7 +132,7 @@ SIMT_DEVICE void fill_rows(const copse_rebuild_arguments *a, const row_role *rol
         const uint32_t slot = row_slot(role, size);
         word[r] = 0;
         if (r < left && slot < size)
-            word[r] = simt_load_once_u32(&from[(packed_first(first + r) + slot) * role->words + role->part]);
+            word[r] = simt_load_once_u32(&from[(packed_first(first + r) + slot) * role->words + role->which]);
     }
     SIMT_UNROLL
     for (uint32_t r = 0; r < ROW_AHEAD; r++)
@@ -160,7 +162,7 @@ SIMT_KERNEL(NAME(rebuild_empty), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 
     if (simt_lane() == 0) row_last(&a, 0, KEY_MAX);
 }
 
-/* Addresses of chunks on their way to the table. */
+/* Addresses of segments on their way to the table. */
 SIMT_KERNEL(NAME(publish), copse_publish_arguments, COPSE_KERNEL_THREADS, 1)
 {
     if (blockIdx.x == 0 && threadIdx.x < a.n) simt_store_relaxed_u64(&a.to[threadIdx.x], a.addresses[threadIdx.x]);

@@ -7,6 +7,7 @@
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
+#include "trees/blink/node/arguments.h"
 #include "trees/blink/node/leaf.h"
 
 /* Does a leaf that something leads to exist? */
@@ -15,7 +16,7 @@ SIMT_DEVICE bool check_number(const copse_blink_tree *tree, uint32_t number)
     return number < tree->base_leaves || (number >= tree->pool_first && number - tree->pool_first < tree->pool_leaves);
 }
 
-/* Keys in order and within bounds, free places padded. `low` is the greatest key that a leaf to the left may have. */
+/* Keys in order and within bounds, free slots padded. `low` is the greatest key that a leaf to the left may have. */
 SIMT_DEVICE void check_leaf(const copse_blink_check_arguments *a, const leaf_cursor *cursor, KEY low, bool has_low)
 {
     const char *leaf = cursor->leaf;
@@ -40,7 +41,7 @@ SIMT_DEVICE void check_leaf(const copse_blink_check_arguments *a, const leaf_cur
     }
 }
 
-/* A base_leaf: its leaves tile the keys between the base_leaf in front of it and its own greatest one. */
+/* A base leaf: its leaves tile the keys between the base leaf in front of it and its own greatest one. */
 SIMT_DEVICE uint64_t check_base_leaf(const copse_blink_check_arguments *a, uint32_t base_leaf, KEY low)
 {
     const copse_blink_tree *tree = &a->tree;
@@ -74,7 +75,7 @@ SIMT_DEVICE uint64_t check_base_leaf(const copse_blink_check_arguments *a, uint3
     return entries;
 }
 
-/* The greatest key that a base_leaf may have: that of its last leaf. */
+/* The greatest key that a base leaf may have: that of its last leaf. */
 SIMT_KERNEL(NAME(check_highs), copse_blink_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.base_leaves;

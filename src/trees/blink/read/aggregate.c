@@ -1,104 +1,57 @@
 /* Aggregates of the B-link and the B+ tree on a device, by running sums where they fit, else by the summary. */
 #include "trees/blink/read/ranges.h"
 
-/* lows, highs, out, found */
-static copse_status sum_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
+static copse_status aggregate_quiet(const copse_index *index, copse_blink_epoch *epoch, copse_aggregate_kind kind,
+                                    const copse_range_arrays *arrays)
 {
-    const copse_aggregate_call *call = user;
-    const copse_blink_epoch *epoch = call->user;
-    copse_blink_range_arguments arguments = {.tree = epoch->view,
-                                             .before = epoch->order.before,
-                                             .sums = epoch->order.sums,
-                                             .lows = memory[0],
-                                             .highs = memory[1],
-                                             .first = first,
-                                             .kind = (uint32_t)call->kind,
-                                             .out = memory[2],
-                                             .report = call->report};
-    return copse_blink_ranges(call->index, stream, copse_blink_order_kernels_of(call->index)->sum, &arguments, n);
-}
-
-/* What lies between the places of ranges. */
-static copse_status summary_launch(const copse_aggregate_call *call, copse_stream *stream,
-                                   const copse_blink_range_arguments *ranges, uint64_t n, void *const *memory)
-{
-    const copse_blink_epoch *epoch = call->user;
-    copse_device *device = call->index->device;
-    copse_blink_summary_arguments arguments = {.tree = epoch->view,
-                                               .summary = epoch->order.summary.summary,
-                                               .before = epoch->order.before,
-                                               .places = ranges->places,
-                                               .ends = ranges->ends,
-                                               .n = n,
-                                               .result = {.value_type = call->index->value_type,
-                                                          .kind = (uint32_t)call->kind,
-                                                          .first = ranges->first,
-                                                          .out = memory[2],
-                                                          .found = memory[3],
-                                                          .report = call->report}};
-    return copse_device_launch(device, stream, &copse_blink_order_kernels_of(call->index)->aggregate,
-                               copse_device_blocks(device, n * 32), &arguments);
-}
-
-/* First the places of the ranges, then what lies between them. */
-static copse_status summary_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
-{
-    const copse_aggregate_call *call = user;
-    const copse_blink_epoch *epoch = call->user;
-    copse_device *device = call->index->device;
-    const uint64_t bytes = n * 2 * sizeof(uint64_t);
-    void *scratch = NULL;
-    copse_status status = copse_device_alloc(device, stream, bytes, "aggregates of ranges", &scratch);
+    const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(index);
+    const copse_blink_ranks *ranks = &epoch->ranks;
+    const bool is_sum = copse_kind_is_sum(kind);
+    copse_status status = copse_blink_ranks_ready(index, epoch);
+    if (status == COPSE_OK) status = copse_blink_summary_ready(index, epoch, is_sum);
     if (status != COPSE_OK) return status;
-    copse_blink_range_arguments ranges = {.tree = epoch->view,
-                                          .lows = memory[0],
-                                          .highs = memory[1],
-                                          .first = first,
-                                          .places = scratch,
-                                          .ends = (uint64_t *)scratch + n,
-                                          .report = call->report};
-    status = copse_blink_ranges(call->index, stream, copse_blink_order_kernels_of(call->index)->count, &ranges, n);
-    if (status == COPSE_OK) status = summary_launch(call, stream, &ranges, n, memory);
-    copse_device_free(device, stream, scratch, bytes);
-    return status;
+    const bool quick = is_sum && ranks->sums;
+    copse_blink_range_arguments ranges = {.tree = epoch->view, .before = ranks->before, .sums = ranks->sums};
+    copse_blink_summary_arguments arguments = {
+        .tree = epoch->view, .summary = ranks->summary.summary, .before = ranks->before};
+    copse_aggregate_call call = {
+        .index = index,
+        .kind = kind,
+        .ranges = {&(quick ? kernels->sum : kernels->count)[epoch->view.levels.digest], &ranges, &ranges.queries},
+        .aggregate = quick ? NULL : &kernels->aggregate,
+        .arguments = &arguments,
+        .extents = &arguments.extents};
+    return copse_aggregate_call_run(&call, arrays);
 }
 
-/* Beside a writer: all that lies in the ranges. */
+/* --- through a view ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct concurrent_call {
+    copse_aggregate_call aggregate;
+    const copse_blink_epoch *epoch;
+} concurrent_call;
+
+/* While a writer may be at work the kernel reads all leaves of the ranges. */
 static copse_status concurrent_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
 {
-    const copse_aggregate_call *call = user;
-    const copse_index *index = call->index;
+    const concurrent_call *call = user;
+    const copse_index *index = call->aggregate.index;
     copse_concurrent_arguments arguments =
-        copse_concurrent_start(index, call->user, memory[0], memory[1], first, n, call->report);
-    arguments.result = (copse_result_arguments){.value_type = index->value_type,
-                                                .kind = (uint32_t)call->kind,
-                                                .first = first,
-                                                .out = memory[2],
-                                                .found = memory[3],
-                                                .report = call->report};
-    return copse_concurrent_launch(index, stream, &copse_blink_order_kernels_of(index)->aggregate_concurrent,
+        copse_concurrent_start(index, call->epoch, memory[0], memory[1], first, n, call->aggregate.report);
+    arguments.result = copse_aggregate_result(&call->aggregate, first, memory);
+    return copse_concurrent_launch(index, stream, &copse_blink_ordered_kernels_of(index)->aggregate_concurrent,
                                    &arguments);
-}
-
-static copse_status aggregate_quiet(copse_aggregate_call *call, copse_blink_epoch *epoch, const void *lows,
-                                    const void *highs, uint64_t n, void *out, uint8_t *found)
-{
-    const bool is_sum = copse_kind_is_sum(call->kind);
-    copse_status status = copse_blink_order_ready(call->index, epoch);
-    if (status == COPSE_OK) status = copse_blink_summary_ready(call->index, epoch, is_sum);
-    if (status != COPSE_OK) return status;
-    const bool quick = is_sum && epoch->order.sums;
-    return copse_aggregate_call_run(call, quick ? sum_work : summary_work, !quick, lows, highs, n, out, found);
 }
 
 copse_status copse_blink_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
                                    const void *highs, uint64_t n, void *out, uint8_t *found)
 {
+    const copse_range_arrays arrays = {.lows = lows, .highs = highs, .n = n, .out = out, .found = found};
     copse_blink_epoch *epoch = copse_blink_enter(index);
-    copse_aggregate_call call = {.index = index, .kind = kind, .user = epoch};
+    concurrent_call call = {{.index = index, .kind = kind}, epoch};
     copse_status status = copse_blink_concurrent(index)
-                              ? copse_aggregate_call_run(&call, concurrent_work, true, lows, highs, n, out, found)
-                              : aggregate_quiet(&call, epoch, lows, highs, n, out, found);
+                              ? copse_aggregate_call_with(&call.aggregate, concurrent_work, &call, &arrays)
+                              : aggregate_quiet(index, epoch, kind, &arrays);
     copse_blink_leave(index, epoch);
     return status;
 }

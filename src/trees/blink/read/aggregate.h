@@ -1,4 +1,4 @@
-/* Template: aggregates of the B-link and the B+ tree while nobody writes, by the summary over blocks of base_leaves. */
+/* Template: aggregates of the B-link and the B+ tree while no writer is at work, by the summary over blocks of base leaves. */
 #ifndef COPSE_TREES_BLINK_READ_AGGREGATE_H
 #define COPSE_TREES_BLINK_READ_AGGREGATE_H
 
@@ -12,13 +12,13 @@
 #include "trees/blink/read/ordered_kernels.h"
 #include "trees/blink/read/range.h"
 
-/* Adds the entries from `place` up to `end` (not included). Two lanes of the warp share a base_leaf, each takes every other slot
+/* Adds the entries from `location` up to `end` (not included). Two lanes of the warp share a base leaf, each takes every other slot
  * of its leaves. */
-SIMT_DEVICE void partial_base_leaves(const copse_blink_tree *tree, uint64_t place, uint64_t end, partial *to)
+SIMT_DEVICE void partial_base_leaves(const copse_blink_tree *tree, uint64_t location, uint64_t end, partial *to)
 {
-    const uint64_t last = (end >> 32) + ((uint32_t)end ? 1u : 0u); /* base_leaves in front of it have entries to add */
-    for (uint64_t base_leaf = (place >> 32) + simt_lane() / 2u; base_leaf < last; base_leaf += SIMT_WARP / 2u) {
-        const uint32_t low = base_leaf == place >> 32 ? (uint32_t)place : 0;
+    const uint64_t last = (end >> 32) + ((uint32_t)end ? 1u : 0u); /* base leaves in front of it have entries to add */
+    for (uint64_t base_leaf = (location >> 32) + simt_lane() / 2u; base_leaf < last; base_leaf += SIMT_WARP / 2u) {
+        const uint32_t low = base_leaf == location >> 32 ? (uint32_t)location : 0;
         const uint32_t high = base_leaf == end >> 32 ? (uint32_t)end : UINT32_MAX;
         leaf_cursor cursor = cursor_at(tree, (uint32_t)base_leaf);
         uint32_t front = 0;
@@ -50,35 +50,38 @@ SIMT_KERNEL(NAME(summarize), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
 SIMT_KERNEL(NAME(aggregate), copse_blink_summary_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
-    for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.n; r += warps) {
-        const uint64_t place = a.places[r], end = a.ends[r] > place ? a.ends[r] : place;
+    for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.extents.n;
+         r += warps) {
+        const uint64_t location = a.extents.locations[r],
+                       end = a.extents.ends[r] > location ? a.extents.ends[r] : location;
         const uint64_t whole =
-            (place >> 32) + ((uint32_t)place ? 1u : 0u); /* the first base_leaf that is in it from its begin */
+            (location >> 32) + ((uint32_t)location ? 1u : 0u); /* the first base leaf that is in it from its begin */
         const uint64_t first_block = (whole + COPSE_BLOCK_BASE_LEAVES - 1u) / COPSE_BLOCK_BASE_LEAVES;
         const uint64_t end_block = (end >> 32) / COPSE_BLOCK_BASE_LEAVES;
         partial all = partial_empty();
         if (first_block >= end_block) {
-            partial_base_leaves(&a.tree, place, end, &all);
+            partial_base_leaves(&a.tree, location, end, &all);
         } else {
-            partial_base_leaves(&a.tree, place, first_block * COPSE_BLOCK_BASE_LEAVES << 32, &all);
+            partial_base_leaves(&a.tree, location, first_block * COPSE_BLOCK_BASE_LEAVES << 32, &all);
             partial_climb(&a.summary, first_block, end_block, &all);
             partial_base_leaves(&a.tree, end_block * COPSE_BLOCK_BASE_LEAVES << 32, end, &all);
         }
         all = partial_of_warp(all);
         if (simt_lane() == 0)
-            aggregate_store(&a.result, r, all, place_rank(a.before, end) - place_rank(a.before, place));
+            aggregate_store(&a.extents.result, r, all,
+                            location_rank(a.before, end) - location_rank(a.before, location));
     }
 }
 
 /* --- verify ---------------------------------------------------------------------------------------------------------------- */
 
-/* trouble[3]: a base_leaf with wrong entries or sums in front. */
-SIMT_KERNEL(NAME(verify_base_leaves), copse_order_check_arguments, COPSE_KERNEL_THREADS, 8)
+/* trouble[3]: a base leaf with wrong entries or sums in front. */
+SIMT_KERNEL(NAME(verify_base_leaves), copse_ranks_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.base_leaves;
          i += (uint64_t)gridDim.x * blockDim.x) {
         const uint64_t entries = base_leaf_entries(&a.tree, (uint32_t)i);
-        const uint64_t sum = base_leaf_sum(&a.tree, place_rebuild((uint32_t)i, UINT32_MAX), 0, 1u);
+        const uint64_t sum = base_leaf_sum(&a.tree, location_make((uint32_t)i, UINT32_MAX), 0, 1u);
         bool wrong = a.before && (a.before[i + 1u] - a.before[i] != entries || (i == 0 && a.before[0] != 0));
         wrong |= a.sums && (a.sums[i + 1u] - a.sums[i] != sum || (i == 0 && a.sums[0] != 0));
         if (wrong) simt_atomic_min_u64(&a.survey->trouble[3], i);
@@ -86,7 +89,7 @@ SIMT_KERNEL(NAME(verify_base_leaves), copse_order_check_arguments, COPSE_KERNEL_
 }
 
 /* trouble[3]: a block whose summary does not agree with its values, or a node that does not agree with those below it. */
-SIMT_KERNEL(NAME(verify_summary), copse_order_check_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(verify_summary), copse_ranks_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     for (uint64_t b = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); b < a.summary.nodes[0];
@@ -97,13 +100,7 @@ SIMT_KERNEL(NAME(verify_summary), copse_order_check_arguments, COPSE_KERNEL_THRE
         all = partial_of_warp(all);
         if (simt_lane() == 0 && !partial_same(all, kept)) simt_atomic_min_u64(&a.survey->trouble[3], b);
     }
-    for (uint32_t level = 1; level < a.summary.height; level++)
-        for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.summary.nodes[level];
-             i += (uint64_t)gridDim.x * blockDim.x) {
-            partial all = partial_of_children(&a.summary, level, i);
-            if (!partial_same(all, partial_load(&a.summary.level[level][i])))
-                simt_atomic_min_u64(&a.survey->trouble[3], i);
-        }
+    summary_check(&a.summary, a.survey);
 }
 
 #endif

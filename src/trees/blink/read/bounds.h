@@ -1,8 +1,8 @@
 /*
- * Template: bounds in the B-link and the B+ tree while nobody writes, entries in front of base_leaves, and neighbours.
+ * Template: bounds in the B-link and the B+ tree while no writer is at work, entries in front of base leaves, and neighbours.
  *
- * Four lanes share a bound, as in levels_walk.h, down to the base_leaf leaf; of that they load the half with the keys. What a
- * base_leaf leaf cannot answer by itself (a chain, a branch, a digest that led too far left) one lane finds out alone.
+ * Four lanes share a bound, as in levels_walk.h, down to the base leaf; of that they load the half with the keys. What a
+ * base leaf cannot answer by itself (a chain, a branch, a digest that led too far left) one lane finds out alone.
  */
 #ifndef COPSE_TREES_BLINK_READ_BOUNDS_H
 #define COPSE_TREES_BLINK_READ_BOUNDS_H
@@ -16,14 +16,15 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/read/arguments.h"
 #include "trees/blink/read/ordered_kernels.h"
 
 /* Where a bound is: `slot` of a leaf, behind its last entry at most. */
 typedef struct entry_spot {
     leaf_cursor leaf;
-    uint32_t front; /* entries of the same base_leaf in front of the leaf */
+    uint32_t front; /* entries of the same base leaf in front of the leaf */
     uint32_t slot;
-    uint32_t entries; /* of the base_leaf, where that was seen by the way; else 0 */
+    uint32_t entries; /* of the base leaf, where the lanes know it anyway; else 0 */
 } entry_spot;
 
 SIMT_DEVICE uint32_t leaf_count(const char *leaf)
@@ -31,31 +32,22 @@ SIMT_DEVICE uint32_t leaf_count(const char *leaf)
     return leaf_state(leaf) & COPSE_LEAF_COUNT;
 }
 
-SIMT_DEVICE uint64_t place_rebuild(uint32_t base_leaf, uint32_t offset)
+SIMT_DEVICE uint64_t location_make(uint32_t base_leaf, uint32_t offset)
 {
     return (uint64_t)base_leaf << 32 | offset;
 }
 
-SIMT_DEVICE uint64_t place_rank(const uint64_t *before, uint64_t place)
+SIMT_DEVICE uint64_t location_rank(const uint64_t *before, uint64_t location)
 {
-    return before[place >> 32] + (uint32_t)place;
+    return before[location >> 32] + (uint32_t)location;
 }
 
-SIMT_DEVICE uint64_t spot_place(const entry_spot *spot)
+SIMT_DEVICE uint64_t spot_location(const entry_spot *spot)
 {
-    return place_rebuild(spot->leaf.base_leaf, spot->front + spot->slot);
+    return location_make(spot->leaf.base_leaf, spot->front + spot->slot);
 }
 
 /* --- bounds ------------------------------------------------------------------------------------------------------------- */
-
-/*
- * Upper bounds: where keys may repeat, the first key > q is the first >= q + 1; for the largest key that wraps to 0 and
- * the place is the end. Where they do not, it is the first >= q, or the one behind that if it is q itself.
- */
-SIMT_DEVICE KEY order_key(const copse_blink_tree *tree, KEY q, bool upper)
-{
-    return (KEY)(q + (KEY)(upper && !tree->unique));
-}
 
 /* Behind the last entry. */
 SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
@@ -70,7 +62,7 @@ SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
     }
 }
 
-/* One lane to a bound whose key went through order_key, from the base_leaf on that the levels led to. */
+/* One lane to a bound whose key went through bound_key, from the base leaf on that the levels led to. */
 SIMT_DEVICE entry_spot spot_alone(const copse_blink_tree *tree, walk_bound bound, bool upper)
 {
     entry_spot spot;
@@ -113,19 +105,19 @@ SIMT_DEVICE void piece_links(const leaf_piece *piece, uint32_t *state, uint32_t 
 #endif
 }
 
-/* Keys that are less than q, and those that are equal to it, in this lane's part: the former plus 2^16 times the latter. */
+/* Keys that are less than q, and those that are equal to it, in this lane's quarter: the former plus 2^16 times the latter. */
 SIMT_DEVICE uint32_t piece_compare(const leaf_piece *piece, KEY q)
 {
-    const uint32_t part = simt_lane() & 3u;
+    const uint32_t quarter = simt_lane() & 3u;
     uint32_t sum = 0;
     SIMT_UNROLL
     for (uint32_t j = 0; j < PIECE_KEYS; j++) {
         const KEY key = piece_key(piece->keys, j);
-        if (part * PIECE_KEYS + j < LEAF_SLOTS) sum += (uint32_t)(key < q) + ((uint32_t)(key == q) << 16);
+        if (quarter * PIECE_KEYS + j < LEAF_SLOTS) sum += (uint32_t)(key < q) + ((uint32_t)(key == q) << 16);
     }
 #if LEAF_STATE >= 64
     const KEY ninth = piece_key(piece->rest, 0);
-    if (part == 0) sum += (uint32_t)(ninth < q) + ((uint32_t)(ninth == q) << 16);
+    if (quarter == 0) sum += (uint32_t)(ninth < q) + ((uint32_t)(ninth == q) << 16);
 #endif
     return sum;
 }
@@ -148,11 +140,11 @@ SIMT_DEVICE entry_spot spot_of_group(const copse_blink_tree *tree, bool digest, 
     spot.front = 0;
     spot.entries = chained ? 0 : count;
     spot.slot = less + (upper && tree->unique ? sum >> 16 : 0);
-    if (spot.slot > count) spot.slot = count; /* free places look like the largest key */
+    if (spot.slot > count) spot.slot = count; /* free slots look like the largest key */
     return spot;
 }
 
-/* --- base_leaves -------------------------------------------------------------------------------------------------------------- */
+/* --- base leaves -------------------------------------------------------------------------------------------------------------- */
 
 SIMT_KERNEL(NAME(base_leaf_entries_all), copse_base_leaf_arguments, COPSE_KERNEL_THREADS, 8)
 {
@@ -176,7 +168,7 @@ SIMT_DEVICE bool spot_forward(const copse_blink_tree *tree, entry_spot *spot)
     return true;
 }
 
-/* The last leaf of a base_leaf that has entries and lies in front of leaf `stop` (or anywhere, where that is not of the base_leaf). */
+/* The last leaf of a base leaf that has entries and lies in front of leaf `stop` (or anywhere, where that is not of the base leaf). */
 SIMT_DEVICE bool base_leaf_last(const copse_blink_tree *tree, uint32_t base_leaf, uint32_t stop, leaf_cursor *out)
 {
     leaf_cursor cursor = cursor_at(tree, base_leaf);
@@ -210,14 +202,15 @@ SIMT_DEVICE bool spot_back(const copse_blink_tree *tree, entry_spot *spot)
 SIMT_DEVICE void neighbour_store(const copse_blink_point_arguments *a, uint32_t at, entry_spot spot)
 {
     const copse_blink_tree *tree = &a->tree;
-    if (at >= a->n) return;
-    if (a->out_ranks) a->out_ranks[at] = place_rank(a->before, spot_place(&spot));
-    if (!a->out_found && !a->out_keys && !a->out_values) return;
-    const bool found = a->which == COPSE_BEFORE ? spot_back(tree, &spot) : spot_forward(tree, &spot);
+    const copse_point_queries *to = &a->queries;
+    if (at >= to->n) return;
+    if (to->out_ranks) to->out_ranks[at] = location_rank(a->before, spot_location(&spot));
+    if (!to->out_found && !to->out_keys && !to->out_values) return;
+    const bool found = to->which == COPSE_BEFORE ? spot_back(tree, &spot) : spot_forward(tree, &spot);
     const char *leaf = spot.leaf.leaf;
-    if (a->out_found) a->out_found[at] = (uint8_t)found;
-    if (a->out_keys) ((KEY *)a->out_keys)[at] = found ? DECODE_ONE(tree->key_type, leaf_key(leaf, spot.slot)) : 0;
-    if (a->out_values) ((VALUE *)a->out_values)[at] = found ? leaf_value(leaf, spot.slot) : 0;
+    if (to->out_found) to->out_found[at] = (uint8_t)found;
+    if (to->out_keys) ((KEY *)to->out_keys)[at] = found ? DECODE_ONE(tree->key_type, leaf_key(leaf, spot.slot)) : 0;
+    if (to->out_values) ((VALUE *)to->out_values)[at] = found ? leaf_value(leaf, spot.slot) : 0;
 }
 
 /* Two queries of every group. */
@@ -225,39 +218,33 @@ SIMT_DEVICE void neighbour_pair(const copse_blink_point_arguments *a, bool diges
                                 uint32_t at_x, uint32_t at_y)
 {
     const copse_blink_tree *tree = &a->tree;
-    const bool upper = a->which == COPSE_AFTER;
-    const uint32_t part = simt_lane() & 3u;
+    const bool upper = a->queries.which == COPSE_AFTER;
+    const uint32_t quarter = simt_lane() & 3u;
     walk_pair(&tree->levels, digest, &x, &y);
     const leaf_piece piece_x = piece_load(tree, x.node), piece_y = piece_load(tree, y.node);
     const entry_spot spot_x = spot_of_group(tree, digest, x, piece_x, upper);
     const entry_spot spot_y = spot_of_group(tree, digest, y, piece_y, upper);
-    if (part == 0) neighbour_store(a, at_x, spot_x);
-    if (part == 1u && at_x != at_y) neighbour_store(a, at_y, spot_y);
+    if (quarter == 0) neighbour_store(a, at_x, spot_x);
+    if (quarter == 1u && at_x != at_y) neighbour_store(a, at_y, spot_y);
 }
 
 SIMT_DEVICE void neighbours(const copse_blink_point_arguments *a, bool digest)
 {
     const copse_blink_tree *tree = &a->tree;
-    const bool upper = a->which == COPSE_AFTER;
-    uint32_t first, mine;
-    if (!query_share(a->n, a->per_warp, &first, &mine)) return;
-    const uint32_t at = query_at(a->n, mine);
-    const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->keys + at);
-    report_nan(tree->key_type, bits, a->report, COPSE_REPORT_NAN, a->first + at);
-    const KEY q = order_key(tree, ENCODE_ONE(tree->key_type, bits), upper);
-    const walk_bound own = walk_start(&tree->levels, digest, q);
-    if (query_sorted(a->per_warp, q)) {
-        walk_bound bound = own;
-        bound.node = walk_down_alone(&tree->levels, digest, own);
-        neighbour_store(a, mine, spot_alone(tree, bound, upper));
+    const bool upper = a->queries.which == COPSE_AFTER;
+    warp_queries warp;
+    if (!read_queries(&a->queries, &tree->key_type, &tree->levels, &tree->unique, digest, upper, &warp)) return;
+    if (warp.sorted) {
+        warp.own.node = walk_down_alone(&tree->levels, digest, warp.own);
+        neighbour_store(a, warp.mine, spot_alone(tree, warp.own, upper));
         return;
     }
     const uint32_t group = simt_lane() / 4u;
-    const uint32_t second = a->per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
-    for (uint32_t from = 0; from < a->per_warp; from += 16u) {
+    const uint32_t second = a->queries.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
+    for (uint32_t from = 0; from < a->queries.per_warp; from += 16u) {
         const uint32_t lane_x = from + group, lane_y = lane_x + second;
-        neighbour_pair(a, digest, walk_take(own, lane_x, digest), walk_take(own, lane_y, digest), first + lane_x,
-                       first + lane_y);
+        neighbour_pair(a, digest, walk_take(warp.own, lane_x, digest), walk_take(warp.own, lane_y, digest),
+                       warp.first + lane_x, warp.first + lane_y);
     }
 }
 

@@ -10,42 +10,15 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/read/arguments.h"
 
-/* What a warp does with its queries. */
-typedef struct warp_queries {
-    uint32_t first; /* of the warp in this launch */
-    uint32_t mine;  /* the query that this lane reads, n or more where there is none: it then reads the last one */
-    walk_bound own;
-    bool sorted;
-} warp_queries;
-
-/* Reads the queries of a warp, one a lane. False: there are none for it. */
-SIMT_DEVICE bool read_queries(const copse_blink_point_arguments *a, bool digest, warp_queries *out)
-{
-    if (!query_share(a->n, a->per_warp, &out->first, &out->mine)) return false;
-    const uint32_t at = query_at(a->n, out->mine);
-    KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->keys + at);
-    report_nan(a->tree.key_type, bits, a->report, COPSE_REPORT_NAN, a->first + at);
-    KEY q = ENCODE_ONE(a->tree.key_type, bits);
-    out->sorted = query_sorted(a->per_warp, q);
-    out->own = walk_start(&a->tree.levels, digest, q);
-    return true;
-}
-
-SIMT_DEVICE void find_store(const copse_blink_point_arguments *a, uint32_t at, VALUE value, bool found)
-{
-    if (at >= a->n) return;
-    if (a->out_values) COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->out_values + at, value);
-    if (a->out_found) simt_store_once_u8(a->out_found + at, (uint8_t)found);
-}
-
-/* One lane to a query, from its base_leaf on. */
+/* One lane to a query, from its base leaf on. */
 SIMT_DEVICE void find_from(const copse_blink_point_arguments *a, uint32_t base_leaf, KEY q, uint32_t at)
 {
     const leaf_cursor cursor = cursor_seek(&a->tree, base_leaf, q, NULL);
     const uint32_t slot = leaf_before(cursor.leaf, q, false);
     const bool found = slot < (leaf_state(cursor.leaf) & COPSE_LEAF_COUNT) && leaf_key(cursor.leaf, slot) == q;
-    find_store(a, at, found && a->out_values ? leaf_value(cursor.leaf, slot) : 0, found);
+    find_store(&a->queries, at, found && a->queries.out_values ? leaf_value(cursor.leaf, slot) : 0, found);
 }
 
 #if KEY_BITS == VALUE_BITS
@@ -62,12 +35,6 @@ SIMT_DEVICE void query_load(const copse_blink_tree *tree, group_query *query)
     const char *leaf = leaf_at(tree, query->bound.node) + (simt_lane() & 3u) * 16u;
     query->upper = simt_load16_once(leaf);
     query->lower = simt_load16_once(leaf + 64u);
-}
-
-/* Word `word` of four. */
-SIMT_DEVICE uint32_t piece_word(simt_u32x4 v, uint32_t word)
-{
-    return word == 0 ? v.x : word == 1u ? v.y : word == 2u ? v.z : v.w;
 }
 
 /* The child of a branch that a query leads to: its number is word 2 + child of the lower half. */
@@ -94,7 +61,7 @@ SIMT_DEVICE uint32_t query_next(const group_query *query, bool branches, bool be
     if (branches) {
         const uint32_t state = simt_shfl_u32(SIMT_FULL_MASK, query->upper.z, last);
         const uint32_t child = query_child(query);
-        next = query->bound.node + 1u; /* only digests lead too far left, and only to base_leaves */
+        next = query->bound.node + 1u; /* only digests lead too far left, and only to base leaves */
         if (!beyond && state & COPSE_LEAF_BRANCH) return child;
     }
     return beyond ? next : COPSE_LEAF_NONE;
@@ -116,7 +83,7 @@ SIMT_DEVICE bool query_branch(const group_query *query)
 }
 
 /* Goes on until every group of the warp is at the leaf of its key. */
-SIMT_DEVICE void query_settle(const copse_blink_tree *tree, bool branches, group_query *query)
+SIMT_DEVICE void query_descend(const copse_blink_tree *tree, bool branches, group_query *query)
 {
     for (;;) {
         const bool beyond = query_beyond(query), branch = branches && query_branch(query);
@@ -128,7 +95,7 @@ SIMT_DEVICE void query_settle(const copse_blink_tree *tree, bool branches, group
     }
 }
 
-/* Which key of this lane's part equals the query: 1, 2, ..., or 0. */
+/* Which key of this lane's quarter equals the query: 1, 2, ..., or 0. */
 SIMT_DEVICE uint32_t query_match(const group_query *query)
 {
     uint32_t match = 0;
@@ -142,20 +109,20 @@ SIMT_DEVICE uint32_t query_match(const group_query *query)
 /* The group is at the leaf of its key. */
 SIMT_DEVICE void find_finish(const copse_blink_point_arguments *a, const group_query *query, uint32_t at)
 {
-    const uint32_t lane = simt_lane(), part = lane & 3u, group = lane & 28u;
+    const uint32_t lane = simt_lane(), quarter = lane & 3u, group = lane & 28u;
     const uint32_t match = query_match(query);
     const uint32_t hits = __ballot_sync(SIMT_FULL_MASK, match != 0) >> group & 15u;
     const uint32_t holder = hits ? (uint32_t)__ffs((int)hits) - 1u : 0;
     const uint32_t slot = holder * PIECE_KEYS + simt_shfl_u32(SIMT_FULL_MASK, match, group + holder) - 1u;
     const uint32_t word = (LEAF_VALUES - 64u) / (VALUE_BITS / 8u) + slot; /* of the lower half */
-    if (query->bound.q == KEY_MAX) {                                      /* free places look like it */
-        /* Where keys repeat there are no chains, and the group is at the first base_leaf that has it. */
+    if (query->bound.q == KEY_MAX) {                                      /* free slots look like it */
+        /* Where keys repeat there are no chains, and the group is at the first base leaf that has it. */
         const uint32_t base_leaf = a->tree.unique ? a->tree.base_leaves - 1u : query->bound.node;
-        if (part == 0) find_from(a, base_leaf, query->bound.q, at);
+        if (quarter == 0) find_from(a, base_leaf, query->bound.q, at);
     } else if (hits) {
-        if (part == word / PIECE_KEYS) find_store(a, at, piece_key(query->lower, word % PIECE_KEYS), true);
-    } else if (part == 0) {
-        find_store(a, at, 0, false);
+        if (quarter == word / PIECE_KEYS) find_store(&a->queries, at, piece_key(query->lower, word % PIECE_KEYS), true);
+    } else if (quarter == 0) {
+        find_store(&a->queries, at, 0, false);
     }
 }
 
@@ -166,9 +133,9 @@ SIMT_DEVICE void find_pair(const copse_blink_point_arguments *a, bool branches, 
     group_query query_x = {x, {0, 0, 0, 0}, {0, 0, 0, 0}}, query_y = {y, {0, 0, 0, 0}, {0, 0, 0, 0}};
     query_load(&a->tree, &query_x);
     query_load(&a->tree, &query_y);
-    query_settle(&a->tree, branches, &query_x);
+    query_descend(&a->tree, branches, &query_x);
     find_finish(a, &query_x, at_x);
-    query_settle(&a->tree, branches, &query_y);
+    query_descend(&a->tree, branches, &query_y);
     find_finish(a, &query_y, at_y);
 }
 
@@ -179,9 +146,9 @@ SIMT_DEVICE void find_pair(const copse_blink_point_arguments *a, bool branches, 
                            uint32_t at_x, uint32_t at_y)
 {
     (void)branches;
-    const uint32_t part = simt_lane() & 3u;
-    if (part == 0) find_from(a, x.node, x.q, at_x);
-    if (part == 1u && at_x != at_y) find_from(a, y.node, y.q, at_y); /* of small batches they are the same */
+    const uint32_t quarter = simt_lane() & 3u;
+    if (quarter == 0) find_from(a, x.node, x.q, at_x);
+    if (quarter == 1u && at_x != at_y) find_from(a, y.node, y.q, at_y); /* of small batches they are the same */
 }
 
 #endif
@@ -189,14 +156,14 @@ SIMT_DEVICE void find_pair(const copse_blink_point_arguments *a, bool branches, 
 SIMT_DEVICE void find(const copse_blink_point_arguments *a, bool digest, bool branches)
 {
     warp_queries warp;
-    if (!read_queries(a, digest, &warp)) return;
+    if (!read_queries(&a->queries, &a->tree.key_type, &a->tree.levels, &a->tree.unique, digest, false, &warp)) return;
     if (warp.sorted) {
         find_from(a, walk_down_alone(&a->tree.levels, digest, warp.own), warp.own.q, warp.mine);
         return;
     }
     const uint32_t group = simt_lane() / 4u;
-    const uint32_t second = a->per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
-    for (uint32_t from = 0; from < a->per_warp; from += 16u) {
+    const uint32_t second = a->queries.per_warp == SIMT_WARP ? 8u : 0u; /* small batches: the same query twice */
+    for (uint32_t from = 0; from < a->queries.per_warp; from += 16u) {
         uint32_t lane_x = from + group, lane_y = lane_x + second;
         walk_bound x = walk_take(warp.own, lane_x, digest), y = walk_take(warp.own, lane_y, digest);
         walk_pair(&a->tree.levels, digest, &x, &y);

@@ -2,55 +2,46 @@
  * Kernels that read the B-link and the B+ tree in key order: neighbours, ranges, aggregates, entries by rank; their
  * arguments, and the table of them that each backend has per pair of widths. Leaves are drawn in blink/layout.h.
  *
- * A *place* says where an entry lies: the base_leaf in the upper 32 bits, the entries of that base_leaf in front of it in the lower
- * ones. The place behind the last entry of a base_leaf and that of the first entry behind it mean the same. With `before`, the
- * entries in front of each base_leaf, a place gives a rank.
+ * The *location* of an entry: the base leaf in the upper 32 bits, the entries of that base leaf in front of it in the lower ones. The
+ * location behind the last entry of a base leaf and that of the first entry behind it mean the same. With `before`, the
+ * entries in front of each base leaf, a location gives a rank.
  */
-#ifndef COPSE_BLINK_ORDER_KERNELS_H
-#define COPSE_BLINK_ORDER_KERNELS_H
+#ifndef COPSE_BLINK_ORDERED_KERNELS_H
+#define COPSE_BLINK_ORDERED_KERNELS_H
 
+#include "gpu/kernel_rows.h"
+#include "gpu/reads.h"
 #include "trees/blink/layout.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Something of each base_leaf, and 0 behind the last: what primitives->scan_u64 sums up. */
+/* Something of each base leaf, and 0 behind the last: what primitives->scan_u64 sums up. */
 typedef struct copse_base_leaf_arguments {
     copse_blink_tree tree;
     uint64_t *out;
 } copse_base_leaf_arguments;
 
-/* Ranges, n < 2^31 of them a launch. */
 typedef struct copse_blink_range_arguments {
     copse_blink_tree tree;
-    const uint64_t *before; /* entries in front of each base_leaf */
-    const uint64_t *sums;   /* of values in front of each base_leaf, for sums and means */
-    const void *lows, *highs;
-    uint64_t first; /* position of range 0 in the caller's batch, for reports */
-    uint32_t n;
-    uint32_t per_warp;
-    uint64_t limit;   /* most entries that count; 0: all */
-    uint64_t *places; /* of the first entries; may be NULL */
-    uint64_t *ends;   /* places behind the last entries; may be NULL */
-    uint64_t *counts; /* may be NULL */
-    uint32_t kind;    /* copse_aggregate_kind */
-    void *out;        /* of sums and means */
-    uint64_t *report;
+    const uint64_t *before; /* entries in front of each base leaf */
+    const uint64_t *sums;   /* of values in front of each base leaf, for sums and means */
+    copse_range_queries queries;
 } copse_blink_range_arguments;
 
-/* Of a range in `places` whose entries have been copied, or which has none. */
-#define COPSE_PLACE_DONE UINT64_MAX
+/* In `locations`: a range whose entries `short_range` has copied, or which has none. */
+#define COPSE_LOCATION_DONE UINT64_MAX
 
 /* What the tiles of `short_range` share; 0 at first. */
 typedef struct copse_short_range_state {
-    uint32_t ticket; /* the next tile that is to be done              */
-    uint32_t left;   /* 1: some ranges are left to `gather`            */
+    uint32_t ticket; /* the next tile that a block takes               */
+    uint32_t left;   /* 1: some ranges are left to `gather`             */
 } copse_short_range_state;
 
 /* Ranges in one pass. There are 2^62 entries at most in all of them. */
 typedef struct copse_blink_short_range_arguments {
-    copse_blink_range_arguments ranges; /* places, of those left to `gather`; no ends, counts, sums */
+    copse_blink_range_arguments ranges; /* locations of those left to `gather`; no ends, counts, sums */
     uint64_t *offsets;                  /* n + 1 */
     uint64_t capacity;                  /* positions behind it are not written */
     void *keys, *values;                /* either may be NULL */
@@ -59,28 +50,19 @@ typedef struct copse_blink_short_range_arguments {
     uint32_t tiles;
 } copse_blink_short_range_arguments;
 
-/* Entries out of a tree: `count` of them from rank `first` on (copy), or those of ranges (gather), of whose output the
- * positions from `first` on are wanted, `count` at most. */
 typedef struct copse_blink_copy_arguments {
     copse_blink_tree tree;
     const uint64_t *before;
-    uint64_t first, count;
-    const uint64_t *places, *offsets;
-    uint64_t n;        /* ranges                                       */
-    uint64_t capacity; /* where the ranges hold more, nothing is copied */
-    void *keys, *values;
+    copse_entry_output output;
     const copse_short_range_state *state; /* NULL, or of `short_range`, which has run before */
-    uint64_t *report;
 } copse_blink_copy_arguments;
 
-/* The summary over blocks of base_leaves, and aggregates by it. */
+/* The summary over blocks of base leaves, and aggregates by it. */
 typedef struct copse_blink_summary_arguments {
     copse_blink_tree tree;
     copse_device_summary summary;
     const uint64_t *before;
-    const uint64_t *places, *ends;
-    uint64_t n;
-    copse_result_arguments result;
+    copse_range_extents extents; /* with ends */
 } copse_blink_summary_arguments;
 
 /* Ranges while a writer may be at work, any number of them. */
@@ -96,38 +78,38 @@ typedef struct copse_concurrent_arguments {
     uint64_t *counts;        /* count */
     const uint64_t *offsets; /* gather: of what count found ... */
     uint64_t from, room;     /* ... output positions from .. from + room are wanted */
-    uint64_t capacity;       /* where the ranges hold more, nothing is copied */
+    uint64_t capacity;       /* where the ranges hold more, the kernel copies nothing */
     void *keys, *values;
     copse_result_arguments result; /* aggregate */
     uint64_t *report;
 } copse_concurrent_arguments;
 
 /* Checks. */
-typedef struct copse_order_check_arguments {
+typedef struct copse_ranks_check_arguments {
     copse_blink_tree tree;
     const uint64_t *before, *sums; /* either may be NULL */
     copse_device_summary summary;
     copse_device_survey *survey; /* trouble[3] */
-} copse_order_check_arguments;
+} copse_ranks_check_arguments;
 
-typedef struct copse_blink_order_kernels {
+typedef struct copse_blink_ordered_kernels {
     copse_kernel base_leaf_entries, base_leaf_sums; /* copse_base_leaf_arguments */
     copse_kernel neighbours[2];        /* copse_blink_point_arguments; [0]: full separators, [1]: digests */
     copse_kernel count[2], sum[2];     /* copse_blink_range_arguments */
     copse_kernel copy, gather;         /* copse_blink_copy_arguments */
     copse_kernel short_range[2];       /* copse_blink_short_range_arguments */
     copse_kernel summarize, aggregate; /* copse_blink_summary_arguments */
-    copse_kernel verify_base_leaves, verify_summary; /* copse_order_check_arguments */
+    copse_kernel verify_base_leaves, verify_summary; /* copse_ranks_check_arguments */
     /* While a writer may be at work. */
     copse_kernel find_concurrent, neighbours_concurrent; /* copse_blink_point_arguments; without ranks */
     copse_kernel count_concurrent, gather_concurrent, aggregate_concurrent; /* copse_concurrent_arguments */
-} copse_blink_order_kernels;
+} copse_blink_ordered_kernels;
 
-COPSE_KERNEL_ROWS(copse_blink_order_kernels);
+COPSE_KERNEL_ROWS(copse_blink_ordered_kernels);
 
 /* Word of a report: gather_concurrent found another number of entries in a range than count_concurrent. */
 #define COPSE_REPORT_CHANGED 5u
-/* Homes of one block of the summary. */
+/* Base leaves of one block of the summary. */
 #define COPSE_BLOCK_BASE_LEAVES 16u
 
 #ifdef __cplusplus

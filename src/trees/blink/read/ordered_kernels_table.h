@@ -17,7 +17,7 @@
 #include "trees/blink/read/range.h"
 #include "trees/blink/read/short_range.h"
 
-#define BLINK_ORDER_KERNELS                                                                                            \
+#define BLINK_ORDERED_KERNELS                                                                                          \
     {                                                                                                                  \
         ENTRY(base_leaf_entries_all), ENTRY(base_leaf_sums), ENTRY_PAIR(neighbours), ENTRY_PAIR(count),                \
             ENTRY_PAIR(sum), ENTRY(copy), ENTRY(gather), ENTRY_PAIR(short_range), ENTRY(summarize), ENTRY(aggregate),  \

@@ -1,4 +1,4 @@
-/* Template: ranges of the B-link and the B+ tree while nobody writes: their places, sums by running sums, their entries. */
+/* Template: ranges of the B-link and the B+ tree while no writer is at work: their locations, sums by running sums, their entries. */
 #ifndef COPSE_TREES_BLINK_READ_RANGE_H
 #define COPSE_TREES_BLINK_READ_RANGE_H
 
@@ -16,63 +16,39 @@
 #include "trees/blink/read/bounds.h"
 #include "trees/blink/read/ordered_kernels.h"
 
-#include <math.h>
+/* --- locations ---------------------------------------------------------------------------------------------------------------- */
 
-typedef struct warp_ranges {
-    uint32_t first, mine;
-    walk_bound low, high; /* as order_key makes them */
-    bool sorted;
-} warp_ranges;
-
-SIMT_DEVICE bool read_ranges(const copse_blink_range_arguments *a, bool digest, warp_ranges *out)
-{
-    const copse_blink_tree *tree = &a->tree;
-    if (!query_share(a->n, a->per_warp, &out->first, &out->mine)) return false;
-    const uint32_t at = query_at(a->n, out->mine);
-    KEY low = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->lows + at);
-    KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->highs + at);
-    report_nan(tree->key_type, low, a->report, COPSE_REPORT_NAN, a->first + at);
-    report_nan(tree->key_type, high, a->report, COPSE_REPORT_NAN_HIGH, a->first + at);
-    low = ENCODE_ONE(tree->key_type, low);
-    high = ENCODE_ONE(tree->key_type, high);
-    out->sorted = query_sorted(a->per_warp, low);
-    out->low = walk_start(&tree->levels, digest, low);
-    out->high = walk_start(&tree->levels, digest, order_key(tree, high, true));
-    return true;
-}
-
-/* --- places ---------------------------------------------------------------------------------------------------------------- */
-
-/* Entries of a range. Those of short_range ones are known without a look at what is in front of their base_leaves, which is mostly far
- * away in memory. */
+/* Entries of a range. For short ranges the leaves themselves give the number, so that the lane need not load `before`, which
+ * mostly misses the cache. */
 SIMT_DEVICE uint64_t count_between(const copse_blink_range_arguments *a, const entry_spot *low, const entry_spot *high)
 {
-    const uint64_t place = spot_place(low), end = spot_place(high);
-    if (end <= place) return 0;
-    if (low->leaf.base_leaf == high->leaf.base_leaf) return end - place;
+    const uint64_t location = spot_location(low), end = spot_location(high);
+    if (end <= location) return 0;
+    if (low->leaf.base_leaf == high->leaf.base_leaf) return end - location;
     if (low->leaf.base_leaf + 1u == high->leaf.base_leaf && low->entries)
-        return (uint64_t)low->entries - (uint32_t)place + (uint32_t)end;
-    return place_rank(a->before, end) - place_rank(a->before, place);
+        return (uint64_t)low->entries - (uint32_t)location + (uint32_t)end;
+    return location_rank(a->before, end) - location_rank(a->before, location);
 }
 
 SIMT_DEVICE void count_store(const copse_blink_range_arguments *a, uint32_t at, const entry_spot *low,
                              const entry_spot *high)
 {
-    if (a->places) simt_store_once_u64(a->places + at, spot_place(low));
-    if (a->ends) simt_store_once_u64(a->ends + at, spot_place(high));
-    if (!a->counts) return;
+    const copse_range_queries *to = &a->queries;
+    if (to->locations) simt_store_once_u64(to->locations + at, spot_location(low));
+    if (to->ends) simt_store_once_u64(to->ends + at, spot_location(high));
+    if (!to->counts) return;
     const uint64_t count = count_between(a, low, high);
-    simt_store_once_u64(a->counts + at, a->limit && count > a->limit ? a->limit : count);
+    simt_store_once_u64(to->counts + at, to->limit && count > to->limit ? to->limit : count);
 }
 
 /* --- sums ------------------------------------------------------------------------------------------------------------------ */
 
-/* The values of a base_leaf in front of a place, those at every `stride`-th slot of its leaves from `slot` on. */
-SIMT_DEVICE uint64_t base_leaf_sum(const copse_blink_tree *tree, uint64_t place, uint32_t slot, uint32_t stride)
+/* The values of a base leaf in front of a location, those at every `stride`-th slot of its leaves from `slot` on. */
+SIMT_DEVICE uint64_t base_leaf_sum(const copse_blink_tree *tree, uint64_t location, uint32_t slot, uint32_t stride)
 {
-    leaf_cursor cursor = cursor_at(tree, (uint32_t)(place >> 32));
+    leaf_cursor cursor = cursor_at(tree, (uint32_t)(location >> 32));
     uint64_t sum = 0;
-    for (uint32_t left = (uint32_t)place; left > 0;) {
+    for (uint32_t left = (uint32_t)location; left > 0;) {
         const uint32_t count = leaf_count(cursor.leaf), here = count < left ? count : left;
         for (uint32_t i = slot; i < here; i += stride) sum += value_wide(tree->value_type, leaf_value(cursor.leaf, i));
         left -= here;
@@ -85,75 +61,70 @@ SIMT_KERNEL(NAME(base_leaf_sums), copse_base_leaf_arguments, COPSE_KERNEL_THREAD
 {
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.tree.base_leaves;
          i += (uint64_t)gridDim.x * blockDim.x)
-        a.out[i] = i < a.tree.base_leaves ? base_leaf_sum(&a.tree, place_rebuild((uint32_t)i, UINT32_MAX), 0, 1u) : 0;
+        a.out[i] = i < a.tree.base_leaves ? base_leaf_sum(&a.tree, location_make((uint32_t)i, UINT32_MAX), 0, 1u) : 0;
 }
 
-/* The sum of a range, whose parts in its first and last base_leaf are there, to be taken away and to be added. */
-SIMT_DEVICE void sum_store(const copse_blink_range_arguments *a, uint32_t at, uint64_t place, uint64_t end,
-                           uint64_t parts)
+/* Stores the sum of a range. `ends` is what running sums leave out: the values in front of its end within the last base leaf, less
+ * those in front of its first entry within the first one. */
+SIMT_DEVICE void range_sum_store(const copse_blink_range_arguments *a, uint32_t at, uint64_t location, uint64_t end,
+                                 uint64_t ends)
 {
-    const bool any = end > place;
-    const uint64_t sum = any ? a->sums[end >> 32] - a->sums[place >> 32] + parts : 0;
-    const bool is_signed = a->tree.value_type == COPSE_I32 || a->tree.value_type == COPSE_I64;
-    if (a->kind == COPSE_KIND_SUM128) {
-        ((uint64_t *)a->out)[(uint64_t)at * 2u] = sum;
-        ((uint64_t *)a->out)[(uint64_t)at * 2u + 1u] = is_signed && sum >> 63 ? UINT64_MAX : 0;
-    } else if (a->kind == COPSE_KIND_AVG) {
-        const uint64_t count = any ? place_rank(a->before, end) - place_rank(a->before, place) : 0;
-        const double total = is_signed ? (double)(int64_t)sum : (double)sum;
-        ((double *)a->out)[at] = count ? total / (double)count : (double)NAN;
-    } else {
-        ((uint64_t *)a->out)[at] = sum;
-    }
+    const bool any = end > location;
+    const uint64_t sum = any ? a->sums[end >> 32] - a->sums[location >> 32] + ends : 0;
+    const uint64_t count = any && a->queries.kind == COPSE_KIND_AVG
+                               ? location_rank(a->before, end) - location_rank(a->before, location)
+                               : 0;
+    sum_store(&a->queries, &a->tree.value_type, at, sum, count != 0, count);
 }
 
 /* --- both ------------------------------------------------------------------------------------------------------------------ */
 
-/* Every lane has a range of its own. */
+/* One lane to a range. */
 SIMT_DEVICE void ranges_alone(const copse_blink_range_arguments *a, bool digest, bool sums, warp_ranges *warp)
 {
     const copse_blink_tree *tree = &a->tree;
     warp->low.node = walk_down_alone(&tree->levels, digest, warp->low);
     warp->high.node = walk_down_alone(&tree->levels, digest, warp->high);
     const entry_spot low = spot_alone(tree, warp->low, false), high = spot_alone(tree, warp->high, true);
-    const uint64_t place = spot_place(&low), end = spot_place(&high);
-    if (warp->mine >= a->n) return;
+    const uint64_t location = spot_location(&low), end = spot_location(&high);
+    if (warp->mine >= a->queries.n) return;
     if (!sums)
         count_store(a, warp->mine, &low, &high);
     else
-        sum_store(a, warp->mine, place, end, base_leaf_sum(tree, end, 0, 1u) - base_leaf_sum(tree, place, 0, 1u));
+        range_sum_store(a, warp->mine, location, end,
+                        base_leaf_sum(tree, end, 0, 1u) - base_leaf_sum(tree, location, 0, 1u));
 }
 
-/* Four lanes have a range. */
+/* Four lanes to a range. */
 SIMT_DEVICE void range_of_group(const copse_blink_range_arguments *a, bool digest, bool sums, walk_bound low,
                                 walk_bound high, uint32_t at)
 {
     const copse_blink_tree *tree = &a->tree;
-    const uint32_t part = simt_lane() & 3u;
+    const uint32_t quarter = simt_lane() & 3u;
     walk_pair(&tree->levels, digest, &low, &high);
     const leaf_piece low_piece = piece_load(tree, low.node), high_piece = piece_load(tree, high.node);
     const entry_spot low_spot = spot_of_group(tree, digest, low, low_piece, false);
     const entry_spot high_spot = spot_of_group(tree, digest, high, high_piece, true);
     if (!sums) {
-        if (part == 0 && at < a->n) count_store(a, at, &low_spot, &high_spot);
+        if (quarter == 0 && at < a->queries.n) count_store(a, at, &low_spot, &high_spot);
         return;
     }
-    const uint64_t place = spot_place(&low_spot), end = spot_place(&high_spot);
-    uint64_t parts = base_leaf_sum(tree, end, part, 4u) - base_leaf_sum(tree, place, part, 4u);
-    parts += simt_shfl_xor_u64(SIMT_FULL_MASK, parts, 1);
-    parts += simt_shfl_xor_u64(SIMT_FULL_MASK, parts, 2);
-    if (part == 0 && at < a->n) sum_store(a, at, place, end, parts);
+    const uint64_t location = spot_location(&low_spot), end = spot_location(&high_spot);
+    uint64_t ends = base_leaf_sum(tree, end, quarter, 4u) - base_leaf_sum(tree, location, quarter, 4u);
+    ends += simt_shfl_xor_u64(SIMT_FULL_MASK, ends, 1);
+    ends += simt_shfl_xor_u64(SIMT_FULL_MASK, ends, 2);
+    if (quarter == 0 && at < a->queries.n) range_sum_store(a, at, location, end, ends);
 }
 
 SIMT_DEVICE void ranges(const copse_blink_range_arguments *a, bool digest, bool sums)
 {
     warp_ranges warp;
-    if (!read_ranges(a, digest, &warp)) return;
+    if (!read_ranges(&a->queries, &a->tree.key_type, &a->tree.levels, &a->tree.unique, digest, &warp)) return;
     if (warp.sorted) {
         ranges_alone(a, digest, sums, &warp);
         return;
     }
-    for (uint32_t from = simt_lane() / 4u; from < a->per_warp; from += 8u) {
+    for (uint32_t from = simt_lane() / 4u; from < a->queries.per_warp; from += 8u) {
         const walk_bound low = walk_take(warp.low, from, digest), high = walk_take(warp.high, from, digest);
         range_of_group(a, digest, sums, low, high, warp.first + from);
     }
@@ -181,12 +152,12 @@ SIMT_KERNEL(NAME(sum_digest), copse_blink_range_arguments, COPSE_KERNEL_THREADS,
 }
 #endif
 
-/* Entries of a range up to here are looked for concurrent its first one, those behind by their rank. */
+/* The kernel looks for entries of a range up to here near its first one, for those behind by their rank. */
 #define GATHER_NEAR (2u * LEAF_SLOTS)
 
 /* --- entries --------------------------------------------------------------------------------------------------------------- */
 
-/* The base_leaf of the entry with that rank, `base_leaf` or one behind it: probes at growing distances, then halving. */
+/* The base leaf of the entry with that rank, `base_leaf` or one behind it: probes at growing distances, then halving. */
 SIMT_DEVICE uint32_t rank_base_leaf(const uint64_t *before, uint32_t base_leaves, uint32_t base_leaf, uint64_t rank)
 {
     uint32_t low = base_leaf, high = base_leaf + 1u; /* before[low] <= rank */
@@ -206,11 +177,11 @@ SIMT_DEVICE uint32_t rank_base_leaf(const uint64_t *before, uint32_t base_leaves
 
 SIMT_DEVICE void copy_slot(const copse_blink_copy_arguments *a, const char *leaf, uint32_t slot, uint64_t at)
 {
-    if (a->keys) ((KEY *)a->keys)[at] = DECODE_ONE(a->tree.key_type, leaf_key(leaf, slot));
-    if (a->values) ((VALUE *)a->values)[at] = leaf_value(leaf, slot);
+    if (a->output.keys) ((KEY *)a->output.keys)[at] = DECODE_ONE(a->tree.key_type, leaf_key(leaf, slot));
+    if (a->output.values) ((VALUE *)a->output.values)[at] = leaf_value(leaf, slot);
 }
 
-/* Entry `offset` of a base_leaf, into position `at` of the output. */
+/* Entry `offset` of a base leaf, into position `at` of the output. */
 SIMT_DEVICE void copy_one(const copse_blink_copy_arguments *a, uint32_t base_leaf, uint64_t offset, uint64_t at)
 {
     leaf_cursor cursor = cursor_at(&a->tree, base_leaf);
@@ -222,7 +193,7 @@ SIMT_DEVICE void copy_one(const copse_blink_copy_arguments *a, uint32_t base_lea
     copy_slot(a, cursor.leaf, slot, at);
 }
 
-/* Is a base_leaf leaf all that its base_leaf has? */
+/* Has a base leaf no overflow chain, and is it no branch? */
 SIMT_DEVICE bool base_leaf_simple(const copse_blink_tree *tree, const char *leaf)
 {
     const uint32_t next = leaf_next(leaf);
@@ -230,16 +201,16 @@ SIMT_DEVICE bool base_leaf_simple(const copse_blink_tree *tree, const char *leaf
     return next < tree->base_leaves || next == COPSE_LEAF_NONE;
 }
 
-/* Entry `beyond` places behind a place, where the base_leaf leaf of that or the next one has it: two lines that are asked for at once,
- * and have the entry itself, too. Else false, and nothing was copied. */
-SIMT_DEVICE bool copy_near(const copse_blink_copy_arguments *a, uint64_t place, uint64_t beyond, uint64_t at)
+/* Copies the entry `beyond` entries behind a location, where its base leaf or the next one has it: the lane loads both lines at
+ * once, and they hold the entry itself, too. Else returns false and copies nothing. */
+SIMT_DEVICE bool copy_near(const copse_blink_copy_arguments *a, uint64_t location, uint64_t beyond, uint64_t at)
 {
-    const uint32_t base_leaf = (uint32_t)(place >> 32),
+    const uint32_t base_leaf = (uint32_t)(location >> 32),
                    other = base_leaf + 1u < a->tree.base_leaves ? base_leaf + 1u : base_leaf;
     const char *leaf = base_leaf_at(&a->tree, base_leaf), *second = base_leaf_at(&a->tree, other);
     const uint32_t count = leaf_count(leaf), more = leaf_count(second);
     const bool simple = base_leaf_simple(&a->tree, leaf), both = simple && base_leaf_simple(&a->tree, second);
-    const uint64_t offset = (uint32_t)place + beyond;
+    const uint64_t offset = (uint32_t)location + beyond;
     if (simple && offset < count) {
         copy_slot(a, leaf, (uint32_t)offset, at);
         return true;
@@ -249,39 +220,40 @@ SIMT_DEVICE bool copy_near(const copse_blink_copy_arguments *a, uint64_t place, 
     return true;
 }
 
-/* Entries by rank, in tiles as those of ranges: the base_leaf is looked for once a tile. */
+/* Entries by rank, in tiles as those of ranges: a warp looks for the base leaf once a tile. */
 SIMT_KERNEL(NAME(copy), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t tile = gather_first(0); tile < a.count; tile += gather_step()) {
-        const uint64_t end = a.count - tile < COPSE_GATHER_TILE ? a.count : tile + COPSE_GATHER_TILE;
-        uint32_t base_leaf = (uint32_t)gather_seek(a.before, a.tree.base_leaves, a.first + tile);
+    for (uint64_t tile = gather_first(0); tile < a.output.count; tile += gather_step()) {
+        const uint64_t end = a.output.count - tile < COPSE_GATHER_TILE ? a.output.count : tile + COPSE_GATHER_TILE;
+        uint32_t base_leaf = (uint32_t)gather_seek(a.before, a.tree.base_leaves, a.output.first + tile);
         for (uint64_t from = tile; from < end; from += SIMT_WARP) {
             const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
-            base_leaf = rank_base_leaf(a.before, a.tree.base_leaves, base_leaf, a.first + p);
-            if (from + simt_lane() < end) copy_one(&a, base_leaf, a.first + p - a.before[base_leaf], p);
+            base_leaf = rank_base_leaf(a.before, a.tree.base_leaves, base_leaf, a.output.first + p);
+            if (from + simt_lane() < end) copy_one(&a, base_leaf, a.output.first + p - a.before[base_leaf], p);
             base_leaf = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, SIMT_WARP - 1u);
         }
     }
 }
 
 /* Copies output positions tile .. end of ranges. Where a range goes on from the last 32 positions, so does its search for
- * base_leaves. */
+ * base leaves. */
 SIMT_DEVICE void gather_some(const copse_blink_copy_arguments *a, uint64_t tile, uint64_t end)
 {
-    uint64_t range = gather_seek(a->offsets, a->n, tile);
+    uint64_t range = gather_seek(a->output.offsets, a->output.n, tile);
     uint32_t base_leaf = 0; /* of the last position so far, or one in front of it, where it was in `range` */
     for (uint64_t from = tile; from < end; from += SIMT_WARP) {
         const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
-        const uint64_t mine = gather_range(a->offsets, a->n, range, p), place = a->places[mine];
-        const uint64_t beyond = p - a->offsets[mine];
+        const uint64_t mine = gather_range(a->output.offsets, a->output.n, range, p),
+                       location = a->output.locations[mine];
+        const uint64_t beyond = p - a->output.offsets[mine];
         const bool there = from + simt_lane() < end;
-        uint32_t own = (uint32_t)(place >> 32);
-        if (place != COPSE_PLACE_DONE &&
-            (beyond >= GATHER_NEAR || (there && !copy_near(a, place, beyond, p - a->first)))) {
-            const uint64_t rank = place_rank(a->before, place) + beyond;
+        uint32_t own = (uint32_t)(location >> 32);
+        if (location != COPSE_LOCATION_DONE &&
+            (beyond >= GATHER_NEAR || (there && !copy_near(a, location, beyond, p - a->output.first)))) {
+            const uint64_t rank = location_rank(a->before, location) + beyond;
             if (from > tile && mine == range && base_leaf > own) own = base_leaf;
             own = rank_base_leaf(a->before, a->tree.base_leaves, own, rank);
-            if (there) copy_one(a, own, rank - a->before[own], p - a->first);
+            if (there) copy_one(a, own, rank - a->before[own], p - a->output.first);
         }
         range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
         base_leaf = simt_shfl_u32(SIMT_FULL_MASK, own, SIMT_WARP - 1u);
@@ -290,14 +262,10 @@ SIMT_DEVICE void gather_some(const copse_blink_copy_arguments *a, uint64_t tile,
 
 SIMT_KERNEL(NAME(gather), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const uint64_t total = a.offsets[a.n];
-    const uint64_t stop = total - a.first < a.count ? total : a.first + a.count;
-    if (total > a.capacity) {
-        if (blockIdx.x == 0 && threadIdx.x == 0) simt_atomic_min_u64(&a.report[COPSE_REPORT_TOO_SMALL], total);
-        return;
-    }
+    uint64_t stop;
+    if (!gather_stop(&a.output, &stop)) return;
     if (a.state && !a.state->left) return;
-    for (uint64_t tile = gather_first(a.first); tile < stop; tile += gather_step())
+    for (uint64_t tile = gather_first(a.output.first); tile < stop; tile += gather_step())
         gather_some(&a, tile, stop - tile < COPSE_GATHER_TILE ? stop : tile + COPSE_GATHER_TILE);
 }
 

@@ -1,56 +1,55 @@
-/* The B-link and the B+ tree on a device: what reads by rank and aggregates need concurrent the tree, and entries by rank. */
+/* The B-link and the B+ tree on a device: what reads by rank and aggregates need besides the leaves, and entries by rank. */
 #include "trees/blink/tree.h"
 #include "primitives/primitives.h"
-#include "transfer/transfer.h"
 
 #include <string.h>
 
-void copse_blink_order_init(copse_blink_order *order)
+void copse_blink_ranks_init(copse_blink_ranks *ranks)
 {
-    memset(order, 0, sizeof *order);
-    pthread_mutex_init(&order->lock, NULL);
+    memset(ranks, 0, sizeof *ranks);
+    pthread_mutex_init(&ranks->lock, NULL);
 }
 
-void copse_blink_order_forget(const copse_index *index, copse_blink_order *order)
+void copse_blink_ranks_forget(const copse_index *index, copse_blink_ranks *ranks)
 {
     (void)index; /* the memory belongs to the first handle of the tree, whoever changes it */
-    if (!order->device) return;
-    copse_device *device = order->device;
-    copse_device_free(device, device->main, order->before, order->bytes);
-    copse_device_free(device, device->main, order->sums, order->bytes);
-    copse_device_summary_free(device, &order->summary);
-    order->before = order->sums = NULL;
-    atomic_store_explicit(&order->before_ready, false, memory_order_relaxed);
-    atomic_store_explicit(&order->summary_ready, false, memory_order_relaxed);
-    atomic_store_explicit(&order->sums_tried, false, memory_order_relaxed);
+    if (!ranks->device) return;
+    copse_device *device = ranks->device;
+    copse_device_free(device, device->main, ranks->before, ranks->bytes);
+    copse_device_free(device, device->main, ranks->sums, ranks->bytes);
+    copse_device_summary_free(device, &ranks->summary);
+    ranks->before = ranks->sums = NULL;
+    atomic_store_explicit(&ranks->before_ready, false, memory_order_relaxed);
+    atomic_store_explicit(&ranks->summary_ready, false, memory_order_relaxed);
+    atomic_store_explicit(&ranks->sums_tried, false, memory_order_relaxed);
 }
 
-void copse_blink_order_free(const copse_index *index, copse_blink_order *order)
+void copse_blink_ranks_free(const copse_index *index, copse_blink_ranks *ranks)
 {
-    copse_blink_order_forget(index, order);
-    pthread_mutex_destroy(&order->lock);
+    copse_blink_ranks_forget(index, ranks);
+    pthread_mutex_destroy(&ranks->lock);
 }
 
-uint64_t copse_blink_order_bytes(copse_blink_order *order)
+uint64_t copse_blink_ranks_bytes(copse_blink_ranks *ranks)
 {
-    pthread_mutex_lock(&order->lock); /* a reader may be making some of it */
-    const uint64_t arrays = (order->before ? 1u : 0u) + (order->sums ? 1u : 0u);
-    const uint64_t bytes = arrays * order->bytes + (order->summary.memory ? order->summary.bytes : 0);
-    pthread_mutex_unlock(&order->lock);
+    pthread_mutex_lock(&ranks->lock); /* a reader may be making some of it */
+    const uint64_t arrays = (ranks->before ? 1u : 0u) + (ranks->sums ? 1u : 0u);
+    const uint64_t bytes = arrays * ranks->bytes + (ranks->summary.memory ? ranks->summary.bytes : 0);
+    pthread_mutex_unlock(&ranks->lock);
     return bytes;
 }
 
 /* --- making it ------------------------------------------------------------------------------------------------------------ */
 
-/* Sums of something of each base_leaf in front of each base_leaf. Waits for it, so that any stream may use it. */
+/* Sums of something of each base leaf in front of each base leaf. Waits for it, so that any stream may use it. */
 static copse_status prefix_make(const copse_index *owner, copse_blink_epoch *epoch, const copse_kernel *kernel,
                                 const char *what, uint64_t **out)
 {
     copse_device *device = owner->device;
     const uint64_t n = (uint64_t)epoch->view.base_leaves + 1;
     void *memory = NULL;
-    epoch->order.bytes = n * sizeof(uint64_t);
-    copse_status status = copse_device_alloc(device, device->main, epoch->order.bytes, what, &memory);
+    epoch->ranks.bytes = n * sizeof(uint64_t);
+    copse_status status = copse_device_alloc(device, device->main, epoch->ranks.bytes, what, &memory);
     if (status != COPSE_OK) return status;
     copse_base_leaf_arguments arguments = {.tree = epoch->view, .out = memory};
     status = copse_device_launch(device, device->main, kernel, copse_device_blocks(device, n), &arguments);
@@ -59,57 +58,51 @@ static copse_status prefix_make(const copse_index *owner, copse_blink_epoch *epo
     if (status == COPSE_OK)
         *out = memory;
     else
-        copse_device_free(device, device->main, memory, epoch->order.bytes);
+        copse_device_free(device, device->main, memory, epoch->ranks.bytes);
     return status;
-}
-
-static copse_status summary_fill(const copse_index *owner, const void *user, const copse_device_summary *summary)
-{
-    const copse_blink_epoch *epoch = user;
-    copse_blink_summary_arguments arguments = {.tree = epoch->view, .summary = *summary};
-    return copse_device_launch(owner->device, owner->device->main, &copse_blink_order_kernels_of(owner)->summarize,
-                               copse_device_blocks(owner->device, summary->nodes[0] * 32), &arguments);
 }
 
 /* Running sums are a convenience: where there is no memory for them the summary serves. A fault is an error. */
 static copse_status sums_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
     bool fit;
-    copse_status status = copse_device_sums_fit(owner, &epoch->order.summary.summary, epoch->view.entries, &fit);
+    copse_status status = copse_device_sums_fit(owner, &epoch->ranks.summary.summary, epoch->view.entries, &fit);
     if (status != COPSE_OK || !fit) return status;
-    status = prefix_make(owner, epoch, &copse_blink_order_kernels_of(owner)->base_leaf_sums, "running sums",
-                         &epoch->order.sums);
+    status = prefix_make(owner, epoch, &copse_blink_ordered_kernels_of(owner)->base_leaf_sums, "running sums",
+                         &epoch->ranks.sums);
     return status == COPSE_ERR_MEMORY ? COPSE_OK : status;
 }
 
-typedef copse_status (*order_maker)(const copse_index *owner, copse_blink_epoch *epoch);
+typedef copse_status (*ranks_maker)(const copse_index *owner, copse_blink_epoch *epoch);
 
 static copse_status before_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
-    return prefix_make(owner, epoch, &copse_blink_order_kernels_of(owner)->base_leaf_entries, "ranks",
-                       &epoch->order.before);
+    return prefix_make(owner, epoch, &copse_blink_ordered_kernels_of(owner)->base_leaf_entries, "ranks",
+                       &epoch->ranks.before);
 }
 
 static copse_status summary_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
     const uint64_t blocks = (epoch->view.base_leaves + (uint64_t)COPSE_BLOCK_BASE_LEAVES - 1) / COPSE_BLOCK_BASE_LEAVES;
-    return copse_device_summary_make(owner, blocks, summary_fill, epoch, &epoch->order.summary);
+    copse_blink_summary_arguments arguments = {.tree = epoch->view};
+    return copse_device_summary_make(owner, blocks, &copse_blink_ordered_kernels_of(owner)->summarize, &arguments,
+                                     &arguments.summary, &epoch->ranks.summary);
 }
 
 /* Readers may come at the same time: the first makes it, the others wait; afterwards the flag alone is read. It is made on
  * the main stream of the first handle, to whose device the memory belongs, and an error is the reader's. */
-static copse_status make_once(const copse_index *index, copse_blink_epoch *epoch, atomic_bool *ready, order_maker make)
+static copse_status make_once(const copse_index *index, copse_blink_epoch *epoch, atomic_bool *ready, ranks_maker make)
 {
     if (atomic_load_explicit(ready, memory_order_acquire)) return COPSE_OK;
     const copse_index *owner = &copse_blink_handle_of(index)->tree->owner;
     copse_status status = COPSE_OK;
-    pthread_mutex_lock(&epoch->order.lock);
+    pthread_mutex_lock(&epoch->ranks.lock);
     if (!atomic_load_explicit(ready, memory_order_relaxed)) {
-        epoch->order.device = owner->device;
+        epoch->ranks.device = owner->device;
         status = make(owner, epoch);
         if (status == COPSE_OK) atomic_store_explicit(ready, true, memory_order_release);
     }
-    pthread_mutex_unlock(&epoch->order.lock);
+    pthread_mutex_unlock(&epoch->ranks.lock);
     if (status != COPSE_OK) {
         copse_kept_error kept;
         copse_error_keep(&kept);
@@ -119,16 +112,16 @@ static copse_status make_once(const copse_index *index, copse_blink_epoch *epoch
     return status;
 }
 
-copse_status copse_blink_order_ready(const copse_index *index, copse_blink_epoch *epoch)
+copse_status copse_blink_ranks_ready(const copse_index *index, copse_blink_epoch *epoch)
 {
-    return make_once(index, epoch, &epoch->order.before_ready, before_make);
+    return make_once(index, epoch, &epoch->ranks.before_ready, before_make);
 }
 
 copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch, bool sums)
 {
-    copse_status status = make_once(index, epoch, &epoch->order.summary_ready, summary_make);
+    copse_status status = make_once(index, epoch, &epoch->ranks.summary_ready, summary_make);
     if (status != COPSE_OK || !sums) return status;
-    return make_once(index, epoch, &epoch->order.sums_tried, sums_make);
+    return make_once(index, epoch, &epoch->ranks.sums_tried, sums_make);
 }
 
 /* --- checking it ---------------------------------------------------------------------------------------------------------- */
@@ -136,33 +129,33 @@ copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epo
 static copse_status check_launch(const copse_index *index, const copse_blink_epoch *epoch, copse_device_survey *survey)
 {
     copse_device *device = index->device;
-    const copse_blink_order_kernels *kernels = copse_blink_order_kernels_of(index);
-    const copse_blink_order *order = &epoch->order;
-    copse_order_check_arguments arguments = {.tree = epoch->view,
-                                             .before = order->before,
-                                             .sums = order->sums,
-                                             .summary = order->summary.summary,
+    const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(index);
+    const copse_blink_ranks *ranks = &epoch->ranks;
+    copse_ranks_check_arguments arguments = {.tree = epoch->view,
+                                             .before = ranks->before,
+                                             .sums = ranks->sums,
+                                             .summary = ranks->summary.summary,
                                              .survey = survey};
     copse_status status = COPSE_OK;
-    if (order->before || order->sums)
+    if (ranks->before || ranks->sums)
         status = copse_device_launch(device, device->main, &kernels->verify_base_leaves,
                                      copse_device_blocks(device, epoch->view.base_leaves), &arguments);
-    if (status == COPSE_OK && order->summary.memory)
+    if (status == COPSE_OK && ranks->summary.memory)
         status = copse_device_launch(device, device->main, &kernels->verify_summary,
-                                     copse_device_blocks(device, order->summary.summary.nodes[0] * 32), &arguments);
+                                     copse_device_blocks(device, ranks->summary.summary.nodes[0] * 32), &arguments);
     return status;
 }
 
-copse_status copse_blink_verify_order(const copse_index *index, copse_blink_epoch *epoch)
+copse_status copse_blink_verify_ranks(const copse_index *index, copse_blink_epoch *epoch)
 {
     copse_device *device = index->device;
     copse_device_survey *survey = NULL, seen;
     copse_status status = copse_device_survey_make(device, &survey);
     if (status != COPSE_OK) return status;
-    pthread_mutex_lock(&epoch->order.lock); /* a reader may be making some of it */
+    pthread_mutex_lock(&epoch->ranks.lock); /* a reader may be making some of it */
     status = check_launch(index, epoch, survey);
     if (status == COPSE_OK) status = copse_device_survey_read(device, survey, &seen);
-    pthread_mutex_unlock(&epoch->order.lock);
+    pthread_mutex_unlock(&epoch->ranks.lock);
     copse_device_survey_free(device, survey);
     if (status != COPSE_OK || seen.trouble[3] == UINT64_MAX) return status;
     return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
@@ -172,46 +165,19 @@ copse_status copse_blink_verify_order(const copse_index *index, copse_blink_epoc
 
 const copse_kernel *copse_blink_find_concurrent(const copse_index *index)
 {
-    return &copse_blink_order_kernels_of(index)->find_concurrent;
+    return &copse_blink_ordered_kernels_of(index)->find_concurrent;
 }
 
 /* --- entries by rank ------------------------------------------------------------------------------------------------------ */
 
-typedef struct entries_job {
-    const copse_index *index;
-    const copse_blink_epoch *epoch;
-    uint64_t rank;
-} entries_job;
-
-static copse_status entries_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
-{
-    const entries_job *job = user;
-    copse_device *device = job->index->device;
-    copse_blink_copy_arguments arguments = {.tree = job->epoch->view,
-                                            .before = job->epoch->order.before,
-                                            .first = job->rank + first,
-                                            .count = n,
-                                            .keys = memory[0],
-                                            .values = memory[1]};
-    return copse_device_launch(device, stream, &copse_blink_order_kernels_of(job->index)->copy,
-                               copse_device_blocks(device, (n / COPSE_GATHER_TILE + 1) * 32), &arguments);
-}
-
 static copse_status entries_run(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
 {
     copse_blink_epoch *epoch = copse_blink_enter(index);
-    entries_job job = {index, epoch, rank};
-    copse_transfer_job transfer = {
-        .device = index->device,
-        .array =
-            {{.memory = keys, .element = copse_type_size(index->key_type), .output = true, .name = "out_keys"},
-             {.memory = values, .element = copse_type_size(index->value_type), .output = true, .name = "out_values"}},
-        .arrays = 2,
-        .n = count,
-        .work = entries_work,
-        .user = &job};
-    copse_status status = copse_blink_order_ready(index, epoch);
-    if (status == COPSE_OK) status = copse_transfer_run(&transfer);
+    copse_status status = copse_blink_ranks_ready(index, epoch);
+    copse_blink_copy_arguments arguments = {.tree = epoch->view, .before = epoch->ranks.before};
+    const copse_entry_kernel copy = {&copse_blink_ordered_kernels_of(index)->copy, &arguments, &arguments.output,
+                                     false};
+    if (status == COPSE_OK) status = copse_entries_run(index, &copy, rank, count, keys, values);
     copse_blink_leave(index, epoch);
     return status;
 }

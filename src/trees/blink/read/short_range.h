@@ -1,20 +1,20 @@
 /*
- * Template: ranges of the B-link and the B+ tree in one pass, while nobody writes: where they begin, their offsets, and the
- * entries of short_range ones.
+ * Template: ranges of the B-link and the B+ tree in one pass, while no writer is at work: where they begin, their offsets, and the
+ * entries of short ones.
  *
  * A block has a tile of ranges, a warp as many of them as it has lanes (or 8), eight at a time. Four lanes take the lower bound of
- * a range down the levels, and load the whole base_leaf leaf and the one or two behind it, 16 bytes a lane and half leaf. Mostly those
- * have all of the range; both ends are found by counting keys, and the entries go to shared memory, one range right behind the
- * other. How far the output of earlier tiles goes a tile learns as in blink/rebuild/tile.h, from words that each tile has, and then
+ * a range down the levels, and load the whole base leaf and the one or two behind it, 16 bytes a lane and half leaf. Mostly those
+ * hold all of the range; both ends are found by counting keys, and the entries go to shared memory, one range right behind the
+ * other. Where its output begins a tile learns by decoupled look-back, as in blink/rebuild/tile.h, from a word that each tile publishes; then
  * its warps copy what they have in shared memory, in one run each.
  *
  *   words    | SUMMED 940 | COUNTED 1000 | COUNTED 1270 | 0 ...     tile 3 begins at 940 + 1000 + 1270
  *   tile 3   | warp 0: ranges 0 .. 31 | warp 1 | warp 2 | warp 3 |
  *   warp 1   shared memory | 9 entries of its first range | 11 of the next | ... |  -> output, 32 entries at a time
  *
- * Ranges that those leaves do not settle (chains, branches, or simply more entries) have their upper bound walked down, too. Where that
- * gives few entries, they are copied to shared memory all the same; else their places are left to `gather`, which cuts its work by
- * output and so takes one range of everything as easily as many of some hundred.
+ * For ranges that those leaves do not resolve (overflow chains, branches, or simply more entries) the group walks the upper bound down,
+ * too. Where that gives few entries, it copies them to shared memory all the same; else it leaves their locations to `gather`, which
+ * cuts its work by output and so takes one range of everything as easily as many of some hundred.
  */
 #ifndef COPSE_TREES_BLINK_READ_SHORT_RANGE_H
 #define COPSE_TREES_BLINK_READ_SHORT_RANGE_H
@@ -33,7 +33,7 @@
 
 /* Leaves that a group loads: enough for ten entries, mostly. */
 #define NEAR_LEAVES (LEAF_SLOTS > 12u ? 2u : 3u)
-/* Entries of a range that a warp copies; no more than lanes. */
+/* Entries of a range that a warp copies; no more than it has lanes. */
 #define NEAR_MOST (NEAR_LEAVES * LEAF_SLOTS)
 /* Entries of all ranges of a warp that have room in shared memory. */
 #define STAGE_ENTRIES     512u
@@ -50,7 +50,7 @@ typedef struct output_stage {
     KEY keys[STAGE_ENTRIES];
 } output_stage;
 
-/* What the warps of a block publish each other. */
+/* What the warps of a block exchange through shared memory. */
 typedef struct short_range_block {
     uint64_t entries[SHORT_RANGE_WARPS]; /* of the ranges of each */
     uint64_t base;                       /* entries in front of the tile */
@@ -60,7 +60,7 @@ typedef struct short_range_block {
 /* A range: of a lane that has read it, or of the four lanes that look for it. */
 typedef struct short_range_one {
     KEY low, high; /* both belong to it */
-    uint64_t leaf; /* where the base_leaf leaf lies that the levels led to, and bits that say more */
+    uint64_t leaf; /* where the base leaf lies that the levels led to, and bits that say more */
 } short_range_one;
 /* That address, which is a multiple of 16; whether NEAR_LEAVES leaves lie side by side from there on. */
 #define SHORT_RANGE_AT(range)  ((const char *)((range)->leaf & ~(uint64_t)15))
@@ -68,7 +68,7 @@ typedef struct short_range_one {
 
 /* What was found of a range. */
 typedef struct short_range_found {
-    uint64_t count, place;
+    uint64_t count, location;
 } short_range_found;
 
 /* --- down the levels ------------------------------------------------------------------------------------------------------- */
@@ -90,31 +90,31 @@ SIMT_DEVICE uint32_t short_range_base_leaves(const copse_device_levels *levels, 
     return base_leaf;
 }
 
-/* Where the base_leaf leaf lies and whether it has neighbours. */
+/* Where the base leaf lies and whether it has neighbours. */
 SIMT_DEVICE uint64_t short_range_leaf(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     const bool all =
-        base_leaves_concurrent(tree, base_leaf) >= NEAR_LEAVES && tree->base_leaves - base_leaf >= NEAR_LEAVES;
+        base_leaves_contiguous(tree, base_leaf) >= NEAR_LEAVES && tree->base_leaves - base_leaf >= NEAR_LEAVES;
     return (uint64_t)base_leaf_at(tree, base_leaf) + (all ? 1u : 0);
 }
 
-/* The range of each lane, those of a warp from `first` on, and the base_leaf that its lower bound leads to. */
+/* The range of each lane, those of a warp from `first` on, and the base leaf that its lower bound leads to. */
 SIMT_DEVICE short_range_one short_range_read(const copse_blink_range_arguments *a, bool digest, uint32_t first,
                                              uint32_t *out_base_leaf)
 {
     const copse_blink_tree *tree = &a->tree;
-    const uint32_t at = query_at(a->n, first + (simt_lane() & (a->per_warp - 1u)));
-    const KEY low = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->lows + at);
-    const KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->highs + at);
-    report_nan(tree->key_type, low, a->report, COPSE_REPORT_NAN, a->first + at);
-    report_nan(tree->key_type, high, a->report, COPSE_REPORT_NAN_HIGH, a->first + at);
+    const uint32_t at = query_at(a->queries.n, first + (simt_lane() & (a->queries.per_warp - 1u)));
+    const KEY low = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->queries.lows + at);
+    const KEY high = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)a->queries.highs + at);
+    report_nan(tree->key_type, low, a->queries.report, COPSE_REPORT_NAN, a->queries.first + at);
+    report_nan(tree->key_type, high, a->queries.report, COPSE_REPORT_NAN_HIGH, a->queries.first + at);
     short_range_one range;
     range.low = ENCODE_ONE(tree->key_type, low);
     range.high = ENCODE_ONE(tree->key_type, high);
     const walk_bound bound = walk_start(&tree->levels, digest, range.low);
-    *out_base_leaf = query_sorted(a->per_warp, range.low)
+    *out_base_leaf = query_sorted(a->queries.per_warp, range.low)
                          ? walk_down_alone(&tree->levels, digest, bound)
-                         : short_range_base_leaves(&tree->levels, digest, a->per_warp, bound);
+                         : short_range_base_leaves(&tree->levels, digest, a->queries.per_warp, bound);
     range.leaf = short_range_leaf(tree, *out_base_leaf);
     return range;
 }
@@ -131,7 +131,7 @@ SIMT_DEVICE short_range_one short_range_take(short_range_one own, uint32_t lane)
 
 /* --- a few leaves as four lanes hold them ---------------------------------------------------------------------------------- */
 
-/* Bytes 16 * part from the beginning and the middle of each leaf on. */
+/* Bytes 16 * quarter from the beginning and the middle of each leaf on. */
 typedef struct near_leaves {
     simt_u32x4 half[NEAR_LEAVES][2];
 } near_leaves;
@@ -141,22 +141,12 @@ typedef struct near_spans {
     uint32_t skip, start[NEAR_LEAVES], count[NEAR_LEAVES];
 } near_spans;
 
-SIMT_DEVICE uint32_t near_word(simt_u32x4 v, uint32_t word)
-{
-    return word == 0 ? v.x : word == 1u ? v.y : word == 2u ? v.z : v.w;
-}
-
-SIMT_DEVICE KEY near_key(simt_u32x4 v, uint32_t j)
-{
-    return piece_key(v, j);
-}
-
 SIMT_DEVICE VALUE near_value(simt_u32x4 v, uint32_t j)
 {
 #if VALUE_BITS == 64
     return j == 0 ? walk_join(v.x, v.y) : walk_join(v.z, v.w);
 #else
-    return near_word(v, j);
+    return piece_word(v, j);
 #endif
 }
 
@@ -191,7 +181,7 @@ SIMT_DEVICE void near_load(const short_range_one *range, near_leaves *near)
 /*
  * What a group finds in its leaves, in one sum over its lanes: in bits 0 to 4 keys of the first leaf < low, and in five bits more
  * for each leaf keys <= high; then a bit for each: no entry of the range lies behind it; then a bit for each: it is all that its
- * base_leaf has; then a bit: low may be in the first leaf.
+ * base leaf has; then a bit: low may be in the first leaf.
  */
 #define NEAR_BITS   5u
 #define NEAR_MASK   31u
@@ -208,7 +198,7 @@ SIMT_DEVICE uint32_t near_keys(const near_leaves *near, uint32_t k, const short_
         SIMT_UNROLL
         for (uint32_t j = 0; j < PIECE_KEYS; j++) {
             if (!NEAR_ANY_KEY(half, j)) continue;
-            const KEY key = near_key(near->half[k][half], j);
+            const KEY key = piece_key(near->half[k][half], j);
             const bool is_key = near_key_slot(half, j) < LEAF_SLOTS;
             less += (uint32_t)(is_key && key < range->low);
             upto += (uint32_t)(is_key && key <= range->high);
@@ -222,7 +212,7 @@ SIMT_DEVICE uint32_t near_highs(const copse_blink_tree *tree, bool digest, const
                                 const short_range_one *range)
 {
     const bool mine = (simt_lane() & 3u) == LEAF_HIGH % 64u / 16u;
-    const KEY high = near_key(near->half[k][LEAF_HIGH / 64u], LEAF_HIGH % 16u / (KEY_BITS / 8u));
+    const KEY high = piece_key(near->half[k][LEAF_HIGH / 64u], LEAF_HIGH % 16u / (KEY_BITS / 8u));
     const bool inside = range->high < high || (tree->unique && range->high == high);
     const bool below = k == 0 && digest && range->low <= high;
     return ((uint32_t)(mine && inside) << (NEAR_INSIDE + k)) + ((uint32_t)(mine && below) << NEAR_BELOW);
@@ -233,8 +223,8 @@ SIMT_DEVICE uint32_t near_links(const copse_blink_tree *tree, const near_leaves 
 {
     const bool mine = (simt_lane() & 3u) == LEAF_STATE % 64u / 16u;
     const simt_u32x4 piece = near->half[k][LEAF_STATE / 64u];
-    const uint32_t state = near_word(piece, LEAF_STATE % 16u / 4u);
-    const uint32_t next = near_word(piece, LEAF_NEXT % 16u / 4u);
+    const uint32_t state = piece_word(piece, LEAF_STATE % 16u / 4u);
+    const uint32_t next = piece_word(piece, LEAF_NEXT % 16u / 4u);
     const bool pool =
         next - tree->base_leaves < COPSE_LEAF_NONE - tree->base_leaves; /* from `base_leaves` on, but none */
     const bool simple = tree->branches ? !(state & COPSE_LEAF_BRANCH) : !pool;
@@ -242,16 +232,16 @@ SIMT_DEVICE uint32_t near_links(const copse_blink_tree *tree, const near_leaves 
 }
 
 /*
- * Entries of the range in the leaves. False: those leaves do not settle it. Behind a leaf that the range ends in there are only
- * greater keys, so nothing is counted there; and where high is the largest key, free places would be counted, which look like it.
+ * Entries of the range in the leaves. False: those leaves do not resolve it. Behind a leaf that the range ends in there are only
+ * greater keys, so nothing is counted there; and where high is the largest key, free slots would be counted, which look like it.
  */
-SIMT_DEVICE bool near_settle(uint64_t limit, bool digest, uint32_t sums, const short_range_one *range,
-                             uint32_t *out_count, near_spans *spans)
+SIMT_DEVICE bool near_resolve(uint64_t limit, bool digest, uint32_t sums, const short_range_one *range,
+                              uint32_t *out_count, near_spans *spans)
 {
     const uint32_t most = limit && limit < NEAR_MOST ? (uint32_t)limit : NEAR_MOST;
     const bool any = range->low <= range->high;
     bool simple = SHORT_RANGE_ALL(range) && range->high != KEY_MAX && (!digest || sums >> NEAR_BELOW & 1u),
-         settled = !any;
+         resolved = !any;
     uint32_t count = 0;
     spans->skip = sums & NEAR_MASK;
     SIMT_UNROLL
@@ -260,7 +250,7 @@ SIMT_DEVICE bool near_settle(uint64_t limit, bool digest, uint32_t sums, const s
         spans->count[k] = (sums >> (NEAR_UPTO + k * NEAR_BITS) & NEAR_MASK) - (k == 0 ? spans->skip : 0);
         count += spans->count[k];
         simple = simple && sums >> (NEAR_SIMPLE + k) & 1u;
-        settled = settled || (simple && (sums >> (NEAR_INSIDE + k) & 1u || (most < NEAR_MOST && count >= most)));
+        resolved = resolved || (simple && (sums >> (NEAR_INSIDE + k) & 1u || (most < NEAR_MOST && count >= most)));
     }
     if (most < NEAR_MOST) {
         SIMT_UNROLL
@@ -271,7 +261,7 @@ SIMT_DEVICE bool near_settle(uint64_t limit, bool digest, uint32_t sums, const s
         if (count > most) count = most;
     }
     *out_count = any ? count : 0;
-    return settled;
+    return resolved;
 }
 
 /* Copies the entries of a range out of the leaves of a group. */
@@ -285,7 +275,7 @@ SIMT_DEVICE void near_stage(const near_leaves *near, const near_spans *spans, KE
             SIMT_UNROLL
             for (uint32_t j = 0; j < PIECE_KEYS; j++) {
                 const uint32_t i = near_key_slot(half, j) - skip; /* huge where that is in front */
-                if (NEAR_ANY_KEY(half, j) && i < count) keys[spans->start[k] + i] = near_key(near->half[k][half], j);
+                if (NEAR_ANY_KEY(half, j) && i < count) keys[spans->start[k] + i] = piece_key(near->half[k][half], j);
             }
             SIMT_UNROLL
             for (uint32_t j = 0; j < 128u / VALUE_BITS; j++) {
@@ -297,20 +287,20 @@ SIMT_DEVICE void near_stage(const near_leaves *near, const near_spans *spans, KE
     }
 }
 
-/* --- ranges that those leaves do not settle ---------------------------------------------------------------------------------- */
+/* --- ranges that those leaves do not resolve ---------------------------------------------------------------------------------- */
 
 /* Takes one query of each group down the levels. */
 SIMT_DEVICE void walk_one(const copse_device_levels *levels, bool digest, walk_bound *x)
 {
-    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, part = (simt_lane() & 3u) * 16u;
+    const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, quarter = (simt_lane() & 3u) * 16u;
     SIMT_ROLLED
     for (uint32_t l = 0; l < levels->height; l++) {
-        const uint32_t less = walk_less(levels->level[l] + (uint64_t)x->node * 64u + part, *x, digest);
+        const uint32_t less = walk_less(levels->level[l] + (uint64_t)x->node * 64u + quarter, *x, digest);
         x->node = x->node * fanout + walk_group_sum(less);
     }
 }
 
-/* Where the range begins: in the first leaf, as a rule. `sums` are those of near_settle. */
+/* Where the range begins: in the first leaf, as a rule. `sums` are those of near_resolve. */
 SIMT_DEVICE entry_spot short_range_begin(const copse_blink_tree *tree, bool digest, const short_range_one *range,
                                          uint32_t base_leaf, uint32_t sums)
 {
@@ -333,24 +323,24 @@ SIMT_DEVICE short_range_found short_range_find(const copse_blink_range_arguments
                                                const short_range_one *range, uint32_t base_leaf, uint32_t sums)
 {
     const copse_blink_tree *tree = &a->tree;
-    walk_bound bound = walk_start(&tree->levels, digest, order_key(tree, range->high, true));
+    walk_bound bound = walk_start(&tree->levels, digest, bound_key(&tree->unique, range->high, true));
     walk_one(&tree->levels, digest, &bound);
     const leaf_piece piece = piece_load(tree, bound.node);
     const entry_spot high = spot_of_group(tree, digest, bound, piece, true);
     const entry_spot low = short_range_begin(tree, digest, range, base_leaf, sums);
     short_range_found found;
-    found.place = spot_place(&low);
+    found.location = spot_location(&low);
     found.count = count_between(a, &low, &high);
-    if (a->limit && found.count > a->limit) found.count = a->limit;
+    if (a->queries.limit && found.count > a->queries.limit) found.count = a->queries.limit;
     return found;
 }
 
-/* Copies `count` entries from a place on by the four lanes of a group. */
-SIMT_DEVICE void short_range_stage(const copse_blink_tree *tree, uint64_t place, uint32_t count, KEY *keys,
+/* Copies `count` entries from a location on by the four lanes of a group. */
+SIMT_DEVICE void short_range_stage(const copse_blink_tree *tree, uint64_t location, uint32_t count, KEY *keys,
                                    VALUE *values)
 {
-    leaf_cursor cursor = cursor_at(tree, (uint32_t)(place >> 32));
-    for (uint32_t skip = (uint32_t)place, done = 0; done < count;) {
+    leaf_cursor cursor = cursor_at(tree, (uint32_t)(location >> 32));
+    for (uint32_t skip = (uint32_t)location, done = 0; done < count;) {
         const uint32_t entries = leaf_count(cursor.leaf);
         for (uint32_t slot = skip + (simt_lane() & 3u); slot < entries && done + slot - skip < count; slot += 4u) {
             keys[done + slot - skip] = leaf_key(cursor.leaf, slot);
@@ -379,8 +369,8 @@ SIMT_DEVICE uint32_t groups_in_front(uint32_t count)
 }
 
 /*
- * Eight ranges of a warp, four lanes to one: what they have, in all four lanes. Entries of short_range ones go to shared memory, from
- * *staged on, and the place is COPSE_PLACE_DONE then; else where the entries begin. `base_leaf` is that of this lane's own range, and
+ * Eight ranges of a warp, four lanes to one: what they have, in all four lanes. The group copies the entries of short ones to
+ * shared memory, from *staged on, and the location is COPSE_LOCATION_DONE then; else it is where the entries begin. `base_leaf` is that of this lane's own range, and
  * `range` the one that lane `reader` read.
  */
 SIMT_DEVICE short_range_found short_range_eight(const copse_blink_range_arguments *a, bool digest,
@@ -397,27 +387,27 @@ SIMT_DEVICE short_range_found short_range_eight(const copse_blink_range_argument
         sums += near_links(&a->tree, &near, k);
     }
     sums = walk_group_sum(sums);
-    const bool settled = near_settle(a->limit, digest, sums, range, &count, &spans) || !there;
+    const bool resolved = near_resolve(a->queries.limit, digest, sums, range, &count, &spans) || !there;
     short_range_found found;
     found.count = there ? count : 0;
-    found.place = 0;
-    if (__any_sync(SIMT_FULL_MASK, !settled)) {
+    found.location = 0;
+    if (__any_sync(SIMT_FULL_MASK, !resolved)) {
         const short_range_found other =
             short_range_find(a, digest, range, simt_shfl_u32(SIMT_FULL_MASK, base_leaf, reader), sums);
-        if (!settled) found = other;
+        if (!resolved) found = other;
     }
     const uint32_t size = found.count <= NEAR_MOST ? (uint32_t)found.count : 0;
     const uint32_t at = *staged + groups_in_front(size);
     *staged = simt_shfl_u32(SIMT_FULL_MASK, at + size, SIMT_WARP - 1u);
     const bool fits = found.count <= NEAR_MOST && (at + size <= STAGE_ENTRIES || !size);
-    if (__any_sync(SIMT_FULL_MASK, settled && !fits)) {
+    if (__any_sync(SIMT_FULL_MASK, resolved && !fits)) {
         const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, reader);
-        if (settled) found.place = place_rebuild(first, spans.skip);
+        if (resolved) found.location = location_make(first, spans.skip);
     }
     if (!fits) return found;
-    if (settled && size) near_stage(&near, &spans, stage->keys + at, stage->values + at);
-    if (!settled && size) short_range_stage(&a->tree, found.place, size, stage->keys + at, stage->values + at);
-    found.place = COPSE_PLACE_DONE;
+    if (resolved && size) near_stage(&near, &spans, stage->keys + at, stage->values + at);
+    if (!resolved && size) short_range_stage(&a->tree, found.location, size, stage->keys + at, stage->values + at);
+    found.location = COPSE_LOCATION_DONE;
     return found;
 }
 
@@ -430,20 +420,20 @@ SIMT_DEVICE short_range_found short_range_warp(const copse_blink_range_arguments
     const short_range_one own = short_range_read(a, digest, first, &base_leaf);
     short_range_found kept;
     kept.count = 0;
-    kept.place = COPSE_PLACE_DONE;
+    kept.location = COPSE_LOCATION_DONE;
     uint32_t staged = 0;
     SIMT_ROLLED
-    for (uint32_t from = 0; from < a->per_warp; from += 8u) {
+    for (uint32_t from = 0; from < a->queries.per_warp; from += 8u) {
         const uint32_t reader = from + lane / 4u;
         const short_range_one range = short_range_take(own, reader);
         const short_range_found found =
-            short_range_eight(a, digest, &range, base_leaf, reader, first + reader < a->n, stage, &staged);
+            short_range_eight(a, digest, &range, base_leaf, reader, first + reader < a->queries.n, stage, &staged);
         if ((lane & 3u) == from / 8u) kept = found;
     }
     const uint32_t holder = (lane & 7u) * 4u + lane / 8u;
     short_range_found mine;
     mine.count = simt_shfl_u64(SIMT_FULL_MASK, kept.count, holder);
-    mine.place = simt_shfl_u64(SIMT_FULL_MASK, kept.place, holder);
+    mine.location = simt_shfl_u64(SIMT_FULL_MASK, kept.location, holder);
     return mine;
 }
 
@@ -478,23 +468,23 @@ SIMT_DEVICE uint64_t lanes_upto(uint64_t own)
 SIMT_DEVICE void stage_copy_some(const copse_blink_short_range_arguments *a, const output_stage *stage,
                                  const short_range_found *own, uint64_t at)
 {
-    const uint32_t size = own->place == COPSE_PLACE_DONE ? (uint32_t)own->count : 0;
+    const uint32_t size = own->location == COPSE_LOCATION_DONE ? (uint32_t)own->count : 0;
     const uint32_t from = (uint32_t)lanes_upto(size) - size;
     for (uint32_t lane = 0; lane < SIMT_WARP; lane++)
         stage_copy(a, stage, simt_shfl_u32(SIMT_FULL_MASK, from, lane), simt_shfl_u64(SIMT_FULL_MASK, at, lane),
                    simt_shfl_u32(SIMT_FULL_MASK, size, lane));
 }
 
-/* Narrow ranges that had no room in shared memory go through it now, eight at a time. */
+/* Short ranges that had no room in shared memory go through it now, eight at a time. */
 SIMT_DEVICE void stage_late(const copse_blink_short_range_arguments *a, output_stage *stage,
                             const short_range_found *own, bool late, uint64_t at)
 {
     const uint32_t size = late ? (uint32_t)own->count : 0, group = simt_lane() / 4u;
     for (uint32_t from = 0; from < SIMT_WARP; from += 8u) {
-        const uint64_t place = simt_shfl_u64(SIMT_FULL_MASK, own->place, from + group);
+        const uint64_t location = simt_shfl_u64(SIMT_FULL_MASK, own->location, from + group);
         const uint32_t count = simt_shfl_u32(SIMT_FULL_MASK, size, from + group), to = group * NEAR_MOST;
         __syncwarp(SIMT_FULL_MASK);
-        if (count) short_range_stage(&a->ranges.tree, place, count, stage->keys + to, stage->values + to);
+        if (count) short_range_stage(&a->ranges.tree, location, count, stage->keys + to, stage->values + to);
         __syncwarp(SIMT_FULL_MASK);
         for (uint32_t i = 0; i < 8u; i++)
             stage_copy(a, stage, i * NEAR_MOST, simt_shfl_u64(SIMT_FULL_MASK, at, from + i),
@@ -502,15 +492,15 @@ SIMT_DEVICE void stage_late(const copse_blink_short_range_arguments *a, output_s
     }
 }
 
-/* What a warp knows of its ranges: offsets, places, entries. `base` is the position of its first entry. */
+/* What a warp knows of its ranges: offsets, locations, entries. `base` is the position of its first entry. */
 SIMT_DEVICE void short_range_store(const copse_blink_short_range_arguments *a, output_stage *stage, uint32_t first,
                                    const short_range_found *own, uint64_t upto, uint64_t base)
 {
     const uint32_t mine = first + simt_lane();
-    const bool wide = own->count > NEAR_MOST, late = own->place != COPSE_PLACE_DONE && !wide;
-    if (simt_lane() < a->ranges.per_warp && mine < a->ranges.n) {
+    const bool wide = own->count > NEAR_MOST, late = own->location != COPSE_LOCATION_DONE && !wide;
+    if (simt_lane() < a->ranges.queries.per_warp && mine < a->ranges.queries.n) {
         simt_store_once_u64(a->offsets + mine + 1u, base + upto);
-        simt_store_once_u64(a->ranges.places + mine, wide ? own->place : COPSE_PLACE_DONE);
+        simt_store_once_u64(a->ranges.queries.locations + mine, wide ? own->location : COPSE_LOCATION_DONE);
         if (mine == 0) a->offsets[0] = 0;
     }
     if (!__any_sync(SIMT_FULL_MASK, wide || late)) {
@@ -561,8 +551,8 @@ SIMT_DEVICE void short_range_base(const copse_blink_short_range_arguments *a, sh
     block->base = base;
 }
 
-/* Tiles are taken by tickets, in order: those that a tile waits for are at work already. The next ticket is taken when there is
- * nothing more to wait for, and comes while this tile is stored. */
+/* Blocks take tiles by tickets, in order: the tiles that one waits for are at work already. A block takes the next ticket when it has
+ * nothing more to wait for, and the ticket arrives while the block stores this tile. */
 SIMT_DEVICE void short_range_tiles(const copse_blink_short_range_arguments *a, bool digest, output_stage *stage,
                                    short_range_block *block)
 {
@@ -571,7 +561,7 @@ SIMT_DEVICE void short_range_tiles(const copse_blink_short_range_arguments *a, b
     for (;;) {
         if (threadIdx.x == 0) block->tile = next;
         __syncthreads();
-        const uint32_t t = block->tile, first = (t * SHORT_RANGE_WARPS + warp) * a->ranges.per_warp;
+        const uint32_t t = block->tile, first = (t * SHORT_RANGE_WARPS + warp) * a->ranges.queries.per_warp;
         if (t >= a->tiles) return;
         const short_range_found own = short_range_warp(&a->ranges, digest, first, stage);
         const uint64_t upto = lanes_upto(own.count);

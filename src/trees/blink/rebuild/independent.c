@@ -1,10 +1,10 @@
-/* New epochs of the B-link and the B+ tree whose tiles do not wait for each other: blink/rebuild/tile_independent.h. */
+/* New epochs of the B-link and the B+ tree by tiles that do not wait for each other: rebuild/tile_independent.h. */
 #include "trees/blink/rebuild/rebuild.h"
 
-/* From so many base_leaves on it is worth it. */
+/* A tree with fewer base leaves is rebuilt otherwise. */
 #define LEAST_BASE_LEAVES 256u
 
-/* Is the batch one for this? Its operations insert or replace, and are all of one kind. */
+/* Is the batch eligible? Its operations insert or replace, and are all of one kind. */
 static bool may_be_independent(const copse_rebuilder *p)
 {
     const copse_rebuild_arguments *arguments = &p->arguments;
@@ -15,8 +15,8 @@ static bool may_be_independent(const copse_rebuilder *p)
 }
 
 /*
- * Leaves for the entries, or the base_leaves, and for the operations, in the proportion that a packed tree has, if as many of the keys are
- * new as were last time. Returns how many that makes in all.
+ * Chooses how many leaves of the new epoch go with an entry, or a base leaf, and with an operation: as many as in a
+ * tree that was just built, if as many of the keys are new as were last time. Returns how many that makes in all.
  */
 static uint64_t independent_base_leaves(copse_rebuilder *p, bool listed)
 {
@@ -31,31 +31,12 @@ static uint64_t independent_base_leaves(copse_rebuilder *p, bool listed)
            COPSE_LEAVES_BITS;
 }
 
-static copse_status independent_launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
-{
-    copse_device *device = p->index->device;
-    return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
-}
-
-/* Makes room for what tiles count, and for what so many blocks publish each other behind it: one fill makes all 0. */
-static copse_status totals_take(copse_rebuilder *p, uint64_t blocks)
-{
-    copse_device *device = p->index->device;
-    copse_rebuild_arguments *arguments = &p->arguments;
-    const uint64_t bytes = sizeof *arguments->totals + blocks * sizeof *arguments->words;
-    copse_status status = copse_rebuild_take(p, COPSE_REBUILD_TOTALS, bytes);
-    if (status != COPSE_OK) return status;
-    arguments->totals = p->memory[COPSE_REBUILD_TOTALS];
-    arguments->words = (uint64_t *)(arguments->totals + 1);
-    return copse_device_fill(device, device->main, arguments->totals, 0, bytes);
-}
-
 static uint64_t tiles_of(const copse_rebuilder *p, uint64_t leaves)
 {
     return (leaves + p->arguments.tile_base_leaves - 1) / p->arguments.tile_base_leaves;
 }
 
-/* Lists all leaves. How many there are the kernels find out: no more than these. */
+/* Lists all leaves. The kernels find out how many there are; the host only knows how many at most. */
 static copse_status lists_make(copse_rebuilder *p)
 {
     copse_device *device = p->index->device;
@@ -64,36 +45,35 @@ static copse_status lists_make(copse_rebuilder *p)
                    blocks = (arguments->from.base_leaves + each - 1) / each;
     arguments->leaves = (uint32_t)(arguments->from.base_leaves + p->pool_taken);
     arguments->tiles = (uint32_t)tiles_of(p, arguments->leaves);
-    copse_status status = totals_take(p, blocks);
+    copse_status status = copse_rebuild_take_totals(p, blocks);
     if (status == COPSE_OK)
-        status =
-            copse_rebuild_take(p, COPSE_REBUILD_BASE_LEAVES, (uint64_t)arguments->leaves * sizeof *arguments->order);
+        status = copse_rebuild_take(p, COPSE_REBUILD_ORDER, (uint64_t)arguments->leaves * sizeof *arguments->order);
     if (status == COPSE_OK)
         status = copse_rebuild_take(p, COPSE_REBUILD_BEFORE, (uint64_t)arguments->tiles * sizeof *arguments->before);
     if (status != COPSE_OK) return status;
-    arguments->order = p->memory[COPSE_REBUILD_BASE_LEAVES];
-    arguments->before = p->memory[COPSE_REBUILD_BEFORE];
+    arguments->order = p->scratch[COPSE_REBUILD_ORDER].memory;
+    arguments->before = p->scratch[COPSE_REBUILD_BEFORE].memory;
     return copse_device_launch(device, device->main, &copse_blink_kernels_of(p->index)->base_leaf_lists, blocks,
                                arguments);
 }
 
-/* Nothing is to be listed: base_leaves are as good. */
-static copse_status base_leaves_do(copse_rebuilder *p)
+/* Lists nothing: tiles have neighbouring base leaves. */
+static copse_status base_leaves_take(copse_rebuilder *p)
 {
     p->arguments.tiles = (uint32_t)tiles_of(p, p->arguments.from.base_leaves);
-    return totals_take(p, 0);
+    return copse_rebuild_take_totals(p, 0);
 }
 
-/* Makes out the tiles. */
+/* Finds the borders of the tiles. */
 static copse_status edges_make(copse_rebuilder *p)
 {
     const uint64_t edges = (uint64_t)p->arguments.tiles + 1;
     copse_status status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, edges * sizeof *p->arguments.edges);
-    p->arguments.edges = p->memory[COPSE_REBUILD_STARTS];
-    return status == COPSE_OK ? independent_launch(p, &copse_blink_kernels_of(p->index)->tile_edges, edges) : status;
+    p->arguments.edges = p->scratch[COPSE_REBUILD_STARTS].memory;
+    return status == COPSE_OK ? copse_rebuild_launch(p, &copse_blink_kernels_of(p->index)->tile_edges, edges) : status;
 }
 
-/* Drops what only the kernels need. */
+/* Frees what only the kernels need. */
 static void independent_drop(copse_rebuilder *p)
 {
     for (unsigned i = 0; i < COPSE_REBUILD_LAST; i++) copse_rebuild_drop(p, i);
@@ -101,14 +81,14 @@ static void independent_drop(copse_rebuilder *p)
     p->arguments.before = NULL;
 }
 
-/* All of it, with tiles of so many base_leaves, or leaves where they are to be listed; and waits. */
+/* Fills the new epoch, with tiles of so many base leaves, or leaves where `listed`; and waits for it. */
 static copse_status independent(copse_rebuilder *p, uint32_t tile, bool listed, copse_rebuild_totals *out)
 {
     copse_device *device = p->index->device;
     p->arguments.tile_base_leaves = tile;
-    copse_status status = listed ? lists_make(p) : base_leaves_do(p);
+    copse_status status = listed ? lists_make(p) : base_leaves_take(p);
     if (status == COPSE_OK) status = edges_make(p);
-    /* No more blocks than are at work at a time: a warp has its next tile on the way while it stores one. */
+    /* No more blocks than run at a time: a warp fetches its next tile while it stores one. */
     const uint64_t warps = COPSE_KERNEL_THREADS / 32, all = (p->arguments.tiles + warps - 1) / warps;
     const uint64_t most = (uint64_t)device->multiprocessors * COPSE_INDEPENDENT_BLOCKS;
     if (status == COPSE_OK)
@@ -120,7 +100,7 @@ static copse_status independent(copse_rebuilder *p, uint32_t tile, bool listed, 
     return status;
 }
 
-/* What the kernels found out about the batch. */
+/* Takes over what the kernels found out about the batch. */
 static void speculation_take_over(copse_rebuilder *p, const copse_rebuild_totals *totals)
 {
     copse_pairs_speculation *speculation = &p->made->speculation;
@@ -137,10 +117,10 @@ static copse_status try_independent(copse_rebuilder *p, uint32_t tile, bool list
     copse_rebuild_totals totals;
     copse_kept_error kept;
     if (base_leaves == 0 || base_leaves > UINT32_MAX / 2) return COPSE_OK;
-    /* They are counted in 32 bits, and leaves in few. */
+    /* Lists count entries in 32 bits, and leaves besides base leaves up to COPSE_LIST_MOST. */
     if (listed && (p->arguments.from.entries > UINT32_MAX || p->pool_taken > COPSE_LIST_MOST)) return COPSE_OK;
     copse_error_keep(&kept);
-    copse_status status = copse_blink_epoch_make_base_leaves(p->index, p->arguments.from.chunk_shift, base_leaves,
+    copse_status status = copse_blink_epoch_make_base_leaves(p->index, p->arguments.from.segment_shift, base_leaves,
                                                              p->low, p->high, &p->made);
     if (status == COPSE_OK) status = copse_rebuild_started(p);
     if (status == COPSE_OK) status = independent(p, tile, listed, &totals);

@@ -1,20 +1,21 @@
 /*
- * Template: all leaves of a tree in the order of their keys, and how many entries there are in front of each tile of so many leaves
- * (blink/rebuild/tile_independent.h).
+ * Template: lists all leaves of a tree in key order, and counts the entries in front of each tile of so many leaves
+ * (rebuild/tile_independent.h).
  *
- * There is no more to know about a leaf than 32 bytes of it say; so it is read once, and much is on its way at a time:
+ * 32 bytes of a leaf say all there is to know about it; so the kernel reads these once, and keeps many reads under way:
  *
- *   1. A block takes base_leaves that lie side by side, each thread COPSE_LIST_EACH of them, and all threads send for all of these at once.
- *   2. Few base_leaves have leaves of the pool: the rest of a chain, or the children of a branch. These *chains* go onto a list in shared memory;
- *      each thread takes one of that list and counts its leaves, so that they are on their way at once, too.
- *   3. The block adds up what it has, and learns from the blocks in front what they have, as tiles do (blink/rebuild/tile.h). Blocks take
- *      their base_leaves by tickets. A word: leaves concurrent the base_leaves << 32 | entries.
- *   4. Each thread puts its base_leaves into their places, and chains of one leaf, tells longer ones where theirs are, and then puts the
- *      leaves of one of these into the list.
+ *   1. A block takes neighbouring base leaves, COPSE_LIST_EACH to a thread, and all threads load all of these at once.
+ *   2. Few base leaves have leaves of the pool: an overflow chain, or the children of a branch. Both are *chains* here.
+ *      They go onto a list in shared memory; each thread takes one of that list and counts its leaves, so that these
+ *      loads overlap, too.
+ *   3. The block adds up what it has, and finds what the blocks in front have by decoupled look-back, as tiles do
+ *      (rebuild/tile.h). Blocks take their base leaves by tickets. A word: leaves besides base leaves << 32 | entries.
+ *   4. Each thread writes its base leaves to their positions, and chains of one leaf; it notes the positions of longer
+ *      chains, and then writes the leaves of one of these.
  *
- * The host knows how many leaves of the pool were taken. Some may be in no chain, and base_leaf leaves that are branches are no leaves, so that
- * there may be fewer to list, and fewer tiles; the last block says how many. Where there are more, or they do not have as many entries as
- * the tree, nothing is said, and the work is stopped.
+ * The host knows how many leaves of the pool were taken. Some may be in no chain, and base leaves that are branches are
+ * no leaves, so that there may be fewer leaves to list, and fewer tiles; the last block says how many. Where there are
+ * more, or where they do not have as many entries as the tree, it says nothing and stops the work.
  */
 #ifndef COPSE_TREES_BLINK_REBUILD_LEAF_LISTS_H
 #define COPSE_TREES_BLINK_REBUILD_LEAF_LISTS_H
@@ -23,6 +24,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_lookback.h"
 #include "trees/blink/rebuild/tile_operations.h"
@@ -30,20 +32,23 @@
 #define LIST_EACH        COPSE_LIST_EACH
 #define LIST_BASE_LEAVES (COPSE_LIST_THREADS * LIST_EACH)
 #define LIST_WARPS       (COPSE_LIST_THREADS / SIMT_WARP)
-/* A size, or a place: leaves << 32 | entries. That of a leaf without entries: */
+/* A size, or a position in the list: leaves << 32 | entries. The size of a leaf without entries: */
 #define LIST_LEAF ((uint64_t)1 << 32)
 
 /* What a block knows. */
 typedef struct list_block {
-    uint64_t sizes[LIST_BASE_LEAVES]; /* of each chain; then its place           */
-    uint64_t warps[LIST_WARPS];       /* size of each warp's base_leaves; then its place */
+    uint64_t sizes[LIST_BASE_LEAVES]; /* of each chain; then its position                 */
+    uint64_t warps[LIST_WARPS];       /* size of each warp's base leaves; then its position */
     uint32_t links[LIST_BASE_LEAVES]; /* of each chain: its first leaf, or the branch; COPSE_LEAF_NONE: it is done */
     uint32_t ticket, chains;
 } list_block;
 
-/* Homes of a thread, a word for each, since all are kept in registers:
+/* Base leaves of a thread, a word for each, so that registers hold them all:
  *
- *   bits 0..7 entries of the leaf   8: it is a leaf, and no branch   9: it has a chain   16..31 the number of that chain
+ *   bits 0..7   entries of the leaf
+ *   bit 8       it is a leaf, and no branch
+ *   bit 9       it has a chain
+ *   bits 16..   the number of that chain
  */
 #define BASE_LEAF_COUNT COPSE_LEAF_COUNT
 #define BASE_LEAF_LEAF  0x100u
@@ -53,9 +58,9 @@ typedef struct list_base_leaves {
     uint32_t words[LIST_EACH];
 } list_base_leaves;
 
-/* --- 1: base_leaves ---------------------------------------------------------------------------------------------------------------- */
+/* --- 1: base leaves ----------------------------------------------------------------------------------------------- */
 
-/* The state of a leaf, and next << 32: at once where they lie so. */
+/* The state of a leaf, and next << 32: one load where they are aligned for it. */
 SIMT_DEVICE uint64_t leaf_head(const char *leaf)
 {
 #if LEAF_STATE % 8u == 0
@@ -66,13 +71,13 @@ SIMT_DEVICE uint64_t leaf_head(const char *leaf)
 #endif
 }
 
-/* Does `next` of a leaf lead to one of the same base_leaf? Not where there are branches. */
+/* Does `next` of a leaf lead to one of the same overflow chain? Only in a tree without branches. */
 SIMT_DEVICE bool leads_on(const copse_blink_tree *tree, uint32_t next)
 {
     return next >= tree->base_leaves && next != COPSE_LEAF_NONE;
 }
 
-/* Looks at base_leaves from `first` on. They lie in one chunk: it has 2^k leaves, and more than these. */
+/* Reads the heads of base leaves from `first` on. They lie in one segment, since it has 2^k leaves and more than these. */
 SIMT_DEVICE list_base_leaves list_look(const copse_blink_tree *tree, list_block *list, uint32_t first)
 {
     uint64_t heads[LIST_EACH];
@@ -95,14 +100,14 @@ SIMT_DEVICE list_base_leaves list_look(const copse_blink_tree *tree, list_block 
     return listed;
 }
 
-/* --- 2: chains --------------------------------------------------------------------------------------------------------------- */
+/* --- 2: chains ---------------------------------------------------------------------------------------------------- */
 
 /* The first leaf of a chain. */
 SIMT_DEVICE leaf_cursor chain_at(const copse_blink_tree *tree, uint32_t link)
 {
     leaf_cursor cursor;
     if (tree->branches) return cursor_at(tree, link);
-    cursor.base_leaf = cursor.child = 0; /* nobody asks */
+    cursor.base_leaf = cursor.child = 0; /* without branches nobody reads them */
     cursor.number = link;
     cursor.leaf = leaf_at(tree, link);
     return cursor;
@@ -136,7 +141,7 @@ SIMT_DEVICE void chains_count(const copse_blink_tree *tree, list_block *list)
         list->sizes[i] = chain_size(tree, list->links[i]);
 }
 
-/* --- 3: places --------------------------------------------------------------------------------------------------------------- */
+/* --- 3: positions ------------------------------------------------------------------------------------------------- */
 
 SIMT_DEVICE uint64_t listed_size(const list_block *list, const list_base_leaves *listed)
 {
@@ -150,7 +155,7 @@ SIMT_DEVICE uint64_t listed_size(const list_block *list, const list_base_leaves 
     return size;
 }
 
-/* size summed up over this lane and those in front of it. */
+/* The sum of `size` over this lane and those in front of it. */
 SIMT_DEVICE uint64_t sizes_running(uint64_t size)
 {
     for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) {
@@ -160,7 +165,7 @@ SIMT_DEVICE uint64_t sizes_running(uint64_t size)
     return size;
 }
 
-/* The last block: is that what the host expects? */
+/* The last block: compares what there is with what the host expects, and writes the totals. */
 SIMT_DEVICE void list_end(const copse_rebuild_arguments *a, uint64_t all)
 {
     const uint32_t leaves = (uint32_t)(all >> 32), tiles = (leaves + a->tile_base_leaves - 1u) / a->tile_base_leaves;
@@ -174,7 +179,7 @@ SIMT_DEVICE void list_end(const copse_rebuild_arguments *a, uint64_t all)
     if (tiles < a->tiles) a->before[tiles] = a->from.entries;
 }
 
-/* The place of a block, for which all lanes of a warp come here; `all` is its size. */
+/* The position of a block, by look-back with all lanes of a warp; `all` is its size. */
 SIMT_DEVICE uint64_t list_front(const copse_rebuild_arguments *a, uint32_t block, uint64_t all)
 {
     const uint32_t first = block * LIST_BASE_LEAVES, left = a->from.base_leaves - first;
@@ -186,8 +191,8 @@ SIMT_DEVICE uint64_t list_front(const copse_rebuild_arguments *a, uint32_t block
     return front;
 }
 
-/* The place of a thread's base_leaves, which have that size. All threads come here. */
-SIMT_DEVICE uint64_t list_place(const copse_rebuild_arguments *a, list_block *list, uint64_t size)
+/* The position of a thread's base leaves, which have that size. All threads have to come here. */
+SIMT_DEVICE uint64_t list_begin(const copse_rebuild_arguments *a, list_block *list, uint64_t size)
 {
     const uint64_t running = sizes_running(size);
     if (simt_lane() == SIMT_WARP - 1u) list->warps[simt_warp()] = running;
@@ -202,55 +207,55 @@ SIMT_DEVICE uint64_t list_place(const copse_rebuild_arguments *a, list_block *li
     return list->warps[simt_warp()] + running - size;
 }
 
-/* --- 4: the list ------------------------------------------------------------------------------------------------------------- */
+/* --- 4: the list -------------------------------------------------------------------------------------------------- */
 
-/* A place in the list. */
-typedef struct leaf_place {
+/* A position in the list. */
+typedef struct leaf_position {
     uint32_t at, entries; /* leaves and entries in front of it */
     uint32_t tile, row;   /* its tile, and where in it         */
-} leaf_place;
+} leaf_position;
 
-SIMT_DEVICE leaf_place place_of(const copse_rebuild_arguments *a, uint64_t size)
+SIMT_DEVICE leaf_position position_of(const copse_rebuild_arguments *a, uint64_t size)
 {
-    leaf_place place;
-    place.at = (uint32_t)(size >> 32);
-    place.entries = (uint32_t)size;
-    place.tile = place.at / a->tile_base_leaves;
-    place.row = place.at - place.tile * a->tile_base_leaves;
-    return place;
+    leaf_position position;
+    position.at = (uint32_t)(size >> 32);
+    position.entries = (uint32_t)size;
+    position.tile = position.at / a->tile_base_leaves;
+    position.row = position.at - position.tile * a->tile_base_leaves;
+    return position;
 }
 
-/* Puts a leaf there, if there is room, and goes on to the next place. */
-SIMT_DEVICE void place_put(const copse_rebuild_arguments *a, leaf_place *place, uint32_t leaf, uint32_t count)
+/* Puts a leaf there, if there is room, and moves on to the next position. */
+SIMT_DEVICE void position_put(const copse_rebuild_arguments *a, leaf_position *position, uint32_t leaf, uint32_t count)
 {
-    if (place->at < a->leaves) {
-        a->order[place->at] = leaf;
-        if (place->row == 0) a->before[place->tile] = place->entries;
+    if (position->at < a->leaves) {
+        a->order[position->at] = leaf;
+        if (position->row == 0) a->before[position->tile] = position->entries;
     }
-    place->at++;
-    place->entries += count;
-    if (++place->row < a->tile_base_leaves) return;
-    place->tile++;
-    place->row = 0;
+    position->at++;
+    position->entries += count;
+    if (++position->row < a->tile_base_leaves) return;
+    position->tile++;
+    position->row = 0;
 }
 
-/* Those of a thread's base_leaves that are leaves, and chains of one leaf, as most are. The others get to know their places. */
+/* Puts a thread's base leaves into the list, and chains of one leaf, as most are. Notes the positions of longer chains. */
 SIMT_DEVICE void list_put(const copse_rebuild_arguments *a, list_block *list, const list_base_leaves *listed,
                           uint32_t first, uint64_t front)
 {
-    leaf_place place = place_of(a, front);
+    leaf_position position = position_of(a, front);
     SIMT_UNROLL
     for (uint32_t k = 0; k < LIST_EACH; k++) {
         const uint32_t word = listed->words[k], chain = word >> BASE_LEAF_SHIFT;
-        if (word & BASE_LEAF_LEAF) place_put(a, &place, first + k, word & BASE_LEAF_COUNT);
+        if (word & BASE_LEAF_LEAF) position_put(a, &position, first + k, word & BASE_LEAF_COUNT);
         if (!(word & BASE_LEAF_CHAIN)) continue;
-        const uint64_t at = (uint64_t)place.at << 32 | place.entries, size = list->sizes[chain];
+        const uint64_t at = (uint64_t)position.at << 32 | position.entries, size = list->sizes[chain];
         if (size >> 32 == 1u && !a->from.branches) {
-            place_put(a, &place, list->links[chain], (uint32_t)size);
+            position_put(a, &position, list->links[chain], (uint32_t)size);
             list->links[chain] = COPSE_LEAF_NONE;
             continue;
         }
-        place = place_of(a, at + size);
+        position = position_of(a, at + size);
         list->sizes[chain] = at;
     }
 }
@@ -260,8 +265,8 @@ SIMT_DEVICE void chains_put(const copse_rebuild_arguments *a, const list_block *
     for (uint32_t i = threadIdx.x; i < list->chains; i += COPSE_LIST_THREADS) {
         if (list->links[i] == COPSE_LEAF_NONE) continue;
         leaf_cursor cursor = chain_at(&a->from, list->links[i]);
-        leaf_place place = place_of(a, list->sizes[i]);
-        do place_put(a, &place, cursor.number, chain_count(&cursor));
+        leaf_position position = position_of(a, list->sizes[i]);
+        do position_put(a, &position, cursor.number, chain_count(&cursor));
         while (cursor_step(&a->from, &cursor));
     }
 }
@@ -279,7 +284,7 @@ SIMT_KERNEL(NAME(base_leaf_lists), copse_rebuild_arguments, COPSE_LIST_THREADS, 
     __syncthreads();
     chains_count(&a.from, lists);
     __syncthreads();
-    const uint64_t front = list_place(&a, lists, listed_size(lists, &listed));
+    const uint64_t front = list_begin(&a, lists, listed_size(lists, &listed));
     list_put(&a, lists, &listed, first, front);
     __syncthreads();
     chains_put(&a, lists);

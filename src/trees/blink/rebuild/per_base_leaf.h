@@ -1,6 +1,6 @@
 /*
- * Template: kernels that rebuild entries, old and new, into the leaves of a new version, for trees and batches that are none for
- * blink/rebuild/tile.h: many operations in few places, and erasures where keys may be there several times.
+ * Template: kernels that write every entry, old or new, to its rank in the leaves of a new epoch. They serve trees and
+ * batches that rebuild/tile.h does not: many operations on few base leaves, and erasures in a tree with duplicates.
  */
 #ifndef COPSE_TREES_BLINK_REBUILD_PER_BASE_LEAF_H
 #define COPSE_TREES_BLINK_REBUILD_PER_BASE_LEAF_H
@@ -12,12 +12,14 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
+#include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
 
 /* Lanes that work on one leaf together, an entry each. */
 #define LEAF_LANES (KEY_BITS == 64 && VALUE_BITS == 64 ? 8u : 16u)
 
-/* All of a leaf but its entries and `high`. */
+/* Writes all of a leaf but its entries and `high`. */
 SIMT_DEVICE void packed_head(const copse_blink_tree *tree, uint64_t leaf, uint32_t size)
 {
     char *to = base_leaf_at(tree, leaf);
@@ -48,7 +50,7 @@ SIMT_DEVICE void packed_high(const copse_rebuild_arguments *a, uint64_t leaf, KE
 #endif
 }
 
-/* Puts entry `rank` of the new version in its place. */
+/* Writes entry `rank` of the new epoch. */
 SIMT_DEVICE void packed_store(const copse_rebuild_arguments *a, uint64_t rank, KEY key, VALUE value)
 {
     const uint64_t two = rank / LEAF_PACKED_TWO;
@@ -85,7 +87,7 @@ SIMT_DEVICE uint64_t operation_for(const copse_blink_operations *operations, uin
     return (key == KEY_MAX ? end : operation_seek(operations, at, end, (KEY)(key + 1u))) - 1u;
 }
 
-/* First operation of a base_leaf or of one behind it. */
+/* First operation of a base leaf or of one behind it. */
 SIMT_DEVICE uint32_t base_leaf_start(const copse_rebuild_arguments *a, uint32_t base_leaf)
 {
     uint64_t low = 0, high = a->operations.n;
@@ -99,13 +101,13 @@ SIMT_DEVICE uint32_t base_leaf_start(const copse_rebuild_arguments *a, uint32_t 
     return (uint32_t)low;
 }
 
-/* Is this batch one whose keys may each concern several base_leaves? */
+/* Does the batch erase keys of which each may lie in several base leaves? */
 SIMT_DEVICE bool rebuild_erases_equals(const copse_rebuild_arguments *a)
 {
     return !a->from.unique && a->operations.n && a->operations.action == COPSE_ACTION_ERASE;
 }
 
-/* Entries of a base_leaf whose keys no operation erases, where equal keys may lie in several base_leaves. */
+/* Entries of a base leaf whose keys no operation erases, where equal keys may lie in several base leaves. */
 SIMT_DEVICE uint64_t base_leaf_survivors(const copse_rebuild_arguments *a, uint32_t base_leaf)
 {
     leaf_cursor cursor = cursor_at(&a->from, base_leaf);
@@ -122,7 +124,8 @@ SIMT_DEVICE uint64_t base_leaf_survivors(const copse_rebuild_arguments *a, uint3
     return survivors;
 }
 
-/* Entries that each base_leaf of the old version contributes, with the operations that belong to it: a thread per base_leaf. */
+/* Counts what each base leaf of the old epoch contributes, with the operations that belong to it: a thread per base
+ * leaf. */
 SIMT_KERNEL(NAME(rebuild_count), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
 {
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.from.base_leaves;
@@ -138,7 +141,7 @@ SIMT_KERNEL(NAME(rebuild_count), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 
             if (a.operations.n) {
                 const uint64_t start = a.starts[base_leaf];
                 const bool any = start < a.operations.n && a.base_leaves[start] == base_leaf;
-                const uint64_t end = any ? segment_end(a.base_leaves, a.operations.n, start) : start;
+                const uint64_t end = any ? run_end(a.base_leaves, a.operations.n, start) : start;
                 const uint64_t effect = a.effects[end] - a.effects[start];
                 entries += (uint64_t)(uint32_t)effect - (effect >> 32);
             }
@@ -147,14 +150,14 @@ SIMT_KERNEL(NAME(rebuild_count), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 
     }
 }
 
-/* What becomes of one old entry: its rank in the new version, and its value there. */
+/* What becomes of one old entry: its rank in the new epoch, and its value there. */
 typedef struct old_entry {
     bool stays;
-    uint64_t inserted; /* new entries of its base_leaf in front of it */
+    uint64_t inserted; /* new entries of its base leaf in front of it */
     VALUE value;
 } old_entry;
 
-SIMT_DEVICE old_entry old_judge(const copse_rebuild_arguments *a, uint64_t start, uint64_t end, KEY key, VALUE value)
+SIMT_DEVICE old_entry old_entry_of(const copse_rebuild_arguments *a, uint64_t start, uint64_t end, KEY key, VALUE value)
 {
     old_entry entry;
     entry.stays = true;
@@ -164,7 +167,7 @@ SIMT_DEVICE old_entry old_judge(const copse_rebuild_arguments *a, uint64_t start
     const uint64_t at = operation_seek(&a->operations, start, end, key);
     if (a->effects && !rebuild_erases_equals(a))
         entry.inserted = (uint64_t)(uint32_t)(a->effects[at] - a->effects[start]);
-    if (!a->from.unique && a->operations.action != COPSE_ACTION_ERASE) return entry; /* equals stay side by side */
+    if (!a->from.unique && a->operations.action != COPSE_ACTION_ERASE) return entry; /* equal keys all stay */
     const uint64_t mine = operation_for(&a->operations, at, end, key);
     if (mine == a->operations.n) return entry;
     const copse_action action = operation_action(&a->operations, mine);
@@ -173,7 +176,8 @@ SIMT_DEVICE old_entry old_judge(const copse_rebuild_arguments *a, uint64_t start
     return entry;
 }
 
-/* Moves the entries of one base_leaf: LEAF_LANES lanes, an entry of a leaf each. `any` is false where there is no such base_leaf. */
+/* Moves the entries of one base leaf: LEAF_LANES lanes, an entry of a leaf each. `any` is false where there is no such
+ * base leaf. */
 SIMT_DEVICE void rebuild_base_leaf(const copse_rebuild_arguments *a, uint32_t base_leaf, bool any)
 {
     const uint32_t lane = simt_lane() & (LEAF_LANES - 1u), base = simt_lane() & ~(LEAF_LANES - 1u);
@@ -194,7 +198,7 @@ SIMT_DEVICE void rebuild_base_leaf(const copse_rebuild_arguments *a, uint32_t ba
         entry.value = 0;
         if (lane < count) {
             key = leaf_key(cursor.leaf, lane);
-            entry = old_judge(a, start, end, key, leaf_value(cursor.leaf, lane));
+            entry = old_entry_of(a, start, end, key, leaf_value(cursor.leaf, lane));
         }
         const uint32_t staying = __ballot_sync(SIMT_FULL_MASK, entry.stays) >> base & group;
         if (entry.stays) packed_store(a, rank + (uint64_t)__popc(staying & below) + entry.inserted, key, entry.value);

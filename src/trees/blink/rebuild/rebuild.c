@@ -1,28 +1,39 @@
 /* New epochs of the B-link and the B+ tree: of sorted pairs, or of an old epoch and a batch of operations. */
 #include "trees/blink/rebuild/rebuild.h"
 
-/* Homes of a tile, at least. */
+/* Base leaves of a tile, at least. */
 #define TILE_BASE_LEAVES_LEAST 4u
-/* Deviations from the average that a tile has room for. */
+/* Standard deviations above the average that a tile has room for. */
 #define DEVIATIONS 6.5
 
 copse_status copse_rebuild_take(copse_rebuilder *p, unsigned which, uint64_t bytes)
 {
+    void *ignored = NULL; /* the block is the array */
+    const copse_scratch_array array = {&ignored, bytes};
+    return copse_scratch_take(p->index->device, "rebuilding the tree", &array, 1, &p->scratch[which]);
+}
+
+copse_status copse_rebuild_take_totals(copse_rebuilder *p, uint64_t words)
+{
     copse_device *device = p->index->device;
-    p->bytes[which] = bytes;
-    return copse_device_alloc(device, device->main, bytes, "rebuilding the tree", &p->memory[which]);
+    copse_scratch *scratch = &p->scratch[COPSE_REBUILD_TOTALS];
+    void *totals = NULL, *publications = NULL;
+    const copse_scratch_array arrays[] = {{&totals, sizeof *p->arguments.totals},
+                                          {&publications, words * sizeof *p->arguments.words}};
+    copse_status status = copse_scratch_take(device, "rebuilding the tree", arrays, 2, scratch);
+    p->arguments.totals = totals;
+    p->arguments.words = publications;
+    return status == COPSE_OK ? copse_device_fill(device, device->main, totals, 0, scratch->bytes) : status;
 }
 
 void copse_rebuild_drop(copse_rebuilder *p, unsigned which)
 {
-    copse_device *device = p->index->device;
-    copse_device_free(device, device->main, p->memory[which], p->bytes[which]);
-    p->memory[which] = NULL;
+    copse_scratch_free(p->index->device, &p->scratch[which]);
 }
 
 static void give_back(copse_rebuilder *p)
 {
-    for (unsigned i = 0; i < sizeof p->memory / sizeof *p->memory; i++) copse_rebuild_drop(p, i);
+    for (unsigned i = 0; i < COPSE_REBUILD_KINDS; i++) copse_rebuild_drop(p, i);
 }
 
 void copse_rebuild_begin_anew(copse_rebuilder *p)
@@ -32,7 +43,7 @@ void copse_rebuild_begin_anew(copse_rebuilder *p)
     p->made = NULL;
 }
 
-static copse_status launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
+copse_status copse_rebuild_launch(const copse_rebuilder *p, const copse_kernel *kernel, uint64_t items)
 {
     copse_device *device = p->index->device;
     return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, items), &p->arguments);
@@ -42,15 +53,15 @@ copse_status copse_rebuild_started(copse_rebuilder *p)
 {
     copse_status status = copse_rebuild_take(p, COPSE_REBUILD_LAST, p->made->view.base_leaves * sizeof(uint32_t));
     p->arguments.to = p->made->view;
-    p->arguments.last = p->memory[COPSE_REBUILD_LAST];
+    p->arguments.last = p->scratch[COPSE_REBUILD_LAST].memory;
     return status;
 }
 
-/* A new epoch with room for `entries`. */
+/* Makes a new epoch with room for `entries`. */
 static copse_status epoch_start(copse_rebuilder *p, uint64_t entries)
 {
     copse_status status =
-        copse_blink_epoch_make(p->index, p->arguments.from.chunk_shift, entries, p->low, p->high, &p->made);
+        copse_blink_epoch_make(p->index, p->arguments.from.segment_shift, entries, p->low, p->high, &p->made);
     return status == COPSE_OK ? copse_rebuild_started(p) : status;
 }
 
@@ -58,23 +69,21 @@ copse_status copse_rebuild_levels(copse_rebuilder *p)
 {
     const copse_index *index = p->index;
     copse_blink_tree *view = &p->made->view;
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
     copse_levels_source source = {.children = view->base_leaves,
-                                  .last = p->memory[COPSE_REBUILD_LAST],
+                                  .last = p->arguments.last,
                                   .stride = COPSE_LEAF_BYTES,
-                                  .chunks = view->chunks,
-                                  .chunk_shift = view->chunk_shift,
-                                  .chunk_offset = key == value ? 64
-                                                  : key == 4   ? 44
-                                                               : 80}; /* `high` of a leaf */
+                                  .segments = view->segments,
+                                  .segment_shift = view->segment_shift,
+                                  .segment_offset = copse_blink_kernels_of(index)->leaf.high};
     return copse_device_levels_make(index, &source, &view->levels, &p->made->levels);
 }
 
-/* All of a new epoch; `fill` puts kernels on the stream that fill its leaves where there are entries. */
+/* Makes all of a new epoch. `fill` launches the kernels that fill its leaves, where there are entries. */
 static copse_status epoch_fill(copse_rebuilder *p, uint64_t entries, copse_status (*fill)(copse_rebuilder *p))
 {
     copse_status status = epoch_start(p, entries);
-    if (status == COPSE_OK) status = entries ? fill(p) : launch(p, &copse_blink_kernels_of(p->index)->rebuild_empty, 1);
+    if (status == COPSE_OK)
+        status = entries ? fill(p) : copse_rebuild_launch(p, &copse_blink_kernels_of(p->index)->rebuild_empty, 1);
     return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
@@ -88,12 +97,13 @@ copse_status copse_rebuild_finish(copse_rebuilder *p, copse_status status, copse
     return status;
 }
 
-/* --- sorted pairs --------------------------------------------------------------------------------------------------------- */
+/* --- sorted pairs ------------------------------------------------------------------------------------------------- */
 
 static copse_status fill_pairs(copse_rebuilder *p)
 {
     const uint64_t lanes = 4; /* a warp has eight leaves */
-    return launch(p, &copse_blink_kernels_of(p->index)->rebuild_fill, p->arguments.to.base_leaves * lanes);
+    return copse_rebuild_launch(p, &copse_blink_kernels_of(p->index)->rebuild_fill,
+                                p->arguments.to.base_leaves * lanes);
 }
 
 copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_epoch **out)
@@ -107,12 +117,13 @@ copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs
     return copse_rebuild_finish(&p, epoch_fill(&p, pairs->n, fill_pairs), out);
 }
 
-/* --- an old epoch and operations, tile by tile --------------------------------------------------------------------------- */
+/* --- an old epoch and operations, tile by tile -------------------------------------------------------------------- */
 
 /*
- * Do base_leaves with so many entries each, to which as many come and which have so many other leaves each, fit into a tile? They come to
- * some tiles more than to others: base_leaves are as wide as the keys that they had lay apart, and of keys at random some get more than
- * others of the same width. Millions of tiles have one that is five or six deviations above the average.
+ * Do so many base leaves fit into a tile, if each has `old` entries and `others` further leaves, and `come` are
+ * inserted into it? Some tiles get more than others: base leaves cover stretches of keys of different lengths, and even
+ * of random keys some stretches get more than others of the same length. Among millions of tiles one is five or six
+ * deviations above the average.
  */
 static bool tile_fits(double room, double base_leaves, double old, double come, double others)
 {
@@ -122,7 +133,7 @@ static bool tile_fits(double room, double base_leaves, double old, double come, 
            leaves * leaves >= DEVIATIONS * DEVIATIONS * base_leaves * others;
 }
 
-/* Homes of which a tile may have so many, 0: none. others: leaves of each concurrent itself. */
+/* How many of the tree's base leaves a tile may have, 0: none. others: further leaves of each. */
 static uint32_t tile_most(const copse_rebuilder *p, double base_leaves, double others, unsigned times)
 {
     const copse_index *index = p->index;
@@ -147,27 +158,22 @@ static uint32_t tile_base_leaves(const copse_rebuilder *p)
     return tile_most(p, base_leaves, (double)p->pool_taken / base_leaves, 1);
 }
 
-/* Memory for tiles of so many base_leaves: their words lie behind the totals, so that one fill makes all 0. */
+/* Takes memory for tiles of so many base leaves. */
 static copse_status tiles_take(copse_rebuilder *p, uint32_t base_leaves)
 {
-    copse_device *device = p->index->device;
     copse_rebuild_arguments *arguments = &p->arguments;
     const uint64_t tiles = (arguments->from.base_leaves + base_leaves - 1) / base_leaves;
-    const uint64_t bytes = sizeof *arguments->totals + tiles * sizeof *arguments->words;
     arguments->tile_base_leaves = base_leaves;
     arguments->tiles = (uint32_t)tiles;
-    copse_status status = copse_rebuild_take(p, COPSE_REBUILD_TOTALS, bytes);
+    copse_status status = copse_rebuild_take_totals(p, tiles);
     if (status == COPSE_OK && arguments->operations.n)
-        status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, (tiles + 1) * sizeof(uint32_t));
-    if (status != COPSE_OK) return status;
-    arguments->totals = p->memory[COPSE_REBUILD_TOTALS];
-    arguments->words = (uint64_t *)(arguments->totals + 1);
-    arguments->starts = p->memory[COPSE_REBUILD_STARTS];
-    return copse_device_fill(device, device->main, arguments->totals, 0, bytes);
+        status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, (tiles + 1) * sizeof *arguments->starts);
+    arguments->starts = p->scratch[COPSE_REBUILD_STARTS].memory;
+    return status;
 }
 
-/* Moves everything into the new epoch, with tiles of so many base_leaves, and waits for it. *out_fits: false where some tile has
- * more than fits. */
+/* Moves everything into the new epoch, with tiles of so many base leaves, and waits for it. *out_fits: false where some
+ * tile has more than fits. */
 static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_rebuild_totals *out_totals,
                                bool *out_fits)
 {
@@ -175,8 +181,9 @@ static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_r
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     copse_status status = tiles_take(p, base_leaves);
     const uint64_t tiles = p->arguments.tiles;
-    if (status == COPSE_OK && p->arguments.operations.n) status = launch(p, &kernels->tile_starts, tiles + 1);
-    if (status == COPSE_OK) status = launch(p, &kernels->tile_lookback, tiles * 32);
+    if (status == COPSE_OK && p->arguments.operations.n)
+        status = copse_rebuild_launch(p, &kernels->tile_starts, tiles + 1);
+    if (status == COPSE_OK) status = copse_rebuild_launch(p, &kernels->tile_lookback, tiles * 32);
     if (status == COPSE_OK)
         status = copse_device_read(device, device->main, out_totals, p->arguments.totals, sizeof *out_totals);
     *out_fits = status == COPSE_OK && !(out_totals->ticket & COPSE_TILES_STOP);
@@ -200,18 +207,18 @@ void copse_rebuild_take_over(copse_rebuilder *p, const copse_rebuild_totals *tot
     p->made->known = copse_rebuild_inserts_most(p) ? (uint32_t)((n - came) * 256 / n) : p->known;
 }
 
-/* What is left to do once the host knows how many entries there are. */
+/* Does what is left once the host knows how many entries there are. */
 static copse_status finish_tiles(copse_rebuilder *p, const copse_rebuild_totals *totals)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     copse_rebuild_take_over(p, totals);
     copse_blink_epoch_shrink(p->index, p->made, totals->entries);
     p->arguments.to = p->made->view;
-    copse_status status = launch(p, totals->entries ? &kernels->tile_finish : &kernels->rebuild_empty, 1);
+    copse_status status = copse_rebuild_launch(p, totals->entries ? &kernels->tile_finish : &kernels->rebuild_empty, 1);
     return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
-/* *out_done: false where the tree has to be packed base_leaf by base_leaf. */
+/* *out_done: false where the tree has to be rebuilt base leaf by base leaf. */
 static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
 {
     const uint64_t most = p->arguments.from.entries + copse_rebuild_inserts_most(p);
@@ -236,23 +243,25 @@ static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
     return status;
 }
 
-/* --- an old epoch and operations, base_leaf by base_leaf --------------------------------------------------------------------------- */
+/* --- an old epoch and operations, base leaf by base leaf ---------------------------------------------------------- */
 
-/* Where each operation belongs, and what it will do. */
+/* Finds the base leaf of each operation, and what the operation will do there. */
 static copse_status locate(copse_rebuilder *p)
 {
     const copse_index *index = p->index;
     copse_device *device = index->device;
     const uint64_t n = p->arguments.operations.n;
-    copse_status status = copse_rebuild_take(p, COPSE_REBUILD_BASE_LEAVES, n * sizeof(uint32_t));
-    if (status == COPSE_OK) status = copse_rebuild_take(p, COPSE_REBUILD_OFFSETS, n * sizeof(uint32_t));
-    if (status == COPSE_OK) status = copse_rebuild_take(p, COPSE_REBUILD_EFFECTS, (n + 1) * sizeof(uint64_t));
+    void *base_leaves = NULL, *offsets = NULL, *sums = NULL;
+    const copse_scratch_array arrays[] = {
+        {&base_leaves, n * sizeof(uint32_t)}, {&offsets, n * sizeof(uint32_t)}, {&sums, (n + 1) * sizeof(uint64_t)}};
+    copse_status status =
+        copse_scratch_take(device, "rebuilding the tree", arrays, 3, &p->scratch[COPSE_REBUILD_OPERATIONS]);
     if (status != COPSE_OK) return status;
-    uint64_t *effects = p->memory[COPSE_REBUILD_EFFECTS];
+    uint64_t *effects = sums;
     copse_locate_arguments arguments = {.tree = p->arguments.from,
                                         .operations = p->arguments.operations,
-                                        .base_leaves = p->memory[COPSE_REBUILD_BASE_LEAVES],
-                                        .offsets = p->memory[COPSE_REBUILD_OFFSETS],
+                                        .base_leaves = base_leaves,
+                                        .offsets = offsets,
                                         .effects = effects,
                                         .counters = p->counters};
     status = copse_device_fill(device, device->main, effects + n, 0, sizeof *effects);
@@ -267,7 +276,7 @@ static copse_status locate(copse_rebuilder *p)
     return status;
 }
 
-/* How many entries there will be, and how many of each base_leaf in front of the next. */
+/* Counts the entries that there will be, and those in front of what becomes of each base leaf. */
 static copse_status count_base_leaves(copse_rebuilder *p, uint64_t *out_entries)
 {
     const copse_index *index = p->index;
@@ -277,9 +286,10 @@ static copse_status count_base_leaves(copse_rebuilder *p, uint64_t *out_entries)
     copse_status status = copse_rebuild_take(p, COPSE_REBUILD_BEFORE, (base_leaves + 1) * sizeof(uint64_t));
     if (status == COPSE_OK && n)
         status = copse_rebuild_take(p, COPSE_REBUILD_STARTS, (base_leaves + 1) * sizeof(uint32_t));
-    p->arguments.before = p->memory[COPSE_REBUILD_BEFORE];
-    p->arguments.starts = p->memory[COPSE_REBUILD_STARTS];
-    if (status == COPSE_OK) status = launch(p, &copse_blink_kernels_of(index)->rebuild_count, base_leaves + 1);
+    p->arguments.before = p->scratch[COPSE_REBUILD_BEFORE].memory;
+    p->arguments.starts = p->scratch[COPSE_REBUILD_STARTS].memory;
+    if (status == COPSE_OK)
+        status = copse_rebuild_launch(p, &copse_blink_kernels_of(index)->rebuild_count, base_leaves + 1);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, p->arguments.before, p->arguments.before,
                                                        base_leaves + 1);
@@ -300,9 +310,9 @@ static copse_status fill_base_leaves(copse_rebuilder *p)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     const uint64_t lanes = 16; /* of a leaf, at most */
-    copse_status status = launch(p, &kernels->rebuild_old, p->arguments.from.base_leaves * lanes);
+    copse_status status = copse_rebuild_launch(p, &kernels->rebuild_old, p->arguments.from.base_leaves * lanes);
     if (status == COPSE_OK && p->arguments.operations.n && p->arguments.operations.values)
-        status = launch(p, &kernels->rebuild_new, p->arguments.operations.n);
+        status = copse_rebuild_launch(p, &kernels->rebuild_new, p->arguments.operations.n);
     return status;
 }
 

@@ -1,10 +1,10 @@
 /*
- * Template: the operations of a tile (blink/rebuild/tile.h) where the batch is sorted by the upper bits of its keys only: a pass or two less
- * of the sort.
+ * Template: the operations of a tile (rebuild/tile.h) in a batch that is sorted by the upper bits of its keys only,
+ * which saves the sort a pass or two.
  *
- * The tile's operations lie somewhere between the first and the last that have the upper bits of one of its edges. A warp looks at all of
- * these, keeps those whose keys are between the edges, and puts them in order, at the end of the room for entries; up to 32, a lane to
- * each, stay as they came, and every lane finds out which of the others have smaller keys:
+ * The operations of the tile lie somewhere between the first and the last that have the upper bits of one of its edges.
+ * A warp reads all of these, keeps those whose keys lie between the edges, and sorts them, at the end of the room for
+ * entries. Up to 32, one to a lane, it does not sort; every lane finds out which of the others have smaller keys:
  *
  *   keys, values   | entries after the operations ...   |  free  |  operations, the first last |
  *                    0 .......................... count                 TILE_ENTRIES - n .. TILE_ENTRIES - 1
@@ -19,25 +19,27 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_operations.h"
 #include "trees/blink/rebuild/tile_rows.h"
+#include "trees/blink/update/arguments.h"
 
-/* Operations that a lane has at most, and those of the batch that it has on their way from memory at a time. */
-#define BATCH_EACH  5u
-#define BATCH_AHEAD 3u
-/* Operations with the same upper bits as an edge that are expected, at most; more take longer to find. */
+/* Operations that a lane has at most, and those of the batch that it loads at a time. */
+#define BATCH_EACH      5u
+#define BATCH_IN_FLIGHT 3u
+/* Operations with the upper bits of an edge that are expected, at most; a search among more takes longer. */
 #define BATCH_ALIKE 512u
 
-/* --- where tiles begin ------------------------------------------------------------------------------------------------------- */
+/* --- where tiles begin -------------------------------------------------------------------------------------------- */
 
-/* Operations in front of the one at which a tile begins, about: as if those with the same upper bits lay evenly. */
+/* Estimates the operations in front of a tile: as if those with the upper bits of its edge were evenly distributed. */
 SIMT_DEVICE uint32_t edge_rank(const copse_tile_edge *edge, uint32_t coarse)
 {
     if (coarse == 0) return edge->to;
     const uint64_t rest = edge->high & (((uint64_t)1 << coarse) - 1u);
-    const uint64_t part = coarse > 16u ? rest >> (coarse - 16u) : rest << (16u - coarse);
-    return edge->from + (uint32_t)((edge->to - edge->from) * (part + 1u) >> 16);
+    const uint64_t share = coarse > 16u ? rest >> (coarse - 16u) : rest << (16u - coarse);
+    return edge->from + (uint32_t)((edge->to - edge->from) * (share + 1u) >> 16);
 }
 
 /* How many tiles there are. */
@@ -65,8 +67,8 @@ SIMT_DEVICE uint32_t edge_first(const copse_rebuild_arguments *a, uint32_t t, co
     return (uint32_t)((old + rank * a->leaves_per_operation) >> COPSE_LEAVES_BITS);
 }
 
-/* Does a key lie between those of the tree, and have the bits that the sort expects? Where that is so of both edges of a tile, it is so
- * of all keys in between. */
+/* Does a key lie between those of the tree, and have the bits that the sort took for granted? Where both edges of a
+ * tile do, so do all keys in between. */
 SIMT_DEVICE bool edge_usual(const copse_rebuild_arguments *a, KEY key)
 {
     return ((key ^ (KEY)a->alike) & (KEY)a->alike_mask) == 0 && key >= a->low && key <= a->high;
@@ -93,7 +95,7 @@ SIMT_DEVICE copse_tile_edge edge_of(const copse_rebuild_arguments *a, uint32_t t
     return edge;
 }
 
-/* What is known about the batch, and whether it looked sorted as it came: said for the next one. */
+/* Passes on what is known about the batch, and notes for the next one whether this one looked sorted as it came. */
 SIMT_DEVICE void edges_speculation(const copse_rebuild_arguments *a)
 {
     if (blockIdx.x != 0 || simt_warp() != 0) return;
@@ -120,48 +122,48 @@ SIMT_KERNEL(NAME(tile_edges), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
-/* --- finding them ------------------------------------------------------------------------------------------------------------ */
+/* --- finding them ------------------------------------------------------------------------------------------------- */
 
-/* Operations of the batch on their way, BATCH_AHEAD for each lane. */
-typedef struct batch_ahead {
-    KEY keys[BATCH_AHEAD];
-    VALUE values[BATCH_AHEAD];
-} batch_ahead;
+/* Operations of the batch that lanes are loading, BATCH_IN_FLIGHT each. */
+typedef struct batch_flight {
+    KEY keys[BATCH_IN_FLIGHT];
+    VALUE values[BATCH_IN_FLIGHT];
+} batch_flight;
 
-SIMT_DEVICE batch_ahead batch_load(const copse_blink_operations *operations, uint32_t from, uint32_t to)
+SIMT_DEVICE batch_flight batch_load(const copse_blink_operations *operations, uint32_t from, uint32_t to)
 {
     const uint32_t first = from + simt_lane();
     const KEY *keys = (const KEY *)operations->keys + first;
     const VALUE *values = (const VALUE *)operations->values + first;
-    batch_ahead ahead;
+    batch_flight flight;
     SIMT_UNROLL
-    for (uint32_t k = 0; k < BATCH_AHEAD; k++) {
+    for (uint32_t k = 0; k < BATCH_IN_FLIGHT; k++) {
         const bool there = first + k * SIMT_WARP < to;
-        ahead.keys[k] = there ? keys[k * SIMT_WARP] : 0;
-        ahead.values[k] = there ? values[k * SIMT_WARP] : 0;
+        flight.keys[k] = there ? keys[k * SIMT_WARP] : 0;
+        flight.values[k] = there ? values[k * SIMT_WARP] : 0;
     }
-    return ahead;
+    return flight;
 }
 
-/* A tile, and what is on its way to it. */
+/* A tile, and what its warp is loading. */
 typedef struct batch_tile {
     uint32_t t;
     uint32_t from, to;   /* operations that may be its own: those with keys above `low`, ...   */
     KEY low, high;       /* ... in tile 0 also with `low` itself, up to `high`                 */
-    uint32_t first, end; /* its leaves of the new version, and where those of the next begin   */
+    uint32_t first, end; /* its leaves of the new epoch, and where those of the next begin   */
     uint32_t leaves;     /* of the old one                                                     */
     bool usual;          /* both of its edges are                                              */
-    batch_ahead ahead;
+    batch_flight flight;
 } batch_tile;
 
-/* The same of the next one, before it is its turn. */
+/* What the warp knows about its next tile. */
 typedef struct batch_next {
     uint32_t all; /* leaves of all tiles                                                           */
     uint32_t t;
-    uint32_t word; /* of its edges, that with the number of this lane: one register in place of ten */
+    uint32_t word; /* of its edges, that with the number of this lane: one register instead of ten */
     uint32_t leaf; /* the number of this lane's leaf, where they are listed                         */
     uint32_t stop; /* not 0 in some lane: some other tile does not fit, as far as is known          */
-    batch_ahead ahead;
+    batch_flight flight;
 } batch_next;
 
 /* A word of the edge below or above the next tile; the field has to be one that has 32 bits. */
@@ -169,25 +171,26 @@ typedef struct batch_next {
 #define EDGE_WORD(next, upper, field)                                                                                  \
     simt_shfl_u32(SIMT_FULL_MASK, (next)->word, (upper)*EDGE_WORDS + (uint32_t)offsetof(copse_tile_edge, field) / 4u)
 
-/* Where the edges are not both usual, looks at a key of the tile. Returns false where it may have come here by chance, and be out of
- * order: the sort did not expect it. */
+/* Checks a key of a tile whose edges are not both usual. Returns false where the key lacks the bits that the sort took
+ * for granted: it may be in this tile by chance, and out of order. */
 SIMT_DEVICE bool batch_look_at(const copse_rebuild_arguments *a, KEY key)
 {
     if (((key ^ (KEY)a->alike) & (KEY)a->alike_mask) != 0) return false;
-    /* It may make the tree reach further than it did. */
+    /* It may lie outside the bounds of the tree. */
     if (key < a->low) (void)simt_atomic_max_u64(&a->totals->not_low, ~(uint64_t)key);
     if (key > a->high) (void)simt_atomic_max_u64(&a->totals->high, key);
     return true;
 }
 
-/* Keeps those of `ahead` that are wanted behind n others. Returns how many there are then, or more than fit. */
+/* Keeps the loaded operations that belong to the tile, behind n others. Returns how many there are then, or more than
+ * fit. */
 SIMT_DEVICE uint32_t batch_keep(const copse_rebuild_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t from,
                                 uint32_t n)
 {
     SIMT_UNROLL
-    for (uint32_t k = 0; k < BATCH_AHEAD; k++) {
+    for (uint32_t k = 0; k < BATCH_IN_FLIGHT; k++) {
         if (from + k * SIMT_WARP >= own->to) break;
-        const KEY key = own->ahead.keys[k];
+        const KEY key = own->flight.keys[k];
         const bool lowest = own->t == 0 && from + k * SIMT_WARP + simt_lane() < own->to;
         const bool mine = key <= own->high && (key > own->low || lowest); /* there is 0 where there are none */
         if (!own->usual && __any_sync(SIMT_FULL_MASK, mine && !batch_look_at(a, key))) return UINT32_MAX;
@@ -196,23 +199,23 @@ SIMT_DEVICE uint32_t batch_keep(const copse_rebuild_arguments *a, leaf_tile *til
         n += (uint32_t)__popc(lanes);
         const bool kept = mine && at < BATCH_EACH * SIMT_WARP;
         if (kept) tile->keys[TILE_ENTRIES - 1u - at] = key;
-        if (kept) tile->values[TILE_ENTRIES - 1u - at] = own->ahead.values[k];
+        if (kept) tile->values[TILE_ENTRIES - 1u - at] = own->flight.values[k];
     }
     return n;
 }
 
-/* --- putting them in order --------------------------------------------------------------------------------------------------- */
+/* --- putting them in order ---------------------------------------------------------------------------------------- */
 
 SIMT_DEVICE KEY batch_key(const leaf_tile *tile, uint32_t i)
 {
     return tile->keys[TILE_ENTRIES - 1u - i];
 }
 
-/* The place of operation i, with `key`, among n that are sorted by their upper bits. All lanes come here; those with i >= n for
- * nothing. */
-SIMT_DEVICE uint32_t batch_place(const leaf_tile *tile, uint32_t coarse, uint32_t i, uint32_t n, KEY key)
+/* The rank of operation i, with `key`, among n that are sorted by their upper bits. All lanes have to come here; those
+ * with i >= n take no part. */
+SIMT_DEVICE uint32_t batch_rank(const leaf_tile *tile, uint32_t coarse, uint32_t i, uint32_t n, KEY key)
 {
-    uint32_t place = i;
+    uint32_t rank = i;
     bool left = i < n, right = i < n;
     for (uint32_t distance = 1; __any_sync(SIMT_FULL_MASK, left || right); distance++) {
         left = left && i >= distance;
@@ -221,10 +224,10 @@ SIMT_DEVICE uint32_t batch_place(const leaf_tile *tile, uint32_t coarse, uint32_
         const KEY behind = right ? batch_key(tile, i + distance) : 0;
         left = left && (before ^ key) >> coarse == 0;
         right = right && (behind ^ key) >> coarse == 0;
-        place -= left && before > key ? 1u : 0;
-        place += right && behind < key ? 1u : 0;
+        rank -= left && before > key ? 1u : 0;
+        rank += right && behind < key ? 1u : 0;
     }
-    return place;
+    return rank;
 }
 
 /* Puts n operations in order; equal keys stay as they are. */
@@ -232,7 +235,7 @@ SIMT_DEVICE void batch_sort(leaf_tile *tile, uint32_t coarse, uint32_t n)
 {
     KEY keys[BATCH_EACH];
     VALUE values[BATCH_EACH];
-    uint32_t places[BATCH_EACH];
+    uint32_t ranks[BATCH_EACH];
     if (coarse == 0) return;
     SIMT_UNROLL
     for (uint32_t k = 0; k < BATCH_EACH; k++) {
@@ -240,14 +243,14 @@ SIMT_DEVICE void batch_sort(leaf_tile *tile, uint32_t coarse, uint32_t n)
         if (k * SIMT_WARP >= n) break;
         keys[k] = i < n ? batch_key(tile, i) : 0;
         values[k] = i < n ? tile->values[TILE_ENTRIES - 1u - i] : 0;
-        places[k] = batch_place(tile, coarse, i, n, keys[k]);
+        ranks[k] = batch_rank(tile, coarse, i, n, keys[k]);
     }
     __syncwarp(SIMT_FULL_MASK); /* all have read what is overwritten now */
     SIMT_UNROLL
     for (uint32_t k = 0; k < BATCH_EACH; k++) {
         if (k * SIMT_WARP + simt_lane() >= n) break;
-        tile->keys[TILE_ENTRIES - 1u - places[k]] = keys[k];
-        tile->values[TILE_ENTRIES - 1u - places[k]] = values[k];
+        tile->keys[TILE_ENTRIES - 1u - ranks[k]] = keys[k];
+        tile->values[TILE_ENTRIES - 1u - ranks[k]] = values[k];
     }
     __syncwarp(SIMT_FULL_MASK);
 }
@@ -274,7 +277,7 @@ typedef struct batch_others {
     uint32_t smaller, same;
 } batch_others;
 
-/* By numbers of the lanes, of which n count. They are put where entries will be, but none is there yet. */
+/* Compares by a number of each lane, of which n count. The numbers lie where entries will be, but none is there yet. */
 SIMT_DEVICE batch_others batch_compare(leaf_tile *tile, uint32_t n, uint32_t number)
 {
     batch_others others = {0, 0};
@@ -302,7 +305,7 @@ SIMT_DEVICE batch_others batch_compare(leaf_tile *tile, uint32_t n, uint32_t num
 }
 
 #if KEY_BITS == 64
-/* By all of their keys. */
+/* Compares by whole keys. */
 SIMT_DEVICE batch_others batch_compare_keys(const leaf_tile *tile, uint32_t n, KEY key)
 {
     batch_others others = {0, 0};
@@ -336,7 +339,7 @@ SIMT_DEVICE batch_others batch_others_of(leaf_tile *tile, const batch_tile *own,
 #endif
 }
 
-/* Runs at most 32 as they are, out of order: so many that a lane has one. */
+/* Runs at most 32 operations, one to a lane, without sorting them. */
 SIMT_DEVICE void batch_operate_few(const copse_rebuild_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t n,
                                    tile_sizes *sizes)
 {
@@ -349,13 +352,13 @@ SIMT_DEVICE void batch_operate_few(const copse_rebuild_arguments *a, leaf_tile *
     const batch_others others = batch_others_of(tile, own, n, operation.key);
     const uint32_t beaten_by = wins ? ~(in_front | 1u << lane) : in_front; /* see operation_dead */
     if (wins <= 1u && others.same & beaten_by) operation.live = false;
-    const tile_fate fate = tile_judge(tile, &operation);
+    const tile_fate fate = tile_fate_of(tile, &operation);
     const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts);
     sizes->came = (uint32_t)__popc(in);
     tile_change(tile, &fate, &operation, fate.before + (uint32_t)__popc(in & others.smaller));
 }
 
-/* Runs n of them. */
+/* Runs the n operations of the tile. */
 SIMT_DEVICE bool batch_operate(const copse_rebuild_arguments *a, leaf_tile *tile, const batch_tile *own, uint32_t n,
                                tile_sizes *sizes)
 {
@@ -374,14 +377,15 @@ SIMT_DEVICE bool batch_operate(const copse_rebuild_arguments *a, leaf_tile *tile
     return true;
 }
 
-/* The leaves of tile t, where there are so many of all; 0: listed ones do not reach as far as the host thought they might. */
+/* The number of leaves of tile t, where all tiles have `all`; 0: there are fewer listed leaves than the host reckoned
+ * with. */
 SIMT_DEVICE uint32_t batch_leaves(const copse_rebuild_arguments *a, uint32_t all, uint32_t t)
 {
     const uint32_t first = t * a->tile_base_leaves, left = first < all ? all - first : 0;
     return left < a->tile_base_leaves ? left : a->tile_base_leaves;
 }
 
-/* Looks where tile t begins and ends, if there is one. */
+/* Loads the edges of tile t, if there is one. */
 SIMT_DEVICE void batch_look(const copse_rebuild_arguments *a, uint32_t t, batch_next *next)
 {
     const uint32_t leaves = t < a->tiles ? batch_leaves(a, next->all, t) : 0;
@@ -392,11 +396,11 @@ SIMT_DEVICE void batch_look(const copse_rebuild_arguments *a, uint32_t t, batch_
     if (a->order && simt_lane() < leaves) next->leaf = a->order[t * a->tile_base_leaves + simt_lane()];
 }
 
-/* Sends for leaves that are listed, the number of one in each lane. */
+/* Fetches leaves that are listed, the number of one in each lane. */
 SIMT_DEVICE void batch_send_listed(const copse_blink_tree *tree, leaf_tile *tile, uint32_t leaf, uint32_t leaves)
 {
     const uint32_t row = simt_lane() / LEAF_PIECES, piece = simt_lane() % LEAF_PIECES;
-    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* as in tile_bring_concurrent */
+    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* as in tile_bring_contiguous */
     simt_u32x4 *even = &tile->rows[row * LEAF_PIECES + (piece ^ row)];
     simt_u32x4 *odd = &tile->rows[(row + fours) * LEAF_PIECES + (piece ^ (row + fours))];
     const uint64_t own = (uint64_t)(uintptr_t)leaf_at(tree, leaf);
@@ -408,7 +412,7 @@ SIMT_DEVICE void batch_send_listed(const copse_blink_tree *tree, leaf_tile *tile
     }
 }
 
-/* Sends for its leaves and the first operations that may be its own. */
+/* Begins to fetch the leaves of the next tile and the first operations that may belong to it. */
 SIMT_DEVICE void batch_send(const copse_rebuild_arguments *a, leaf_tile *tile, batch_next *next)
 {
     if (next->t >= a->tiles) return;
@@ -417,10 +421,10 @@ SIMT_DEVICE void batch_send(const copse_rebuild_arguments *a, leaf_tile *tile, b
         batch_send_listed(&a->from, tile, next->leaf, leaves);
     else
         tile_bring(&a->from, tile, next->t * a->tile_base_leaves, leaves, false);
-    next->ahead = batch_load(&a->operations, EDGE_WORD(next, 0, from), EDGE_WORD(next, 1u, to));
+    next->flight = batch_load(&a->operations, EDGE_WORD(next, 0, from), EDGE_WORD(next, 1u, to));
 }
 
-/* `high` of its edges. */
+/* `high` of an edge of the next tile. */
 SIMT_DEVICE KEY batch_edge(const batch_next *next, uint32_t upper)
 {
     const uint32_t at = upper * EDGE_WORDS + (uint32_t)offsetof(copse_tile_edge, high) / 4u; /* its lower word */
@@ -431,7 +435,7 @@ SIMT_DEVICE KEY batch_edge(const batch_next *next, uint32_t upper)
     return high;
 }
 
-/* It is its turn. */
+/* The next tile becomes the current one. */
 SIMT_DEVICE void batch_turn(const copse_rebuild_arguments *a, const batch_next *next, batch_tile *own)
 {
     own->t = next->t;
@@ -443,10 +447,10 @@ SIMT_DEVICE void batch_turn(const copse_rebuild_arguments *a, const batch_next *
     own->first = EDGE_WORD(next, 0, first);
     own->end = EDGE_WORD(next, 1u, first);
     own->usual = (EDGE_WORD(next, 0, usual) & EDGE_WORD(next, 1u, usual)) != 0;
-    own->ahead = next->ahead;
+    own->flight = next->flight;
 }
 
-/* Takes in what was sent for, and runs the operations. Returns false where it does not fit. */
+/* Waits for what was fetched and runs the operations. Returns false where the tile does not fit. */
 SIMT_DEVICE bool batch_make(const copse_rebuild_arguments *a, leaf_tile *tile, batch_tile *own, tile_sizes *sizes,
                             uint32_t *took)
 {
@@ -456,8 +460,8 @@ SIMT_DEVICE bool batch_make(const copse_rebuild_arguments *a, leaf_tile *tile, b
     while (from < own->to) {
         n = batch_keep(a, tile, own, from, n);
         if (n > BATCH_EACH * SIMT_WARP) return false;
-        from += BATCH_AHEAD * SIMT_WARP;
-        if (from < own->to) own->ahead = batch_load(&a->operations, from, own->to);
+        from += BATCH_IN_FLIGHT * SIMT_WARP;
+        if (from < own->to) own->flight = batch_load(&a->operations, from, own->to);
     }
     __syncwarp(SIMT_FULL_MASK);
     *took += n;

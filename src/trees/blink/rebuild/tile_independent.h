@@ -1,14 +1,16 @@
 /*
- * Template: tiles (blink/rebuild/tile.h) that do not wait for each other: each has leaves of the new version for itself, whose numbers
- * follow from how many base_leaves and operations are in front of it. It spreads its entries over these leaves evenly.
+ * Template: tiles (rebuild/tile.h) that do not wait for each other. Each has leaves of the new epoch to itself, whose
+ * numbers follow from how many base leaves and operations are in front of it, and it distributes its entries evenly
+ * over these leaves.
  *
- *   tile t          base_leaves t * tile_base_leaves ..       operations behind edge t, up to edge t + 1
+ *   tile t          base leaves t * tile_base_leaves ..       operations behind edge t, up to edge t + 1
  *   its leaves      from (t * tile_base_leaves * leaves_per_base_leaf + the operations in front of it * leaves_per_operation) / 2^24
- *                   on, to those of the next: edges[t].first
+ *                   on, up to those of the next tile: edges[t].first
  *
- * As long as base_leaves have about as many entries everywhere, so have the new leaves. Where they have not, or have other leaves behind them,
- * all leaves are listed and counted first: a tile is so many leaves then, and the number of entries in front of it takes the place of
- * that of base_leaves. Where a tile has more than its leaves hold, or less than one for each, it stops the work.
+ * As long as base leaves have about as many entries everywhere, so have the new leaves. Where they have not, or have
+ * overflow chains or branches, base_leaf_lists lists and counts all leaves first; a tile is then so many listed leaves,
+ * and the number of entries in front of it counts instead of that of base leaves. A tile with more entries than its
+ * leaves hold, or less than one for each, stops the work.
  */
 #ifndef COPSE_TREES_BLINK_REBUILD_TILE_INDEPENDENT_H
 #define COPSE_TREES_BLINK_REBUILD_TILE_INDEPENDENT_H
@@ -19,12 +21,14 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_batch.h"
 #include "trees/blink/rebuild/tile_operations.h"
 #include "trees/blink/rebuild/tile_rows.h"
 
-/* What a lane stores of a leaf at once: where keys and values have 64 bits each, so has that, and a warp stores two leaves. */
+/* What a lane stores of a leaf at once: 64 bits where keys and values have as many, so that a warp stores two leaves;
+ * else 32. */
 #if KEY_BITS == 64 && VALUE_BITS == 64
 typedef uint64_t independent_unit;
 #define UNIT_WORDS 2u
@@ -34,10 +38,10 @@ typedef uint32_t independent_unit;
 #endif
 #define LEAF_UNITS     (LEAF_WORDS / UNIT_WORDS)
 #define LEAVES_AT_ONCE (SIMT_WARP / LEAF_UNITS) /* leaves that a warp stores at once */
-/* Times that it has on their way to memory. */
-#define INDEPENDENT_AHEAD (8u / LEAVES_AT_ONCE)
+/* Stores that a lane issues before it loads again. */
+#define INDEPENDENT_IN_FLIGHT (8u / LEAVES_AT_ONCE)
 
-/* How a lane stores its units of leaves that have as many entries each and lie side by side. */
+/* How a lane stores its units of contiguous leaves that have as many entries each. */
 typedef struct independent_writer {
     uint32_t which;               /* its own of the leaves that are stored at once                  */
     bool own;                     /* is it a unit of an entry?                                      */
@@ -78,31 +82,32 @@ SIMT_DEVICE independent_unit independent_other(const independent_writer *writer,
 #endif
 }
 
-/* Stores up to INDEPENDENT_AHEAD times LEAVES_AT_ONCE leaves of n at `to`; whole: it is known that there are so many. */
+/* Stores up to INDEPENDENT_IN_FLIGHT times LEAVES_AT_ONCE leaves of n at `to`; whole: it is known that there are so
+ * many. */
 SIMT_DEVICE void independent_many(independent_writer *writer, independent_unit *to, uint32_t n, bool whole)
 {
-    independent_unit unit[INDEPENDENT_AHEAD];
+    independent_unit unit[INDEPENDENT_IN_FLIGHT];
     SIMT_UNROLL
-    for (uint32_t i = 0; i < INDEPENDENT_AHEAD; i++) {
+    for (uint32_t i = 0; i < INDEPENDENT_IN_FLIGHT; i++) {
         unit[i] = independent_other(writer, i);
         if (writer->own && (whole || i * LEAVES_AT_ONCE + writer->which < n)) unit[i] = *writer->from;
         writer->from += writer->step;
     }
     SIMT_UNROLL
-    for (uint32_t i = 0; i < INDEPENDENT_AHEAD; i++)
+    for (uint32_t i = 0; i < INDEPENDENT_IN_FLIGHT; i++)
         if (whole || i * LEAVES_AT_ONCE + writer->which < n) to[i * SIMT_WARP] = unit[i];
 #if UNIT_WORDS == 2u
-    writer->upper += INDEPENDENT_AHEAD * writer->more;
+    writer->upper += INDEPENDENT_IN_FLIGHT * writer->more;
 #else
-    writer->other += INDEPENDENT_AHEAD * writer->more;
+    writer->other += INDEPENDENT_IN_FLIGHT * writer->more;
 #endif
 }
 
-/* Stores n leaves that lie side by side at `to`, with `size` entries each from `first` on. */
+/* Stores n contiguous leaves at `to`, with `size` entries each, from entry `first` on. */
 SIMT_DEVICE void independent_alike(const copse_rebuild_arguments *a, leaf_tile *tile, independent_unit *to,
                                    uint32_t leaf, uint32_t first, uint32_t size, uint32_t n)
 {
-    const uint32_t many = INDEPENDENT_AHEAD * LEAVES_AT_ONCE;
+    const uint32_t many = INDEPENDENT_IN_FLIGHT * LEAVES_AT_ONCE;
     if (n == 0) return;
     independent_writer writer = independent_writer_of(a, tile, leaf, first, size);
     SIMT_ROLLED
@@ -113,7 +118,7 @@ SIMT_DEVICE void independent_alike(const copse_rebuild_arguments *a, leaf_tile *
     if (n) independent_many(&writer, to, n, false);
 }
 
-/* The last leaf of a tile may have keys up to where the tile ends, and that of the last tile has nothing behind it. */
+/* The last leaf of a tile may get keys up to the end of the tile; that of the last tile has no next leaf. */
 SIMT_DEVICE void independent_end(const copse_rebuild_arguments *a, char *at, uint32_t leaf, KEY high)
 {
     if (simt_lane() != 0) return;
@@ -140,8 +145,8 @@ SIMT_DEVICE void independent_store(const copse_rebuild_arguments *a, leaf_tile *
     char *at;
     SIMT_ROLLED
     do { /* there is at least one */
-        const uint32_t concurrent = base_leaves_concurrent(&a->to, leaf + done);
-        const uint32_t some = concurrent < n - done ? concurrent : n - done;
+        const uint32_t contiguous = base_leaves_contiguous(&a->to, leaf + done);
+        const uint32_t some = contiguous < n - done ? contiguous : n - done;
         const uint32_t with_more = done >= larger ? 0 : larger - done < some ? larger - done : some;
         at = base_leaf_at(&a->to, leaf + done);
         const uint32_t rest = done + with_more; /* from there on they have `size` */
@@ -160,7 +165,8 @@ SIMT_DEVICE void independent_store(const copse_rebuild_arguments *a, leaf_tile *
     }
 }
 
-/* Does a tile of which everything is on its way, and sends for the next one in between. Returns false where it does not fit. */
+/* Does a tile whose leaves and operations are being fetched, and begins to fetch the next one. Returns false where it
+ * does not fit. */
 SIMT_DEVICE bool independent_one(const copse_rebuild_arguments *a, leaf_tile *tile, batch_tile *own, batch_next *next,
                                  tile_work *work)
 {
@@ -195,7 +201,7 @@ SIMT_KERNEL(NAME(tile_independent), copse_rebuild_arguments, COPSE_KERNEL_THREAD
             tiles_stop(&a);
             break;
         }
-        /* Looked at only now, so that nobody had to wait for it. */
+        /* The load was issued before the stores, so that it costs no wait. */
         if (__any_sync(SIMT_FULL_MASK, next.stop != 0)) break;
         __syncwarp(SIMT_FULL_MASK);
     }

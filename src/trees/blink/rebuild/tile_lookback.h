@@ -1,4 +1,4 @@
-/* Template: the kernels that move tiles (blink/rebuild/tile.h), and how a tile finds its rank. */
+/* Template: tiles (rebuild/tile.h) that find their rank by decoupled look-back, and the kernels that move them. */
 #ifndef COPSE_TREES_BLINK_REBUILD_TILE_LOOKBACK_H
 #define COPSE_TREES_BLINK_REBUILD_TILE_LOOKBACK_H
 
@@ -6,17 +6,17 @@
 #include "gpu/pairs.h"
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_operations.h"
 #include "trees/blink/rebuild/tile_rows.h"
 #include "trees/blink/rebuild/tile_store.h"
 
-/* --- ranks ----------------------------------------------------------------------------------------------------------------- */
+/* --- ranks -------------------------------------------------------------------------------------------------------- */
 
-/* The sum of the words in front of word t, back to the first that is a sum itself; each lane looks at `each` of them at a time, at most
- * LOOK_MOST. What a word says it says alone: nothing else has to be seen with it, and so relaxed accesses do. */
+/* Looks back: the sum of the words in front of word t, back to the first that is a sum itself; each lane reads `each`
+ * of them at a time, at most LOOK_MOST. A reader needs nothing but the word itself, so relaxed accesses do. */
 SIMT_DEVICE uint64_t tile_look_back(const uint64_t *words, uint32_t t, uint32_t each)
 {
     const uint32_t lane = simt_lane();
@@ -45,13 +45,13 @@ SIMT_DEVICE uint64_t tile_look_back(const uint64_t *words, uint32_t t, uint32_t 
     return warp_sum(sum);
 }
 
-/* Says how many entries tile t has. */
-SIMT_DEVICE void tile_say(const copse_rebuild_arguments *a, uint32_t t, uint32_t count)
+/* Publishes how many entries tile t has. */
+SIMT_DEVICE void tile_publish(const copse_rebuild_arguments *a, uint32_t t, uint32_t count)
 {
     if (simt_lane() == 0) simt_store_relaxed_u64(&a->words[t], WORD_COUNTED | count);
 }
 
-/* ... and once that is said, how many there are in front of it. */
+/* Finds how many entries there are in front of tile t, which has published its own count, and publishes the sum. */
 SIMT_DEVICE uint64_t tile_rank(const copse_rebuild_arguments *a, uint32_t t, uint32_t count)
 {
     const uint64_t rank = tile_look_back(a->words, t, 1u);
@@ -62,7 +62,7 @@ SIMT_DEVICE uint64_t tile_rank(const copse_rebuild_arguments *a, uint32_t t, uin
     return rank;
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------------- */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 /* The next tile, in lane 0. */
 SIMT_DEVICE uint32_t tile_ticket(const copse_rebuild_arguments *a)
@@ -70,17 +70,17 @@ SIMT_DEVICE uint32_t tile_ticket(const copse_rebuild_arguments *a)
     return simt_lane() == 0 ? simt_atomic_add_u32(&a->totals->ticket, 1u) : 0;
 }
 
-/* Moves tile t, for which all lanes come here. Returns the ticket for the next one, which is taken when there is nothing more
- * to wait for, and comes while this one is stored. */
+/* Moves tile t, with all lanes. Returns the ticket for the next one, which it takes when this tile waits for nothing
+ * any more, so that the ticket arrives while the tile is stored. */
 SIMT_DEVICE uint32_t tile_move_one(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_work *work)
 {
     tile_sizes sizes = {0, 0, 0, 0, 0, 0};
     if (!tile_make(a, tile, t, &sizes)) {
         tiles_stop(a);
-        sizes.entries = sizes.came = sizes.went = 0; /* those behind may be waiting for a number */
+        sizes.entries = sizes.came = sizes.went = 0; /* tiles behind may be waiting for a number */
     }
     const uint32_t count = sizes.entries + sizes.came - sizes.went;
-    tile_say(a, t, count);
+    tile_publish(a, t, count);
     if (count) tile_merge(tile, &sizes, true);
     const uint64_t rank = tile_rank(a, t, count);
     const uint32_t next = tile_ticket(a);
@@ -102,7 +102,7 @@ SIMT_KERNEL(NAME(tile_lookback), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 
     work_publish(&a, &work);
 }
 
-/* Tiles are stored as if more leaves followed. This makes the last leaf of the tree one: a warp, and there is an entry. */
+/* Tiles store every leaf as if another followed. One warp closes the last leaf of a tree that has entries. */
 SIMT_KERNEL(NAME(tile_finish), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 1)
 {
     if (blockIdx.x != 0 || threadIdx.x >= SIMT_WARP) return;

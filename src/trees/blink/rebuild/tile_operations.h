@@ -1,4 +1,4 @@
-/* Template: the operations of a tile (blink/rebuild/tile.h): where they begin, and what they do with the entries of its leaves. */
+/* Template: the operations of a tile (rebuild/tile.h): which they are, and what they do with the entries of its leaves. */
 #ifndef COPSE_TREES_BLINK_REBUILD_TILE_OPERATIONS_H
 #define COPSE_TREES_BLINK_REBUILD_TILE_OPERATIONS_H
 
@@ -8,11 +8,13 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 #include "trees/blink/rebuild/tile_rows.h"
+#include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
 
-/* The largest key that a base_leaf may have. */
+/* The largest key that a base leaf and its overflow chain may have. */
 SIMT_DEVICE KEY base_leaf_high(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     leaf_cursor cursor = cursor_at(tree, base_leaf);
@@ -21,22 +23,23 @@ SIMT_DEVICE KEY base_leaf_high(const copse_blink_tree *tree, uint32_t base_leaf)
     return leaf_high(cursor.leaf);
 }
 
-/* Of operations first .. end - 1, where the first begins whose key is greater than `high`, without the lowest `coarse` bits of both. Each step
- * leaves one part of TILE_PARTS: neighbours look at the same keys mostly, and what counts is how many steps wait for each other. */
+/* Of operations first .. end - 1, the first whose key is greater than `high`, where the lowest `coarse` bits of both do
+ * not count. Each step leaves 1/TILE_FANOUT: neighbouring threads mostly read the same keys, and the time goes into
+ * steps that wait for each other. */
 SIMT_DEVICE uint64_t tile_seek(const copse_blink_operations *operations, uint64_t first, uint64_t end, KEY high)
 {
     const KEY *keys = (const KEY *)operations->keys;
     const uint32_t coarse = operations->coarse;
     while (first < end) {
-        const uint64_t step = (end - first + TILE_PARTS - 1u) / TILE_PARTS;
+        const uint64_t step = (end - first + TILE_FANOUT - 1u) / TILE_FANOUT;
         uint32_t below = 0;
         SIMT_UNROLL
-        for (uint32_t part = 1; part < TILE_PARTS; part++) {
-            const uint64_t at = first + part * step - 1u;
+        for (uint32_t probe = 1; probe < TILE_FANOUT; probe++) {
+            const uint64_t at = first + probe * step - 1u;
             below += at < end && keys[at] >> coarse <= high >> coarse ? 1u : 0;
         }
         first += below * step;
-        if (below + 1u < TILE_PARTS && first + step - 1u < end) end = first + step - 1u;
+        if (below + 1u < TILE_FANOUT && first + step - 1u < end) end = first + step - 1u;
     }
     return first;
 }
@@ -55,15 +58,15 @@ SIMT_KERNEL(NAME(tile_starts), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
-/* One operation, on its way into a tile. */
+/* One operation of a tile. */
 typedef struct tile_operation {
     KEY key;
     VALUE value;
     copse_action action;
-    bool live; /* it is there and counts */
+    bool live; /* there is one, and no other with the same key counts in its stead */
 } tile_operation;
 
-/* Operation i, where `there`. */
+/* Loads operation i, where `there`. */
 SIMT_DEVICE tile_operation tile_fetch(const copse_blink_operations *operations, uint32_t i, bool there)
 {
     const KEY *keys = (const KEY *)operations->keys;
@@ -85,7 +88,7 @@ SIMT_DEVICE tile_operation tile_fetch(const copse_blink_operations *operations, 
     return operation;
 }
 
-/* What it will do there. */
+/* What it does in the tile. */
 typedef struct tile_fate {
     uint32_t row, slot; /* of its key */
     uint32_t before;    /* entries of the tile in front of it */
@@ -102,7 +105,7 @@ SIMT_DEVICE uint32_t tile_row_of(const leaf_tile *tile, KEY key)
     return at / (uint32_t)sizeof(KEY);
 }
 
-/* Of the keys of a row, how many are < key. Free places hold the largest key. */
+/* Of the keys of a row, how many are < key. Free slots hold the largest key. */
 SIMT_DEVICE uint32_t tile_slot_of(leaf_tile *tile, uint32_t row, KEY key)
 {
     uint32_t slot = 0;
@@ -112,7 +115,7 @@ SIMT_DEVICE uint32_t tile_slot_of(leaf_tile *tile, uint32_t row, KEY key)
     return slot;
 }
 
-SIMT_DEVICE tile_fate tile_judge(leaf_tile *tile, const tile_operation *operation)
+SIMT_DEVICE tile_fate tile_fate_of(leaf_tile *tile, const tile_operation *operation)
 {
     tile_fate fate;
     fate.row = tile_row_of(tile, operation->key);
@@ -126,33 +129,33 @@ SIMT_DEVICE tile_fate tile_judge(leaf_tile *tile, const tile_operation *operatio
     return fate;
 }
 
-/* What an operation does: `place` is the position of its entry after all of them. */
-SIMT_DEVICE void tile_change(leaf_tile *tile, const tile_fate *fate, const tile_operation *operation, uint32_t place)
+/* Carries an operation out: `position` is that of its entry after all operations. */
+SIMT_DEVICE void tile_change(leaf_tile *tile, const tile_fate *fate, const tile_operation *operation, uint32_t position)
 {
     if (fate->replaces) tile_set_value(tile, fate->row, fate->slot, operation->value);
     if (fate->removes) (void)simt_atomic_or_u32(&tile->removed[fate->before / 32u], 1u << fate->before % 32u);
     if (fate->inserts) {
-        tile->keys[place] = operation->key;
-        tile->values[place] = operation->value;
-        (void)simt_atomic_or_u32(&tile->inserted[place / 32u], 1u << place % 32u);
+        tile->keys[position] = operation->key;
+        tile->values[position] = operation->value;
+        (void)simt_atomic_or_u32(&tile->inserted[position / 32u], 1u << position % 32u);
     }
     if (fate->inserts || fate->removes)
         (void)simt_atomic_add_u32(&tile->changes[fate->row], fate->inserts ? 1u : 1u << 16);
 }
 
-/* Runs the operations that the lanes have: entries that come go to their positions, values are replaced in the rows, and the sets and
- * `changes` say where entries come and go. Returns false where not all fit. */
+/* Runs the operations that the lanes have: inserted entries go to their positions, values are replaced in the rows, and
+ * the sets and `changes` note what is inserted and removed. Returns false where not all fit. */
 SIMT_DEVICE bool tile_operate(leaf_tile *tile, const tile_operation *operation, tile_sizes *sizes)
 {
     const uint32_t below = (1u << simt_lane()) - 1u;
-    const tile_fate fate = tile_judge(tile, operation);
+    const tile_fate fate = tile_fate_of(tile, operation);
     const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts), out = __ballot_sync(SIMT_FULL_MASK, fate.removes);
-    const uint32_t place =
+    const uint32_t position =
         fate.before + sizes->came + (uint32_t)__popc(in & below) - sizes->went - (uint32_t)__popc(out & below);
     sizes->came += (uint32_t)__popc(in);
     sizes->went += (uint32_t)__popc(out);
     if (sizes->entries + sizes->came > TILE_ENTRIES) return false;
-    tile_change(tile, &fate, operation, place);
+    tile_change(tile, &fate, operation, position);
     return true;
 }
 
@@ -170,9 +173,9 @@ SIMT_DEVICE bool tile_operate_all(const copse_rebuild_arguments *a, leaf_tile *t
     return true;
 }
 
-/* --- a whole tile ---------------------------------------------------------------------------------------------------------- */
+/* --- a whole tile ------------------------------------------------------------------------------------------------- */
 
-/* Brings a tile into shared memory and runs its operations. Returns false where it does not fit. */
+/* Fetches a tile into shared memory and runs its operations. Returns false where it does not fit. */
 SIMT_DEVICE bool tile_make(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
 {
     const uint32_t lane = simt_lane();
@@ -182,7 +185,7 @@ SIMT_DEVICE bool tile_make(const copse_rebuild_arguments *a, leaf_tile *tile, ui
     return n == 0 || tile_operate_all(a, tile, start, n, next, sizes);
 }
 
-/* Some tile does not fit: nothing will come of all this. */
+/* Some tile does not fit: stops the work of all warps. */
 SIMT_DEVICE void tiles_stop(const copse_rebuild_arguments *a)
 {
     if (simt_lane() == 0) (void)simt_atomic_or_u32(&a->totals->ticket, COPSE_TILES_STOP);

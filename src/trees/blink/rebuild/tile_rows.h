@@ -1,4 +1,5 @@
-/* Template: the leaves of a tile (blink/rebuild/tile.h): how they come to shared memory, and their entries to new positions. */
+/* Template: the leaves of a tile (rebuild/tile.h): a warp fetches them into shared memory and moves their entries to
+ * new positions. */
 #ifndef COPSE_TREES_BLINK_REBUILD_TILE_ROWS_H
 #define COPSE_TREES_BLINK_REBUILD_TILE_ROWS_H
 
@@ -7,18 +8,19 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 
-/* --- rows --------------------------------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* A word of a row. The pieces of a row, 16 bytes each, change places by its number, so that lanes which read the same piece of their
- * rows use all banks. */
+/* A word of a row. The pieces of a row, 16 bytes each, are swapped by the number of the row, so that lanes which read
+ * the same piece of their rows use all banks. */
 SIMT_DEVICE uint32_t *tile_word(leaf_tile *tile, uint32_t row, uint32_t word)
 {
     return (uint32_t *)tile->rows + row * LEAF_WORDS + (word ^ row % LEAF_PIECES * 4u);
 }
 
-/* The key whose first word that is. */
+/* The key of a row that begins with that word. */
 SIMT_DEVICE KEY tile_key(leaf_tile *tile, uint32_t row, uint32_t word)
 {
     const uint32_t *at = tile_word(tile, row, word);
@@ -38,7 +40,7 @@ SIMT_DEVICE void tile_set_value(leaf_tile *tile, uint32_t row, uint32_t slot, VA
 #endif
 }
 
-/* value summed up over this lane and those in front of it. */
+/* The sum of `value` over this lane and those in front of it. */
 SIMT_DEVICE uint32_t warp_running(uint32_t value)
 {
     const uint32_t lane = simt_lane();
@@ -50,8 +52,8 @@ SIMT_DEVICE uint32_t warp_running(uint32_t value)
 }
 
 /*
- * Lists the leaves of base_leaves first .. first + base_leaves - 1, a base_leaf per lane. Returns how many there are. Where they are more than
- * fit, or one for each base_leaf, there is no list.
+ * Lists the leaves of so many base leaves from `first` on, a base leaf per lane. Returns how many there are. Where they
+ * are more than fit, or only the base leaves, it makes no list.
  */
 SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uint32_t base_leaves, uint32_t *leaves)
 {
@@ -69,11 +71,11 @@ SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uin
     return all;
 }
 
-/* Brings leaves that lie side by side into the rows. */
-SIMT_DEVICE void tile_bring_concurrent(leaf_tile *tile, const char *from, uint32_t leaves)
+/* Fetches leaves that lie one behind the other into the rows. */
+SIMT_DEVICE void tile_bring_contiguous(leaf_tile *tile, const char *from, uint32_t leaves)
 {
     const uint32_t row = simt_lane() / LEAF_PIECES, piece = simt_lane() % LEAF_PIECES;
-    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* rows that a warp brings at once */
+    const uint32_t fours = SIMT_WARP / LEAF_PIECES; /* rows that a warp fetches at once */
     simt_u32x4 *even = &tile->rows[row * LEAF_PIECES + (piece ^ row)];
     simt_u32x4 *odd = &tile->rows[(row + fours) * LEAF_PIECES + (piece ^ (row + fours))];
     from += simt_lane() * 16u;
@@ -84,7 +86,7 @@ SIMT_DEVICE void tile_bring_concurrent(leaf_tile *tile, const char *from, uint32
     }
 }
 
-/* ... wherever they lie: those that are listed, or else base_leaves from `first` on. */
+/* ... wherever they lie: those that are listed, or else base leaves from `first` on. */
 SIMT_DEVICE void tile_bring_each(const copse_blink_tree *tree, leaf_tile *tile, uint32_t first, uint32_t leaves,
                                  bool listed)
 {
@@ -95,16 +97,16 @@ SIMT_DEVICE void tile_bring_each(const copse_blink_tree *tree, leaf_tile *tile, 
     }
 }
 
-/* Sends for leaves: nobody waits for them here. */
+/* Fetches leaves without waiting for them. */
 SIMT_DEVICE void tile_bring(const copse_blink_tree *tree, leaf_tile *tile, uint32_t first, uint32_t leaves, bool listed)
 {
-    if (listed || base_leaves_concurrent(tree, first) < leaves)
+    if (listed || base_leaves_contiguous(tree, first) < leaves)
         tile_bring_each(tree, tile, first, leaves, listed);
     else
-        tile_bring_concurrent(tile, base_leaf_at(tree, first), leaves);
+        tile_bring_contiguous(tile, base_leaf_at(tree, first), leaves);
 }
 
-/* Counts the entries of the rows, where nothing has come or gone yet. */
+/* Counts the entries of the rows, before any operation runs. */
 SIMT_DEVICE void tile_count(leaf_tile *tile, tile_sizes *sizes)
 {
     const uint32_t lane = simt_lane();
@@ -121,7 +123,7 @@ SIMT_DEVICE void tile_count(leaf_tile *tile, tile_sizes *sizes)
     __syncwarp(SIMT_FULL_MASK);
 }
 
-/* Waits for leaves that were sent for. */
+/* Waits for the leaves that tile_bring fetches. */
 SIMT_DEVICE void tile_arrive(leaf_tile *tile, tile_sizes *sizes)
 {
     simt_fetch_wait();
@@ -129,7 +131,7 @@ SIMT_DEVICE void tile_arrive(leaf_tile *tile, tile_sizes *sizes)
     tile_count(tile, sizes);
 }
 
-/* Brings the leaves of tile t into shared memory. Returns false where they do not fit. */
+/* Fetches the leaves of tile t into shared memory. Returns false where they do not fit. */
 SIMT_DEVICE bool tile_load(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
 {
     const uint32_t first = t * a->tile_base_leaves, left = a->from.base_leaves - first;
@@ -141,7 +143,7 @@ SIMT_DEVICE bool tile_load(const copse_rebuild_arguments *a, leaf_tile *tile, ui
     return true;
 }
 
-/* --- entries ------------------------------------------------------------------------------------------------------------ */
+/* --- entries ------------------------------------------------------------------------------------------------------ */
 
 /* Bits of a set from position `at` on: at least 32 of them. */
 SIMT_DEVICE uint64_t tile_bits(const uint32_t *set, uint32_t at)
@@ -149,12 +151,12 @@ SIMT_DEVICE uint64_t tile_bits(const uint32_t *set, uint32_t at)
     return ((uint64_t)set[at / 32u + 1u] << 32 | set[at / 32u]) >> at % 32u;
 }
 
-/* A row in the words of its lane. */
+/* A row in the registers of its lane. */
 typedef struct tile_leaf {
     uint32_t word[LEAF_WORDS];
 } tile_leaf;
 
-/* Its entries: `slot` has to be a number that the compiler knows. */
+/* Its entries. `slot` has to be known to the compiler. */
 SIMT_DEVICE KEY tile_leaf_key(const tile_leaf *leaf, uint32_t slot)
 {
 #if KEY_BITS == 64
@@ -174,8 +176,9 @@ SIMT_DEVICE VALUE tile_leaf_value(const tile_leaf *leaf, uint32_t slot)
 #endif
 }
 
-/* Puts the entries of this lane's leaf, but for those in `gone`, to the positions that `free` has a bit for, from `to` on. */
-SIMT_DEVICE void row_spread(leaf_tile *tile, uint32_t count, uint32_t gone, uint32_t free, uint32_t to)
+/* Moves the entries of this lane's leaf, but for those in `gone`, to the positions that `free` has a bit for, from `to`
+ * on. */
+SIMT_DEVICE void row_scatter(leaf_tile *tile, uint32_t count, uint32_t gone, uint32_t free, uint32_t to)
 {
     const simt_u32x4 *row = tile->rows + simt_lane() * LEAF_PIECES;
     tile_leaf leaf;
@@ -197,8 +200,9 @@ SIMT_DEVICE void row_spread(leaf_tile *tile, uint32_t count, uint32_t gone, uint
     }
 }
 
-/* The same where so many entries come to a leaf that its positions reach further than the bits of a word. */
-SIMT_DEVICE void row_spread_far(leaf_tile *tile, uint32_t count, uint32_t gone, uint32_t to)
+/* The same where operations insert so many entries into a leaf that its positions reach further than the bits of a
+ * word. */
+SIMT_DEVICE void row_scatter_far(leaf_tile *tile, uint32_t count, uint32_t gone, uint32_t to)
 {
     for (uint32_t slot = 0; slot < count; slot++) {
         if (gone >> slot & 1u) continue;
@@ -214,7 +218,7 @@ SIMT_DEVICE void row_spread_far(leaf_tile *tile, uint32_t count, uint32_t gone, 
     }
 }
 
-/* Brings the entries of all rows to their positions. removes: some may be gone. */
+/* Moves the entries of all rows to their positions. removes: operations may have removed some. */
 SIMT_DEVICE void tile_merge(leaf_tile *tile, const tile_sizes *sizes, bool removes)
 {
     const uint32_t changes = tile->changes[simt_lane()], came = changes & 0xffffu;
@@ -225,9 +229,9 @@ SIMT_DEVICE void tile_merge(leaf_tile *tile, const tile_sizes *sizes, bool remov
         if (removes) gone = (uint32_t)tile_bits(tile->removed, sizes->front);
     }
     if (__any_sync(SIMT_FULL_MASK, sizes->count + came > 32u))
-        row_spread_far(tile, sizes->count, gone, to);
+        row_scatter_far(tile, sizes->count, gone, to);
     else
-        row_spread(tile, sizes->count, gone, ~(uint32_t)tile_bits(tile->inserted, to), to);
+        row_scatter(tile, sizes->count, gone, ~(uint32_t)tile_bits(tile->inserted, to), to);
     __syncwarp(SIMT_FULL_MASK);
 }
 

@@ -1,4 +1,4 @@
-/* Template: the entries of a tile (blink/rebuild/tile.h) as leaves of the new version. */
+/* Template: a warp stores the entries of a tile (rebuild/tile.h) as leaves of the new epoch. */
 #ifndef COPSE_TREES_BLINK_REBUILD_TILE_STORE_H
 #define COPSE_TREES_BLINK_REBUILD_TILE_STORE_H
 
@@ -6,12 +6,14 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
 
 #define EVEN (LEAF_PACKED_TWO / 2u)
 #define ODD  (LEAF_PACKED_TWO - EVEN)
 
-/* How a lane stores its words of two leaves, of which the first has an even number. None is taken for the last of the tree. */
+/* How a lane stores its words of two leaves, of which the first has an even number. Neither is treated as the last of
+ * the tree. */
 typedef struct tile_writer {
     uint32_t even_at, odd_at; /* which of the LEAF_PACKED_TWO entries its words go with: its own or the leaf's first */
     bool even_own, odd_own;   /* are they words of that entry?                                                       */
@@ -41,8 +43,8 @@ SIMT_DEVICE tile_writer tile_writer_of(const copse_rebuild_arguments *a, leaf_ti
     return writer;
 }
 
-/* Two leaves at an end of the tile: what belongs to it, which is entries 0 .. count - 1. `first` is the position of the first
- * entry of the two, and may be in front of the tile: it is counted modulo 2^32. */
+/* Two leaves at an end of the tile: what belongs to it, which is entries 0 .. count - 1. `first` is the position of the
+ * first entry of the two, and may be in front of the tile: it is counted modulo 2^32. */
 SIMT_DEVICE void tile_store_end(const tile_writer *writer, uint32_t *to, uint32_t leaf, uint32_t first, uint32_t count)
 {
     const uint32_t even = first + writer->even_at, odd = first + writer->odd_at;
@@ -84,7 +86,7 @@ SIMT_DEVICE void tile_store_whole(const tile_writer *writer, uint32_t *to, uint3
     }
 }
 
-/* Stores n times two leaves that lie side by side, which have an entry of the tile each. */
+/* Stores n times two contiguous leaves, which have an entry of the tile each. */
 SIMT_DEVICE void tile_store_some(const copse_rebuild_arguments *a, const tile_writer *writer, uint32_t leaf,
                                  uint32_t first, uint32_t count, uint32_t n)
 {
@@ -110,7 +112,7 @@ SIMT_DEVICE void tile_store_some(const copse_rebuild_arguments *a, const tile_wr
     }
 }
 
-/* Stores the leaves of the new version that have an entry of the tile, `count` entries from `rank` on. */
+/* Stores the leaves of the new epoch that have an entry of the tile, `count` entries from `rank` on. */
 SIMT_DEVICE void tile_store(const copse_rebuild_arguments *a, leaf_tile *tile, uint64_t rank, uint32_t count)
 {
     const tile_writer writer = tile_writer_of(a, tile);
@@ -118,8 +120,8 @@ SIMT_DEVICE void tile_store(const copse_rebuild_arguments *a, leaf_tile *tile, u
     const uint32_t offset = (uint32_t)(rank - first_two * LEAF_PACKED_TWO), first_leaf = (uint32_t)first_two * 2u;
     const uint32_t twos = (offset + count + LEAF_PACKED_TWO - 1u) / LEAF_PACKED_TWO;
     for (uint32_t two = 0; two < twos;) {
-        const uint32_t leaf = first_leaf + 2u * two, concurrent = base_leaves_concurrent(&a->to, leaf) / 2u;
-        const uint32_t n = twos - two < concurrent ? twos - two : concurrent;
+        const uint32_t leaf = first_leaf + 2u * two, contiguous = base_leaves_contiguous(&a->to, leaf) / 2u;
+        const uint32_t n = twos - two < contiguous ? twos - two : contiguous;
         tile_store_some(a, &writer, leaf, two * LEAF_PACKED_TWO - offset, count, n);
         two += n;
     }

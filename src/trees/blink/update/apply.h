@@ -14,6 +14,7 @@
 #include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
 #include "trees/blink/update/owned_leaf.h"
 #include "trees/blink/update/owned_leaf_split.h"

@@ -12,8 +12,8 @@
 #include "core/widths.h"
 #include "gpu/levels_walk.h"
 #include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
 #include "trees/blink/update/partition.h"
 

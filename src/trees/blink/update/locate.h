@@ -10,6 +10,7 @@
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
+#include "trees/blink/update/arguments.h"
 
 /* Most operations that a base_leaf may get in place: they go one after the other. */
 #define CROWD_MOST 32u
@@ -81,7 +82,7 @@ SIMT_KERNEL(NAME(locate), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
 }
 
 /* Behind the last operation of the same base_leaf as operation i. Gallops: most base_leaves have few. */
-SIMT_DEVICE uint64_t segment_end(const uint32_t *base_leaves, uint64_t n, uint64_t i)
+SIMT_DEVICE uint64_t run_end(const uint32_t *base_leaves, uint64_t n, uint64_t i)
 {
     const uint32_t base_leaf = base_leaves[i];
     uint64_t low = i + 1u, step = 1;

@@ -2,28 +2,14 @@
 #include "trees/blink/tree.h"
 #include "gpu/points.h"
 
-/* The writer itself looks, so nobody else is at work on the leaves. */
-static copse_status look_up_launch(const copse_point_call *call, copse_stream *stream, const copse_point_slice *slice)
-{
-    const copse_blink_epoch *epoch = call->user;
-    const copse_blink_tree *tree = &epoch->view;
-    copse_blink_point_arguments arguments = {.tree = *tree,
-                                             .keys = slice->keys,
-                                             .first = slice->first,
-                                             .n = slice->n,
-                                             .per_warp = slice->per_warp,
-                                             .out_values = slice->out_values,
-                                             .out_found = slice->out_found};
-    arguments.tree.key_type = call->key_type;
-    return copse_device_launch(call->index->device, stream,
-                               &copse_blink_kernels_of(call->index)->find[tree->levels.digest][tree->branches],
-                               slice->blocks, &arguments);
-}
-
+/* The writer itself looks, so that no other kernel is at work on the leaves. */
 static copse_status look_up(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
-    copse_point_call call = {
-        .index = index, .launch = look_up_launch, .user = copse_blink_handle_of(index)->tree->current};
+    const copse_blink_tree *tree = &copse_blink_handle_of(index)->tree->current->view;
+    copse_blink_point_arguments arguments = {.tree = *tree};
+    copse_point_call call = {index, &copse_blink_kernels_of(index)->find[tree->levels.digest][tree->branches],
+                             &arguments, &arguments.queries};
+    arguments.tree.key_type = copse_device_pairs_type(index);
     return copse_point_call_encoded(&call, keys, n, values, found);
 }
 

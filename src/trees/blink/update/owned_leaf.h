@@ -25,6 +25,7 @@
 #include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
+#include "trees/blink/update/arguments.h"
 
 #define ROW_PIECES  (LEAF_PIECES + 1u)
 #define ALL_PIECES  ((1u << LEAF_PIECES) - 1u)

@@ -17,6 +17,7 @@
 #include "gpu/shared_kernels.h"
 #include "simt/simt.h"
 #include "trees/blink/layout.h"
+#include "trees/blink/update/arguments.h"
 
 /* Operations of a thread: they stay in registers. Threads of a block. */
 #define PARTITION_EACH    (KEY_BITS + VALUE_BITS == 64 ? 16u : 8u)

@@ -23,6 +23,7 @@
 #include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/rebuild/per_base_leaf.h"
+#include "trees/blink/update/arguments.h"
 
 /* A leaf in the hands of a group. Lane i has entry i; the rest is the same in all lanes. */
 typedef struct held_leaf {

@@ -116,7 +116,7 @@ copse_status copse_blink_update_finish(copse_index *index, copse_blink_epoch *ep
     epoch->view.entries += came - went;
     pthread_mutex_unlock(&tree->lock);
     *out_changed = came + went;
-    copse_blink_order_forget(index, &epoch->order);
+    copse_blink_ranks_forget(index, &epoch->ranks);
     if (seen->crowded == 2)
         return copse_device_fault(index->device, "the pool of a tree ran out of leaves, which should not happen");
     copse_blink_pool_trim(index, epoch);
@@ -261,9 +261,9 @@ static copse_status judge_all(const in_place *p, outcome *out)
     const bool doubtful = p->bucket_sorting || (p->pairs && p->pairs->speculation);
     copse_status status = COPSE_OK;
     if (p->bucket_sorting)
-        status = copse_device_pairs_believe(p->index, p->pairs, &p->seen.speculation);
+        status = copse_device_pairs_accept(p->index, p->pairs, &p->seen.speculation);
     else if (doubtful)
-        status = copse_device_pairs_judge(p->index, p->pairs, &p->seen.speculation);
+        status = copse_device_pairs_check(p->index, p->pairs, &p->seen.speculation);
     *out = doubtful && p->seen.speculation.wrong ? NOT_SORTED : judge(p);
     return status;
 }
@@ -317,8 +317,8 @@ static copse_status rebuild_pairs(copse_index *index, copse_blink_epoch *epoch,
     copse_status status = rebuild(index, epoch, &packed, pairs->low, pairs->high, out_changed);
     if (status != COPSE_OK || !late) return status;
     copse_blink_epoch *made = copse_blink_handle_of(index)->tree->current;
-    status = made->speculation_known ? copse_device_pairs_judge(index, pairs, &made->speculation)
-                                     : copse_device_pairs_be_sure(index, pairs);
+    status = made->speculation_known ? copse_device_pairs_check(index, pairs, &made->speculation)
+                                     : copse_device_pairs_confirm(index, pairs);
     made->low = some && low < pairs->low ? low : pairs->low;
     made->high = some && high > pairs->high ? high : pairs->high;
     return status;
@@ -342,7 +342,7 @@ static copse_status run(copse_index *index, const copse_blink_operations *operat
         copse_blink_pool_trim(index, epoch); /* the new epoch can do with what was set aside */
     } else if (pairs->speculation && !pairs->in_order) {
         *out = NOT_SORTED; /* perhaps */
-        return copse_device_pairs_be_sure(index, pairs);
+        return copse_device_pairs_confirm(index, pairs);
     }
     *out = DONE;
     return rebuild_pairs(index, epoch, operations, pairs, out_changed);
@@ -467,7 +467,7 @@ static copse_status spread_end(copse_index *index, const copse_blink_epoch *epoc
 {
     const copse_pairs_speculation seen = made->speculation;
     copse_blink *tree = copse_blink_handle_of(index)->tree;
-    copse_status status = copse_device_pairs_believe(index, pairs, &seen);
+    copse_status status = copse_device_pairs_accept(index, pairs, &seen);
     tree->predictor.ascending = tree->coarse.ascending;
     if (status == COPSE_OK) {
         made->low = epoch->low < pairs->low ? epoch->low : pairs->low;
@@ -493,7 +493,7 @@ static copse_status run_independent(copse_index *index, const copse_device_pairs
         return COPSE_OK;
     hint.predictor = &tree->coarse;
     copse_error_keep(&kept);
-    copse_status status = copse_device_pairs_order_coarse(index, &hint, &pairs);
+    copse_status status = copse_device_pairs_sort_coarse(index, &hint, &pairs);
     if (status == COPSE_OK) status = copse_progress(index->ctx, what, n / 3 * 2, n);
     if (status == COPSE_OK) {
         copse_blink_operations operations = operations_of(index, &pairs, action);
@@ -503,7 +503,7 @@ static copse_status run_independent(copse_index *index, const copse_device_pairs
                                                  out_changed);
     }
     *out_done = made != NULL;
-    if (status == COPSE_OK && !made) (void)copse_device_pairs_believe(index, &pairs, &failed);
+    if (status == COPSE_OK && !made) (void)copse_device_pairs_accept(index, &pairs, &failed);
     if (status == COPSE_OK && made) status = spread_end(index, epoch, made, &pairs);
     copse_device_pairs_free(index, &pairs);
     if (status != COPSE_ERR_MEMORY || *out_done) return status;
@@ -525,7 +525,7 @@ static copse_status run_sorted(copse_index *index, const void *keys, const void 
     if (status != COPSE_OK) return status;
     status = run_independent(index, &pairs, hint, action, what, out_changed, &done);
     if (status == COPSE_OK && !done) status = run_bucket_sorted(index, &pairs, action, what, out_changed, &done);
-    if (status == COPSE_OK && !done) status = copse_device_pairs_order(index, &hint, what, &pairs);
+    if (status == COPSE_OK && !done) status = copse_device_pairs_sort(index, &hint, what, &pairs);
     if (status == COPSE_OK && !done) status = run_pairs(index, &pairs, action, out_changed);
     copse_device_pairs_free(index, &pairs);
     return status;

@@ -1,6 +1,5 @@
 /* Aggregates of the implicit tree on a device: the summary over blocks of units, running sums, and calls that use them. */
 #include "trees/implicit/gpu/tree.h"
-#include "transfer/transfer.h"
 
 void copse_implicit_device_aggregate_free(const copse_index *index, copse_implicit_device *tree)
 {
@@ -11,18 +10,12 @@ void copse_implicit_device_aggregate_free(const copse_index *index, copse_implic
 
 /* --- making them ---------------------------------------------------------------------------------------------------------- */
 
-static copse_status summary_fill(const copse_index *index, const void *user, const copse_device_summary *summary)
-{
-    const copse_implicit_device *tree = user;
-    copse_summary_arguments arguments = {.tree = tree->view, .summary = *summary};
-    return copse_device_launch(index->device, index->device->main, &copse_implicit_device_kernels(index)->summarize,
-                               copse_device_blocks(index->device, summary->nodes[0] * 32), &arguments);
-}
-
 static copse_status summary_make(const copse_index *index, copse_implicit_device *tree)
 {
     const uint64_t blocks = (tree->view.units + (uint64_t)COPSE_DEVICE_BLOCK_UNITS - 1) / COPSE_DEVICE_BLOCK_UNITS;
-    return copse_device_summary_make(index, blocks, summary_fill, tree, &tree->summary);
+    copse_summary_arguments arguments = {.tree = tree->view};
+    return copse_device_summary_make(index, blocks, &copse_implicit_device_kernels(index)->summarize, &arguments,
+                                     &arguments.summary, &tree->summary);
 }
 
 /* Running sums are a convenience: where there is no memory for them the summary serves. A fault is an error. */
@@ -72,70 +65,26 @@ static copse_status prepare(const copse_index *index, copse_implicit_device *tre
 
 /* --- using them ----------------------------------------------------------------------------------------------------------- */
 
-/* lows, highs, out, found */
-static copse_status sum_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
-{
-    const copse_aggregate_call *call = user;
-    const copse_implicit_device *tree = copse_implicit_device_of(call->index);
-    copse_range_arguments arguments = {.tree = tree->view,
-                                       .lows = memory[0],
-                                       .highs = memory[1],
-                                       .first = first,
-                                       .before = tree->before,
-                                       .kind = (uint32_t)call->kind,
-                                       .out = memory[2],
-                                       .report = call->report};
-    return copse_implicit_device_ranges(call->index, stream, copse_implicit_device_kernels(call->index)->sum,
-                                        &arguments, n);
-}
-
-/* First the places of the ranges, then what lies between them. */
-static copse_status summary_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
-{
-    const copse_aggregate_call *call = user;
-    const copse_index *index = call->index;
-    copse_device *device = index->device;
-    const copse_implicit_kernels *kernels = copse_implicit_device_kernels(index);
-    const copse_implicit_device *tree = copse_implicit_device_of(index);
-    void *scratch = NULL;
-    const uint64_t bytes = n * 2 * sizeof(uint64_t);
-    copse_status status = copse_device_alloc(device, stream, bytes, "aggregates of ranges", &scratch);
-    if (status != COPSE_OK) return status;
-    copse_range_arguments ranges = {.tree = tree->view,
-                                    .lows = memory[0],
-                                    .highs = memory[1],
-                                    .first = first,
-                                    .places = scratch,
-                                    .counts = (uint64_t *)scratch + n,
-                                    .report = call->report};
-    copse_summary_arguments arguments = {.tree = tree->view,
-                                         .summary = tree->summary.summary,
-                                         .places = ranges.places,
-                                         .counts = ranges.counts,
-                                         .n = n,
-                                         .result = {.value_type = index->value_type,
-                                                    .kind = (uint32_t)call->kind,
-                                                    .first = first,
-                                                    .out = memory[2],
-                                                    .found = memory[3],
-                                                    .report = call->report}};
-    status = copse_implicit_device_ranges(index, stream, kernels->count, &ranges, n);
-    if (status == COPSE_OK)
-        status =
-            copse_device_launch(device, stream, &kernels->aggregate, copse_device_blocks(device, n * 32), &arguments);
-    copse_device_free(device, stream, scratch, bytes);
-    return status;
-}
-
 copse_status copse_implicit_device_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
                                              const void *highs, uint64_t n, void *out, uint8_t *found)
 {
+    const copse_implicit_kernels *kernels = copse_implicit_device_kernels(index);
     copse_implicit_device *tree = copse_implicit_device_of(index);
-    copse_aggregate_call call = {.index = index, .kind = kind};
     copse_status status = prepare(index, tree, copse_kind_is_sum(kind));
     if (status != COPSE_OK) return status;
     const bool quick = copse_kind_is_sum(kind) && tree->has_sums;
-    return copse_aggregate_call_run(&call, quick ? sum_work : summary_work, !quick, lows, highs, n, out, found);
+    copse_range_arguments ranges = {.tree = tree->view, .before = tree->before};
+    copse_summary_arguments arguments = {.tree = tree->view, .summary = tree->summary.summary};
+    copse_aggregate_call call = {
+        .index = index,
+        .kind = kind,
+        .ranges = {&(quick ? kernels->sum : kernels->count)[tree->view.levels.digest], &ranges, &ranges.queries},
+        .aggregate = quick ? NULL : &kernels->aggregate,
+        .arguments = &arguments,
+        .extents = &arguments.extents,
+        .by_counts = true};
+    return copse_aggregate_call_run(
+        &call, &(copse_range_arrays){.lows = lows, .highs = highs, .n = n, .out = out, .found = found});
 }
 
 /* --- checking them -------------------------------------------------------------------------------------------------------- */

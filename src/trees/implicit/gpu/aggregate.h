@@ -36,19 +36,20 @@ SIMT_KERNEL(NAME(summarize), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
 SIMT_KERNEL(NAME(aggregate), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
-    for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.n; r += warps) {
-        const uint64_t place = a.places[r], count = a.counts[r], end = place + count;
-        uint64_t first_block = (place + BLOCK_ENTRIES - 1u) / BLOCK_ENTRIES, end_block = end / BLOCK_ENTRIES;
+    for (uint64_t r = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); r < a.extents.n;
+         r += warps) {
+        const uint64_t rank = a.extents.locations[r], count = a.extents.counts[r], end = rank + count;
+        uint64_t first_block = (rank + BLOCK_ENTRIES - 1u) / BLOCK_ENTRIES, end_block = end / BLOCK_ENTRIES;
         partial all = partial_empty();
         if (first_block >= end_block) {
-            partial_scan(&a.tree, place, end, &all);
+            partial_scan(&a.tree, rank, end, &all);
         } else {
-            partial_scan(&a.tree, place, first_block * BLOCK_ENTRIES, &all);
+            partial_scan(&a.tree, rank, first_block * BLOCK_ENTRIES, &all);
             partial_climb(&a.summary, first_block, end_block, &all);
             partial_scan(&a.tree, end_block * BLOCK_ENTRIES, end, &all);
         }
         all = partial_of_warp(all);
-        if (simt_lane() == 0) aggregate_store(&a.result, r, all, count);
+        if (simt_lane() == 0) aggregate_store(&a.extents.result, r, all, count);
     }
 }
 
@@ -62,7 +63,7 @@ SIMT_KERNEL(NAME(widen), copse_summary_arguments, COPSE_KERNEL_THREADS, 8)
 
 /* --- verify -------------------------------------------------------------------------------------------------------------- */
 
-/* trouble[0]: an entry that is not in order; trouble[1]: a free place that is not padded. */
+/* trouble[0]: an entry that is not in order; trouble[1]: a free slot that is not padded. */
 SIMT_KERNEL(NAME(verify_units), copse_unit_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const copse_device_tree *tree = &a.tree;
@@ -101,13 +102,7 @@ SIMT_KERNEL(NAME(verify_summary), copse_summary_arguments, COPSE_KERNEL_THREADS,
         all = partial_of_warp(all);
         if (simt_lane() == 0 && !partial_same(all, kept)) simt_atomic_min_u64(&a.survey->trouble[3], b);
     }
-    for (uint32_t level = 1; level < a.summary.height; level++)
-        for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.summary.nodes[level];
-             i += (uint64_t)gridDim.x * blockDim.x) {
-            partial all = partial_of_children(&a.summary, level, i);
-            if (!partial_same(all, partial_load(&a.summary.level[level][i])))
-                simt_atomic_min_u64(&a.survey->trouble[3], i);
-        }
+    summary_check(&a.summary, a.survey);
 }
 
 #endif

@@ -119,7 +119,7 @@ static copse_status units_fill(maker *m)
     if (m->kept == m->pairs->n)
         return copse_device_launch(device, device->main, &kernels->fill,
                                    copse_device_blocks(device, (uint64_t)view->units * 4), &arguments);
-    /* Between keys and values of different widths there are bytes that nobody writes. */
+    /* Between keys and values of different widths there are bytes that no kernel writes. */
     if (copse_type_size(m->index->key_type) != copse_type_size(m->index->value_type))
         status = copse_device_fill(device, device->main, view->unit, 0, m->tree->unit_bytes);
     if (status == COPSE_OK)
@@ -157,7 +157,7 @@ copse_status copse_implicit_device_make(const copse_index *index, const copse_de
     return status;
 }
 
-/* What the caller's stream is given stays in its order; without one a call is complete when it returns. */
+/* On the caller's stream the call only enqueues; without one the call is complete when it returns. */
 copse_status copse_implicit_device_replace(copse_index *index, copse_implicit_device *tree, copse_status status,
                                            const char *what)
 {

@@ -18,7 +18,7 @@ SIMT_DEVICE uint32_t fill_word(const copse_unit_arguments *a, uint64_t unit, uin
     const uint32_t bytes = is_value ? VALUE_BITS / 8u : KEY_BITS / 8u;
     const uint32_t slot = (word * 4u - (is_value ? UNIT_VALUES : 0u)) / bytes;
     const uint64_t at = unit * UNIT_SLOTS + slot;
-    uint64_t content = is_value ? 0 : UINT64_MAX; /* free places: largest key, no value */
+    uint64_t content = is_value ? 0 : UINT64_MAX; /* free slots: largest key, no value */
     if (slot >= UNIT_SLOTS) return 0;             /* between the keys and the values, or behind them */
     if (at < a->pairs.n) content = is_value ? (uint64_t)pair_value(&a->pairs, at) : (uint64_t)pair_key(&a->pairs, at);
     return (uint32_t)(content >> (bytes == 8u && word % 2u == 1u ? 32 : 0));
@@ -49,11 +49,11 @@ SIMT_DEVICE void fill_piece(const copse_unit_arguments *a, uint64_t i)
 /* The same where a piece is 16 bytes of one of the arrays as they are. */
 SIMT_DEVICE void fill_whole_piece(const copse_unit_arguments *a, uint64_t i)
 {
-    const uint32_t part = (uint32_t)(i % 4u);
-    const uint64_t at = i / 4u * UNIT_SLOTS + (part & 1u) * PIECE_KEYS;
-    simt_u32x4 v = simt_load16_once((const KEY *)(part >= 2u ? a->pairs.values : a->pairs.keys) + at);
+    const uint32_t quarter = (uint32_t)(i % 4u);
+    const uint64_t at = i / 4u * UNIT_SLOTS + (quarter & 1u) * PIECE_KEYS;
+    simt_u32x4 v = simt_load16_once((const KEY *)(quarter >= 2u ? a->pairs.values : a->pairs.keys) + at);
     *(simt_u32x4 *)(a->tree.unit + i * 16u) = v;
-    if (part == 1u) fill_last(a, i / 4u, piece_key(v, PIECE_KEYS - 1u));
+    if (quarter == 1u) fill_last(a, i / 4u, piece_key(v, PIECE_KEYS - 1u));
 }
 #endif
 
@@ -123,14 +123,14 @@ SIMT_KERNEL(NAME(count_kept), copse_unit_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
-/* Puts one entry in its place. */
-SIMT_DEVICE void fill_entry(const copse_unit_arguments *a, uint64_t place, KEY key, VALUE value)
+/* Stores the entry with that rank. */
+SIMT_DEVICE void fill_entry(const copse_unit_arguments *a, uint64_t rank, KEY key, VALUE value)
 {
-    char *unit = a->tree.unit + place / UNIT_SLOTS * 64u;
-    const uint32_t slot = (uint32_t)(place % UNIT_SLOTS);
+    char *unit = a->tree.unit + rank / UNIT_SLOTS * 64u;
+    const uint32_t slot = (uint32_t)(rank % UNIT_SLOTS);
     ((KEY *)unit)[slot] = key;
     ((VALUE *)(unit + UNIT_VALUES))[slot] = value;
-    if (slot == UNIT_SLOTS - 1u) fill_last(a, place / UNIT_SLOTS, key);
+    if (slot == UNIT_SLOTS - 1u) fill_last(a, rank / UNIT_SLOTS, key);
 }
 
 /* Fills the units with the pairs that stay: a warp per tile, which knows how many stay in front of it. */
@@ -140,7 +140,7 @@ SIMT_KERNEL(NAME(fill_kept), copse_unit_arguments, COPSE_KERNEL_THREADS, 8)
     const uint64_t tiles = (a.pairs.n + COPSE_KEPT_TILE - 1u) / COPSE_KEPT_TILE;
     const uint64_t own = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     for (uint64_t t = own; t < tiles; t += warps) {
-        uint64_t place = a.tiles[t];
+        uint64_t rank = a.tiles[t];
         for (uint32_t from = 0; from < COPSE_KEPT_TILE; from += KEPT_ROWS * SIMT_WARP) {
             KEY keys[KEPT_ROWS];
             VALUE values[KEPT_ROWS];
@@ -154,13 +154,13 @@ SIMT_KERNEL(NAME(fill_kept), copse_unit_arguments, COPSE_KERNEL_THREADS, 8)
             for (uint32_t r = 0; r < KEPT_ROWS; r++) {
                 const uint32_t all = __ballot_sync(SIMT_FULL_MASK, stays[r]);
                 const uint32_t in_front = all & ((1u << simt_lane()) - 1u);
-                if (stays[r]) fill_entry(&a, place + (uint64_t)__popc(in_front), keys[r], values[r]);
-                place += (uint64_t)__popc(all);
+                if (stays[r]) fill_entry(&a, rank + (uint64_t)__popc(in_front), keys[r], values[r]);
+                rank += (uint64_t)__popc(all);
             }
         }
     }
-    const uint64_t free_place = a.tree.entries + simt_lane();
-    if (own == 0 && free_place < (uint64_t)a.tree.units * UNIT_SLOTS) fill_entry(&a, free_place, KEY_MAX, 0);
+    const uint64_t free_slot = a.tree.entries + simt_lane();
+    if (own == 0 && free_slot < (uint64_t)a.tree.units * UNIT_SLOTS) fill_entry(&a, free_slot, KEY_MAX, 0);
 }
 
 /* Marks what stays when a sorted batch of keys is erased. */
@@ -188,8 +188,8 @@ SIMT_KERNEL(NAME(absent), copse_mark_arguments, COPSE_KERNEL_THREADS, 8)
     const bool digest = a.tree.levels.digest != 0;
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
         walk_bound bound = walk_start(&a.tree.levels, digest, ((const KEY *)a.keys)[i]);
-        uint64_t place = place_alone(&a.tree, digest, bound, false);
-        a.keep[i] = !(place < a.tree.entries && unit_key(&a.tree, place) == bound.q);
+        uint64_t rank = rank_alone(&a.tree, digest, bound, false);
+        a.keep[i] = !(rank < a.tree.entries && unit_key(&a.tree, rank) == bound.q);
     }
 }
 

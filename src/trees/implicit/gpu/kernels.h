@@ -7,6 +7,7 @@
 #define COPSE_IMPLICIT_KERNELS_H
 
 #include "gpu/kernel_rows.h"
+#include "gpu/reads.h"
 #include "gpu/shared_kernels.h"
 
 #ifdef __cplusplus
@@ -31,56 +32,29 @@ typedef struct copse_unit_arguments {
     uint64_t *tiles; /* count_kept: pairs that each tile keeps; fill_kept: the sums in front      */
 } copse_unit_arguments;
 
-/* Point queries, n < 2^31 of them a launch. Every output may be NULL. */
 typedef struct copse_point_arguments {
     copse_device_tree tree;
-    const void *keys;
-    uint64_t first; /* position of keys[0] in the caller's batch, for reports */
-    uint32_t n;
-    uint32_t per_warp; /* queries that one warp takes: 32, or 8 for small batches */
-    uint32_t which;    /* copse_neighbour */
-    void *out_keys, *out_values;
-    uint8_t *out_found;
-    uint64_t *out_ranks;
-    uint64_t *report;
+    copse_point_queries queries;
 } copse_point_arguments;
 
-/* Ranges, n < 2^31 of them a launch. */
+/* The location of an entry is its rank. */
 typedef struct copse_range_arguments {
     copse_device_tree tree;
-    const void *lows, *highs;
-    uint64_t first;
-    uint32_t n;
-    uint32_t per_warp;
-    uint64_t limit;         /* most entries that count; 0: all */
-    uint64_t *places;       /* of the first entries; may be NULL */
-    uint64_t *counts;       /* may be NULL */
-    const uint64_t *before; /* sums in front of each entry, for sums and means */
-    uint32_t kind;          /* copse_aggregate_kind */
-    void *out;              /* of sums and means */
-    uint64_t *report;
+    copse_range_queries queries; /* without ends */
+    const uint64_t *before;      /* sums in front of each entry, for sums and means */
 } copse_range_arguments;
 
-/* Entries out of a tree: `count` of them from `place` on (copy), or those of ranges (gather), of whose output the
- * positions from `place` on are wanted, `count` at most. */
 typedef struct copse_copy_arguments {
     copse_device_tree tree;
-    uint64_t place, count;
-    const uint64_t *places, *offsets;
-    uint64_t n;        /* ranges                                          */
-    uint64_t capacity; /* where the ranges hold more, nothing is copied    */
-    uint32_t encoded;  /* 1: leave keys as they are stored                 */
-    void *keys, *values;
-    uint64_t *report;
+    copse_entry_output output;
+    uint32_t encoded; /* 1: leave keys as they are stored */
 } copse_copy_arguments;
 
 typedef struct copse_summary_arguments {
     copse_device_tree tree;
     copse_device_summary summary;
-    const uint64_t *places, *counts;
-    uint64_t n;
-    copse_result_arguments result;
-    uint64_t *before; /* widen, verify: values, or sums, as 64-bit numbers */
+    copse_range_extents extents; /* with counts */
+    uint64_t *before;            /* widen, verify: values, or sums, as 64-bit numbers */
     copse_device_survey *survey;
 } copse_summary_arguments;
 

@@ -42,7 +42,7 @@ static copse_status verify_launch(const copse_index *index, copse_device_survey 
     return status == COPSE_OK ? copse_implicit_device_verify_aggregates(index, survey) : status;
 }
 
-static copse_status verify_judge(const copse_index *index, const copse_device_survey *seen)
+static copse_status verify_result(const copse_index *index, const copse_device_survey *seen)
 {
     const copse_ctx *ctx = index->ctx;
     const uint64_t *trouble = seen->trouble;
@@ -50,7 +50,7 @@ static copse_status verify_judge(const copse_index *index, const copse_device_su
         return copse_fail(ctx, COPSE_ERR_CORRUPT, "implicit tree: entry %llu is not %s the one before it",
                           (unsigned long long)trouble[0], index->duplicates ? "at least" : "greater than");
     if (trouble[1] != UINT64_MAX)
-        return copse_fail(ctx, COPSE_ERR_CORRUPT, "implicit tree: free place %llu of the last unit is not padded",
+        return copse_fail(ctx, COPSE_ERR_CORRUPT, "implicit tree: free rank %llu of the last unit is not padded",
                           (unsigned long long)trouble[1]);
     if (trouble[2] != UINT64_MAX)
         return copse_fail(ctx, COPSE_ERR_CORRUPT, "implicit tree: separator %llu of a level is wrong",
@@ -74,7 +74,7 @@ static copse_status implicit_device_verify(const copse_index *index)
     if (status == COPSE_OK) status = copse_device_survey_read(device, survey, &seen);
     pthread_mutex_unlock(&tree->lock);
     copse_device_survey_free(device, survey);
-    return status == COPSE_OK ? verify_judge(index, &seen) : status;
+    return status == COPSE_OK ? verify_result(index, &seen) : status;
 }
 
 /* --- calls ---------------------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #define COPSE_IMPLICIT_DEVICE_H
 
 #include "gpu/aggregates.h"
-#include "gpu/call.h"
 #include "trees/implicit/gpu/kernels.h"
 #include "gpu/levels.h"
 #include "gpu/mixed.h"
@@ -26,7 +25,7 @@ typedef struct copse_implicit_device {
     uint64_t before_bytes;
 } copse_implicit_device;
 
-/* What the parts of the structure share. */
+/* What the files of the tree share. */
 static inline copse_implicit_device *copse_implicit_device_of(const copse_index *index)
 {
     return (copse_implicit_device *)index->tree;
@@ -42,7 +41,7 @@ static inline const copse_implicit_kernels *copse_implicit_device_kernels(const 
 /* A tree out of sorted pairs. Where the index keeps no duplicates, of equal keys the last one stays. */
 copse_status copse_implicit_device_make(const copse_index *index, const copse_device_pairs *pairs,
                                         copse_implicit_device **out);
-/* Ends a change: puts the new tree in the place of the old one, or frees it where `status` or the wait for it failed. */
+/* Ends a change: replaces the old tree by the new one, or frees it where `status` or the wait for it failed. */
 copse_status copse_implicit_device_replace(copse_index *index, copse_implicit_device *tree, copse_status status,
                                            const char *what);
 /* The units as what levels are made over. */
@@ -81,9 +80,6 @@ copse_status copse_implicit_device_count(const copse_index *index, const void *l
 copse_status copse_implicit_device_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                          uint64_t limit, uint64_t *offsets, void *keys, void *values,
                                          uint64_t capacity);
-/* Puts kernel[digest] over n ranges on the stream, as many launches as it takes. */
-copse_status copse_implicit_device_ranges(const copse_index *index, copse_stream *stream, const copse_kernel *kernels,
-                                          const copse_range_arguments *arguments, uint64_t n);
 
 /* --- implicit/gpu/aggregate.c ---------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /*
  * Template: the units of the implicit tree, and bounds in it. The levels above are walked by levels_walk.h; walking alone
  * also serves the rare cases that the groups of four leave out: a digest that led too far left, and the largest key, which
- * looks like a free place.
+ * looks like a free slot.
  */
 #ifndef COPSE_TREES_IMPLICIT_GPU_UNITS_H
 #define COPSE_TREES_IMPLICIT_GPU_UNITS_H
@@ -14,17 +14,17 @@
 #define UNIT_SLOTS  (64u / (KEY_BITS / 8u + VALUE_BITS / 8u))
 #define UNIT_VALUES ((UNIT_SLOTS * (KEY_BITS / 8u) + VALUE_BITS / 8u - 1u) / (VALUE_BITS / 8u) * (VALUE_BITS / 8u))
 
-SIMT_DEVICE KEY unit_key(const copse_device_tree *tree, uint64_t place)
+SIMT_DEVICE KEY unit_key(const copse_device_tree *tree, uint64_t rank)
 {
-    return ((const KEY *)(tree->unit + place / UNIT_SLOTS * 64u))[place % UNIT_SLOTS];
+    return ((const KEY *)(tree->unit + rank / UNIT_SLOTS * 64u))[rank % UNIT_SLOTS];
 }
 
-SIMT_DEVICE VALUE unit_value(const copse_device_tree *tree, uint64_t place)
+SIMT_DEVICE VALUE unit_value(const copse_device_tree *tree, uint64_t rank)
 {
-    return ((const VALUE *)(tree->unit + place / UNIT_SLOTS * 64u + UNIT_VALUES))[place % UNIT_SLOTS];
+    return ((const VALUE *)(tree->unit + rank / UNIT_SLOTS * 64u + UNIT_VALUES))[rank % UNIT_SLOTS];
 }
 
-/* Does this lane's part of the unit hold the last key, and is that less than the query? */
+/* Does this lane's quarter of the unit hold the last key, and is that less than the query? */
 SIMT_DEVICE bool piece_ends_below(simt_u32x4 v, KEY q)
 {
     return (simt_lane() & 3u) == (UNIT_SLOTS - 1u) / PIECE_KEYS && piece_key(v, (UNIT_SLOTS - 1u) % PIECE_KEYS) < q;
@@ -55,48 +55,39 @@ SIMT_DEVICE uint32_t unit_before(const copse_device_tree *tree, uint32_t unit, K
 
 /* --- bounds --------------------------------------------------------------------------------------------------------- */
 
-/*
- * Upper bounds: where keys may repeat, the first key > q is the first >= q + 1; for the largest key that wraps to 0 and
- * the place is the end. Where they do not, it is the first >= q, or the one behind that if it is q itself.
- */
-SIMT_DEVICE KEY bound_key(const copse_device_tree *tree, KEY q, bool upper)
-{
-    return (KEY)(q + (KEY)(upper && !tree->unique));
-}
-
 SIMT_DEVICE uint64_t bound_finish(const copse_device_tree *tree, uint32_t unit, uint32_t before, KEY q, bool upper)
 {
-    uint64_t place = (uint64_t)unit * UNIT_SLOTS + before;
-    if (place > tree->entries || (upper && !tree->unique && q == 0)) place = tree->entries;
-    return place;
+    uint64_t rank = (uint64_t)unit * UNIT_SLOTS + before;
+    if (rank > tree->entries || (upper && !tree->unique && q == 0)) rank = tree->entries;
+    return rank;
 }
 
-/* The place of a bound whose key went through bound_key, one lane to a query. */
-SIMT_DEVICE uint64_t place_alone(const copse_device_tree *tree, bool digest, walk_bound bound, bool upper)
+/* The rank of a bound whose key went through bound_key, one lane to a query. */
+SIMT_DEVICE uint64_t rank_alone(const copse_device_tree *tree, bool digest, walk_bound bound, bool upper)
 {
     uint32_t unit = walk_alone(tree, digest, bound);
     uint32_t before = unit_before(tree, unit, bound.q, upper && tree->unique);
     return bound_finish(tree, unit, before, bound.q, upper);
 }
 
-/* The same for a group that has walked to the unit; all four lanes get the place. */
-SIMT_DEVICE uint64_t place_of_group(const copse_device_tree *tree, bool digest, walk_bound bound, bool upper)
+/* The same for a group that has walked to the unit; all four lanes get the rank. */
+SIMT_DEVICE uint64_t rank_of_group(const copse_device_tree *tree, bool digest, walk_bound bound, bool upper)
 {
-    const uint32_t part = simt_lane() & 3u;
+    const uint32_t quarter = simt_lane() & 3u;
     const bool or_equal = upper && tree->unique;
-    simt_u32x4 v = simt_load16_once(tree->unit + (uint64_t)bound.node * 64u + part * 16u);
+    simt_u32x4 v = simt_load16_once(tree->unit + (uint64_t)bound.node * 64u + quarter * 16u);
     uint32_t before = 0;
     SIMT_UNROLL
     for (uint32_t j = 0; j < PIECE_KEYS; j++) {
         KEY key = piece_key(v, j);
         bool counts = key < bound.q || (or_equal && key == bound.q);
-        before += (uint32_t)(counts && part * PIECE_KEYS + j < UNIT_SLOTS);
+        before += (uint32_t)(counts && quarter * PIECE_KEYS + j < UNIT_SLOTS);
     }
     before = walk_group_sum(before);
     if (digest) {
         uint32_t below = __ballot_sync(SIMT_FULL_MASK, piece_ends_below(v, bound.q));
         if (below >> (simt_lane() & 28u) & 15u && bound.node + 1u < tree->units)
-            return place_alone(tree, digest, bound, upper);
+            return rank_alone(tree, digest, bound, upper);
     }
     return bound_finish(tree, bound.node, before, bound.q, upper);
 }

@@ -6,11 +6,11 @@
 static copse_status entries_out(const copse_index *index, copse_device_pairs *out)
 {
     const copse_implicit_device *tree = copse_implicit_device_of(index);
-    copse_copy_arguments arguments = {.tree = tree->view, .count = tree->view.entries, .encoded = 1};
+    copse_copy_arguments arguments = {.tree = tree->view, .output.count = tree->view.entries, .encoded = 1};
     *out = (copse_device_pairs){.n = tree->view.entries, .key_type = copse_device_pairs_type(index)};
-    copse_status status = copse_device_pairs_room(index, out, out->n, &arguments.keys, &arguments.values);
-    out->keys = arguments.keys;
-    out->values = arguments.values;
+    copse_status status = copse_device_pairs_room(index, out, out->n, &arguments.output.keys, &arguments.output.values);
+    out->keys = arguments.output.keys;
+    out->values = arguments.output.values;
     if (status == COPSE_OK)
         status = copse_device_launch(index->device, index->device->main, &copse_implicit_device_kernels(index)->copy,
                                      copse_device_blocks(index->device, out->n), &arguments);
@@ -92,7 +92,7 @@ static copse_status pairs_merge(const copse_index *index, const copse_device_pai
     return status;
 }
 
-/* Puts a tree of these pairs in the place of the old one. */
+/* Replaces the tree by one of these pairs. */
 static copse_status tree_replace(copse_index *index, copse_device_pairs *pairs)
 {
     copse_implicit_device *tree = NULL;
@@ -206,7 +206,7 @@ static copse_status join(copse_index *index, copse_device_pairs *rest, copse_dev
     copse_status status = pairs_merge(index, rest, put, &all);
     if (status != COPSE_OK) return status;
     all.unique = unique;
-    copse_device_pairs_free(index, rest); /* the new tree may need its place */
+    copse_device_pairs_free(index, rest); /* the new tree may need its memory */
     status = tree_replace(index, &all);
     copse_device_pairs_free(index, &all);
     return status;

@@ -1,6 +1,6 @@
 /*
- * The chunks that the leaves of the B-link and the B+ tree lie in: where leaves are, what updates take and give back, versions
- * that turn out smaller than they were made for, and calls that find no memory for a chunk.
+ * The segments that the leaves of the B-link and the B+ tree lie in: where leaves are, what updates take and give back, versions
+ * that turn out smaller than they were made for, and calls that find no memory for a segment.
  */
 #include "unit.h"
 
@@ -25,9 +25,9 @@ static uint64_t bytes_of(const copse_index *index)
     return stats.bytes;
 }
 
-static uint64_t chunk_of(const copse_blink_epoch *version)
+static uint64_t segment_of(const copse_blink_epoch *version)
 {
-    return UINT64_C(1) << version->view.chunk_shift;
+    return UINT64_C(1) << version->view.segment_shift;
 }
 
 /* Keys i * 2654435761 mod 2^32: in no order, none twice. */
@@ -41,27 +41,27 @@ static void insert(copse_ctx *ctx, copse_index *index, copse_type type, uint64_t
     free(keys);
 }
 
-/* Every chunk but one has the same size, the table on the device is that of the host, and the pool is what lies behind the base_leaves. */
-static void assert_chunks(copse_ctx *ctx, const copse_index *index)
+/* Every segment but one has the same size, the table on the device is that of the host, and the pool is what lies behind the base_leaves. */
+static void assert_segments(copse_ctx *ctx, const copse_index *index)
 {
     copse_device *device = index->device;
     copse_blink_epoch *version = version_of(index);
     const copse_blink_tree *view = &version->view;
-    const uint64_t chunk = chunk_of(version), base_leaves = view->base_leaves, made = version->chunks_made;
+    const uint64_t segment = segment_of(version), base_leaves = view->base_leaves, made = version->segments_made;
     uint64_t *table = must_malloc(made * sizeof *table);
-    assert_ok(ctx, copse_device_read(device, device->main, table, view->chunks, made * sizeof *table));
-    assert_memory_equal(table, version->chunks, made * sizeof *table);
-    assert_true(chunk >= 64 && made * chunk >= base_leaves && made <= version->chunks_most);
-    assert_true(chunk == 64 || (base_leaves / chunk >= 16 && base_leaves / chunk <= 128));
-    assert_true(view->pool_first == base_leaves || view->pool_first == (base_leaves + chunk - 1) / chunk * chunk);
+    assert_ok(ctx, copse_device_read(device, device->main, table, view->segments, made * sizeof *table));
+    assert_memory_equal(table, version->segments, made * sizeof *table);
+    assert_true(segment >= 64 && made * segment >= base_leaves && made <= version->segments_most);
+    assert_true(segment == 64 || (base_leaves / segment >= 16 && base_leaves / segment <= 128));
+    assert_true(view->pool_first == base_leaves || view->pool_first == (base_leaves + segment - 1) / segment * segment);
     assert_int_equal(view->pool_leaves % COPSE_POOL_STRIPES, 0);
-    assert_in_range(made * chunk - view->pool_first - view->pool_leaves, 0, COPSE_POOL_STRIPES - 1);
+    assert_in_range(made * segment - view->pool_first - view->pool_leaves, 0, COPSE_POOL_STRIPES - 1);
     free(table);
 }
 
 /* --- where leaves are ------------------------------------------------------------------------------------------------------------- */
 
-/* A tree that was just built takes a line for each base_leaf, whatever the size of a chunk. */
+/* A tree that was just built takes a line for each base_leaf, whatever the size of a segment. */
 static void built_trees(void **state)
 {
     (void)state;
@@ -74,8 +74,8 @@ static void built_trees(void **state)
         copse_index *index = unit_tens(ctx, *kind, n);
         const copse_blink_epoch *version = version_of(index);
         assert_int_equal(version->view.base_leaves, base_leaves[i]);
-        assert_chunks(ctx, index);
-        const uint64_t besides = 2 * version->chunks_most * sizeof(uint64_t) + sizeof *version +
+        assert_segments(ctx, index);
+        const uint64_t besides = 2 * version->segments_most * sizeof(uint64_t) + sizeof *version +
                                  sizeof *version->counters + version->levels.bytes;
         assert_int_equal(copse_blink_epoch_bytes(version), base_leaves[i] * COPSE_LEAF_BYTES + besides);
         assert_ok(ctx, copse_verify(index));
@@ -84,12 +84,12 @@ static void built_trees(void **state)
     copse_ctx_free(ctx);
 }
 
-/* A tree that grows keeps the size of its chunks until there are twice as many as one that is built has. */
+/* A tree that grows keeps the size of its segments until there are twice as many as one that is built has. */
 static void grown_trees(void **state)
 {
     (void)state;
     static const uint64_t base_leaves[] = {4096, 6000, 8000, 10000, 16000, 20000},
-                          chunks[] = {64, 64, 64, 256, 256, 256};
+                          segments[] = {64, 64, 64, 256, 256, 256};
     copse_ctx *ctx = unit_context(1);
     FOR_EACH_KIND(kind)
     {
@@ -99,8 +99,8 @@ static void grown_trees(void **state)
             insert(ctx, index, COPSE_U64, before, base_leaves[i] / 2 * 11 - before);
             /* Where tiles do not wait for each other, shares of leaves are rounded. */
             assert_in_range(version_of(index)->view.base_leaves, base_leaves[i] - 8, base_leaves[i] + 8);
-            assert_int_equal(chunk_of(version_of(index)), chunks[i]);
-            assert_chunks(ctx, index);
+            assert_int_equal(segment_of(version_of(index)), segments[i]);
+            assert_segments(ctx, index);
             assert_ok(ctx, copse_verify(index));
         }
         copse_index_free(index);
@@ -125,11 +125,11 @@ static void batches_give_room_back(void **state)
             const copse_blink_epoch *before = version_of(index);
             insert(ctx, index, types[t], n, batch);
             const copse_blink_epoch *version = version_of(index);
-            assert_chunks(ctx, index);
+            assert_segments(ctx, index);
             if (version == before) {
                 assert_true(version->pool_taken <= version->pool_used);
                 assert_true(version->pool_used <= version->view.pool_leaves);
-                assert_true(version->view.pool_leaves < version->pool_used + 2 * chunk_of(version));
+                assert_true(version->view.pool_leaves < version->pool_used + 2 * segment_of(version));
             }
             if (bytes_of(index) >= (n + batch) * (t ? 30 : 15))
                 fail_msg("%s, %s: %.2f bytes of a key at %llu entries", copse_structure_name(kind->structure),
@@ -172,7 +172,7 @@ static void refused_batches_give_room_back(void **state)
         for (int i = 0; i < batch; i++) keys[i] = 5 + i / 1000.0;
         assert_ok(ctx, copse_insert(index, keys, NULL, batch, COPSE_INSERT_UPSERT, NULL));
         assert_int_equal(copse_size(index), entries + batch);
-        assert_chunks(ctx, index);
+        assert_segments(ctx, index);
         assert_ok(ctx, copse_verify(index));
         copse_index_free(index);
     }
@@ -201,7 +201,7 @@ static void crowded_batches_give_room_back(void **state)
         device->memory = memory;
         if (status != COPSE_ERR_MEMORY) break;
         assert_ptr_equal(version_of(index), version);
-        assert_true(version->view.pool_leaves < 2 * chunk_of(version));
+        assert_true(version->view.pool_leaves < 2 * segment_of(version));
         packings += strstr(copse_last_error(ctx), "the leaves of the tree") != NULL;
     }
     assert_ok(ctx, status);
@@ -214,9 +214,9 @@ static void crowded_batches_give_room_back(void **state)
     copse_ctx_free(ctx);
 }
 
-/* On a device that keeps freed blocks, chunks of the pool come back where they were, and the table need not be written again. Where
+/* On a device that keeps freed blocks, segments of the pool come back where they were, and the table need not be written again. Where
  * they lie elsewhere, or are not to be had, it is right all the same. */
-static void chunks_that_come_back(void **state)
+static void segments_that_come_back(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
@@ -226,9 +226,9 @@ static void chunks_that_come_back(void **state)
     {
         copse_index *index = unit_tens(ctx, *kind, 20000);
         copse_blink_epoch *version = version_of(index);
-        const uint64_t chunk = chunk_of(version), bytes = chunk * COPSE_LEAF_BYTES, all = 5 * chunk;
-        const unsigned base_leaves = version->chunks_made;
-        uint64_t *last = (uint64_t *)(uintptr_t)version->view.chunks + base_leaves + 3, seen = 0;
+        const uint64_t segment = segment_of(version), bytes = segment * COPSE_LEAF_BYTES, all = 5 * segment;
+        const unsigned base_leaves = version->segments_made;
+        uint64_t *last = (uint64_t *)(uintptr_t)version->view.segments + base_leaves + 3, seen = 0;
         void *stolen = NULL;
         for (unsigned round = 0; round < 6; round++) {
             if (round == 2 || round == 4)
@@ -237,24 +237,24 @@ static void chunks_that_come_back(void **state)
                 device->allocations_left = 2; /* two are there, and where others were */
                 assert_fails(ctx, COPSE_ERR_MEMORY, copse_blink_pool_reserve(index, version, all));
                 device->allocations_left = -1;
-                assert_ok(ctx, copse_blink_pool_reserve(index, version, chunk)); /* one that nobody was told of */
-                assert_chunks(ctx, index);
+                assert_ok(ctx, copse_blink_pool_reserve(index, version, segment)); /* one that nobody was told of */
+                assert_segments(ctx, index);
             }
             if (round == 1) assert_ok(ctx, copse_device_fill(device, device->main, last, 0, sizeof *last));
             assert_ok(ctx, copse_blink_pool_reserve(index, version, all));
-            assert_true(version->chunks_made >= base_leaves + 4);
+            assert_true(version->segments_made >= base_leaves + 4);
             if (round == 1) {
                 assert_ok(ctx, copse_device_read(device, device->main, &seen, last, sizeof seen));
                 assert_int_equal(seen, 0);
-                seen = version->chunks[base_leaves + 3];
+                seen = version->segments[base_leaves + 3];
                 assert_ok(ctx, copse_device_copy(device, device->main, last, &seen, sizeof seen));
             }
-            assert_chunks(ctx, index);
+            assert_segments(ctx, index);
             copse_device_free(device, device->main, stolen, bytes);
             stolen = NULL;
             version->pool_wanted = 0;
             copse_blink_pool_trim(index, version);
-            assert_int_equal(version->chunks_made, base_leaves);
+            assert_int_equal(version->segments_made, base_leaves);
         }
         assert_ok(ctx, copse_verify(index));
         copse_index_free(index);
@@ -265,8 +265,8 @@ static void chunks_that_come_back(void **state)
 
 /* --- no memory ------------------------------------------------------------------------------------------------------------------- */
 
-/* A version and an update that need many chunks, of which each in turn is not to be had. */
-static void no_memory_for_a_chunk(void **state)
+/* A version and an update that need many segments, of which each in turn is not to be had. */
+static void no_memory_for_a_segment(void **state)
 {
     (void)state;
     enum { entries = 20000, batch = 2000 };
@@ -290,21 +290,21 @@ static void no_memory_for_a_chunk(void **state)
             assert_int_equal(device->allocated, held);
         }
         assert_ok(ctx, status);
-        assert_true(leaves >= batch / chunk_of(version_of(index)) - 1);
+        assert_true(leaves >= batch / segment_of(version_of(index)) - 1);
         assert_ok(ctx, copse_verify(index));
         copse_blink_epoch *made = NULL, *version = version_of(index);
         const uint64_t now = device->allocated;
         const uint32_t pool = version->view.pool_leaves;
-        for (unsigned chunk = 0; chunk < 10; chunk++) {
-            device->allocations_left = chunk;
+        for (unsigned segment = 0; segment < 10; segment++) {
+            device->allocations_left = segment;
             assert_fails_naming(ctx, COPSE_ERR_MEMORY, "more leaves",
-                                copse_blink_pool_reserve(index, version, pool + 12 * chunk_of(version)));
+                                copse_blink_pool_reserve(index, version, pool + 12 * segment_of(version)));
             device->allocations_left = -1;
             assert_int_equal(device->allocated, now);
             assert_int_equal(version->view.pool_leaves, pool);
         }
-        for (unsigned chunk = 0; chunk < 20; chunk++) {
-            device->allocations_left = chunk + 1; /* counters and table come first */
+        for (unsigned segment = 0; segment < 20; segment++) {
+            device->allocations_left = segment + 1; /* counters and table come first */
             assert_fails_naming(ctx, COPSE_ERR_MEMORY, "the leaves of the tree",
                                 copse_blink_epoch_make(index, 0, entries, 0, 1, &made));
             device->allocations_left = -1;
@@ -320,8 +320,8 @@ static void no_memory_for_a_chunk(void **state)
 
 static void *leaf_of(const copse_blink_epoch *version, uint64_t number)
 {
-    return (char *)(uintptr_t)version->chunks[number >> version->view.chunk_shift] +
-           number % chunk_of(version) * COPSE_LEAF_BYTES;
+    return (char *)(uintptr_t)version->segments[number >> version->view.segment_shift] +
+           number % segment_of(version) * COPSE_LEAF_BYTES;
 }
 
 /* Copies base_leaf leaves from one version to another. */
@@ -357,10 +357,10 @@ static void move_to_shrunken(copse_ctx *ctx, copse_index *index, uint64_t room)
     assert_int_equal(made->view.base_leaves, base_leaves);
     assert_int_equal(made->view.entries, old->view.entries);
     leaves_alike(ctx, device, old, made, base_leaves);
-    assert_true(chunk_of(made) == 64 || base_leaves / chunk_of(made) >= 8);
-    assert_true(made->chunks_made == (base_leaves + chunk_of(made) - 1) / chunk_of(made));
+    assert_true(segment_of(made) == 64 || base_leaves / segment_of(made) >= 8);
+    assert_true(made->segments_made == (base_leaves + segment_of(made) - 1) / segment_of(made));
     assert_int_equal(device->allocated - held,
-                     copse_blink_epoch_bytes(made) - sizeof *made - made->chunks_most * sizeof(uint64_t));
+                     copse_blink_epoch_bytes(made) - sizeof *made - made->segments_most * sizeof(uint64_t));
     const copse_levels_memory none = {.memory = NULL};
     made->levels = old->levels;
     made->view.levels = old->view.levels;
@@ -393,7 +393,7 @@ static void shrunken_versions(void **state)
     copse_ctx_free(ctx);
 }
 
-/* Without memory for smaller chunks the leaves stay in the large ones. */
+/* Without memory for smaller segments the leaves stay in the large ones. */
 static void shrunken_without_memory(void **state)
 {
     (void)state;
@@ -405,18 +405,18 @@ static void shrunken_without_memory(void **state)
     for (int failed = 0; failed < 4; failed++) {
         assert_ok(ctx, copse_blink_epoch_make(index, 0, room, 0, 1, &made));
         leaves_copy(ctx, device, version_of(index), made, version_of(index)->view.base_leaves);
-        const uint32_t shift = made->view.chunk_shift;
+        const uint32_t shift = made->view.segment_shift;
         device->allocations_left = failed;
         copse_blink_epoch_shrink(index, made, entries);
         device->allocations_left = -1;
         assert_string_equal(copse_last_error(ctx), "");
-        if (failed < 3) assert_int_equal(made->view.chunk_shift, shift);
+        if (failed < 3) assert_int_equal(made->view.segment_shift, shift);
         leaves_alike(ctx, device, version_of(index), made, made->view.base_leaves);
-        const uint64_t words = made->chunks_made * sizeof(uint64_t);
+        const uint64_t words = made->segments_made * sizeof(uint64_t);
         uint64_t table[64];
-        assert_true(made->chunks_made <= COUNT_OF(table));
-        assert_ok(ctx, copse_device_read(device, device->main, table, made->view.chunks, words));
-        assert_memory_equal(table, made->chunks, words);
+        assert_true(made->segments_made <= COUNT_OF(table));
+        assert_ok(ctx, copse_device_read(device, device->main, table, made->view.segments, words));
+        assert_memory_equal(table, made->segments, words);
         copse_blink_epoch_free(index, made);
     }
     copse_index_free(index);
@@ -428,11 +428,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_trees),
         cmocka_unit_test(batches_give_room_back),
-        cmocka_unit_test(no_memory_for_a_chunk),
+        cmocka_unit_test(no_memory_for_a_segment),
         cmocka_unit_test(refused_batches_give_room_back),
         cmocka_unit_test(shrunken_versions),
         cmocka_unit_test(shrunken_without_memory),
-        cmocka_unit_test(chunks_that_come_back),
+        cmocka_unit_test(segments_that_come_back),
         cmocka_unit_test(grown_trees),
         cmocka_unit_test(crowded_batches_give_room_back),
     };

@@ -1,0 +1,37 @@
+/* The kernels of the B-link and the B+ tree: the table that each backend has per pair of widths. */
+#ifndef COPSE_TREES_BLINK_KERNELS_H
+#define COPSE_TREES_BLINK_KERNELS_H
+
+#include "gpu/kernel_rows.h"
+#include "trees/blink/layout.h"
+#include "trees/blink/node/arguments.h"
+#include "trees/blink/read/arguments.h"
+#include "trees/blink/rebuild/arguments.h"
+#include "trees/blink/update/arguments.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct copse_blink_kernels {
+    copse_leaf_shape leaf;
+    copse_kernel find[2][2];   /* copse_blink_point_arguments; [digest][branches]; nobody changes the tree meanwhile */
+    copse_kernel locate, plan; /* copse_locate_arguments */
+    copse_kernel partition_bounds, partition, bucket_sort;      /* copse_bucket_sort_arguments, one after the other */
+    copse_kernel resolve;                                       /* copse_resolve_arguments */
+    copse_kernel apply, apply_hard;                             /* copse_apply_arguments: sorted */
+    copse_kernel place;                                         /* ... in the caller's order */
+    copse_kernel rebuild_fill, rebuild_empty;                   /* copse_rebuild_arguments: of sorted pairs; of none */
+    copse_kernel tile_starts, tile_lookback, tile_finish;       /* ... tile by tile, by decoupled look-back */
+    copse_kernel base_leaf_lists, tile_edges, tile_independent; /* ... independent tiles */
+    copse_kernel rebuild_count, rebuild_old, rebuild_new;       /* ... base leaf by base leaf */
+    copse_kernel publish;                                       /* copse_publish_arguments */
+    copse_kernel check_highs, check_leaves;                     /* copse_blink_check_arguments */
+} copse_blink_kernels;
+
+COPSE_KERNEL_ROWS(copse_blink_kernels);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,224 @@
+/* The sorted array on the CPU, for one pair of widths: what the driver (cpu/driver.h) asks of a tree, and nothing more. */
+#include "cpu/driver.h"
+#include "trees/sorted/cpu/merge.h"
+
+/* Keys are encoded this many at a time into a buffer on the stack. */
+#define BLOCK 256u
+
+/* --- life ----------------------------------------------------------------------------------------------------------- */
+
+static copse_status sorted_create(copse_index *index)
+{
+    copse_sorted *tree = copse_memory_alloc(index->ctx, sizeof *tree);
+    if (!tree) return copse_fail_memory(index->ctx, sizeof *tree, "the sorted array");
+    *tree = (copse_sorted){0};
+    index->tree = tree;
+    return COPSE_OK;
+}
+
+static void sorted_destroy(copse_index *index)
+{
+    copse_sorted *tree = index->tree;
+    copse_memory_free(index->ctx, tree->keys, tree->bytes);
+    copse_memory_free(index->ctx, tree, sizeof *tree);
+}
+
+/* --- change --------------------------------------------------------------------------------------------------------- */
+
+/* An array with room for n entries, and nothing in it yet. */
+static copse_status sorted_allocate(const copse_ctx *ctx, uint64_t n, copse_sorted *out)
+{
+    *out = (copse_sorted){.entries = n};
+    if (n == 0) return COPSE_OK;
+    out->bytes = copse_memory_product(n + 1, sizeof(KEY) + sizeof(VALUE)); /* one more: values begin on 8 bytes */
+    out->keys = copse_memory_alloc(ctx, out->bytes);
+    if (!out->keys) return copse_fail_memory(ctx, out->bytes, "the sorted array");
+    out->values = (char *)out->keys + (n * sizeof(KEY) + 7) / 8 * 8;
+    return COPSE_OK;
+}
+
+static void sorted_replace(copse_index *index, const copse_sorted *by)
+{
+    copse_sorted *tree = index->tree;
+    copse_memory_free(index->ctx, tree->keys, tree->bytes);
+    *tree = *by;
+}
+
+static copse_status sorted_build(copse_index *index, const copse_batch *batch)
+{
+    copse_sorted made;
+    copse_status status = sorted_allocate(index->ctx, batch->n, &made);
+    if (status != COPSE_OK) return status;
+    for (uint64_t at = 0; at < batch->n; at += BLOCK) {
+        const uint32_t n = (uint32_t)(batch->n - at < BLOCK ? batch->n - at : BLOCK);
+        copse_batch_read(batch, at, n, (KEY *)made.keys + at, (VALUE *)made.values + at);
+    }
+    sorted_replace(index, &made);
+    return COPSE_OK;
+}
+
+/* Merges twice: to count, and then, into a block of just that size, to write. */
+static copse_status sorted_update(copse_index *index, const copse_batch *batch, sorted_action action)
+{
+    const copse_sorted *old = index->tree;
+    sorted_output count = {0};
+    copse_sorted made;
+    sorted_merge(old, batch, action, &count);
+    copse_status status = sorted_allocate(index->ctx, count.n, &made);
+    if (status != COPSE_OK) return status;
+    sorted_output to = {.keys = made.keys, .values = made.values};
+    if (count.n) sorted_merge(old, batch, action, &to);
+    sorted_replace(index, &made);
+    return COPSE_OK;
+}
+
+static copse_status sorted_insert(copse_index *index, const copse_batch *pairs, uint32_t flags, uint64_t *out_inserted)
+{
+    const uint64_t before = ((const copse_sorted *)index->tree)->entries;
+    const sorted_action action = flags & COPSE_INSERT_IF_ABSENT ? SORTED_ABSENT
+                                 : index->duplicates            ? SORTED_APPEND
+                                                                : SORTED_UPSERT;
+    copse_status status = sorted_update(index, pairs, action);
+    if (status == COPSE_OK) *out_inserted = ((const copse_sorted *)index->tree)->entries - before;
+    return status;
+}
+
+static copse_status sorted_erase(copse_index *index, const copse_batch *pairs, uint64_t *out_erased)
+{
+    const uint64_t before = ((const copse_sorted *)index->tree)->entries;
+    copse_status status = sorted_update(index, pairs, SORTED_ERASE);
+    if (status == COPSE_OK) *out_erased = before - ((const copse_sorted *)index->tree)->entries;
+    return status;
+}
+
+static copse_status sorted_apply(copse_index *index, const copse_batch *pairs)
+{
+    return sorted_update(index, pairs, SORTED_UPSERT);
+}
+
+/* --- read ----------------------------------------------------------------------------------------------------------- */
+
+static uint64_t sorted_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
+                              uint64_t *locations)
+{
+    KEY block[BLOCK];
+    for (uint64_t at = 0; at < n; at += BLOCK) {
+        const uint32_t count = (uint32_t)(n - at < BLOCK ? n - at : BLOCK);
+        const uint32_t good = ENCODE(index->key_type, keys, first + at, count, block);
+        for (uint32_t i = 0; i < good; i++) locations[at + i] = sorted_bound(index->tree, 0, block[i], upper);
+        if (good < count) return at + good; /* a NaN */
+    }
+    return n;
+}
+
+static uint64_t sorted_find(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
+                            uint8_t *found)
+{
+    const copse_sorted *tree = index->tree;
+    KEY block[BLOCK];
+    for (uint64_t at = 0; at < n; at += BLOCK) {
+        const uint32_t count = (uint32_t)(n - at < BLOCK ? n - at : BLOCK);
+        const uint32_t good = ENCODE(index->key_type, keys, first + at, count, block);
+        for (uint32_t i = 0; i < good; i++) {
+            const uint64_t location = sorted_bound(tree, 0, block[i], false);
+            const bool there = location < tree->entries && ((const KEY *)tree->keys)[location] == block[i];
+            if (found) found[first + at + i] = there;
+            if (values) ((VALUE *)values)[first + at + i] = there ? ((const VALUE *)tree->values)[location] : 0;
+        }
+        if (good < count) return at + good; /* a NaN */
+    }
+    return n;
+}
+
+/* A location is a rank. */
+static void sorted_rank(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks)
+{
+    (void)index;
+    if (locations != ranks) memcpy(ranks, locations, n * sizeof *ranks);
+}
+
+static uint64_t sorted_select(const copse_index *index, uint64_t rank)
+{
+    (void)index;
+    return rank;
+}
+
+static void sorted_copy(const copse_index *index, uint64_t location, uint64_t count, uint64_t at, void *keys,
+                        void *values)
+{
+    const copse_sorted *tree = index->tree;
+    for (uint64_t i = 0; keys && i < count; i++)
+        DECODE(index->key_type, ((const KEY *)tree->keys)[location + i], keys, at + i);
+    if (values) memcpy((VALUE *)values + at, (const VALUE *)tree->values + location, count * sizeof(VALUE));
+}
+
+static void sorted_gather(const copse_index *index, const uint64_t *locations, uint64_t first, uint64_t n, bool before,
+                          void *keys, void *values, uint8_t *found)
+{
+    const copse_sorted *tree = index->tree;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t location = locations[i] - before; /* wraps to a huge number in front of the first entry */
+        const bool there = location < tree->entries;
+        if (found) found[first + i] = there;
+        if (there) {
+            sorted_copy(index, location, 1, first + i, keys, values);
+        } else {
+            if (keys) ((KEY *)keys)[first + i] = 0;
+            if (values) ((VALUE *)values)[first + i] = 0;
+        }
+    }
+}
+
+static void sorted_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *out)
+{
+    const VALUE *values = ((const copse_sorted *)index->tree)->values;
+    for (uint64_t at = location; at < end; at += BLOCK)
+        copse_aggregate_add(out, index->value_type, values + at, (uint32_t)(end - at < BLOCK ? end - at : BLOCK));
+}
+
+/* --- inspect -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t sorted_size(const copse_index *index)
+{
+    return ((const copse_sorted *)index->tree)->entries;
+}
+
+static void sorted_stats(const copse_index *index, copse_stats *out)
+{
+    const copse_sorted *tree = index->tree;
+    out->entries = tree->entries;
+    out->bytes = sizeof *tree + tree->bytes;
+    out->height = tree->entries ? 1 : 0;
+    out->fill = tree->entries ? 1.0 : 0.0;
+}
+
+static copse_status sorted_verify(const copse_index *index)
+{
+    const copse_sorted *tree = index->tree;
+    const KEY *keys = tree->keys;
+    copse_status status = copse_progress(index->ctx, "verifying", 0, tree->entries);
+    for (uint64_t i = 1; status == COPSE_OK && i < tree->entries; i++)
+        if (keys[i] < keys[i - 1] || (keys[i] == keys[i - 1] && !index->duplicates))
+            status = copse_fail(index->ctx, COPSE_ERR_CORRUPT, "sorted array: entry %llu is not %s the one before it",
+                                (unsigned long long)i, index->duplicates ? "at least" : "greater than");
+    return status;
+}
+
+const copse_cpu_tree NAME(copse_sorted_cpu) = {
+    .create = sorted_create,
+    .destroy = sorted_destroy,
+    .build = sorted_build,
+    .insert = sorted_insert,
+    .erase = sorted_erase,
+    .apply = sorted_apply,
+    .find = sorted_find,
+    .locate = sorted_locate,
+    .rank = sorted_rank,
+    .select = sorted_select,
+    .gather = sorted_gather,
+    .copy = sorted_copy,
+    .aggregate = sorted_aggregate,
+    .size = sorted_size,
+    .stats = sorted_stats,
+    .verify = sorted_verify,
+};

@@ -1,0 +1,17 @@
+/* The sorted array, as the registry knows it. */
+#include "core/widths.h"
+#include "cpu/driver.h"
+
+COPSE_DECLARE_WIDTHS(const copse_cpu_tree, copse_sorted_cpu);
+
+const copse_tree_description copse_tree_sorted = {
+    .structure = COPSE_STRUCTURE_SORTED,
+    .name = "sorted",
+    .summary = "a plain sorted array: the baseline to compare with",
+    .capabilities = COPSE_CAPABILITY(COPSE_CAN_RANK) | COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES),
+    .counterpart = COPSE_STRUCTURE_IMPLICIT,
+    .baseline = true,
+    .at =
+        (const copse_tree_at[]){
+            {COPSE_PLACEMENT_CPU, 0, &copse_cpu_calls, (const void *const[])COPSE_WIDTH_ROW(copse_sorted_cpu)}, {0}},
+};
