@@ -414,7 +414,7 @@ static const char *structure_help(char text[CLI_STRUCTURES_SIZE])
         snprintf(text + used, CLI_STRUCTURES_SIZE - used, "%s, ", tree->name);
     }
     size_t used = strlen(text);
-    snprintf(text + used, CLI_STRUCTURES_SIZE - used, "auto; none: only the peers (all on the CPU)");
+    snprintf(text + used, CLI_STRUCTURES_SIZE - used, "auto; none: only the peers (those of the CPU)");
     cli_wrap(text, HELP_WIDTH);
     return text;
 }
