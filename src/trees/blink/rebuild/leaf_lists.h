@@ -37,7 +37,7 @@
 
 /* What a block knows. */
 typedef struct list_block {
-    uint64_t sizes[LIST_BASE_LEAVES]; /* of each chain; then its position                 */
+    uint64_t sizes[LIST_BASE_LEAVES]; /* of each chain; then its position */
     uint64_t warps[LIST_WARPS];       /* size of each warp's base leaves; then its position */
     uint32_t links[LIST_BASE_LEAVES]; /* of each chain: its first leaf, or the branch; COPSE_LEAF_NONE: it is done */
     uint32_t ticket, chains;
@@ -212,7 +212,7 @@ SIMT_DEVICE uint64_t list_begin(const copse_rebuild_arguments *a, list_block *li
 /* A position in the list. */
 typedef struct leaf_position {
     uint32_t at, entries; /* leaves and entries in front of it */
-    uint32_t tile, row;   /* its tile, and where in it         */
+    uint32_t tile, row;   /* its tile, and where in it */
 } leaf_position;
 
 SIMT_DEVICE leaf_position position_of(const copse_rebuild_arguments *a, uint64_t size)

@@ -34,8 +34,8 @@ typedef struct preallocate {
     copse_blink_room room; /* for the base leaves of the next epoch */
     uint64_t other;        /* bytes of its levels, and of what a rebuild needs for each base leaf */
     unsigned own;          /* segments of that size that the epoch itself has for its pool */
-    unsigned
-        wanted; /* segments that there should be, own ones included: those with leaves in use stay until the rebuild */
+    /* Segments that there should be, own ones included: those with leaves in use stay until the rebuild. */
+    unsigned wanted;
     void *blocks[BLOCKS_MOST];
     unsigned count;
 } preallocate;

@@ -71,7 +71,7 @@ typedef struct leaf_tile {
         [16]; /* a warp reads the words of a leaf at once: its keys come from some banks, its values from others */
     VALUE values[TILE_ENTRIES];
     uint32_t inserted[TILE_WORDS], removed[TILE_WORDS]; /* bit sets: positions after and before the operations */
-    uint32_t fronts[COPSE_TILE_LEAVES];                 /* entries in front of each leaf                        */
+    uint32_t fronts[COPSE_TILE_LEAVES];                 /* entries in front of each leaf */
     union {
         uint32_t leaves[COPSE_TILE_LEAVES]; /* their numbers, where they are not contiguous, until they have arrived */
         KEY highs[COPSE_TILE_LEAVES];       /* then their `high`, and the largest key where there is no leaf */
@@ -82,7 +82,7 @@ typedef struct leaf_tile {
 /* What a warp knows about its tile. */
 typedef struct tile_sizes {
     uint32_t leaves;
-    uint32_t entries;      /* before the operations                              */
+    uint32_t entries;      /* before the operations */
     uint32_t came, went;   /* inserted and removed by them */
     uint32_t front, count; /* entries in front of the leaf of this lane, and its own */
 } tile_sizes;

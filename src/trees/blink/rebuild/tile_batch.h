@@ -148,21 +148,21 @@ SIMT_DEVICE batch_flight batch_load(const copse_blink_operations *operations, ui
 /* A tile, and what its warp is loading. */
 typedef struct batch_tile {
     uint32_t t;
-    uint32_t from, to;   /* operations that may be its own: those with keys above `low`, ...   */
-    KEY low, high;       /* ... in tile 0 also with `low` itself, up to `high`                 */
-    uint32_t first, end; /* its leaves of the new epoch, and where those of the next begin   */
-    uint32_t leaves;     /* of the old one                                                     */
-    bool usual;          /* both of its edges are                                              */
+    uint32_t from, to;   /* operations that may be its own: those with keys above `low`, ... */
+    KEY low, high;       /* ... in tile 0 also with `low` itself, up to `high` */
+    uint32_t first, end; /* its leaves of the new epoch, and where those of the next begin */
+    uint32_t leaves;     /* of the old one */
+    bool usual;          /* both of its edges are */
     batch_flight flight;
 } batch_tile;
 
 /* What the warp knows about its next tile. */
 typedef struct batch_next {
-    uint32_t all; /* leaves of all tiles                                                           */
+    uint32_t all; /* leaves of all tiles */
     uint32_t t;
     uint32_t word; /* of its edges, that with the number of this lane: one register instead of ten */
-    uint32_t leaf; /* the number of this lane's leaf, where they are listed                         */
-    uint32_t stop; /* not 0 in some lane: some other tile does not fit, as far as is known          */
+    uint32_t leaf; /* the number of this lane's leaf, where they are listed */
+    uint32_t stop; /* not 0 in some lane: some other tile does not fit, as far as is known */
     batch_flight flight;
 } batch_next;
 
@@ -211,8 +211,8 @@ SIMT_DEVICE KEY batch_key(const leaf_tile *tile, uint32_t i)
     return tile->keys[TILE_ENTRIES - 1u - i];
 }
 
-/* The rank of operation i, with `key`, among n that are sorted by their upper bits. All lanes have to come here; those
- * with i >= n take no part. */
+/* The rank of operation i, with `key`, among n that are sorted by their upper bits. All lanes have to come here;
+ * the result counts where i < n. */
 SIMT_DEVICE uint32_t batch_rank(const leaf_tile *tile, uint32_t coarse, uint32_t i, uint32_t n, KEY key)
 {
     uint32_t rank = i;

@@ -43,12 +43,12 @@ typedef uint32_t independent_unit;
 
 /* How a lane stores its units of contiguous leaves that have as many entries each. */
 typedef struct independent_writer {
-    uint32_t which;               /* its own of the leaves that are stored at once                  */
-    bool own;                     /* is it a unit of an entry?                                      */
-    const independent_unit *from; /* where that lies, of the first leaf                             */
-    uint32_t step;                /* ... and how far on from time to time                           */
-    uint32_t other, upper;        /* what else it is, and the upper word where it has two           */
-    uint32_t more;                /* how much more the upper word, or the only one, gets each time  */
+    uint32_t which;               /* its own of the leaves that are stored at once */
+    bool own;                     /* is it a unit of an entry? */
+    const independent_unit *from; /* where that lies, of the first leaf */
+    uint32_t step;                /* ... and how far on from time to time */
+    uint32_t other, upper;        /* what else it is, and the upper word where it has two */
+    uint32_t more;                /* how much more the upper word, or the only one, gets each time */
 } independent_writer;
 
 /* Leaves from `leaf` on have `size` entries each, the first one those from `first` on. */

@@ -16,10 +16,9 @@
  * the tree. */
 typedef struct tile_writer {
     uint32_t even_at, odd_at; /* which of the LEAF_PACKED_TWO entries its words go with: its own or the leaf's first */
-    bool even_own, odd_own;   /* are they words of that entry?                                                       */
-    bool is_next;             /* are they the numbers of the leaves that follow?                                     */
-    uint32_t even_else,
-        odd_else; /* what else they are                                                                  */
+    bool even_own, odd_own;   /* are they words of that entry? */
+    bool is_next;             /* are they the numbers of the leaves that follow? */
+    uint32_t even_else, odd_else; /* what else they are */
     uint32_t words;
     const uint32_t *own; /* its word of the tile's first entry */
 } tile_writer;
