@@ -74,7 +74,7 @@ static bool preallocate_take(preallocate *a, uint64_t bytes)
 {
     copse_device *device = a->device;
     if (a->count == BLOCKS_MOST) return false;
-    if (copse_device_alloc(device, device->main, bytes, "the next epoch", &a->blocks[a->count]) != COPSE_OK)
+    if (copse_device_alloc(device, device->main, bytes, "the next version", &a->blocks[a->count]) != COPSE_OK)
         return false;
     a->count++;
     return true;
@@ -127,7 +127,7 @@ static void preallocate_sort(const copse_index *index)
     copse_scratch scratch;
     copse_kept_error kept;
     copse_error_keep(&kept);
-    copse_status status = copse_scratch_take(device, "loading the sort", arrays, 4, &scratch);
+    copse_status status = copse_scratch_take(device, "sorting ahead", arrays, 4, &scratch);
     if (status == COPSE_OK) status = copse_device_fill(device, device->main, scratch.memory, 0, scratch.bytes);
     if (status == COPSE_OK)
         status = device->backend->primitives->sort_pairs(device, device->main, copse_device_pair(index), in_keys,

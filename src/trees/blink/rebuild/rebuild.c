@@ -10,7 +10,7 @@ copse_status copse_rebuild_take(copse_rebuilder *p, unsigned which, uint64_t byt
 {
     void *ignored = NULL; /* the block is the array */
     const copse_scratch_array array = {&ignored, bytes};
-    return copse_scratch_take(p->index->device, "rebuilding the tree", &array, 1, &p->scratch[which]);
+    return copse_scratch_take(p->index->device, "packing the tree", &array, 1, &p->scratch[which]);
 }
 
 copse_status copse_rebuild_take_totals(copse_rebuilder *p, uint64_t words)
@@ -20,7 +20,7 @@ copse_status copse_rebuild_take_totals(copse_rebuilder *p, uint64_t words)
     void *totals = NULL, *publications = NULL;
     const copse_scratch_array arrays[] = {{&totals, sizeof *p->arguments.totals},
                                           {&publications, words * sizeof *p->arguments.words}};
-    copse_status status = copse_scratch_take(device, "rebuilding the tree", arrays, 2, scratch);
+    copse_status status = copse_scratch_take(device, "packing the tree", arrays, 2, scratch);
     p->arguments.totals = totals;
     p->arguments.words = publications;
     return status == COPSE_OK ? copse_device_fill(device, device->main, totals, 0, scratch->bytes) : status;
@@ -255,7 +255,7 @@ static copse_status locate(copse_rebuilder *p)
     const copse_scratch_array arrays[] = {
         {&base_leaves, n * sizeof(uint32_t)}, {&offsets, n * sizeof(uint32_t)}, {&sums, (n + 1) * sizeof(uint64_t)}};
     copse_status status =
-        copse_scratch_take(device, "rebuilding the tree", arrays, 3, &p->scratch[COPSE_REBUILD_OPERATIONS]);
+        copse_scratch_take(device, "packing the tree", arrays, 3, &p->scratch[COPSE_REBUILD_OPERATIONS]);
     if (status != COPSE_OK) return status;
     uint64_t *effects = sums;
     copse_locate_arguments arguments = {.tree = p->arguments.from,
