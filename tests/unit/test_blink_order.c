@@ -59,16 +59,16 @@ static void verify_finds_damage(void **state)
         copse_index *index = unit_tens(ctx, *kind, ENTRIES);
         assert_ok(ctx, copse_verify(index));
         read_all(ctx, index, &sum, &rank, &largest);
-        copse_blink_ranks *order = &version_of(index)->ranks;
+        copse_blink_ranks *ranks = &version_of(index)->ranks;
         const uint64_t base_leaves = version_of(index)->view.base_leaves;
-        assert_non_null(order->before);
-        assert_non_null(order->sums);
-        assert_true(order->summary.summary.height >= 2);
-        uint64_t *const damaged[] = {&order->before[0], &order->before[base_leaves], &order->sums[0],
-                                     &order->sums[base_leaves / 2]};
+        assert_non_null(ranks->before);
+        assert_non_null(ranks->sums);
+        assert_true(ranks->summary.summary.height >= 2);
+        uint64_t *const damaged[] = {&ranks->before[0], &ranks->before[base_leaves], &ranks->sums[0],
+                                     &ranks->sums[base_leaves / 2]};
         for (unsigned i = 0; i < COUNT_OF(damaged); i++) assert_noticed(ctx, index, damaged[i]);
-        for (uint32_t level = 0; level < order->summary.summary.height; level++)
-            assert_noticed(ctx, index, &order->summary.summary.level[level][0].largest);
+        for (uint32_t level = 0; level < ranks->summary.summary.height; level++)
+            assert_noticed(ctx, index, &ranks->summary.summary.level[level][0].largest);
         copse_index_free(index);
     }
     copse_ctx_free(ctx);
