@@ -92,10 +92,10 @@ typedef struct copse_blink_counters {
     uint64_t not_first_nan;             /* ~position of the first NaN; 0: there is none                          */
     uint64_t not_low, high;             /* ~smallest and largest key of a batch that comes as it is              */
     copse_pairs_speculation
-        speculation;  /* plan: what it said about the batch; part and bucket_sort: what they say         */
-    uint32_t crowded; /* 1: too many operations for one chain or branch; 2: the pool had no leaf    */
-    uint32_t winding; /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain, or one more */
-    uint32_t hards;   /* runs that apply leaves to apply_hard                                     */
+        speculation;   /* plan: what it said about the batch; part and bucket_sort: what they say         */
+    uint32_t crowded;  /* 1: too many operations for one chain or branch; 2: the pool had no leaf    */
+    uint32_t winding;  /* 1: some operation went along COPSE_CHAIN_MOST leaves of a chain, or one more */
+    uint32_t deferred; /* runs that apply leaves to apply_splits                                     */
     uint32_t padding;
 } copse_blink_counters;
 
@@ -200,20 +200,20 @@ typedef struct copse_resolve_arguments {
     copse_blink_counters *counters;
 } copse_resolve_arguments;
 
-/* Blocks of `apply` and of `apply_hard` that a multiprocessor has at a time. */
-#define COPSE_APPLY_BLOCKS 6u
-#define COPSE_HARD_BLOCKS  5u
+/* Blocks of `apply` and of `apply_splits` that a multiprocessor has at a time. */
+#define COPSE_APPLY_BLOCKS  6u
+#define COPSE_SPLITS_BLOCKS 5u
 
 /* Changes leaves where they are. */
 typedef struct copse_apply_arguments {
     copse_blink_tree tree;
-    copse_blink_operations operations; /* sorted; raw and in the caller's order where `table` is there */
-    const uint32_t *base_leaves;       /* of all operations                                          */
-    const uint32_t *table, *slots;     /* see copse_resolve_arguments; NULL: sorted                    */
-    uint32_t shared;                   /* 1: readers may be at work at the same time                 */
-    uint32_t part;                     /* apply: operations of a warp, a multiple of 32               */
-    uint32_t *hard, *hard_leaves;      /* operations that apply leaves to apply_hard, leaves to begin with  */
-    uint64_t extra_most, dead_most;    /* apply: where the counters say more, or `crowded`, nothing is done */
+    copse_blink_operations operations;    /* sorted; raw and in the caller's order where `table` is there */
+    const uint32_t *base_leaves;          /* of all operations                                          */
+    const uint32_t *table, *slots;        /* see copse_resolve_arguments; NULL: sorted                    */
+    uint32_t shared;                      /* 1: readers may be at work at the same time                 */
+    uint32_t chunk;                       /* apply: operations of a warp, a multiple of 32               */
+    uint32_t *deferred, *deferred_leaves; /* operations that apply leaves to apply_splits, leaves to begin with  */
+    uint64_t extra_most, dead_most;       /* apply: where the counters say more, or `crowded`, nothing is done */
     copse_blink_counters *counters;
 } copse_apply_arguments;
 
@@ -305,8 +305,8 @@ typedef struct copse_blink_kernels {
     copse_kernel partition_bounds, partition; /* copse_bucket_sort_arguments */
     copse_kernel bucket_sort;                 /* ... then                */
     copse_kernel resolve;                     /* copse_resolve_arguments   */
-    copse_kernel apply, apply_hard;           /* copse_apply_arguments: sorted */
-    copse_kernel place;                       /* ... as they come              */
+    copse_kernel apply, apply_splits;         /* copse_apply_arguments: sorted */
+    copse_kernel apply_unsorted;              /* ... as they come              */
     copse_kernel rebuild_fill, rebuild_empty; /* copse_rebuild_arguments: sorted pairs, nothing */
     copse_kernel tile_starts, tile_lookback, tile_finish, base_leaf_lists, tile_edges,
         tile_independent;                                 /* ... tile by tile */

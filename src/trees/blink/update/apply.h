@@ -170,8 +170,8 @@ SIMT_DEVICE run_operation operation_load(const copse_apply_arguments *a, uint32_
 }
 
 /* Is operation i, behind which comes `next`, pointless? Operations on one key are of one base_leaf. */
-SIMT_DEVICE bool operation_vain(const copse_apply_arguments *a, uint32_t i, uint32_t base_leaf,
-                                const run_operation *operation, const run_operation *next)
+SIMT_DEVICE bool operation_pointless(const copse_apply_arguments *a, uint32_t i, uint32_t base_leaf,
+                                     const run_operation *operation, const run_operation *next)
 {
     if (a->operations.last_wins == 1u) return next->base_leaf == base_leaf && next->key == operation->key;
     return operation_dead(&a->operations, i);
@@ -207,7 +207,7 @@ SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool
     for (bool open = go; __any_sync(SIMT_FULL_MASK, open); i++) {
         const bool more = open && next.base_leaf == own.base_leaf; /* then the one behind that may be needed soon */
         const run_operation behind = operation_load(a, i + 2u, more);
-        const bool counts = open && !operation_vain(a, i, own.base_leaf, &operation, &next);
+        const bool counts = open && !operation_pointless(a, i, own.base_leaf, &operation, &next);
         if (!easy) own_move(s, &own, operation.key, counts);
         const bool here = counts && (!easy || operation.key <= own_high(&own));
         const bool done = own_change(s, &own, operation.key, operation.value, operation.action, here, easy);
@@ -239,31 +239,31 @@ typedef struct apply_queues {
     run_rest ones[SIMT_WARP + NOTE_MOST]; /* what runs begin with: an operation and its base_leaf */
     run_rest longer[SIMT_WARP + NOTE_MOST];
     run_rest steps[2u * SIMT_WARP];
-    run_rest hards[2u * SIMT_WARP];
+    run_rest deferred[2u * SIMT_WARP];
 } apply_queues;
 
 typedef struct apply_queue {
     apply_queues *memory;
-    uint32_t from, end;                  /* of the part, from the first operation on that was not looked at */
-    uint32_t ones, longer, steps, hards; /* how many are waiting */
+    uint32_t from, end;                     /* of the part, from the first operation on that was not looked at */
+    uint32_t ones, longer, steps, deferred; /* how many are waiting */
 } apply_queue;
 
-/* The place of what lanes with p put at the end of a queue. */
+/* The at of what lanes with p put at the end of a queue. */
 SIMT_DEVICE uint32_t queue_add(uint32_t *count, bool p)
 {
     const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, p);
-    const uint32_t place = *count + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
+    const uint32_t at = *count + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
     *count += (uint32_t)__popc(lanes);
-    return place;
+    return at;
 }
 
-/* The place of what this lane takes from the end of a queue. *out_any: false where it takes nothing. */
+/* The at of what this lane takes from the end of a queue. *out_any: false where it takes nothing. */
 SIMT_DEVICE uint32_t queue_take(uint32_t *count, bool *out_any)
 {
-    const uint32_t first = *count > SIMT_WARP ? *count - SIMT_WARP : 0, place = first + simt_lane();
-    *out_any = place < *count;
+    const uint32_t first = *count > SIMT_WARP ? *count - SIMT_WARP : 0, at = first + simt_lane();
+    *out_any = at < *count;
     *count = first;
-    return *out_any ? place : 0;
+    return *out_any ? at : 0;
 }
 
 /* Notes which runs begin with operation i, whose base_leaf is `base_leaf` and that of its neighbours `before` and `behind`. */
@@ -334,37 +334,37 @@ SIMT_DEVICE bool runs_next(apply_queue *queues, apply_turn *out)
     return __any_sync(SIMT_FULL_MASK, out->go);
 }
 
-/* Up to 32 of what is left to apply_hard go to the end of one list for the whole batch, so that there warps are full. */
-SIMT_DEVICE void hards_send(const copse_apply_arguments *a, apply_queue *queues)
+/* Up to 32 of what is left to apply_splits go to the end of one list for the whole batch, so that there warps are full. */
+SIMT_DEVICE void deferred_send(const copse_apply_arguments *a, apply_queue *queues)
 {
-    const uint32_t some = queues->hards < SIMT_WARP ? queues->hards : SIMT_WARP;
+    const uint32_t some = queues->deferred < SIMT_WARP ? queues->deferred : SIMT_WARP;
     bool any;
-    const uint32_t place = queue_take(&queues->hards, &any);
+    const uint32_t at = queue_take(&queues->deferred, &any);
     uint32_t first = 0;
-    if (simt_lane() == 0 && some) first = simt_atomic_add_u32(&a->counters->hards, some);
+    if (simt_lane() == 0 && some) first = simt_atomic_add_u32(&a->counters->deferred, some);
     first = simt_shfl_u32(SIMT_FULL_MASK, first, 0) + simt_lane();
     if (!any) return;
-    a->hard[first] = queues->memory->hards[place].operation;
-    a->hard_leaves[first] = queues->memory->hards[place].leaf;
+    a->deferred[first] = queues->memory->deferred[at].operation;
+    a->deferred_leaves[first] = queues->memory->deferred[at].leaf;
 }
 
-/* What lanes have left goes where it belongs: steps wait, unless they have waited once, and all else is for apply_hard. */
+/* What lanes have left goes where it belongs: steps wait, unless they have waited once, and all else is for apply_splits. */
 SIMT_DEVICE void rest_send(const copse_apply_arguments *a, apply_queue *queues, const run_rest *rest, bool stepped)
 {
     const bool left = rest->operation != COPSE_LEAF_NONE;
     if (!__any_sync(SIMT_FULL_MASK, left)) return;
-    const bool steps = left && !stepped && rest->leaf >= a->tree.base_leaves, hard = left && !steps;
-    const uint32_t step_place = queue_add(&queues->steps, steps);
-    const uint32_t place = queue_add(&queues->hards, hard);
-    if (steps) queues->memory->steps[step_place] = *rest;
-    if (hard) queues->memory->hards[place] = *rest;
+    const bool steps = left && !stepped && rest->leaf >= a->tree.base_leaves, defers = left && !steps;
+    const uint32_t step_at = queue_add(&queues->steps, steps);
+    const uint32_t at = queue_add(&queues->deferred, defers);
+    if (steps) queues->memory->steps[step_at] = *rest;
+    if (defers) queues->memory->deferred[at] = *rest;
     __syncwarp(SIMT_FULL_MASK);
-    if (queues->hards >= SIMT_WARP) hards_send(a, queues);
+    if (queues->deferred >= SIMT_WARP) deferred_send(a, queues);
     __syncwarp(SIMT_FULL_MASK);
 }
 
 /* A part of the batch. */
-SIMT_DEVICE void part_apply(sorted_update *s, apply_queue *queues)
+SIMT_DEVICE void chunk_apply(sorted_update *s, apply_queue *queues)
 {
     for (;;) {
         apply_turn turn;
@@ -374,7 +374,7 @@ SIMT_DEVICE void part_apply(sorted_update *s, apply_queue *queues)
         const run_rest rest = run_apply(s, turn.run.operation, turn.run.leaf, turn.go, true, turn.one);
         rest_send(s->a, queues, &rest, turn.stepped);
     }
-    hards_send(s->a, queues);
+    deferred_send(s->a, queues);
 }
 
 /* May the operations run at all? */
@@ -384,33 +384,33 @@ SIMT_DEVICE bool apply_may(const copse_apply_arguments *a)
            a->counters->dead <= a->dead_most;
 }
 
-/* All of the batch but for what is hard: a part to a warp. */
+/* All of the batch but for what is defers: a part to a warp. */
 SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_APPLY_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SIMT_SHARED(apply_queues, memory, APPLY_WARPS);
     sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
-    const uint64_t n = a.operations.n, from = (uint64_t)(blockIdx.x * APPLY_WARPS + simt_warp()) * a.part;
+    const uint64_t n = a.operations.n, from = (uint64_t)(blockIdx.x * APPLY_WARPS + simt_warp()) * a.chunk;
     if (!apply_may(&a) || from >= n) return;
     apply_queue queues = {
-        memory + simt_warp(), (uint32_t)from, (uint32_t)(n - from < a.part ? n : from + a.part), 0, 0, 0, 0};
-    part_apply(&s, &queues);
+        memory + simt_warp(), (uint32_t)from, (uint32_t)(n - from < a.chunk ? n : from + a.chunk), 0, 0, 0, 0};
+    chunk_apply(&s, &queues);
     update_count(a.counters, s.came, s.went);
 }
 
 /* What is left of all parts, 32 runs to a warp. */
-SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_HARD_BLOCKS)
+SIMT_KERNEL(NAME(apply_splits), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_SPLITS_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
     if (!apply_may(&a)) return;
-    const uint32_t hards = a.counters->hards, stride = gridDim.x * COPSE_KERNEL_THREADS;
+    const uint32_t deferred = a.counters->deferred, stride = gridDim.x * COPSE_KERNEL_THREADS;
     uint32_t first = (blockIdx.x * APPLY_WARPS + simt_warp()) * SIMT_WARP;
-    while (first < hards) {
+    while (first < deferred) {
         const uint32_t i = first + simt_lane();
-        const bool go = i < hards;
-        (void)run_apply(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false, false);
-        first = hards - first > stride ? first + stride : hards;
+        const bool go = i < deferred;
+        (void)run_apply(&s, go ? a.deferred[i] : 0, go ? a.deferred_leaves[i] : 0, go, false, false);
+        first = deferred - first > stride ? first + stride : deferred;
     }
     update_count(a.counters, s.came, s.went);
 }

@@ -48,7 +48,7 @@
 typedef struct bucket_sorted {
     KEY key[BUCKET_SORT_EACH];
     VALUE value[BUCKET_SORT_EACH];
-    uint32_t place[BUCKET_SORT_EACH];
+    uint32_t where[BUCKET_SORT_EACH];
 } bucket_sorted;
 
 /* What a block shares. */
@@ -142,12 +142,12 @@ SIMT_DEVICE void bucket_search(const bucket_sort_bucket *bucket, const uint32_t 
                                bucket_sorted *own)
 {
     SIMT_UNROLL
-    for (uint32_t j = 0; j < BUCKET_SORT_EACH; j++) own->place[j] = 0;
+    for (uint32_t j = 0; j < BUCKET_SORT_EACH; j++) own->where[j] = 0;
     for (uint32_t left = bucket->nodes * DIGEST_FANOUT, half; left > 1u; left -= half) {
         half = partition_half(left);
         SIMT_UNROLL
         for (uint32_t j = 0; j < some; j++)
-            own->place[j] = partition_step(bucket->separators, own->place[j], half * 4u, digests[j]);
+            own->where[j] = partition_step(bucket->separators, own->where[j], half * 4u, digests[j]);
     }
 }
 
@@ -169,9 +169,9 @@ SIMT_DEVICE void bucket_find(const copse_bucket_sort_arguments *a, const bucket_
     SIMT_UNROLL
     for (uint32_t j = 0; j < BUCKET_SORT_EACH; j++) {
         if (threadIdx.x + j * COPSE_BUCKET_SORT_THREADS >= bucket->count) continue;
-        const uint32_t base_leaf = bucket_base_leaf(a, bucket, own->key[j], digests[j], own->place[j] / 4u);
+        const uint32_t base_leaf = bucket_base_leaf(a, bucket, own->key[j], digests[j], own->where[j] / 4u);
         const uint32_t before = simt_atomic_add_u32(&counts[base_leaf >> a->group_shift], 1u);
-        own->place[j] = base_leaf | before << BUCKET_SORT_BASE_LEAF_BITS;
+        own->where[j] = base_leaf | before << BUCKET_SORT_BASE_LEAF_BITS;
         many |= before >= BUCKET_SORT_CROWD;
     }
     if (!many) return;
@@ -233,10 +233,10 @@ SIMT_DEVICE void bucket_gather(const copse_bucket_sort_arguments *a, const bucke
     SIMT_UNROLL
     for (uint32_t j = 0; j < BUCKET_SORT_EACH; j++) {
         const uint32_t i = threadIdx.x + j * COPSE_BUCKET_SORT_THREADS,
-                       base_leaf = BUCKET_SORT_BASE_LEAF(own->place[j]);
+                       base_leaf = BUCKET_SORT_BASE_LEAF(own->where[j]);
         if (i >= bucket->count) continue;
         const uint32_t start = group_start(group_of(a, bucket, base_leaf));
-        const uint32_t at = start + (own->place[j] >> BUCKET_SORT_BASE_LEAF_BITS);
+        const uint32_t at = start + (own->where[j] >> BUCKET_SORT_BASE_LEAF_BITS);
         bucket->keys[at] = own->key[j];
         bucket->words[at] = base_leaf | i << BUCKET_SORT_BASE_LEAF_BITS;
     }
@@ -285,11 +285,11 @@ SIMT_DEVICE uint32_t bucket_rank(const copse_bucket_sort_arguments *a, const buc
         const KEY other = *at++;
         less += other < key ? 1u : other == key ? 1u << 16 : 0;
     } while (at != end);
-    uint32_t place = start + (less & 0xffffu);
-    if (less >> 16 > 1u) place += bucket_equals(a, bucket, p, start, count);
+    uint32_t position = start + (less & 0xffffu);
+    if (less >> 16 > 1u) position += bucket_equals(a, bucket, p, start, count);
     if (count >= PLAN_OWN && base_leaf_count(bucket, base_leaf, start, count) >= PLAN_OWN)
         simt_store_relaxed_u32(&a->counters->crowded, 1u);
-    return place;
+    return position;
 }
 
 /* Writes keys and base_leaves in order. Ends with a barrier. */
@@ -300,8 +300,8 @@ SIMT_DEVICE void bucket_store(const copse_bucket_sort_arguments *a, const bucket
     for (uint32_t p = threadIdx.x; p < bucket->count; p += COPSE_BUCKET_SORT_THREADS) {
         const KEY key = bucket->keys[p];
         const uint32_t word = bucket->words[p], base_leaf = BUCKET_SORT_BASE_LEAF(word);
-        const uint32_t place = bucket_rank(a, bucket, p, key, base_leaf), to = bucket->base + place;
-        bucket->finals[word >> BUCKET_SORT_BASE_LEAF_BITS] = (uint16_t)place;
+        const uint32_t position = bucket_rank(a, bucket, p, key, base_leaf), to = bucket->base + position;
+        bucket->finals[word >> BUCKET_SORT_BASE_LEAF_BITS] = (uint16_t)position;
         ((KEY *)a->out_keys)[to] = key;
         a->out_base_leaves[to] = bucket->base_leaf + base_leaf;
         if (to == 0) a->counters->speculation.smallest = key;

@@ -124,24 +124,24 @@ SIMT_DEVICE uint64_t splits_most(const copse_blink_tree *tree, uint32_t base_lea
 }
 
 /* Where all keys of a warp have come on their way down together. */
-typedef struct walk_place {
+typedef struct walk_position {
     uint32_t level, node;
-} walk_place;
+} walk_position;
 
 /*
  * Down the levels as far as all keys of a warp go the same way, which is nearly all of it where they are sorted and many: one load
  * of a whole node for each level. `lanes` have keys, in ascending order.
  */
-SIMT_DEVICE walk_place walk_together(const copse_device_levels *levels, bool digest, walk_bound own, uint32_t lanes)
+SIMT_DEVICE walk_position walk_together(const copse_device_levels *levels, bool digest, walk_bound own, uint32_t lanes)
 {
     const walk_bound low = walk_take(own, (uint32_t)__ffs((int)lanes) - 1u, digest);
     const walk_bound high = walk_take(own, 31u - (uint32_t)__clz((int)lanes), digest);
     const bool short_range = KEY_BITS == 32 || digest;
     const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, lane = simt_lane();
-    walk_place place;
-    place.level = place.node = 0;
-    for (; place.level < levels->height; place.level++) {
-        const char *node = levels->level[place.level] + (uint64_t)place.node * 64u;
+    walk_position position;
+    position.level = position.node = 0;
+    for (; position.level < levels->height; position.level++) {
+        const char *node = levels->level[position.level] + (uint64_t)position.node * 64u;
         bool below_low = false, below_high = false;
         if (lane + 1u < fanout && short_range) {
             const uint32_t separator = ((const uint32_t *)node)[lane];
@@ -154,22 +154,22 @@ SIMT_DEVICE walk_place walk_together(const copse_device_levels *levels, bool dig
         }
         const uint32_t child = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below_low));
         if ((uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below_high)) != child) break;
-        place.node = place.node * fanout + child;
+        position.node = position.node * fanout + child;
     }
-    return place;
+    return position;
 }
 
 /*
  * The base_leaf of a sorted operation, from the place where the warp has come on. Digests lead to one too far left at times, but only where the greatest key of that base_leaf has
  * the same digest as the operation's; its leaf is asked then, and where the lowest level does not say.
  */
-SIMT_DEVICE uint32_t plan_base_leaf(const copse_blink_tree *tree, walk_bound bound, walk_place place)
+SIMT_DEVICE uint32_t plan_base_leaf(const copse_blink_tree *tree, walk_bound bound, walk_position position)
 {
     const copse_device_levels *levels = &tree->levels;
     const bool digest = levels_digest(tree);
     const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT;
-    uint32_t base_leaf = place.node;
-    for (uint32_t l = place.level; l < levels->height; l++)
+    uint32_t base_leaf = position.node;
+    for (uint32_t l = position.level; l < levels->height; l++)
         base_leaf = base_leaf * fanout + walk_child_alone(levels->level[l] + (uint64_t)base_leaf * 64u, bound, digest);
     if (!digest) return base_leaf;
     const uint32_t node = base_leaf / DIGEST_FANOUT, child = base_leaf - node * DIGEST_FANOUT;
@@ -231,8 +231,8 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
         const uint64_t i = w * PLAN_OWN + lane - 1u; /* of lane 0 of the first warp: a huge number */
         const bool any = i < n, mine = any && lane > 0 && lane <= PLAN_OWN;
         const walk_bound bound = walk_start(&a.tree.levels, digest, any ? ((const KEY *)a.operations.keys)[i] : 0);
-        const walk_place place = walk_together(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
-        const uint32_t base_leaf = any ? plan_base_leaf(&a.tree, bound, place) : COPSE_LEAF_NONE;
+        const walk_position position = walk_together(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
+        const uint32_t base_leaf = any ? plan_base_leaf(&a.tree, bound, position) : COPSE_LEAF_NONE;
         if (mine) a.base_leaves[i] = base_leaf;
         /* A base_leaf that has all of them may have no end of more. */
         const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, PLAN_OWN);
@@ -276,7 +276,7 @@ SIMT_DEVICE uint32_t table_resolve(const copse_resolve_arguments *a, uint32_t i,
     }
 }
 
-/* Counts one more operation of a base_leaf and returns how many it has now; some more, where another base_leaf shares its place. */
+/* Counts one more operation of a base_leaf and returns how many it has now; some more, where another base_leaf shares its position. */
 SIMT_DEVICE uint32_t crowd_resolve(const copse_resolve_arguments *a, uint32_t base_leaf)
 {
     return simt_atomic_add_u32(&a->crowds[hash(base_leaf) & a->mask], 1u) + 1u;

@@ -123,24 +123,24 @@ SIMT_DEVICE void row_order(const sorted_update *s, uint32_t number, uint32_t pie
 }
 
 /* Where the piece of this lane in the row of `owner` belongs; NULL: it is not to be moved. */
-SIMT_DEVICE simt_u32x4 *row_piece(const sorted_update *s, uint32_t owner, uint32_t part)
+SIMT_DEVICE simt_u32x4 *row_piece(const sorted_update *s, uint32_t owner, uint32_t piece_at)
 {
     const simt_u32x4 order = s->rows[owner * ROW_PIECES + LEAF_PIECES];
-    return order.z >> part & 1u ? (simt_u32x4 *)((uint64_t)order.y << 32 | order.x) + part : NULL;
+    return order.z >> piece_at & 1u ? (simt_u32x4 *)((uint64_t)order.y << 32 | order.x) + piece_at : NULL;
 }
 
 /* Brings the leaves of lanes with `go` into their words. */
 SIMT_DEVICE void own_fetch(const sorted_update *s, own_leaf *own, bool go)
 {
-    const uint32_t part = simt_lane() % LEAF_PIECES;
+    const uint32_t piece_at = simt_lane() % LEAF_PIECES;
     const simt_u32x4 *row = s->rows + simt_lane() * ROW_PIECES;
     row_order(s, own->number, go ? ALL_PIECES : 0);
     __syncwarp(SIMT_FULL_MASK);
     SIMT_UNROLL
     for (uint32_t r = 0; r < SIMT_WARP; r += SIMT_WARP / LEAF_PIECES) {
         const uint32_t owner = r + simt_lane() / LEAF_PIECES;
-        const simt_u32x4 *from = row_piece(s, owner, part);
-        if (from) simt_fetch16(s->rows + owner * ROW_PIECES + part, from);
+        const simt_u32x4 *from = row_piece(s, owner, piece_at);
+        if (from) simt_fetch16(s->rows + owner * ROW_PIECES + piece_at, from);
     }
     simt_fetch_wait();
     __syncwarp(SIMT_FULL_MASK);
@@ -162,14 +162,14 @@ SIMT_DEVICE void own_fetch(const sorted_update *s, own_leaf *own, bool go)
 /* Stores the rows of lanes that name some of their pieces in `pieces`, each to leaf `number` of its lane. */
 SIMT_DEVICE void rows_store(const sorted_update *s, uint32_t number, uint32_t pieces)
 {
-    const uint32_t part = simt_lane() % LEAF_PIECES;
+    const uint32_t piece_at = simt_lane() % LEAF_PIECES;
     row_order(s, number, pieces);
     __syncwarp(SIMT_FULL_MASK);
     SIMT_UNROLL
     for (uint32_t r = 0; r < SIMT_WARP; r += SIMT_WARP / LEAF_PIECES) {
         const uint32_t owner = r + simt_lane() / LEAF_PIECES;
-        simt_u32x4 *to = row_piece(s, owner, part);
-        if (to) *to = s->rows[owner * ROW_PIECES + part];
+        simt_u32x4 *to = row_piece(s, owner, piece_at);
+        if (to) *to = s->rows[owner * ROW_PIECES + piece_at];
     }
     __syncwarp(SIMT_FULL_MASK);
 }

@@ -38,7 +38,7 @@ typedef struct partitioned {
     uint32_t start, count; /* of the tile */
     KEY key[PARTITION_EACH];
     VALUE value[PARTITION_EACH];
-    uint32_t place[PARTITION_EACH];
+    uint32_t where[PARTITION_EACH];
 } partitioned;
 
 /* What a block shares. */
@@ -160,7 +160,7 @@ SIMT_DEVICE void partition_search(const copse_bucket_sort_arguments *a, const ui
 {
     uint32_t digests[PARTITION_EACH];
     SIMT_UNROLL
-    for (uint32_t r = 0; r < PARTITION_EACH; r++) own->place[r] = 0;
+    for (uint32_t r = 0; r < PARTITION_EACH; r++) own->where[r] = 0;
     SIMT_UNROLL
     for (uint32_t r = 0; r < some; r++) digests[r] = partition_digest(&a->tree, own->key[r]);
     SIMT_ROLLED
@@ -168,7 +168,7 @@ SIMT_DEVICE void partition_search(const copse_bucket_sort_arguments *a, const ui
         half = partition_half(left);
         SIMT_UNROLL
         for (uint32_t r = 0; r < some; r++)
-            own->place[r] = partition_step(boundaries, own->place[r], half * 4u, digests[r]);
+            own->where[r] = partition_step(boundaries, own->where[r], half * 4u, digests[r]);
     }
 }
 
@@ -182,8 +182,8 @@ SIMT_DEVICE void partition_find(const copse_bucket_sort_arguments *a, const tile
     /* All of them are asked, and those beyond the tile for nothing: less than a branch would take. */
     SIMT_UNROLL
     for (uint32_t r = 0; r < PARTITION_EACH; r++) {
-        uint32_t *count = (uint32_t *)((char *)tile->counts + own->place[r]);
-        own->place[r] = simt_atomic_add_u32(count, partition_there(own, r) ? PARTITION_ONE : 0);
+        uint32_t *count = (uint32_t *)((char *)tile->counts + own->where[r]);
+        own->where[r] = simt_atomic_add_u32(count, partition_there(own, r) ? PARTITION_ONE : 0);
     }
 }
 
@@ -270,13 +270,13 @@ SIMT_DEVICE void partition_take(const copse_bucket_sort_arguments *a, const tile
 }
 
 /* Where this thread's operations belong in the tile, by bucket. */
-SIMT_DEVICE void partition_places(const tile_partition *tile, partitioned *own)
+SIMT_DEVICE void partition_positions(const tile_partition *tile, partitioned *own)
 {
     SIMT_UNROLL
     for (uint32_t r = 0; r < PARTITION_EACH; r++) {
-        const uint32_t bucket = PARTITION_LOW(own->place[r] >> 2, PARTITION_BUCKET_BITS);
-        const uint32_t place = tile->starts[bucket] + own->place[r] / PARTITION_ONE;
-        own->place[r] = bucket | (partition_there(own, r) ? place : PARTITION_NOWHERE) << PARTITION_BUCKET_BITS;
+        const uint32_t bucket = PARTITION_LOW(own->where[r] >> 2, PARTITION_BUCKET_BITS);
+        const uint32_t at = tile->starts[bucket] + own->where[r] / PARTITION_ONE;
+        own->where[r] = bucket | (partition_there(own, r) ? at : PARTITION_NOWHERE) << PARTITION_BUCKET_BITS;
     }
 }
 
@@ -292,11 +292,11 @@ SIMT_DEVICE void partition_slots(const tile_partition *tile, uint32_t first, con
 {
     SIMT_UNROLL
     for (uint32_t r = 0; r < PARTITION_EACH; r++) {
-        const uint32_t place = own->place[r] - (first << PARTITION_BUCKET_BITS), slot = place >> PARTITION_BUCKET_BITS;
-        if (place >= PARTITION_SLOTS << PARTITION_BUCKET_BITS) continue;
+        const uint32_t at = own->where[r] - (first << PARTITION_BUCKET_BITS), slot = at >> PARTITION_BUCKET_BITS;
+        if (at >= PARTITION_SLOTS << PARTITION_BUCKET_BITS) continue;
         tile->keys[slot] = own->key[r];
         tile->values[slot] = own->value[r];
-        tile->words[slot] = partition_number(r) | PARTITION_LOW(place, PARTITION_BUCKET_BITS) << PARTITION_NUMBER_BITS;
+        tile->words[slot] = partition_number(r) | PARTITION_LOW(at, PARTITION_BUCKET_BITS) << PARTITION_NUMBER_BITS;
     }
 }
 
@@ -323,10 +323,10 @@ SIMT_DEVICE void partition_write(const copse_bucket_sort_arguments *a, const til
         const uint32_t slot = s + threadIdx.x;
         if (slot >= some) continue;
         const uint32_t word = tile->words[slot], bucket = word >> PARTITION_NUMBER_BITS;
-        const uint32_t place = tile->counts[bucket] + (first + slot - tile->starts[bucket]);
-        const uint32_t to = bucket * a->room + place, i = own->start + PARTITION_LOW(word, PARTITION_NUMBER_BITS);
-        full |= place >= a->room;
-        if (place < a->room) partition_store(a, to, i, tile->keys[slot], tile->values[slot]);
+        const uint32_t at = tile->counts[bucket] + (first + slot - tile->starts[bucket]);
+        const uint32_t to = bucket * a->room + at, i = own->start + PARTITION_LOW(word, PARTITION_NUMBER_BITS);
+        full |= at >= a->room;
+        if (at < a->room) partition_store(a, to, i, tile->keys[slot], tile->values[slot]);
     }
     if (full) bucket_sort_wrong(a);
 }
@@ -395,7 +395,7 @@ SIMT_KERNEL(NAME(partition), copse_bucket_sort_arguments, PARTITION_THREADS, (KE
     __syncthreads();
     partition_take(&a, &tile);
     if (threadIdx.x == 0) sums[PARTITION_THREADS / SIMT_WARP] = partition_last(&a);
-    partition_places(&tile, &own);
+    partition_positions(&tile, &own);
     partition_values(&a, &own);
     partition_out(&a, &tile, &own);
     if (sums[PARTITION_THREADS / SIMT_WARP]) partition_bases(&a, &tile);

@@ -274,7 +274,7 @@ SIMT_DEVICE void held_change(unsorted_update *u, held_leaf *held, KEY k, VALUE v
 /* --- batches as they come -------------------------------------------------------------------------------------------------------- */
 
 /* One operation of each group with `go`, in competition with all others. */
-SIMT_DEVICE void place_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE value, copse_action action, bool go)
+SIMT_DEVICE void apply_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE value, copse_action action, bool go)
 {
     const bool branches = u->tree->branches != 0;
     uint32_t number = base_leaf;
@@ -294,7 +294,7 @@ SIMT_DEVICE void place_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE 
     }
 }
 
-SIMT_KERNEL(NAME(place), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(apply_unsorted), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), n = a.operations.n;
     const uint64_t warp_first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
@@ -306,7 +306,7 @@ SIMT_KERNEL(NAME(place), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
         const KEY k = go ? ENCODE_ONE(a.tree.key_type, ((const KEY *)a.operations.keys)[i]) : 0;
         const copse_action action = a.operations.action;
         const VALUE value = go && action != COPSE_ACTION_ERASE ? ((const VALUE *)a.operations.values)[i] : 0;
-        place_one(&u, go ? a.base_leaves[i] : 0, k, value, action, go);
+        apply_one(&u, go ? a.base_leaves[i] : 0, k, value, action, go);
     }
     update_count(u.counters, u.came, u.went);
 }
