@@ -126,7 +126,7 @@ COPSE_API void copse_ctx_free(copse_ctx *ctx);
  * thread. ctx may be NULL: then it speaks of a failed copse_ctx_create. */
 COPSE_API const char *copse_last_error(const copse_ctx *ctx);
 
-/* Makes an empty index. options may be NULL: u64 keys and values, everything else automatic. Errors: ARGUMENT (unknown type, structure or placement), UNSUPPORTED (this structure is not
+/* Makes an empty index. options may be NULL: u64 keys and values, everything else automatic. Errors: ARGUMENT (unknown type, structure or placement, or strategy in COPSE_BLINK_STRATEGY), UNSUPPORTED (this structure is not
  * there for this placement), DEVICE (no card can be used; the sentence says why), MEMORY. */
 COPSE_API copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index);
 

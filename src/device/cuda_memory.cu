@@ -6,8 +6,6 @@
 #define POOL_SHARE 4
 /* Blocks of so much of it are kept in front of the pool: device/block_cache.c. */
 #define BLOCK_CACHE_SHARE 16
-/* An update has so many nanoseconds to map memory ahead: not more than the kernels of a large one take. */
-#define AHEAD_MOST UINT64_C(400000)
 
 /* --- the pool ------------------------------------------------------------------------------------------------------ */
 
@@ -31,7 +29,6 @@ copse_status copse_cuda_pool_make(copse_device *device)
     if (error != cudaSuccess) return copse_cuda_status(device, error, "making a memory pool");
     data->keep = device->memory / POOL_SHARE;
     pool_keep(data, data->keep);
-    device->preallocate_most = AHEAD_MOST;
     return COPSE_OK;
 }
 

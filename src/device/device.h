@@ -147,15 +147,6 @@ struct copse_device {
     bool callers_stream; /* main belongs to the caller: calls on device memory do not wait for it */
     void *backend_data;
     uint64_t seed; /* emulator: the order in which lanes, warps and blocks run; 0: always the same */
-    /* Operations up to which an update may go as it comes, and share of a tree up to which one may go in place: 0: as measured.
-     * Tests and measurements set them. */
-    uint64_t place_most, in_place_share;
-    /* Operations from which on the separators of the tree may put an update in order, in the same way. */
-    uint64_t bucket_sort_least;
-    /* Nanoseconds that an update may spend on preallocating memory of the next epoch. 0: it preallocates nothing, as on the
-     * emulator, where allocating is quick. Tests set it, and `always`: whatever the sizes of tree and batch. */
-    uint64_t preallocate_most;
-    bool preallocate_always;
 
     pthread_mutex_t lock; /* of what follows */
     bool faulted;

@@ -152,7 +152,7 @@ static struct subject_config device_config(copse_placement placement, uint64_t n
     config.own_allocator = random_one_in(random, 3);
     config.simt_seed = random_one_in(random, 4) ? 0 : random_next(random) >> 32;
     config.stream = random_one_in(random, 4);
-    config.ways = (uint32_t)random_below(random, 18);
+    config.ways = (uint32_t)random_below(random, SUBJECT_WAYS);
     config.processors = random_one_in(random, 4) ? 0 : (uint32_t)random_below(random, 3) + 1;
     config.transfer = random_one_in(random, 2) ? 0 : (uint32_t)(random_next(random) % 512);
     return config;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "trees/blink/update/strategies.h"
 #include "reader.h"
 
 #define MOST_READERS 16u
@@ -384,15 +385,18 @@ static bool build(struct writer *writer)
     return status == COPSE_OK || fail_status(writer, "copse_build", writer->ctx, status);
 }
 
-/* Batches here are small: in half of the rounds the limits between the ways in which updates go are such that all are met. */
-static void draw_ways(struct writer *writer)
+/* Batches here are small: in half of the rounds the limits between the strategies of updates are such that all of them run, and in some
+ * of these one is forced. */
+static void draw_strategies(struct writer *writer)
 {
     static const uint64_t shares[] = {0, 1, 64};
-    copse_device *device = placed_device(writer->ctx, writer->round->placement);
-    if (!device || random_one_in(&writer->random, 2)) return;
-    device->place_most = random_below(&writer->random, 2);
-    device->in_place_share = shares[random_below(&writer->random, sizeof shares / sizeof *shares)];
-    device->bucket_sort_least = random_below(&writer->random, 2);
+    copse_blink_tuning *tuning = placed_tuning(writer->index);
+    if (!tuning || random_one_in(&writer->random, 2)) return;
+    tuning->unsorted_most = random_below(&writer->random, 2);
+    tuning->in_place_share = shares[random_below(&writer->random, sizeof shares / sizeof *shares)];
+    tuning->bucket_sort_least = random_below(&writer->random, 2);
+    if (!random_one_in(&writer->random, 3)) return;
+    tuning->forced = copse_blink_strategy_named(placed_strategies[random_below(&writer->random, PLACED_STRATEGIES)]);
 }
 
 static bool make_index(struct writer *writer)
@@ -402,9 +406,9 @@ static bool make_index(struct writer *writer)
     options.value_type = writer->truth.value_type;
     options.structure = writer->round->structure;
     options.placement = writer->round->placement;
-    draw_ways(writer);
     copse_status status = copse_index_create(writer->ctx, &options, &writer->index);
     if (status != COPSE_OK) return fail_status(writer, "copse_index_create", writer->ctx, status);
+    draw_strategies(writer);
     return build(writer);
 }
 

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#include "trees/blink/tree.h"
+#include "trees/blink/update/strategies.h"
 #include "random.h"
 #include "subject.h"
 

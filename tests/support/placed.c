@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "trees/blink/tree.h"
 #include "random.h"
 #include "typed.h"
 
@@ -34,6 +35,17 @@ copse_device *placed_device(copse_ctx *ctx, copse_placement placement)
     (void)fprintf(stderr, "test support: no device: %s\n", copse_last_error(ctx));
     abort();
 }
+
+copse_blink_tuning *placed_tuning(const copse_index *index)
+{
+    const copse_structure structure = index->description->structure;
+    if (structure != COPSE_STRUCTURE_BLINK && structure != COPSE_STRUCTURE_BPLUS) return NULL;
+    return &copse_blink_handle_of(index)->tree->tuning;
+}
+
+const char *const placed_strategies[PLACED_STRATEGIES] = {"unsorted",        "coarse-rebuild",      "bucket-sort",
+                                                          "sorted-in-place", "independent-rebuild", "lookback-rebuild",
+                                                          "leafwise-rebuild"};
 
 static enum placed_memory choose(const struct placed_call *call, unsigned which)
 {

@@ -10,6 +10,7 @@
 #include "copse.h"
 
 struct copse_device;
+struct copse_blink_tuning;
 
 enum placed_memory {
     PLACED_HOST,
@@ -53,5 +54,10 @@ const char *placed_end(struct placed_call *call);
 
 /* The device that an index of this placement uses, NULL on the CPU. The program ends where it cannot be had. */
 struct copse_device *placed_device(copse_ctx *ctx, copse_placement placement);
+/* What steers updates of a B-link or a B+ tree, NULL for other structures. */
+struct copse_blink_tuning *placed_tuning(const copse_index *index);
+/* The names of the strategies that it may force. */
+#define PLACED_STRATEGIES 7u
+extern const char *const placed_strategies[PLACED_STRATEGIES];
 
 #endif

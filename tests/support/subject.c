@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "trees/blink/update/strategies.h"
 #include "transfer/transfer.h"
 
 bool operation_updates(enum operation_kind kind)
@@ -274,15 +275,24 @@ static bool open_context(struct subject *subject)
     if (!device) return true;
     device->seed = config->simt_seed;
     if (config->processors) device->multiprocessors = config->processors;
-    /* Small batches meet all ways in which updates go. */
-    device->place_most = config->ways % 3 == 0 ? 0 : config->ways % 3 == 1 ? 1 : 12;
-    device->in_place_share = config->ways / 3 % 3 == 0 ? 0 : config->ways / 3 % 3 == 1 ? 1 : 64;
-    device->bucket_sort_least = config->ways / 9 == 0 ? 0 : 1;
-    /* ... and take memory ahead, for a time that is never over, so that a case stays what it is. */
-    device->preallocate_always = config->ways % 2 == 1;
-    if (device->preallocate_always) device->preallocate_most = UINT64_MAX / 2;
     if (config->stream) device->callers_stream = true; /* the emulator has no streams, but calls may leave errors */
     return choose_transfer(subject, device);
+}
+
+void subject_tune(struct subject *subject)
+{
+    static const uint64_t most[] = {0, 1, 12}, shares[] = {0, 1, 64};
+    copse_blink_tuning *tuning = placed_tuning(subject->index);
+    const uint32_t ways = subject->config.ways;
+    if (!tuning) return;
+    if (ways >= SUBJECT_LIMITS) tuning->forced = copse_blink_strategy_named(placed_strategies[ways - SUBJECT_LIMITS]);
+    /* Small batches come to all strategies. */
+    tuning->unsorted_most = ways < SUBJECT_LIMITS ? most[ways % 3] : 0;
+    tuning->in_place_share = ways < SUBJECT_LIMITS ? shares[ways / 3 % 3] : 0;
+    tuning->bucket_sort_least = ways / 9 == 1;
+    /* ... and take memory ahead, for a time that is never over, so that a case stays what it is. */
+    tuning->preallocate_always = ways % 2 == 1;
+    if (tuning->preallocate_always) tuning->preallocate_most = UINT64_MAX / 2;
 }
 
 bool subject_open(struct subject *subject, const struct subject_config *config)
@@ -303,6 +313,7 @@ bool subject_open(struct subject *subject, const struct subject_config *config)
     options.duplicates = config->duplicates;
     if (copse_index_create(subject->ctx, &options, &subject->index) != COPSE_OK)
         return subject_fail(subject, "copse_index_create: %s", copse_last_error(subject->ctx));
+    subject_tune(subject);
     return subject_check_content(subject);
 }
 

@@ -54,6 +54,10 @@ struct operation {
     int64_t cancel_at; /* progress calls that say go on before one says stop                                      */
 };
 
+/* Limits between the strategies of updates, and behind these each strategy forced. */
+#define SUBJECT_LIMITS 18u
+#define SUBJECT_WAYS   (SUBJECT_LIMITS + PLACED_STRATEGIES)
+
 struct subject_config {
     copse_structure structure;
     copse_placement placement; /* 0: the CPU */
@@ -61,8 +65,8 @@ struct subject_config {
     uint64_t simt_seed;        /* emulated: the order of warps and lanes; 0: in turn                         */
     bool stream;               /* a device's work goes through a stream of the caller's                      */
     uint32_t transfer;         /* how host arrays travel, see subject.c; 0: as always */
-    uint32_t ways;             /* below 18: limits between the ways in which a device's trees are updated; 0: its own */
-    uint32_t processors;       /* multiprocessors that the device is taken to have; 0: its own                  */
+    uint32_t ways;       /* below SUBJECT_WAYS: how a device's trees are updated; 0: as they choose, see subject.c */
+    uint32_t processors; /* multiprocessors that the device is taken to have; 0: its own                  */
     copse_type key_type;
     copse_type value_type;
     bool duplicates;

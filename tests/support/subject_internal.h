@@ -7,6 +7,8 @@
 /* Writes the sentence into why; always false. */
 __attribute__((format(printf, 2, 3))) bool subject_fail(struct subject *subject, const char *format, ...);
 
+/* Tells a tree that was just made how its updates are to go, by config.ways. */
+void subject_tune(struct subject *subject);
 /* The arrays of a call, none yet: placed_input and placed_output add them. The faults of an operation are switched on
  * when all are there, right before the call. */
 struct placed_call subject_begin(const struct subject *subject);

@@ -84,6 +84,7 @@ static bool take_copy(struct subject *subject, const struct operation *operation
     copse_stats stats = {0};
     copse_index_free(subject->index);
     subject->index = copy;
+    subject_tune(subject);
     if (copse_index_stats(copy, &stats) != COPSE_OK) return subject_fail(subject, "a loaded index has no stats");
     if (operation->target && stats.placement != (copse_placement)operation->target)
         return subject_fail(subject, "a loaded index is at another placement");
@@ -137,5 +138,6 @@ bool subject_run_move(struct subject *subject, const struct operation *operation
     if (copse_index_stats(subject->index, &stats) != COPSE_OK) return subject_fail(subject, "no stats after a move");
     subject->config.structure = stats.structure;
     if (!skip) subject->config.placement = target;
+    subject_tune(subject);
     return subject_check_content(subject);
 }

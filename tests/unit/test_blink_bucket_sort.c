@@ -39,9 +39,9 @@ static void open_subject(struct subject *subject, copse_structure structure, cop
 
 /* How a batch went. */
 enum went {
-    ARRANGED, /* by this way                                              */
-    IN_VAIN,  /* ... but it turned out to be no batch for it: by another one */
-    OTHERWISE /* by another way at once                                   */
+    SORTED,   /* by the bucket sort                   */
+    IN_VAIN,  /* the bucket sort declined            */
+    OTHERWISE /* the bucket sort was not even asked */
 };
 
 /* Runs an operation on these keys; values_too: with values that no other batch has, or with none. */
@@ -65,7 +65,7 @@ static enum went go(struct subject *subject, enum operation_kind kind, const uin
     tree->predictor.rest = some;
     run(subject, &operation);
     operation_free(&operation);
-    if (tree->predictor.rest == some) return ARRANGED;
+    if (tree->predictor.rest == some) return SORTED;
     return tree->bucket_sorted.last_rest > lost ? IN_VAIN : OTHERWISE;
 }
 
@@ -96,7 +96,7 @@ static void spread_keys(void **state)
         for (unsigned u = 0; u < 6; u++) {
             uint64_t *codes = codes_of(key, &random, 0.5, batch);
             take_some(&subject, &random, codes, batch, updates[u % 3] == OPERATION_ERASE ? 1 : 2);
-            assert_int_equal(go(&subject, updates[u % 3], codes, batch, u < 3), ARRANGED);
+            assert_int_equal(go(&subject, updates[u % 3], codes, batch, u < 3), SORTED);
             free(codes);
         }
         close_subject(&subject);
@@ -117,7 +117,7 @@ static void sizes(void **state)
         for (size_t i = 0; i < COUNT_OF(of); i++) {
             uint64_t *codes = codes_of(width->key, &random, 0.5, of[i]);
             take_some(&subject, &random, codes, of[i], 3);
-            assert_int_equal(go(&subject, updates[i % 3], codes, of[i], true), ARRANGED);
+            assert_int_equal(go(&subject, updates[i % 3], codes, of[i], true), SORTED);
             free(codes);
         }
         close_subject(&subject);
@@ -145,7 +145,7 @@ static void beyond_both_ends(void **state)
                 codes[i * 240 + 2] = spread(key, 0.4, 0, 1) - 1 - random_below(&random, 1000);
                 codes[i * 200 + 3] = spread(key, 0.4, 1, 1) + 1 + random_below(&random, 1000);
             }
-            assert_int_equal(go(&subject, updates[u % 3], codes, batch, true), ARRANGED);
+            assert_int_equal(go(&subject, updates[u % 3], codes, batch, true), SORTED);
             assert_int_equal(tree_of(&subject)->current->low, typed_lowest_code(key));
             assert_int_equal(tree_of(&subject)->current->high, typed_highest_code(key));
             free(codes);
@@ -194,7 +194,7 @@ static void equal_keys(void **state)
                 codes[i - 1] = code;
             }
             const copse_blink_epoch *before = tree_of(&subject)->current;
-            assert_int_equal(go(&subject, updates[u % 3], codes, batch, true), ARRANGED);
+            assert_int_equal(go(&subject, updates[u % 3], codes, batch, true), SORTED);
             if (u < 3 && tree_of(&subject)->current == before) expect_dead(&subject, codes, batch);
             free(codes);
         }
@@ -281,7 +281,7 @@ static void one_bucket(void **state)
         for (unsigned i = 0; i < 2; i++) {
             uint64_t codes[batch];
             take_some(&subject, &random, codes, batch, 1);
-            assert_int_equal(go(&subject, OPERATION_INSERT, codes, batch, true), ARRANGED);
+            assert_int_equal(go(&subject, OPERATION_INSERT, codes, batch, true), SORTED);
         }
         assert_int_equal(tree_of(&subject)->bucket_sorted.last_rest, 2);
         close_subject(&subject);
@@ -309,7 +309,7 @@ static void crowded_home(void **state)
         for (uint64_t i = 0; i < crowd; i++)
             codes[i * 7 + 5] = entry->key - random_below(&random, c % 2 ? entry->key - entry[-1].key : 8);
         const enum went went = go(&subject, updates[c % 3], codes, batch, true);
-        assert_int_equal(went, crowd > 64 ? IN_VAIN : ARRANGED);
+        assert_int_equal(went, crowd > 64 ? IN_VAIN : SORTED);
         if (crowd >= 30) assert_ptr_not_equal(tree_of(&subject)->current, before);
         free(codes);
         close_subject(&subject);
@@ -345,7 +345,7 @@ static void equal_digests(void **state)
             const enum went went = go(&subject, updates[u], keys, batch, true);
             assert_int_not_equal(went, OTHERWISE);
             in_vain += went == IN_VAIN;
-            behind += went == ARRANGED;
+            behind += went == SORTED;
             tree_of(&subject)->bucket_sorted = (copse_predictor){0};
             free(keys);
         }
@@ -368,7 +368,7 @@ static void ascending_keys(void **state)
         for (uint64_t i = 0; i < batch; i++)
             codes[turn == 2 ? batch - 1 - i : i] = spread(COPSE_I32, 0.5, i, batch) + turn;
         const enum went went = go(&subject, OPERATION_INSERT, codes, batch, true);
-        assert_int_equal(went, turn == 0 || turn == 3 ? ARRANGED : OTHERWISE);
+        assert_int_equal(went, turn == 0 || turn == 3 ? SORTED : OTHERWISE);
         assert_int_equal(tree_of(&subject)->predictor.ascending, turn != 2);
     }
     close_subject(&subject);
@@ -425,7 +425,7 @@ static void beside_a_view(void **state)
         build(&subject, &random, 0.5);
         assert_ok(subject.ctx, copse_index_view(subject.index, subject.ctx, &view));
         uint64_t *codes = codes_of(COPSE_U64, &random, 0.5, batch);
-        assert_int_equal(go(&subject, OPERATION_INSERT, codes, batch, true), ARRANGED);
+        assert_int_equal(go(&subject, OPERATION_INSERT, codes, batch, true), SORTED);
         assert_int_equal(copse_size(view), subject.model.n);
         copse_index_free(view);
         free(codes);

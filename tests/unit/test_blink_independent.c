@@ -129,14 +129,14 @@ static void shuffle(struct random_source *random, uint64_t *codes, uint64_t n)
 /* Runs an operation in place. */
 static void stay(struct subject *subject, enum operation_kind kind, const uint64_t *codes, uint64_t n)
 {
-    copse_device *device = subject->index->device;
-    const uint64_t share = device->in_place_share;
+    copse_blink_tuning *tuning = &tree_of(subject)->tuning;
+    const uint64_t share = tuning->in_place_share;
     const copse_blink_epoch *before = tree_of(subject)->current;
     struct operation operation;
     make(&operation, subject, kind, codes, n);
-    device->in_place_share = 1;
+    tuning->in_place_share = 1;
     run(subject, &operation);
-    device->in_place_share = share;
+    tuning->in_place_share = share;
     operation_free(&operation);
     assert_ptr_equal(tree_of(subject)->current, before);
 }

@@ -56,7 +56,7 @@ static void open_subject(struct subject *subject, copse_structure structure, con
                                           .threads = 1,
                                           .huge_pages = COPSE_HUGE_PAGES_OFF};
     if (!subject_open(subject, &config)) fail_msg("%s", subject->why);
-    subject->index->device->in_place_share = 1;
+    tree_of(subject)->tuning.in_place_share = 1;
 }
 
 /* A tree with so many base_leaves, or one more. */

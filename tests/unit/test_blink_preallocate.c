@@ -20,14 +20,13 @@ static copse_blink_epoch *version_of(const copse_index *index)
     return copse_blink_handle_of(index)->tree->current;
 }
 
-/* A device whose trees take memory ahead whatever their size, each update for so many nanoseconds; updates go sorted. */
-static copse_device *ahead_device(copse_ctx *ctx, uint64_t most)
+/* How long each update of a tree may take memory ahead, in nanoseconds, whatever its size; updates go sorted. */
+static void ahead(const copse_index *index, uint64_t most)
 {
-    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
-    device->place_most = 1;
-    device->preallocate_most = most;
-    device->preallocate_always = true;
-    return device;
+    copse_blink_tuning *tuning = placed_tuning(index);
+    tuning->unsorted_most = 1;
+    tuning->preallocate_most = most;
+    tuning->preallocate_always = true;
 }
 
 /* Scrambles numbers, each to another one: keys as if at random, none twice. */
@@ -56,13 +55,11 @@ static copse_status put(copse_index *index, uint64_t first, uint64_t n)
 }
 
 /* A tree with the keys 0 .. entries - 1, which has nothing ahead. */
-static copse_index *tree_of(copse_ctx *ctx, struct unit_tree kind)
+static copse_index *tree_of(copse_ctx *ctx, struct unit_tree kind, uint64_t most)
 {
     copse_index *index = unit_index(ctx, kind, COPSE_U64, COPSE_U64, false);
-    const uint64_t most = index->device->preallocate_most;
-    index->device->preallocate_most = 0;
     assert_ok(ctx, put(index, 0, entries));
-    index->device->preallocate_most = most;
+    ahead(index, most);
     return index;
 }
 
@@ -107,15 +104,15 @@ static void one_block_a_call(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    copse_device *device = ahead_device(ctx, 1);
+    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
     FOR_EACH_KIND(kind)
     {
-        copse_index *index = tree_of(ctx, *kind);
+        copse_index *index = tree_of(ctx, *kind, 0);
         const copse_blink_epoch *version = version_of(index);
         const uint64_t held = device->allocated;
         const unsigned segments = segments_of_next(version);
-        const int64_t without = (device->preallocate_most = 0, put_counted(ctx, index, 1, 2));
-        device->preallocate_most = 1;
+        const int64_t without = put_counted(ctx, index, 1, 2);
+        ahead(index, 1);
         for (unsigned call = 1; call <= segments + 1; call++) {
             assert_int_equal(put_counted(ctx, index, 1, 2), without + call); /* keys that are there: nothing splits */
             assert_int_equal(version->preallocated, call);
@@ -135,10 +132,9 @@ static void all_at_once(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    (void)ahead_device(ctx, UINT64_C(1) << 60);
     FOR_EACH_KIND(kind)
     {
-        copse_index *index = tree_of(ctx, *kind);
+        copse_index *index = tree_of(ctx, *kind, UINT64_C(1) << 60);
         const copse_blink_epoch *version = version_of(index);
         const unsigned segments = segments_of_next(version),
                        more = 2 * batch / 11 / (1u << version->view.segment_shift);
@@ -160,8 +156,7 @@ static void besides_the_pool(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    (void)ahead_device(ctx, UINT64_C(1) << 60);
-    copse_index *index = tree_of(ctx, kinds[0]);
+    copse_index *index = tree_of(ctx, kinds[0], UINT64_C(1) << 60);
     const copse_blink_epoch *version = version_of(index);
     unsigned made, used;
     assert_ok(ctx, put(index, 1, batch));
@@ -184,18 +179,17 @@ static void batches_that_are_long_enough(void **state)
     (void)state;
     enum { base_leaves = 1 << 20, segment_shift = 14, enough = 8 * 2 * (128 << segment_shift) / 1000 };
     copse_ctx *ctx = unit_context(1);
-    copse_device *device = ahead_device(ctx, 1000000);
-    copse_index *index = tree_of(ctx, kinds[0]);
+    copse_index *index = tree_of(ctx, kinds[0], 1000000);
     const copse_blink_tree view = {
         .base_leaves = base_leaves, .pool_first = base_leaves, .segment_shift = segment_shift};
     copse_blink_epoch version = {.view = view, .segments_made = base_leaves >> segment_shift};
-    device->preallocate_always = false;
+    placed_tuning(index)->preallocate_always = false;
     copse_blink_preallocate(index, &version, enough / 4);
     assert_int_equal(version.preallocated, 0);
-    device->preallocate_most = 1000;
+    placed_tuning(index)->preallocate_most = 1000;
     copse_blink_preallocate(index, &version, enough);
     assert_int_equal(version.preallocated, 0);
-    device->preallocate_most = 1000000;
+    placed_tuning(index)->preallocate_most = 1000000;
     copse_blink_preallocate(index, &version, enough);
     assert_in_range(version.preallocated, 1, 100);
     version.preallocated = 0;
@@ -212,18 +206,18 @@ static void not_at_all(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    copse_device *device = ahead_device(ctx, UINT64_C(1) << 60);
+    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
     const uint64_t memory = device->memory, keys[2] = {key_of(1), key_of(2)};
     FOR_EACH_KIND(kind)
     {
-        copse_index *index = tree_of(ctx, *kind);
-        const int64_t without = (device->preallocate_most = 0, put_counted(ctx, index, 1, 2));
+        copse_index *index = tree_of(ctx, *kind, 0);
+        const int64_t without = put_counted(ctx, index, 1, 2);
         assert_int_equal(version_of(index)->preallocated, 0);
-        device->preallocate_most = UINT64_C(1) << 60;
-        device->preallocate_always = false;
+        ahead(index, UINT64_C(1) << 60);
+        placed_tuning(index)->preallocate_always = false;
         assert_int_equal(put_counted(ctx, index, 1, 2), without);
         assert_int_equal(version_of(index)->preallocated, 0);
-        device->preallocate_always = true;
+        placed_tuning(index)->preallocate_always = true;
         assert_ok(ctx, copse_erase(index, keys, 2, NULL));
         assert_int_equal(version_of(index)->preallocated, 0);
         device->memory = device->allocated + 4 * (uint64_t)version_of(index)->view.base_leaves * COPSE_LEAF_BYTES;
@@ -258,9 +252,9 @@ static void packings_find_it(void **state)
     unsigned fresh[2];
     for (int on = 0; on < 2; on++) {
         copse_ctx *ctx = unit_context(1);
-        copse_device *device = ahead_device(ctx, on ? UINT64_C(1) << 60 : 0);
+        copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
         device->block_cache.most = 256u << 20;
-        copse_index *index = tree_of(ctx, kinds[0]);
+        copse_index *index = tree_of(ctx, kinds[0], on ? UINT64_C(1) << 60 : 0);
         const copse_blink_epoch *version = version_of(index);
         const unsigned shift = version->view.segment_shift;
         assert_ok(ctx, put(index, 1, 2));
@@ -293,8 +287,8 @@ static void as_without(void **state)
         copse_index *indexes[2];
         for (unsigned on = 0; on < 2; on++) {
             ctxs[on] = unit_context(1);
-            (void)ahead_device(ctxs[on], on ? UINT64_C(1) << 60 : 0);
             indexes[on] = unit_index(ctxs[on], *kind, COPSE_U64, COPSE_U64, false);
+            ahead(indexes[on], on ? UINT64_C(1) << 60 : 0);
             assert_ok(ctxs[on], put(indexes[on], 0, entries));
         }
         unsigned packed = 0;
@@ -326,9 +320,9 @@ static void no_memory(void **state)
     FOR_EACH_KIND(kind)
     for (unsigned kept = 0; kept < 2; kept++) {
         copse_ctx *ctx = unit_context(1);
-        copse_device *device = ahead_device(ctx, UINT64_C(1) << 60);
+        copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
         device->block_cache.most = kept ? 256u << 20 : 0;
-        copse_index *index = tree_of(ctx, *kind);
+        copse_index *index = tree_of(ctx, *kind, UINT64_C(1) << 60);
         copse_blink_epoch *version = version_of(index);
         const unsigned segments = segments_of_next(version);
         const uint64_t held = device->allocated;

@@ -193,7 +193,7 @@ static void crowded_batches_give_room_back(void **state)
     const copse_blink_epoch *version = version_of(index);
     copse_status status = COPSE_ERR_MEMORY;
     unsigned packings = 0;
-    device->place_most = 1;
+    placed_tuning(index)->unsorted_most = 1;
     const uint64_t memory = device->memory;
     for (uint64_t room = 0; status == COPSE_ERR_MEMORY; room += 1u << 18) {
         device->memory = device->allocated + room;

@@ -49,7 +49,7 @@ static copse_index *tree_of(copse_ctx *ctx, struct unit_tree tree, struct widths
     copse_index *index = unit_index(ctx, tree, w.key, w.value, false);
     void *keys = keys_of(w.key, 0, entries, 1), *values = values_of(w.value, 0, entries);
     assert_ok(ctx, copse_build(index, keys, values, entries));
-    index->device->place_most = 1;
+    copse_blink_handle_of(index)->tree->tuning.unsorted_most = 1;
     free(keys);
     free(values);
     return index;
@@ -199,7 +199,7 @@ static void chains_of(copse_ctx *ctx, struct widths w, bool branches, bool watch
     const uint64_t first = packed_two(w) * base_leaves / 2;
     void *keys = keys_behind(w.key, many, 0), *values = values_of(w.value, 0, many);
     assert_ok(ctx, copse_build(index, keys, values, many));
-    index->device->place_most = 1;
+    copse_blink_handle_of(index)->tree->tuning.unsorted_most = 1;
     if (watched) assert_ok(ctx, copse_index_view(index, ctx, &view));
     const copse_blink_epoch *built = version_of(index);
     upsert_each(ctx, index, w, first, 300);

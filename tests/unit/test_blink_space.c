@@ -196,15 +196,15 @@ static void shrunken_trees(void **state)
 
 /* --- ways ---------------------------------------------------------------------------------------------------------------------------- */
 
-enum way { PLACE, APPLY, PACK, WAYS };
+enum way { UNSORTED, SORTED, REBUILT, WAYS };
 
-static copse_ctx *context_of(enum way way)
+static copse_index *index_of(copse_ctx *ctx, struct unit_tree kind, uint64_t entries, enum way way)
 {
-    copse_ctx *ctx = unit_context(1);
-    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
-    device->place_most = way == PLACE ? UINT64_MAX : 1;
-    device->in_place_share = way == PACK ? UINT64_MAX : 1;
-    return ctx;
+    copse_index *index = unit_tens(ctx, kind, entries);
+    copse_blink_tuning *tuning = placed_tuning(index);
+    tuning->unsorted_most = way == UNSORTED ? UINT64_MAX : 1;
+    tuning->in_place_share = way == REBUILT ? UINT64_MAX : 1;
+    return index;
 }
 
 /* One batch of `n` keys, of which many are equal or there already: inserts, conditional inserts, erasures, or a mix. */
@@ -227,7 +227,7 @@ static void run_batch(copse_ctx *ctx, copse_index *index, unsigned which, uint64
     free(codes);
 }
 
-/* The same batches, one index for each way; small ones are in place also where packing is asked for. */
+/* The same batches, one index for each way; small ones are in place also where a new epoch is asked for. */
 static void all_ways_lead_to_the_same(void **state)
 {
     (void)state;
@@ -237,8 +237,8 @@ static void all_ways_lead_to_the_same(void **state)
         copse_ctx *ctx[WAYS];
         copse_index *index[WAYS];
         for (int way = 0; way < WAYS; way++) {
-            ctx[way] = context_of((enum way)way);
-            index[way] = unit_tens(ctx[way], *kind, entries);
+            ctx[way] = unit_context(1);
+            index[way] = index_of(ctx[way], *kind, entries, (enum way)way);
         }
         for (unsigned i = 0; i < batches; i++) {
             const uint64_t n = 65 + i * 40; /* packs where more than 64 do */
@@ -246,11 +246,11 @@ static void all_ways_lead_to_the_same(void **state)
                 const copse_blink_epoch *before = version_of(index[way]);
                 run_batch(ctx[way], index[way], i, n);
                 const bool mixed = i % 4 == 1; /* of these, finds and equal keys are no updates */
-                if (way == PACK && !mixed) assert_ptr_not_equal(version_of(index[way]), before);
-                if (i == 0 && way != PACK) assert_ptr_equal(version_of(index[way]), before);
+                if (way == REBUILT && !mixed) assert_ptr_not_equal(version_of(index[way]), before);
+                if (i == 0 && way != REBUILT) assert_ptr_equal(version_of(index[way]), before);
             }
             for (int way = 1; way < WAYS; way++)
-                unit_assert_content(ctx[way], index[way], unit_content_of(index[PLACE]));
+                unit_assert_content(ctx[way], index[way], unit_content_of(index[UNSORTED]));
         }
         for (int way = 0; way < WAYS; way++) {
             copse_index_free(index[way]);

@@ -582,7 +582,7 @@ static void test_through_an_index(void **state)
         copse_index *index = unit_index(ctx, tree, *key, *value, false);
         bool guessed_wrong = false;
         content_make(c, *key);
-        index->device->place_most = 1; /* so that every batch is sorted */
+        copse_blink_handle_of(index)->tree->tuning.unsorted_most = 1; /* so that every batch is sorted */
         for (unsigned turn = 0; turn < 40; turn++) {
             const unsigned part = turn < 3 ? 0 : (unsigned)random_below(&random, COUNT_OF(parts));
             content_change(ctx, index, c, &random, parts[part].first, parts[part].end, random_one_in(&random, 4));

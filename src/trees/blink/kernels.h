@@ -19,8 +19,8 @@ typedef struct copse_blink_kernels {
     copse_kernel locate, plan; /* copse_locate_arguments */
     copse_kernel partition_bounds, partition, bucket_sort;      /* copse_bucket_sort_arguments, one after the other */
     copse_kernel resolve;                                       /* copse_resolve_arguments */
-    copse_kernel apply, apply_hard;                             /* copse_apply_arguments: sorted */
-    copse_kernel place;                                         /* ... in the caller's order */
+    copse_kernel apply, apply_splits;                           /* copse_apply_arguments: sorted */
+    copse_kernel apply_unsorted;                                /* ... in the caller's order */
     copse_kernel rebuild_fill, rebuild_empty;                   /* copse_rebuild_arguments: of sorted pairs; of none */
     copse_kernel tile_starts, tile_lookback, tile_finish;       /* ... tile by tile, by decoupled look-back */
     copse_kernel base_leaf_lists, tile_edges, tile_independent; /* ... independent tiles */

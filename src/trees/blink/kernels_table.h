@@ -48,7 +48,7 @@
             ENTRY(locate), ENTRY(plan), ENTRY(partition_bounds),                                                       \
             SIMT_KERNEL_ENTRY(NAME(partition), PARTITION_THREADS),                                                     \
             SIMT_KERNEL_ENTRY(NAME(bucket_sort), COPSE_BUCKET_SORT_THREADS), ENTRY(resolve), ENTRY(apply),             \
-            ENTRY(apply_hard), ENTRY(place), ENTRY(rebuild_fill), ENTRY(rebuild_empty), ENTRY(tile_starts),            \
+            ENTRY(apply_splits), ENTRY(apply_unsorted), ENTRY(rebuild_fill), ENTRY(rebuild_empty), ENTRY(tile_starts), \
             ENTRY(tile_lookback), ENTRY(tile_finish), SIMT_KERNEL_ENTRY(NAME(base_leaf_lists), COPSE_LIST_THREADS),    \
             ENTRY(tile_edges), ENTRY(tile_independent), ENTRY(rebuild_count), ENTRY(rebuild_old), ENTRY(rebuild_new),  \
             ENTRY(publish), ENTRY(check_highs), ENTRY(check_leaves)                                                    \

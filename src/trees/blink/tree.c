@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+/* Nanoseconds in which an update on a card may map memory ahead: not more than the kernels of a large one take. The emulator has
+ * nothing to map. */
+#define PREALLOCATE_MOST UINT64_C(400000)
+
 /* --- handles ------------------------------------------------------------------------------------------------------------------ */
 
 copse_blink_epoch *copse_blink_enter(const copse_index *index)
@@ -44,7 +48,9 @@ static copse_status blink_create(copse_index *index)
     memset(tree, 0, sizeof *tree);
     tree->owner = *index;
     tree->handles = 1;
-    copse_status status = handle_make(index, tree);
+    if (index->device->backend->placement == COPSE_PLACEMENT_GPU) tree->tuning.preallocate_most = PREALLOCATE_MOST;
+    copse_status status = copse_blink_strategy_asked(index->ctx, &tree->tuning.forced);
+    if (status == COPSE_OK) status = handle_make(index, tree);
     if (status == COPSE_OK) status = copse_blink_fill(index, &none, &tree->current);
     if (status == COPSE_OK) {
         pthread_mutex_init(&tree->writer, NULL);

@@ -64,15 +64,29 @@ typedef struct copse_blink_room {
     uint64_t segment_bytes;
 } copse_blink_room;
 
+typedef struct copse_blink_strategy copse_blink_strategy; /* blink/update/strategies.h */
+
+/* How updates of one tree are steered. Tests and measurements change it between updates. */
+typedef struct copse_blink_tuning {
+    const copse_blink_strategy *forced; /* the strategy that is asked first, NULL: none (COPSE_BLINK_STRATEGY)     */
+    uint64_t unsorted_most;             /* operations up to which "unsorted" may run; 0, here and below: as measured */
+    uint64_t in_place_share;            /* an update in place has at most this share of the entries: 1/8, 1/64 ...   */
+    uint64_t bucket_sort_least;         /* operations from which on "bucket-sort" may run                           */
+    uint64_t preallocate_most; /* nanoseconds that an update may take memory of the next epoch ahead for; 0: none    */
+    bool preallocate_always;   /* ... whatever the sizes of tree and batch are                                      */
+} copse_blink_tuning;
+
 /* A tree, for all its handles. */
 typedef struct copse_blink {
     copse_index owner;      /* copy of the first handle: context, device and types that the memory belongs to */
     pthread_mutex_t writer; /* held by a call that changes the tree, and by reads that need it unchanged */
-    /* How often these speculations went wrong lately, under `writer`: */
-    copse_predictor predictor;     /* the keys of a batch lie between those of the tree */
-    copse_predictor bucket_sorted; /* ... and are distributed as those are */
-    copse_predictor coarse;        /* a batch that is sorted by upper bits only makes a new epoch */
-    pthread_mutex_t lock;          /* of what follows; taken inside the other one */
+    /* Under `writer`: how often these speculations went wrong lately. */
+    copse_predictor predictor;     /* keys of a batch lie between those of the tree        */
+    copse_predictor bucket_sorted; /* ... and are distributed as those are                 */
+    copse_predictor coarse;        /* a batch that is sorted by upper bits makes an epoch */
+    copse_blink_tuning tuning;
+    const copse_blink_strategy *last; /* the strategy that the last update ended with; tests ask */
+    pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
     atomic_uint views; /* grows under `writer`, shrinks at any time */
     copse_blink_epoch *current;
@@ -182,74 +196,32 @@ void copse_blink_preallocate_rebuilding(const copse_index *index, const copse_bl
 
 /* Makes an epoch of sorted pairs, which are encoded and have values (n may be 0). */
 copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs *pairs, copse_blink_epoch **out);
-/* Makes an epoch with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none).
- * *out_changed: entries that came plus those that went. */
-copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from,
-                                 const copse_blink_operations *operations, uint64_t low, uint64_t high,
-                                 copse_blink_epoch **out, uint64_t *out_changed);
+/* By tiles that do not wait for each other; by tiles with decoupled look-back; base leaf by base leaf. */
+typedef enum copse_rebuild_kind { COPSE_INDEPENDENT, COPSE_LOOKBACK, COPSE_LEAFWISE } copse_rebuild_kind;
 
-/* --- blink/rebuild/independent.c ---------------------------------------------------------------------------------- */
+/* An epoch with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none). *out stays as it is
+ * where the kind of rebuild declines: LEAFWISE never does. *out_changed: entries that came plus those that went.
+ * INDEPENDENT: the speculation of *out is known. input: NULL, or the keys as they came; then operations may be sorted by the upper bits
+ * of their keys only (`coarse`), and may even be out of order where these are not between low and high. */
+copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from, copse_rebuild_kind kind,
+                                 const copse_blink_operations *operations, const void *input, uint64_t low,
+                                 uint64_t high, copse_blink_epoch **out, uint64_t *out_changed);
 
-/* The same, where operations may be sorted by the upper bits of their keys only (`coarse`), and may even be out of
- * order where these are not between low and high. input: NULL, or keys as they came. *out: NULL where that does not
- * work, else its speculation is known. */
-copse_status copse_blink_rebuild_independent(const copse_index *index, const copse_blink_epoch *from,
-                                             const copse_blink_operations *operations, const void *input, uint64_t low,
-                                             uint64_t high, copse_blink_epoch **out, uint64_t *out_changed);
+/* --- blink/update: strategies.h has the rest ------------------------------------------------------------------------------ */
 
-/* --- blink/update/update.c, blink/update/unsorted.c --------------------------------------------------------------- */
-
+/* The strategy that COPSE_BLINK_STRATEGY names. Errors: ARGUMENT for an unknown name. */
+copse_status copse_blink_strategy_asked(const copse_ctx *ctx, const copse_blink_strategy **out);
 copse_status copse_blink_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_blink_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                 uint64_t *out_inserted);
 copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
-/* Runs sorted operations without equal keys, in place or by a new epoch, all or none; *out_changed: entries that came
- * plus those that went. The caller holds `writer`. Ends complete. */
-copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
-                             uint64_t *out_changed);
-/* Runs a small batch in place as it comes: keys and values are the caller's. *out_done: false where it is none for this
- * way, and nothing was done. */
-copse_status copse_blink_update_unsorted(copse_index *index, const void *keys, const void *values, uint64_t n,
-                                         copse_action action, uint64_t *out_changed, bool *out_done);
-/* Counters at the start of a call, and what they are now. */
-copse_status copse_blink_counters_reset(const copse_index *index, copse_blink_epoch *epoch);
-copse_status copse_blink_counters_read(const copse_index *index, copse_blink_epoch *epoch, copse_blink_counters *out);
-/* Ends an update in place: takes over what the kernels counted, and packs the tree where that is due. */
-copse_status copse_blink_update_finish(copse_index *index, copse_blink_epoch *epoch, const copse_blink_counters *seen,
-                                       bool erased, uint64_t *out_changed);
-
-/* --- blink/update/bucket_sort.c ----------------------------------------------------------------------------------- */
-
-/* A batch that is put in order by the separators of a tree. */
-typedef struct copse_blink_bucket_sorting {
-    copse_device_pairs
-        made; /* what comes of it: encoded, in order, equal keys as they are; without values where it erases */
-    copse_bucket_sort_arguments arguments;
-    void *memory;
-    uint64_t bytes;
-} copse_blink_bucket_sorting;
-
-/* May a batch of n be put in order that way? */
-bool copse_blink_bucket_sort_may(copse_index *index, const copse_blink_epoch *epoch, uint64_t n);
-/* Takes the memory for it; `raw` are the caller's arrays on the device. Where it fails there is nothing to be freed. */
-copse_status copse_blink_bucket_sort_take(const copse_index *index, const copse_device_pairs *raw, copse_action action,
-                                          copse_blink_bucket_sorting *out);
-/* Puts the first half of it on the stream, which needs counters that are reset. */
-copse_status copse_blink_part_launch(const copse_index *index, const copse_blink_epoch *epoch,
-                                     copse_blink_bucket_sorting *bucket_sorting);
-/* Puts the kernels on the stream, which write to bucket_sorting->made and to `base_leaves`, and what they find out to
- * the counters of the epoch. One base_leaf in one_of asks for leaves. */
-copse_status copse_blink_bucket_sort_launch(const copse_index *index, const copse_blink_epoch *epoch,
-                                            copse_blink_bucket_sorting *bucket_sorting, uint32_t *base_leaves,
-                                            uint32_t one_of);
-/* Frees all but bucket_sorting->made. */
-void copse_blink_bucket_sort_free(const copse_index *index, copse_blink_bucket_sorting *bucket_sorting);
-
-/* --- blink/update/mixed.c ----------------------------------------------------------------------------------------- */
-
-extern const copse_mixed_structure copse_blink_mixed;
 copse_status copse_blink_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                uint64_t n, void *out_values, uint8_t *out_found);
+extern const copse_mixed_structure copse_blink_mixed;
+/* Runs sorted operations without equal keys, all or none; *out_changed: entries that came plus those that went. The caller holds
+ * `writer`. Complete when it returns. */
+copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                             uint64_t *out_changed);
 
 /* --- blink/read/find.c -------------------------------------------------------------------------------------------- */
 

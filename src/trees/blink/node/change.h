@@ -42,8 +42,8 @@ SIMT_DEVICE uint32_t state_after(uint32_t state, uint32_t count)
 }
 
 /*
- * The stripe of the pool that a warp takes leaves from: each by as many warps, whether all warps of some blocks take any (`apply_hard`)
- * or the first ones of many (`place`). Uneven stripes would leave room unused, since a segment has leaves of all.
+ * The stripe of the pool that a warp takes leaves from: each by as many warps, whether all warps of some blocks take any (`apply_splits`)
+ * or the first ones of many (`apply_unsorted`). Uneven stripes would leave room unused, since a segment has leaves of all.
  */
 SIMT_DEVICE uint32_t pool_stripe(void)
 {

@@ -136,28 +136,16 @@ static copse_status try_independent(copse_rebuilder *p, uint32_t tile, bool list
     return COPSE_OK;
 }
 
-copse_status copse_rebuild_independent(copse_rebuilder *p, bool *out_done)
+copse_status copse_rebuild_independent(copse_rebuilder *p, const void *input, uint64_t low, uint64_t high,
+                                       bool *out_done)
 {
     const uint32_t tile = may_be_independent(p) ? copse_rebuild_tile_leaves(p) : 0;
+    const unsigned differ = copse_device_sort_bits(low, high);
     copse_status status = COPSE_OK;
-    *out_done = false;
     if (tile == 0) return COPSE_OK;
+    p->arguments.input = input;
+    p->arguments.alike = input ? low : 0;
+    p->arguments.alike_mask = input && differ < 64 ? UINT64_MAX << differ : 0;
     if (!p->arguments.chains) status = try_independent(p, tile, false, out_done);
     return status == COPSE_OK && !*out_done ? try_independent(p, tile, true, out_done) : status;
-}
-
-copse_status copse_blink_rebuild_independent(const copse_index *index, const copse_blink_epoch *from,
-                                             const copse_blink_operations *operations, const void *input, uint64_t low,
-                                             uint64_t high, copse_blink_epoch **out, uint64_t *out_changed)
-{
-    copse_rebuilder p = copse_rebuild_begin(index, from, operations, low, high);
-    bool done = false;
-    *out = NULL;
-    const unsigned differ = copse_device_sort_bits(low, high);
-    p.arguments.input = input;
-    p.arguments.alike = low;
-    p.arguments.alike_mask = differ < 64 ? UINT64_MAX << differ : 0;
-    copse_status status = copse_rebuild_independent(&p, &done);
-    *out_changed = p.changed;
-    return status == COPSE_OK && !done ? COPSE_OK : copse_rebuild_finish(&p, status, out);
 }

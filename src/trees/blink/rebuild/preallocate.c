@@ -136,15 +136,20 @@ static void preallocate_sort(const copse_index *index)
     if (status != COPSE_OK) copse_error_put_back(&kept); /* the next call reports a fault of the device */
 }
 
-static bool is_small(const copse_device *device, const copse_blink_epoch *epoch)
+static const copse_blink_tuning *tuning_of(const copse_index *index)
 {
-    return !device->preallocate_always && (uint64_t)epoch->view.base_leaves * COPSE_LEAF_BYTES < LEAST_BYTES;
+    return &copse_blink_handle_of(index)->tree->tuning;
+}
+
+static bool is_small(const copse_blink_tuning *tuning, const copse_blink_epoch *epoch)
+{
+    return !tuning->preallocate_always && (uint64_t)epoch->view.base_leaves * COPSE_LEAF_BYTES < LEAST_BYTES;
 }
 
 void copse_blink_preallocate_all(const copse_index *index, copse_blink_epoch *epoch)
 {
     preallocate a;
-    if (index->device->preallocate_most == 0 || is_small(index->device, epoch)) return;
+    if (tuning_of(index)->preallocate_most == 0 || is_small(tuning_of(index), epoch)) return;
     preallocate_plan(index, epoch, 0, &a);
     if (is_scarce(&a)) return;
     preallocate_run(epoch, &a, UINT64_MAX);
@@ -152,21 +157,21 @@ void copse_blink_preallocate_all(const copse_index *index, copse_blink_epoch *ep
 }
 
 /* Nanoseconds that an update of n operations has for this. */
-static uint64_t time_for(const copse_device *device, uint64_t n)
+static uint64_t time_for(const copse_blink_tuning *tuning, uint64_t n)
 {
     const uint64_t shadow = n / OPERATIONS_A_NANOSECOND;
-    return device->preallocate_always || shadow > device->preallocate_most ? device->preallocate_most : shadow;
+    return tuning->preallocate_always || shadow > tuning->preallocate_most ? tuning->preallocate_most : shadow;
 }
 
 void copse_blink_preallocate(const copse_index *index, copse_blink_epoch *epoch, uint64_t n)
 {
-    const copse_device *device = index->device;
+    const copse_blink_tuning *tuning = tuning_of(index);
     preallocate a;
-    if (device->preallocate_most == 0 || epoch->preallocated == GIVEN_UP || is_small(device, epoch)) return;
+    if (tuning->preallocate_most == 0 || epoch->preallocated == GIVEN_UP || is_small(tuning, epoch)) return;
     preallocate_plan(index, epoch, n, &a);
-    if (epoch->preallocated > a.wanted) return; /* the last call had all */
-    const uint64_t start = nanoseconds(), time = time_for(device, n);
-    if (!device->preallocate_always && a.room.segment_bytes / BYTES_A_NANOSECOND > time) return;
+    if (epoch->preallocated > a.wanted) return; /* that is all */
+    const uint64_t start = nanoseconds(), time = time_for(tuning, n);
+    if (!tuning->preallocate_always && a.room.segment_bytes / BYTES_A_NANOSECOND > time) return;
     if (is_scarce(&a))
         epoch->preallocated = GIVEN_UP;
     else
@@ -179,13 +184,12 @@ void copse_blink_preallocate(const copse_index *index, copse_blink_epoch *epoch,
 void copse_blink_preallocate_rebuilding(const copse_index *index, const copse_blink_epoch *from,
                                         copse_blink_epoch *made)
 {
-    const copse_device *device = index->device;
+    const copse_blink_tuning *tuning = tuning_of(index);
     const uint64_t bytes = ((uint64_t)from->view.base_leaves + made->view.base_leaves) * COPSE_LEAF_BYTES;
     preallocate a;
-    if (device->preallocate_most == 0 || is_small(device, made)) return;
+    if (tuning->preallocate_most == 0 || is_small(tuning, made)) return;
     preallocate_plan(index, made, 0, &a);
-    if (from->view.segment_shift == made->view.segment_shift)
-        a.own = from->segments_made; /* the rebuild gives them back */
-    const uint64_t time = device->preallocate_always ? device->preallocate_most : bytes / REBUILT_A_NANOSECOND;
+    if (from->view.segment_shift == made->view.segment_shift) a.own = from->segments_made; /* they come back */
+    const uint64_t time = tuning->preallocate_always ? tuning->preallocate_most : bytes / REBUILT_A_NANOSECOND;
     if (!is_scarce(&a)) preallocate_run(made, &a, nanoseconds() + time);
 }

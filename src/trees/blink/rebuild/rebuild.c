@@ -224,12 +224,10 @@ static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
     const uint64_t most = p->arguments.from.entries + copse_rebuild_inserts_most(p);
     uint32_t base_leaves = tile_base_leaves(p);
     copse_rebuild_totals totals;
-    *out_done = false;
-    copse_status status = copse_rebuild_independent(p, out_done);
-    if (status != COPSE_OK || *out_done || base_leaves == 0) return status;
+    if (base_leaves == 0) return COPSE_OK;
     copse_kept_error kept;
     copse_error_keep(&kept);
-    status = epoch_start(p, most);
+    copse_status status = epoch_start(p, most);
     const bool room = !copse_rebuild_too_much(status);
     if (!room) {
         copse_error_put_back(&kept);
@@ -344,14 +342,15 @@ copse_rebuilder copse_rebuild_begin(const copse_index *index, const copse_blink_
     return p;
 }
 
-copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from,
-                                 const copse_blink_operations *operations, uint64_t low, uint64_t high,
-                                 copse_blink_epoch **out, uint64_t *out_changed)
+copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from, copse_rebuild_kind kind,
+                                 const copse_blink_operations *operations, const void *input, uint64_t low,
+                                 uint64_t high, copse_blink_epoch **out, uint64_t *out_changed)
 {
     copse_rebuilder p = copse_rebuild_begin(index, from, operations, low, high);
-    bool done = false;
-    copse_status status = rebuild_tiles(&p, &done);
-    if (status == COPSE_OK && !done) status = rebuild_base_leaves(&p);
+    bool done = kind == COPSE_LEAFWISE;
+    copse_status status = kind == COPSE_INDEPENDENT ? copse_rebuild_independent(&p, input, low, high, &done)
+                          : kind == COPSE_LOOKBACK  ? rebuild_tiles(&p, &done)
+                                                    : rebuild_base_leaves(&p);
     *out_changed = p.changed;
-    return copse_rebuild_finish(&p, status, out);
+    return status == COPSE_OK && !done ? COPSE_OK : copse_rebuild_finish(&p, status, out);
 }

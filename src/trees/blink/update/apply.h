@@ -1,8 +1,8 @@
 /*
- * Template: sorted batches, which change leaves where they are.
+ * Template: sorted batches that change leaves in place.
  *
- * The operations of one base_leaf are a run, and one lane has it all to itself: nobody else writes to the leaves of that base_leaf, one of
- * which the lane holds at a time (blink/update/owned_leaf.h).
+ * The operations of one base leaf are a run, and one lane carries out all of it: no other lane writes to the leaves of that base leaf.
+ * The lane holds one of these leaves at a time (blink/update/owned_leaf.h).
  */
 #ifndef COPSE_TREES_BLINK_UPDATE_APPLY_H
 #define COPSE_TREES_BLINK_UPDATE_APPLY_H
@@ -21,7 +21,7 @@
 
 /* --- operations -------------------------------------------------------------------------------------------------------------- */
 
-/* Entries less than k; *there: k is one of them. */
+/* Entries less than k; *there: k is an entry. */
 SIMT_DEVICE uint32_t own_seek(const own_leaf *own, KEY k, bool *there)
 {
     const uint32_t count = own_count(own);
@@ -75,8 +75,8 @@ SIMT_DEVICE void own_replace(own_leaf *own, uint32_t slot, VALUE value)
 }
 
 /*
- * One operation on the leaf where its key belongs: lanes with `go`. Returns false where the leaf would have to be split but may not
- * be (`easy`), and nothing was done.
+ * One operation on the leaf where its key belongs: lanes with `go`. Returns false where the leaf would have to be split but the lane
+ * must not (`easy`); then nothing has changed.
  */
 SIMT_DEVICE bool own_change(sorted_update *s, own_leaf *own, KEY k, VALUE value, copse_action action, bool go,
                             bool easy)
@@ -101,7 +101,7 @@ SIMT_DEVICE bool own_change(sorted_update *s, own_leaf *own, KEY k, VALUE value,
     return !easy || !full;
 }
 
-/* Goes from the leaves that lanes hold to those where their k belongs, within the same base_leaf: lanes with `go`. */
+/* Goes from the leaves that lanes hold to those where their k belongs, within the same base leaf: lanes with `go`. */
 SIMT_DEVICE void own_move(const sorted_update *s, own_leaf *own, KEY k, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
@@ -118,7 +118,7 @@ SIMT_DEVICE void own_move(const sorted_update *s, own_leaf *own, KEY k, bool go)
     }
 }
 
-/* Beside readers a base_leaf of a B+ tree is latched all the time. */
+/* Where readers are concurrent, a lane keeps the base leaf of a B+ tree latched until its run ends here. */
 SIMT_DEVICE void branch_release(const sorted_update *s, const own_leaf *own)
 {
     uint32_t *state = (uint32_t *)(leaf_at(&s->a->tree, own->base_leaf) + LEAF_STATE);
@@ -128,13 +128,13 @@ SIMT_DEVICE void branch_release(const sorted_update *s, const own_leaf *own)
 
 /* --- runs ---------------------------------------------------------------------------------------------------------------------- */
 
-/* What is left of a run: its operations from this one on (COPSE_LEAF_NONE: nothing), and the leaf to begin with: the one that is
- * full, or the next of the chain (COPSE_LEAF_NONE: the branch knows). */
+/* What is left of a run: its operations from this one on (COPSE_LEAF_NONE: nothing), and the leaf to go on with: the full one,
+ * or the next of the overflow chain (COPSE_LEAF_NONE: the branch leads there). */
 typedef struct run_rest {
     uint32_t operation, leaf;
 } run_rest;
 
-/* What stopped a lane at operation i, which needs a step (`steps`), or else a split. */
+/* What is left where a lane stops at operation i, which needs a step along the chain (`steps`), or else a split. */
 SIMT_DEVICE run_rest rest_of(const sorted_update *s, const own_leaf *own, uint32_t i, bool steps)
 {
     run_rest rest = {i, s->a->tree.branches ? own->base_leaf : own->number};
@@ -142,7 +142,7 @@ SIMT_DEVICE run_rest rest_of(const sorted_update *s, const own_leaf *own, uint32
     return rest;
 }
 
-/* An operation of a run. What memory has of it is asked for before it is needed. */
+/* An operation of a run. A lane loads it before it needs it, so that it does not wait for memory. */
 typedef struct run_operation {
     uint32_t base_leaf; /* COPSE_LEAF_NONE: there is none */
     KEY key;
@@ -150,7 +150,7 @@ typedef struct run_operation {
     copse_action action;
 } run_operation;
 
-/* Operation i, where there is one and `go`. Else it asks for another one, so that nothing has to wait for an answer. */
+/* Operation i, where there is one and `go`. Otherwise it loads operation 0: a branch around the load would have to wait for it. */
 SIMT_DEVICE run_operation operation_load(const copse_apply_arguments *a, uint32_t i, bool go)
 {
     const copse_blink_operations *operations = &a->operations;
@@ -159,7 +159,7 @@ SIMT_DEVICE run_operation operation_load(const copse_apply_arguments *a, uint32_
     run_operation operation;
     operation.key = ((const KEY *)operations->keys)[at];
     operation.value = 0;
-    if (plain) { /* in two ways: the card's compiler lets the first wait for what only the second would ask for */
+    if (plain) { /* twice: the compiler lets the first wait for loads that only the second needs */
         operation.action = operations->action;
         if (operations->values) operation.value = ((const VALUE *)operations->values)[at];
     } else {
@@ -170,20 +170,20 @@ SIMT_DEVICE run_operation operation_load(const copse_apply_arguments *a, uint32_
     return operation;
 }
 
-/* Is operation i, behind which comes `next`, pointless? Operations on one key are of one base_leaf. */
-SIMT_DEVICE bool operation_vain(const copse_apply_arguments *a, uint32_t i, uint32_t base_leaf,
-                                const run_operation *operation, const run_operation *next)
+/* Does an equal key make operation i, which `next` follows, pointless? Operations on one key have one base leaf. */
+SIMT_DEVICE bool operation_pointless(const copse_apply_arguments *a, uint32_t i, uint32_t base_leaf,
+                                     const run_operation *operation, const run_operation *next)
 {
     if (a->operations.last_wins == 1u) return next->base_leaf == base_leaf && next->key == operation->key;
     return operation_dead(&a->operations, i);
 }
 
-/* Begins a run that has operation i next with `leaf`, which is its base_leaf or one of the chain: lanes with `go`. Where it is of the
- * chain it may be the second one behind the base_leaf, so `steps` may be one too few. */
+/* Begins, or goes on with, a run at operation `first` and at `leaf`, which is its base leaf or a leaf of its overflow chain: lanes with
+ * `go`. Where it is of the chain it may be the second one behind the base leaf, so `steps` may be one too few. */
 SIMT_DEVICE void own_begin(const sorted_update *s, own_leaf *own, const run_operation *first, uint32_t leaf, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
-    /* A base_leaf that is known need not be asked for. */
+    /* A base leaf that `leaf` names need not be waited for. */
     own->base_leaf = go && leaf < tree->base_leaves ? leaf : go ? first->base_leaf : 0;
     own->number = leaf == COPSE_LEAF_NONE ? own->base_leaf : leaf;
     own->steps = own->number != own->base_leaf;
@@ -195,8 +195,8 @@ SIMT_DEVICE void own_begin(const sorted_update *s, own_leaf *own, const run_oper
 }
 
 /*
- * The operations of one base_leaf, from i on, beginning with `leaf` (COPSE_LEAF_NONE: where the branch leads): lanes with `go`. easy: as far
- * as that takes neither a step along the chain nor a split. one: there is only one for each lane. Returns what is left.
+ * The operations of one base leaf, from i on, beginning with `leaf` (COPSE_LEAF_NONE: where the branch leads): lanes with `go`. easy: a
+ * lane stops where an operation needs a step along the chain or a split. one: each lane has only one operation. Returns what is left.
  */
 SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool go, bool easy, bool one)
 {
@@ -206,9 +206,10 @@ SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool
     own_leaf own;
     own_begin(s, &own, &operation, leaf, go);
     for (bool open = go; __any_sync(SIMT_FULL_MASK, open); i++) {
-        const bool more = open && next.base_leaf == own.base_leaf; /* then the one behind that may be needed soon */
+        const bool more =
+            open && next.base_leaf == own.base_leaf; /* then the lane may soon need the operation behind that */
         const run_operation behind = operation_load(a, i + 2u, more);
-        const bool counts = open && !operation_vain(a, i, own.base_leaf, &operation, &next);
+        const bool counts = open && !operation_pointless(a, i, own.base_leaf, &operation, &next);
         if (!easy) own_move(s, &own, operation.key, counts);
         const bool here = counts && (!easy || operation.key <= own_high(&own));
         const bool done = own_change(s, &own, operation.key, operation.value, operation.action, here, easy);
@@ -226,48 +227,48 @@ SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool
 
 /* --- what a warp has to do ------------------------------------------------------------------------------------------------------- */
 
-/* Operations that a lane asks for at once, to see where runs begin. */
+/* Operations whose base leaves a lane loads at once, to see where runs begin. */
 #define NOTE_AHEAD 4u
 #define NOTE_MOST  (NOTE_AHEAD * SIMT_WARP)
 
 /*
- * A warp has a part of the batch, and the runs that begin there. It notes where they do until 32 of a kind are there to be carried
- * out, one to a lane: those of one operation, and longer ones, so that lanes which work side by side have as many each. What is
- * left of runs that take a step along the chain waits likewise until 32 do. What takes a split, or one more step, is left to
- * the next kernel. Nobody waits for another warp.
+ * A warp has a chunk of the batch, and the runs that begin there. It queues runs until 32 of a kind are there, and then each lane takes
+ * one: runs of one operation and longer ones have queues of their own, so that the lanes of a warp have as much to do. What is left of
+ * runs that take a step along the chain waits in a third queue, likewise until 32 are there. What takes a split, or one more step, the
+ * warp defers to the kernel `apply_splits`. No warp waits for another.
  */
 typedef struct apply_queues {
-    run_rest ones[SIMT_WARP + NOTE_MOST]; /* what runs begin with: an operation and its base_leaf */
+    run_rest ones[SIMT_WARP + NOTE_MOST]; /* the first operation of a run and its base leaf */
     run_rest longer[SIMT_WARP + NOTE_MOST];
     run_rest steps[2u * SIMT_WARP];
-    run_rest hards[2u * SIMT_WARP];
+    run_rest deferred[2u * SIMT_WARP];
 } apply_queues;
 
 typedef struct apply_queue {
     apply_queues *memory;
-    uint32_t from, end;                  /* of the part, from the first operation on that was not looked at */
-    uint32_t ones, longer, steps, hards; /* how many are waiting */
+    uint32_t from, end;                     /* operations of the chunk that the warp has not looked at */
+    uint32_t ones, longer, steps, deferred; /* how many each queue holds */
 } apply_queue;
 
-/* The place of what lanes with p put at the end of a queue. */
+/* The slot at the end of a queue for what a lane with p adds. */
 SIMT_DEVICE uint32_t queue_add(uint32_t *count, bool p)
 {
     const uint32_t lanes = __ballot_sync(SIMT_FULL_MASK, p);
-    const uint32_t place = *count + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
+    const uint32_t at = *count + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
     *count += (uint32_t)__popc(lanes);
-    return place;
+    return at;
 }
 
-/* The place of what this lane takes from the end of a queue. *out_any: false where it takes nothing. */
+/* The slot at the end of a queue that this lane takes. *out_any: false where it takes none. */
 SIMT_DEVICE uint32_t queue_take(uint32_t *count, bool *out_any)
 {
-    const uint32_t first = *count > SIMT_WARP ? *count - SIMT_WARP : 0, place = first + simt_lane();
-    *out_any = place < *count;
+    const uint32_t first = *count > SIMT_WARP ? *count - SIMT_WARP : 0, at = first + simt_lane();
+    *out_any = at < *count;
     *count = first;
-    return *out_any ? place : 0;
+    return *out_any ? at : 0;
 }
 
-/* Notes which runs begin with operation i, whose base_leaf is `base_leaf` and that of its neighbours `before` and `behind`. */
+/* Queues the run that begins with operation i, if one does; before, behind: the base leaves of the operations next to it. */
 SIMT_DEVICE void runs_note(apply_queue *queues, uint32_t i, uint32_t before, uint32_t base_leaf, uint32_t behind)
 {
     const bool begins = base_leaf != COPSE_LEAF_NONE && before != base_leaf, one = begins && behind != base_leaf;
@@ -278,17 +279,17 @@ SIMT_DEVICE void runs_note(apply_queue *queues, uint32_t i, uint32_t before, uin
     if (begins && !one) queues->memory->longer[longer] = run;
 }
 
-/* Looks at some more operations of the part. Its end is that of the batch, or else a multiple of 32. */
+/* Looks at some more operations of the chunk. It ends with the batch, or else at a multiple of 32. */
 SIMT_DEVICE void runs_look(const copse_apply_arguments *a, apply_queue *queues)
 {
     const uint32_t lane = simt_lane(), last = SIMT_WARP - 1u, left = queues->end - queues->from;
-    /* Edges are for the first and the last lane: the base_leaf of the operation beyond, if there is one, or their own. */
+    /* Edges are for the first and the last lane: the base leaf of the next operation outwards, if there is one, or their own. */
     const uint32_t beyond = lane == last ? 1u : lane == 0 ? UINT32_MAX : 0;
     uint32_t base_leaf[NOTE_AHEAD], edge[NOTE_AHEAD];
     SIMT_UNROLL
     for (uint32_t j = 0; j < NOTE_AHEAD; j++) {
         const uint32_t at = j * SIMT_WARP + lane, i = at < left ? queues->from + at : queues->from;
-        const uint32_t other = i + beyond; /* in front of the first one: more than there are */
+        const uint32_t other = i + beyond; /* in front of the first one: a huge number */
         base_leaf[j] = a->base_leaves[i];
         edge[j] = a->base_leaves[other < a->operations.n ? other : i];
     }
@@ -317,13 +318,13 @@ typedef struct apply_turn {
     run_rest run;
     bool go;
     bool one;     /* all of them: runs of one operation */
-    bool stepped; /* all of them: what is left of runs that took a step */
+    bool stepped; /* all of them: what is left of runs that take a step */
 } apply_turn;
 
-/* False: there is nothing more to be done. */
+/* False: the warp is done. */
 SIMT_DEVICE bool runs_next(apply_queue *queues, apply_turn *out)
 {
-    const bool all = queues->from == queues->end; /* they need not be 32 any more */
+    const bool all = queues->from == queues->end; /* no more will come: fewer than 32 do */
     out->stepped = queues->steps >= SIMT_WARP || (all && queues->ones == 0 && queues->longer == 0);
     out->one = !out->stepped && (queues->ones >= SIMT_WARP || (all && queues->ones));
     if (out->stepped)
@@ -335,37 +336,37 @@ SIMT_DEVICE bool runs_next(apply_queue *queues, apply_turn *out)
     return __any_sync(SIMT_FULL_MASK, out->go);
 }
 
-/* Up to 32 of what is left to apply_hard go to the end of one list for the whole batch, so that there warps are full. */
-SIMT_DEVICE void hards_send(const copse_apply_arguments *a, apply_queue *queues)
+/* Appends up to 32 deferred runs to one list for the whole batch, so that the warps of apply_splits are full. */
+SIMT_DEVICE void deferred_send(const copse_apply_arguments *a, apply_queue *queues)
 {
-    const uint32_t some = queues->hards < SIMT_WARP ? queues->hards : SIMT_WARP;
+    const uint32_t some = queues->deferred < SIMT_WARP ? queues->deferred : SIMT_WARP;
     bool any;
-    const uint32_t place = queue_take(&queues->hards, &any);
+    const uint32_t at = queue_take(&queues->deferred, &any);
     uint32_t first = 0;
-    if (simt_lane() == 0 && some) first = simt_atomic_add_u32(&a->counters->hards, some);
+    if (simt_lane() == 0 && some) first = simt_atomic_add_u32(&a->counters->deferred, some);
     first = simt_shfl_u32(SIMT_FULL_MASK, first, 0) + simt_lane();
     if (!any) return;
-    a->hard[first] = queues->memory->hards[place].operation;
-    a->hard_leaves[first] = queues->memory->hards[place].leaf;
+    a->deferred[first] = queues->memory->deferred[at].operation;
+    a->deferred_leaves[first] = queues->memory->deferred[at].leaf;
 }
 
-/* What lanes have left goes where it belongs: steps wait, unless they have waited once, and all else is for apply_hard. */
+/* Queues what lanes have left: a first step along the chain waits for others, all else is deferred to apply_splits. */
 SIMT_DEVICE void rest_send(const copse_apply_arguments *a, apply_queue *queues, const run_rest *rest, bool stepped)
 {
     const bool left = rest->operation != COPSE_LEAF_NONE;
     if (!__any_sync(SIMT_FULL_MASK, left)) return;
-    const bool steps = left && !stepped && rest->leaf >= a->tree.base_leaves, hard = left && !steps;
-    const uint32_t step_place = queue_add(&queues->steps, steps);
-    const uint32_t place = queue_add(&queues->hards, hard);
-    if (steps) queues->memory->steps[step_place] = *rest;
-    if (hard) queues->memory->hards[place] = *rest;
+    const bool steps = left && !stepped && rest->leaf >= a->tree.base_leaves, defers = left && !steps;
+    const uint32_t step_at = queue_add(&queues->steps, steps);
+    const uint32_t at = queue_add(&queues->deferred, defers);
+    if (steps) queues->memory->steps[step_at] = *rest;
+    if (defers) queues->memory->deferred[at] = *rest;
     __syncwarp(SIMT_FULL_MASK);
-    if (queues->hards >= SIMT_WARP) hards_send(a, queues);
+    if (queues->deferred >= SIMT_WARP) deferred_send(a, queues);
     __syncwarp(SIMT_FULL_MASK);
 }
 
-/* A part of the batch. */
-SIMT_DEVICE void part_apply(sorted_update *s, apply_queue *queues)
+/* Carries out a chunk of the batch. */
+SIMT_DEVICE void chunk_apply(sorted_update *s, apply_queue *queues)
 {
     for (;;) {
         apply_turn turn;
@@ -375,43 +376,43 @@ SIMT_DEVICE void part_apply(sorted_update *s, apply_queue *queues)
         const run_rest rest = run_apply(s, turn.run.operation, turn.run.leaf, turn.go, true, turn.one);
         rest_send(s->a, queues, &rest, turn.stepped);
     }
-    hards_send(s->a, queues);
+    deferred_send(s->a, queues);
 }
 
-/* May the operations run at all? */
+/* May the batch change leaves at all? */
 SIMT_DEVICE bool apply_may(const copse_apply_arguments *a)
 {
     return !a->counters->speculation.wrong && a->counters->crowded != 1u && a->counters->extra <= a->extra_most &&
            a->counters->dead <= a->dead_most;
 }
 
-/* All of the batch but for what is hard: a part to a warp. */
+/* All of the batch but the deferred runs: each warp has a chunk. */
 SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_APPLY_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SIMT_SHARED(apply_queues, memory, APPLY_WARPS);
     sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
-    const uint64_t n = a.operations.n, from = (uint64_t)(blockIdx.x * APPLY_WARPS + simt_warp()) * a.part;
+    const uint64_t n = a.operations.n, from = (uint64_t)(blockIdx.x * APPLY_WARPS + simt_warp()) * a.chunk;
     if (!apply_may(&a) || from >= n) return;
     apply_queue queues = {
-        memory + simt_warp(), (uint32_t)from, (uint32_t)(n - from < a.part ? n : from + a.part), 0, 0, 0, 0};
-    part_apply(&s, &queues);
+        memory + simt_warp(), (uint32_t)from, (uint32_t)(n - from < a.chunk ? n : from + a.chunk), 0, 0, 0, 0};
+    chunk_apply(&s, &queues);
     update_count(a.counters, s.came, s.went);
 }
 
-/* What is left of all parts, 32 runs to a warp. */
-SIMT_KERNEL(NAME(apply_hard), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_HARD_BLOCKS)
+/* The deferred runs of all chunks, with all their steps and splits: each warp has 32 at a time. */
+SIMT_KERNEL(NAME(apply_splits), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_SPLITS_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
     if (!apply_may(&a)) return;
-    const uint32_t hards = a.counters->hards, stride = gridDim.x * COPSE_KERNEL_THREADS;
+    const uint32_t deferred = a.counters->deferred, stride = gridDim.x * COPSE_KERNEL_THREADS;
     uint32_t first = (blockIdx.x * APPLY_WARPS + simt_warp()) * SIMT_WARP;
-    while (first < hards) {
+    while (first < deferred) {
         const uint32_t i = first + simt_lane();
-        const bool go = i < hards;
-        (void)run_apply(&s, go ? a.hard[i] : 0, go ? a.hard_leaves[i] : 0, go, false, false);
-        first = hards - first > stride ? first + stride : hards;
+        const bool go = i < deferred;
+        (void)run_apply(&s, go ? a.deferred[i] : 0, go ? a.deferred_leaves[i] : 0, go, false, false);
+        first = deferred - first > stride ? first + stride : deferred;
     }
     update_count(a.counters, s.came, s.went);
 }

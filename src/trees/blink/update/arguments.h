@@ -35,7 +35,7 @@ typedef struct copse_blink_counters {
     copse_pairs_speculation speculation; /* plan: that of the batch; partition, bucket_sort: what they find */
     uint32_t crowded;                    /* 1: too many operations for one chain or branch; 2: the pool had no leaf */
     uint32_t winding;                    /* 1: some operation passed along COPSE_CHAIN_MOST leaves or more */
-    uint32_t hards;                      /* runs that apply leaves to apply_hard */
+    uint32_t deferred;                   /* runs that apply leaves to apply_splits */
     uint32_t padding;
 } copse_blink_counters;
 
@@ -97,20 +97,20 @@ typedef struct copse_resolve_arguments {
     copse_blink_counters *counters;
 } copse_resolve_arguments;
 
-/* Blocks of `apply` and of `apply_hard` that a multiprocessor has at a time. */
-#define COPSE_APPLY_BLOCKS 6u
-#define COPSE_HARD_BLOCKS  5u
+/* Blocks of `apply` and of `apply_splits` that a multiprocessor has at a time. */
+#define COPSE_APPLY_BLOCKS  6u
+#define COPSE_SPLITS_BLOCKS 5u
 
 /* Changes leaves in place. */
 typedef struct copse_apply_arguments {
     copse_blink_tree tree;
-    copse_blink_operations operations; /* sorted; with `table` raw and in the caller's order */
-    const uint32_t *base_leaves;       /* of all operations */
-    const uint32_t *table, *slots;     /* see copse_resolve_arguments; NULL: the batch is sorted */
-    uint32_t shared;                   /* 1: concurrent readers may be at work */
-    uint32_t part;                     /* apply: operations of a warp, a multiple of 32 */
-    uint32_t *hard, *hard_leaves;      /* operations that apply leaves to apply_hard, and leaves to begin with */
-    uint64_t extra_most, dead_most;    /* apply: where the counters say more, or `crowded`, it changes nothing */
+    copse_blink_operations operations;    /* sorted; with `table` raw and in the caller's order */
+    const uint32_t *base_leaves;          /* of all operations */
+    const uint32_t *table, *slots;        /* see copse_resolve_arguments; NULL: the batch is sorted */
+    uint32_t shared;                      /* 1: concurrent readers may be at work */
+    uint32_t chunk;                       /* apply: operations of a warp, a multiple of 32 */
+    uint32_t *deferred, *deferred_leaves; /* operations that apply leaves to apply_splits, and leaves to begin with */
+    uint64_t extra_most, dead_most;       /* apply: where the counters say more, or `crowded`, it changes nothing */
     copse_blink_counters *counters;
 } copse_apply_arguments;
 

@@ -1,10 +1,10 @@
 /*
- * Template: a block puts a bucket of operations (blink/update/partition.h) in order, and finds out all that `plan` does.
+ * Template: a block sorts a bucket of operations (blink/update/partition.h) in shared memory, and finds out all that `plan` does.
  *
- * The separators of the bucket's base_leaves lie in shared memory, and every operation finds its base_leaf there. Operations are counted by
- * base_leaf, or by group of base_leaves where these are many, and come to lie side by side with those of the same group; these are few, so
- * that each of them finds its place by a look at all others. What comes out is what a sort would: ascending keys, equal ones in
- * the caller's order.
+ * The separators of the bucket's base leaves lie in shared memory, and every operation finds its base leaf there. The block counts
+ * operations by base leaf, or by group of neighbouring base leaves where these are many, and gathers those of a group. A group has few,
+ * so that each operation finds its rank by comparison with all others of its group. The result is what a sort would give: ascending
+ * keys, equal ones in the caller's order.
  */
 #ifndef COPSE_TREES_BLINK_UPDATE_BUCKET_SORT_H
 #define COPSE_TREES_BLINK_UPDATE_BUCKET_SORT_H
@@ -18,22 +18,22 @@
 #include "trees/blink/update/partition.h"
 
 #define BUCKET_SORT_WARPS (COPSE_BUCKET_SORT_THREADS / SIMT_WARP)
-/* Operations of a thread, and pieces of four separators that it loads, of four groups that it has. */
+/* Operations of a thread; pieces of four separators that it loads; pieces of four groups that it has. */
 #define BUCKET_SORT_BASE_LEAVES COPSE_BUCKET_SORT_BASE_LEAVES(KEY_BITS / 8u, VALUE_BITS / 8u)
 #define BUCKET_SORT_EACH        ((COPSE_BUCKET_SORT_ROOM + COPSE_BUCKET_SORT_THREADS - 1u) / COPSE_BUCKET_SORT_THREADS)
 #define BUCKET_SORT_PIECES                                                                                             \
     ((BUCKET_SORT_BASE_LEAVES / DIGEST_FANOUT * 4u + COPSE_BUCKET_SORT_THREADS - 1u) / COPSE_BUCKET_SORT_THREADS)
 #define GROUP_PIECES (COPSE_BUCKET_SORT_GROUPS(KEY_BITS / 8u, VALUE_BITS / 8u) / 4u / COPSE_BUCKET_SORT_THREADS)
-/* A group with more operations than this is not for this way: each of them looks at all others. */
+/* A group with more operations than this makes the strategy decline, because each is compared with all others. */
 #define BUCKET_SORT_CROWD 64u
-/* What is kept of an operation: its base_leaf as its number in the bucket (the one behind the last has one, too), and above that its number
- * among those of its group; then its number in the bucket as it came. */
+/* `where` of an operation is the number of its base leaf in the bucket (the base leaf behind the last one has a number, too) and, above
+ * that, its number in its group. `words` have its base leaf and, above that, its number in the bucket as it came. */
 #define BUCKET_SORT_BASE_LEAF_BITS  13u
 #define BUCKET_SORT_BASE_LEAF(word) ((word) & ((1u << BUCKET_SORT_BASE_LEAF_BITS) - 1u))
-/* What is kept of a group: how many operations are in front of it, and above that how many it has. */
+/* What is kept of a group: how many operations are in front of it and, above that, how many it has. */
 #define BUCKET_SORT_COUNT_SHIFT 16u
 /* What a block sums up, behind the sums of its warps. */
-#define BUCKET_SORT_STOP  BUCKET_SORT_WARPS        /* 1: nothing came of the batch already  */
+#define BUCKET_SORT_STOP  BUCKET_SORT_WARPS        /* 1: another block has found a misprediction */
 #define BUCKET_SORT_MANY  (BUCKET_SORT_WARPS + 1u) /* 1: some group has too many operations */
 #define BUCKET_SORT_DEAD  (BUCKET_SORT_WARPS + 2u) /* pointless operations                  */
 #define BUCKET_SORT_EXTRA (BUCKET_SORT_WARPS + 3u) /* leaves that may be needed             */
@@ -48,20 +48,20 @@
 typedef struct bucket_sorted {
     KEY key[BUCKET_SORT_EACH];
     VALUE value[BUCKET_SORT_EACH];
-    uint32_t place[BUCKET_SORT_EACH];
+    uint32_t where[BUCKET_SORT_EACH];
 } bucket_sorted;
 
 /* What a block shares. */
 typedef struct bucket_sort_bucket {
-    uint32_t *separators; /* of all base_leaves; then, in the same memory, operations by group: */
+    uint32_t *separators; /* of all base leaves; then, in the same memory, operations by group: */
     KEY *keys;
     uint32_t *words;
-    VALUE *values;      /* ... and at last values in order, in place of the keys */
-    uint16_t *finals;   /* where operations belong, by their number in the bucket */
+    VALUE *values;      /* ... and at last values in order, where the keys were */
+    uint16_t *finals;   /* ranks of operations, by their number in the bucket as they came */
     simt_u32x4 *groups; /* how many operations they have, then BUCKET_SORT_COUNT_SHIFT */
     uint32_t *sums;
     uint32_t base_leaf; /* the first one */
-    uint32_t nodes;     /* of the lowest level; the base_leaves are below them */
+    uint32_t nodes;     /* of the lowest level; the base leaves are below them */
     uint32_t base;      /* operations of the buckets in front of this one */
     uint32_t count;     /* ... and of this one */
 } bucket_sort_bucket;
@@ -87,8 +87,8 @@ SIMT_DEVICE uint32_t bucket_position(const copse_bucket_sort_arguments *a, uint3
 }
 
 /*
- * Before anything else: separators, counts, and the operations. Nodes of the lowest level lie side by side; the separator of the
- * last child of each is one of the level above. Ends with a barrier. False: there is nothing to be done.
+ * Loads separators and operations, and sets counts to 0. The nodes of the lowest level are neighbours; the separator of the last child of
+ * each lies in a level above. Ends with a barrier. False: there is nothing to be done.
  */
 SIMT_DEVICE bool bucket_begin(const copse_bucket_sort_arguments *a, bucket_sort_bucket *bucket, bucket_sorted *own)
 {
@@ -108,7 +108,7 @@ SIMT_DEVICE bool bucket_begin(const copse_bucket_sort_arguments *a, bucket_sort_
             node_separator(&a->tree, node + threadIdx.x);
     SIMT_UNROLL
     for (uint32_t p = 0; p < GROUP_PIECES; p++) bucket->groups[threadIdx.x + p * COPSE_BUCKET_SORT_THREADS] = none;
-    /* One thread asks: another block may just be finding out. */
+    /* One thread reads it for all: another block may be writing it. */
     if (threadIdx.x == 0) bucket->sums[BUCKET_SORT_STOP] = simt_load_relaxed_u64(&a->counters->speculation.wrong) != 0;
     if (threadIdx.x > BUCKET_SORT_STOP && threadIdx.x < BUCKET_SORT_SUMS) bucket->sums[threadIdx.x] = 0;
     SIMT_UNROLL
@@ -125,8 +125,8 @@ SIMT_DEVICE bool bucket_begin(const copse_bucket_sort_arguments *a, bucket_sort_
     return bucket->sums[BUCKET_SORT_STOP] == 0 && bucket->count > 0;
 }
 
-/* The base_leaf of a key, as its number in the bucket: where the digest does not publish, the leaf is asked, and it may be the one behind the
- * last. Further off than that it is for another way. */
+/* The base leaf of a key, as its number in the bucket. Where digests are equal the thread reads the leaf, and it may be the base leaf
+ * behind the last one. A key that belongs further to the right is a misprediction. */
 SIMT_DEVICE uint32_t bucket_base_leaf(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket, KEY key,
                                       uint32_t digest, uint32_t at)
 {
@@ -137,21 +137,21 @@ SIMT_DEVICE uint32_t bucket_base_leaf(const copse_bucket_sort_arguments *a, cons
     return a->bucket_base_leaves;
 }
 
-/* Looks for the base_leaves of the first `some` operations: as many as there are, or some more. Numbers of base_leaves in bytes of separators. */
+/* Finds the base leaves of the first `some` operations of the thread, times four. */
 SIMT_DEVICE void bucket_search(const bucket_sort_bucket *bucket, const uint32_t *digests, uint32_t some,
                                bucket_sorted *own)
 {
     SIMT_UNROLL
-    for (uint32_t j = 0; j < BUCKET_SORT_EACH; j++) own->place[j] = 0;
+    for (uint32_t j = 0; j < BUCKET_SORT_EACH; j++) own->where[j] = 0;
     for (uint32_t left = bucket->nodes * DIGEST_FANOUT, half; left > 1u; left -= half) {
         half = partition_half(left);
         SIMT_UNROLL
         for (uint32_t j = 0; j < some; j++)
-            own->place[j] = partition_step(bucket->separators, own->place[j], half * 4u, digests[j]);
+            own->where[j] = partition_step(bucket->separators, own->where[j], half * 4u, digests[j]);
     }
 }
 
-/* Finds the base_leaves of all operations and counts them by group. */
+/* Finds the base leaves of all operations and counts operations by group. */
 SIMT_DEVICE void bucket_find(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket, bucket_sorted *own)
 {
     uint32_t digests[BUCKET_SORT_EACH], *counts = (uint32_t *)bucket->groups;
@@ -169,9 +169,9 @@ SIMT_DEVICE void bucket_find(const copse_bucket_sort_arguments *a, const bucket_
     SIMT_UNROLL
     for (uint32_t j = 0; j < BUCKET_SORT_EACH; j++) {
         if (threadIdx.x + j * COPSE_BUCKET_SORT_THREADS >= bucket->count) continue;
-        const uint32_t base_leaf = bucket_base_leaf(a, bucket, own->key[j], digests[j], own->place[j] / 4u);
+        const uint32_t base_leaf = bucket_base_leaf(a, bucket, own->key[j], digests[j], own->where[j] / 4u);
         const uint32_t before = simt_atomic_add_u32(&counts[base_leaf >> a->group_shift], 1u);
-        own->place[j] = base_leaf | before << BUCKET_SORT_BASE_LEAF_BITS;
+        own->where[j] = base_leaf | before << BUCKET_SORT_BASE_LEAF_BITS;
         many |= before >= BUCKET_SORT_CROWD;
     }
     if (!many) return;
@@ -179,7 +179,7 @@ SIMT_DEVICE void bucket_find(const copse_bucket_sort_arguments *a, const bucket_
     simt_store_relaxed_u32(&bucket->sums[BUCKET_SORT_MANY], 1u);
 }
 
-/* Counts of four groups and how many operations are in front of them: where they start, and their counts above that. */
+/* Turns the counts of four groups, which `before` operations are in front of, into starts with the counts above them. */
 SIMT_DEVICE simt_u32x4 group_starts(simt_u32x4 v, uint32_t before)
 {
     simt_u32x4 made;
@@ -226,24 +226,24 @@ SIMT_DEVICE uint32_t group_of(const copse_bucket_sort_arguments *a, const bucket
     return ((const uint32_t *)bucket->groups)[base_leaf >> a->group_shift];
 }
 
-/* Puts operations side by side with those of the same group. Ends with a barrier. */
+/* Gathers the operations of each group. Ends with a barrier. */
 SIMT_DEVICE void bucket_gather(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket,
                                const bucket_sorted *own)
 {
     SIMT_UNROLL
     for (uint32_t j = 0; j < BUCKET_SORT_EACH; j++) {
         const uint32_t i = threadIdx.x + j * COPSE_BUCKET_SORT_THREADS,
-                       base_leaf = BUCKET_SORT_BASE_LEAF(own->place[j]);
+                       base_leaf = BUCKET_SORT_BASE_LEAF(own->where[j]);
         if (i >= bucket->count) continue;
         const uint32_t start = group_start(group_of(a, bucket, base_leaf));
-        const uint32_t at = start + (own->place[j] >> BUCKET_SORT_BASE_LEAF_BITS);
+        const uint32_t at = start + (own->where[j] >> BUCKET_SORT_BASE_LEAF_BITS);
         bucket->keys[at] = own->key[j];
         bucket->words[at] = base_leaf | i << BUCKET_SORT_BASE_LEAF_BITS;
     }
     __syncthreads();
 }
 
-/* How many of some operations side by side belong to a base_leaf. */
+/* How many of `count` operations from `start` on belong to a base leaf. */
 SIMT_DEVICE uint32_t base_leaf_count(const bucket_sort_bucket *bucket, uint32_t base_leaf, uint32_t start,
                                      uint32_t count)
 {
@@ -253,7 +253,7 @@ SIMT_DEVICE uint32_t base_leaf_count(const bucket_sort_bucket *bucket, uint32_t 
     return sum;
 }
 
-/* How many operations on the same key as operation p are in front of it. Most keys are alone. */
+/* How many operations on the same key come before operation p in the batch. Most keys have none. */
 SIMT_DEVICE uint32_t bucket_equals(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket, uint32_t p,
                                    uint32_t start, uint32_t count)
 {
@@ -271,28 +271,28 @@ SIMT_DEVICE uint32_t bucket_equals(const copse_bucket_sort_arguments *a, const b
     return before;
 }
 
-/* Where operation p belongs in the bucket: it is among those of its group already. */
+/* The rank of operation p in the bucket. It lies among those of its group already. */
 SIMT_DEVICE uint32_t bucket_rank(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket, uint32_t p,
                                  KEY key, uint32_t base_leaf)
 {
     const uint32_t word = group_of(a, bucket, base_leaf), start = group_start(word);
     const uint32_t count = word >> BUCKET_SORT_COUNT_SHIFT;
     const KEY *at = bucket->keys + start, *end = at + count;
-    uint32_t less = 0; /* above: how many are equal */
+    uint32_t less = 0; /* in the upper half: how many are equal */
     if (count == 1u) return p;
     SIMT_ROLLED
     do {
         const KEY other = *at++;
         less += other < key ? 1u : other == key ? 1u << 16 : 0;
     } while (at != end);
-    uint32_t place = start + (less & 0xffffu);
-    if (less >> 16 > 1u) place += bucket_equals(a, bucket, p, start, count);
+    uint32_t position = start + (less & 0xffffu);
+    if (less >> 16 > 1u) position += bucket_equals(a, bucket, p, start, count);
     if (count >= PLAN_OWN && base_leaf_count(bucket, base_leaf, start, count) >= PLAN_OWN)
         simt_store_relaxed_u32(&a->counters->crowded, 1u);
-    return place;
+    return position;
 }
 
-/* Writes keys and base_leaves in order. Ends with a barrier. */
+/* Writes keys and base leaves in order. Ends with a barrier. */
 SIMT_DEVICE void bucket_store(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket)
 {
     const uint32_t last = (uint32_t)a->operations.n - 1u;
@@ -300,8 +300,8 @@ SIMT_DEVICE void bucket_store(const copse_bucket_sort_arguments *a, const bucket
     for (uint32_t p = threadIdx.x; p < bucket->count; p += COPSE_BUCKET_SORT_THREADS) {
         const KEY key = bucket->keys[p];
         const uint32_t word = bucket->words[p], base_leaf = BUCKET_SORT_BASE_LEAF(word);
-        const uint32_t place = bucket_rank(a, bucket, p, key, base_leaf), to = bucket->base + place;
-        bucket->finals[word >> BUCKET_SORT_BASE_LEAF_BITS] = (uint16_t)place;
+        const uint32_t position = bucket_rank(a, bucket, p, key, base_leaf), to = bucket->base + position;
+        bucket->finals[word >> BUCKET_SORT_BASE_LEAF_BITS] = (uint16_t)position;
         ((KEY *)a->out_keys)[to] = key;
         a->out_base_leaves[to] = bucket->base_leaf + base_leaf;
         if (to == 0) a->counters->speculation.smallest = key;
@@ -310,7 +310,7 @@ SIMT_DEVICE void bucket_store(const copse_bucket_sort_arguments *a, const bucket
     __syncthreads();
 }
 
-/* The same for values, which are where they came from. */
+/* Writes values in order. They are still in the registers that they were loaded into. */
 SIMT_DEVICE void bucket_store_values(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket,
                                      const bucket_sorted *own)
 {
@@ -329,7 +329,7 @@ SIMT_DEVICE void bucket_store_values(const copse_bucket_sort_arguments *a, const
     }
 }
 
-/* How many leaves the operations of some base_leaves may need. The last threads ask: they have fewer operations than others. */
+/* Counts the leaves that the operations of one base leaf in one_of may need. The last threads do it: they have the fewest operations. */
 SIMT_DEVICE void bucket_ask(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket)
 {
     const uint32_t thread = COPSE_BUCKET_SORT_THREADS - 1u - threadIdx.x, over = bucket->base_leaf % a->one_of;
@@ -343,7 +343,7 @@ SIMT_DEVICE void bucket_ask(const copse_bucket_sort_arguments *a, const bucket_s
         uint32_t count = word >> BUCKET_SORT_COUNT_SHIFT;
         if (count > 0 && a->group_shift > 0) count = base_leaf_count(bucket, base_leaf, group_start(word), count);
         if (count == 0) continue;
-        /* Where digests are equal a base_leaf may have operations in two buckets. */
+        /* Where digests are equal a base leaf may have operations in two buckets. */
         const bool all = KEY_BITS == 32 || (base_leaf > 0 && base_leaf < a->bucket_base_leaves);
         extra += splits_most(&a->tree, bucket->base_leaf + base_leaf, count, all, &crowded);
     }
@@ -351,6 +351,7 @@ SIMT_DEVICE void bucket_ask(const copse_bucket_sort_arguments *a, const bucket_s
     if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);
 }
 
+/* A block sorts a bucket. */
 SIMT_KERNEL(NAME(bucket_sort), copse_bucket_sort_arguments, COPSE_BUCKET_SORT_THREADS, 2)
 {
     SIMT_SHARED(simt_u32x4, area, BUCKET_SORT_AREA / 16u);

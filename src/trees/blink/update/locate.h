@@ -1,4 +1,4 @@
-/* Template: where operations belong: of sorted batches, and of small ones as the caller gave them. */
+/* Template: the base leaves where operations belong: of sorted batches, and of small unsorted ones. */
 #ifndef COPSE_TREES_BLINK_UPDATE_LOCATE_H
 #define COPSE_TREES_BLINK_UPDATE_LOCATE_H
 
@@ -12,7 +12,7 @@
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/update/arguments.h"
 
-/* Most operations that a base_leaf may get in place: they go one after the other. */
+/* Most operations that a base leaf may get unsorted: they go one after the other. */
 #define CROWD_MOST 32u
 
 SIMT_DEVICE bool levels_digest(const copse_blink_tree *tree)
@@ -20,7 +20,7 @@ SIMT_DEVICE bool levels_digest(const copse_blink_tree *tree)
     return KEY_BITS == 64 && tree->levels.digest;
 }
 
-/* The base_leaf that the levels lead to. */
+/* The base leaf that the levels lead to. */
 SIMT_DEVICE uint32_t base_leaf_of(const copse_blink_tree *tree, KEY q)
 {
     const bool digest = levels_digest(tree);
@@ -39,7 +39,7 @@ SIMT_DEVICE VALUE operation_value(const copse_blink_operations *operations, uint
     return ((const VALUE *)operations->values)[operations->row ? operations->row[i] : i];
 }
 
-/* Is there an operation on the same key that makes this one pointless? */
+/* Does another operation on the same key make this one pointless? */
 SIMT_DEVICE bool operation_dead(const copse_blink_operations *operations, uint64_t i)
 {
     const KEY *keys = (const KEY *)operations->keys;
@@ -56,7 +56,7 @@ SIMT_DEVICE uint64_t operation_effect(const copse_blink_operations *operations, 
     return there ? 0 : 1u;
 }
 
-/* Where a key is, or where it would go: the leaf is that of the first key >= q, or > q where equal keys are all kept. */
+/* Where a key is, or where it would go: in the leaf of the first key >= q, or > q where the tree keeps all equal keys. */
 SIMT_DEVICE void locate_effect(const copse_locate_arguments *a, uint64_t i, KEY key, bool dead)
 {
     const copse_blink_tree *tree = &a->tree;
@@ -73,7 +73,7 @@ SIMT_DEVICE void locate_effect(const copse_locate_arguments *a, uint64_t i, KEY 
     a->effects[i] = dead ? 0 : operation_effect(&a->operations, i, there);
 }
 
-/* Homes of all operations, and what they will do there: what the general way of rebuilding needs. */
+/* Base leaves of all operations, and what these will do there: for rebuilds base leaf by base leaf. */
 SIMT_KERNEL(NAME(locate), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
 {
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.operations.n;
@@ -81,7 +81,7 @@ SIMT_KERNEL(NAME(locate), copse_locate_arguments, COPSE_KERNEL_THREADS, 8)
         locate_effect(&a, i, ((const KEY *)a.operations.keys)[i], operation_dead(&a.operations, i));
 }
 
-/* Behind the last operation of the same base_leaf as operation i. Gallops: most base_leaves have few. */
+/* The end of the operations with the same base leaf as operation i. It gallops: most base leaves have few. */
 SIMT_DEVICE uint64_t run_end(const uint32_t *base_leaves, uint64_t n, uint64_t i)
 {
     const uint32_t base_leaf = base_leaves[i];
@@ -102,10 +102,9 @@ SIMT_DEVICE uint64_t run_end(const uint32_t *base_leaves, uint64_t n, uint64_t i
 }
 
 /*
- * Leaves that `inserts` keys may add to a base_leaf. A leaf splits when it is full, and its halves have room for half a leaf
- * then; so every leaf splits at most once, and further splits need half a leaf of keys each. all: these are all that the
- * base_leaf gets. The first split of a base_leaf in
- * a B+ tree takes two leaves: the base_leaf itself becomes the branch.
+ * Leaves that `inserts` keys may add to a base leaf. A full leaf splits, and then each half has room for half a leaf: so every leaf
+ * splits at most once, and each further split takes half a leaf of keys. all: the base leaf gets no other keys. The first split of a
+ * base leaf in a B+ tree takes two leaves, because the base leaf itself becomes the branch.
  */
 SIMT_DEVICE uint64_t splits_most(const copse_blink_tree *tree, uint32_t base_leaf, uint64_t inserts, bool all,
                                  bool *crowded)
@@ -118,31 +117,31 @@ SIMT_DEVICE uint64_t splits_most(const copse_blink_tree *tree, uint32_t base_lea
     } while (cursor_step(tree, &cursor));
     if (all && leaves == 1u && entries + inserts <= LEAF_SLOTS) return 0;
     const uint64_t most = leaves + inserts / (LEAF_SLOTS / 2u), splits = inserts < most ? inserts : most;
-    /* Twice: the operations of a base_leaf may lie in two warps of `plan`, and each asks about its own. */
+    /* Twice: two warps of `plan` may share the operations of a base leaf, and each counts its own. */
     const uint32_t room = tree->branches && LEAF_SLOTS < COPSE_CHAIN_MOST ? LEAF_SLOTS : COPSE_CHAIN_MOST;
     *crowded |= leaves + 2u * splits > room;
     return splits + (tree->branches && leaves == 1u ? 1u : 0);
 }
 
-/* Where all keys of a warp have come on their way down together. */
-typedef struct walk_place {
+/* How far all keys of a warp have come on their way down together. */
+typedef struct walk_position {
     uint32_t level, node;
-} walk_place;
+} walk_position;
 
 /*
- * Down the levels as far as all keys of a warp go the same way, which is nearly all of it where they are sorted and many: one load
- * of a whole node for each level. `lanes` have keys, in ascending order.
+ * Goes down the levels as far as all keys of a warp take the same path, which is nearly all of it where a batch is sorted and large:
+ * the warp loads one whole node per level. `lanes` have keys, in ascending order.
  */
-SIMT_DEVICE walk_place walk_together(const copse_device_levels *levels, bool digest, walk_bound own, uint32_t lanes)
+SIMT_DEVICE walk_position walk_together(const copse_device_levels *levels, bool digest, walk_bound own, uint32_t lanes)
 {
     const walk_bound low = walk_take(own, (uint32_t)__ffs((int)lanes) - 1u, digest);
     const walk_bound high = walk_take(own, 31u - (uint32_t)__clz((int)lanes), digest);
     const bool short_range = KEY_BITS == 32 || digest;
     const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT, lane = simt_lane();
-    walk_place place;
-    place.level = place.node = 0;
-    for (; place.level < levels->height; place.level++) {
-        const char *node = levels->level[place.level] + (uint64_t)place.node * 64u;
+    walk_position position;
+    position.level = position.node = 0;
+    for (; position.level < levels->height; position.level++) {
+        const char *node = levels->level[position.level] + (uint64_t)position.node * 64u;
         bool below_low = false, below_high = false;
         if (lane + 1u < fanout && short_range) {
             const uint32_t separator = ((const uint32_t *)node)[lane];
@@ -155,22 +154,22 @@ SIMT_DEVICE walk_place walk_together(const copse_device_levels *levels, bool dig
         }
         const uint32_t child = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below_low));
         if ((uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, below_high)) != child) break;
-        place.node = place.node * fanout + child;
+        position.node = position.node * fanout + child;
     }
-    return place;
+    return position;
 }
 
 /*
- * The base_leaf of a sorted operation, from the place where the warp has come on. Digests lead to one too far left at times, but only where the greatest key of that base_leaf has
- * the same digest as the operation's; its leaf is asked then, and where the lowest level does not say.
+ * The base leaf of a sorted operation, from where the warp has come on. Digests may lead too far left, but only where the greatest key
+ * of that base leaf has the same digest as the operation's; the lane reads the leaf then, and where the lowest level does not say.
  */
-SIMT_DEVICE uint32_t plan_base_leaf(const copse_blink_tree *tree, walk_bound bound, walk_place place)
+SIMT_DEVICE uint32_t plan_base_leaf(const copse_blink_tree *tree, walk_bound bound, walk_position position)
 {
     const copse_device_levels *levels = &tree->levels;
     const bool digest = levels_digest(tree);
     const uint32_t fanout = digest ? DIGEST_FANOUT : FULL_FANOUT;
-    uint32_t base_leaf = place.node;
-    for (uint32_t l = place.level; l < levels->height; l++)
+    uint32_t base_leaf = position.node;
+    for (uint32_t l = position.level; l < levels->height; l++)
         base_leaf = base_leaf * fanout + walk_child_alone(levels->level[l] + (uint64_t)base_leaf * 64u, bound, digest);
     if (!digest) return base_leaf;
     const uint32_t node = base_leaf / DIGEST_FANOUT, child = base_leaf - node * DIGEST_FANOUT;
@@ -181,17 +180,17 @@ SIMT_DEVICE uint32_t plan_base_leaf(const copse_blink_tree *tree, walk_bound bou
     return cursor_seek(tree, base_leaf, bound.q, NULL).base_leaf;
 }
 
-/* Operations of which a warp of `plan` takes care at a time. */
+/* Operations that a warp of `plan` handles at a time. */
 #define PLAN_OWN 30u
 
 /* What a lane of `plan` found out. */
 typedef struct plan_found {
-    uint64_t extra, dead; /* of the warps that ask */
+    uint64_t extra, dead; /* of the warps that count */
     bool crowded;
 } plan_found;
 
-/* How many leaves the operations of a warp may need, and how many are pointless. `base_leaf` is that of this lane's operation i; lane 0
- * has the one in front of those of the warp, lane 31 the one behind. */
+/* How many leaves the operations of a warp may need, and how many operations are pointless. base_leaf: of this lane's operation i; lane
+ * 0 has the operation in front of those of the warp, lane 31 the one behind. */
 SIMT_DEVICE void plan_ask(const copse_locate_arguments *a, uint32_t base_leaf, uint64_t i, bool mine, plan_found *found)
 {
     const uint32_t lane = simt_lane(), before = simt_shfl_up_u32(SIMT_FULL_MASK, base_leaf, 1);
@@ -206,7 +205,7 @@ SIMT_DEVICE void plan_ask(const copse_locate_arguments *a, uint32_t base_leaf, u
     found->extra += splits_most(&a->tree, base_leaf, end - lane, alone, &found->crowded);
 }
 
-/* Where the operations are not sorted, or not even keys, nothing may come of them. */
+/* Passes on what the sort found out about its speculation: an unsorted batch, or one with a NaN, must not change anything. */
 SIMT_DEVICE void plan_speculation(const copse_locate_arguments *a)
 {
     if (!a->speculation || blockIdx.x != 0 || threadIdx.x != 0) return;
@@ -215,10 +214,9 @@ SIMT_DEVICE void plan_speculation(const copse_locate_arguments *a)
 }
 
 /*
- * Homes of all operations, how many leaves they may need (an estimate where not all warps ask), and whether they are too much for
- * some base_leaf. A warp takes care of 30 operations and looks at the one in front of them and the one behind them, too, so that it
- * knows whether a base_leaf has others in the neighbouring warps: then each asks for the leaves that its own may need, whatever the
- * others do.
+ * Base leaves of all operations, how many leaves they may need (an estimate where not all warps count), and whether they are too many
+ * for some base leaf. A warp handles 30 operations and also looks at the one in front of them and the one behind, so that it knows
+ * whether neighbouring warps have operations of the same base leaf: then each counts the leaves that its own may need.
  */
 SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
 {
@@ -229,13 +227,13 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
     plan_found found = {0, 0, false};
     uint64_t w = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     for (; w * PLAN_OWN < n; w += warps) {
-        const uint64_t i = w * PLAN_OWN + lane - 1u; /* of lane 0 of the first warp: a huge number */
+        const uint64_t i = w * PLAN_OWN + lane - 1u; /* in lane 0 of the first warp: a huge number */
         const bool any = i < n, mine = any && lane > 0 && lane <= PLAN_OWN;
         const walk_bound bound = walk_start(&a.tree.levels, digest, any ? ((const KEY *)a.operations.keys)[i] : 0);
-        const walk_place place = walk_together(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
-        const uint32_t base_leaf = any ? plan_base_leaf(&a.tree, bound, place) : COPSE_LEAF_NONE;
+        const walk_position position = walk_together(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
+        const uint32_t base_leaf = any ? plan_base_leaf(&a.tree, bound, position) : COPSE_LEAF_NONE;
         if (mine) a.base_leaves[i] = base_leaf;
-        /* A base_leaf that has all of them may have no end of more. */
+        /* A base leaf that gets all 30 may get any number. */
         const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, PLAN_OWN);
         found.crowded |= lane == 1u && last == base_leaf && last != COPSE_LEAF_NONE;
         if (w % a.one_of == 0) plan_ask(&a, base_leaf, i, mine, &found);
@@ -249,7 +247,7 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
     if (found.crowded) simt_store_relaxed_u32(&a.counters->crowded, 1u);
 }
 
-/* --- as they come -------------------------------------------------------------------------------------------------------- */
+/* --- unsorted ------------------------------------------------------------------------------------------------------------ */
 
 SIMT_DEVICE uint32_t hash(uint64_t key)
 {
@@ -258,7 +256,7 @@ SIMT_DEVICE uint32_t hash(uint64_t key)
 }
 
 /*
- * Finds or makes the place of a key in the table: positions + 1 of operations, and what they stand for are their keys. Of
+ * Finds or takes the slot of a key in the hash table, whose slots hold positions + 1 of operations and stand for the keys of these. Of
  * equal keys the last (first) position stays.
  */
 SIMT_DEVICE uint32_t table_resolve(const copse_resolve_arguments *a, uint32_t i, KEY key)
@@ -277,7 +275,7 @@ SIMT_DEVICE uint32_t table_resolve(const copse_resolve_arguments *a, uint32_t i,
     }
 }
 
-/* Counts one more operation of a base_leaf and returns how many it has now; some more, where another base_leaf shares its place. */
+/* Counts one more operation of a base leaf and returns how many it has now; more, where another base leaf shares its slot. */
 SIMT_DEVICE uint32_t crowd_resolve(const copse_resolve_arguments *a, uint32_t base_leaf)
 {
     return simt_atomic_add_u32(&a->crowds[hash(base_leaf) & a->mask], 1u) + 1u;
@@ -299,6 +297,7 @@ SIMT_DEVICE KEY resolve_one(const copse_resolve_arguments *a, uint32_t i)
     return key;
 }
 
+/* Where the operations of a small batch belong, which of equal keys count, and the bounds of the keys. */
 SIMT_KERNEL(NAME(resolve), copse_resolve_arguments, COPSE_KERNEL_THREADS, 8)
 {
     uint64_t low = UINT64_MAX, high = 0;

@@ -1,5 +1,5 @@
 /* Mixed batches of the B-link and the B+ tree on a device. */
-#include "trees/blink/tree.h"
+#include "trees/blink/update/strategies.h"
 #include "gpu/points.h"
 
 /* The writer itself looks, so that no other kernel is at work on the leaves. */
@@ -11,6 +11,21 @@ static copse_status look_up(const copse_index *index, const void *keys, uint64_t
                              &arguments, &arguments.queries};
     arguments.tree.key_type = copse_device_pairs_type(index);
     return copse_point_call_encoded(&call, keys, n, values, found);
+}
+
+copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
+                             uint64_t *out_changed)
+{
+    copse_blink_update u = {.index = index,
+                            .mixed = operations,
+                            .action = operations->action,
+                            .erases = operations->gone || operations->action == COPSE_ACTION_ERASE,
+                            .brought = true,
+                            .sorted = true,
+                            .pairs = {.n = operations->n, .low = low, .high = high}};
+    copse_status status = copse_blink_update_run(&u);
+    *out_changed = u.changed;
+    return status;
 }
 
 static copse_status change(copse_index *index, const copse_mixed_changes *changes)

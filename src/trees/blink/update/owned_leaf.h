@@ -1,10 +1,9 @@
 /*
- * Template: a leaf in the hands of one lane, for sorted batches (blink/update/apply.h). The lane holds it in 32 words of its own, and
- * every loop over them is unrolled, so that they stay in registers: a warp has 32 leaves under way at once, and it takes few
- * instructions to change them.
+ * Template: a leaf that one lane holds, for sorted batches (blink/update/apply.h). The lane has it in 32 words of its own, and every loop
+ * over them is unrolled, so that they stay in registers: a warp changes 32 leaves at once, with few instructions.
  *
  * Between memory and registers leaves go through shared memory, where every lane has a row: eight lanes move a leaf together,
- * 16 bytes each, so that memory sees whole lines. All lanes of a warp come to these moves, those with `go` have a leaf to move.
+ * 16 bytes each, so that memory sees whole lines. All lanes of a warp take part in these moves; those with `go` have a leaf to move.
  *
  *   row of lane l    | 16 bytes | ... eight pieces of the leaf ... | address, pieces, - |    nine pieces: eight lanes that read
  *                                                                                            the same piece of their rows use all banks
@@ -12,8 +11,7 @@
  * The ninth piece says where the leaf lies and which of its pieces are to be stored, so that its lane looks that up once for all
  * eight lanes that move it.
  *
- * Where readers may look at the same time (`shared`), a leaf is latched, changed and given back as blink/update/unsorted.h says, by its
- * own lane.
+ * Where readers are concurrent (`shared`), the lane latches its leaf, stores it and releases it as blink/update/unsorted.h says.
  */
 #ifndef COPSE_TREES_BLINK_UPDATE_OWNED_LEAF_H
 #define COPSE_TREES_BLINK_UPDATE_OWNED_LEAF_H
@@ -32,18 +30,17 @@
 #define KEY_WORDS   (KEY_BITS / 32u)
 #define VALUE_WORDS (VALUE_BITS / 32u)
 #define APPLY_WARPS (COPSE_KERNEL_THREADS / SIMT_WARP)
-/* Entries that stay in the left one of the halves of a leaf. */
+/* Entries that stay in the left half of a leaf that splits. */
 #define LEAF_HALF ((LEAF_SLOTS + 1u) / 2u)
 
-/* A leaf in the hands of one lane. */
+/* The leaf that a lane holds. */
 typedef struct own_leaf {
     uint32_t word[LEAF_WORDS];
     uint32_t number;
     uint32_t base_leaf;
-    uint32_t
-        untouched;  /* entries in front of the first that changed; LEAF_WORDS: nothing did, 0: everything may have */
-    uint32_t steps; /* to the right, from the base_leaf on */
-    bool base_leaf_changed; /* a leaf of the base_leaf was */
+    uint32_t untouched;     /* entries in front of the first one that changed; LEAF_WORDS: none did, 0: all may have */
+    uint32_t steps;         /* to the right, from the base leaf on */
+    bool base_leaf_changed; /* some leaf of the base leaf was */
 } own_leaf;
 
 typedef struct sorted_update {
@@ -52,7 +49,7 @@ typedef struct sorted_update {
     uint32_t came, went;
 } sorted_update;
 
-/* In all of these `slot` has to be a number that the compiler knows. */
+/* The compiler has to know `slot` in all of these, so that the leaf stays in registers. */
 SIMT_DEVICE KEY own_key(const own_leaf *own, uint32_t slot)
 {
 #if KEY_BITS == 64
@@ -111,7 +108,7 @@ SIMT_DEVICE uint32_t own_count(const own_leaf *own)
 
 /* --- memory ---------------------------------------------------------------------------------------------------------------- */
 
-/* Tells the lanes that move leaves where this lane's leaf `number` lies and which of its pieces to move; 0: none. */
+/* Notes in the row of this lane where leaf `number` lies and which of its pieces the other lanes are to move; 0: none. */
 SIMT_DEVICE void row_order(const sorted_update *s, uint32_t number, uint32_t pieces)
 {
     simt_u32x4 order = {0, 0, pieces, 0};
@@ -123,25 +120,25 @@ SIMT_DEVICE void row_order(const sorted_update *s, uint32_t number, uint32_t pie
     s->rows[simt_lane() * ROW_PIECES + LEAF_PIECES] = order;
 }
 
-/* Where the piece of this lane in the row of `owner` belongs; NULL: it is not to be moved. */
-SIMT_DEVICE simt_u32x4 *row_piece(const sorted_update *s, uint32_t owner, uint32_t part)
+/* The address of piece `piece_at` of the leaf of lane `owner`; NULL: it is not to be moved. */
+SIMT_DEVICE simt_u32x4 *row_piece(const sorted_update *s, uint32_t owner, uint32_t piece_at)
 {
     const simt_u32x4 order = s->rows[owner * ROW_PIECES + LEAF_PIECES];
-    return order.z >> part & 1u ? (simt_u32x4 *)((uint64_t)order.y << 32 | order.x) + part : NULL;
+    return order.z >> piece_at & 1u ? (simt_u32x4 *)((uint64_t)order.y << 32 | order.x) + piece_at : NULL;
 }
 
-/* Brings the leaves of lanes with `go` into their words. */
+/* Loads the leaves of lanes with `go` into their registers. */
 SIMT_DEVICE void own_fetch(const sorted_update *s, own_leaf *own, bool go)
 {
-    const uint32_t part = simt_lane() % LEAF_PIECES;
+    const uint32_t piece_at = simt_lane() % LEAF_PIECES;
     const simt_u32x4 *row = s->rows + simt_lane() * ROW_PIECES;
     row_order(s, own->number, go ? ALL_PIECES : 0);
     __syncwarp(SIMT_FULL_MASK);
     SIMT_UNROLL
     for (uint32_t r = 0; r < SIMT_WARP; r += SIMT_WARP / LEAF_PIECES) {
         const uint32_t owner = r + simt_lane() / LEAF_PIECES;
-        const simt_u32x4 *from = row_piece(s, owner, part);
-        if (from) simt_fetch16(s->rows + owner * ROW_PIECES + part, from);
+        const simt_u32x4 *from = row_piece(s, owner, piece_at);
+        if (from) simt_fetch16(s->rows + owner * ROW_PIECES + piece_at, from);
     }
     simt_fetch_wait();
     __syncwarp(SIMT_FULL_MASK);
@@ -160,22 +157,22 @@ SIMT_DEVICE void own_fetch(const sorted_update *s, own_leaf *own, bool go)
     __syncwarp(SIMT_FULL_MASK);
 }
 
-/* Stores the rows of lanes that name some of their pieces in `pieces`, each to leaf `number` of its lane. */
+/* Stores the pieces that each lane names in `pieces` from its row to its leaf `number`. */
 SIMT_DEVICE void rows_store(const sorted_update *s, uint32_t number, uint32_t pieces)
 {
-    const uint32_t part = simt_lane() % LEAF_PIECES;
+    const uint32_t piece_at = simt_lane() % LEAF_PIECES;
     row_order(s, number, pieces);
     __syncwarp(SIMT_FULL_MASK);
     SIMT_UNROLL
     for (uint32_t r = 0; r < SIMT_WARP; r += SIMT_WARP / LEAF_PIECES) {
         const uint32_t owner = r + simt_lane() / LEAF_PIECES;
-        simt_u32x4 *to = row_piece(s, owner, part);
-        if (to) *to = s->rows[owner * ROW_PIECES + part];
+        simt_u32x4 *to = row_piece(s, owner, piece_at);
+        if (to) *to = s->rows[owner * ROW_PIECES + piece_at];
     }
     __syncwarp(SIMT_FULL_MASK);
 }
 
-/* All words but the state, as readers concurrent us may see them. */
+/* Stores all words but the state, each whole: concurrent readers may load them. */
 SIMT_DEVICE void own_store_words(const own_leaf *own, char *leaf)
 {
     SIMT_UNROLL
@@ -183,7 +180,7 @@ SIMT_DEVICE void own_store_words(const own_leaf *own, char *leaf)
         if (w != LEAF_STATE / 4u) simt_store_relaxed_u32((uint32_t *)leaf + w, own->word[w]);
 }
 
-/* Pieces of 16 bytes that have to be written: that with the state, and those with keys or values from the first changed one on. */
+/* Pieces of 16 bytes that have changed: that with the state, and those with keys or values from the first changed entry on. */
 SIMT_DEVICE uint32_t own_pieces(const own_leaf *own)
 {
     const uint32_t keys = (1u << (LEAF_SLOTS * KEY_BITS / 8u + 15u) / 16u) - 1u;
@@ -194,7 +191,7 @@ SIMT_DEVICE uint32_t own_pieces(const own_leaf *own)
     return 1u << LEAF_STATE / 16u | (keys >> key << key) | (values >> value << value);
 }
 
-/* The lane's leaf to its row. */
+/* Copies the lane's leaf to its row. */
 SIMT_DEVICE void own_to_row(const sorted_update *s, const own_leaf *own)
 {
     simt_u32x4 *row = s->rows + simt_lane() * ROW_PIECES;
@@ -209,16 +206,17 @@ SIMT_DEVICE void own_to_row(const sorted_update *s, const own_leaf *own)
     }
 }
 
-/* Latches a leaf, which no other writer can have. */
+/* Latches a leaf. A plain store will do: no other writer can have it. */
 SIMT_DEVICE void own_latch(const sorted_update *s, uint32_t number)
 {
     if (!s->a->shared) return;
     uint32_t *state = (uint32_t *)(leaf_at(&s->a->tree, number) + LEAF_STATE);
     simt_store_relaxed_u32(state, simt_load_relaxed_u32(state) | COPSE_LEAF_LATCH);
-    __threadfence(); /* what follows comes behind the latch */
+    __threadfence(); /* orders what follows behind the latch */
 }
 
-/* Beside readers a lane stores its leaf itself. In a B-link tree that gives the latch back, in a B+ tree the base_leaf keeps it. */
+/* Where readers are concurrent a lane stores its leaf itself. In a B-link tree that gives the latch back, in a B+ tree the base leaf
+ * keeps it. */
 SIMT_DEVICE void own_release(const sorted_update *s, const own_leaf *own, bool changed)
 {
     char *leaf = leaf_at(&s->a->tree, own->number);

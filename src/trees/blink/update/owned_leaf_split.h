@@ -1,4 +1,4 @@
-/* Template: splitting leaves that lanes hold (blink/update/owned_leaf.h), of all lanes of a warp that have to at once. */
+/* Template: splits of leaves that lanes hold (blink/update/owned_leaf.h); all lanes of a warp that have to split do so together. */
 #ifndef COPSE_TREES_BLINK_UPDATE_OWNED_LEAF_SPLIT_H
 #define COPSE_TREES_BLINK_UPDATE_OWNED_LEAF_SPLIT_H
 
@@ -10,7 +10,7 @@
 #include "trees/blink/node/row.h"
 #include "trees/blink/update/owned_leaf.h"
 
-/* What a word of a leaf is. In all of these `w` has to be a number that the compiler knows. */
+/* What a word of a leaf is. The compiler has to know `w` in all of these, so that the leaf stays in registers. */
 SIMT_DEVICE bool is_key_word(uint32_t w)
 {
     return w < LEAF_SLOTS * KEY_WORDS;
@@ -103,7 +103,7 @@ SIMT_DEVICE KEY own_middle(const own_leaf *own, uint32_t keep)
     return middle;
 }
 
-/* Lets the base_leaf of a B+ tree lead to both halves. A base_leaf leaf that splits moves to the pool itself. */
+/* Makes the base leaf of a B+ tree lead to both halves. A base leaf that splits moves to the pool itself. */
 SIMT_DEVICE void own_branch(const sorted_update *s, own_leaf *own, KEY middle, uint32_t right)
 {
     const copse_blink_tree *tree = &s->a->tree;
@@ -118,9 +118,8 @@ SIMT_DEVICE void own_branch(const sorted_update *s, own_leaf *own, KEY middle, u
 }
 
 /*
- * Takes `wanted` leaves of a stripe that lie behind each other; COPSE_LEAF_NONE where it has not as many. A number is given out once,
- * so what is added in vain near the end of a stripe stays added: given back, it could be given out again while others hold what
- * came behind it.
+ * Takes `wanted` consecutive leaves of a stripe; COPSE_LEAF_NONE where it has not as many. What a lane adds in vain near the end of a
+ * stripe stays added: if it took that off again, another lane could get a number that is in use.
  */
 SIMT_DEVICE uint32_t stripe_take(const copse_blink_tree *tree, uint32_t *taken, uint32_t wanted)
 {
@@ -130,7 +129,7 @@ SIMT_DEVICE uint32_t stripe_take(const copse_blink_tree *tree, uint32_t *taken, 
     return first + wanted <= most ? first : COPSE_LEAF_NONE;
 }
 
-/* Leaves of the pool for lanes with `go`, all at once where one stripe has them. */
+/* Leaves of the pool for lanes with `go`, by one addition where one stripe has them all. */
 SIMT_DEVICE uint32_t pool_take_all(const sorted_update *s, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
@@ -143,10 +142,10 @@ SIMT_DEVICE uint32_t pool_take_all(const sorted_update *s, bool go)
         const uint32_t mine = first + (uint32_t)__popc(lanes & ((1u << simt_lane()) - 1u));
         return tree->pool_first + mine * COPSE_POOL_STRIPES + stripe;
     }
-    return go ? pool_take_one(tree, s->a->counters) : COPSE_LEAF_NONE; /* one by one, then */
+    return go ? pool_take_one(tree, s->a->counters) : COPSE_LEAF_NONE; /* each lane for itself, then */
 }
 
-/* Beside readers: first the right half, complete but for the latch of a lane that goes on with it, then what leads there. */
+/* Where readers are concurrent: first the right half, complete but for the latch of a lane that goes on with it, then what leads there. */
 SIMT_DEVICE void split_concurrent(const sorted_update *s, const own_leaf *own, const leaf_halves *halves,
                                   uint32_t right, bool goes_right)
 {
@@ -164,8 +163,8 @@ SIMT_DEVICE void split_concurrent(const sorted_update *s, const own_leaf *own, c
 }
 
 /*
- * Splits full leaves in front of an insertion of k at `slot`, and goes on with the half where k belongs; the other half is
- * stored. Where k comes behind all entries they all stay, so that keys which arrive in order leave full leaves behind.
+ * Splits full leaves before an insertion of k at `slot`, and goes on with the half where k belongs; the other half is stored. Where k is
+ * greater than all entries these all stay, so that keys which arrive in order leave full leaves behind.
  */
 SIMT_DEVICE void own_split(const sorted_update *s, own_leaf *own, KEY k, uint32_t slot, bool go)
 {

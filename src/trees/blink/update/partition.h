@@ -1,11 +1,11 @@
 /*
- * Template: a large batch, as the caller gave it, is partitioned into buckets: operations whose base_leaves lie side by side.
+ * Template: partitions a large unsorted batch into buckets. A bucket has the operations of so many neighbouring base leaves.
  *
- * The levels know which keys belong to which base_leaf, so they also know where a bucket ends: at the separator of its last base_leaf. A
- * block takes a tile of the batch, counts how many of its operations go into each bucket, takes places for all of them at once,
- * and writes them there. Within a bucket they are in any order; blink/update/bucket_sort.h sees to that.
+ * The levels know which keys belong to which base leaf, so they also know where a bucket ends: at the separator of its last base leaf. A
+ * block takes a tile of the batch, counts how many of its operations go into each bucket, reserves that many slots of each bucket by one
+ * addition, and writes the operations there. Within a bucket they lie in any order, until blink/update/bucket_sort.h sorts them.
  *
- * Separators are 32 bits wide here: keys of 32 bits, or digests of longer ones. A bucket has whole nodes of the lowest level.
+ * Separators have 32 bits here: they are keys of 32 bits, or digests of longer ones. A bucket has whole nodes of the lowest level.
  */
 #ifndef COPSE_TREES_BLINK_UPDATE_PARTITION_H
 #define COPSE_TREES_BLINK_UPDATE_PARTITION_H
@@ -19,15 +19,16 @@
 #include "trees/blink/layout.h"
 #include "trees/blink/update/arguments.h"
 
-/* Operations of a thread: they stay in registers. Threads of a block. */
+/* Operations of a thread, which keeps them in registers; threads of a block. */
 #define PARTITION_EACH    (KEY_BITS + VALUE_BITS == 64 ? 16u : 8u)
 #define PARTITION_THREADS (COPSE_PARTITION_TILE / PARTITION_EACH)
 /* Buckets of a thread. */
 #define PARTITION_OWN (COPSE_BUCKET_SORT_BUCKETS / PARTITION_THREADS)
-/* Operations that lie in shared memory in order of their buckets at a time. */
+/* Operations that shared memory holds at a time, in the order of their buckets. */
 #define PARTITION_SLOTS (KEY_BITS + VALUE_BITS == 128 ? 1664u : KEY_BITS + VALUE_BITS == 96 ? 2048u : 2736u)
-/* What a thread keeps of an operation: four times its bucket, and above that its number in its bucket and tile, which is what the count of
- * the bucket said; then its bucket, and its place in the tile by bucket. What shared memory has of it: its number in the tile, and above that the bucket. */
+/* `where` of an operation is first four times its bucket and, above that, its number among the tile's operations of that bucket, which
+ * the counting addition returned; then its bucket and, above that, its slot in the tile in the order of buckets. `words` in shared memory
+ * have its number in the tile and, above that, its bucket. */
 #define PARTITION_BUCKET_BITS     11u
 #define PARTITION_NUMBER_BITS     13u
 #define PARTITION_ONE             (4u << PARTITION_BUCKET_BITS)
@@ -39,7 +40,7 @@ typedef struct partitioned {
     uint32_t start, count; /* of the tile */
     KEY key[PARTITION_EACH];
     VALUE value[PARTITION_EACH];
-    uint32_t place[PARTITION_EACH];
+    uint32_t where[PARTITION_EACH];
 } partitioned;
 
 /* What a block shares. */
@@ -48,13 +49,13 @@ typedef struct tile_partition {
     KEY *keys;            /* operations by bucket                     */
     VALUE *values;
     uint32_t *words;
-    uint32_t *counts; /* of the buckets; then: the first place of this block's operations in each */
+    uint32_t *counts; /* of the buckets; then: the first slot of this block's operations in each */
     uint16_t *starts; /* of the buckets in the tile                */
     uint32_t *sums;   /* of each warp; behind them: 1, this is the last block */
 } tile_partition;
 
-/* The separator of the last child of a node of the lowest level: it is one of those above. No key below the node has more in its
- * upper bits. */
+/* The separator of the last child of a node of the lowest level, which lies in a level above: no key below the node is greater, as far as
+ * separators compare keys. */
 SIMT_DEVICE uint32_t node_separator(const copse_blink_tree *tree, uint32_t node)
 {
     uint32_t at = node;
@@ -68,7 +69,7 @@ SIMT_DEVICE uint32_t node_separator(const copse_blink_tree *tree, uint32_t node)
     return UINT32_MAX;
 }
 
-/* What a key is compared with separators by. */
+/* The 32 bits by which a key is compared with separators. */
 SIMT_DEVICE uint32_t partition_digest(const copse_blink_tree *tree, KEY key)
 {
     return walk_start(&tree->levels, KEY_BITS == 64, key).digest;
@@ -79,7 +80,7 @@ SIMT_DEVICE void bucket_sort_wrong(const copse_bucket_sort_arguments *a)
     simt_store_relaxed_u64(&a->counters->speculation.wrong, 1u);
 }
 
-/* Do the first keys of the batch look sorted? Said for the next one. */
+/* Do the first keys of the batch look sorted? Then the next batch is surveyed before it is sorted. */
 SIMT_DEVICE void partition_sample(const copse_bucket_sort_arguments *a)
 {
     if (a->operations.n < SIMT_WARP || blockIdx.x != 0 || simt_warp() != 0) return;
@@ -89,7 +90,7 @@ SIMT_DEVICE void partition_sample(const copse_bucket_sort_arguments *a)
     if (rises && simt_lane() == 0) a->counters->speculation.ascending = 1u;
 }
 
-/* Where buckets end, once for all blocks; and they are empty. */
+/* Finds where buckets end, once for all blocks, and makes them empty. */
 SIMT_KERNEL(NAME(partition_bounds), copse_bucket_sort_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint32_t bucket = blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x;
@@ -110,7 +111,7 @@ SIMT_DEVICE uint32_t partition_number(uint32_t r)
 SIMT_DEVICE bool partition_there(const partitioned *own, uint32_t r)
 {
     return (int32_t)threadIdx.x <
-           (int32_t)(own->count - r * PARTITION_THREADS); /* what differs by r is the same for all */
+           (int32_t)(own->count - r * PARTITION_THREADS); /* so that all threads share what depends on r */
 }
 
 SIMT_DEVICE void partition_keys(const copse_bucket_sort_arguments *a, partitioned *own)
@@ -120,7 +121,7 @@ SIMT_DEVICE void partition_keys(const copse_bucket_sort_arguments *a, partitione
     for (uint32_t r = 0; r < PARTITION_EACH; r++) own->key[r] = partition_there(own, r) ? keys[partition_number(r)] : 0;
 }
 
-/* Where one is no number, nothing will come of the batch, but its first position is to be known. */
+/* A batch with a NaN is refused, and the error names the position of the first one. */
 SIMT_DEVICE void partition_numbers_only(const copse_bucket_sort_arguments *a, const partitioned *own)
 {
     uint32_t bad = UINT32_MAX;
@@ -141,27 +142,28 @@ SIMT_DEVICE void partition_encode(const copse_bucket_sort_arguments *a, partitio
     for (uint32_t r = 0; r < PARTITION_EACH; r++) own->key[r] = ENCODE_ONE(type, own->key[r]);
 }
 
-/* One step of a search: there are `half` separators from `at` on that may all be less. Both in bytes: it takes one instruction less. */
+/* One step of a binary search: skips `half` separators from `at` on where the last of them is less. Both count bytes, which takes one
+ * instruction less. */
 SIMT_DEVICE uint32_t partition_step(const uint32_t *separators, uint32_t at, uint32_t half, uint32_t digest)
 {
     const uint32_t next = at + half;
     return *(const uint32_t *)((const char *)separators + (next - 4u)) < digest ? next : at;
 }
 
-/* How many of `left` separators a step of a search jumps over: about a half, but an odd number while there are many. Those that lanes
- * ask about would else lie in few banks of shared memory where `left` is close to a power of two. */
+/* How many of `left` separators a step of the search may skip: about a half, but an odd number while there are many. With powers of two
+ * the separators that the lanes of a warp load would lie in few banks of shared memory. */
 SIMT_DEVICE uint32_t partition_half(uint32_t left)
 {
     return left > 64u ? (left / 2u - 1u) | 1u : left / 2u;
 }
 
-/* Looks for the buckets of the first `some` operations. Their numbers in bytes of boundaries. */
+/* Finds the buckets of the first `some` operations of the thread, times four. */
 SIMT_DEVICE void partition_search(const copse_bucket_sort_arguments *a, const uint32_t *boundaries, uint32_t some,
                                   partitioned *own)
 {
     uint32_t digests[PARTITION_EACH];
     SIMT_UNROLL
-    for (uint32_t r = 0; r < PARTITION_EACH; r++) own->place[r] = 0;
+    for (uint32_t r = 0; r < PARTITION_EACH; r++) own->where[r] = 0;
     SIMT_UNROLL
     for (uint32_t r = 0; r < some; r++) digests[r] = partition_digest(&a->tree, own->key[r]);
     SIMT_ROLLED
@@ -169,26 +171,26 @@ SIMT_DEVICE void partition_search(const copse_bucket_sort_arguments *a, const ui
         half = partition_half(left);
         SIMT_UNROLL
         for (uint32_t r = 0; r < some; r++)
-            own->place[r] = partition_step(boundaries, own->place[r], half * 4u, digests[r]);
+            own->where[r] = partition_step(boundaries, own->where[r], half * 4u, digests[r]);
     }
 }
 
-/* Finds the buckets of all operations and counts them. */
+/* Finds the buckets of all operations and counts how many go into each. */
 SIMT_DEVICE void partition_find(const copse_bucket_sort_arguments *a, const tile_partition *tile, partitioned *own)
 {
     if (a->each <= PARTITION_EACH / 2u)
         partition_search(a, tile->boundaries, PARTITION_EACH / 2u, own);
     else
         partition_search(a, tile->boundaries, PARTITION_EACH, own);
-    /* All of them are asked, and those beyond the tile for nothing: less than a branch would take. */
+    /* Operations beyond the tile add 0: that costs less than a branch. */
     SIMT_UNROLL
     for (uint32_t r = 0; r < PARTITION_EACH; r++) {
-        uint32_t *count = (uint32_t *)((char *)tile->counts + own->place[r]);
-        own->place[r] = simt_atomic_add_u32(count, partition_there(own, r) ? PARTITION_ONE : 0);
+        uint32_t *count = (uint32_t *)((char *)tile->counts + own->where[r]);
+        own->where[r] = simt_atomic_add_u32(count, partition_there(own, r) ? PARTITION_ONE : 0);
     }
 }
 
-/* The values will be wanted when all else is known: there are not enough registers to have them sooner. */
+/* Prefetches the values: the threads need them last, and have no registers to hold them sooner. */
 SIMT_DEVICE void partition_values_ahead(const copse_bucket_sort_arguments *a, const partitioned *own)
 {
     const uint64_t begin = (uint64_t)a->operations.values + (uint64_t)own->start * sizeof(VALUE);
@@ -200,7 +202,7 @@ SIMT_DEVICE void partition_values_ahead(const copse_bucket_sort_arguments *a, co
     if (left) simt_prefetch((const void *)first, (uint32_t)(left < each ? left : each));
 }
 
-/* Most tiles are full, and need no registers for zeros. */
+/* Loads the values. Most tiles are full, and there no load needs a condition. */
 SIMT_DEVICE void partition_values(const copse_bucket_sort_arguments *a, partitioned *own)
 {
     if (a->operations.action == COPSE_ACTION_ERASE) {
@@ -223,7 +225,7 @@ SIMT_DEVICE void partition_values(const copse_bucket_sort_arguments *a, partitio
     }
 }
 
-/* Sum of this lane's and all lanes' below it. */
+/* The sum of the values of this lane and of all lanes below it. */
 SIMT_DEVICE uint32_t lanes_sum(uint32_t value)
 {
     SIMT_UNROLL
@@ -234,7 +236,7 @@ SIMT_DEVICE uint32_t lanes_sum(uint32_t value)
     return value;
 }
 
-/* Sum of the values of all threads in front of this one. Has a barrier in it. */
+/* The sum of the values of all threads in front of this one. Has a barrier in it. */
 SIMT_DEVICE uint32_t partition_sum(uint32_t *sums, uint32_t value)
 {
     uint32_t before = lanes_sum(value);
@@ -246,7 +248,7 @@ SIMT_DEVICE uint32_t partition_sum(uint32_t *sums, uint32_t value)
     return before;
 }
 
-/* Takes places in all buckets, and finds out where the operations of each begin in the tile. Ends with a barrier. */
+/* Reserves slots in all buckets, and finds where the operations of each begin in the tile. Ends with a barrier. */
 SIMT_DEVICE void partition_take(const copse_bucket_sort_arguments *a, const tile_partition *tile)
 {
     uint32_t cursor[PARTITION_OWN], count[PARTITION_OWN], sum = 0;
@@ -270,38 +272,38 @@ SIMT_DEVICE void partition_take(const copse_bucket_sort_arguments *a, const tile
     __syncthreads();
 }
 
-/* Where this thread's operations belong in the tile, by bucket. */
-SIMT_DEVICE void partition_places(const tile_partition *tile, partitioned *own)
+/* The slots of this thread's operations in the tile, in the order of buckets. */
+SIMT_DEVICE void partition_positions(const tile_partition *tile, partitioned *own)
 {
     SIMT_UNROLL
     for (uint32_t r = 0; r < PARTITION_EACH; r++) {
-        const uint32_t bucket = PARTITION_LOW(own->place[r] >> 2, PARTITION_BUCKET_BITS);
-        const uint32_t place = tile->starts[bucket] + own->place[r] / PARTITION_ONE;
-        own->place[r] = bucket | (partition_there(own, r) ? place : PARTITION_NOWHERE) << PARTITION_BUCKET_BITS;
+        const uint32_t bucket = PARTITION_LOW(own->where[r] >> 2, PARTITION_BUCKET_BITS);
+        const uint32_t at = tile->starts[bucket] + own->where[r] / PARTITION_ONE;
+        own->where[r] = bucket | (partition_there(own, r) ? at : PARTITION_NOWHERE) << PARTITION_BUCKET_BITS;
     }
 }
 
-/* Where the positions of operations in the batch are, if there is no room for them concurrent keys and values. */
+/* The positions of operations in the batch, where these do not fit next to key and value. */
 SIMT_DEVICE uint32_t *partition_numbers(const copse_bucket_sort_arguments *a)
 {
     return (uint32_t *)((simt_u32x4 *)a->partitions + (uint64_t)a->buckets * a->room);
 }
 
-/* Puts operations whose places in the tile are `first` and some more into slots. All that it needs comes of the difference: so the
- * card's compiler has nothing to keep for the next time. */
+/* Copies operations to shared memory whose slots in the tile begin with `first`. It computes all from the difference to `first`, so that
+ * the compiler keeps nothing for the next time. */
 SIMT_DEVICE void partition_slots(const tile_partition *tile, uint32_t first, const partitioned *own)
 {
     SIMT_UNROLL
     for (uint32_t r = 0; r < PARTITION_EACH; r++) {
-        const uint32_t place = own->place[r] - (first << PARTITION_BUCKET_BITS), slot = place >> PARTITION_BUCKET_BITS;
-        if (place >= PARTITION_SLOTS << PARTITION_BUCKET_BITS) continue;
+        const uint32_t at = own->where[r] - (first << PARTITION_BUCKET_BITS), slot = at >> PARTITION_BUCKET_BITS;
+        if (at >= PARTITION_SLOTS << PARTITION_BUCKET_BITS) continue;
         tile->keys[slot] = own->key[r];
         tile->values[slot] = own->value[r];
-        tile->words[slot] = partition_number(r) | PARTITION_LOW(place, PARTITION_BUCKET_BITS) << PARTITION_NUMBER_BITS;
+        tile->words[slot] = partition_number(r) | PARTITION_LOW(at, PARTITION_BUCKET_BITS) << PARTITION_NUMBER_BITS;
     }
 }
 
-/* Operation i of the batch gets place `to` among the partitions. */
+/* Writes operation i of the batch to slot `to` of the buckets. */
 SIMT_DEVICE void partition_store(const copse_bucket_sort_arguments *a, uint32_t to, uint32_t i, KEY key, VALUE value)
 {
     simt_u32x4 v;
@@ -313,7 +315,7 @@ SIMT_DEVICE void partition_store(const copse_bucket_sort_arguments *a, uint32_t 
     if (KEY_BITS + VALUE_BITS == 128) partition_numbers(a)[to] = i;
 }
 
-/* Writes slots to their buckets: those of a bucket lie side by side, here and there. */
+/* Writes operations from shared memory to their buckets: those of a bucket are neighbours in both. */
 SIMT_DEVICE void partition_write(const copse_bucket_sort_arguments *a, const tile_partition *tile, uint32_t first,
                                  const partitioned *own)
 {
@@ -324,22 +326,22 @@ SIMT_DEVICE void partition_write(const copse_bucket_sort_arguments *a, const til
         const uint32_t slot = s + threadIdx.x;
         if (slot >= some) continue;
         const uint32_t word = tile->words[slot], bucket = word >> PARTITION_NUMBER_BITS;
-        const uint32_t place = tile->counts[bucket] + (first + slot - tile->starts[bucket]);
-        const uint32_t to = bucket * a->room + place, i = own->start + PARTITION_LOW(word, PARTITION_NUMBER_BITS);
-        full |= place >= a->room;
-        if (place < a->room) partition_store(a, to, i, tile->keys[slot], tile->values[slot]);
+        const uint32_t at = tile->counts[bucket] + (first + slot - tile->starts[bucket]);
+        const uint32_t to = bucket * a->room + at, i = own->start + PARTITION_LOW(word, PARTITION_NUMBER_BITS);
+        full |= at >= a->room;
+        if (at < a->room) partition_store(a, to, i, tile->keys[slot], tile->values[slot]);
     }
     if (full) bucket_sort_wrong(a);
 }
 
-/* Is this the last block that has taken its places? For one thread, when all others of the block have theirs. */
+/* Is this the last block to reserve its slots? One thread calls this, when all threads of the block have reserved theirs. */
 SIMT_DEVICE uint32_t partition_last(const copse_bucket_sort_arguments *a)
 {
     __threadfence();
     return simt_atomic_add_u32(a->ticket, 1u) == gridDim.x - 1u;
 }
 
-/* The last block: operations in front of each bucket. All blocks have taken their places. */
+/* The last block sums up the operations in front of each bucket: all blocks have reserved their slots by then. */
 SIMT_DEVICE void partition_bases(const copse_bucket_sort_arguments *a, const tile_partition *tile)
 {
     uint32_t count[PARTITION_OWN], sum = 0;
@@ -354,8 +356,7 @@ SIMT_DEVICE void partition_bases(const copse_bucket_sort_arguments *a, const til
     }
 }
 
-/* The operations of the tile are in registers, and all is known about them: writes them, some at a time. Begins and ends with a
- * barrier. */
+/* Writes the operations of the tile from registers through shared memory to their buckets, some at a time. Ends with a barrier. */
 SIMT_DEVICE void partition_out(const copse_bucket_sort_arguments *a, const tile_partition *tile, const partitioned *own)
 {
     SIMT_ROLLED
@@ -367,6 +368,7 @@ SIMT_DEVICE void partition_out(const copse_bucket_sort_arguments *a, const tile_
     }
 }
 
+/* A block partitions a tile of the batch. */
 SIMT_KERNEL(NAME(partition), copse_bucket_sort_arguments, PARTITION_THREADS, (KEY_BITS + VALUE_BITS == 64 ? 2 : 1))
 {
     SIMT_SHARED(simt_u32x4, slots, PARTITION_SLOTS * (KEY_BITS + VALUE_BITS + 32u) / 128u);
@@ -396,7 +398,7 @@ SIMT_KERNEL(NAME(partition), copse_bucket_sort_arguments, PARTITION_THREADS, (KE
     __syncthreads();
     partition_take(&a, &tile);
     if (threadIdx.x == 0) sums[PARTITION_THREADS / SIMT_WARP] = partition_last(&a);
-    partition_places(&tile, &own);
+    partition_positions(&tile, &own);
     partition_values(&a, &own);
     partition_out(&a, &tile, &own);
     if (sums[PARTITION_THREADS / SIMT_WARP]) partition_bases(&a, &tile);

@@ -1,16 +1,16 @@
 /*
- * Template: small batches, which change leaves where they are, in the order in which warps come to them.
+ * Template: small batches that change leaves in place, unsorted: in the order in which warps come to the operations.
  *
- * LEAF_LANES lanes hold a leaf together, an entry in each lane; shuffles shift entries when one comes or goes. All lanes of
- * a warp go the same way, groups without work along with the others, so that every collective names all 32.
+ * A group of LEAF_LANES lanes holds a leaf, one entry in each lane; shuffles shift entries when one comes or goes. All lanes of a warp
+ * take the same path, also groups without work, so that every collective names all 32.
  *
- * Every group has an operation and latches what it changes. A group holds one latch at a time and gives it back in the same
- * turn of the loop, so groups cannot wait for each other in a circle.
+ * Every group has an operation and latches what it changes. It holds one latch at a time and gives it back in the same turn of the
+ * loop, so groups cannot wait for each other in a circle.
  *
- * What a latch protects:  blink  the leaf in whose state it is       bplus  the base_leaf with all its leaves
+ * What a latch protects:  blink  the leaf in whose state it is       bplus  the base leaf with all its leaves
  *
- * How a leaf is changed while others may look (docs/BLINK.md argues why readers are safe): latch, fence, entries, release
- * store of the state without the latch and with the next version.
+ * How a group changes a leaf that concurrent readers may read (docs/BLINK.md shows why that is safe): it latches the leaf, fences,
+ * stores the entries, and stores the state with release, without the latch and with the next version.
  */
 #ifndef COPSE_TREES_BLINK_UPDATE_UNSORTED_H
 #define COPSE_TREES_BLINK_UPDATE_UNSORTED_H
@@ -25,21 +25,21 @@
 #include "trees/blink/rebuild/per_base_leaf.h"
 #include "trees/blink/update/arguments.h"
 
-/* A leaf in the hands of a group. Lane i has entry i; the rest is the same in all lanes. */
+/* A leaf that a group holds. Lane i has entry i; the rest is the same in all lanes. */
 typedef struct held_leaf {
     KEY key;
     VALUE value;
     uint32_t count;
-    uint32_t state; /* as it was found, without the latch */
+    uint32_t state; /* as the group found it, without the latch */
     uint32_t next;
     KEY high;
     uint32_t number;
     uint32_t base_leaf;
     bool changed;
-    bool base_leaf_changed; /* a leaf of the base_leaf was, since the latch of the base_leaf was taken */
+    bool base_leaf_changed; /* some leaf of the base leaf was, since the group latched the base leaf */
 } held_leaf;
 
-/* What the groups of one kernel share. */
+/* What the groups of a kernel share. */
 typedef struct unsorted_update {
     const copse_blink_tree *tree;
     copse_blink_counters *counters;
@@ -87,7 +87,7 @@ SIMT_DEVICE void held_load(const copse_blink_tree *tree, held_leaf *held)
     held->changed = false;
 }
 
-/* Entries, next and high of a leaf; a lane without an entry stores a free place. */
+/* Stores entries, next and high of a leaf; a lane without an entry stores a free slot. */
 SIMT_DEVICE void store_entries(char *leaf, KEY key, VALUE value, uint32_t next, KEY high)
 {
     const uint32_t lane = held_lane();
@@ -100,14 +100,14 @@ SIMT_DEVICE void store_entries(char *leaf, KEY key, VALUE value, uint32_t next, 
     COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)(leaf + LEAF_HIGH), high);
 }
 
-/* Writes a leaf back where it was changed. In a B-link tree that gives its latch back, in a B+ tree the base_leaf keeps it. All
- * lanes come here, groups with `go` do it. */
+/* Writes a leaf back where it was changed. In a B-link tree that gives its latch back, in a B+ tree the base leaf keeps it. All
+ * lanes call this, groups with `go` write. */
 SIMT_DEVICE void held_put_back(const unsorted_update *u, held_leaf *held, bool go)
 {
     const bool branches = u->tree->branches != 0, changed = held->changed;
     char *leaf = leaf_at(u->tree, go ? held->number : 0);
     if (go && changed) store_entries(leaf, held->key, held->value, held->next, held->high);
-    __syncwarp(SIMT_FULL_MASK); /* the release below covers what all lanes stored */
+    __syncwarp(SIMT_FULL_MASK); /* the release below covers the stores of all lanes */
     if (!go) return;
     held->changed = false;
     if (held_lane() != 0) return;
@@ -119,7 +119,7 @@ SIMT_DEVICE void held_put_back(const unsorted_update *u, held_leaf *held, bool g
         simt_store_relaxed_u32((uint32_t *)(leaf + LEAF_STATE), state | latch);
 }
 
-/* Tries to latch a leaf. All lanes come here; true in all lanes of the groups that got it. */
+/* Tries to latch a leaf. All lanes call this; true in all lanes of the groups that got the latch. */
 SIMT_DEVICE bool latch_try(const copse_blink_tree *tree, uint32_t number, bool go)
 {
     uint32_t *state = (uint32_t *)(leaf_at(tree, go ? number : 0) + LEAF_STATE);
@@ -130,7 +130,7 @@ SIMT_DEVICE bool latch_try(const copse_blink_tree *tree, uint32_t number, bool g
     }
     got = held_ballot(got) & 1u;
     __syncwarp(SIMT_FULL_MASK);
-    __threadfence(); /* what follows comes behind the latch */
+    __threadfence(); /* orders what follows behind the latch */
     return got;
 }
 
@@ -145,7 +145,7 @@ SIMT_DEVICE void latch_give_back(const copse_blink_tree *tree, uint32_t number, 
 
 /* --- splits ---------------------------------------------------------------------------------------------------------------- */
 
-/* Takes a leaf of the pool for each group with `go`. All lanes come here. */
+/* Takes a leaf of the pool for each group with `go`. All lanes call this. */
 SIMT_DEVICE uint32_t pool_take(const unsorted_update *u, bool go)
 {
     uint32_t number = COPSE_LEAF_NONE;
@@ -154,9 +154,9 @@ SIMT_DEVICE uint32_t pool_take(const unsorted_update *u, bool go)
 }
 
 /*
- * Splits the full leaves of groups with `go`, in front of an insertion of k at `slot`. The upper entries go to a new leaf, which is
- * complete before anything leads to it; the group goes on with the half where k belongs. Where k comes behind all entries they
- * all stay, so that keys which arrive in order leave full leaves behind.
+ * Splits the full leaves of groups with `go`, before an insertion of k at `slot`. The upper entries go to a new leaf, which is complete
+ * before anything leads to it; the group goes on with the half where k belongs. Where k is greater than all entries these all stay, so
+ * that keys which arrive in order leave full leaves behind.
  */
 SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, uint32_t slot, bool go)
 {
@@ -176,7 +176,7 @@ SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, ui
     store_entries(to, key, value, held->next, held->high);
     if (lane == 0) {
         store_unused(to);
-        /* In a B-link tree the group still holds the half that it goes on with. */
+        /* In a B-link tree the group keeps the latch of the half that it goes on with. */
         const uint32_t latch = !branches && goes_right ? COPSE_LEAF_LATCH : 0;
         simt_store_relaxed_u32((uint32_t *)(to + LEAF_STATE), latch | (LEAF_SLOTS - keep));
     }
@@ -209,7 +209,7 @@ SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, ui
     }
     held->high = middle;
     if (!goes_right) return;
-    /* The lower half is done with: it leads to the upper one as soon as its state is stored. */
+    /* The lower half is complete: it leads to the upper one as soon as its state is stored. */
     char *lower = leaf_at(u->tree, held->number);
     store_entries(lower, held->key, held->value, held->next, held->high);
     upper.base_leaf = held->base_leaf;
@@ -227,7 +227,7 @@ SIMT_DEVICE void held_split(const unsorted_update *u, held_leaf *held, KEY k, ui
 
 /* --- operations -------------------------------------------------------------------------------------------------------------- */
 
-/* Takes entry `slot` out of the leaf, or makes room for one there. */
+/* Takes entry `slot` out of the leaf, or makes room for an entry there. */
 SIMT_DEVICE void held_shift(held_leaf *held, uint32_t slot, bool in, bool out)
 {
     const uint32_t lane = held_lane();
@@ -247,7 +247,7 @@ SIMT_DEVICE void held_shift(held_leaf *held, uint32_t slot, bool in, bool out)
     held->changed |= in | out;
 }
 
-/* One operation on the leaf where its key belongs. All lanes come here, groups with `go` do it. */
+/* One operation on the leaf where its key belongs. All lanes call this, groups with `go` change their leaves. */
 SIMT_DEVICE void held_change(unsorted_update *u, held_leaf *held, KEY k, VALUE value, copse_action action, bool go)
 {
     const uint32_t lane = held_lane();
@@ -272,10 +272,10 @@ SIMT_DEVICE void held_change(unsorted_update *u, held_leaf *held, KEY k, VALUE v
     u->went += (uint32_t)out;
 }
 
-/* --- batches as they come -------------------------------------------------------------------------------------------------------- */
+/* --- unsorted batches ------------------------------------------------------------------------------------------------------------ */
 
-/* One operation of each group with `go`, in competition with all others. */
-SIMT_DEVICE void place_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE value, copse_action action, bool go)
+/* One operation of each group with `go`, while other groups may be after the same leaf. */
+SIMT_DEVICE void apply_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE value, copse_action action, bool go)
 {
     const bool branches = u->tree->branches != 0;
     uint32_t number = base_leaf;
@@ -285,7 +285,7 @@ SIMT_DEVICE void place_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE 
         held.base_leaf = base_leaf;
         if (got) held.number = branches ? branch_lead(u->tree, base_leaf, k) : number;
         held_load(u->tree, &held);
-        const bool right = got && held.high < k; /* it was split: further to the right */
+        const bool right = got && held.high < k; /* another group split it: k belongs further to the right */
         held_change(u, &held, k, value, action, got && !right);
         held_put_back(u, &held, got);
         if (branches) latch_give_back(u->tree, base_leaf, held.base_leaf_changed, got);
@@ -295,19 +295,19 @@ SIMT_DEVICE void place_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE 
     }
 }
 
-SIMT_KERNEL(NAME(place), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(apply_unsorted), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), n = a.operations.n;
     const uint64_t warp_first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
     unsorted_update u = {&a.tree, a.counters, 0, 0};
-    if (a.counters->not_first_nan || a.counters->crowded == 1u) return; /* nothing is changed then */
+    if (a.counters->not_first_nan || a.counters->crowded == 1u) return; /* the batch is not for this strategy */
     for (uint64_t first = warp_first; first < n; first += groups) {
         const uint64_t i = first + simt_lane() / LEAF_LANES;
         const bool go = i < n && a.table[a.slots[i]] == (uint32_t)i + 1u;
         const KEY k = go ? ENCODE_ONE(a.tree.key_type, ((const KEY *)a.operations.keys)[i]) : 0;
         const copse_action action = a.operations.action;
         const VALUE value = go && action != COPSE_ACTION_ERASE ? ((const VALUE *)a.operations.values)[i] : 0;
-        place_one(&u, go ? a.base_leaves[i] : 0, k, value, action, go);
+        apply_one(&u, go ? a.base_leaves[i] : 0, k, value, action, go);
     }
     update_count(u.counters, u.came, u.went);
 }

@@ -6,6 +6,7 @@
  * The writer shifts entries within leaves and splits leaves. Some keys stay for all the time, with their values: the reader must find each of
  * them, with its own value.
  */
+#include "placed.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -69,7 +70,8 @@ static void after_a_turn(const copse_kernel *kernel)
 {
     const copse_blink_kernels *changing = baton.kernels;
     if (me < 0) return;
-    if (me == WRITER && kernel != &changing->apply && kernel != &changing->apply_hard && kernel != &changing->place)
+    if (me == WRITER && kernel != &changing->apply && kernel != &changing->apply_splits &&
+        kernel != &changing->apply_unsorted)
         return;
     if (--baton.left == 0) pass_on();
 }
@@ -128,11 +130,10 @@ static void fill(const struct round *r, void *keys, void *values, uint64_t i, ui
 static void choose_way(const struct round *r)
 {
     copse_device *devices[] = {r->index->device, r->view->device};
-    for (unsigned i = 0; i < 2; i++) {
-        devices[i]->seed = r->seed + i;
-        devices[i]->place_most = r->sorted ? 1 : 1000;
-        devices[i]->in_place_share = 1;
-    }
+    for (unsigned i = 0; i < 2; i++) devices[i]->seed = r->seed + i;
+    copse_blink_tuning *tuning = placed_tuning(r->index);
+    tuning->unsorted_most = r->sorted ? 1 : 1000;
+    tuning->in_place_share = 1;
 }
 
 static void round_open(struct round *r, copse_structure structure, copse_type type, bool sorted, uint64_t seed)
