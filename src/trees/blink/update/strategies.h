@@ -25,6 +25,7 @@ typedef struct copse_blink_update {
     copse_blink *tree;
     copse_blink_epoch *epoch;            /* the current one                                                  */
     const void *keys, *values;           /* the caller's arrays                                              */
+    const char *what;                    /* the word for progress                                            */
     const copse_blink_operations *mixed; /* NULL, or instead of those: sorted operations without equal keys  */
     copse_action action;                 /* what happens to all of the keys; mixed: to those that stay       */
     bool erases;                         /* some entries may go                                              */
@@ -52,11 +53,6 @@ const copse_blink_strategy *copse_blink_strategy_named(const char *name);
 copse_status copse_blink_update_run(copse_blink_update *u);
 
 /* --- what several strategies need ----------------------------------------------------------------------------------------- */
-
-static inline const char *copse_blink_update_word(const copse_blink_update *u) /* for progress */
-{
-    return u->action == COPSE_ACTION_ERASE ? "erasing" : "inserting";
-}
 
 /* Sees to it that the caller's arrays are on the device. */
 copse_status copse_blink_update_bring(copse_blink_update *u);
