@@ -3,8 +3,7 @@
  * pair of widths and each backend. Every such object exports one row, copse_mixed_kernels_cuda_k32v64 for example, and one
  * source of those that use the family, compiled once, picks the row that suits a device.
  */
-#ifndef COPSE_GPU_KERNEL_ROWS_H
-#define COPSE_GPU_KERNEL_ROWS_H
+#pragma once
 
 #include "core/widths.h"
 #include "device/device.h"
@@ -33,6 +32,4 @@
         (void)device;                                                                                                  \
         return emulated[pair];                                                                                         \
     }
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  * The host walks the table from its first row on. It skips a strategy that may not run; one that runs ends done, declined or with an
  * error. What a strategy found out about the batch stays in copse_blink_update, where the next one goes on from it.
  */
-#ifndef COPSE_BLINK_STRATEGIES_H
-#define COPSE_BLINK_STRATEGIES_H
+#pragma once
 
 #include "trees/blink/tree.h"
 
@@ -99,5 +98,3 @@ copse_status copse_blink_partition_launch(copse_blink_update *u, copse_bucket_so
  * counters of the epoch. One base leaf in one_of asks for leaves. */
 copse_status copse_blink_bucket_sort_launch(copse_blink_update *u, copse_bucket_sort_arguments *arguments,
                                             uint32_t *base_leaves, uint32_t one_of);
-
-#endif
