@@ -1,6 +1,5 @@
 /* Checks of arguments that the calls of copse.h share. */
-#ifndef COPSE_API_CHECK_H
-#define COPSE_API_CHECK_H
+#pragma once
 
 #include "trees/tree.h"
 
@@ -15,5 +14,3 @@ copse_status copse_check_change(const copse_index *index, const char *call);
 
 /* A second index of the same kind with the same entries, in any context and at any placement: index.c. */
 copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_placement placement, copse_index **out);
-
-#endif

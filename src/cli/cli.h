@@ -4,8 +4,7 @@
  * Rules that hold for every subcommand: data goes to standard output, everything else to standard error; the exit code
  * is 0 when the job was done, 1 when it failed, 2 when the command line was wrong.
  */
-#ifndef COPSE_CLI_H
-#define COPSE_CLI_H
+#pragma once
 
 #include "copse.h"
 
@@ -340,5 +339,3 @@ void cli_pairs_free(cli_pairs *pairs);
 bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count, bool has_values);
 /* The size of a regular file, 0 for anything else. */
 uint64_t cli_stream_size(FILE *file);
-
-#endif /* COPSE_CLI_H */

@@ -9,8 +9,7 @@
  *
  * A range of items needs at most 2 * 15 nodes per level.
  */
-#ifndef COPSE_AGGREGATE_H
-#define COPSE_AGGREGATE_H
+#pragma once
 
 #include "core/internal.h"
 
@@ -56,5 +55,3 @@ void copse_summary_free(const copse_ctx *ctx, copse_summary *summary);
 void copse_summary_raise(copse_summary *summary, uint64_t first, uint64_t last, uint32_t threads);
 /* Merges items first .. end (end not included) into *to. */
 void copse_summary_range(const copse_summary *summary, uint64_t first, uint64_t end, copse_aggregate *to);
-
-#endif

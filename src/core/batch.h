@@ -4,8 +4,7 @@
  * Where the caller's arrays are in order already the batch only points at them and the tree encodes while it copies;
  * else the batch owns an array of pairs made by the radix sort.
  */
-#ifndef COPSE_BATCH_H
-#define COPSE_BATCH_H
+#pragma once
 
 #include "core/internal.h"
 #include "core/codec.h"
@@ -46,5 +45,3 @@ void copse_batch_free(const copse_ctx *ctx, copse_batch *batch);
 typedef copse_status copse_batch_make_width(const copse_index *index, copse_equal_keys equal, bool pairs_wanted,
                                             const char *what, copse_batch *batch);
 COPSE_DECLARE_WIDTHS(copse_batch_make_width, copse_batch_make);
-
-#endif

@@ -1,6 +1,5 @@
 /* Pairs of the object's widths, and reading a stretch of a batch into separate arrays of encoded keys and values. */
-#ifndef COPSE_CORE_BATCH_PAIR_H
-#define COPSE_CORE_BATCH_PAIR_H
+#pragma once
 
 #include "core/batch.h"
 #include "core/codec.h"
@@ -50,5 +49,3 @@ static inline void copse_batch_read(const copse_batch *batch, uint64_t first, ui
     else
         for (uint32_t i = 0; i < n; i++) values[i] = copse_caller_value(batch, first + i);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * The functions work on a few keys at a time and are inlined into the loop that reads the caller's array: encoding is
  * never a pass of its own.
  */
-#ifndef COPSE_CODEC_H
-#define COPSE_CODEC_H
+#pragma once
 
 #include "copse.h"
 #include "core/anywhere.h"
@@ -127,5 +126,3 @@ static inline void copse_decode_k64(copse_type type, uint64_t key, void *out, ui
 {
     ((uint64_t *)out)[at] = copse_decode_one_k64(type, key);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What all of the library shares: the context, the index, errors, memory, progress. */
-#ifndef COPSE_INTERNAL_H
-#define COPSE_INTERNAL_H
+#pragma once
 
 #include "copse.h"
 
@@ -101,5 +100,4 @@ bool copse_type_is_value(copse_type type);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

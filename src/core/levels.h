@@ -14,8 +14,7 @@
  * that differ may share a digest; the walk then lands at or before the right unit and steps right. A builder uses
  * digests only where such steps are rare.
  */
-#ifndef COPSE_LEVELS_H
-#define COPSE_LEVELS_H
+#pragma once
 
 #include "core/anywhere.h"
 
@@ -41,5 +40,3 @@ COPSE_ANYWHERE uint32_t copse_digest(uint64_t key, uint64_t base, uint32_t shift
     uint64_t d = key < base ? 0 : (key - base) >> shift;
     return d > UINT32_MAX ? UINT32_MAX : (uint32_t)d;
 }
-
-#endif

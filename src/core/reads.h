@@ -1,6 +1,5 @@
 /* What a read may ask for, as hosts and kernels name it. */
-#ifndef COPSE_READS_H
-#define COPSE_READS_H
+#pragma once
 
 /* Which neighbour of a key is wanted. */
 typedef enum copse_neighbour { COPSE_AT_OR_AFTER, COPSE_AFTER, COPSE_BEFORE } copse_neighbour;
@@ -13,5 +12,3 @@ typedef enum copse_aggregate_kind {
     COPSE_KIND_MAX,
     COPSE_KIND_AVG
 } copse_aggregate_kind;
-
-#endif

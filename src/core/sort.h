@@ -9,8 +9,7 @@
  * CUB does this on the card; on the CPU no C library offers a stable, parallel sort of pairs at this speed
  * (docs/DEPENDENCIES.md).
  */
-#ifndef COPSE_CORE_SORT_H
-#define COPSE_CORE_SORT_H
+#pragma once
 
 #include "core/batch_pair.h"
 
@@ -76,5 +75,3 @@ static void sort_bucket(copse_pair *from, copse_pair *other, uint64_t n, bool en
         begin = end;
     }
 }
-
-#endif

@@ -11,8 +11,7 @@
  * is copse_regular_cpu_k64v32 in the object for keys of 64 and values of 32 bits. Sources that are compiled once declare
  * the four with COPSE_DECLARE_WIDTHS, put them into a table with COPSE_WIDTH_ROW, and choose by copse_width_pair.
  */
-#ifndef COPSE_WIDTHS_H
-#define COPSE_WIDTHS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ static inline unsigned copse_width_pair(size_t key_bytes, size_t value_bytes)
 
 /* The position of the object's own pair. */
 #define COPSE_WIDTH_PAIR (KEY_BITS / 64u * 2u + VALUE_BITS / 64u)
-
-#endif

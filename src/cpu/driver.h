@@ -8,8 +8,7 @@
  * A *location* is where an entry lies, as a number that only the tree understands; locations grow with the order of the
  * entries, and the one behind the last entry is a location, too.
  */
-#ifndef COPSE_CPU_DRIVER_H
-#define COPSE_CPU_DRIVER_H
+#pragma once
 
 #include "core/aggregate.h"
 #include "core/batch.h"
@@ -110,5 +109,3 @@ copse_status copse_cpu_range(const copse_index *index, const void *lows, const v
 copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
                                  const void *highs, uint64_t n, void *out, uint8_t *found);
 copse_status copse_cpu_scan(const copse_index *index, copse_scan *scan);
-
-#endif

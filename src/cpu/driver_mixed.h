@@ -1,6 +1,5 @@
 /* What driver_mixed.c asks of the widths (driver_mixed_by_width.c). */
-#ifndef COPSE_CPU_DRIVER_MIXED_H
-#define COPSE_CPU_DRIVER_MIXED_H
+#pragma once
 
 #include "core/internal.h"
 #include "core/widths.h"
@@ -34,5 +33,3 @@ typedef struct mixed_width {
 } mixed_width;
 
 COPSE_DECLARE_WIDTHS(const mixed_width, copse_mixed);
-
-#endif

@@ -1,6 +1,5 @@
 /* The instruction sets that batch walks are compiled for: their names, and which of them this machine has. */
-#ifndef COPSE_CPU_INSTRUCTION_SET_H
-#define COPSE_CPU_INSTRUCTION_SET_H
+#pragma once
 
 #include "core/internal.h"
 
@@ -13,5 +12,3 @@ const char *copse_instruction_set_name(copse_instruction_set set);
 bool copse_instruction_set_parse(const char *name, copse_instruction_set *out);
 /* The names of all that this machine has. */
 const char *copse_instruction_sets_offered(void);
-
-#endif

@@ -2,8 +2,7 @@
  * Merging a sorted batch into a sorted stretch of units. Both trees use it: the implicit one over all its units, the
  * regular one leaf by leaf.
  */
-#ifndef COPSE_CPU_MERGE_H
-#define COPSE_CPU_MERGE_H
+#pragma once
 
 #include "core/batch_pair.h"
 #include "core/codec.h"
@@ -206,5 +205,3 @@ static void unit_copy(const copse_unit *units, uint64_t position, uint64_t count
         unit_copy_some(unit++, 0, UNIT_ENTRIES, type, at, keys, values);
     if (count) unit_copy_few(unit, 0, (uint32_t)count, type, at, keys, values);
 }
-
-#endif

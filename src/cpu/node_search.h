@@ -2,8 +2,7 @@
  * The node search of the instruction set that this object is for: count_less_u32 and count_less_u64. A source that is
  * compiled for another than plain C says so before it includes anything.
  */
-#ifndef COPSE_CPU_NODE_SEARCH_H
-#define COPSE_CPU_NODE_SEARCH_H
+#pragma once
 
 #if defined(NODE_SEARCH_AVX512)
 #include "cpu/node_search_avx512.h"
@@ -11,6 +10,4 @@
 #include "cpu/node_search_avx2.h"
 #else
 #include "cpu/node_search_scalar.h"
-#endif
-
 #endif

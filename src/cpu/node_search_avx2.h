@@ -1,6 +1,5 @@
 /* Node search with AVX2: two halves of 32 bytes. AVX2 compares signed only, so both sides get their sign bit flipped. */
-#ifndef COPSE_NODE_SEARCH_AVX2_H
-#define COPSE_NODE_SEARCH_AVX2_H
+#pragma once
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline uint32_t count_less_u64(const void *line, uint64_t q, uint32_t key
     }
     return (uint32_t)__builtin_popcount(mask & ((1u << keys) - 1));
 }
-
-#endif

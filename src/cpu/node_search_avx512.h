@@ -1,6 +1,5 @@
 /* Node search with AVX-512: one compare for the whole line. */
-#ifndef COPSE_NODE_SEARCH_AVX512_H
-#define COPSE_NODE_SEARCH_AVX512_H
+#pragma once
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline uint32_t count_less_u64(const void *line, uint64_t q, uint32_t key
     __m512i node = keys == 8 ? _mm512_loadu_si512(line) : _mm512_maskz_loadu_epi64(used, line);
     return (uint32_t)__builtin_popcount(_mm512_mask_cmplt_epu64_mask(used, node, _mm512_set1_epi64((long long)q)));
 }
-
-#endif

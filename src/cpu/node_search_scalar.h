@@ -1,7 +1,6 @@
 /* Node search in plain C. Each function counts the keys of a node that are less than q; all 64 bytes are compared, so
  * there is no branch to mispredict. */
-#ifndef COPSE_NODE_SEARCH_SCALAR_H
-#define COPSE_NODE_SEARCH_SCALAR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ static inline uint32_t count_less_u64(const void *line, uint64_t q, uint32_t key
     for (uint32_t i = 0; i < keys; i++) count += key[i] < q;
     return count;
 }
-
-#endif

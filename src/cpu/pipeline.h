@@ -15,8 +15,7 @@
  * that do not fit the caches get an extra step of patience, and are fetched to the second-level cache, which can wait for
  * more lines at once than the first (45 -> 55).
  */
-#ifndef COPSE_PIPELINE_H
-#define COPSE_PIPELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ static inline void pipeline_fetch(const void *line, bool far)
                 if (g < (groups)) CALL;                                                                                \
             }                                                                                                          \
     } while (0)
-
-#endif

@@ -10,8 +10,7 @@
  * Free entries hold KEY_MAX as key. KEY_MAX is an ordinary key all the same: whether an entry is used follows from the
  * number of entries, never from its key.
  */
-#ifndef COPSE_CPU_UNIT_H
-#define COPSE_CPU_UNIT_H
+#pragma once
 
 #include "core/widths.h"
 
@@ -23,5 +22,3 @@ typedef struct copse_unit {
 } copse_unit;
 
 _Static_assert(sizeof(copse_unit) == 64, "a unit is one cache line");
-
-#endif

@@ -3,8 +3,7 @@
  * (trees/NAME/cpu/walk.h), on what they share (walk_group.h), and compiles it once for each instruction set and pair of widths,
  * with the node search inlined. The context says which instruction set is used.
  */
-#ifndef COPSE_CPU_WALK_H
-#define COPSE_CPU_WALK_H
+#pragma once
 
 #include "core/internal.h"
 #include "core/widths.h"
@@ -47,6 +46,4 @@ static inline copse_walk_input copse_walk_over(const copse_index *index, const v
     {                                                                                                                  \
         [COPSE_SCALAR] = &NAME(name##_scalar)                                                                          \
     }
-#endif
-
 #endif

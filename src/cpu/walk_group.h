@@ -3,8 +3,7 @@
  * down the inner levels (walk_level), and then reads the units (the finish functions of each tree). What a walk is for, its
  * mode, is a constant in each instance, so that the compiler drops what it does not need.
  */
-#ifndef COPSE_CPU_WALK_GROUP_H
-#define COPSE_CPU_WALK_GROUP_H
+#pragma once
 
 #include "core/codec.h"
 #include "core/levels.h"
@@ -114,5 +113,3 @@ typedef struct walk_output {
     uint64_t *out;
     uint64_t *locations; /* of the lows of ranges; may be NULL */
 } walk_output;
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the CUDA backend share. For .cu files only. */
-#ifndef COPSE_DEVICE_CUDA_H
-#define COPSE_DEVICE_CUDA_H
+#pragma once
 
 #include "device/cuda_status.h"
 #include "device/device.h"
@@ -52,5 +51,3 @@ void copse_cuda_pinned_free(copse_device *device, void *memory, uint64_t bytes);
 bool copse_cuda_pin(copse_device *device, const void *memory, uint64_t bytes);
 void copse_cuda_unpin(copse_device *device, const void *memory);
 copse_memory_kind copse_cuda_kind(copse_device *device, const void *memory);
-
-#endif

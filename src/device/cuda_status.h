@@ -1,6 +1,5 @@
 /* CUDA errors as statuses. For .cu files only. */
-#ifndef COPSE_CUDA_STATUS_H
-#define COPSE_CUDA_STATUS_H
+#pragma once
 
 #include "device/device.h"
 
@@ -16,5 +15,4 @@ copse_status copse_cuda_status(copse_device *device, cudaError_t error, const ch
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -8,8 +8,7 @@
  * is an error after which it cannot go on (a kernel read an address that is not there): every later call returns
  * COPSE_ERR_DEVICE with the same sentence.
  */
-#ifndef COPSE_DEVICE_H
-#define COPSE_DEVICE_H
+#pragma once
 
 #include "core/internal.h"
 #include "simt/kernel.h"
@@ -236,5 +235,4 @@ void copse_report_drop(copse_device *device, int report);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -3,8 +3,7 @@
  * AddressSanitizer device memory is shut (poisoned) while no kernel, copy or primitive is at work, so that the sanitizer finds
  * host code which follows a device pointer, before a card does.
  */
-#ifndef COPSE_EMULATED_MEMORY_H
-#define COPSE_EMULATED_MEMORY_H
+#pragma once
 
 #include "device/device.h"
 
@@ -26,5 +25,3 @@ bool copse_emulated_shuts(void);
 /* Around everything that may touch device memory. They nest, also across threads. */
 void copse_emulated_begin(void);
 void copse_emulated_end(void);
-
-#endif

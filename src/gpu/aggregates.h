@@ -1,6 +1,5 @@
 /* Aggregates on a device, whatever the tree: making a summary, and calls from the caller's arrays to its outputs. */
-#ifndef COPSE_GPU_AGGREGATES_H
-#define COPSE_GPU_AGGREGATES_H
+#pragma once
 
 #include "trees/tree.h"
 #include "gpu/ranges.h"
@@ -47,5 +46,3 @@ copse_status copse_aggregate_call_with(copse_aggregate_call *call, copse_transfe
                                        const copse_range_arrays *arrays);
 /* Where the results of such work go. */
 copse_result_arguments copse_aggregate_result(const copse_aggregate_call *call, uint64_t first, void *const *memory);
-
-#endif

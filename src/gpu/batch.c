@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+COPSE_PICK_KERNEL_ROW(copse_shared_kernels)
+
 /* Which array of `memory` holds what. */
 enum { RAW_KEYS, RAW_VALUES, OWN_KEYS, OWN_VALUES };
 

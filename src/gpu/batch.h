@@ -1,6 +1,5 @@
 /* Batches on their way into a tree: this brings them to the device, surveys, encodes and sorts them, and resolves equal keys. */
-#ifndef COPSE_PAIRS_DEVICE_H
-#define COPSE_PAIRS_DEVICE_H
+#pragma once
 
 #include "core/batch.h"
 #include "trees/tree.h"
@@ -105,5 +104,3 @@ void copse_device_pairs_free(const copse_index *index, copse_device_pairs *pairs
 copse_status copse_device_survey_make(copse_device *device, copse_device_survey **out);
 copse_status copse_device_survey_read(copse_device *device, copse_device_survey *survey, copse_device_survey *out);
 void copse_device_survey_free(copse_device *device, copse_device_survey *survey);
-
-#endif

@@ -1,12 +1,8 @@
 /* Template: kernels for batches on their way into a tree: a look at the keys, encoding. */
-#ifndef COPSE_GPU_BATCH_KERNELS_H
-#define COPSE_GPU_BATCH_KERNELS_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/pairs.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 
 /* Looks at all keys once: NaN, smallest, largest, order. */
 SIMT_KERNEL(NAME(survey), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
@@ -48,5 +44,3 @@ SIMT_KERNEL(NAME(encode), copse_pairs_arguments, COPSE_KERNEL_THREADS, 8)
         if (a.out_values) ((VALUE *)a.out_values)[i] = pair_value(&a, i);
     }
 }
-
-#endif

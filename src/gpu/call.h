@@ -1,6 +1,5 @@
 /* The arrays of a call on a device, and what its kernels found wrong. */
-#ifndef COPSE_CALL_DEVICE_H
-#define COPSE_CALL_DEVICE_H
+#pragma once
 
 #include "device/device.h"
 
@@ -15,5 +14,3 @@ copse_status copse_call_report_take(const copse_index *index, bool always, int *
 copse_status copse_call_report_end(const copse_index *index, int report, copse_status status, bool waits, bool ranges);
 /* Does a call with these arrays wait for its end? Only on a stream of the caller's with device memory alone it does not. */
 bool copse_call_waits(const copse_index *index, const void *const *arrays, unsigned n);
-
-#endif

@@ -3,12 +3,10 @@
  * all warps: a warp takes a tile of output positions, finds the range of its first one, and from there on keeps 32 offsets
  * in its lanes to find the ranges of 32 positions at a time.
  */
-#ifndef COPSE_GPU_GATHER_H
-#define COPSE_GPU_GATHER_H
+#pragma once
 
 #include "gpu/reads.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
+#include "gpu/kernel.h"
 
 /* The range that output position p lies in, the last r with offsets[r] <= p. All lanes of a warp look for the same one: each
  * step leaves one in 33 of the ranges, where halving would take five steps that wait for each other. */
@@ -72,5 +70,3 @@ SIMT_DEVICE bool gather_stop(const copse_entry_output *a, uint64_t *out_stop)
     if (blockIdx.x == 0 && threadIdx.x == 0) simt_atomic_min_u64(&a->report[COPSE_REPORT_TOO_SMALL], total);
     return false;
 }
-
-#endif

@@ -1,10 +1,7 @@
 /* Template: the entries of which a row of kernels (gpu/kernel_rows.h) for one pair of widths is made. */
-#ifndef COPSE_GPU_KERNEL_ENTRIES_H
-#define COPSE_GPU_KERNEL_ENTRIES_H
+#pragma once
 
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
+#include "gpu/kernel.h"
 
 #define ENTRY(name) SIMT_KERNEL_ENTRY(NAME(name), COPSE_KERNEL_THREADS)
 
@@ -19,6 +16,4 @@
     {                                                                                                                  \
         ENTRY(name##_full), ENTRY(name##_full)                                                                         \
     }
-#endif
-
 #endif

@@ -1,10 +1,9 @@
 /*
  * Rows of kernels. A family of kernels (one struct that names them all, such as copse_mixed_kernels) is compiled once for each
  * pair of widths and each backend. Every such object exports one row, copse_mixed_kernels_cuda_k32v64 for example, and one
- * source of the family, compiled once, picks the row that suits a device.
+ * source of those that use the family, compiled once, picks the row that suits a device.
  */
-#ifndef COPSE_GPU_KERNEL_ROWS_H
-#define COPSE_GPU_KERNEL_ROWS_H
+#pragma once
 
 #include "core/widths.h"
 #include "device/device.h"
@@ -33,6 +32,4 @@
         (void)device;                                                                                                  \
         return emulated[pair];                                                                                         \
     }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Pointer-free levels (core/levels.h) in device memory, over the children of whatever structure has them. */
-#ifndef COPSE_LEVELS_DEVICE_H
-#define COPSE_LEVELS_DEVICE_H
+#pragma once
 
 #include "gpu/shared_kernels.h"
 
@@ -31,5 +30,3 @@ copse_status copse_device_levels_verify(const copse_index *index, const copse_le
                                         const copse_device_levels *levels, const copse_levels_memory *memory,
                                         copse_device_survey *survey);
 void copse_device_levels_free(const copse_index *index, copse_levels_memory *memory);
-
-#endif

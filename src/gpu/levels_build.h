@@ -1,13 +1,10 @@
 /* Template: kernels that make and check pointer-free levels (core/levels.h) over whatever children a structure has. */
-#ifndef COPSE_GPU_LEVELS_BUILD_H
-#define COPSE_GPU_LEVELS_BUILD_H
+#pragma once
 
 #include "core/levels.h"
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/levels_walk.h"
 #include "gpu/pairs.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 
 #define DIGEST_LONGEST_RUN 16u
 
@@ -73,5 +70,3 @@ SIMT_KERNEL(NAME(verify_level), copse_level_arguments, COPSE_KERNEL_THREADS, 8)
         if (!right) simt_atomic_min_u64(&a.survey->trouble[2], i);
     }
 }
-
-#endif

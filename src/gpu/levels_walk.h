@@ -11,13 +11,10 @@
  * For queries that come sorted the neighbours walk the same nodes, and every lane takes its own query alone: fewer
  * instructions, and the loads of a warp fall together.
  */
-#ifndef COPSE_GPU_LEVELS_WALK_H
-#define COPSE_GPU_LEVELS_WALK_H
+#pragma once
 
 #include "core/levels.h"
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
+#include "gpu/kernel.h"
 
 #define FULL_FANOUT   (512u / KEY_BITS + 1u)
 #define DIGEST_FANOUT 17u
@@ -135,5 +132,3 @@ SIMT_DEVICE uint32_t walk_down_alone(const copse_device_levels *levels, bool dig
         node = node * fanout + walk_child_alone(levels->level[l] + (uint64_t)node * 64u, bound, digest);
     return node;
 }
-
-#endif

@@ -17,6 +17,8 @@
 #include "gpu/scratch.h"
 #include "transfer/transfer.h"
 
+COPSE_PICK_KERNEL_ROW(copse_mixed_kernels)
+
 /* A mixed batch under way. */
 typedef struct mixed {
     copse_index *index;

@@ -1,6 +1,5 @@
 /* Mixed batches on a device: what all structures share. */
-#ifndef COPSE_MIXED_DEVICE_H
-#define COPSE_MIXED_DEVICE_H
+#pragma once
 
 #include "trees/tree.h"
 #include "gpu/mixed_kernels.h"
@@ -37,5 +36,3 @@ typedef struct copse_mixed_structure {
 
 copse_status copse_device_mixed(copse_index *index, const copse_mixed_structure *structure,
                                 const copse_mixed_call *call);
-
-#endif

@@ -2,16 +2,11 @@
  * Mixed batches on a device: the arguments of their kernels, and the table of them that each backend has per pair of
  * widths. gpu/mixed.c runs them; mixed_state.h says what tags and states are.
  */
-#ifndef COPSE_MIXED_KERNELS_H
-#define COPSE_MIXED_KERNELS_H
+#pragma once
 
 #include "primitives/mixed_state.h"
 #include "gpu/kernel_rows.h"
 #include "gpu/shared_kernels.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* What kernels find out about a batch. Positions, smallest and low start at UINT64_MAX, all else at 0. */
 typedef struct copse_mixed_survey {
@@ -66,8 +61,3 @@ typedef struct copse_mixed_kernels {
 } copse_mixed_kernels;
 
 COPSE_KERNEL_ROWS(copse_mixed_kernels);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

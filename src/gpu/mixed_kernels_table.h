@@ -1,6 +1,5 @@
 /* Template: the kernels of mixed batches for one pair of widths: the initializer of their row. */
-#ifndef COPSE_GPU_MIXED_KERNELS_TABLE_H
-#define COPSE_GPU_MIXED_KERNELS_TABLE_H
+#pragma once
 
 #include "gpu/kernel_entries.h"
 #include "gpu/mixed_kernels.h"
@@ -10,5 +9,3 @@
     {                                                                                                                  \
         ENTRY(mixed_tag), ENTRY(mixed_answer), ENTRY(mixed_ends), ENTRY(mixed_gather)                                  \
     }
-
-#endif

@@ -1,13 +1,9 @@
 /* Template: kernels of mixed batches for one pair of widths. */
-#ifndef COPSE_GPU_MIXED_OPERATIONS_H
-#define COPSE_GPU_MIXED_OPERATIONS_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/mixed_kernels.h"
-#include "gpu/shared_kernels.h"
 #include "primitives/mixed_state.h"
-#include "simt/simt.h"
 
 /* What a warp has seen of a batch, or a block. */
 typedef struct mixed_seen {
@@ -157,5 +153,3 @@ SIMT_KERNEL(NAME(mixed_gather), copse_mixed_gather_arguments, COPSE_KERNEL_THREA
         a.out_stays[i] = (uint8_t)!a.gone[row];
     }
 }
-
-#endif

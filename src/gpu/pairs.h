@@ -1,11 +1,7 @@
 /* Template: pairs on their way into a tree, one at a time, and sums over a warp. */
-#ifndef COPSE_GPU_PAIRS_H
-#define COPSE_GPU_PAIRS_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
+#include "gpu/kernel.h"
 
 #include <string.h>
 
@@ -53,5 +49,3 @@ SIMT_DEVICE uint64_t warp_sum(uint64_t value)
     for (uint32_t step = 16; step > 0; step /= 2) value += simt_shfl_xor_u64(SIMT_FULL_MASK, value, step);
     return value;
 }
-
-#endif

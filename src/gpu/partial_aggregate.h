@@ -1,14 +1,10 @@
 /* Template: aggregates in pieces that shuffles can carry, the summary of them (core/aggregate.h), and how results are stored. */
-#ifndef COPSE_GPU_PARTIAL_AGGREGATE_H
-#define COPSE_GPU_PARTIAL_AGGREGATE_H
+#pragma once
 
 #include "core/aggregate.h"
-#include "core/codec.h"
+#include "gpu/kernel.h"
 #include "core/reads.h"
-#include "core/widths.h"
 #include "gpu/reads.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 
 #include <math.h>
 #include <string.h>
@@ -189,5 +185,3 @@ SIMT_DEVICE void summary_check(const copse_device_summary *summary, copse_device
                 simt_atomic_min_u64(&survey->trouble[3], i);
         }
 }
-
-#endif

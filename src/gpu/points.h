@@ -1,6 +1,5 @@
 /* Point reads on a device, whatever the tree: from the caller's arrays to its outputs. */
-#ifndef COPSE_GPU_POINTS_H
-#define COPSE_GPU_POINTS_H
+#pragma once
 
 #include "gpu/call.h"
 #include "gpu/reads.h"
@@ -38,5 +37,3 @@ copse_status copse_point_launch(void *call, copse_stream *stream, uint64_t first
 /* For encoded keys, with all arrays in device memory: only puts the kernel on the main stream. */
 copse_status copse_point_call_encoded(copse_point_call *call, const void *keys, uint64_t n, void *out_values,
                                       uint8_t *out_found);
-
-#endif

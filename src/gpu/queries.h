@@ -1,14 +1,10 @@
 /* Template: how the warps of a kernel share the queries of a launch, read them and store results, for every tree. */
-#ifndef COPSE_GPU_QUERIES_H
-#define COPSE_GPU_QUERIES_H
+#pragma once
 
-#include "core/codec.h"
+#include "gpu/kernel.h"
 #include "core/reads.h"
-#include "core/widths.h"
 #include "gpu/levels_walk.h"
 #include "gpu/reads.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 
 #include <math.h>
 
@@ -123,5 +119,3 @@ SIMT_DEVICE void sum_store(const copse_range_queries *a, const copse_type *value
         ((uint64_t *)a->out)[at] = sum;
     }
 }
-
-#endif

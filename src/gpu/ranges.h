@@ -1,7 +1,6 @@
 /* Calls over ranges on a device, whatever the tree: copse_count, copse_range and entries by rank, from the caller's arrays to its
  * outputs. */
-#ifndef COPSE_GPU_RANGES_H
-#define COPSE_GPU_RANGES_H
+#pragma once
 
 #include "gpu/call.h"
 #include "gpu/reads.h"
@@ -123,5 +122,3 @@ copse_status copse_range_gather_all(copse_range_call *call, const copse_entry_ke
 /* Copies entries rank .. rank + count, which exist, in order. */
 copse_status copse_entries_run(const copse_index *index, const copse_entry_kernel *copy, uint64_t rank, uint64_t count,
                                void *keys, void *values);
-
-#endif

@@ -2,8 +2,7 @@
  * What kernels that read a tree get, whatever the tree. The arguments of such a kernel hold the tree and one of these structs. A
  * tree fills in the former; gpu/points.c, gpu/ranges.c and gpu/aggregates.c fill in the latter for each launch.
  */
-#ifndef COPSE_GPU_READS_H
-#define COPSE_GPU_READS_H
+#pragma once
 
 #include "copse.h"
 
@@ -65,5 +64,3 @@ typedef struct copse_range_extents {
     uint64_t n;
     copse_result_arguments result;
 } copse_range_extents;
-
-#endif

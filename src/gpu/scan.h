@@ -1,6 +1,5 @@
 /* Entries in key order from trees on a device, which have ranks. */
-#ifndef COPSE_GPU_SCAN_H
-#define COPSE_GPU_SCAN_H
+#pragma once
 
 #include "trees/tree.h"
 
@@ -13,5 +12,3 @@ typedef copse_status (*copse_entries_fn)(const copse_index *index, uint64_t rank
 
 /* The scan of a tree (copse_calls) by its ranks. */
 copse_status copse_gpu_scan(const copse_index *index, copse_scan *scan, copse_entries_fn entries);
-
-#endif

@@ -1,6 +1,5 @@
 /* Device memory for the length of a call: several arrays in one block, so that the call allocates and frees once. */
-#ifndef COPSE_GPU_SCRATCH_H
-#define COPSE_GPU_SCRATCH_H
+#pragma once
 
 #include "device/device.h"
 
@@ -22,5 +21,3 @@ copse_status copse_scratch_take(copse_device *device, const char *what, const co
                                 copse_scratch *out);
 /* Frees the block, in the order of the main stream, and makes it none. */
 void copse_scratch_free(copse_device *device, copse_scratch *scratch);
-
-#endif

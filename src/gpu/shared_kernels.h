@@ -2,16 +2,11 @@
  * Kernels that several structures use: batches on their way into a tree, and pointer-free levels; their arguments, and the
  * table of them that each backend has per pair of widths.
  */
-#ifndef COPSE_SHARED_KERNELS_H
-#define COPSE_SHARED_KERNELS_H
+#pragma once
 
 #include "core/aggregate.h"
 #include "core/levels.h"
 #include "gpu/kernel_rows.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* The levels of core/levels.h as kernels see them. */
 typedef struct copse_device_levels {
@@ -108,8 +103,3 @@ COPSE_KERNEL_ROWS(copse_shared_kernels);
 #define COPSE_KERNEL_THREADS 128u
 /* Output positions that a warp of gather.h takes. */
 #define COPSE_GATHER_TILE 256u
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -1,6 +1,5 @@
 /* Template: the kernels that several trees use for one pair of widths: the initializer of their row. */
-#ifndef COPSE_GPU_SHARED_KERNELS_TABLE_H
-#define COPSE_GPU_SHARED_KERNELS_TABLE_H
+#pragma once
 
 #include "gpu/batch_kernels.h"
 #include "gpu/kernel_entries.h"
@@ -17,5 +16,3 @@
         ENTRY(survey), ENTRY(encode), ENTRY(sort_finish), ENTRY(digest_steps), ENTRY(fill_level), ENTRY(verify_level), \
             ENTRY(raise)                                                                                               \
     }
-
-#endif

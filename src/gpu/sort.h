@@ -1,6 +1,5 @@
 /* Sorting on a device by no more bits than it takes, for batches on their way into a tree and for mixed batches. */
-#ifndef COPSE_SORT_DEVICE_H
-#define COPSE_SORT_DEVICE_H
+#pragma once
 
 #include "primitives/primitives.h"
 #include "gpu/shared_kernels.h"
@@ -42,5 +41,3 @@ void copse_device_speculation_free(copse_device *device, copse_pairs_speculation
 
 /* Blocks for a kernel whose threads go over `items` in strides: enough to fill the device, no more than there is work. */
 uint64_t copse_device_blocks(const copse_device *device, uint64_t items);
-
-#endif

@@ -6,12 +6,9 @@
  * begin with the last of these. Each run belongs to the warp that takes care of its first key, and no other warp writes to it.
  * Others look at it meanwhile, but only at its upper bits, which do not change.
  */
-#ifndef COPSE_GPU_SORT_FINISH_H
-#define COPSE_GPU_SORT_FINISH_H
+#pragma once
 
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
+#include "gpu/kernel.h"
 
 /* Keys that a warp takes care of at a time. More of them, and more runs reach beyond the 32, which is slow. */
 #define SORT_FINISH_OWN 26u
@@ -150,5 +147,3 @@ SIMT_KERNEL(NAME(sort_finish), copse_sort_finish_arguments, COPSE_KERNEL_THREADS
     }
     if (outside) sort_finish_wrong(a.speculation);
 }
-
-#endif

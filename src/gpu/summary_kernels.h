@@ -1,11 +1,8 @@
 /* Template: the upper levels of a summary (core/aggregate.h), which are made in the same way whatever lies below. */
-#ifndef COPSE_GPU_SUMMARY_KERNELS_H
-#define COPSE_GPU_SUMMARY_KERNELS_H
+#pragma once
 
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/partial_aggregate.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 
 /* One level from the one below: a thread per node, 16 to 1. */
 SIMT_KERNEL(NAME(raise), copse_raise_arguments, COPSE_KERNEL_THREADS, 8)
@@ -14,5 +11,3 @@ SIMT_KERNEL(NAME(raise), copse_raise_arguments, COPSE_KERNEL_THREADS, 8)
          i += (uint64_t)gridDim.x * blockDim.x)
         partial_store(&a.summary.level[a.level][i], partial_of_children(&a.summary, a.level, i));
 }
-
-#endif

@@ -9,8 +9,7 @@
  * Lines are physical lines of the input, counted from 1; a record is named by the line it starts on. Columns count from
  * 1 in sentences and in "#N", from 0 in arguments. All state is in the reader: different readers are independent.
  */
-#ifndef COPSE_QUERY_CSV_H
-#define COPSE_QUERY_CSV_H
+#pragma once
 
 #include "copse.h"
 
@@ -72,5 +71,3 @@ copse_status copse_csv_bad_cell(copse_csv *csv, size_t column, const char *probl
 /* The line that the current record starts on, and the bytes of input used so far. */
 uint64_t copse_csv_line(const copse_csv *csv);
 uint64_t copse_csv_position(const copse_csv *csv);
-
-#endif /* COPSE_QUERY_CSV_H */

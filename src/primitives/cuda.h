@@ -2,8 +2,7 @@
  * What the files of the CUDA primitives share. The work is split over several .cu files because CUB's templates take
  * long to compile: one file per algorithm, and one per key width where that is still long.
  */
-#ifndef COPSE_PRIMITIVES_CUDA_H
-#define COPSE_PRIMITIVES_CUDA_H
+#pragma once
 
 #include "device/cuda_status.h"
 #include "primitives/primitives.h"
@@ -65,5 +64,3 @@ copse_status copse_cuda_with_scratch(copse_device *device, copse_stream *stream,
     device->backend->leave(device, before);
     return status;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Sort pairs of one pair of widths on a card; which cuda_sort_k*.cu instantiate. */
-#ifndef COPSE_PRIMITIVES_CUDA_SORT_H
-#define COPSE_PRIMITIVES_CUDA_SORT_H
+#pragma once
 
 #include "primitives/cuda.h"
 
@@ -25,5 +24,3 @@ copse_status copse_cuda_sort_any(copse_device *device, copse_stream *stream, con
     if (sort->between) *sort->between = (unsigned)keys.selector;
     return status;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What emulated.c asks of the widths (emulated_by_width.c): loops over pairs. Meaning and order: primitives.h. */
-#ifndef COPSE_PRIMITIVES_EMULATED_H
-#define COPSE_PRIMITIVES_EMULATED_H
+#pragma once
 
 #include "core/widths.h"
 #include "primitives/primitives.h"
@@ -22,5 +21,3 @@ typedef struct copse_emulated_pairs {
 } copse_emulated_pairs;
 
 COPSE_DECLARE_WIDTHS(const copse_emulated_pairs, copse_emulated_pairs);
-
-#endif

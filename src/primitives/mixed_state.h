@@ -12,8 +12,7 @@
  * Joining is associative, so that a scan finds for every operation how those before it left its key, in as little time for one
  * key as for many. Both have 32 bits where positions are below COPSE_MIXED_POSITIONS_32, else 64.
  */
-#ifndef COPSE_MIXED_STATE_H
-#define COPSE_MIXED_STATE_H
+#pragma once
 
 #include "copse.h"
 #include "core/anywhere.h"
@@ -39,5 +38,3 @@ COPSE_ANYWHERE uint64_t copse_mixed_join(uint64_t before, uint64_t now)
     }
     return now | (before & COPSE_MIXED_FIRST);
 }
-
-#endif

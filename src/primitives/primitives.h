@@ -4,8 +4,7 @@
  * not wait. Keys are encoded (unsigned order). `pair` is the pair of widths, see copse_width_pair. Inputs and outputs do not
  * overlap unless a function says so; n may be 0. Errors: MEMORY (scratch), DEVICE.
  */
-#ifndef COPSE_PRIMITIVES_H
-#define COPSE_PRIMITIVES_H
+#pragma once
 
 #include "core/widths.h"
 #include "device/device.h"
@@ -52,5 +51,4 @@ struct copse_primitives {
 
 #ifdef __cplusplus
 }
-#endif
 #endif

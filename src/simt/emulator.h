@@ -2,8 +2,7 @@
  * The emulator: runs kernels written against simt.h on the host. Blocks run on host threads, each thread of a block as a
  * fiber that gives way to the others at collectives and barriers. docs/SIMT.md says what it finds and what it cannot.
  */
-#ifndef COPSE_EMULATOR_H
-#define COPSE_EMULATOR_H
+#pragma once
 
 #include "simt/kernel.h"
 
@@ -34,5 +33,3 @@ extern void (*copse_emulator_between_turns)(const copse_kernel *kernel);
 
 /* Gives back the memory that is kept for the next launch: stacks above all. */
 void copse_emulator_trim(void);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Only one lane of a worker runs at a time, so none of this needs locks; what several workers use is atomic.
  */
-#ifndef COPSE_EMULATOR_INTERNAL_H
-#define COPSE_EMULATOR_INTERNAL_H
+#pragma once
 
 #include "simt/emulator.h"
 #include "simt/fiber.h"
@@ -179,6 +178,4 @@ static inline void copse_emulator_edge_pass(uint64_t *edge)
 {
     (void)edge;
 }
-#endif
-
 #endif

@@ -9,8 +9,7 @@
  *
  * A suspended fiber is resumed by the host thread that ran it.
  */
-#ifndef COPSE_FIBER_H
-#define COPSE_FIBER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ void copse_fiber_suspend(copse_fiber *fiber);
 
 /* Forgets the body of a suspended fiber, which never goes on; the fiber may run something else. */
 void copse_fiber_abandon(copse_fiber *fiber);
-
-#endif

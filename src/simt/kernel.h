@@ -1,6 +1,5 @@
 /* A kernel as a device launches it. */
-#ifndef COPSE_SIMT_KERNEL_H
-#define COPSE_SIMT_KERNEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ typedef struct copse_kernel {
     const void *entry; /* CUDA: the host's stub of the kernel; emulator: void (*)(const void *arguments) */
     uint32_t threads;  /* of a block */
 } copse_kernel;
-
-#endif

@@ -1,6 +1,5 @@
 /* Which sanitizers this is built with, in gcc's and clang's words, and what the emulator has to declare to them. */
-#ifndef COPSE_SANITIZERS_H
-#define COPSE_SANITIZERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,6 +34,4 @@
 #endif
 #if COPSE_TSAN
 #include <sanitizer/tsan_interface.h>
-#endif
-
 #endif

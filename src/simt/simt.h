@@ -56,8 +56,7 @@
  * simt_fetch_wait()                    all that this thread fetched is there, for itself: __syncwarp for the others
  * simt_prefetch(p, bytes)              will be read soon: brought as far as L2; both multiples of 16
  */
-#ifndef COPSE_SIMT_H
-#define COPSE_SIMT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ SIMT_DEVICE uint32_t simt_warp(void)
 {
     return threadIdx.x / SIMT_WARP;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SIMT under nvcc: thin names over what CUDA has. Included by simt.h, which says what each of these is. */
-#ifndef COPSE_SIMT_CUDA_H
-#define COPSE_SIMT_CUDA_H
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -198,5 +197,3 @@ SIMT_DEVICE void simt_store_once_u64(uint64_t *p, uint64_t value)
 {
     __stcs((unsigned long long *)p, (unsigned long long)value);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SIMT under the host's C compiler: what a kernel calls, over the emulator (emulator.c). Included by simt.h, which says
  * what each of these is. Code of the emulator's side begins with copse_simt_; kernels do not name it. */
-#ifndef COPSE_SIMT_HOST_H
-#define COPSE_SIMT_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -360,5 +359,3 @@ static inline void simt_store_once_u64(uint64_t *p, uint64_t value)
     copse_simt_check_global(p, 8, "simt_store_once_u64");
     *p = value;
 }
-
-#endif

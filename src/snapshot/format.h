@@ -36,8 +36,7 @@
  * Checksums are XXH3 with 64 bits and seed 0. Every byte is covered: the header by its own checksum, keys and values by
  * those of their blocks, the block checksums by one in the header, and the gaps must be zero.
  */
-#ifndef COPSE_SNAPSHOT_FORMAT_H
-#define COPSE_SNAPSHOT_FORMAT_H
+#pragma once
 
 #include "core/internal.h"
 
@@ -118,5 +117,3 @@ const char *snapshot_section_name(unsigned section);
 
 /* The path for a sentence: of a very long one only the end, so that the reason still fits. */
 const char *snapshot_shown(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* The file that a snapshot is read from: opened, with a header that has been checked, and the sentences on what is wrong
  * with it. */
-#ifndef COPSE_SNAPSHOT_SOURCE_H
-#define COPSE_SNAPSHOT_SOURCE_H
+#pragma once
 
 #include "snapshot/format.h"
 
@@ -39,5 +38,3 @@ copse_status snapshot_fail_header(const snapshot_source *source, const char *wha
 /* Bytes first .. last of the file, both included, are wrong. */
 copse_status snapshot_fail_bytes(const snapshot_source *source, const char *section, uint64_t first, uint64_t last,
                                  const char *what);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the transfer pipeline share. */
-#ifndef COPSE_TRANSFER_INTERNAL_H
-#define COPSE_TRANSFER_INTERNAL_H
+#pragma once
 
 #include "transfer/transfer.h"
 
@@ -66,5 +65,3 @@ copse_status copse_transfer_pipeline(copse_transfer *transfer, const copse_trans
  * fault, because nothing of a job may be under way when its call returns. Returns `status` with its sentence, or where that is
  * COPSE_OK the first error of the streams. */
 copse_status copse_transfer_finish(copse_transfer *transfer, copse_device *device, copse_status status);
-
-#endif

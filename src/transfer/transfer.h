@@ -11,8 +11,7 @@
  *
  * Kernels always run on device->main, so that they run after all that was put there before, and before what follows.
  */
-#ifndef COPSE_TRANSFER_H
-#define COPSE_TRANSFER_H
+#pragma once
 
 #include "device/device.h"
 
@@ -87,5 +86,4 @@ copse_status copse_transfer_settings_set(copse_device *device, const copse_trans
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* The registry: which trees this build has. Everything that lists, names, parses or picks trees asks here. */
-#ifndef COPSE_TREES_REGISTRY_H
-#define COPSE_TREES_REGISTRY_H
+#pragma once
 
 #include "trees/tree.h"
 
@@ -14,5 +13,3 @@ const copse_tree_at *copse_registry_at(copse_structure structure, copse_placemen
 copse_structure copse_registry_automatic(copse_placement placement, unsigned use);
 /* The structure itself, or where the placement lacks it, its counterpart there. */
 copse_structure copse_registry_nearest(copse_structure structure, copse_placement placement);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A new tree is a folder under src/trees/ and a line in registry.c; src/trees/sorted/ is the one to copy (CONTRIBUTING.md).
  */
-#ifndef COPSE_TREES_TREE_H
-#define COPSE_TREES_TREE_H
+#pragma once
 
 #include "core/internal.h"
 #include "core/reads.h"
@@ -99,5 +98,3 @@ typedef struct copse_tree_description {
     bool baseline;               /* there to compare with: `copse bench` measures it, the demo leaves it out */
     const copse_tree_at *at;     /* ends with a row of zeros                                              */
 } copse_tree_description;
-
-#endif

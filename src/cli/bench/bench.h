@@ -6,8 +6,7 @@
  * the caller, and the peers. For every operation and batch size they then take turns, `repeat` times, so that a machine that slows down
  * slows all of them. Answers are compared with a sorted array of the same data after every turn, outside of the timing.
  */
-#ifndef COPSE_CLI_BENCH_H
-#define COPSE_CLI_BENCH_H
+#pragma once
 
 #include "cli/cli.h"
 #include "peers.h"
@@ -188,6 +187,9 @@ void bench_data_extremes(bench_data *data);
 uint64_t bench_data_extreme(const bench_data *data, uint64_t first, uint64_t length, bool largest);
 /* Element i of an array of elements of 4 or 8 bytes, as a number. */
 uint64_t bench_word(const void *array, size_t size, uint64_t i);
+
+/* The first entry of the model with a code that is not below this one. */
+uint64_t bench_data_rank(const bench_data *data, uint64_t code);
 
 /* ---- cli/bench/queries.c: the operations of one measurement ---- */
 
@@ -401,5 +403,3 @@ double bench_result_mops(const bench_result *result);
 void bench_report(const bench_group *group);
 /* Processor model and number of cores. */
 const char *bench_machine(void);
-
-#endif /* COPSE_CLI_BENCH_H */

@@ -65,25 +65,9 @@ typedef struct merge {
     uint64_t count;
 } merge;
 
-/* The first entry of the model with a code that is not below this one. */
-static uint64_t rank_of(const bench_data *data, uint64_t code)
-{
-    uint64_t below = 0;
-    uint64_t above = data->entries;
-    while (below < above) {
-        uint64_t middle = below + (above - below) / 2;
-        if (data->codes[middle] < code) {
-            below = middle + 1;
-        } else {
-            above = middle;
-        }
-    }
-    return below;
-}
-
 static bool is_there(const bench_data *data, uint64_t code)
 {
-    uint64_t rank = rank_of(data, code);
+    uint64_t rank = bench_data_rank(data, code);
     return rank < data->entries && data->codes[rank] == code;
 }
 
@@ -96,7 +80,7 @@ static uint64_t new_start(const merge *m, uint64_t part)
 static uint64_t old_start(const merge *m, uint64_t part)
 {
     if (part == 0 || part == MERGE_PARTS) return part == 0 ? 0 : m->data->entries;
-    return m->count > 0 ? rank_of(m->data, m->codes[new_start(m, part)]) : m->data->entries;
+    return m->count > 0 ? bench_data_rank(m->data, m->codes[new_start(m, part)]) : m->data->entries;
 }
 
 static uint64_t new_ones_of_part(const merge *m, uint64_t part)

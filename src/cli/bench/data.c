@@ -170,3 +170,18 @@ uint64_t bench_data_extreme(const bench_data *data, uint64_t first, uint64_t len
     if (tail > 0) result = better(result, scan_extreme(codes + (to << BLOCK_BITS), tail, largest), largest);
     return result;
 }
+
+uint64_t bench_data_rank(const bench_data *data, uint64_t code)
+{
+    uint64_t below = 0;
+    uint64_t above = data->entries;
+    while (below < above) {
+        uint64_t middle = below + (above - below) / 2;
+        if (data->codes[middle] < code) {
+            below = middle + 1;
+        } else {
+            above = middle;
+        }
+    }
+    return below;
+}

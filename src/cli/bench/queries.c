@@ -50,18 +50,8 @@ void bench_sort_positions(uint64_t *positions, uint64_t count)
 static uint64_t position_of_pair(const bench_data *data, uint64_t i)
 {
     uint64_t code = 0;
-    uint64_t below = 0;
-    uint64_t above = data->entries - 1;
     workload_codes_from_keys(data->key_type, (const char *)data->keys + i % data->n * data->key_size, 1, &code);
-    while (below < above) {
-        uint64_t middle = below + (above - below) / 2;
-        if (data->codes[middle] < code) {
-            below = middle + 1;
-        } else {
-            above = middle;
-        }
-    }
-    return below;
+    return bench_data_rank(data, code);
 }
 
 static void positions_of_pairs(bench_queries *queries, const bench_data *data, uint64_t limit)

@@ -1,6 +1,5 @@
 /* What the files of `copse demo` share: the trees that take part, the questions, and what came out. */
-#ifndef COPSE_CLI_DEMO_H
-#define COPSE_CLI_DEMO_H
+#pragma once
 
 #include "cli/cli.h"
 #include "cli/demo/model.h"
@@ -84,5 +83,3 @@ void demo_room_free(demo *d);
 void demo_report_begin(const demo *d);
 void demo_report_step(const demo *d, const demo_step *step, const demo_result *result);
 void demo_report_end(const demo *d, double seconds);
-
-#endif /* COPSE_CLI_DEMO_H */

@@ -1,6 +1,5 @@
 /* The plain sorted array that the demo checks every index against: simple enough to be right by looking at it. */
-#ifndef COPSE_CLI_DEMO_MODEL_H
-#define COPSE_CLI_DEMO_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ uint64_t demo_model_rank(const demo_model *model, uint64_t key);
 bool demo_model_find(const demo_model *model, uint64_t key, uint64_t *out_value);
 uint64_t demo_model_count(const demo_model *model, uint64_t low, uint64_t high);
 uint64_t demo_model_sum(const demo_model *model, uint64_t low, uint64_t high);
-
-#endif /* COPSE_CLI_DEMO_MODEL_H */

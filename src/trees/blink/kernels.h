@@ -1,6 +1,5 @@
 /* The kernels of the B-link and the B+ tree: the table that each backend has per pair of widths. */
-#ifndef COPSE_TREES_BLINK_KERNELS_H
-#define COPSE_TREES_BLINK_KERNELS_H
+#pragma once
 
 #include "gpu/kernel_rows.h"
 #include "trees/blink/layout.h"
@@ -8,10 +7,6 @@
 #include "trees/blink/read/arguments.h"
 #include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/update/arguments.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct copse_blink_kernels {
     copse_leaf_shape leaf;
@@ -30,8 +25,3 @@ typedef struct copse_blink_kernels {
 } copse_blink_kernels;
 
 COPSE_KERNEL_ROWS(copse_blink_kernels);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

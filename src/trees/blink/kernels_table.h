@@ -1,6 +1,5 @@
 /* Template: the kernels of the B-link and the B+ tree for one pair of widths: the initializer of their row. */
-#ifndef COPSE_TREES_BLINK_KERNELS_TABLE_H
-#define COPSE_TREES_BLINK_KERNELS_TABLE_H
+#pragma once
 
 #include "gpu/kernel_entries.h"
 #include "gpu/levels_walk.h"
@@ -53,5 +52,3 @@
             ENTRY(tile_edges), ENTRY(tile_independent), ENTRY(rebuild_count), ENTRY(rebuild_old), ENTRY(rebuild_new),  \
             ENTRY(publish), ENTRY(check_highs), ENTRY(check_leaves)                                                    \
     }
-
-#endif

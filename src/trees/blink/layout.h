@@ -46,8 +46,7 @@
  * When overflow chains or branches hold too many leaves, a rebuild moves all entries to new base leaves, with new
  * segments and new inner levels: a new *epoch*.
  */
-#ifndef COPSE_TREES_BLINK_LAYOUT_H
-#define COPSE_TREES_BLINK_LAYOUT_H
+#pragma once
 
 #include "gpu/shared_kernels.h"
 
@@ -87,5 +86,3 @@ typedef struct copse_leaf_shape {
     uint32_t packed_two; /* entries that a rebuild puts into two neighbouring base leaves */
     uint32_t high;       /* where in a leaf its high key lies */
 } copse_leaf_shape;
-
-#endif

@@ -6,8 +6,7 @@
  * levels, and a pool, in segments. A small update changes leaves of the epoch in place. A large one, or one while a
  * frozen handle holds the epoch, makes a new epoch, and the last reader of the old one frees it.
  */
-#ifndef COPSE_BLINK_DEVICE_H
-#define COPSE_BLINK_DEVICE_H
+#pragma once
 
 #include "gpu/aggregates.h"
 #include "gpu/batch.h"
@@ -255,5 +254,3 @@ copse_status copse_blink_range(const copse_index *index, const void *lows, const
                                uint64_t limit, uint64_t *offsets, void *keys, void *values, uint64_t capacity);
 copse_status copse_blink_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
                                    const void *highs, uint64_t n, void *out, uint8_t *found);
-
-#endif

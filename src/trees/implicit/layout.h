@@ -6,8 +6,7 @@
  *
  * The location of an entry is its rank, so that counting needs no scan. An update merges into a new array and rebuilds the levels.
  */
-#ifndef COPSE_IMPLICIT_H
-#define COPSE_IMPLICIT_H
+#pragma once
 
 #include "core/aggregate.h"
 #include "core/levels.h"
@@ -34,5 +33,3 @@ typedef struct copse_implicit {
     size_t sum_bytes;
     uint64_t total; /* of all values, modulo 2^64 */
 } copse_implicit;
-
-#endif

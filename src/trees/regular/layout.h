@@ -25,8 +25,7 @@
  * Invariants besides the obvious ones: slot 0 is used unless the tree is empty; with duplicates, a key that exists is in
  * the first leaf whose fence is not smaller than it.
  */
-#ifndef COPSE_REGULAR_H
-#define COPSE_REGULAR_H
+#pragma once
 
 #include "core/aggregate.h"
 #include "trees/regular/cpu/leaf_pool.h"
@@ -76,5 +75,3 @@ typedef struct copse_regular {
     bool has_summary;
     copse_summary summary;
 } copse_regular;
-
-#endif

@@ -7,8 +7,7 @@
  * Both lie in one block of memory, the keys first. A lookup halves the array until one entry is left; an update merges the batch
  * and the array into a new block. The location of an entry (cpu/driver.h) is its rank.
  */
-#ifndef COPSE_TREES_SORTED_LAYOUT_H
-#define COPSE_TREES_SORTED_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ typedef struct copse_sorted {
     void *values; /* VALUE[entries]                                                        */
     size_t bytes; /* of the block                                                          */
 } copse_sorted;
-
-#endif

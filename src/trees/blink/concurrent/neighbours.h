@@ -1,15 +1,9 @@
 /* Template: neighbours in the B-link and the B+ tree while a writer may be at work, one lane to a query. */
-#ifndef COPSE_TREES_BLINK_CONCURRENT_NEIGHBOURS_H
-#define COPSE_TREES_BLINK_CONCURRENT_NEIGHBOURS_H
+#pragma once
 
-#include "core/codec.h"
 #include "core/reads.h"
-#include "core/widths.h"
 #include "gpu/queries.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 #include "trees/blink/concurrent/read.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/arguments.h"
 
@@ -97,5 +91,3 @@ SIMT_KERNEL(NAME(neighbours_concurrent), copse_blink_point_arguments, COPSE_KERN
     if (queries->out_keys) ((KEY *)queries->out_keys)[mine] = found ? DECODE_ONE(tree->key_type, key) : 0;
     if (queries->out_values) ((VALUE *)queries->out_values)[mine] = value;
 }
-
-#endif

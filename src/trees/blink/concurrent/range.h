@@ -4,19 +4,13 @@
  *
  * A lane has a range to itself. Where that spans many base leaves, all lanes of the warp help: each takes one base leaf after the other.
  */
-#ifndef COPSE_TREES_BLINK_CONCURRENT_RANGE_H
-#define COPSE_TREES_BLINK_CONCURRENT_RANGE_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
 #include "gpu/pairs.h"
 #include "gpu/partial_aggregate.h"
 #include "gpu/queries.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 #include "trees/blink/concurrent/neighbours.h"
 #include "trees/blink/concurrent/read.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/ordered_kernels.h"
 
@@ -226,5 +220,3 @@ SIMT_KERNEL(NAME(aggregate_concurrent), copse_concurrent_arguments, COPSE_KERNEL
 {
     ranges_concurrent(&a, false, true);
 }
-
-#endif

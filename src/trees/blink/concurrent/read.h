@@ -9,16 +9,10 @@
  * after the other, each beginning where the last one ended, cover all keys once, whatever a writer does in between. Two of them may show
  * the tree at different times.
  */
-#ifndef COPSE_TREES_BLINK_CONCURRENT_READ_H
-#define COPSE_TREES_BLINK_CONCURRENT_READ_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
 #include "gpu/levels_walk.h"
 #include "gpu/queries.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/arguments.h"
 
@@ -249,5 +243,3 @@ SIMT_KERNEL(NAME(find_concurrent), copse_blink_point_arguments, COPSE_KERNEL_THR
         if (second) find_concurrent_group(&a, y, first + lane_y);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Arguments of the kernels that publish segments (node/row.h) and check a tree (node/verify.h). */
-#ifndef COPSE_TREES_BLINK_NODE_ARGUMENTS_H
-#define COPSE_TREES_BLINK_NODE_ARGUMENTS_H
+#pragma once
 
 #include "trees/blink/layout.h"
 
@@ -22,5 +21,3 @@ typedef struct copse_blink_check_arguments {
     uint32_t *base_leaves; /* of each leaf of the pool how many links the check came along */
     copse_device_survey *survey;
 } copse_blink_check_arguments;
-
-#endif

@@ -1,12 +1,7 @@
 /* Template: what both ways of changing leaves in place share: words of a leaf, the pool, branches, counting. */
-#ifndef COPSE_TREES_BLINK_NODE_CHANGE_H
-#define COPSE_TREES_BLINK_NODE_CHANGE_H
+#pragma once
 
-#include "core/widths.h"
 #include "gpu/pairs.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/update/arguments.h"
 
@@ -117,5 +112,3 @@ SIMT_DEVICE void update_count(copse_blink_counters *counters, uint32_t lane_came
     if (came) simt_atomic_add_u64(&counters->came[stripe], came);
     if (went) simt_atomic_add_u64(&counters->went[stripe], went);
 }
-
-#endif

@@ -2,11 +2,9 @@
  * Template: leaves of the B-link and the B+ tree, for one lane that reads them while no writer is at work. The drawing is in
  * blink/layout.h.
  */
-#ifndef COPSE_TREES_BLINK_NODE_LEAF_H
-#define COPSE_TREES_BLINK_NODE_LEAF_H
+#pragma once
 
-#include "core/widths.h"
-#include "simt/simt.h"
+#include "gpu/kernel.h"
 #include "trees/blink/layout.h"
 
 #if KEY_BITS == VALUE_BITS
@@ -170,5 +168,3 @@ SIMT_DEVICE uint32_t base_leaf_entries(const copse_blink_tree *tree, uint32_t ba
     while (cursor_step(tree, &cursor));
     return entries;
 }
-
-#endif

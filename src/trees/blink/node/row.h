@@ -2,14 +2,9 @@
  * Template: leaves as rows of 32 words, a word in each lane. A warp reads and writes a leaf with one access to memory, and
  * what a lane does with its word is the same for every leaf: its role.
  */
-#ifndef COPSE_TREES_BLINK_NODE_ROW_H
-#define COPSE_TREES_BLINK_NODE_ROW_H
+#pragma once
 
 #include "core/levels.h"
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/arguments.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/rebuild/arguments.h"
@@ -167,5 +162,3 @@ SIMT_KERNEL(NAME(publish), copse_publish_arguments, COPSE_KERNEL_THREADS, 1)
 {
     if (blockIdx.x == 0 && threadIdx.x < a.n) simt_store_relaxed_u64(&a.to[threadIdx.x], a.addresses[threadIdx.x]);
 }
-
-#endif

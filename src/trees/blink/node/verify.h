@@ -1,12 +1,7 @@
 /* Template: kernels that check every invariant of the B-link and the B+ tree. */
-#ifndef COPSE_TREES_BLINK_NODE_VERIFY_H
-#define COPSE_TREES_BLINK_NODE_VERIFY_H
+#pragma once
 
-#include "core/widths.h"
 #include "gpu/pairs.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/arguments.h"
 #include "trees/blink/node/leaf.h"
 
@@ -100,5 +95,3 @@ SIMT_KERNEL(NAME(check_leaves), copse_blink_check_arguments, COPSE_KERNEL_THREAD
     entries = warp_sum(entries);
     if (simt_lane() == 0 && entries) simt_atomic_add_u64(&a.survey->count, entries);
 }
-
-#endif

@@ -1,12 +1,7 @@
 /* Template: aggregates of the B-link and the B+ tree while no writer is at work, by the summary over blocks of base leaves. */
-#ifndef COPSE_TREES_BLINK_READ_AGGREGATE_H
-#define COPSE_TREES_BLINK_READ_AGGREGATE_H
+#pragma once
 
-#include "core/widths.h"
 #include "gpu/partial_aggregate.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/bounds.h"
 #include "trees/blink/read/ordered_kernels.h"
@@ -102,5 +97,3 @@ SIMT_KERNEL(NAME(verify_summary), copse_ranks_check_arguments, COPSE_KERNEL_THRE
     }
     summary_check(&a.summary, a.survey);
 }
-
-#endif

@@ -4,17 +4,11 @@
  * Four lanes share a bound, as in levels_walk.h, down to the base leaf; of that they load the half with the keys. What a
  * base leaf cannot answer by itself (a chain, a branch, a digest that led too far left) one lane finds out alone.
  */
-#ifndef COPSE_TREES_BLINK_READ_BOUNDS_H
-#define COPSE_TREES_BLINK_READ_BOUNDS_H
+#pragma once
 
-#include "core/codec.h"
 #include "core/reads.h"
-#include "core/widths.h"
 #include "gpu/levels_walk.h"
 #include "gpu/queries.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/arguments.h"
 #include "trees/blink/read/ordered_kernels.h"
@@ -258,6 +252,4 @@ SIMT_KERNEL(NAME(neighbours_digest), copse_blink_point_arguments, COPSE_KERNEL_T
 {
     neighbours(&a, true);
 }
-#endif
-
 #endif

@@ -2,6 +2,8 @@
 #include "trees/blink/tree.h"
 #include "gpu/points.h"
 
+COPSE_PICK_KERNEL_ROW(copse_blink_kernels)
+
 copse_status copse_blink_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
     copse_blink_epoch *epoch = copse_blink_enter(index);

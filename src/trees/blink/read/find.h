@@ -1,14 +1,8 @@
 /* Template: lookups in the B-link and the B+ tree. */
-#ifndef COPSE_TREES_BLINK_READ_FIND_H
-#define COPSE_TREES_BLINK_READ_FIND_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
 #include "gpu/levels_walk.h"
 #include "gpu/queries.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/arguments.h"
 
@@ -191,6 +185,4 @@ SIMT_KERNEL(NAME(find_digest_branches), copse_blink_point_arguments, COPSE_KERNE
 {
     find(&a, true, true);
 }
-#endif
-
 #endif

@@ -6,16 +6,11 @@
  * location behind the last entry of a base leaf and that of the first entry behind it mean the same. With `before`, the
  * entries in front of each base leaf, a location gives a rank.
  */
-#ifndef COPSE_BLINK_ORDERED_KERNELS_H
-#define COPSE_BLINK_ORDERED_KERNELS_H
+#pragma once
 
 #include "gpu/kernel_rows.h"
 #include "gpu/reads.h"
 #include "trees/blink/layout.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Something of each base leaf, and 0 behind the last: what primitives->scan_u64 sums up. */
 typedef struct copse_base_leaf_arguments {
@@ -111,8 +106,3 @@ COPSE_KERNEL_ROWS(copse_blink_ordered_kernels);
 #define COPSE_REPORT_CHANGED 5u
 /* Base leaves of one block of the summary. */
 #define COPSE_BLOCK_BASE_LEAVES 16u
-
-#ifdef __cplusplus
-}
-#endif
-#endif

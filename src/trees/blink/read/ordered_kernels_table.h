@@ -1,6 +1,5 @@
 /* Template: the kernels that read the B-link and the B+ tree in order for one pair of widths: the initializer of their row. */
-#ifndef COPSE_TREES_BLINK_READ_ORDERED_KERNELS_TABLE_H
-#define COPSE_TREES_BLINK_READ_ORDERED_KERNELS_TABLE_H
+#pragma once
 
 #include "gpu/gather.h"
 #include "gpu/kernel_entries.h"
@@ -24,5 +23,3 @@
             ENTRY(verify_base_leaves), ENTRY(verify_summary), ENTRY(find_concurrent), ENTRY(neighbours_concurrent),    \
             ENTRY(count_concurrent), ENTRY(gather_concurrent), ENTRY(aggregate_concurrent)                             \
     }
-
-#endif

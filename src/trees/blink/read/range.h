@@ -1,17 +1,11 @@
 /* Template: ranges of the B-link and the B+ tree while no writer is at work: their locations, sums by running sums, their entries. */
-#ifndef COPSE_TREES_BLINK_READ_RANGE_H
-#define COPSE_TREES_BLINK_READ_RANGE_H
+#pragma once
 
-#include "core/codec.h"
 #include "core/reads.h"
-#include "core/widths.h"
 #include "gpu/gather.h"
 #include "gpu/levels_walk.h"
 #include "gpu/partial_aggregate.h"
 #include "gpu/queries.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/bounds.h"
 #include "trees/blink/read/ordered_kernels.h"
@@ -268,5 +262,3 @@ SIMT_KERNEL(NAME(gather), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
     for (uint64_t tile = gather_first(a.output.first); tile < stop; tile += gather_step())
         gather_some(&a, tile, stop - tile < COPSE_GATHER_TILE ? stop : tile + COPSE_GATHER_TILE);
 }
-
-#endif

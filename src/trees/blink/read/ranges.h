@@ -1,6 +1,5 @@
 /* What calls over ranges of the B-link and the B+ tree share. */
-#ifndef COPSE_BLINK_DEVICE_RANGES_H
-#define COPSE_BLINK_DEVICE_RANGES_H
+#pragma once
 
 #include "trees/blink/tree.h"
 #include "gpu/ranges.h"
@@ -17,5 +16,3 @@ copse_status copse_concurrent_count(const copse_index *index, const copse_blink_
                                     const void *highs, uint64_t n, uint64_t *counts);
 /* copse_range through a view. *out_done: false where the ranges changed while they were copied, time and again. */
 copse_status copse_concurrent_range(copse_range_call *call, const copse_range_target *target, bool *out_done);
-
-#endif

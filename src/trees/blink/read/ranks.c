@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+COPSE_PICK_KERNEL_ROW(copse_blink_ordered_kernels)
+
 void copse_blink_ranks_init(copse_blink_ranks *ranks)
 {
     memset(ranks, 0, sizeof *ranks);

@@ -16,16 +16,10 @@
  * too. Where that gives few entries, it copies them to shared memory all the same; else it leaves their locations to `gather`, which
  * cuts its work by output and so takes one range of everything as easily as many of some hundred.
  */
-#ifndef COPSE_TREES_BLINK_READ_SHORT_RANGE_H
-#define COPSE_TREES_BLINK_READ_SHORT_RANGE_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
 #include "gpu/levels_walk.h"
 #include "gpu/queries.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/bounds.h"
 #include "trees/blink/read/ordered_kernels.h"
@@ -591,6 +585,4 @@ SIMT_KERNEL(NAME(short_range_digest), copse_blink_short_range_arguments, COPSE_K
     SIMT_SHARED(short_range_block, block, 1);
     short_range_tiles(&a, true, &stages[simt_warp()], block);
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* The arguments of the kernels that make a new epoch, and what these count. */
-#ifndef COPSE_TREES_BLINK_REBUILD_ARGUMENTS_H
-#define COPSE_TREES_BLINK_REBUILD_ARGUMENTS_H
+#pragma once
 
 #include "trees/blink/layout.h"
 #include "trees/blink/update/arguments.h"
@@ -74,5 +73,3 @@ typedef struct copse_rebuild_arguments {
     copse_rebuild_totals *totals; /* tile by tile */
     uint32_t *last;               /* of each new leaf the digest of `high`, or `high` itself where it has 32 bits */
 } copse_rebuild_arguments;
-
-#endif

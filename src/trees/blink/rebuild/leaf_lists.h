@@ -17,12 +17,8 @@
  * no leaves, so that there may be fewer leaves to list, and fewer tiles; the last block says how many. Where there are
  * more, or where they do not have as many entries as the tree, it says nothing and stops the work.
  */
-#ifndef COPSE_TREES_BLINK_REBUILD_LEAF_LISTS_H
-#define COPSE_TREES_BLINK_REBUILD_LEAF_LISTS_H
+#pragma once
 
-#include "core/widths.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
@@ -289,5 +285,3 @@ SIMT_KERNEL(NAME(base_leaf_lists), copse_rebuild_arguments, COPSE_LIST_THREADS, 
     __syncthreads();
     chains_put(&a, lists);
 }
-
-#endif

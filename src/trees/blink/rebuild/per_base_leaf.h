@@ -2,14 +2,9 @@
  * Template: kernels that write every entry, old or new, to its rank in the leaves of a new epoch. They serve trees and
  * batches that rebuild/tile.h does not: many operations on few base leaves, and erasures in a tree with duplicates.
  */
-#ifndef COPSE_TREES_BLINK_REBUILD_PER_BASE_LEAF_H
-#define COPSE_TREES_BLINK_REBUILD_PER_BASE_LEAF_H
+#pragma once
 
 #include "core/levels.h"
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/rebuild/arguments.h"
@@ -230,5 +225,3 @@ SIMT_KERNEL(NAME(rebuild_new), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
         packed_store(&a, rank, keys[i], operation_value(&a.operations, i));
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the strategies that make a new epoch share: rebuild/rebuild.c and rebuild/independent.c. */
-#ifndef COPSE_BLINK_DEVICE_REBUILD_H
-#define COPSE_BLINK_DEVICE_REBUILD_H
+#pragma once
 
 #include "gpu/scratch.h"
 #include "trees/blink/tree.h"
@@ -70,5 +69,3 @@ copse_status copse_rebuild_finish(copse_rebuilder *p, copse_status status, copse
  * much, or too little, or there is no memory. */
 copse_status copse_rebuild_independent(copse_rebuilder *p, const void *input, uint64_t low, uint64_t high,
                                        bool *out_done);
-
-#endif

@@ -34,12 +34,9 @@
  *
  * A tile that does not fit stops the work, and the host tries another strategy.
  */
-#ifndef COPSE_TREES_BLINK_REBUILD_TILE_H
-#define COPSE_TREES_BLINK_REBUILD_TILE_H
+#pragma once
 
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
+#include "gpu/kernel.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/rebuild/arguments.h"
 
@@ -92,5 +89,3 @@ SIMT_DEVICE uint32_t *tile_own(leaf_tile *tile, const row_role *role)
 {
     return (role->value ? (uint32_t *)tile->values : (uint32_t *)tile->keys) + role->which;
 }
-
-#endif

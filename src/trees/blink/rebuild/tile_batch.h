@@ -9,14 +9,8 @@
  *   keys, values   | entries after the operations ...   |  free  |  operations, the first last |
  *                    0 .......................... count                 TILE_ENTRIES - n .. TILE_ENTRIES - 1
  */
-#ifndef COPSE_TREES_BLINK_REBUILD_TILE_BATCH_H
-#define COPSE_TREES_BLINK_REBUILD_TILE_BATCH_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/rebuild/arguments.h"
@@ -467,5 +461,3 @@ SIMT_DEVICE bool batch_make(const copse_rebuild_arguments *a, leaf_tile *tile, b
     *took += n;
     return n == 0 || batch_operate(a, tile, own, n, sizes);
 }
-
-#endif

@@ -12,13 +12,8 @@
  * and the number of entries in front of it counts instead of that of base leaves. A tile with more entries than its
  * leaves hold, or less than one for each, stops the work.
  */
-#ifndef COPSE_TREES_BLINK_REBUILD_TILE_INDEPENDENT_H
-#define COPSE_TREES_BLINK_REBUILD_TILE_INDEPENDENT_H
+#pragma once
 
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/rebuild/arguments.h"
@@ -208,5 +203,3 @@ SIMT_KERNEL(NAME(tile_independent), copse_rebuild_arguments, COPSE_KERNEL_THREAD
     simt_fetch_wait();
     work_publish(&a, &work);
 }
-
-#endif

@@ -1,11 +1,8 @@
 /* Template: tiles (rebuild/tile.h) that find their rank by decoupled look-back, and the kernels that move them. */
-#ifndef COPSE_TREES_BLINK_REBUILD_TILE_LOOKBACK_H
-#define COPSE_TREES_BLINK_REBUILD_TILE_LOOKBACK_H
+#pragma once
 
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/pairs.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/rebuild/arguments.h"
 #include "trees/blink/rebuild/tile.h"
@@ -112,5 +109,3 @@ SIMT_KERNEL(NAME(tile_finish), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 1)
     if (!entry) row_store(&a.to, leaf, lane, &role, size, 0);
     if (lane == 0) row_high(&a, leaf, KEY_MAX);
 }
-
-#endif

@@ -1,11 +1,6 @@
 /* Template: the operations of a tile (rebuild/tile.h): which they are, and what they do with the entries of its leaves. */
-#ifndef COPSE_TREES_BLINK_REBUILD_TILE_OPERATIONS_H
-#define COPSE_TREES_BLINK_REBUILD_TILE_OPERATIONS_H
+#pragma once
 
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/rebuild/arguments.h"
@@ -210,5 +205,3 @@ SIMT_DEVICE void work_publish(const copse_rebuild_arguments *a, const tile_work 
     if (work->went) (void)simt_atomic_add_u64(&a->totals->went[stripe], work->went);
     if (work->took) (void)simt_atomic_add_u64(&a->totals->took, work->took);
 }
-
-#endif

@@ -1,11 +1,7 @@
 /* Template: the leaves of a tile (rebuild/tile.h): a warp fetches them into shared memory and moves their entries to
  * new positions. */
-#ifndef COPSE_TREES_BLINK_REBUILD_TILE_ROWS_H
-#define COPSE_TREES_BLINK_REBUILD_TILE_ROWS_H
+#pragma once
 
-#include "core/widths.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/rebuild/arguments.h"
@@ -234,5 +230,3 @@ SIMT_DEVICE void tile_merge(leaf_tile *tile, const tile_sizes *sizes, bool remov
         row_scatter(tile, sizes->count, gone, ~(uint32_t)tile_bits(tile->inserted, to), to);
     __syncwarp(SIMT_FULL_MASK);
 }
-
-#endif

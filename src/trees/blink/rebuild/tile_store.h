@@ -1,9 +1,6 @@
 /* Template: a warp stores the entries of a tile (rebuild/tile.h) as leaves of the new epoch. */
-#ifndef COPSE_TREES_BLINK_REBUILD_TILE_STORE_H
-#define COPSE_TREES_BLINK_REBUILD_TILE_STORE_H
+#pragma once
 
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/rebuild/arguments.h"
@@ -131,5 +128,3 @@ SIMT_DEVICE void tile_store(const copse_rebuild_arguments *a, leaf_tile *tile, u
         if (last < count) row_high(a, first_leaf + mine, tile->keys[last]);
     }
 }
-
-#endif

@@ -4,13 +4,8 @@
  * The operations of one base leaf are a run, and one lane carries out all of it: no other lane writes to the leaves of that base leaf.
  * The lane holds one of these leaves at a time (blink/update/owned_leaf.h).
  */
-#ifndef COPSE_TREES_BLINK_UPDATE_APPLY_H
-#define COPSE_TREES_BLINK_UPDATE_APPLY_H
+#pragma once
 
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
@@ -416,5 +411,3 @@ SIMT_KERNEL(NAME(apply_splits), copse_apply_arguments, COPSE_KERNEL_THREADS, COP
     }
     update_count(a.counters, s.came, s.went);
 }
-
-#endif

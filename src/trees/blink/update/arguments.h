@@ -1,7 +1,6 @@
 /* The operations of an update, what kernels count while they run them, and the arguments of the kernels that change
  * leaves in place. */
-#ifndef COPSE_TREES_BLINK_UPDATE_ARGUMENTS_H
-#define COPSE_TREES_BLINK_UPDATE_ARGUMENTS_H
+#pragma once
 
 #include "trees/blink/layout.h"
 
@@ -113,5 +112,3 @@ typedef struct copse_apply_arguments {
     uint64_t extra_most, dead_most;       /* apply: where the counters say more, or `crowded`, it changes nothing */
     copse_blink_counters *counters;
 } copse_apply_arguments;
-
-#endif

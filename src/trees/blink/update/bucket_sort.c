@@ -121,8 +121,7 @@ copse_status copse_blink_bucket_sort_launch(copse_blink_update *u, copse_bucket_
 static copse_status attempt(copse_blink_update *u, copse_blink_bucket_sorting *sorting)
 {
     copse_status status = memory_take(u->index, sorting);
-    if (status == COPSE_OK)
-        status = copse_progress(u->index->ctx, copse_blink_update_word(u), u->pairs.n / 3 * 2, u->pairs.n);
+    if (status == COPSE_OK) status = copse_progress(u->index->ctx, u->what, u->pairs.n / 3 * 2, u->pairs.n);
     if (status == COPSE_OK) status = copse_blink_in_place_attempt(u, &sorting->made, sorting);
     if (status != COPSE_OK) return status;
     u->tree->predictor.ascending = u->tree->bucket_sorted.ascending;

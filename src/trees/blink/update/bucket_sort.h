@@ -6,12 +6,9 @@
  * so that each operation finds its rank by comparison with all others of its group. The result is what a sort would give: ascending
  * keys, equal ones in the caller's order.
  */
-#ifndef COPSE_TREES_BLINK_UPDATE_BUCKET_SORT_H
-#define COPSE_TREES_BLINK_UPDATE_BUCKET_SORT_H
+#pragma once
 
-#include "core/widths.h"
 #include "gpu/levels_walk.h"
-#include "simt/simt.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
@@ -385,5 +382,3 @@ SIMT_KERNEL(NAME(bucket_sort), copse_bucket_sort_arguments, COPSE_BUCKET_SORT_TH
     if (sums[BUCKET_SORT_DEAD]) simt_atomic_add_u64(&a.counters->dead, sums[BUCKET_SORT_DEAD]);
     if (sums[BUCKET_SORT_EXTRA]) simt_atomic_add_u64(&a.counters->extra, (uint64_t)sums[BUCKET_SORT_EXTRA] * a.one_of);
 }
-
-#endif

@@ -1,7 +1,7 @@
 /* The strategies that make a new epoch out of the current one and a batch. */
 #include "trees/blink/update/strategies.h"
 
-/* Puts the new epoch in the place of the current one, unless the batch turns out to have a NaN. The kernels that made it may have
+/* Makes the new epoch the current one, unless the batch turns out to have a NaN. The kernels that made it may have
  * found the bounds of the batch, where these were in speculation. */
 static copse_status epoch_replace(copse_blink_update *u, copse_device_pairs *pairs, copse_blink_epoch *made)
 {
@@ -42,8 +42,7 @@ static int coarse_run(copse_blink_update *u)
         .n = u->pairs.n, .keys = u->pairs.keys, .values = u->pairs.values, .key_type = u->pairs.key_type};
     copse_error_keep(&kept);
     status = copse_device_pairs_sort_coarse(u->index, &hint, &pairs);
-    if (status == COPSE_OK)
-        status = copse_progress(u->index->ctx, copse_blink_update_word(u), pairs.n / 3 * 2, pairs.n);
+    if (status == COPSE_OK) status = copse_progress(u->index->ctx, u->what, pairs.n / 3 * 2, pairs.n);
     copse_blink_operations operations = copse_blink_update_operations(u, &pairs);
     operations.coarse = pairs.left_out;
     operations.speculation = pairs.speculation;

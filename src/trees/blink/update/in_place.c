@@ -61,26 +61,21 @@ static void make_roomy(in_place *p)
     copse_error_put_back(&kept);
 }
 
-/* Operations of a warp of `apply`: all warps are at work at the same time. */
-static uint32_t apply_chunk(const in_place *p)
-{
-    const uint64_t warps = (uint64_t)p->u->index->device->multiprocessors * COPSE_APPLY_BLOCKS * APPLY_WARPS;
-    const uint64_t each = (p->operations.n + warps - 1) / warps;
-    return (uint32_t)((each < CHUNK_LEAST ? CHUNK_LEAST : each) + 31) / 32 * 32;
-}
-
 /* Enqueues the kernels that change leaves. They change none where the counters say more than `most` leaves, or too many equal keys. */
 static copse_status apply_launch(const in_place *p, uint64_t most)
 {
     copse_device *device = p->u->index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->u->index);
     const uint64_t n = p->operations.n, lanes = copse_device_blocks(device, n);
+    /* All warps of `apply` are at work at the same time. */
+    const uint64_t warps = (uint64_t)device->multiprocessors * COPSE_APPLY_BLOCKS * APPLY_WARPS;
+    const uint64_t each = (n + warps - 1) / warps, chunk = (each < CHUNK_LEAST ? CHUNK_LEAST : each) + 31;
     copse_apply_arguments arguments = {.tree = p->u->epoch->view,
                                        .operations = p->operations,
                                        .base_leaves = p->base_leaves,
                                        .deferred = p->base_leaves + n,
                                        .deferred_leaves = p->base_leaves + 2 * n,
-                                       .chunk = apply_chunk(p),
+                                       .chunk = (uint32_t)chunk / 32 * 32,
                                        .shared = p->u->tree->views != 0,
                                        .extra_most = most,
                                        .dead_most = n / EQUAL_SHARE,
@@ -160,11 +155,7 @@ copse_status copse_blink_in_place_attempt(copse_blink_update *u, copse_device_pa
 {
     copse_device *device = u->index->device;
     void *memory = NULL;
-    in_place p = {.u = u,
-                  .pairs = pairs,
-                  .sorting = sorting,
-                  .operations = copse_blink_update_operations(u, pairs),
-                  .most = copse_blink_extra_most(u)};
+    in_place p = {u, pairs, sorting, copse_blink_update_operations(u, pairs), .most = copse_blink_extra_most(u)};
     const uint64_t bytes = 3 * p.operations.n * sizeof(uint32_t);
     copse_status status = copse_device_alloc(device, device->main, bytes, "the update", &memory);
     p.base_leaves = memory;

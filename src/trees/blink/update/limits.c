@@ -88,7 +88,7 @@ static void counters_take_over(copse_blink_update *u, const copse_blink_counters
     u->changed = came + went;
 }
 
-/* A new epoch with the same entries takes the place of the current one. */
+/* Replaces the current epoch by a new one with the same entries. */
 static copse_status rebuild(const copse_blink_update *u)
 {
     copse_blink_epoch *made = NULL;

@@ -1,14 +1,8 @@
 /* Template: the base leaves where operations belong: of sorted batches, and of small unsorted ones. */
-#ifndef COPSE_TREES_BLINK_UPDATE_LOCATE_H
-#define COPSE_TREES_BLINK_UPDATE_LOCATE_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
 #include "gpu/levels_walk.h"
 #include "gpu/pairs.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/update/arguments.h"
 
@@ -313,5 +307,3 @@ SIMT_KERNEL(NAME(resolve), copse_resolve_arguments, COPSE_KERNEL_THREADS, 8)
     simt_atomic_max_u64(&a.counters->not_low, ~low);
     simt_atomic_max_u64(&a.counters->high, high);
 }
-
-#endif

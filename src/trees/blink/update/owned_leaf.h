@@ -13,13 +13,8 @@
  *
  * Where readers are concurrent (`shared`), the lane latches its leaf, stores it and releases it as blink/update/unsorted.h says.
  */
-#ifndef COPSE_TREES_BLINK_UPDATE_OWNED_LEAF_H
-#define COPSE_TREES_BLINK_UPDATE_OWNED_LEAF_H
+#pragma once
 
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
@@ -239,5 +234,3 @@ SIMT_DEVICE void own_put_back(const sorted_update *s, own_leaf *own, bool go)
     if (!s->a->shared) rows_store(s, own->number, changed ? own_pieces(own) : 0);
     if (go) own->untouched = LEAF_WORDS;
 }
-
-#endif

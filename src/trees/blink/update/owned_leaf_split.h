@@ -1,10 +1,6 @@
 /* Template: splits of leaves that lanes hold (blink/update/owned_leaf.h); all lanes of a warp that have to split do so together. */
-#ifndef COPSE_TREES_BLINK_UPDATE_OWNED_LEAF_SPLIT_H
-#define COPSE_TREES_BLINK_UPDATE_OWNED_LEAF_SPLIT_H
+#pragma once
 
-#include "core/widths.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
@@ -183,5 +179,3 @@ SIMT_DEVICE void own_split(const sorted_update *s, own_leaf *own, KEY k, uint32_
     if (splits) own_keep(own, &halves, goes_right);
     if (goes_right) own->number = right;
 }
-
-#endif

@@ -7,15 +7,11 @@
  *
  * Separators have 32 bits here: they are keys of 32 bits, or digests of longer ones. A bucket has whole nodes of the lowest level.
  */
-#ifndef COPSE_TREES_BLINK_UPDATE_PARTITION_H
-#define COPSE_TREES_BLINK_UPDATE_PARTITION_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/levels_walk.h"
 #include "gpu/pairs.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 #include "trees/blink/layout.h"
 #include "trees/blink/update/arguments.h"
 
@@ -403,5 +399,3 @@ SIMT_KERNEL(NAME(partition), copse_bucket_sort_arguments, PARTITION_THREADS, (KE
     partition_out(&a, &tile, &own);
     if (sums[PARTITION_THREADS / SIMT_WARP]) partition_bases(&a, &tile);
 }
-
-#endif

@@ -35,6 +35,7 @@ copse_status copse_blink_update_run(copse_blink_update *u)
     copse_blink *tree = u->tree = copse_blink_handle_of(u->index)->tree;
     int outcome = COPSE_DECLINED;
     u->epoch = tree->current;
+    if (copse_memory_product(u->pairs.n, 32) == SIZE_MAX) return copse_blink_update_bring(u); /* says what is wrong */
     if (u->pairs.n > UINT32_MAX - 1)
         return copse_fail(u->index->ctx, COPSE_ERR_UNSUPPORTED, "n is %llu: a batch of updates has at most %u keys",
                           (unsigned long long)u->pairs.n, UINT32_MAX - 1);
@@ -56,7 +57,7 @@ copse_status copse_blink_update_bring(copse_blink_update *u)
 {
     if (u->brought) return COPSE_OK;
     u->brought = true;
-    return copse_device_pairs_bring(u->index, u->keys, u->values, u->pairs.n, copse_blink_update_word(u), &u->pairs);
+    return copse_device_pairs_bring(u->index, u->keys, u->values, u->pairs.n, u->what, &u->pairs);
 }
 
 copse_status copse_blink_update_sort(copse_blink_update *u)
@@ -64,8 +65,7 @@ copse_status copse_blink_update_sort(copse_blink_update *u)
     const copse_pairs_hint hint = copse_blink_update_hint(u, &u->tree->predictor);
     const copse_equal_keys kept = u->action == COPSE_ACTION_IF_ABSENT ? COPSE_EQUAL_FIRST : COPSE_EQUAL_LAST;
     copse_status status = copse_blink_update_bring(u);
-    if (status == COPSE_OK && !u->sorted)
-        status = copse_device_pairs_sort(u->index, &hint, copse_blink_update_word(u), &u->pairs);
+    if (status == COPSE_OK && !u->sorted) status = copse_device_pairs_sort(u->index, &hint, u->what, &u->pairs);
     u->sorted = true;
     if (status != COPSE_OK || u->attempt != TOO_MANY_EQUALS) return status;
     u->attempt = UNTRIED;
@@ -87,6 +87,5 @@ copse_blink_operations copse_blink_update_operations(const copse_blink_update *u
 
 copse_pairs_hint copse_blink_update_hint(const copse_blink_update *u, copse_predictor *predictor)
 {
-    return (copse_pairs_hint){
-        .there = u->epoch->view.entries != 0, .low = u->epoch->low, .high = u->epoch->high, .predictor = predictor};
+    return (copse_pairs_hint){u->epoch->view.entries != 0, u->epoch->low, u->epoch->high, predictor};
 }

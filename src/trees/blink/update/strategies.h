@@ -4,8 +4,7 @@
  * The host walks the table from its first row on. It skips a strategy that may not run; one that runs ends done, declined or with an
  * error. What a strategy found out about the batch stays in copse_blink_update, where the next one goes on from it.
  */
-#ifndef COPSE_BLINK_STRATEGIES_H
-#define COPSE_BLINK_STRATEGIES_H
+#pragma once
 
 #include "trees/blink/tree.h"
 
@@ -25,6 +24,7 @@ typedef struct copse_blink_update {
     copse_blink *tree;
     copse_blink_epoch *epoch;            /* the current one                                                  */
     const void *keys, *values;           /* the caller's arrays                                              */
+    const char *what;                    /* the word for progress                                            */
     const copse_blink_operations *mixed; /* NULL, or instead of those: sorted operations without equal keys  */
     copse_action action;                 /* what happens to all of the keys; mixed: to those that stay       */
     bool erases;                         /* some entries may go                                              */
@@ -52,11 +52,6 @@ const copse_blink_strategy *copse_blink_strategy_named(const char *name);
 copse_status copse_blink_update_run(copse_blink_update *u);
 
 /* --- what several strategies need ----------------------------------------------------------------------------------------- */
-
-static inline const char *copse_blink_update_word(const copse_blink_update *u) /* for progress */
-{
-    return u->action == COPSE_ACTION_ERASE ? "erasing" : "inserting";
-}
 
 /* Sees to it that the caller's arrays are on the device. */
 copse_status copse_blink_update_bring(copse_blink_update *u);
@@ -103,5 +98,3 @@ copse_status copse_blink_partition_launch(copse_blink_update *u, copse_bucket_so
  * counters of the epoch. One base leaf in one_of asks for leaves. */
 copse_status copse_blink_bucket_sort_launch(copse_blink_update *u, copse_bucket_sort_arguments *arguments,
                                             uint32_t *base_leaves, uint32_t one_of);
-
-#endif

@@ -1,7 +1,7 @@
 /*
  * The strategy "unsorted": a small batch changes leaves in place, in the order in which it comes, with two kernels and one wait. The
  * kernel `resolve` finds the base leaf of every operation and which of equal keys counts; `apply_unsorted` carries the operations out,
- * each under the latch of its leaf. Where `resolve` found that the batch cannot go this way, `apply_unsorted` changes nothing.
+ * each under the latch of its leaf. Where `resolve` found a NaN, or too many operations for one base leaf, `apply_unsorted` changes nothing.
  */
 #include "trees/blink/update/strategies.h"
 #include "transfer/transfer.h"
@@ -54,15 +54,6 @@ static copse_status bring(const copse_index *index, const char *name, const void
     return status != COPSE_OK || on_device ? status : copse_transfer_to_device(index->device, room, array, bytes);
 }
 
-/* Values that are positions. */
-static copse_status count_up(const copse_index *index, uint64_t n, void *values)
-{
-    copse_device *device = index->device;
-    copse_pairs_arguments arguments = {.value_type = index->value_type, .n = n, .out_values = values};
-    return copse_device_launch(device, device->main, &copse_device_shared(index)->encode,
-                               copse_device_blocks(device, n), &arguments);
-}
-
 static copse_status operations_bring(const copse_blink_update *u, unsorted_memory *m)
 {
     const copse_index *index = u->index;
@@ -72,8 +63,12 @@ static copse_status operations_bring(const copse_blink_update *u, unsorted_memor
         bring(index, "keys", u->keys, n * copse_type_size(index->key_type), m->keys, &operations->keys);
     if (status != COPSE_OK || u->action == COPSE_ACTION_ERASE) return status;
     operations->values = m->values;
-    if (!u->values) return count_up(index, n, m->values);
-    return bring(index, "values", u->values, n * copse_type_size(index->value_type), m->values, &operations->values);
+    if (u->values)
+        return bring(index, "values", u->values, n * copse_type_size(index->value_type), m->values,
+                     &operations->values);
+    copse_pairs_arguments positions = {.value_type = index->value_type, .n = n, .out_values = m->values};
+    return copse_device_launch(index->device, index->device->main, &copse_device_shared(index)->encode,
+                               copse_device_blocks(index->device, n), &positions);
 }
 
 static copse_status kernels_run(const copse_blink_update *u, const unsorted_memory *m, copse_blink_counters *seen)
@@ -118,7 +113,7 @@ static int run(copse_blink_update *u)
     /* Every operation splits one leaf at most, and a base leaf of a B+ tree takes one more. */
     const uint64_t leaves = u->action == COPSE_ACTION_ERASE ? 0 : epoch->view.branches ? 2 * n : n;
     if (epoch->pool_taken + leaves > copse_blink_pool_most(epoch)) return COPSE_DECLINED;
-    copse_status status = copse_progress(index->ctx, copse_blink_update_word(u), 0, n);
+    copse_status status = copse_progress(index->ctx, u->what, 0, n);
     if (status == COPSE_OK) status = copse_blink_pool_reserve(index, epoch, leaves);
     if (status == COPSE_OK) status = memory_take(index, n, &m);
     m.resolve.tree = epoch->view;

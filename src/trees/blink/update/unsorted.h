@@ -12,14 +12,8 @@
  * How a group changes a leaf that concurrent readers may read (docs/BLINK.md shows why that is safe): it latches the leaf, fences,
  * stores the entries, and stores the state with release, without the latch and with the next version.
  */
-#ifndef COPSE_TREES_BLINK_UPDATE_UNSORTED_H
-#define COPSE_TREES_BLINK_UPDATE_UNSORTED_H
+#pragma once
 
-#include "core/codec.h"
-#include "core/widths.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
-#include "trees/blink/layout.h"
 #include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/rebuild/per_base_leaf.h"
@@ -311,5 +305,3 @@ SIMT_KERNEL(NAME(apply_unsorted), copse_apply_arguments, COPSE_KERNEL_THREADS, 8
     }
     update_count(u.counters, u.came, u.went);
 }
-
-#endif

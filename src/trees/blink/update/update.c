@@ -22,6 +22,7 @@ static copse_status update(copse_blink_update *u, uint64_t n, uint64_t *out_chan
 {
     copse_blink *tree = copse_blink_handle_of(u->index)->tree;
     u->pairs.n = n;
+    u->what = u->erases ? "erasing" : "inserting";
     pthread_mutex_lock(&tree->writer);
     copse_status status = copse_blink_update_run(u);
     pthread_mutex_unlock(&tree->writer);

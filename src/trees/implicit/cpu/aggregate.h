@@ -1,6 +1,5 @@
 /* Aggregates of the implicit tree: the summary over blocks of units, and the units of running sums. */
-#ifndef COPSE_TREES_IMPLICIT_CPU_AGGREGATE_H
-#define COPSE_TREES_IMPLICIT_CPU_AGGREGATE_H
+#pragma once
 
 #include "trees/implicit/cpu/tree.h"
 #include "core/aggregate.h"
@@ -141,5 +140,3 @@ static void implicit_fetch_block(const copse_index *index, uint64_t location)
     for (uint64_t u = first; u < first + COPSE_IMPLICIT_BLOCK_UNITS && u < tree->unit_count; u++)
         __builtin_prefetch((const copse_unit *)tree->units + u, 0, 2);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Building the implicit tree: units, then inner levels. Layout: trees/implicit/layout.h. */
-#ifndef COPSE_TREES_IMPLICIT_CPU_BUILD_H
-#define COPSE_TREES_IMPLICIT_CPU_BUILD_H
+#pragma once
 
 #include "trees/implicit/cpu/tree.h"
 #include "core/batch_pair.h"
@@ -199,5 +198,3 @@ static copse_status implicit_build(copse_index *index, const copse_batch *batch)
         copse_implicit_free(ctx, tree);
     return status;
 }
-
-#endif

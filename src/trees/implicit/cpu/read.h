@@ -1,6 +1,5 @@
 /* Reads of the implicit tree. Batch walks: walk.h, chosen by instruction set. */
-#ifndef COPSE_TREES_IMPLICIT_CPU_READ_H
-#define COPSE_TREES_IMPLICIT_CPU_READ_H
+#pragma once
 
 #include "trees/implicit/cpu/tree.h"
 #include "cpu/merge.h"
@@ -76,5 +75,3 @@ static void implicit_fetch(const copse_index *index, uint64_t location, uint64_t
     for (uint64_t i = 0; i < (lines < COPSE_FETCH_LINES ? lines : COPSE_FETCH_LINES); i++)
         __builtin_prefetch(unit + i, 0, 2);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The implicit tree on the CPU: what does not depend on the widths, for tree_by_width.c. Contract: cpu/driver.h. */
-#ifndef COPSE_TREES_IMPLICIT_CPU_TREE_H
-#define COPSE_TREES_IMPLICIT_CPU_TREE_H
+#pragma once
 
 #include "trees/implicit/layout.h"
 #include "cpu/driver.h"
@@ -11,5 +10,3 @@ void copse_implicit_rank(const copse_index *index, const uint64_t *locations, ui
 uint64_t copse_implicit_select(const copse_index *index, uint64_t rank);
 bool copse_implicit_has_sum(const copse_index *index);
 uint64_t copse_implicit_size(const copse_index *index);
-
-#endif

@@ -1,6 +1,5 @@
 /* Updates of the implicit tree: the batch is merged into a new tree, in parallel chunks. */
-#ifndef COPSE_TREES_IMPLICIT_CPU_UPDATE_H
-#define COPSE_TREES_IMPLICIT_CPU_UPDATE_H
+#pragma once
 
 #include "trees/implicit/cpu/build.h"
 #include "cpu/merge.h"
@@ -100,5 +99,3 @@ static copse_status implicit_apply(copse_index *index, const copse_batch *batch)
     const copse_implicit *tree = index->tree;
     return tree->entries ? implicit_merge(index, batch, merge_kind_of_apply(batch)) : implicit_build(index, batch);
 }
-
-#endif

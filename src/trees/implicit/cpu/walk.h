@@ -1,6 +1,5 @@
 /* The batch walks of the implicit tree. */
-#ifndef COPSE_TREES_IMPLICIT_CPU_WALK_H
-#define COPSE_TREES_IMPLICIT_CPU_WALK_H
+#pragma once
 
 #include "cpu/walk_group.h"
 #include "trees/implicit/cpu/sum_unit.h"
@@ -247,5 +246,3 @@ static uint64_t implicit_walk_sum(const copse_implicit *tree, const copse_walk_i
         .find = implicit_walk_find, .locate = implicit_walk_locate, .count = implicit_walk_count,                      \
         .sum = implicit_walk_sum                                                                                       \
     }
-
-#endif

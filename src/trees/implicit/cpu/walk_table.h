@@ -1,6 +1,5 @@
 /* The batch walks of the implicit tree as a table. */
-#ifndef COPSE_TREES_IMPLICIT_CPU_WALK_TABLE_H
-#define COPSE_TREES_IMPLICIT_CPU_WALK_TABLE_H
+#pragma once
 
 #include "cpu/walk.h"
 #include "trees/implicit/layout.h"
@@ -17,5 +16,3 @@ typedef struct implicit_walks {
 } implicit_walks;
 
 COPSE_DECLARE_WALKS(implicit_walks, copse_implicit_walks);
-
-#endif

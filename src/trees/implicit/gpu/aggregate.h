@@ -1,11 +1,8 @@
 /* Template: kernels for sums, minima and maxima: the summary of core/aggregate.h, and running sums. */
-#ifndef COPSE_TREES_IMPLICIT_GPU_AGGREGATE_H
-#define COPSE_TREES_IMPLICIT_GPU_AGGREGATE_H
+#pragma once
 
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/partial_aggregate.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 #include "trees/implicit/gpu/kernels.h"
 #include "trees/implicit/gpu/units.h"
 
@@ -104,5 +101,3 @@ SIMT_KERNEL(NAME(verify_summary), copse_summary_arguments, COPSE_KERNEL_THREADS,
     }
     summary_check(&a.summary, a.survey);
 }
-
-#endif

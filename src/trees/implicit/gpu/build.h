@@ -1,13 +1,10 @@
 /* Template: kernels that fill the units of the implicit tree, and what its updates need. */
-#ifndef COPSE_TREES_IMPLICIT_GPU_BUILD_H
-#define COPSE_TREES_IMPLICIT_GPU_BUILD_H
+#pragma once
 
 #include "core/levels.h"
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/levels_walk.h"
 #include "gpu/pairs.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 #include "trees/implicit/gpu/kernels.h"
 #include "trees/implicit/gpu/units.h"
 
@@ -192,5 +189,3 @@ SIMT_KERNEL(NAME(absent), copse_mark_arguments, COPSE_KERNEL_THREADS, 8)
         a.keep[i] = !(rank < a.tree.entries && unit_key(&a.tree, rank) == bound.q);
     }
 }
-
-#endif

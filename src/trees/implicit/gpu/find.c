@@ -2,6 +2,8 @@
 #include "trees/implicit/gpu/tree.h"
 #include "gpu/points.h"
 
+COPSE_PICK_KERNEL_ROW(copse_implicit_kernels)
+
 copse_status copse_implicit_device_find(const copse_index *index, const void *keys, uint64_t n, void *values,
                                         uint8_t *found)
 {

@@ -3,16 +3,11 @@
  * The tree is that of trees/implicit/layout.h: units of 64 bytes that hold keys with their values, pointer-free levels of 64-byte
  * nodes above (core/levels.h). There is always one unit at least, so that an empty tree needs no case of its own.
  */
-#ifndef COPSE_IMPLICIT_KERNELS_H
-#define COPSE_IMPLICIT_KERNELS_H
+#pragma once
 
 #include "gpu/kernel_rows.h"
 #include "gpu/reads.h"
 #include "gpu/shared_kernels.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* A tree as kernels see it. */
 typedef struct copse_device_tree {
@@ -84,8 +79,3 @@ COPSE_KERNEL_ROWS(copse_implicit_kernels);
 #define COPSE_DEVICE_BLOCK_UNITS 16u
 /* Pairs that a warp of count_kept and fill_kept takes. */
 #define COPSE_KEPT_TILE 1024u
-
-#ifdef __cplusplus
-}
-#endif
-#endif

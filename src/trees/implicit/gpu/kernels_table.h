@@ -1,6 +1,5 @@
 /* Template: the kernels of the implicit tree for one pair of widths: the initializer of their row. */
-#ifndef COPSE_TREES_IMPLICIT_GPU_KERNELS_TABLE_H
-#define COPSE_TREES_IMPLICIT_GPU_KERNELS_TABLE_H
+#pragma once
 
 #include "gpu/gather.h"
 #include "gpu/kernel_entries.h"
@@ -20,5 +19,3 @@
             ENTRY_PAIR(sum), ENTRY(copy), ENTRY(gather), ENTRY(summarize), ENTRY(aggregate), ENTRY(widen),             \
             ENTRY(erase), ENTRY(absent), ENTRY(verify_units), ENTRY(verify_sums), ENTRY(verify_summary)                \
     }
-
-#endif

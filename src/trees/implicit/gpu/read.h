@@ -1,15 +1,11 @@
 /* Template: kernels that read the implicit tree. */
-#ifndef COPSE_TREES_IMPLICIT_GPU_READ_H
-#define COPSE_TREES_IMPLICIT_GPU_READ_H
+#pragma once
 
-#include "core/codec.h"
+#include "gpu/kernel.h"
 #include "core/reads.h"
-#include "core/widths.h"
 #include "gpu/gather.h"
 #include "gpu/levels_walk.h"
 #include "gpu/queries.h"
-#include "gpu/shared_kernels.h"
-#include "simt/simt.h"
 #include "trees/implicit/gpu/kernels.h"
 #include "trees/implicit/gpu/units.h"
 
@@ -237,5 +233,3 @@ SIMT_KERNEL(NAME(gather), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
         }
     }
 }
-
-#endif

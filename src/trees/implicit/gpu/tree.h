@@ -1,6 +1,5 @@
 /* The implicit tree on a device: what the host knows of it. Its layout is that of trees/implicit/layout.h, in device memory. */
-#ifndef COPSE_IMPLICIT_DEVICE_H
-#define COPSE_IMPLICIT_DEVICE_H
+#pragma once
 
 #include "gpu/aggregates.h"
 #include "trees/implicit/gpu/kernels.h"
@@ -87,5 +86,3 @@ copse_status copse_implicit_device_aggregate(const copse_index *index, copse_agg
                                              const void *highs, uint64_t n, void *out, uint8_t *found);
 void copse_implicit_device_aggregate_free(const copse_index *index, copse_implicit_device *tree);
 copse_status copse_implicit_device_verify_aggregates(const copse_index *index, copse_device_survey *survey);
-
-#endif

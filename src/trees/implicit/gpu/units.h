@@ -3,12 +3,10 @@
  * also serves the rare cases that the groups of four leave out: a digest that led too far left, and the largest key, which
  * looks like a free slot.
  */
-#ifndef COPSE_TREES_IMPLICIT_GPU_UNITS_H
-#define COPSE_TREES_IMPLICIT_GPU_UNITS_H
+#pragma once
 
-#include "core/widths.h"
+#include "gpu/kernel.h"
 #include "gpu/levels_walk.h"
-#include "simt/simt.h"
 #include "trees/implicit/gpu/kernels.h"
 
 #define UNIT_SLOTS  (64u / (KEY_BITS / 8u + VALUE_BITS / 8u))
@@ -91,5 +89,3 @@ SIMT_DEVICE uint64_t rank_of_group(const copse_device_tree *tree, bool digest, w
     }
     return bound_finish(tree, bound.node, before, bound.q, upper);
 }
-
-#endif

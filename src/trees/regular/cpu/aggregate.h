@@ -1,6 +1,5 @@
 /* Aggregates of the regular tree: a summary with one item per slot. */
-#ifndef COPSE_TREES_REGULAR_CPU_AGGREGATE_H
-#define COPSE_TREES_REGULAR_CPU_AGGREGATE_H
+#pragma once
 
 #include "trees/regular/cpu/table.h"
 #include "core/aggregate.h"
@@ -68,5 +67,3 @@ static void regular_fetch_block(const copse_index *index, uint64_t location)
     if (slot >= table->slots || !table->leaf[slot]) return;
     for (uint32_t u = 0; u < COPSE_LEAF_UNITS; u++) __builtin_prefetch(leaf_units(table->leaf[slot]) + u, 0, 2);
 }
-
-#endif

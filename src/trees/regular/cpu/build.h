@@ -1,6 +1,5 @@
 /* Bulk build of the regular tree from a batch in order. */
-#ifndef COPSE_TREES_REGULAR_CPU_BUILD_H
-#define COPSE_TREES_REGULAR_CPU_BUILD_H
+#pragma once
 
 #include "trees/regular/cpu/tree.h"
 #include "trees/regular/cpu/table.h"
@@ -73,5 +72,3 @@ static copse_status regular_build(copse_index *index, const copse_batch *batch)
     index->tree = tree;
     return COPSE_OK;
 }
-
-#endif

@@ -4,8 +4,7 @@
  *
  *   slab   | header, one leaf wide | leaf | leaf | leaf | ...
  */
-#ifndef COPSE_LEAF_POOL_H
-#define COPSE_LEAF_POOL_H
+#pragma once
 
 #include "core/internal.h"
 
@@ -32,5 +31,3 @@ bool copse_leaf_pool_sparse(const copse_leaf_pool *pool);
 /* Moves the leaves of the emptiest slabs into the free leaves of the others and gives those slabs back. leaf[n] are
  * all leaves in use (NULLs are passed over); moved ones are replaced there. Cannot fail. */
 void copse_leaf_pool_compact(const copse_ctx *ctx, copse_leaf_pool *pool, char **leaf, uint64_t n);
-
-#endif

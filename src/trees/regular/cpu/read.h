@@ -1,6 +1,5 @@
 /* Reads of the regular tree. Batch walks: walk.h, chosen by instruction set. */
-#ifndef COPSE_TREES_REGULAR_CPU_READ_H
-#define COPSE_TREES_REGULAR_CPU_READ_H
+#pragma once
 
 #include "trees/regular/cpu/table.h"
 #include "cpu/merge.h"
@@ -135,5 +134,3 @@ static void regular_fetch(const copse_index *index, uint64_t location, uint64_t 
          i++)
         __builtin_prefetch(leaf_units(table->leaf[slot]) + unit + i, 0, 2);
 }
-
-#endif

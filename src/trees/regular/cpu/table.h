@@ -1,6 +1,5 @@
 /* Leaves, and the table of slots that holds them in order. Layout and idea: trees/regular/layout.h. */
-#ifndef COPSE_TREES_REGULAR_CPU_TABLE_H
-#define COPSE_TREES_REGULAR_CPU_TABLE_H
+#pragma once
 
 #include "trees/regular/layout.h"
 #include "core/levels.h"
@@ -370,5 +369,3 @@ static void regular_slot_remove(const copse_index *index, copse_regular *tree, c
     uint64_t to = (last < table->slots ? last : table->slots - 1) / FANOUT;
     regular_refresh(index, tree, from, to > group ? to : group);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The regular tree on the CPU: what does not depend on the widths, for tree_by_width.c. Contract: cpu/driver.h. */
-#ifndef COPSE_TREES_REGULAR_CPU_TREE_H
-#define COPSE_TREES_REGULAR_CPU_TREE_H
+#pragma once
 
 #include "trees/regular/layout.h"
 #include "cpu/driver.h"
@@ -14,5 +13,3 @@ void copse_regular_drop_summary(const copse_ctx *ctx, copse_regular *tree);
 copse_status copse_regular_create(copse_index *index);
 void copse_regular_destroy(copse_index *index);
 uint64_t copse_regular_size(const copse_index *index);
-
-#endif

@@ -7,8 +7,7 @@
  *   reserve  take every leaf and table that the plan needs: the last step that can fail
  *   apply    merge, leaf by leaf, on all threads; then bring slots, separators and counts up to date
  */
-#ifndef COPSE_TREES_REGULAR_CPU_UPDATE_H
-#define COPSE_TREES_REGULAR_CPU_UPDATE_H
+#pragma once
 
 #include "trees/regular/cpu/build.h"
 #include "trees/regular/cpu/table.h"
@@ -453,5 +452,3 @@ static copse_status regular_apply(copse_index *index, const copse_batch *batch)
     const copse_regular *tree = index->tree;
     return tree->entries ? regular_update(index, batch, merge_kind_of_apply(batch)) : regular_build(index, batch);
 }
-
-#endif

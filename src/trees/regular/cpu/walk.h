@@ -1,6 +1,5 @@
 /* The batch walks of the regular tree. */
-#ifndef COPSE_TREES_REGULAR_CPU_WALK_H
-#define COPSE_TREES_REGULAR_CPU_WALK_H
+#pragma once
 
 #include "cpu/walk_group.h"
 #include "trees/regular/cpu/walk_table.h"
@@ -143,5 +142,3 @@ static uint64_t regular_walk_locate(const copse_regular *tree, const copse_walk_
     {                                                                                                                  \
         .find = regular_walk_find, .locate = regular_walk_locate                                                       \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* The batch walks of the regular tree as a table. */
-#ifndef COPSE_TREES_REGULAR_CPU_WALK_TABLE_H
-#define COPSE_TREES_REGULAR_CPU_WALK_TABLE_H
+#pragma once
 
 #include "cpu/walk.h"
 #include "trees/regular/layout.h"
@@ -13,5 +12,3 @@ typedef struct regular_walks {
 } regular_walks;
 
 COPSE_DECLARE_WALKS(regular_walks, copse_regular_walks);
-
-#endif

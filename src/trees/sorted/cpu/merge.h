@@ -1,6 +1,5 @@
 /* Updates of the sorted array: the batch and the old entries are merged into a new array. */
-#ifndef COPSE_TREES_SORTED_CPU_MERGE_H
-#define COPSE_TREES_SORTED_CPU_MERGE_H
+#pragma once
 
 #include "core/batch_pair.h"
 #include "trees/sorted/layout.h"
@@ -70,5 +69,3 @@ static void sorted_merge(const copse_sorted *old, const copse_batch *batch, sort
     }
     sorted_keep(to, old, at, old->entries);
 }
-
-#endif
