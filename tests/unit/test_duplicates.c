@@ -41,6 +41,36 @@ static void the_last_of_equal_keys_wins(void **state)
     copse_ctx_free(ctx);
 }
 
+/* A batch of one key only, the smallest or the largest of all: what a kernel takes for a pair behind the last one must not equal it. */
+static void one_key_is_the_whole_batch(void **state)
+{
+    enum { most = 130 };
+    static const uint32_t sizes[] = {2, 32, 33, 128, 129};
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    FOR_EACH_TREE(tree)
+    for (uint32_t s = 0; s < 2 * COUNT_OF(sizes); s++) {
+        const uint32_t n = sizes[s / 2], key = s % 2 ? UINT32_MAX : 0, built[][2] = {{key, n}},
+                       updated[][2] = {{key, 2 * n}};
+        uint32_t same[most], numbers[most];
+        uint64_t change = 99;
+        copse_index *index = unit_index(ctx, *tree, COPSE_U32, COPSE_U32, false);
+        for (uint32_t i = 0; i < n; i++) same[i] = key;
+        for (uint32_t i = 0; i < n; i++) numbers[i] = i + 1;
+        assert_ok(ctx, copse_build(index, same, numbers, n));
+        assert_entries(ctx, index, built, 1);
+        for (uint32_t i = 0; i < n; i++) numbers[i] = n + i + 1;
+        assert_ok(ctx, copse_insert(index, same, numbers, n, COPSE_INSERT_UPSERT, &change));
+        assert_int_equal(change, 0);
+        assert_entries(ctx, index, updated, 1);
+        assert_ok(ctx, copse_erase(index, same, n, &change));
+        assert_int_equal(change, 1);
+        assert_int_equal(copse_size(index), 0);
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
 static void duplicates_keep_their_order(void **state)
 {
     (void)state;
@@ -140,9 +170,8 @@ static void one_key_fills_many_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_of_equal_keys_wins),
-        cmocka_unit_test(duplicates_keep_their_order),
-        cmocka_unit_test(queries_meet_the_right_end_of_a_run),
+        cmocka_unit_test(the_last_of_equal_keys_wins), cmocka_unit_test(one_key_is_the_whole_batch),
+        cmocka_unit_test(duplicates_keep_their_order), cmocka_unit_test(queries_meet_the_right_end_of_a_run),
         cmocka_unit_test(one_key_fills_many_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

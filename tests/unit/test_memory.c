@@ -1,4 +1,4 @@
-/* Memory of the regular tree: erasing gives it back, churn does not grow it, random inserts keep leaves full. */
+/* Memory of the regular tree: erasing gives it back, no leaf stays empty, churn does not grow it, random inserts keep leaves full. */
 #include "unit.h"
 
 #define N 200000u
@@ -60,6 +60,28 @@ static void test_erase_gives_memory_back(void **state)
     copse_ctx_free(ctx);
 }
 
+/* Erases runs of neighbouring keys, of every length up to a few leaves: some of them empty a leaf whose neighbours are too full to be
+ * joined. copse_verify finds a leaf without entries. */
+static void test_no_leaf_stays_empty(void **state)
+{
+    enum { KEYS = 600, LONGEST = 130 };
+    (void)state;
+    copse_ctx *ctx = NULL;
+    copse_index *index = regular_index(&ctx);
+    uint64_t keys[KEYS], erased = 0;
+    for (uint64_t i = 0; i < KEYS; i++) keys[i] = i * 10;
+    for (uint64_t n = 1; n <= LONGEST; n++)
+        for (uint64_t first = 0; first <= 2 * n; first += n) {
+            assert_ok(ctx, copse_build(index, keys, NULL, KEYS));
+            assert_ok(ctx, copse_erase(index, keys + first, n, &erased));
+            assert_int_equal(erased, n);
+            assert_ok(ctx, copse_verify(index));
+            assert_int_equal(copse_size(index), KEYS - n);
+        }
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
 static void test_churn_does_not_grow(void **state)
 {
     (void)state;
@@ -105,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_erase_gives_memory_back),
+        cmocka_unit_test(test_no_leaf_stays_empty),
         cmocka_unit_test(test_churn_does_not_grow),
         cmocka_unit_test(test_random_inserts_keep_leaves_full),
     };
