@@ -124,6 +124,16 @@ void copse_index_free(copse_index *index)
     copse_memory_free(index->ctx, index, sizeof *index);
 }
 
+copse_status copse_check_change(const copse_index *index, const char *call)
+{
+    if (!index) {
+        (void)copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s: index is NULL", call);
+        return COPSE_ERR_ARGUMENT; /* said here, so that an analyzer knows that it is never COPSE_OK */
+    }
+    if (!index->read_only) return COPSE_OK;
+    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "%s: index is %s, which only reads", call, index->read_only);
+}
+
 copse_status copse_build(copse_index *index, const void *keys, const void *values, uint64_t n)
 {
     copse_status status = copse_check_change(index, "copse_build");

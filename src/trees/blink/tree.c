@@ -10,27 +10,6 @@
 
 /* --- handles ------------------------------------------------------------------------------------------------------------------ */
 
-copse_blink_epoch *copse_blink_enter(const copse_index *index)
-{
-    const copse_blink_handle *handle = copse_blink_handle_of(index);
-    pthread_mutex_lock(&handle->tree->lock);
-    copse_blink_epoch *epoch = handle->frozen ? handle->frozen : handle->tree->current;
-    epoch->holders++;
-    pthread_mutex_unlock(&handle->tree->lock);
-    return epoch;
-}
-
-void copse_blink_leave(const copse_index *index, copse_blink_epoch *epoch)
-{
-    copse_blink *tree = copse_blink_handle_of(index)->tree;
-    /* The kernels of a view run on its own stream; they must end before another stream frees the memory. */
-    if (copse_blink_concurrent(index)) (void)copse_device_wait(index->device, index->device->main);
-    pthread_mutex_lock(&tree->lock);
-    const bool last = --epoch->holders == 0 && epoch != tree->current;
-    pthread_mutex_unlock(&tree->lock);
-    if (last) copse_blink_epoch_free(&tree->owner, epoch);
-}
-
 static copse_status handle_make(copse_index *index, copse_blink *tree)
 {
     copse_blink_handle *handle = copse_memory_alloc(index->ctx, sizeof *handle);

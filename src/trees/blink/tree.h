@@ -126,7 +126,7 @@ static inline uint64_t copse_blink_packed_two(const copse_index *index)
 
 /* --- blink/tree.c: handles ---------------------------------------------------------------------------------------- */
 
-/* The epoch that a call reads, which stays until copse_blink_leave. */
+/* The epoch that a call reads, which stays until copse_blink_leave: read/find.c. */
 copse_blink_epoch *copse_blink_enter(const copse_index *index);
 void copse_blink_leave(const copse_index *index, copse_blink_epoch *epoch);
 /* May a writer be at work on the epoch while this handle reads? */

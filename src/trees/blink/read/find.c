@@ -1,8 +1,29 @@
-/* Lookups in the B-link and the B+ tree on a device. */
+/* Reading the B-link and the B+ tree on a device: a read holds on to the epoch that it began with; lookups. */
 #include "trees/blink/tree.h"
 #include "gpu/points.h"
 
 COPSE_PICK_KERNEL_ROW(copse_blink_kernels)
+
+copse_blink_epoch *copse_blink_enter(const copse_index *index)
+{
+    const copse_blink_handle *handle = copse_blink_handle_of(index);
+    pthread_mutex_lock(&handle->tree->lock);
+    copse_blink_epoch *epoch = handle->frozen ? handle->frozen : handle->tree->current;
+    epoch->holders++;
+    pthread_mutex_unlock(&handle->tree->lock);
+    return epoch;
+}
+
+void copse_blink_leave(const copse_index *index, copse_blink_epoch *epoch)
+{
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    /* The kernels of a view run on its own stream; they must end before another stream frees the memory. */
+    if (copse_blink_concurrent(index)) (void)copse_device_wait(index->device, index->device->main);
+    pthread_mutex_lock(&tree->lock);
+    const bool last = --epoch->holders == 0 && epoch != tree->current;
+    pthread_mutex_unlock(&tree->lock);
+    if (last) copse_blink_epoch_free(&tree->owner, epoch);
+}
 
 copse_status copse_blink_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
