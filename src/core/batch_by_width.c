@@ -240,7 +240,7 @@ static copse_status batch_make_pairs(const copse_ctx *ctx, const key_survey *sur
     if (!pairs || (other_bytes && !other) || (count_bytes && !counts))
         status =
             copse_fail_memory(ctx, pair_bytes == SIZE_MAX ? SIZE_MAX : pair_bytes + other_bytes, "sorting the batch");
-    else if (small || survey->ascending)
+    else if (!counts) /* small, or in order */
         batch_sort_small(batch, survey->ascending, pairs, other);
     else
         status = batch_sort(ctx, batch, survey, threads, counts, pairs, other, what);

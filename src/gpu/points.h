@@ -32,7 +32,7 @@ copse_status copse_point_call_run(copse_point_call *call, const copse_point_arra
 copse_status copse_point_call_with(copse_point_call *call, const copse_point_arrays *arrays, copse_transfer_work work,
                                    void *user);
 /* Puts the kernel over queries first .. first + n on the stream, as many launches as it takes: a copse_transfer_work. */
-copse_status copse_point_launch(void *call, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory);
+copse_status copse_point_launch(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory);
 
 /* For encoded keys, with all arrays in device memory: only puts the kernel on the main stream. */
 copse_status copse_point_call_encoded(copse_point_call *call, const void *keys, uint64_t n, void *out_values,

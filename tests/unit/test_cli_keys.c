@@ -158,22 +158,22 @@ static void the_ends_of_whole_numbers(void **state)
 {
     static const struct {
         copse_type type;
-        const char *text;
         cli_cell_error error;
+        const char *text;
         int64_t number;
     } cases[] = {
-        {COPSE_I64, "-9223372036854775808", CLI_CELL_OK, INT64_MIN},
-        {COPSE_I64, "-9223372036854775809", CLI_CELL_RANGE, 0},
-        {COPSE_I64, "9223372036854775807", CLI_CELL_OK, INT64_MAX},
-        {COPSE_I64, "9223372036854775808", CLI_CELL_RANGE, 0},
-        {COPSE_TIMESTAMP, "-9223372036854775808", CLI_CELL_OK, INT64_MIN},
-        {COPSE_I32, "-2147483648", CLI_CELL_OK, INT32_MIN},
-        {COPSE_I32, "-2147483649", CLI_CELL_RANGE, 0},
-        {COPSE_I32, "2147483648", CLI_CELL_RANGE, 0},
-        {COPSE_U64, "18446744073709551615", CLI_CELL_OK, -1},
-        {COPSE_U64, "18446744073709551616", CLI_CELL_RANGE, 0},
-        {COPSE_U32, "4294967296", CLI_CELL_RANGE, 0},
-        {COPSE_U32, "-1", CLI_CELL_RANGE, 0},
+        {COPSE_I64, CLI_CELL_OK, "-9223372036854775808", INT64_MIN},
+        {COPSE_I64, CLI_CELL_RANGE, "-9223372036854775809", 0},
+        {COPSE_I64, CLI_CELL_OK, "9223372036854775807", INT64_MAX},
+        {COPSE_I64, CLI_CELL_RANGE, "9223372036854775808", 0},
+        {COPSE_TIMESTAMP, CLI_CELL_OK, "-9223372036854775808", INT64_MIN},
+        {COPSE_I32, CLI_CELL_OK, "-2147483648", INT32_MIN},
+        {COPSE_I32, CLI_CELL_RANGE, "-2147483649", 0},
+        {COPSE_I32, CLI_CELL_RANGE, "2147483648", 0},
+        {COPSE_U64, CLI_CELL_OK, "18446744073709551615", -1},
+        {COPSE_U64, CLI_CELL_RANGE, "18446744073709551616", 0},
+        {COPSE_U32, CLI_CELL_RANGE, "4294967296", 0},
+        {COPSE_U32, CLI_CELL_RANGE, "-1", 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

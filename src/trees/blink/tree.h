@@ -237,16 +237,16 @@ copse_status copse_blink_neighbours(const copse_index *index, const void *keys, 
 const copse_kernel *copse_blink_find_concurrent(const copse_index *index);
 /* Checks what reads by rank and aggregates use, where it is there. */
 copse_status copse_blink_verify_ranks(const copse_index *index, copse_blink_epoch *epoch);
-void copse_blink_ranks_init(copse_blink_ranks *order);
+void copse_blink_ranks_init(copse_blink_ranks *ranks);
 /* Forgets what was made, because the leaves changed; and for good. The memory goes in the order of the main stream. */
-void copse_blink_ranks_forget(const copse_index *index, copse_blink_ranks *order);
-void copse_blink_ranks_free(const copse_index *index, copse_blink_ranks *order);
-/* Makes order.before where it is not there; the summary; the summary and running sums, where 64 bits hold them. Several
+void copse_blink_ranks_forget(const copse_index *index, copse_blink_ranks *ranks);
+void copse_blink_ranks_free(const copse_index *index, copse_blink_ranks *ranks);
+/* Makes ranks.before where it is not there; the summary; the summary and running sums, where 64 bits hold them. Several
  * threads may read at once; nobody may change the tree meanwhile. */
 copse_status copse_blink_ranks_ready(const copse_index *index, copse_blink_epoch *epoch);
 copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch, bool sums);
 /* Bytes of it all. */
-uint64_t copse_blink_ranks_bytes(copse_blink_ranks *order);
+uint64_t copse_blink_ranks_bytes(copse_blink_ranks *ranks);
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
 copse_status copse_blink_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                uint64_t *counts);

@@ -13,7 +13,8 @@ static void implicit_stats(const copse_index *index, copse_stats *out)
     out->aggregate_bytes = tree->summary.bytes + tree->sum_bytes;
     out->bytes = sizeof *tree + tree->unit_bytes + tree->levels.bytes + out->aggregate_bytes;
     out->height = tree->entries ? tree->levels.height + 1 : 0;
-    out->fill = tree->entries ? (double)tree->entries / (double)(tree->unit_count * UNIT_ENTRIES) : 0.0;
+    const uint64_t slots = tree->unit_count * UNIT_ENTRIES;
+    out->fill = tree->entries ? (double)tree->entries / (double)slots : 0.0;
     pthread_mutex_unlock(&tree->lock);
 }
 

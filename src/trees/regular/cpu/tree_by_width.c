@@ -16,7 +16,8 @@ static void regular_stats(const copse_index *index, copse_stats *out)
     out->aggregate_bytes = tree->summary.bytes;
     out->bytes = sizeof *tree + tree->table.bytes + tree->pool.bytes + out->aggregate_bytes;
     out->height = tree->entries ? tree->table.levels.height + 2 : 0;
-    out->fill = tree->entries ? (double)tree->entries / (double)(tree->leaves * LEAF_CAPACITY) : 0.0;
+    const uint64_t slots = tree->leaves * LEAF_CAPACITY;
+    out->fill = tree->entries ? (double)tree->entries / (double)slots : 0.0;
     pthread_mutex_unlock(&tree->lock);
 }
 

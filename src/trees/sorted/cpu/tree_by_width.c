@@ -25,16 +25,16 @@ static void sorted_destroy(copse_index *index)
 
 /* --- change --------------------------------------------------------------------------------------------------------- */
 
-/* An array with room for n entries, and nothing in it yet. */
-static copse_status sorted_allocate(const copse_ctx *ctx, uint64_t n, copse_sorted *out)
+/* An array with room for n entries, and nothing in it yet. False: no memory. */
+static bool sorted_allocate(const copse_ctx *ctx, uint64_t n, copse_sorted *out)
 {
     *out = (copse_sorted){.entries = n};
-    if (n == 0) return COPSE_OK;
+    if (n == 0) return true;
     out->bytes = copse_memory_product(n + 1, sizeof(KEY) + sizeof(VALUE)); /* one more: values begin on 8 bytes */
     out->keys = copse_memory_alloc(ctx, out->bytes);
-    if (!out->keys) return copse_fail_memory(ctx, out->bytes, "the sorted array");
+    if (!out->keys) return false;
     out->values = (char *)out->keys + (n * sizeof(KEY) + 7) / 8 * 8;
-    return COPSE_OK;
+    return true;
 }
 
 static void sorted_replace(copse_index *index, const copse_sorted *by)
@@ -46,13 +46,12 @@ static void sorted_replace(copse_index *index, const copse_sorted *by)
 
 static copse_status sorted_build(copse_index *index, const copse_batch *batch)
 {
+    const uint64_t n = batch->n;
     copse_sorted made;
-    copse_status status = sorted_allocate(index->ctx, batch->n, &made);
-    if (status != COPSE_OK) return status;
-    for (uint64_t at = 0; at < batch->n; at += BLOCK) {
-        const uint32_t n = (uint32_t)(batch->n - at < BLOCK ? batch->n - at : BLOCK);
-        copse_batch_read(batch, at, n, (KEY *)made.keys + at, (VALUE *)made.values + at);
-    }
+    if (!sorted_allocate(index->ctx, n, &made)) return copse_fail_memory(index->ctx, made.bytes, "the sorted array");
+    for (uint64_t at = 0; at < n; at += BLOCK)
+        copse_batch_read(batch, at, n - at < BLOCK ? (uint32_t)(n - at) : BLOCK, (KEY *)made.keys + at,
+                         (VALUE *)made.values + at);
     sorted_replace(index, &made);
     return COPSE_OK;
 }
@@ -64,8 +63,8 @@ static copse_status sorted_update(copse_index *index, const copse_batch *batch, 
     sorted_output count = {0};
     copse_sorted made;
     sorted_merge(old, batch, action, &count);
-    copse_status status = sorted_allocate(index->ctx, count.n, &made);
-    if (status != COPSE_OK) return status;
+    if (!sorted_allocate(index->ctx, count.n, &made))
+        return copse_fail_memory(index->ctx, made.bytes, "the sorted array");
     sorted_output to = {.keys = made.keys, .values = made.values};
     if (count.n) sorted_merge(old, batch, action, &to);
     sorted_replace(index, &made);
