@@ -1,4 +1,0 @@
-/* The kernels that read the B-link and the B+ tree in order, compiled for cards. */
-#include "trees/blink/read/ordered_kernels_table.h"
-
-const copse_blink_ordered_kernels NAME(copse_blink_ordered_kernels_cuda) = BLINK_ORDERED_KERNELS;
