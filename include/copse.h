@@ -40,9 +40,9 @@ extern "C" {
 #endif
 
 #define COPSE_VERSION_MAJOR 0
-#define COPSE_VERSION_MINOR 1
+#define COPSE_VERSION_MINOR 2
 #define COPSE_VERSION_PATCH 0
-#define COPSE_VERSION       "0.1.0"
+#define COPSE_VERSION       "0.2.0"
 
 #if defined(__GNUC__) && !defined(COPSE_NO_EXPORT)
 #define COPSE_API __attribute__((visibility("default")))
@@ -92,7 +92,7 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_REGULAR = 2,  /* reads nearly as fast; batches of updates in place                                */
     COPSE_STRUCTURE_BLINK = 3,    /* the same on devices, where reads may run beside updates                          */
     COPSE_STRUCTURE_BPLUS = 4,    /* as BLINK without side links: readers that meet a writer start again              */
-    COPSE_STRUCTURE_SORTED = 5 /* a plain sorted array on the CPU: the baseline, and the example for a new tree     */
+    COPSE_STRUCTURE_SORTED = 5    /* a plain sorted array on the CPU: the baseline, and the example for a new tree    */
 } copse_structure;
 
 /* Where the nodes live and who walks them. AUTO takes a GPU where one can be used and has the structure, else the CPU;
@@ -119,18 +119,19 @@ typedef struct copse_index_options copse_index_options;
  * an instruction set that this machine lacks). */
 COPSE_API copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_ctx);
 
-/* Frees a context. Every index of it must have been freed before. NULL is fine. */
+/* Frees a context; where indexes of it are left, with the last of them. NULL is fine. */
 COPSE_API void copse_ctx_free(copse_ctx *ctx);
 
 /* The sentence of the last call that failed on this thread, "" if none did. Valid until the next failing call on this
  * thread. ctx may be NULL: then it speaks of a failed copse_ctx_create. */
 COPSE_API const char *copse_last_error(const copse_ctx *ctx);
 
-/* Makes an empty index. options may be NULL: u64 keys and values, everything else automatic. Errors: ARGUMENT (unknown type, structure or placement, or strategy in COPSE_BLINK_STRATEGY), UNSUPPORTED (this structure is not
+/* Makes an empty index. options may be NULL: u64 keys and values, everything else automatic.
+ * Errors: ARGUMENT (unknown type, structure or placement, or strategy in COPSE_BLINK_STRATEGY), UNSUPPORTED (this structure is not
  * there for this placement), DEVICE (no card can be used; the sentence says why), MEMORY. */
 COPSE_API copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index);
 
-/* Frees an index. NULL is fine. */
+/* Frees an index. Its cursors can then only be freed: every other call on them returns COPSE_ERR_STALE. NULL is fine. */
 COPSE_API void copse_index_free(copse_index *index);
 
 /* Replaces the content by n pairs, in any order; sorted input is noticed and is faster. Of equal keys the highest array
@@ -146,9 +147,11 @@ COPSE_API copse_status copse_find(const copse_index *index, const void *keys, ui
 /* copse_find without the values. Errors: NAN. */
 COPSE_API copse_status copse_contains(const copse_index *index, const void *keys, uint64_t n, uint8_t *out_found);
 
-#define COPSE_INSERT_UPSERT 0u /* an existing key gets the new value; in a batch the highest position wins          */
-#define COPSE_INSERT_IF_ABSENT                                                                                         \
-    1u /* an existing key keeps its value; in a batch the lowest position wins              */
+#define COPSE_INSERT_UPSERT    0u /* an existing key gets the new value; in a batch the highest position wins */
+#define COPSE_INSERT_IF_ABSENT 1u /* an existing key keeps its value; in a batch the lowest position wins     */
+
+/* Takes all entries away. */
+COPSE_API copse_status copse_clear(copse_index *index);
 
 /* Inserts n pairs as if one after the other in array order. An index with duplicates adds every pair behind its equals
  * (IF_ABSENT: only where the key was not there). values may be NULL: then every value is its array position, as a number of the value type.
@@ -161,12 +164,34 @@ COPSE_API copse_status copse_insert(copse_index *index, const void *keys, const 
  * the number of entries that went. Errors: NAN, MEMORY, CANCELLED. */
 COPSE_API copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
 
-/* Sums the values of n ranges [lows[i], highs[i]], both ends included; lows[i] > highs[i] is an empty range, sum 0.
- * out_sums is an array of uint64_t (value types u32 u64), int64_t (i32 i64) or double (f32 f64). Integer sums are
+/* Ranges of keys: range i reaches from lows[i] to highs[i]. Start from COPSE_BETWEEN(lows, highs, n), which has both ends
+ * included, and change what is to be different. lows[i] > highs[i] is an empty range, and no error. */
+typedef struct copse_ranges {
+    uint32_t struct_size; /* sizeof(copse_ranges) */
+    /* COPSE_RANGE_LOW_OPEN and those below, or 0. */
+    uint32_t flags;
+    /* n keys; NULL: the ranges have no lower end. */
+    const void *lows;
+    /* n keys; NULL: no upper end. */
+    const void *highs;
+    uint64_t n;
+    /* copse_range only, else 0: at most so many entries of each range, the first in the order asked for; 0: all. */
+    uint64_t limit;
+} copse_ranges;
+
+#define COPSE_RANGE_LOW_OPEN   1u /* lows[i] itself is not in range i                                        */
+#define COPSE_RANGE_HIGH_OPEN  2u /* highs[i] is not                                                         */
+#define COPSE_RANGE_DESCENDING 4u /* largest key first, for copse_range and cursors; without effect on others */
+
+#define COPSE_BETWEEN(lows, highs, n)                                                                                  \
+    {                                                                                                                  \
+        sizeof(copse_ranges), 0, lows, highs, n, 0                                                                     \
+    }
+
+/* Sums the values of n ranges; 0 for an empty one. out_sums is an array of uint64_t (value types u32 u64), int64_t (i32 i64) or double (f32 f64). Integer sums are
  * exact; where one does not fit, it is set to the nearest limit, all others are still right, and the call returns
  * COPSE_ERR_OVERFLOW naming the first. copse_sum128 always fits. Errors: NAN, OVERFLOW. */
-COPSE_API copse_status copse_sum(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                 void *out_sums);
+COPSE_API copse_status copse_sum(const copse_index *index, const copse_ranges *ranges, void *out_sums);
 
 /* ------------------------------------------------------------------------------------------------------------------
  * Tier 2: mixed batches, order, ranges, aggregates, passes, snapshots
@@ -192,22 +217,32 @@ COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations
 /* A second, read-only handle on the same index, through another context, and so on another stream. Its calls may run
  * while the index is updated through the first handle: they see every key that was there before and stays, and never a
  * key with a value that it did not have; which of the keys that come and go they see is open. They are complete when they
- * return. copse_index_free frees the handle; it may outlive the first one, but not the context of that. ctx must use the
- * device that the index is on.
+ * return. copse_index_free frees the handle; it may outlive the first one. ctx must use the device that the index is on.
  * Errors: UNSUPPORTED (structures other than blink and bplus; updates through a view). */
 COPSE_API copse_status copse_index_view(const copse_index *index, copse_ctx *ctx, copse_index **out_view);
 
 /* A read-only index with the content that `index` has now; later updates do not change it. On blink and bplus it shares
- * memory with the index until the first update after it, and its context must be freed after the snapshot; on the others
- * it is a copy. It belongs to ctx, may outlive the index, and is freed with copse_index_free.
- * Errors: UNSUPPORTED (updates of a snapshot). */
-COPSE_API copse_status copse_snapshot(const copse_index *index, copse_ctx *ctx, copse_index **out_snapshot);
+ * memory with the index until the first update after it; on the others it is a copy. It belongs to ctx, may outlive the index,
+ * and is freed with copse_index_free.
+ * Errors: UNSUPPORTED (updates of a frozen index). */
+COPSE_API copse_status copse_freeze(const copse_index *index, copse_ctx *ctx, copse_index **out_frozen);
+
+/* A second index of the same structure and placement with the same entries, which may be changed. It belongs to ctx. */
+COPSE_API copse_status copse_copy(const copse_index *index, copse_ctx *ctx, copse_index **out_copy);
 
 /* For each of n keys: the first entry with a key >= it. Each of the outputs may be NULL: out_keys (key type),
  * out_values, out_found (0: no such entry, key and value are then 0), out_ranks (entries with a smaller key; always
  * set). Errors: NAN. */
 COPSE_API copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
                                          void *out_values, uint8_t *out_found, uint64_t *out_ranks);
+
+/* The same for the first entry with a key > keys[i]; its rank is the number of entries with a key <= keys[i]. Errors: NAN. */
+COPSE_API copse_status copse_upper_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
+                                         void *out_values, uint8_t *out_found, uint64_t *out_ranks);
+
+/* The last entry with a key <= keys[i]; of equal keys, the one inserted last. Errors: NAN. */
+COPSE_API copse_status copse_floor(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
+                                   void *out_values, uint8_t *out_found);
 
 /* The first entry with a key > keys[i]. Errors: NAN. */
 COPSE_API copse_status copse_successor(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
@@ -217,20 +252,47 @@ COPSE_API copse_status copse_successor(const copse_index *index, const void *key
 COPSE_API copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
                                          void *out_values, uint8_t *out_found);
 
-/* All entries of n ranges [lows[i], highs[i]], both ends included, lows[i] > highs[i] being empty. At most `limit` per
- * range, the smallest first (0: no limit). The result is in rows: range i owns positions out_offsets[i] up to
- * out_offsets[i + 1] of out_keys and out_values; out_offsets has n + 1 places and is always filled.
- *
- * Sizing: with capacity 0 and out_keys and out_values NULL only out_offsets is computed; out_offsets[n] is the capacity
- * to come back with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL with all of out_offsets filled.
- * Either of out_keys and out_values may be NULL when not wanted. Errors: NAN, TOO_SMALL. */
-COPSE_API copse_status copse_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                   uint64_t limit, uint64_t *out_offsets, void *out_keys, void *out_values,
-                                   uint64_t capacity);
+/* The entries with n ranks, counted from 0 in key order; out_found[i] is 0 where there are no more than ranks[i] entries, and key
+ * and value are then 0. Each of the outputs may be NULL. Errors: UNSUPPORTED (a structure without COPSE_CAN_RANK). */
+COPSE_API copse_status copse_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *out_keys,
+                                    void *out_values, uint8_t *out_found);
 
-/* Entries in each of n ranges (bounds as in copse_sum). The width of a range does not matter. Errors: NAN. */
-COPSE_API copse_status copse_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                   uint64_t *out_counts);
+/* The first entries in ascending order, and the last ones in descending order, up to `max` of them; out_n says how many came.
+ * out_n is host memory; out_keys and out_values may be NULL. */
+COPSE_API copse_status copse_first(const copse_index *index, uint64_t max, void *out_keys, void *out_values,
+                                   uint64_t *out_n);
+COPSE_API copse_status copse_last(const copse_index *index, uint64_t max, void *out_keys, void *out_values,
+                                  uint64_t *out_n);
+
+/* Where the entries of ranges go, in rows: range i owns positions offsets[i] up to offsets[i + 1] of keys and values. */
+typedef struct copse_rows {
+    uint32_t struct_size; /* sizeof(copse_rows) */
+    uint32_t reserved;    /* 0                  */
+    /* n + 1 places, all of which the call fills. */
+    uint64_t *offsets;
+    /* Either may be NULL when not wanted. */
+    void *keys;
+    void *values;
+    /* Entries that keys and values have room for. */
+    uint64_t capacity;
+} copse_rows;
+#define COPSE_ROWS_INIT                                                                                                \
+    {                                                                                                                  \
+        sizeof(copse_rows), 0, NULL, NULL, NULL, 0                                                                     \
+    }
+
+/* All entries of n ranges, each row in ascending order, or descending where the flag says so.
+ * Sizing: with capacity 0 and keys and values NULL only the offsets are computed; offsets[n] is the capacity to come back
+ * with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL with all of the offsets filled.
+ * Errors: NAN, TOO_SMALL. */
+COPSE_API copse_status copse_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows);
+
+/* All entries of n keys, those of a key in the order of insertion: copse_range where both ends are the key. Errors: NAN, TOO_SMALL. */
+COPSE_API copse_status copse_find_all(const copse_index *index, const void *keys, uint64_t n,
+                                      const copse_rows *out_rows);
+
+/* Entries in each of n ranges. The width of a range does not matter. Errors: NAN. */
+COPSE_API copse_status copse_count(const copse_index *index, const copse_ranges *ranges, uint64_t *out_counts);
 
 /* A signed 128-bit integer in two halves: high * 2^64 + low. */
 typedef struct copse_int128 {
@@ -239,20 +301,18 @@ typedef struct copse_int128 {
 } copse_int128;
 
 /* copse_sum in 128 bits, for integer value types. Errors: NAN, TYPE (value type f32 or f64). */
-COPSE_API copse_status copse_sum128(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                    copse_int128 *out_sums);
+COPSE_API copse_status copse_sum128(const copse_index *index, const copse_ranges *ranges, copse_int128 *out_sums);
 
 /* Smallest and largest value (in the order of the value type) of n ranges. out_values has the value type, out_found
  * (may be NULL) is 0 where the range is empty and the value then 0. NaN values are passed over; a range of nothing but
  * NaN counts as empty. Errors: NAN (a bound). */
-COPSE_API copse_status copse_min(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                 void *out_values, uint8_t *out_found);
-COPSE_API copse_status copse_max(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                 void *out_values, uint8_t *out_found);
+COPSE_API copse_status copse_min(const copse_index *index, const copse_ranges *ranges, void *out_values,
+                                 uint8_t *out_found);
+COPSE_API copse_status copse_max(const copse_index *index, const copse_ranges *ranges, void *out_values,
+                                 uint8_t *out_found);
 
 /* Mean value of n ranges, NaN where a range is empty. Errors: NAN (a bound). */
-COPSE_API copse_status copse_avg(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                 double *out_means);
+COPSE_API copse_status copse_avg(const copse_index *index, const copse_ranges *ranges, double *out_means);
 
 /* Receives consecutive entries in key order, n at a time. Return 0 to go on, anything else to stop. */
 typedef int (*copse_visit_fn)(void *user, const void *keys, const void *values, uint64_t n);
@@ -260,17 +320,24 @@ typedef int (*copse_visit_fn)(void *user, const void *keys, const void *values, 
 /* Visits all entries in order, on the calling thread. Errors: CANCELLED (fn returned non-zero). */
 COPSE_API copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user);
 
-/* Copies all entries in order into arrays of `capacity` entries each (either may be NULL), on all threads.
- * Errors: TOO_SMALL. */
+/* Copies all entries in order into arrays of `capacity` entries each (either may be NULL), on all threads; copse_size tells the
+ * capacity that it takes. With capacity 0 and both NULL it does nothing. Errors: TOO_SMALL. */
 COPSE_API copse_status copse_export(const copse_index *index, void *out_keys, void *out_values, uint64_t capacity);
 
-/* A cursor walks the entries in order. An update of the index makes it stale until the next seek.
- * open: stands before the first entry. seek: before the first entry with a key >= *key (NULL: the first entry).
- * next: copies up to max entries, out_n says how many; 0 means the end. Errors: NAN (seek), STALE (next). */
-COPSE_API copse_status copse_cursor_open(const copse_index *index, copse_cursor **out_cursor);
+/* A cursor stands between two entries and walks them in order, in both directions. An update of the index makes it stale until the
+ * next seek.
+ * open: one range that the cursor keeps to, n being 1 and its ends host memory; NULL: all entries. It stands before the first of
+ * them, or with COPSE_RANGE_DESCENDING, where everything goes the other way, behind the last.
+ * seek: before the first entry with a key >= *key (descending: behind the last one <= *key); NULL: where it began.
+ * next, previous: copy up to max entries, in the direction of the cursor and against it, and move past them; out_n says how many; 0
+ * means the end. What next gave, previous gives again, the last one first. Errors: NAN (open, seek), STALE. */
+COPSE_API copse_status copse_cursor_open(const copse_index *index, const copse_ranges *range,
+                                         copse_cursor **out_cursor);
 COPSE_API copse_status copse_cursor_seek(copse_cursor *cursor, const void *key);
 COPSE_API copse_status copse_cursor_next(copse_cursor *cursor, void *out_keys, void *out_values, uint64_t max,
                                          uint64_t *out_n);
+COPSE_API copse_status copse_cursor_previous(copse_cursor *cursor, void *out_keys, void *out_values, uint64_t max,
+                                             uint64_t *out_n);
 COPSE_API void copse_cursor_free(copse_cursor *cursor);
 
 /* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the old
@@ -309,47 +376,68 @@ typedef enum copse_huge_pages {
 } copse_huge_pages;
 
 struct copse_ctx_options {
-    size_t struct_size; /* sizeof(copse_ctx_options): lets the struct grow                                     */
-    uint32_t threads;   /* 0: COPSE_THREADS, else all cores                                                    */
-    const char *isa;    /* "scalar", "avx2", "avx512"; NULL: COPSE_ISA, else the best of this machine          */
-    copse_huge_pages huge_pages;
-    uint32_t pipeline;         /* queries that one thread keeps in flight, 1..256; 0: the measured best               */
-    copse_allocator allocator; /* all zero: the library's own, with huge pages                                        */
-    copse_progress_fn
-        progress; /* may be NULL                                                                         */
+    uint32_t struct_size; /* sizeof(copse_ctx_options) */
+    /* Threads for one call; 0: COPSE_THREADS, else all cores. */
+    uint32_t threads;
+    /* "scalar", "avx2", "avx512"; NULL: COPSE_ISA, else the best of this machine. */
+    const char *isa;
+    uint32_t huge_pages; /* copse_huge_pages */
+    /* Queries that one thread keeps in flight, 1..256; 0: the measured best. */
+    uint32_t pipeline;
+    /* All zero: the library's own, with huge pages. */
+    copse_allocator allocator;
+    /* May be NULL. */
+    copse_progress_fn progress;
     void *progress_user;
-    int32_t device; /* number of the card, see copse_device_count; -1: COPSE_DEVICE, else the first that can be used */
-    void *stream;   /* a cudaStream_t of that card that all work goes through, and that outlives the context;
-                       NULL: one of the library's, ordered with the legacy default stream                            */
+    /* Number of the card, see copse_device_count; -1: COPSE_DEVICE, else the first that can be used. */
+    int32_t device;
+    uint32_t flags; /* COPSE_CTX_* */
+    /* A cudaStream_t of that card that all work goes through, and that outlives the context; NULL: one of the library's,
+     * ordered with the legacy default stream. */
+    void *stream;
 };
 #define COPSE_CTX_OPTIONS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(copse_ctx_options), 0, NULL, COPSE_HUGE_PAGES_AUTO, 0, {NULL, NULL, NULL}, NULL, NULL, -1, NULL         \
+        sizeof(copse_ctx_options), 0, NULL, COPSE_HUGE_PAGES_AUTO, 0, {NULL, NULL, NULL}, NULL, NULL, -1, 0, NULL      \
     }
 
+/* The caller promises that every array of every call on a GPU through this context is memory of that GPU, which saves the
+ * library a look at each pointer. An array that is not makes the device fault. Indexes on the CPU take host memory as ever. */
+#define COPSE_CTX_DEVICE_ARRAYS 1u
+
 typedef enum copse_updates {
-    COPSE_UPDATES_EXPECTED =
-        0,                 /* batches will change the index; AUTO then picks an updatable structure               */
-    COPSE_UPDATES_RARE = 1 /* built once, read often; AUTO then picks the fastest reader                          */
+    COPSE_UPDATES_EXPECTED = 0, /* batches will change the index; AUTO then picks an updatable structure */
+    COPSE_UPDATES_RARE = 1      /* built once, read often; AUTO then picks the fastest reader            */
 } copse_updates;
 
 struct copse_index_options {
-    size_t
-        struct_size; /* sizeof(copse_index_options)                                                                 */
-    copse_type key_type;
-    copse_type
-        value_type; /* u32 i32 f32 u64 i64 f64                                                                  */
-    copse_structure structure;
-    copse_placement placement;
-    copse_updates updates;
-    uint32_t
-        duplicates; /* 1: keep entries with equal keys, in insertion order                                        */
+    uint32_t struct_size; /* sizeof(copse_index_options) */
+    uint32_t key_type;    /* copse_type                  */
+    uint32_t value_type;  /* copse_type: u32 i32 f32 u64 i64 f64 */
+    uint32_t structure;   /* copse_structure             */
+    uint32_t placement;   /* copse_placement             */
+    uint32_t updates;     /* copse_updates               */
+    /* 1: keep entries with equal keys, in insertion order. */
+    uint32_t duplicates;
 };
 #define COPSE_INDEX_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
         sizeof(copse_index_options), COPSE_U64, COPSE_U64, COPSE_STRUCTURE_AUTO, COPSE_PLACEMENT_AUTO,                 \
             COPSE_UPDATES_EXPECTED, 0                                                                                  \
     }
+
+/* What bindings want to know of the last error on this thread besides its sentence. */
+typedef struct copse_error_info {
+    uint32_t struct_size; /* sizeof(copse_error_info), set by the caller */
+    int32_t status;       /* copse_status; COPSE_OK: no call failed      */
+    /* The argument that was wrong, "" where it was none: "keys", "options". */
+    char argument[32];
+    /* The element of that array; UINT64_MAX: none. */
+    uint64_t position;
+    /* TOO_SMALL: the capacity to come back with; else 0. */
+    uint64_t needed;
+} copse_error_info;
+COPSE_API copse_status copse_last_error_info(const copse_ctx *ctx, copse_error_info *out_info);
 
 /* Replaces the progress callback of a context (NULL: none). */
 COPSE_API copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user);
@@ -362,43 +450,51 @@ COPSE_API copse_status copse_ctx_synchronize(copse_ctx *ctx);
  * why: built without CUDA, no driver, a driver that is too old, no card. copse_device_describe tells about card `device`;
  * `usable` is 0 where copse cannot use it, and `why` says why. Errors: ARGUMENT, DEVICE (no such card). */
 typedef struct copse_device_info {
+    uint32_t struct_size; /* sizeof(copse_device_info), set by the caller */
+    int32_t usable;
     char name[128];
+    char why[256];
     uint32_t capability_major, capability_minor;
     uint32_t multiprocessors;
-    uint64_t memory;      /* bytes                                                                                  */
-    uint64_t memory_free; /* bytes; 0 where it could not be found out                                               */
-    uint64_t cache;       /* bytes of the second-level cache                                                        */
-    int32_t usable;
-    char why[256];
+    uint32_t reserved;
+    uint64_t memory;      /* bytes                                     */
+    uint64_t memory_free; /* bytes; 0 where it could not be found out  */
+    uint64_t cache;       /* bytes of the second-level cache           */
 } copse_device_info;
 COPSE_API int32_t copse_device_count(const char **out_why);
 COPSE_API copse_status copse_device_describe(int32_t device, copse_device_info *out_info);
 
 typedef struct copse_ctx_info {
+    uint32_t struct_size; /* sizeof(copse_ctx_info), set by the caller */
     uint32_t threads;
-    const char *isa; /* the instruction set in use                                                             */
-    const char
-        *isa_offered; /* those that this machine has, separated by spaces                                       */
+    /* The instruction set in use, and those that this machine has, separated by spaces. */
+    const char *isa;
+    const char *isa_offered;
     uint32_t pipeline;
-    copse_huge_pages huge_pages;
+    uint32_t huge_pages; /* copse_huge_pages */
 } copse_ctx_info;
 COPSE_API copse_status copse_ctx_describe(const copse_ctx *ctx, copse_ctx_info *out_info);
 
 typedef struct copse_stats {
+    uint32_t struct_size; /* sizeof(copse_stats), set by the caller */
+    /* Levels that a lookup walks, the leaf included; 0 when empty. */
+    uint32_t height;
     uint64_t entries;
-    uint64_t bytes; /* all memory that the index holds                                                       */
-    uint64_t
-        aggregate_bytes; /* the part of it that only sums, minima and maxima use; made by the first of them       */
-    uint32_t height;     /* levels that a lookup walks, the leaf included; 0 when empty                           */
-    double fill;         /* entries / entry slots of the leaves                                                   */
-    copse_structure structure;
-    copse_placement placement;
-    copse_type key_type;
-    copse_type value_type;
+    /* All memory that the index holds, and the part of it that only sums, minima and maxima use, which the first of them makes. */
+    uint64_t bytes;
+    uint64_t aggregate_bytes;
+    /* Entries / entry slots of the leaves. */
+    double fill;
+    uint32_t structure;  /* copse_structure */
+    uint32_t placement;  /* copse_placement */
+    uint32_t key_type;   /* copse_type      */
+    uint32_t value_type; /* copse_type      */
     uint32_t duplicates;
-    uint64_t
-        version; /* grows by one with every change                                                                */
-    const char *placement_why; /* why the index is where it is, as a sentence; valid as long as the context           */
+    uint32_t reserved;
+    /* Grows with every change. */
+    uint64_t version;
+    /* Why the index is where it is, as a sentence; valid as long as the context. */
+    const char *placement_why;
 } copse_stats;
 COPSE_API copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats);
 
@@ -414,7 +510,7 @@ typedef enum copse_capability {
     COPSE_CAN_EXIST = 0,           /* the structure is there for this placement and key type at all           */
     COPSE_CAN_RANK = 1,            /* ranks cost no more than a lookup, and so do counts of any width          */
     COPSE_CAN_VIEW = 2,            /* copse_index_view: readers beside a writer                               */
-    COPSE_CAN_FREEZE = 3,          /* copse_snapshot without a copy                                           */
+    COPSE_CAN_FREEZE = 3,          /* copse_freeze without a copy                                             */
     COPSE_CAN_KEEP_DUPLICATES = 4, /* the option `duplicates`                                                 */
     COPSE_CAN_AGGREGATE = 5,       /* sums, minima and maxima do not look at every entry of a wide range      */
     COPSE_CAN_TAKE_BYTES = 6       /* keys that are byte strings                                              */

@@ -7,8 +7,7 @@ copse_status copse_apply(copse_index *index, const uint8_t *operations, const vo
     copse_status status = copse_check_change(index, "copse_apply");
     if (status == COPSE_OK) status = copse_check_keys(index, "copse_apply", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    if (!operations)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_apply: operations is NULL, but n is not 0");
+    if (!operations) return copse_fail_null(index->ctx, "copse_apply", "operations");
     if (index->duplicates)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_apply: the index keeps duplicates, and a mixed batch needs keys that are there once");

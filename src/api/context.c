@@ -1,5 +1,6 @@
 /* The context: threads, instruction set, memory, progress, which card. */
 #include "core/internal.h"
+#include "core/structs.h"
 #include "cpu/instruction_set.h"
 #include "device/device.h"
 
@@ -15,8 +16,8 @@ static copse_status threads_choose(uint32_t asked, uint32_t *out)
 {
     const char *text = getenv("COPSE_THREADS");
     if (asked > MOST_THREADS)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "options->threads is %u; at most %u are supported", asked,
-                          MOST_THREADS);
+        return copse_fail_argument(NULL, "options", "options->threads is %u; at most %u are supported", asked,
+                                   MOST_THREADS);
     if (asked == 0 && text && *text) {
         char *end;
         errno = 0;
@@ -55,9 +56,9 @@ static copse_status device_choose(int32_t asked, int32_t *out)
 {
     const char *text = getenv("COPSE_DEVICE");
     if (asked < -1)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT,
-                          "options->device is %d; it takes the number of a card, or -1 for the first that can be used",
-                          asked);
+        return copse_fail_argument(
+            NULL, "options",
+            "options->device is %d; it takes the number of a card, or -1 for the first that can be used", asked);
     if (asked == -1 && text && *text) {
         char *end;
         errno = 0;
@@ -70,25 +71,19 @@ static copse_status device_choose(int32_t asked, int32_t *out)
     return COPSE_OK;
 }
 
-static copse_status options_check(const copse_ctx_options *o)
-{
-    if (o->struct_size < sizeof(size_t))
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT,
-                          "options->struct_size is %zu; start from COPSE_CTX_OPTIONS_INIT, which sets it",
-                          o->struct_size);
-    return COPSE_OK;
-}
-
 static copse_status options_check_values(const copse_ctx_options *o)
 {
     if (o->huge_pages != COPSE_HUGE_PAGES_AUTO && o->huge_pages != COPSE_HUGE_PAGES_OFF)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "options->huge_pages is %d, which is not a copse_huge_pages value",
-                          (int)o->huge_pages);
+        return copse_fail_argument(NULL, "options", "options->huge_pages is %d, which is not a copse_huge_pages value",
+                                   (int)o->huge_pages);
     if (o->pipeline > DEEPEST_PIPELINE)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "options->pipeline is %u; it goes from 1 to %u (0: the default)",
-                          o->pipeline, DEEPEST_PIPELINE);
+        return copse_fail_argument(NULL, "options", "options->pipeline is %u; it goes from 1 to %u (0: the default)",
+                                   o->pipeline, DEEPEST_PIPELINE);
+    if (o->flags & ~COPSE_CTX_DEVICE_ARRAYS)
+        return copse_fail_argument(NULL, "options", "options->flags is %u, which has a bit that is none of COPSE_CTX_*",
+                                   o->flags);
     if (!o->allocator.alloc != !o->allocator.free)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "options->allocator needs both alloc and free, or neither");
+        return copse_fail_argument(NULL, "options", "options->allocator needs both alloc and free, or neither");
     return COPSE_OK;
 }
 
@@ -100,9 +95,8 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     if (!out_ctx) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_ctx_create: out_ctx is NULL");
     *out_ctx = NULL;
     if (options) {
-        if ((status = options_check(options)) != COPSE_OK) return status;
-        /* A caller built against an older or newer header: take the members that both know. */
-        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+        status = copse_struct_take(NULL, "copse_ctx_create", "options", options, &o, sizeof o);
+        if (status != COPSE_OK) return status;
     }
     if ((status = options_check_values(&o)) != COPSE_OK) return status;
     memset(&made, 0, sizeof made);
@@ -110,11 +104,13 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     if ((status = instruction_set_choose(o.isa, &made.instruction_set)) != COPSE_OK) return status;
     if ((status = device_choose(o.device, &made.device_number)) != COPSE_OK) return status;
     made.stream = o.stream;
+    made.device_arrays = o.flags & COPSE_CTX_DEVICE_ARRAYS;
     made.pipeline = o.pipeline;
     made.huge_pages = o.huge_pages;
     made.allocator = o.allocator;
     made.progress = o.progress;
     made.progress_user = o.progress_user;
+    atomic_init(&made.references, 1);
     copse_ctx *ctx = copse_memory_alloc(&made, sizeof made);
     if (!ctx) return copse_fail_memory(NULL, sizeof made, "the context");
     *ctx = made;
@@ -127,13 +123,23 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     return COPSE_OK;
 }
 
-void copse_ctx_free(copse_ctx *ctx)
+void copse_ctx_hold(copse_ctx *ctx)
 {
-    if (!ctx) return;
+    atomic_fetch_add_explicit(&ctx->references, 1, memory_order_relaxed);
+}
+
+void copse_ctx_release(copse_ctx *ctx)
+{
+    if (atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) != 1) return;
     copse_device_close_all(ctx);
     pthread_mutex_destroy(&ctx->device_lock);
     copse_ctx copy = *ctx; /* the allocator is needed to free what holds it */
     copse_memory_free(&copy, ctx, sizeof *ctx);
+}
+
+void copse_ctx_free(copse_ctx *ctx)
+{
+    if (ctx) copse_ctx_release(ctx);
 }
 
 copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user)
@@ -148,10 +154,10 @@ copse_status copse_ctx_describe(const copse_ctx *ctx, copse_ctx_info *out_info)
 {
     if (!ctx || !out_info)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_ctx_describe: %s is NULL", ctx ? "out_info" : "ctx");
-    *out_info = (copse_ctx_info){.threads = ctx->threads,
+    const copse_ctx_info info = {.threads = ctx->threads,
                                  .isa = copse_instruction_set_name(ctx->instruction_set),
                                  .isa_offered = copse_instruction_sets_offered(),
                                  .pipeline = ctx->pipeline,
                                  .huge_pages = ctx->huge_pages};
-    return COPSE_OK;
+    return copse_struct_give(ctx, "copse_ctx_describe", "out_info", out_info, &info, sizeof info);
 }

@@ -1,4 +1,5 @@
 /* Cards as copse.h shows them, and waiting for the devices of a context. */
+#include "core/structs.h"
 #include "device/device.h"
 
 copse_status copse_ctx_synchronize(copse_ctx *ctx)
@@ -31,6 +32,7 @@ copse_status copse_device_describe(int32_t device, copse_device_info *out_info)
     if (device < 0 || device >= count)
         return copse_fail(NULL, COPSE_ERR_DEVICE, "there is no card %d: this machine has %d, counted from 0", device,
                           count);
-    copse_device_cuda.describe(device, out_info);
-    return COPSE_OK;
+    copse_device_info info = {.struct_size = sizeof info};
+    copse_device_cuda.describe(device, &info);
+    return copse_struct_give(NULL, "copse_device_describe", "out_info", out_info, &info, sizeof info);
 }

@@ -1,23 +1,15 @@
-/* Point reads: find, contains, lower_bound, successor, predecessor; and the checks of arguments that all reads share. */
+/* Point reads: find, contains, bounds and neighbours, entries by rank and at the ends; and the checks of arguments that all reads share. */
 #include "api/check.h"
 
 copse_status copse_check_keys(const copse_index *index, const char *call, const void *keys, const char *keys_name,
                               uint64_t n)
 {
-    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s: index is NULL", call);
-    if (n && !keys)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s: %s is NULL, but n is not 0", call, keys_name);
+    if (!index) return copse_fail_argument(NULL, "index", "%s: index is NULL", call);
+    if (n && !keys) return copse_fail_null(index->ctx, call, keys_name);
     if (n > SIZE_MAX / 32)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s: n is %llu: more than any array can hold", call,
-                          (unsigned long long)n);
+        return copse_fail_argument(index->ctx, "n", "%s: n is %llu: more than any array can hold", call,
+                                   (unsigned long long)n);
     return COPSE_OK;
-}
-
-copse_status copse_check_ranges(const copse_index *index, const char *call, const void *lows, const void *highs,
-                                uint64_t n)
-{
-    copse_status status = copse_check_keys(index, call, lows, "lows", n);
-    return status == COPSE_OK ? copse_check_keys(index, call, highs, "highs", n) : status;
 }
 
 copse_status copse_find(const copse_index *index, const void *keys, uint64_t n, void *out_values, uint8_t *out_found)
@@ -31,8 +23,7 @@ copse_status copse_contains(const copse_index *index, const void *keys, uint64_t
 {
     copse_status status = copse_check_keys(index, "copse_contains", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    if (!out_found)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_contains: out_found is NULL, but n is not 0");
+    if (!out_found) return copse_fail_null(index->ctx, "copse_contains", "out_found");
     return index->calls->find(index, keys, n, NULL, out_found);
 }
 
@@ -42,6 +33,22 @@ copse_status copse_lower_bound(const copse_index *index, const void *keys, uint6
     copse_status status = copse_check_keys(index, "copse_lower_bound", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
     return index->calls->neighbours(index, keys, n, COPSE_AT_OR_AFTER, out_keys, out_values, out_found, out_ranks);
+}
+
+copse_status copse_upper_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
+                               uint8_t *out_found, uint64_t *out_ranks)
+{
+    copse_status status = copse_check_keys(index, "copse_upper_bound", keys, "keys", n);
+    if (status != COPSE_OK || n == 0) return status;
+    return index->calls->neighbours(index, keys, n, COPSE_AFTER, out_keys, out_values, out_found, out_ranks);
+}
+
+copse_status copse_floor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
+                         uint8_t *out_found)
+{
+    copse_status status = copse_check_keys(index, "copse_floor", keys, "keys", n);
+    if (status != COPSE_OK || n == 0) return status;
+    return index->calls->neighbours(index, keys, n, COPSE_AT_OR_BEFORE, out_keys, out_values, out_found, NULL);
 }
 
 copse_status copse_successor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
@@ -58,4 +65,55 @@ copse_status copse_predecessor(const copse_index *index, const void *keys, uint6
     copse_status status = copse_check_keys(index, "copse_predecessor", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
     return index->calls->neighbours(index, keys, n, COPSE_BEFORE, out_keys, out_values, out_found, NULL);
+}
+
+copse_status copse_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *out_keys, void *out_values,
+                          uint8_t *out_found)
+{
+    copse_status status = copse_check_keys(index, "copse_select", ranks, "ranks", n);
+    if (status != COPSE_OK || n == 0) return status;
+    if (!index->calls->select)
+        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "copse_select: the %s tree has no ranks",
+                          copse_structure_name(index->description->structure));
+    return index->calls->select(index, ranks, n, out_keys, out_values, out_found);
+}
+
+/* The first entries in one direction: the row of a range without ends. */
+static copse_status ends(const copse_index *index, const char *call, uint32_t flags, uint64_t max, void *out_keys,
+                         void *out_values, uint64_t *out_n)
+{
+    if (out_n) *out_n = 0;
+    if (!index) return copse_fail_argument(NULL, "index", "%s: index is NULL", call);
+    if (!out_n) return copse_fail_argument(index->ctx, "out_n", "%s: out_n is NULL", call);
+    if (max == 0) return COPSE_OK;
+    uint64_t offsets[2];
+    copse_ranges all = COPSE_BETWEEN(NULL, NULL, 1);
+    copse_rows row = COPSE_ROWS_INIT;
+    all.flags = flags;
+    all.limit = max;
+    row.offsets = offsets;
+    row.keys = out_keys;
+    row.values = out_values;
+    row.capacity = out_keys || out_values ? max : 0;
+    copse_status status = copse_range(index, &all, &row);
+    if (status == COPSE_OK) *out_n = offsets[1];
+    return status;
+}
+
+copse_status copse_first(const copse_index *index, uint64_t max, void *out_keys, void *out_values, uint64_t *out_n)
+{
+    return ends(index, "copse_first", 0, max, out_keys, out_values, out_n);
+}
+
+copse_status copse_last(const copse_index *index, uint64_t max, void *out_keys, void *out_values, uint64_t *out_n)
+{
+    return ends(index, "copse_last", COPSE_RANGE_DESCENDING, max, out_keys, out_values, out_n);
+}
+
+copse_status copse_find_all(const copse_index *index, const void *keys, uint64_t n, const copse_rows *out_rows)
+{
+    copse_status status = copse_check_keys(index, "copse_find_all", keys, "keys", n);
+    if (status != COPSE_OK) return status;
+    const copse_ranges ranges = COPSE_BETWEEN(keys, keys, n);
+    return copse_range(index, &ranges, out_rows);
 }

@@ -1,6 +1,8 @@
-/* Further handles on an index: views, which follow it, and snapshots in time, which do not. */
+/* Further handles on an index: views, which follow it, frozen ones, which do not, and copies. */
 #include "api/check.h"
 #include "device/device.h"
+
+#include <string.h>
 
 static copse_status check(const copse_index *index, const copse_ctx *ctx, const void *out, const char *call,
                           const char *out_name)
@@ -22,16 +24,18 @@ static copse_status share(const copse_index *index, copse_ctx *ctx, bool frozen,
                           device->number, index->device->number);
     copse_index *other = copse_memory_alloc(ctx, sizeof *other);
     if (!other) return copse_fail_memory(ctx, sizeof *other, "the index");
-    *other = *index;
+    memcpy(other, index, sizeof *other);
+    atomic_init(&other->references, 1);
     other->ctx = ctx;
     other->device = device;
     other->tree = NULL;
-    other->read_only = frozen ? "a snapshot" : "a view";
+    other->read_only = frozen ? "a frozen index" : "a view";
     status = index->calls->share(index, other, frozen);
     if (status != COPSE_OK) {
         copse_memory_free(ctx, other, sizeof *other);
         return status;
     }
+    copse_ctx_hold(ctx);
     *out = other;
     return COPSE_OK;
 }
@@ -48,13 +52,20 @@ copse_status copse_index_view(const copse_index *index, copse_ctx *ctx, copse_in
     return share(index, ctx, false, "copse_index_view", out_view);
 }
 
-copse_status copse_snapshot(const copse_index *index, copse_ctx *ctx, copse_index **out_snapshot)
+copse_status copse_freeze(const copse_index *index, copse_ctx *ctx, copse_index **out_frozen)
 {
-    if (out_snapshot) *out_snapshot = NULL;
-    copse_status status = check(index, ctx, out_snapshot, "copse_snapshot", "out_snapshot");
+    if (out_frozen) *out_frozen = NULL;
+    copse_status status = check(index, ctx, out_frozen, "copse_freeze", "out_frozen");
     if (status != COPSE_OK) return status;
-    if (index->calls->share) return share(index, ctx, true, "copse_snapshot", out_snapshot);
-    status = copse_index_copy(index, ctx, index->placement, out_snapshot);
-    if (status == COPSE_OK) (*out_snapshot)->read_only = "a snapshot";
+    if (index->calls->share) return share(index, ctx, true, "copse_freeze", out_frozen);
+    status = copse_index_copy(index, ctx, index->placement, out_frozen);
+    if (status == COPSE_OK) (*out_frozen)->read_only = "a frozen index";
     return status;
+}
+
+copse_status copse_copy(const copse_index *index, copse_ctx *ctx, copse_index **out_copy)
+{
+    if (out_copy) *out_copy = NULL;
+    copse_status status = check(index, ctx, out_copy, "copse_copy", "out_copy");
+    return status == COPSE_OK ? copse_index_copy(index, ctx, index->placement, out_copy) : status;
 }

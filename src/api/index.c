@@ -1,43 +1,40 @@
 /* The index: making it, filling it, changing it, looking at it. */
 #include "api/check.h"
+#include "core/structs.h"
 #include "core/widths.h"
 #include "device/device.h"
 #include "trees/registry.h"
 
 #include <string.h>
 
-static copse_status options_take(const copse_ctx *ctx, const copse_index_options *options, copse_index_options *out)
+copse_status copse_index_options_take(const copse_ctx *ctx, const char *call, const copse_index_options *options,
+                                      copse_index_options *out)
 {
     const copse_index_options defaults = COPSE_INDEX_OPTIONS_INIT;
     *out = defaults;
     if (!options) return COPSE_OK;
-    if (options->struct_size < sizeof(size_t))
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT,
-                          "options->struct_size is %zu; start from COPSE_INDEX_OPTIONS_INIT, which sets it",
-                          options->struct_size);
-    memcpy(out, options, options->struct_size < sizeof *out ? options->struct_size : sizeof *out);
-    return COPSE_OK;
+    return copse_struct_take(ctx, call, "options", options, out, sizeof *out);
 }
 
 static copse_status options_check(const copse_ctx *ctx, const copse_index_options *o)
 {
     if (copse_type_size(o->key_type) == 0)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->key_type is %d, which is not a copse_type",
-                          (int)o->key_type);
+        return copse_fail_argument(ctx, "options", "options->key_type is %d, which is not a copse_type",
+                                   (int)o->key_type);
     if (!copse_type_is_value(o->value_type))
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT,
-                          "options->value_type is %d; values are u32, i32, f32, u64, i64 or f64", (int)o->value_type);
+        return copse_fail_argument(
+            ctx, "options", "options->value_type is %d; values are u32, i32, f32, u64, i64 or f64", (int)o->value_type);
     if (o->structure != COPSE_STRUCTURE_AUTO && !copse_registry_find(o->structure))
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->structure is %d, which is not a copse_structure",
-                          (int)o->structure);
+        return copse_fail_argument(ctx, "options", "options->structure is %d, which is not a copse_structure",
+                                   (int)o->structure);
     if ((unsigned)o->placement > COPSE_PLACEMENT_EMULATED)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->placement is %d, which is not a copse_placement",
-                          (int)o->placement);
+        return copse_fail_argument(ctx, "options", "options->placement is %d, which is not a copse_placement",
+                                   (int)o->placement);
     if ((unsigned)o->updates > COPSE_UPDATES_RARE)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->updates is %d, which is not a copse_updates value",
-                          (int)o->updates);
+        return copse_fail_argument(ctx, "options", "options->updates is %d, which is not a copse_updates value",
+                                   (int)o->updates);
     if (o->duplicates > 1)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "options->duplicates is %u; it takes 0 or 1", o->duplicates);
+        return copse_fail_argument(ctx, "options", "options->duplicates is %u; it takes 0 or 1", o->duplicates);
     return COPSE_OK;
 }
 
@@ -91,7 +88,7 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
     if (out_index) *out_index = NULL;
     if (!ctx || !out_index)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_index_create: %s is NULL", ctx ? "out_index" : "ctx");
-    if ((status = options_take(ctx, options, &o)) != COPSE_OK) return status;
+    if ((status = copse_index_options_take(ctx, "copse_index_create", options, &o)) != COPSE_OK) return status;
     if ((status = options_check(ctx, &o)) != COPSE_OK) return status;
     choice chosen;
     if ((status = choose(ctx, &o, &chosen)) != COPSE_OK || !chosen.at) return status;
@@ -108,20 +105,31 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
                            .by_width = chosen.at->by_width ? chosen.at->by_width[widths] : NULL,
                            .device = chosen.device,
                            .placement_why = chosen.why};
+    atomic_init(&index->references, 1);
     status = index->calls->create(index);
     if (status != COPSE_OK) {
         copse_memory_free(ctx, index, sizeof *index);
         return status;
     }
+    copse_ctx_hold(ctx);
     *out_index = index;
     return COPSE_OK;
+}
+
+void copse_index_release(copse_index *index)
+{
+    if (atomic_fetch_sub_explicit(&index->references, 1, memory_order_acq_rel) != 1) return;
+    copse_ctx *ctx = index->ctx;
+    copse_memory_free(ctx, index, sizeof *index);
+    copse_ctx_release(ctx);
 }
 
 void copse_index_free(copse_index *index)
 {
     if (!index) return;
     index->calls->destroy(index);
-    copse_memory_free(index->ctx, index, sizeof *index);
+    index->freed = true;
+    copse_index_release(index);
 }
 
 copse_status copse_check_change(const copse_index *index, const char *call)
@@ -138,8 +146,16 @@ copse_status copse_build(copse_index *index, const void *keys, const void *value
 {
     copse_status status = copse_check_change(index, "copse_build");
     if (status != COPSE_OK) return status;
-    if (!keys && n) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_build: keys is NULL, but n is not 0");
+    if (!keys && n) return copse_fail_null(index->ctx, "copse_build", "keys");
     status = index->calls->build(index, keys, values, n);
+    if (status == COPSE_OK) index->version++;
+    return status;
+}
+
+copse_status copse_clear(copse_index *index)
+{
+    copse_status status = copse_check_change(index, "copse_clear");
+    if (status == COPSE_OK) status = index->calls->build(index, NULL, NULL, 0);
     if (status == COPSE_OK) index->version++;
     return status;
 }
@@ -155,7 +171,7 @@ copse_status copse_insert(copse_index *index, const void *keys, const void *valu
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: flags is %u, which is none of COPSE_INSERT_*",
                           flags);
     if (n == 0) return COPSE_OK;
-    if (!keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: keys is NULL, but n is not 0");
+    if (!keys) return copse_fail_null(index->ctx, "copse_insert", "keys");
     status = index->calls->insert(index, keys, values, n, flags, &inserted);
     if (status != COPSE_OK) return status;
     index->version++;
@@ -170,7 +186,7 @@ copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint6
     copse_status status = copse_check_change(index, "copse_erase");
     if (status != COPSE_OK) return status;
     if (n == 0) return COPSE_OK;
-    if (!keys) return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_erase: keys is NULL, but n is not 0");
+    if (!keys) return copse_fail_null(index->ctx, "copse_erase", "keys");
     status = index->calls->erase(index, keys, n, &erased);
     if (status != COPSE_OK) return status;
     index->version++;
@@ -183,16 +199,16 @@ copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats)
     if (!index || !out_stats)
         return copse_fail(index ? index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_index_stats: %s is NULL",
                           index ? "out_stats" : "index");
-    *out_stats = (copse_stats){.structure = index->description->structure,
-                               .placement = index->placement,
-                               .key_type = index->key_type,
-                               .value_type = index->value_type,
-                               .duplicates = index->duplicates,
-                               .version = index->version,
-                               .placement_why = index->placement_why};
-    index->calls->stats(index, out_stats);
-    out_stats->bytes += sizeof *index;
-    return COPSE_OK;
+    copse_stats stats = {.structure = index->description->structure,
+                         .placement = index->placement,
+                         .key_type = index->key_type,
+                         .value_type = index->value_type,
+                         .duplicates = index->duplicates,
+                         .version = index->version,
+                         .placement_why = index->placement_why};
+    index->calls->stats(index, &stats);
+    stats.bytes += sizeof *index;
+    return copse_struct_give(index->ctx, "copse_index_stats", "out_stats", out_stats, &stats, sizeof stats);
 }
 
 uint64_t copse_size(const copse_index *index)
@@ -256,10 +272,19 @@ copse_status copse_move(copse_index *index, copse_placement placement)
     status = copse_index_copy(index, index->ctx, placement, &moved);
     if (status != COPSE_OK || !moved) return status;
     /* The two exchange their trees; the handle, which the caller has, stays. */
-    copse_index old = *index;
-    *index = *moved;
-    index->version = old.version + 1; /* cursors look at it */
-    *moved = old;
+    const copse_index old = *index;
+    index->description = moved->description;
+    index->placement = moved->placement;
+    index->calls = moved->calls;
+    index->by_width = moved->by_width;
+    index->device = moved->device;
+    index->placement_why = moved->placement_why;
+    index->tree = moved->tree;
+    index->version++; /* cursors look at it */
+    moved->calls = old.calls;
+    moved->by_width = old.by_width;
+    moved->device = old.device;
+    moved->tree = old.tree;
     copse_index_free(moved);
     return COPSE_OK;
 }

@@ -1,4 +1,4 @@
-/* Passes over the whole index: visit, export, cursors. */
+/* Passes over the whole index: visit, export. */
 #include "api/check.h"
 
 /* Scans exactly so many more entries, which were there a moment ago. */
@@ -40,66 +40,15 @@ copse_status copse_export(const copse_index *index, void *out_keys, void *out_va
 {
     if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_export: index is NULL");
     const uint64_t n = copse_size(index);
+    if (!out_keys && !out_values && capacity == 0) return COPSE_OK;
     if (capacity < n)
-        return copse_fail(index->ctx, COPSE_ERR_TOO_SMALL,
-                          "copse_export: capacity is %llu, but the index has %llu entries",
-                          (unsigned long long)capacity, (unsigned long long)n);
+        return copse_error_at(copse_fail(index->ctx, COPSE_ERR_TOO_SMALL,
+                                         "copse_export: capacity is %llu, but the index has %llu entries",
+                                         (unsigned long long)capacity, (unsigned long long)n),
+                              "capacity", UINT64_MAX, n);
     if (!out_keys && !out_values) return COPSE_OK;
     copse_status status = copse_progress(index->ctx, "exporting", 0, n);
     if (status != COPSE_OK || n == 0) return status;
     copse_scan scan = {.keys = out_keys, .values = out_values};
     return scan_exactly(index, &scan, n);
-}
-
-struct copse_cursor {
-    const copse_index *index;
-    uint64_t version; /* of the index when the cursor was placed */
-    copse_scan scan;  /* its position is that of the next entry  */
-};
-
-copse_status copse_cursor_open(const copse_index *index, copse_cursor **out_cursor)
-{
-    if (out_cursor) *out_cursor = NULL;
-    if (!index || !out_cursor)
-        return copse_fail(index ? index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_cursor_open: %s is NULL",
-                          index ? "out_cursor" : "index");
-    copse_cursor *cursor = copse_memory_alloc(index->ctx, sizeof *cursor);
-    if (!cursor) return copse_fail_memory(index->ctx, sizeof *cursor, "the cursor");
-    *cursor = (copse_cursor){.index = index, .version = index->version};
-    *out_cursor = cursor;
-    return COPSE_OK;
-}
-
-copse_status copse_cursor_seek(copse_cursor *cursor, const void *key)
-{
-    if (!cursor) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_cursor_seek: cursor is NULL");
-    copse_scan scan = {.from = key};
-    copse_status status = key ? cursor->index->calls->scan(cursor->index, &scan) : COPSE_OK;
-    if (status != COPSE_OK) return status;
-    cursor->scan.position = scan.position;
-    cursor->version = cursor->index->version;
-    return COPSE_OK;
-}
-
-copse_status copse_cursor_next(copse_cursor *cursor, void *out_keys, void *out_values, uint64_t max, uint64_t *out_n)
-{
-    if (out_n) *out_n = 0;
-    if (!cursor || !out_n)
-        return copse_fail(cursor ? cursor->index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_cursor_next: %s is NULL",
-                          cursor ? "out_n" : "cursor");
-    const copse_index *index = cursor->index;
-    if (cursor->version != index->version)
-        return copse_fail(index->ctx, COPSE_ERR_STALE,
-                          "the index changed since the cursor was placed; copse_cursor_seek places it again");
-    cursor->scan.most = max;
-    cursor->scan.keys = out_keys;
-    cursor->scan.values = out_values;
-    copse_status status = index->calls->scan(index, &cursor->scan);
-    if (status == COPSE_OK) *out_n = cursor->scan.n;
-    return status;
-}
-
-void copse_cursor_free(copse_cursor *cursor)
-{
-    if (cursor) copse_memory_free(cursor->index->ctx, cursor, sizeof *cursor);
 }

@@ -1,25 +1,47 @@
 /* Range reads that return entries or their number: range, count. */
-#include "api/check.h"
+#include "api/ranges.h"
+#include "core/structs.h"
 
-copse_status copse_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                         uint64_t *out_counts)
+copse_status copse_count(const copse_index *index, const copse_ranges *ranges, uint64_t *out_counts)
 {
-    copse_status status = copse_check_ranges(index, "copse_count", lows, highs, n);
-    if (status != COPSE_OK || n == 0) return status;
-    if (!out_counts)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_count: out_counts is NULL, but n is not 0");
-    return index->calls->count(index, lows, highs, n, out_counts);
+    copse_checked_ranges checked;
+    copse_status status = copse_ranges_take(index, "copse_count", ranges, false, &checked);
+    if (status != COPSE_OK || checked.ranges.n == 0) return status;
+    if (out_counts)
+        status = index->calls->count(index, &checked.ranges, out_counts);
+    else
+        status = copse_fail_null(index->ctx, "copse_count", "out_counts");
+    copse_ranges_release(index, &checked);
+    return status;
 }
 
-copse_status copse_range(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t limit,
-                         uint64_t *out_offsets, void *out_keys, void *out_values, uint64_t capacity)
+static copse_status rows_take(const copse_index *index, const copse_rows *rows, uint64_t n, copse_rows *out)
 {
-    copse_status status = copse_check_ranges(index, "copse_range", lows, highs, n);
+    if (!rows) return copse_fail_argument(index->ctx, "out_rows", "copse_range: out_rows is NULL");
+    const copse_rows defaults = COPSE_ROWS_INIT;
+    *out = defaults;
+    copse_status status = copse_struct_take(index->ctx, "copse_range", "out_rows", rows, out, sizeof *out);
     if (status != COPSE_OK) return status;
-    if (!out_offsets)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_range: out_offsets is NULL; it has n + 1 places");
-    if (capacity && !out_keys && !out_values)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT,
-                          "copse_range: out_keys and out_values are NULL, but capacity is not 0");
-    return index->calls->range(index, lows, highs, n, limit, out_offsets, out_keys, out_values, capacity);
+    if (out->reserved)
+        return copse_fail_argument(index->ctx, "out_rows", "copse_range: out_rows->reserved is %u; it has to be 0",
+                                   out->reserved);
+    if (!out->offsets && n)
+        return copse_fail_argument(index->ctx, "out_rows",
+                                   "copse_range: out_rows->offsets is NULL; it has n + 1 places");
+    if (out->capacity && !out->keys && !out->values)
+        return copse_fail_argument(index->ctx, "out_rows",
+                                   "copse_range: out_rows->keys and values are NULL, but capacity is not 0");
+    return COPSE_OK;
+}
+
+copse_status copse_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows)
+{
+    copse_checked_ranges checked;
+    copse_rows rows;
+    copse_status status = copse_ranges_take(index, "copse_range", ranges, true, &checked);
+    if (status != COPSE_OK) return status;
+    status = rows_take(index, out_rows, checked.ranges.n, &rows);
+    if (status == COPSE_OK && rows.offsets) status = index->calls->range(index, &checked.ranges, &rows);
+    copse_ranges_release(index, &checked);
+    return status;
 }

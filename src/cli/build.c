@@ -119,6 +119,7 @@ static int make_index(cli_session *session, const cli_build_args *args, const cl
     options.duplicates = args->duplicates;
     copse_status status = copse_index_create(session->ctx, &options, &session->index);
     if (status == COPSE_OK) status = copse_build(session->index, pairs->keys, pairs->values, pairs->count);
+    session->stats.struct_size = sizeof session->stats;
     if (status == COPSE_OK) status = copse_index_stats(session->index, &session->stats);
     cli_progress_clear(&session->progress);
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);

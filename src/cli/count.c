@@ -7,7 +7,8 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
 {
     uint64_t *counts = malloc((size_t)batch->count * sizeof *counts);
     if (!counts) return cli_fail(session->command, "out of memory");
-    copse_status status = copse_count(session->index, batch->lows, batch->highs, batch->count, counts);
+    copse_status status =
+        copse_count(session->index, &(copse_ranges)COPSE_BETWEEN(batch->lows, batch->highs, batch->count), counts);
     int code = status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
     for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) {
         cli_json json;

@@ -116,7 +116,7 @@ static void print_cards(bool as_json)
     int32_t count = copse_device_count(&why);
     if (count == 0) print_no_card(why, as_json);
     for (int32_t i = 0; i < count; i++) {
-        copse_device_info card;
+        copse_device_info card = {.struct_size = sizeof card};
         if (copse_device_describe(i, &card) != COPSE_OK) continue;
         if (as_json)
             print_card_json(i, &card);
@@ -129,7 +129,7 @@ static void print_cards(bool as_json)
 static int check_asked_card(cli_session *session)
 {
     const char *asked = getenv("COPSE_DEVICE");
-    copse_device_info card;
+    copse_device_info card = {.struct_size = sizeof card};
     if (!asked || !*asked) return CLI_OK;
     copse_status status = copse_device_describe((int32_t)strtol(asked, NULL, 10), &card);
     if (status != COPSE_OK) return cli_session_fail(session, status);
@@ -171,7 +171,7 @@ int copse_cli_devices(int argc, char **argv)
     };
     char *words[64];
     int count = 0, code = CLI_OK;
-    machine m = {.cores = sysconf(_SC_NPROCESSORS_ONLN)};
+    machine m = {.cores = sysconf(_SC_NPROCESSORS_ONLN), .info.struct_size = sizeof m.info};
     cli_session session = {0};
     if (argc > 63) return cli_usage_error("devices", "there are too many arguments");
     if (!cli_parse(&command, argc, argv, words, &count, &code)) return code;

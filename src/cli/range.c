@@ -55,7 +55,8 @@ static copse_status list_range(lister *l, uint64_t range, const void *low, uint6
 
 static copse_status list_ranges(lister *l, const cli_query_batch *batch, uint64_t *counts)
 {
-    copse_status status = copse_count(l->session->index, batch->lows, batch->highs, batch->count, counts);
+    copse_status status =
+        copse_count(l->session->index, &(copse_ranges)COPSE_BETWEEN(batch->lows, batch->highs, batch->count), counts);
     for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) {
         uint64_t range = batch->first + i;
         uint64_t count = l->args->limit > 0 && counts[i] > l->args->limit ? l->args->limit : counts[i];
@@ -77,7 +78,7 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
     if (!counts || !l.keys || !l.values) {
         code = cli_fail(session->command, "out of memory");
     } else {
-        copse_status status = copse_cursor_open(session->index, &l.cursor);
+        copse_status status = copse_cursor_open(session->index, NULL, &l.cursor);
         if (status == COPSE_OK) status = list_ranges(&l, batch, counts);
         if (status != COPSE_OK) code = cli_session_fail(session, status);
     }

@@ -33,6 +33,7 @@ copse_status cli_session_try_load(cli_session *session, const char *path)
         options.structure = copse_registry_automatic(session->placement, COPSE_AUTO_READS);
     copse_status status = copse_load(session->ctx, path, &options, &session->index);
     cli_progress_clear(&session->progress);
+    session->stats.struct_size = sizeof session->stats;
     return status == COPSE_OK ? copse_index_stats(session->index, &session->stats) : status;
 }
 

@@ -31,9 +31,10 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
 {
     void *sums = malloc((size_t)batch->count * sizeof(copse_int128));
     if (!sums) return cli_fail(session->command, "out of memory");
-    copse_status status = is_float(session->stats.value_type)
-                              ? copse_sum(session->index, batch->lows, batch->highs, batch->count, sums)
-                              : copse_sum128(session->index, batch->lows, batch->highs, batch->count, sums);
+    copse_status status =
+        is_float(session->stats.value_type)
+            ? copse_sum(session->index, &(copse_ranges)COPSE_BETWEEN(batch->lows, batch->highs, batch->count), sums)
+            : copse_sum128(session->index, &(copse_ranges)COPSE_BETWEEN(batch->lows, batch->highs, batch->count), sums);
     int code = status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
     for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) print_answer(session, args, batch, i, sums);
     free(sums);

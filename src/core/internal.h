@@ -4,6 +4,9 @@
 #include "copse.h"
 
 #include <pthread.h>
+#ifndef __cplusplus
+#include <stdatomic.h>
+#endif
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -22,9 +25,10 @@ typedef enum copse_instruction_set { COPSE_SCALAR, COPSE_AVX2, COPSE_AVX512 } co
 #define COPSE_INSTRUCTION_SETS 3u
 
 struct copse_ctx {
+    atomic_uint references; /* the caller's, one of each index, those of trees that several contexts share */
     uint32_t threads;
-    uint32_t pipeline; /* queries in flight per thread; 0: the default of each walk */
-    copse_huge_pages huge_pages;
+    uint32_t pipeline;         /* queries in flight per thread; 0: the default of each walk */
+    uint32_t huge_pages;       /* copse_huge_pages */
     copse_allocator allocator; /* alloc == NULL: our own */
     copse_progress_fn progress;
     void *progress_user;
@@ -33,6 +37,7 @@ struct copse_ctx {
     /* Devices, opened on first use under the lock: device/device.c. */
     int32_t device_number; /* -1: the first that can be used */
     void *stream;          /* the caller's, or NULL           */
+    bool device_arrays;    /* COPSE_CTX_DEVICE_ARRAYS         */
     pthread_mutex_t device_lock;
     struct copse_device *gpu, *emulated;
     char placement_why[320]; /* why AUTO did not take a GPU, once that is known */
@@ -40,6 +45,8 @@ struct copse_ctx {
 
 struct copse_index {
     copse_ctx *ctx;
+    atomic_uint references; /* the caller's, while it has not freed the index, and one of each cursor */
+    bool freed;             /* by the caller: there is no tree any more */
     copse_type key_type;
     copse_type value_type;
     uint32_t duplicates;
@@ -60,10 +67,21 @@ struct copse_index {
 copse_status copse_fail(const copse_ctx *ctx, copse_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* COPSE_ERR_ARGUMENT, with the name of the argument for copse_last_error_info. */
+copse_status copse_fail_argument(const copse_ctx *ctx, const char *argument, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* ... for an array that is NULL in a call whose n is not 0. */
+copse_status copse_fail_null(const copse_ctx *ctx, const char *call, const char *argument);
+/* Adds to the error that was just stored what copse_last_error_info tells besides; returns `status`. */
+copse_status copse_error_at(copse_status status, const char *argument, uint64_t position, uint64_t needed);
+
 /* Keeps the sentence of this thread for a call that tries something which may fail, and goes on without it. */
 typedef struct copse_kept_error {
     char sentence[512];
     const copse_ctx *ctx;
+    copse_status status;
+    char argument[32]; /* "": none, as in copse_error_info */
+    uint64_t position, needed;
 } copse_kept_error;
 void copse_error_keep(copse_kept_error *out);
 void copse_error_put_back(const copse_kept_error *kept);
@@ -71,6 +89,8 @@ void copse_error_put_back(const copse_kept_error *kept);
 void copse_error_forget(const copse_ctx *ctx);
 
 copse_status copse_fail_memory(const copse_ctx *ctx, uint64_t bytes, const char *what);
+/* The error for rows that hold more entries than the caller's arrays have room for. */
+copse_status copse_fail_room(const copse_ctx *ctx, const char *argument, uint64_t capacity, uint64_t needed);
 /* The error for array[at] being NaN. */
 copse_status copse_fail_nan(const copse_ctx *ctx, const char *array, uint64_t at);
 
@@ -82,6 +102,12 @@ void copse_memory_free(const copse_ctx *ctx, void *memory, size_t size); /* NULL
 
 /* count * size, or SIZE_MAX where that overflows: an allocation of SIZE_MAX always fails. */
 size_t copse_memory_product(uint64_t count, size_t size);
+
+/* --- lifetimes: api/context.c ----------------------------------------------------------------------------------------- */
+
+/* A context lives until all that uses it has let it go. */
+void copse_ctx_hold(copse_ctx *ctx);
+void copse_ctx_release(copse_ctx *ctx);
 
 /* --- progress: work.c ------------------------------------------------------------------------------------------- */
 

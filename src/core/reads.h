@@ -1,8 +1,25 @@
 /* What a read may ask for, as hosts and kernels name it. */
 #pragma once
 
+#include "core/anywhere.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Which neighbour of a key is wanted. */
-typedef enum copse_neighbour { COPSE_AT_OR_AFTER, COPSE_AFTER, COPSE_BEFORE } copse_neighbour;
+typedef enum copse_neighbour { COPSE_AT_OR_AFTER, COPSE_AFTER, COPSE_BEFORE, COPSE_AT_OR_BEFORE } copse_neighbour;
+
+/* A neighbour is found by a bound between two entries: does that lie behind entries with the key itself, or in front of them? */
+COPSE_ANYWHERE bool copse_neighbour_upper(uint32_t which)
+{
+    return which == COPSE_AFTER || which == COPSE_AT_OR_BEFORE;
+}
+
+/* ... and is the neighbour the entry in front of the bound, or the one behind it? */
+COPSE_ANYWHERE bool copse_neighbour_back(uint32_t which)
+{
+    return which == COPSE_BEFORE || which == COPSE_AT_OR_BEFORE;
+}
 
 /* Which aggregate of a range is wanted. */
 typedef enum copse_aggregate_kind {

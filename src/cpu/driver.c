@@ -38,6 +38,7 @@ const copse_calls copse_cpu_calls = {
     .count = copse_cpu_count,
     .range = copse_cpu_range,
     .aggregate = copse_cpu_aggregate,
+    .select = copse_cpu_select,
     .scan = copse_cpu_scan,
     .scan_step = 4096,
     .size = cpu_size,

@@ -92,6 +92,9 @@ uint64_t copse_cpu_find_chunk(const copse_index *index, const void *keys, uint64
 uint64_t copse_cpu_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
                           uint64_t *locations);
 
+/* Turns n elements of an array of this width round; NULL is fine. */
+void copse_reverse(void *array, uint64_t first, uint64_t n, size_t width);
+
 /* Calls: driver_points.c, driver_updates.c, driver_mixed.c, driver_ranges.c, driver_aggregates.c, driver_scan.c. */
 copse_status copse_cpu_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_cpu_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
@@ -102,10 +105,10 @@ copse_status copse_cpu_apply(copse_index *index, const uint8_t *operations, cons
 copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
 copse_status copse_cpu_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
                                   void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
-copse_status copse_cpu_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                             uint64_t *counts);
-copse_status copse_cpu_range(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t limit,
-                             uint64_t *offsets, void *keys, void *values, uint64_t capacity);
-copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
-                                 const void *highs, uint64_t n, void *out, uint8_t *found);
+copse_status copse_cpu_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
+                              uint8_t *found);
+copse_status copse_cpu_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
+copse_status copse_cpu_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
+copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                                 void *out, uint8_t *found);
 copse_status copse_cpu_scan(const copse_index *index, copse_scan *scan);

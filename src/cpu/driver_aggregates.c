@@ -142,9 +142,9 @@ static copse_status aggregate_run(const aggregate_job *job)
     return COPSE_OK;
 }
 
-copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
-                                 const void *highs, uint64_t n, void *out, uint8_t *found)
+copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                                 void *out, uint8_t *found)
 {
-    const aggregate_job job = {index, kind, lows, highs, n, out, found};
+    const aggregate_job job = {index, kind, ranges->lows, ranges->highs, ranges->n, out, found};
     return aggregate_run(&job);
 }

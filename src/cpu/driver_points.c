@@ -73,13 +73,31 @@ copse_status copse_cpu_neighbours(const copse_index *index, const void *keys, ui
     for (uint64_t first = 0; first < n; first += COPSE_CPU_CHUNK) {
         uint64_t locations[COPSE_CPU_CHUNK];
         uint64_t count = n - first < COPSE_CPU_CHUNK ? n - first : COPSE_CPU_CHUNK;
-        uint64_t good = copse_cpu_locate(index, keys, first, count, which == COPSE_AFTER, locations);
+        uint64_t good = copse_cpu_locate(index, keys, first, count, copse_neighbour_upper(which), locations);
         if (good < count) {
             if (first + good < first_nan) first_nan = first + good;
             continue;
         }
-        tree->gather(index, locations, first, count, which == COPSE_BEFORE, out_keys, out_values, out_found);
+        tree->gather(index, locations, first, count, copse_neighbour_back(which), out_keys, out_values, out_found);
         if (out_ranks) tree->rank(index, locations, count, out_ranks + first);
     }
     return first_nan < n ? copse_fail_nan(index->ctx, "keys", first_nan) : COPSE_OK;
+}
+
+/* The location behind the last entry, where ranks lead that no entry has, is one that gather understands. */
+copse_status copse_cpu_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
+                              uint8_t *found)
+{
+    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
+    const uint64_t size = tree->size(index);
+    uint64_t locations[COPSE_CPU_CHUNK];
+    for (uint64_t first = 0; first < n; first += COPSE_CPU_CHUNK) {
+        const uint64_t count = n - first < COPSE_CPU_CHUNK ? n - first : COPSE_CPU_CHUNK;
+        for (uint64_t i = 0; i < count; i++) {
+            const uint64_t rank = ranks[first + i];
+            locations[i] = size ? tree->select(index, rank < size ? rank : size) : 0;
+        }
+        tree->gather(index, locations, first, count, false, keys, values, found);
+    }
+    return COPSE_OK;
 }

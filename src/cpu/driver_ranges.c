@@ -76,11 +76,11 @@ static copse_status count_by_locations(const copse_index *index, const void *low
     return range_nan_status(index, &nan, n);
 }
 
-copse_status copse_cpu_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                             uint64_t *counts)
+copse_status copse_cpu_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
 {
-    return copse_cpu_tree_of(index)->count && copse_size(index) ? count_in_one_walk(index, lows, highs, n, counts)
-                                                                : count_by_locations(index, lows, highs, n, counts);
+    return copse_cpu_tree_of(index)->count && copse_size(index)
+               ? count_in_one_walk(index, ranges->lows, ranges->highs, ranges->n, counts)
+               : count_by_locations(index, ranges->lows, ranges->highs, ranges->n, counts);
 }
 
 /* One copse_range call at work. */
@@ -88,6 +88,7 @@ typedef struct range_job {
     const copse_index *index;
     const void *lows, *highs;
     uint64_t n, limit;
+    bool descending;
     uint64_t *offsets;
     void *keys, *values;
     uint64_t capacity;
@@ -96,6 +97,21 @@ typedef struct range_job {
     uint64_t stretch;    /* ranges of one stretch        */
     range_nan nan;
 } range_job;
+
+/* Leaves the first entries of each range, or where it is read from its end the last ones. */
+static void range_limit(const range_job *job, uint64_t *locations, uint64_t *counts, uint64_t n)
+{
+    const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
+    for (uint64_t i = 0; i < n; i++) {
+        if (counts[i] <= job->limit) continue;
+        if (job->descending) {
+            uint64_t rank;
+            tree->rank(job->index, &locations[i], 1, &rank);
+            locations[i] = tree->select(job->index, rank + counts[i] - job->limit);
+        }
+        counts[i] = job->limit;
+    }
+}
 
 /* Locations and sizes of ranges first .. last; sizes go to offsets[i + 1], to be summed up. */
 static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
@@ -111,11 +127,18 @@ static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
         range_chunk(job->index, job->lows, job->highs, at, n, job->locations + (at - first), count, &nan);
         nan_low = nan.low;
         nan_high = nan.high;
-        if (job->limit)
-            for (uint64_t i = 0; i < n; i++) count[i] = count[i] < job->limit ? count[i] : job->limit;
+        if (job->limit) range_limit(job, job->locations + (at - first), count, n);
     }
     job->nan = (range_nan){nan_low, nan_high};
     for (uint64_t i = first; i < last; i++) job->offsets[i + 1] += job->offsets[i];
+}
+
+static void range_copy_one(const range_job *job, uint64_t location, uint64_t count, uint64_t at)
+{
+    copse_cpu_tree_of(job->index)->copy(job->index, location, count, at, job->keys, job->values);
+    if (!job->descending) return;
+    copse_reverse(job->keys, at, count, copse_type_size(job->index->key_type));
+    copse_reverse(job->values, at, count, copse_type_size(job->index->value_type));
 }
 
 /* The leaves of a stretch are still in the caches from sizing it. */
@@ -129,8 +152,7 @@ static void range_copy_stretch(range_job *job, uint64_t first, uint64_t last)
             uint64_t count = job->offsets[i + 1] - job->offsets[i], ahead = i + RANGE_AHEAD;
             uint64_t count_ahead = ahead < end ? job->offsets[ahead + 1] - job->offsets[ahead] : 0;
             if (count_ahead && tree->fetch) tree->fetch(job->index, job->locations[ahead - first], count_ahead);
-            if (count)
-                tree->copy(job->index, job->locations[i - first], count, job->offsets[i], job->keys, job->values);
+            if (count) range_copy_one(job, job->locations[i - first], count, job->offsets[i]);
         }
     }
 }
@@ -148,23 +170,23 @@ static copse_status range_run(range_job *job)
     copse_status status = range_nan_status(job->index, &job->nan, job->n);
     if (status != COPSE_OK) return status;
     if (copying && job->offsets[job->n] > job->capacity)
-        return copse_fail(job->index->ctx, COPSE_ERR_TOO_SMALL, "capacity is %llu, but the ranges hold %llu entries",
-                          (unsigned long long)job->capacity, (unsigned long long)job->offsets[job->n]);
+        return copse_fail_room(job->index->ctx, "out_rows", job->capacity, job->offsets[job->n]);
     return COPSE_OK;
 }
 
-copse_status copse_cpu_range(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t limit,
-                             uint64_t *offsets, void *keys, void *values, uint64_t capacity)
+copse_status copse_cpu_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
 {
+    const uint64_t n = ranges->n;
     range_job job = {.index = index,
-                     .lows = lows,
-                     .highs = highs,
+                     .lows = ranges->lows,
+                     .highs = ranges->highs,
                      .n = n,
-                     .limit = limit,
-                     .offsets = offsets,
-                     .keys = keys,
-                     .values = values,
-                     .capacity = capacity,
+                     .limit = ranges->limit,
+                     .descending = ranges->flags & COPSE_RANGE_DESCENDING,
+                     .offsets = rows->offsets,
+                     .keys = rows->keys,
+                     .values = rows->values,
+                     .capacity = rows->capacity,
                      .nan = {n, n}};
     job.threads = copse_threads_for(index->ctx, n * 2);
     job.stretch = (uint64_t)RANGE_CHUNK * (job.threads > 1 ? job.threads * 2 : 1);

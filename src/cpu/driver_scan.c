@@ -27,16 +27,47 @@ static void scan_copy(const copse_index *index, uint64_t rank, uint64_t n, void 
     }
 }
 
+void copse_reverse(void *array, uint64_t first, uint64_t n, size_t width)
+{
+    if (!array || n == 0) return;
+    for (uint64_t low = first, high = first + n - 1; low < high; low++, high--) {
+        if (width == 4) {
+            uint32_t *elements = array, kept = elements[low];
+            elements[low] = elements[high];
+            elements[high] = kept;
+        } else {
+            uint64_t *elements = array, kept = elements[low];
+            elements[low] = elements[high];
+            elements[high] = kept;
+        }
+    }
+}
+
+/* How many entries there are from the gap at *rank on, up to the scan's last key. */
+static copse_status entries_left(const copse_index *index, const copse_scan *scan, uint64_t *rank, uint64_t *out)
+{
+    uint64_t end = scan->backwards ? 0 : copse_size(index);
+    copse_status status = COPSE_OK;
+    if (scan->from) status = bound_rank(index, scan->from, scan->backwards, rank);
+    if (status == COPSE_OK && scan->to) status = bound_rank(index, scan->to, !scan->backwards, &end);
+    const uint64_t low = scan->backwards ? end : *rank, high = scan->backwards ? *rank : end;
+    *out = high > low ? high - low : 0;
+    return status;
+}
+
 copse_status copse_cpu_scan(const copse_index *index, copse_scan *scan)
 {
-    uint64_t end = copse_size(index), *rank = &scan->position.rank;
-    copse_status status = COPSE_OK;
-    if (scan->from) status = bound_rank(index, scan->from, false, rank);
-    if (status == COPSE_OK && scan->to) status = bound_rank(index, scan->to, true, &end);
+    uint64_t left, *rank = &scan->position.rank;
+    copse_status status = entries_left(index, scan, rank, &left);
     if (status != COPSE_OK) return status;
-    uint64_t left = end > *rank ? end - *rank : 0;
     scan->n = left < scan->most ? left : scan->most;
+    if (scan->backwards) *rank -= scan->n;
     if (scan->n && (scan->keys || scan->values)) scan_copy(index, *rank, scan->n, scan->keys, scan->values);
-    *rank += scan->n;
+    if (!scan->backwards) {
+        *rank += scan->n;
+    } else {
+        copse_reverse(scan->keys, 0, scan->n, copse_type_size(index->key_type));
+        copse_reverse(scan->values, 0, scan->n, copse_type_size(index->value_type));
+    }
     return COPSE_OK;
 }

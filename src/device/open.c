@@ -26,7 +26,7 @@ static copse_status choose_first(const copse_ctx *ctx, const copse_device_backen
 
 static copse_status choose_named(const copse_ctx *ctx, const copse_device_backend *backend, int count, int number)
 {
-    copse_device_info info;
+    copse_device_info info = {.struct_size = sizeof info};
     if (number >= count)
         return copse_fail(ctx, COPSE_ERR_DEVICE, "there is no card %d: this machine has %d, counted from 0", number,
                           count);

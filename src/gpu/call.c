@@ -4,31 +4,23 @@
 
 #include <string.h>
 
-static copse_status nan_at(const copse_ctx *ctx, const char *array, uint64_t at)
-{
-    return copse_fail(ctx, COPSE_ERR_NAN, "%s[%llu] is NaN, which has no place in an order", array,
-                      (unsigned long long)at);
-}
-
 static copse_status report_points(const copse_ctx *ctx, const char *call, const uint64_t *words)
 {
     (void)call;
-    return words[COPSE_REPORT_NAN] == UINT64_MAX ? COPSE_OK : nan_at(ctx, "keys", words[COPSE_REPORT_NAN]);
+    return words[COPSE_REPORT_NAN] == UINT64_MAX ? COPSE_OK : copse_fail_nan(ctx, "keys", words[COPSE_REPORT_NAN]);
 }
 
 static copse_status report_ranges(const copse_ctx *ctx, const char *call, const uint64_t *words)
 {
     (void)call;
-    if (words[COPSE_REPORT_NAN] != UINT64_MAX) return nan_at(ctx, "lows", words[COPSE_REPORT_NAN]);
-    if (words[COPSE_REPORT_NAN_HIGH] != UINT64_MAX) return nan_at(ctx, "highs", words[COPSE_REPORT_NAN_HIGH]);
+    if (words[COPSE_REPORT_NAN] != UINT64_MAX) return copse_fail_nan(ctx, "lows", words[COPSE_REPORT_NAN]);
+    if (words[COPSE_REPORT_NAN_HIGH] != UINT64_MAX) return copse_fail_nan(ctx, "highs", words[COPSE_REPORT_NAN_HIGH]);
     if (words[COPSE_REPORT_OVERFLOW] != UINT64_MAX)
         return copse_fail(ctx, COPSE_ERR_OVERFLOW,
                           "the sum of range %llu does not fit 64 bits; copse_sum128 gives it in 128",
                           (unsigned long long)words[COPSE_REPORT_OVERFLOW]);
     if (words[COPSE_REPORT_TOO_SMALL] != UINT64_MAX)
-        return copse_fail(ctx, COPSE_ERR_TOO_SMALL, "capacity is %llu, but the ranges hold %llu entries",
-                          (unsigned long long)words[COPSE_REPORT_ROOM],
-                          (unsigned long long)words[COPSE_REPORT_TOO_SMALL]);
+        return copse_fail_room(ctx, "out_rows", words[COPSE_REPORT_ROOM], words[COPSE_REPORT_TOO_SMALL]);
     return COPSE_OK;
 }
 

@@ -50,6 +50,23 @@ SIMT_DEVICE uint64_t gather_range(const uint64_t *offsets, uint64_t n, uint64_t 
     return mine;
 }
 
+/* How many entries behind the first one of its range lies the entry of output position p. */
+SIMT_DEVICE uint64_t gather_beyond(const copse_entry_output *a, uint64_t range, uint64_t p)
+{
+    const uint64_t at = p - a->offsets[range];
+    return a->wholes ? a->wholes[range] - 1u - at : at;
+}
+
+/* Is there an entry with rank number i? Else its output is all zero. */
+SIMT_DEVICE bool select_is_there(const copse_entry_output *a, uint64_t i, uint64_t entries)
+{
+    const bool there = a->ranks[i] < entries;
+    if (a->found) a->found[i] = (uint8_t)there;
+    if (!there && a->keys) ((KEY *)a->keys)[i] = 0;
+    if (!there && a->values) ((VALUE *)a->values)[i] = 0;
+    return there;
+}
+
 /* Where the first tile of this warp begins, of output positions from `first` on, and how far it is to its next one. */
 SIMT_DEVICE uint64_t gather_first(uint64_t first)
 {

@@ -81,11 +81,11 @@ static copse_status count_work(void *user, copse_stream *stream, uint64_t first,
     return copse_ranges_launch(call->index, stream, call->kernel, &ranges, n);
 }
 
-copse_status copse_count_run(const copse_index *index, const copse_range_kernel *count, const void *lows,
-                             const void *highs, uint64_t n, uint64_t *counts)
+copse_status copse_count_run(const copse_index *index, const copse_range_kernel *count, const copse_ranges *ranges,
+                             uint64_t *counts)
 {
     count_call call = {.index = index, .kernel = count};
-    const copse_range_arrays arrays = copse_count_arrays(lows, highs, n, counts);
+    const copse_range_arrays arrays = copse_count_arrays(ranges, counts);
     return copse_ranges_transfer(index, &arrays, false, count_work, &call, &call.report);
 }
 
@@ -106,6 +106,13 @@ static copse_status side_open(const copse_index *index, const void *array, const
     return status;
 }
 
+/* An array of our own with 8 bytes for each range. */
+static copse_status own_open(const copse_index *index, uint64_t n, copse_device_side *out)
+{
+    *out = (copse_device_side){.bytes = (n ? n : 1) * sizeof(uint64_t), .own = true};
+    return copse_device_alloc(index->device, index->device->main, out->bytes, "copse_range", &out->memory);
+}
+
 static copse_status sides_open(copse_range_call *call, const copse_range_target *target)
 {
     const copse_index *index = call->index;
@@ -118,15 +125,13 @@ static copse_status sides_open(copse_range_call *call, const copse_range_target 
         status = side_open(index, target->highs, "highs", call->n * key, true, &call->highs);
     if (status == COPSE_OK)
         status = side_open(index, target->offsets, "out_offsets", offset_bytes, false, &call->offsets);
+    if (status == COPSE_OK && call->descending) status = own_open(index, call->n, &call->wholes);
     if (status == COPSE_OK && target->keys)
         status = side_open(index, target->keys, "out_keys", room * key, false, &call->keys);
     if (status == COPSE_OK && target->values)
         status = side_open(index, target->values, "out_values", room * value, false, &call->values);
     if (status != COPSE_OK || (!target->keys && !target->values)) return status;
-    call->locations.bytes = (call->n ? call->n : 1) * sizeof(uint64_t);
-    call->locations.own = true;
-    return copse_device_alloc(index->device, index->device->main, call->locations.bytes, "copse_range",
-                              &call->locations.memory);
+    return own_open(index, call->n, &call->locations);
 }
 
 copse_status copse_range_begin(copse_range_call *call, const copse_range_target *target)
@@ -142,7 +147,7 @@ copse_status copse_range_begin(copse_range_call *call, const copse_range_target 
 copse_status copse_range_end(copse_range_call *call, copse_status status)
 {
     copse_device *device = call->index->device;
-    copse_device_side *sides[] = {&call->lows,      &call->highs, &call->offsets,
+    copse_device_side *sides[] = {&call->lows,      &call->highs, &call->offsets, &call->wholes,
                                   &call->locations, &call->keys,  &call->values};
     for (unsigned i = 0; i < sizeof sides / sizeof *sides; i++)
         if (sides[i]->own) copse_device_free(device, device->main, sides[i]->memory, sides[i]->bytes);
@@ -227,6 +232,7 @@ static copse_status stretch_gather(const copse_range_call *call, const copse_ent
                                            .count = call->stretch.count,
                                            .locations = call->locations.memory,
                                            .offsets = call->offsets.memory,
+                                           .wholes = call->wholes.memory,
                                            .n = call->n,
                                            .capacity = call->capacity,
                                            .keys = call->stretch.keys,
@@ -245,15 +251,28 @@ copse_status copse_range_gather_all(copse_range_call *call, const copse_entry_ke
     return stretch_gather(call, gather);
 }
 
+/* Entries of ranges that are wanted from the last one back: as many as the limit lets through. */
+static copse_status wholes_limit(const copse_range_call *call)
+{
+    const copse_index *index = call->index;
+    const unsigned pair = copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type));
+    const copse_limit_arguments arguments = {call->wholes.memory, call->offsets.memory, call->n, call->limit};
+    if (call->n == 0) return COPSE_OK;
+    return copse_device_launch(index->device, index->device->main,
+                               &copse_shared_kernels_on(index->device, pair)->limit_counts,
+                               copse_device_blocks(index->device, call->n), &arguments);
+}
+
 copse_status copse_range_run(copse_range_call *call, const copse_range_kernel *count, const copse_entry_kernel *gather)
 {
     const copse_range_queries ranges = {.lows = call->lows.memory,
                                         .highs = call->highs.memory,
-                                        .limit = call->limit,
+                                        .limit = call->descending ? 0 : call->limit,
                                         .locations = call->locations.memory,
-                                        .counts = call->offsets.memory,
+                                        .counts = (call->descending ? call->wholes : call->offsets).memory,
                                         .report = call->report};
     copse_status status = copse_ranges_launch(call->index, call->index->device->main, count, &ranges, call->n);
+    if (status == COPSE_OK && call->descending) status = wholes_limit(call);
     if (status == COPSE_OK) status = copse_range_offsets(call);
     while (copse_range_next(call, &status)) status = stretch_gather(call, gather);
     return status;
@@ -275,6 +294,34 @@ static copse_status entries_work(void *user, copse_stream *stream, uint64_t firs
         (copse_entry_output){.first = call->rank + first, .count = n, .keys = memory[0], .values = memory[1]};
     return copse_device_launch(index->device, stream, call->copy->kernel, entry_blocks(index, call->copy, n),
                                call->copy->arguments);
+}
+
+static copse_status select_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
+{
+    const entries_call *call = user;
+    (void)first;
+    *call->copy->output = (copse_entry_output){
+        .ranks = memory[0], .count = n, .keys = memory[1], .values = memory[2], .found = memory[3]};
+    return copse_device_launch(call->index->device, stream, call->copy->kernel,
+                               copse_device_blocks(call->index->device, n), call->copy->arguments);
+}
+
+copse_status copse_select_run(const copse_index *index, const copse_entry_kernel *select, const uint64_t *ranks,
+                              uint64_t n, void *keys, void *values, uint8_t *found)
+{
+    entries_call call = {index, select, 0};
+    copse_transfer_job transfer = {
+        .device = index->device,
+        .array =
+            {{.memory = (void *)(uintptr_t)ranks, .element = sizeof *ranks, .name = "ranks"},
+             {.memory = keys, .element = copse_type_size(index->key_type), .output = true, .name = "out_keys"},
+             {.memory = values, .element = copse_type_size(index->value_type), .output = true, .name = "out_values"},
+             {.memory = found, .element = 1, .output = true, .name = "out_found"}},
+        .arrays = 4,
+        .n = n,
+        .work = select_work,
+        .user = &call};
+    return copse_transfer_run(&transfer);
 }
 
 copse_status copse_entries_run(const copse_index *index, const copse_entry_kernel *copy, uint64_t rank, uint64_t count,

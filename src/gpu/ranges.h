@@ -50,15 +50,19 @@ typedef struct copse_range_arrays {
 copse_status copse_ranges_transfer(const copse_index *index, const copse_range_arrays *arrays, bool reports,
                                    copse_transfer_work work, void *user, uint64_t **report);
 
-static inline copse_range_arrays copse_count_arrays(const void *lows, const void *highs, uint64_t n, uint64_t *counts)
+static inline copse_range_arrays copse_count_arrays(const copse_ranges *ranges, uint64_t *counts)
 {
-    return (copse_range_arrays){
-        .lows = lows, .highs = highs, .n = n, .out = counts, .element = sizeof *counts, .name = "out_counts"};
+    return (copse_range_arrays){.lows = ranges->lows,
+                                .highs = ranges->highs,
+                                .n = ranges->n,
+                                .out = counts,
+                                .element = sizeof *counts,
+                                .name = "out_counts"};
 }
 
 /* copse_count by a kernel that fills in queries.counts. */
-copse_status copse_count_run(const copse_index *index, const copse_range_kernel *count, const void *lows,
-                             const void *highs, uint64_t n, uint64_t *counts);
+copse_status copse_count_run(const copse_index *index, const copse_range_kernel *count, const copse_ranges *ranges,
+                             uint64_t *counts);
 
 /* --- entries of ranges ------------------------------------------------------------------------------------------------------ */
 
@@ -82,7 +86,9 @@ typedef struct copse_device_side {
 typedef struct copse_range_call {
     const copse_index *index;
     uint64_t n, limit, capacity;
+    bool descending;
     copse_device_side lows, highs, offsets, keys, values;
+    copse_device_side wholes;    /* descending: entries of each range before the limit */
     copse_device_side locations; /* no memory where only the offsets are wanted */
     uint64_t *report;
     int report_number;
@@ -103,7 +109,23 @@ typedef struct copse_range_target {
     void *keys, *values;
 } copse_range_target;
 
-/* Opens a call that has index, n, limit and capacity. `end` is due in any case. */
+static inline copse_range_target copse_range_target_of(const copse_ranges *ranges, const copse_rows *rows)
+{
+    return (copse_range_target){ranges->lows, ranges->highs, rows->offsets, rows->keys, rows->values};
+}
+
+/* A call as it is before `begin`. */
+static inline copse_range_call copse_range_call_of(const copse_index *index, const copse_ranges *ranges,
+                                                   const copse_rows *rows)
+{
+    return (copse_range_call){.index = index,
+                              .n = ranges->n,
+                              .limit = ranges->limit,
+                              .capacity = rows->capacity,
+                              .descending = ranges->flags & COPSE_RANGE_DESCENDING};
+}
+
+/* Opens a call. `end` is due in any case. */
 copse_status copse_range_begin(copse_range_call *call, const copse_range_target *target);
 copse_status copse_range_offsets(copse_range_call *call);
 /* Brings the last stretch to the host, where the arrays lie there. False: there is no other one, or *status says why not. */
@@ -119,6 +141,9 @@ copse_status copse_range_gather_all(copse_range_call *call, const copse_entry_ke
 
 /* --- entries by rank -------------------------------------------------------------------------------------------------------- */
 
+/* Copies the entries with n ranks, by the kernel `select`. */
+copse_status copse_select_run(const copse_index *index, const copse_entry_kernel *select, const uint64_t *ranks,
+                              uint64_t n, void *keys, void *values, uint8_t *found);
 /* Copies entries rank .. rank + count, which exist, in order. */
 copse_status copse_entries_run(const copse_index *index, const copse_entry_kernel *copy, uint64_t rank, uint64_t count,
                                void *keys, void *values);

@@ -36,14 +36,18 @@ typedef struct copse_range_queries {
     uint64_t *report;
 } copse_range_queries;
 
-/* Entries out of a tree: `count` of them from rank `first` on; or those of ranges, of whose output the positions from `first` on
+/* Entries out of a tree: `count` of them from rank `first` on, or with the ranks of an array; or those of ranges, of whose output the positions from `first` on
  * are wanted, `count` at most. */
 typedef struct copse_entry_output {
     uint64_t first, count;
     const uint64_t *locations, *offsets; /* of ranges, as a kernel over copse_range_queries left them */
-    uint64_t n;                          /* ranges */
-    uint64_t capacity;                   /* where the ranges hold more, the kernel copies nothing and reports it */
-    void *keys, *values;                 /* either may be NULL */
+    const uint64_t
+        *wholes;           /* NULL, or entries of each range before the limit: they are wanted from the last one back */
+    const uint64_t *ranks; /* select: the ranks that are wanted, in any order                                        */
+    uint8_t *found;        /* select: whether there is such an entry                                                 */
+    uint64_t n;            /* ranges                                                                                 */
+    uint64_t capacity;     /* where the ranges hold more, the kernel copies nothing and reports it */
+    void *keys, *values;   /* either may be NULL */
     uint64_t *report;
 } copse_entry_output;
 

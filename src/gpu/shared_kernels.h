@@ -90,11 +90,29 @@ typedef struct copse_raise_arguments {
     uint32_t level;
 } copse_raise_arguments;
 
+/* Ranges with open or missing ends on their way to closed ones; lows and highs may be NULL, or the same as the outputs. */
+typedef struct copse_close_arguments {
+    const void *lows, *highs;
+    void *out_lows, *out_highs;
+    uint64_t n;
+    copse_type key_type;
+    uint32_t flags; /* COPSE_RANGE_* */
+} copse_close_arguments;
+
+/* How many entries of each range a limit lets through; 0: all. */
+typedef struct copse_limit_arguments {
+    const uint64_t *wholes;
+    uint64_t *counts;
+    uint64_t n, limit;
+} copse_limit_arguments;
+
 typedef struct copse_shared_kernels {
     copse_kernel survey, encode;                         /* copse_pairs_arguments */
     copse_kernel sort_finish;                            /* copse_sort_finish_arguments */
     copse_kernel digest_steps, fill_level, verify_level; /* copse_level_arguments */
     copse_kernel raise;                                  /* copse_raise_arguments */
+    copse_kernel close_ranges;                           /* copse_close_arguments */
+    copse_kernel limit_counts;                           /* copse_limit_arguments */
 } copse_shared_kernels;
 
 COPSE_KERNEL_ROWS(copse_shared_kernels);

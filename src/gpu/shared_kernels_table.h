@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/batch_kernels.h"
+#include "gpu/range_kernels.h"
 #include "gpu/kernel_entries.h"
 #include "gpu/levels_build.h"
 #include "gpu/levels_walk.h"
@@ -14,5 +15,5 @@
 #define SHARED_KERNELS                                                                                                 \
     {                                                                                                                  \
         ENTRY(survey), ENTRY(encode), ENTRY(sort_finish), ENTRY(digest_steps), ENTRY(fill_level), ENTRY(verify_level), \
-            ENTRY(raise)                                                                                               \
+            ENTRY(raise), ENTRY(close_ranges), ENTRY(limit_counts)                                                     \
     }

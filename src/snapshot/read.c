@@ -1,5 +1,6 @@
 /* Loading: the checked header says what the file has; the reader checks the checksum and the order of keys of each block of
  * entries, and then builds the tree from the sorted arrays. */
+#include "core/structs.h"
 #include "core/codec.h"
 #include "snapshot/source.h"
 #include "trees/registry.h"
@@ -42,9 +43,10 @@ static copse_status index_make(reader *r, const copse_index_options *options)
     const snapshot_header *h = &r->source.header;
     copse_index_options o = {.duplicates = h->flags & SNAPSHOT_FLAG_DUPLICATES};
     copse_status status;
-    /* A caller built against an older or newer header: take the members that both know. */
-    if (options) memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
     o.struct_size = sizeof o;
+    if (options &&
+        (status = copse_struct_take(r->source.ctx, "copse_load", "options", options, &o, sizeof o)) != COPSE_OK)
+        return status;
     if ((status = type_check(r, "key", o.key_type, h->key_type)) != COPSE_OK) return status;
     if ((status = type_check(r, "value", o.value_type, h->value_type)) != COPSE_OK) return status;
     if (h->flags & SNAPSHOT_FLAG_DUPLICATES && !o.duplicates)
@@ -263,10 +265,9 @@ copse_status copse_load(copse_ctx *ctx, const char *path, const copse_index_opti
                           : !path ? "path"
                                   : "out_index");
     *out_index = NULL;
-    if (options && options->struct_size < sizeof options->struct_size)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT,
-                          "options->struct_size is %zu; start from COPSE_INDEX_OPTIONS_INIT, which sets it",
-                          options->struct_size);
+    copse_index_options seen; /* what is wrong with the options is said before the file is looked at */
+    if (options && copse_struct_take(ctx, "copse_load", "options", options, &seen, sizeof seen) != COPSE_OK)
+        return COPSE_ERR_ARGUMENT;
     reader r = {.source = {.ctx = ctx, .path = path, .file = -1}};
     copse_status status = snapshot_open(&r.source);
     if (status == COPSE_OK) status = snapshot_header_read(&r.source);

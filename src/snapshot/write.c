@@ -168,7 +168,7 @@ static copse_status entries_write(writer *w)
 {
     uint64_t total = w->header.entries, n;
     copse_cursor *cursor = NULL;
-    copse_status status = copse_cursor_open(w->index, &cursor);
+    copse_status status = copse_cursor_open(w->index, NULL, &cursor);
     for (uint64_t first = 0; status == COPSE_OK && first < total; first += n) {
         n = total - first < STEP_ENTRIES ? total - first : STEP_ENTRIES;
         status = step_read(w, cursor, n);
@@ -239,7 +239,7 @@ static void writer_close(writer *w)
 
 copse_status copse_save(const copse_index *index, const char *path)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     if (!index || !path)
         return copse_fail(index ? index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_save: %s is NULL",
                           index ? "path" : "index");

@@ -19,12 +19,14 @@
  * that a tree needs no ranks to have them.
  */
 typedef struct copse_scan {
+    bool backwards;      /* from the larger keys to the smaller                           */
     const void *from;    /* the first key that is wanted; NULL: go on at `position`       */
     const void *to;      /* the last key that is wanted; NULL: all that follow            */
     uint64_t most;       /* entries; 0: only find the position                            */
     void *keys, *values; /* arrays of `most` entries; either may be NULL               */
-    /* Where the next entry lies, before and after: all zero is the first entry. Only the tree reads it: one with ranks keeps
-     * the rank, one without the key and how many of its equals are behind it. It holds while the index does not change. */
+    /* The gap between two entries where the scan begins, and where it stopped; all zero is the one in front of the first entry.
+     * Only the tree reads it: one with ranks keeps the rank of the entry behind the gap, one without the key of that and how many of
+     * its equals are in front. It holds while the index does not change. */
     struct copse_scan_position {
         uint64_t rank;
         uint64_t key, equals;
@@ -55,11 +57,15 @@ typedef struct copse_calls {
     copse_status (*find)(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
     copse_status (*neighbours)(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
                                void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
-    copse_status (*count)(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t *counts);
-    copse_status (*range)(const copse_index *index, const void *lows, const void *highs, uint64_t n, uint64_t limit,
-                          uint64_t *offsets, void *keys, void *values, uint64_t capacity);
-    copse_status (*aggregate)(const copse_index *index, copse_aggregate_kind kind, const void *lows, const void *highs,
-                              uint64_t n, void *out, uint8_t *found);
+    /* The entries with n ranks; NULL where the tree lacks COPSE_CAN_RANK. */
+    copse_status (*select)(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
+                           uint8_t *found);
+    /* Keys of fixed width come as closed ranges that have both ends, whatever the caller's flags were (api/ranges.h); only
+     * COPSE_RANGE_DESCENDING is left, for `range`. */
+    copse_status (*count)(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
+    copse_status (*range)(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
+    copse_status (*aggregate)(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                              void *out, uint8_t *found);
     copse_status (*scan)(const copse_index *index, copse_scan *scan);
     uint64_t scan_step; /* entries of one scan that make it worth its start, for passes over everything */
 

@@ -1,6 +1,7 @@
 /* Reads may run at the same time from several threads, and different indexes are independent. Run under
  * ThreadSanitizer, this finds what readers share without a lock: the aggregates that the first sum makes, above all. */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,11 +55,11 @@ static const char *check_sums(const copse_index *index, const uint64_t *lows, co
     uint64_t sums[QUERIES], counts[QUERIES], least[QUERIES], most[QUERIES];
     copse_int128 wide[QUERIES];
     uint8_t found[QUERIES];
-    if (copse_sum(index, lows, highs, QUERIES, sums) != COPSE_OK) return "sum failed";
-    if (copse_sum128(index, lows, highs, QUERIES, wide) != COPSE_OK) return "sum128 failed";
-    if (copse_count(index, lows, highs, QUERIES, counts) != COPSE_OK) return "count failed";
-    if (copse_min(index, lows, highs, QUERIES, least, found) != COPSE_OK) return "min failed";
-    if (copse_max(index, lows, highs, QUERIES, most, found) != COPSE_OK) return "max failed";
+    if (copse_sum(index, BETWEEN(lows, highs, QUERIES), sums) != COPSE_OK) return "sum failed";
+    if (copse_sum128(index, BETWEEN(lows, highs, QUERIES), wide) != COPSE_OK) return "sum128 failed";
+    if (copse_count(index, BETWEEN(lows, highs, QUERIES), counts) != COPSE_OK) return "count failed";
+    if (copse_min(index, BETWEEN(lows, highs, QUERIES), least, found) != COPSE_OK) return "min failed";
+    if (copse_max(index, BETWEEN(lows, highs, QUERIES), most, found) != COPSE_OK) return "max failed";
     for (int i = 0; i < QUERIES; i++) {
         uint64_t count = entries_in(lows[i], highs[i]), first = (lows[i] + 9) / 10;
         if (counts[i] != count || found[i] != (count > 0)) return "count is wrong";
@@ -76,9 +77,9 @@ static const char *check_ranges(const copse_index *index, const uint64_t *lows, 
     static const uint64_t limit = 5;
     uint64_t rows[QUERIES * 5];
     double means[QUERIES];
-    if (copse_range(index, lows, highs, QUERIES, limit, offsets, rows, NULL, COUNT_OF(rows)) != COPSE_OK)
+    if (copse_range(index, AT_MOST(limit, lows, highs, QUERIES), ROWS(offsets, rows, NULL, COUNT_OF(rows))) != COPSE_OK)
         return "range failed";
-    if (copse_avg(index, lows, highs, QUERIES, means) != COPSE_OK) return "avg failed";
+    if (copse_avg(index, BETWEEN(lows, highs, QUERIES), means) != COPSE_OK) return "avg failed";
     for (int i = 0; i < QUERIES; i++) {
         uint64_t count = entries_in(lows[i], highs[i]);
         if (offsets[i + 1] - offsets[i] != (count < limit ? count : limit)) return "range has the wrong length";
@@ -101,11 +102,11 @@ static const char *check_passes(const copse_index *index)
     static const uint64_t middle = 150000;
     uint64_t key = 0;
     copse_cursor *cursor = NULL;
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     if (copse_visit(index, add_entries, &visited) != COPSE_OK || visited != ENTRIES) return "visit is wrong";
     if (copse_verify(index) != COPSE_OK) return "verify failed";
     if (copse_index_stats(index, &stats) != COPSE_OK || stats.entries != ENTRIES) return "stats are wrong";
-    if (copse_cursor_open(index, &cursor) != COPSE_OK || copse_cursor_seek(cursor, &middle) != COPSE_OK ||
+    if (copse_cursor_open(index, NULL, &cursor) != COPSE_OK || copse_cursor_seek(cursor, &middle) != COPSE_OK ||
         copse_cursor_next(cursor, &key, NULL, 1, &got) != COPSE_OK || got != 1 || key != middle)
         return "the cursor is wrong";
     copse_cursor_free(cursor);

@@ -5,6 +5,7 @@
  * Key i of an index is i times an odd number, modulo the width: no two are equal, they are in no order, and whether a key is there
  * is arithmetic. Ends with "N passed, N failed"; exit status 77 and "no card" where there is none. */
 #include "gpu_program.h"
+#include "support/ranges.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -130,10 +131,11 @@ static const char *check_order(const copse_ctx *ctx, const copse_index *index, c
         set(key, lows, i, i * width);
         set(key, highs, i, i + 1 < parts ? (i + 1) * width - 1 : UINT64_MAX);
     }
-    const char *failure = wrong_status(ctx, "copse_count", copse_count(index, lows, highs, parts, counts));
+    const char *failure = wrong_status(ctx, "copse_count", copse_count(index, BETWEEN(lows, highs, parts), counts));
     if (!failure)
-        failure = wrong_status(ctx, "copse_range",
-                               copse_range(index, lows, highs, parts, limit, offsets, keys, NULL, parts * limit));
+        failure = wrong_status(
+            ctx, "copse_range",
+            copse_range(index, AT_MOST(limit, lows, highs, parts), ROWS(offsets, keys, NULL, parts * limit)));
     if (!failure) failure = wrong_status(ctx, "copse_contains", copse_contains(index, keys, offsets[parts], found));
     for (uint64_t i = 0; i < parts && !failure; i++) {
         sum += counts[i];

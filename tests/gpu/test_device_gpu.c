@@ -97,7 +97,7 @@ static void kinds(void)
 static void failures_leave_memory_as_it_was(void)
 {
     uint64_t before, after, total, raw_before = 0;
-    copse_device_info info = {0};
+    copse_device_info info = {.struct_size = sizeof info};
     if (!on_card) device->memory = 16 << 20;
     device->backend->trim(device);
     device->backend->memory_info(device, &before, &total);
@@ -209,7 +209,7 @@ static void callers_stream(void)
 
 static void cards(void)
 {
-    copse_device_info info = {0};
+    copse_device_info info = {.struct_size = sizeof info};
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
     copse_ctx *wrong = NULL;
     copse_device *none = NULL;

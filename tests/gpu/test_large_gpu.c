@@ -6,6 +6,7 @@
  *   repeated  u32 keys i / 4, duplicates kept
  * Ends with "N passed, N failed"; exit status 77 and "no card" where there is none. */
 #include <stdio.h>
+#include "support/ranges.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -20,7 +21,7 @@
 #define NO_CARD   77
 #define PLACES    40000 /* queries of a card */
 #define FEWER     3900  /* of the emulator    */
-#define ROWS      20u
+#define ROW_LIMIT 20u
 #define STEP      1000003u /* a prime that divides no n here */
 #define NOWHERE   UINT64_MAX
 #define TWO_TO_31 (UINT64_C(1) << 31)
@@ -239,10 +240,10 @@ static void check_aggregates(const struct large *large, const struct queries *qu
     const uint64_t n = queries->n;
     uint64_t *counts = must_malloc(n * 8), *sums = must_malloc(n * 8), wrong[3] = {0};
     uint32_t *least = must_malloc(n * 4), *most = must_malloc(n * 4);
-    check(copse_count(large->index, lows, highs, n, counts) == COPSE_OK, "count", large->ctx);
-    check(copse_sum(large->index, lows, highs, n, sums) == COPSE_OK, "sum", large->ctx);
-    check(copse_min(large->index, lows, highs, n, least, NULL) == COPSE_OK, "min", large->ctx);
-    check(copse_max(large->index, lows, highs, n, most, NULL) == COPSE_OK, "max", large->ctx);
+    check(copse_count(large->index, BETWEEN(lows, highs, n), counts) == COPSE_OK, "count", large->ctx);
+    check(copse_sum(large->index, BETWEEN(lows, highs, n), sums) == COPSE_OK, "sum", large->ctx);
+    check(copse_min(large->index, BETWEEN(lows, highs, n), least, NULL) == COPSE_OK, "min", large->ctx);
+    check(copse_max(large->index, BETWEEN(lows, highs, n), most, NULL) == COPSE_OK, "max", large->ctx);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t count = count_of(large, queries, i), first = rank_of(large, queries->lows[i]);
         wrong[0] += counts[i] != count;
@@ -265,20 +266,21 @@ static void check_ranges(const struct large *large, const struct queries *querie
 {
     const void *lows = lows_of(large, queries), *highs = highs_of(large, queries);
     const uint64_t n = queries->n;
-    uint64_t *offsets = must_malloc((n + 1) * 8), *keys = must_malloc(n * ROWS * 8), wrong = 0, at = 0;
-    uint32_t *values = must_malloc(n * ROWS * 4);
-    check(copse_range(large->index, lows, highs, n, ROWS, offsets, keys, values, n * ROWS) == COPSE_OK, "range",
-          large->ctx);
+    uint64_t *offsets = must_malloc((n + 1) * 8), *keys = must_malloc(n * ROW_LIMIT * 8), wrong = 0, at = 0;
+    uint32_t *values = must_malloc(n * ROW_LIMIT * 4);
+    check(copse_range(large->index, AT_MOST(ROW_LIMIT, lows, highs, n), ROWS(offsets, keys, values, n * ROW_LIMIT)) ==
+              COPSE_OK,
+          "range", large->ctx);
     for (uint64_t i = 0; i < n && !wrong; i++) {
         uint64_t count = count_of(large, queries, i), first = rank_of(large, queries->lows[i]);
         wrong += offsets[i] != at;
-        for (uint64_t row = 0; row < count && row < ROWS; row++, at++)
+        for (uint64_t row = 0; row < count && row < ROW_LIMIT; row++, at++)
             wrong += !is_entry(large, first + row, key_at(large, keys, at), values[at], 1);
     }
     check(!wrong && offsets[n] == at, "an answer of range", large->ctx);
     /* without a limit the rows of one wide range cannot be fetched, but they are counted */
-    check(copse_range(large->index, lows, highs, n, 0, offsets, NULL, NULL, 0) == COPSE_OK, "sizing a range",
-          large->ctx);
+    check(copse_range(large->index, BETWEEN(lows, highs, n), ROWS(offsets, NULL, NULL, 0)) == COPSE_OK,
+          "sizing a range", large->ctx);
     for (uint64_t i = at = wrong = 0; i < n; i++, at += count_of(large, queries, i - 1)) wrong += offsets[i] != at;
     check(!wrong && offsets[n] == at, "offsets beyond 2^32", large->ctx);
     free(offsets);
@@ -292,7 +294,7 @@ static void check_cursor(const struct large *large)
     uint64_t keys[4], got = 0, at = large->n > TWO_TO_31 + 8 ? TWO_TO_31 - 4 : large->n / 2 / 4 * 4;
     uint32_t values[4], narrow = (uint32_t)key_of(large, at);
     uint64_t wide = key_of(large, at);
-    check(copse_cursor_open(large->index, &cursor) == COPSE_OK &&
+    check(copse_cursor_open(large->index, NULL, &cursor) == COPSE_OK &&
               copse_cursor_seek(cursor, large->wide ? (const void *)&wide : &narrow) == COPSE_OK &&
               copse_cursor_next(cursor, keys, values, 4, &got) == COPSE_OK && got == 4,
           "cursor", large->ctx);

@@ -18,7 +18,7 @@ int main(void)
     int ok = strcmp(copse_version(), COPSE_VERSION) == 0 && copse_ctx_create(NULL, &ctx) == COPSE_OK &&
              copse_index_create(ctx, &options, &index) == COPSE_OK && copse_build(index, keys, values, 3) == COPSE_OK &&
              copse_find(index, wanted, 2, found_values, found) == COPSE_OK &&
-             copse_sum(index, &low, &high, 1, &sum) == COPSE_OK;
+             copse_sum(index, &(copse_ranges)COPSE_BETWEEN(&low, &high, 1), &sum) == COPSE_OK;
     if (!ok) fprintf(stderr, "a call failed: %s\n", copse_last_error(ctx));
     ok = ok && found[0] == 1 && found_values[0] == 2 && found[1] == 0 && found_values[1] == 0 && sum == 6;
     copse_index_free(index);

@@ -402,7 +402,7 @@ static void find_offered(struct settings *settings)
 {
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
     copse_ctx *ctx = NULL;
-    copse_ctx_info info;
+    copse_ctx_info info = {.struct_size = sizeof info};
     options.threads = 1;
     if (copse_ctx_create(&options, &ctx) != COPSE_OK || copse_ctx_describe(ctx, &info) != COPSE_OK) {
         (void)fprintf(stderr, "differential: %s\n", copse_last_error(ctx));

@@ -351,7 +351,7 @@ static bool take_snapshot(struct writer *writer)
     if (!end_snapshot(writer)) return false;
     writer->snapshot_ctx = make_context(writer);
     if (!writer->snapshot_ctx) return false;
-    copse_status status = copse_snapshot(writer->index, writer->snapshot_ctx, &writer->snapshot);
+    copse_status status = copse_freeze(writer->index, writer->snapshot_ctx, &writer->snapshot);
     writer->result->operations++;
     if (status == COPSE_OK) {
         memcpy(writer->kept, writer->truth.now, writer->truth.n * sizeof *writer->kept);

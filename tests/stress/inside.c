@@ -254,7 +254,7 @@ static bool share_take(struct sequence *sequence, struct share *share)
     struct subject *subject = &share->subject;
     const char *name = share->view ? "copse_index_view" : "copse_snapshot";
     copse_status status = share->view ? copse_index_view(sequence->subject.index, subject->ctx, &subject->index)
-                                      : copse_snapshot(sequence->subject.index, subject->ctx, &subject->index);
+                                      : copse_freeze(sequence->subject.index, subject->ctx, &subject->index);
     sequence->result->operations++;
     if (status == COPSE_OK) {
         if (sequence->round->lie == LIE_SNAPSHOT && subject->model.n) subject->model.entries[0].value ^= 1;

@@ -1,4 +1,5 @@
 #include "reader.h"
+#include "support/ranges.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -151,8 +152,8 @@ static copse_status ask(const struct reader *reader, enum reading reading, const
     if (reading == LOWER_BOUND) return copse_lower_bound(index, lows, n, keys, values, found, numbers);
     if (reading == SUCCESSOR) return copse_successor(index, lows, n, keys, values, found);
     if (reading == PREDECESSOR) return copse_predecessor(index, lows, n, keys, values, found);
-    if (reading == COUNT) return copse_count(index, lows, highs, n, numbers);
-    return copse_range(index, lows, highs, n, question->limit, numbers, keys, values, room);
+    if (reading == COUNT) return copse_count(index, BETWEEN(lows, highs, n), numbers);
+    return copse_range(index, AT_MOST(question->limit, lows, highs, n), ROWS(numbers, keys, values, room));
 }
 
 /* --- judgement ---------------------------------------------------------------------------------------------------------- */

@@ -142,7 +142,7 @@ bool subject_run_cursor(struct subject *subject, const struct operation *operati
     uint64_t step = operation->limit % 1000 + 1;
     int64_t nan_at = subject_nan_position(subject, operation);
     bool right = true;
-    if (copse_cursor_open(subject->index, &cursor) != COPSE_OK)
+    if (copse_cursor_open(subject->index, NULL, &cursor) != COPSE_OK)
         right = subject_fail(subject, "cursor_open: %s", copse_last_error(subject->ctx));
     if (right) right = check_cursor(subject, cursor, 0, step);
     for (uint64_t i = 0; right && i < operation->n; i++) {

@@ -1,5 +1,6 @@
 /* Queries by two bounds: range, count, sums, extremes, averages. */
 #include "subject_internal.h"
+#include "support/ranges.h"
 
 #include <float.h>
 #include <math.h>
@@ -93,8 +94,8 @@ static copse_status call_range(struct subject *subject, const struct operation *
     void *out_keys = placed_output(&call, keys, capacity, typed_size(subject->config.key_type));
     void *out_values = placed_output(&call, values, capacity, typed_size(subject->config.value_type));
     if (faults) subject_arm(subject, operation);
-    copse_status status = copse_range(subject->index, given.lows, given.highs, operation->n, operation->limit,
-                                      out_offsets, out_keys, out_values, capacity);
+    copse_status status = copse_range(subject->index, AT_MOST(operation->limit, given.lows, given.highs, operation->n),
+                                      ROWS(out_offsets, out_keys, out_values, capacity));
     return subject_end(subject, &call, status);
 }
 
@@ -158,7 +159,7 @@ bool subject_run_count(struct subject *subject, const struct operation *operatio
     struct given_bounds given = give_bounds(&call, subject, operation, &bounds);
     uint64_t *out = placed_output(&call, counts, operation->n, sizeof *counts);
     subject_arm(subject, operation);
-    copse_status status = copse_count(subject->index, given.lows, given.highs, operation->n, out);
+    copse_status status = copse_count(subject->index, BETWEEN(given.lows, given.highs, operation->n), out);
     status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++) {
@@ -244,7 +245,7 @@ static bool run_sum128(struct subject *subject, const struct operation *operatio
     struct given_bounds given = give_bounds(&call, subject, operation, bounds);
     copse_int128 *out = placed_output(&call, sums, operation->n, sizeof *sums);
     subject_arm(subject, operation);
-    copse_status status = copse_sum128(subject->index, given.lows, given.highs, operation->n, out);
+    copse_status status = copse_sum128(subject->index, BETWEEN(given.lows, given.highs, operation->n), out);
     status = subject_end(subject, &call, status);
     if (typed_is_float(subject->config.value_type))
         right = status == COPSE_ERR_TYPE || status == COPSE_ERR_NAN || (status == COPSE_OK && operation->n == 0) ||
@@ -264,7 +265,7 @@ static bool run_sum(struct subject *subject, const struct operation *operation, 
     struct given_bounds given = give_bounds(&call, subject, operation, bounds);
     uint64_t *out = placed_output(&call, sums, operation->n, sizeof *sums);
     subject_arm(subject, operation);
-    copse_status status = copse_sum(subject->index, given.lows, given.highs, operation->n, out);
+    copse_status status = copse_sum(subject->index, BETWEEN(given.lows, given.highs, operation->n), out);
     status = subject_end(subject, &call, status);
     if (status != COPSE_ERR_OVERFLOW) right = subject_expect(subject, operation, status, &skip);
     if (right && !skip) right = check_sums(subject, operation, bounds, sums, &overflow);
@@ -312,8 +313,8 @@ bool subject_run_extreme(struct subject *subject, const struct operation *operat
     void *out_values = placed_output(&call, values, operation->n, typed_size(type));
     uint8_t *out_found = placed_output(&call, found, operation->n, 1);
     subject_arm(subject, operation);
-    copse_status status =
-        (largest ? copse_max : copse_min)(subject->index, given.lows, given.highs, operation->n, out_values, out_found);
+    copse_status status = (largest ? copse_max : copse_min)(
+        subject->index, BETWEEN(given.lows, given.highs, operation->n), out_values, out_found);
     status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++)
@@ -348,7 +349,7 @@ bool subject_run_average(struct subject *subject, const struct operation *operat
     struct given_bounds given = give_bounds(&call, subject, operation, &bounds);
     double *out = placed_output(&call, means, operation->n, sizeof *means);
     subject_arm(subject, operation);
-    copse_status status = copse_avg(subject->index, given.lows, given.highs, operation->n, out);
+    copse_status status = copse_avg(subject->index, BETWEEN(given.lows, given.highs, operation->n), out);
     status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++)

@@ -7,7 +7,7 @@
 static bool check_stats(struct subject *subject)
 {
     const struct subject_config *config = &subject->config;
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     if (copse_index_stats(subject->index, &stats) != COPSE_OK)
         return subject_fail(subject, "stats: %s", copse_last_error(subject->ctx));
     if (stats.entries != subject->model.n || copse_size(subject->index) != subject->model.n)
@@ -104,7 +104,7 @@ static bool same_entries(const struct model *a, const struct model *b)
 
 uint64_t subject_version(const struct subject *subject)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     (void)copse_index_stats(subject->index, &stats);
     return stats.version;
 }

@@ -81,7 +81,7 @@ static bool check_refused(struct subject *subject, copse_status status)
 /* The index goes on as the copy that was read back; an automatic placement is whatever the copy says. */
 static bool take_copy(struct subject *subject, const struct operation *operation, copse_index *copy)
 {
-    copse_stats stats = {0};
+    copse_stats stats = {.struct_size = sizeof stats};
     copse_index_free(subject->index);
     subject->index = copy;
     subject_tune(subject);
@@ -130,7 +130,7 @@ bool subject_run_move(struct subject *subject, const struct operation *operation
     copse_placement away = subject->config.placement == COPSE_PLACEMENT_CPU ? subject->base_leaf : COPSE_PLACEMENT_CPU;
     copse_placement target = operation->target ? (copse_placement)operation->target : away;
     bool skip = false;
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     struct placed_call call = subject_begin(subject);
     subject_arm(subject, operation);
     copse_status status = subject_end(subject, &call, copse_move(subject->index, target));

@@ -115,7 +115,7 @@ struct unit_content {
 
 static inline struct unit_content unit_content_of(const copse_index *index)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     assert_int_equal(copse_index_stats(index, &stats), COPSE_OK);
     struct unit_content content = {stats.entries, typed_size(stats.key_type), typed_size(stats.value_type), NULL, NULL};
     content.keys = typed_new(stats.key_type, stats.entries);

@@ -186,7 +186,7 @@ static void contexts_and_indexes(void **state)
             test_allocator_fail_after(&allocator, allowed, once);
             copse_status status = copse_ctx_create(&options, &ctx);
             if (status == COPSE_OK) status = copse_index_create(ctx, &index_options, &index);
-            if (status == COPSE_OK) status = copse_cursor_open(index, &cursor);
+            if (status == COPSE_OK) status = copse_cursor_open(index, NULL, &cursor);
             failed = atomic_load(&allocator.failures);
             assert_int_equal(status, failed ? COPSE_ERR_MEMORY : COPSE_OK);
             if (failed) assert_null(cursor);

@@ -1,5 +1,6 @@
 /* Bad input gets a status and a sentence that names the argument, and leaves the index as it was. */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include <math.h>
 
@@ -41,7 +42,7 @@ static void null_index_is_refused(void **state)
     (void)state;
     copse_ctx *ctx = unit_context(1);
     copse_cursor *cursor = NULL;
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     const char *path = "/tmp/copse-never-written";
 #define REFUSED(call) assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "index", call)
     REFUSED(copse_build(NULL, keys, values, 1));
@@ -49,19 +50,19 @@ static void null_index_is_refused(void **state)
     REFUSED(copse_contains(NULL, keys, 1, found));
     REFUSED(copse_insert(NULL, keys, values, 1, 0, NULL));
     REFUSED(copse_erase(NULL, keys, 1, NULL));
-    REFUSED(copse_sum(NULL, keys, more, 1, values));
-    REFUSED(copse_sum128(NULL, keys, more, 1, sums128));
+    REFUSED(copse_sum(NULL, BETWEEN(keys, more, 1), values));
+    REFUSED(copse_sum128(NULL, BETWEEN(keys, more, 1), sums128));
     REFUSED(copse_lower_bound(NULL, keys, 1, values, values, found, numbers));
     REFUSED(copse_successor(NULL, keys, 1, values, values, found));
     REFUSED(copse_predecessor(NULL, keys, 1, values, values, found));
-    REFUSED(copse_range(NULL, keys, more, 1, 0, numbers, NULL, NULL, 0));
-    REFUSED(copse_count(NULL, keys, more, 1, numbers));
-    REFUSED(copse_min(NULL, keys, more, 1, values, found));
-    REFUSED(copse_max(NULL, keys, more, 1, values, found));
-    REFUSED(copse_avg(NULL, keys, more, 1, means));
+    REFUSED(copse_range(NULL, BETWEEN(keys, more, 1), ROWS(numbers, NULL, NULL, 0)));
+    REFUSED(copse_count(NULL, BETWEEN(keys, more, 1), numbers));
+    REFUSED(copse_min(NULL, BETWEEN(keys, more, 1), values, found));
+    REFUSED(copse_max(NULL, BETWEEN(keys, more, 1), values, found));
+    REFUSED(copse_avg(NULL, BETWEEN(keys, more, 1), means));
     REFUSED(copse_visit(NULL, visit_nothing, NULL));
     REFUSED(copse_export(NULL, keys, values, 4));
-    REFUSED(copse_cursor_open(NULL, &cursor));
+    REFUSED(copse_cursor_open(NULL, NULL, &cursor));
     REFUSED(copse_save(NULL, path));
     REFUSED(copse_index_stats(NULL, &stats));
     REFUSED(copse_verify(NULL));
@@ -86,28 +87,28 @@ static void null_arrays_are_refused(void **state)
         REFUSED("out_found", copse_contains(f.index, keys, 1, NULL));
         REFUSED("keys", copse_insert(f.index, NULL, values, 1, 0, NULL));
         REFUSED("keys", copse_erase(f.index, NULL, 1, NULL));
-        REFUSED("lows", copse_sum(f.index, NULL, more, 1, values));
-        REFUSED("highs", copse_sum(f.index, keys, NULL, 1, values));
-        REFUSED("out_sums", copse_sum(f.index, keys, more, 1, NULL));
-        REFUSED("lows", copse_sum128(f.index, NULL, more, 1, sums128));
-        REFUSED("highs", copse_sum128(f.index, keys, NULL, 1, sums128));
-        REFUSED("out_sums", copse_sum128(f.index, keys, more, 1, NULL));
+        REFUSED("out_sums", copse_sum(f.index, BETWEEN(keys, more, 1), NULL));
+        REFUSED("out_sums", copse_sum128(f.index, BETWEEN(keys, more, 1), NULL));
         REFUSED("keys", copse_lower_bound(f.index, NULL, 1, values, values, found, numbers));
         REFUSED("keys", copse_successor(f.index, NULL, 1, values, values, found));
         REFUSED("keys", copse_predecessor(f.index, NULL, 1, values, values, found));
-        REFUSED("lows", copse_range(f.index, NULL, more, 1, 0, numbers, NULL, NULL, 0));
-        REFUSED("highs", copse_range(f.index, keys, NULL, 1, 0, numbers, NULL, NULL, 0));
-        REFUSED("out_offsets", copse_range(f.index, keys, more, 1, 0, NULL, NULL, NULL, 0));
-        REFUSED("lows", copse_count(f.index, NULL, more, 1, numbers));
-        REFUSED("highs", copse_count(f.index, keys, NULL, 1, numbers));
-        REFUSED("out_counts", copse_count(f.index, keys, more, 1, NULL));
-        REFUSED("lows", copse_min(f.index, NULL, more, 1, values, found));
-        REFUSED("highs", copse_max(f.index, keys, NULL, 1, values, found));
-        REFUSED("out_values", copse_min(f.index, keys, more, 1, NULL, found));
-        REFUSED("out_values", copse_max(f.index, keys, more, 1, NULL, found));
-        REFUSED("out_means", copse_avg(f.index, keys, more, 1, NULL));
+        REFUSED("out_rows->offsets", copse_range(f.index, BETWEEN(keys, more, 1), ROWS(NULL, NULL, NULL, 0)));
+        REFUSED("out_rows", copse_range(f.index, BETWEEN(keys, more, 1), NULL));
+        REFUSED("ranges is NULL", copse_range(f.index, NULL, ROWS(numbers, NULL, NULL, 0)));
+        REFUSED("ranges is NULL", copse_count(f.index, NULL, numbers));
+        REFUSED("ranges is NULL", copse_sum(f.index, NULL, values));
+        REFUSED("ranks", copse_select(f.index, NULL, 1, values, values, found));
+        REFUSED("keys", copse_upper_bound(f.index, NULL, 1, values, values, found, numbers));
+        REFUSED("keys", copse_floor(f.index, NULL, 1, values, values, found));
+        REFUSED("out_n", copse_first(f.index, 1, values, values, NULL));
+        REFUSED("out_n", copse_last(f.index, 1, values, values, NULL));
+        REFUSED("keys", copse_find_all(f.index, NULL, 1, ROWS(numbers, NULL, NULL, 0)));
+        REFUSED("out_counts", copse_count(f.index, BETWEEN(keys, more, 1), NULL));
+        REFUSED("out_values", copse_min(f.index, BETWEEN(keys, more, 1), NULL, found));
+        REFUSED("out_values", copse_max(f.index, BETWEEN(keys, more, 1), NULL, found));
+        REFUSED("out_means", copse_avg(f.index, BETWEEN(keys, more, 1), NULL));
         REFUSED("fn", copse_visit(f.index, NULL, NULL));
-        REFUSED("out_cursor", copse_cursor_open(f.index, NULL));
+        REFUSED("out_cursor", copse_cursor_open(f.index, NULL, NULL));
         REFUSED("path", copse_save(f.index, NULL));
         REFUSED("path", copse_load(f.ctx, NULL, NULL, &loaded));
         REFUSED("out_index", copse_load(f.ctx, "/tmp/copse-no-such-file", NULL, NULL));
@@ -116,7 +117,7 @@ static void null_arrays_are_refused(void **state)
         REFUSED("out_info", copse_ctx_describe(f.ctx, NULL));
         REFUSED("cursor", copse_cursor_seek(NULL, keys));
         REFUSED("cursor", copse_cursor_next(NULL, keys, values, 1, numbers));
-        assert_ok(f.ctx, copse_cursor_open(f.index, &cursor));
+        assert_ok(f.ctx, copse_cursor_open(f.index, NULL, &cursor));
         REFUSED("out_n", copse_cursor_next(cursor, keys, values, 1, NULL));
 #undef REFUSED
         copse_cursor_free(cursor);
@@ -141,18 +142,18 @@ static void nothing_is_done_for_no_elements(void **state)
         change = 99;
         assert_ok(f.ctx, copse_erase(f.index, NULL, 0, &change));
         assert_int_equal(change, 0);
-        assert_ok(f.ctx, copse_sum(f.index, NULL, NULL, 0, NULL));
-        assert_ok(f.ctx, copse_sum128(f.index, NULL, NULL, 0, NULL));
+        assert_ok(f.ctx, copse_sum(f.index, BETWEEN(NULL, NULL, 0), NULL));
+        assert_ok(f.ctx, copse_sum128(f.index, BETWEEN(NULL, NULL, 0), NULL));
         assert_ok(f.ctx, copse_lower_bound(f.index, NULL, 0, NULL, NULL, NULL, NULL));
         assert_ok(f.ctx, copse_successor(f.index, NULL, 0, NULL, NULL, NULL));
         assert_ok(f.ctx, copse_predecessor(f.index, NULL, 0, NULL, NULL, NULL));
-        assert_ok(f.ctx, copse_range(f.index, NULL, NULL, 0, 0, &offset, NULL, NULL, 0));
+        assert_ok(f.ctx, copse_range(f.index, BETWEEN(NULL, NULL, 0), ROWS(&offset, NULL, NULL, 0)));
         assert_int_equal(offset, 0);
-        assert_ok(f.ctx, copse_count(f.index, NULL, NULL, 0, NULL));
-        assert_ok(f.ctx, copse_min(f.index, NULL, NULL, 0, NULL, NULL));
-        assert_ok(f.ctx, copse_max(f.index, NULL, NULL, 0, NULL, NULL));
-        assert_ok(f.ctx, copse_avg(f.index, NULL, NULL, 0, NULL));
-        assert_ok(f.ctx, copse_cursor_open(f.index, &cursor));
+        assert_ok(f.ctx, copse_count(f.index, BETWEEN(NULL, NULL, 0), NULL));
+        assert_ok(f.ctx, copse_min(f.index, BETWEEN(NULL, NULL, 0), NULL, NULL));
+        assert_ok(f.ctx, copse_max(f.index, BETWEEN(NULL, NULL, 0), NULL, NULL));
+        assert_ok(f.ctx, copse_avg(f.index, BETWEEN(NULL, NULL, 0), NULL));
+        assert_ok(f.ctx, copse_cursor_open(f.index, NULL, &cursor));
         assert_ok(f.ctx, copse_cursor_next(cursor, NULL, NULL, 0, &offset));
         copse_cursor_free(cursor);
         unit_assert_content(f.ctx, f.index, before);
@@ -223,16 +224,16 @@ static void impossible_sizes_are_refused(void **state)
         REFUSED(copse_erase(f.index, keys, n, NULL));
         REFUSED(copse_find(f.index, keys, n, values, found));
         REFUSED(copse_contains(f.index, keys, n, found));
-        REFUSED(copse_sum(f.index, keys, more, n, values));
-        REFUSED(copse_sum128(f.index, keys, more, n, sums128));
+        REFUSED(copse_sum(f.index, BETWEEN(keys, more, n), values));
+        REFUSED(copse_sum128(f.index, BETWEEN(keys, more, n), sums128));
         REFUSED(copse_lower_bound(f.index, keys, n, NULL, NULL, NULL, numbers));
         REFUSED(copse_successor(f.index, keys, n, NULL, NULL, found));
         REFUSED(copse_predecessor(f.index, keys, n, NULL, NULL, found));
-        REFUSED(copse_range(f.index, keys, more, n, 0, numbers, NULL, NULL, 0));
-        REFUSED(copse_count(f.index, keys, more, n, numbers));
-        REFUSED(copse_min(f.index, keys, more, n, values, found));
-        REFUSED(copse_max(f.index, keys, more, n, values, found));
-        REFUSED(copse_avg(f.index, keys, more, n, means));
+        REFUSED(copse_range(f.index, BETWEEN(keys, more, n), ROWS(numbers, NULL, NULL, 0)));
+        REFUSED(copse_count(f.index, BETWEEN(keys, more, n), numbers));
+        REFUSED(copse_min(f.index, BETWEEN(keys, more, n), values, found));
+        REFUSED(copse_max(f.index, BETWEEN(keys, more, n), values, found));
+        REFUSED(copse_avg(f.index, BETWEEN(keys, more, n), means));
 #undef REFUSED
         unit_assert_content(f.ctx, f.index, before);
         close_fixture(&f);
@@ -258,16 +259,16 @@ static void check_nan(copse_ctx *ctx, copse_index *index, copse_type type, uint6
     REFUSED(copse_lower_bound(index, some, n, NULL, NULL, NULL, results));
     REFUSED(copse_successor(index, some, n, NULL, NULL, flags));
     REFUSED(copse_predecessor(index, some, n, NULL, NULL, flags));
-    REFUSED(copse_range(index, some, fine, n, 0, results, NULL, NULL, 0));
-    REFUSED(copse_range(index, fine, some, n, 0, results, NULL, NULL, 0));
-    REFUSED(copse_count(index, some, fine, n, results));
-    REFUSED(copse_count(index, fine, some, n, results));
-    REFUSED(copse_sum(index, some, fine, n, results));
-    REFUSED(copse_sum(index, fine, some, n, results));
-    REFUSED(copse_sum128(index, some, fine, n, results));
-    REFUSED(copse_min(index, some, fine, n, results, flags));
-    REFUSED(copse_max(index, fine, some, n, results, flags));
-    REFUSED(copse_avg(index, some, fine, n, results));
+    REFUSED(copse_range(index, BETWEEN(some, fine, n), ROWS(results, NULL, NULL, 0)));
+    REFUSED(copse_range(index, BETWEEN(fine, some, n), ROWS(results, NULL, NULL, 0)));
+    REFUSED(copse_count(index, BETWEEN(some, fine, n), results));
+    REFUSED(copse_count(index, BETWEEN(fine, some, n), results));
+    REFUSED(copse_sum(index, BETWEEN(some, fine, n), results));
+    REFUSED(copse_sum(index, BETWEEN(fine, some, n), results));
+    REFUSED(copse_sum128(index, BETWEEN(some, fine, n), results));
+    REFUSED(copse_min(index, BETWEEN(some, fine, n), results, flags));
+    REFUSED(copse_max(index, BETWEEN(fine, some, n), results, flags));
+    REFUSED(copse_avg(index, BETWEEN(some, fine, n), results));
 #undef REFUSED
     unit_assert_content(ctx, index, before);
     free(some);
@@ -297,7 +298,7 @@ static void nan_keys_are_refused_by_position(void **state)
         }
         copse_cursor *cursor = NULL;
         typed_set_bits(types[t], content, 0, typed_nan_bits(types[t]));
-        assert_ok(ctx, copse_cursor_open(index, &cursor));
+        assert_ok(ctx, copse_cursor_open(index, NULL, &cursor));
         assert_fails(ctx, COPSE_ERR_NAN, copse_cursor_seek(cursor, content));
         copse_cursor_free(cursor);
         free(content);
@@ -333,10 +334,10 @@ static void crossed_bounds_are_an_empty_range(void **state)
     FOR_EACH_TREE(tree)
     {
         struct arguments_fixture f = open_fixture(*tree);
-        assert_ok(f.ctx, copse_count(f.index, low, high, 3, numbers));
-        assert_ok(f.ctx, copse_sum(f.index, low, high, 3, values));
-        assert_ok(f.ctx, copse_sum128(f.index, low, high, 3, sums128));
-        assert_ok(f.ctx, copse_avg(f.index, low, high, 3, means));
+        assert_ok(f.ctx, copse_count(f.index, BETWEEN(low, high, 3), numbers));
+        assert_ok(f.ctx, copse_sum(f.index, BETWEEN(low, high, 3), values));
+        assert_ok(f.ctx, copse_sum128(f.index, BETWEEN(low, high, 3), sums128));
+        assert_ok(f.ctx, copse_avg(f.index, BETWEEN(low, high, 3), means));
         for (int i = 0; i < 3; i++) {
             assert_int_equal(numbers[i], 0);
             assert_int_equal(values[i], 0);
@@ -345,11 +346,11 @@ static void crossed_bounds_are_an_empty_range(void **state)
         }
         memset(found, 9, sizeof found);
         memset(values, 9, sizeof values);
-        assert_ok(f.ctx, copse_min(f.index, low, high, 3, values, found));
+        assert_ok(f.ctx, copse_min(f.index, BETWEEN(low, high, 3), values, found));
         for (int i = 0; i < 3; i++) assert_true(found[i] == 0 && values[i] == 0);
-        assert_ok(f.ctx, copse_max(f.index, low, high, 3, values, found));
+        assert_ok(f.ctx, copse_max(f.index, BETWEEN(low, high, 3), values, found));
         for (int i = 0; i < 3; i++) assert_true(found[i] == 0 && values[i] == 0);
-        assert_ok(f.ctx, copse_range(f.index, low, high, 3, 0, numbers, NULL, NULL, 0));
+        assert_ok(f.ctx, copse_range(f.index, BETWEEN(low, high, 3), ROWS(numbers, NULL, NULL, 0)));
         for (int i = 0; i <= 3; i++) assert_int_equal(numbers[i], 0);
         close_fixture(&f);
     }
@@ -367,12 +368,12 @@ static void small_buffers_are_told_the_size(void **state)
         memset(offsets, 0xff, sizeof offsets);
         memset(out, 0x77, sizeof out);
         assert_fails_naming(f.ctx, COPSE_ERR_TOO_SMALL, "60",
-                            copse_range(f.index, low, high, 3, 0, offsets, out, NULL, 59));
+                            copse_range(f.index, BETWEEN(low, high, 3), ROWS(offsets, out, NULL, 59)));
         assert_memory_equal(offsets, expected, sizeof expected);
         for (size_t i = 0; i < COUNT_OF(out); i++) assert_int_equal(out[i], UINT64_C(0x7777777777777777));
-        assert_ok(f.ctx, copse_range(f.index, low, high, 3, 0, offsets, NULL, out, 60));
+        assert_ok(f.ctx, copse_range(f.index, BETWEEN(low, high, 3), ROWS(offsets, NULL, out, 60)));
         for (size_t i = 0; i < 10; i++) assert_int_equal(out[i], i * 10 + 1);
-        assert_ok(f.ctx, copse_range(f.index, low, high, 3, 3, offsets, out, NULL, 6));
+        assert_ok(f.ctx, copse_range(f.index, AT_MOST(3, low, high, 3), ROWS(offsets, out, NULL, 6)));
         assert_int_equal(offsets[3], 6);
         assert_int_equal(out[3], 500);
         assert_fails_naming(f.ctx, COPSE_ERR_TOO_SMALL, "100", copse_export(f.index, out, NULL, 60));
@@ -387,7 +388,7 @@ static void sum128_wants_integers(void **state)
     FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_index(ctx, *tree, COPSE_U64, COPSE_F64, false);
-        assert_fails(ctx, COPSE_ERR_TYPE, copse_sum128(index, keys, more, 1, sums128));
+        assert_fails(ctx, COPSE_ERR_TYPE, copse_sum128(index, BETWEEN(keys, more, 1), sums128));
         copse_index_free(index);
     }
     copse_ctx_free(ctx);

@@ -7,6 +7,7 @@
  * them, with its own value.
  */
 #include "placed.h"
+#include "support/ranges.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -272,7 +273,8 @@ static bool look_at_ranges(struct round *r, uint64_t first)
     uint64_t low[1], high[1], count = 0;
     set(r, low, 0, first * 10);
     set(r, high, 0, (first + span) * 10);
-    if (copse_count(r->view, low, high, 1, &count) != COPSE_OK) return wrong(r, copse_last_error(r->other), 0, 0);
+    if (copse_count(r->view, BETWEEN(low, high, 1), &count) != COPSE_OK)
+        return wrong(r, copse_last_error(r->other), 0, 0);
     if (count < span + 1 || count > span + 1 + span * most) return wrong(r, "count", first * 10, count);
     return true;
 }

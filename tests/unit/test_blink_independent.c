@@ -494,7 +494,7 @@ static void beside_a_snapshot(void **state)
         build(&subject, &random, 0.5);
         if (i % 2) make_chains(&subject, &random);
         const struct unit_content before = unit_content_of(subject.index);
-        assert_ok(subject.ctx, copse_snapshot(subject.index, subject.ctx, &snapshot));
+        assert_ok(subject.ctx, copse_freeze(subject.index, subject.ctx, &snapshot));
         uint64_t *codes = codes_of(width->key, &random, 0.5, of[i]);
         assert_int_equal(go(&subject, inserts[i / 2 % 2], codes, of[i]), SPREAD);
         unit_assert_content(subject.ctx, snapshot, before);

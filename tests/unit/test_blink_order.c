@@ -1,6 +1,7 @@
 /* Ordered reads of the B-link and the B+ tree: what they keep beside the tree is checked by copse_verify, forgotten when the tree
  * changes, and outlives the handle through which it was made. */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include "trees/blink/tree.h"
 
@@ -20,9 +21,9 @@ static void read_all(copse_ctx *ctx, const copse_index *index, uint64_t *sum, ui
 {
     static const uint64_t low = 0, high = UINT64_MAX - 1;
     uint8_t found = 0;
-    assert_ok(ctx, copse_sum(index, &low, &high, 1, sum));
+    assert_ok(ctx, copse_sum(index, BETWEEN(&low, &high, 1), sum));
     assert_ok(ctx, copse_lower_bound(index, &high, 1, NULL, NULL, NULL, rank));
-    assert_ok(ctx, copse_max(index, &low, &high, 1, largest, &found));
+    assert_ok(ctx, copse_max(index, BETWEEN(&low, &high, 1), largest, &found));
     assert_int_equal(found, 1);
 }
 
@@ -107,7 +108,7 @@ static void snapshots_keep_theirs(void **state)
         static const uint64_t key = 5, value = 7;
         uint64_t sum, rank, largest;
         copse_index *index = unit_tens(ctx, *kind, ENTRIES), *snapshot = NULL;
-        assert_ok(other, copse_snapshot(index, other, &snapshot));
+        assert_ok(other, copse_freeze(index, other, &snapshot));
         read_all(other, snapshot, &sum, &rank, &largest);
         assert_ok(ctx, copse_insert(index, &key, &value, 1, COPSE_INSERT_UPSERT, NULL));
         read_all(ctx, index, &sum, &rank, &largest);

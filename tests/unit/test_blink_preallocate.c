@@ -293,7 +293,7 @@ static void as_without(void **state)
         }
         unsigned packed = 0;
         for (uint64_t n = entries; n < 2 * entries; n += 2 * batch) {
-            copse_stats stats[2];
+            copse_stats stats[2] = {{.struct_size = sizeof stats[0]}, {.struct_size = sizeof stats[0]}};
             const copse_blink_epoch *before = version_of(indexes[1]);
             for (unsigned on = 0; on < 2; on++) {
                 assert_ok(ctxs[on], put(indexes[on], n, (uint64_t)2 * batch));

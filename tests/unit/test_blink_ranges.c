@@ -4,6 +4,7 @@
  * leaves; chains, branches and empty leaves; wide ranges among narrow ones.
  */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include "trees/blink/tree.h"
 #include "placed.h"
@@ -187,7 +188,7 @@ static copse_status run(struct scene *s, uint64_t limit, uint64_t *offsets, void
     void *out_keys = placed_output(&call, keys, capacity, key),
          *out_values = placed_output(&call, values, capacity, value);
     const copse_status status =
-        copse_range(s->index, lows, highs, s->n, limit, out_offsets, out_keys, out_values, capacity);
+        copse_range(s->index, AT_MOST(limit, lows, highs, s->n), ROWS(out_offsets, out_keys, out_values, capacity));
     const char *wrong = placed_end(&call);
     if (wrong) print_error("%s\n", wrong);
     assert_null(wrong);

@@ -173,7 +173,7 @@ static void few_operations(struct subject *s)
     for (unsigned i = 0; i < 6; i++) {
         copse_index *snapshot = NULL;
         struct unit_content before = unit_content_of(s->index);
-        assert_ok(s->ctx, copse_snapshot(s->index, s->ctx, &snapshot));
+        assert_ok(s->ctx, copse_freeze(s->index, s->ctx, &snapshot));
         change(s, actions[i % 3], i < 3 ? 1 : 20, i == 0 ? KEYS - 1 : 0, KEYS, 0);
         unit_assert_content(s->ctx, snapshot, before);
         copse_index_free(snapshot);

@@ -20,7 +20,7 @@ static copse_blink_epoch *version_of(const copse_index *index)
 
 static uint64_t bytes_of(const copse_index *index)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     assert_int_equal(copse_index_stats(index, &stats), COPSE_OK);
     return stats.bytes;
 }

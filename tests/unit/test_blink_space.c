@@ -16,7 +16,7 @@ static const copse_type types[] = {COPSE_U32, COPSE_U64};
 
 static uint64_t bytes_of(const copse_index *index)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     assert_int_equal(copse_index_stats(index, &stats), COPSE_OK);
     return stats.bytes;
 }

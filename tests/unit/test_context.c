@@ -38,7 +38,7 @@ static bool offers(const char *list, const char *name)
 static void defaults_describe_themselves(void **state)
 {
     (void)state;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     assert_ok(NULL, create_with(NULL, &info));
     assert_true(info.threads >= 1);
     assert_true(offers(info.isa_offered, info.isa));
@@ -50,7 +50,7 @@ static void options_arrive(void **state)
 {
     (void)state;
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     options.threads = 3;
     options.isa = "scalar";
     options.pipeline = 256;
@@ -66,7 +66,7 @@ static void older_struct_ends_early(void **state)
 {
     (void)state;
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     options.threads = 2;
     options.pipeline = 100000; /* behind the end of the struct that the caller knows */
     options.struct_size = offsetof(copse_ctx_options, pipeline);
@@ -101,7 +101,7 @@ static void newer_struct_is_longer(void **state)
         copse_ctx_options known;
         char unknown[64];
     } options;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     memset(&options, 0, sizeof options);
     options.known = (copse_ctx_options)COPSE_CTX_OPTIONS_INIT;
     options.known.struct_size = sizeof options;
@@ -115,7 +115,7 @@ static void impossible_options_are_named(void **state)
     (void)state;
     const copse_ctx_options good = COPSE_CTX_OPTIONS_INIT;
     copse_ctx_options options = good;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     options.struct_size = 0;
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "struct_size", create_with(&options, &info));
     options = good;
@@ -145,7 +145,7 @@ static void environment_sets_threads(void **state)
     (void)state;
     static const char *const bad[] = {"0", "-1", "two", "3x", "99999999999999999999", " "};
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     assert_int_equal(setenv("COPSE_THREADS", "3", 1), 0);
     assert_ok(NULL, create_with(NULL, &info));
     assert_int_equal(info.threads, 3);
@@ -174,7 +174,7 @@ static void environment_sets_device(void **state)
     (void)state;
     static const char *const bad[] = {"-1", "gpu", "0x", "99999999999", " 1", "+1"};
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     assert_int_equal(device_number(&options), -1);
     assert_int_equal(setenv("COPSE_DEVICE", "2", 1), 0);
     assert_int_equal(device_number(&options), 2);
@@ -192,7 +192,7 @@ static void environment_sets_isa(void **state)
 {
     (void)state;
     static const char *const names[] = {"scalar", "avx2", "avx512"};
-    copse_ctx_info info = {0}, offered = {0};
+    copse_ctx_info info = {.struct_size = sizeof info}, offered = {.struct_size = sizeof offered};
     assert_ok(NULL, create_with(NULL, &offered));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         assert_int_equal(setenv("COPSE_ISA", names[i], 1), 0);
@@ -263,7 +263,7 @@ static void last_error_belongs_to_the_thread(void **state)
 static void nothing_is_freed_from_null(void **state)
 {
     (void)state;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     copse_ctx_free(NULL);
     copse_index_free(NULL);
     copse_cursor_free(NULL);
@@ -274,7 +274,7 @@ static void nothing_is_freed_from_null(void **state)
 /* Whether AUTO has a card to take. */
 static bool has_card(void)
 {
-    copse_device_info info;
+    copse_device_info info = {.struct_size = sizeof info};
     for (int32_t i = 0; i < copse_device_count(NULL); i++)
         if (copse_device_describe(i, &info) == COPSE_OK && info.usable) return true;
     return false;
@@ -285,7 +285,7 @@ static void auto_picks_by_updates(void **state)
     (void)state;
     copse_ctx *ctx = unit_context(1);
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     for (int rare = 0; rare < 2; rare++) {
         copse_index *index = NULL;
         options.updates = rare ? COPSE_UPDATES_RARE : COPSE_UPDATES_EXPECTED;

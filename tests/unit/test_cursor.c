@@ -13,7 +13,7 @@ static void walks_everything(void **state)
         uint64_t *keys = must_malloc(step * sizeof *keys), *values = must_malloc(step * sizeof *values);
         copse_index *index = unit_tens(ctx, *tree, size);
         copse_cursor *cursor = NULL;
-        assert_ok(ctx, copse_cursor_open(index, &cursor));
+        assert_ok(ctx, copse_cursor_open(index, NULL, &cursor));
         while (got) {
             assert_ok(ctx, copse_cursor_next(cursor, keys, values, step, &got));
             assert_true(got <= step);
@@ -46,7 +46,7 @@ static void seeks_to_the_first_not_smaller(void **state)
         copse_index *index = unit_tens(ctx, *tree, 1000);
         copse_cursor *cursor = NULL;
         uint64_t key = 0, value = 0, got = 0;
-        assert_ok(ctx, copse_cursor_open(index, &cursor));
+        assert_ok(ctx, copse_cursor_open(index, NULL, &cursor));
         for (size_t i = 0; i < COUNT_OF(cases); i++) {
             assert_ok(ctx, copse_cursor_seek(cursor, &cases[i].seek));
             assert_ok(ctx, copse_cursor_next(cursor, &key, NULL, 1, &got));
@@ -76,7 +76,7 @@ static void an_update_makes_it_stale(void **state)
         copse_index *index = unit_tens(ctx, *tree, 1000);
         copse_cursor *cursor = NULL;
         uint64_t found = 0, got = 0;
-        assert_ok(ctx, copse_cursor_open(index, &cursor));
+        assert_ok(ctx, copse_cursor_open(index, NULL, &cursor));
         assert_ok(ctx, copse_cursor_next(cursor, &found, NULL, 1, &got));
         if (update == 0) assert_ok(ctx, copse_insert(index, &key, NULL, 1, 0, NULL));
         if (update == 1) assert_ok(ctx, copse_erase(index, &other, 1, NULL));
@@ -102,8 +102,8 @@ static void cursors_are_independent(void **state)
         copse_index *index = unit_tens(ctx, *tree, 1000);
         copse_cursor *one = NULL, *two = NULL;
         uint64_t key = 99, got = 0;
-        assert_ok(ctx, copse_cursor_open(index, &one));
-        assert_ok(ctx, copse_cursor_open(index, &two));
+        assert_ok(ctx, copse_cursor_open(index, NULL, &one));
+        assert_ok(ctx, copse_cursor_open(index, NULL, &two));
         assert_ok(ctx, copse_cursor_seek(two, &middle));
         assert_ok(ctx, copse_cursor_next(one, &key, NULL, 1, &got));
         assert_int_equal(key, 0);

@@ -447,7 +447,7 @@ static void cards_describe_themselves(void **state)
 {
     (void)state;
     const char *why = NULL;
-    copse_device_info info;
+    copse_device_info info = {.struct_size = sizeof info};
     int32_t count = copse_device_count(&why);
     assert_true(count >= 0);
     assert_int_equal(copse_device_count(NULL), count);

@@ -31,7 +31,7 @@ static copse_index *regular_index(copse_ctx **ctx)
 
 static copse_stats stats_of(copse_ctx *ctx, const copse_index *index)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     assert_ok(ctx, copse_index_stats(index, &stats));
     return stats;
 }

@@ -1,6 +1,7 @@
 /* Mixed batches: every pair of operations on one key, edges of the key range, bad input, one key over and over, and
  * updates that make a tree grow in one place and shrink in another. */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include "random.h"
 
@@ -83,7 +84,7 @@ static void edges(void **state)
 
 static uint64_t version_of(const copse_index *index)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     assert_int_equal(copse_index_stats(index, &stats), COPSE_OK);
     return stats.version;
 }
@@ -240,7 +241,8 @@ static void growing_and_shrinking(void **state)
         const uint64_t entries = unit_fewer(*tree, most / 10, 4 * stretch);
         copse_index *index = unit_tens(ctx, *tree, entries);
         uint64_t sum = 0;
-        assert_ok(ctx, copse_sum(index, &(uint64_t){0}, &(uint64_t){UINT64_MAX}, 1, &sum)); /* keeps sums from now on */
+        assert_ok(ctx, copse_sum(index, BETWEEN(&(uint64_t){0}, &(uint64_t){UINT64_MAX}, 1),
+                                 &sum)); /* keeps sums from now on */
         for (uint64_t turn = 0; turn < 6; turn++) {
             uint64_t n = 0, expected = 0, size = copse_size(index);
             for (uint64_t key = 0; key < entries * 10; key++) {
@@ -254,7 +256,7 @@ static void growing_and_shrinking(void **state)
             for (uint64_t i = 0; i < n; i++) size += operations[i] == UPSERT ? !found[i] : -(uint64_t)found[i];
             assert_int_equal(copse_size(index), size);
             assert_ok(ctx, copse_verify(index));
-            assert_ok(ctx, copse_sum(index, &(uint64_t){0}, &(uint64_t){UINT64_MAX}, 1, &sum));
+            assert_ok(ctx, copse_sum(index, BETWEEN(&(uint64_t){0}, &(uint64_t){UINT64_MAX}, 1), &sum));
             struct unit_content content = unit_content_of(index);
             for (uint64_t i = 0; i < content.n; i++) {
                 assert_int_equal(((uint64_t *)content.values)[i], ((uint64_t *)content.keys)[i] + 1);

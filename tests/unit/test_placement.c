@@ -1,6 +1,7 @@
 /* Placements: which there are, moving between them, memory that is not the index's to read, a device that is full or
  * broken, and errors that come late. All on the emulated device; tests/gpu has the same for a card. */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include <math.h>
 
@@ -19,7 +20,7 @@ static copse_device *emulated_device(copse_ctx *ctx)
 
 static copse_stats stats_of(const copse_ctx *ctx, const copse_index *index)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     assert_ok(ctx, copse_index_stats(index, &stats));
     return stats;
 }
@@ -184,7 +185,7 @@ static void cursors_outlive_a_move(void **state)
     copse_index *index = unit_tens(ctx, cpu_tree, 1000);
     copse_cursor *cursor = NULL;
     uint64_t key = 0, got = 0;
-    assert_ok(ctx, copse_cursor_open(index, &cursor));
+    assert_ok(ctx, copse_cursor_open(index, NULL, &cursor));
     for (int round = 0; round < 2; round++) {
         assert_ok(ctx, copse_cursor_seek(cursor, &middle));
         assert_ok(ctx, copse_cursor_next(cursor, &key, NULL, 1, &got));
@@ -231,21 +232,21 @@ static void bad_memory_is_named(copse_ctx *ctx, copse_index *index, void *bad)
     REFUSED("out_ranks", copse_lower_bound(index, keys, 4, NULL, NULL, found, bad));
     REFUSED("out_values", copse_successor(index, keys, 4, out, bad, found));
     REFUSED("out_keys", copse_predecessor(index, keys, 4, bad, out, found));
-    REFUSED("lows", copse_range(index, bad, keys, 4, 0, out, NULL, NULL, 0));
-    REFUSED("highs", copse_range(index, keys, bad, 4, 0, out, NULL, NULL, 0));
-    REFUSED("out_offsets", copse_range(index, keys, keys, 4, 0, bad, NULL, NULL, 0));
-    REFUSED("out_keys", copse_range(index, keys, keys, 4, 0, out, bad, NULL, 4));
-    REFUSED("out_values", copse_range(index, keys, keys, 4, 0, out, NULL, bad, 4));
-    REFUSED("lows", copse_count(index, bad, keys, 4, out));
-    REFUSED("out_counts", copse_count(index, keys, keys, 4, bad));
-    REFUSED("highs", copse_sum(index, keys, bad, 4, out));
-    REFUSED("out_sums", copse_sum(index, keys, keys, 4, bad));
-    REFUSED("lows", copse_sum128(index, bad, keys, 4, wide));
-    REFUSED("out_sums", copse_sum128(index, keys, keys, 4, bad));
-    REFUSED("highs", copse_min(index, keys, bad, 4, out, found));
-    REFUSED("out_values", copse_max(index, keys, keys, 4, bad, found));
-    REFUSED("lows", copse_avg(index, bad, keys, 4, means));
-    REFUSED("out_means", copse_avg(index, keys, keys, 4, bad));
+    REFUSED("lows", copse_range(index, BETWEEN(bad, keys, 4), ROWS(out, NULL, NULL, 0)));
+    REFUSED("highs", copse_range(index, BETWEEN(keys, bad, 4), ROWS(out, NULL, NULL, 0)));
+    REFUSED("out_offsets", copse_range(index, BETWEEN(keys, keys, 4), ROWS(bad, NULL, NULL, 0)));
+    REFUSED("out_keys", copse_range(index, BETWEEN(keys, keys, 4), ROWS(out, bad, NULL, 4)));
+    REFUSED("out_values", copse_range(index, BETWEEN(keys, keys, 4), ROWS(out, NULL, bad, 4)));
+    REFUSED("lows", copse_count(index, BETWEEN(bad, keys, 4), out));
+    REFUSED("out_counts", copse_count(index, BETWEEN(keys, keys, 4), bad));
+    REFUSED("highs", copse_sum(index, BETWEEN(keys, bad, 4), out));
+    REFUSED("out_sums", copse_sum(index, BETWEEN(keys, keys, 4), bad));
+    REFUSED("lows", copse_sum128(index, BETWEEN(bad, keys, 4), wide));
+    REFUSED("out_sums", copse_sum128(index, BETWEEN(keys, keys, 4), bad));
+    REFUSED("highs", copse_min(index, BETWEEN(keys, bad, 4), out, found));
+    REFUSED("out_values", copse_max(index, BETWEEN(keys, keys, 4), bad, found));
+    REFUSED("lows", copse_avg(index, BETWEEN(bad, keys, 4), means));
+    REFUSED("out_means", copse_avg(index, BETWEEN(keys, keys, 4), bad));
     REFUSED("out_keys", copse_export(index, bad, NULL, 1000));
     REFUSED("out_values", copse_export(index, NULL, bad, 1000));
 #undef REFUSED
@@ -358,7 +359,7 @@ static void fault_is_told(struct unit_tree tree)
 #define REFUSED(call) assert_fails_naming(ctx, COPSE_ERR_DEVICE, sentence, call)
     REFUSED(copse_find(index, keys, 2, out, found));
     REFUSED(copse_find(index, keys, 2, out, found));
-    REFUSED(copse_count(index, keys, keys, 2, out));
+    REFUSED(copse_count(index, BETWEEN(keys, keys, 2), out));
     REFUSED(copse_insert(index, keys, NULL, 2, 0, NULL));
     REFUSED(copse_build(index, keys, NULL, 2));
     REFUSED(copse_verify(index));
@@ -405,13 +406,13 @@ static void late_errors(struct unit_tree tree)
     const double *bad = placed_input(&call, with_nan, n, sizeof *with_nan);
     uint64_t *out = placed_output(&call, sums, n, sizeof *sums);
     assert_ok(ctx, copse_ctx_synchronize(ctx));
-    assert_ok(ctx, copse_count(index, bad, own, n, out));
-    assert_ok(ctx, copse_sum(index, own, own, n, out)); /* a later success hides nothing */
+    assert_ok(ctx, copse_count(index, BETWEEN(bad, own, n), out));
+    assert_ok(ctx, copse_sum(index, BETWEEN(own, own, n), out)); /* a later success hides nothing */
     assert_fails_naming(ctx, COPSE_ERR_NAN, "37", copse_ctx_synchronize(ctx));
     assert_ok(ctx, copse_ctx_synchronize(ctx)); /* told once */
-    assert_ok(ctx, copse_sum(index, lows, own, 5, out));
+    assert_ok(ctx, copse_sum(index, BETWEEN(lows, own, 5), out));
     assert_fails(ctx, COPSE_ERR_OVERFLOW, copse_ctx_synchronize(ctx));
-    assert_ok(ctx, copse_sum(index, own, own, n, out));
+    assert_ok(ctx, copse_sum(index, BETWEEN(own, own, n), out));
     assert_ok(ctx, copse_ctx_synchronize(ctx));
     const char *wrong = placed_end(&call);
     if (wrong) fail_msg("%s", wrong);

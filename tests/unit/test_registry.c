@@ -179,7 +179,7 @@ static void every_tree_has_snapshots(void **state)
         copse_index *index = unit_tens(ctx, *tree, 100), *snapshot = NULL;
         const uint64_t key = 5, value = 6;
         struct unit_content before = unit_content_of(index);
-        assert_ok(ctx, copse_snapshot(index, ctx, &snapshot));
+        assert_ok(ctx, copse_freeze(index, ctx, &snapshot));
         assert_ok(ctx, copse_insert(index, &key, &value, 1, COPSE_INSERT_UPSERT, NULL));
         assert_int_equal(copse_size(index), 101);
         unit_assert_content(ctx, snapshot, before);

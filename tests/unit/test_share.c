@@ -1,9 +1,10 @@
 /*
- * Views and snapshots of an index: what they refuse, what they follow, what they keep, and in which order they may go. Trees that
- * can view and freeze share memory with them; of the others a snapshot is a copy, and there are no views. What readers see beside
+ * Views and frozen_indexes of an index: what they refuse, what they follow, what they keep, and in which order they may go. Trees that
+ * can view and freeze share memory with them; of the others a frozen is a copy, and there are no views. What readers see beside
  * a writer is the stress program's.
  */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include "device/device.h"
 #include "placed.h"
@@ -50,8 +51,8 @@ static void assert_holds(const copse_ctx *ctx, const copse_index *index, struct 
         assert_int_equal(found[i], 1);
         expected += values[i];
     }
-    assert_ok(ctx, copse_count(index, &all[0], &all[1], 1, &count));
-    assert_ok(ctx, copse_sum(index, &all[0], &all[1], 1, &sum));
+    assert_ok(ctx, copse_count(index, BETWEEN(&all[0], &all[1], 1), &count));
+    assert_ok(ctx, copse_sum(index, BETWEEN(&all[0], &all[1], 1), &sum));
     assert_int_equal(count, content.n);
     assert_int_equal(sum, expected);
     free(found_values);
@@ -82,12 +83,12 @@ static void arguments_are_named(void **state)
     FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_tens(ctx, *tree, 10), *out = index;
-        assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "copse_snapshot: index", copse_snapshot(NULL, ctx, &out));
+        assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "copse_freeze: index", copse_freeze(NULL, ctx, &out));
         assert_null(out);
         out = index;
-        assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "copse_snapshot: ctx", copse_snapshot(index, NULL, &out));
+        assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "copse_freeze: ctx", copse_freeze(index, NULL, &out));
         assert_null(out);
-        assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "copse_snapshot: out_snapshot", copse_snapshot(index, ctx, NULL));
+        assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "copse_freeze: out_frozen", copse_freeze(index, ctx, NULL));
         out = index;
         assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "copse_index_view: index", copse_index_view(NULL, ctx, &out));
         assert_null(out);
@@ -116,7 +117,7 @@ static void a_context_of_another_device(void **state)
         copse_index *index = unit_tens(ctx, *tree, 10), *out = index;
         assert_fails_naming(other, COPSE_ERR_ARGUMENT, "device 1", copse_index_view(index, other, &out));
         assert_null(out);
-        assert_fails_naming(other, COPSE_ERR_ARGUMENT, "device 1", copse_snapshot(index, other, &out));
+        assert_fails_naming(other, COPSE_ERR_ARGUMENT, "device 1", copse_freeze(index, other, &out));
         assert_null(out);
         copse_index_free(index);
     }
@@ -147,46 +148,46 @@ static void updates_are_refused(void **state)
     copse_ctx *ctx = unit_context(1), *other = unit_context(1);
     FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_tens(ctx, *tree, 100), *snapshot = NULL, *view = NULL;
-        assert_ok(other, copse_snapshot(index, other, &snapshot));
-        assert_only_reads(other, snapshot, "snapshot");
+        copse_index *index = unit_tens(ctx, *tree, 100), *frozen = NULL, *view = NULL;
+        assert_ok(other, copse_freeze(index, other, &frozen));
+        assert_only_reads(other, frozen, "frozen");
         if (is_shared(*tree)) {
             assert_ok(other, copse_index_view(index, other, &view));
             assert_only_reads(other, view, "view");
         }
         copse_index_free(view);
-        copse_index_free(snapshot);
+        copse_index_free(frozen);
         copse_index_free(index);
     }
     copse_ctx_free(other);
     copse_ctx_free(ctx);
 }
 
-/* --- what snapshots keep -------------------------------------------------------------------------------------------------------- */
+/* --- what frozen_indexes keep -------------------------------------------------------------------------------------------------------- */
 
-/* Small batches, large ones, builds: each may go another way, and none may reach the snapshot. */
-static void snapshots_stay(void **state)
+/* Small batches, large ones, builds: each may go another way, and none may reach the frozen. */
+static void frozen_indexes_stay(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1), *other = unit_context(1);
     FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_tens(ctx, *tree, ENTRIES), *snapshot = NULL, *second = NULL;
+        copse_index *index = unit_tens(ctx, *tree, ENTRIES), *frozen = NULL, *second = NULL;
         struct unit_content before = unit_content_of(index);
-        assert_ok(other, copse_snapshot(index, other, &snapshot));
+        assert_ok(other, copse_freeze(index, other, &frozen));
         for (uint64_t n = 1; n < 1000; n *= 5) change(ctx, index, 3 * n, n);
-        assert_holds(other, snapshot, before);
+        assert_holds(other, frozen, before);
         struct unit_content between = unit_content_of(index);
-        assert_ok(ctx, copse_snapshot(index, ctx, &second));
+        assert_ok(ctx, copse_freeze(index, ctx, &second));
         change(ctx, index, 5, 40);
         assert_ok(ctx, copse_build(index, before.keys, NULL, 5));
         assert_int_equal(copse_size(index), 5);
-        assert_holds(other, snapshot, before);
+        assert_holds(other, frozen, before);
         assert_holds(ctx, second, between);
         copse_index_free(index);
-        assert_holds(other, snapshot, before);
+        assert_holds(other, frozen, before);
         assert_holds(ctx, second, between);
-        copse_index_free(snapshot);
+        copse_index_free(frozen);
         assert_holds(ctx, second, between);
         copse_index_free(second);
         content_free(before);
@@ -196,7 +197,7 @@ static void snapshots_stay(void **state)
     copse_ctx_free(ctx);
 }
 
-static void snapshots_of_snapshots(void **state)
+static void frozen_indexes_of_frozen_indexes(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1), *other = unit_context(1);
@@ -204,14 +205,14 @@ static void snapshots_of_snapshots(void **state)
     {
         copse_index *index = unit_tens(ctx, *tree, ENTRIES), *first = NULL, *second = NULL, *third = NULL;
         struct unit_content before = unit_content_of(index);
-        assert_ok(other, copse_snapshot(index, other, &first));
+        assert_ok(other, copse_freeze(index, other, &first));
         change(ctx, index, 11, 60);
-        assert_ok(ctx, copse_snapshot(first, ctx, &second));
+        assert_ok(ctx, copse_freeze(first, ctx, &second));
         copse_index_free(first);
         copse_index_free(index);
         assert_holds(ctx, second, before);
-        assert_ok(other, copse_snapshot(second, other, &third));
-        assert_only_reads(other, third, "snapshot");
+        assert_ok(other, copse_freeze(second, other, &third));
+        assert_only_reads(other, third, "frozen");
         copse_index_free(second);
         assert_holds(other, third, before);
         copse_index_free(third);
@@ -221,41 +222,42 @@ static void snapshots_of_snapshots(void **state)
     copse_ctx_free(ctx);
 }
 
-/* An empty index has snapshots as well, and they stay empty. */
-static void snapshots_of_nothing(void **state)
+/* An empty index has frozen_indexes as well, and they stay empty. */
+static void frozen_indexes_of_nothing(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
     FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_index(ctx, *tree, COPSE_U64, COPSE_U64, false), *snapshot = NULL;
-        assert_ok(ctx, copse_snapshot(index, ctx, &snapshot));
+        copse_index *index = unit_index(ctx, *tree, COPSE_U64, COPSE_U64, false), *frozen = NULL;
+        assert_ok(ctx, copse_freeze(index, ctx, &frozen));
         change(ctx, index, 1, 30);
-        assert_int_equal(copse_size(snapshot), 0);
-        assert_ok(ctx, copse_verify(snapshot));
-        copse_index_free(snapshot);
+        assert_int_equal(copse_size(frozen), 0);
+        assert_ok(ctx, copse_verify(frozen));
+        copse_index_free(frozen);
         copse_index_free(index);
     }
     copse_ctx_free(ctx);
 }
 
-/* What a snapshot held goes with it: the memory of the device is as before. */
-static void snapshots_give_memory_back(void **state)
+/* What a frozen held goes with it: the memory of the device is as before. */
+static void frozen_indexes_give_memory_back(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
     const copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
     FOR_EACH_SHARED(tree)
     {
-        copse_index *index = unit_tens(ctx, *tree, ENTRIES), *snapshots[3] = {NULL};
+        copse_index *index = unit_tens(ctx, *tree, ENTRIES), *frozen_indexes[3] = {NULL};
         const uint64_t alone = device->allocated;
-        for (size_t i = 0; i < COUNT_OF(snapshots); i++) {
-            assert_ok(ctx, copse_snapshot(index, ctx, &snapshots[i]));
+        for (size_t i = 0; i < COUNT_OF(frozen_indexes); i++) {
+            assert_ok(ctx, copse_freeze(index, ctx, &frozen_indexes[i]));
             if (i == 0) assert_int_equal(device->allocated, alone); /* shared until the first update */
             change(ctx, index, 3, 3);
             assert_true(device->allocated > alone);
         }
-        for (size_t i = 0; i < COUNT_OF(snapshots); i++) copse_index_free(snapshots[(i + 1) % COUNT_OF(snapshots)]);
+        for (size_t i = 0; i < COUNT_OF(frozen_indexes); i++)
+            copse_index_free(frozen_indexes[(i + 1) % COUNT_OF(frozen_indexes)]);
         assert_true(device->allocated <= alone + alone / 10);
         copse_index_free(index);
     }
@@ -296,45 +298,45 @@ static void views_follow(void **state)
     copse_ctx_free(ctx);
 }
 
-/* A snapshot through a view keeps what the index has then; a view of a snapshot stays what the snapshot is. */
-static void views_and_snapshots_of_each_other(void **state)
+/* A frozen through a view keeps what the index has then; a view of a frozen stays what the frozen is. */
+static void views_and_frozen_indexes_of_each_other(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1), *other = unit_context(1);
     FOR_EACH_SHARED(tree)
     {
-        copse_index *index = unit_tens(ctx, *tree, ENTRIES), *view = NULL, *snapshot = NULL, *of_snapshot = NULL;
+        copse_index *index = unit_tens(ctx, *tree, ENTRIES), *view = NULL, *frozen = NULL, *of_frozen = NULL;
         assert_ok(other, copse_index_view(index, other, &view));
         change(ctx, index, 7, 30);
         struct unit_content then = unit_content_of(index);
-        assert_ok(other, copse_snapshot(view, other, &snapshot));
-        assert_ok(other, copse_index_view(snapshot, other, &of_snapshot));
+        assert_ok(other, copse_freeze(view, other, &frozen));
+        assert_ok(other, copse_index_view(frozen, other, &of_frozen));
         change(ctx, index, 9, 30);
-        assert_holds(other, snapshot, then);
-        assert_holds(other, of_snapshot, then);
-        copse_index_free(snapshot);
+        assert_holds(other, frozen, then);
+        assert_holds(other, of_frozen, then);
+        copse_index_free(frozen);
         copse_index_free(view);
         copse_index_free(index);
-        assert_holds(other, of_snapshot, then);
-        copse_index_free(of_snapshot);
+        assert_holds(other, of_frozen, then);
+        copse_index_free(of_frozen);
         content_free(then);
     }
     copse_ctx_free(other);
     copse_ctx_free(ctx);
 }
 
-/* A cursor of a view, and one of a snapshot, while the index changes. */
+/* A cursor of a view, and one of a frozen, while the index changes. */
 static void cursors_of_handles(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
     FOR_EACH_SHARED(tree)
     {
-        copse_index *index = unit_tens(ctx, *tree, ENTRIES), *snapshot = NULL;
+        copse_index *index = unit_tens(ctx, *tree, ENTRIES), *frozen = NULL;
         copse_cursor *cursor = NULL;
         uint64_t keys[8], got = 0, seen = 0;
-        assert_ok(ctx, copse_snapshot(index, ctx, &snapshot));
-        assert_ok(ctx, copse_cursor_open(snapshot, &cursor));
+        assert_ok(ctx, copse_freeze(index, ctx, &frozen));
+        assert_ok(ctx, copse_cursor_open(frozen, NULL, &cursor));
         for (;;) {
             assert_ok(ctx, copse_cursor_next(cursor, keys, NULL, COUNT_OF(keys), &got));
             for (uint64_t i = 0; i < got; i++) assert_int_equal(keys[i], (seen + i) * 10);
@@ -344,7 +346,7 @@ static void cursors_of_handles(void **state)
         }
         assert_int_equal(seen, ENTRIES);
         copse_cursor_free(cursor);
-        copse_index_free(snapshot);
+        copse_index_free(frozen);
         copse_index_free(index);
     }
     copse_ctx_free(ctx);
@@ -352,7 +354,7 @@ static void cursors_of_handles(void **state)
 
 /* --- order of going, and memory that is not there ------------------------------------------------------------------------------ */
 
-/* The index, a view and two snapshots of different times go in every order. */
+/* The index, a view and two frozen_indexes of different times go in every order. */
 static void every_order_of_freeing(void **state)
 {
     (void)state;
@@ -362,10 +364,10 @@ static void every_order_of_freeing(void **state)
         copse_ctx *ctx = unit_context(1), *other = unit_context(1);
         copse_index *left[handles] = {unit_tens(ctx, *tree, 200)};
         unsigned rest = order;
-        assert_ok(other, copse_snapshot(left[0], other, &left[1]));
+        assert_ok(other, copse_freeze(left[0], other, &left[1]));
         change(ctx, left[0], 5, 20);
         assert_ok(other, copse_index_view(left[0], other, &left[2]));
-        assert_ok(ctx, copse_snapshot(left[0], ctx, &left[3]));
+        assert_ok(ctx, copse_freeze(left[0], ctx, &left[3]));
         if (order % 2) change(ctx, left[0], 9, 20);
         for (unsigned n = handles; n > 0; n--) {
             const unsigned taken = rest % n;
@@ -383,10 +385,10 @@ static void every_order_of_freeing(void **state)
 
 static copse_status share(const copse_index *index, copse_ctx *ctx, bool view, copse_index **out)
 {
-    return view ? copse_index_view(index, ctx, out) : copse_snapshot(index, ctx, out);
+    return view ? copse_index_view(index, ctx, out) : copse_freeze(index, ctx, out);
 }
 
-/* Every allocation of a view or a snapshot fails once: nothing is left of the attempt. */
+/* Every allocation of a view or a frozen fails once: nothing is left of the attempt. */
 static void without_memory(void **state)
 {
     (void)state;
@@ -423,8 +425,8 @@ static void without_memory(void **state)
     copse_ctx_free(ctx);
 }
 
-/* An update while a snapshot is held needs memory for a new version. Without it both stay as they were. */
-static void updates_beside_a_snapshot_without_memory(void **state)
+/* An update while a frozen is held needs memory for a new version. Without it both stay as they were. */
+static void updates_beside_a_frozen_without_memory(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
@@ -432,13 +434,13 @@ static void updates_beside_a_snapshot_without_memory(void **state)
     FOR_EACH_SHARED(tree)
     for (int64_t left = 0; left < 100; left++) {
         static const uint64_t key = 3, value = 4;
-        copse_index *index = unit_tens(ctx, *tree, 300), *snapshot = NULL;
+        copse_index *index = unit_tens(ctx, *tree, 300), *frozen = NULL;
         struct unit_content before = unit_content_of(index);
-        assert_ok(ctx, copse_snapshot(index, ctx, &snapshot));
+        assert_ok(ctx, copse_freeze(index, ctx, &frozen));
         device->allocations_left = left;
         const copse_status status = copse_insert(index, &key, &value, 1, COPSE_INSERT_UPSERT, NULL);
         device->allocations_left = -1;
-        assert_holds(ctx, snapshot, before);
+        assert_holds(ctx, frozen, before);
         if (status == COPSE_OK) {
             assert_int_equal(copse_size(index), 301);
             left = 100;
@@ -449,7 +451,7 @@ static void updates_beside_a_snapshot_without_memory(void **state)
         assert_true(left != 99);
         content_free(before);
         copse_index_free(index);
-        copse_index_free(snapshot);
+        copse_index_free(frozen);
     }
     copse_ctx_free(ctx);
 }
@@ -460,16 +462,16 @@ int main(void)
         cmocka_unit_test(arguments_are_named),
         cmocka_unit_test(a_context_of_another_device),
         cmocka_unit_test(updates_are_refused),
-        cmocka_unit_test(snapshots_stay),
-        cmocka_unit_test(snapshots_of_snapshots),
-        cmocka_unit_test(snapshots_of_nothing),
-        cmocka_unit_test(snapshots_give_memory_back),
+        cmocka_unit_test(frozen_indexes_stay),
+        cmocka_unit_test(frozen_indexes_of_frozen_indexes),
+        cmocka_unit_test(frozen_indexes_of_nothing),
+        cmocka_unit_test(frozen_indexes_give_memory_back),
         cmocka_unit_test(views_follow),
-        cmocka_unit_test(views_and_snapshots_of_each_other),
+        cmocka_unit_test(views_and_frozen_indexes_of_each_other),
         cmocka_unit_test(cursors_of_handles),
         cmocka_unit_test(every_order_of_freeing),
         cmocka_unit_test(without_memory),
-        cmocka_unit_test(updates_beside_a_snapshot_without_memory),
+        cmocka_unit_test(updates_beside_a_frozen_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static copse_index *index_build(const struct entries *e, copse_structure structu
 /* The index holds exactly these entries, bit for bit, and is sound. */
 static void index_compare(const copse_index *index, const struct entries *e, copse_structure structure)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     void *keys = typed_new(e->key_type, e->n + 1), *values = typed_new(e->value_type, e->n + 1);
     assert_ok(t.ctx, copse_index_stats(index, &stats));
     assert_int_equal(stats.entries, e->n);
@@ -171,7 +171,7 @@ static void placements_do_not_show(void **state)
                 for (int to = 0; to < 2; to++) {
                     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
                     copse_index *loaded = NULL;
-                    copse_stats stats;
+                    copse_stats stats = {.struct_size = sizeof stats};
                     options.key_type = e.key_type;
                     options.value_type = e.value_type;
                     options.duplicates = e.duplicates;

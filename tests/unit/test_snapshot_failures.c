@@ -130,7 +130,7 @@ static void null_arguments(void **state)
     expect(copse_load(t.ctx, NULL, NULL, &index), COPSE_ERR_ARGUMENT, "copse_load: path is NULL");
     expect(copse_load(t.ctx, t.path, NULL, NULL), COPSE_ERR_ARGUMENT, "copse_load: out_index is NULL");
     options.struct_size = 3;
-    expect(copse_load(t.ctx, t.path, &options, &index), COPSE_ERR_ARGUMENT, "options->struct_size is 3");
+    expect(copse_load(t.ctx, t.path, &options, &index), COPSE_ERR_ARGUMENT, "copse_load: options->struct_size is 3");
     assert_null(index);
     assert_int_equal(copse_save(NULL, t.path), COPSE_ERR_ARGUMENT);
     assert_string_equal(copse_last_error(NULL), "copse_save: index is NULL");

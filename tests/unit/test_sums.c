@@ -1,5 +1,6 @@
 /* Sums are exact: in 128 bits, or the overflow is reported; floats add up to their rounding error. */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include <math.h>
 
@@ -26,13 +27,13 @@ static void unsigned_overflow_is_reported(void **state)
         uint64_t sums[5];
         copse_int128 wide[5];
         /* ranges 2 and 4 overflow; 2 is the first */
-        assert_fails_naming(ctx, COPSE_ERR_OVERFLOW, "2", copse_sum(index, lows, highs, 5, sums));
+        assert_fails_naming(ctx, COPSE_ERR_OVERFLOW, "2", copse_sum(index, BETWEEN(lows, highs, 5), sums));
         assert_int_equal(sums[0], 6);
         assert_true(sums[1] == UINT64_MAX);
         assert_true(sums[2] == UINT64_MAX);
         assert_int_equal(sums[3], 5);
         assert_true(sums[4] == UINT64_MAX);
-        assert_ok(ctx, copse_sum128(index, lows, highs, 5, wide));
+        assert_ok(ctx, copse_sum128(index, BETWEEN(lows, highs, 5), wide));
         assert_true(wide[2].high == 1 && wide[2].low == 0);
         assert_true(wide[4].high == 3 && wide[4].low == 3);
         copse_index_free(index);
@@ -51,16 +52,16 @@ static void signed_overflow_goes_both_ways(void **state)
         copse_index *index = index_of(ctx, *tree, COPSE_I64, values, 5);
         int64_t sums[4];
         copse_int128 wide[4];
-        assert_fails(ctx, COPSE_ERR_OVERFLOW, copse_sum(index, lows, highs, 4, sums));
+        assert_fails(ctx, COPSE_ERR_OVERFLOW, copse_sum(index, BETWEEN(lows, highs, 4), sums));
         assert_true(sums[0] == INT64_MAX);
         assert_true(sums[1] == INT64_MIN);
         assert_true(sums[2] == INT64_MAX); /* it fits though a part of it does not */
         assert_true(sums[3] == -2);
-        assert_ok(ctx, copse_sum128(index, lows, highs, 4, wide));
+        assert_ok(ctx, copse_sum128(index, BETWEEN(lows, highs, 4), wide));
         assert_true(wide[0].high == 0 && wide[0].low == UINT64_C(1) << 63);
         assert_true(wide[1].high == -1 && wide[1].low == INT64_MAX);
         assert_true(wide[3].high == -1 && wide[3].low == UINT64_MAX - 1);
-        assert_ok(ctx, copse_sum(index, lows + 2, highs + 2, 2, sums));
+        assert_ok(ctx, copse_sum(index, BETWEEN(lows + 2, highs + 2, 2), sums));
         copse_index_free(index);
     }
     copse_ctx_free(ctx);
@@ -80,11 +81,11 @@ static void narrow_values_add_up_wide(void **state)
         int64_t signed_sum = 0;
         uint32_t n = (uint32_t)unit_fewer(*tree, most, 5000);
         copse_index *index = index_of(ctx, *tree, COPSE_U32, values, n);
-        assert_ok(ctx, copse_sum(index, &low, &high, 1, &sum));
+        assert_ok(ctx, copse_sum(index, BETWEEN(&low, &high, 1), &sum));
         assert_true(sum == (uint64_t)UINT32_MAX * n);
         copse_index_free(index);
         index = index_of(ctx, *tree, COPSE_I32, values, n); /* all -1 */
-        assert_ok(ctx, copse_sum(index, &low, &high, 1, &signed_sum));
+        assert_ok(ctx, copse_sum(index, BETWEEN(&low, &high, 1), &signed_sum));
         assert_int_equal(signed_sum, -(int64_t)n);
         copse_index_free(index);
     }
@@ -111,7 +112,7 @@ static void every_range_is_exact(void **state)
     FOR_EACH_TREE(tree)
     {
         copse_index *index = index_of(ctx, *tree, COPSE_I64, values, n);
-        assert_ok(ctx, copse_sum128(index, lows, highs, n * n, sums));
+        assert_ok(ctx, copse_sum128(index, BETWEEN(lows, highs, n * n), sums));
         for (int i = 0; i < n; i++) {
             test_int128 sum = 0;
             for (int j = i; j < n; j++) {
@@ -137,14 +138,14 @@ static void sums_follow_updates(void **state)
         uint32_t n = (uint32_t)unit_fewer(*tree, 60000, 6000), key = n / 6 * 5;
         copse_index *index = index_of(ctx, *tree, COPSE_U64, values, n);
         uint64_t sum = 0;
-        assert_ok(ctx, copse_sum(index, &low, &high, 1, &sum)); /* may make a cache */
+        assert_ok(ctx, copse_sum(index, BETWEEN(&low, &high, 1), &sum)); /* may make a cache */
         assert_int_equal(sum, 2 * n);
         assert_ok(ctx, copse_insert(index, &key, &value, 1, 0, NULL));
-        assert_ok(ctx, copse_sum(index, &low, &high, 1, &sum));
+        assert_ok(ctx, copse_sum(index, BETWEEN(&low, &high, 1), &sum));
         assert_int_equal(sum, 2 * n - 2 + 1000000);
         assert_ok(ctx, copse_verify(index));
         assert_ok(ctx, copse_erase(index, &key, 1, NULL));
-        assert_ok(ctx, copse_sum(index, &low, &high, 1, &sum));
+        assert_ok(ctx, copse_sum(index, BETWEEN(&low, &high, 1), &sum));
         assert_int_equal(sum, 2 * n - 2);
         assert_ok(ctx, copse_verify(index));
         copse_index_free(index);
@@ -169,9 +170,9 @@ static void floats_do_not_leak_into_other_ranges(void **state)
     {
         copse_index *index = index_of(ctx, *tree, COPSE_F64, values, n);
         double sums[7], means[7], least[7];
-        assert_ok(ctx, copse_sum(index, lows, highs, 7, sums));
-        assert_ok(ctx, copse_avg(index, lows, highs, 7, means));
-        assert_ok(ctx, copse_min(index, lows, highs, 7, least, NULL));
+        assert_ok(ctx, copse_sum(index, BETWEEN(lows, highs, 7), sums));
+        assert_ok(ctx, copse_avg(index, BETWEEN(lows, highs, 7), means));
+        assert_ok(ctx, copse_min(index, BETWEEN(lows, highs, 7), least, NULL));
         assert_true(sums[0] == 2.5);
         assert_true(sums[1] == 89 * 0.25);
         assert_true(sums[2] == 999 * 0.25);
@@ -201,8 +202,8 @@ static void extremes_pass_over_nan(void **state)
         copse_index *index = index_of(ctx, *tree, COPSE_F32, values, 7);
         float least[6], most[6];
         uint8_t found[6], also[6];
-        assert_ok(ctx, copse_min(index, lows, highs, 6, least, found));
-        assert_ok(ctx, copse_max(index, lows, highs, 6, most, also));
+        assert_ok(ctx, copse_min(index, BETWEEN(lows, highs, 6), least, found));
+        assert_ok(ctx, copse_max(index, BETWEEN(lows, highs, 6), most, also));
         assert_memory_equal(found, expected_found, 6);
         assert_memory_equal(also, expected_found, 6);
         assert_memory_equal(least, expected_least, sizeof least);

@@ -1,5 +1,6 @@
 /* copse_verify on a device finds what was damaged: entries, padding, separators, running sums, summaries. */
 #include "unit.h"
+#include "support/ranges.h"
 
 #include "trees/implicit/gpu/tree.h"
 
@@ -103,7 +104,7 @@ static void running_sums(void **state)
     {
         struct damaged d = open_damaged(key_types[pair / 2], value_types[pair % 2]);
         uint64_t sum = 0;
-        assert_ok(d.ctx, copse_sum(d.index, &low, &high, 1, &sum));
+        assert_ok(d.ctx, copse_sum(d.index, BETWEEN(&low, &high, 1), &sum));
         assert_int_equal(sum, 1002 * 1003 / 2);
         assert_true(d.tree->has_sums);
         assert_noticed(&d, &d.tree->before[0], "aggregates");
@@ -121,7 +122,7 @@ static void summaries(void **state)
     {
         struct damaged d = open_damaged(key_types[pair / 2], value_types[pair % 2]);
         uint64_t most = 0;
-        assert_ok(d.ctx, copse_max(d.index, &low, &high, 1, &most, NULL));
+        assert_ok(d.ctx, copse_max(d.index, BETWEEN(&low, &high, 1), &most, NULL));
         assert_true(d.tree->summary.summary.height >= 2);
         for (uint32_t level = 0; level < d.tree->summary.summary.height; level++) {
             copse_aggregate *last = &d.tree->summary.summary.level[level][d.tree->summary.summary.nodes[level] - 1];

@@ -8,7 +8,7 @@
 
 static uint64_t version_of(const copse_index *index)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     assert_int_equal(copse_index_stats(index, &stats), COPSE_OK);
     return stats.version;
 }
@@ -37,7 +37,7 @@ static void mixed_batches_count(void **state)
         uint64_t before = version_of(index), key;
         for (size_t i = 0; i < COUNT_OF(changing); i++) {
             copse_cursor *cursor = NULL;
-            assert_ok(ctx, copse_cursor_open(index, &cursor));
+            assert_ok(ctx, copse_cursor_open(index, NULL, &cursor));
             apply_some(ctx, index, changing[i], 100, 20);
             assert_int_equal(version_of(index), ++before);
             uint64_t got;
@@ -46,7 +46,7 @@ static void mixed_batches_count(void **state)
         }
         copse_cursor *cursor = NULL;
         uint64_t got = 0;
-        assert_ok(ctx, copse_cursor_open(index, &cursor));
+        assert_ok(ctx, copse_cursor_open(index, NULL, &cursor));
         apply_some(ctx, index, COPSE_OP_FIND, 100, 20);
         assert_int_equal(version_of(index), before);
         assert_ok(ctx, copse_cursor_next(cursor, &key, NULL, 1, &got));
@@ -69,7 +69,7 @@ static void moves_count(void **state)
         copse_cursor *cursor = NULL;
         uint64_t key, got;
         const uint64_t before = version_of(index);
-        assert_ok(ctx, copse_cursor_open(index, &cursor));
+        assert_ok(ctx, copse_cursor_open(index, NULL, &cursor));
         assert_ok(ctx, copse_move(index, tree->placement)); /* it is there */
         assert_int_equal(version_of(index), before);
         assert_ok(ctx, copse_move(index, device ? COPSE_PLACEMENT_CPU : COPSE_PLACEMENT_EMULATED));

@@ -3,6 +3,7 @@
  * the differential tester checks. The kernels are different ones: those of a view expect a writer at any moment.
  */
 #include "unit.h"
+#include "support/ranges.h"
 
 #define KEYS    1500u
 #define QUERIES 250u
@@ -122,29 +123,32 @@ static void read_ranges(const struct pair *p, const copse_ctx *ctx, const copse_
 {
     const void *lows = p->lows, *highs = p->highs;
     memset(out, 0, sizeof *out);
-    if (which == 0) assert_ok(ctx, copse_count(index, lows, highs, QUERIES, out->numbers));
-    if (which == 1) assert_ok(ctx, copse_sum(index, lows, highs, QUERIES, out->values));
-    if (which == 2) assert_ok(ctx, copse_sum128(index, lows, highs, QUERIES, (copse_int128 *)(void *)out->values));
-    if (which == 3) assert_ok(ctx, copse_min(index, lows, highs, QUERIES, out->values, out->found));
-    if (which == 4) assert_ok(ctx, copse_max(index, lows, highs, QUERIES, out->values, out->found));
-    if (which == 5) assert_ok(ctx, copse_avg(index, lows, highs, QUERIES, (double *)(void *)out->values));
+    if (which == 0) assert_ok(ctx, copse_count(index, BETWEEN(lows, highs, QUERIES), out->numbers));
+    if (which == 1) assert_ok(ctx, copse_sum(index, BETWEEN(lows, highs, QUERIES), out->values));
+    if (which == 2)
+        assert_ok(ctx, copse_sum128(index, BETWEEN(lows, highs, QUERIES), (copse_int128 *)(void *)out->values));
+    if (which == 3) assert_ok(ctx, copse_min(index, BETWEEN(lows, highs, QUERIES), out->values, out->found));
+    if (which == 4) assert_ok(ctx, copse_max(index, BETWEEN(lows, highs, QUERIES), out->values, out->found));
+    if (which == 5) assert_ok(ctx, copse_avg(index, BETWEEN(lows, highs, QUERIES), (double *)(void *)out->values));
 }
 
 static void compare_entries(const struct pair *p, uint64_t n, uint64_t limit)
 {
     uint64_t want[QUERIES + 1], got[QUERIES + 1];
-    assert_ok(p->ctx, copse_range(p->index, p->lows, p->highs, n, limit, want, NULL, NULL, 0));
+    assert_ok(p->ctx, copse_range(p->index, AT_MOST(limit, p->lows, p->highs, n), ROWS(want, NULL, NULL, 0)));
     const uint64_t total = want[n];
     void *keys = typed_new(p->key_type, total), *view_keys = typed_new(p->key_type, total);
     void *values = typed_new(p->value_type, total), *view_values = typed_new(p->value_type, total);
-    assert_ok(p->ctx, copse_range(p->index, p->lows, p->highs, n, limit, want, keys, values, total));
-    assert_ok(p->other, copse_range(p->view, p->lows, p->highs, n, limit, got, view_keys, view_values, total));
+    assert_ok(p->ctx, copse_range(p->index, AT_MOST(limit, p->lows, p->highs, n), ROWS(want, keys, values, total)));
+    assert_ok(p->other,
+              copse_range(p->view, AT_MOST(limit, p->lows, p->highs, n), ROWS(got, view_keys, view_values, total)));
     assert_memory_equal(got, want, (n + 1) * sizeof *want);
     assert_memory_equal(view_keys, keys, total * typed_size(p->key_type));
     assert_memory_equal(view_values, values, total * typed_size(p->value_type));
     if (total)
-        assert_fails_naming(p->other, COPSE_ERR_TOO_SMALL, "capacity",
-                            copse_range(p->view, p->lows, p->highs, n, limit, got, view_keys, NULL, total - 1));
+        assert_fails_naming(
+            p->other, COPSE_ERR_TOO_SMALL, "capacity",
+            copse_range(p->view, AT_MOST(limit, p->lows, p->highs, n), ROWS(got, view_keys, NULL, total - 1)));
     free(keys);
     free(values);
     free(view_keys);
@@ -211,7 +215,8 @@ static void nan_in_front_of_a_view(void **unused)
     uint64_t counts[QUERIES];
     pair_open(&p, COPSE_STRUCTURE_BLINK, COPSE_F64, COPSE_U32, false);
     typed_set_bits(COPSE_F64, p.highs, 17, typed_nan_bits(COPSE_F64));
-    assert_fails_naming(p.other, COPSE_ERR_NAN, "highs[17]", copse_count(p.view, p.lows, p.highs, QUERIES, counts));
+    assert_fails_naming(p.other, COPSE_ERR_NAN, "highs[17]",
+                        copse_count(p.view, BETWEEN(p.lows, p.highs, QUERIES), counts));
     assert_fails_naming(p.other, COPSE_ERR_NAN, "keys[17]",
                         copse_lower_bound(p.view, p.highs, QUERIES, NULL, NULL, NULL, counts));
     /* Where no ranks are asked for, other kernels read. */

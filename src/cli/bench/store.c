@@ -69,7 +69,7 @@ static int fold_entries(void *user, const void *keys, const void *values, uint64
 
 static copse_status visit_copse(const copse_index *index, const bench_call *call)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     copse_status status = copse_index_stats(index, &stats);
     if (status != COPSE_OK) return status;
     fold sum = {copse_type_size(stats.key_type), copse_type_size(stats.value_type), 0, 0};
@@ -101,17 +101,25 @@ static copse_status range_copse(const copse_index *index, const bench_call *c)
 {
     switch (c->op->code) {
     case BENCH_RANGE:
-        return copse_range(index, c->keys, c->highs, c->n, 0, c->out_words, c->out_keys, c->out_values, c->capacity);
+        return copse_range(
+            index,
+            &(copse_ranges){
+                .struct_size = sizeof(copse_ranges), .lows = c->keys, .highs = c->highs, .n = c->n, .limit = 0},
+            &(copse_rows){.struct_size = sizeof(copse_rows),
+                          .offsets = c->out_words,
+                          .keys = c->out_keys,
+                          .values = c->out_values,
+                          .capacity = c->capacity});
     case BENCH_COUNT:
-        return copse_count(index, c->keys, c->highs, c->n, c->out_words);
+        return copse_count(index, &(copse_ranges)COPSE_BETWEEN(c->keys, c->highs, c->n), c->out_words);
     case BENCH_SUM:
-        return copse_sum(index, c->keys, c->highs, c->n, c->out_words);
+        return copse_sum(index, &(copse_ranges)COPSE_BETWEEN(c->keys, c->highs, c->n), c->out_words);
     case BENCH_MIN:
-        return copse_min(index, c->keys, c->highs, c->n, c->out_values, c->out_found);
+        return copse_min(index, &(copse_ranges)COPSE_BETWEEN(c->keys, c->highs, c->n), c->out_values, c->out_found);
     case BENCH_MAX:
-        return copse_max(index, c->keys, c->highs, c->n, c->out_values, c->out_found);
+        return copse_max(index, &(copse_ranges)COPSE_BETWEEN(c->keys, c->highs, c->n), c->out_values, c->out_found);
     default:
-        return copse_avg(index, c->keys, c->highs, c->n, (double *)(void *)c->out_words);
+        return copse_avg(index, &(copse_ranges)COPSE_BETWEEN(c->keys, c->highs, c->n), (double *)(void *)c->out_words);
     }
 }
 
@@ -309,7 +317,7 @@ uint64_t bench_store_size(const bench_target *target, const void *store)
 
 void bench_store_bytes(const bench_target *target, const void *store, uint64_t *out_bytes, uint64_t *out_aggregate)
 {
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     *out_bytes = 0;
     *out_aggregate = 0;
     if (target->peer) {

@@ -24,7 +24,7 @@ static bool open_context(bench_target *target, const bench_options *options, int
         *out_exit = cli_fail("bench", "%s", copse_last_error(NULL));
         return false;
     }
-    copse_ctx_info info;
+    copse_ctx_info info = {.struct_size = sizeof info};
     copse_ctx_describe(target->ctx, &info);
     target->threads = info.threads;
     target->isa = info.isa;
@@ -38,7 +38,7 @@ static bool name_target(bench_target *target, const bench_options *options, cons
                         int *out_exit)
 {
     copse_index *index = NULL;
-    copse_stats stats;
+    copse_stats stats = {.struct_size = sizeof stats};
     copse_index_options wish = COPSE_INDEX_OPTIONS_INIT;
     wish.key_type = data->key_type;
     wish.value_type = data->value_type;
@@ -64,7 +64,7 @@ static bool name_target(bench_target *target, const bench_options *options, cons
 
 static void name_device(bench_target *target)
 {
-    copse_device_info info = {0};
+    copse_device_info info = {.struct_size = sizeof info};
     target->device->backend->describe(target->device->number, &info);
     snprintf(target->device_name, sizeof target->device_name, "%s", info.name);
 }
@@ -180,7 +180,7 @@ static bool add_peers(bench_targets *targets, const bench_options *options, cons
 static uint32_t threads_by_default(void)
 {
     copse_ctx *ctx = NULL;
-    copse_ctx_info info = {0};
+    copse_ctx_info info = {.struct_size = sizeof info};
     if (copse_ctx_create(NULL, &ctx) == COPSE_OK) copse_ctx_describe(ctx, &info);
     copse_ctx_free(ctx);
     return info.threads ? info.threads : 1;

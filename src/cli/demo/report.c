@@ -23,7 +23,7 @@ static uint64_t wrong_answers(const demo *d, const demo_result *result)
 static void print_device(const demo *d, const demo_tree *tree)
 {
     copse_device *device = NULL;
-    copse_device_info card;
+    copse_device_info card = {.struct_size = sizeof card};
     char names[CLI_STRUCTURES_SIZE];
     if (tree > d->tree && tree[-1].placement == tree->placement) return; /* one line for both trees of a device */
     demo_tree_names(tree->placement, names);
@@ -40,7 +40,7 @@ static void print_device(const demo *d, const demo_tree *tree)
 void demo_report_begin(const demo *d)
 {
     char number[CLI_NUMBER_SIZE], name[DEMO_NAME_SIZE];
-    copse_ctx_info info;
+    copse_ctx_info info = {.struct_size = sizeof info};
     if (d->args->json) return;
     printf("copse %s: a table of %s order%s, each with a number (the key) and an amount.\n", copse_version(),
            cli_group(d->args->n, number), d->args->n == 1 ? "" : "s");

@@ -179,8 +179,17 @@ static copse_status range_step(demo *d, demo_result *result)
     for (unsigned t = 0; t < d->trees && status == COPSE_OK; t++) {
         forget_answers(d, at);
         since(&start);
-        status = copse_range(d->tree[t].index, d->keys, d->values, n, DEMO_RANGE_LENGTH, offsets, d->got, d->got_values,
-                             d->capacity);
+        status = copse_range(d->tree[t].index,
+                             &(copse_ranges){.struct_size = sizeof(copse_ranges),
+                                             .lows = d->keys,
+                                             .highs = d->values,
+                                             .n = n,
+                                             .limit = DEMO_RANGE_LENGTH},
+                             &(copse_rows){.struct_size = sizeof(copse_rows),
+                                           .offsets = offsets,
+                                           .keys = d->got,
+                                           .values = d->got_values,
+                                           .capacity = d->capacity});
         result->seconds[t] = since(&start);
         result->wrong[t] += offsets[n] != at;
         result->wrong[t] += differences(d->got, d->expected, at) + differences(d->got_values, d->expected_values, at);
@@ -200,7 +209,7 @@ static copse_status count_step(demo *d, demo_result *result)
     for (unsigned t = 0; t < d->trees && status == COPSE_OK; t++) {
         forget_answers(d, n);
         since(&start);
-        status = copse_count(d->tree[t].index, d->keys, d->values, n, d->got);
+        status = copse_count(d->tree[t].index, &(copse_ranges)COPSE_BETWEEN(d->keys, d->values, n), d->got);
         result->seconds[t] = since(&start);
         result->wrong[t] += differences(d->got, d->expected, n);
     }
@@ -218,10 +227,11 @@ static copse_status sum_step(demo *d, demo_result *result)
     result->model_seconds = since(&start);
     for (unsigned t = 0; t < d->trees && status == COPSE_OK; t++) {
         /* The first sum after a change prepares the aggregates; that is not what is measured. */
-        status = copse_sum(d->tree[t].index, d->keys, d->values, 1, d->got);
+        status = copse_sum(d->tree[t].index, &(copse_ranges)COPSE_BETWEEN(d->keys, d->values, 1), d->got);
         forget_answers(d, n);
         since(&start);
-        if (status == COPSE_OK) status = copse_sum(d->tree[t].index, d->keys, d->values, n, d->got);
+        if (status == COPSE_OK)
+            status = copse_sum(d->tree[t].index, &(copse_ranges)COPSE_BETWEEN(d->keys, d->values, n), d->got);
         result->seconds[t] = since(&start);
         result->wrong[t] += differences(d->got, d->expected, n);
     }

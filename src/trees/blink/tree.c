@@ -34,6 +34,7 @@ static copse_status blink_create(copse_index *index)
     if (status == COPSE_OK) {
         pthread_mutex_init(&tree->writer, NULL);
         pthread_mutex_init(&tree->lock, NULL);
+        copse_ctx_hold(tree->owner.ctx); /* handles through other contexts may outlive the first one */
         return COPSE_OK;
     }
     if (index->tree) copse_memory_free(index->ctx, index->tree, sizeof(copse_blink_handle));
@@ -63,7 +64,9 @@ static void blink_destroy(copse_index *index)
     copse_blink_epoch_free(&tree->owner, tree->current);
     pthread_mutex_destroy(&tree->writer);
     pthread_mutex_destroy(&tree->lock);
-    copse_memory_free(tree->owner.ctx, tree, sizeof *tree);
+    copse_ctx *ctx = tree->owner.ctx;
+    copse_memory_free(ctx, tree, sizeof *tree);
+    copse_ctx_release(ctx);
 }
 
 static copse_status blink_share(const copse_index *index, copse_index *other, bool frozen)
@@ -227,6 +230,7 @@ static const copse_calls blink_calls = {
     .count = copse_blink_count,
     .range = copse_blink_range,
     .aggregate = copse_blink_aggregate,
+    .select = copse_blink_select,
     .scan = blink_scan,
     .scan_step = COPSE_GPU_SCAN_STEP,
     .share = blink_share,

@@ -248,9 +248,9 @@ copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epo
 /* Bytes of it all. */
 uint64_t copse_blink_ranks_bytes(copse_blink_ranks *ranks);
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
-copse_status copse_blink_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                               uint64_t *counts);
-copse_status copse_blink_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                               uint64_t limit, uint64_t *offsets, void *keys, void *values, uint64_t capacity);
-copse_status copse_blink_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
-                                   const void *highs, uint64_t n, void *out, uint8_t *found);
+copse_status copse_blink_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
+                                uint8_t *found);
+copse_status copse_blink_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
+copse_status copse_blink_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
+copse_status copse_blink_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                                   void *out, uint8_t *found);

@@ -43,8 +43,8 @@ SIMT_DEVICE bool concurrent_after(const copse_blink_tree *tree, KEY q, KEY *key,
     return false;
 }
 
-/* The last entry of a base leaf with a key < q. */
-SIMT_DEVICE bool base_leaf_before(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, KEY *key, VALUE *value)
+/* The last entry of a base leaf with a key <= q. */
+SIMT_DEVICE bool base_leaf_upto_key(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, KEY *key, VALUE *value)
 {
     leaf_read leaf;
     bool found = false;
@@ -52,20 +52,20 @@ SIMT_DEVICE bool base_leaf_before(const copse_blink_tree *tree, uint32_t base_le
     for (;;) {
         SIMT_UNROLL
         for (uint32_t i = 0; i < LEAF_SLOTS; i++)
-            if (i < leaf.count && leaf.key[i] < q) {
+            if (i < leaf.count && leaf.key[i] <= q) {
                 *key = leaf.key[i];
                 *value = leaf.value[i];
                 found = true;
             }
-        if (leaf.high >= q || !read_step(tree, &leaf)) return found;
+        if (leaf.high > q || !read_step(tree, &leaf)) return found;
     }
 }
 
-/* The last entry with a key < q. */
-SIMT_DEVICE bool concurrent_before(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
+/* The last entry with a key <= q. */
+SIMT_DEVICE bool concurrent_upto(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
 {
     for (uint32_t base_leaf = base_leaf_upto(tree, q) + 1u; base_leaf-- > 0;)
-        if (base_leaf_before(tree, base_leaf, q, key, value)) return true;
+        if (base_leaf_upto_key(tree, base_leaf, q, key, value)) return true;
     return false;
 }
 
@@ -83,9 +83,9 @@ SIMT_KERNEL(NAME(neighbours_concurrent), copse_blink_point_arguments, COPSE_KERN
     KEY key = 0;
     VALUE value = 0;
     bool found = false;
-    if (queries->which == COPSE_BEFORE)
-        found = concurrent_before(tree, q, &key, &value);
-    else if (queries->which == COPSE_AT_OR_AFTER || q != KEY_MAX)
+    if (queries->which == COPSE_AT_OR_BEFORE || (queries->which == COPSE_BEFORE && q != 0))
+        found = concurrent_upto(tree, (KEY)(q - (KEY)(queries->which == COPSE_BEFORE)), &key, &value);
+    else if (queries->which == COPSE_AT_OR_AFTER || (queries->which == COPSE_AFTER && q != KEY_MAX))
         found = concurrent_after(tree, (KEY)(q + (KEY)(queries->which == COPSE_AFTER)), &key, &value);
     if (queries->out_found) queries->out_found[mine] = (uint8_t)found;
     if (queries->out_keys) ((KEY *)queries->out_keys)[mine] = found ? DECODE_ONE(tree->key_type, key) : 0;

@@ -46,11 +46,11 @@ static copse_status count_work(void *user, copse_stream *stream, uint64_t first,
                                    &arguments);
 }
 
-copse_status copse_concurrent_count(const copse_index *index, const copse_blink_epoch *epoch, const void *lows,
-                                    const void *highs, uint64_t n, uint64_t *counts)
+copse_status copse_concurrent_count(const copse_index *index, const copse_blink_epoch *epoch,
+                                    const copse_ranges *ranges, uint64_t *counts)
 {
     count_call call = {.index = index, .epoch = epoch};
-    const copse_range_arrays arrays = copse_count_arrays(lows, highs, n, counts);
+    const copse_range_arrays arrays = copse_count_arrays(ranges, counts);
     return copse_ranges_transfer(index, &arrays, false, count_work, &call, &call.report);
 }
 

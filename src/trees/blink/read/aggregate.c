@@ -43,10 +43,11 @@ static copse_status concurrent_work(void *user, copse_stream *stream, uint64_t f
                                    &arguments);
 }
 
-copse_status copse_blink_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
-                                   const void *highs, uint64_t n, void *out, uint8_t *found)
+copse_status copse_blink_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                                   void *out, uint8_t *found)
 {
-    const copse_range_arrays arrays = {.lows = lows, .highs = highs, .n = n, .out = out, .found = found};
+    const copse_range_arrays arrays = {
+        .lows = ranges->lows, .highs = ranges->highs, .n = ranges->n, .out = out, .found = found};
     copse_blink_epoch *epoch = copse_blink_enter(index);
     concurrent_call call = {{.index = index, .kind = kind}, epoch};
     copse_status status = copse_blink_concurrent(index)

@@ -200,7 +200,7 @@ SIMT_DEVICE void neighbour_store(const copse_blink_point_arguments *a, uint32_t 
     if (at >= to->n) return;
     if (to->out_ranks) to->out_ranks[at] = location_rank(a->before, spot_location(&spot));
     if (!to->out_found && !to->out_keys && !to->out_values) return;
-    const bool found = to->which == COPSE_BEFORE ? spot_back(tree, &spot) : spot_forward(tree, &spot);
+    const bool found = copse_neighbour_back(to->which) ? spot_back(tree, &spot) : spot_forward(tree, &spot);
     const char *leaf = spot.leaf.leaf;
     if (to->out_found) to->out_found[at] = (uint8_t)found;
     if (to->out_keys) ((KEY *)to->out_keys)[at] = found ? DECODE_ONE(tree->key_type, leaf_key(leaf, spot.slot)) : 0;
@@ -212,7 +212,7 @@ SIMT_DEVICE void neighbour_pair(const copse_blink_point_arguments *a, bool diges
                                 uint32_t at_x, uint32_t at_y)
 {
     const copse_blink_tree *tree = &a->tree;
-    const bool upper = a->queries.which == COPSE_AFTER;
+    const bool upper = copse_neighbour_upper(a->queries.which);
     const uint32_t quarter = simt_lane() & 3u;
     walk_pair(&tree->levels, digest, &x, &y);
     const leaf_piece piece_x = piece_load(tree, x.node), piece_y = piece_load(tree, y.node);
@@ -225,7 +225,7 @@ SIMT_DEVICE void neighbour_pair(const copse_blink_point_arguments *a, bool diges
 SIMT_DEVICE void neighbours(const copse_blink_point_arguments *a, bool digest)
 {
     const copse_blink_tree *tree = &a->tree;
-    const bool upper = a->queries.which == COPSE_AFTER;
+    const bool upper = copse_neighbour_upper(a->queries.which);
     warp_queries warp;
     if (!read_queries(&a->queries, &tree->key_type, &tree->levels, &tree->unique, digest, upper, &warp)) return;
     if (warp.sorted) {

@@ -31,7 +31,7 @@ static copse_status concurrent_work(void *user, copse_stream *stream, uint64_t f
     if (status != COPSE_OK || !memory[COPSE_POINT_OUT_RANKS]) return status;
     copse_concurrent_arguments ranks =
         copse_concurrent_start(index, call->epoch, NULL, memory[COPSE_POINT_KEYS], first, n, queries->report);
-    ranks.below = queries->which != COPSE_AFTER;
+    ranks.below = !copse_neighbour_upper(queries->which);
     ranks.counts = memory[COPSE_POINT_OUT_RANKS];
     return copse_concurrent_launch(index, stream, &copse_blink_ordered_kernels_of(index)->count_concurrent, &ranks);
 }

@@ -91,7 +91,7 @@ typedef struct copse_blink_ordered_kernels {
     copse_kernel base_leaf_entries, base_leaf_sums; /* copse_base_leaf_arguments */
     copse_kernel neighbours[2];        /* copse_blink_point_arguments; [0]: full separators, [1]: digests */
     copse_kernel count[2], sum[2];     /* copse_blink_range_arguments */
-    copse_kernel copy, gather;         /* copse_blink_copy_arguments */
+    copse_kernel copy, select, gather; /* copse_blink_copy_arguments */
     copse_kernel short_range[2];       /* copse_blink_short_range_arguments */
     copse_kernel summarize, aggregate; /* copse_blink_summary_arguments */
     copse_kernel verify_base_leaves, verify_summary; /* copse_ranks_check_arguments */

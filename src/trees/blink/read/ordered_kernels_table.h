@@ -19,7 +19,8 @@
 #define BLINK_ORDERED_KERNELS                                                                                          \
     {                                                                                                                  \
         ENTRY(base_leaf_entries_all), ENTRY(base_leaf_sums), ENTRY_PAIR(neighbours), ENTRY_PAIR(count),                \
-            ENTRY_PAIR(sum), ENTRY(copy), ENTRY(gather), ENTRY_PAIR(short_range), ENTRY(summarize), ENTRY(aggregate),  \
-            ENTRY(verify_base_leaves), ENTRY(verify_summary), ENTRY(find_concurrent), ENTRY(neighbours_concurrent),    \
-            ENTRY(count_concurrent), ENTRY(gather_concurrent), ENTRY(aggregate_concurrent)                             \
+            ENTRY_PAIR(sum), ENTRY(copy), ENTRY(select), ENTRY(gather), ENTRY_PAIR(short_range), ENTRY(summarize),     \
+            ENTRY(aggregate), ENTRY(verify_base_leaves), ENTRY(verify_summary), ENTRY(find_concurrent),                \
+            ENTRY(neighbours_concurrent), ENTRY(count_concurrent), ENTRY(gather_concurrent),                           \
+            ENTRY(aggregate_concurrent)                                                                                \
     }

@@ -3,23 +3,22 @@
 
 /* --- count -------------------------------------------------------------------------------------------------------------- */
 
-static copse_status count_quiet(const copse_index *index, copse_blink_epoch *epoch, const void *lows, const void *highs,
-                                uint64_t n, uint64_t *counts)
+static copse_status count_quiet(const copse_index *index, copse_blink_epoch *epoch, const copse_ranges *ranges,
+                                uint64_t *counts)
 {
     copse_status status = copse_blink_ranks_ready(index, epoch);
     if (status != COPSE_OK) return status;
     copse_blink_range_arguments arguments = {.tree = epoch->view, .before = epoch->ranks.before};
     const copse_range_kernel count = {&copse_blink_ordered_kernels_of(index)->count[epoch->view.levels.digest],
                                       &arguments, &arguments.queries};
-    return copse_count_run(index, &count, lows, highs, n, counts);
+    return copse_count_run(index, &count, ranges, counts);
 }
 
-copse_status copse_blink_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                               uint64_t *counts)
+copse_status copse_blink_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
 {
     copse_blink_epoch *epoch = copse_blink_enter(index);
-    copse_status status = copse_blink_concurrent(index) ? copse_concurrent_count(index, epoch, lows, highs, n, counts)
-                                                        : count_quiet(index, epoch, lows, highs, n, counts);
+    copse_status status = copse_blink_concurrent(index) ? copse_concurrent_count(index, epoch, ranges, counts)
+                                                        : count_quiet(index, epoch, ranges, counts);
     copse_blink_leave(index, epoch);
     return status;
 }
@@ -77,7 +76,7 @@ static copse_status range_one_pass(copse_range_call *call, const copse_blink_epo
 static bool one_pass_may(const copse_range_call *call, const copse_blink_epoch *epoch)
 {
     const uint64_t entries = epoch->view.entries;
-    return copse_range_stays(call) && call->n && call->n <= COPSE_RANGES_LAUNCH &&
+    return copse_range_stays(call) && !call->descending && call->n && call->n <= COPSE_RANGES_LAUNCH &&
            (entries == 0 || call->n < SHORT_RANGE_ENTRIES / entries);
 }
 
@@ -104,17 +103,17 @@ static copse_status range_quiet(const copse_index *index, copse_range_call *call
     return status;
 }
 
-copse_status copse_blink_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                               uint64_t limit, uint64_t *offsets, void *keys, void *values, uint64_t capacity)
+copse_status copse_blink_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
 {
-    const copse_range_target target = {lows, highs, offsets, keys, values};
-    copse_range_call call = {.index = index, .n = n, .limit = limit, .capacity = capacity};
+    const copse_range_target target = copse_range_target_of(ranges, rows);
+    copse_range_call call = copse_range_call_of(index, ranges, rows);
     bool done = false;
     if (!copse_blink_concurrent(index)) return range_quiet(index, &call, &target);
-    copse_status status = copse_concurrent_range(&call, &target, &done);
+    /* Kernels beside a writer read leaves from left to right: for the other way it has to wait. */
+    copse_status status = call.descending ? COPSE_OK : copse_concurrent_range(&call, &target, &done);
     if (status != COPSE_OK || done) return status;
     copse_blink *tree = copse_blink_handle_of(index)->tree;
-    call = (copse_range_call){.index = index, .n = n, .limit = limit, .capacity = capacity};
+    call = copse_range_call_of(index, ranges, rows);
     pthread_mutex_lock(&tree->writer);
     status = range_quiet(index, &call, &target);
     pthread_mutex_unlock(&tree->writer);

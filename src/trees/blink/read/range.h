@@ -229,6 +229,25 @@ SIMT_KERNEL(NAME(copy), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
+/* The entries with some ranks, one to a lane. */
+SIMT_KERNEL(NAME(select), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.output.count;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        if (!select_is_there(&a.output, i, a.tree.entries)) continue;
+        const uint64_t rank = a.output.ranks[i];
+        uint32_t low = 0, high = a.tree.base_leaves; /* before[low] <= rank < before[high] */
+        while (high - low > 1u) {
+            const uint32_t middle = low + (high - low) / 2u;
+            if (a.before[middle] <= rank)
+                low = middle;
+            else
+                high = middle;
+        }
+        copy_one(&a, low, rank - a.before[low], i);
+    }
+}
+
 /* Copies output positions tile .. end of ranges. Where a range goes on from the last 32 positions, so does its search for
  * base leaves. */
 SIMT_DEVICE void gather_some(const copse_blink_copy_arguments *a, uint64_t tile, uint64_t end)
@@ -239,13 +258,13 @@ SIMT_DEVICE void gather_some(const copse_blink_copy_arguments *a, uint64_t tile,
         const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
         const uint64_t mine = gather_range(a->output.offsets, a->output.n, range, p),
                        location = a->output.locations[mine];
-        const uint64_t beyond = p - a->output.offsets[mine];
+        const uint64_t beyond = gather_beyond(&a->output, mine, p);
         const bool there = from + simt_lane() < end;
         uint32_t own = (uint32_t)(location >> 32);
         if (location != COPSE_LOCATION_DONE &&
             (beyond >= GATHER_NEAR || (there && !copy_near(a, location, beyond, p - a->output.first)))) {
             const uint64_t rank = location_rank(a->before, location) + beyond;
-            if (from > tile && mine == range && base_leaf > own) own = base_leaf;
+            if (from > tile && mine == range && base_leaf > own && !a->output.wholes) own = base_leaf;
             own = rank_base_leaf(a->before, a->tree.base_leaves, own, rank);
             if (there) copy_one(a, own, rank - a->before[own], p - a->output.first);
         }

@@ -12,7 +12,7 @@ copse_concurrent_arguments copse_concurrent_start(const copse_index *index, cons
                                                   uint64_t *report);
 copse_status copse_concurrent_launch(const copse_index *index, copse_stream *stream, const copse_kernel *kernel,
                                      const copse_concurrent_arguments *arguments);
-copse_status copse_concurrent_count(const copse_index *index, const copse_blink_epoch *epoch, const void *lows,
-                                    const void *highs, uint64_t n, uint64_t *counts);
+copse_status copse_concurrent_count(const copse_index *index, const copse_blink_epoch *epoch,
+                                    const copse_ranges *ranges, uint64_t *counts);
 /* copse_range through a view. *out_done: false where the ranges changed while they were copied, time and again. */
 copse_status copse_concurrent_range(copse_range_call *call, const copse_range_target *target, bool *out_done);

@@ -206,3 +206,27 @@ copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64
     return copse_blink_concurrent(index) ? entries_view(index, rank, count, keys, values)
                                          : entries_run(index, rank, count, keys, values);
 }
+
+static copse_status select_run(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
+                               uint8_t *found)
+{
+    copse_blink_epoch *epoch = copse_blink_enter(index);
+    copse_status status = copse_blink_ranks_ready(index, epoch);
+    copse_blink_copy_arguments arguments = {.tree = epoch->view, .before = epoch->ranks.before};
+    const copse_entry_kernel select = {&copse_blink_ordered_kernels_of(index)->select, &arguments, &arguments.output,
+                                       true};
+    if (status == COPSE_OK) status = copse_select_run(index, &select, ranks, n, keys, values, found);
+    copse_blink_leave(index, epoch);
+    return status;
+}
+
+copse_status copse_blink_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
+                                uint8_t *found)
+{
+    if (!copse_blink_concurrent(index)) return select_run(index, ranks, n, keys, values, found);
+    copse_blink *tree = copse_blink_handle_of(index)->tree;
+    pthread_mutex_lock(&tree->writer); /* ranks are those of one moment */
+    copse_status status = select_run(index, ranks, n, keys, values, found);
+    pthread_mutex_unlock(&tree->writer);
+    return status;
+}

@@ -65,8 +65,8 @@ static copse_status prepare(const copse_index *index, copse_implicit_device *tre
 
 /* --- using them ----------------------------------------------------------------------------------------------------------- */
 
-copse_status copse_implicit_device_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
-                                             const void *highs, uint64_t n, void *out, uint8_t *found)
+copse_status copse_implicit_device_aggregate(const copse_index *index, copse_aggregate_kind kind,
+                                             const copse_ranges *asked, void *out, uint8_t *found)
 {
     const copse_implicit_kernels *kernels = copse_implicit_device_kernels(index);
     copse_implicit_device *tree = copse_implicit_device_of(index);
@@ -84,7 +84,8 @@ copse_status copse_implicit_device_aggregate(const copse_index *index, copse_agg
         .extents = &arguments.extents,
         .by_counts = true};
     return copse_aggregate_call_run(
-        &call, &(copse_range_arrays){.lows = lows, .highs = highs, .n = n, .out = out, .found = found});
+        &call,
+        &(copse_range_arrays){.lows = asked->lows, .highs = asked->highs, .n = asked->n, .out = out, .found = found});
 }
 
 /* --- checking them -------------------------------------------------------------------------------------------------------- */

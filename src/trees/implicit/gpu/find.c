@@ -34,6 +34,15 @@ copse_status copse_implicit_device_neighbours(const copse_index *index, const vo
     return copse_point_call_run(&call, &(copse_point_arrays){keys, n, out_keys, out_values, out_found, out_ranks});
 }
 
+copse_status copse_implicit_device_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys,
+                                          void *values, uint8_t *found)
+{
+    copse_copy_arguments arguments = {.tree = copse_implicit_device_of(index)->view};
+    const copse_entry_kernel select = {&copse_implicit_device_kernels(index)->select, &arguments, &arguments.output,
+                                       true};
+    return copse_select_run(index, &select, ranks, n, keys, values, found);
+}
+
 copse_status copse_implicit_device_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys,
                                            void *values)
 {

@@ -66,7 +66,7 @@ typedef struct copse_implicit_kernels {
     copse_kernel count_kept, fill, fill_kept; /* copse_unit_arguments */
     copse_kernel find[2], neighbours[2];      /* copse_point_arguments; [0]: full separators, [1]: digests */
     copse_kernel count[2], sum[2];            /* copse_range_arguments */
-    copse_kernel copy, gather;                /* copse_copy_arguments */
+    copse_kernel copy, select, gather;        /* copse_copy_arguments */
     copse_kernel summarize, aggregate, widen; /* copse_summary_arguments */
     copse_kernel erase, absent;               /* copse_mark_arguments */
     copse_kernel verify_units;                /* copse_unit_arguments */

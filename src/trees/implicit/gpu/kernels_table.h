@@ -16,6 +16,6 @@
 #define IMPLICIT_KERNELS                                                                                               \
     {                                                                                                                  \
         ENTRY(count_kept), ENTRY(fill), ENTRY(fill_kept), ENTRY_PAIR(find), ENTRY_PAIR(neighbours), ENTRY_PAIR(count), \
-            ENTRY_PAIR(sum), ENTRY(copy), ENTRY(gather), ENTRY(summarize), ENTRY(aggregate), ENTRY(widen),             \
-            ENTRY(erase), ENTRY(absent), ENTRY(verify_units), ENTRY(verify_sums), ENTRY(verify_summary)                \
+            ENTRY_PAIR(sum), ENTRY(copy), ENTRY(select), ENTRY(gather), ENTRY(summarize), ENTRY(aggregate),            \
+            ENTRY(widen), ENTRY(erase), ENTRY(absent), ENTRY(verify_units), ENTRY(verify_sums), ENTRY(verify_summary)  \
     }

@@ -87,7 +87,7 @@ SIMT_DEVICE void neighbour_store(const copse_point_arguments *a, uint32_t at, ui
     const copse_device_tree *tree = &a->tree;
     if (at >= a->queries.n) return;
     uint64_t entry =
-        rank - (a->queries.which == COPSE_BEFORE ? 1u : 0u); /* in front of the first it wraps to a huge number */
+        rank - (copse_neighbour_back(a->queries.which) ? 1u : 0u); /* in front of the first it wraps to a huge number */
     bool found = entry < tree->entries;
     if (a->queries.out_ranks) a->queries.out_ranks[at] = rank;
     if (a->queries.out_found) a->queries.out_found[at] = (uint8_t)found;
@@ -98,7 +98,7 @@ SIMT_DEVICE void neighbour_store(const copse_point_arguments *a, uint32_t at, ui
 
 SIMT_DEVICE void neighbours(const copse_point_arguments *a, bool digest)
 {
-    const bool upper = a->queries.which == COPSE_AFTER;
+    const bool upper = copse_neighbour_upper(a->queries.which);
     warp_queries warp;
     if (!read_queries(&a->queries, &a->tree.key_type, &a->tree.levels, &a->tree.unique, digest, upper, &warp)) return;
     if (warp.sorted) {
@@ -216,6 +216,14 @@ SIMT_KERNEL(NAME(copy), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
         copy_one(&a, a.output.first + i, i);
 }
 
+/* The entries with some ranks. */
+SIMT_KERNEL(NAME(select), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.output.count;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        if (select_is_there(&a.output, i, a.tree.entries)) copy_one(&a, a.output.ranks[i], i);
+}
+
 /* Copies the entries of ranges, see gather.h. */
 SIMT_KERNEL(NAME(gather), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
@@ -228,7 +236,7 @@ SIMT_KERNEL(NAME(gather), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
         for (uint64_t from = tile; from < end; from += SIMT_WARP) {
             uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
             uint64_t mine = gather_range(to->offsets, to->n, range, p);
-            if (from + simt_lane() < end) copy_one(&a, to->locations[mine] + (p - to->offsets[mine]), p - to->first);
+            if (from + simt_lane() < end) copy_one(&a, to->locations[mine] + gather_beyond(to, mine, p), p - to->first);
             range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
         }
     }

@@ -97,6 +97,7 @@ const copse_calls copse_implicit_gpu_calls = {
     .count = copse_implicit_device_count,
     .range = copse_implicit_device_range,
     .aggregate = copse_implicit_device_aggregate,
+    .select = copse_implicit_device_select,
     .scan = implicit_device_scan,
     .scan_step = COPSE_GPU_SCAN_STEP,
     .size = implicit_device_size,

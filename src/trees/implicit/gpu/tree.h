@@ -69,20 +69,19 @@ copse_status copse_implicit_device_look_up(const copse_index *index, const void 
 copse_status copse_implicit_device_neighbours(const copse_index *index, const void *keys, uint64_t n,
                                               copse_neighbour which, void *out_keys, void *out_values,
                                               uint8_t *out_found, uint64_t *out_ranks);
+copse_status copse_implicit_device_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys,
+                                          void *values, uint8_t *found);
 copse_status copse_implicit_device_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys,
                                            void *values);
 
 /* --- implicit/gpu/range.c -------------------------------------------------------------------------------------------- */
 
-copse_status copse_implicit_device_count(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                         uint64_t *counts);
-copse_status copse_implicit_device_range(const copse_index *index, const void *lows, const void *highs, uint64_t n,
-                                         uint64_t limit, uint64_t *offsets, void *keys, void *values,
-                                         uint64_t capacity);
+copse_status copse_implicit_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
+copse_status copse_implicit_device_range(const copse_index *index, const copse_ranges *asked, const copse_rows *rows);
 
 /* --- implicit/gpu/aggregate.c ---------------------------------------------------------------------------------------- */
 
-copse_status copse_implicit_device_aggregate(const copse_index *index, copse_aggregate_kind kind, const void *lows,
-                                             const void *highs, uint64_t n, void *out, uint8_t *found);
+copse_status copse_implicit_device_aggregate(const copse_index *index, copse_aggregate_kind kind,
+                                             const copse_ranges *asked, void *out, uint8_t *found);
 void copse_implicit_device_aggregate_free(const copse_index *index, copse_implicit_device *tree);
 copse_status copse_implicit_device_verify_aggregates(const copse_index *index, copse_device_survey *survey);
