@@ -34,7 +34,7 @@ test: ## what must pass before a commit: 10 minutes on 2 cores, set-up and build
 	@scripts/setup test
 	@scripts/test
 
-test-full: ## the rest of what must pass: ThreadSanitizer, stress, fuzzing, all cards, all of lint (45 minutes)
+test-full: ## the rest of what must pass: sanitizers, stress, fuzzing, all cards, all of lint (45 minutes)
 	@scripts/setup test
 	@scripts/test --full
 
