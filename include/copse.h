@@ -442,6 +442,10 @@ COPSE_API copse_status copse_last_error_info(const copse_ctx *ctx, copse_error_i
 /* Replaces the progress callback of a context (NULL: none). */
 COPSE_API copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user);
 
+/* Takes all work to another cudaStream_t (NULL: one of the library's), behind what is under way on the one before. No call on the
+ * context may run meanwhile. Errors: ARGUMENT (a stream of another card), DEVICE. */
+COPSE_API copse_status copse_ctx_set_stream(copse_ctx *ctx, void *stream);
+
 /* Waits for the stream of the context and returns the first error that work on it met since the last call; see "Memory
  * and streams" above. Without a GPU it does nothing. Errors: DEVICE, NAN, OVERFLOW, TOO_SMALL. */
 COPSE_API copse_status copse_ctx_synchronize(copse_ctx *ctx);

@@ -1,8 +1,9 @@
 /* Aggregates over ranges: sum, sum128, min, max, avg. */
 #include "api/ranges.h"
+#include "device/device.h"
 
-static copse_status aggregate(const char *call, const copse_index *index, copse_aggregate_kind kind,
-                              const copse_ranges *ranges, void *out, const char *out_name, uint8_t *found)
+static copse_status run(const char *call, const copse_index *index, copse_aggregate_kind kind,
+                        const copse_ranges *ranges, void *out, const char *out_name, uint8_t *found)
 {
     copse_checked_ranges checked;
     copse_status status = copse_ranges_take(index, call, ranges, false, &checked);
@@ -17,6 +18,13 @@ static copse_status aggregate(const char *call, const copse_index *index, copse_
         status = index->calls->aggregate(index, kind, &checked.ranges, out, found);
     copse_ranges_release(index, &checked);
     return status;
+}
+
+static copse_status aggregate(const char *call, const copse_index *index, copse_aggregate_kind kind,
+                              const copse_ranges *ranges, void *out, const char *out_name, uint8_t *found)
+{
+    if (index) copse_promise_begin(index);
+    return copse_promise_end(run(call, index, kind, ranges, out, out_name, found));
 }
 
 copse_status copse_sum(const copse_index *index, const copse_ranges *ranges, void *out_sums)

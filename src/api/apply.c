@@ -1,5 +1,6 @@
 /* Mixed batches. */
 #include "api/check.h"
+#include "device/device.h"
 
 copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                          uint64_t n, void *out_values, uint8_t *out_found)
@@ -11,5 +12,6 @@ copse_status copse_apply(copse_index *index, const uint8_t *operations, const vo
     if (index->duplicates)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_apply: the index keeps duplicates, and a mixed batch needs keys that are there once");
-    return index->calls->apply(index, operations, keys, values, n, out_values, out_found);
+    copse_promise_begin(index);
+    return copse_promise_end(index->calls->apply(index, operations, keys, values, n, out_values, out_found));
 }

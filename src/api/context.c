@@ -110,7 +110,7 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     made.allocator = o.allocator;
     made.progress = o.progress;
     made.progress_user = o.progress_user;
-    atomic_init(&made.references, 1);
+    made.references = 1;
     copse_ctx *ctx = copse_memory_alloc(&made, sizeof made);
     if (!ctx) return copse_fail_memory(NULL, sizeof made, "the context");
     *ctx = made;
@@ -125,12 +125,12 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
 
 void copse_ctx_hold(copse_ctx *ctx)
 {
-    atomic_fetch_add_explicit(&ctx->references, 1, memory_order_relaxed);
+    copse_reference_add(&ctx->references);
 }
 
 void copse_ctx_release(copse_ctx *ctx)
 {
-    if (atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) != 1) return;
+    if (!copse_reference_drop(&ctx->references)) return;
     copse_device_close_all(ctx);
     pthread_mutex_destroy(&ctx->device_lock);
     copse_ctx copy = *ctx; /* the allocator is needed to free what holds it */

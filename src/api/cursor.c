@@ -34,7 +34,7 @@ static copse_status place(copse_cursor *cursor, const void *from)
     copse_status status = from ? cursor->index->calls->scan(cursor->index, &scan) : COPSE_OK;
     if (status != COPSE_OK) return status;
     cursor->scan.position = scan.position;
-    cursor->version = cursor->index->version;
+    cursor->version = copse_version_of(cursor->index);
     return COPSE_OK;
 }
 
@@ -83,7 +83,7 @@ copse_status copse_cursor_open(const copse_index *index, const copse_ranges *ran
         copse_memory_free(index->ctx, cursor, sizeof *cursor);
         return status;
     }
-    atomic_fetch_add_explicit(&cursor->index->references, 1, memory_order_relaxed);
+    copse_reference_add(&cursor->index->references);
     *out_cursor = cursor;
     return COPSE_OK;
 }
@@ -124,7 +124,7 @@ static copse_status step(copse_cursor *cursor, const char *call, bool against, v
     if (status != COPSE_OK) return status;
     const copse_index *index = cursor->index;
     if (!out_n) return copse_fail_argument(index->ctx, "out_n", "%s: out_n is NULL", call);
-    if (cursor->version != index->version)
+    if (cursor->version != copse_version_of(index))
         return copse_fail(index->ctx, COPSE_ERR_STALE,
                           "the index changed since the cursor was placed; copse_cursor_seek places it again");
     copse_scan *scan = &cursor->scan;

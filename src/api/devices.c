@@ -15,6 +15,18 @@ copse_status copse_ctx_synchronize(copse_ctx *ctx)
     return COPSE_OK;
 }
 
+copse_status copse_ctx_set_stream(copse_ctx *ctx, void *stream)
+{
+    if (!ctx) return copse_fail_argument(NULL, "ctx", "copse_ctx_set_stream: ctx is NULL");
+    pthread_mutex_lock(&ctx->device_lock);
+    copse_status status = COPSE_OK;
+    if (ctx->gpu) status = copse_device_set_stream(ctx->gpu, stream);
+    if (status == COPSE_OK && ctx->emulated) status = copse_device_set_stream(ctx->emulated, stream);
+    if (status == COPSE_OK) ctx->stream = stream;
+    pthread_mutex_unlock(&ctx->device_lock);
+    return status;
+}
+
 int32_t copse_device_count(const char **out_why)
 {
     const char *why = "";

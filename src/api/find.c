@@ -1,5 +1,6 @@
 /* Point reads: find, contains, bounds and neighbours, entries by rank and at the ends; and the checks of arguments that all reads share. */
-#include "api/check.h"
+#include "api/ranges.h"
+#include "device/device.h"
 
 copse_status copse_check_keys(const copse_index *index, const char *call, const void *keys, const char *keys_name,
                               uint64_t n)
@@ -16,7 +17,8 @@ copse_status copse_find(const copse_index *index, const void *keys, uint64_t n, 
 {
     copse_status status = copse_check_keys(index, "copse_find", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return index->calls->find(index, keys, n, out_values, out_found);
+    copse_promise_begin(index);
+    return copse_promise_end(index->calls->find(index, keys, n, out_values, out_found));
 }
 
 copse_status copse_contains(const copse_index *index, const void *keys, uint64_t n, uint8_t *out_found)
@@ -24,7 +26,8 @@ copse_status copse_contains(const copse_index *index, const void *keys, uint64_t
     copse_status status = copse_check_keys(index, "copse_contains", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
     if (!out_found) return copse_fail_null(index->ctx, "copse_contains", "out_found");
-    return index->calls->find(index, keys, n, NULL, out_found);
+    copse_promise_begin(index);
+    return copse_promise_end(index->calls->find(index, keys, n, NULL, out_found));
 }
 
 copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
@@ -32,7 +35,9 @@ copse_status copse_lower_bound(const copse_index *index, const void *keys, uint6
 {
     copse_status status = copse_check_keys(index, "copse_lower_bound", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return index->calls->neighbours(index, keys, n, COPSE_AT_OR_AFTER, out_keys, out_values, out_found, out_ranks);
+    copse_promise_begin(index);
+    return copse_promise_end(
+        index->calls->neighbours(index, keys, n, COPSE_AT_OR_AFTER, out_keys, out_values, out_found, out_ranks));
 }
 
 copse_status copse_upper_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
@@ -40,7 +45,9 @@ copse_status copse_upper_bound(const copse_index *index, const void *keys, uint6
 {
     copse_status status = copse_check_keys(index, "copse_upper_bound", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return index->calls->neighbours(index, keys, n, COPSE_AFTER, out_keys, out_values, out_found, out_ranks);
+    copse_promise_begin(index);
+    return copse_promise_end(
+        index->calls->neighbours(index, keys, n, COPSE_AFTER, out_keys, out_values, out_found, out_ranks));
 }
 
 copse_status copse_floor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
@@ -48,7 +55,9 @@ copse_status copse_floor(const copse_index *index, const void *keys, uint64_t n,
 {
     copse_status status = copse_check_keys(index, "copse_floor", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return index->calls->neighbours(index, keys, n, COPSE_AT_OR_BEFORE, out_keys, out_values, out_found, NULL);
+    copse_promise_begin(index);
+    return copse_promise_end(
+        index->calls->neighbours(index, keys, n, COPSE_AT_OR_BEFORE, out_keys, out_values, out_found, NULL));
 }
 
 copse_status copse_successor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
@@ -56,7 +65,9 @@ copse_status copse_successor(const copse_index *index, const void *keys, uint64_
 {
     copse_status status = copse_check_keys(index, "copse_successor", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return index->calls->neighbours(index, keys, n, COPSE_AFTER, out_keys, out_values, out_found, NULL);
+    copse_promise_begin(index);
+    return copse_promise_end(
+        index->calls->neighbours(index, keys, n, COPSE_AFTER, out_keys, out_values, out_found, NULL));
 }
 
 copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
@@ -64,7 +75,9 @@ copse_status copse_predecessor(const copse_index *index, const void *keys, uint6
 {
     copse_status status = copse_check_keys(index, "copse_predecessor", keys, "keys", n);
     if (status != COPSE_OK || n == 0) return status;
-    return index->calls->neighbours(index, keys, n, COPSE_BEFORE, out_keys, out_values, out_found, NULL);
+    copse_promise_begin(index);
+    return copse_promise_end(
+        index->calls->neighbours(index, keys, n, COPSE_BEFORE, out_keys, out_values, out_found, NULL));
 }
 
 copse_status copse_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *out_keys, void *out_values,
@@ -75,7 +88,8 @@ copse_status copse_select(const copse_index *index, const uint64_t *ranks, uint6
     if (!index->calls->select)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "copse_select: the %s tree has no ranks",
                           copse_structure_name(index->description->structure));
-    return index->calls->select(index, ranks, n, out_keys, out_values, out_found);
+    copse_promise_begin(index);
+    return copse_promise_end(index->calls->select(index, ranks, n, out_keys, out_values, out_found));
 }
 
 /* The first entries in one direction: the row of a range without ends. */
@@ -95,7 +109,8 @@ static copse_status ends(const copse_index *index, const char *call, uint32_t fl
     row.keys = out_keys;
     row.values = out_values;
     row.capacity = out_keys || out_values ? max : 0;
-    copse_status status = copse_range(index, &all, &row);
+    copse_status status =
+        copse_range_run_checked(index, &all, &row); /* the offsets are host memory, whatever was promised */
     if (status == COPSE_OK) *out_n = offsets[1];
     return status;
 }

@@ -25,7 +25,11 @@ static copse_status share(const copse_index *index, copse_ctx *ctx, bool frozen,
     copse_index *other = copse_memory_alloc(ctx, sizeof *other);
     if (!other) return copse_fail_memory(ctx, sizeof *other, "the index");
     memcpy(other, index, sizeof *other);
-    atomic_init(&other->references, 1);
+    other->references = 1;
+    other->own_version = copse_version_of(index);
+    /* A frozen index and views of one keep the version that it had. */
+    const bool fixed = frozen || index->version == &index->own_version;
+    other->version = fixed ? &other->own_version : index->version;
     other->ctx = ctx;
     other->device = device;
     other->tree = NULL;

@@ -105,7 +105,8 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
                            .by_width = chosen.at->by_width ? chosen.at->by_width[widths] : NULL,
                            .device = chosen.device,
                            .placement_why = chosen.why};
-    atomic_init(&index->references, 1);
+    index->references = 1;
+    index->version = &index->own_version;
     status = index->calls->create(index);
     if (status != COPSE_OK) {
         copse_memory_free(ctx, index, sizeof *index);
@@ -118,7 +119,7 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
 
 void copse_index_release(copse_index *index)
 {
-    if (atomic_fetch_sub_explicit(&index->references, 1, memory_order_acq_rel) != 1) return;
+    if (!copse_reference_drop(&index->references)) return;
     copse_ctx *ctx = index->ctx;
     copse_memory_free(ctx, index, sizeof *index);
     copse_ctx_release(ctx);
@@ -147,8 +148,9 @@ copse_status copse_build(copse_index *index, const void *keys, const void *value
     copse_status status = copse_check_change(index, "copse_build");
     if (status != COPSE_OK) return status;
     if (!keys && n) return copse_fail_null(index->ctx, "copse_build", "keys");
-    status = index->calls->build(index, keys, values, n);
-    if (status == COPSE_OK) index->version++;
+    copse_promise_begin(index);
+    status = copse_promise_end(index->calls->build(index, keys, values, n));
+    if (status == COPSE_OK) copse_version_advance(index);
     return status;
 }
 
@@ -156,7 +158,7 @@ copse_status copse_clear(copse_index *index)
 {
     copse_status status = copse_check_change(index, "copse_clear");
     if (status == COPSE_OK) status = index->calls->build(index, NULL, NULL, 0);
-    if (status == COPSE_OK) index->version++;
+    if (status == COPSE_OK) copse_version_advance(index);
     return status;
 }
 
@@ -172,9 +174,10 @@ copse_status copse_insert(copse_index *index, const void *keys, const void *valu
                           flags);
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail_null(index->ctx, "copse_insert", "keys");
-    status = index->calls->insert(index, keys, values, n, flags, &inserted);
+    copse_promise_begin(index);
+    status = copse_promise_end(index->calls->insert(index, keys, values, n, flags, &inserted));
     if (status != COPSE_OK) return status;
-    index->version++;
+    copse_version_advance(index);
     if (out_inserted) *out_inserted = inserted;
     return COPSE_OK;
 }
@@ -187,9 +190,10 @@ copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint6
     if (status != COPSE_OK) return status;
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail_null(index->ctx, "copse_erase", "keys");
-    status = index->calls->erase(index, keys, n, &erased);
+    copse_promise_begin(index);
+    status = copse_promise_end(index->calls->erase(index, keys, n, &erased));
     if (status != COPSE_OK) return status;
-    index->version++;
+    copse_version_advance(index);
     if (out_erased) *out_erased = erased;
     return COPSE_OK;
 }
@@ -204,7 +208,7 @@ copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats)
                          .key_type = index->key_type,
                          .value_type = index->value_type,
                          .duplicates = index->duplicates,
-                         .version = index->version,
+                         .version = copse_version_of(index),
                          .placement_why = index->placement_why};
     index->calls->stats(index, &stats);
     stats.bytes += sizeof *index;
@@ -235,7 +239,8 @@ static copse_status copy_to(const copse_index *index, copse_index *to)
     copse_status status = COPSE_OK;
     if (!keys || !values) status = copse_fail_memory(ctx, key_bytes + value_bytes, "moving the index");
     if (status == COPSE_OK) status = copse_export(index, keys, values, n);
-    if (status == COPSE_OK) status = copse_build(to, keys, values, n);
+    if (status == COPSE_OK) status = to->calls->build(to, keys, values, n);
+    if (status == COPSE_OK) copse_version_advance(to);
     copse_memory_free(ctx, keys, key_bytes);
     copse_memory_free(ctx, values, value_bytes);
     return status;
@@ -273,6 +278,7 @@ copse_status copse_move(copse_index *index, copse_placement placement)
     if (status != COPSE_OK || !moved) return status;
     /* The two exchange their trees; the handle, which the caller has, stays. */
     const copse_index old = *index;
+    const uint64_t version = copse_version_of(index);
     index->description = moved->description;
     index->placement = moved->placement;
     index->calls = moved->calls;
@@ -280,11 +286,14 @@ copse_status copse_move(copse_index *index, copse_placement placement)
     index->device = moved->device;
     index->placement_why = moved->placement_why;
     index->tree = moved->tree;
-    index->version++; /* cursors look at it */
+    /* Cursors look at it; a version that the moved tree keeps goes on from there. */
+    index->version = moved->version == &moved->own_version ? &index->own_version : moved->version;
+    __atomic_store_n(index->version, version + 1, __ATOMIC_RELEASE);
     moved->calls = old.calls;
     moved->by_width = old.by_width;
     moved->device = old.device;
     moved->tree = old.tree;
+    moved->version = &moved->own_version; /* it is freed next */
     copse_index_free(moved);
     return COPSE_OK;
 }

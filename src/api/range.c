@@ -1,8 +1,9 @@
 /* Range reads that return entries or their number: range, count. */
 #include "api/ranges.h"
 #include "core/structs.h"
+#include "device/device.h"
 
-copse_status copse_count(const copse_index *index, const copse_ranges *ranges, uint64_t *out_counts)
+static copse_status count(const copse_index *index, const copse_ranges *ranges, uint64_t *out_counts)
 {
     copse_checked_ranges checked;
     copse_status status = copse_ranges_take(index, "copse_count", ranges, false, &checked);
@@ -34,7 +35,7 @@ static copse_status rows_take(const copse_index *index, const copse_rows *rows, 
     return COPSE_OK;
 }
 
-copse_status copse_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows)
+copse_status copse_range_run_checked(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows)
 {
     copse_checked_ranges checked;
     copse_rows rows;
@@ -44,4 +45,16 @@ copse_status copse_range(const copse_index *index, const copse_ranges *ranges, c
     if (status == COPSE_OK && rows.offsets) status = index->calls->range(index, &checked.ranges, &rows);
     copse_ranges_release(index, &checked);
     return status;
+}
+
+copse_status copse_count(const copse_index *index, const copse_ranges *ranges, uint64_t *out_counts)
+{
+    if (index) copse_promise_begin(index);
+    return copse_promise_end(count(index, ranges, out_counts));
+}
+
+copse_status copse_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows)
+{
+    if (index) copse_promise_begin(index);
+    return copse_promise_end(copse_range_run_checked(index, ranges, out_rows));
 }

@@ -72,7 +72,7 @@ static copse_status ends_on_device(const copse_index *index, const copse_ranges 
     if (index->device && asked->lows) status = copse_call_array(index, asked->lows, "lows", &low);
     if (status == COPSE_OK && index->device && asked->highs)
         status = copse_call_array(index, asked->highs, "highs", &high);
-    *out = low || high;
+    *out = low || high || (index->device && index->ctx->device_arrays);
     return status;
 }
 

@@ -4,9 +4,6 @@
 #include "copse.h"
 
 #include <pthread.h>
-#ifndef __cplusplus
-#include <stdatomic.h>
-#endif
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -25,7 +22,7 @@ typedef enum copse_instruction_set { COPSE_SCALAR, COPSE_AVX2, COPSE_AVX512 } co
 #define COPSE_INSTRUCTION_SETS 3u
 
 struct copse_ctx {
-    atomic_uint references; /* the caller's, one of each index, those of trees that several contexts share */
+    uint32_t references; /* the caller's, one of each index, those of trees that several contexts share */
     uint32_t threads;
     uint32_t pipeline;         /* queries in flight per thread; 0: the default of each walk */
     uint32_t huge_pages;       /* copse_huge_pages */
@@ -45,12 +42,13 @@ struct copse_ctx {
 
 struct copse_index {
     copse_ctx *ctx;
-    atomic_uint references; /* the caller's, while it has not freed the index, and one of each cursor */
-    bool freed;             /* by the caller: there is no tree any more */
+    uint32_t references; /* the caller's, while it has not freed the index, and one of each cursor */
+    bool freed;          /* by the caller: there is no tree any more */
     copse_type key_type;
     copse_type value_type;
     uint32_t duplicates;
-    uint64_t version;
+    uint64_t own_version;
+    uint64_t *version; /* that of a tree which several handles share, else own_version; grows with every change */
     const copse_tree_description *description;
     copse_placement placement;
     const copse_calls *calls;    /* of that tree at that placement, with what depends on the widths: */
@@ -104,6 +102,29 @@ void copse_memory_free(const copse_ctx *ctx, void *memory, size_t size); /* NULL
 size_t copse_memory_product(uint64_t count, size_t size);
 
 /* --- lifetimes: api/context.c ----------------------------------------------------------------------------------------- */
+
+/* Counts that several threads may change. */
+static inline void copse_reference_add(uint32_t *references)
+{
+    __atomic_fetch_add(references, 1, __ATOMIC_RELAXED);
+}
+
+/* True: it was the last one. */
+static inline bool copse_reference_drop(uint32_t *references)
+{
+    return __atomic_fetch_sub(references, 1, __ATOMIC_ACQ_REL) == 1;
+}
+
+/* The version of an index, which views read while another handle changes it. */
+static inline uint64_t copse_version_of(const copse_index *index)
+{
+    return __atomic_load_n(index->version, __ATOMIC_ACQUIRE);
+}
+
+static inline void copse_version_advance(copse_index *index)
+{
+    __atomic_fetch_add(index->version, 1, __ATOMIC_RELEASE);
+}
 
 /* A context lives until all that uses it has let it go. */
 void copse_ctx_hold(copse_ctx *ctx);

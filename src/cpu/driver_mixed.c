@@ -74,7 +74,7 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
     call->gone = copse_memory_alloc(ctx, call->n);
     status = call->gone ? replay(call, width, &changes) : copse_fail_memory(ctx, call->n, "the changes of the batch");
     if (status == COPSE_OK && changes.n) status = copse_cpu_tree_of(index)->apply(index, &changes);
-    if (status == COPSE_OK && changes.n) index->version++;
+    if (status == COPSE_OK && changes.n) copse_version_advance(index);
     copse_memory_free(ctx, call->gone, call->n);
     copse_batch_free(ctx, &sorted);
     return status;

@@ -91,14 +91,47 @@ static copse_status main_make(copse_device *device, void *callers)
         copse_cuda_data_of(device)->own_main = true;
     } else {
         int number = cuda_stream_device(callers);
-        if (number < 0) return copse_fail(device->ctx, COPSE_ERR_ARGUMENT, "options->stream is not a stream of CUDA");
+        if (number < 0) return copse_fail(device->ctx, COPSE_ERR_ARGUMENT, "stream is not a stream of CUDA");
         if (number != device->number)
             return copse_fail(device->ctx, COPSE_ERR_ARGUMENT,
-                              "options->stream belongs to card %d, but the context works on card %d", number,
-                              device->number);
+                              "stream belongs to card %d, but the context works on card %d", number, device->number);
     }
     device->main = (copse_stream *)stream;
     return COPSE_OK;
+}
+
+/* Work on the new stream comes after what is on the old one. */
+static cudaError_t follow(cudaStream_t old, cudaStream_t next)
+{
+    cudaEvent_t event = nullptr;
+    cudaError_t error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    if (error != cudaSuccess) return error;
+    error = cudaEventRecord(event, old);
+    if (error == cudaSuccess) error = cudaStreamWaitEvent(next, event, 0);
+    (void)cudaEventDestroy(event);
+    return error;
+}
+
+static copse_status cuda_set_main(copse_device *device, void *callers)
+{
+    copse_cuda_current current(device->number);
+    copse_cuda_data *data = copse_cuda_data_of(device);
+    copse_stream *const old = device->main;
+    const bool own = data->own_main;
+    if (callers == old || (!callers && own)) return COPSE_OK;
+    data->own_main = false;
+    copse_status status = main_make(device, callers);
+    if (status == COPSE_OK)
+        status = copse_cuda_status(device, follow(copse_cuda_stream_of(old), copse_cuda_stream_of(device->main)),
+                                   "changing the stream");
+    if (status == COPSE_OK) {
+        if (own) (void)cudaStreamDestroy(copse_cuda_stream_of(old)); /* when its work is through */
+        return COPSE_OK;
+    }
+    if (device->main != old && data->own_main) (void)cudaStreamDestroy(copse_cuda_stream_of(device->main));
+    device->main = old;
+    data->own_main = own;
+    return status;
 }
 
 static void cuda_close(copse_device *device)
@@ -240,6 +273,7 @@ extern "C" const copse_device_backend copse_device_cuda = {
     .fill = cuda_fill,
     .launch = cuda_launch,
     .wait = cuda_wait,
+    .set_main = cuda_set_main,
     .stream_create = cuda_stream_create,
     .stream_free = cuda_stream_free,
     .event_create = cuda_event_create,

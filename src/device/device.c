@@ -107,11 +107,33 @@ static bool has_faulted(copse_device *device)
 
 /* A device with a fault does not know its own memory any more. Any pointer then counts as device memory, so that the next function
  * of this file reports the fault, instead of a wrong pointer. */
+static _Thread_local bool promised;
+
+void copse_promise_begin(const copse_index *index)
+{
+    promised = index->device && index->ctx->device_arrays;
+}
+
+copse_status copse_promise_end(copse_status status)
+{
+    promised = false;
+    return status;
+}
+
 copse_memory_kind copse_device_kind(copse_device *device, const void *memory)
 {
+    if (promised) return COPSE_MEMORY_DEVICE;
     copse_memory_kind kind = device->backend->kind(device, memory);
     if (has_faulted(device)) return COPSE_MEMORY_DEVICE;
     return kind == COPSE_MEMORY_PAGEABLE && !is_readable(memory) ? COPSE_MEMORY_NOWHERE : kind;
+}
+
+copse_status copse_device_set_stream(copse_device *device, void *stream)
+{
+    copse_status status = copse_device_check(device);
+    if (status == COPSE_OK) status = device->backend->set_main(device, stream);
+    if (status == COPSE_OK) device->callers_stream = stream != NULL;
+    return status;
 }
 
 /* --- work --------------------------------------------------------------------------------------------------------- */

@@ -79,6 +79,8 @@ typedef struct copse_device_backend {
     copse_status (*launch)(copse_device *device, copse_stream *stream, const copse_kernel *kernel, uint64_t blocks,
                            const void *arguments);
     copse_status (*wait)(copse_device *device, copse_stream *stream);
+    /* Makes the caller's stream, or for NULL one of the library's, device->main, ordered behind the one that was it. */
+    copse_status (*set_main)(copse_device *device, void *stream);
     copse_status (*stream_create)(copse_device *device, copse_stream **out);
     void (*stream_free)(copse_device *device, copse_stream *stream);
     copse_status (*event_create)(copse_device *device, copse_event **out);
@@ -203,6 +205,12 @@ copse_status copse_device_launch(copse_device *device, copse_stream *stream, con
                                  uint64_t blocks, const void *arguments);
 copse_status copse_device_wait(copse_device *device, copse_stream *stream);
 copse_memory_kind copse_device_kind(copse_device *device, const void *memory);
+/* Goes over to another stream of the caller's (NULL: one of the library's); what comes is ordered behind what is under way. */
+copse_status copse_device_set_stream(copse_device *device, void *stream);
+/* COPSE_CTX_DEVICE_ARRAYS: whatever memory this thread asks about from now on is device memory, without a look, where the context of the
+ * index says so; and the end of that, which returns `status`. */
+void copse_promise_begin(const copse_index *index);
+copse_status copse_promise_end(copse_status status);
 
 /* Copies from the device to host memory and waits for it: for the few words that the host has to know to go on. */
 copse_status copse_device_read(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes);

@@ -94,6 +94,14 @@ static void emulated_close(copse_device *device)
     emulated_stream_free(device, device->main);
 }
 
+/* Every launch is complete when it returns, whatever the stream. */
+static copse_status emulated_set_main(copse_device *device, void *stream)
+{
+    (void)device;
+    (void)stream;
+    return COPSE_OK;
+}
+
 static int emulated_enter(copse_device *device)
 {
     (void)device;
@@ -270,6 +278,7 @@ const copse_device_backend copse_device_emulated = {
     .stream_device = emulated_stream_device,
     .open = emulated_open,
     .close = emulated_close,
+    .set_main = emulated_set_main,
     .enter = emulated_enter,
     .leave = emulated_leave,
     .alloc = emulated_alloc,

@@ -254,7 +254,7 @@ static copse_status run(mixed *m)
     if (status == COPSE_OK) status = copse_progress(ctx, "applying", n, n);
     if (status != COPSE_OK || changes.n == 0) return status;
     status = m->structure->change(m->index, &changes);
-    if (status == COPSE_OK) m->index->version++;
+    if (status == COPSE_OK) copse_version_advance(m->index);
     return status;
 }
 

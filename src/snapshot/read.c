@@ -247,7 +247,10 @@ static copse_status content_read(reader *r)
     if (status == COPSE_OK) status = padding_check(r, SNAPSHOT_VALUES);
     if (status != COPSE_OK || r->source.header.entries == 0) return status;
     if ((status = arrays_read(r)) != COPSE_OK) return status;
-    return copse_build(r->index, r->arrays[0], r->arrays[1], r->source.header.entries);
+    /* Not through copse_build: the arrays are host memory, whatever the caller promised of its own. */
+    status = r->index->calls->build(r->index, r->arrays[0], r->arrays[1], r->source.header.entries);
+    if (status == COPSE_OK) copse_version_advance(r->index);
+    return status;
 }
 
 static void reader_close(reader *r)

@@ -58,6 +58,7 @@ static void next_operation(struct input *input, const struct subject_config *con
     if (device) operation->places = next_byte(input) * UINT32_C(0x01010101);
     operation->fail_device = device && !config->own_allocator;
     operation->omit = options & 15;
+    operation->ends = options & OPERATION_ALL_ENDS;
     operation->limit = kind == OPERATION_APPLY ? options == 0xfe : options >> 4;
     if (options == 0xff) operation->nan_at = (int64_t)n / 2;
     if ((options & 0xf0) == 0xe0) operation->fail_at = options & 15;

@@ -177,6 +177,10 @@ static void fill_bounds(struct generator *generator, struct operation *operation
     struct random_source *random = &generator->random;
     const struct model *shadow = &generator->shadow;
     uint64_t budget = SPAN_BUDGET;
+    /* Without an end a range may hold everything: few of them, or where the limit does not keep them short, none. */
+    const uint64_t most = operation->limit ? operation->limit : shadow->n;
+    if (operation->kind != OPERATION_COUNT && operation->n * (most + 1) > SPAN_BUDGET)
+        operation->ends &= ~(OPERATION_NO_LOWS | OPERATION_NO_HIGHS);
     for (uint64_t i = 0; i < operation->n; i++) {
         uint64_t low = draw_present(generator), high = draw_present(generator);
         uint64_t at = model_rank(shadow, low), width = random_below(random, 40);
@@ -276,12 +280,15 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
 {
     struct random_source *random = &generator->random;
     struct operation operation;
-    if (kind == OPERATION_VISIT || kind == OPERATION_SAVE_LOAD || kind == OPERATION_MOVE) n = 0;
+    if (kind == OPERATION_VISIT || kind == OPERATION_SAVE_LOAD || kind == OPERATION_MOVE || kind == OPERATION_ENDS)
+        n = 0;
     if (kind == OPERATION_CURSOR && n > (on_device(generator) ? 4 : 16)) n = on_device(generator) ? 4 : 16;
     operation_init(&operation, kind, n);
     operation.omit = random_one_in(random, 4) ? (uint32_t)random_below(random, 16) : 0;
     if (kind == OPERATION_RANGE && random_one_in(random, 2)) operation.limit = random_below(random, 12);
     if (kind == OPERATION_CURSOR) operation.limit = random_below(random, random_one_in(random, 2) ? 1000 : 10);
+    if (kind == OPERATION_ENDS) operation.limit = random_below(random, random_one_in(random, 2) ? 3000 : 20);
+    if (random_one_in(random, 2)) operation.ends = (uint32_t)random_below(random, OPERATION_ALL_ENDS + 1);
     if (kind == OPERATION_VISIT && random_one_in(random, 3)) operation.limit = random_below(random, 300);
     if (kind == OPERATION_SAVE_LOAD && random_one_in(random, 3))
         operation.limit = draw_structure(random, COPSE_PLACEMENT_CPU);

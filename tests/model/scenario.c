@@ -170,6 +170,7 @@ static void print_operation(const struct subject_config *config, const struct op
     if (operation->target) (void)fprintf(file, " to %s", copse_placement_name((copse_placement)operation->target));
     if (operation->places && config->placement != COPSE_PLACEMENT_CPU)
         (void)fprintf(file, " places %#x", operation->places);
+    if (operation->ends) (void)fprintf(file, " ends %u", operation->ends);
     if (operation->omit) (void)fprintf(file, " omit %u", operation->omit);
     if (operation->nan_at >= 0 && typed_is_float(config->key_type) && operation->n)
         (void)fprintf(file, " NaN at %lld%s", (long long)(operation->nan_at % (int64_t)operation->n),

@@ -87,7 +87,7 @@ static bool halve_arrays(struct shrinker *shrinker, size_t which)
 /* Faults and options that the failure does not need. */
 static void simplify_operation(struct shrinker *shrinker, size_t which)
 {
-    for (int step = 0; step < 6; step++) {
+    for (int step = 0; step < 7; step++) {
         struct scenario candidate;
         scenario_copy(&candidate, shrinker->best);
         struct operation *operation = &candidate.operations[which];
@@ -97,6 +97,7 @@ static void simplify_operation(struct shrinker *shrinker, size_t which)
         if (step == 3) operation->omit = 0;
         if (step == 4) operation->limit = 0;
         if (step == 5) operation->places = 0;
+        if (step == 6) operation->ends = 0;
         (void)try_candidate(shrinker, &candidate);
     }
 }

@@ -21,13 +21,11 @@ bool operation_has_bounds(enum operation_kind kind)
 
 const char *operation_name(enum operation_kind kind)
 {
-    static const char *const names[OPERATION_KINDS] = {"build",       "insert",      "insert-if-absent",
-                                                       "erase",       "apply",       "find",
-                                                       "contains",    "lower-bound", "successor",
-                                                       "predecessor", "cursor",      "range",
-                                                       "count",       "sum",         "sum128",
-                                                       "min",         "max",         "avg",
-                                                       "visit",       "save-load",   "move"};
+    static const char *const names[OPERATION_KINDS] = {
+        "build",     "insert",      "insert-if-absent", "erase", "apply",  "find", "contains", "lower-bound",
+        "successor", "predecessor", "upper-bound",      "floor", "select", "ends", "cursor",   "range",
+        "count",     "sum",         "sum128",           "min",   "max",    "avg",  "visit",    "save-load",
+        "move"};
     return names[kind];
 }
 
@@ -165,6 +163,11 @@ int64_t subject_nan_position(const struct subject *subject, const struct operati
 {
     if (!typed_is_float(subject->config.key_type) || operation->nan_at < 0 || operation->n == 0) return -1;
     return operation->nan_at % (int64_t)operation->n;
+}
+
+uint32_t operation_ends(const struct operation *operation)
+{
+    return operation->nan_at < 0 ? operation->ends : operation->ends & ~(OPERATION_NO_LOWS | OPERATION_NO_HIGHS);
 }
 
 bool operation_nan_in_highs(const struct operation *operation)
@@ -356,7 +359,13 @@ static bool run_one(struct subject *subject, const struct operation *operation)
     case OPERATION_LOWER_BOUND:
     case OPERATION_SUCCESSOR:
     case OPERATION_PREDECESSOR:
+    case OPERATION_UPPER_BOUND:
+    case OPERATION_FLOOR:
         return subject_run_point(subject, operation);
+    case OPERATION_SELECT:
+        return subject_run_select(subject, operation);
+    case OPERATION_ENDS:
+        return subject_run_ends(subject, operation);
     case OPERATION_CURSOR:
         return subject_run_cursor(subject, operation);
     case OPERATION_RANGE:

@@ -18,6 +18,10 @@ enum operation_kind {
     OPERATION_LOWER_BOUND,
     OPERATION_SUCCESSOR,
     OPERATION_PREDECESSOR,
+    OPERATION_UPPER_BOUND,
+    OPERATION_FLOOR,
+    OPERATION_SELECT, /* the keys' codes, modulo a little more than there are entries, are ranks */
+    OPERATION_ENDS,   /* copse_first or, where `ends` says so, copse_last, with `limit` */
     OPERATION_CURSOR,
     OPERATION_RANGE, /* the first with low and high bounds */
     OPERATION_COUNT,
@@ -34,6 +38,11 @@ enum operation_kind {
 
 #define OPERATION_NO_FAULT (-1)
 
+/* Bits of `ends` behind those of the library. */
+#define OPERATION_NO_LOWS  8u
+#define OPERATION_NO_HIGHS 16u
+#define OPERATION_ALL_ENDS 31u
+
 struct operation {
     enum operation_kind kind;
     uint64_t n;
@@ -46,6 +55,7 @@ struct operation {
     uint32_t target;   /* placement to load a snapshot into (0: automatic) or to move to (0: from home to the CPU, or
                          back)                                                                                    */
     uint32_t places;   /* where the arrays of the call lie, see placed.h                                           */
+    uint32_t ends;     /* of ranges, a cursor: COPSE_RANGE_*, OPERATION_NO_LOWS, OPERATION_NO_HIGHS                  */
     uint32_t omit;     /* bit i: leave out the i-th output that may be left out                                    */
     int64_t nan_at;    /* float keys: a NaN stands at this position (modulo n), see also operation_nan_in_highs    */
     bool fail_once;    /* the allocation after the failing one succeeds again */
@@ -97,6 +107,8 @@ struct subject {
 
 bool operation_updates(enum operation_kind kind);
 bool operation_has_bounds(enum operation_kind kind);
+/* The ends that the library gets: an array with a NaN in it is always there. */
+uint32_t operation_ends(const struct operation *operation);
 /* Of two bounds the NaN is the upper one. */
 bool operation_nan_in_highs(const struct operation *operation);
 const char *operation_name(enum operation_kind kind);

@@ -39,6 +39,8 @@ bool subject_check_update(struct subject *subject, const struct model *before, u
 bool subject_run_update(struct subject *subject, const struct operation *operation);
 bool subject_run_apply(struct subject *subject, const struct operation *operation);
 bool subject_run_point(struct subject *subject, const struct operation *operation);
+bool subject_run_select(struct subject *subject, const struct operation *operation);
+bool subject_run_ends(struct subject *subject, const struct operation *operation);
 bool subject_run_cursor(struct subject *subject, const struct operation *operation);
 bool subject_run_range(struct subject *subject, const struct operation *operation);
 bool subject_run_count(struct subject *subject, const struct operation *operation);

@@ -14,6 +14,7 @@
 struct bounds {
     void *lows;
     void *highs;
+    uint32_t ends; /* struct operation */
 };
 
 /* Both bounds as the library gets them. */
@@ -24,18 +25,33 @@ struct given_bounds {
 
 static struct bounds bounds_of(const struct subject *subject, const struct operation *operation)
 {
-    return (struct bounds){subject_keys(subject, operation), subject_highs(subject, operation)};
+    return (struct bounds){subject_keys(subject, operation), subject_highs(subject, operation),
+                           operation_ends(operation)};
 }
 
 static struct given_bounds give_bounds(struct placed_call *call, const struct subject *subject,
                                        const struct operation *operation, const struct bounds *bounds)
 {
     size_t size = typed_size(subject->config.key_type);
-    struct given_bounds given;
-    given.lows = placed_input(call, bounds->lows, operation->n, size);
-    given.highs = placed_input(call, bounds->highs, operation->n, size);
+    struct given_bounds given = {NULL, NULL};
+    if (!(bounds->ends & OPERATION_NO_LOWS)) given.lows = placed_input(call, bounds->lows, operation->n, size);
+    if (!(bounds->ends & OPERATION_NO_HIGHS)) given.highs = placed_input(call, bounds->highs, operation->n, size);
     return given;
 }
+
+/* The flags of the library. */
+static uint32_t flags_of(const struct bounds *bounds)
+{
+    return bounds->ends & (COPSE_RANGE_LOW_OPEN | COPSE_RANGE_HIGH_OPEN | COPSE_RANGE_DESCENDING);
+}
+
+#define ASKED(given, bounds, count, most)                                                                              \
+    (&(copse_ranges){.struct_size = sizeof(copse_ranges),                                                              \
+                     .flags = flags_of(bounds),                                                                        \
+                     .lows = (given).lows,                                                                             \
+                     .highs = (given).highs,                                                                           \
+                     .n = count,                                                                                       \
+                     .limit = most})
 
 static void free_bounds(struct bounds *bounds)
 {
@@ -46,8 +62,21 @@ static void free_bounds(struct bounds *bounds)
 static struct model_span expected_span(const struct subject *subject, const struct bounds *bounds, uint64_t i,
                                        uint64_t limit)
 {
-    copse_type type = subject->config.key_type;
-    return model_range(&subject->model, typed_code(type, bounds->lows, i), typed_code(type, bounds->highs, i), limit);
+    const struct model *model = &subject->model;
+    const copse_type type = subject->config.key_type;
+    const uint64_t low = typed_code(type, bounds->lows, i), high = typed_code(type, bounds->highs, i);
+    struct model_span span = {0, model->n};
+    if (!(bounds->ends & OPERATION_NO_LOWS))
+        span.first = bounds->ends & COPSE_RANGE_LOW_OPEN ? model_rank_after(model, low) : model_rank(model, low);
+    if (!(bounds->ends & OPERATION_NO_HIGHS))
+        span.last = bounds->ends & COPSE_RANGE_HIGH_OPEN ? model_rank(model, high) : model_rank_after(model, high);
+    if (span.last <= span.first) return (struct model_span){0, 0};
+    if (!limit || span.last - span.first <= limit) return span;
+    if (bounds->ends & COPSE_RANGE_DESCENDING)
+        span.first = span.last - limit;
+    else
+        span.last = span.first + limit;
+    return span;
 }
 
 static bool check_offsets(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
@@ -72,13 +101,14 @@ static bool check_rows(struct subject *subject, const struct operation *operatio
     uint64_t at = 0;
     for (uint64_t i = 0; i < operation->n; i++) {
         struct model_span span = expected_span(subject, bounds, i, operation->limit);
-        for (uint64_t entry = span.first; entry < span.last; entry++, at++) {
+        for (uint64_t row = 0; row < span.last - span.first; row++, at++) {
+            const uint64_t entry = bounds->ends & COPSE_RANGE_DESCENDING ? span.last - 1 - row : span.first + row;
             if (keys && typed_code(model->key_type, keys, at) != model->entries[entry].key)
                 return subject_fail(subject, "range %llu, row %llu: wrong key", (unsigned long long)i,
-                                    (unsigned long long)(entry - span.first));
+                                    (unsigned long long)row);
             if (values && typed_bits(model->value_type, values, at) != model->entries[entry].value)
                 return subject_fail(subject, "range %llu, row %llu: wrong value", (unsigned long long)i,
-                                    (unsigned long long)(entry - span.first));
+                                    (unsigned long long)row);
         }
     }
     return true;
@@ -94,7 +124,7 @@ static copse_status call_range(struct subject *subject, const struct operation *
     void *out_keys = placed_output(&call, keys, capacity, typed_size(subject->config.key_type));
     void *out_values = placed_output(&call, values, capacity, typed_size(subject->config.value_type));
     if (faults) subject_arm(subject, operation);
-    copse_status status = copse_range(subject->index, AT_MOST(operation->limit, given.lows, given.highs, operation->n),
+    copse_status status = copse_range(subject->index, ASKED(given, bounds, operation->n, operation->limit),
                                       ROWS(out_offsets, out_keys, out_values, capacity));
     return subject_end(subject, &call, status);
 }
@@ -159,7 +189,7 @@ bool subject_run_count(struct subject *subject, const struct operation *operatio
     struct given_bounds given = give_bounds(&call, subject, operation, &bounds);
     uint64_t *out = placed_output(&call, counts, operation->n, sizeof *counts);
     subject_arm(subject, operation);
-    copse_status status = copse_count(subject->index, BETWEEN(given.lows, given.highs, operation->n), out);
+    copse_status status = copse_count(subject->index, ASKED(given, &bounds, operation->n, 0), out);
     status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++) {
@@ -245,7 +275,7 @@ static bool run_sum128(struct subject *subject, const struct operation *operatio
     struct given_bounds given = give_bounds(&call, subject, operation, bounds);
     copse_int128 *out = placed_output(&call, sums, operation->n, sizeof *sums);
     subject_arm(subject, operation);
-    copse_status status = copse_sum128(subject->index, BETWEEN(given.lows, given.highs, operation->n), out);
+    copse_status status = copse_sum128(subject->index, ASKED(given, bounds, operation->n, 0), out);
     status = subject_end(subject, &call, status);
     if (typed_is_float(subject->config.value_type))
         right = status == COPSE_ERR_TYPE || status == COPSE_ERR_NAN || (status == COPSE_OK && operation->n == 0) ||
@@ -265,7 +295,7 @@ static bool run_sum(struct subject *subject, const struct operation *operation, 
     struct given_bounds given = give_bounds(&call, subject, operation, bounds);
     uint64_t *out = placed_output(&call, sums, operation->n, sizeof *sums);
     subject_arm(subject, operation);
-    copse_status status = copse_sum(subject->index, BETWEEN(given.lows, given.highs, operation->n), out);
+    copse_status status = copse_sum(subject->index, ASKED(given, bounds, operation->n, 0), out);
     status = subject_end(subject, &call, status);
     if (status != COPSE_ERR_OVERFLOW) right = subject_expect(subject, operation, status, &skip);
     if (right && !skip) right = check_sums(subject, operation, bounds, sums, &overflow);
@@ -313,8 +343,8 @@ bool subject_run_extreme(struct subject *subject, const struct operation *operat
     void *out_values = placed_output(&call, values, operation->n, typed_size(type));
     uint8_t *out_found = placed_output(&call, found, operation->n, 1);
     subject_arm(subject, operation);
-    copse_status status = (largest ? copse_max : copse_min)(
-        subject->index, BETWEEN(given.lows, given.highs, operation->n), out_values, out_found);
+    copse_status status = (largest ? copse_max : copse_min)(subject->index, ASKED(given, &bounds, operation->n, 0),
+                                                            out_values, out_found);
     status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++)
@@ -349,7 +379,7 @@ bool subject_run_average(struct subject *subject, const struct operation *operat
     struct given_bounds given = give_bounds(&call, subject, operation, &bounds);
     double *out = placed_output(&call, means, operation->n, sizeof *means);
     subject_arm(subject, operation);
-    copse_status status = copse_avg(subject->index, BETWEEN(given.lows, given.highs, operation->n), out);
+    copse_status status = copse_avg(subject->index, ASKED(given, &bounds, operation->n, 0), out);
     status = subject_end(subject, &call, status);
     bool right = subject_expect(subject, operation, status, &skip);
     for (uint64_t i = 0; right && !skip && i < operation->n; i++)

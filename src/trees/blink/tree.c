@@ -34,6 +34,7 @@ static copse_status blink_create(copse_index *index)
     if (status == COPSE_OK) {
         pthread_mutex_init(&tree->writer, NULL);
         pthread_mutex_init(&tree->lock, NULL);
+        index->version = &tree->version;
         copse_ctx_hold(tree->owner.ctx); /* handles through other contexts may outlive the first one */
         return COPSE_OK;
     }

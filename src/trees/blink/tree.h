@@ -77,6 +77,7 @@ typedef struct copse_blink_tuning {
 
 /* A tree, for all its handles. */
 typedef struct copse_blink {
+    uint64_t version;       /* of the index and all views of it */
     copse_index owner;      /* copy of the first handle: context, device and types that the memory belongs to */
     pthread_mutex_t writer; /* held by a call that changes the tree, and by reads that need it unchanged */
     /* Under `writer`: how often these speculations went wrong lately. */
