@@ -6,13 +6,13 @@ static copse_status run(const char *call, const copse_index *index, copse_aggreg
                         const copse_ranges *ranges, void *out, const char *out_name, uint8_t *found)
 {
     copse_checked_ranges checked;
+    if (index && kind == COPSE_KIND_SUM128 && copse_type_is_float(index->value_type))
+        return copse_fail(index->ctx, COPSE_ERR_TYPE,
+                          "%s: the values are %s; use copse_sum, which returns doubles for them", call,
+                          copse_type_name(index->value_type));
     copse_status status = copse_ranges_take(index, call, ranges, false, &checked);
     if (status != COPSE_OK) return status;
-    if (kind == COPSE_KIND_SUM128 && copse_type_is_float(index->value_type))
-        status = copse_fail(index->ctx, COPSE_ERR_TYPE,
-                            "%s: the values are %s; use copse_sum, which returns doubles for them", call,
-                            copse_type_name(index->value_type));
-    else if (checked.ranges.n && !out)
+    if (checked.ranges.n && !out)
         status = copse_fail_null(index->ctx, call, out_name);
     else if (checked.ranges.n)
         status = index->calls->aggregate(index, kind, &checked.ranges, out, found);

@@ -57,7 +57,9 @@ COPSE_ANYWHERE void copse_close_range(copse_type type, uint32_t flags, bool has_
     const bool above = has_low && (flags & COPSE_RANGE_LOW_OPEN), below = has_high && (flags & COPSE_RANGE_HIGH_OPEN);
     const bool empty = (above && from == largest) || (below && to == smallest);
     from = empty ? largest : from + (above ? 1u : 0u);
-    to = empty ? smallest : to - (below ? 1u : 0u);
+    /* No key has the code in front of 0.0: it stands for -0.0, which would become 0.0 again. */
+    const bool zero = (type == COPSE_F32 || type == COPSE_F64) && to == copse_key_code(type, 0);
+    to = empty ? smallest : to - (below ? zero ? 2u : 1u : 0u);
     *low = copse_key_bits(type, from);
     *high = copse_key_bits(type, to);
 }
