@@ -109,6 +109,11 @@ typedef struct cli_layout {
     bool guessed_decimal;
 } cli_layout;
 
+/* ---- delimiter.c ---- */
+
+/* The one of , ; | and tab that fits the first rows best. */
+char cli_delimiter_guess(const char *text, size_t size);
+
 /* ---- nulls.c: cells that stand for no value ---- */
 
 #define CLI_NULLS 64

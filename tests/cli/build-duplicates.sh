@@ -23,7 +23,7 @@ printf '\003\0\0\0\001\0\0\0\003\0\0\0' >keys.bin
 copse build keys.bin --format raw --key-type u32 --duplicates first -o a.copse -q >/dev/null && copse range a.copse
 copse build keys.bin --format raw --key-type u32 --duplicates last -o a.copse -q >/dev/null && copse range a.copse
 copse build keys.bin --format raw --key-type u32 -o a.copse >/dev/null && copse range a.copse
-# 50,000 rows of 730 days: all are kept, and a month's sum is that of the rows. The full size is in tests/large.
+# 50,000 rows of 730 days: all are kept, and a month's sum is that of the rows. tests/large has the full size.
 awk 'BEGIN {
     split("31 29 31 30 31 30 31 31 30 31 30 31 31 28 31 30 31 30 31 31 30 31 30 30", last)
     for (m = 0; m < 24; m++)

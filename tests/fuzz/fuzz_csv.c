@@ -131,6 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     copse_csv_options options = {.delimiter = (char)(data[0] < 128 ? ',' : data[0] & 127), .no_header = data[1] & 1};
+    if (data[0] == 1) options.delimiter = cli_delimiter_guess((const char *)text, size);
+    if (data[0] == 1 && !strchr(",;|\t", options.delimiter)) abort();
     slow_source source = {text, size, 1 + data[1] / 2};
     copse_csv *whole = NULL, *slow = NULL;
     char message[2][256];
