@@ -9,26 +9,29 @@
 
 /* ---- numbers since 1970 ---- */
 
-/* How many microseconds the unit has, or how many of the unit a microsecond has (negative); 0: not the name of a unit. */
-static int unit_scale(const char *format)
+/* A number of units times `multiply`, divided by `divide`, is microseconds. */
+typedef struct unit {
+    const char *name;
+    int64_t multiply;
+    int64_t divide;
+} unit;
+
+static const unit *find_unit(const char *format)
 {
-    static const struct {
-        const char *name;
-        int scale;
-    } units[] = {{"s", 1000000}, {"ms", 1000}, {"us", 1}, {"ns", -1000}};
+    static const unit units[] = {{"s", 1000000, 1}, {"ms", 1000, 1}, {"us", 1, 1}, {"ns", 1, 1000}};
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(format, units[i].name) == 0) return units[i].scale;
-    return 0;
+        if (strcmp(format, units[i].name) == 0) return &units[i];
+    return NULL;
 }
 
-static cli_cell_error read_number(cli_span text, int scale, int64_t *out)
+static cli_cell_error read_number(cli_span text, const unit *u, int64_t *out)
 {
     int64_t number = 0;
     cli_cell_error error = cli_cell_parse(COPSE_I64, text.at, (size_t)(text.end - text.at), &number);
     if (error != CLI_CELL_OK) return error;
-    if (scale > 0) return __builtin_mul_overflow(number, (int64_t)scale, out) ? CLI_CELL_RANGE : CLI_CELL_OK;
-    *out = number / -scale - (number % -scale < 0);
-    return number % -scale ? CLI_CELL_FINE : CLI_CELL_OK;
+    if (__builtin_mul_overflow(number, u->multiply, &number)) return CLI_CELL_RANGE;
+    *out = number / u->divide - (number % u->divide < 0);
+    return number % u->divide ? CLI_CELL_FINE : CLI_CELL_OK;
 }
 
 /* ---- parts ---- */
@@ -174,8 +177,8 @@ cli_cell_error cli_date_format_read(const char *format, cli_span text, int64_t *
 {
     moment m = {0};
     int64_t days = 0;
-    int scale = unit_scale(format);
-    if (scale) return read_number(text, scale, out);
+    const unit *u = find_unit(format);
+    if (u) return read_number(text, u, out);
     if (!take_parts(&text, format, &m) || text.at != text.end || !find_day(&m, &days)) return CLI_CELL_FORM;
     if (m.afternoon) m.hours = m.hours % 12 + (m.afternoon == 2 ? 12 : 0);
     int64_t seconds = (int64_t)m.hours * 3600 + (int64_t)(m.minutes - m.zone) * 60 + m.seconds;
@@ -201,7 +204,7 @@ bool cli_date_format_check(const char *format, bool *has_time, char *problem, si
     bool has[128] = {false};
     char unknown = 0;
     *has_time = true;
-    if (unit_scale(format)) return true;
+    if (find_unit(format)) return true;
     if (!list_parts(format, has, &unknown)) {
         snprintf(problem, problem_size, "%%%c is not known; there are %s, and s, ms, us and ns alone",
                  isgraph((unsigned char)unknown) ? unknown : '?', KNOWN);

@@ -69,7 +69,7 @@ static uint64_t read_all(copse_csv *csv, unsigned flags)
     static const char *const formats[] = {NULL, NULL,   "%d.%m.%Y %H:%M:%S.%f%z", "%a %e %b %y %I%p", "%Y%j", "ns",
                                           "s",  "%D %T"};
     const cli_cell_form form = {formats[flags >> 2 & 7], flags & 2 ? ',' : '.'};
-    const cli_words given = {.words = {"-,x", "NA"}, .count = flags >> 5 & 3};
+    const cli_words given = {.words = {"-,x", "NA", ""}, .count = flags >> 5 & 3};
     uint64_t hash = 14695981039346656037u, line = 0;
     cli_nulls nulls;
     if (cli_nulls_start(&nulls, "fuzz", &given) != CLI_OK) abort();

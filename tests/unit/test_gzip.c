@@ -3,6 +3,8 @@
 
 #include "io/gzip.h"
 
+#ifdef COPSE_HAVE_ZLIB
+
 #include <errno.h>
 #include <zlib.h>
 
@@ -152,3 +154,23 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+
+#else
+
+static void says_what_to_install(void **state)
+{
+    copse_gzip *gzip = NULL;
+    char message[256];
+    (void)state;
+    assert_int_equal(copse_gzip_open(NULL, NULL, &gzip, message, sizeof message), COPSE_ERR_UNSUPPORTED);
+    assert_null(gzip);
+    assert_non_null(strstr(message, "zlib1g-dev"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(says_what_to_install)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
