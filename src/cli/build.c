@@ -1,44 +1,16 @@
 /* copse build: from CSV or binary input to a snapshot. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli/cli.h"
+#include "cli/build.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define FIRST_PAIRS ((uint64_t)65536)
 
 typedef struct timings {
     double read;
     double build;
     double save;
 } timings;
-
-/* ---- arrays ---- */
-
-bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count, bool has_values)
-{
-    uint64_t capacity = pairs->capacity ? pairs->capacity : FIRST_PAIRS;
-    if (count <= pairs->capacity) return true;
-    while (capacity < count) capacity *= 2;
-    void *keys = realloc(pairs->keys, (size_t)capacity * copse_type_size(pairs->key_type));
-    if (!keys) return false;
-    pairs->keys = keys;
-    if (has_values) {
-        void *values = realloc(pairs->values, (size_t)capacity * copse_type_size(pairs->value_type));
-        if (!values) return false;
-        pairs->values = values;
-    }
-    pairs->capacity = capacity;
-    return true;
-}
-
-void cli_pairs_free(cli_pairs *pairs)
-{
-    free(pairs->keys);
-    free(pairs->values);
-    pairs->keys = pairs->values = NULL;
-}
 
 /* ---- the report ---- */
 
@@ -61,6 +33,7 @@ static void print_json(const cli_session *session, const cli_build_args *args, c
     cli_json_text(&json, "file", args->output);
     cli_json_u64(&json, "entries", s->entries);
     cli_json_u64(&json, "rows", pairs->count);
+    cli_json_u64(&json, "left_out", pairs->skipped);
     cli_json_open(&json, "key");
     cli_json_text(&json, "name", pairs->key_name);
     cli_json_text(&json, "type", copse_type_name(s->key_type));
@@ -90,8 +63,12 @@ static void print_text(const cli_session *session, const cli_build_args *args, c
     printf("%s\n", args->output);
     cli_fact("entries", "%s", cli_group(s->entries, a));
     if (pairs->count > s->entries)
-        cli_fact("rows", "%s; %s had a key that comes again later, and the last one counts", cli_group(pairs->count, a),
-                 cli_group(pairs->count - s->entries, b));
+        cli_fact("rows", "%s; %s had a key that %s", cli_group(pairs->count, a),
+                 cli_group(pairs->count - s->entries, b),
+                 args->duplicates == CLI_DUPLICATES_FIRST ? "came before, and the first one counts"
+                                                          : "comes again later, and the last one counts");
+    if (pairs->skipped > 0)
+        cli_fact("left out", "%s bad row%s", cli_group(pairs->skipped, a), pairs->skipped == 1 ? "" : "s");
     cli_fact("keys", "%s, %s%s", pairs->key_name, copse_type_name(s->key_type),
              s->duplicates ? ", duplicates kept" : "");
     cli_fact("values", "%s, %s", pairs->value_name, copse_type_name(s->value_type));
@@ -107,8 +84,7 @@ static void print_text(const cli_session *session, const cli_build_args *args, c
 
 /* ---- the job ---- */
 
-static int make_index(cli_session *session, const cli_build_args *args, const cli_pairs *pairs,
-                      copse_structure structure)
+static int make_index(cli_session *session, const cli_pairs *pairs, copse_structure structure, bool duplicates)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     options.key_type = pairs->key_type;
@@ -116,13 +92,85 @@ static int make_index(cli_session *session, const cli_build_args *args, const cl
     options.structure = structure;
     options.placement = session->placement;
     options.updates = COPSE_UPDATES_RARE;
-    options.duplicates = args->duplicates;
+    options.duplicates = duplicates;
     copse_status status = copse_index_create(session->ctx, &options, &session->index);
     if (status == COPSE_OK) status = copse_build(session->index, pairs->keys, pairs->values, pairs->count);
     session->stats.struct_size = sizeof session->stats;
     if (status == COPSE_OK) status = copse_index_stats(session->index, &session->stats);
     cli_progress_clear(&session->progress);
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+}
+
+static int compare_4_bytes(const void *a, const void *b)
+{
+    return memcmp(a, b, 4);
+}
+
+static int compare_8_bytes(const void *a, const void *b)
+{
+    return memcmp(a, b, 8);
+}
+
+/* Writes a key that is there twice into text, as the end of a sentence; nothing where there is no memory to look. */
+static void show_repeated_key(const cli_pairs *pairs, char *text, size_t text_size)
+{
+    size_t size = copse_type_size(pairs->key_type);
+    char *keys = malloc((size_t)pairs->count * size), shown[CLI_CELL_TEXT];
+    text[0] = '\0';
+    if (!keys) return;
+    memcpy(keys, pairs->keys, (size_t)pairs->count * size);
+    qsort(keys, (size_t)pairs->count, size, size == 4 ? compare_4_bytes : compare_8_bytes);
+    for (uint64_t i = 1; i < pairs->count && !*text; i++) {
+        if (memcmp(keys + (i - 1) * size, keys + i * size, size) != 0) continue;
+        cli_cell_format(pairs->key_type, keys + i * size, shown);
+        snprintf(text, text_size, ", for instance %s", shown);
+    }
+    free(keys);
+}
+
+/* Nobody said what is to become of rows that share a key, so none of them is lost. That there are such rows is known once they
+ * are counted: an index without duplicates has fewer entries than rows. */
+static int keep_duplicates(cli_session *session, const cli_build_args *args, const cli_pairs *pairs,
+                           copse_structure structure)
+{
+    char repeating[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE];
+    if (!args->rows.quiet)
+        cli_note("build",
+                 "%s of %s rows repeat the key of an earlier row; all rows are kept, and --duplicates last, first or "
+                 "fail does otherwise",
+                 cli_group(pairs->count - session->stats.entries, repeating), cli_group(pairs->count, rows));
+    copse_index_free(session->index);
+    session->index = NULL;
+    return make_index(session, pairs, structure, true);
+}
+
+static int refuse_duplicates(const cli_session *session, const cli_pairs *pairs)
+{
+    char repeating[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE], key[CLI_CELL_TEXT + 32];
+    show_repeated_key(pairs, key, sizeof key);
+    return cli_fail("build",
+                    "%s of %s rows repeat the key of an earlier row%s; --duplicates keep, last or first takes them",
+                    cli_group(pairs->count - session->stats.entries, repeating), cli_group(pairs->count, rows), key);
+}
+
+static int index_pairs(cli_session *session, const cli_build_args *args, cli_pairs *pairs, copse_structure structure)
+{
+    if (args->duplicates == CLI_DUPLICATES_FIRST) cli_pairs_reverse(pairs); /* the last of equal keys wins */
+    int code = make_index(session, pairs, structure, args->duplicates == CLI_DUPLICATES_KEEP);
+    if (code != CLI_OK || session->stats.entries == pairs->count) return code;
+    if (args->duplicates == CLI_DUPLICATES_FAIL) return refuse_duplicates(session, pairs);
+    return args->duplicates == CLI_DUPLICATES_UNSAID ? keep_duplicates(session, args, pairs, structure) : CLI_OK;
+}
+
+/* All rows of a CSV file. */
+static int read_csv(cli_session *session, const cli_build_args *args, cli_pairs *pairs)
+{
+    cli_rows *rows = NULL;
+    int code = cli_rows_open(session, &args->rows, &rows);
+    if (code == CLI_OK) code = cli_rows_next(rows, UINT64_MAX, pairs);
+    if (code == CLI_OK) code = cli_rows_finish(rows);
+    cli_rows_close(rows);
+    return code;
 }
 
 static int save_index(cli_session *session, const char *path)
@@ -137,11 +185,11 @@ static int run(const cli_build_args *args, bool raw, copse_structure structure)
     cli_session session;
     cli_pairs pairs = {0};
     timings t = {0};
-    int code = cli_session_open(&session, "build", args->threads, args->quiet, &args->where);
+    int code = cli_session_open(&session, "build", args->threads, args->rows.quiet, &args->where);
     double start = cli_clock();
-    if (code == CLI_OK) code = raw ? cli_read_raw(&session, args, &pairs) : cli_read_csv(&session, args, &pairs);
+    if (code == CLI_OK) code = raw ? cli_read_raw(&session, args, &pairs) : read_csv(&session, args, &pairs);
     t.read = cli_clock() - start;
-    if (code == CLI_OK) code = make_index(&session, args, &pairs, structure);
+    if (code == CLI_OK) code = index_pairs(&session, args, &pairs, structure);
     t.build = cli_clock() - start - t.read;
     cli_pairs_free(&pairs);
     if (code == CLI_OK) code = save_index(&session, args->output);
@@ -159,11 +207,16 @@ static int run(const cli_build_args *args, bool raw, copse_structure structure)
 
 /* ---- the command line ---- */
 
-static int parse_type(const char *option, const char *name, bool for_values, copse_type *out)
+static int parse_duplicates(cli_build_args *args)
 {
-    if (!name) return CLI_OK;
-    if (copse_type_parse(name, out) == COPSE_OK && (!for_values || cli_type_is_value(*out))) return CLI_OK;
-    return cli_usage_error("build", "--%s takes %s, not '%s'", option, cli_type_names(for_values), name);
+    static const char *const names[] = {"", "keep", "last", "first", "fail"};
+    if (!args->duplicates_name) return CLI_OK;
+    for (int i = CLI_DUPLICATES_KEEP; i <= CLI_DUPLICATES_FAIL; i++)
+        if (strcmp(args->duplicates_name, names[i]) == 0) args->duplicates = (cli_duplicates)i;
+    if (args->duplicates != CLI_DUPLICATES_UNSAID) return CLI_OK;
+    return cli_usage_error("build",
+                           "--duplicates takes keep, last, first or fail, not '%s'; without it all rows are kept",
+                           args->duplicates_name);
 }
 
 static int check_args(cli_build_args *args, char **words, int count, bool *raw, copse_structure *structure)
@@ -172,7 +225,7 @@ static int check_args(cli_build_args *args, char **words, int count, bool *raw, 
     if (count == 0) return cli_usage_error("build", "which input? Name a file, or - for standard input");
     if (count > 1) return cli_usage_error("build", "one input at a time: '%s' is left over", words[1]);
     if (!args->output) return cli_usage_error("build", "where to? -o FILE names the snapshot to write");
-    args->input = words[0];
+    args->rows.input = words[0];
     *raw = args->values_file || args->pairs;
     if (args->format && strcmp(args->format, "raw") == 0)
         *raw = true;
@@ -184,25 +237,30 @@ static int check_args(cli_build_args *args, char **words, int count, bool *raw, 
         return cli_usage_error("build", "--structure takes %s, not '%s'", cli_structure_list(names),
                                args->structure_name);
     int code = cli_placement_read("build", &args->where);
-    if (code == CLI_OK) code = parse_type("key-type", args->key_type_name, false, &args->key_type);
-    return code == CLI_OK ? parse_type("value-type", args->value_type_name, true, &args->value_type) : code;
+    if (code == CLI_OK) code = parse_duplicates(args);
+    return code == CLI_OK ? cli_rows_check("build", &args->rows) : code;
 }
 
 static const char description[] =
     "Reads keys and values, builds an index and saves it as a snapshot that get, range, count, sum, info and verify\n"
     "read. An existing snapshot is replaced only once the new one is complete.\n"
     "\n"
-    "From CSV, the key is the first column and the value the next, unless --key and --value say otherwise; types are\n"
-    "guessed from the first rows unless given. A bad cell is named by line and column, and nothing is written. Dates\n"
-    "are 2026-11-15, timestamps 2026-11-15T12:34:56.123456Z. From binary files, keys and values are little-endian\n"
-    "arrays. Where a key comes twice, the last row counts; --duplicates keeps all.\n"
+    "From CSV, plain or gzip, the key is the first column and the value the next, unless --key and --value say\n"
+    "otherwise; delimiter, decimal comma and types are guessed from the first rows unless given. A bad row is named\n"
+    "by line and column, and nothing is written, unless --on-bad skip leaves such rows out. Dates are 2026-11-15,\n"
+    "timestamps 2026-11-15T12:34:56.123456Z or what --date-format says; digits below a microsecond are cut off, and\n"
+    "a remark says so. From binary files, keys and values are little-endian arrays.\n"
     "\n"
-    "TYPE is one of u32 i32 f32 u64 i64 f64, for keys also date and timestamp.";
+    "Where rows share a key, all of them are kept and a remark says so; --duplicates decides otherwise.\n"
+    "\n"
+    "A column by number is '#1', in quotes: the shell takes what follows a bare # for a comment. TYPE is one of\n"
+    "u32 i32 f32 u64 i64 f64, for keys also date and timestamp.";
 
 static const char examples[] =
     "  copse build orders.csv --key id --value amount -o orders.copse\n"
-    "  copse build keys.bin --values values.bin --key-type u64 --value-type f32 -o big.copse\n"
-    "  zcat log.csv.gz | copse build - --key time --value row --duplicates -o log.copse";
+    "  copse build log.csv.gz --key time --value row --on-bad skip -o log.copse\n"
+    "  copse build table.csv -k '#3' -v '#5' --date-format '%d.%m.%Y' --decimal , -o table.copse\n"
+    "  copse build keys.bin --values values.bin --key-type u64 --value-type f32 -o big.copse";
 
 #define HELP_WIDTH 56
 
@@ -215,35 +273,42 @@ static const char *structure_help(char text[CLI_STRUCTURES_SIZE])
     return text;
 }
 
+#define OWN_OPTIONS 12
+
+/* What is read from stands in front, how the snapshot is made behind it. */
+static size_t list_options(cli_build_args *args, const char *structures,
+                           cli_option options[CLI_ROWS_OPTIONS + OWN_OPTIONS])
+{
+    const cli_option own[OWN_OPTIONS] = {
+        {"output", 'o', CLI_ONCE, "FILE", "the snapshot to write", &args->output},
+        {"duplicates", 0, CLI_ONCE, "WHAT",
+         "rows that share a key: keep all, in input order (the\ndefault, with a remark); only the last or first; fail",
+         &args->duplicates_name},
+        {"structure", 0, CLI_TEXT, "NAME", structures, &args->structure_name},
+        {"format", 0, CLI_TEXT, "FORMAT", "csv or raw (default: csv)", &args->format},
+        {"values", 0, CLI_ONCE, "FILE", "raw input: the array of values (default: row numbers)", &args->values_file},
+        {"pairs", 0, CLI_FLAG, NULL, "raw input: INPUT holds key, value, key, value, ...", &args->pairs},
+        {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &args->threads},
+        {"placement", 0, CLI_TEXT, "NAME", "where it is built: cpu, gpu, auto or emulated (default: cpu)",
+         &args->where.name},
+        {"device", 0, CLI_COUNT, "N", CLI_DEVICE_HELP, &args->where.device},
+        {"json", 'j', CLI_FLAG, NULL, "print the report as one JSON object", &args->json},
+        {"no-timing", 0, CLI_FLAG, NULL, "leave times out of the report, so that it can be compared", &args->no_timing},
+        {"quiet", 'q', CLI_FLAG, NULL, "no progress bar, no remarks", &args->rows.quiet},
+    };
+    options[0] = own[0];
+    size_t count = 1 + cli_rows_list_options(&args->rows, options + 1);
+    memcpy(options + count, own + 1, sizeof own - sizeof own[0]);
+    return count + OWN_OPTIONS - 1;
+}
+
 int copse_cli_build(int argc, char **argv)
 {
     cli_build_args args = {.where = CLI_PLACEMENT_INIT};
     char structures[CLI_STRUCTURES_SIZE];
-    const cli_option options[] = {
-        {"output", 'o', CLI_TEXT, "FILE", "the snapshot to write", &args.output},
-        {"key", 'k', CLI_TEXT, "COLUMN", "key column: its name, or #N for the N-th (default: #1)", &args.key},
-        {"value", 'v', CLI_TEXT, "COLUMN", "value column, or 'row' for row numbers from 0\n(default: the next column)",
-         &args.value},
-        {"key-type", 0, CLI_TEXT, "TYPE", "type of the keys (default: guess)", &args.key_type_name},
-        {"value-type", 0, CLI_TEXT, "TYPE", "type of the values (default: guess)", &args.value_type_name},
-        {"duplicates", 0, CLI_FLAG, NULL, "keep all entries of a key, in input order", &args.duplicates},
-        {"structure", 0, CLI_TEXT, "NAME", structure_help(structures), &args.structure_name},
-        {"delimiter", 'd', CLI_TEXT, "C", "between cells: a character or 'tab'\n(default: a comma; tab for .tsv files)",
-         &args.delimiter},
-        {"no-header", 0, CLI_FLAG, NULL, "the first line is data", &args.no_header},
-        {"format", 0, CLI_TEXT, "FORMAT", "csv or raw (default: csv)", &args.format},
-        {"values", 0, CLI_TEXT, "FILE", "raw input: the array of values (default: row numbers)", &args.values_file},
-        {"pairs", 0, CLI_FLAG, NULL, "raw input: INPUT holds key, value, key, value, ...", &args.pairs},
-        {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &args.threads},
-        {"placement", 0, CLI_TEXT, "NAME", "where it is built: cpu, gpu, auto or emulated (default: cpu)",
-         &args.where.name},
-        {"device", 0, CLI_COUNT, "N", CLI_DEVICE_HELP, &args.where.device},
-        {"json", 'j', CLI_FLAG, NULL, "print the report as one JSON object", &args.json},
-        {"no-timing", 0, CLI_FLAG, NULL, "leave times out of the report, so that it can be compared", &args.no_timing},
-        {"quiet", 'q', CLI_FLAG, NULL, "no progress bar, no remarks", &args.quiet},
-    };
-    const cli_command command = {"build", "INPUT -o FILE [OPTIONS]",         description, examples,
-                                 options, sizeof options / sizeof options[0]};
+    cli_option options[CLI_ROWS_OPTIONS + OWN_OPTIONS];
+    size_t option_count = list_options(&args, structure_help(structures), options);
+    const cli_command command = {"build", "INPUT -o FILE [OPTIONS]", description, examples, options, option_count};
     copse_structure structure = COPSE_STRUCTURE_AUTO;
     char **words = malloc((size_t)(argc + 1) * sizeof *words);
     int count = 0, code = CLI_FAILED;

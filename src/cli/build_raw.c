@@ -1,5 +1,5 @@
 /* Binary input of `copse build`: little-endian arrays, in one file of keys and one of values or as pairs in one file. */
-#include "cli/cli.h"
+#include "cli/build.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static int split_pairs(const cli_build_args *args, const bytes *input, cli_pairs
 {
     size_t key_size = copse_type_size(out->key_type), value_size = copse_type_size(out->value_type);
     size_t unit = key_size + value_size;
-    int code = check_multiple(args->input, input->size, unit, "a key and a value");
+    int code = check_multiple(args->rows.input, input->size, unit, "a key and a value");
     if (code != CLI_OK) return code;
     if (!cli_pairs_reserve(out, input->size / unit, true)) return cli_fail("build", "out of memory");
     out->count = input->size / unit;
@@ -88,12 +88,12 @@ static int split_pairs(const cli_build_args *args, const bytes *input, cli_pairs
 static int join_arrays(const cli_build_args *args, bytes *keys, bytes *values, cli_pairs *out)
 {
     size_t key_size = copse_type_size(out->key_type), value_size = copse_type_size(out->value_type);
-    int code = check_multiple(args->input, keys->size, key_size, "a key");
+    int code = check_multiple(args->rows.input, keys->size, key_size, "a key");
     if (code == CLI_OK && values->data) code = check_multiple(args->values_file, values->size, value_size, "a value");
     if (code != CLI_OK) return code;
     out->count = keys->size / key_size;
     if (values->data && values->size / value_size != out->count)
-        return cli_fail("build", "'%s' has %llu keys, but '%s' has %llu values", args->input,
+        return cli_fail("build", "'%s' has %llu keys, but '%s' has %llu values", args->rows.input,
                         (unsigned long long)out->count, args->values_file,
                         (unsigned long long)(values->size / value_size));
     out->keys = keys->data;
@@ -102,19 +102,39 @@ static int join_arrays(const cli_build_args *args, bytes *keys, bytes *values, c
     return CLI_OK;
 }
 
+static bool has_csv_options(const cli_rows_args *rows)
+{
+    return rows->key || rows->value || rows->delimiter || rows->decimal || rows->date_format || rows->on_bad ||
+           rows->nulls.count > 0 || rows->no_header;
+}
+
 static int check_options(const cli_build_args *args)
 {
     bool row_numbers = !args->pairs && !args->values_file;
-    if (!args->key_type) return cli_usage_error("build", "binary input does not say its types: give --key-type");
-    if (!row_numbers && !args->value_type)
+    if (!args->rows.key_type) return cli_usage_error("build", "binary input does not say its types: give --key-type");
+    if (!row_numbers && !args->rows.value_type)
         return cli_usage_error("build", "binary input does not say its types: give --value-type");
     if (args->pairs && args->values_file)
         return cli_usage_error("build", "--pairs and --values exclude each other: values are in the pairs, or apart");
-    if (args->key || args->value || args->delimiter || args->no_header)
-        return cli_usage_error("build", "binary input has no columns: --key, --value, --delimiter and --no-header are "
-                                        "for CSV");
-    if (args->values_file && strcmp(args->values_file, "-") == 0 && strcmp(args->input, "-") == 0)
+    if (has_csv_options(&args->rows))
+        return cli_usage_error("build", "binary input has no columns: --key, --value, --delimiter, --decimal, "
+                                        "--date-format, --null, --on-bad and --no-header are for CSV");
+    if (args->values_file && strcmp(args->values_file, "-") == 0 && strcmp(args->rows.input, "-") == 0)
         return cli_usage_error("build", "keys and values cannot both come from standard input");
+    return CLI_OK;
+}
+
+/* Rows that are to change their order take their numbers along. */
+static int number_rows(cli_pairs *pairs)
+{
+    size_t size = copse_type_size(pairs->value_type);
+    if (pairs->count == 0) return CLI_OK;
+    char *values = pairs->values = malloc((size_t)pairs->count * size);
+    if (!values) return cli_fail("build", "out of memory");
+    for (uint64_t i = 0; i < pairs->count; i++)
+        if (!cli_pairs_number(pairs->value_type, i, values + i * size))
+            return cli_fail("build", "row number %llu does not fit %s", (unsigned long long)i,
+                            copse_type_name(pairs->value_type));
     return CLI_OK;
 }
 
@@ -123,12 +143,12 @@ int cli_read_raw(cli_session *session, const cli_build_args *args, cli_pairs *ou
     bytes keys = {0}, values = {0};
     int code = check_options(args);
     if (code != CLI_OK) return code;
-    out_pairs->key_type = args->key_type;
-    out_pairs->value_type = args->value_type ? args->value_type : COPSE_U64;
+    out_pairs->key_type = args->rows.key_type;
+    out_pairs->value_type = args->rows.value_type ? args->rows.value_type : COPSE_U64;
     snprintf(out_pairs->key_name, sizeof out_pairs->key_name, "raw");
     snprintf(out_pairs->value_name, sizeof out_pairs->value_name, "%s",
              args->pairs || args->values_file ? "raw" : "row number");
-    code = read_path(session, args->input, &keys);
+    code = read_path(session, args->rows.input, &keys);
     if (code == CLI_OK && args->values_file) code = read_path(session, args->values_file, &values);
     cli_progress_clear(&session->progress);
     out_pairs->bytes = keys.size + values.size;
@@ -139,5 +159,5 @@ int cli_read_raw(cli_session *session, const cli_build_args *args, cli_pairs *ou
     if (code != CLI_OK) return code;
     to_host_order(out_pairs->keys, out_pairs->count, copse_type_size(out_pairs->key_type));
     if (out_pairs->values) to_host_order(out_pairs->values, out_pairs->count, copse_type_size(out_pairs->value_type));
-    return CLI_OK;
+    return !out_pairs->values && args->duplicates == CLI_DUPLICATES_FIRST ? number_rows(out_pairs) : CLI_OK;
 }

@@ -43,8 +43,17 @@ bool cli_interrupted(void);
 typedef enum cli_option_kind {
     CLI_FLAG,  /* bool *: no argument                                                                                 */
     CLI_TEXT,  /* const char **                                                                                       */
+    CLI_ONCE,  /* const char **, refused where it is given twice                                                      */
+    CLI_WORDS, /* cli_words *: may be given several times                                                             */
     CLI_COUNT, /* uint64_t *: 1000, 16K, 16M, 2G (powers of 1024) or 2^24                                             */
 } cli_option_kind;
+
+#define CLI_WORDS_MOST 16
+
+typedef struct cli_words {
+    const char *words[CLI_WORDS_MOST];
+    size_t count;
+} cli_words;
 
 typedef struct cli_option {
     const char *name; /* long name without the dashes                                                                 */
@@ -161,6 +170,17 @@ typedef enum cli_cell_error {
 
 /* Blanks around the text are passed over. What follows the text must not be a digit or letter (cells end in NUL). */
 cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out);
+/* The same for a table in which numbers or dates are written in another way. */
+typedef struct cli_cell_form {
+    const char *date_format; /* as cli_date_format_check takes it, NULL: as copse writes dates */
+    char decimal;            /* ',' where decimals have a comma, else 0 or '.' */
+} cli_cell_form;
+
+/* CLI_CELL_FINE: *out is set, without the digits below a microsecond. */
+cli_cell_error cli_cell_parse_as(const cli_cell_form *form, copse_type type, const char *text, size_t length,
+                                 void *out);
+/* The end of a range: a timestamp that is a date alone stands for the last moment of that day. */
+cli_cell_error cli_cell_parse_end(copse_type type, const char *text, size_t length, void *out);
 /* Why text did not parse, as the end of a sentence that began with the text: "is not a whole number". */
 const char *cli_cell_problem(copse_type type, cli_cell_error error);
 /* Text that cli_cell_parse reads back as the same element. Returns its length. */
@@ -172,6 +192,12 @@ void cli_cell_largest(copse_type type, void *out);
 /* "u32, i32, f32, u64, i64, f64, date, timestamp", without the last two for values. */
 const char *cli_type_names(bool for_values);
 bool cli_type_is_value(copse_type type);
+
+/* ---- date_format.c: --date-format ---- */
+
+/* Whether a format says enough and nothing unknown, and whether it has a time of day. On failure the end of a sentence is in
+ * problem. */
+bool cli_date_format_check(const char *format, bool *has_time, char *problem, size_t problem_size);
 
 /* ---- calendar.c ---- */
 
@@ -285,22 +311,32 @@ void cli_query_echo_json(const cli_session *session, const cli_query_args *args,
 
 /* ---- guess.c: the type that fits every cell of a column ---- */
 
+#define CLI_GUESSES 5
+
 typedef struct cli_guess {
-    unsigned possible; /* a bit per copse_type */
-    uint64_t cells;    /* that were not empty */
+    cli_cell_form form;
+    copse_type types[CLI_GUESSES];
+    uint64_t fitting[CLI_GUESSES]; /* cells that each type can hold */
+    size_t type_count;
+    uint64_t cells;
 } cli_guess;
 
-void cli_guess_start(cli_guess *guess, bool for_values);
-/* false once no type is left: text is the first cell that fits none of those before it. */
-bool cli_guess_add(cli_guess *guess, const char *text, size_t length);
+/* Any type that keys, or values, may have. */
+void cli_guess_start(cli_guess *guess, const cli_cell_form *form, bool for_values);
+/* Just this type: how many cells fit it in this form? */
+void cli_guess_start_with(cli_guess *guess, const cli_cell_form *form, copse_type type);
+void cli_guess_add(cli_guess *guess, const char *text, size_t length);
+/* The type that most cells fit, and how many do. */
 copse_type cli_guess_result(const cli_guess *guess);
+uint64_t cli_guess_fitting(const cli_guess *guess);
 
-/* ---- build_csv.c, build_raw.c: input for `copse build` ---- */
+/* ---- pairs.c: what is read, from CSV (rows.h) or binary files ---- */
 
 typedef struct cli_pairs {
     void *keys;
     void *values; /* NULL: the value is the row number */
     uint64_t count;
+    uint64_t skipped;  /* bad rows that were left out */
     uint64_t bytes;    /* of input */
     uint64_t capacity; /* entries that fit into keys and values */
     copse_type key_type;
@@ -309,33 +345,12 @@ typedef struct cli_pairs {
     char value_name[64];
 } cli_pairs;
 
-typedef struct cli_build_args {
-    const char *input;
-    const char *output;
-    const char *format;
-    const char *key;
-    const char *value;
-    const char *values_file;
-    const char *key_type_name;
-    const char *value_type_name;
-    const char *structure_name;
-    const char *delimiter;
-    cli_placement where;
-    uint64_t threads;
-    bool no_header;
-    bool pairs;
-    bool duplicates;
-    bool json;
-    bool quiet;
-    bool no_timing;
-    copse_type key_type;   /* 0: guess */
-    copse_type value_type; /* 0: guess */
-} cli_build_args;
-
-int cli_read_csv(cli_session *session, const cli_build_args *args, cli_pairs *out_pairs);
-int cli_read_raw(cli_session *session, const cli_build_args *args, cli_pairs *out_pairs);
 void cli_pairs_free(cli_pairs *pairs);
 /* Makes room for at least `count` pairs. has_values false: only for keys. */
 bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count, bool has_values);
+/* Last becomes first. */
+void cli_pairs_reverse(cli_pairs *pairs);
+/* Writes the number as an element of a value type. false: it does not fit. */
+bool cli_pairs_number(copse_type type, uint64_t number, void *out);
 /* The size of a regular file, 0 for anything else. */
 uint64_t cli_stream_size(FILE *file);

@@ -34,8 +34,9 @@ int copse_cli_count(int argc, char **argv)
             "Counts the entries with LOW <= key <= HIGH, for each range given; without a range, all entries. The\n"
             "width of a range does not matter for the speed. A range with LOW above HIGH is empty.\n"
             "\n"
-            "'min' and 'max' stand for the smallest and largest key there can be. With - ranges are read from\n"
-            "standard input, one per line: LOW and HIGH with a blank, tab or comma between.",
+            "'min' and 'max' stand for the smallest and largest key there can be. Where keys are timestamps, a date\n"
+            "stands for its first moment as LOW and for its last as HIGH. With - ranges are read from standard\n"
+            "input, one per line: LOW and HIGH with a blank, tab or comma between.",
         .examples = "  copse count orders.copse 1000 1999\n"
                     "  copse count visits.copse 2026-11-01 max --bare",
         .width = 2,

@@ -1,34 +1,51 @@
-/* Finds the type of a column from some of its cells: the narrowest kind that can hold all of them. */
+/* Finds the type of a column from some of its cells: the narrowest kind that can hold all of them, or most of them where bad ones
+ * are to be left out. */
 #include "cli/cli.h"
 
 /* In the order of preference. Narrower and unsigned types are for those who ask for them. */
 static const copse_type preferred[] = {COPSE_I64, COPSE_U64, COPSE_F64, COPSE_DATE, COPSE_TIMESTAMP};
 #define PREFERRED (sizeof preferred / sizeof preferred[0])
+_Static_assert(PREFERRED <= CLI_GUESSES, "a count for each");
 
-void cli_guess_start(cli_guess *guess, bool for_values)
+void cli_guess_start(cli_guess *guess, const cli_cell_form *form, bool for_values)
 {
-    *guess = (cli_guess){0, 0};
+    *guess = (cli_guess){.form = *form};
     for (size_t i = 0; i < PREFERRED; i++)
-        if (!for_values || cli_type_is_value(preferred[i])) guess->possible |= 1u << preferred[i];
+        if (!for_values || cli_type_is_value(preferred[i])) guess->types[guess->type_count++] = preferred[i];
 }
 
-bool cli_guess_add(cli_guess *guess, const char *text, size_t length)
+void cli_guess_start_with(cli_guess *guess, const cli_cell_form *form, copse_type type)
+{
+    *guess = (cli_guess){.form = *form, .types = {type}, .type_count = 1};
+}
+
+void cli_guess_add(cli_guess *guess, const char *text, size_t length)
 {
     uint64_t cell = 0;
-    for (size_t i = 0; i < PREFERRED; i++) {
-        unsigned bit = 1u << preferred[i];
-        if (!(guess->possible & bit)) continue;
-        cli_cell_error error = cli_cell_parse(preferred[i], text, length, &cell);
-        if (error == CLI_CELL_EMPTY) return true;
-        if (error != CLI_CELL_OK) guess->possible &= ~bit;
-    }
+    /* A whole number can be read as a timestamp, but among dates it is more likely a mistake. */
+    bool only_number = guess->type_count > 1 && cli_cell_parse(COPSE_I64, text, length, &cell) == CLI_CELL_OK;
     guess->cells++;
-    return guess->possible != 0;
+    for (size_t i = 0; i < guess->type_count; i++) {
+        if (only_number && guess->types[i] == COPSE_TIMESTAMP) continue;
+        cli_cell_error error = cli_cell_parse_as(&guess->form, guess->types[i], text, length, &cell);
+        guess->fitting[i] += error == CLI_CELL_OK || error == CLI_CELL_FINE;
+    }
+}
+
+static size_t best(const cli_guess *guess)
+{
+    size_t found = 0;
+    for (size_t i = 1; i < guess->type_count; i++)
+        if (guess->fitting[i] > guess->fitting[found]) found = i;
+    return found;
+}
+
+uint64_t cli_guess_fitting(const cli_guess *guess)
+{
+    return guess->fitting[best(guess)];
 }
 
 copse_type cli_guess_result(const cli_guess *guess)
 {
-    for (size_t i = 0; i < PREFERRED; i++)
-        if (guess->possible & 1u << preferred[i]) return preferred[i];
-    return COPSE_I64;
+    return guess->types[best(guess)];
 }

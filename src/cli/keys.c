@@ -1,25 +1,14 @@
 /* One key or value between text and memory. Reading is on the path of every CSV cell, so whole numbers and short
  * decimals are read by hand; everything else goes to the C library. */
 #include "cli/cli.h"
+#include "cli/times.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MICROSECONDS_PER_SECOND 1000000
-#define SECONDS_PER_DAY         86400
-
-typedef struct text_span {
-    const char *at;
-    const char *end;
-} text_span;
-
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
+#define LONGEST_DECIMAL 1024 /* digits of a number with a decimal comma; more is no number that people write */
 
 /* ---- whole numbers ---- */
 
@@ -28,7 +17,7 @@ typedef struct whole {
     bool negative;
 } whole;
 
-static cli_cell_error parse_whole(text_span text, whole *out)
+static cli_cell_error parse_whole(cli_span text, whole *out)
 {
     const char *at = text.at;
     uint64_t magnitude = 0;
@@ -46,7 +35,7 @@ static cli_cell_error parse_whole(text_span text, whole *out)
     return overflow ? CLI_CELL_RANGE : CLI_CELL_OK;
 }
 
-static cli_cell_error parse_unsigned(text_span text, uint64_t limit, uint64_t *out)
+static cli_cell_error parse_unsigned(cli_span text, uint64_t limit, uint64_t *out)
 {
     whole number;
     cli_cell_error error = parse_whole(text, &number);
@@ -57,7 +46,7 @@ static cli_cell_error parse_unsigned(text_span text, uint64_t limit, uint64_t *o
 }
 
 /* limit is the largest positive number; the smallest negative one is one further from zero. */
-static cli_cell_error parse_signed(text_span text, int64_t limit, int64_t *out)
+static cli_cell_error parse_signed(cli_span text, int64_t limit, int64_t *out)
 {
     whole number;
     cli_cell_error error = parse_whole(text, &number);
@@ -78,7 +67,7 @@ typedef struct decimal {
 
 static const char *skip_digits(const char *at, const char *end, decimal *out, int *count)
 {
-    for (*count = 0; at < end && is_digit(*at); at++, ++*count) {
+    for (*count = 0; at < end && cli_is_digit(*at); at++, ++*count) {
         out->exact &= out->digits < UINT64_C(1) << 56;
         out->digits = out->digits * 10 + (uint64_t)(*at - '0');
     }
@@ -86,7 +75,7 @@ static const char *skip_digits(const char *at, const char *end, decimal *out, in
 }
 
 /* [sign] digits [. digits] [e [sign] digits], with a digit on at least one side of the point. */
-static bool scan_decimal(text_span text, decimal *out)
+static bool scan_decimal(cli_span text, decimal *out)
 {
     const char *at = text.at;
     int before = 0, after = 0, exponent_digits = 0;
@@ -110,7 +99,7 @@ static bool scan_decimal(text_span text, decimal *out)
     return at == text.end;
 }
 
-static bool is_word(text_span text, const char *word)
+static bool is_word(cli_span text, const char *word)
 {
     size_t length = (size_t)(text.end - text.at);
     if (strlen(word) != length) return false;
@@ -119,10 +108,10 @@ static bool is_word(text_span text, const char *word)
     return true;
 }
 
-static bool parse_special(text_span text, double *out)
+static bool parse_special(cli_span text, double *out)
 {
     bool negative = text.at < text.end && *text.at == '-';
-    text_span word = text;
+    cli_span word = text;
     if (word.at < word.end && (*word.at == '-' || *word.at == '+')) word.at++;
     if (is_word(word, "inf") || is_word(word, "infinity"))
         *out = negative ? -INFINITY : INFINITY;
@@ -133,7 +122,7 @@ static bool parse_special(text_span text, double *out)
     return true;
 }
 
-static cli_cell_error parse_f64(text_span text, double *out)
+static cli_cell_error parse_f64(cli_span text, double *out)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -149,7 +138,7 @@ static cli_cell_error parse_f64(text_span text, double *out)
     return isinf(*out) ? CLI_CELL_RANGE : CLI_CELL_OK;
 }
 
-static cli_cell_error parse_f32(text_span text, float *out)
+static cli_cell_error parse_f32(cli_span text, float *out)
 {
     decimal number;
     double special = 0;
@@ -164,139 +153,24 @@ static cli_cell_error parse_f32(text_span text, float *out)
 
 /* ---- dates and timestamps ---- */
 
-/* Exactly `width` digits, at most `limit`. */
-static bool take_number(text_span *text, int width, int limit, int *out)
+/* A date and time, or microseconds since 1970. */
+static cli_cell_error parse_timestamp(cli_span text, bool ends_range, int64_t *out)
 {
-    int number = 0;
-    if (text->end - text->at < width) return false;
-    for (int i = 0; i < width; i++) {
-        if (!is_digit(text->at[i])) return false;
-        number = number * 10 + (text->at[i] - '0');
-    }
-    text->at += width;
-    *out = number;
-    return number <= limit;
-}
-
-static bool take_byte(text_span *text, char byte)
-{
-    if (text->at == text->end || *text->at != byte) return false;
-    text->at++;
-    return true;
-}
-
-/* Four digits, or a sign and four to seven. */
-static bool take_year(text_span *text, int64_t *out)
-{
-    bool is_signed = text->at < text->end && (*text->at == '-' || *text->at == '+');
-    bool negative = is_signed && *text->at == '-';
-    int width = 0, number = 0;
-    if (is_signed) text->at++;
-    while (text->at + width < text->end && is_digit(text->at[width])) width++;
-    if (width < 4 || width > (is_signed ? 7 : 4) || !take_number(text, width, 9999999, &number)) return false;
-    *out = negative ? -number : number;
-    return true;
-}
-
-static bool take_date(text_span *text, int64_t *out_days)
-{
-    int64_t year = 0;
-    int month = 0, day = 0;
-    if (!take_year(text, &year) || !take_byte(text, '-') || !take_number(text, 2, 12, &month) || month < 1 ||
-        !take_byte(text, '-') || !take_number(text, 2, 31, &day) || day < 1 || day > cli_days_in_month(year, month))
-        return false;
-    *out_days = cli_days_from_date(year, month, day);
-    return true;
-}
-
-static cli_cell_error parse_date(text_span text, int32_t *out)
-{
-    int64_t days = 0;
-    if (!take_date(&text, &days) || text.at != text.end) return CLI_CELL_FORM;
-    if (days < INT32_MIN || days > INT32_MAX) return CLI_CELL_RANGE;
-    *out = (int32_t)days;
-    return CLI_CELL_OK;
-}
-
-static cli_cell_error take_fraction(text_span *text, int64_t *out_microseconds)
-{
-    int digits = 0;
-    *out_microseconds = 0;
-    if (!take_byte(text, '.')) return CLI_CELL_OK;
-    for (; text->at < text->end && is_digit(*text->at); text->at++, digits++) {
-        if (digits < 6)
-            *out_microseconds = *out_microseconds * 10 + (*text->at - '0');
-        else if (*text->at != '0')
-            return CLI_CELL_FINE;
-    }
-    for (int i = digits; i < 6; i++) *out_microseconds *= 10;
-    return digits > 0 ? CLI_CELL_OK : CLI_CELL_FORM;
-}
-
-/* Z, +02, +0200, +02:00 or nothing, which is Z. */
-static bool take_zone(text_span *text, int *out_minutes)
-{
-    int hours = 0, minutes = 0;
-    *out_minutes = 0;
-    if (text->at == text->end || take_byte(text, 'Z')) return true;
-    bool west = take_byte(text, '-');
-    if (!west && !take_byte(text, '+')) return false;
-    if (!take_number(text, 2, 23, &hours)) return false;
-    if (text->at < text->end) {
-        take_byte(text, ':');
-        if (!take_number(text, 2, 59, &minutes)) return false;
-    }
-    *out_minutes = (hours * 60 + minutes) * (west ? -1 : 1);
-    return true;
-}
-
-static cli_cell_error take_time(text_span *text, int64_t *out_seconds, int64_t *out_microseconds)
-{
-    int hours = 0, minutes = 0, seconds = 0, zone = 0;
-    *out_seconds = *out_microseconds = 0;
-    if (text->at == text->end) return CLI_CELL_OK; /* a date alone is its first moment */
-    if (!take_byte(text, 'T') && !take_byte(text, ' ')) return CLI_CELL_FORM;
-    if (!take_number(text, 2, 23, &hours) || !take_byte(text, ':') || !take_number(text, 2, 59, &minutes))
-        return CLI_CELL_FORM;
-    if (take_byte(text, ':')) {
-        if (!take_number(text, 2, 59, &seconds)) return CLI_CELL_FORM;
-        cli_cell_error error = take_fraction(text, out_microseconds);
-        if (error != CLI_CELL_OK) return error;
-    }
-    if (!take_zone(text, &zone)) return CLI_CELL_FORM;
-    *out_seconds = (int64_t)hours * 3600 + (int64_t)(minutes - zone) * 60 + seconds;
-    return CLI_CELL_OK;
-}
-
-static cli_cell_error parse_timestamp(text_span text, int64_t *out)
-{
-    int64_t days = 0, seconds = 0, microseconds = 0;
-    text_span rest = text;
-    if (!take_date(&rest, &days)) return parse_signed(text, INT64_MAX, out);
-    cli_cell_error error = take_time(&rest, &seconds, &microseconds);
-    if (error != CLI_CELL_OK) return error;
-    if (rest.at != rest.end) return CLI_CELL_FORM;
-    /* Steps of one sign: near the limits whole seconds alone can be out of range where the sum is not. */
-    seconds += days * SECONDS_PER_DAY;
-    if (seconds < 0 && microseconds > 0) {
-        seconds++;
-        microseconds -= MICROSECONDS_PER_SECOND;
-    }
-    if (__builtin_mul_overflow(seconds, (int64_t)MICROSECONDS_PER_SECOND, &seconds)) return CLI_CELL_RANGE;
-    return __builtin_add_overflow(seconds, microseconds, out) ? CLI_CELL_RANGE : CLI_CELL_OK;
+    cli_cell_error error = parse_signed(text, INT64_MAX, out);
+    return error == CLI_CELL_FORM ? cli_time_read(text, ends_range, out) : error;
 }
 
 /* ---- any type ---- */
 
-static text_span trim(const char *text, size_t length)
+static cli_span trim(const char *text, size_t length)
 {
-    text_span span = {text, text + length};
+    cli_span span = {text, text + length};
     while (span.at < span.end && (*span.at == ' ' || *span.at == '\t')) span.at++;
     while (span.at < span.end && (span.end[-1] == ' ' || span.end[-1] == '\t')) span.end--;
     return span;
 }
 
-static cli_cell_error parse_u32(text_span text, uint32_t *out)
+static cli_cell_error parse_u32(cli_span text, uint32_t *out)
 {
     uint64_t wide = 0;
     cli_cell_error error = parse_unsigned(text, UINT32_MAX, &wide);
@@ -304,7 +178,7 @@ static cli_cell_error parse_u32(text_span text, uint32_t *out)
     return error;
 }
 
-static cli_cell_error parse_i32(text_span text, int32_t *out)
+static cli_cell_error parse_i32(cli_span text, int32_t *out)
 {
     int64_t wide = 0;
     cli_cell_error error = parse_signed(text, INT32_MAX, &wide);
@@ -314,7 +188,7 @@ static cli_cell_error parse_i32(text_span text, int32_t *out)
 
 cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out)
 {
-    text_span span = trim(text, length);
+    cli_span span = trim(text, length);
     if (span.at == span.end) return CLI_CELL_EMPTY;
     switch (type) {
     case COPSE_U32:
@@ -330,11 +204,52 @@ cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, 
     case COPSE_F64:
         return parse_f64(span, out);
     case COPSE_DATE:
-        return parse_date(span, out);
+        return cli_date_read(span, out);
     case COPSE_TIMESTAMP:
-        return parse_timestamp(span, out);
+        return parse_timestamp(span, false, out);
     }
     return CLI_CELL_FORM;
+}
+
+/* A decimal comma becomes a point, and a point is an error. */
+static cli_cell_error parse_with_comma(copse_type type, const char *text, size_t length, void *out)
+{
+    char copy[LONGEST_DECIMAL];
+    if (length >= sizeof copy || memchr(text, '.', length)) return CLI_CELL_FORM;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    char *comma = memchr(copy, ',', length);
+    if (comma) *comma = '.';
+    return cli_cell_parse(type, copy, length, out);
+}
+
+static cli_cell_error parse_with_format(copse_type type, const char *format, const char *text, size_t length, void *out)
+{
+    int64_t microseconds = 0;
+    cli_span span = trim(text, length);
+    if (span.at == span.end) return CLI_CELL_EMPTY;
+    cli_cell_error error = cli_date_format_read(format, span, &microseconds);
+    if (type == COPSE_TIMESTAMP)
+        *(int64_t *)out = microseconds;
+    else
+        *(int32_t *)out = (int32_t)cli_time_days(microseconds);
+    return error;
+}
+
+cli_cell_error cli_cell_parse_as(const cli_cell_form *form, copse_type type, const char *text, size_t length, void *out)
+{
+    if (form->decimal == ',' && (type == COPSE_F32 || type == COPSE_F64))
+        return parse_with_comma(type, text, length, out);
+    if (form->date_format && (type == COPSE_DATE || type == COPSE_TIMESTAMP))
+        return parse_with_format(type, form->date_format, text, length, out);
+    return cli_cell_parse(type, text, length, out);
+}
+
+cli_cell_error cli_cell_parse_end(copse_type type, const char *text, size_t length, void *out)
+{
+    cli_span span = trim(text, length);
+    if (type != COPSE_TIMESTAMP || span.at == span.end) return cli_cell_parse(type, text, length, out);
+    return parse_timestamp(span, true, out);
 }
 
 static const char *range_problem(copse_type type)
@@ -378,30 +293,6 @@ const char *cli_cell_problem(copse_type type, cli_cell_error error)
     }
 }
 
-static size_t format_date(int64_t days, char *text, size_t size)
-{
-    int64_t year = 0;
-    int month = 0, day = 0;
-    cli_date_from_days(days, &year, &month, &day);
-    const char *sign = year < 0 ? "-" : year > 9999 ? "+" : "";
-    return (size_t)snprintf(text, size, "%s%04lld-%02d-%02d", sign, (long long)(year < 0 ? -year : year), month, day);
-}
-
-static size_t format_timestamp(int64_t microseconds, char *text, size_t size)
-{
-    const int64_t day = (int64_t)SECONDS_PER_DAY * MICROSECONDS_PER_SECOND;
-    int64_t days = microseconds / day, rest = microseconds % day;
-    if (rest < 0) {
-        days--;
-        rest += day;
-    }
-    int seconds = (int)(rest / MICROSECONDS_PER_SECOND), fraction = (int)(rest % MICROSECONDS_PER_SECOND);
-    size_t at = format_date(days, text, size);
-    at += (size_t)snprintf(text + at, size - at, "T%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if (fraction) at += (size_t)snprintf(text + at, size - at, ".%06d", fraction);
-    return at + (size_t)snprintf(text + at, size - at, "Z");
-}
-
 static size_t format_whole(uint64_t magnitude, bool negative, char *text)
 {
     char digits[24];
@@ -439,9 +330,9 @@ size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEX
     case COPSE_F64:
         return strlen(cli_double(v.f64, 0, text));
     case COPSE_DATE:
-        return format_date(v.i32, text, CLI_CELL_TEXT);
+        return cli_date_write(v.i32, text, CLI_CELL_TEXT);
     case COPSE_TIMESTAMP:
-        return format_timestamp(v.i64, text, CLI_CELL_TEXT);
+        return cli_time_write(v.i64, text, CLI_CELL_TEXT);
     }
     text[0] = '\0';
     return 0;

@@ -166,7 +166,15 @@ static int store(const cli_command *command, const cli_option *option, const cha
 {
     if (option->kind == CLI_FLAG) {
         *(bool *)option->target = true;
-    } else if (option->kind == CLI_TEXT) {
+    } else if (option->kind == CLI_WORDS) {
+        cli_words *words = option->target;
+        if (words->count == CLI_WORDS_MOST)
+            return cli_usage_error(command->name, "--%s can be given %d times", option->name, CLI_WORDS_MOST);
+        words->words[words->count++] = argument;
+    } else if (option->kind == CLI_ONCE && *(const char **)option->target) {
+        return cli_usage_error(command->name, "--%s is there twice, for '%s' and for '%s'; it can be only one",
+                               option->name, *(const char **)option->target, argument);
+    } else if (option->kind == CLI_TEXT || option->kind == CLI_ONCE) {
         *(const char **)option->target = argument;
     } else if (!cli_parse_count(argument, option->target)) {
         return cli_usage_error(command->name, "--%s takes a number such as 1000, 16M or 2^24, not '%s'", option->name,
@@ -181,6 +189,13 @@ typedef struct cursor {
     int argc;
     int at;
 } cursor;
+
+static int no_argument(const cli_command *command, const cli_option *option)
+{
+    /* Behind a bare # the shell sees a comment, and the command not even that. */
+    const char *hint = strcmp(option->argument, "COLUMN") == 0 ? "; a column by number needs quotes, as in '#1'" : "";
+    return cli_usage_error(command->name, "--%s needs an argument: %s%s", option->name, option->argument, hint);
+}
 
 /* One option word at argv[at], which may also use up the next word. */
 static int parse_option(cursor *c)
@@ -204,8 +219,7 @@ static int parse_option(cursor *c)
     if (option->kind == CLI_FLAG && argument)
         return cli_usage_error(c->command->name, "--%s takes no argument", option->name);
     if (option->kind != CLI_FLAG && !argument) {
-        if (c->at + 1 >= c->argc)
-            return cli_usage_error(c->command->name, "--%s needs an argument: %s", option->name, option->argument);
+        if (c->at + 1 >= c->argc) return no_argument(c->command, option);
         argument = c->argv[++c->at];
     }
     return store(c->command, option, argument);

@@ -22,7 +22,8 @@ typedef struct reader {
 /* ---- one word ---- */
 
 /* On failure the sentence is in problem. */
-static bool parse_key(const reader *r, const char *word, size_t length, void *out, char *problem, size_t problem_size)
+static bool parse_key(const reader *r, const char *word, size_t length, bool ends_range, void *out, char *problem,
+                      size_t problem_size)
 {
     copse_type type = r->session->stats.key_type;
     bool open_end = r->command->width == 2;
@@ -35,7 +36,8 @@ static bool parse_key(const reader *r, const char *word, size_t length, void *ou
         cli_cell_largest(type, out);
         return true;
     }
-    cli_cell_error error = cli_cell_parse(type, word, length, out);
+    cli_cell_error error =
+        ends_range ? cli_cell_parse_end(type, word, length, out) : cli_cell_parse(type, word, length, out);
     if (error == CLI_CELL_EMPTY)
         snprintf(problem, problem_size, "a key is empty");
     else if (error != CLI_CELL_OK)
@@ -71,9 +73,9 @@ static int answer_words(reader *r, char **words, int count)
 {
     char problem[256];
     for (int i = 0; i < count; i += r->command->width) {
-        if (!parse_key(r, words[i], strlen(words[i]), place(r, r->lows), problem, sizeof problem) ||
+        if (!parse_key(r, words[i], strlen(words[i]), false, place(r, r->lows), problem, sizeof problem) ||
             (r->command->width == 2 &&
-             !parse_key(r, words[i + 1], strlen(words[i + 1]), place(r, r->highs), problem, sizeof problem)))
+             !parse_key(r, words[i + 1], strlen(words[i + 1]), true, place(r, r->highs), problem, sizeof problem)))
             return cli_usage_error(r->command->name, "%s", problem);
         int code = ++r->batch.count < BATCH ? CLI_OK : answer_batch(r);
         if (code != CLI_OK) return code;
@@ -101,13 +103,13 @@ static bool cut_line(char *line, size_t length, size_t *out_first, size_t *out_s
 static bool parse_line(const reader *r, char *line, size_t length, char *problem, size_t problem_size)
 {
     size_t first = length, second = 0;
-    if (r->command->width == 1) return parse_key(r, line, length, place(r, r->lows), problem, problem_size);
+    if (r->command->width == 1) return parse_key(r, line, length, false, place(r, r->lows), problem, problem_size);
     if (!cut_line(line, length, &first, &second)) {
         snprintf(problem, problem_size, "a range is two keys, LOW and HIGH, with a blank, tab or comma between");
         return false;
     }
-    return parse_key(r, line, first, place(r, r->lows), problem, problem_size) &&
-           parse_key(r, line + second, length - second, place(r, r->highs), problem, problem_size);
+    return parse_key(r, line, first, false, place(r, r->lows), problem, problem_size) &&
+           parse_key(r, line + second, length - second, true, place(r, r->highs), problem, problem_size);
 }
 
 /* Takes blanks and the line end off the end. */

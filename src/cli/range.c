@@ -99,8 +99,9 @@ int copse_cli_range(int argc, char **argv)
             "without a range, all entries. A range with LOW above HIGH is empty. Between the entries of two\n"
             "ranges is an empty line; with --json each entry has the number of its range, from 0.\n"
             "\n"
-            "'min' and 'max' stand for the smallest and largest key there can be. With - ranges are read from\n"
-            "standard input, one per line: LOW and HIGH with a blank, tab or comma between.",
+            "'min' and 'max' stand for the smallest and largest key there can be. Where keys are timestamps, a date\n"
+            "stands for its first moment as LOW and for its last as HIGH. With - ranges are read from standard\n"
+            "input, one per line: LOW and HIGH with a blank, tab or comma between.",
         .examples = "  copse range orders.copse 1000 1999 --limit 10\n"
                     "  copse range visits.copse 2026-11-15T08:00 2026-11-15T09:00 --json",
         .width = 2,

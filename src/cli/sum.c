@@ -51,8 +51,9 @@ int copse_cli_sum(int argc, char **argv)
             "of all entries. Sums of whole numbers are exact, however large. A range with LOW above HIGH is\n"
             "empty, and its sum is 0.\n"
             "\n"
-            "'min' and 'max' stand for the smallest and largest key there can be. With - ranges are read from\n"
-            "standard input, one per line: LOW and HIGH with a blank, tab or comma between.",
+            "'min' and 'max' stand for the smallest and largest key there can be. Where keys are timestamps, a date\n"
+            "stands for its first moment as LOW and for its last as HIGH. With - ranges are read from standard\n"
+            "input, one per line: LOW and HIGH with a blank, tab or comma between.",
         .examples = "  copse sum orders.copse 1000 1999\n"
                     "  printf '1 10\\n11 20\\n' | copse sum orders.copse - --json",
         .width = 2,

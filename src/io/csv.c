@@ -11,6 +11,7 @@
 #define FIRST_CELLS   ((size_t)16)
 #define SHOWN_BYTES   ((size_t)40) /* of a cell or name in a sentence  */
 #define SHOWN_COLUMNS ((size_t)12) /* in the list of available columns */
+#define SHOWN_DOUBLES ((size_t)8)  /* of columns with the same name     */
 
 typedef struct memory_source {
     const char *bytes;
@@ -39,6 +40,9 @@ struct copse_csv {
     uint64_t record_line;
     uint64_t discarded; /* bytes that left the buffer */
     copse_status failed;
+    size_t skip_to;           /* after a bad record: where copse_csv_skip goes on, 0 if it cannot */
+    uint64_t skip_lines;      /* line breaks between `begin` and there */
+    int skip_rest_of_line;    /* the line that skip_to is on goes, too */
     unsigned char stops[256]; /* 1 for bytes that end an unquoted cell, and for NUL */
     char delimiter;
     char message[640];
@@ -124,6 +128,15 @@ static void show_column(const copse_csv *csv, size_t column, char *out, size_t o
         snprintf(out, out_size, "column %zu (%s)", column + 1, shown);
     else
         snprintf(out, out_size, "column %zu", column + 1);
+}
+
+/* Line breaks in the input as it is: CRLF is one. */
+static uint64_t count_breaks(const char *text, size_t length)
+{
+    uint64_t breaks = 0;
+    for (size_t i = 0; i < length; i++)
+        breaks += text[i] == '\n' || (text[i] == '\r' && !(i + 1 < length && text[i + 1] == '\n'));
+    return breaks;
 }
 
 /* ---- filling the buffer ---- */
@@ -220,6 +233,10 @@ static scan_result scan_plain(copse_csv *csv, size_t *at)
 
 static scan_result bad_byte(copse_csv *csv, size_t at)
 {
+    csv->record_line = csv->line;
+    csv->skip_to = at + 1;
+    csv->skip_lines = count_breaks(csv->buffer + csv->begin, at - csv->begin);
+    csv->skip_rest_of_line = 1;
     if (csv->buffer[at] == '\0')
         fail(csv, COPSE_ERR_FORMAT, "line %llu, column %zu: there is a NUL byte in the cell; is this a text file?",
              (unsigned long long)csv->line, csv->cell_count);
@@ -254,35 +271,47 @@ static scan_result scan_record(copse_csv *csv, size_t *out_next)
 
 /* ---- finishing a record ---- */
 
-/* Undoubles quotes in place, counts line breaks and looks for NUL bytes. */
-static copse_status finish_quoted(copse_csv *csv, size_t column, uint64_t *breaks)
+/* Undoubles quotes in place and counts line breaks. Returns 0 where there is a NUL byte. */
+static int finish_quoted(copse_csv_cell *cell, uint64_t *breaks)
 {
-    copse_csv_cell *cell = &csv->cells[column];
     size_t kept = 0;
+    int clean = 1;
     for (size_t i = 0; i < cell->length; i++) {
         char byte = cell->text[i];
         if (byte == '"') i++;
         if (byte == '\n' || (byte == '\r' && !(i + 1 < cell->length && cell->text[i + 1] == '\n'))) ++*breaks;
-        if (byte == '\0')
-            return fail(csv, COPSE_ERR_FORMAT,
-                        "line %llu, column %zu: there is a NUL byte in the cell; is this a text file?",
-                        (unsigned long long)csv->record_line, column + 1);
+        if (byte == '\0') clean = 0;
         cell->text[kept++] = byte;
     }
     cell->length = kept;
-    return COPSE_OK;
+    return clean;
 }
 
-static copse_status finish_record(copse_csv *csv)
+static copse_status wrong_cell_count(copse_csv *csv, size_t next)
+{
+    csv->skip_to = next;
+    csv->skip_lines = count_breaks(csv->buffer + csv->begin, next - csv->begin);
+    return fail(csv, COPSE_ERR_FORMAT, "line %llu: the record has %zu cell%s, but the %s has %zu",
+                (unsigned long long)csv->record_line, csv->cell_count, csv->cell_count == 1 ? "" : "s",
+                csv->names ? "header" : "first record", csv->columns);
+}
+
+/* next is where the following record starts. */
+static copse_status finish_record(copse_csv *csv, size_t next)
 {
     uint64_t breaks = 0;
-    if (csv->columns > 0 && csv->cell_count != csv->columns)
-        return fail(csv, COPSE_ERR_FORMAT, "line %llu: the record has %zu cell%s, but the %s has %zu",
-                    (unsigned long long)csv->record_line, csv->cell_count, csv->cell_count == 1 ? "" : "s",
-                    csv->names ? "header" : "first record", csv->columns);
+    size_t bad = csv->cell_count;
+    if (csv->columns > 0 && csv->cell_count != csv->columns) return wrong_cell_count(csv, next);
     for (size_t i = 0; i < csv->cell_count; i++) {
-        if (csv->cells[i].quoted && finish_quoted(csv, i, &breaks) != COPSE_OK) return csv->failed;
+        if (csv->cells[i].quoted && !finish_quoted(&csv->cells[i], &breaks) && bad == csv->cell_count) bad = i;
         csv->cells[i].text[csv->cells[i].length] = '\0';
+    }
+    if (bad < csv->cell_count) {
+        csv->skip_to = next;
+        csv->skip_lines = breaks + 1;
+        return fail(csv, COPSE_ERR_FORMAT,
+                    "line %llu, column %zu: there is a NUL byte in the cell; is this a text file?",
+                    (unsigned long long)csv->record_line, bad + 1);
     }
     csv->line += breaks;
     return COPSE_OK;
@@ -321,7 +350,7 @@ copse_status copse_csv_next(copse_csv *csv, copse_csv_cell **out_cells, size_t *
         }
         csv->record_line = csv->line;
         int blank = is_blank(csv);
-        if (!blank && finish_record(csv) != COPSE_OK) return csv->failed;
+        if (!blank && finish_record(csv, next) != COPSE_OK) return csv->failed;
         csv->line++;
         csv->begin = next;
         if (blank) continue;
@@ -330,6 +359,34 @@ copse_status copse_csv_next(copse_csv *csv, copse_csv_cell **out_cells, size_t *
         *out_count = csv->cell_count;
         return COPSE_OK;
     }
+}
+
+/* Goes to the line behind the one that `begin` is on. */
+static copse_status drop_line(copse_csv *csv)
+{
+    for (;;) {
+        while (csv->begin < csv->end) {
+            char byte = csv->buffer[csv->begin++];
+            if (byte != '\n' && byte != '\r') continue;
+            csv->line++;
+            csv->skip_line_feed = byte == '\r';
+            return COPSE_OK;
+        }
+        if (csv->source_ended) return COPSE_OK;
+        if (fill(csv) != COPSE_OK) return csv->failed;
+    }
+}
+
+int copse_csv_skip(copse_csv *csv)
+{
+    if (csv->failed == COPSE_OK || csv->skip_to == 0) return 0;
+    int rest = csv->skip_rest_of_line;
+    csv->failed = COPSE_OK;
+    csv->line += csv->skip_lines;
+    csv->begin = csv->skip_to;
+    csv->skip_to = 0;
+    csv->skip_rest_of_line = 0;
+    return !rest || drop_line(csv) == COPSE_OK;
 }
 
 /* ---- opening ---- */
@@ -551,35 +608,59 @@ static size_t column_number(const char *name)
     return *rest == '\0' && number <= COPSE_CSV_MAX_COLUMNS ? (size_t)number : 0;
 }
 
+/* A number, where "#" and that number would have been a column. */
+static int means_number(const copse_csv *csv, const char *name)
+{
+    char *rest = NULL;
+    if (name[0] < '1' || name[0] > '9') return 0;
+    unsigned long number = strtoul(name, &rest, 10);
+    return *rest == '\0' && number <= csv->columns;
+}
+
 static copse_status no_such_column(copse_csv *csv, const char *name)
 {
-    char shown[256], list[320];
+    char shown[256], list[320], hint[96] = "";
     show_text(shown, sizeof shown, name, strlen(name));
+    if (means_number(csv, name))
+        snprintf(hint, sizeof hint, "; column number %.16s is '#%.16s', in quotes for the shell", name, name);
     if (csv->names) {
         list_columns(csv, list, sizeof list);
-        snprintf(csv->message, sizeof csv->message, "there is no column %s; the columns are %s", shown, list);
+        snprintf(csv->message, sizeof csv->message, "there is no column %s; the columns are %s%s", shown, list, hint);
     } else {
-        snprintf(csv->message, sizeof csv->message, "there is no column %s; without a header they are #1 to #%zu",
-                 shown, csv->columns);
+        snprintf(csv->message, sizeof csv->message, "there is no column %s; without a header they are #1 to #%zu%s",
+                 shown, csv->columns, hint);
     }
+    return COPSE_ERR_ARGUMENT;
+}
+
+/* The sentence lists every column of that name, or the first few of very many. */
+static copse_status doubled_name(copse_csv *csv, const char *name, size_t same)
+{
+    char shown[256], numbers[96] = "", choices[128] = "";
+    size_t listed = same < SHOWN_DOUBLES ? same : SHOWN_DOUBLES, seen = 0, at = 0, choices_at = 0;
+    for (size_t i = 0; seen < listed; i++) {
+        if (strcmp(csv->names[i], name) != 0) continue;
+        seen++;
+        const char *end = seen == same ? " and " : ", ", * or = seen == same ? " or " : ", ";
+        at += (size_t)snprintf(numbers + at, sizeof numbers - at, "%s%zu", seen > 1 ? end : "", i + 1);
+        choices_at +=
+            (size_t)snprintf(choices + choices_at, sizeof choices - choices_at, "%s'#%zu'", seen > 1 ? or : "", i + 1);
+    }
+    const char *more = listed < same ? " and more" : "";
+    show_text(shown, sizeof shown, name, strlen(name));
+    snprintf(csv->message, sizeof csv->message, "columns %s%s are %s named %s: say %s instead, in quotes for the shell",
+             numbers, more, same == 2 ? "both" : "all", shown, choices);
     return COPSE_ERR_ARGUMENT;
 }
 
 copse_status copse_csv_find_column(copse_csv *csv, const char *name, size_t *out_column)
 {
-    size_t number = column_number(name), found = csv->columns;
+    size_t number = column_number(name), found = csv->columns, same = 0;
     for (size_t i = 0; csv->names && i < csv->columns; i++) {
         if (strcmp(csv->names[i], name) != 0) continue;
-        if (found < csv->columns) {
-            char shown[256];
-            show_text(shown, sizeof shown, name, strlen(name));
-            snprintf(csv->message, sizeof csv->message,
-                     "columns %zu and %zu are both named %s: say #%zu or #%zu instead", found + 1, i + 1, shown,
-                     found + 1, i + 1);
-            return COPSE_ERR_ARGUMENT;
-        }
-        found = i;
+        if (same++ == 0) found = i;
     }
+    if (same > 1) return doubled_name(csv, name, same);
     if (found == csv->columns && number > 0 && number <= csv->columns) found = number - 1;
     *out_column = found;
     return found < csv->columns ? COPSE_OK : no_such_column(csv, name);

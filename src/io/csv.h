@@ -48,9 +48,14 @@ copse_status copse_csv_open_file(FILE *file, const copse_csv_options *options, c
 void copse_csv_close(copse_csv *csv);
 
 /* The next record. *out_cells stays valid until the next call on this reader; the cells may be written to. *out_count
- * is 0 at the end, else the number of columns. A reader that failed once keeps failing.
+ * is 0 at the end, else the number of columns. A reader that failed once keeps failing, unless copse_csv_skip helps.
  * Errors: FORMAT, IO, MEMORY. */
 copse_status copse_csv_next(copse_csv *csv, copse_csv_cell **out_cells, size_t *out_count);
+
+/* After a failure of copse_csv_next: gets past a record that has too few or too many cells, a NUL byte, or text after a
+ * closing quote, and returns 1; copse_csv_next then goes on behind it (behind the line, where quotes are in doubt).
+ * Returns 0 where there is no going on: a read error, no memory, a quote that is never closed, an endless record. */
+int copse_csv_skip(copse_csv *csv);
 
 /* The sentence of the last failure, "" if there was none. */
 const char *copse_csv_error(const copse_csv *csv);

@@ -28,10 +28,9 @@ bad 'id,amount\n1,1e40\n' --value-type f32
 bad 'id,amount\n1.5,1\nnan,2\n'
 bad 'id,amount\n2026-02-30,1\n' --key-type date
 bad 'id,amount\n2026-11-15T25:00:00,1\n' --key-type timestamp
-bad 'id,amount\n2026-11-15T12:00:00.1234567,1\n' --key-type timestamp
 bad 'id,amount\n1,a very long cell that goes on and on and on and on until it is cut\n' --value-type f64
 bad 'id,amount\n1,bad\033[31mcell\n' --value-type f64
-bad 'id;amount\n1;2\n'
+bad 'id;amount\n1;2\n' -d ,
 printf 'id,amount\n1,2\n3,4\0005\n' >in.csv
 try build in.csv -o out.copse
 printf '\377\376i\000d\000' >in.csv

@@ -10,10 +10,10 @@ copse build orders.csv --key-type u32 --value-type f32 -o a.copse --no-timing | 
 copse build orders.csv --structure implicit -o a.copse -q --no-timing | grep structure
 # One column: the values are row numbers.
 printf 'n\n30\n10\n20\n' | copse build - -o a.copse --no-timing | mask && copse range a.copse
-# A key that comes twice: the last row counts, unless all are kept.
+# A key that comes twice: see build-duplicates.
 printf 'k,v\n1,10\n2,20\n1,11\n1,12\n' >twice.csv
 copse build twice.csv -o a.copse --no-timing | mask && copse range a.copse
-copse build twice.csv -o a.copse -q --duplicates --no-timing | mask && copse range a.copse && copse get a.copse 1
+copse build twice.csv -o a.copse -q --duplicates keep --no-timing | mask && copse range a.copse && copse get a.copse 1
 # Other dialects.
 printf '\357\273\277"the id";"v"\r\n1;"10"\r\n2;20\r3;30\n\n 4 ; 40' >dialect.csv
 copse build dialect.csv -d ';' -k 'the id' -o a.copse -q >/dev/null && copse range a.copse

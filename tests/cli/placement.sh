@@ -19,7 +19,7 @@ try build orders.csv -o there.copse --placement emulated --no-timing -q | mask
 cmp orders.copse there.copse && echo same
 # A snapshot of the regular tree and one with duplicates; the file keeps what it is.
 printf 'k,v\n5,1\n3,2\n5,3\n' >twice.csv
-copse build twice.csv -o twice.copse --structure regular --duplicates -q >/dev/null
+copse build twice.csv -o twice.copse --structure regular --duplicates keep -q >/dev/null
 try range twice.copse --placement emulated
 try info twice.copse --placement emulated | mask
 copse build orders.csv -o regular.copse --structure regular --placement emulated -q

@@ -128,6 +128,166 @@ static void refuses_what_is_not_of_the_type(void **state)
     }
 }
 
+static void cuts_digits_below_a_microsecond(void **state)
+{
+    static const cli_cell_form plain = {NULL, '.'}, formatted = {"%Y-%m-%dT%H:%M:%S.%f", '.'},
+                               nanoseconds = {"ns", '.'};
+    static const struct {
+        const cli_cell_form *form;
+        const char *text;
+        int64_t microseconds;
+        cli_cell_error error;
+    } cases[] = {
+        {&plain, "1970-01-01T00:00:00.000001999", 1, CLI_CELL_FINE},
+        {&plain, "1969-12-31T23:59:59.9999999Z", -1, CLI_CELL_FINE},
+        {&plain, "1970-01-01T00:00:00.000001000", 1, CLI_CELL_OK},
+        {&formatted, "1970-01-01T00:00:00.000001999", 1, CLI_CELL_FINE},
+        {&formatted, "1970-01-01T00:00:00.5", 500000, CLI_CELL_OK},
+        {&nanoseconds, "1999", 1, CLI_CELL_FINE},
+        {&nanoseconds, "-1", -1, CLI_CELL_FINE},
+        {&nanoseconds, "-2000", -2, CLI_CELL_OK},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t got = 77;
+        assert_int_equal(cli_cell_parse_as(cases[i].form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got),
+                         cases[i].error);
+        assert_int_equal(got, cases[i].microseconds);
+    }
+}
+
+static void reads_decimal_commas(void **state)
+{
+    static const cli_cell_form comma = {NULL, ','};
+    static const struct {
+        const char *text;
+        double number;
+        cli_cell_error error;
+    } cases[] = {
+        {"1,5", 1.5, CLI_CELL_OK},
+        {" -0,25 ", -0.25, CLI_CELL_OK},
+        {"1,5e2", 150, CLI_CELL_OK},
+        {"7", 7, CLI_CELL_OK},
+        {",5", 0.5, CLI_CELL_OK},
+        {"1.5", 0, CLI_CELL_FORM},
+        {"1.000,5", 0, CLI_CELL_FORM},
+        {"1,000,5", 0, CLI_CELL_FORM},
+        {",", 0, CLI_CELL_FORM},
+        {"1,5x", 0, CLI_CELL_FORM},
+        {"", 0, CLI_CELL_EMPTY},
+        {"1e999", 0, CLI_CELL_RANGE},
+        {"123456789,12345678901234567890", 123456789.12345678901234567890, CLI_CELL_OK},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double got = 0;
+        cli_cell_error error = cli_cell_parse_as(&comma, COPSE_F64, cases[i].text, strlen(cases[i].text), &got);
+        if (error != cases[i].error) fail_msg("'%s' gives %d", cases[i].text, (int)error);
+        if (error == CLI_CELL_OK && got != cases[i].number) fail_msg("'%s' gives %.17g", cases[i].text, got);
+    }
+    /* Longer than any number. */
+    char digits[5000];
+    double out = 0;
+    memset(digits, '1', sizeof digits);
+    assert_int_equal(cli_cell_parse_as(&comma, COPSE_F64, digits, sizeof digits - 1, &out), CLI_CELL_FORM);
+}
+
+static void reads_dates_by_a_format(void **state)
+{
+    static const struct {
+        const char *format, *text, *expected; /* NULL: does not fit */
+    } cases[] = {
+        {"%d/%m/%Y", "15/11/2026", "2026-11-15T00:00:00Z"},
+        {"%d/%m/%Y", "5/1/2026", "2026-01-05T00:00:00Z"},
+        {"%d/%m/%Y", "05/01/26", NULL},
+        {"%d/%m/%Y", "29/2/2100", NULL},
+        {"%d/%m/%Y", "0/2/2100", NULL},
+        {"%d/%m/%Y", "1/0/2100", NULL},
+        {"%d/%m/%Y", "1/13/2100", NULL},
+        {"%d/%m/%Y", "1/12/2100 ", "2100-12-01T00:00:00Z"}, /* blanks around a cell do not count */
+        {"%y%m%d", "690101", "1969-01-01T00:00:00Z"},
+        {"%y%m%d", "680101", "2068-01-01T00:00:00Z"},
+        {"%e-%B-%Y", " 1-MARCH-2026", "2026-03-01T00:00:00Z"},
+        {"%d-%b-%Y", "1-marc-2026", NULL},
+        {"%d %b %Y", "1   may   2026", "2026-05-01T00:00:00Z"},
+        {"%d %b %Y", "1 ma 2026", NULL},
+        {"%F %T", "2026-11-15 23:59:59", "2026-11-15T23:59:59Z"},
+        {"%F %T", "2026-11-15 24:00:00", NULL},
+        {"%F %T", "2026-11-15 23:59:60", NULL},
+        {"%F %I %p", "2026-11-15 12 AM", "2026-11-15T00:00:00Z"},
+        {"%F %I %p", "2026-11-15 12 pm", "2026-11-15T12:00:00Z"},
+        {"%F %I %p", "2026-11-15 0 pm", NULL},
+        {"%F %I %p", "2026-11-15 13 pm", NULL},
+        {"%F %I %p", "2026-11-15 1 xm", NULL},
+        {"%FT%R%z", "2026-11-15T00:30+01:00", "2026-11-14T23:30:00Z"},
+        {"%FT%R%z", "2026-11-15T00:30", NULL},
+        {"%FT%R%z", "2026-11-15T00:30+1", NULL},
+        {"%FT%R %z", "2026-11-15T00:30 UTC", "2026-11-15T00:30:00Z"},
+        {"%A %d.%m.%Y", "Sunday 15.11.2026", "2026-11-15T00:00:00Z"},
+        {"%A %d.%m.%Y", "Sontag 15.11.2026", NULL},
+        {"%Y%%%m%%%d", "2026%11%15", "2026-11-15T00:00:00Z"},
+        {"%Y %j", "2024 366", "2024-12-31T00:00:00Z"},
+        {"%Y %j", "2025 366", NULL},
+        {"%Y %j", "2025 0", NULL},
+        {"ms", "-1", "1969-12-31T23:59:59.999000Z"},
+        {"ms", "1.5", NULL},
+        {"s", "9223372036854775807", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const cli_cell_form form = {cases[i].format, '.'};
+        int64_t got = 0;
+        char text[CLI_CELL_TEXT] = "", problem[256];
+        bool has_time = false;
+        assert_true(cli_date_format_check(cases[i].format, &has_time, problem, sizeof problem));
+        cli_cell_error error = cli_cell_parse_as(&form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got);
+        if (error == CLI_CELL_OK) cli_cell_format(COPSE_TIMESTAMP, &got, text);
+        if (strcmp(text, cases[i].expected ? cases[i].expected : "") != 0)
+            fail_msg("'%s' as '%s' gives '%s', error %d", cases[i].text, cases[i].format, text, (int)error);
+    }
+}
+
+static void checks_formats(void **state)
+{
+    static const char *const bad[] = {"", "%Y", "%Y-%m", "%m-%d", "%d-%Y", "%Q", "%", "%Y-%m-%d%", "%Y-%m-% d", "sec"};
+    bool has_time = false;
+    char problem[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        problem[0] = '\0';
+        if (cli_date_format_check(bad[i], &has_time, problem, sizeof problem)) fail_msg("'%s' passes", bad[i]);
+        assert_true(strlen(problem) > 10);
+    }
+    assert_true(cli_date_format_check("%d.%m.%y", &has_time, problem, sizeof problem) && !has_time);
+    assert_true(cli_date_format_check("%d.%m.%y %R", &has_time, problem, sizeof problem) && has_time);
+    assert_true(cli_date_format_check("ns", &has_time, problem, sizeof problem) && has_time);
+}
+
+static void a_day_ends_with_its_last_moment(void **state)
+{
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"2024-01-31", "2024-01-31T23:59:59.999999Z"},       {" 1969-12-31 ", "1969-12-31T23:59:59.999999Z"},
+        {"2024-01-31T00:00", "2024-01-31T00:00:00Z"},        {"1000000", "1970-01-01T00:00:01Z"},
+        {"+294247-01-10", "+294247-01-10T04:00:54.775807Z"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t got = 0;
+        char text[CLI_CELL_TEXT];
+        assert_int_equal(cli_cell_parse_end(COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got), CLI_CELL_OK);
+        cli_cell_format(COPSE_TIMESTAMP, &got, text);
+        assert_string_equal(text, cases[i].expected);
+    }
+    int32_t day = 0;
+    assert_int_equal(cli_cell_parse_end(COPSE_DATE, "1970-01-02", 10, &day), CLI_CELL_OK);
+    assert_int_equal(day, 1);
+    int64_t got = 0;
+    assert_int_equal(cli_cell_parse_end(COPSE_TIMESTAMP, "", 0, &got), CLI_CELL_EMPTY);
+    assert_int_equal(cli_cell_parse_end(COPSE_TIMESTAMP, "+294247-01-11", 13, &got), CLI_CELL_RANGE);
+}
+
 static void reads_times_of_every_form(void **state)
 {
     static const struct {
@@ -322,6 +482,11 @@ int main(void)
         cmocka_unit_test(every_bit_pattern_comes_back),
         cmocka_unit_test(short_decimals_are_rounded_right),
         cmocka_unit_test(refuses_what_is_not_of_the_type),
+        cmocka_unit_test(cuts_digits_below_a_microsecond),
+        cmocka_unit_test(reads_decimal_commas),
+        cmocka_unit_test(reads_dates_by_a_format),
+        cmocka_unit_test(checks_formats),
+        cmocka_unit_test(a_day_ends_with_its_last_moment),
         cmocka_unit_test(reads_times_of_every_form),
         cmocka_unit_test(the_ends_of_whole_numbers),
         cmocka_unit_test(the_ends_of_time_come_back),

@@ -170,6 +170,107 @@ static void a_failed_reader_keeps_failing(void **state)
     copse_csv_close(csv);
 }
 
+/* As read_all, but past bad records, which show as "?LINE/" and the line that copse_csv_next names. */
+static char *read_past_bad(const void *bytes, size_t size)
+{
+    copse_csv *csv = NULL;
+    size_t capacity = 4 * size + 2048, at = 0;
+    char *out = calloc(1, capacity);
+    assert_non_null(out);
+    assert_int_equal(copse_csv_open_memory(bytes, size, &plain, &csv, NULL, 0), COPSE_OK);
+    assert_int_equal(copse_csv_skip(csv), 0); /* nothing has failed */
+    for (;;) {
+        copse_csv_cell *cells = NULL;
+        size_t count = 0;
+        if (copse_csv_next(csv, &cells, &count) != COPSE_OK) {
+            unsigned line = 0;
+            assert_int_equal(sscanf(copse_csv_error(csv), "line %u", &line), 1);
+            at += (size_t)snprintf(out + at, capacity - at, "?%u/", line);
+            if (copse_csv_skip(csv)) continue;
+            at += (size_t)snprintf(out + at, capacity - at, "!");
+            assert_int_equal(copse_csv_next(csv, &cells, &count), COPSE_ERR_FORMAT);
+            break;
+        }
+        if (count == 0) break;
+        at += (size_t)snprintf(out + at, capacity - at, "%llu:", (unsigned long long)copse_csv_line(csv));
+        for (size_t i = 0; i < count; i++) at += (size_t)snprintf(out + at, capacity - at, "%s|", cells[i].text);
+        at += (size_t)snprintf(out + at, capacity - at, "/");
+    }
+    copse_csv_close(csv);
+    return out;
+}
+
+static void goes_on_behind_a_bad_record(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t size; /* 0: up to the NUL */
+        const char *expected;
+    } cases[] = {
+        {"a,b\nc\nd,e,f\ng,h\n", 0, "1:a|b|/?2/?3/4:g|h|/"},
+        {"a,b\r\nc\r\ng,h\r\n", 0, "1:a|b|/?2/3:g|h|/"},
+        {"a,b\rc\rg,h\r", 0, "1:a|b|/?2/3:g|h|/"},
+        {"a,b\nc", 0, "1:a|b|/?2/"},
+        {"a,b\n\"x\ny\",\"z\r\nz\",\"\n\"\ng,h\n", 0, "1:a|b|/?2/6:g|h|/"},
+        {"a,b\n\"x\ny\"z,2\ng,h\n", 0, "1:a|b|/?2/4:g|h|/"},
+        {"a,b\n\"x\"z,2\r\ng,h\n", 0, "1:a|b|/?2/3:g|h|/"},
+        {"a,b\n\"x\"z", 0, "1:a|b|/?2/"},
+        {"a,b\n1,\0002\n3,\"\000\n\"\ng,h\n", 20, "1:a|b|/?2/?3/5:g|h|/"},
+        {"a,b\nc\n1,\"2\n3,4\n", 0, "1:a|b|/?2/?3/!"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t size = cases[i].size ? cases[i].size : strlen(cases[i].bytes);
+        char *got = read_past_bad(cases[i].bytes, size);
+        assert_string_equal(got, cases[i].expected);
+        free(got);
+    }
+}
+
+/* The rest of a line that is dropped can be longer than the buffer. */
+static void drops_a_long_line(void **state)
+{
+    size_t size = (size_t)3 << 20;
+    char *text = malloc(size);
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'x', size);
+    memcpy(text, "a,b\n\"1\"", 7);
+    memcpy(text + size - 5, "\n1,2\n", 5);
+    char *got = read_past_bad(text, size);
+    assert_string_equal(got, "1:a|b|/?2/3:1|2|/");
+    free(got);
+    free(text);
+}
+
+static void hints_at_numbers(void **state)
+{
+    copse_csv *csv = open_text("a,b,a,a\n");
+    size_t column = 0;
+    (void)state;
+    assert_int_equal(copse_csv_find_column(csv, "2", &column), COPSE_ERR_ARGUMENT);
+    assert_non_null(strstr(copse_csv_error(csv), "; column number 2 is '#2', in quotes"));
+    assert_int_equal(copse_csv_find_column(csv, "5", &column), COPSE_ERR_ARGUMENT);
+    assert_null(strstr(copse_csv_error(csv), "column number"));
+    assert_int_equal(copse_csv_find_column(csv, "a", &column), COPSE_ERR_ARGUMENT);
+    assert_non_null(strstr(copse_csv_error(csv), "columns 1, 3 and 4 are all named \"a\": say '#1', '#3' or '#4'"));
+    copse_csv_close(csv);
+}
+
+static void lists_few_of_many_equal_names(void **state)
+{
+    char text[401];
+    size_t column = 0;
+    (void)state;
+    for (size_t i = 0; i < 200; i++) memcpy(text + 2 * i, "a,", 2);
+    text[399] = '\n';
+    text[400] = '\0';
+    copse_csv *csv = open_text(text);
+    assert_int_equal(copse_csv_find_column(csv, "a", &column), COPSE_ERR_ARGUMENT);
+    assert_non_null(strstr(copse_csv_error(csv), "7, 8 and more are all named \"a\""));
+    copse_csv_close(csv);
+}
+
 static void uses_the_delimiter(void **state)
 {
     copse_csv_options options = {.no_header = 1, .delimiter = ';'};
@@ -200,7 +301,9 @@ static void finds_columns(void **state)
     assert_int_equal(copse_csv_find_column(csv, "#9", &column), COPSE_OK);
     assert_int_equal(column, 4);
     assert_int_equal(copse_csv_find_column(csv, "twice", &column), COPSE_ERR_ARGUMENT);
-    assert_string_equal(copse_csv_error(csv), "columns 3 and 4 are both named \"twice\": say #3 or #4 instead");
+    assert_string_equal(copse_csv_error(csv),
+                        "columns 3 and 4 are both named \"twice\": say '#3' or '#4' instead, in quotes for "
+                        "the shell");
     for (size_t i = 0; i < 4; i++) {
         static const char *const missing[] = {"#7", "#0", "Amount", "#99999999999999999999"};
         assert_int_equal(copse_csv_find_column(csv, missing[i], &column), COPSE_ERR_ARGUMENT);
@@ -477,6 +580,10 @@ int main(void)
         cmocka_unit_test(refuses_wrong_cell_counts),
         cmocka_unit_test(refuses_nul_bytes),
         cmocka_unit_test(a_failed_reader_keeps_failing),
+        cmocka_unit_test(goes_on_behind_a_bad_record),
+        cmocka_unit_test(drops_a_long_line),
+        cmocka_unit_test(hints_at_numbers),
+        cmocka_unit_test(lists_few_of_many_equal_names),
         cmocka_unit_test(uses_the_delimiter),
         cmocka_unit_test(finds_columns),
         cmocka_unit_test(names_columns_without_a_header),

@@ -1,7 +1,7 @@
 /* Types are guessed from the first megabyte of a CSV file. The record that its end cuts in two must not count, wherever the cut falls. */
 #include "unit.h"
 
-#include "cli/cli.h"
+#include "cli/rows.h"
 #include "snapshot_file.h"
 
 #define SAMPLE     ((size_t)1 << 20)
@@ -42,7 +42,7 @@ static struct text records_cut_at(const char *header, const char *line, size_t i
 static void check_cut(const char *path, const char *header, const char *line, size_t inside, copse_type key,
                       copse_type value)
 {
-    const cli_build_args args = {.input = path, .key = "k", .value = "v", .quiet = true};
+    const cli_rows_args args = {.input = path, .key = "k", .value = "v", .quiet = true};
     struct text text = records_cut_at(header, line, inside);
     assert_true(text.size > SAMPLE + NOTE_BYTES);
     assert_memory_equal(text.bytes + SAMPLE - inside, line, strlen(line));
@@ -51,7 +51,10 @@ static void check_cut(const char *path, const char *header, const char *line, si
     cli_session session;
     cli_pairs pairs = {0};
     assert_int_equal(cli_session_open(&session, "build", 1, true, NULL), CLI_OK);
-    if (cli_read_csv(&session, &args, &pairs) != CLI_OK) fail_msg("cut %zu bytes into '%s'", inside, line);
+    cli_rows *rows = NULL;
+    if (cli_rows_open(&session, &args, &rows) != CLI_OK || cli_rows_next(rows, UINT64_MAX, &pairs) != CLI_OK)
+        fail_msg("cut %zu bytes into '%s'", inside, line);
+    cli_rows_close(rows);
     assert_int_equal(pairs.key_type, key);
     assert_int_equal(pairs.value_type, value);
     assert_int_equal(pairs.count, RECORDS);

@@ -1,0 +1,60 @@
+/* Arrays of keys and values on their way into an index. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_PAIRS ((uint64_t)65536)
+
+bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count, bool has_values)
+{
+    uint64_t capacity = pairs->capacity ? pairs->capacity : FIRST_PAIRS;
+    if (count <= pairs->capacity) return true;
+    while (capacity < count) capacity *= 2;
+    void *keys = realloc(pairs->keys, (size_t)capacity * copse_type_size(pairs->key_type));
+    if (!keys) return false;
+    pairs->keys = keys;
+    if (has_values) {
+        void *values = realloc(pairs->values, (size_t)capacity * copse_type_size(pairs->value_type));
+        if (!values) return false;
+        pairs->values = values;
+    }
+    pairs->capacity = capacity;
+    return true;
+}
+
+void cli_pairs_free(cli_pairs *pairs)
+{
+    free(pairs->keys);
+    free(pairs->values);
+    pairs->keys = pairs->values = NULL;
+}
+
+static void reverse(void *array, uint64_t count, size_t size)
+{
+    char *low = array, *high = low + count * size, held[CLI_CELL_SIZE];
+    for (uint64_t i = 0; i < count / 2; i++) {
+        high -= size;
+        memcpy(held, low, size);
+        memcpy(low, high, size);
+        memcpy(high, held, size);
+        low += size;
+    }
+}
+
+void cli_pairs_reverse(cli_pairs *pairs)
+{
+    if (pairs->count == 0) return;
+    reverse(pairs->keys, pairs->count, copse_type_size(pairs->key_type));
+    if (pairs->values) reverse(pairs->values, pairs->count, copse_type_size(pairs->value_type));
+}
+
+bool cli_pairs_number(copse_type type, uint64_t number, void *out)
+{
+    char text[32];
+    int length = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    uint64_t wide = number;
+    if (type != COPSE_U64) return cli_cell_parse(type, text, (size_t)length, out) == CLI_CELL_OK;
+    memcpy(out, &wide, sizeof wide);
+    return true;
+}
