@@ -12,7 +12,8 @@
  *     the argument. The library never prints, exits or aborts.
  *   - A call that fails leaves the index as it was. Output arrays of a failed call hold unspecified values unless the
  *     function says otherwise.
- *   - n == 0 does nothing and succeeds; its array arguments may then be NULL.
+ *   - n == 0 does nothing and succeeds, but for copse_build, which then leaves an empty index; array arguments may then be
+ *     NULL.
  *   - No key and no value is reserved. NaN is refused as a key (COPSE_ERR_NAN, with its position); -0.0 equals 0.0.
  *   - Any call may return COPSE_ERR_ARGUMENT (a NULL or impossible argument) and, where it needs scratch memory,
  *     COPSE_ERR_MEMORY. Those two are not repeated below.
@@ -95,8 +96,10 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_SORTED = 5    /* a plain sorted array on the CPU: the baseline, and the example for a new tree    */
 } copse_structure;
 
-/* Where the nodes live and who walks them. AUTO takes a GPU where one can be used and has the structure, else the CPU;
- * copse_stats.placement_why says why. */
+/* Where the nodes live and who walks them. AUTO keeps an index on the CPU while it has fewer than 65,536 entries, and takes it to a GPU
+ * when it gets that large, or when its keys come in device memory, where one can be used and has the structure; at once where the
+ * context has a stream or COPSE_CTX_DEVICE_ARRAYS. copse_stats.placement_why says why it is where it is. Arrays of reads may be device
+ * memory only where the index is on a GPU: name that placement where all yours are. */
 typedef enum copse_placement {
     COPSE_PLACEMENT_AUTO = 0,
     COPSE_PLACEMENT_CPU = 1,

@@ -1,5 +1,6 @@
 /* Mixed batches. */
 #include "api/check.h"
+#include "api/placement.h"
 #include "device/device.h"
 
 copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
@@ -12,6 +13,7 @@ copse_status copse_apply(copse_index *index, const uint8_t *operations, const vo
     if (index->duplicates)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_apply: the index keeps duplicates, and a mixed batch needs keys that are there once");
+    if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
     copse_promise_begin(index);
     return copse_promise_end(index->calls->apply(index, operations, keys, values, n, out_values, out_found));
 }

@@ -50,8 +50,21 @@ static copse_status instruction_set_choose(const char *asked, copse_instruction_
     return COPSE_OK;
 }
 
-/* The number of the card: what the program says, else COPSE_DEVICE, else -1. The first use finds out whether there is such a
- * card: asking here would start the driver, which takes a second that users of the CPU need not pay. */
+/* Only a caller who names a card that the emulator has not pays for the look at the others, which starts the driver. */
+static copse_status device_exists(int32_t number)
+{
+    const char *why = "";
+    if (number < copse_device_emulated.count(&why)) return COPSE_OK;
+    const int count = copse_device_cuda.count(&why);
+    if (number < count) return COPSE_OK;
+    copse_status status = count == 0
+                              ? copse_fail(NULL, COPSE_ERR_DEVICE, "there is no card %d: %s", number, why)
+                              : copse_fail(NULL, COPSE_ERR_DEVICE,
+                                           "there is no card %d: this machine has %d, counted from 0", number, count);
+    return copse_error_at(status, "options", UINT64_MAX, 0);
+}
+
+/* The number of the card: what the program says, else COPSE_DEVICE, else -1. */
 static copse_status device_choose(int32_t asked, int32_t *out)
 {
     const char *text = getenv("COPSE_DEVICE");
@@ -68,7 +81,7 @@ static copse_status device_choose(int32_t asked, int32_t *out)
         asked = (int32_t)n;
     }
     *out = asked;
-    return COPSE_OK;
+    return asked > 0 ? device_exists(asked) : COPSE_OK;
 }
 
 static copse_status options_check_values(const copse_ctx_options *o)

@@ -1,5 +1,6 @@
 /* The index: making it, filling it, changing it, looking at it. */
 #include "api/check.h"
+#include "api/placement.h"
 #include "core/structs.h"
 #include "core/widths.h"
 #include "device/device.h"
@@ -38,49 +39,6 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
     return COPSE_OK;
 }
 
-/* Where an index goes, and why. */
-typedef struct choice {
-    copse_structure structure;
-    const copse_tree_at *at;
-    copse_device *device;
-    const char *why;
-} choice;
-
-static copse_status no_such_tree(const copse_ctx *ctx, copse_structure structure, copse_placement placement)
-{
-    return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "this build has no %s tree for the placement %s",
-                      copse_structure_name(structure), copse_placement_name(placement));
-}
-
-static copse_status choose_asked(copse_ctx *ctx, copse_placement placement, copse_structure structure, choice *out)
-{
-    *out = (choice){.structure = structure, .at = copse_registry_at(structure, placement), .why = "asked for"};
-    if (!out->at) return no_such_tree(ctx, structure, placement);
-    if (placement == COPSE_PLACEMENT_CPU) return COPSE_OK;
-    return copse_device_get(ctx, placement, &out->device);
-}
-
-/* AUTO structure: the tree that is AUTO's at the placement, for updates unless the caller says that they are rare. AUTO placement: a
- * GPU if there is one that can be used and has the tree, else the CPU. */
-static copse_status choose(copse_ctx *ctx, const copse_index_options *o, choice *out)
-{
-    const unsigned use = o->updates == COPSE_UPDATES_RARE ? COPSE_AUTO_READS : COPSE_AUTO_UPDATES;
-    const bool named = o->structure != COPSE_STRUCTURE_AUTO;
-    if (o->placement != COPSE_PLACEMENT_AUTO)
-        return choose_asked(ctx, o->placement, named ? o->structure : copse_registry_automatic(o->placement, use), out);
-    *out = (choice){.structure = named ? o->structure : copse_registry_automatic(COPSE_PLACEMENT_GPU, use)};
-    out->at = copse_registry_at(out->structure, COPSE_PLACEMENT_GPU);
-    if (out->at && copse_device_try_gpu(ctx, &out->device)) {
-        out->why = "there is a GPU that can be used";
-        return COPSE_OK;
-    }
-    out->why = out->at ? copse_device_why_not(ctx) : "the structure is there for the CPU only";
-    out->structure = named ? copse_registry_nearest(o->structure, COPSE_PLACEMENT_CPU)
-                           : copse_registry_automatic(COPSE_PLACEMENT_CPU, use);
-    out->at = copse_registry_at(out->structure, COPSE_PLACEMENT_CPU);
-    return out->at ? COPSE_OK : no_such_tree(ctx, out->structure, COPSE_PLACEMENT_CPU);
-}
-
 copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index)
 {
     copse_index_options o;
@@ -90,8 +48,8 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_index_create: %s is NULL", ctx ? "out_index" : "ctx");
     if ((status = copse_index_options_take(ctx, "copse_index_create", options, &o)) != COPSE_OK) return status;
     if ((status = options_check(ctx, &o)) != COPSE_OK) return status;
-    choice chosen;
-    if ((status = choose(ctx, &o, &chosen)) != COPSE_OK || !chosen.at) return status;
+    copse_choice chosen;
+    if ((status = copse_choose(ctx, &o, &chosen)) != COPSE_OK || !chosen.at) return status;
     const unsigned widths = copse_width_pair(copse_type_size(o.key_type), copse_type_size(o.value_type));
     copse_index *index = copse_memory_alloc(ctx, sizeof *index);
     if (!index) return copse_fail_memory(ctx, sizeof *index, "the index");
@@ -104,7 +62,8 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
                            .calls = chosen.at->calls,
                            .by_width = chosen.at->by_width ? chosen.at->by_width[widths] : NULL,
                            .device = chosen.device,
-                           .placement_why = chosen.why};
+                           .placement_why = chosen.why,
+                           .grows_to = chosen.grows_to};
     index->references = 1;
     index->version = &index->own_version;
     status = index->calls->create(index);
@@ -148,6 +107,7 @@ copse_status copse_build(copse_index *index, const void *keys, const void *value
     copse_status status = copse_check_change(index, "copse_build");
     if (status != COPSE_OK) return status;
     if (!keys && n) return copse_fail_null(index->ctx, "copse_build", "keys");
+    if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
     copse_promise_begin(index);
     status = copse_promise_end(index->calls->build(index, keys, values, n));
     if (status == COPSE_OK) copse_version_advance(index);
@@ -174,6 +134,7 @@ copse_status copse_insert(copse_index *index, const void *keys, const void *valu
                           flags);
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail_null(index->ctx, "copse_insert", "keys");
+    if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
     copse_promise_begin(index);
     status = copse_promise_end(index->calls->insert(index, keys, values, n, flags, &inserted));
     if (status != COPSE_OK) return status;
@@ -224,76 +185,4 @@ copse_status copse_verify(const copse_index *index)
 {
     if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_verify: index is NULL");
     return index->calls->verify(index);
-}
-
-/* --- moving ----------------------------------------------------------------------------------------------------------- */
-
-/* A second index of the same kind at another placement, filled with the same entries through host memory. */
-static copse_status copy_to(const copse_index *index, copse_index *to)
-{
-    const copse_ctx *ctx = index->ctx;
-    uint64_t n = copse_size(index);
-    size_t key_bytes = copse_memory_product(n, copse_type_size(index->key_type));
-    size_t value_bytes = copse_memory_product(n, copse_type_size(index->value_type));
-    void *keys = copse_memory_alloc(ctx, key_bytes), *values = copse_memory_alloc(ctx, value_bytes);
-    copse_status status = COPSE_OK;
-    if (!keys || !values) status = copse_fail_memory(ctx, key_bytes + value_bytes, "moving the index");
-    if (status == COPSE_OK) status = copse_export(index, keys, values, n);
-    if (status == COPSE_OK) status = to->calls->build(to, keys, values, n);
-    if (status == COPSE_OK) copse_version_advance(to);
-    copse_memory_free(ctx, keys, key_bytes);
-    copse_memory_free(ctx, values, value_bytes);
-    return status;
-}
-
-copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_placement placement, copse_index **out)
-{
-    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-    options.key_type = index->key_type;
-    options.value_type = index->value_type;
-    options.structure = copse_registry_nearest(index->description->structure, placement);
-    options.placement = placement;
-    options.duplicates = index->duplicates;
-    copse_index *copy = NULL;
-    copse_status status = copse_index_create(ctx, &options, &copy);
-    if (status == COPSE_OK && copse_size(index)) status = copy_to(index, copy);
-    if (status != COPSE_OK) {
-        copse_index_free(copy);
-        copy = NULL;
-    }
-    *out = copy;
-    return status;
-}
-
-copse_status copse_move(copse_index *index, copse_placement placement)
-{
-    copse_status status = copse_check_change(index, "copse_move");
-    if (status != COPSE_OK) return status;
-    if ((unsigned)placement > COPSE_PLACEMENT_EMULATED)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_move: placement is %d, which is not a copse_placement",
-                          (int)placement);
-    if (index->placement == placement) return COPSE_OK;
-    copse_index *moved = NULL;
-    status = copse_index_copy(index, index->ctx, placement, &moved);
-    if (status != COPSE_OK || !moved) return status;
-    /* The two exchange their trees; the handle, which the caller has, stays. */
-    const copse_index old = *index;
-    const uint64_t version = copse_version_of(index);
-    index->description = moved->description;
-    index->placement = moved->placement;
-    index->calls = moved->calls;
-    index->by_width = moved->by_width;
-    index->device = moved->device;
-    index->placement_why = moved->placement_why;
-    index->tree = moved->tree;
-    /* Cursors look at it; a version that the moved tree keeps goes on from there. */
-    index->version = moved->version == &moved->own_version ? &index->own_version : moved->version;
-    __atomic_store_n(index->version, version + 1, __ATOMIC_RELEASE);
-    moved->calls = old.calls;
-    moved->by_width = old.by_width;
-    moved->device = old.device;
-    moved->tree = old.tree;
-    moved->version = &moved->own_version; /* it is freed next */
-    copse_index_free(moved);
-    return COPSE_OK;
 }

@@ -266,9 +266,7 @@ copse_status NAME(copse_batch_make)(const copse_index *index, copse_equal_keys e
     copse_status status = copse_progress(ctx, what, 0, batch->n);
     if (status != COPSE_OK) return status;
     key_survey survey = batch_survey(ctx, batch);
-    if (survey.first_nan < batch->n)
-        return copse_fail(ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
-                          (unsigned long long)survey.first_nan);
+    if (survey.first_nan < batch->n) return copse_fail_nan(ctx, "keys", (unsigned long long)survey.first_nan);
     if (!pairs_wanted && (survey.strictly || (survey.ascending && equal == COPSE_EQUAL_ALL))) return COPSE_OK;
     status = batch_make_pairs(ctx, &survey, what, batch);
     if (status != COPSE_OK) return status;

@@ -55,6 +55,8 @@ struct copse_index {
     const void *by_width;        /* copse_tree_at                                                    */
     struct copse_device *device; /* NULL on the CPU */
     const char *placement_why;
+    copse_structure
+        grows_to; /* AUTO placement, still small: the tree that it becomes on a GPU (api/placement.h); else AUTO */
     const char *read_only; /* "a view", "a snapshot"; NULL: it may be changed */
     void *tree;            /* belongs to the calls                            */
 };

@@ -205,6 +205,8 @@ copse_status copse_device_launch(copse_device *device, copse_stream *stream, con
                                  uint64_t blocks, const void *arguments);
 copse_status copse_device_wait(copse_device *device, copse_stream *stream);
 copse_memory_kind copse_device_kind(copse_device *device, const void *memory);
+/* Is it memory of a GPU? Asks the driver only where the process uses it already, so that nobody starts it for that. */
+bool copse_device_owns(const void *memory);
 /* Goes over to another stream of the caller's (NULL: one of the library's); what comes is ordered behind what is under way. */
 copse_status copse_device_set_stream(copse_device *device, void *stream);
 /* COPSE_CTX_DEVICE_ARRAYS: whatever memory this thread asks about from now on is device memory, without a look, where the context of the

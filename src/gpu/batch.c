@@ -117,8 +117,7 @@ static copse_pairs_arguments arguments_of(const copse_index *index, const copse_
 
 static copse_status nan_refused(const copse_index *index, uint64_t position)
 {
-    return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
-                      (unsigned long long)position);
+    return copse_fail_nan(index->ctx, "keys", (unsigned long long)position);
 }
 
 /* Looks at all keys. */

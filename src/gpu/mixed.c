@@ -113,9 +113,7 @@ static copse_status check_seen(const mixed *m)
     if (m->seen.first_without != UINT64_MAX)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_apply: values is NULL, but operations[%llu] needs one",
                           (unsigned long long)m->seen.first_without);
-    if (m->seen.first_nan != UINT64_MAX)
-        return copse_fail(ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order",
-                          (unsigned long long)m->seen.first_nan);
+    if (m->seen.first_nan != UINT64_MAX) return copse_fail_nan(ctx, "keys", (unsigned long long)m->seen.first_nan);
     return COPSE_OK;
 }
 

@@ -31,9 +31,9 @@ for command in count sum range; do
     diff <(copse $command many.copse -f ranges) <(copse $command many.copse -f ranges --placement emulated) &&
         echo "$command: same"
 done
-# auto falls back to the CPU and says why; who asks for a card that is not there gets no answer.
-try info orders.copse --placement auto --device 99999 | mask | no_card
-try get orders.copse 1001 --placement auto --device 99999
+# auto keeps what is small on the CPU and says so; who asks for a card that is not there gets no answer.
+try info orders.copse --placement auto | mask
+try get orders.copse 1001 --placement auto --device 99999 2>&1 | no_card
 try get orders.copse 1001 --placement gpu --device 99999 2>&1 | no_card
 try verify orders.copse --placement gpu --device 99999 --json 2>&1 | no_card
 try build orders.csv -o nowhere.copse --placement gpu --device 99999 -q 2>&1 | no_card

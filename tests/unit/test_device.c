@@ -431,16 +431,19 @@ static void the_seed_comes_from_the_environment(void **state)
 static void numbers_out_of_range_are_named(void **state)
 {
     (void)state;
-    copse_ctx *ctx = context_with(63, NULL, NULL), *beyond = context_with(99999, NULL, NULL);
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx *ctx = context_with(63, NULL, NULL), *beyond = NULL;
     copse_device *device = NULL;
     assert_int_equal(device_of(ctx)->number, 63);
-    assert_fails_naming(beyond, COPSE_ERR_DEVICE, "99999", copse_device_get(beyond, COPSE_PLACEMENT_EMULATED, &device));
-    assert_null(device);
-    assert_fails_naming(beyond, COPSE_ERR_DEVICE, "99999", copse_device_get(beyond, COPSE_PLACEMENT_GPU, &device));
-    assert_null(device);
-    assert_string_equal(copse_device_why_not(beyond), copse_last_error(beyond));
+    if (copse_device_count(NULL) <= 63) {
+        assert_fails_naming(ctx, COPSE_ERR_DEVICE, "63", copse_device_get(ctx, COPSE_PLACEMENT_GPU, &device));
+        assert_null(device);
+        assert_string_equal(copse_device_why_not(ctx), copse_last_error(ctx));
+    }
+    options.device = 99999;
+    assert_fails_naming(NULL, COPSE_ERR_DEVICE, "99999", copse_ctx_create(&options, &beyond));
+    assert_null(beyond);
     copse_ctx_free(ctx);
-    copse_ctx_free(beyond);
 }
 
 static void cards_describe_themselves(void **state)

@@ -42,7 +42,14 @@ static void auto_says_why(void **state)
     if (cards == 0) {
         assert_true(why && *why);
         assert_int_equal(stats.placement, COPSE_PLACEMENT_CPU);
-        assert_non_null(strstr(stats.placement_why, why));
+        assert_non_null(strstr(stats.placement_why, "65,536")); /* nobody has asked for a card yet */
+        uint64_t *keys = must_malloc(65536 * sizeof *keys);
+        for (uint64_t i = 0; i < 65536; i++) keys[i] = i;
+        assert_ok(ctx, copse_insert(index, keys, keys, 65535, 0, NULL));
+        assert_non_null(strstr(stats_of(ctx, index).placement_why, "65,536"));
+        assert_ok(ctx, copse_insert(index, keys + 65535, keys, 1, 0, NULL));
+        assert_non_null(strstr(stats_of(ctx, index).placement_why, why));
+        free(keys);
         copse_index *refused = NULL;
         options.placement = COPSE_PLACEMENT_GPU;
         assert_fails_naming(ctx, COPSE_ERR_DEVICE, why, copse_index_create(ctx, &options, &refused));

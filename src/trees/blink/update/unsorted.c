@@ -126,8 +126,7 @@ static int run(copse_blink_update *u)
     }
     if (status != COPSE_OK) return status;
     const unsigned long long first_nan = ~seen.not_first_nan;
-    if (seen.not_first_nan)
-        return copse_fail(index->ctx, COPSE_ERR_NAN, "keys[%llu] is NaN, which has no place in an order", first_nan);
+    if (seen.not_first_nan) return copse_fail_nan(index->ctx, "keys", first_nan);
     if (seen.crowded == 1) return COPSE_DECLINED;
     if (~seen.not_low < epoch->low) epoch->low = ~seen.not_low;
     if (seen.high > epoch->high) epoch->high = seen.high;

@@ -1,0 +1,27 @@
+/* Where an index lives. */
+#pragma once
+
+#include "device/device.h"
+#include "trees/tree.h"
+
+/* Entries from which AUTO takes an index to a GPU: below, its keys lie in the caches of a core, and a batch is answered before a kernel
+ * has started. */
+#define COPSE_AUTO_GPU_ENTRIES (UINT64_C(1) << 16)
+
+#define COPSE_WHY_GPU   "there is a GPU that can be used"
+#define COPSE_WHY_SMALL "it has fewer than 65,536 entries so far, too few for a GPU"
+
+/* Where an index goes, and why. */
+typedef struct copse_choice {
+    copse_structure structure;
+    const copse_tree_at *at;
+    copse_device *device;
+    const char *why;
+    copse_structure grows_to; /* the tree on a GPU that it becomes when it is no longer small; AUTO: it stays */
+} copse_choice;
+
+copse_status copse_choose(copse_ctx *ctx, const copse_index_options *options, copse_choice *out);
+
+/* Before n keys come to an index that is on the CPU because it is small: takes it to a GPU where they make it large, or where they lie
+ * in device memory. Never fails because of the GPU: the index then stays where it is. */
+copse_status copse_grow(copse_index *index, const void *keys, uint64_t n);
