@@ -1,6 +1,8 @@
 /* The CPU driver: ranges that return entries or their number. */
 #include "cpu/driver.h"
 
+#include "core/threads.h"
+
 /* Ranges are sized and then copied this many at a time, so that their first and last leaves are still in the caches when
  * they are copied; while one is copied, the lines between are asked for some ranges ahead. */
 #define RANGE_CHUNK 2048u
@@ -27,13 +29,13 @@ static void range_chunk(const copse_index *index, const void *lows, const void *
     if (tree->count && copse_size(index)) {
         uint64_t bad = tree->count(index, lows, highs, first, n, low, count);
         uint64_t *which = bad < n && copse_cpu_find_nan(index, lows, first + bad, 1) == 0 ? &nan->low : &nan->high;
-        if (bad < n && first + bad < *which) *which = first + bad;
+        if (bad < n) copse_note_least(which, first + bad);
         return;
     }
     uint64_t good = copse_cpu_locate(index, lows, first, n, false, low);
-    if (good < n && first + good < nan->low) nan->low = first + good;
+    if (good < n) copse_note_least(&nan->low, first + good);
     uint64_t good_high = copse_cpu_locate(index, highs, first, n, true, high);
-    if (good_high < n && first + good_high < nan->high) nan->high = first + good_high;
+    if (good_high < n) copse_note_least(&nan->high, first + good_high);
     if (good < n || good_high < n) {
         memset(count, 0, n * sizeof *count);
         return;
@@ -43,37 +45,50 @@ static void range_chunk(const copse_index *index, const void *lows, const void *
     for (uint64_t i = 0; i < n; i++) count[i] = count[i] > low_rank[i] ? count[i] - low_rank[i] : 0;
 }
 
+/* One copse_count call at work. */
+typedef struct count_job {
+    const copse_index *index;
+    const void *lows, *highs;
+    uint64_t *counts;
+    range_nan nan;
+} count_job;
+
+static void count_walk_part(void *argument, uint64_t first, uint64_t last)
+{
+    count_job *job = argument;
+    uint64_t n = last - first;
+    uint64_t good =
+        copse_cpu_tree_of(job->index)->count(job->index, job->lows, job->highs, first, n, NULL, job->counts + first);
+    if (good < n) copse_note_least(&job->nan.low, first + good);
+}
+
 /* Trees that count a range in one walk take the batch as find does: whole on one thread, else in large chunks. */
 static copse_status count_in_one_walk(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                       uint64_t *counts)
 {
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t chunk = threads == 1 ? n : COPSE_CPU_CHUNK * 4, first_nan = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += chunk) {
-        uint64_t count = n - first < chunk ? n - first : chunk;
-        uint64_t good = copse_cpu_tree_of(index)->count(index, lows, highs, first, count, NULL, counts + first);
-        if (good < count && first + good < first_nan) first_nan = first + good;
-    }
-    return first_nan < n ? copse_cpu_nan_range(index, lows, first_nan) : COPSE_OK;
+    count_job job = {index, lows, highs, counts, {n, n}};
+    if (threads == 1)
+        count_walk_part(&job, 0, n);
+    else
+        copse_parallel(index->ctx, threads, n, copse_cpu_chunk(n, threads), count_walk_part, &job);
+    return job.nan.low < n ? copse_cpu_nan_range(index, lows, job.nan.low) : COPSE_OK;
+}
+
+static void count_part(void *argument, uint64_t first, uint64_t last)
+{
+    count_job *job = argument;
+    uint64_t low[RANGE_CHUNK];
+    range_chunk(job->index, job->lows, job->highs, first, last - first, low, job->counts + first, &job->nan);
 }
 
 static copse_status count_by_locations(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                        uint64_t *counts)
 {
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t nan_low = n, nan_high = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : nan_low, nan_high) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += RANGE_CHUNK) {
-        uint64_t low[RANGE_CHUNK];
-        uint64_t count = n - first < RANGE_CHUNK ? n - first : RANGE_CHUNK;
-        range_nan nan = {nan_low, nan_high};
-        range_chunk(index, lows, highs, first, count, low, counts + first, &nan);
-        nan_low = nan.low;
-        nan_high = nan.high;
-    }
-    range_nan nan = {nan_low, nan_high};
-    return range_nan_status(index, &nan, n);
+    count_job job = {index, lows, highs, counts, {n, n}};
+    copse_parallel(index->ctx, threads, n, RANGE_CHUNK, count_part, &job);
+    return range_nan_status(index, &job.nan, n);
 }
 
 copse_status copse_cpu_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
@@ -95,6 +110,7 @@ typedef struct range_job {
     uint32_t threads;
     uint64_t *locations; /* of the ranges of one stretch */
     uint64_t stretch;    /* ranges of one stretch        */
+    uint64_t first;      /* range of this stretch        */
     range_nan nan;
 } range_job;
 
@@ -113,23 +129,19 @@ static void range_limit(const range_job *job, uint64_t *locations, uint64_t *cou
     }
 }
 
-/* Locations and sizes of ranges first .. last; sizes go to offsets[i + 1], to be summed up. */
+/* Locations and sizes of ranges from .. to of this stretch; sizes go to offsets[i + 1], to be summed up. */
+static void range_size_part(void *argument, uint64_t from, uint64_t to)
+{
+    range_job *job = argument;
+    uint64_t n = to - from, at = job->first + from, *count = job->offsets + at + 1;
+    range_chunk(job->index, job->lows, job->highs, at, n, job->locations + from, count, &job->nan);
+    if (job->limit) range_limit(job, job->locations + from, count, n);
+}
+
 static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
 {
-    uint64_t nan_low = job->nan.low, nan_high = job->nan.high;
-#pragma omp parallel for num_threads(job->threads) schedule(static)                                                    \
-    reduction(min                                                                                                      \
-              : nan_low, nan_high) if (job->threads > 1)
-    for (uint64_t at = first; at < last; at += RANGE_CHUNK) {
-        uint64_t n = last - at < RANGE_CHUNK ? last - at : RANGE_CHUNK;
-        range_nan nan = {nan_low, nan_high};
-        uint64_t *count = job->offsets + at + 1;
-        range_chunk(job->index, job->lows, job->highs, at, n, job->locations + (at - first), count, &nan);
-        nan_low = nan.low;
-        nan_high = nan.high;
-        if (job->limit) range_limit(job, job->locations + (at - first), count, n);
-    }
-    job->nan = (range_nan){nan_low, nan_high};
+    job->first = first;
+    copse_parallel(job->index->ctx, job->threads, last - first, RANGE_CHUNK, range_size_part, job);
     for (uint64_t i = first; i < last; i++) job->offsets[i + 1] += job->offsets[i];
 }
 
@@ -142,19 +154,23 @@ static void range_copy_one(const range_job *job, uint64_t location, uint64_t cou
 }
 
 /* The leaves of a stretch are still in the caches from sizing it. */
+static void range_copy_part(void *argument, uint64_t from, uint64_t to)
+{
+    const range_job *job = argument;
+    const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
+    uint64_t first = job->first, end = first + to;
+    for (uint64_t i = first + from; i < end; i++) {
+        uint64_t count = job->offsets[i + 1] - job->offsets[i], ahead = i + RANGE_AHEAD;
+        uint64_t count_ahead = ahead < end ? job->offsets[ahead + 1] - job->offsets[ahead] : 0;
+        if (count_ahead && tree->fetch) tree->fetch(job->index, job->locations[ahead - first], count_ahead);
+        if (count) range_copy_one(job, job->locations[i - first], count, job->offsets[i]);
+    }
+}
+
 static void range_copy_stretch(range_job *job, uint64_t first, uint64_t last)
 {
-    const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
-#pragma omp parallel for num_threads(job->threads) schedule(static) if (job->threads > 1)
-    for (uint64_t at = first; at < last; at += RANGE_CHUNK) {
-        uint64_t end = last - at < RANGE_CHUNK ? last : at + RANGE_CHUNK;
-        for (uint64_t i = at; i < end; i++) {
-            uint64_t count = job->offsets[i + 1] - job->offsets[i], ahead = i + RANGE_AHEAD;
-            uint64_t count_ahead = ahead < end ? job->offsets[ahead + 1] - job->offsets[ahead] : 0;
-            if (count_ahead && tree->fetch) tree->fetch(job->index, job->locations[ahead - first], count_ahead);
-            if (count) range_copy_one(job, job->locations[i - first], count, job->offsets[i]);
-        }
-    }
+    job->first = first;
+    copse_parallel(job->index->ctx, job->threads, last - first, RANGE_CHUNK, range_copy_part, job);
 }
 
 static copse_status range_run(range_job *job)
