@@ -38,9 +38,8 @@ static bool answers(const copse_index *index)
 {
     uint64_t *got = calloc(KEYS, sizeof *got);
     uint8_t *found = calloc(KEYS, 1);
-    bool right = got && found && copse_size(index) == KEYS &&
-                 copse_find(index, keys, KEYS, got, found) == COPSE_OK && memcmp(got, values, sizeof values) == 0 &&
-                 memchr(found, 0, KEYS) == NULL;
+    bool right = got && found && copse_size(index) == KEYS && copse_find(index, keys, KEYS, got, found) == COPSE_OK &&
+                 memcmp(got, values, sizeof values) == 0 && memchr(found, 0, KEYS) == NULL;
     free(got);
     free(found);
     return right;
