@@ -41,15 +41,15 @@ typedef struct job_slot {
 } job_slot;
 
 struct copse_pool {
+    _Alignas(64) atomic_uint calls; /* changes when there is a reason to wake up: workers sleep on it */
+    atomic_uint sleepers;
+    atomic_bool closing;
     uint32_t most; /* workers */
     atomic_uint generation;
     atomic_uint workers;
     atomic_uint growing; /* one caller makes threads; what follows is its */
     uint32_t calls_until_retry;
     pthread_t *thread;
-    _Alignas(64) atomic_uint calls; /* changes when there is a reason to wake up: workers sleep on it */
-    atomic_uint sleepers;
-    atomic_bool closing;
     job_slot slots[SLOTS];
 };
 

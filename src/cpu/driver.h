@@ -86,7 +86,7 @@ static inline const copse_cpu_tree *copse_cpu_tree_of(const copse_index *index)
  * a small batch, so that there is something for all. */
 static inline uint64_t copse_cpu_chunk(uint64_t n, uint32_t threads)
 {
-    uint64_t share = n / threads / 2;
+    uint64_t share = n / threads / 4;
     return share > (uint64_t)COPSE_CPU_CHUNK * 4 ? (uint64_t)COPSE_CPU_CHUNK * 4
            : share < COPSE_CPU_CHUNK / 2         ? COPSE_CPU_CHUNK / 2
                                                  : share;

@@ -98,6 +98,22 @@ copse_status copse_cpu_count(const copse_index *index, const copse_ranges *range
                : count_by_locations(index, ranges->lows, ranges->highs, ranges->n, counts);
 }
 
+/* --- ranges ----------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Threads take chunks of ranges one after the other. Each sizes its chunk, and copies it while its leaves are in the caches. In
+ * between it has to know where the entries of the chunk begin, that is how many the chunks before have:
+ *
+ *   chunk       0        1        2        3
+ *   totals     20       17        ?       22       each by the thread that has sized the chunk
+ *   bases       0       20       37        ?       the sums in front of it, as far as they are known
+ *
+ * Until it knows, it keeps the chunk and sizes the next. With its hands full it counts the missing chunk itself: the thread that has it
+ * may not be running. So nobody waits for anybody.
+ */
+#define RANGE_HELD    4u
+#define RANGE_UNKNOWN UINT64_MAX
+
 /* One copse_range call at work. */
 typedef struct range_job {
     const copse_index *index;
@@ -107,12 +123,16 @@ typedef struct range_job {
     uint64_t *offsets;
     void *keys, *values;
     uint64_t capacity;
-    uint32_t threads;
-    uint64_t *locations; /* of the ranges of one stretch */
-    uint64_t stretch;    /* ranges of one stretch        */
-    uint64_t first;      /* range of this stretch        */
+    uint64_t chunks, next;    /* chunks; the first that nobody has taken, atomic */
+    uint64_t *totals, *bases; /* atomic */
     range_nan nan;
 } range_job;
+
+/* A chunk that a thread has sized. */
+typedef struct range_held {
+    uint64_t chunk;
+    uint64_t locations[RANGE_CHUNK];
+} range_held;
 
 /* Leaves the first entries of each range, or where it is read from its end the last ones. */
 static void range_limit(const range_job *job, uint64_t *locations, uint64_t *counts, uint64_t n)
@@ -129,20 +149,39 @@ static void range_limit(const range_job *job, uint64_t *locations, uint64_t *cou
     }
 }
 
-/* Locations and sizes of ranges from .. to of this stretch; sizes go to offsets[i + 1], to be summed up. */
-static void range_size_part(void *argument, uint64_t from, uint64_t to)
+static uint64_t range_first(const range_job *job, uint64_t chunk)
 {
-    range_job *job = argument;
-    uint64_t n = to - from, at = job->first + from, *count = job->offsets + at + 1;
-    range_chunk(job->index, job->lows, job->highs, at, n, job->locations + from, count, &job->nan);
-    if (job->limit) range_limit(job, job->locations + from, count, n);
+    return chunk < job->chunks ? chunk * RANGE_CHUNK : job->n;
 }
 
-static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
+static bool range_has_nan(const range_job *job)
 {
-    job->first = first;
-    copse_parallel(job->index->ctx, job->threads, last - first, RANGE_CHUNK, range_size_part, job);
-    for (uint64_t i = first; i < last; i++) job->offsets[i + 1] += job->offsets[i];
+    return __atomic_load_n(&job->nan.low, __ATOMIC_RELAXED) < job->n ||
+           __atomic_load_n(&job->nan.high, __ATOMIC_RELAXED) < job->n;
+}
+
+/* Locations and sizes of the ranges of a chunk; returns the sum of the sizes. After a NaN nothing is copied any more. */
+static uint64_t range_size(range_job *job, uint64_t chunk, uint64_t *locations, uint64_t *counts)
+{
+    uint64_t first = range_first(job, chunk), n = range_first(job, chunk + 1) - first, total = 0;
+    range_chunk(job->index, job->lows, job->highs, first, n, locations, counts, &job->nan);
+    if (range_has_nan(job)) return 0;
+    if (job->limit) range_limit(job, locations, counts, n);
+    for (uint64_t i = 0; i < n; i++) total += counts[i];
+    return total;
+}
+
+/* Says how many entries a chunk has, and from there on what follows. Two threads that meet here store the same numbers, and one of them
+ * sees what the other has stored: all accesses are in one order. */
+static void range_publish(range_job *job, uint64_t chunk, uint64_t total)
+{
+    __atomic_store_n(&job->totals[chunk], total, __ATOMIC_SEQ_CST);
+    for (; chunk < job->chunks; chunk++) {
+        uint64_t base = __atomic_load_n(&job->bases[chunk], __ATOMIC_SEQ_CST);
+        total = __atomic_load_n(&job->totals[chunk], __ATOMIC_SEQ_CST);
+        if (base == RANGE_UNKNOWN || total == RANGE_UNKNOWN) return;
+        __atomic_store_n(&job->bases[chunk + 1], base + total, __ATOMIC_SEQ_CST);
+    }
 }
 
 static void range_copy_one(const range_job *job, uint64_t location, uint64_t count, uint64_t at)
@@ -153,46 +192,104 @@ static void range_copy_one(const range_job *job, uint64_t location, uint64_t cou
     copse_reverse(job->values, at, count, copse_type_size(job->index->value_type));
 }
 
-/* The leaves of a stretch are still in the caches from sizing it. */
-static void range_copy_part(void *argument, uint64_t from, uint64_t to)
+/* Turns the sizes of a chunk, at offsets[i + 1], into offsets, and copies its entries. */
+static void range_copy(const range_job *job, const range_held *held, uint64_t base, uint64_t total)
 {
-    const range_job *job = argument;
     const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
-    uint64_t first = job->first, end = first + to;
-    for (uint64_t i = first + from; i < end; i++) {
-        uint64_t count = job->offsets[i + 1] - job->offsets[i], ahead = i + RANGE_AHEAD;
-        uint64_t count_ahead = ahead < end ? job->offsets[ahead + 1] - job->offsets[ahead] : 0;
-        if (count_ahead && tree->fetch) tree->fetch(job->index, job->locations[ahead - first], count_ahead);
-        if (count) range_copy_one(job, job->locations[i - first], count, job->offsets[i]);
+    uint64_t first = range_first(job, held->chunk), end = range_first(job, held->chunk + 1);
+    const bool copying = (job->keys || job->values) && base + total <= job->capacity && !range_has_nan(job);
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t count = job->offsets[i + 1], ahead = i + RANGE_AHEAD;
+        if (copying && ahead < end && job->offsets[ahead + 1] && tree->fetch)
+            tree->fetch(job->index, held->locations[ahead - first], job->offsets[ahead + 1]);
+        if (copying && count) range_copy_one(job, held->locations[i - first], count, base);
+        base += count;
+        job->offsets[i + 1] = base;
     }
 }
 
-static void range_copy_stretch(range_job *job, uint64_t first, uint64_t last)
+/* Counts the chunks in front of `chunk` that are not known yet, so that its base is known afterwards. */
+static void range_count_before(range_job *job, uint64_t chunk)
 {
-    job->first = first;
-    copse_parallel(job->index->ctx, job->threads, last - first, RANGE_CHUNK, range_copy_part, job);
+    uint64_t locations[RANGE_CHUNK], counts[RANGE_CHUNK], missing = chunk;
+    while (__atomic_load_n(&job->bases[missing], __ATOMIC_SEQ_CST) == RANGE_UNKNOWN) missing--;
+    for (; missing < chunk; missing++) {
+        uint64_t total = __atomic_load_n(&job->totals[missing], __ATOMIC_SEQ_CST);
+        if (total == RANGE_UNKNOWN) total = range_size(job, missing, locations, counts);
+        range_publish(job, missing,
+                      total); /* also a known one: who stored it may not have come to the base behind it */
+    }
 }
 
-static copse_status range_run(range_job *job)
+/* Copies the held chunks, the oldest first, until one is not ready, and puts those that are done to the end. Returns how many are
+ * left. A total that a NaN has made 0 comes with the NaN, which ends copying. */
+static uint32_t range_copy_ready(const range_job *job, range_held **held, uint32_t n)
 {
-    const bool copying = job->keys || job->values;
-    job->offsets[0] = 0;
-    for (uint64_t first = 0; first < job->n; first += job->stretch) {
-        uint64_t last = job->n - first < job->stretch ? job->n : first + job->stretch;
-        range_size_stretch(job, first, last);
-        bool bad = job->nan.low < job->n || job->nan.high < job->n;
-        if (copying && !bad && job->offsets[last] <= job->capacity) range_copy_stretch(job, first, last);
+    uint32_t done = 0;
+    for (; done < n; done++) {
+        uint64_t base = __atomic_load_n(&job->bases[held[done]->chunk], __ATOMIC_SEQ_CST);
+        if (base == RANGE_UNKNOWN) break;
+        range_copy(job, held[done], base, __atomic_load_n(&job->totals[held[done]->chunk], __ATOMIC_SEQ_CST));
     }
-    copse_status status = range_nan_status(job->index, &job->nan, job->n);
-    if (status != COPSE_OK) return status;
-    if (copying && job->offsets[job->n] > job->capacity)
-        return copse_fail_room(job->index->ctx, "out_rows", job->capacity, job->offsets[job->n]);
+    range_held *copied[RANGE_HELD];
+    memcpy(copied, held, done * sizeof *held);
+    memmove(held, held + done, (RANGE_HELD - done) * sizeof *held);
+    memcpy(held + RANGE_HELD - done, copied, done * sizeof *held);
+    return n - done;
+}
+
+/* Takes chunks until none is left. Every thread runs this once. */
+static void range_part(void *argument, uint64_t part, uint64_t end)
+{
+    range_job *job = argument;
+    range_held memory[RANGE_HELD], *held[RANGE_HELD];
+    uint32_t n = 0;
+    (void)part;
+    (void)end;
+    for (uint32_t i = 0; i < RANGE_HELD; i++) held[i] = &memory[i];
+    for (uint64_t chunk; (chunk = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->chunks;) {
+        held[n]->chunk = chunk;
+        range_publish(job, chunk, range_size(job, chunk, held[n]->locations, job->offsets + chunk * RANGE_CHUNK + 1));
+        n = range_copy_ready(job, held, n + 1);
+        if (n < RANGE_HELD) continue;
+        range_count_before(job, held[0]->chunk);
+        n = range_copy_ready(job, held, n);
+    }
+    while (n > 0) {
+        range_count_before(job, held[0]->chunk);
+        n = range_copy_ready(job, held, n);
+    }
+}
+
+/* One thread needs no table: it knows all that is in front. */
+static void range_alone(range_job *job)
+{
+    range_held held;
+    for (held.chunk = 0; held.chunk < job->chunks; held.chunk++) {
+        uint64_t first = range_first(job, held.chunk);
+        uint64_t total = range_size(job, held.chunk, held.locations, job->offsets + first + 1);
+        range_copy(job, &held, job->offsets[first], total);
+    }
+}
+
+static copse_status range_together(range_job *job, uint32_t threads)
+{
+    size_t bytes = copse_memory_product(2 * job->chunks + 1, sizeof *job->totals);
+    job->totals = copse_memory_alloc(job->index->ctx, bytes);
+    if (!job->totals) return copse_fail_memory(job->index->ctx, bytes, "copse_range");
+    job->bases = job->totals + job->chunks;
+    memset(job->totals, 0xFF, bytes);
+    job->bases[0] = 0;
+    copse_parallel(job->index->ctx, threads, threads, 1, range_part, job);
+    copse_memory_free(job->index->ctx, job->totals, bytes);
     return COPSE_OK;
 }
 
 copse_status copse_cpu_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
 {
     const uint64_t n = ranges->n;
+    const uint32_t threads = copse_threads_for(index->ctx, n * 2);
+    copse_status status = COPSE_OK;
     range_job job = {.index = index,
                      .lows = ranges->lows,
                      .highs = ranges->highs,
@@ -203,14 +300,16 @@ copse_status copse_cpu_range(const copse_index *index, const copse_ranges *range
                      .keys = rows->keys,
                      .values = rows->values,
                      .capacity = rows->capacity,
+                     .chunks = (n + RANGE_CHUNK - 1) / RANGE_CHUNK,
                      .nan = {n, n}};
-    job.threads = copse_threads_for(index->ctx, n * 2);
-    job.stretch = (uint64_t)RANGE_CHUNK * (job.threads > 1 ? job.threads * 2 : 1);
-    if (job.stretch > n) job.stretch = n ? n : 1;
-    size_t bytes = job.stretch * sizeof *job.locations;
-    job.locations = copse_memory_alloc(index->ctx, bytes);
-    if (!job.locations) return copse_fail_memory(index->ctx, bytes, "copse_range");
-    copse_status status = range_run(&job);
-    copse_memory_free(index->ctx, job.locations, bytes);
-    return status;
+    job.offsets[0] = 0;
+    if (threads == 1)
+        range_alone(&job);
+    else
+        status = range_together(&job, threads);
+    if (status == COPSE_OK) status = range_nan_status(index, &job.nan, n);
+    if (status != COPSE_OK) return status;
+    if ((job.keys || job.values) && job.offsets[n] > job.capacity)
+        return copse_fail_room(index->ctx, "out_rows", job.capacity, job.offsets[n]);
+    return COPSE_OK;
 }

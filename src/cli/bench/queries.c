@@ -10,7 +10,7 @@
 #define DEFAULT_QUERIES (UINT64_C(1) << 20)
 #define MOST_ENTRIES    (UINT64_C(1) << 26) /* that ranges return by default */
 #define QUERY_SEED      0x9E4117u
-#define BLOCK           (UINT64_C(1) << 16)
+#define BLOCK           WORKLOAD_PIECE
 
 /* What a generator is for: positions, then keys, must not follow the same numbers. */
 typedef enum draw { DRAW_POSITIONS, DRAW_KEYS } draw;
@@ -151,8 +151,6 @@ static bool point_query(const bench_data *data, bench_code code, workload_random
     }
     return true;
 }
-
-_Static_assert(WORKLOAD_PIECE == BLOCK, "a block has a generator of its own");
 
 /* Returns for how many there is no key. */
 static uint64_t draw_points(const void *argument, uint64_t first, uint64_t last)

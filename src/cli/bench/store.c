@@ -242,7 +242,8 @@ static void read_peer_in_parallel(const bench_target *target, const void *store,
 {
     peer_read r = {target->peer, store, c};
     if (c->op->code == BENCH_RANGE) c->out_words[0] = 0;
-    if (target->threads == 1 || target->device || c->n == 0) {
+    if (c->n == 0) return;
+    if (target->threads == 1 || target->device) {
         read_peer_part(&r, 0, c->n);
         return;
     }
