@@ -111,7 +111,7 @@ static void one_processor(void *argument)
 {
     cpu_set_t all, one;
     copse_ctx *ctx = NULL;
-    copse_ctx_info info;
+    copse_ctx_info info = {.struct_size = sizeof info};
     (void)argument;
     CHILD_EXPECT(sched_getaffinity(0, sizeof all, &all) == 0);
     CPU_ZERO(&one);
