@@ -189,18 +189,23 @@ static void keys_from_codes(copse_type type, const uint64_t *codes, uint64_t cou
     }
 }
 
+typedef struct conversion {
+    copse_type type;
+    const void *from;
+    void *to;
+} conversion;
+
+static void convert_codes(void *argument, uint64_t first, uint64_t last)
+{
+    const conversion *c = argument;
+    keys_from_codes(c->type, (const uint64_t *)c->from + first, last - first,
+                    (char *)c->to + first * copse_type_size(c->type));
+}
+
 void workload_keys_from_codes(copse_type type, const uint64_t *codes, uint64_t count, void *out_keys)
 {
-    uint64_t blocks = blocks_of(count);
-    size_t size = copse_type_size(type);
-    if (blocks <= 1) {
-        keys_from_codes(type, codes, count, out_keys);
-        return;
-    }
-#pragma omp parallel for schedule(static)
-    for (uint64_t b = 0; b < blocks; b++) {
-        keys_from_codes(type, codes + b * BLOCK, block_size(b, count), (char *)out_keys + b * BLOCK * size);
-    }
+    conversion c = {type, codes, out_keys};
+    workload_parallel(count, BLOCK, convert_codes, &c);
 }
 
 static void codes_from_keys(copse_type type, const void *keys, uint64_t count, uint64_t *out_codes)
@@ -237,18 +242,21 @@ static void codes_from_keys(copse_type type, const void *keys, uint64_t count, u
     }
 }
 
+static void convert_keys(void *argument, uint64_t first, uint64_t last)
+{
+    const conversion *c = argument;
+    codes_from_keys(c->type, (const char *)c->from + first * copse_type_size(c->type), last - first,
+                    (uint64_t *)c->to + first);
+}
+
 void workload_codes_from_keys(copse_type type, const void *keys, uint64_t count, uint64_t *out_codes)
 {
-    uint64_t blocks = blocks_of(count);
-    size_t size = copse_type_size(type);
-    if (blocks <= 1) {
+    if (count <= BLOCK) { /* often a single key */
         codes_from_keys(type, keys, count, out_codes);
         return;
     }
-#pragma omp parallel for schedule(static)
-    for (uint64_t b = 0; b < blocks; b++) {
-        codes_from_keys(type, (const char *)keys + b * BLOCK * size, block_size(b, count), out_codes + b * BLOCK);
-    }
+    conversion c = {type, keys, out_codes};
+    workload_parallel(count, BLOCK, convert_keys, &c);
 }
 
 /* ---- key distributions ---- */
@@ -475,6 +483,20 @@ static int draws_of_a_code(workload_dist dist)
     }
 }
 
+typedef struct filling {
+    const workload_stream *stream;
+    const workload_random *starts; /* of the blocks */
+    uint64_t *out_codes;
+} filling;
+
+static void fill_block(void *argument, uint64_t begin, uint64_t end)
+{
+    const filling *f = argument;
+    workload_stream own = *f->stream;
+    own.random = f->starts[begin / BLOCK];
+    for (uint64_t i = begin; i < end; i++) f->out_codes[i] = next_code(&own, f->stream->next + i);
+}
+
 /* The same codes on all threads, where it is known how many random numbers each takes: the generator runs ahead to the
  * beginning of every block, which costs a nanosecond a number, and the blocks are filled from there. */
 static bool fill_blocks(workload_stream *stream, uint64_t *out_codes, uint64_t count)
@@ -488,14 +510,8 @@ static bool fill_blocks(workload_stream *stream, uint64_t *out_codes, uint64_t c
         starts[b] = stream->random;
         for (uint64_t i = 0; draws > 0 && i < block_size(b, count); i++) workload_random_next(&stream->random);
     }
-#pragma omp parallel for schedule(static)
-    for (uint64_t b = 0; b < blocks; b++) {
-        workload_stream own = *stream;
-        own.random = starts[b];
-        uint64_t *codes = out_codes + b * BLOCK;
-        uint64_t first = stream->next + b * BLOCK;
-        for (uint64_t i = 0; i < block_size(b, count); i++) codes[i] = next_code(&own, first + i);
-    }
+    filling f = {stream, starts, out_codes};
+    workload_parallel(count, BLOCK, fill_block, &f);
     free(starts);
     return true;
 }
@@ -544,13 +560,25 @@ static void make_value(copse_type type, uint64_t hash, void *out_values, uint64_
     }
 }
 
+typedef struct valuing {
+    copse_type type;
+    uint64_t salt;
+    const uint64_t *positions; /* or NULL */
+    void *out_values;
+} valuing;
+
+static void make_values(void *argument, uint64_t first, uint64_t last)
+{
+    const valuing *v = argument;
+    for (uint64_t i = first; i < last; i++) {
+        make_value(v->type, workload_hash(v->salt ^ (v->positions ? v->positions[i] : i)), v->out_values, i);
+    }
+}
+
 void workload_values(copse_type type, uint64_t seed, const uint64_t *positions, uint64_t count, void *out_values)
 {
-    uint64_t salt = workload_hash(seed);
-#pragma omp parallel for schedule(static) if (count > BLOCK)
-    for (uint64_t i = 0; i < count; i++) {
-        make_value(type, workload_hash(salt ^ (positions ? positions[i] : i)), out_values, i);
-    }
+    valuing v = {type, workload_hash(seed), positions, out_values};
+    workload_parallel(count, BLOCK, make_values, &v);
 }
 
 int64_t workload_value_scaled(copse_type type, const void *values, uint64_t i)

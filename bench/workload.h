@@ -11,10 +11,28 @@
 #define COPSE_BENCH_WORKLOAD_H
 
 #include "copse.h"
+#include "core/pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- all threads: workload_threads.c ---- */
+
+/* What one thread takes of a loop over single items. */
+#define WORKLOAD_PIECE (UINT64_C(1) << 16)
+
+/* Threads that make and check data: one for each processor that the process may use, or what a test sets; 0: as before. */
+uint32_t workload_threads(void);
+void workload_threads_limit(uint32_t threads);
+
+/* Runs body for each chunk of 0 .. n - 1 on all threads. */
+void workload_parallel(uint64_t n, uint64_t chunk, copse_chunk_fn body, void *job);
+/* The same on up to so many. */
+void workload_parallel_on(uint32_t threads, uint64_t n, uint64_t chunk, copse_chunk_fn body, void *job);
+/* The sum of what `count` returns for each piece of 0 .. n - 1. */
+typedef uint64_t (*workload_count_fn)(const void *job, uint64_t first, uint64_t last);
+uint64_t workload_count(uint64_t n, workload_count_fn count, const void *job);
 
 /* ---- random numbers ---- */
 

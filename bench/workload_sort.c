@@ -4,7 +4,6 @@
  * out are then independent of each other and are sorted by one thread each, in the caches where they fit. */
 #include "workload.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,14 +101,45 @@ static uint64_t share_end(uint64_t count, int thread, int threads)
     return thread + 1 == threads ? count : share_begin(count, thread + 1, threads);
 }
 
-/* counts[thread][bucket] of every thread's share. */
-static void count_shares(const uint64_t *codes, uint64_t n, unsigned shift, int threads, uint64_t *counts)
+/* One sort at work. */
+typedef struct sorting {
+    pairs p, scratch;
+    uint64_t n;
+    unsigned shift;
+    int shares;       /* one for each thread */
+    uint64_t *counts; /* [share][bucket] */
+    const uint64_t *begins;
+} sorting;
+
+static void count_shares(void *argument, uint64_t share, uint64_t end_share)
 {
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int t = 0; t < threads; t++) {
-        uint64_t *own = counts + ((uint64_t)t << TOP_BITS);
-        uint64_t end = share_end(n, t, threads);
-        for (uint64_t i = share_begin(n, t, threads); i < end; i++) own[digit(codes[i], shift, TOP_BITS)]++;
+    const sorting *s = argument;
+    for (int t = (int)share; t < (int)end_share; t++) {
+        uint64_t *own = s->counts + ((uint64_t)t << TOP_BITS);
+        uint64_t end = share_end(s->n, t, s->shares);
+        for (uint64_t i = share_begin(s->n, t, s->shares); i < end; i++)
+            own[digit(s->p.codes[i], s->shift, TOP_BITS)]++;
+    }
+}
+
+static void scatter_shares(void *argument, uint64_t share, uint64_t end_share)
+{
+    const sorting *s = argument;
+    for (int t = (int)share; t < (int)end_share; t++) {
+        uint64_t *place = s->counts + ((uint64_t)t << TOP_BITS);
+        uint64_t end = share_end(s->n, t, s->shares);
+        for (uint64_t i = share_begin(s->n, t, s->shares); i < end; i++) {
+            put(s->scratch, place[digit(s->p.codes[i], s->shift, TOP_BITS)]++, s->p, i);
+        }
+    }
+}
+
+static void sort_buckets(void *argument, uint64_t bucket, uint64_t end)
+{
+    const sorting *s = argument;
+    for (; bucket < end; bucket++) {
+        uint64_t first = s->begins[bucket];
+        sort_alone(from(s->scratch, first), from(s->p, first), s->begins[bucket + 1] - first, s->shift, false);
     }
 }
 
@@ -134,21 +164,11 @@ static void sort_together(pairs p, pairs scratch, uint64_t n, unsigned bits, int
 {
     uint64_t begins[(1u << TOP_BITS) + 1];
     unsigned shift = bits > TOP_BITS ? bits - TOP_BITS : 0;
-    count_shares(p.codes, n, shift, threads, counts);
+    sorting s = {p, scratch, n, shift, threads, counts, begins};
+    workload_parallel((uint64_t)threads, 1, count_shares, &s);
     place_shares(counts, threads, begins);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int t = 0; t < threads; t++) {
-        uint64_t *place = counts + ((uint64_t)t << TOP_BITS);
-        uint64_t end = share_end(n, t, threads);
-        for (uint64_t i = share_begin(n, t, threads); i < end; i++) {
-            put(scratch, place[digit(p.codes[i], shift, TOP_BITS)]++, p, i);
-        }
-    }
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (unsigned b = 0; b < 1u << TOP_BITS; b++) {
-        uint64_t first = begins[b];
-        sort_alone(from(scratch, first), from(p, first), begins[b + 1] - first, shift, false);
-    }
+    workload_parallel((uint64_t)threads, 1, scatter_shares, &s);
+    workload_parallel(UINT64_C(1) << TOP_BITS, 4, sort_buckets, &s);
 }
 
 static bool is_sorted(const uint64_t *codes, uint64_t count)
@@ -159,15 +179,26 @@ static bool is_sorted(const uint64_t *codes, uint64_t count)
     return true;
 }
 
+typedef struct difference {
+    const uint64_t *codes;
+    uint64_t different;
+} difference;
+
+static void find_difference(void *argument, uint64_t first, uint64_t last)
+{
+    difference *d = argument;
+    uint64_t different = 0;
+    for (uint64_t i = first; i < last; i++) different |= d->codes[i] ^ d->codes[0];
+    (void)__atomic_fetch_or(&d->different, different, __ATOMIC_RELAXED);
+}
+
 /* Bits from the lowest to the highest in which any two codes differ. */
 static unsigned bits_that_differ(const uint64_t *codes, uint64_t count)
 {
-    uint64_t different = 0;
-    uint64_t first = codes[0];
-#pragma omp parallel for schedule(static) reduction(| : different) if (count > ALONE)
-    for (uint64_t i = 0; i < count; i++) different |= codes[i] ^ first;
+    difference d = {codes, 0};
+    workload_parallel(count, WORKLOAD_PIECE, find_difference, &d);
     unsigned bits = 0;
-    while (bits < 64 && different >> bits) bits++;
+    while (bits < 64 && d.different >> bits) bits++;
     return bits;
 }
 
@@ -178,7 +209,7 @@ void workload_sort(uint64_t *codes, uint64_t *positions, uint64_t count, uint64_
     pairs scratch = {scratch_codes, positions ? scratch_positions : NULL};
     if (is_sorted(codes, count)) return;
     unsigned bits = bits_that_differ(codes, count);
-    int threads = omp_get_max_threads();
+    int threads = (int)workload_threads();
     uint64_t *counts = NULL;
     if (count > ALONE) counts = calloc((size_t)threads << TOP_BITS, sizeof *counts);
     if (counts != NULL) {
@@ -207,20 +238,28 @@ static uint64_t keep_last(uint64_t *codes, uint64_t *positions, uint64_t first, 
     return kept;
 }
 
+typedef struct compaction {
+    uint64_t *codes, *positions, count;
+    uint64_t *ends, *firsts; /* of the stretches; their first codes, read before they are compacted */
+} compaction;
+
+static void compact_stretch(void *argument, uint64_t first, uint64_t end)
+{
+    const compaction *c = argument;
+    uint64_t s = first / STRETCH;
+    bool last = end == c->count;
+    c->ends[s] = keep_last(c->codes, c->positions, first, end, !last, last ? 0 : c->firsts[s + 1]);
+}
+
 /* Every stretch on its own, then one behind the other; without duplicates nothing is moved. */
 uint64_t workload_unique_last(uint64_t *codes, uint64_t *positions, uint64_t count)
 {
     uint64_t stretches = (count + STRETCH - 1) / STRETCH;
     uint64_t *ends = stretches > 1 ? malloc(2 * stretches * sizeof *ends) : NULL;
     if (ends == NULL) return keep_last(codes, positions, 0, count, false, 0);
-    uint64_t *firsts = ends + stretches; /* read before their stretch is compacted */
-    for (uint64_t s = 0; s < stretches; s++) firsts[s] = codes[s * STRETCH];
-#pragma omp parallel for schedule(static)
-    for (uint64_t s = 0; s < stretches; s++) {
-        bool last = s + 1 == stretches;
-        uint64_t end = last ? count : (s + 1) * STRETCH;
-        ends[s] = keep_last(codes, positions, s * STRETCH, end, !last, last ? 0 : firsts[s + 1]);
-    }
+    compaction c = {codes, positions, count, ends, ends + stretches};
+    for (uint64_t s = 0; s < stretches; s++) c.firsts[s] = codes[s * STRETCH];
+    workload_parallel(count, STRETCH, compact_stretch, &c);
     uint64_t kept = ends[0];
     for (uint64_t s = 1; s < stretches; s++) {
         uint64_t size = ends[s] - s * STRETCH;

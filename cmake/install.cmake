@@ -10,7 +10,7 @@ if(COPSE_STRIP)
 endif()
 
 install(FILES include/copse.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# Two export sets: a program that links the shared library need not have OpenMP.
+# Two export sets: a program that links the shared library need not have what only the static one asks for.
 install(TARGETS copse_shared EXPORT copseShared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS copse_static EXPORT copseStatic ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # CMake strips programs and shared libraries only. Names have to stay in a static one.
@@ -39,7 +39,6 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/copseConfig.cmake
         DESTINATION ${copse_package_dir})
 
 # The prefix goes into the .pc file at install time, when it is final (cmake --install --prefix may change it).
-set(copse_openmp_flag ${OpenMP_C_FLAGS})
 set(copse_cudart_flags "")
 if(copse_have_cuda)
   set(copse_cudart_flags " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -ldl -lrt -lpthread")

@@ -29,6 +29,9 @@
  *   Calls that only read (const copse_index *) may run at the same time from several threads. A call that changes an
  *   index must have it alone; reads through a view of it (copse_index_view) may go on meanwhile. Different indexes are
  *   independent, also when they share a context.
+ *   A context has threads of its own, which sleep between calls. Where the system refuses one, calls do with fewer. A
+ *   child after fork() may use contexts of its own, and those of its parent that were idle, on the CPU; what its parent
+ *   had on a GPU returns COPSE_ERR_DEVICE there. docs/THREADS.md has the details.
  */
 #ifndef COPSE_H
 #define COPSE_H
@@ -380,7 +383,7 @@ typedef enum copse_huge_pages {
 
 struct copse_ctx_options {
     uint32_t struct_size; /* sizeof(copse_ctx_options) */
-    /* Threads for one call; 0: COPSE_THREADS, else all cores. */
+    /* Threads for one call; 0: COPSE_THREADS, else the processors that this process may use. */
     uint32_t threads;
     /* "scalar", "avx2", "avx512"; NULL: COPSE_ISA, else the best of this machine. */
     const char *isa;

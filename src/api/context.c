@@ -1,11 +1,12 @@
 /* The context: threads, instruction set, memory, progress, which card. */
 #include "core/internal.h"
+#include "core/pool.h"
+#include "core/processors.h"
 #include "core/structs.h"
 #include "cpu/instruction_set.h"
 #include "device/device.h"
 
 #include <errno.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static copse_status threads_choose(uint32_t asked, uint32_t *out)
                               text, MOST_THREADS);
         asked = (uint32_t)n;
     }
-    *out = asked ? asked : (uint32_t)omp_get_num_procs();
+    *out = asked ? asked : copse_processors(COPSE_PROC_SELF, COPSE_CGROUPS);
     return COPSE_OK;
 }
 
@@ -100,6 +101,14 @@ static copse_status options_check_values(const copse_ctx_options *o)
     return COPSE_OK;
 }
 
+/* The context, and behind it its threads. */
+#define POOL_AT ((sizeof(copse_ctx) + COPSE_CACHE_LINE - 1) / COPSE_CACHE_LINE * COPSE_CACHE_LINE)
+
+static size_t context_bytes(uint32_t threads)
+{
+    return POOL_AT + copse_pool_bytes(threads);
+}
+
 copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_ctx)
 {
     copse_ctx_options o = COPSE_CTX_OPTIONS_INIT;
@@ -124,11 +133,13 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     made.progress = o.progress;
     made.progress_user = o.progress_user;
     made.references = 1;
-    copse_ctx *ctx = copse_memory_alloc(&made, sizeof made);
-    if (!ctx) return copse_fail_memory(NULL, sizeof made, "the context");
+    size_t bytes = context_bytes(made.threads);
+    copse_ctx *ctx = copse_memory_alloc(&made, bytes);
+    if (!ctx) return copse_fail_memory(NULL, bytes, "the context");
     *ctx = made;
+    ctx->pool = copse_pool_open((char *)ctx + POOL_AT, made.threads);
     if (pthread_mutex_init(&ctx->device_lock, NULL) != 0) {
-        copse_memory_free(&made, ctx, sizeof *ctx);
+        copse_memory_free(&made, ctx, bytes);
         return copse_fail(NULL, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the context");
     }
     copse_error_forget(ctx);
@@ -145,9 +156,10 @@ void copse_ctx_release(copse_ctx *ctx)
 {
     if (!copse_reference_drop(&ctx->references)) return;
     copse_device_close_all(ctx);
+    copse_pool_close(ctx->pool);
     pthread_mutex_destroy(&ctx->device_lock);
     copse_ctx copy = *ctx; /* the allocator is needed to free what holds it */
-    copse_memory_free(&copy, ctx, sizeof *ctx);
+    copse_memory_free(&copy, ctx, context_bytes(copy.threads));
 }
 
 void copse_ctx_free(copse_ctx *ctx)

@@ -1,6 +1,7 @@
 /* Sums, minima and maxima of values, and the summary tree. */
 #include "core/aggregate.h"
 #include "core/codec.h"
+#include "core/threads.h"
 
 #define FANOUT 16u
 
@@ -94,21 +95,34 @@ void copse_summary_free(const copse_ctx *ctx, copse_summary *summary)
     *summary = (copse_summary){0};
 }
 
-void copse_summary_raise(copse_summary *summary, uint64_t first, uint64_t last, uint32_t threads)
+/* Nodes of one level. */
+typedef struct raise_job {
+    const copse_aggregate *below;
+    uint64_t count; /* of the nodes below */
+    copse_aggregate *out;
+} raise_job;
+
+static void raise_nodes(void *argument, uint64_t first, uint64_t last)
+{
+    const raise_job *job = argument;
+    for (uint64_t i = first; i < last; i++) {
+        copse_aggregate all = COPSE_AGGREGATE_EMPTY;
+        uint64_t start = i * FANOUT, end = start + FANOUT < job->count ? start + FANOUT : job->count;
+        for (uint64_t j = start; j < end; j++) copse_aggregate_merge(&all, &job->below[j]);
+        job->out[i] = all;
+    }
+}
+
+void copse_summary_raise(const copse_ctx *ctx, copse_summary *summary, uint64_t first, uint64_t last, uint32_t threads)
 {
     for (uint32_t l = 1; l < summary->height; l++) {
-        const copse_aggregate *below = summary->level[l - 1];
         uint64_t count = summary->nodes[l - 1];
         first /= FANOUT;
         last /= FANOUT;
         uint32_t team = last - first < 4096 ? 1 : threads;
-#pragma omp parallel for num_threads(team)
-        for (uint64_t i = first; i <= last; i++) {
-            copse_aggregate all = COPSE_AGGREGATE_EMPTY;
-            uint64_t end = (i + 1) * FANOUT < count ? (i + 1) * FANOUT : count;
-            for (uint64_t j = i * FANOUT; j < end; j++) copse_aggregate_merge(&all, &below[j]);
-            summary->level[l][i] = all;
-        }
+        uint64_t nodes = last - first + 1, before = first * FANOUT;
+        raise_job job = {summary->level[l - 1] + before, count - before, summary->level[l] + first};
+        copse_parallel(ctx, team, nodes, copse_even_chunk(nodes, team), raise_nodes, &job);
     }
 }
 

@@ -52,6 +52,6 @@ typedef struct copse_summary {
 bool copse_summary_create(const copse_ctx *ctx, uint64_t items, copse_summary *out);
 void copse_summary_free(const copse_ctx *ctx, copse_summary *summary);
 /* Computes the upper levels over items first .. last, both included. */
-void copse_summary_raise(copse_summary *summary, uint64_t first, uint64_t last, uint32_t threads);
+void copse_summary_raise(const copse_ctx *ctx, copse_summary *summary, uint64_t first, uint64_t last, uint32_t threads);
 /* Merges items first .. end (end not included) into *to. */
 void copse_summary_range(const copse_summary *summary, uint64_t first, uint64_t end, copse_aggregate *to);

@@ -2,8 +2,8 @@
 #include "core/batch.h"
 #include "core/batch_pair.h"
 #include "core/sort.h"
+#include "core/threads.h"
 
-#include <omp.h>
 #include <string.h>
 
 /* What one pass over the caller's keys finds. */
@@ -55,29 +55,37 @@ static key_survey batch_survey_chunk(const copse_batch *batch, uint64_t first, u
     return survey;
 }
 
-static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
+/* What all parts have found so far. */
+typedef struct survey_job {
+    const copse_batch *batch;
+    uint64_t first_nan, smallest, inverse_largest; /* each may only fall */
+    uint32_t falls, equals;                        /* each may only become 1 */
+} survey_job;
+
+static void survey_part(void *argument, uint64_t first, uint64_t last)
 {
-    key_survey all = {.first_nan = batch->n, .smallest = UINT64_MAX, .ascending = true, .strictly = true};
-    uint32_t threads = copse_threads_for(ctx, batch->n);
-#pragma omp parallel num_threads(threads)
-    {
-        uint64_t chunk = (uint64_t)omp_get_thread_num(), chunks = (uint64_t)omp_get_num_threads();
-        uint64_t first = batch->n / chunks * chunk + (chunk < batch->n % chunks ? chunk : batch->n % chunks);
-        uint64_t last = first + batch->n / chunks + (chunk < batch->n % chunks);
-        key_survey mine = batch_survey_chunk(batch, first, last);
-#pragma omp critical(copse_survey)
-        {
-            if (mine.first_nan < all.first_nan) all.first_nan = mine.first_nan;
-            if (mine.smallest < all.smallest) all.smallest = mine.smallest;
-            if (mine.largest > all.largest) all.largest = mine.largest;
-            all.ascending &= mine.ascending;
-            all.strictly &= mine.strictly;
-        }
-    }
-    return all;
+    survey_job *job = argument;
+    key_survey mine = batch_survey_chunk(job->batch, first, last);
+    copse_note_least(&job->first_nan, mine.first_nan);
+    copse_note_least(&job->smallest, mine.smallest);
+    copse_note_least(&job->inverse_largest, ~mine.largest);
+    if (!mine.ascending) __atomic_store_n(&job->falls, 1, __ATOMIC_RELAXED);
+    if (!mine.strictly) __atomic_store_n(&job->equals, 1, __ATOMIC_RELAXED);
 }
 
-/* One thread's share of the first cut. `start` holds, per bucket, the position where this thread writes its next pair. */
+static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
+{
+    uint32_t threads = copse_threads_for(ctx, batch->n);
+    survey_job job = {.batch = batch, .first_nan = batch->n, .smallest = UINT64_MAX, .inverse_largest = UINT64_MAX};
+    copse_parallel(ctx, threads, batch->n, copse_even_chunk(batch->n, threads), survey_part, &job);
+    return (key_survey){.first_nan = job.first_nan,
+                        .smallest = job.smallest,
+                        .largest = ~job.inverse_largest,
+                        .ascending = !job.falls,
+                        .strictly = !job.falls && !job.equals};
+}
+
+/* One part of the first cut. `start` holds, per bucket, the position where this part writes its next pair. */
 static void batch_scatter(const copse_batch *batch, uint64_t first, uint64_t last, KEY low, unsigned shift,
                           uint64_t *start, copse_pair *out)
 {
@@ -104,14 +112,14 @@ static void batch_histogram(const copse_batch *batch, uint64_t first, uint64_t l
     }
 }
 
-/* Turns the threads' bucket counts into positions: bucket by bucket, within a bucket thread by thread, which keeps the
+/* Turns the parts' bucket counts into positions: bucket by bucket, within a bucket part by part, which keeps the
  * array order of equal keys. Fills bucket_start with the borders of the buckets. */
-static void batch_positions(uint64_t (*counts)[BATCH_BUCKETS], uint32_t threads, uint64_t *bucket_start)
+static void batch_positions(uint64_t (*counts)[BATCH_BUCKETS], uint32_t parts, uint64_t *bucket_start)
 {
     uint64_t position = 0;
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
         bucket_start[bucket] = position;
-        for (uint32_t t = 0; t < threads; t++) {
+        for (uint32_t t = 0; t < parts; t++) {
             uint64_t count = counts[t][bucket];
             counts[t][bucket] = position;
             position += count;
@@ -120,35 +128,123 @@ static void batch_positions(uint64_t (*counts)[BATCH_BUCKETS], uint32_t threads,
     bucket_start[BATCH_BUCKETS] = position;
 }
 
-/* A bucket that holds a large share of the batch, because the keys crowd together, is cut once more by all threads: from
- * `from` into `to`, where it ends up sorted. */
-static void batch_sort_crowded(copse_pair *from, copse_pair *to, uint64_t n, uint32_t threads,
+/* One cut by the highest bits of the keys and the sort of its buckets. It is made in `parts` parts, each with counts of its
+ * own, by whichever thread takes it. */
+typedef struct sort_job {
+    const copse_batch *batch; /* what is cut, or ... */
+    copse_pair *from;         /* ... this */
+    copse_pair *to;           /* what the cut writes */
+    copse_pair *sorted;       /* where the buckets of a batch end up */
+    uint64_t n;
+    uint32_t parts;
+    KEY low;
+    unsigned shift;
+    uint64_t crowded; /* buckets with more are done on their own */
+    uint64_t (*counts)[BATCH_BUCKETS];
+    uint64_t bucket_start[BATCH_BUCKETS + 1];
+} sort_job;
+
+/* Where part t begins; part `parts` is the end. */
+static uint64_t part_start(const sort_job *job, uint64_t t)
+{
+    return job->n * t / job->parts;
+}
+
+static void cut_range(sort_job *job, KEY low, KEY high)
+{
+    unsigned span_bits = sort_bit_length((KEY)(high - low));
+    job->low = low;
+    job->shift = span_bits > BATCH_BUCKET_BITS ? span_bits - BATCH_BUCKET_BITS : 0;
+    memset(job->counts, 0, job->parts * sizeof *job->counts);
+}
+
+/* Buckets sorted by one thread each, a few at a time. */
+#define BUCKETS_AT_ONCE 8u
+
+/* --- a bucket with a large share of the batch, because the keys crowd together: it is cut once more by all threads ------- */
+
+typedef struct extremes_job {
+    const copse_pair *pairs;
+    uint64_t smallest, inverse_largest;
+} extremes_job;
+
+static void extremes_part(void *argument, uint64_t first, uint64_t last)
+{
+    extremes_job *job = argument;
+    KEY low = KEY_MAX, high = 0;
+    for (uint64_t i = first; i < last; i++) {
+        low = job->pairs[i].key < low ? job->pairs[i].key : low;
+        high = job->pairs[i].key > high ? job->pairs[i].key : high;
+    }
+    copse_note_least(&job->smallest, low);
+    copse_note_least(&job->inverse_largest, ~(uint64_t)high);
+}
+
+static void crowded_histogram(void *argument, uint64_t t, uint64_t end)
+{
+    const sort_job *job = argument;
+    for (; t < end; t++)
+        for (uint64_t i = part_start(job, t); i < part_start(job, t + 1); i++)
+            job->counts[t][(KEY)(job->from[i].key - job->low) >> job->shift]++;
+}
+
+static void crowded_scatter(void *argument, uint64_t t, uint64_t end)
+{
+    const sort_job *job = argument;
+    for (; t < end; t++)
+        for (uint64_t i = part_start(job, t); i < part_start(job, t + 1); i++)
+            job->to[job->counts[t][(KEY)(job->from[i].key - job->low) >> job->shift]++] = job->from[i];
+}
+
+static void crowded_buckets(void *argument, uint64_t bucket, uint64_t end)
+{
+    const sort_job *job = argument;
+    for (; bucket < end; bucket++) {
+        uint64_t at = job->bucket_start[bucket], count = job->bucket_start[bucket + 1] - at;
+        if (count) sort_bucket(job->to + at, job->from + at, count, false);
+    }
+}
+
+/* From `from` into `to`, where it ends up sorted. */
+static void batch_sort_crowded(const copse_ctx *ctx, copse_pair *from, copse_pair *to, uint64_t n, uint32_t threads,
                                uint64_t (*counts)[BATCH_BUCKETS])
 {
-    uint64_t bucket_start[BATCH_BUCKETS + 1];
-    KEY low = KEY_MAX, high = 0;
-#pragma omp parallel for num_threads(threads) reduction(min : low) reduction(max : high)
-    for (uint64_t i = 0; i < n; i++) {
-        low = from[i].key < low ? from[i].key : low;
-        high = from[i].key > high ? from[i].key : high;
-    }
-    unsigned span_bits = sort_bit_length((KEY)(high - low));
-    unsigned shift = span_bits > BATCH_BUCKET_BITS ? span_bits - BATCH_BUCKET_BITS : 0;
-    memset(counts, 0, threads * sizeof *counts);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint32_t t = 0; t < threads; t++)
-        for (uint64_t i = n * t / threads; i < n * (t + 1) / threads; i++)
-            counts[t][(KEY)(from[i].key - low) >> shift]++;
-    batch_positions(counts, threads, bucket_start);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint32_t t = 0; t < threads; t++)
-        for (uint64_t i = n * t / threads; i < n * (t + 1) / threads; i++)
-            to[counts[t][(KEY)(from[i].key - low) >> shift]++] = from[i];
-    if (shift == 0) return;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
-        uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
-        if (count) sort_bucket(to + at, from + at, count, false);
+    sort_job job = {.from = from, .to = to, .n = n, .parts = threads, .counts = counts};
+    extremes_job extremes = {from, UINT64_MAX, UINT64_MAX};
+    copse_parallel(ctx, threads, n, copse_even_chunk(n, threads), extremes_part, &extremes);
+    cut_range(&job, (KEY)extremes.smallest, (KEY)~extremes.inverse_largest);
+    copse_parallel(ctx, threads, job.parts, 1, crowded_histogram, &job);
+    batch_positions(counts, job.parts, job.bucket_start);
+    copse_parallel(ctx, threads, job.parts, 1, crowded_scatter, &job);
+    if (job.shift) copse_parallel(ctx, threads, BATCH_BUCKETS, BUCKETS_AT_ONCE, crowded_buckets, &job);
+}
+
+/* --- the whole batch -------------------------------------------------------------------------------------------------- */
+
+static void histogram_parts(void *argument, uint64_t t, uint64_t end)
+{
+    const sort_job *job = argument;
+    for (; t < end; t++)
+        batch_histogram(job->batch, part_start(job, t), part_start(job, t + 1), job->low, job->shift, job->counts[t]);
+}
+
+static void scatter_parts(void *argument, uint64_t t, uint64_t end)
+{
+    const sort_job *job = argument;
+    for (; t < end; t++)
+        batch_scatter(job->batch, part_start(job, t), part_start(job, t + 1), job->low, job->shift, job->counts[t],
+                      job->to);
+}
+
+/* A cut that looked at every bit leaves only equal keys together: those are in order. */
+static void sort_buckets(void *argument, uint64_t bucket, uint64_t end)
+{
+    const sort_job *job = argument;
+    for (; bucket < end; bucket++) {
+        uint64_t at = job->bucket_start[bucket], count = job->bucket_start[bucket + 1] - at;
+        if (count > job->crowded) continue;
+        if (count && job->shift) sort_bucket(job->to + at, job->sorted + at, count, true);
+        if (count && !job->shift) memcpy(job->sorted + at, job->to + at, count * sizeof *job->to);
     }
 }
 
@@ -157,33 +253,20 @@ static copse_status batch_sort(const copse_ctx *ctx, const copse_batch *batch, c
                                uint32_t threads, uint64_t (*counts)[BATCH_BUCKETS], copse_pair *pairs,
                                copse_pair *other, const char *what)
 {
-    uint64_t n = batch->n, bucket_start[BATCH_BUCKETS + 1];
-    KEY low = (KEY)survey->smallest;
-    unsigned span_bits = sort_bit_length((KEY)(survey->largest - survey->smallest));
-    unsigned shift = span_bits > BATCH_BUCKET_BITS ? span_bits - BATCH_BUCKET_BITS : 0;
-    memset(counts, 0, threads * sizeof *counts);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint32_t t = 0; t < threads; t++)
-        batch_histogram(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t]);
-    batch_positions(counts, threads, bucket_start);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint32_t t = 0; t < threads; t++)
-        batch_scatter(batch, n * t / threads, n * (t + 1) / threads, low, shift, counts[t], other);
+    uint64_t n = batch->n;
+    sort_job job = {.batch = batch, .to = other, .sorted = pairs, .n = n, .parts = threads, .counts = counts};
+    cut_range(&job, (KEY)survey->smallest, (KEY)survey->largest);
+    copse_parallel(ctx, threads, job.parts, 1, histogram_parts, &job);
+    batch_positions(counts, job.parts, job.bucket_start);
+    copse_parallel(ctx, threads, job.parts, 1, scatter_parts, &job);
     copse_status status = copse_progress(ctx, what, n / 3, n);
     if (status != COPSE_OK) return status;
-    const uint64_t crowded = threads > 1 && shift ? n / (threads * 4) : n;
+    job.crowded = threads > 1 && job.shift ? n / (threads * 4) : n;
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
-        uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
-        if (count > crowded) batch_sort_crowded(other + at, pairs + at, count, threads, counts);
+        uint64_t at = job.bucket_start[bucket], count = job.bucket_start[bucket + 1] - at;
+        if (count > job.crowded) batch_sort_crowded(ctx, other + at, pairs + at, count, threads, counts);
     }
-    /* A cut that looked at every bit leaves only equal keys together: those are in order. */
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
-        uint64_t at = bucket_start[bucket], count = bucket_start[bucket + 1] - at;
-        if (count > crowded) continue;
-        if (count && shift) sort_bucket(other + at, pairs + at, count, true);
-        if (count && !shift) memcpy(pairs + at, other + at, count * sizeof *pairs);
-    }
+    copse_parallel(ctx, threads, BATCH_BUCKETS, BUCKETS_AT_ONCE, sort_buckets, &job);
     return copse_progress(ctx, what, n / 3 * 2, n);
 }
 
@@ -216,12 +299,26 @@ static uint64_t batch_resolve(copse_pair *pairs, uint64_t n, copse_equal_keys eq
     return kept + 1;
 }
 
-static bool batch_has_equals(const copse_pair *pairs, uint64_t n, uint32_t threads)
+typedef struct equals_job {
+    const copse_pair *pairs;
+    uint32_t found;
+} equals_job;
+
+/* Whether pairs first + 1 .. last equal the one before. */
+static void equals_part(void *argument, uint64_t first, uint64_t last)
 {
+    equals_job *job = argument;
     unsigned found = 0;
-#pragma omp parallel for num_threads(threads) reduction(| : found)
-    for (uint64_t i = 1; i < n; i++) found |= pairs[i].key == pairs[i - 1].key;
-    return found != 0;
+    for (uint64_t i = first; i < last; i++) found |= job->pairs[i + 1].key == job->pairs[i].key;
+    if (found) __atomic_store_n(&job->found, 1, __ATOMIC_RELAXED);
+}
+
+static bool batch_has_equals(const copse_ctx *ctx, const copse_pair *pairs, uint64_t n)
+{
+    uint32_t threads = copse_threads_for(ctx, n);
+    equals_job job = {pairs, 0};
+    if (n > 1) copse_parallel(ctx, threads, n - 1, copse_even_chunk(n - 1, threads), equals_part, &job);
+    return job.found != 0;
 }
 
 static copse_status batch_make_pairs(const copse_ctx *ctx, const key_survey *survey, const char *what,
@@ -271,8 +368,7 @@ copse_status NAME(copse_batch_make)(const copse_index *index, copse_equal_keys e
     status = batch_make_pairs(ctx, &survey, what, batch);
     if (status != COPSE_OK) return status;
     copse_pair *pairs = batch->memory;
-    if (!survey.strictly && equal != COPSE_EQUAL_ALL &&
-        batch_has_equals(pairs, batch->n, copse_threads_for(ctx, batch->n)))
+    if (!survey.strictly && equal != COPSE_EQUAL_ALL && batch_has_equals(ctx, pairs, batch->n))
         batch->n = batch_resolve(pairs, batch->n, equal);
     return COPSE_OK;
 }

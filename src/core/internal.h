@@ -14,6 +14,7 @@ extern "C" {
 #define COPSE_CACHE_LINE 64u
 #define COPSE_HUGE_PAGE  (2u << 20)
 
+typedef struct copse_pool copse_pool;                         /* threads: core/pool.h                             */
 typedef struct copse_calls copse_calls;                       /* what a tree does: trees/tree.h                  */
 typedef struct copse_tree_description copse_tree_description; /* the tree that an index has: trees/tree.h        */
 
@@ -24,6 +25,7 @@ typedef enum copse_instruction_set { COPSE_SCALAR, COPSE_AVX2, COPSE_AVX512 } co
 struct copse_ctx {
     uint32_t references; /* the caller's, one of each index, those of trees that several contexts share */
     uint32_t threads;
+    copse_pool *pool;          /* where they are */
     uint32_t pipeline;         /* queries in flight per thread; 0: the default of each walk */
     uint32_t huge_pages;       /* copse_huge_pages */
     copse_allocator allocator; /* alloc == NULL: our own */

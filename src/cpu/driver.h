@@ -82,6 +82,16 @@ static inline const copse_cpu_tree *copse_cpu_tree_of(const copse_index *index)
 /* Queries of a chunk: two arrays of locations for one fit the stack, and their leaves the second-level cache. */
 #define COPSE_CPU_CHUNK 4096u
 
+/* What one thread of several takes of a batch of lookups: at most four chunks, so that its pipeline seldom runs dry, and less of
+ * a small batch, so that there is something for all. */
+static inline uint64_t copse_cpu_chunk(uint64_t n, uint32_t threads)
+{
+    uint64_t share = n / threads / 4;
+    return share > (uint64_t)COPSE_CPU_CHUNK * 4 ? (uint64_t)COPSE_CPU_CHUNK * 4
+           : share < COPSE_CPU_CHUNK / 2         ? COPSE_CPU_CHUNK / 2
+                                                 : share;
+}
+
 /* Position of the first NaN in keys[first .. first + n), relative to first; n where there is none. */
 uint64_t copse_cpu_find_nan(const copse_index *index, const void *keys, uint64_t first, uint64_t n);
 /* The error for range `at` having a NaN bound. */

@@ -1,6 +1,8 @@
 /* The CPU driver: aggregates over ranges. */
 #include "cpu/driver.h"
 
+#include "core/threads.h"
+
 #include <math.h>
 
 /* While one range is added up, the ends of this many ranges later are asked for. */
@@ -14,12 +16,8 @@ typedef struct aggregate_job {
     uint64_t n;
     void *out;
     uint8_t *found;
+    uint64_t nan_low, nan_high, overflow; /* the first that went wrong; n where nothing did */
 } aggregate_job;
-
-/* What went wrong in a chunk; positions are n where nothing did. */
-typedef struct aggregate_trouble {
-    uint64_t nan_low, nan_high, overflow;
-} aggregate_trouble;
 
 /* Stores an integer sum as copse_sum promises: exact, or the nearest limit and false. */
 static bool sum_store(copse_type type, copse_wide sum, void *out, uint64_t at)
@@ -61,15 +59,17 @@ static bool result_store(const aggregate_job *job, uint64_t at, const copse_aggr
 }
 
 /* Ranges first .. first + n through their locations. */
-static void chunk_by_locations(const aggregate_job *job, uint64_t first, uint64_t n, aggregate_trouble *trouble)
+static void chunk_by_locations(void *argument, uint64_t first, uint64_t last)
 {
+    aggregate_job *job = argument;
+    const uint64_t n = last - first;
     uint64_t low[COPSE_CPU_CHUNK], high[COPSE_CPU_CHUNK];
     const copse_index *index = job->index;
     const copse_cpu_tree *tree = copse_cpu_tree_of(index);
     uint64_t good = copse_cpu_locate(index, job->lows, first, n, false, low);
-    if (good < n && first + good < trouble->nan_low) trouble->nan_low = first + good;
+    if (good < n) copse_note_least(&job->nan_low, first + good);
     uint64_t good_high = copse_cpu_locate(index, job->highs, first, n, true, high);
-    if (good_high < n && first + good_high < trouble->nan_high) trouble->nan_high = first + good_high;
+    if (good_high < n) copse_note_least(&job->nan_high, first + good_high);
     if (good < n || good_high < n) return;
     for (uint64_t i = 0; i < n; i++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
@@ -84,33 +84,38 @@ static void chunk_by_locations(const aggregate_job *job, uint64_t first, uint64_
             if (job->kind == COPSE_KIND_AVG) tree->rank(index, ranks, 2, ranks);
             count = ranks[1] - ranks[0];
         }
-        if (!result_store(job, first + i, &all, count) && first + i < trouble->overflow) trouble->overflow = first + i;
+        if (!result_store(job, first + i, &all, count)) copse_note_least(&job->overflow, first + i);
     }
+}
+
+static void sums_part(void *argument, uint64_t first, uint64_t last)
+{
+    aggregate_job *job = argument;
+    const copse_index *index = job->index;
+    const bool direct = job->kind == COPSE_KIND_SUM; /* the walk writes the result itself */
+    const bool is_signed = index->value_type == COPSE_I32 || index->value_type == COPSE_I64;
+    uint64_t sums[COPSE_CPU_CHUNK], count = last - first;
+    uint64_t *to = direct ? (uint64_t *)job->out + first : sums;
+    uint64_t good = copse_cpu_tree_of(index)->sum(index, job->lows, job->highs, first, count, to);
+    if (good < count) copse_note_least(&job->nan_low, first + good);
+    for (uint64_t i = 0; !direct && i < count; i++)
+        ((copse_int128 *)job->out)[first + i] = (copse_int128){sums[i], is_signed && (int64_t)sums[i] < 0 ? -1 : 0};
 }
 
 /* Sums in one walk per range, whatever its width: the structure knows the sums in front of the bounds. */
-static copse_status sums_in_one_walk(const aggregate_job *job)
+static copse_status sums_in_one_walk(aggregate_job *job)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
-    const bool direct = job->kind == COPSE_KIND_SUM; /* the walk writes the result itself */
-    const bool is_signed = index->value_type == COPSE_I32 || index->value_type == COPSE_I64;
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t chunk = direct && threads == 1 ? n : COPSE_CPU_CHUNK, first_nan = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += chunk) {
-        uint64_t sums[COPSE_CPU_CHUNK];
-        uint64_t count = n - first < chunk ? n - first : chunk;
-        uint64_t *to = direct ? (uint64_t *)job->out + first : sums;
-        uint64_t good = copse_cpu_tree_of(index)->sum(index, job->lows, job->highs, first, count, to);
-        if (good < count && first + good < first_nan) first_nan = first + good;
-        for (uint64_t i = 0; !direct && i < count; i++)
-            ((copse_int128 *)job->out)[first + i] = (copse_int128){sums[i], is_signed && (int64_t)sums[i] < 0 ? -1 : 0};
-    }
-    return first_nan < n ? copse_cpu_nan_range(index, job->lows, first_nan) : COPSE_OK;
+    if (job->kind == COPSE_KIND_SUM && threads == 1)
+        sums_part(job, 0, n);
+    else
+        copse_parallel(index->ctx, threads, n, COPSE_CPU_CHUNK, sums_part, job);
+    return job->nan_low < n ? copse_cpu_nan_range(index, job->lows, job->nan_low) : COPSE_OK;
 }
 
-static copse_status aggregate_run(const aggregate_job *job)
+static copse_status aggregate_run(aggregate_job *job)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
@@ -121,30 +126,20 @@ static copse_status aggregate_run(const aggregate_job *job)
         if (sums && tree->has_sum && tree->has_sum(index)) return sums_in_one_walk(job);
     }
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t nan_low = n, nan_high = n, overflow = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)                                                     \
-    reduction(min                                                                                                      \
-              : nan_low, nan_high, overflow) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += COPSE_CPU_CHUNK) {
-        uint64_t count = n - first < COPSE_CPU_CHUNK ? n - first : COPSE_CPU_CHUNK;
-        aggregate_trouble trouble = {nan_low, nan_high, overflow};
-        chunk_by_locations(job, first, count, &trouble);
-        nan_low = trouble.nan_low;
-        nan_high = trouble.nan_high;
-        overflow = trouble.overflow;
-    }
-    if (nan_low < n) return copse_fail_nan(index->ctx, "lows", nan_low);
-    if (nan_high < n) return copse_fail_nan(index->ctx, "highs", nan_high);
-    if (overflow < n)
+    copse_parallel(index->ctx, threads, n, COPSE_CPU_CHUNK, chunk_by_locations, job);
+    if (job->nan_low < n) return copse_fail_nan(index->ctx, "lows", job->nan_low);
+    if (job->nan_high < n) return copse_fail_nan(index->ctx, "highs", job->nan_high);
+    if (job->overflow < n)
         return copse_fail(index->ctx, COPSE_ERR_OVERFLOW,
                           "the sum of range %llu does not fit 64 bits; copse_sum128 gives it in 128",
-                          (unsigned long long)overflow);
+                          (unsigned long long)job->overflow);
     return COPSE_OK;
 }
 
 copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
                                  void *out, uint8_t *found)
 {
-    const aggregate_job job = {index, kind, ranges->lows, ranges->highs, ranges->n, out, found};
+    const uint64_t n = ranges->n;
+    aggregate_job job = {index, kind, ranges->lows, ranges->highs, n, out, found, n, n, n};
     return aggregate_run(&job);
 }

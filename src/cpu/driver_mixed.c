@@ -7,6 +7,7 @@
  */
 #include "cpu/driver_mixed.h"
 
+#include "core/threads.h"
 #include "cpu/driver.h"
 
 #include <string.h>
@@ -40,6 +41,18 @@ static uint64_t join_chunks(const mixed_call *call, const mixed_width *width, co
     return n;
 }
 
+typedef struct replay_job {
+    const mixed_call *call;
+    const mixed_width *width;
+    mixed_chunk *chunk;
+} replay_job;
+
+static void replay_chunks(void *argument, uint64_t first, uint64_t last)
+{
+    const replay_job *job = argument;
+    for (uint64_t p = first; p < last; p++) job->width->replay(job->call, &job->chunk[p]);
+}
+
 /* Answers every operation and collects what changes, on all threads. */
 static copse_status replay(const mixed_call *call, const mixed_width *width, copse_batch *out)
 {
@@ -50,8 +63,8 @@ static copse_status replay(const mixed_call *call, const mixed_width *width, cop
     bool gone;
     if (!chunk) return copse_fail_memory(ctx, chunks * sizeof *chunk, "the batch");
     cut_chunks(call, width, chunk, chunks);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
-    for (uint64_t p = 0; p < chunks; p++) width->replay(call, &chunk[p]);
+    replay_job job = {call, width, chunk};
+    copse_parallel(ctx, threads, chunks, 1, replay_chunks, &job);
     uint64_t n = join_chunks(call, width, chunk, chunks, &gone);
     *out = (copse_batch){.n = n,
                          .key_type = call->index->key_type,

@@ -1,6 +1,8 @@
 /* The CPU driver: lookups and neighbours. */
 #include "cpu/driver.h"
 
+#include "core/threads.h"
+
 uint64_t copse_cpu_find_nan(const copse_index *index, const void *keys, uint64_t first, uint64_t n)
 {
     if (index->key_type == COPSE_F32) {
@@ -44,44 +46,64 @@ uint64_t copse_cpu_find_chunk(const copse_index *index, const void *keys, uint64
     return tree->find(index, keys, first, n, values, found);
 }
 
+typedef struct find_job {
+    const copse_index *index;
+    const void *keys;
+    void *values;
+    uint8_t *found;
+    uint64_t first_nan;
+} find_job;
+
+static void find_part(void *argument, uint64_t first, uint64_t last)
+{
+    find_job *job = argument;
+    uint64_t good = copse_cpu_find_chunk(job->index, job->keys, first, last - first, job->values, job->found);
+    if (good < last - first) copse_note_least(&job->first_nan, first + good);
+}
+
 /* One thread takes the batch whole, so that its pipeline never runs dry; several share it in chunks. */
 copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
     uint32_t threads = copse_threads_for(index->ctx, n);
-    uint64_t first_nan = n;
-    if (threads == 1) { /* without even asking OpenMP: that alone takes as long as a lookup */
-        first_nan = copse_cpu_find_chunk(index, keys, 0, n, values, found);
-    } else {
-        const uint64_t chunk = COPSE_CPU_CHUNK * 4;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan)
-        for (uint64_t first = 0; first < n; first += chunk) {
-            uint64_t count = n - first < chunk ? n - first : chunk;
-            uint64_t good = copse_cpu_find_chunk(index, keys, first, count, values, found);
-            if (good < count && first + good < first_nan) first_nan = first + good;
-        }
+    find_job job = {index, keys, values, found, n};
+    if (threads == 1)
+        find_part(&job, 0, n);
+    else
+        copse_parallel(index->ctx, threads, n, copse_cpu_chunk(n, threads), find_part, &job);
+    return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
+}
+
+typedef struct neighbours_job {
+    const copse_index *index;
+    const void *keys;
+    copse_neighbour which;
+    void *out_keys, *out_values;
+    uint8_t *out_found;
+    uint64_t *out_ranks;
+    uint64_t first_nan;
+} neighbours_job;
+
+static void neighbours_part(void *argument, uint64_t first, uint64_t last)
+{
+    neighbours_job *job = argument;
+    const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
+    uint64_t locations[COPSE_CPU_CHUNK], count = last - first;
+    uint64_t good = copse_cpu_locate(job->index, job->keys, first, count, copse_neighbour_upper(job->which), locations);
+    if (good < count) {
+        copse_note_least(&job->first_nan, first + good);
+        return;
     }
-    return first_nan < n ? copse_fail_nan(index->ctx, "keys", first_nan) : COPSE_OK;
+    tree->gather(job->index, locations, first, count, copse_neighbour_back(job->which), job->out_keys, job->out_values,
+                 job->out_found);
+    if (job->out_ranks) tree->rank(job->index, locations, count, job->out_ranks + first);
 }
 
 copse_status copse_cpu_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
                                   void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
 {
-    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
-    uint32_t threads = copse_threads_for(index->ctx, n);
-    uint64_t first_nan = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += COPSE_CPU_CHUNK) {
-        uint64_t locations[COPSE_CPU_CHUNK];
-        uint64_t count = n - first < COPSE_CPU_CHUNK ? n - first : COPSE_CPU_CHUNK;
-        uint64_t good = copse_cpu_locate(index, keys, first, count, copse_neighbour_upper(which), locations);
-        if (good < count) {
-            if (first + good < first_nan) first_nan = first + good;
-            continue;
-        }
-        tree->gather(index, locations, first, count, copse_neighbour_back(which), out_keys, out_values, out_found);
-        if (out_ranks) tree->rank(index, locations, count, out_ranks + first);
-    }
-    return first_nan < n ? copse_fail_nan(index->ctx, "keys", first_nan) : COPSE_OK;
+    neighbours_job job = {index, keys, which, out_keys, out_values, out_found, out_ranks, n};
+    copse_parallel(index->ctx, copse_threads_for(index->ctx, n), n, COPSE_CPU_CHUNK, neighbours_part, &job);
+    return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
 }
 
 /* The location behind the last entry, where ranks lead that no entry has, is one that gather understands. */

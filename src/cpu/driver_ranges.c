@@ -1,6 +1,8 @@
 /* The CPU driver: ranges that return entries or their number. */
 #include "cpu/driver.h"
 
+#include "core/threads.h"
+
 /* Ranges are sized and then copied this many at a time, so that their first and last leaves are still in the caches when
  * they are copied; while one is copied, the lines between are asked for some ranges ahead. */
 #define RANGE_CHUNK 2048u
@@ -27,13 +29,13 @@ static void range_chunk(const copse_index *index, const void *lows, const void *
     if (tree->count && copse_size(index)) {
         uint64_t bad = tree->count(index, lows, highs, first, n, low, count);
         uint64_t *which = bad < n && copse_cpu_find_nan(index, lows, first + bad, 1) == 0 ? &nan->low : &nan->high;
-        if (bad < n && first + bad < *which) *which = first + bad;
+        if (bad < n) copse_note_least(which, first + bad);
         return;
     }
     uint64_t good = copse_cpu_locate(index, lows, first, n, false, low);
-    if (good < n && first + good < nan->low) nan->low = first + good;
+    if (good < n) copse_note_least(&nan->low, first + good);
     uint64_t good_high = copse_cpu_locate(index, highs, first, n, true, high);
-    if (good_high < n && first + good_high < nan->high) nan->high = first + good_high;
+    if (good_high < n) copse_note_least(&nan->high, first + good_high);
     if (good < n || good_high < n) {
         memset(count, 0, n * sizeof *count);
         return;
@@ -43,37 +45,50 @@ static void range_chunk(const copse_index *index, const void *lows, const void *
     for (uint64_t i = 0; i < n; i++) count[i] = count[i] > low_rank[i] ? count[i] - low_rank[i] : 0;
 }
 
+/* One copse_count call at work. */
+typedef struct count_job {
+    const copse_index *index;
+    const void *lows, *highs;
+    uint64_t *counts;
+    range_nan nan;
+} count_job;
+
+static void count_walk_part(void *argument, uint64_t first, uint64_t last)
+{
+    count_job *job = argument;
+    uint64_t n = last - first;
+    uint64_t good =
+        copse_cpu_tree_of(job->index)->count(job->index, job->lows, job->highs, first, n, NULL, job->counts + first);
+    if (good < n) copse_note_least(&job->nan.low, first + good);
+}
+
 /* Trees that count a range in one walk take the batch as find does: whole on one thread, else in large chunks. */
 static copse_status count_in_one_walk(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                       uint64_t *counts)
 {
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t chunk = threads == 1 ? n : COPSE_CPU_CHUNK * 4, first_nan = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : first_nan) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += chunk) {
-        uint64_t count = n - first < chunk ? n - first : chunk;
-        uint64_t good = copse_cpu_tree_of(index)->count(index, lows, highs, first, count, NULL, counts + first);
-        if (good < count && first + good < first_nan) first_nan = first + good;
-    }
-    return first_nan < n ? copse_cpu_nan_range(index, lows, first_nan) : COPSE_OK;
+    count_job job = {index, lows, highs, counts, {n, n}};
+    if (threads == 1)
+        count_walk_part(&job, 0, n);
+    else
+        copse_parallel(index->ctx, threads, n, copse_cpu_chunk(n, threads), count_walk_part, &job);
+    return job.nan.low < n ? copse_cpu_nan_range(index, lows, job.nan.low) : COPSE_OK;
+}
+
+static void count_part(void *argument, uint64_t first, uint64_t last)
+{
+    count_job *job = argument;
+    uint64_t low[RANGE_CHUNK];
+    range_chunk(job->index, job->lows, job->highs, first, last - first, low, job->counts + first, &job->nan);
 }
 
 static copse_status count_by_locations(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                        uint64_t *counts)
 {
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    uint64_t nan_low = n, nan_high = n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(min : nan_low, nan_high) if (threads > 1)
-    for (uint64_t first = 0; first < n; first += RANGE_CHUNK) {
-        uint64_t low[RANGE_CHUNK];
-        uint64_t count = n - first < RANGE_CHUNK ? n - first : RANGE_CHUNK;
-        range_nan nan = {nan_low, nan_high};
-        range_chunk(index, lows, highs, first, count, low, counts + first, &nan);
-        nan_low = nan.low;
-        nan_high = nan.high;
-    }
-    range_nan nan = {nan_low, nan_high};
-    return range_nan_status(index, &nan, n);
+    count_job job = {index, lows, highs, counts, {n, n}};
+    copse_parallel(index->ctx, threads, n, RANGE_CHUNK, count_part, &job);
+    return range_nan_status(index, &job.nan, n);
 }
 
 copse_status copse_cpu_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
@@ -82,6 +97,22 @@ copse_status copse_cpu_count(const copse_index *index, const copse_ranges *range
                ? count_in_one_walk(index, ranges->lows, ranges->highs, ranges->n, counts)
                : count_by_locations(index, ranges->lows, ranges->highs, ranges->n, counts);
 }
+
+/* --- ranges ----------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Threads take chunks of ranges one after the other. Each sizes its chunk, and copies it while its leaves are in the caches. In
+ * between it has to know where the entries of the chunk begin, that is how many the chunks before have:
+ *
+ *   chunk       0        1        2        3
+ *   totals     20       17        ?       22       each by the thread that has sized the chunk
+ *   bases       0       20       37        ?       the sums in front of it, as far as they are known
+ *
+ * Until it knows, it keeps the chunk and sizes the next. With its hands full it counts the missing chunk itself: the thread that has it
+ * may not be running. So nobody waits for anybody.
+ */
+#define RANGE_HELD    4u
+#define RANGE_UNKNOWN UINT64_MAX
 
 /* One copse_range call at work. */
 typedef struct range_job {
@@ -92,11 +123,16 @@ typedef struct range_job {
     uint64_t *offsets;
     void *keys, *values;
     uint64_t capacity;
-    uint32_t threads;
-    uint64_t *locations; /* of the ranges of one stretch */
-    uint64_t stretch;    /* ranges of one stretch        */
+    uint64_t chunks, next;    /* chunks; the first that nobody has taken, atomic */
+    uint64_t *totals, *bases; /* atomic */
     range_nan nan;
 } range_job;
+
+/* A chunk that a thread has sized. */
+typedef struct range_held {
+    uint64_t chunk;
+    uint64_t locations[RANGE_CHUNK];
+} range_held;
 
 /* Leaves the first entries of each range, or where it is read from its end the last ones. */
 static void range_limit(const range_job *job, uint64_t *locations, uint64_t *counts, uint64_t n)
@@ -113,24 +149,39 @@ static void range_limit(const range_job *job, uint64_t *locations, uint64_t *cou
     }
 }
 
-/* Locations and sizes of ranges first .. last; sizes go to offsets[i + 1], to be summed up. */
-static void range_size_stretch(range_job *job, uint64_t first, uint64_t last)
+static uint64_t range_first(const range_job *job, uint64_t chunk)
 {
-    uint64_t nan_low = job->nan.low, nan_high = job->nan.high;
-#pragma omp parallel for num_threads(job->threads) schedule(static)                                                    \
-    reduction(min                                                                                                      \
-              : nan_low, nan_high) if (job->threads > 1)
-    for (uint64_t at = first; at < last; at += RANGE_CHUNK) {
-        uint64_t n = last - at < RANGE_CHUNK ? last - at : RANGE_CHUNK;
-        range_nan nan = {nan_low, nan_high};
-        uint64_t *count = job->offsets + at + 1;
-        range_chunk(job->index, job->lows, job->highs, at, n, job->locations + (at - first), count, &nan);
-        nan_low = nan.low;
-        nan_high = nan.high;
-        if (job->limit) range_limit(job, job->locations + (at - first), count, n);
+    return chunk < job->chunks ? chunk * RANGE_CHUNK : job->n;
+}
+
+static bool range_has_nan(const range_job *job)
+{
+    return __atomic_load_n(&job->nan.low, __ATOMIC_RELAXED) < job->n ||
+           __atomic_load_n(&job->nan.high, __ATOMIC_RELAXED) < job->n;
+}
+
+/* Locations and sizes of the ranges of a chunk; returns the sum of the sizes. After a NaN nothing is copied any more. */
+static uint64_t range_size(range_job *job, uint64_t chunk, uint64_t *locations, uint64_t *counts)
+{
+    uint64_t first = range_first(job, chunk), n = range_first(job, chunk + 1) - first, total = 0;
+    range_chunk(job->index, job->lows, job->highs, first, n, locations, counts, &job->nan);
+    if (range_has_nan(job)) return 0;
+    if (job->limit) range_limit(job, locations, counts, n);
+    for (uint64_t i = 0; i < n; i++) total += counts[i];
+    return total;
+}
+
+/* Says how many entries a chunk has, and from there on what follows. Two threads that meet here store the same numbers, and one of them
+ * sees what the other has stored: all accesses are in one order. */
+static void range_publish(range_job *job, uint64_t chunk, uint64_t total)
+{
+    __atomic_store_n(&job->totals[chunk], total, __ATOMIC_SEQ_CST);
+    for (; chunk < job->chunks; chunk++) {
+        uint64_t base = __atomic_load_n(&job->bases[chunk], __ATOMIC_SEQ_CST);
+        total = __atomic_load_n(&job->totals[chunk], __ATOMIC_SEQ_CST);
+        if (base == RANGE_UNKNOWN || total == RANGE_UNKNOWN) return;
+        __atomic_store_n(&job->bases[chunk + 1], base + total, __ATOMIC_SEQ_CST);
     }
-    job->nan = (range_nan){nan_low, nan_high};
-    for (uint64_t i = first; i < last; i++) job->offsets[i + 1] += job->offsets[i];
 }
 
 static void range_copy_one(const range_job *job, uint64_t location, uint64_t count, uint64_t at)
@@ -141,42 +192,104 @@ static void range_copy_one(const range_job *job, uint64_t location, uint64_t cou
     copse_reverse(job->values, at, count, copse_type_size(job->index->value_type));
 }
 
-/* The leaves of a stretch are still in the caches from sizing it. */
-static void range_copy_stretch(range_job *job, uint64_t first, uint64_t last)
+/* Turns the sizes of a chunk, at offsets[i + 1], into offsets, and copies its entries. */
+static void range_copy(const range_job *job, const range_held *held, uint64_t base, uint64_t total)
 {
     const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
-#pragma omp parallel for num_threads(job->threads) schedule(static) if (job->threads > 1)
-    for (uint64_t at = first; at < last; at += RANGE_CHUNK) {
-        uint64_t end = last - at < RANGE_CHUNK ? last : at + RANGE_CHUNK;
-        for (uint64_t i = at; i < end; i++) {
-            uint64_t count = job->offsets[i + 1] - job->offsets[i], ahead = i + RANGE_AHEAD;
-            uint64_t count_ahead = ahead < end ? job->offsets[ahead + 1] - job->offsets[ahead] : 0;
-            if (count_ahead && tree->fetch) tree->fetch(job->index, job->locations[ahead - first], count_ahead);
-            if (count) range_copy_one(job, job->locations[i - first], count, job->offsets[i]);
-        }
+    uint64_t first = range_first(job, held->chunk), end = range_first(job, held->chunk + 1);
+    const bool copying = (job->keys || job->values) && base + total <= job->capacity && !range_has_nan(job);
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t count = job->offsets[i + 1], ahead = i + RANGE_AHEAD;
+        if (copying && ahead < end && job->offsets[ahead + 1] && tree->fetch)
+            tree->fetch(job->index, held->locations[ahead - first], job->offsets[ahead + 1]);
+        if (copying && count) range_copy_one(job, held->locations[i - first], count, base);
+        base += count;
+        job->offsets[i + 1] = base;
     }
 }
 
-static copse_status range_run(range_job *job)
+/* Counts the chunks in front of `chunk` that are not known yet, so that its base is known afterwards. */
+static void range_count_before(range_job *job, uint64_t chunk)
 {
-    const bool copying = job->keys || job->values;
-    job->offsets[0] = 0;
-    for (uint64_t first = 0; first < job->n; first += job->stretch) {
-        uint64_t last = job->n - first < job->stretch ? job->n : first + job->stretch;
-        range_size_stretch(job, first, last);
-        bool bad = job->nan.low < job->n || job->nan.high < job->n;
-        if (copying && !bad && job->offsets[last] <= job->capacity) range_copy_stretch(job, first, last);
+    uint64_t locations[RANGE_CHUNK], counts[RANGE_CHUNK], missing = chunk;
+    while (__atomic_load_n(&job->bases[missing], __ATOMIC_SEQ_CST) == RANGE_UNKNOWN) missing--;
+    for (; missing < chunk; missing++) {
+        uint64_t total = __atomic_load_n(&job->totals[missing], __ATOMIC_SEQ_CST);
+        if (total == RANGE_UNKNOWN) total = range_size(job, missing, locations, counts);
+        range_publish(job, missing,
+                      total); /* also a known one: who stored it may not have come to the base behind it */
     }
-    copse_status status = range_nan_status(job->index, &job->nan, job->n);
-    if (status != COPSE_OK) return status;
-    if (copying && job->offsets[job->n] > job->capacity)
-        return copse_fail_room(job->index->ctx, "out_rows", job->capacity, job->offsets[job->n]);
+}
+
+/* Copies the held chunks, the oldest first, until one is not ready, and puts those that are done to the end. Returns how many are
+ * left. A total that a NaN has made 0 comes with the NaN, which ends copying. */
+static uint32_t range_copy_ready(const range_job *job, range_held **held, uint32_t n)
+{
+    uint32_t done = 0;
+    for (; done < n; done++) {
+        uint64_t base = __atomic_load_n(&job->bases[held[done]->chunk], __ATOMIC_SEQ_CST);
+        if (base == RANGE_UNKNOWN) break;
+        range_copy(job, held[done], base, __atomic_load_n(&job->totals[held[done]->chunk], __ATOMIC_SEQ_CST));
+    }
+    range_held *copied[RANGE_HELD];
+    memcpy(copied, held, done * sizeof *held);
+    memmove(held, held + done, (RANGE_HELD - done) * sizeof *held);
+    memcpy(held + RANGE_HELD - done, copied, done * sizeof *held);
+    return n - done;
+}
+
+/* Takes chunks until none is left. Every thread runs this once. */
+static void range_part(void *argument, uint64_t part, uint64_t end)
+{
+    range_job *job = argument;
+    range_held memory[RANGE_HELD], *held[RANGE_HELD];
+    uint32_t n = 0;
+    (void)part;
+    (void)end;
+    for (uint32_t i = 0; i < RANGE_HELD; i++) held[i] = &memory[i];
+    for (uint64_t chunk; (chunk = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->chunks;) {
+        held[n]->chunk = chunk;
+        range_publish(job, chunk, range_size(job, chunk, held[n]->locations, job->offsets + chunk * RANGE_CHUNK + 1));
+        n = range_copy_ready(job, held, n + 1);
+        if (n < RANGE_HELD) continue;
+        range_count_before(job, held[0]->chunk);
+        n = range_copy_ready(job, held, n);
+    }
+    while (n > 0) {
+        range_count_before(job, held[0]->chunk);
+        n = range_copy_ready(job, held, n);
+    }
+}
+
+/* One thread needs no table: it knows all that is in front. */
+static void range_alone(range_job *job)
+{
+    range_held held;
+    for (held.chunk = 0; held.chunk < job->chunks; held.chunk++) {
+        uint64_t first = range_first(job, held.chunk);
+        uint64_t total = range_size(job, held.chunk, held.locations, job->offsets + first + 1);
+        range_copy(job, &held, job->offsets[first], total);
+    }
+}
+
+static copse_status range_together(range_job *job, uint32_t threads)
+{
+    size_t bytes = copse_memory_product(2 * job->chunks + 1, sizeof *job->totals);
+    job->totals = copse_memory_alloc(job->index->ctx, bytes);
+    if (!job->totals) return copse_fail_memory(job->index->ctx, bytes, "copse_range");
+    job->bases = job->totals + job->chunks;
+    memset(job->totals, 0xFF, bytes);
+    job->bases[0] = 0;
+    copse_parallel(job->index->ctx, threads, threads, 1, range_part, job);
+    copse_memory_free(job->index->ctx, job->totals, bytes);
     return COPSE_OK;
 }
 
 copse_status copse_cpu_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
 {
     const uint64_t n = ranges->n;
+    const uint32_t threads = copse_threads_for(index->ctx, n * 2);
+    copse_status status = COPSE_OK;
     range_job job = {.index = index,
                      .lows = ranges->lows,
                      .highs = ranges->highs,
@@ -187,14 +300,16 @@ copse_status copse_cpu_range(const copse_index *index, const copse_ranges *range
                      .keys = rows->keys,
                      .values = rows->values,
                      .capacity = rows->capacity,
+                     .chunks = (n + RANGE_CHUNK - 1) / RANGE_CHUNK,
                      .nan = {n, n}};
-    job.threads = copse_threads_for(index->ctx, n * 2);
-    job.stretch = (uint64_t)RANGE_CHUNK * (job.threads > 1 ? job.threads * 2 : 1);
-    if (job.stretch > n) job.stretch = n ? n : 1;
-    size_t bytes = job.stretch * sizeof *job.locations;
-    job.locations = copse_memory_alloc(index->ctx, bytes);
-    if (!job.locations) return copse_fail_memory(index->ctx, bytes, "copse_range");
-    copse_status status = range_run(&job);
-    copse_memory_free(index->ctx, job.locations, bytes);
-    return status;
+    job.offsets[0] = 0;
+    if (threads == 1)
+        range_alone(&job);
+    else
+        status = range_together(&job, threads);
+    if (status == COPSE_OK) status = range_nan_status(index, &job.nan, n);
+    if (status != COPSE_OK) return status;
+    if ((job.keys || job.values) && job.offsets[n] > job.capacity)
+        return copse_fail_room(index->ctx, "out_rows", job.capacity, job.offsets[n]);
+    return COPSE_OK;
 }

@@ -1,6 +1,8 @@
 /* The CPU driver: entries in key order. */
 #include "cpu/driver.h"
 
+#include "core/threads.h"
+
 /* Entries that a thread copies at once. */
 #define SCAN_ENTRIES 65536u
 
@@ -12,19 +14,23 @@ static copse_status bound_rank(const copse_index *index, const void *key, bool u
     return COPSE_OK;
 }
 
+typedef struct scan_job {
+    const copse_index *index;
+    uint64_t rank; /* of the first entry */
+    void *keys, *values;
+} scan_job;
+
+static void scan_part(void *argument, uint64_t first, uint64_t last)
+{
+    const scan_job *job = argument;
+    const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
+    tree->copy(job->index, tree->select(job->index, job->rank + first), last - first, first, job->keys, job->values);
+}
+
 static void scan_copy(const copse_index *index, uint64_t rank, uint64_t n, void *keys, void *values)
 {
-    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
-    if (n <= SCAN_ENTRIES) { /* without even asking OpenMP: visits come with 4096 at a time */
-        tree->copy(index, tree->select(index, rank), n, 0, keys, values);
-        return;
-    }
-    uint32_t threads = copse_threads_for(index->ctx, n);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
-    for (uint64_t at = 0; at < n; at += SCAN_ENTRIES) {
-        uint64_t count = n - at < SCAN_ENTRIES ? n - at : SCAN_ENTRIES;
-        tree->copy(index, tree->select(index, rank + at), count, at, keys, values);
-    }
+    scan_job job = {index, rank, keys, values};
+    copse_parallel(index->ctx, copse_threads_for(index->ctx, n), n, SCAN_ENTRIES, scan_part, &job);
 }
 
 void copse_reverse(void *array, uint64_t first, uint64_t n, size_t width)

@@ -253,6 +253,7 @@ static copse_status cuda_stream_follow(copse_device *device, copse_stream *strea
 extern "C" const copse_device_backend copse_device_cuda = {
     .name = "cuda",
     .placement = COPSE_PLACEMENT_GPU,
+    .survives_fork = false,
     .count = copse_cuda_count,
     .describe = copse_cuda_describe,
     .stream_device = cuda_stream_device,

@@ -1,6 +1,8 @@
 /* Which cards there are, and why one cannot be used. */
 #include "device/cuda.h"
 
+#include "core/pool.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@
 static pthread_once_t counted = PTHREAD_ONCE_INIT;
 static int count;
 static char why_none[256];
+static uint32_t counted_in; /* generation of forks: a child cannot use the driver that its parent has started */
 
 static void say_why(cudaError_t error)
 {
@@ -33,6 +36,7 @@ static void say_why(cudaError_t error)
 
 static void count_cards(void)
 {
+    counted_in = copse_fork_generation();
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaSuccess && count > 0) return;
     (void)cudaGetLastError();
@@ -44,7 +48,11 @@ int copse_cuda_count(const char **out_why)
 {
     pthread_once(&counted, count_cards);
     *out_why = why_none;
-    return count;
+    if (count == 0 || counted_in == copse_fork_generation()) return count;
+    *out_why = "this process was forked after its parent had started CUDA, which does not follow: use cards in the "
+               "child only, "
+               "or start the child with exec";
+    return 0;
 }
 
 /* --- one of them -------------------------------------------------------------------------------------------------- */

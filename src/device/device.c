@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "device/device.h"
 
+#include "core/pool.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -10,9 +12,18 @@
 
 /* --- faults ------------------------------------------------------------------------------------------------------- */
 
+bool copse_device_is_parents(const copse_device *device)
+{
+    return !device->backend->survives_fork && device->generation != copse_fork_generation();
+}
+
 copse_status copse_device_check(copse_device *device)
 {
     copse_status status = COPSE_OK;
+    if (copse_device_is_parents(device))
+        return copse_fail(device->ctx, COPSE_ERR_DEVICE,
+                          "this process was forked after its parent had opened the card, which does not follow: "
+                          "use the card in the child only, or start the child with exec");
     pthread_mutex_lock(&device->lock);
     if (device->faulted) status = copse_fail(device->ctx, COPSE_ERR_DEVICE, "%s", device->fault);
     pthread_mutex_unlock(&device->lock);
@@ -74,7 +85,7 @@ copse_status copse_device_alloc(copse_device *device, copse_stream *stream, uint
 
 void copse_device_free(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
 {
-    if (!memory) return;
+    if (!memory || copse_device_is_parents(device)) return;
     if (bytes == 0) bytes = 1;
     copse_block_cache_free(device, stream, memory, bytes);
     count_bytes(device, 0, bytes);
@@ -82,7 +93,7 @@ void copse_device_free(copse_device *device, copse_stream *stream, void *memory,
 
 void copse_device_free_unkept(copse_device *device, copse_stream *stream, void *memory, uint64_t bytes)
 {
-    if (!memory) return;
+    if (!memory || copse_device_is_parents(device)) return;
     if (bytes == 0) bytes = 1;
     copse_block_cache_bypass(device, stream, memory, bytes);
     count_bytes(device, 0, bytes);
@@ -105,7 +116,7 @@ static bool has_faulted(copse_device *device)
     return faulted;
 }
 
-/* A device with a fault does not know its own memory any more. Any pointer then counts as device memory, so that the next function
+/* A device with a fault, or of the parent, does not know its own memory any more. Any pointer then counts as device memory, so that the next function
  * of this file reports the fault, instead of a wrong pointer. */
 static _Thread_local bool promised;
 
@@ -122,7 +133,7 @@ copse_status copse_promise_end(copse_status status)
 
 copse_memory_kind copse_device_kind(copse_device *device, const void *memory)
 {
-    if (promised) return COPSE_MEMORY_DEVICE;
+    if (promised || copse_device_is_parents(device)) return COPSE_MEMORY_DEVICE;
     copse_memory_kind kind = device->backend->kind(device, memory);
     if (has_faulted(device)) return COPSE_MEMORY_DEVICE;
     return kind == COPSE_MEMORY_PAGEABLE && !is_readable(memory) ? COPSE_MEMORY_NOWHERE : kind;

@@ -41,6 +41,7 @@ typedef enum copse_memory_kind {
 typedef struct copse_device_backend {
     const char *name; /* "cuda", "emulated" */
     copse_placement placement;
+    bool survives_fork; /* its memory and work are the process's own, so that a child has them, too */
 
     /* How many devices there are. With none, *out_why is a sentence that says why (no driver, too old, no card, built
      * without CUDA); it stays valid. */
@@ -147,7 +148,8 @@ struct copse_device {
     copse_stream *main;
     bool callers_stream; /* main belongs to the caller: calls on device memory do not wait for it */
     void *backend_data;
-    uint64_t seed; /* emulator: the order in which lanes, warps and blocks run; 0: always the same */
+    uint32_t generation; /* of forks, when it was opened */
+    uint64_t seed;       /* emulator: the order in which lanes, warps and blocks run; 0: always the same */
 
     pthread_mutex_t lock; /* of what follows */
     bool faulted;
@@ -185,6 +187,8 @@ void copse_device_close_all(copse_ctx *ctx);
 
 /* --- device.c: what both kinds share -------------------------------------------------------------------------------- */
 
+/* True in a child that has the device only from its parent, where nothing may be called any more, not even to free. */
+bool copse_device_is_parents(const copse_device *device);
 /* COPSE_OK, or the fault again. */
 copse_status copse_device_check(copse_device *device);
 /* Remembers a fault (the first counts) and returns COPSE_ERR_DEVICE. */

@@ -86,12 +86,18 @@ static copse_status emulated_open(copse_device *device, void *stream)
     device->multiprocessors = MULTIPROCESSORS;
     device->memory = memory_of_machine();
     copse_status status = seed_read(device);
-    return status == COPSE_OK ? emulated_stream_create(device, &device->main) : status;
+    if (status == COPSE_OK && !copse_emulator_reserve())
+        return copse_fail(device->ctx, COPSE_ERR_MEMORY,
+                          "out of memory: the emulated device needs stacks for its threads");
+    if (status == COPSE_OK && (status = emulated_stream_create(device, &device->main)) != COPSE_OK)
+        copse_emulator_release();
+    return status;
 }
 
 static void emulated_close(copse_device *device)
 {
     emulated_stream_free(device, device->main);
+    copse_emulator_release();
 }
 
 /* Every launch is complete when it returns, whatever the stream. */
@@ -221,8 +227,11 @@ static copse_status emulated_launch(copse_device *device, copse_stream *stream, 
                                     uint64_t blocks, const void *arguments)
 {
     char sentence[192] = "";
-    copse_emulator_launch_options options = {
-        .threads = device->ctx->threads, .seed = device->seed, .error = sentence, .error_bytes = sizeof sentence};
+    copse_emulator_launch_options options = {.threads = device->ctx->threads,
+                                             .pool = device->ctx->pool,
+                                             .seed = device->seed,
+                                             .error = sentence,
+                                             .error_bytes = sizeof sentence};
     uint64_t launch = __atomic_add_fetch(&stream->launches, 1, __ATOMIC_RELAXED);
     if (options.seed) options.seed += launch * UINT64_C(0x9E3779B97F4A7C15);
     if (options.seed == 0) options.seed = device->seed;
@@ -273,6 +282,7 @@ static copse_status emulated_stream_follow(copse_device *device, copse_stream *s
 const copse_device_backend copse_device_emulated = {
     .name = "emulated",
     .placement = COPSE_PLACEMENT_EMULATED,
+    .survives_fork = true,
     .count = emulated_count,
     .describe = emulated_describe,
     .stream_device = emulated_stream_device,

@@ -1,6 +1,8 @@
 /* Which device a context has: chosen and opened on first use, closed with the context. */
 #include "device/device.h"
 
+#include "core/pool.h"
+
 #include <string.h>
 
 /* --- which one ---------------------------------------------------------------------------------------------------- */
@@ -100,6 +102,7 @@ static copse_status device_open(copse_ctx *ctx, const copse_device_backend *back
                              .ctx = ctx,
                              .number = number,
                              .callers_stream = ctx->stream != NULL,
+                             .generation = copse_fork_generation(),
                              .allocations_left = -1};
     if (!locks_make(device)) {
         copse_memory_free(ctx, device, sizeof *device);
@@ -119,11 +122,13 @@ static void device_close(copse_device *device)
 {
     if (!device) return;
     copse_ctx *ctx = device->ctx;
-    (void)device->backend->wait(device, device->main);
-    if (device->transfer_close) device->transfer_close(device);
-    (void)copse_block_cache_drop(device);
-    device->backend->pinned_free(device, device->reports, REPORT_BYTES);
-    device->backend->close(device);
+    if (!copse_device_is_parents(device)) {
+        (void)device->backend->wait(device, device->main);
+        if (device->transfer_close) device->transfer_close(device);
+        (void)copse_block_cache_drop(device);
+        device->backend->pinned_free(device, device->reports, REPORT_BYTES);
+        device->backend->close(device);
+    }
     locks_free(device);
     copse_memory_free(ctx, device, sizeof *device);
 }

@@ -7,11 +7,15 @@
 
 #define MOST_BLOCKS  UINT64_C(0x7fffffff) /* as on a card */
 #define MOST_THREADS 16u                  /* of the host: each has up to a thousand stacks, and mappings are limited */
+#define RESERVED     576u                 /* stacks: the largest block of the library's kernels */
 
 /* --- workers, kept from launch to launch for their stacks -------------------------------------------------------------- */
 
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t idle_put = PTHREAD_COND_INITIALIZER;
 static emulated_worker *idle_workers;
+static uint32_t reservations; /* while there are some, one worker, idle or not, has the stacks reserved */
+static bool has_reserved;
 
 /* Memory that is only touched as far as it is used: a worker with a few threads per block takes little. */
 static COPSE_NO_TSAN emulated_worker *create_worker(void)
@@ -46,25 +50,89 @@ static COPSE_NO_TSAN emulated_worker *take_worker(void)
     return worker ? worker : create_worker();
 }
 
+/* The reserved one goes to the end, so that it is there for who finds no memory. */
 static COPSE_NO_TSAN void put_worker_back(emulated_worker *worker)
 {
     (void)pthread_mutex_lock(&idle_lock);
-    worker->next = idle_workers;
-    idle_workers = worker;
+    emulated_worker **at = &idle_workers;
+    while (worker->reserved && *at) at = &(*at)->next;
+    worker->next = *at;
+    *at = worker;
+    if (worker->reserved) (void)pthread_cond_broadcast(&idle_put);
+    (void)pthread_mutex_unlock(&idle_lock);
+}
+
+/* Waits until the reserved worker is idle; NULL where there is none. */
+static COPSE_NO_TSAN emulated_worker *take_reserved(void)
+{
+    emulated_worker *worker = NULL;
+    (void)pthread_mutex_lock(&idle_lock);
+    while (has_reserved && !worker) {
+        emulated_worker **at = &idle_workers;
+        while (*at && !(*at)->reserved) at = &(*at)->next;
+        worker = *at;
+        if (worker)
+            *at = worker->next;
+        else
+            (void)pthread_cond_wait(&idle_put, &idle_lock);
+    }
+    (void)pthread_mutex_unlock(&idle_lock);
+    return worker;
+}
+
+/* A worker with all that one block of the kernel needs. NULL: there is no memory for one; who may wait gets the reserved one. */
+static COPSE_NO_TSAN emulated_worker *take_equipped(uint32_t threads, bool may_wait)
+{
+    emulated_worker *worker = take_worker();
+    if (worker && copse_emulator_block_reserve(&worker->block[0], threads, 0)) return worker;
+    if (worker && !worker->reserved)
+        free_worker(worker);
+    else if (worker)
+        put_worker_back(worker);
+    return may_wait && threads <= RESERVED ? take_reserved() : NULL;
+}
+
+COPSE_NO_TSAN bool copse_emulator_reserve(void)
+{
+    (void)pthread_mutex_lock(&idle_lock);
+    bool there = has_reserved;
+    if (there) reservations++;
+    (void)pthread_mutex_unlock(&idle_lock);
+    if (there) return true;
+    emulated_worker *worker = take_equipped(RESERVED, false);
+    if (!worker) return false;
+    (void)pthread_mutex_lock(&idle_lock);
+    if (!has_reserved) worker->reserved = has_reserved = true; /* another thread may have been faster */
+    reservations++;
+    (void)pthread_mutex_unlock(&idle_lock);
+    put_worker_back(worker);
+    return true;
+}
+
+COPSE_NO_TSAN void copse_emulator_release(void)
+{
+    (void)pthread_mutex_lock(&idle_lock);
+    reservations--;
     (void)pthread_mutex_unlock(&idle_lock);
 }
 
 COPSE_NO_TSAN void copse_emulator_trim(void)
 {
+    emulated_worker *kept = NULL, *next;
     (void)pthread_mutex_lock(&idle_lock);
     emulated_worker *worker = idle_workers;
+    for (emulated_worker *w = worker; w; w = w->next)
+        if (w->reserved && reservations == 0) w->reserved = has_reserved = false;
     idle_workers = NULL;
     (void)pthread_mutex_unlock(&idle_lock);
-    while (worker) {
-        struct emulated_worker *next = worker->next;
-        free_worker(worker);
-        worker = next;
+    for (; worker; worker = next) {
+        next = worker->next;
+        if (worker->reserved)
+            kept = worker;
+        else
+            free_worker(worker);
     }
+    if (kept) put_worker_back(kept);
 }
 
 /* --- the order of blocks ----------------------------------------------------------------------------------------------- */
@@ -111,6 +179,7 @@ static COPSE_NO_TSAN bool fill_up(emulated_worker *worker)
         emulated_block *block = &worker->block[i];
         uint32_t number;
         if (block->running) continue;
+        if (!copse_emulator_block_reserve(block, worker->launch->kernel->threads, running)) break; /* fewer will do */
         if (!take_block(worker->launch, &number)) break;
         block->launch = worker->launch;
         copse_emulator_block_begin(block, number);
@@ -143,9 +212,10 @@ static COPSE_NO_TSAN uint32_t blocks_side_by_side(emulated_worker *worker)
 
 static COPSE_NO_TSAN void work_on(emulated_launch *launch, uint32_t number)
 {
-    emulated_worker *worker = take_worker();
-    if (!worker) {
-        copse_emulator_fault(launch, NULL, NULL, "there is no memory to run it");
+    if (number > 0 && __atomic_load_n(&launch->next, __ATOMIC_RELAXED) >= launch->blocks) return;
+    emulated_worker *worker = take_equipped(launch->kernel->threads, number == 0);
+    if (!worker) { /* the first is enough */
+        if (number == 0) copse_emulator_fault(launch, NULL, NULL, "there is no memory for the stacks of a block");
         return;
     }
     copse_emulator_edge_pass(&launch->begin_edge);
@@ -160,10 +230,9 @@ static COPSE_NO_TSAN void work_on(emulated_launch *launch, uint32_t number)
     put_worker_back(worker);
 }
 
-static COPSE_NO_TSAN void work_on_threads(emulated_launch *launch, uint32_t threads)
+static COPSE_NO_TSAN void work_on_part(void *launch, uint64_t number, uint64_t end)
 {
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint32_t i = 0; i < threads; i++) work_on(launch, i);
+    for (; number < end; number++) work_on(launch, (uint32_t)number);
 }
 
 static COPSE_NO_TSAN bool arguments_are_good(emulated_launch *launch)
@@ -196,14 +265,11 @@ COPSE_NO_TSAN bool copse_emulator_launch(const copse_emulator_launch_options *op
     order_blocks(&launch);
     uint64_t threads = options->threads < MOST_THREADS ? options->threads : MOST_THREADS;
     if (threads > blocks) threads = blocks;
+    if (threads == 0) threads = 1;
     copse_emulator_edge_begin(&launch.begin_edge);
     copse_emulator_edge_begin(&launch.end_edge);
     (void)__atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED);
-    if (threads <= 1) {
-        work_on(&launch, 0);
-    } else {
-        work_on_threads(&launch, (uint32_t)threads);
-    }
+    copse_pool_run(options->pool, (uint32_t)threads, threads, 1, work_on_part, &launch);
     (void)__atomic_sub_fetch(&launches, 1, __ATOMIC_RELAXED);
     copse_emulator_edge_pass(&launch.end_edge);
     return launch.faulted == 0;

@@ -45,15 +45,31 @@ static COPSE_NO_TSAN bool has_faulted(const emulated_block *block)
 
 /* --- fibers for lanes -------------------------------------------------------------------------------------------------- */
 
-/* The one that was used last: its stack is in the cache. */
+COPSE_NO_TSAN bool copse_emulator_block_reserve(emulated_block *block, uint32_t threads, uint32_t running)
+{
+#if COPSE_TSAN
+    (void)running;
+    for (uint32_t i = 0; i < threads; i++)
+        if (!block->lane[i].kept && !(block->lane[i].kept = copse_fiber_create())) return false;
+#else
+    emulated_worker *worker = block->worker;
+    for (; worker->fibers_made < (running + 1) * threads; worker->fibers_made++) {
+        copse_fiber *fiber = copse_fiber_create();
+        if (!fiber) return false;
+        worker->fiber[worker->fibers++] = fiber; /* there is room for one per lane */
+    }
+#endif
+    return copse_emulator_shared_reserve(block);
+}
+
+/* The one that was used last: its stack is in the cache. There is one: the block has reserved it. */
 static COPSE_NO_TSAN copse_fiber *take_fiber(emulated_lane *lane)
 {
 #if COPSE_TSAN
-    if (!lane->kept) lane->kept = copse_fiber_create();
     return lane->kept;
 #else
     emulated_worker *worker = lane->warp->block->worker;
-    return worker->fibers > 0 ? worker->fiber[--worker->fibers] : copse_fiber_create();
+    return worker->fiber[--worker->fibers];
 #endif
 }
 
@@ -61,7 +77,7 @@ static COPSE_NO_TSAN void put_fiber_back(emulated_lane *lane)
 {
 #if !COPSE_TSAN
     emulated_worker *worker = lane->warp->block->worker;
-    worker->fiber[worker->fibers++] = lane->fiber; /* there is room for one per lane */
+    worker->fiber[worker->fibers++] = lane->fiber;
 #endif
     lane->fiber = NULL;
 }
@@ -143,10 +159,6 @@ static COPSE_NO_TSAN void run_lane(emulated_block *block, emulated_lane *lane)
         ended = copse_fiber_resume(lane->fiber);
     } else {
         lane->fiber = take_fiber(lane);
-        if (!lane->fiber) {
-            copse_emulator_fault(block->launch, block, lane, "there is no memory for its stack");
-            return;
-        }
         ended = copse_fiber_run(lane->fiber, lane_body, lane);
     }
     copse_simt_me = NULL;
@@ -260,9 +272,7 @@ COPSE_NO_TSAN void copse_emulator_block_begin(emulated_block *block, uint32_t nu
     block->ready_warps = SIMT_FULL_MASK >> (BLOCK_WARPS - block->warps);
     block->turns = 0;
     block->barrier_arrived = block->barriers = 0;
-    if (!copse_emulator_shared_begin(block)) {
-        copse_emulator_fault(block->launch, block, NULL, "there is no memory for its shared memory");
-    }
+    copse_emulator_shared_begin(block);
     for (uint32_t i = 0; i < block->warps; i++) {
         emulated_warp *warp = &block->warp[i];
         uint32_t lanes = block->threads - i * SIMT_WARP;

@@ -100,8 +100,9 @@ struct emulated_worker {
     uint32_t wanted;        /* blocks at a time */
     uint64_t stalled_since; /* nanoseconds; 0: not */
     uint64_t stalled_blocks_done;
+    bool reserved;       /* has the stacks that copse_emulator_reserve promises */
     copse_fiber **fiber; /* the idle ones */
-    uint32_t fibers, fibers_room;
+    uint32_t fibers, fibers_made, fibers_room;
     emulated_block block[WORKER_BLOCKS];
 };
 
@@ -125,6 +126,9 @@ uint32_t copse_emulator_launches(void);
 
 /* --- emulator_block.c: threads of a block taking turns --------------------------------------------------------------- */
 
+/* Makes sure that a block has its stacks and shared memory, while `running` others of the worker have theirs. False: there is no
+ * memory for them. */
+bool copse_emulator_block_reserve(emulated_block *block, uint32_t threads, uint32_t running);
 void copse_emulator_block_begin(emulated_block *block, uint32_t number);
 /* Gives some lanes a turn. */
 void copse_emulator_block_turn(emulated_block *block);
@@ -144,7 +148,9 @@ void copse_emulator_deadlock(emulated_block *block);
 
 /* --- emulator_shared.c: shared memory -------------------------------------------------------------------------------- */
 
-bool copse_emulator_shared_begin(emulated_block *block);
+/* False: there is no memory for it. */
+bool copse_emulator_shared_reserve(emulated_block *block);
+void copse_emulator_shared_begin(emulated_block *block);
 /* Reports writes outside of the arrays, makes the memory ready for the next block. */
 void copse_emulator_shared_end(emulated_block *block);
 void copse_emulator_shared_free(emulated_block *block);

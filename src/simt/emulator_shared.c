@@ -14,13 +14,17 @@
 #define ZONE_BYTE    0x5c
 #define CONTENT_BYTE 0xa5
 
-COPSE_NO_TSAN bool copse_emulator_shared_begin(emulated_block *block)
+COPSE_NO_TSAN bool copse_emulator_shared_reserve(emulated_block *block)
 {
-    if (!block->shared) {
-        void *memory = mmap(NULL, COPSE_SIMT_SHARED_SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) return false;
-        block->shared = memory;
-    }
+    if (block->shared) return true;
+    void *memory = mmap(NULL, COPSE_SIMT_SHARED_SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    block->shared = memory;
+    return true;
+}
+
+COPSE_NO_TSAN void copse_emulator_shared_begin(emulated_block *block)
+{
     block->arrays = 0;
     block->array_bytes = block->shared_used = block->shared_filled = 0;
 #if COPSE_ASAN
@@ -29,7 +33,6 @@ COPSE_NO_TSAN bool copse_emulator_shared_begin(emulated_block *block)
 #if COPSE_TSAN
     memset(block->shared, CONTENT_BYTE, COPSE_SIMT_SHARED_SPAN);
 #endif
-    return true;
 }
 
 /* AddressSanitizer watches the zones itself. A loop by bytes: a call of memset would count as an access of this lane. */

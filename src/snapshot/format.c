@@ -76,10 +76,10 @@ snapshot_block snapshot_block_at(const snapshot_header *header, uint64_t number)
     return (snapshot_block){section, start, (size_t)(rest < SNAPSHOT_BLOCK ? rest : SNAPSHOT_BLOCK)};
 }
 
-int snapshot_threads(const copse_ctx *ctx, const snapshot_header *header, uint64_t blocks)
+uint32_t snapshot_threads(const copse_ctx *ctx, const snapshot_header *header, uint64_t blocks)
 {
     if (header->file_size < SNAPSHOT_BLOCK) return 1;
-    return (int)(blocks < ctx->threads ? blocks : ctx->threads);
+    return blocks < ctx->threads ? (uint32_t)blocks : ctx->threads;
 }
 
 const char *snapshot_section_name(unsigned section)

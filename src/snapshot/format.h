@@ -111,7 +111,7 @@ snapshot_block snapshot_block_at(const snapshot_header *header, uint64_t number)
 uint64_t snapshot_block_count(const snapshot_header *header);
 
 /* How many threads are worth starting for this many blocks; a small file stays on the calling thread. */
-int snapshot_threads(const copse_ctx *ctx, const snapshot_header *header, uint64_t blocks);
+uint32_t snapshot_threads(const copse_ctx *ctx, const snapshot_header *header, uint64_t blocks);
 
 const char *snapshot_section_name(unsigned section);
 

@@ -2,6 +2,7 @@
  * entries, and then builds the tree from the sorted arrays. */
 #include "core/structs.h"
 #include "core/codec.h"
+#include "core/threads.h"
 #include "snapshot/source.h"
 #include "trees/registry.h"
 
@@ -191,20 +192,33 @@ static copse_status fail_found(const reader *r, const finding *f)
                           : "its key is not larger than the one before");
 }
 
+typedef struct read_job {
+    const reader *r;
+    uint64_t first; /* block */
+    pthread_mutex_t lock;
+    finding worst; /* of those found so far */
+} read_job;
+
+static void read_part(void *argument, uint64_t from_block, uint64_t to_block)
+{
+    read_job *job = argument;
+    for (uint64_t i = job->first + from_block; i < job->first + to_block; i++) {
+        finding f = block_read(job->r, i);
+        if (f.fault == FAULT_NONE) continue;
+        pthread_mutex_lock(&job->lock);
+        if (job->worst.fault == FAULT_NONE || f.block < job->worst.block) job->worst = f;
+        pthread_mutex_unlock(&job->lock);
+    }
+}
+
 /* Reads blocks first .. last - 1 on all threads. */
 static copse_status step_read(const reader *r, uint64_t first, uint64_t last)
 {
-    finding worst = {.fault = FAULT_NONE};
-    int threads = snapshot_threads(r->source.ctx, &r->source.header, last - first);
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
-    for (uint64_t i = first; i < last; i++) {
-        finding f = block_read(r, i);
-        if (f.fault != FAULT_NONE) {
-#pragma omp critical(copse_snapshot_finding)
-            if (worst.fault == FAULT_NONE || f.block < worst.block) worst = f;
-        }
-    }
-    return worst.fault == FAULT_NONE ? COPSE_OK : fail_found(r, &worst);
+    read_job job = {r, first, PTHREAD_MUTEX_INITIALIZER, {.fault = FAULT_NONE}};
+    uint32_t threads = snapshot_threads(r->source.ctx, &r->source.header, last - first);
+    copse_parallel(r->source.ctx, threads, last - first, 1, read_part, &job);
+    pthread_mutex_destroy(&job.lock);
+    return job.worst.fault == FAULT_NONE ? COPSE_OK : fail_found(r, &job.worst);
 }
 
 /* The keys at both sides of each border between blocks, which blocks read at the same time cannot compare. */

@@ -1,5 +1,6 @@
 /* Saving: the writer streams entries from a cursor into a temporary file in the folder of the target, syncs it, and renames it
  * over the target. */
+#include "core/threads.h"
 #include "snapshot/format.h"
 
 #include <errno.h>
@@ -115,23 +116,33 @@ static copse_status temporary_open(writer *w)
 
 /* --- content ---------------------------------------------------------------------------------------------------- */
 
+typedef struct write_job {
+    writer *w;
+    uint64_t first;    /* block */
+    const char *bytes; /* of it */
+    int error;         /* atomic */
+} write_job;
+
+static void write_part(void *argument, uint64_t from_block, uint64_t to_block)
+{
+    write_job *job = argument;
+    writer *w = job->w;
+    uint64_t start = snapshot_block_at(&w->header, job->first).start;
+    for (uint64_t i = job->first + from_block; i < job->first + to_block; i++) {
+        snapshot_block block = snapshot_block_at(&w->header, i);
+        const char *from = job->bytes + (block.start - start);
+        w->checksums[i] = snapshot_checksum(from, block.size);
+        int failed = write_all(w->file, from, block.size, w->header.sections[block.section].offset + block.start);
+        if (failed) __atomic_store_n(&job->error, failed, __ATOMIC_RELAXED);
+    }
+}
+
 /* Checksums and writes blocks first .. first + count - 1 of a section; they lie at `bytes`. */
 static int blocks_write(writer *w, uint64_t first, uint64_t count, const char *bytes)
 {
-    int error = 0;
-    uint64_t start = snapshot_block_at(&w->header, first).start;
-    int threads = snapshot_threads(w->ctx, &w->header, count);
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
-    for (uint64_t i = first; i < first + count; i++) {
-        snapshot_block block = snapshot_block_at(&w->header, i);
-        const char *from = bytes + (block.start - start);
-        w->checksums[i] = snapshot_checksum(from, block.size);
-        int failed = write_all(w->file, from, block.size, w->header.sections[block.section].offset + block.start);
-        if (failed)
-#pragma omp atomic write
-            error = failed;
-    }
-    return error;
+    write_job job = {w, first, bytes, 0};
+    copse_parallel(w->ctx, snapshot_threads(w->ctx, &w->header, count), count, 1, write_part, &job);
+    return job.error;
 }
 
 /* Writes n entries from the buffers, the first of them being entry `first`. */

@@ -1,6 +1,8 @@
 /* Copies between host memory and pinned slots, by several threads: one core alone is slower than the link. */
 #include "transfer/internal.h"
 
+#include "core/threads.h"
+
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -56,6 +58,17 @@ static void copy_piece(const copse_transfer_copy *copy, uint64_t piece, bool str
         memcpy(to, from, (size_t)bytes);
 }
 
+typedef struct copy_job {
+    const copse_transfer_copy *copies;
+    bool streaming;
+} copy_job;
+
+static void copy_pieces(void *argument, uint64_t first, uint64_t last)
+{
+    const copy_job *job = argument;
+    for (uint64_t i = first; i < last; i++) copy_piece(job->copies, i, job->streaming);
+}
+
 void copse_transfer_copies(const copse_ctx *ctx, const copse_transfer_copy *copies, unsigned count, bool streaming)
 {
     uint64_t bytes = 0, pieces = 0;
@@ -64,11 +77,7 @@ void copse_transfer_copies(const copse_ctx *ctx, const copse_transfer_copy *copi
         pieces += pieces_of(&copies[i]);
     }
     uint64_t useful = bytes / BYTES_PER_THREAD + 1;
-    int threads = useful < ctx->threads ? (int)useful : (int)ctx->threads;
-    if (threads == 1) {
-        for (uint64_t i = 0; i < pieces; i++) copy_piece(copies, i, streaming);
-        return;
-    }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (uint64_t i = 0; i < pieces; i++) copy_piece(copies, i, streaming);
+    uint32_t threads = useful < ctx->threads ? (uint32_t)useful : ctx->threads;
+    copy_job job = {copies, streaming};
+    copse_parallel(ctx, threads, pieces, 1, copy_pieces, &job);
 }

@@ -12,6 +12,7 @@
 
 #include "random.h"
 #include "typed.h"
+#include "workload.h"
 
 static copse_placement placement;
 
@@ -48,16 +49,22 @@ struct pairs {
     copse_type key, value;
     uint64_t n;
     void *keys, *values;
+    uint64_t first;
 };
+
+static void pairs_fill(void *argument, uint64_t begin, uint64_t end)
+{
+    const struct pairs *pairs = argument;
+    for (uint64_t i = begin; i < end; i++) {
+        set(pairs->key, pairs->keys, i, key_of(pairs->key, pairs->first + i));
+        set(pairs->value, pairs->values, i, value_of(pairs->value, pairs->first + i));
+    }
+}
 
 static struct pairs pairs_make(copse_type key, copse_type value, uint64_t first, uint64_t n)
 {
-    struct pairs pairs = {key, value, n, must_malloc(n * typed_size(key)), must_malloc(n * typed_size(value))};
-#pragma omp parallel for
-    for (uint64_t i = 0; i < n; i++) {
-        set(key, pairs.keys, i, key_of(key, first + i));
-        set(value, pairs.values, i, value_of(value, first + i));
-    }
+    struct pairs pairs = {key, value, n, must_malloc(n * typed_size(key)), must_malloc(n * typed_size(value)), first};
+    workload_parallel(n, WORKLOAD_PIECE, pairs_fill, &pairs);
     return pairs;
 }
 

@@ -516,16 +516,8 @@ static void choose_placements(struct settings *settings)
         if (settings->placement[i]) need_placement(placements[i]);
 }
 
-/* Four threads on two cores lose half the time to waiting actively; the OpenMP runtime looks at this only as it starts. */
-static void wait_passively(char **argv)
-{
-    if (getenv("OMP_WAIT_POLICY")) return;
-    if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0) (void)execv("/proc/self/exe", argv);
-}
-
 int main(int argc, char **argv)
 {
-    wait_passively(argv);
     struct settings settings = {.seed = 1, .only_case = -1, .share = 1};
     parse(&settings, argc, argv);
     choose_placements(&settings);

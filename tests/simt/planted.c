@@ -21,12 +21,15 @@ static const copse_kernel broken[] = {
     SIMT_KERNEL_ENTRY(broken_lane_ends_after, 64),
 };
 
+static copse_pool *pool; /* to the end of the program */
+#define HOST_THREADS 3u
+
 static bool launch(const copse_kernel *kernel, uint32_t host_threads, uint64_t seed, uint64_t blocks,
                    const void *arguments)
 {
     char sentence[256] = "";
     copse_emulator_launch_options options = {
-        .threads = host_threads, .seed = seed, .error = sentence, .error_bytes = sizeof sentence};
+        .threads = host_threads, .pool = pool, .seed = seed, .error = sentence, .error_bytes = sizeof sentence};
     if (copse_emulator_launch(&options, kernel, blocks, arguments)) return true;
     (void)printf("%s\n", sentence);
     return false;
@@ -72,6 +75,7 @@ static int one_broken(const copse_kernel *kernel, uint32_t fixed)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    pool = copse_pool_open(aligned_alloc(64, (copse_pool_bytes(HOST_THREADS) + 63) / 64 * 64), HOST_THREADS);
     if (strcmp(name, "right") == 0) return all_right();
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         if (strcmp(broken[i].name + strlen("broken_"), name) == 0) return one_broken(&broken[i], argc > 2);

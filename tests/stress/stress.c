@@ -360,16 +360,8 @@ static void need_index(const struct settings *settings, copse_structure structur
     copse_ctx_free(ctx);
 }
 
-/* Many threads on few cores lose half the time to waiting actively; the OpenMP runtime looks at this only as it starts. */
-static void wait_passively(char **argv)
-{
-    if (getenv("OMP_WAIT_POLICY")) return;
-    if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0) (void)execv("/proc/self/exe", argv);
-}
-
 int main(int argc, char **argv)
 {
-    wait_passively(argv);
     struct settings settings = {.seed = (uint64_t)time(NULL), .seconds = 60, .placement = COPSE_PLACEMENT_EMULATED};
     parse(&settings, argc, argv);
     if (!settings.structures.n) settings.structures = trees_that(settings.placement, COPSE_CAN_VIEW);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <omp.h>
 
 #include "cli/bench/bench.h"
 #include "device/device.h"
@@ -379,9 +378,9 @@ static void queries_do_not_depend_on_threads(void **state)
     bench_options options = {.queries = 200000, .seed = 4, .query_dist = WORKLOAD_ZIPF};
     bench_data_make(&data, COPSE_U32, COPSE_U32, 100000, WORKLOAD_UNIFORM, 2);
     assert_true(bench_op_parse("contains", &op));
-    omp_set_num_threads(1);
+    workload_threads_limit(1);
     assert_true(bench_queries_make(&one, &data, &op, &options));
-    omp_set_num_threads(3);
+    workload_threads_limit(3);
     assert_true(bench_queries_make(&many, &data, &op, &options));
     assert_memory_equal(one.keys, many.keys, options.queries * data.key_size);
     assert_memory_equal(one.positions, many.positions, options.queries * sizeof *one.positions);

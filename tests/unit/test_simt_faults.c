@@ -10,12 +10,18 @@
 #define THREADS (BLOCKS * 64u)
 
 static char sentence[256];
+static copse_pool *pool;
+#define HOST_THREADS 4u
 static uint32_t out[THREADS + 16] __attribute__((aligned(16)));
 
 static bool launch(copse_kernel kernel, uint32_t host_threads, uint64_t seed, uint32_t fixed)
 {
-    copse_emulator_launch_options options = {
-        .threads = host_threads, .seed = seed, .patience = 1, .error = sentence, .error_bytes = sizeof sentence};
+    copse_emulator_launch_options options = {.threads = host_threads,
+                                             .pool = pool,
+                                             .seed = seed,
+                                             .patience = 1,
+                                             .error = sentence,
+                                             .error_bytes = sizeof sentence};
     struct broken_arguments arguments = {out, THREADS, fixed};
     memset(out, 0, sizeof out);
     return copse_emulator_launch(&options, &kernel, BLOCKS, &arguments);
@@ -279,6 +285,21 @@ static void lost_updates_between_blocks(void **state)
     assert_true(wrong > 0);
 }
 
+static int open_pool(void **state)
+{
+    (void)state;
+    pool = copse_pool_open(aligned_alloc(64, (copse_pool_bytes(HOST_THREADS) + 63) / 64 * 64), HOST_THREADS);
+    return 0;
+}
+
+static int close_pool(void **state)
+{
+    (void)state;
+    copse_pool_close(pool);
+    free(pool);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,5 +317,5 @@ int main(void)
         cmocka_unit_test(lost_updates),
         cmocka_unit_test(lost_updates_between_blocks),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_pool, close_pool);
 }

@@ -7,6 +7,8 @@
 #include "simt/model.inc.h"
 
 static const copse_kernel kernels[] = SIMT_TEST_TABLE;
+static copse_pool *pool;
+#define HOST_THREADS 4u
 
 static bool run_emulated(void *user, enum simt_test_kernel which, uint64_t blocks, struct simt_model *m)
 {
@@ -25,7 +27,7 @@ static void check_all(uint32_t threads, uint64_t first_seed, uint64_t last_seed)
     struct simt_model model;
     assert_true(simt_model_create(&model));
     for (uint64_t seed = first_seed; seed <= last_seed; seed++) {
-        copse_emulator_launch_options options = {.threads = threads, .seed = seed};
+        copse_emulator_launch_options options = {.threads = threads, .pool = pool, .seed = seed};
         for (int i = 0; i < SIMT_TEST_KERNELS; i++) {
             enum simt_test_kernel which = (enum simt_test_kernel)i;
             if (!simt_model_check(&model, which, kernels[i].threads, seed, run_emulated, &options)) {
@@ -123,12 +125,27 @@ static void each_block_once(void **state)
         uint64_t n = sizes[i / 2];
         uint8_t *seen = must_malloc(n);
         struct grid_arguments arguments = {seen};
-        copse_emulator_launch_options options = {.threads = 2, .seed = i % 2 * 77};
+        copse_emulator_launch_options options = {.threads = 2, .pool = pool, .seed = i % 2 * 77};
         memset(seen, 0, n);
         assert_true(copse_emulator_launch(&options, &kernel, n, &arguments));
         for (uint64_t j = 0; j < n; j++) assert_int_equal(seen[j], 1);
         free(seen);
     }
+}
+
+static int open_pool(void **state)
+{
+    (void)state;
+    pool = copse_pool_open(aligned_alloc(64, (copse_pool_bytes(HOST_THREADS) + 63) / 64 * 64), HOST_THREADS);
+    return 0;
+}
+
+static int close_pool(void **state)
+{
+    (void)state;
+    copse_pool_close(pool);
+    free(pool);
+    return 0;
 }
 
 int main(void)
@@ -138,5 +155,5 @@ int main(void)
         cmocka_unit_test(on_several_host_threads),  cmocka_unit_test(after_giving_memory_back),
         cmocka_unit_test(a_seed_repeats_its_order), cmocka_unit_test(each_block_once),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_pool, close_pool);
 }

@@ -98,13 +98,21 @@ void bench_layout_free(bench_layout *layout)
 
 /* ---- memory ---- */
 
+typedef struct filling {
+    char *memory;
+    uint8_t byte;
+} filling;
+
+static void fill_part(void *argument, uint64_t first, uint64_t last)
+{
+    const filling *f = argument;
+    memset(f->memory + first, f->byte, last - first);
+}
+
 static void fill_host(void *memory, uint8_t byte, uint64_t bytes)
 {
-    const uint64_t block = UINT64_C(1) << 22;
-#pragma omp parallel for schedule(static) if (bytes > block)
-    for (uint64_t at = 0; at < bytes; at += block) {
-        memset((char *)memory + at, byte, bytes - at < block ? bytes - at : block);
-    }
+    filling f = {memory, byte};
+    workload_parallel(bytes, UINT64_C(1) << 22, fill_part, &f);
 }
 
 static bool report(const bench_target *target, copse_status status)

@@ -24,22 +24,41 @@ static void make_update(bench_queries *queries, const bench_data *data)
     }
 }
 
+/* Which entries go, and their keys. */
+typedef struct erasing {
+    bench_queries *queries;
+    const bench_data *data;
+    const workload_permutation *order;
+    uint8_t *gone;
+} erasing;
+
+static void choose_erased(void *argument, uint64_t first, uint64_t last)
+{
+    const erasing *e = argument;
+    for (uint64_t i = first; i < last; i++) {
+        e->queries->positions[i] = workload_permute(e->order, i);
+        e->gone[e->queries->positions[i]] = 1;
+    }
+}
+
+static void copy_erased(void *argument, uint64_t first, uint64_t last)
+{
+    const erasing *e = argument;
+    for (uint64_t i = first; i < last; i++) {
+        copy_element(e->queries->keys, i, e->data->sorted_keys, e->queries->positions[i], e->data->key_size);
+    }
+}
+
 static void make_erase(bench_queries *queries, const bench_data *data, const bench_options *options)
 {
     workload_permutation order;
     workload_permutation_init(&order, data->entries, options->seed + 1);
     uint8_t *gone = bench_memory(data->entries, 1);
     memset(gone, 0, data->entries);
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < queries->count; i++) {
-        queries->positions[i] = workload_permute(&order, i);
-        gone[queries->positions[i]] = 1;
-    }
+    erasing e = {queries, data, &order, gone};
+    workload_parallel(queries->count, WORKLOAD_PIECE, choose_erased, &e);
     if (options->query_dist == WORKLOAD_ASCENDING) bench_sort_positions(queries->positions, queries->count);
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < queries->count; i++) {
-        copy_element(queries->keys, i, data->sorted_keys, queries->positions[i], data->key_size);
-    }
+    workload_parallel(queries->count, WORKLOAD_PIECE, copy_erased, &e);
     queries->after_changed = queries->count;
     queries->after_keys = bench_memory(data->entries - queries->count, data->key_size);
     queries->after_values = bench_memory(data->entries - queries->count, data->value_size);
@@ -63,6 +82,7 @@ typedef struct merge {
     const uint64_t *codes;     /* new ones, sorted and distinct                   */
     const uint64_t *positions; /* which pair of the batch each of them comes from */
     uint64_t count;
+    uint64_t more[MERGE_PARTS + 1]; /* entries that the parts before add */
 } merge;
 
 static bool is_there(const bench_data *data, uint64_t code)
@@ -110,21 +130,30 @@ static void merge_part(const merge *m, uint64_t part, uint64_t place)
     }
 }
 
+static void count_parts(void *argument, uint64_t first, uint64_t last)
+{
+    merge *m = argument;
+    for (uint64_t part = first; part < last; part++) m->more[part + 1] = new_ones_of_part(m, part);
+}
+
+static void merge_parts(void *argument, uint64_t first, uint64_t last)
+{
+    const merge *m = argument;
+    for (uint64_t part = first; part < last; part++) merge_part(m, part, old_start(m, part) + m->more[part]);
+}
+
 /* Merges sorted distinct new codes with the model; positions say which value of the batch a new code has. */
 static void merge_after(bench_queries *queries, const bench_data *data, const uint64_t *codes,
                         const uint64_t *positions, uint64_t count)
 {
-    const merge m = {queries, data, codes, positions, count};
-    uint64_t more[MERGE_PARTS + 1] = {0}; /* entries that the parts before add */
-#pragma omp parallel for schedule(dynamic, 1)
-    for (uint64_t part = 0; part < MERGE_PARTS; part++) more[part + 1] = new_ones_of_part(&m, part);
-    for (uint64_t part = 0; part < MERGE_PARTS; part++) more[part + 1] += more[part];
-    queries->after_changed = more[MERGE_PARTS];
-    queries->after_entries = data->entries + more[MERGE_PARTS];
+    merge m = {queries, data, codes, positions, count, {0}};
+    workload_parallel(MERGE_PARTS, 1, count_parts, &m);
+    for (uint64_t part = 0; part < MERGE_PARTS; part++) m.more[part + 1] += m.more[part];
+    queries->after_changed = m.more[MERGE_PARTS];
+    queries->after_entries = data->entries + m.more[MERGE_PARTS];
     queries->after_keys = bench_memory(queries->after_entries, data->key_size);
     queries->after_values = bench_memory(queries->after_entries, data->value_size);
-#pragma omp parallel for schedule(dynamic, 1)
-    for (uint64_t part = 0; part < MERGE_PARTS; part++) merge_part(&m, part, old_start(&m, part) + more[part]);
+    workload_parallel(MERGE_PARTS, 1, merge_parts, &m);
 }
 
 /* The keys that the distribution gives next; where it repeats itself some are in the index already. */
@@ -175,20 +204,47 @@ static void free_arrivals(arrivals *next)
     free(next->places);
 }
 
+typedef struct numbering {
+    const bench_data *data;
+    const arrivals *next;
+    uint64_t *numbers;
+} numbering;
+
+static void note_new_keys(void *argument, uint64_t first, uint64_t last)
+{
+    const numbering *n = argument;
+    const arrivals *next = n->next;
+    for (uint64_t i = first; i < last; i++) {
+        bool again = i > 0 && next->codes[i - 1] == next->codes[i];
+        n->numbers[next->places[i]] = again || is_there(n->data, next->codes[i]) ? BENCH_NONE : 0;
+    }
+}
+
 /* numbers[place] becomes the number of the new key that came then, BENCH_NONE where it was no new key: the index has it,
  * or it came before. Returns how many are new. */
 static uint64_t number_new_keys(const bench_data *data, const arrivals *next, uint64_t *numbers)
 {
     uint64_t count = 0;
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < next->count; i++) {
-        bool again = i > 0 && next->codes[i - 1] == next->codes[i];
-        numbers[next->places[i]] = again || is_there(data, next->codes[i]) ? BENCH_NONE : 0;
-    }
+    numbering n = {data, next, numbers};
+    workload_parallel(next->count, WORKLOAD_PIECE, note_new_keys, &n);
     for (uint64_t i = 0; i < next->count; i++) {
         if (numbers[i] != BENCH_NONE) numbers[i] = count++;
     }
     return count;
+}
+
+typedef struct placing {
+    const bench_queries *queries;
+    size_t key_size;
+    const char *ordered;
+} placing;
+
+static void place_keys(void *argument, uint64_t first, uint64_t last)
+{
+    const placing *p = argument;
+    for (uint64_t i = first; i < last; i++) {
+        copy_element(p->queries->keys, p->queries->positions[i], p->ordered, i, p->key_size);
+    }
 }
 
 /* Leaves the first new keys, as many as there are queries, and puts them into the batch in the order of arrival. */
@@ -203,10 +259,8 @@ static void take_new_keys(bench_queries *queries, const bench_data *data, arriva
     }
     char *ordered = bench_memory(kept, data->key_size);
     workload_keys_from_codes(data->key_type, next->codes, kept, ordered);
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < kept; i++) {
-        copy_element(queries->keys, queries->positions[i], ordered, i, data->key_size);
-    }
+    placing p = {queries, data->key_size, ordered};
+    workload_parallel(kept, WORKLOAD_PIECE, place_keys, &p);
     free(ordered);
 }
 
@@ -231,6 +285,24 @@ static bool make_insert_new(bench_queries *queries, const bench_data *data, cons
 
 /* ---- mixed batches ---- */
 
+typedef struct mixing {
+    bench_queries *queries;
+    const bench_data *data;
+    uint64_t salt;
+    bool updates;
+    uint64_t *codes;
+} mixing;
+
+static void mix(void *argument, uint64_t first, uint64_t last)
+{
+    const mixing *m = argument;
+    for (uint64_t i = first; i < last; i++) {
+        bool upsert = workload_hash(i ^ m->salt) & 1;
+        m->queries->operations[i] = upsert ? COPSE_OP_UPSERT : COPSE_OP_FIND;
+        if (!upsert || m->updates) m->codes[i] = m->data->codes[m->queries->positions[i]];
+    }
+}
+
 /* Half finds of entries, half upserts: of the same entries, or of the keys that the distribution gives next. */
 static void draw_mixed(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options,
                        uint64_t *codes)
@@ -238,12 +310,8 @@ static void draw_mixed(bench_queries *queries, const bench_data *data, const ben
     workload_stream stream = data->stream;
     bench_draw_positions(queries, data, options, data->entries, op->span);
     workload_stream_codes(&stream, codes, queries->count);
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < queries->count; i++) {
-        bool upsert = workload_hash(i ^ options->seed << 40) & 1;
-        queries->operations[i] = upsert ? COPSE_OP_UPSERT : COPSE_OP_FIND;
-        if (!upsert || op->code == BENCH_MIXED_UPDATE) codes[i] = data->codes[queries->positions[i]];
-    }
+    mixing m = {queries, data, options->seed << 40, op->code == BENCH_MIXED_UPDATE, codes};
+    workload_parallel(queries->count, WORKLOAD_PIECE, mix, &m);
     workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
 }
 

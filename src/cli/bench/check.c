@@ -9,14 +9,28 @@
 
 /* ---- points ---- */
 
-static uint64_t check_points(const bench_data *data, const bench_op *op, const bench_queries *queries,
-                             const bench_outputs *outputs, uint64_t count)
+/* Answers being checked. The checks return how many of those first .. last - 1 are wrong. */
+typedef struct checking {
+    const bench_data *data;
+    const bench_op *op;
+    const bench_queries *queries;
+    const bench_outputs *outputs;
+    uint64_t batch;
+    const uint64_t *expected; /* words */
+    const int64_t *prefix;    /* sums in front of the entries */
+} checking;
+
+static uint64_t check_points(const void *argument, uint64_t begin, uint64_t end)
 {
+    const checking *c = argument;
+    const bench_data *data = c->data;
+    const bench_op *op = c->op;
+    const bench_queries *queries = c->queries;
+    const bench_outputs *outputs = c->outputs;
     bool with_keys = op->code == BENCH_LOWER_BOUND || op->code == BENCH_SUCCESSOR || op->code == BENCH_PREDECESSOR;
     bool with_values = op->code != BENCH_CONTAINS;
     uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = begin; i < end; i++) {
         uint64_t position = queries->positions[i];
         bool expected = position != BENCH_NONE;
         bool right = outputs->found[i] == expected;
@@ -33,11 +47,11 @@ static uint64_t check_points(const bench_data *data, const bench_op *op, const b
     return wrong;
 }
 
-static uint64_t check_words(const uint64_t *expected, const uint64_t *actual, uint64_t count)
+static uint64_t check_words(const void *argument, uint64_t begin, uint64_t end)
 {
+    const checking *c = argument;
     uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (uint64_t i = 0; i < count; i++) wrong += actual[i] != expected[i];
+    for (uint64_t i = begin; i < end; i++) wrong += c->outputs->words[i] != c->expected[i];
     return wrong;
 }
 
@@ -56,30 +70,32 @@ static bool range_is_right(const bench_data *data, const bench_outputs *outputs,
 
 /* Every call wrote its own offsets, one more than it had queries, one call behind the other. All ranges have the same
  * number of entries. */
-static uint64_t check_rows(const bench_data *data, const bench_queries *queries, const bench_outputs *outputs,
-                           uint64_t count, uint64_t batch)
+static uint64_t check_rows(const void *argument, uint64_t begin, uint64_t end)
 {
+    const checking *c = argument;
+    const bench_queries *queries = c->queries;
     uint64_t wrong = 0;
-    uint64_t length = count > 0 ? queries->lengths[0] : 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t call = i / batch;
-        uint64_t place = i % batch * length; /* in the rows of its call */
-        const uint64_t *offsets = outputs->words + i + call;
+    uint64_t length = queries->lengths[0];
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t call = i / c->batch;
+        uint64_t place = i % c->batch * length; /* in the rows of its call */
+        const uint64_t *offsets = c->outputs->words + i + call;
         bool right = queries->lengths[i] == length && offsets[0] == place && offsets[1] == place + length &&
-                     range_is_right(data, outputs, i * length, queries->positions[i], length);
+                     range_is_right(c->data, c->outputs, i * length, queries->positions[i], length);
         wrong += !right;
     }
     return wrong;
 }
 
-static uint64_t check_sums(bench_data *data, const bench_queries *queries, const bench_outputs *outputs, uint64_t count)
+static uint64_t check_sums(const void *argument, uint64_t begin, uint64_t end)
 {
-    const int64_t *prefix = bench_data_prefix(data);
-    int64_t scale = workload_value_scale(data->value_type);
+    const checking *c = argument;
+    const bench_queries *queries = c->queries;
+    const bench_outputs *outputs = c->outputs;
+    const int64_t *prefix = c->prefix;
+    int64_t scale = workload_value_scale(c->data->value_type);
     uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = begin; i < end; i++) {
         uint64_t first = queries->positions[i];
         int64_t expected = prefix[first + queries->lengths[i]] - prefix[first];
         if (scale == 1) {
@@ -94,14 +110,15 @@ static uint64_t check_sums(bench_data *data, const bench_queries *queries, const
 }
 
 /* A mean may be rounded once in the division and once more in the sum. */
-static uint64_t check_means(bench_data *data, const bench_queries *queries, const bench_outputs *outputs,
-                            uint64_t count)
+static uint64_t check_means(const void *argument, uint64_t begin, uint64_t end)
 {
-    const int64_t *prefix = bench_data_prefix(data);
-    double scale = (double)workload_value_scale(data->value_type);
+    const checking *c = argument;
+    const bench_queries *queries = c->queries;
+    const bench_outputs *outputs = c->outputs;
+    const int64_t *prefix = c->prefix;
+    double scale = (double)workload_value_scale(c->data->value_type);
     uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = begin; i < end; i++) {
         uint64_t first = queries->positions[i];
         double expected = (double)(prefix[first + queries->lengths[i]] - prefix[first]) / scale;
         expected /= (double)queries->lengths[i];
@@ -112,13 +129,15 @@ static uint64_t check_means(bench_data *data, const bench_queries *queries, cons
     return wrong;
 }
 
-static uint64_t check_extremes(bench_data *data, const bench_queries *queries, const bench_outputs *outputs,
-                               uint64_t count, bool largest)
+static uint64_t check_extremes(const void *argument, uint64_t begin, uint64_t end)
 {
-    bench_data_extremes(data);
+    const checking *c = argument;
+    const bench_data *data = c->data;
+    const bench_queries *queries = c->queries;
+    const bench_outputs *outputs = c->outputs;
+    bool largest = c->op->code == BENCH_MAX;
     uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = begin; i < end; i++) {
         uint64_t code = 0;
         const char *value = (const char *)outputs->values + i * data->value_size;
         workload_codes_from_keys(data->value_type, value, 1, &code);
@@ -128,12 +147,14 @@ static uint64_t check_extremes(bench_data *data, const bench_queries *queries, c
     return wrong;
 }
 
-static uint64_t check_mixed(const bench_data *data, const bench_queries *queries, const bench_outputs *outputs,
-                            uint64_t count)
+static uint64_t check_mixed(const void *argument, uint64_t begin, uint64_t end)
 {
+    const checking *c = argument;
+    const bench_data *data = c->data;
+    const bench_queries *queries = c->queries;
+    const bench_outputs *outputs = c->outputs;
     uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = begin; i < end; i++) {
         wrong +=
             outputs->found[i] != queries->seen_found[i] ||
             bench_word(outputs->values, data->value_size, i) != bench_word(queries->seen_values, data->value_size, i);
@@ -144,25 +165,29 @@ static uint64_t check_mixed(const bench_data *data, const bench_queries *queries
 uint64_t bench_check_answers(bench_data *data, const bench_op *op, const bench_queries *queries,
                              const bench_outputs *outputs, uint64_t count, uint64_t batch)
 {
+    checking c = {data, op, queries, outputs, batch, NULL, NULL};
     switch (op->code) {
     case BENCH_RANK:
-        return check_words(queries->positions, outputs->words, count);
+        c.expected = queries->positions;
+        return workload_count(count, check_words, &c);
     case BENCH_RANGE:
-        return check_rows(data, queries, outputs, count, batch);
+        return workload_count(count, check_rows, &c);
     case BENCH_COUNT:
-        return check_words(queries->lengths, outputs->words, count);
+        c.expected = queries->lengths;
+        return workload_count(count, check_words, &c);
     case BENCH_SUM:
-        return check_sums(data, queries, outputs, count);
+    case BENCH_AVG:
+        c.prefix = bench_data_prefix(data);
+        return workload_count(count, op->code == BENCH_SUM ? check_sums : check_means, &c);
     case BENCH_MIN:
     case BENCH_MAX:
-        return check_extremes(data, queries, outputs, count, op->code == BENCH_MAX);
-    case BENCH_AVG:
-        return check_means(data, queries, outputs, count);
+        bench_data_extremes(data);
+        return workload_count(count, check_extremes, &c);
     case BENCH_MIXED:
     case BENCH_MIXED_UPDATE:
-        return check_mixed(data, queries, outputs, count);
+        return workload_count(count, check_mixed, &c);
     default:
-        return check_points(data, op, queries, outputs, count);
+        return workload_count(count, check_points, &c);
     }
 }
 
@@ -175,21 +200,31 @@ typedef struct comparison {
     uint64_t entries;
     uint64_t seen;
     uint64_t wrong;
+    const void *actual_keys; /* from entry `seen` on */
+    const void *actual_values;
 } comparison;
+
+static uint64_t compare_part(const void *argument, uint64_t first, uint64_t last)
+{
+    const comparison *with = argument;
+    const bench_data *data = with->data;
+    uint64_t wrong = 0;
+    for (uint64_t i = first; i < last; i++) {
+        uint64_t at = with->seen + i;
+        bool right =
+            at < with->entries &&
+            bench_word(with->actual_keys, data->key_size, i) == bench_word(with->keys, data->key_size, at) &&
+            bench_word(with->actual_values, data->value_size, i) == bench_word(with->values, data->value_size, at);
+        wrong += !right;
+    }
+    return wrong;
+}
 
 static void compare(comparison *with, const void *keys, const void *values, uint64_t n)
 {
-    const bench_data *data = with->data;
-    uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong) if (n > 65536)
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t at = with->seen + i;
-        bool right = at < with->entries &&
-                     bench_word(keys, data->key_size, i) == bench_word(with->keys, data->key_size, at) &&
-                     bench_word(values, data->value_size, i) == bench_word(with->values, data->value_size, at);
-        wrong += !right;
-    }
-    with->wrong += wrong;
+    with->actual_keys = keys;
+    with->actual_values = values;
+    with->wrong += workload_count(n, compare_part, with);
     with->seen += n;
 }
 
@@ -240,7 +275,7 @@ uint64_t bench_check_gone(const bench_target *target, void *store, const bench_d
 uint64_t bench_check_store(const bench_target *target, void *store, const bench_data *data, const void *keys,
                            const void *values, uint64_t entries)
 {
-    comparison with = {data, keys, values, entries, 0, 0};
+    comparison with = {.data = data, .keys = keys, .values = values, .entries = entries};
     uint64_t size = bench_store_size(target, store);
     void *actual_keys = bench_memory(size, data->key_size);
     void *actual_values = bench_memory(size, data->value_size);
@@ -260,7 +295,8 @@ static int compare_visited(void *user, const void *keys, const void *values, uin
 
 uint64_t bench_check_visit(const bench_target *target, void *store, const bench_data *data)
 {
-    comparison with = {data, data->sorted_keys, data->sorted_values, data->entries, 0, 0};
+    comparison with = {
+        .data = data, .keys = data->sorted_keys, .values = data->sorted_values, .entries = data->entries};
     if (target->peer) return 0;
     if (copse_visit(store, compare_visited, &with) != COPSE_OK) return data->entries;
     return with.wrong + missing(&with);

@@ -40,6 +40,11 @@ static bool codes_are_keys(const bench_data *data)
     return data->key_type == COPSE_U64;
 }
 
+static void number_positions(void *positions, uint64_t first, uint64_t last)
+{
+    for (uint64_t i = first; i < last; i++) ((uint64_t *)positions)[i] = i;
+}
+
 /* Fills the model from data->codes in the order of arrival. A data set of 2^30 pairs of 16 bytes needs 48 GiB here, and
  * keeps 32. */
 static void make_model(bench_data *data)
@@ -48,8 +53,7 @@ static void make_model(bench_data *data)
     uint64_t *positions = bench_memory(n, sizeof *positions);
     uint64_t *scratch_codes = bench_memory(n, sizeof *scratch_codes);
     uint64_t *scratch_positions = bench_memory(n, sizeof *scratch_positions);
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < n; i++) positions[i] = i;
+    workload_parallel(n, WORKLOAD_PIECE, number_positions, positions);
     workload_sort(data->codes, positions, n, scratch_codes, scratch_positions);
     free(scratch_codes);
     free(scratch_positions);
@@ -126,12 +130,24 @@ static uint64_t scan_extreme(const uint64_t *codes, uint64_t length, bool larges
     return result;
 }
 
+typedef struct lowest_level {
+    uint64_t *out;
+    const uint64_t *codes;
+    bool largest;
+} lowest_level;
+
+static void fill_lowest(void *argument, uint64_t first, uint64_t last)
+{
+    const lowest_level *l = argument;
+    for (uint64_t b = first; b < last; b++)
+        l->out[b] = scan_extreme(l->codes + b * BLOCK_ENTRIES, BLOCK_ENTRIES, l->largest);
+}
+
 static void make_levels(uint64_t *levels[40], const uint64_t *codes, uint64_t blocks, bool largest)
 {
     levels[0] = bench_memory(blocks, sizeof **levels);
-#pragma omp parallel for schedule(static)
-    for (uint64_t b = 0; b < blocks; b++)
-        levels[0][b] = scan_extreme(codes + b * BLOCK_ENTRIES, BLOCK_ENTRIES, largest);
+    lowest_level lowest = {levels[0], codes, largest};
+    workload_parallel(blocks, WORKLOAD_PIECE / BLOCK_ENTRIES, fill_lowest, &lowest);
     for (int level = 1; (UINT64_C(1) << level) <= blocks; level++) {
         uint64_t width = blocks - (UINT64_C(1) << level) + 1;
         uint64_t half = UINT64_C(1) << (level - 1);

@@ -237,16 +237,27 @@ static uint64_t check_fold(const bench_data *data, const bench_outputs *outputs)
     return (outputs->words[0] != keys) + (outputs->words[1] != values);
 }
 
-static uint64_t check_copy(const bench_data *data, const bench_outputs *outputs)
+typedef struct copied {
+    const bench_data *data;
+    const bench_outputs *outputs;
+} copied;
+
+static uint64_t check_copied(const void *argument, uint64_t first, uint64_t last)
 {
+    const bench_data *data = ((const copied *)argument)->data;
+    const bench_outputs *outputs = ((const copied *)argument)->outputs;
     uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (uint64_t i = 0; i < data->entries; i++) {
+    for (uint64_t i = first; i < last; i++) {
         wrong +=
             bench_word(outputs->keys, data->key_size, i) != bench_word(data->sorted_keys, data->key_size, i) ||
             bench_word(outputs->values, data->value_size, i) != bench_word(data->sorted_values, data->value_size, i);
     }
     return wrong;
+}
+
+static uint64_t check_copy(const bench_data *data, const bench_outputs *outputs)
+{
+    return workload_count(data->entries, check_copied, &(copied){data, outputs});
 }
 
 /* The file is read back, whichever of save and load was timed. */

@@ -10,7 +10,7 @@
 #define DEFAULT_QUERIES (UINT64_C(1) << 20)
 #define MOST_ENTRIES    (UINT64_C(1) << 26) /* that ranges return by default */
 #define QUERY_SEED      0x9E4117u
-#define BLOCK           (UINT64_C(1) << 16)
+#define BLOCK           WORKLOAD_PIECE
 
 /* What a generator is for: positions, then keys, must not follow the same numbers. */
 typedef enum draw { DRAW_POSITIONS, DRAW_KEYS } draw;
@@ -20,11 +20,6 @@ static workload_random block_random(const bench_options *options, draw what, uin
     workload_random random;
     workload_random_init(&random, workload_hash((options->seed ^ QUERY_SEED) * 2 + what) + block);
     return random;
-}
-
-static uint64_t block_end(uint64_t block, uint64_t count)
-{
-    return (block + 1) * BLOCK < count ? (block + 1) * BLOCK : count;
 }
 
 static uint64_t number_of_queries(const bench_data *data, const bench_op *op, const bench_options *options)
@@ -54,12 +49,38 @@ static uint64_t position_of_pair(const bench_data *data, uint64_t i)
     return bench_data_rank(data, code);
 }
 
-static void positions_of_pairs(bench_queries *queries, const bench_data *data, uint64_t limit)
+/* Queries being drawn, block by block. */
+typedef struct drawing {
+    bench_queries *queries;
+    const bench_data *data;
+    const bench_options *options;
+    const workload_permutation *order;
+    uint64_t limit;  /* of the positions */
+    uint64_t hot;    /* draw only so many of them; 0: all */
+    uint64_t span;   /* of ranges; 0: any */
+    bench_code code; /* of points */
+    uint64_t *codes; /* keys of points, lows of ranges */
+    uint64_t *highs;
+} drawing;
+
+static void positions_of_pairs(void *argument, uint64_t first, uint64_t last)
 {
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < queries->count; i++) {
-        uint64_t position = position_of_pair(data, i);
-        queries->positions[i] = position < limit ? position : limit - 1;
+    const drawing *d = argument;
+    for (uint64_t i = first; i < last; i++) {
+        uint64_t position = position_of_pair(d->data, i);
+        d->queries->positions[i] = position < d->limit ? position : d->limit - 1;
+    }
+}
+
+static void draw_positions(void *argument, uint64_t first, uint64_t last)
+{
+    const drawing *d = argument;
+    uint64_t choices = d->hot > 0 && d->hot < d->limit ? d->hot : d->limit;
+    workload_random random = block_random(d->options, DRAW_POSITIONS, first / BLOCK);
+    for (uint64_t i = first; i < last; i++) {
+        uint64_t position = workload_pick(&random, d->options->query_dist, choices);
+        if (d->hot > 0 || d->options->query_dist == WORKLOAD_ZIPF) position = workload_permute(d->order, position);
+        d->queries->positions[i] = position;
     }
 }
 
@@ -68,21 +89,10 @@ void bench_draw_positions(bench_queries *queries, const bench_data *data, const 
                           uint64_t hot)
 {
     workload_permutation order;
-    uint64_t choices = hot > 0 && hot < limit ? hot : limit;
+    drawing d = {.queries = queries, .data = data, .options = options, .order = &order, .limit = limit, .hot = hot};
     workload_permutation_init(&order, limit, options->seed);
-    if (options->query_dist == BENCH_ARRIVAL && hot == 0) {
-        positions_of_pairs(queries, data, limit);
-        return;
-    }
-#pragma omp parallel for schedule(static)
-    for (uint64_t b = 0; b < (queries->count + BLOCK - 1) / BLOCK; b++) {
-        workload_random random = block_random(options, DRAW_POSITIONS, b);
-        for (uint64_t i = b * BLOCK; i < block_end(b, queries->count); i++) {
-            uint64_t position = workload_pick(&random, options->query_dist, choices);
-            if (hot > 0 || options->query_dist == WORKLOAD_ZIPF) position = workload_permute(&order, position);
-            queries->positions[i] = position;
-        }
-    }
+    bool of_pairs = options->query_dist == BENCH_ARRIVAL && hot == 0;
+    workload_parallel(queries->count, BLOCK, of_pairs ? positions_of_pairs : draw_positions, &d);
     if (options->query_dist == WORKLOAD_ASCENDING) bench_sort_positions(queries->positions, queries->count);
 }
 
@@ -142,21 +152,44 @@ static bool point_query(const bench_data *data, bench_code code, workload_random
     return true;
 }
 
+/* Returns for how many there is no key. */
+static uint64_t draw_points(const void *argument, uint64_t first, uint64_t last)
+{
+    const drawing *d = argument;
+    uint64_t failed = 0;
+    workload_random random = block_random(d->options, DRAW_KEYS, first / BLOCK);
+    for (uint64_t i = first; i < last; i++) {
+        failed += !point_query(d->data, d->code, &random, &d->queries->positions[i], &d->codes[i]);
+    }
+    return failed;
+}
+
 bool bench_draw_points(bench_queries *queries, const bench_data *data, const bench_op *op, const bench_options *options)
 {
     uint64_t *codes = bench_memory(queries->count, sizeof *codes);
-    uint64_t failed = 0;
-#pragma omp parallel for schedule(static) reduction(+ : failed)
-    for (uint64_t b = 0; b < (queries->count + BLOCK - 1) / BLOCK; b++) {
-        workload_random random = block_random(options, DRAW_KEYS, b);
-        for (uint64_t i = b * BLOCK; i < block_end(b, queries->count); i++) {
-            failed += !point_query(data, op->code, &random, &queries->positions[i], &codes[i]);
-        }
-    }
+    drawing d = {.queries = queries, .data = data, .options = options, .code = op->code, .codes = codes};
+    uint64_t failed = workload_count(queries->count, draw_points, &d);
     if (failed == 0) workload_keys_from_codes(data->key_type, codes, queries->count, queries->keys);
     free(codes);
     if (failed > 0) cli_note("bench", "%s: every key of the type is in the index, there is nothing to miss", op->name);
     return failed == 0;
+}
+
+static void draw_ranges(void *argument, uint64_t begin, uint64_t end)
+{
+    const drawing *d = argument;
+    bench_queries *queries = d->queries;
+    workload_random random = block_random(d->options, DRAW_KEYS, begin / BLOCK);
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t one = queries->positions[i];
+        uint64_t other = d->span > 0 ? one + d->span - 1 : workload_random_below(&random, d->data->entries);
+        uint64_t first = one < other ? one : other;
+        uint64_t last = one < other ? other : one;
+        queries->positions[i] = first;
+        queries->lengths[i] = last - first + 1;
+        d->codes[i] = d->data->codes[first];
+        d->highs[i] = d->data->codes[last];
+    }
 }
 
 static void make_ranges(bench_queries *queries, const bench_data *data, uint64_t span, const bench_options *options)
@@ -165,20 +198,8 @@ static void make_ranges(bench_queries *queries, const bench_data *data, uint64_t
     uint64_t *highs = bench_memory(queries->count, sizeof *highs);
     queries->highs = bench_memory(queries->count, data->key_size);
     queries->lengths = bench_memory(queries->count, sizeof *queries->lengths);
-#pragma omp parallel for schedule(static)
-    for (uint64_t b = 0; b < (queries->count + BLOCK - 1) / BLOCK; b++) {
-        workload_random random = block_random(options, DRAW_KEYS, b);
-        for (uint64_t i = b * BLOCK; i < block_end(b, queries->count); i++) {
-            uint64_t one = queries->positions[i];
-            uint64_t other = span > 0 ? one + span - 1 : workload_random_below(&random, data->entries);
-            uint64_t first = one < other ? one : other;
-            uint64_t last = one < other ? other : one;
-            queries->positions[i] = first;
-            queries->lengths[i] = last - first + 1;
-            lows[i] = data->codes[first];
-            highs[i] = data->codes[last];
-        }
-    }
+    drawing d = {.queries = queries, .data = data, .options = options, .span = span, .codes = lows, .highs = highs};
+    workload_parallel(queries->count, BLOCK, draw_ranges, &d);
     workload_keys_from_codes(data->key_type, lows, queries->count, queries->keys);
     workload_keys_from_codes(data->key_type, highs, queries->count, queries->highs);
     free(lows);

@@ -224,24 +224,31 @@ static bench_call part_of(const bench_call *whole, uint64_t first, uint64_t n)
     return part;
 }
 
+typedef struct peer_read {
+    const bench_peer *peer;
+    const void *store;
+    const bench_call *whole;
+} peer_read;
+
+static void read_peer_part(void *argument, uint64_t first, uint64_t last)
+{
+    const peer_read *r = argument;
+    bench_call part = part_of(r->whole, first, last - first);
+    read_peer(r->peer, r->store, &part);
+}
+
 /* The containers know nothing of threads, but may be read by several. */
 static void read_peer_in_parallel(const bench_target *target, const void *store, const bench_call *c)
 {
-    int threads = (int)target->threads;
-    uint64_t share = (c->n + target->threads - 1) / target->threads;
+    peer_read r = {target->peer, store, c};
     if (c->op->code == BENCH_RANGE) c->out_words[0] = 0;
-    if (threads == 1 || target->device) { /* asking OpenMP would cost a peer more than a lookup */
-        bench_call all = part_of(c, 0, c->n);
-        read_peer(target->peer, store, &all);
+    if (c->n == 0) return;
+    if (target->threads == 1 || target->device) {
+        read_peer_part(&r, 0, c->n);
         return;
     }
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int t = 0; t < threads; t++) {
-        uint64_t first = share * (uint64_t)t;
-        if (first >= c->n) continue;
-        bench_call part = part_of(c, first, share < c->n - first ? share : c->n - first);
-        read_peer(target->peer, store, &part);
-    }
+    uint64_t share = (c->n + target->threads - 1) / target->threads;
+    workload_parallel_on(target->threads, c->n, share, read_peer_part, &r);
 }
 
 static bool call_peer(const bench_target *target, void *store, bench_call *c)

@@ -3,6 +3,7 @@
 
 #include "trees/implicit/cpu/tree.h"
 #include "core/aggregate.h"
+#include "core/threads.h"
 #include "trees/implicit/cpu/sum_unit.h"
 
 static inline uint32_t implicit_unit_used(const copse_implicit *tree, uint64_t unit)
@@ -11,21 +12,33 @@ static inline uint32_t implicit_unit_used(const copse_implicit *tree, uint64_t u
     return left < UNIT_ENTRIES ? (uint32_t)left : UNIT_ENTRIES;
 }
 
-static void implicit_make_summary(const copse_index *index, copse_implicit *tree)
+typedef struct implicit_summary_job {
+    copse_implicit *tree;
+    copse_type type;
+} implicit_summary_job;
+
+static void implicit_summarize(void *argument, uint64_t first_block, uint64_t last_block)
 {
+    const implicit_summary_job *job = argument;
+    copse_implicit *tree = job->tree;
     const copse_unit *units = tree->units;
-    uint64_t blocks = (tree->unit_count + COPSE_IMPLICIT_BLOCK_UNITS - 1) / COPSE_IMPLICIT_BLOCK_UNITS;
-    uint32_t threads = copse_threads_for(index->ctx, tree->entries);
-    if (!blocks || !copse_summary_create(index->ctx, blocks, &tree->summary)) return;
-#pragma omp parallel for num_threads(threads)
-    for (uint64_t b = 0; b < blocks; b++) {
+    for (uint64_t b = first_block; b < last_block; b++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         uint64_t first = b * COPSE_IMPLICIT_BLOCK_UNITS, last = first + COPSE_IMPLICIT_BLOCK_UNITS;
         for (uint64_t u = first; u < last && u < tree->unit_count; u++)
-            copse_aggregate_add(&all, index->value_type, units[u].values, implicit_unit_used(tree, u));
+            copse_aggregate_add(&all, job->type, units[u].values, implicit_unit_used(tree, u));
         tree->summary.level[0][b] = all;
     }
-    copse_summary_raise(&tree->summary, 0, blocks - 1, threads);
+}
+
+static void implicit_make_summary(const copse_index *index, copse_implicit *tree)
+{
+    uint64_t blocks = (tree->unit_count + COPSE_IMPLICIT_BLOCK_UNITS - 1) / COPSE_IMPLICIT_BLOCK_UNITS;
+    uint32_t threads = copse_threads_for(index->ctx, tree->entries);
+    if (!blocks || !copse_summary_create(index->ctx, blocks, &tree->summary)) return;
+    implicit_summary_job job = {tree, index->value_type};
+    copse_parallel(index->ctx, threads, blocks, copse_even_chunk(blocks, threads), implicit_summarize, &job);
+    copse_summary_raise(index->ctx, &tree->summary, 0, blocks - 1, threads);
     tree->has_summary = true;
 }
 
@@ -62,6 +75,28 @@ static void implicit_fill_sums(const copse_index *index, const copse_implicit *t
     }
 }
 
+typedef struct implicit_sums_job {
+    const copse_index *index;
+    const copse_implicit *tree;
+    copse_sum_unit *out;
+    uint64_t chunks;
+} implicit_sums_job;
+
+/* Chunks begin at blocks of the summary, which knows the sum in front of them. */
+static void implicit_sum_chunks(void *argument, uint64_t chunk, uint64_t end_chunk)
+{
+    const implicit_sums_job *job = argument;
+    const copse_implicit *tree = job->tree;
+    for (uint64_t c = chunk, blocks = tree->summary.items; c < end_chunk; c++) {
+        uint64_t first = blocks * c / job->chunks, last = blocks * (c + 1) / job->chunks;
+        copse_aggregate before = COPSE_AGGREGATE_EMPTY;
+        copse_summary_range(&tree->summary, 0, first, &before);
+        uint64_t end = last * COPSE_IMPLICIT_BLOCK_UNITS;
+        implicit_fill_sums(job->index, tree, job->out, first * COPSE_IMPLICIT_BLOCK_UNITS,
+                           end < tree->unit_count ? end : tree->unit_count, (uint64_t)before.sum);
+    }
+}
+
 static void implicit_make_sums(const copse_index *index, copse_implicit *tree)
 {
     if (!tree->has_summary || copse_type_is_float(index->value_type)) return;
@@ -69,18 +104,9 @@ static void implicit_make_sums(const copse_index *index, copse_implicit *tree)
     size_t bytes = copse_memory_product(tree->unit_count + 1, sizeof(copse_sum_unit)); /* and one for the end */
     copse_sum_unit *out = copse_memory_alloc(index->ctx, bytes);
     if (!out) return;
-    /* Chunks begin at blocks of the summary, which knows the sum in front of them. */
-    uint64_t blocks = tree->summary.items, chunks = blocks < 64 ? 1 : 64;
-    uint32_t threads = copse_threads_for(index->ctx, tree->entries);
-#pragma omp parallel for num_threads(threads)
-    for (uint64_t c = 0; c < chunks; c++) {
-        uint64_t first = blocks * c / chunks, last = blocks * (c + 1) / chunks;
-        copse_aggregate before = COPSE_AGGREGATE_EMPTY;
-        copse_summary_range(&tree->summary, 0, first, &before);
-        uint64_t end = last * COPSE_IMPLICIT_BLOCK_UNITS;
-        implicit_fill_sums(index, tree, out, first * COPSE_IMPLICIT_BLOCK_UNITS,
-                           end < tree->unit_count ? end : tree->unit_count, (uint64_t)before.sum);
-    }
+    uint64_t blocks = tree->summary.items;
+    implicit_sums_job job = {index, tree, out, blocks < 64 ? 1 : 64};
+    copse_parallel(index->ctx, copse_threads_for(index->ctx, tree->entries), job.chunks, 1, implicit_sum_chunks, &job);
     copse_aggregate all = COPSE_AGGREGATE_EMPTY;
     copse_summary_range(&tree->summary, 0, blocks, &all);
     tree->total = (uint64_t)all.sum;

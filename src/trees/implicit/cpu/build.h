@@ -4,6 +4,7 @@
 #include "trees/implicit/cpu/tree.h"
 #include "core/batch_pair.h"
 #include "core/levels.h"
+#include "core/threads.h"
 #include "cpu/merge.h"
 
 #include <string.h>
@@ -38,8 +39,22 @@ static uint64_t implicit_digest_steps(const copse_unit *units, const copse_level
     return steps;
 }
 
+typedef struct implicit_digest_job {
+    const copse_implicit *tree;
+    const copse_levels *levels;
+    uint64_t steps; /* atomic */
+} implicit_digest_job;
+
+static void implicit_digest_part(void *argument, uint64_t first, uint64_t last)
+{
+    implicit_digest_job *job = argument;
+    uint64_t steps = implicit_digest_steps(job->tree->units, job->levels, first, last);
+    (void)__atomic_fetch_add(&job->steps, steps, __ATOMIC_RELAXED);
+}
+
 /* Chooses between full separators and digests, and the digests' base and shift. */
-static void implicit_choose_separators(const copse_implicit *tree, uint32_t threads, copse_levels *levels)
+static void implicit_choose_separators(const copse_ctx *ctx, const copse_implicit *tree, uint32_t threads,
+                                       copse_levels *levels)
 {
     levels->digest = false;
     if (KEY_BITS == 32 || tree->unit_count < 2) return; /* 32-bit separators are as small as digests */
@@ -48,12 +63,10 @@ static void implicit_choose_separators(const copse_implicit *tree, uint32_t thre
     unsigned bits = high > low ? 64u - (unsigned)__builtin_clzll((unsigned long long)(high - low)) : 1;
     levels->base = low;
     levels->shift = bits > 32 ? bits - 32 : 0;
-    uint64_t steps = 0, chunks = threads * 4;
-#pragma omp parallel for num_threads(threads) reduction(+ : steps)
-    for (uint64_t chunk = 0; chunk < chunks; chunk++)
-        steps += implicit_digest_steps(units, levels, tree->unit_count * chunk / chunks,
-                                       tree->unit_count * (chunk + 1) / chunks);
-    levels->digest = steps <= tree->unit_count / 8;
+    implicit_digest_job job = {tree, levels, 0};
+    copse_parallel(ctx, threads, tree->unit_count, copse_even_chunk(tree->unit_count, threads), implicit_digest_part,
+                   &job);
+    levels->digest = job.steps <= tree->unit_count / 8;
 }
 
 /* Separator j of a node whose child j covers `span` units: the largest key of the child, the maximum where no child
@@ -79,6 +92,19 @@ static void implicit_fill_node(const copse_implicit *tree, const copse_levels *l
     }
 }
 
+typedef struct implicit_level_job {
+    const copse_implicit *tree;
+    uint32_t level;
+    uint64_t children, span;
+} implicit_level_job;
+
+static void implicit_fill_nodes(void *argument, uint64_t node, uint64_t last)
+{
+    const implicit_level_job *job = argument;
+    for (; node < last; node++)
+        implicit_fill_node(job->tree, &job->tree->levels, job->level, node, job->children, job->span);
+}
+
 /* Sizes of the levels over `children` units, root first. */
 static void implicit_plan_levels(copse_levels *levels, uint64_t children)
 {
@@ -96,7 +122,7 @@ static void implicit_plan_levels(copse_levels *levels, uint64_t children)
 static copse_status implicit_build_levels(const copse_ctx *ctx, copse_implicit *tree, uint32_t threads)
 {
     copse_levels *levels = &tree->levels;
-    implicit_choose_separators(tree, threads, levels);
+    implicit_choose_separators(ctx, tree, threads, levels);
     implicit_plan_levels(levels, tree->unit_count);
     if (levels->height == 0) return COPSE_OK;
     levels->memory = copse_memory_alloc(ctx, levels->bytes);
@@ -110,9 +136,9 @@ static copse_status implicit_build_levels(const copse_ctx *ctx, copse_implicit *
     for (uint32_t l = levels->height; l-- > 0; span *= fanout) {
         uint64_t children = l + 1 < levels->height ? levels->nodes[l + 1] : tree->unit_count;
         uint32_t team = levels->nodes[l] < 4096 ? 1 : threads;
-#pragma omp parallel for num_threads(team)
-        for (uint64_t node = 0; node < levels->nodes[l]; node++)
-            implicit_fill_node(tree, levels, l, node, children, span);
+        implicit_level_job job = {tree, l, children, span};
+        copse_parallel(ctx, team, levels->nodes[l], copse_even_chunk(levels->nodes[l], team), implicit_fill_nodes,
+                       &job);
     }
     return COPSE_OK;
 }
@@ -171,6 +197,17 @@ static void implicit_fill(const copse_batch *batch, copse_unit *units, uint64_t 
     }
 }
 
+typedef struct implicit_fill_job {
+    const copse_batch *batch;
+    copse_unit *units;
+} implicit_fill_job;
+
+static void implicit_fill_part(void *argument, uint64_t first, uint64_t last)
+{
+    const implicit_fill_job *job = argument;
+    implicit_fill(job->batch, job->units, first, last);
+}
+
 /* Replaces the old tree by a finished one; from here on nothing can fail. */
 static void implicit_replace(copse_index *index, copse_implicit *tree)
 {
@@ -185,10 +222,9 @@ static copse_status implicit_build(copse_index *index, const copse_batch *batch)
     uint32_t threads = copse_threads_for(ctx, batch->n);
     copse_status status = implicit_make(ctx, batch->n, &tree);
     if (status != COPSE_OK) return status;
-    uint64_t chunks = threads == 1 ? 1 : threads * 8;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (uint64_t chunk = 0; chunk < chunks; chunk++)
-        implicit_fill(batch, tree->units, tree->unit_count * chunk / chunks, tree->unit_count * (chunk + 1) / chunks);
+    implicit_fill_job job = {batch, tree->units};
+    copse_parallel(ctx, threads, tree->unit_count, copse_even_chunk(tree->unit_count, threads), implicit_fill_part,
+                   &job);
     unit_pad(tree->units, batch->n);
     status = copse_progress(ctx, "building the inner levels", batch->n, batch->n);
     if (status == COPSE_OK) status = implicit_build_levels(ctx, tree, threads);

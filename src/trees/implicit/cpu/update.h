@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trees/implicit/cpu/build.h"
+#include "core/threads.h"
 #include "cpu/merge.h"
 
 typedef struct implicit_chunk {
@@ -25,18 +26,43 @@ static void implicit_cut(const copse_implicit *tree, const copse_batch *batch, i
     chunk[chunks] = (implicit_chunk){batch->n, tree->entries, 0, 0};
 }
 
+typedef struct implicit_merge_job {
+    const copse_implicit *old;
+    copse_implicit *tree; /* the new one, once it is known how large */
+    const copse_batch *batch;
+    merge_kind kind;
+    implicit_chunk *chunk;
+} implicit_merge_job;
+
+static void implicit_count_chunks(void *argument, uint64_t c, uint64_t end)
+{
+    const implicit_merge_job *job = argument;
+    for (implicit_chunk *chunk = job->chunk; c < end; c++) {
+        uint64_t fresh;
+        merge_slice slice = merge_slice_of(job->batch, chunk[c].pair, chunk[c + 1].pair - chunk[c].pair);
+        chunk[c].count = merge_count(job->old->units, chunk[c].old, chunk[c + 1].old, slice, job->kind, &fresh);
+    }
+}
+
+static void implicit_write_chunks(void *argument, uint64_t c, uint64_t end)
+{
+    const implicit_merge_job *job = argument;
+    for (const implicit_chunk *chunk = job->chunk; c < end; c++) {
+        if (chunk[c].count == 0) continue;
+        merge_sink sink = {.at = cursor_at(job->tree->units, chunk[c].out), .room = chunk[c].count};
+        merge_slice slice = merge_slice_of(job->batch, chunk[c].pair, chunk[c + 1].pair - chunk[c].pair);
+        merge_write(job->old->units, chunk[c].old, chunk[c + 1].old, slice, job->kind, &sink);
+    }
+}
+
 static copse_status implicit_merge_chunks(copse_index *index, const copse_batch *batch, merge_kind kind,
                                           implicit_chunk *chunk, uint64_t chunks, uint32_t threads)
 {
     const copse_ctx *ctx = index->ctx;
     const copse_implicit *old = index->tree;
     implicit_cut(old, batch, chunk, chunks);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (uint64_t c = 0; c < chunks; c++) {
-        uint64_t fresh;
-        merge_slice slice = merge_slice_of(batch, chunk[c].pair, chunk[c + 1].pair - chunk[c].pair);
-        chunk[c].count = merge_count(old->units, chunk[c].old, chunk[c + 1].old, slice, kind, &fresh);
-    }
+    implicit_merge_job job = {old, NULL, batch, kind, chunk};
+    copse_parallel(ctx, threads, chunks, 1, implicit_count_chunks, &job);
     uint64_t total = 0;
     for (uint64_t c = 0; c < chunks; c++) {
         chunk[c].out = total;
@@ -45,13 +71,8 @@ static copse_status implicit_merge_chunks(copse_index *index, const copse_batch 
     copse_implicit *tree;
     copse_status status = implicit_make(ctx, total, &tree);
     if (status != COPSE_OK) return status;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (uint64_t c = 0; c < chunks; c++) {
-        if (chunk[c].count == 0) continue;
-        merge_sink sink = {.at = cursor_at(tree->units, chunk[c].out), .room = chunk[c].count};
-        merge_slice slice = merge_slice_of(batch, chunk[c].pair, chunk[c + 1].pair - chunk[c].pair);
-        merge_write(old->units, chunk[c].old, chunk[c + 1].old, slice, kind, &sink);
-    }
+    job.tree = tree;
+    copse_parallel(ctx, threads, chunks, 1, implicit_write_chunks, &job);
     if (total) unit_pad(tree->units, total);
     status = copse_progress(ctx, "rebuilding the inner levels", total, total);
     if (status == COPSE_OK) status = implicit_build_levels(ctx, tree, threads);

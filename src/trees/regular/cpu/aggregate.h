@@ -3,14 +3,13 @@
 
 #include "trees/regular/cpu/table.h"
 #include "core/aggregate.h"
+#include "core/threads.h"
 
 static void regular_make_summary(const copse_index *index, copse_regular *tree)
 {
     if (!copse_summary_create(index->ctx, tree->table.slots, &tree->summary)) return;
     uint32_t threads = copse_threads_for(index->ctx, tree->entries);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (uint64_t s = 0; s < tree->table.slots; s++) regular_summarize(index, tree, s);
-    copse_summary_raise(&tree->summary, 0, tree->table.slots - 1, threads);
+    regular_summarize_all(index, tree, 0, tree->table.slots - 1, threads);
     tree->has_summary = true;
 }
 

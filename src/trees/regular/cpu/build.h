@@ -4,6 +4,7 @@
 #include "trees/regular/cpu/tree.h"
 #include "trees/regular/cpu/table.h"
 #include "core/batch_pair.h"
+#include "core/threads.h"
 
 static void build_leaf(const copse_batch *batch, uint64_t first, uint32_t n, char *leaf)
 {
@@ -18,20 +19,32 @@ static void build_leaf(const copse_batch *batch, uint64_t first, uint32_t n, cha
     leaf_seal(leaf, n);
 }
 
+typedef struct build_job {
+    const copse_batch *batch;
+    copse_regular *tree;
+} build_job;
+
 /* Leaves of equal size, filled in parallel; their fences are their largest keys, the last one's the maximum. */
-static void build_leaves(const copse_ctx *ctx, const copse_batch *batch, copse_regular *tree)
+static void build_part(void *argument, uint64_t first_leaf, uint64_t last_leaf)
 {
-    copse_leaf_table *table = &tree->table;
-    const uint64_t leaves = tree->leaves, n = batch->n;
-    uint32_t threads = copse_threads_for(ctx, n);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (uint64_t i = 0; i < leaves; i++) {
+    const build_job *job = argument;
+    const copse_batch *batch = job->batch;
+    copse_leaf_table *table = &job->tree->table;
+    const uint64_t leaves = job->tree->leaves, n = batch->n;
+    for (uint64_t i = first_leaf; i < last_leaf; i++) {
         uint64_t slot = table_spread(i, leaves, table->groups), first = i * LEAF_BULK_FILL;
         uint32_t count = (uint32_t)(n - first < LEAF_BULK_FILL ? n - first : LEAF_BULK_FILL);
         build_leaf(batch, first, count, table->leaf[slot]);
         table->count[slot] = (uint8_t)count;
         table_fence(table)[slot] = i + 1 == leaves ? KEY_MAX : leaf_last_key(table->leaf[slot], count);
     }
+}
+
+static void build_leaves(const copse_ctx *ctx, const copse_batch *batch, copse_regular *tree)
+{
+    uint32_t threads = copse_threads_for(ctx, batch->n);
+    build_job job = {batch, tree};
+    copse_parallel(ctx, threads, tree->leaves, copse_even_chunk(tree->leaves, threads), build_part, &job);
 }
 
 static copse_status build_reserve(const copse_ctx *ctx, copse_regular *tree)

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "trees/regular/layout.h"
+#include "core/aggregate.h"
 #include "core/levels.h"
+#include "core/threads.h"
 #include "cpu/merge.h"
 
 #include <string.h>
@@ -117,21 +119,46 @@ static inline uint64_t table_spread(uint64_t i, uint64_t n, uint64_t groups)
 
 /* --- keeping the inner levels and the counts right ---------------------------------------------------------------- */
 
+/* Work on nodes, groups or slots from `start` on. */
+typedef struct table_job {
+    const copse_index *index;
+    copse_regular *tree;
+    copse_leaf_table *table;
+    uint64_t start;
+    uint32_t level; /* of the nodes */
+    uint64_t span;  /* slots below one of their children */
+} table_job;
+
+/* Less than this is not worth a second thread. */
+#define TABLE_ALONE 4096u
+
+static void table_run(const copse_ctx *ctx, uint32_t threads, uint64_t n, copse_chunk_fn body, table_job *job)
+{
+    uint32_t team = n <= TABLE_ALONE ? 1 : threads;
+    copse_parallel(ctx, team, n, copse_even_chunk(n, team), body, job);
+}
+
+static void table_fill_nodes(void *argument, uint64_t first, uint64_t last)
+{
+    const table_job *job = argument;
+    const KEY *fence = table_fence(job->table);
+    KEY *level = (KEY *)job->table->levels.level[job->level];
+    for (uint64_t node = job->start + first; node < job->start + last; node++)
+        for (uint64_t j = 0; j + 1 < FANOUT; j++) {
+            uint64_t end = (node * FANOUT + j + 1) * job->span;
+            level[node * (FANOUT - 1) + j] = fence[(end < job->table->slots ? end : job->table->slots) - 1];
+        }
+}
+
 /* Separators of the nodes above groups first .. last. Free slots repeat the fence before them, so a separator is simply
  * the fence of the last slot below its child. */
-static void table_refresh_nodes(copse_leaf_table *table, uint64_t first, uint64_t last, uint32_t threads)
+static void table_refresh_nodes(const copse_ctx *ctx, copse_leaf_table *table, uint64_t first, uint64_t last,
+                                uint32_t threads)
 {
-    const KEY *fence = table_fence(table);
     uint64_t span = 1;
     for (uint32_t l = table->levels.height; l-- > 0; first /= FANOUT, last /= FANOUT, span *= FANOUT) {
-        KEY *level = (KEY *)table->levels.level[l];
-        uint32_t team = last - first < 4096 ? 1 : threads;
-#pragma omp parallel for num_threads(team) if (team > 1)
-        for (uint64_t node = first; node <= last; node++)
-            for (uint64_t j = 0; j + 1 < FANOUT; j++) {
-                uint64_t end = (node * FANOUT + j + 1) * span;
-                level[node * (FANOUT - 1) + j] = fence[(end < table->slots ? end : table->slots) - 1];
-            }
+        table_job job = {.table = table, .start = first, .level = l, .span = span};
+        table_run(ctx, threads, last - first + 1, table_fill_nodes, &job);
     }
 }
 
@@ -147,11 +174,11 @@ static uint64_t table_run_sums(copse_leaf_table *table, uint32_t l, uint64_t nod
     return sum;
 }
 
-static void table_refresh_counts(copse_leaf_table *table, uint64_t first, uint64_t last, uint32_t threads)
+static void table_count_groups(void *argument, uint64_t first, uint64_t last)
 {
-    uint32_t team = last - first < 4096 ? 1 : threads;
-#pragma omp parallel for num_threads(team) if (team > 1)
-    for (uint64_t g = first; g <= last; g++) {
+    const table_job *job = argument;
+    copse_leaf_table *table = job->table;
+    for (uint64_t g = job->start + first; g < job->start + last; g++) {
         uint32_t sum = 0;
         for (uint64_t s = g * FANOUT; s < (g + 1) * FANOUT; s++) {
             table->ahead[s] = (uint16_t)sum;
@@ -159,6 +186,13 @@ static void table_refresh_counts(copse_leaf_table *table, uint64_t first, uint64
         }
         table->below[0][g] = sum;
     }
+}
+
+static void table_refresh_counts(const copse_ctx *ctx, copse_leaf_table *table, uint64_t first, uint64_t last,
+                                 uint32_t threads)
+{
+    table_job job = {.table = table, .start = first};
+    table_run(ctx, threads, last - first + 1, table_count_groups, &job);
     for (uint32_t l = 0; l < table->rank_height; l++) {
         for (uint64_t i = first / 16; i <= last / 16; i++) {
             uint64_t sum = table_run_sums(table, l, i * 16);
@@ -184,17 +218,29 @@ static void regular_summarize(const copse_index *index, copse_regular *tree, uin
     tree->summary.level[0][slot] = all;
 }
 
+static void regular_summarize_slots(void *argument, uint64_t first, uint64_t last)
+{
+    const table_job *job = argument;
+    for (uint64_t s = first; s < last; s++) regular_summarize(job->index, job->tree, job->start + s);
+}
+
+/* The summary over slots first .. last. */
+static void regular_summarize_all(const copse_index *index, copse_regular *tree, uint64_t first, uint64_t last,
+                                  uint32_t threads)
+{
+    table_job job = {.index = index, .tree = tree, .start = first};
+    uint64_t slots = last - first + 1;
+    copse_parallel(index->ctx, threads, slots, copse_even_chunk(slots, threads), regular_summarize_slots, &job);
+    copse_summary_raise(index->ctx, &tree->summary, first, last, threads);
+}
+
 /* Everything that is derived from slots of groups first .. last. */
 static void regular_refresh(const copse_index *index, copse_regular *tree, uint64_t first, uint64_t last)
 {
     uint32_t threads = copse_threads_for(index->ctx, (last - first) * FANOUT);
-    table_refresh_nodes(&tree->table, first, last, threads);
-    table_refresh_counts(&tree->table, first, last, threads);
-    if (tree->has_summary) {
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-        for (uint64_t s = first * FANOUT; s < (last + 1) * FANOUT; s++) regular_summarize(index, tree, s);
-        copse_summary_raise(&tree->summary, first * FANOUT, (last + 1) * FANOUT - 1, threads);
-    }
+    table_refresh_nodes(index->ctx, &tree->table, first, last, threads);
+    table_refresh_counts(index->ctx, &tree->table, first, last, threads);
+    if (tree->has_summary) regular_summarize_all(index, tree, first * FANOUT, (last + 1) * FANOUT - 1, threads);
 }
 
 /* --- finding, inserting and removing slots ------------------------------------------------------------------------ */

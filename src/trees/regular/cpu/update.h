@@ -12,6 +12,7 @@
 #include "trees/regular/cpu/build.h"
 #include "trees/regular/cpu/table.h"
 #include "trees/regular/cpu/tree.h"
+#include "core/threads.h"
 #include "cpu/merge.h"
 
 #include <string.h>
@@ -111,10 +112,17 @@ static void update_route(const copse_index *index, const copse_regular *tree, up
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
-static void update_count(const copse_regular *tree, update_plan *u)
+typedef struct update_job {
+    copse_regular *tree;
+    update_plan *u;
+} update_job;
+
+static void count_segments(void *argument, uint64_t first, uint64_t last)
 {
-#pragma omp parallel for num_threads(u->threads) schedule(static) if (u->threads > 1)
-    for (uint64_t i = 0; i < u->segments; i++) {
+    const update_job *job = argument;
+    const copse_regular *tree = job->tree;
+    const update_plan *u = job->u;
+    for (uint64_t i = first; i < last; i++) {
         leaf_segment *s = &u->segment[i];
         uint64_t fresh;
         const uint32_t before = tree->table.count[s->slot];
@@ -122,6 +130,12 @@ static void update_count(const copse_regular *tree, update_plan *u)
                                merge_slice_of(u->batch, s->first, s->n), u->kind, &fresh);
         s->values_only = (u->kind == MERGE_UPSERT || u->kind == MERGE_MIXED) && fresh == 0 && s->count == before;
     }
+}
+
+static void update_count(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
+{
+    update_job job = {tree, u};
+    copse_parallel(ctx, u->threads, u->segments, copse_even_chunk(u->segments, u->threads), count_segments, &job);
 }
 
 /* Collects up to three neighbours from segment i on; returns how many segments they took. */
@@ -372,24 +386,30 @@ static void apply_refresh(const copse_index *index, copse_regular *tree, const u
     for (uint64_t i = 0; i < u->segments; i++) {
         uint64_t slot = u->segment[i].slot;
         if (i && u->segment[i - 1].slot / FANOUT == slot / FANOUT) continue;
-        table_refresh_counts(table, slot / FANOUT, slot / FANOUT, 1);
+        table_refresh_counts(index->ctx, table, slot / FANOUT, slot / FANOUT, 1);
     }
     for (uint64_t i = 0; tree->has_summary && i < u->segments; i++) {
         regular_summarize(index, tree, u->segment[i].slot);
-        copse_summary_raise(&tree->summary, u->segment[i].slot, u->segment[i].slot, 1);
+        copse_summary_raise(index->ctx, &tree->summary, u->segment[i].slot, u->segment[i].slot, 1);
     }
+}
+
+/* Segments, and behind them edits. Those are more work each, but a segment that an edit took is none. */
+static void apply_leaves(void *argument, uint64_t first, uint64_t last)
+{
+    const update_job *job = argument;
+    const update_plan *u = job->u;
+    for (uint64_t i = first; i < last && i < u->segments; i++)
+        if (!u->segment[i].in_edit) apply_segment(job->tree, u, &u->segment[i]);
+    for (uint64_t i = first > u->segments ? first : u->segments; i < last; i++)
+        apply_edit(u, &u->edit[i - u->segments]);
 }
 
 static void update_apply(copse_index *index, copse_regular *tree, update_plan *u)
 {
-#pragma omp parallel num_threads(u->threads) if (u->threads > 1)
-    {
-#pragma omp for schedule(static) nowait
-        for (uint64_t i = 0; i < u->segments; i++)
-            if (!u->segment[i].in_edit) apply_segment(tree, u, &u->segment[i]);
-#pragma omp for schedule(dynamic, 16)
-        for (uint64_t i = 0; i < u->edits; i++) apply_edit(u, &u->edit[i]);
-    }
+    update_job job = {tree, u};
+    uint64_t leaves = u->segments + u->edits;
+    copse_parallel(index->ctx, u->threads, leaves, copse_even_chunk(leaves, u->threads), apply_leaves, &job);
     if (!u->new_table) apply_refresh(index, tree, u);
     if (u->new_table)
         apply_new_table(index, tree, u);
@@ -414,7 +434,7 @@ static copse_status regular_update(copse_index *index, const copse_batch *batch,
     u.segment = copse_memory_alloc(ctx, u.segment_room * sizeof *u.segment);
     if (!u.segment) return copse_fail_memory(ctx, u.segment_room * sizeof *u.segment, "planning the update");
     update_route(index, tree, &u);
-    update_count(tree, &u);
+    update_count(ctx, tree, &u);
     u.entries_after = tree->entries;
     for (uint64_t i = 0; i < u.segments; i++)
         u.entries_after += u.segment[i].count - tree->table.count[u.segment[i].slot];
