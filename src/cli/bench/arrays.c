@@ -173,7 +173,8 @@ bool bench_arrays_make(bench_arrays *arrays, const bench_layout *layout, const b
 {
     /* A visitor is called on the host, and a snapshot is a file: there is nothing for a device to hold. */
     bool here = op->kind == BENCH_KIND_PASS && op->code != BENCH_EXPORT;
-    *arrays = (bench_arrays){.layout = layout, .target = target, .memory = here ? BENCH_HOST : target->memory};
+    bench_memory_kind memory = target->memory == BENCH_PROMISED ? BENCH_DEVICE : target->memory;
+    *arrays = (bench_arrays){.layout = layout, .target = target, .memory = here ? BENCH_HOST : memory};
     if (arrays->memory == BENCH_HOST) {
         memcpy(arrays->at, layout->host, sizeof arrays->at);
         return true;

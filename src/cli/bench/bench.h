@@ -16,9 +16,10 @@
 
 /* Where the caller's arrays lie. */
 typedef enum bench_memory_kind {
-    BENCH_HOST,   /* ordinary memory, which a GPU calls pageable */
-    BENCH_PINNED, /* host memory that a GPU copies at full speed */
-    BENCH_DEVICE  /* memory of the GPU                           */
+    BENCH_HOST,    /* ordinary memory, which a GPU calls pageable */
+    BENCH_PINNED,  /* host memory that a GPU copies at full speed */
+    BENCH_DEVICE,  /* memory of the GPU                           */
+    BENCH_PROMISED /* the same, with COPSE_CTX_DEVICE_ARRAYS     */
 } bench_memory_kind;
 
 /* ---- cli/bench/ops.c: the operations ---- */

@@ -76,8 +76,9 @@ static void isa_names(name_list *list)
 }
 
 static const name_list page_names = {2, {"on", "off"}, {COPSE_HUGE_PAGES_AUTO, COPSE_HUGE_PAGES_OFF}};
-static const name_list memory_names = {
-    4, {"host", "pageable", "pinned", "device"}, {BENCH_HOST, BENCH_HOST, BENCH_PINNED, BENCH_DEVICE}};
+static const name_list memory_names = {5,
+                                       {"host", "pageable", "pinned", "device", "promised"},
+                                       {BENCH_HOST, BENCH_HOST, BENCH_PINNED, BENCH_DEVICE, BENCH_PROMISED}};
 static const name_list query_names = {
     6,
     {"uniform", "normal", "gamma", "zipf", "sorted", "arrival"},
@@ -91,6 +92,8 @@ const char *bench_memory_name(bench_memory_kind kind, bool on_device)
         return "pinned";
     case BENCH_DEVICE:
         return "device";
+    case BENCH_PROMISED:
+        return "promised";
     default:
         return on_device ? "pageable" : "host";
     }
@@ -155,7 +158,7 @@ static int read_names(const char *option, const char *text, const name_list *nam
 static int read_memories(const char *text, bench_list *out)
 {
     bench_list asked = {0};
-    bool seen[BENCH_DEVICE + 1] = {false};
+    bool seen[BENCH_PROMISED + 1] = {false};
     int code = read_names("memory", text, &memory_names, &asked);
     for (size_t i = 0; code == CLI_OK && i < asked.count; i++) {
         if (!seen[asked.item[i]]) code = add_item("memory", out, asked.item[i]);
@@ -456,7 +459,8 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
          "(uniform)",
          &raw.query_dist},
         {"memory", 0, CLI_TEXT, "NAMES",
-         "* where the caller's arrays are, for an index on a GPU: host or\npageable, pinned, device (host)",
+         "* where the caller's arrays are, for an index on a GPU: host or\npageable, pinned, device, promised: device "
+         "memory, and the library\nis told so (host)",
          &raw.memory},
         {"transfer", 0, CLI_TEXT, "MODES",
          "* how host arrays reach a GPU: auto, staged, registered; also with\nbytes of a chunk and chunks under way, "

@@ -128,7 +128,7 @@ static const char *placement_of(const bench_target *target)
 /* NULL where nothing is transferred. */
 static const char *transfer_of(const bench_target *target)
 {
-    bool transfers = target->device && !target->peer && target->memory != BENCH_DEVICE;
+    bool transfers = target->device && !target->peer && target->memory < BENCH_DEVICE;
     return transfers ? target->transfer->text : NULL;
 }
 

@@ -123,7 +123,7 @@ static copse_status range_copse(const copse_index *index, const bench_call *c)
     }
 }
 
-static copse_status call_copse(const bench_target *target, void **store, bench_call *c)
+static copse_status run_copse(const bench_target *target, void **store, bench_call *c)
 {
     copse_index *index = *store;
     switch (c->op->code) {
@@ -160,6 +160,16 @@ static copse_status call_copse(const bench_target *target, void **store, bench_c
     default:
         return c->op->kind == BENCH_KIND_POINT ? point_copse(index, c) : range_copse(index, c);
     }
+}
+
+/* The promise holds for the calls that are measured; the index itself was filled from host memory. */
+static copse_status call_copse(const bench_target *target, void **store, bench_call *c)
+{
+    const bool pass = c->op->kind == BENCH_KIND_PASS && c->op->code != BENCH_EXPORT;
+    target->ctx->device_arrays = target->memory == BENCH_PROMISED && !pass;
+    copse_status status = run_copse(target, store, c);
+    target->ctx->device_arrays = false;
+    return status;
 }
 
 /* ---- peers ---- */

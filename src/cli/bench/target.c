@@ -76,7 +76,7 @@ static bool is_repeated(const bench_target *target, const bench_options *options
     bool cpu = target->placement == COPSE_PLACEMENT_CPU;
     bool other_memory = cpu && (uint64_t)target->memory != options->memories.item[0];
     bool other_transfer = target->transfer != &options->transfer[0];
-    return other_memory || (other_transfer && (cpu || target->memory == BENCH_DEVICE));
+    return other_memory || (other_transfer && (cpu || target->memory >= BENCH_DEVICE));
 }
 
 static copse_status set_transfer(const bench_target *target)
