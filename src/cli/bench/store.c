@@ -1,4 +1,5 @@
 /* The calls that are timed, and those around them, on an index of copse or on a peer's container. */
+#include "device/device.h"
 #include "cli/bench/bench.h"
 
 #include <string.h>
