@@ -356,6 +356,21 @@ COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 COPSE_API copse_status copse_load(copse_ctx *ctx, const char *path, const copse_index_options *options,
                                   copse_index **out_index);
 
+/* Opens a snapshot as it lies in the file: the file is mapped, nothing is read ahead, and each part is checked when it is first
+ * looked at, so that a file of gigabytes answers in milliseconds. The index only reads, on the CPU, and is searched as the implicit
+ * tree is, whatever was saved. Damage that a call meets makes it return COPSE_ERR_FORMAT with a sentence on the place;
+ * copse_verify looks at all of the file. options as in copse_load; structure and placement may only be AUTO, IMPLICIT and CPU. The
+ * file must not be cut or written to while it is open (replace it by renaming, as copse_save does): docs/FORMAT.md.
+ * Errors: IO, FORMAT, VERSION, TYPE, ARGUMENT (duplicates), UNSUPPORTED (a file of format version 1; structure, placement). */
+COPSE_API copse_status copse_open(copse_ctx *ctx, const char *path, const copse_index_options *options,
+                                  copse_index **out_index);
+
+/* copse_save and copse_load with memory in the place of a file, and the same bytes. out_size receives the size of the snapshot;
+ * out NULL and capacity 0 only ask for it. Errors: TOO_SMALL, CANCELLED; as copse_load without IO. */
+COPSE_API copse_status copse_save_memory(const copse_index *index, void *out, uint64_t capacity, uint64_t *out_size);
+COPSE_API copse_status copse_load_memory(copse_ctx *ctx, const void *bytes, uint64_t size,
+                                         const copse_index_options *options, copse_index **out_index);
+
 /* Takes the index to another placement, with the same structure, or where that is not there the one that does the same:
  * regular on the CPU, blink on devices. On failure it stays where it was. Errors: DEVICE, MEMORY. */
 COPSE_API copse_status copse_move(copse_index *index, copse_placement placement);
@@ -500,7 +515,8 @@ typedef struct copse_stats {
     uint32_t key_type;   /* copse_type      */
     uint32_t value_type; /* copse_type      */
     uint32_t duplicates;
-    uint32_t reserved;
+    /* copse_structure: of an open file, what copse_load makes of it; else AUTO. */
+    uint32_t saved_structure;
     /* Grows with every change. */
     uint64_t version;
     /* Why the index is where it is, as a sentence; valid as long as the context. */

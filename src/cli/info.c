@@ -44,6 +44,8 @@ static void print_json(const cli_session *session, const char *path, const extre
     cli_json_text(&json, "value", copse_type_name(s->value_type));
     cli_json_bool(&json, "duplicates", s->duplicates != 0);
     cli_json_text(&json, "structure", copse_structure_name(s->structure));
+    if (cli_session_is_open_file(session))
+        cli_json_text(&json, "saved_structure", copse_structure_name(s->saved_structure));
     cli_json_text(&json, "placement", copse_placement_name(s->placement));
     cli_json_text(&json, "placement_why", s->placement_why);
     cli_json_u64(&json, "height", s->height);
@@ -74,7 +76,11 @@ static void print_text(const cli_session *session, const char *path, const extre
         cli_cell_format(s->key_type, &keys->largest, text);
         cli_fact("largest key", "%s", text);
     }
-    cli_fact("structure", "%s on %s", copse_structure_name(s->structure), copse_placement_name(s->placement));
+    if (cli_session_is_open_file(session))
+        cli_fact("structure", "%s in the file, read on %s as %s", copse_structure_name(s->saved_structure),
+                 copse_placement_name(s->placement), copse_structure_name(s->structure));
+    else
+        cli_fact("structure", "%s on %s", copse_structure_name(s->structure), copse_placement_name(s->placement));
     if (session->placement == COPSE_PLACEMENT_AUTO)
         cli_fact("placement", "%s: %s", copse_placement_name(s->placement), s->placement_why);
     cli_fact("height", "%u level%s", s->height, s->height == 1 ? "" : "s");
@@ -114,8 +120,9 @@ int copse_cli_info(int argc, char **argv)
         "info",
         "SNAPSHOT [OPTIONS]",
         "Describes a saved index: entries, types, structure, height, fill, memory, file size, smallest and largest\n"
-        "key. The file is read whole and its checksums are checked on the way. With --placement auto it also says why\n"
-        "the index is where it is.",
+        "key. Only what is looked at is read and checked; 'copse verify' reads all of the file. With --placement auto "
+        "it\n"
+        "also says why the index is where it is.",
         "  copse info orders.copse\n"
         "  copse info orders.copse --json | jq .bytes_per_key",
         options,

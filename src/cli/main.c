@@ -18,7 +18,7 @@ static const subcommand subcommands[] = {
     {"count", copse_cli_count, "count the entries between two keys"},
     {"sum", copse_cli_sum, "add up the values between two keys"},
     {"info", copse_cli_info, "describe a saved index"},
-    {"verify", copse_cli_verify, "check a saved index from the file to the last node"},
+    {"verify", copse_cli_verify, "check all of a saved index"},
     {"bench", copse_cli_bench, "measure speed on this machine, also against other libraries"},
 };
 #define SUBCOMMANDS (sizeof subcommands / sizeof subcommands[0])

@@ -23,15 +23,19 @@ int cli_session_open(cli_session *session, const char *command, uint64_t threads
     return cli_fail(command, "%s", copse_last_error(NULL));
 }
 
+/* Commands only read, so that the CPU takes the file as it lies. On a device it becomes the tree that reads fastest there: a file
+ * holds entries, not a tree. */
 copse_status cli_session_try_load(cli_session *session, const char *path)
 {
     /* Types and structure 0, and no word about duplicates: as in the file. */
     copse_index_options options = {.struct_size = offsetof(copse_index_options, duplicates)};
+    const bool device = cli_placement_is_device(session->placement);
+    copse_status status = COPSE_ERR_UNSUPPORTED;
     options.placement = session->placement;
-    /* A file holds entries, not a tree: on a device, where commands only read, it becomes the tree that reads fastest. */
-    if (cli_placement_is_device(session->placement))
-        options.structure = copse_registry_automatic(session->placement, COPSE_AUTO_READS);
-    copse_status status = copse_load(session->ctx, path, &options, &session->index);
+    if (device) options.structure = copse_registry_automatic(session->placement, COPSE_AUTO_READS);
+    if (!device) status = copse_open(session->ctx, path, &options, &session->index);
+    /* A file of the first version has to be loaded. */
+    if (status == COPSE_ERR_UNSUPPORTED) status = copse_load(session->ctx, path, &options, &session->index);
     cli_progress_clear(&session->progress);
     session->stats.struct_size = sizeof session->stats;
     return status == COPSE_OK ? copse_index_stats(session->index, &session->stats) : status;
@@ -41,6 +45,11 @@ int cli_session_load(cli_session *session, const char *path)
 {
     copse_status status = cli_session_try_load(session, path);
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+}
+
+bool cli_session_is_open_file(const cli_session *session)
+{
+    return session->stats.saved_structure != COPSE_STRUCTURE_AUTO;
 }
 
 int cli_session_fail(cli_session *session, copse_status status)

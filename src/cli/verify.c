@@ -40,8 +40,11 @@ static void report_sound(const cli_session *session, const char *path, bool as_j
     cli_fact("file", "signature, version, header, size, checksum of every block");
     cli_fact("keys", "%s in %s order%s", cli_group(s->entries, number), copse_type_name(s->key_type),
              s->duplicates ? ", duplicates allowed" : ", none twice");
-    cli_fact("index", "%s on %s: order, node bounds, separators, counts, padding, aggregates",
-             copse_structure_name(s->structure), copse_placement_name(s->placement));
+    if (cli_session_is_open_file(session))
+        cli_fact("index", "the file itself: fences, padding");
+    else
+        cli_fact("index", "%s on %s: order, node bounds, separators, counts, padding, aggregates",
+                 copse_structure_name(s->structure), copse_placement_name(s->placement));
 }
 
 static int check(cli_session *session, const char *path, bool as_json)
@@ -88,8 +91,8 @@ int copse_cli_verify(int argc, char **argv)
     const cli_command command = {
         "verify",
         "SNAPSHOT... [OPTIONS]",
-        "Checks saved indexes: that each file is whole and unchanged since it was written, and that the index\n"
-        "loaded from it has everything in its place. Says what was checked; exits with 1 and says what is wrong if\n"
+        "Checks saved indexes: reads all of each file and finds out whether it is whole and unchanged since it was\n"
+        "written, and whether its keys are in order. Says what was checked; exits with 1 and says what is wrong if\n"
         "anything is. With --placement gpu the tree that is made of the file on the card is checked, by the card.",
         "  copse verify orders.copse\n"
         "  copse verify backup/*.copse --json",

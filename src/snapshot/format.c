@@ -7,6 +7,12 @@
 #include <xxhash.h>
 
 #define LONGEST_SHOWN_PATH 240u
+/* A thread is worth starting for this many bytes. */
+#define BYTES_PER_THREAD (UINT64_C(1) << 20)
+
+/* In which order the checksums of the blocks lie: that of the sections, without their own. */
+static const unsigned with_checksums[] = {SNAPSHOT_KEYS, SNAPSHOT_VALUES, SNAPSHOT_FENCES, SNAPSHOT_OFFSETS};
+#define WITH_CHECKSUMS (sizeof with_checksums / sizeof *with_checksums)
 
 uint64_t snapshot_checksum(const void *bytes, size_t size)
 {
@@ -18,73 +24,122 @@ uint64_t snapshot_header_checksum(const snapshot_header *header)
     return snapshot_checksum(header, offsetof(snapshot_header, checksum));
 }
 
-uint64_t snapshot_blocks(uint64_t length)
+/* --- layout ----------------------------------------------------------------------------------------------------- */
+
+uint64_t snapshot_blocks(const snapshot_header *header, uint64_t length)
 {
-    return length / SNAPSHOT_BLOCK + (length % SNAPSHOT_BLOCK != 0);
+    return length / header->block_size + (length % header->block_size != 0);
 }
 
-static uint64_t aligned(uint64_t offset)
+unsigned snapshot_section_in_file(const snapshot_header *header, unsigned i)
 {
-    return (offset + SNAPSHOT_ALIGNMENT - 1) & ~(uint64_t)(SNAPSHOT_ALIGNMENT - 1);
+    /* What a lookup needs first lies in front, so that one read of a cold disk brings it. */
+    static const unsigned order[] = {SNAPSHOT_CHECKSUMS, SNAPSHOT_FENCES, SNAPSHOT_OFFSETS, SNAPSHOT_KEYS,
+                                     SNAPSHOT_VALUES};
+    static const unsigned order_1[] = {SNAPSHOT_KEYS, SNAPSHOT_VALUES, SNAPSHOT_CHECKSUMS};
+    if (header->version == 1) return i < SNAPSHOT_SECTIONS_1 ? order_1[i] : SNAPSHOT_SECTIONS;
+    return i < SNAPSHOT_SECTIONS ? order[i] : SNAPSHOT_SECTIONS;
 }
 
-static void section_fill(snapshot_header *header, unsigned section, uint64_t offset, uint64_t length)
+static uint64_t aligned(uint64_t offset, uint64_t alignment)
 {
-    header->sections[section] = (snapshot_section){.id = section + 1, .offset = offset, .length = length};
+    return (offset + alignment - 1) & ~(alignment - 1);
+}
+
+/* Whole pages where there are many, so that a block shares none with another; a small file stays small. */
+static uint64_t alignment_of(const snapshot_header *header, const snapshot_section *section)
+{
+    if (header->version == 1) return SNAPSHOT_ALIGNMENT;
+    if (section->length == 0) return 1;
+    return section->length < header->block_size ? SNAPSHOT_ALIGNMENT : SNAPSHOT_PAGE;
+}
+
+/* Lays the sections, whose lengths are set, one behind the other. */
+static void sections_place(snapshot_header *header)
+{
+    uint64_t end = header->header_size;
+    unsigned section;
+    for (unsigned i = 0; (section = snapshot_section_in_file(header, i)) < SNAPSHOT_SECTIONS; i++) {
+        snapshot_section *s = &header->sections[section];
+        s->id = section + 1;
+        s->offset = aligned(end, alignment_of(header, s));
+        end = s->offset + s->length;
+    }
+    header->file_size = end;
+}
+
+bool snapshot_layout(snapshot_header *header)
+{
+    const uint64_t key_size = copse_type_size((copse_type)header->key_type);
+    const uint64_t value_size = copse_type_size((copse_type)header->value_type);
+    /* With 16 bytes an entry, and some more for the tables, nothing below this can wrap. */
+    if (header->entries > UINT64_MAX / 64) return false;
+    const bool first = header->version == 1;
+    header->header_size = first ? sizeof(snapshot_header_1) : sizeof *header;
+    header->section_count = first ? SNAPSHOT_SECTIONS_1 : SNAPSHOT_SECTIONS;
+    header->block_size = first ? SNAPSHOT_BLOCK_1 : SNAPSHOT_BLOCK;
+    memset(header->sections, 0, sizeof header->sections);
+    header->sections[SNAPSHOT_KEYS].length = header->entries * key_size;
+    header->sections[SNAPSHOT_VALUES].length = header->entries * value_size;
+    if (!first)
+        header->sections[SNAPSHOT_FENCES].length = snapshot_blocks(header, header->entries * key_size) * key_size;
+    header->sections[SNAPSHOT_CHECKSUMS].length = snapshot_block_count(header) * sizeof(uint64_t);
+    sections_place(header);
+    return true;
 }
 
 bool snapshot_header_fill(snapshot_header *header, const copse_stats *stats)
 {
-    size_t key_size = copse_type_size(stats->key_type), value_size = copse_type_size(stats->value_type);
-    /* With 16 bytes an entry, and some more for the header, nothing below this can wrap. */
-    if (stats->entries > UINT64_MAX / 64) return false;
-    uint64_t keys = stats->entries * key_size, values = stats->entries * value_size;
-    uint64_t values_at = aligned(sizeof *header + keys), checksums_at = aligned(values_at + values);
-    uint64_t checksums = (snapshot_blocks(keys) + snapshot_blocks(values)) * sizeof(uint64_t);
-
     memset(header, 0, sizeof *header);
     memcpy(header->magic, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_SIZE);
     header->version = SNAPSHOT_VERSION;
     header->endianness = SNAPSHOT_LITTLE_ENDIAN;
-    header->header_size = sizeof *header;
-    header->section_count = SNAPSHOT_SECTIONS;
     header->key_type = (uint32_t)stats->key_type;
     header->value_type = (uint32_t)stats->value_type;
     header->structure = (uint32_t)stats->structure;
     header->flags = stats->duplicates ? SNAPSHOT_FLAG_DUPLICATES : 0;
     header->entries = stats->entries;
-    header->file_size = checksums_at + checksums;
-    header->block_size = SNAPSHOT_BLOCK;
-    section_fill(header, SNAPSHOT_KEYS, sizeof *header, keys);
-    section_fill(header, SNAPSHOT_VALUES, values_at, values);
-    section_fill(header, SNAPSHOT_CHECKSUMS, checksums_at, checksums);
-    return true;
+    return snapshot_layout(header);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+uint64_t snapshot_first_block(const snapshot_header *header, unsigned section)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < WITH_CHECKSUMS && with_checksums[i] != section; i++)
+        number += snapshot_blocks(header, header->sections[with_checksums[i]].length);
+    return number;
 }
 
 uint64_t snapshot_block_count(const snapshot_header *header)
 {
-    return snapshot_blocks(header->sections[SNAPSHOT_KEYS].length) +
-           snapshot_blocks(header->sections[SNAPSHOT_VALUES].length);
+    return snapshot_first_block(header, SNAPSHOT_SECTIONS);
 }
 
 snapshot_block snapshot_block_at(const snapshot_header *header, uint64_t number)
 {
-    uint64_t key_blocks = snapshot_blocks(header->sections[SNAPSHOT_KEYS].length);
-    unsigned section = number < key_blocks ? SNAPSHOT_KEYS : SNAPSHOT_VALUES;
-    uint64_t start = (section == SNAPSHOT_KEYS ? number : number - key_blocks) * SNAPSHOT_BLOCK;
-    uint64_t rest = header->sections[section].length - start;
-    return (snapshot_block){section, start, (size_t)(rest < SNAPSHOT_BLOCK ? rest : SNAPSHOT_BLOCK)};
+    unsigned i = 0;
+    uint64_t blocks;
+    while (i + 1 < WITH_CHECKSUMS &&
+           number >= (blocks = snapshot_blocks(header, header->sections[with_checksums[i]].length))) {
+        number -= blocks;
+        i++;
+    }
+    uint64_t start = number * header->block_size, rest = header->sections[with_checksums[i]].length - start;
+    return (snapshot_block){with_checksums[i], start, (size_t)(rest < header->block_size ? rest : header->block_size)};
 }
 
-uint32_t snapshot_threads(const copse_ctx *ctx, const snapshot_header *header, uint64_t blocks)
+uint32_t snapshot_threads(const copse_ctx *ctx, uint64_t bytes)
 {
-    if (header->file_size < SNAPSHOT_BLOCK) return 1;
-    return blocks < ctx->threads ? (uint32_t)blocks : ctx->threads;
+    uint64_t worth = bytes / BYTES_PER_THREAD;
+    if (worth < 2) return 1;
+    return worth < ctx->threads ? (uint32_t)worth : ctx->threads;
 }
 
 const char *snapshot_section_name(unsigned section)
 {
-    static const char *const names[SNAPSHOT_SECTIONS] = {"keys", "values", "checksums"};
+    static const char *const names[SNAPSHOT_SECTIONS] = {"keys", "values", "checksums", "fences", "offsets"};
     return names[section];
 }
 

@@ -36,7 +36,8 @@ copse_status snapshot_fail_bytes(const snapshot_source *source, const char *sect
 int snapshot_read_all(const snapshot_source *source, void *bytes, size_t size, uint64_t offset)
 {
     char *to = bytes;
-    while (size) {
+    if (source->bytes && size) memcpy(to, source->bytes + offset, size);
+    while (!source->bytes && size) {
         ssize_t n = pread(source->file, to, size, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return n < 0 ? errno : -1;
@@ -114,23 +115,20 @@ static copse_status common_check(const snapshot_source *source)
     return h->version == 0 ? snapshot_fail_header(source, "the format version", 0) : COPSE_OK;
 }
 
-/* Numbers that no writer of version 1 gives, in a header with the right checksum. */
-static copse_status fields_check(const snapshot_source *source)
+/* Numbers that no writer gives, in a header with the right checksum. Behind it the layout is known to follow from the types and
+ * the number of entries. */
+static copse_status fields_check(const snapshot_source *source, const snapshot_header *expected)
 {
-    static const uint8_t zero[sizeof source->header.zero];
     const snapshot_header *h = &source->header;
-    if (h->header_size != sizeof *h) return snapshot_fail_header(source, "the header size", h->header_size);
-    if (h->section_count != SNAPSHOT_SECTIONS)
+    if (h->header_size != expected->header_size) return snapshot_fail_header(source, "the header size", h->header_size);
+    if (h->section_count != expected->section_count)
         return snapshot_fail_header(source, "the number of sections", h->section_count);
     if (copse_type_size((copse_type)h->key_type) == 0)
         return snapshot_fail_header(source, "the unknown key type", h->key_type);
     if (!copse_type_is_value((copse_type)h->value_type))
         return snapshot_fail_header(source, "the unknown value type", h->value_type);
     if (h->flags & ~SNAPSHOT_FLAG_DUPLICATES) return snapshot_fail_header(source, "the unknown flags", h->flags);
-    if (h->block_size != SNAPSHOT_BLOCK) return snapshot_fail_header(source, "the block size", h->block_size);
-    if (memcmp(h->zero, zero, sizeof zero) != 0)
-        return snapshot_fail_bytes(source, "header", offsetof(snapshot_header, zero),
-                                   offsetof(snapshot_header, checksum) - 1, "they must be zero");
+    if (h->block_size != expected->block_size) return snapshot_fail_header(source, "the block size", h->block_size);
     return COPSE_OK;
 }
 
@@ -139,11 +137,11 @@ static copse_status fields_check(const snapshot_source *source)
 static copse_status layout_check(const snapshot_source *source)
 {
     const snapshot_header *h = &source->header;
-    snapshot_header expected;
-    copse_stats stats = {
-        .entries = h->entries, .key_type = (copse_type)h->key_type, .value_type = (copse_type)h->value_type};
-    if (!snapshot_header_fill(&expected, &stats))
-        return snapshot_fail_header(source, "the impossible number of entries", h->entries);
+    snapshot_header expected = *h;
+    const bool possible = snapshot_layout(&expected);
+    copse_status status = fields_check(source, &expected);
+    if (status != COPSE_OK) return status;
+    if (!possible) return snapshot_fail_header(source, "the impossible number of entries", h->entries);
     for (unsigned i = 0; i < SNAPSHOT_SECTIONS; i++)
         if (memcmp(&h->sections[i], &expected.sections[i], sizeof expected.sections[i]) != 0)
             return copse_fail(source->ctx, COPSE_ERR_FORMAT,
@@ -162,16 +160,52 @@ static copse_status layout_check(const snapshot_source *source)
     return COPSE_OK;
 }
 
+static copse_status fail_header_checksum(const snapshot_source *source, size_t size)
+{
+    return snapshot_fail_bytes(source, "header", 0, size - 1, "its checksum does not match");
+}
+
+static copse_status fail_not_zero(const snapshot_source *source, size_t from, size_t to)
+{
+    return snapshot_fail_bytes(source, "header", from, to - 1, "they must be zero");
+}
+
+/* Turns a header of version 1, which is just the first bytes of what was read, into one of version 2. */
+static copse_status header_1_take(snapshot_source *source)
+{
+    static const uint8_t zero[sizeof((snapshot_header_1 *)NULL)->zero];
+    snapshot_header *h = &source->header;
+    snapshot_header_1 read;
+    memcpy(&read, h, sizeof read);
+    if (read.checksum != snapshot_checksum(&read, offsetof(snapshot_header_1, checksum)))
+        return fail_header_checksum(source, sizeof read);
+    if (memcmp(read.zero, zero, sizeof zero) != 0)
+        return fail_not_zero(source, offsetof(snapshot_header_1, zero), offsetof(snapshot_header_1, checksum));
+    memset(h->sections, 0, sizeof *h - offsetof(snapshot_header, sections));
+    memcpy(h->sections, read.sections, sizeof read.sections);
+    h->checksums_checksum = read.checksums_checksum;
+    return COPSE_OK;
+}
+
+static copse_status header_2_check(const snapshot_source *source)
+{
+    static const uint8_t zero[sizeof source->header.zero];
+    const snapshot_header *h = &source->header;
+    if (h->checksum != snapshot_header_checksum(h)) return fail_header_checksum(source, sizeof *h);
+    if (memcmp(h->zero, zero, sizeof zero) != 0)
+        return fail_not_zero(source, offsetof(snapshot_header, zero), offsetof(snapshot_header, checksum));
+    return COPSE_OK;
+}
+
 copse_status snapshot_header_read(snapshot_source *source)
 {
     size_t have = source->size < sizeof source->header ? (size_t)source->size : sizeof source->header;
     copse_status status = snapshot_read_bytes(source, &source->header, have, 0);
     if (status != COPSE_OK || (status = magic_check(source, have)) != COPSE_OK) return status;
-    if (have < SNAPSHOT_COMMON_SIZE) return fail_truncated(source, sizeof source->header, "at least ");
+    if (have < SNAPSHOT_COMMON_SIZE) return fail_truncated(source, sizeof(snapshot_header_1), "at least ");
     if ((status = common_check(source)) != COPSE_OK) return status;
-    if (have < sizeof source->header) return fail_truncated(source, sizeof source->header, "at least ");
-    if (source->header.checksum != snapshot_header_checksum(&source->header))
-        return snapshot_fail_bytes(source, "header", 0, sizeof source->header - 1, "its checksum does not match");
-    if ((status = fields_check(source)) != COPSE_OK) return status;
-    return layout_check(source);
+    const size_t size = source->header.version == 1 ? sizeof(snapshot_header_1) : sizeof source->header;
+    if (have < size) return fail_truncated(source, size, "at least ");
+    status = source->header.version == 1 ? header_1_take(source) : header_2_check(source);
+    return status == COPSE_OK ? layout_check(source) : status;
 }

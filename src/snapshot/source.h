@@ -1,14 +1,15 @@
-/* The file that a snapshot is read from: opened, with a header that has been checked, and the sentences on what is wrong
- * with it. */
+/* Where a snapshot is read from, a file or memory: opened, with a header that has been checked, and the sentences on what is
+ * wrong with it. */
 #pragma once
 
 #include "snapshot/format.h"
 
 typedef struct snapshot_source {
     copse_ctx *ctx;
-    const char *path;
-    int file;      /* -1: not open */
-    uint64_t size; /* of the file, as the system says */
+    const char *path;  /* of the file, or what sentences call the memory                  */
+    const char *bytes; /* in memory, or a file that is mapped; NULL: read from `file`     */
+    int file;          /* -1: not open                                                    */
+    uint64_t size;     /* of the file, as the system says, or of the memory               */
     snapshot_header header;
 } snapshot_source;
 
@@ -18,7 +19,7 @@ typedef struct snapshot_source {
 /* Opens source->path and sets file and size. */
 copse_status snapshot_open(snapshot_source *source);
 
-/* Reads the header and checks it; afterwards every section lies inside of the file. */
+/* Reads the header, of either version, and checks it; afterwards every section lies inside of the file. */
 copse_status snapshot_header_read(snapshot_source *source);
 
 /* Returns 0, an error number, or -1 where the file ends too early (it shrank since its size was asked for). */

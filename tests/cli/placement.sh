@@ -12,7 +12,7 @@ try sum orders.copse --placement emulated
 try verify orders.copse --placement emulated
 try verify orders.copse --placement emulated --json
 try info orders.copse --placement emulated --json | mask
-head -c 200 orders.copse >short.copse
+head -c 300 orders.copse >short.copse
 try verify short.copse --placement emulated
 # Built there, the file is the same, byte for byte.
 try build orders.csv -o there.copse --placement emulated --no-timing -q | mask
@@ -31,7 +31,7 @@ for command in count sum range; do
     diff <(copse $command many.copse -f ranges) <(copse $command many.copse -f ranges --placement emulated) &&
         echo "$command: same"
 done
-# auto keeps what is small on the CPU and says so; who asks for a card that is not there gets no answer.
+# auto reads the file where it lies and says so; who asks for a card that is not there gets no answer.
 try info orders.copse --placement auto | mask
 try get orders.copse 1001 --placement auto --device 99999 2>&1 | no_card
 try get orders.copse 1001 --placement gpu --device 99999 2>&1 | no_card

@@ -1,4 +1,4 @@
-# Both structures answer alike, whatever the snapshot was built with.
+# Both structures answer alike, whatever the snapshot was built with: on the CPU the file is read as it lies.
 seq 0 3 3000 | sed 's/$/,2/' >rows
 for structure in implicit regular; do
     (echo k,v; cat rows) | copse build - -o $structure.copse --structure $structure -q --no-timing | grep structure
@@ -8,7 +8,7 @@ for structure in implicit regular; do
     copse verify $structure.copse | tail -1
 done
 diff <(copse range implicit.copse) <(copse range regular.copse) && echo same
-# The trees of devices: a snapshot of one becomes a regular tree on the CPU; on a device commands only read, so it is the
+# The trees of devices: on the CPU their files are read as they lie, too; on a device commands only read, so it is the
 # fastest reader there, whatever it was.
 for structure in blink bplus; do
     (echo k,v; cat rows) | copse build - -o $structure.copse --structure $structure --placement emulated -q --no-timing | grep structure

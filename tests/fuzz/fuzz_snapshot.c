@@ -1,9 +1,12 @@
-/* Fuzzes copse_load. Each input is loaded twice: as it is, which tests that damage is seen, and with its checksums made
- * right, which leads to the checks behind them. Whatever loads has to be a sound index. */
+/* Fuzzes copse_load and copse_open. Each input is loaded twice: as it is, which tests that damage is seen, and with its checksums made
+ * right, which leads to the checks behind them. Whatever loads has to be a sound index. What opens is read, whether it is sound or
+ * not; it is sound where it loads, and only there. */
 #define _GNU_SOURCE
+#include "answers.h"
 #include "copse.h"
 #include "snapshot_file.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +37,42 @@ static void index_check(const copse_ctx *ctx, const copse_index *index)
     free(values);
 }
 
+/* Nothing is wrong but the content of the file, and the sentence has to say so. */
+static void sentence_check(const copse_ctx *ctx, copse_status status)
+{
+    if ((status == COPSE_ERR_FORMAT || status == COPSE_ERR_VERSION) && strstr(copse_last_error(ctx), "snapshot"))
+        return;
+    fprintf(stderr, "status %s: %s\n", copse_status_name(status), copse_last_error(ctx));
+    abort();
+}
+
+/* Asks an open file, which may be damaged, whatever can be asked. */
+static void open_and_read(copse_ctx *ctx, const char *path, bool loads)
+{
+    copse_index *index = NULL;
+    const uint64_t most = UINT64_C(0x7070707070707070); /* no NaN in any type */
+    const uint64_t keys[4] = {0, 7, 1000, most}, highs[4] = {most, 9, 2000, most};
+    copse_status status = copse_open(ctx, path, NULL, &index);
+    /* Version 1 cannot be opened, which the sentence says. */
+    if (status == COPSE_ERR_UNSUPPORTED) return;
+    if (status != COPSE_OK) {
+        sentence_check(ctx, status);
+        if (!loads) return;
+        fprintf(stderr, "it loads and does not open: %s\n", copse_last_error(ctx));
+        abort();
+    }
+    struct answers answers = answers_ask(index, keys, highs, 4);
+    const char *failed = answers_failed(&answers, loads ? COPSE_OK : COPSE_ERR_FORMAT);
+    status = copse_verify(index);
+    if (status != COPSE_OK) sentence_check(ctx, status);
+    if (failed || (loads && status != COPSE_OK)) {
+        fprintf(stderr, "%s: %s\n", failed ? failed : "verify", copse_last_error(ctx));
+        abort();
+    }
+    answers_free(&answers);
+    copse_index_free(index);
+}
+
 static void load(const uint8_t *data, size_t size)
 {
     static int file = -1;
@@ -45,13 +84,10 @@ static void load(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     copse_status status = copse_load(ctx, path, NULL, &index);
     if (status == COPSE_OK) index_check(ctx, index);
-    /* Nothing is wrong but the content of the file, and the sentence has to say so. */
-    if (status != COPSE_OK && ((status != COPSE_ERR_FORMAT && status != COPSE_ERR_VERSION) || index ||
-                               strstr(copse_last_error(ctx), "snapshot") == NULL)) {
-        fprintf(stderr, "status %s: %s\n", copse_status_name(status), copse_last_error(ctx));
-        abort();
-    }
+    if (status != COPSE_OK) sentence_check(ctx, status);
+    if (status != COPSE_OK && index) abort();
     copse_index_free(index);
+    open_and_read(ctx, path, status == COPSE_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

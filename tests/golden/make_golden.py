@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the golden snapshots of format version 1 into the folder of this script, or into the one named.
+"""Writes the golden snapshots of format versions 1 and 2 into the folder of this script, or into the one named.
 
 It follows docs/FORMAT.md and shares no code with the library, so that the files prove the page. They were written once
 and are never rewritten: a library that cannot read them any more has broken its promise. Needs python3-xxhash.
@@ -10,7 +10,8 @@ import sys
 
 import xxhash
 
-BLOCK = 1 << 20
+BLOCK_1 = 1 << 20
+BLOCK_2 = 1 << 16
 TYPES = {"u32": (1, "I"), "i32": (2, "i"), "f32": (3, "f"), "u64": (4, "Q"), "i64": (5, "q"), "f64": (6, "d"),
          "date": (7, "i"), "timestamp": (8, "q")}
 STRUCTURES = {"implicit": 1, "regular": 2}
@@ -24,20 +25,25 @@ def padded(data):
     return data + bytes(-len(data) % 64)
 
 
-def block_checksums(data):
-    return b"".join(struct.pack("<Q", checksum(data[at:at + BLOCK])) for at in range(0, len(data), BLOCK))
+def block_checksums(data, block):
+    return b"".join(struct.pack("<Q", checksum(data[at:at + block])) for at in range(0, len(data), block))
 
 
-def snapshot(key_type, value_type, structure, duplicates, entries):
-    (key_number, key_code), (value_number, value_code) = TYPES[key_type], TYPES[value_type]
-    keys = struct.pack(f"<{len(entries)}{key_code}", *(key for key, _ in entries))
-    values = struct.pack(f"<{len(entries)}{value_code}", *(value for _, value in entries))
-    checksums = block_checksums(keys) + block_checksums(values)
+def arrays(key_type, value_type, entries):
+    keys = struct.pack(f"<{len(entries)}{TYPES[key_type][1]}", *(key for key, _ in entries))
+    values = struct.pack(f"<{len(entries)}{TYPES[value_type][1]}", *(value for _, value in entries))
+    return keys, values
+
+
+def snapshot_1(key_type, value_type, structure, duplicates, entries):
+    key_number, value_number = TYPES[key_type][0], TYPES[value_type][0]
+    keys, values = arrays(key_type, value_type, entries)
+    checksums = block_checksums(keys, BLOCK_1) + block_checksums(values, BLOCK_1)
     values_at = 192 + len(padded(keys))
     checksums_at = values_at + len(padded(values))
     header = b"\x89CPS\r\n\x1a\n"
     header += struct.pack("<8I", 1, 0x01020304, 192, 3, key_number, value_number, STRUCTURES[structure], duplicates)
-    header += struct.pack("<3Q", len(entries), checksums_at + len(checksums), BLOCK)
+    header += struct.pack("<3Q", len(entries), checksums_at + len(checksums), BLOCK_1)
     header += struct.pack("<IIQQ", 1, 0, 192, len(keys))
     header += struct.pack("<IIQQ", 2, 0, values_at, len(values))
     header += struct.pack("<IIQQ", 3, 0, checksums_at, len(checksums))
@@ -46,18 +52,48 @@ def snapshot(key_type, value_type, structure, duplicates, entries):
     return header + padded(keys) + padded(values) + checksums
 
 
-GOLDEN = {
+def snapshot_2(key_type, value_type, structure, duplicates, entries):
+    key_number, value_number = TYPES[key_type][0], TYPES[value_type][0]
+    keys, values = arrays(key_type, value_type, entries)
+    size = struct.calcsize(TYPES[key_type][1])
+    sections = {1: keys, 2: values, 4: b"".join(keys[at:at + size] for at in range(0, len(keys), BLOCK_2)), 5: b""}
+    sections[3] = b"".join(block_checksums(sections[number], BLOCK_2) for number in (1, 2, 4, 5))
+    content, places = bytes(256), {}
+    for number in (3, 4, 5, 1, 2):
+        data = sections[number]
+        alignment = 1 if not data else 64 if len(data) < BLOCK_2 else 4096
+        content += bytes(-len(content) % alignment)
+        places[number] = len(content)
+        content += data
+    header = b"\x89CPS\r\n\x1a\n"
+    header += struct.pack("<8I", 2, 0x01020304, 256, 5, key_number, value_number, STRUCTURES[structure], duplicates)
+    header += struct.pack("<3Q", len(entries), len(content), BLOCK_2)
+    for number in range(1, 6):
+        header += struct.pack("<IIQQ", number, 0, places[number], len(sections[number]))
+    header += struct.pack("<Q", checksum(sections[3])) + bytes(56)
+    header += struct.pack("<Q", checksum(header))
+    return header + content[256:]
+
+
+CONTENT = {
     # Keys over the whole range, 0 and the maximum among them.
-    "v1-u64-u64.copse": snapshot("u64", "u64", "implicit", 0, [
+    "u64-u64": ("u64", "u64", "implicit", 0, [
         (2**64 - 1 if i == 99 else i * 0x028F5C28F5C28F5C, 2**64 - 1 - i * i) for i in range(100)]),
     # Equal keys, infinities, a denormal number, sections that are no multiple of 64.
-    "v1-f32-i32-duplicates.copse": snapshot("f32", "i32", "regular", 1, list(zip(
+    "f32-i32-duplicates": ("f32", "i32", "regular", 1, list(zip(
         [float("-inf"), -1.5, -1.5, 0.0, 0.0, 0.0, 2.0**-149, 0.25, 0.25, 1.0, 3.0e38, float("inf"), float("inf")],
         range(-6, 7)))),
-    "v1-timestamp-f64.copse": snapshot("timestamp", "f64", "implicit", 0, [
+    "timestamp-f64": ("timestamp", "f64", "implicit", 0, [
         (i * 86400000000 - 10**15, i / 8 - 2) for i in range(37)]),
-    "v1-date-u32-empty.copse": snapshot("date", "u32", "regular", 0, []),
+    "date-u32-empty": ("date", "u32", "regular", 0, []),
 }
+
+# More than one block of keys, with equal keys on both sides of the border.
+BLOCKS = ("i32", "u32", "regular", 1, [(i // 3 - 3000, i * 2654435761 % 2**32) for i in range(20000)])
+
+GOLDEN = {f"v1-{name}.copse": snapshot_1(*content) for name, content in CONTENT.items()}
+GOLDEN |= {f"v2-{name}.copse": snapshot_2(*content) for name, content in CONTENT.items()}
+GOLDEN["v2-i32-u32-blocks.copse"] = snapshot_2(*BLOCKS)
 
 
 def main():

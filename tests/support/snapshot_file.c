@@ -101,23 +101,70 @@ static bool inside(const snapshot_section *section, size_t size)
     return section->offset <= size && section->length <= size - section->offset;
 }
 
+/* The checksums of all blocks, where the section table points into the file. `header` is of either version, as a reader sees it. */
+static void checksums_repair(unsigned char *bytes, size_t size, snapshot_header *header)
+{
+    const snapshot_section *checksums = &header->sections[SNAPSHOT_CHECKSUMS];
+    for (unsigned i = 0; i < SNAPSHOT_SECTIONS; i++)
+        if (!inside(&header->sections[i], size)) return;
+    if (header->block_size == 0 || checksums->length != snapshot_block_count(header) * sizeof(uint64_t)) return;
+    for (uint64_t i = 0; i < snapshot_block_count(header); i++) {
+        snapshot_block block = snapshot_block_at(header, i);
+        uint64_t sum = snapshot_checksum(bytes + header->sections[block.section].offset + block.start, block.size);
+        memcpy(bytes + checksums->offset + i * sizeof sum, &sum, sizeof sum);
+    }
+    header->checksums_checksum = snapshot_checksum(bytes + checksums->offset, (size_t)checksums->length);
+}
+
+static bool repair_1(unsigned char *bytes, size_t size)
+{
+    snapshot_header header = {.file_size = 0};
+    snapshot_header_1 in_file;
+    memcpy(&in_file, bytes, sizeof in_file);
+    memcpy(&header, in_file.same, sizeof in_file.same);
+    memcpy(header.sections, in_file.sections, sizeof in_file.sections);
+    header.file_size = size;
+    header.checksums_checksum = in_file.checksums_checksum;
+    if (header.block_size == SNAPSHOT_BLOCK_1) checksums_repair(bytes, size, &header);
+    memcpy(in_file.same, &header, sizeof in_file.same);
+    in_file.checksums_checksum = header.checksums_checksum;
+    in_file.checksum = snapshot_checksum(&in_file, offsetof(snapshot_header_1, checksum));
+    memcpy(bytes, &in_file, sizeof in_file);
+    return true;
+}
+
 bool snapshot_repair(unsigned char *bytes, size_t size)
 {
     snapshot_header header;
+    uint32_t version = 0;
+    if (size < sizeof(snapshot_header_1)) return false;
+    memcpy(&version, bytes + offsetof(snapshot_header, version), sizeof version);
+    if (version == 1) return repair_1(bytes, size);
     if (size < sizeof header) return false;
     memcpy(&header, bytes, sizeof header);
     header.file_size = size;
-    const snapshot_section *checksums = &header.sections[SNAPSHOT_CHECKSUMS];
-    if (inside(&header.sections[SNAPSHOT_KEYS], size) && inside(&header.sections[SNAPSHOT_VALUES], size) &&
-        inside(checksums, size) && checksums->length == snapshot_block_count(&header) * sizeof(uint64_t)) {
-        for (uint64_t i = 0; i < snapshot_block_count(&header); i++) {
-            snapshot_block block = snapshot_block_at(&header, i);
-            uint64_t sum = snapshot_checksum(bytes + header.sections[block.section].offset + block.start, block.size);
-            memcpy(bytes + checksums->offset + i * sizeof sum, &sum, sizeof sum);
-        }
-        header.checksums_checksum = snapshot_checksum(bytes + checksums->offset, (size_t)checksums->length);
-    }
+    checksums_repair(bytes, size, &header);
     header.checksum = snapshot_header_checksum(&header);
     memcpy(bytes, &header, sizeof header);
     return true;
+}
+
+struct file_bytes snapshot_as_version_1(struct file_bytes f)
+{
+    snapshot_header header, old;
+    snapshot_header_1 in_file = {.checksum = 0};
+    memcpy(&header, f.bytes, sizeof header);
+    old = header;
+    header.version = 1;
+    need(snapshot_layout(&header), "lay out", "a snapshot of version 1");
+    struct file_bytes made = {must_malloc((size_t)header.file_size + 1), (size_t)header.file_size};
+    memset(made.bytes, 0, made.size);
+    for (unsigned i = SNAPSHOT_KEYS; i <= SNAPSHOT_VALUES; i++)
+        memcpy(made.bytes + header.sections[i].offset, f.bytes + old.sections[i].offset, old.sections[i].length);
+    memcpy(in_file.same, &header, sizeof in_file.same);
+    memcpy(in_file.sections, header.sections, sizeof in_file.sections);
+    memcpy(made.bytes, &in_file, sizeof in_file);
+    need(snapshot_repair(made.bytes, made.size), "make", "a snapshot of version 1");
+    free(f.bytes);
+    return made;
 }

@@ -26,4 +26,7 @@ unsigned folder_count(const char *folder);
  * into the file. Returns false where there is not even a header. */
 bool snapshot_repair(unsigned char *bytes, size_t size);
 
+/* The same entries as a snapshot of version 1, which copse reads and no longer writes. Frees what it is given. */
+struct file_bytes snapshot_as_version_1(struct file_bytes f);
+
 #endif

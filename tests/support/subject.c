@@ -333,6 +333,7 @@ static bool check_device_memory(struct subject *subject)
 
 bool subject_close(struct subject *subject)
 {
+    copse_index_free(subject->file);
     copse_index_free(subject->index);
     bool clean = check_device_memory(subject);
     copse_ctx_free(subject->ctx);
@@ -392,10 +393,27 @@ static bool run_one(struct subject *subject, const struct operation *operation)
     return subject_fail(subject, "no such operation");
 }
 
+/* What reads is asked of the open file, too. */
+static bool run_on_file(struct subject *subject, const struct operation *operation)
+{
+    copse_index *index = subject->index;
+    const bool reads = operation->kind >= OPERATION_FIND && operation->kind <= OPERATION_VISIT;
+    /* An open file takes host memory only. */
+    if (!subject->file || !reads || subject->config.placement != COPSE_PLACEMENT_CPU) return true;
+    subject->index = subject->file;
+    const bool right = run_one(subject, operation);
+    subject->index = index;
+    return right || subject_fail(subject, "on the open file: %.400s", subject->why);
+}
+
 bool subject_run(struct subject *subject, const struct operation *operation)
 {
     subject->places = operation->places;
     subject->misplaced = NULL;
-    if (!run_one(subject, operation)) return false;
+    if (operation_updates(operation->kind)) {
+        copse_index_free(subject->file);
+        subject->file = NULL;
+    }
+    if (!run_one(subject, operation) || !run_on_file(subject, operation)) return false;
     return !subject->misplaced || subject_fail(subject, "%s", subject->misplaced);
 }

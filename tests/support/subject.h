@@ -94,6 +94,7 @@ struct subject {
     copse_ctx *stream_ctx; /* owns the caller's stream, if there is one */
     void *stream;
     copse_index *index;
+    copse_index *file; /* the same content as an open file, from a save until the next update; else NULL */
     struct model model;
     struct test_allocator allocator;
     int64_t progress_left;

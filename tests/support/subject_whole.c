@@ -99,6 +99,16 @@ static bool take_copy(struct subject *subject, const struct operation *operation
     return subject_check_content(subject);
 }
 
+/* The file stays open beside the index: later reads are asked of both. */
+static bool open_file(struct subject *subject, const char *path)
+{
+    copse_index_free(subject->file);
+    subject->file = NULL;
+    if (copse_open(subject->ctx, path, NULL, &subject->file) != COPSE_OK || copse_verify(subject->file) != COPSE_OK)
+        return subject_fail(subject, "the saved file: %s", copse_last_error(subject->ctx));
+    return true;
+}
+
 bool subject_run_save_load(struct subject *subject, const struct operation *operation)
 {
     char path[512];
@@ -114,7 +124,9 @@ bool subject_run_save_load(struct subject *subject, const struct operation *oper
     bool saving = status != COPSE_OK;
     if (!saving) status = load_copy(subject, operation, path, &copy);
     status = subject_end(subject, &call, status);
+    bool opened = saving || open_file(subject, path);
     (void)unlink(path);
+    if (!opened) return false;
     if (status == COPSE_OK && offered) return take_copy(subject, operation, copy);
     if (copy) return subject_fail(subject, "a failed load gave an index");
     if (!offered && !saving && !subject_excused(subject, operation, status)) return check_refused(subject, status);

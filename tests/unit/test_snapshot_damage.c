@@ -1,5 +1,6 @@
 /* Snapshots that are not well: cut, changed, forged, foreign, of another type. Each is refused with the status that the
- * header promises and a sentence that names what is wrong, without a crash and without a large allocation. */
+ * header promises and a sentence that names what is wrong, without a crash and without a large allocation. All of it with files of
+ * both versions. */
 #include "snapshot/format.h"
 #include "snapshot_file.h"
 #include "typed.h"
@@ -20,6 +21,7 @@ static struct fixture {
     copse_ctx *ctx;
     char *folder;
     char path[512];
+    int version;    /* of the snapshots that it makes */
     size_t largest; /* allocation since it was set to 0 */
     long blocks;    /* allocated and not freed */
 } t;
@@ -43,7 +45,7 @@ static void counting_free(void *user, void *memory, size_t size)
 static int setup(void **state)
 {
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    (void)state;
+    t.version = *state ? 1 : 2;
     options.threads = 2;
     options.allocator = (copse_allocator){counting_alloc, counting_free, NULL};
     t.blocks = 0;
@@ -81,7 +83,23 @@ static struct file_bytes snapshot_make(copse_type key_type, copse_type value_typ
     copse_index_free(index);
     free(keys);
     free(values);
-    return file_read(t.path);
+    return t.version == 1 ? snapshot_as_version_1(file_read(t.path)) : file_read(t.path);
+}
+
+/* Where a section of such a file begins. The table lies at the same place in both versions. */
+static void *section_of(struct file_bytes f, unsigned section)
+{
+    return f.bytes + ((const snapshot_header *)f.bytes)->sections[section].offset;
+}
+
+static size_t header_size(void)
+{
+    return t.version == 1 ? sizeof(snapshot_header_1) : sizeof(snapshot_header);
+}
+
+static size_t block_size(void)
+{
+    return t.version == 1 ? SNAPSHOT_BLOCK_1 : SNAPSHOT_BLOCK;
 }
 
 /* Loading these bytes fails with this status and a sentence with these words in it. */
@@ -118,40 +136,48 @@ static void every_truncation(void **state)
     (void)state;
     refused(f.bytes, 0, COPSE_ERR_FORMAT, "is not a copse snapshot: it is empty");
     for (size_t size = 1; size < f.size; size++) {
-        snprintf(words, sizeof words, "is truncated: it has %zu of %s%zu bytes", size, size < 192 ? "at least " : "",
-                 size < 192 ? (size_t)192 : f.size);
+        snprintf(words, sizeof words, "is truncated: it has %zu of %s%zu bytes", size,
+                 size < header_size() ? "at least " : "",
+                 size < 16              ? (size_t)192
+                 : size < header_size() ? header_size()
+                                        : f.size);
         refused(f.bytes, size, COPSE_ERR_FORMAT, words);
     }
     free(f.bytes);
 }
 
+/* Whether a byte lies in a section, or in the gap behind it. */
+static bool lies_in(const snapshot_section *s, size_t at)
+{
+    return at >= s->offset && at < s->offset + s->length;
+}
+
 /* What the sentence has to say about a change of this byte. */
 static const char *words_for(const snapshot_header *h, size_t at)
 {
-    const snapshot_section *s = h->sections;
     if (at < 4) return "is not a copse snapshot";
     if (at < 8) return "signature, bytes 0..7";
-    if (at < 12) return "version";
+    if (at < 12) return "";
     if (at < 16) return "endian";
-    if (at < sizeof *h) return "header, bytes 0..191";
-    if (at < s[0].offset + s[0].length) return "keys section, bytes 192..";
-    if (at < s[1].offset) return "padding after the keys, bytes";
-    if (at < s[1].offset + s[1].length) return "values section, bytes";
-    if (at < s[2].offset) return "padding after the values, bytes";
-    return "checksums section, bytes";
+    if (at < header_size()) return t.version == 1 ? "header, bytes 0..191" : "header, bytes 0..255";
+    if (lies_in(&h->sections[SNAPSHOT_KEYS], at)) return "keys section, bytes";
+    if (lies_in(&h->sections[SNAPSHOT_VALUES], at)) return "values section, bytes";
+    if (lies_in(&h->sections[SNAPSHOT_CHECKSUMS], at)) return "checksums section, bytes";
+    if (t.version > 1 && lies_in(&h->sections[SNAPSHOT_FENCES], at)) return "fences section, bytes";
+    return "padding after the ";
 }
 
 static void every_flip_of(struct file_bytes f)
 {
     snapshot_header header;
-    memcpy(&header, f.bytes, sizeof header);
+    memcpy(&header, f.bytes, f.size < sizeof header ? f.size : sizeof header);
     for (size_t at = 0; at < f.size; at++)
         for (int change = 0; change < 9; change++) {
             unsigned char old = f.bytes[at];
             f.bytes[at] ^= change < 8 ? 1u << change : 0xff; /* each bit, then all */
             uint32_t version;
             memcpy(&version, f.bytes + 8, sizeof version);
-            refused(f.bytes, f.size, version > 1 ? COPSE_ERR_VERSION : COPSE_ERR_FORMAT, words_for(&header, at));
+            refused(f.bytes, f.size, version > 2 ? COPSE_ERR_VERSION : COPSE_ERR_FORMAT, words_for(&header, at));
             f.bytes[at] = old;
         }
     free(f.bytes);
@@ -165,18 +191,32 @@ static void every_flip(void **state)
     every_flip_of(snapshot_make(COPSE_DATE, COPSE_I64, false, 0));
 }
 
+/* The block of the keys that a byte lies in, as the sentence names it. */
+static const char *block_words(struct file_bytes f, size_t byte)
+{
+    static char words[128];
+    const snapshot_section *keys = &((const snapshot_header *)f.bytes)->sections[SNAPSHOT_KEYS];
+    size_t first = byte / block_size() * block_size(), last = first + block_size();
+    if (last > keys->length) last = (size_t)keys->length;
+    (void)snprintf(words, sizeof words, "keys section, bytes %zu..%zu: their checksum does not match",
+                   (size_t)keys->offset + first, (size_t)keys->offset + last - 1);
+    return words;
+}
+
 static void block_is_named(void **state)
 {
-    struct file_bytes f = snapshot_make(COPSE_U64, COPSE_U64, false, 3 * 131072 + 1);
+    const uint64_t per_block = block_size() / 8;
+    struct file_bytes f = snapshot_make(COPSE_U64, COPSE_U64, false, 3 * per_block + 1);
+    unsigned char *keys = section_of(f, SNAPSHOT_KEYS);
     (void)state;
-    f.bytes[192 + (1 << 20)] ^= 1; /* first byte of the second block */
-    refused(f.bytes, f.size, COPSE_ERR_FORMAT, "keys section, bytes 1048768..2097343: their checksum does not match");
-    f.bytes[192 + 5] ^= 1; /* of two the first is named, whichever thread is faster */
-    refused(f.bytes, f.size, COPSE_ERR_FORMAT, "keys section, bytes 192..1048767:");
-    f.bytes[192 + 5] ^= 1;
-    f.bytes[192 + (1 << 20)] ^= 1;
-    f.bytes[192 + (3 << 20) + 7] ^= 1; /* the last block has one key */
-    refused(f.bytes, f.size, COPSE_ERR_FORMAT, "keys section, bytes 3145920..3145927:");
+    keys[block_size()] ^= 1; /* first byte of the second block */
+    refused(f.bytes, f.size, COPSE_ERR_FORMAT, block_words(f, block_size()));
+    keys[5] ^= 1; /* of two the first is named, whichever thread is faster */
+    refused(f.bytes, f.size, COPSE_ERR_FORMAT, block_words(f, 5));
+    keys[5] ^= 1;
+    keys[block_size()] ^= 1;
+    keys[3 * block_size() + 7] ^= 1; /* the last block has one key */
+    refused(f.bytes, f.size, COPSE_ERR_FORMAT, block_words(f, 3 * block_size() + 7));
     free(f.bytes);
 }
 
@@ -215,10 +255,10 @@ static void future_version(void **state)
     struct file_bytes f = snapshot_make(COPSE_U64, COPSE_U64, false, 2);
     snapshot_header *h = (snapshot_header *)f.bytes;
     (void)state;
-    h->version = 2;
-    refused(f.bytes, f.size, COPSE_ERR_VERSION, "has format version 2; copse " COPSE_VERSION " reads up to version 1");
+    h->version = 3;
+    refused(f.bytes, f.size, COPSE_ERR_VERSION, "has format version 3; copse " COPSE_VERSION " reads up to version 2");
     /* A version of which only the first bytes are known may be shorter than a header of ours. */
-    refused(f.bytes, 16, COPSE_ERR_VERSION, "has format version 2");
+    refused(f.bytes, 16, COPSE_ERR_VERSION, "has format version 3");
     h->version = 1;
     /* What a big-endian machine would write: all numbers swapped, the version too. */
     h->endianness = SNAPSHOT_BIG_ENDIAN;
@@ -248,6 +288,14 @@ static void refused_repaired(struct file_bytes f, const char *words)
 {
     assert_true(snapshot_repair(f.bytes, f.size));
     refused(f.bytes, f.size, COPSE_ERR_FORMAT, words);
+}
+
+/* Makes the checksum of the header right, and nothing else. */
+static void header_seal(struct file_bytes f)
+{
+    const size_t at = header_size() - sizeof(uint64_t);
+    const uint64_t checksum = snapshot_checksum(f.bytes, at);
+    memcpy(f.bytes + at, &checksum, sizeof checksum);
 }
 
 static void forged_counts(void **state)
@@ -292,7 +340,7 @@ static void forged_count_in_a_sparse_file(void **state)
     t.largest = 0;
     assert_int_equal(copse_load(t.ctx, t.path, NULL, &index), COPSE_ERR_FORMAT);
     assert_non_null(strstr(copse_last_error(t.ctx), "checksums section"));
-    assert_true(t.largest < 2 << 20);
+    assert_true(t.largest < 32 << 20); /* the checksums of 64 GiB */
     free(f.bytes);
 }
 
@@ -307,7 +355,7 @@ static void forged_fields(void **state)
         refused_repaired(f, words);                                                                                    \
         *h = original;                                                                                                 \
     } while (0)
-    FORGE(h->header_size = 256, "its header gives the header size 256");
+    FORGE(h->header_size = 320, "its header gives the header size 320");
     FORGE(h->section_count = 4, "its header gives the number of sections 4");
     FORGE(h->key_type = 0, "its header gives the unknown key type 0");
     FORGE(h->key_type = 9, "its header gives the unknown key type 9");
@@ -319,7 +367,8 @@ static void forged_fields(void **state)
     FORGE(h->flags = 2, "its header gives the unknown flags 2");
     FORGE(h->block_size = 1, "its header gives the block size 1");
     FORGE(h->block_size = 0, "its header gives the block size 0");
-    FORGE(h->zero[39] = 1, "header, bytes 144..183: they must be zero");
+    FORGE(f.bytes[header_size() - 9] = 1,
+          t.version == 1 ? "header, bytes 144..183: they must be zero" : "header, bytes 192..247: they must be zero");
     FORGE(h->sections[0].id = 2, "the place of its keys section");
     FORGE(h->sections[1].zero = 1, "the place of its values section");
     FORGE(h->sections[1].offset = 192, "the place of its values section");
@@ -328,7 +377,7 @@ static void forged_fields(void **state)
     FORGE(h->sections[0].length = 8, "the place of its keys section");
 #undef FORGE
     h->file_size++;
-    h->checksum = snapshot_header_checksum(h);
+    header_seal(f);
     refused(f.bytes, f.size, COPSE_ERR_FORMAT, "its header gives a size of");
     free(f.bytes);
 }
@@ -355,7 +404,7 @@ static void unknown_structure(void **state)
 static void forged_order(void **state)
 {
     struct file_bytes f = snapshot_make(COPSE_I64, COPSE_U32, false, 1000);
-    int64_t *keys = (int64_t *)(f.bytes + 192);
+    int64_t *keys = section_of(f, SNAPSHOT_KEYS);
     (void)state;
     keys[700] = keys[699];
     refused_repaired(f, "keys section, entry 700: its key is not larger than the one before");
@@ -381,7 +430,7 @@ static void forged_order_with_duplicates(void **state)
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         char words[80];
         struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, true, 1100);
-        uint32_t *keys = (uint32_t *)(f.bytes + 192);
+        uint32_t *keys = section_of(f, SNAPSHOT_KEYS);
         copse_index *index = NULL;
         keys[at[i]] = keys[at[i] - 1];
         assert_true(snapshot_repair(f.bytes, f.size));
@@ -397,32 +446,57 @@ static void forged_order_with_duplicates(void **state)
 
 static void forged_order_between_blocks(void **state)
 {
-    struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, false, 2 * 262144 + 1);
-    uint32_t *keys = (uint32_t *)(f.bytes + 192);
+    const uint32_t per_block = (uint32_t)block_size() / 4;
+    struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, false, 2 * per_block + 1);
+    uint32_t *keys = section_of(f, SNAPSHOT_KEYS);
+    char words[80];
     (void)state;
-    keys[2 * 262144] = keys[2 * 262144 - 1];
-    refused_repaired(f, "keys section, entry 524288: its key is not larger");
+    keys[2 * per_block] = keys[2 * per_block - 1];
+    (void)snprintf(words, sizeof words, "keys section, entry %u: its key is not larger", 2 * per_block);
+    refused_repaired(f, words);
     /* The whole second block moves down: in order inside, but not behind the first. */
-    for (uint32_t i = 262144; i < 2 * 262144; i++) keys[i] -= 262144;
-    refused_repaired(f, "keys section, entry 262144: its key is not larger");
+    for (uint32_t i = per_block; i < 2 * per_block; i++) keys[i] -= per_block;
+    (void)snprintf(words, sizeof words, "keys section, entry %u: its key is not larger", per_block);
+    refused_repaired(f, words);
     free(f.bytes);
 }
 
 /* A run of equal keys may go on in the next block. */
 static void equal_keys_between_blocks(void **state)
 {
-    struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, true, 262144 + 2);
-    uint32_t *keys = (uint32_t *)(f.bytes + 192);
+    const uint32_t per_block = (uint32_t)block_size() / 4;
+    struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, true, per_block + 2);
+    uint32_t *keys = section_of(f, SNAPSHOT_KEYS);
     copse_index *index = NULL;
+    char words[80];
     (void)state;
-    keys[262144] = keys[262143];
+    keys[per_block] = keys[per_block - 1];
+    if (t.version > 1) ((uint32_t *)section_of(f, SNAPSHOT_FENCES))[1] = keys[per_block];
     assert_true(snapshot_repair(f.bytes, f.size));
     file_write(t.path, f.bytes, f.size);
     assert_int_equal(copse_load(t.ctx, t.path, NULL, &index), COPSE_OK);
-    assert_int_equal(copse_size(index), 262144 + 2);
+    assert_int_equal(copse_size(index), per_block + 2);
     copse_index_free(index);
-    keys[262144] = keys[262143] - 1;
-    refused_repaired(f, "keys section, entry 262144: its key is smaller than the one before");
+    keys[per_block] = keys[per_block - 1] - 1;
+    (void)snprintf(words, sizeof words, "keys section, entry %u: its key is smaller than the one before", per_block);
+    refused_repaired(f, words);
+    free(f.bytes);
+}
+
+/* A file that loads is one that opens: the fences have to be right, although loading does without them. */
+static void forged_fences(void **state)
+{
+    const uint32_t per_block = (uint32_t)block_size() / 4;
+    struct file_bytes f = snapshot_make(COPSE_U32, COPSE_U32, false, 2 * per_block);
+    char words[80];
+    (void)state;
+    for (uint32_t block = 0; t.version > 1 && block < 2; block++) {
+        uint32_t *fence = (uint32_t *)section_of(f, SNAPSHOT_FENCES) + block;
+        (*fence)++;
+        (void)snprintf(words, sizeof words, "entry %u: the fences have another key for it", block * per_block);
+        refused_repaired(f, words);
+        (*fence)--;
+    }
     free(f.bytes);
 }
 
@@ -430,9 +504,8 @@ static void forged_nan(void **state)
 {
     struct file_bytes f = snapshot_make(COPSE_F64, COPSE_F64, false, 600),
                       g = snapshot_make(COPSE_F32, COPSE_F32, true, 3);
-    void *f_keys = f.bytes + 192, *g_keys = g.bytes + 192;
-    double *wide = f_keys;
-    float *narrow = g_keys;
+    double *wide = section_of(f, SNAPSHOT_KEYS);
+    float *narrow = section_of(g, SNAPSHOT_KEYS);
     (void)state;
     wide[599] = NAN;
     refused_repaired(f, "keys section, entry 599: its key is NaN");
@@ -447,25 +520,34 @@ static void forged_nan(void **state)
     free(g.bytes);
 }
 
+/* A state from the start: version 1. */
+static int first_version;
+#define BOTH_VERSIONS(test)                                                                                            \
+    cmocka_unit_test_setup_teardown(test, setup, teardown),                                                            \
+    {                                                                                                                  \
+#test " of version 1", test, setup, teardown, &first_version                                                   \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_truncation, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_flip, setup, teardown),
-        cmocka_unit_test_setup_teardown(block_is_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(trailing_bytes, setup, teardown),
-        cmocka_unit_test_setup_teardown(foreign_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(future_version, setup, teardown),
-        cmocka_unit_test_setup_teardown(other_types, setup, teardown),
-        cmocka_unit_test_setup_teardown(forged_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(forged_count_in_a_sparse_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(forged_fields, setup, teardown),
-        cmocka_unit_test_setup_teardown(unknown_structure, setup, teardown),
-        cmocka_unit_test_setup_teardown(forged_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(forged_order_with_duplicates, setup, teardown),
-        cmocka_unit_test_setup_teardown(forged_order_between_blocks, setup, teardown),
-        cmocka_unit_test_setup_teardown(equal_keys_between_blocks, setup, teardown),
-        cmocka_unit_test_setup_teardown(forged_nan, setup, teardown),
+        BOTH_VERSIONS(every_truncation),
+        BOTH_VERSIONS(every_flip),
+        BOTH_VERSIONS(block_is_named),
+        BOTH_VERSIONS(trailing_bytes),
+        BOTH_VERSIONS(foreign_files),
+        BOTH_VERSIONS(future_version),
+        BOTH_VERSIONS(other_types),
+        BOTH_VERSIONS(forged_counts),
+        BOTH_VERSIONS(forged_count_in_a_sparse_file),
+        BOTH_VERSIONS(forged_fields),
+        BOTH_VERSIONS(unknown_structure),
+        BOTH_VERSIONS(forged_order),
+        BOTH_VERSIONS(forged_order_with_duplicates),
+        BOTH_VERSIONS(forged_order_between_blocks),
+        BOTH_VERSIONS(equal_keys_between_blocks),
+        BOTH_VERSIONS(forged_fences),
+        BOTH_VERSIONS(forged_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

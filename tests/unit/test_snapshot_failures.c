@@ -19,8 +19,8 @@
 
 #define NEVER     (-1L)
 #define NOBODY    65534
-#define ENTRIES   300000 /* several blocks */
-#define FILE_SIZE (192 + ENTRIES * 16)
+#define ENTRIES   300000               /* several blocks */
+#define FILE_SIZE (192 + ENTRIES * 16) /* at least */
 
 static struct fixture {
     copse_ctx *ctx;

@@ -50,7 +50,8 @@ typedef enum bench_code {
     BENCH_VISIT,
     BENCH_EXPORT,
     BENCH_SAVE,
-    BENCH_LOAD
+    BENCH_LOAD,
+    BENCH_OPEN
 } bench_code;
 
 typedef enum bench_kind {
@@ -264,7 +265,7 @@ typedef struct bench_call {
     uint64_t capacity;    /* of out_keys and out_values, in entries */
     uint64_t range_start; /* peers: place of the first entry in the output */
     uint64_t changed;     /* out: entries inserted or erased */
-    const char *path;     /* save, load */
+    const char *path;     /* save, load, open */
 } bench_call;
 
 typedef struct bench_targets {

@@ -35,6 +35,7 @@ static const bench_op ops[] = {
     {BENCH_EXPORT, BENCH_KIND_PASS, 0, "export"},
     {BENCH_SAVE, BENCH_KIND_PASS, 0, "save"},
     {BENCH_LOAD, BENCH_KIND_PASS, 0, "load"},
+    {BENCH_OPEN, BENCH_KIND_PASS, 0, "open"},
 };
 
 const char *bench_op_name(size_t i)

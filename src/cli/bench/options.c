@@ -391,9 +391,9 @@ static const char description[] =
     "are there already), update, update-hot10 (all on 10 keys, or any other number), erase, mixed (half finds, half\n"
     "inserts), mixed-update (half finds, half updates), mixed-update-hot10, find, miss, contains, lower-bound, rank,\n"
     "successor, predecessor, range10, range100, range1000 (or any other number), count, sum, count-narrow, sum-narrow\n"
-    "(ranges of 100 entries; without -narrow of any width), min, max, avg, visit, export, save, load. Behind a name "
-    "may\n"
-    "stand how many operations it gets, and how many of them a call, as in insert-new:2^25:2^20.\n\n"
+    "(ranges of 100 entries; without -narrow of any width), min, max, avg, visit, export, save, load, open (a file,\n"
+    "with one lookup in it). Behind a name may stand how many operations it gets, and how many of them a call, as in\n"
+    "insert-new:2^25:2^20.\n\n"
     "Distributions: uniform, normal, gamma, zipf, ascending, descending, almost-sorted, shuffled, gaussian,\n"
     "bursty-timestamps, clustered-cells, jittered-ids, heavy-tailed, partly-sorted.\n\n"
     "Structures:\n";

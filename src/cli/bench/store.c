@@ -124,6 +124,20 @@ static copse_status range_copse(const copse_index *index, const bench_call *c)
     }
 }
 
+/* Makes *store of the file. Whatever tree is measured, an open file is read as it lies. */
+static copse_status file_copse(const bench_target *target, void **store, const bench_call *c)
+{
+    copse_index *made = NULL;
+    copse_index_options wish = COPSE_INDEX_OPTIONS_INIT;
+    wish.key_type = wish.value_type = (copse_type)0; /* those of the file */
+    wish.placement = target->placement;
+    if (c->op->code == BENCH_LOAD) wish.structure = target->structure;
+    copse_status status = c->op->code == BENCH_LOAD ? copse_load(target->ctx, c->path, &wish, &made)
+                                                    : copse_open(target->ctx, c->path, &wish, &made);
+    *store = made;
+    return status;
+}
+
 static copse_status run_copse(const bench_target *target, void **store, bench_call *c)
 {
     copse_index *index = *store;
@@ -148,16 +162,9 @@ static copse_status run_copse(const bench_target *target, void **store, bench_ca
         return copse_export(index, c->out_keys, c->out_values, c->capacity);
     case BENCH_SAVE:
         return copse_save(index, c->path);
-    case BENCH_LOAD: {
-        copse_index *loaded = NULL;
-        copse_index_options wish = COPSE_INDEX_OPTIONS_INIT;
-        wish.key_type = wish.value_type = (copse_type)0; /* those of the file */
-        wish.structure = target->structure;
-        wish.placement = target->placement;
-        copse_status status = copse_load(target->ctx, c->path, &wish, &loaded);
-        *store = loaded;
-        return status;
-    }
+    case BENCH_LOAD:
+    case BENCH_OPEN:
+        return file_copse(target, store, c);
     default:
         return c->op->kind == BENCH_KIND_POINT ? point_copse(index, c) : range_copse(index, c);
     }

@@ -1,0 +1,364 @@
+/* Damaged files that are open: whatever byte is wrong, a call names the damage, or gives the right answer because the damage is not
+ * on its way. With checksums that somebody made right again the answers are those of the file as it is now, or the damage is named. */
+#include "unit.h"
+
+#include "answers.h"
+#include "random.h"
+#include "snapshot/format.h"
+#include "snapshot_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define QUESTIONS 24
+
+static struct fixture {
+    copse_ctx *ctx;
+    char *folder;
+    char path[512];
+    copse_type key;
+    struct file_bytes sound;
+    struct answers truth; /* of the sound file */
+    void *lows, *highs;
+    uint64_t named, answered; /* damaged files of which a call said so; of which all answers were right */
+} t;
+
+static int setup(void **state)
+{
+    (void)state;
+    t = (struct fixture){.ctx = unit_context(1), .folder = folder_make()};
+    (void)snprintf(t.path, sizeof t.path, "%s/damaged.copse", t.folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    folder_remove(t.folder);
+    copse_ctx_free(t.ctx);
+    return 0;
+}
+
+/* A sound file at t.path, with questions and their answers. Keys 10, 12, 14, ... (with duplicates each of them twice). */
+static void file_make(copse_type key, copse_type value, bool duplicates, uint64_t n)
+{
+    const struct unit_tree tree = {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU};
+    copse_index *index = unit_index(t.ctx, tree, key, value, duplicates);
+    void *keys = typed_new(key, n + 1);
+    struct random_source random = {n};
+    for (uint64_t i = 0; i < n; i++)
+        typed_set_bits(key, keys, i, typed_position_bits(key, 10 + (duplicates ? i / 2 * 2 : i) * 2));
+    assert_ok(t.ctx, copse_build(index, keys, NULL, n));
+    assert_ok(t.ctx, copse_save(index, t.path));
+    t.key = key;
+    /* Wide enough for any type: that of an empty file may be forged. */
+    t.lows = typed_new(COPSE_U64, QUESTIONS);
+    t.highs = typed_new(COPSE_U64, QUESTIONS);
+    for (uint64_t i = 0; i < QUESTIONS; i++) {
+        uint64_t low = random_below(&random, 2 * n + 20);
+        typed_set_bits(key, t.lows, i, typed_position_bits(key, low));
+        typed_set_bits(key, t.highs, i, typed_position_bits(key, low + random_below(&random, 200)));
+    }
+    t.truth = answers_ask(index, t.lows, t.highs, QUESTIONS);
+    t.sound = file_read(t.path);
+    copse_index_free(index);
+    free(keys);
+}
+
+static void file_forget(void)
+{
+    answers_free(&t.truth);
+    free(t.sound.bytes);
+    free(t.lows);
+    free(t.highs);
+}
+
+static void sentence_check(copse_status status, size_t at)
+{
+    const char *sentence = copse_last_error(t.ctx);
+    if (status != COPSE_ERR_FORMAT && status != COPSE_ERR_VERSION)
+        fail_msg("byte %zu: status %s: %s", at, copse_status_name(status), sentence);
+    if (!strstr(sentence, "damaged.copse")) fail_msg("byte %zu: the sentence names no file: '%s'", at, sentence);
+}
+
+/* The file at t.path, of which byte `at` is wrong, is refused, or found out by verify; calls name the damage or are right. */
+static void damage_check(size_t at)
+{
+    copse_index *opened = NULL;
+    copse_status status = copse_open(t.ctx, t.path, NULL, &opened);
+    if (status != COPSE_OK) {
+        sentence_check(status, at);
+        assert_null(opened);
+        t.named++;
+        return;
+    }
+    struct answers is = answers_ask(opened, t.lows, t.highs, QUESTIONS);
+    const char *failed = answers_failed(&is, COPSE_ERR_FORMAT), *wrong = answers_differ(&t.truth, &is);
+    if (failed) fail_msg("byte %zu: %s failed: %s", at, failed, copse_last_error(t.ctx));
+    if (wrong) fail_msg("byte %zu: %s is wrong and did not say so", at, wrong);
+    if (answers_failed(&is, COPSE_OK))
+        t.named++;
+    else
+        t.answered++;
+    answers_free(&is);
+    status = copse_verify(opened);
+    if (status == COPSE_OK) fail_msg("byte %zu: verify did not find it", at);
+    sentence_check(status, at);
+    copse_index_free(opened);
+}
+
+/* The same where nobody loads the file to compare with: it is sound, and then every call answers, or it is not. */
+static void forged_check_quickly(size_t at)
+{
+    copse_index *opened = NULL;
+    copse_status status = copse_open(t.ctx, t.path, NULL, &opened);
+    if (status != COPSE_OK) {
+        sentence_check(status, at);
+        t.named++;
+        return;
+    }
+    status = copse_verify(opened);
+    if (status != COPSE_OK) sentence_check(status, at);
+    struct answers is = answers_ask(opened, t.lows, t.highs, QUESTIONS);
+    const char *failed = answers_failed(&is, status == COPSE_OK ? COPSE_OK : COPSE_ERR_FORMAT);
+    if (failed) fail_msg("byte %zu: %s failed: %s", at, failed, copse_last_error(t.ctx));
+    answers_free(&is);
+    copse_index_free(opened);
+}
+
+/* The file at t.path, which has a wrong byte and right checksums: it either loads, and then an open file gives the same answers, or
+ * it does not, and then verify says why, and calls give some answer or say so. */
+static void forged_check(size_t at)
+{
+    copse_index *opened = NULL, *loaded = NULL;
+    /* The structure, which the file names for loading, does not matter to an open file. */
+    const copse_index_options options = {.struct_size = offsetof(copse_index_options, updates),
+                                         .structure = COPSE_STRUCTURE_IMPLICIT};
+    copse_status load = copse_load(t.ctx, t.path, &options, &loaded), open = copse_open(t.ctx, t.path, NULL, &opened);
+    if (open != COPSE_OK) {
+        sentence_check(open, at);
+        if (load == COPSE_OK) fail_msg("byte %zu: it loads and does not open: %s", at, copse_last_error(t.ctx));
+        t.named++;
+        return;
+    }
+    struct answers is = answers_ask(opened, t.lows, t.highs, QUESTIONS);
+    const char *failed = answers_failed(&is, load == COPSE_OK ? COPSE_OK : COPSE_ERR_FORMAT);
+    if (failed) fail_msg("byte %zu: %s failed: %s", at, failed, copse_last_error(t.ctx));
+    if (load == COPSE_OK) {
+        struct answers want = answers_ask(loaded, t.lows, t.highs, QUESTIONS);
+        const char *wrong = answers_differ(&want, &is);
+        if (wrong) fail_msg("byte %zu: %s of the open file differs from the loaded one", at, wrong);
+        answers_free(&want);
+        t.answered++;
+    } else {
+        t.named++;
+    }
+    answers_free(&is);
+    copse_status status = copse_verify(opened);
+    if ((status == COPSE_OK) != (load == COPSE_OK)) fail_msg("byte %zu: verify and load disagree", at);
+    if (status != COPSE_OK) sentence_check(status, at);
+    copse_index_free(opened);
+    copse_index_free(loaded);
+}
+
+static void byte_write(int file, size_t at, unsigned char byte)
+{
+    assert_int_equal(pwrite(file, &byte, 1, (off_t)at), 1);
+}
+
+/* Each bit of a byte, then all of them. */
+static unsigned char flipped(unsigned char byte, int change)
+{
+    return (unsigned char)(byte ^ (change < 8 ? 1u << change : 0xffu));
+}
+
+static void every_byte_of(copse_type key, copse_type value, bool duplicates, uint64_t n)
+{
+    file_make(key, value, duplicates, n);
+    int file = open(t.path, O_WRONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    for (size_t at = 0; at < t.sound.size; at++)
+        for (int change = 0; change < 9; change++) {
+            byte_write(file, at, flipped(t.sound.bytes[at], change));
+            damage_check(at);
+            byte_write(file, at, t.sound.bytes[at]);
+        }
+    close(file);
+    unsigned char *copy = must_malloc(t.sound.size);
+    for (size_t at = 0; at < t.sound.size; at++)
+        for (int change = 0; change < 9; change++) {
+            memcpy(copy, t.sound.bytes, t.sound.size);
+            copy[at] = flipped(copy[at], change);
+            uint32_t version;
+            memcpy(&version, copy + 8, sizeof version);
+            if (version == 1) continue; /* would be repaired as such */
+            snapshot_repair(copy, t.sound.size);
+            if (memcmp(copy, t.sound.bytes, t.sound.size) == 0) continue; /* it was one of the checksums */
+            file_write(t.path, copy, t.sound.size);
+            forged_check(at);
+        }
+    free(copy);
+    file_forget();
+}
+
+static void every_byte(void **state)
+{
+    (void)state;
+    every_byte_of(COPSE_U64, COPSE_U32, false, 21);
+    every_byte_of(COPSE_F32, COPSE_F64, true, 6);
+    every_byte_of(COPSE_DATE, COPSE_I64, false, 0);
+}
+
+/* Ten thousand random bytes of a file of many blocks. */
+static void random_bytes(void **state)
+{
+    enum { FLIPS = 10000 };
+    struct random_source random = {7};
+    (void)state;
+    file_make(COPSE_U64, COPSE_U32, false, 30000);
+    int file = open(t.path, O_WRONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    for (int i = 0; i < FLIPS; i++) {
+        size_t at = random_below(&random, t.sound.size);
+        byte_write(file, at, flipped(t.sound.bytes[at], (int)random_below(&random, 9)));
+        damage_check(at);
+        byte_write(file, at, t.sound.bytes[at]);
+    }
+    close(file);
+    assert_true(t.named > 0 && t.named + t.answered == FLIPS);
+    file_forget();
+}
+
+/* The same with checksums made right. The front of the file, where its tables are, gets its share. */
+static void random_forged_bytes(void **state)
+{
+    enum { FLIPS = 10000 };
+    struct random_source random = {8};
+    (void)state;
+    file_make(COPSE_I32, COPSE_U32, true, 40000);
+    unsigned char *copy = must_malloc(t.sound.size);
+    for (int i = 0; i < FLIPS; i++) {
+        size_t at = random_below(&random, i % 4 ? t.sound.size : 1024);
+        memcpy(copy, t.sound.bytes, t.sound.size);
+        copy[at] = flipped(copy[at], (int)random_below(&random, 9));
+        uint32_t version;
+        memcpy(&version, copy + 8, sizeof version);
+        if (version == 1) continue;
+        snapshot_repair(copy, t.sound.size);
+        file_write(t.path, copy, t.sound.size);
+        if (i % 10 == 0)
+            forged_check(at);
+        else
+            forged_check_quickly(at);
+    }
+    assert_true(t.named > 0 && t.answered > 0);
+    free(copy);
+    file_forget();
+}
+
+/* A call names the damage on its way, another one answers, and the cursor stays where it was. */
+static void damage_is_named_where_it_lies(void **state)
+{
+    file_make(COPSE_U64, COPSE_U64, false, 3 * 8192);
+    const snapshot_header *h = (const snapshot_header *)t.sound.bytes;
+    const uint64_t keys_at = h->sections[SNAPSHOT_KEYS].offset, values_at = h->sections[SNAPSHOT_VALUES].offset;
+    copse_index *opened = NULL;
+    copse_cursor *cursor = NULL;
+    char words[128];
+    uint64_t keys[8], got = 0, value = 0;
+    uint8_t found = 0;
+    (void)state;
+    t.sound.bytes[keys_at + 65536 + 77] ^= 4;      /* the second block of the keys  */
+    t.sound.bytes[values_at + 2 * 65536 + 1] ^= 4; /* the third block of the values */
+    file_write(t.path, t.sound.bytes, t.sound.size);
+    assert_ok(t.ctx, copse_open(t.ctx, t.path, NULL, &opened));
+    const uint64_t first = 10, second = 10 + 2 * 9000, third = 10 + 2 * 20000;
+    assert_ok(t.ctx, copse_find(opened, &first, 1, &value, &found));
+    assert_true(found && value == 0);
+    (void)snprintf(words, sizeof words, "keys section, bytes %llu..%llu: their checksum does not match",
+                   (unsigned long long)keys_at + 65536, (unsigned long long)keys_at + 2 * 65536 - 1);
+    for (int twice = 0; twice < 2; twice++)
+        assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, words, copse_find(opened, &second, 1, &value, &found));
+    assert_ok(t.ctx, copse_contains(opened, &third, 1, &found));
+    assert_true(found);
+    assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, "values section, bytes",
+                        copse_find(opened, &third, 1, &value, &found));
+    assert_ok(t.ctx, copse_find(opened, &first, 1, &value, &found));
+    assert_ok(t.ctx, copse_cursor_open(opened, NULL, &cursor));
+    assert_ok(t.ctx, copse_cursor_seek(cursor, &(uint64_t){10 + 2 * 8190}));
+    assert_ok(t.ctx, copse_cursor_next(cursor, keys, NULL, 2, &got));
+    assert_int_equal(got, 2);
+    for (int twice = 0; twice < 2; twice++)
+        assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, words, copse_cursor_next(cursor, keys, NULL, 2, &got));
+    copse_cursor_free(cursor);
+    copse_index_free(opened);
+    file_forget();
+}
+
+/* Checksums are right, but a block does not go on where the one before it ends. */
+static void forged_borders(void **state)
+{
+    file_make(COPSE_U64, COPSE_U64, false, 3 * 8192);
+    const snapshot_header *h = (const snapshot_header *)t.sound.bytes;
+    uint64_t *keys = (uint64_t *)(void *)(t.sound.bytes + h->sections[SNAPSHOT_KEYS].offset);
+    uint64_t *fences = (uint64_t *)(void *)(t.sound.bytes + h->sections[SNAPSHOT_FENCES].offset);
+    copse_index *opened = NULL;
+    const uint64_t key = 10 + 2 * 100;
+    uint8_t found;
+    (void)state;
+    keys[8191] = keys[8192]; /* in order inside, and not in front of the second block */
+    assert_true(snapshot_repair(t.sound.bytes, t.sound.size));
+    file_write(t.path, t.sound.bytes, t.sound.size);
+    assert_ok(t.ctx, copse_open(t.ctx, t.path, NULL, &opened));
+    assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, "keys section, entry 8192: its key is not larger",
+                        copse_contains(opened, &key, 1, &found));
+    copse_index_free(opened);
+    keys[8191] -= 2;
+    fences[0]--;
+    assert_true(snapshot_repair(t.sound.bytes, t.sound.size));
+    file_write(t.path, t.sound.bytes, t.sound.size);
+    assert_ok(t.ctx, copse_open(t.ctx, t.path, NULL, &opened));
+    assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, "keys section, entry 0: the fences have another key for it",
+                        copse_contains(opened, &key, 1, &found));
+    copse_index_free(opened);
+    fences[2] = 5; /* fences out of order are never searched */
+    assert_true(snapshot_repair(t.sound.bytes, t.sound.size));
+    file_write(t.path, t.sound.bytes, t.sound.size);
+    assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, "fences section, entry 2: its key is not larger",
+                        copse_open(t.ctx, t.path, NULL, &opened));
+    assert_null(opened);
+    file_forget();
+}
+
+static void cut_and_lengthened(void **state)
+{
+    file_make(COPSE_U32, COPSE_U32, false, 21);
+    copse_index *opened = NULL;
+    unsigned char *longer = must_malloc(t.sound.size + 1);
+    (void)state;
+    for (size_t size = 0; size < t.sound.size; size++) {
+        file_write(t.path, t.sound.bytes, size);
+        assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, size ? "is truncated" : "it is empty",
+                            copse_open(t.ctx, t.path, NULL, &opened));
+        assert_null(opened);
+    }
+    memcpy(longer, t.sound.bytes, t.sound.size);
+    longer[t.sound.size] = 0;
+    file_write(t.path, longer, t.sound.size + 1);
+    assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, "trailing data", copse_open(t.ctx, t.path, NULL, &opened));
+    free(longer);
+    file_forget();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_byte, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_bytes, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_forged_bytes, setup, teardown),
+        cmocka_unit_test_setup_teardown(damage_is_named_where_it_lies, setup, teardown),
+        cmocka_unit_test_setup_teardown(forged_borders, setup, teardown),
+        cmocka_unit_test_setup_teardown(cut_and_lengthened, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
