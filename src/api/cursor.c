@@ -1,6 +1,7 @@
 /* Cursors: a position between two entries of an index, and the way from there, in both directions. */
 #include "api/ranges.h"
 #include "core/closed_range.h"
+#include "gpu/call.h"
 
 #include <string.h>
 
@@ -88,12 +89,24 @@ copse_status copse_cursor_open(const copse_index *index, const copse_ranges *ran
     return COPSE_OK;
 }
 
+/* One key of the caller's, wherever it lies. */
+static copse_status key_read(const copse_index *index, const void *key, key_bits *out)
+{
+    const size_t width = copse_type_size(index->key_type);
+    bool on_device = false;
+    copse_status status = index->device ? copse_call_array(index, key, "key", &on_device) : COPSE_OK;
+    if (status == COPSE_OK && on_device) return copse_device_read(index->device, index->device->main, out, key, width);
+    if (status == COPSE_OK) memcpy(out, key, width);
+    return status;
+}
+
 /* Brings a cursor that was placed at a key outside of its range to the nearer end of that. */
 static copse_status keep_within(copse_cursor *cursor, const void *key)
 {
     const copse_type type = cursor->index->key_type;
     key_bits asked = {0};
-    memcpy(&asked, key, copse_type_size(type));
+    copse_status status = key_read(cursor->index, key, &asked);
+    if (status != COPSE_OK) return status;
     const bool narrow = copse_type_size(type) == 4;
     const uint64_t code = copse_key_code(type, narrow ? asked.narrow : asked.wide);
     const bool below = code < copse_key_code(type, narrow ? cursor->low.narrow : cursor->low.wide);
@@ -101,7 +114,7 @@ static copse_status keep_within(copse_cursor *cursor, const void *key)
     if (!below && !above) return COPSE_OK;
     /* The gap in front of `low`, or the one behind `high`. */
     copse_scan scan = {.from = below ? &cursor->low : &cursor->high, .backwards = !below};
-    copse_status status = cursor->index->calls->scan(cursor->index, &scan);
+    status = cursor->index->calls->scan(cursor->index, &scan);
     cursor->scan.position = scan.position;
     return status;
 }
