@@ -96,6 +96,9 @@ static bool take_copy(struct subject *subject, const struct operation *operation
     if (stats.placement == COPSE_PLACEMENT_EMULATED)
         return subject_fail(subject, "the automatic placement is the emulator");
     subject->config.placement = stats.placement;
+    /* Else it would go to a card, where there is one, when it grows: the model does not follow that. */
+    if (copse_move(copy, (copse_placement)stats.placement) != COPSE_OK)
+        return subject_fail(subject, "staying where it is: %s", copse_last_error(subject->ctx));
     return subject_check_content(subject);
 }
 
