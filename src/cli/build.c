@@ -1,10 +1,9 @@
 /* copse build: from CSV or binary input to a snapshot. */
-#define _POSIX_C_SOURCE 200809L
 #include "cli/build.h"
+#include "cli/files.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct timings {
     double read;
@@ -14,18 +13,13 @@ typedef struct timings {
 
 /* ---- the report ---- */
 
-static uint64_t file_size(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
-}
-
 static double per_second(uint64_t amount, double seconds)
 {
     return seconds > 0 ? (double)amount / seconds : 0;
 }
 
-static void print_json(const cli_session *session, const cli_build_args *args, const cli_pairs *pairs, const timings *t)
+static void print_json(const cli_session *session, const cli_build_args *args, const cli_pairs *pairs,
+                       uint64_t file_bytes, const timings *t)
 {
     const copse_stats *s = &session->stats;
     cli_json json;
@@ -46,7 +40,7 @@ static void print_json(const cli_session *session, const cli_build_args *args, c
     cli_json_text(&json, "structure", copse_structure_name(s->structure));
     cli_json_text(&json, "placement", copse_placement_name(s->placement));
     cli_json_u64(&json, "bytes", s->bytes);
-    cli_json_u64(&json, "file_bytes", file_size(args->output));
+    cli_json_u64(&json, "file_bytes", file_bytes);
     if (!args->no_timing) {
         cli_json_double(&json, "read_seconds", t->read);
         cli_json_double(&json, "build_seconds", t->build);
@@ -56,7 +50,8 @@ static void print_json(const cli_session *session, const cli_build_args *args, c
     cli_json_end(&json);
 }
 
-static void print_text(const cli_session *session, const cli_build_args *args, const cli_pairs *pairs, const timings *t)
+static void print_text(const cli_session *session, const cli_build_args *args, const cli_pairs *pairs,
+                       uint64_t file_bytes, const timings *t)
 {
     const copse_stats *s = &session->stats;
     char a[CLI_NUMBER_SIZE], b[CLI_NUMBER_SIZE];
@@ -75,7 +70,7 @@ static void print_text(const cli_session *session, const cli_build_args *args, c
     cli_fact("structure", "%s on %s", copse_structure_name(s->structure), copse_placement_name(s->placement));
     cli_fact("in memory", "%s", cli_bytes(s->bytes, a));
     if (s->entries) cli_fact("bytes per key", "%.1f", (double)s->bytes / (double)s->entries);
-    cli_fact("file", "%s", cli_bytes(file_size(args->output), a));
+    cli_fact("file", "%s", cli_bytes(file_bytes, a));
     if (args->no_timing) return;
     cli_fact("read", "%s, %.0f MB/s", cli_seconds(t->read, a), per_second(pairs->bytes, t->read) / 1e6);
     cli_fact("build", "%s, %s", cli_seconds(t->build, a), cli_rate(per_second(pairs->count, t->build), b));
@@ -173,11 +168,17 @@ static int read_csv(cli_session *session, const cli_build_args *args, cli_pairs 
     return code;
 }
 
-static int save_index(cli_session *session, const char *path)
+static void report(const cli_session *session, const cli_build_args *args, const cli_pairs *pairs, uint64_t file_bytes,
+                   const timings *t)
 {
-    copse_status status = copse_save(session->index, path);
-    cli_progress_clear(&session->progress);
-    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+    char entries[CLI_NUMBER_SIZE], bytes[CLI_NUMBER_SIZE];
+    if (args->json)
+        print_json(session, args, pairs, file_bytes, t);
+    else if (!cli_is_stdout(args->output))
+        print_text(session, args, pairs, file_bytes, t);
+    else if (!args->rows.quiet)
+        cli_note("build", "%s entries, %s, to standard output", cli_group(session->stats.entries, entries),
+                 cli_bytes(file_bytes, bytes));
 }
 
 static int run(const cli_build_args *args, bool raw, copse_structure structure)
@@ -185,6 +186,7 @@ static int run(const cli_build_args *args, bool raw, copse_structure structure)
     cli_session session;
     cli_pairs pairs = {0};
     timings t = {0};
+    uint64_t file_bytes = 0;
     int code = cli_session_open(&session, "build", args->threads, args->rows.quiet, &args->where);
     double start = cli_clock();
     if (code == CLI_OK) code = raw ? cli_read_raw(&session, args, &pairs) : read_csv(&session, args, &pairs);
@@ -192,13 +194,10 @@ static int run(const cli_build_args *args, bool raw, copse_structure structure)
     if (code == CLI_OK) code = index_pairs(&session, args, &pairs, structure);
     t.build = cli_clock() - start - t.read;
     cli_pairs_free(&pairs);
-    if (code == CLI_OK) code = save_index(&session, args->output);
+    if (code == CLI_OK) code = cli_snapshot_save(&session, args->output, &file_bytes);
     t.save = cli_clock() - start - t.read - t.build;
     if (code == CLI_OK) {
-        if (args->json)
-            print_json(&session, args, &pairs, &t);
-        else
-            print_text(&session, args, &pairs, &t);
+        report(&session, args, &pairs, file_bytes, &t);
         code = cli_finish("build", CLI_OK);
     }
     cli_session_close(&session);
@@ -236,7 +235,8 @@ static int check_args(cli_build_args *args, char **words, int count, bool *raw, 
     if (args->structure_name && copse_structure_parse(args->structure_name, structure) != COPSE_OK)
         return cli_usage_error("build", "--structure takes %s, not '%s'", cli_structure_list(names),
                                args->structure_name);
-    int code = cli_placement_read("build", &args->where);
+    int code = cli_snapshot_check("build", args->output, args->json);
+    if (code == CLI_OK) code = cli_placement_read("build", &args->where);
     if (code == CLI_OK) code = parse_duplicates(args);
     return code == CLI_OK ? cli_rows_check("build", &args->rows) : code;
 }
@@ -280,7 +280,7 @@ static size_t list_options(cli_build_args *args, const char *structures,
                            cli_option options[CLI_ROWS_OPTIONS + OWN_OPTIONS])
 {
     const cli_option own[OWN_OPTIONS] = {
-        {"output", 'o', CLI_ONCE, "FILE", "the snapshot to write", &args->output},
+        {"output", 'o', CLI_ONCE, "FILE", "the snapshot to write (-: to standard output)", &args->output},
         {"duplicates", 0, CLI_ONCE, "WHAT",
          "rows that share a key: keep all, in input order (the\ndefault, with a remark); only the last or first; fail",
          &args->duplicates_name},

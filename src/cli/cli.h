@@ -27,6 +27,15 @@ int copse_cli_get(int argc, char **argv);
 int copse_cli_range(int argc, char **argv);
 int copse_cli_count(int argc, char **argv);
 int copse_cli_sum(int argc, char **argv);
+int copse_cli_min(int argc, char **argv);
+int copse_cli_max(int argc, char **argv);
+int copse_cli_avg(int argc, char **argv);
+int copse_cli_first(int argc, char **argv);
+int copse_cli_last(int argc, char **argv);
+int copse_cli_dump(int argc, char **argv);
+int copse_cli_append(int argc, char **argv);
+int copse_cli_upsert(int argc, char **argv);
+int copse_cli_erase(int argc, char **argv);
 int copse_cli_info(int argc, char **argv);
 int copse_cli_verify(int argc, char **argv);
 int copse_cli_bench(int argc, char **argv);
@@ -266,30 +275,43 @@ bool cli_session_is_open_file(const cli_session *session);
 int cli_session_fail(cli_session *session, copse_status status);
 void cli_session_close(cli_session *session);
 
-/* ---- queries.c: keys and ranges from the command line, a file or standard input ---- */
+/* ---- query_command.c, queries.c: keys and ranges from the command line, a file or standard input ---- */
 
 typedef struct cli_query_args {
     const char *path; /* the snapshot                                                                                 */
     const char *file; /* --file, NULL: none                                                                           */
     uint64_t threads;
-    uint64_t limit; /* range only, 0: none */
+    uint64_t limit; /* of entries, 0: none */
     cli_placement where;
     bool json;
     bool quiet;
     bool bare;
-    bool strict; /* get only */
-    bool whole;  /* no query was given: the question is about all entries, and there is nothing to repeat */
+    bool strict;
+    bool reverse;
+    bool open_low; /* the ends themselves are not in the ranges */
+    bool open_high;
+    bool by_range; /* erase: the queries are ranges */
+    bool whole;    /* no query was given: the question is about all entries, and there is nothing to repeat */
+    void *user;    /* of the command */
 } cli_query_args;
 
 typedef struct cli_query_batch {
     uint64_t first; /* number of queries before this batch                                                            */
     uint64_t count;
-    const void *lows;
-    const void *highs; /* for keys: equal to lows                                                                     */
+    const void *keys;    /* NULL: the queries are ranges                                                              */
+    copse_ranges ranges; /* all of them with, or all without, a lower end, and an upper one; no limit                 */
 } cli_query_batch;
 
 /* Answers one batch on standard output. Returns CLI_OK or a code to stop with. */
 typedef int (*cli_answer_fn)(cli_session *session, const cli_query_args *args, const cli_query_batch *batch);
+
+/* Options that not every query has. */
+#define CLI_QUERY_BARE      1u
+#define CLI_QUERY_STRICT    2u
+#define CLI_QUERY_LIMIT     4u
+#define CLI_QUERY_REVERSE   8u
+#define CLI_QUERY_PLACEMENT 16u
+#define CLI_QUERY_BY_RANGE  32u /* --range: queries are ranges instead of keys */
 
 /* A query subcommand from its command line to its exit code: reads all queries (words on the command line, or one query
  * per line of a file or of standard input) and hands them to answer in batches. */
@@ -298,12 +320,33 @@ typedef struct cli_query_command {
     const char *usage;
     const char *description;
     const char *examples;
-    int width;           /* 1: a query is a key; 2: it is a range */
-    bool has_own_option; /* --strict for keys, --limit for ranges */
+    int width;       /* 1: a query is a key; 2: it is a range */
+    uint32_t offers; /* CLI_QUERY_*                           */
     cli_answer_fn answer;
+    /* The rest may be left out. */
+    const cli_option *more;
+    size_t more_count;
+    void *user;
+    /* Checks args, before anything is read. */
+    int (*check)(const cli_query_args *args);
+    /* In place of cli_session_load. */
+    int (*load)(cli_session *session, const cli_query_args *args);
+    /* After the last batch, or the one that failed with `code`. Returns the code to leave with. */
+    int (*finish)(cli_session *session, const cli_query_args *args, int code);
 } cli_query_command;
 
 int cli_query_run(const cli_query_command *command, int argc, char **argv);
+
+/* What the help of every command that takes ranges says about them. */
+#define CLI_RANGES_HELP                                                                                                \
+    "An end given as - is no end. 'min' and 'max' stand for the smallest and largest key there can be. Where\n"        \
+    "keys are timestamps, a date stands for its first moment as LOW and for its last as HIGH; --open-low and\n"        \
+    "--open-high take all of that day out. With - in place of all ranges they are read from standard input,\n"         \
+    "one per line: LOW and HIGH with a blank, tab or comma between."
+
+/* Reads all queries and has them answered in batches (queries.c); words are those of the command line. */
+int cli_query_answer_all(cli_session *session, const cli_query_args *args, const cli_query_command *command,
+                         char **words, int count);
 
 /* Each prints one line of a query's echo: "LOW<tab>HIGH<tab>", or nothing with --bare. */
 void cli_query_echo(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch, uint64_t i);

@@ -7,8 +7,7 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
 {
     uint64_t *counts = malloc((size_t)batch->count * sizeof *counts);
     if (!counts) return cli_fail(session->command, "out of memory");
-    copse_status status =
-        copse_count(session->index, &(copse_ranges)COPSE_BETWEEN(batch->lows, batch->highs, batch->count), counts);
+    copse_status status = copse_count(session->index, &batch->ranges, counts);
     int code = status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
     for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) {
         cli_json json;
@@ -33,13 +32,11 @@ int copse_cli_count(int argc, char **argv)
         .description =
             "Counts the entries with LOW <= key <= HIGH, for each range given; without a range, all entries. The\n"
             "width of a range does not matter for the speed. A range with LOW above HIGH is empty.\n"
-            "\n"
-            "'min' and 'max' stand for the smallest and largest key there can be. Where keys are timestamps, a date\n"
-            "stands for its first moment as LOW and for its last as HIGH. With - ranges are read from standard\n"
-            "input, one per line: LOW and HIGH with a blank, tab or comma between.",
+            "\n" CLI_RANGES_HELP,
         .examples = "  copse count orders.copse 1000 1999\n"
-                    "  copse count visits.copse 2026-11-01 max --bare",
+                    "  copse count visits.copse 2026-11-01 - --bare",
         .width = 2,
+        .offers = CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
         .answer = answer,
     };
     return cli_query_run(&command, argc, argv);

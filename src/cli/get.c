@@ -30,7 +30,7 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
     if (!values || !found) {
         code = cli_fail(session->command, "out of memory");
     } else {
-        copse_status status = copse_find(session->index, batch->lows, batch->count, values, found);
+        copse_status status = copse_find(session->index, batch->keys, batch->count, values, found);
         if (status != COPSE_OK) code = cli_session_fail(session, status);
         for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) {
             print_answer(session, args, batch, i, values + i * size, found[i] != 0);
@@ -52,12 +52,12 @@ int copse_cli_get(int argc, char **argv)
             "not there is an answer too: it says 'not found'.\n"
             "\n"
             "Keys are written as the index has them: 42, -1.5, inf, 2026-11-15, 2026-11-15T12:34:56.5Z. With -\n"
-            "they are read from standard input, one per line. Where an index keeps several entries of one key,\n"
-            "this prints the first of them; 'copse range SNAPSHOT KEY KEY' prints all.",
+            "they are read from standard input, one per line, and answered as they come. Where an index keeps\n"
+            "several entries of one key, this prints the first of them; 'copse range SNAPSHOT KEY KEY' prints all.",
         .examples = "  copse get orders.copse 1017 1018\n"
                     "  cut -d, -f1 new.csv | copse get orders.copse - --json",
         .width = 1,
-        .has_own_option = true,
+        .offers = CLI_QUERY_BARE | CLI_QUERY_STRICT | CLI_QUERY_PLACEMENT,
         .answer = answer,
     };
     return cli_query_run(&command, argc, argv);

@@ -31,10 +31,8 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
 {
     void *sums = malloc((size_t)batch->count * sizeof(copse_int128));
     if (!sums) return cli_fail(session->command, "out of memory");
-    copse_status status =
-        is_float(session->stats.value_type)
-            ? copse_sum(session->index, &(copse_ranges)COPSE_BETWEEN(batch->lows, batch->highs, batch->count), sums)
-            : copse_sum128(session->index, &(copse_ranges)COPSE_BETWEEN(batch->lows, batch->highs, batch->count), sums);
+    copse_status status = is_float(session->stats.value_type) ? copse_sum(session->index, &batch->ranges, sums)
+                                                              : copse_sum128(session->index, &batch->ranges, sums);
     int code = status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
     for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) print_answer(session, args, batch, i, sums);
     free(sums);
@@ -50,13 +48,11 @@ int copse_cli_sum(int argc, char **argv)
             "Adds up the values of the entries with LOW <= key <= HIGH, for each range given; without a range,\n"
             "of all entries. Sums of whole numbers are exact, however large. A range with LOW above HIGH is\n"
             "empty, and its sum is 0.\n"
-            "\n"
-            "'min' and 'max' stand for the smallest and largest key there can be. Where keys are timestamps, a date\n"
-            "stands for its first moment as LOW and for its last as HIGH. With - ranges are read from standard\n"
-            "input, one per line: LOW and HIGH with a blank, tab or comma between.",
+            "\n" CLI_RANGES_HELP,
         .examples = "  copse sum orders.copse 1000 1999\n"
                     "  printf '1 10\\n11 20\\n' | copse sum orders.copse - --json",
         .width = 2,
+        .offers = CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
         .answer = answer,
     };
     return cli_query_run(&command, argc, argv);

@@ -1,0 +1,146 @@
+/* copse erase: takes keys, or all keys of ranges, out of a snapshot. */
+#include "cli/entries.h"
+#include "cli/update.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct eraser {
+    cli_update update;
+    cli_pairs keys; /* without values: what is to go */
+} eraser;
+
+/* ---- which keys ---- */
+
+static bool add_keys(eraser *e, const char *keys, uint64_t n, bool distinct)
+{
+    size_t size = copse_type_size(e->keys.key_type);
+    if (!cli_pairs_reserve(&e->keys, e->keys.count + n, false)) return false;
+    char *all = e->keys.keys;
+    for (uint64_t i = 0; i < n; i++) {
+        const char *key = keys + i * size;
+        bool again = distinct && e->keys.count > 0 && memcmp(all + (e->keys.count - 1) * size, key, size) == 0;
+        if (!again) memcpy(all + e->keys.count++ * size, key, size);
+    }
+    return true;
+}
+
+static bool add_entries(void *user, const char *keys, const char *values, uint64_t n)
+{
+    (void)values;
+    return add_keys(user, keys, n, true);
+}
+
+static int answer(cli_session *session, const cli_query_args *args, const cli_query_batch *batch)
+{
+    eraser *e = args->user;
+    copse_status status = COPSE_OK;
+    e->keys.key_type = session->stats.key_type;
+    if (batch->keys && !add_keys(e, batch->keys, batch->count, false)) status = COPSE_ERR_MEMORY;
+    for (uint64_t i = 0; !batch->keys && i < batch->count && status == COPSE_OK; i++) {
+        copse_ranges range = cli_entries_range(session, &batch->ranges, i);
+        status = cli_entries_walk(session, &range, add_entries, e);
+        if (status == COPSE_ERR_CANCELLED && !cli_interrupted()) status = COPSE_ERR_MEMORY;
+    }
+    if (status == COPSE_ERR_MEMORY) return cli_fail(session->command, "out of memory");
+    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+}
+
+/* ---- away with them ---- */
+
+/* Keys that are not there, and the place of the first of them. */
+static copse_status count_missing(const cli_session *session, const cli_pairs *keys, uint64_t *out_missing,
+                                  uint64_t *out_first)
+{
+    uint8_t *found = malloc((size_t)keys->count + 1);
+    *out_missing = 0;
+    if (!found) return COPSE_ERR_MEMORY;
+    copse_status status = copse_contains(session->index, keys->keys, keys->count, found);
+    for (uint64_t i = keys->count; status == COPSE_OK && i > 0; i--) {
+        if (found[i - 1]) continue;
+        *out_first = i - 1;
+        ++*out_missing;
+    }
+    free(found);
+    return status;
+}
+
+static int refuse_missing(const cli_session *session, const cli_pairs *keys, uint64_t missing, uint64_t first)
+{
+    char key[CLI_CELL_TEXT], number[CLI_NUMBER_SIZE];
+    cli_cell_format(keys->key_type, (const char *)keys->keys + first * copse_type_size(keys->key_type), key);
+    return cli_fail(session->command, "%s key%s not there, for instance %s; nothing is written",
+                    cli_group(missing, number), missing == 1 ? " is" : "s are", key);
+}
+
+static int erase(cli_session *session, const cli_query_args *args)
+{
+    eraser *e = args->user;
+    uint64_t missing = 0, first = 0, erased = 0;
+    copse_status status = count_missing(session, &e->keys, &missing, &first);
+    if (status == COPSE_OK && args->strict && missing > 0) return refuse_missing(session, &e->keys, missing, first);
+    if (status == COPSE_OK) status = copse_erase(session->index, e->keys.keys, e->keys.count, &erased);
+    cli_progress_clear(&session->progress);
+    if (status != COPSE_OK) return cli_session_fail(session, status);
+    int code = cli_update_save(session, &e->update, erased > 0);
+    const cli_update_count counts[] = {{"erased", erased, true}, {"not_found", missing, false}};
+    if (code == CLI_OK) cli_update_report(session, &e->update, counts, 2);
+    return code;
+}
+
+static int check(const cli_query_args *args)
+{
+    eraser *e = args->user;
+    e->update.path = args->path;
+    e->update.json = args->json;
+    e->update.quiet = args->quiet;
+    return cli_update_check("erase", &e->update);
+}
+
+static int load(cli_session *session, const cli_query_args *args)
+{
+    eraser *e = args->user;
+    return cli_update_load(session, &e->update, false);
+}
+
+static int finish(cli_session *session, const cli_query_args *args, int code)
+{
+    eraser *e = args->user;
+    if (code == CLI_OK) code = erase(session, args);
+    cli_update_end(&e->update);
+    cli_pairs_free(&e->keys);
+    return code;
+}
+
+int copse_cli_erase(int argc, char **argv)
+{
+    eraser e = {.update = CLI_UPDATE_INIT};
+    const cli_option more[] = {
+        {"output", 'o', CLI_ONCE, "FILE", CLI_UPDATE_OUTPUT_HELP, &e.update.output},
+        {"dry-run", 'n', CLI_FLAG, NULL, CLI_UPDATE_DRY_RUN_HELP, &e.update.dry_run},
+    };
+    const cli_query_command command = {
+        .name = "erase",
+        .usage = "SNAPSHOT KEY... [OPTIONS]\n       copse erase SNAPSHOT --range LOW HIGH... [OPTIONS]",
+        .description =
+            "Takes every entry with one of the keys out of a saved index, or with --range all entries with\n"
+            "LOW <= key <= HIGH. A key that is not there is counted in the report; with --strict it is an error, and\n"
+            "nothing is written. The snapshot is replaced only once the new one is complete.\n"
+            "\n"
+            "With - keys or ranges are read from standard input, one per line. An end of a range given as - is no\n"
+            "end. Where keys are timestamps, a date as HIGH stands for its last moment.",
+        .examples = "  copse erase orders.copse 1017 1018\n"
+                    "  copse erase visits.copse --range - 2025-12-31 --dry-run\n"
+                    "  cut -d, -f1 cancelled.csv | copse erase orders.copse - --strict -o kept.copse",
+        .width = 1,
+        .offers = CLI_QUERY_STRICT | CLI_QUERY_BY_RANGE,
+        .answer = answer,
+        .more = more,
+        .more_count = sizeof more / sizeof more[0],
+        .user = &e,
+        .check = check,
+        .load = load,
+        .finish = finish,
+    };
+    return cli_query_run(&command, argc, argv);
+}
