@@ -1,4 +1,4 @@
-# What `make install` puts where: header, both libraries, pkg-config file, CMake package, command and man page.
+# What `make install` puts where: header, both libraries, pkg-config file, CMake package, command, man page and completions.
 include(CMakePackageConfigHelpers)
 
 set(copse_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/copse)
@@ -25,6 +25,9 @@ install(EXPORT copseStatic NAMESPACE copse:: DESTINATION ${copse_package_dir})
 
 if(TARGET copse_command)
   install(TARGETS copse_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Both shells look there by themselves; bash goes by the name of the file.
+  install(FILES completions/copse.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME copse)
+  install(FILES completions/_copse DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/man/copse.1)
   install(FILES man/copse.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -30,37 +30,45 @@ typedef struct outcome {
 
 /* ---- rows whose keys are there ---- */
 
-/* Writes how many keys are there, and one of them; the sentence is about rows that repeat each other where none is. */
-static copse_status describe_conflict(const cli_session *session, const cli_pairs *pairs, char *text, size_t text_size)
+/* The place of the first row whose key is there already; behind the last where there is none. */
+static copse_status find_conflict(const cli_session *session, const cli_pairs *pairs, uint64_t *out_at)
 {
     uint8_t *found = malloc((size_t)pairs->count);
-    char key[CLI_CELL_TEXT];
     uint64_t at = 0;
     if (!found) return COPSE_ERR_MEMORY;
     copse_status status = copse_contains(session->index, pairs->keys, pairs->count, found);
     while (status == COPSE_OK && at < pairs->count && !found[at]) at++;
     free(found);
-    if (status != COPSE_OK) return status;
-    snprintf(text, text_size, "repeat the key of an earlier row");
-    if (at == pairs->count) return COPSE_OK;
-    cli_cell_format(pairs->key_type, (const char *)pairs->keys + at * copse_type_size(pairs->key_type), key);
-    snprintf(text, text_size, "have a key that is there already, for instance %s", key);
-    return COPSE_OK;
+    *out_at = at;
+    return status;
+}
+
+static int refuse(const cli_session *session, const cli_pairs *pairs, uint64_t conflicts, uint64_t at)
+{
+    const bool one = conflicts == 1;
+    char what[CLI_CELL_TEXT + 64], key[CLI_CELL_TEXT], number[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE];
+    if (at == pairs->count) {
+        snprintf(what, sizeof what, "%s the key of an earlier row", one ? "repeats" : "repeat");
+    } else {
+        cli_cell_format(pairs->key_type, (const char *)pairs->keys + at * copse_type_size(pairs->key_type), key);
+        snprintf(what, sizeof what, "%s a key that is there already, for instance %s", one ? "has" : "have", key);
+    }
+    return cli_fail(session->command, "%s of %s rows %s; --on-conflict replace, skip or keep takes %s",
+                    cli_group(conflicts, number), cli_group(pairs->count, rows), what, one ? "it" : "them");
 }
 
 static int insert_absent(cli_session *session, const append_args *args, const cli_pairs *pairs, outcome *out)
 {
-    const bool fail = args->conflict == CONFLICT_FAIL;
-    char what[CLI_CELL_TEXT + 64] = "", conflicts[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE];
-    copse_status status = fail ? describe_conflict(session, pairs, what, sizeof what) : COPSE_OK;
+    uint64_t at = 0;
+    copse_status status = find_conflict(session, pairs, &at);
     if (status == COPSE_OK)
         status =
             copse_insert(session->index, pairs->keys, pairs->values, pairs->count, COPSE_INSERT_IF_ABSENT, &out->added);
+    cli_progress_clear(&session->progress);
     if (status != COPSE_OK) return cli_session_fail(session, status);
     out->skipped = pairs->count - out->added;
-    if (!fail || out->skipped == 0) return CLI_OK;
-    return cli_fail(session->command, "%s of %s rows %s; --on-conflict replace, skip or keep takes them",
-                    cli_group(out->skipped, conflicts), cli_group(pairs->count, rows), what);
+    if (args->conflict == CONFLICT_SKIP || out->skipped == 0) return CLI_OK;
+    return refuse(session, pairs, out->skipped, at);
 }
 
 /* ---- new values for keys that are there ---- */
@@ -203,8 +211,8 @@ static size_t list_options(append_args *args, bool has_conflict, cli_option opti
             0,
             CLI_ONCE,
             "WHAT",
-            "rows whose key is there already: fail; skip them;\nreplace the value; or keep both (default: keep where\n"
-            "the index keeps duplicates, else fail)",
+            "rows whose key is there already: fail; skip them;\nreplace the value; or keep both, as an index with\n"
+            "duplicates (default: keep where it has them, else fail)",
             &args->conflict_name};
     for (size_t i = 0; i < row_options; i++)
         if (strcmp(rows[i].name, "key-type") != 0 && strcmp(rows[i].name, "value-type") != 0)

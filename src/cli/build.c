@@ -171,14 +171,13 @@ static int read_csv(cli_session *session, const cli_build_args *args, cli_pairs 
 static void report(const cli_session *session, const cli_build_args *args, const cli_pairs *pairs, uint64_t file_bytes,
                    const timings *t)
 {
-    char entries[CLI_NUMBER_SIZE], bytes[CLI_NUMBER_SIZE];
+    char entries[CLI_NUMBER_SIZE];
     if (args->json)
         print_json(session, args, pairs, file_bytes, t);
     else if (!cli_is_stdout(args->output))
         print_text(session, args, pairs, file_bytes, t);
     else if (!args->rows.quiet)
-        cli_note("build", "%s entries, %s, to standard output", cli_group(session->stats.entries, entries),
-                 cli_bytes(file_bytes, bytes));
+        cli_note("build", "%s entries to standard output", cli_group(session->stats.entries, entries));
 }
 
 static int run(const cli_build_args *args, bool raw, copse_structure structure)
@@ -242,8 +241,8 @@ static int check_args(cli_build_args *args, char **words, int count, bool *raw, 
 }
 
 static const char description[] =
-    "Reads keys and values, builds an index and saves it as a snapshot that get, range, count, sum, info and verify\n"
-    "read. An existing snapshot is replaced only once the new one is complete.\n"
+    "Reads keys and values, builds an index and saves it as a snapshot, which the other commands read and change. An\n"
+    "existing snapshot is replaced only once the new one is complete.\n"
     "\n"
     "From CSV, plain or gzip, the key is the first column and the value the next, unless --key and --value say\n"
     "otherwise; delimiter, decimal comma and types are guessed from the first rows unless given. A bad row is named\n"

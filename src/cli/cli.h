@@ -151,6 +151,7 @@ void cli_json_cell(cli_json *json, const char *name, copse_type type, const void
 
 typedef struct cli_progress {
     bool visible;
+    bool plain; /* lines in place of a bar */
     bool drawn;
     double begun;
     double shown;
@@ -158,6 +159,8 @@ typedef struct cli_progress {
 } cli_progress;
 
 void cli_progress_start(cli_progress *progress, bool quiet);
+/* Shows it also where standard error is no terminal. */
+void cli_progress_force(cli_progress *progress);
 /* total 0: the end is not known, only the amount done is shown. */
 void cli_progress_show(cli_progress *progress, const char *what, uint64_t done, uint64_t total);
 void cli_progress_clear(cli_progress *progress);

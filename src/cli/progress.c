@@ -1,4 +1,5 @@
-/* The progress bar. It is drawn at most ten times a second, on standard error, and only where that is a terminal. */
+/* The progress bar. It is drawn at most ten times a second, on standard error, and only where that is a terminal; where it was
+ * asked for elsewhere, it is a line a second. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli/cli.h"
 
@@ -7,6 +8,7 @@
 
 #define BAR_WIDTH    30
 #define DRAW_SECONDS 0.1
+#define LINE_SECONDS 1.0
 #define QUIET_START  0.3 /* work that is over sooner shows nothing */
 
 void cli_progress_start(cli_progress *progress, bool quiet)
@@ -14,6 +16,24 @@ void cli_progress_start(cli_progress *progress, bool quiet)
     memset(progress, 0, sizeof *progress);
     progress->visible = !quiet && isatty(STDERR_FILENO) == 1;
     progress->begun = cli_clock();
+}
+
+void cli_progress_force(cli_progress *progress)
+{
+    progress->plain = !progress->visible;
+    progress->visible = true;
+}
+
+/* Where lines cannot be overwritten. */
+static void print_line(cli_progress *progress, double now, uint64_t done, uint64_t total)
+{
+    char amount[CLI_NUMBER_SIZE], all[CLI_NUMBER_SIZE];
+    if (now - progress->shown < LINE_SECONDS) return;
+    progress->shown = now;
+    fprintf(stderr, "%s %s", progress->what, cli_group(done, amount));
+    if (total > 0) fprintf(stderr, " of %s", cli_group(total, all));
+    fputc('\n', stderr);
+    fflush(stderr);
 }
 
 static void draw_bar(const cli_progress *progress, double now, uint64_t done, uint64_t total)
@@ -40,6 +60,10 @@ void cli_progress_show(cli_progress *progress, const char *what, uint64_t done, 
     if (strncmp(progress->what, what, sizeof progress->what - 1) != 0) {
         snprintf(progress->what, sizeof progress->what, "%s", what);
         progress->begun = now;
+    }
+    if (progress->plain) {
+        print_line(progress, now, done, total);
+        return;
     }
     if (now - progress->shown < DRAW_SECONDS || (!progress->drawn && now - progress->begun < QUIET_START)) return;
     progress->shown = now;

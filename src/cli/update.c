@@ -79,7 +79,8 @@ int cli_update_load(cli_session *session, cli_update *update, bool keep_duplicat
 int cli_update_save(cli_session *session, cli_update *update, bool changed)
 {
     if (update->dry_run || (!changed && !update->output)) return CLI_OK;
-    int code = cli_snapshot_save(session, update->output ? update->output : update->path, &update->file_bytes);
+    uint64_t bytes = 0;
+    int code = cli_snapshot_save(session, update->output ? update->output : update->path, &bytes);
     update->written = code == CLI_OK;
     return code;
 }
@@ -113,17 +114,15 @@ static void print_text(const cli_session *session, const cli_update *update, con
             if (*at == '_') *at = ' ';
         cli_fact(label, "%s", cli_group(counts[i].count, a));
     }
-    if (update->written) cli_fact("file", "%s", cli_bytes(update->file_bytes, a));
 }
 
 void cli_update_report(const cli_session *session, const cli_update *update, const cli_update_count *counts,
                        size_t count)
 {
-    char entries[CLI_NUMBER_SIZE], bytes[CLI_NUMBER_SIZE];
+    char entries[CLI_NUMBER_SIZE];
     if (update->output && cli_is_stdout(update->output)) {
         if (!update->quiet && update->written)
-            cli_note(session->command, "%s entries, %s, to standard output",
-                     cli_group(copse_size(session->index), entries), cli_bytes(update->file_bytes, bytes));
+            cli_note(session->command, "%s entries to standard output", cli_group(copse_size(session->index), entries));
     } else if (update->json) {
         print_json(session, update, counts, count);
     } else {

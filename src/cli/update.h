@@ -12,7 +12,6 @@ typedef struct cli_update {
     bool quiet;
     int lock; /* a file descriptor, -1: none */
     uint64_t entries_before;
-    uint64_t file_bytes; /* of what was written */
     bool written;
 } cli_update;
 

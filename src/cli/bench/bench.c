@@ -34,7 +34,7 @@ static int run_op(bench_run *run, bench_data *data, bench_targets *targets, size
             group.batch = size->has_batch ? size->batch : run->options.batches.item[b];
             code = bench_measure(&group, targets, &queries, &run->progress);
             cli_progress_clear(&run->progress.bar);
-            if (code == CLI_OK) bench_report(&group);
+            if (code == CLI_OK || code == CLI_INTERRUPTED) bench_report(&group);
             count_wrong(run, &group);
             bench_group_free(&group);
         }
@@ -50,7 +50,9 @@ static int run_data(bench_run *run, copse_type key, copse_type value, uint64_t n
     int code = CLI_OK;
     cli_progress_show(&run->progress.bar, "making data", run->progress.done, run->progress.total);
     bench_data_make(&data, key, value, n, dist, run->options.seed);
-    if (bench_targets_open(&targets, &run->options, &data, &code)) {
+    if (cli_interrupted()) {
+        code = CLI_INTERRUPTED;
+    } else if (bench_targets_open(&targets, &run->options, &data, &code)) {
         for (size_t o = 0; o < run->options.op_count && code == CLI_OK; o++) {
             code = run_op(run, &data, &targets, o);
         }
@@ -89,6 +91,19 @@ static int run_all(bench_run *run)
     return code;
 }
 
+/* After Ctrl-C, too: what was measured until then stands. */
+static int conclude(const bench_run *bench, int code)
+{
+    char answers[CLI_NUMBER_SIZE];
+    char wrong[CLI_NUMBER_SIZE];
+    if (code != CLI_OK && code != CLI_INTERRUPTED) return code;
+    if (!bench->options.json)
+        printf("\n%s answers checked, %s wrong\n", cli_group(bench->answers, answers), cli_group(bench->wrong, wrong));
+    if (code == CLI_INTERRUPTED) cli_note("bench", "interrupted; what was measured until then is above");
+    if (bench->wrong > 0) return cli_fail("bench", "%llu answers were wrong", (unsigned long long)bench->wrong);
+    return code;
+}
+
 int copse_cli_bench(int argc, char **argv)
 {
     bench_run *bench = bench_memory(1, sizeof *bench);
@@ -98,18 +113,11 @@ int copse_cli_bench(int argc, char **argv)
         bench->queries = bench->options.queries;
         bench->progress.total = number_of_turns(&bench->options);
         cli_progress_start(&bench->progress.bar, false);
+        if (bench->options.progress) cli_progress_force(&bench->progress.bar);
         if (!bench->options.json) printf("%s\n", bench_machine());
         code = run_all(bench);
         cli_progress_clear(&bench->progress.bar);
-        if (code == CLI_OK && !bench->options.json) {
-            char answers[CLI_NUMBER_SIZE];
-            char wrong[CLI_NUMBER_SIZE];
-            printf("\n%s answers checked, %s wrong\n", cli_group(bench->answers, answers),
-                   cli_group(bench->wrong, wrong));
-        }
-        if (code == CLI_OK && bench->wrong > 0) {
-            code = cli_fail("bench", "%llu answers were wrong", (unsigned long long)bench->wrong);
-        }
+        code = conclude(bench, code);
         code = cli_finish("bench", code);
     }
     free(bench);

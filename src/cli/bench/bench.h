@@ -139,6 +139,7 @@ typedef struct bench_options {
     workload_dist query_dist; /* WORKLOAD_ASCENDING stands for sorted queries; also BENCH_ARRIVAL */
     const char *query_dist_name;
     bool json;
+    bool progress;
 } bench_options;
 
 /* Returns true to go on; else *out_exit is the code to leave with. */
@@ -153,6 +154,8 @@ const char *bench_memory_name(bench_memory_kind kind, bool on_device);
 typedef const bench_peer *(*bench_peer_fn)(unsigned key_bytes, unsigned value_bytes);
 /* Name of peer i, NULL past the end. *out_peer is NULL when it is not built in. */
 const char *bench_peer_at(size_t i, bench_peer_fn *out_peer);
+/* What it takes to have that peer in a build, as the end of a sentence. */
+const char *bench_peer_needs(size_t i);
 bool bench_peer_can(const bench_peer *peer, const bench_op *op);
 
 /* ---- cli/bench/data.c: the data set and its model ---- */

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #define MOST_WALKED    (UINT64_C(1) << 25) /* entries that count, sum and the like may walk in one measurement */
-#define FEW_OPERATIONS 8u                  /* of a batch whose calls are not timed each */
+#define FEW_CALLS      1024u
+#define FEW_OPERATIONS 8u /* of a batch whose calls are not timed each */
 
 typedef struct measurement {
     bench_group *group;
@@ -51,6 +52,12 @@ static bench_call make_call(const measurement *m, const bench_result *result, ui
     return call;
 }
 
+/* A look at Ctrl-C before calls that take their time; before short ones it would be felt, and one in many is soon enough. */
+static bool stops_before(uint64_t call, uint64_t batch)
+{
+    return (batch >= FEW_CALLS || call % FEW_CALLS == 0) && cli_interrupted();
+}
+
 static bool timed_calls(const measurement *m, bench_result *result, void **store, double *out_seconds,
                         uint64_t *out_changed)
 {
@@ -58,12 +65,16 @@ static bool timed_calls(const measurement *m, bench_result *result, void **store
     uint64_t batch = batch_size(m, result);
     uint64_t changed = 0;
     uint64_t k = 0;
+    uint64_t timed_before = result->timed_calls;
     double *each = result->call_seconds;
     double begun = cli_clock();
     double before = begun;
     for (uint64_t first = 0; first < count; first += batch) {
         bench_call call = make_call(m, result, first, batch < count - first ? batch : count - first, k++);
-        if (!bench_store_call(result->target, store, &call)) return false;
+        if (stops_before(k, batch) || !bench_store_call(result->target, store, &call)) {
+            result->timed_calls = timed_before;
+            return false;
+        }
         changed += call.changed;
         if (!each) continue;
         double now = cli_clock();
@@ -118,7 +129,7 @@ static bool grow_store(const bench_target *target, const bench_data *data, uint6
         bench_call call = {.op = &fill, .n = step < data->n - first ? step : data->n - first};
         call.keys = element(data->keys, first, data->key_size);
         call.values = element(data->values, first, data->value_size);
-        if (!bench_store_call(target, store, &call)) return false;
+        if (cli_interrupted() || !bench_store_call(target, store, &call)) return false;
     }
     return true;
 }
@@ -458,7 +469,7 @@ int bench_measure(bench_group *group, bench_targets *targets, const bench_querie
             bench_target *target = &targets->target[result->target - targets->target];
             show_progress(progress, group, target);
             if (!take_turn(&m, result, target)) code = CLI_FAILED;
-            if (cli_interrupted()) code = CLI_INTERRUPTED;
+            if (cli_interrupted()) code = CLI_INTERRUPTED; /* the turns that were complete count */
         }
     }
     free_measurement(&m);

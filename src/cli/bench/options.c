@@ -288,7 +288,7 @@ static int read_peers(const char *text, bench_list *out)
         bench_peer_fn peer = NULL;
         const char *name = bench_peer_at((size_t)asked.item[i], &peer);
         if (peer == NULL) {
-            cli_note("bench", "%s: not built in", name);
+            cli_note("bench", "%s is not built in: %s", name, bench_peer_needs((size_t)asked.item[i]));
         } else {
             code = add_item("peers", out, asked.item[i]);
         }
@@ -385,7 +385,8 @@ static int check_rest(const bench_options *out, int words, char **positional)
 static const char description[] =
     "Measures operations on indexes made for the purpose, and checks every answer. Options marked with a star take\n"
     "lists separated by commas, or all; every combination is run. Counts may be written 16777216, 16M (M is 2^20) or\n"
-    "2^24. Exit code 1 means that an answer was wrong.\n\n"
+    "2^24. Exit code 1 means that an answer was wrong. Ctrl-C ends it after the call that is running, with a report\n"
+    "of what was measured until then.\n\n"
     "Operations: build, build-sorted, fill (all pairs into an empty index), insert, insert-new (passing over keys "
     "that\n"
     "are there already), update, update-hot10 (all on 10 keys, or any other number), erase, mixed (half finds, half\n"
@@ -479,6 +480,8 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
         {"peer-queries", 0, CLI_COUNT, "COUNT",
          "at most so many reads per measurement of a peer, the first ones;\n0: no limit (0)", &options->peer_queries},
         {"json", 0, CLI_FLAG, NULL, "one JSON object per line", &options->json},
+        {"progress", 0, CLI_FLAG, NULL, "tell how far it is, also where standard error is no terminal",
+         &options->progress},
     };
     const cli_command command = {"bench",  "[OPTIONS]", describe(described),
                                  examples, table,       sizeof table / sizeof *table};

@@ -270,7 +270,7 @@ static const bench_result *rival(const bench_group *group, const char *name, uin
     const bench_result *found = NULL;
     for (size_t i = 0; i < group->count; i++) {
         const bench_result *result = &group->result[i];
-        if (!result->target->peer || strcmp(result->target->name, name) != 0) continue;
+        if (!result->target->peer || result->runs == 0 || strcmp(result->target->name, name) != 0) continue;
         if (found == NULL || result->threads == threads) found = result;
     }
     return found;
@@ -328,15 +328,28 @@ static void print_row(const bench_group *group, const bench_result *result, colu
     printf("\n");
 }
 
+/* Contestants that had no turn before Ctrl-C have nothing to report. */
+static bool has_results(const bench_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (group->result[i].runs > 0) return true;
+    return false;
+}
+
 void bench_report(const bench_group *group)
 {
-    if (group->options->json) {
-        for (size_t i = 0; i < group->count; i++) print_json(group, &group->result[i]);
-    } else if (group->count > 0) {
-        columns c = choose_columns(group);
+    columns c = choose_columns(group);
+    if (!has_results(group)) return;
+    if (!group->options->json) {
         print_title(group);
         print_header(group, c);
-        for (size_t i = 0; i < group->count; i++) print_row(group, &group->result[i], c);
+    }
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->result[i].runs == 0) continue;
+        if (group->options->json)
+            print_json(group, &group->result[i]);
+        else
+            print_row(group, &group->result[i], c);
     }
     fflush(stdout);
 }

@@ -1,0 +1,2 @@
+try append --help
+copse help append | diff - <(copse append -h) && echo same

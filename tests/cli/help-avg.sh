@@ -1,0 +1,2 @@
+try avg --help
+copse help avg | diff - <(copse avg -h) && echo same

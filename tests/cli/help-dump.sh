@@ -1,0 +1,2 @@
+try dump --help
+copse help dump | diff - <(copse dump -h) && echo same

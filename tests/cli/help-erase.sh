@@ -1,0 +1,2 @@
+try erase --help
+copse help erase | diff - <(copse erase -h) && echo same

@@ -1,0 +1,2 @@
+try first --help
+copse help first | diff - <(copse first -h) && echo same

@@ -1,0 +1,2 @@
+try last --help
+copse help last | diff - <(copse last -h) && echo same

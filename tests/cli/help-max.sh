@@ -1,0 +1,2 @@
+try max --help
+copse help max | diff - <(copse max -h) && echo same

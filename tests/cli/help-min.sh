@@ -1,0 +1,2 @@
+try min --help
+copse help min | diff - <(copse min -h) && echo same

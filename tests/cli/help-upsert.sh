@@ -1,0 +1,2 @@
+try upsert --help
+copse help upsert | diff - <(copse upsert -h) && echo same
