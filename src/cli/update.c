@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +32,12 @@ static int wait_for_lock(cli_session *session, const cli_update *update, int fil
     return CLI_OK;
 }
 
+static void unlock(cli_update *update)
+{
+    if (update->lock >= 0) close(update->lock);
+    update->lock = -1;
+}
+
 /* Where a file system has no locks, and where the file cannot be opened, which loading it will tell, it goes on without. */
 static int lock_snapshot(cli_session *session, cli_update *update)
 {
@@ -42,15 +48,16 @@ static int lock_snapshot(cli_session *session, cli_update *update)
         code = wait_for_lock(session, update, update->lock);
         /* The command that held the lock has put a new file in its place. */
         if (code != CLI_OK || is_still_at(update->lock, update->path)) return code;
-        cli_update_end(update);
+        unlock(update);
     }
     return code;
 }
 
 void cli_update_end(cli_update *update)
 {
-    if (update->lock >= 0) close(update->lock);
-    update->lock = -1;
+    unlock(update);
+    free(update->target);
+    update->target = NULL;
 }
 
 /* ---- load and save ---- */
@@ -64,7 +71,9 @@ int cli_update_load(cli_session *session, cli_update *update, bool keep_duplicat
         options.struct_size = sizeof options;
         options.duplicates = 1;
     }
-    if (!update->output && !update->dry_run) {
+    /* A link to a snapshot stays one: the file behind it is replaced. */
+    update->target = realpath(update->path, NULL);
+    if (!update->dry_run) {
         int code = lock_snapshot(session, update);
         if (code != CLI_OK) return code;
     }
@@ -79,8 +88,9 @@ int cli_update_load(cli_session *session, cli_update *update, bool keep_duplicat
 int cli_update_save(cli_session *session, cli_update *update, bool changed)
 {
     if (update->dry_run || (!changed && !update->output)) return CLI_OK;
+    const char *path = update->output ? update->output : update->target ? update->target : update->path;
     uint64_t bytes = 0;
-    int code = cli_snapshot_save(session, update->output ? update->output : update->path, &bytes);
+    int code = cli_snapshot_save(session, path, &bytes);
     update->written = code == CLI_OK;
     return code;
 }

@@ -7,6 +7,7 @@
 typedef struct cli_update {
     const char *path;   /* the snapshot                                      */
     const char *output; /* as given: where the result goes; NULL: to path    */
+    char *target;       /* what path is a link to, or path itself            */
     bool dry_run;
     bool json;
     bool quiet;
