@@ -2,11 +2,11 @@
 mkdir temporary
 export TMPDIR=$PWD/temporary
 bench() {
-    timeout --preserve-status -s INT 4 "$COPSE" bench --n 2^12 --op find:2^10,save,find:2^22 --repeat 1000 --structure implicit --placement cpu "$@"
+    timeout --preserve-status -s INT 4 "$COPSE" bench --n 2^12 --op find:2^10,save,find:2^20 --repeat 1000 --structure implicit --placement cpu "$@"
 }
 bench --json >out
 echo "exit $?"
-[ -s out ] && echo results
+tail -n 1 out | grep -vq '"repeat": 1000,' && echo "results of less than all turns"
 grep -v '^{"structure": "implicit".*"wrong": 0.*}$' out
 bench >out
 echo "exit $?"
