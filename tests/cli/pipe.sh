@@ -4,11 +4,11 @@ mkfifo questions answers
 copse get orders.copse - <questions >answers &
 exec 3>questions 4<answers
 echo 1001 >&3
-read -r -t 20 answer <&4 && echo "got $answer"
+read -r -t 10 answer <&4 && echo "got $answer"
 echo 1002 >&3
-read -r -t 20 answer <&4 && echo "got $answer"
+read -r -t 10 answer <&4 && echo "got $answer"
 printf '1003\n10' >&3
-read -r -t 20 answer <&4 && echo "got $answer"
+read -r -t 10 answer <&4 && echo "got $answer"
 printf '10' >&3
 exec 3>&-
 cat <&4
