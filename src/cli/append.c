@@ -248,7 +248,7 @@ static int run_command(const char *name, const char *description, const char *ex
 #define ROWS_HELP                                                                                                      \
     "INPUT is CSV as 'copse build' reads it, or - for standard input; key and value are its first two columns\n"       \
     "unless --key and --value say otherwise, and have the types of the snapshot. The snapshot is replaced only once\n" \
-    "the new one is complete; where anything fails, it stays as it was."
+    "the new one is complete; where anything fails, it stays as it was. Row numbers begin at 0 in every INPUT."
 
 int copse_cli_append(int argc, char **argv)
 {

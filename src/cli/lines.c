@@ -68,8 +68,11 @@ int cli_lines_next(cli_lines *lines, char **out_line, size_t *out_length)
             errno = ENOMEM;
             return -1;
         }
+        /* Some programs leave a terminal behind that does not wait by itself. */
+        struct pollfd about = {.fd = lines->file, .events = POLLIN};
         ssize_t got = read(lines->file, lines->buffer + lines->to, lines->capacity - lines->to - 1);
-        if (got < 0) return -1;
+        if (got < 0 && (errno != EAGAIN || poll(&about, 1, -1) < 0)) return -1;
+        if (got < 0) continue;
         lines->ended = got == 0;
         lines->to += (size_t)got;
     }

@@ -130,8 +130,8 @@ void cli_update_report(const cli_session *session, const cli_update *update, con
                        size_t count)
 {
     char entries[CLI_NUMBER_SIZE];
-    if (update->output && cli_is_stdout(update->output)) {
-        if (!update->quiet && update->written)
+    if (update->written && update->output && cli_is_stdout(update->output)) {
+        if (!update->quiet)
             cli_note(session->command, "%s entries to standard output", cli_group(copse_size(session->index), entries));
     } else if (update->json) {
         print_json(session, update, counts, count);

@@ -38,6 +38,7 @@ copse append orders.copse twice.csv --on-conflict replace -o - >piped.copse
 try count piped.copse
 copse append orders.copse twice.csv --on-conflict replace -o - -q | cmp - piped.copse && echo same
 try append orders.copse twice.csv --on-conflict replace -o - --json
+try append orders.copse twice.csv --on-conflict replace -o - --dry-run
 # A link stays one.
 ln -s orders.copse link.copse
 printf '2000,1\n' | copse append link.copse - --no-header -q --json
