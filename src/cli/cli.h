@@ -42,7 +42,7 @@ int copse_cli_bench(int argc, char **argv);
 
 /* ---- interrupt.c ---- */
 
-/* From here on Ctrl-C asks to stop; a second one ends the command on the spot. */
+/* From here on Ctrl-C asks to stop; a second one, half a second later or more, ends the command on the spot. */
 void cli_catch_interrupts(void);
 /* true once the user pressed Ctrl-C. Long loops look at it and return CLI_INTERRUPTED. */
 bool cli_interrupted(void);

@@ -2,7 +2,7 @@
 mkdir temporary
 export TMPDIR=$PWD/temporary
 bench() {
-    timeout --preserve-status -s INT 4 "$COPSE" bench --n 2^12 --op find:2^10,save,find:2^20 --repeat 1000 --structure implicit --placement cpu "$@"
+    timeout --foreground --preserve-status -s INT 4 "$COPSE" bench --n 2^12 --op find:2^10,save,find:2^20 --repeat 1000 --structure implicit --placement cpu "$@"
 }
 bench --json >out
 echo "exit $?"
