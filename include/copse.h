@@ -77,7 +77,9 @@ typedef enum copse_status {
 } copse_status;
 
 /* Key and value types. Dates are int32 days since 1970-01-01, timestamps int64 microseconds since then; both are key
- * types only. */
+ * types only. An index with value type COPSE_NONE is a set: every `values` and `out_values` of its calls, and `values` of
+ * copse_rows, has to be NULL (ARGUMENT), sums, extremes and COPSE_OP_ADD return COPSE_ERR_TYPE, visitors get NULL. Inside a
+ * set keeps four bytes for each key that are always 0: it takes the memory of an index with u32 values. */
 typedef enum copse_type {
     COPSE_U32 = 1,
     COPSE_I32 = 2,
@@ -86,7 +88,8 @@ typedef enum copse_type {
     COPSE_I64 = 5,
     COPSE_F64 = 6,
     COPSE_DATE = 7,
-    COPSE_TIMESTAMP = 8
+    COPSE_TIMESTAMP = 8,
+    COPSE_NONE = 10 /* value type only: a set of keys without values */
 } copse_type;
 
 /* The shape of the tree. AUTO picks by what the options say about updates and by what this build offers. */
@@ -170,6 +173,14 @@ COPSE_API copse_status copse_insert(copse_index *index, const void *keys, const 
  * the number of entries that went. Errors: NAN, MEMORY, CANCELLED. */
 COPSE_API copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
 
+/* Erases entries by key and value: each of n pairs, in array order, takes away the first entry with that key and that value,
+ * if there is one left. Values are equal where their bits are: 0.0 is not -0.0, and a NaN is itself. In a set values is NULL and
+ * each key takes one entry. out_erased as above.
+ * With duplicates it reads and writes all entries of the keys of the batch, on a device all of the index.
+ * Errors: NAN (keys), MEMORY, CANCELLED. */
+COPSE_API copse_status copse_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                         uint64_t *out_erased);
+
 /* Ranges of keys: range i reaches from lows[i] to highs[i]. Start from COPSE_BETWEEN(lows, highs, n), which has both ends
  * included, and change what is to be different. lows[i] > highs[i] is an empty range, and no error. */
 typedef struct copse_ranges {
@@ -208,15 +219,21 @@ typedef enum copse_operation {
     COPSE_OP_FIND = 0,
     COPSE_OP_UPSERT = 1,           /* the key gets the value, whether it was there or not */
     COPSE_OP_INSERT_IF_ABSENT = 2, /* a key that is there keeps its value                 */
-    COPSE_OP_ERASE = 3
+    COPSE_OP_ERASE = 3,
+    COPSE_OP_ADD = 4 /* adds to the value of the key; a key that is not there gets the value as it is */
 } copse_operation;
 
 /* Runs n point operations as if one after the other in array order: operations[i] is a copse_operation on keys[i], and
- * sees what those before it did. values[i] is for UPSERT and INSERT_IF_ABSENT only; values may be NULL where the batch
- * has neither. out_found[i] is 1 or 0: the key was there just before operation i; out_values[i] is the value that it had
- * then (0 where there was none); either may be NULL. All of the batch is applied or nothing.
- * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (a code that is no copse_operation; the sentence gives its position),
- * UNSUPPORTED (an index with duplicates; on a device also more than 2^32 - 1 operations). */
+ * sees what those before it did. values[i] is for UPSERT, INSERT_IF_ABSENT and ADD only; values may be NULL where the batch
+ * has none of them, and in a set. out_found[i] is 1 or 0: the key was there just before operation i; out_values[i] is the value
+ * that it had then (0 where there was none); either may be NULL. All of the batch is applied or nothing.
+ * ADD wraps integers modulo 2^32 or 2^64 and adds floats in their type, one after the other; a sum that is no number is the quiet
+ * NaN without a payload. So the result is the same on every placement, bit by bit.
+ * With duplicates UPSERT adds an entry behind its equals, INSERT_IF_ABSENT one where the key is not there, ERASE takes all entries
+ * of the key; FIND and ADD see the first entry, as do out_found and out_values. On a device such a batch costs a pass over
+ * the index.
+ * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (a code that is no copse_operation; the sentence gives its position), TYPE (ADD in a
+ * set), UNSUPPORTED (on a device more than 2^32 - 1 operations). */
 COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                    uint64_t n, void *out_values, uint8_t *out_found);
 
@@ -347,7 +364,7 @@ COPSE_API copse_status copse_cursor_previous(copse_cursor *cursor, void *out_key
 COPSE_API void copse_cursor_free(copse_cursor *cursor);
 
 /* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the old
- * file. docs/FORMAT.md is the format. Errors: IO, CANCELLED. */
+ * file. docs/FORMAT.md is the format. Errors: IO, CANCELLED, UNSUPPORTED (a set: the format has no place for one yet). */
 COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 
 /* Reads a snapshot into a new index. options may be NULL: types, duplicates and structure are then the file's. If given,
@@ -434,7 +451,7 @@ typedef enum copse_updates {
 struct copse_index_options {
     uint32_t struct_size; /* sizeof(copse_index_options) */
     uint32_t key_type;    /* copse_type                  */
-    uint32_t value_type;  /* copse_type: u32 i32 f32 u64 i64 f64 */
+    uint32_t value_type;  /* copse_type: u32 i32 f32 u64 i64 f64 none */
     uint32_t structure;   /* copse_structure             */
     uint32_t placement;   /* copse_placement             */
     uint32_t updates;     /* copse_updates               */

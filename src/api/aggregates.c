@@ -6,6 +6,7 @@ static copse_status run(const char *call, const copse_index *index, copse_aggreg
                         const copse_ranges *ranges, void *out, const char *out_name, uint8_t *found)
 {
     copse_checked_ranges checked;
+    if (index && index->value_type == COPSE_NONE) return copse_fail_set(index, call);
     if (index && kind == COPSE_KIND_SUM128 && copse_type_is_float(index->value_type))
         return copse_fail(index->ctx, COPSE_ERR_TYPE,
                           "%s: the values are %s; use copse_sum, which returns doubles for them", call,

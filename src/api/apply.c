@@ -8,11 +8,10 @@ copse_status copse_apply(copse_index *index, const uint8_t *operations, const vo
 {
     copse_status status = copse_check_change(index, "copse_apply");
     if (status == COPSE_OK) status = copse_check_keys(index, "copse_apply", keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_apply", values, "values");
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_apply", out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     if (!operations) return copse_fail_null(index->ctx, "copse_apply", "operations");
-    if (index->duplicates)
-        return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
-                          "copse_apply: the index keeps duplicates, and a mixed batch needs keys that are there once");
     if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
     copse_promise_begin(index);
     return copse_promise_end(index->calls->apply(index, operations, keys, values, n, out_values, out_found));

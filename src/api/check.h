@@ -6,6 +6,8 @@
 /* Checks what every call with an array of n keys is given: find.c. */
 copse_status copse_check_keys(const copse_index *index, const char *call, const void *keys, const char *keys_name,
                               uint64_t n);
+/* An index without values takes no array of them, and gives none. */
+copse_status copse_check_values(const copse_index *index, const char *call, const void *values, const char *name);
 /* The caller's options, or the defaults for NULL. */
 copse_status copse_index_options_take(const copse_ctx *ctx, const char *call, const copse_index_options *options,
                                       copse_index_options *out);

@@ -137,6 +137,7 @@ static copse_status step(copse_cursor *cursor, const char *call, bool against, v
     if (status != COPSE_OK) return status;
     const copse_index *index = cursor->index;
     if (!out_n) return copse_fail_argument(index->ctx, "out_n", "%s: out_n is NULL", call);
+    if ((status = copse_check_values(index, call, out_values, "out_values")) != COPSE_OK) return status;
     if (cursor->version != copse_version_of(index))
         return copse_fail(index->ctx, COPSE_ERR_STALE,
                           "the index changed since the cursor was placed; copse_cursor_seek places it again");

@@ -13,9 +13,17 @@ copse_status copse_check_keys(const copse_index *index, const char *call, const 
     return COPSE_OK;
 }
 
+copse_status copse_check_values(const copse_index *index, const char *call, const void *values, const char *name)
+{
+    if (!values || index->value_type != COPSE_NONE) return COPSE_OK;
+    return copse_fail_argument(index->ctx, name, "%s: %s is not NULL, but the index is a set, which has no values",
+                               call, name);
+}
+
 copse_status copse_find(const copse_index *index, const void *keys, uint64_t n, void *out_values, uint8_t *out_found)
 {
     copse_status status = copse_check_keys(index, "copse_find", keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_find", out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     copse_promise_begin(index);
     return copse_promise_end(index->calls->find(index, keys, n, out_values, out_found));
@@ -34,6 +42,7 @@ copse_status copse_lower_bound(const copse_index *index, const void *keys, uint6
                                uint8_t *out_found, uint64_t *out_ranks)
 {
     copse_status status = copse_check_keys(index, "copse_lower_bound", keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_lower_bound", out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     copse_promise_begin(index);
     return copse_promise_end(
@@ -44,6 +53,7 @@ copse_status copse_upper_bound(const copse_index *index, const void *keys, uint6
                                uint8_t *out_found, uint64_t *out_ranks)
 {
     copse_status status = copse_check_keys(index, "copse_upper_bound", keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_upper_bound", out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     copse_promise_begin(index);
     return copse_promise_end(
@@ -54,6 +64,7 @@ copse_status copse_floor(const copse_index *index, const void *keys, uint64_t n,
                          uint8_t *out_found)
 {
     copse_status status = copse_check_keys(index, "copse_floor", keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_floor", out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     copse_promise_begin(index);
     return copse_promise_end(
@@ -64,6 +75,7 @@ copse_status copse_successor(const copse_index *index, const void *keys, uint64_
                              uint8_t *out_found)
 {
     copse_status status = copse_check_keys(index, "copse_successor", keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_successor", out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     copse_promise_begin(index);
     return copse_promise_end(
@@ -74,6 +86,7 @@ copse_status copse_predecessor(const copse_index *index, const void *keys, uint6
                                uint8_t *out_found)
 {
     copse_status status = copse_check_keys(index, "copse_predecessor", keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_predecessor", out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     copse_promise_begin(index);
     return copse_promise_end(
@@ -84,6 +97,7 @@ copse_status copse_select(const copse_index *index, const uint64_t *ranks, uint6
                           uint8_t *out_found)
 {
     copse_status status = copse_check_keys(index, "copse_select", ranks, "ranks", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_select", out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     if (!index->calls->select)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "copse_select: the %s tree has no ranks",
@@ -99,6 +113,8 @@ static copse_status ends(const copse_index *index, const char *call, uint32_t fl
     if (out_n) *out_n = 0;
     if (!index) return copse_fail_argument(NULL, "index", "%s: index is NULL", call);
     if (!out_n) return copse_fail_argument(index->ctx, "out_n", "%s: out_n is NULL", call);
+    copse_status status = copse_check_values(index, call, out_values, "out_values");
+    if (status != COPSE_OK) return status;
     if (max == 0) return COPSE_OK;
     uint64_t offsets[2];
     copse_ranges all = COPSE_BETWEEN(NULL, NULL, 1);
@@ -109,8 +125,7 @@ static copse_status ends(const copse_index *index, const char *call, uint32_t fl
     row.keys = out_keys;
     row.values = out_values;
     row.capacity = out_keys || out_values ? max : 0;
-    copse_status status =
-        copse_range_run_checked(index, &all, &row); /* the offsets are host memory, whatever was promised */
+    status = copse_range_run_checked(index, &all, &row); /* the offsets are host memory, whatever was promised */
     if (status == COPSE_OK) *out_n = offsets[1];
     return status;
 }

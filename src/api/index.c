@@ -22,9 +22,10 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
     if (copse_type_size(o->key_type) == 0)
         return copse_fail_argument(ctx, "options", "options->key_type is %d, which is not a copse_type",
                                    (int)o->key_type);
-    if (!copse_type_is_value(o->value_type))
-        return copse_fail_argument(
-            ctx, "options", "options->value_type is %d; values are u32, i32, f32, u64, i64 or f64", (int)o->value_type);
+    if (!copse_type_is_value(o->value_type) && o->value_type != COPSE_NONE)
+        return copse_fail_argument(ctx, "options",
+                                   "options->value_type is %d; values are u32, i32, f32, u64, i64, f64 or none",
+                                   (int)o->value_type);
     if (o->structure != COPSE_STRUCTURE_AUTO && !copse_registry_find(o->structure))
         return copse_fail_argument(ctx, "options", "options->structure is %d, which is not a copse_structure",
                                    (int)o->structure);
@@ -50,7 +51,7 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
     if ((status = options_check(ctx, &o)) != COPSE_OK) return status;
     copse_choice chosen;
     if ((status = copse_choose(ctx, &o, &chosen)) != COPSE_OK || !chosen.at) return status;
-    const unsigned widths = copse_width_pair(copse_type_size(o.key_type), copse_type_size(o.value_type));
+    const unsigned widths = copse_width_pair(copse_type_size(o.key_type), copse_value_width(o.value_type));
     copse_index *index = copse_memory_alloc(ctx, sizeof *index);
     if (!index) return copse_fail_memory(ctx, sizeof *index, "the index");
     *index = (copse_index){.ctx = ctx,
@@ -107,6 +108,7 @@ copse_status copse_build(copse_index *index, const void *keys, const void *value
     copse_status status = copse_check_change(index, "copse_build");
     if (status != COPSE_OK) return status;
     if (!keys && n) return copse_fail_null(index->ctx, "copse_build", "keys");
+    if ((status = copse_check_values(index, "copse_build", values, "values")) != COPSE_OK) return status;
     if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
     copse_promise_begin(index);
     status = copse_promise_end(index->calls->build(index, keys, values, n));
@@ -134,6 +136,7 @@ copse_status copse_insert(copse_index *index, const void *keys, const void *valu
                           flags);
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail_null(index->ctx, "copse_insert", "keys");
+    if ((status = copse_check_values(index, "copse_insert", values, "values")) != COPSE_OK) return status;
     if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
     copse_promise_begin(index);
     status = copse_promise_end(index->calls->insert(index, keys, values, n, flags, &inserted));
@@ -155,6 +158,24 @@ copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint6
     status = copse_promise_end(index->calls->erase(index, keys, n, &erased));
     if (status != COPSE_OK) return status;
     copse_version_advance(index);
+    if (out_erased) *out_erased = erased;
+    return COPSE_OK;
+}
+
+copse_status copse_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                               uint64_t *out_erased)
+{
+    uint64_t erased = 0;
+    if (out_erased) *out_erased = 0;
+    copse_status status = copse_check_change(index, "copse_erase_pairs");
+    if (status == COPSE_OK) status = copse_check_keys(index, "copse_erase_pairs", keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, "copse_erase_pairs", values, "values");
+    if (status != COPSE_OK || n == 0) return status;
+    if (!values && index->value_type != COPSE_NONE) return copse_fail_null(index->ctx, "copse_erase_pairs", "values");
+    copse_promise_begin(index);
+    status = copse_promise_end(index->calls->erase_pairs(index, keys, values, n, &erased));
+    if (status != COPSE_OK) return status;
+    if (erased) copse_version_advance(index);
     if (out_erased) *out_erased = erased;
     return COPSE_OK;
 }

@@ -21,14 +21,14 @@ copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user
     uint64_t step = index->calls->scan_step;
     if (step > n) step = n ? n : 1;
     const size_t key_bytes = (step * copse_type_size(index->key_type) + 7) / 8 * 8;
-    const size_t bytes = key_bytes + step * copse_type_size(index->value_type);
+    const size_t bytes = key_bytes + step * copse_value_width(index->value_type);
     char *buffer = copse_memory_alloc(index->ctx, bytes);
     if (!buffer) return copse_fail_memory(index->ctx, bytes, "copse_visit");
-    copse_scan scan = {.keys = buffer, .values = buffer + key_bytes};
+    copse_scan scan = {.keys = buffer, .values = index->value_type == COPSE_NONE ? NULL : buffer + key_bytes};
     copse_status status = COPSE_OK;
     for (uint64_t at = 0; at < n && status == COPSE_OK; at += step) {
         status = scan_exactly(index, &scan, n - at < step ? n - at : step);
-        if (status == COPSE_OK && fn(user, buffer, buffer + key_bytes, scan.n) != 0)
+        if (status == COPSE_OK && fn(user, buffer, scan.values, scan.n) != 0)
             status = copse_fail(index->ctx, COPSE_ERR_CANCELLED, "copse_visit: stopped by fn at entry %llu of %llu",
                                 (unsigned long long)at, (unsigned long long)n);
     }
@@ -40,6 +40,8 @@ copse_status copse_export(const copse_index *index, void *out_keys, void *out_va
 {
     if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_export: index is NULL");
     const uint64_t n = copse_size(index);
+    copse_status status = copse_check_values(index, "copse_export", out_values, "out_values");
+    if (status != COPSE_OK) return status;
     if (!out_keys && !out_values && capacity == 0) return COPSE_OK;
     if (capacity < n)
         return copse_error_at(copse_fail(index->ctx, COPSE_ERR_TOO_SMALL,
@@ -47,7 +49,7 @@ copse_status copse_export(const copse_index *index, void *out_keys, void *out_va
                                          (unsigned long long)capacity, (unsigned long long)n),
                               "capacity", UINT64_MAX, n);
     if (!out_keys && !out_values) return COPSE_OK;
-    copse_status status = copse_progress(index->ctx, "exporting", 0, n);
+    status = copse_progress(index->ctx, "exporting", 0, n);
     if (status != COPSE_OK || n == 0) return status;
     copse_scan scan = {.keys = out_keys, .values = out_values};
     return scan_exactly(index, &scan, n);

@@ -61,10 +61,11 @@ static copse_status copy_to(const copse_index *index, copse_index *to)
     const copse_ctx *ctx = index->ctx;
     uint64_t n = copse_size(index);
     size_t key_bytes = copse_memory_product(n, copse_type_size(index->key_type));
-    size_t value_bytes = copse_memory_product(n, copse_type_size(index->value_type));
-    void *keys = copse_memory_alloc(ctx, key_bytes), *values = copse_memory_alloc(ctx, value_bytes);
+    size_t value_bytes = copse_memory_product(n, copse_type_size(index->value_type)); /* 0 for a set */
+    void *keys = copse_memory_alloc(ctx, key_bytes);
+    void *values = value_bytes ? copse_memory_alloc(ctx, value_bytes) : NULL;
     copse_status status = COPSE_OK;
-    if (!keys || !values) status = copse_fail_memory(ctx, key_bytes + value_bytes, "moving the index");
+    if (!keys || (value_bytes && !values)) status = copse_fail_memory(ctx, key_bytes + value_bytes, "moving the index");
     if (status == COPSE_OK) status = copse_export(index, keys, values, n);
     if (status == COPSE_OK) status = to->calls->build(to, keys, values, n);
     if (status == COPSE_OK) copse_version_advance(to);

@@ -29,6 +29,8 @@ static copse_status rows_take(const copse_index *index, const copse_rows *rows, 
     if (!out->offsets && n)
         return copse_fail_argument(index->ctx, "out_rows",
                                    "copse_range: out_rows->offsets is NULL; it has n + 1 places");
+    status = copse_check_values(index, "copse_range", out->values, "out_rows");
+    if (status != COPSE_OK) return status;
     if (out->capacity && !out->keys && !out->values)
         return copse_fail_argument(index->ctx, "out_rows",
                                    "copse_range: out_rows->keys and values are NULL, but capacity is not 0");

@@ -207,6 +207,8 @@ cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, 
         return cli_date_read(span, out);
     case COPSE_TIMESTAMP:
         return parse_timestamp(span, false, out);
+    case COPSE_NONE:
+        break;
     }
     return CLI_CELL_FORM;
 }
@@ -271,6 +273,8 @@ static const char *range_problem(copse_type type)
         return "is too far from 1970 for a date";
     case COPSE_TIMESTAMP:
         return "is too far from 1970 for a timestamp";
+    case COPSE_NONE:
+        break;
     }
     return "is of no known type";
 }
@@ -333,6 +337,8 @@ size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEX
         return cli_date_write(v.i32, text, CLI_CELL_TEXT);
     case COPSE_TIMESTAMP:
         return cli_time_write(v.i64, text, CLI_CELL_TEXT);
+    case COPSE_NONE:
+        break;
     }
     text[0] = '\0';
     return 0;
@@ -366,6 +372,8 @@ static void put_limit(copse_type type, bool largest, void *out)
     case COPSE_I64:
     case COPSE_TIMESTAMP:
         *(int64_t *)out = largest ? INT64_MAX : INT64_MIN;
+        break;
+    case COPSE_NONE:
         break;
     }
 }

@@ -8,7 +8,7 @@ copse_status copse_batch_make(const copse_index *index, const void *keys, const 
 {
     *out = (copse_batch){
         .n = n, .key_type = index->key_type, .value_type = index->value_type, .keys = keys, .values = values};
-    unsigned pair = copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type));
+    unsigned pair = copse_width_pair(copse_type_size(index->key_type), copse_value_width(index->value_type));
     return make_width[pair](index, equal, pairs_wanted, what, out);
 }
 

@@ -25,6 +25,7 @@ typedef struct copse_batch {
     const void *values;  /* the caller's array, or NULL: every value is its array position   */
     const uint8_t *tags; /* copse_batch_make_tagged                                          */
     const uint8_t *gone; /* pair i leaves the tree; NULL: none does. Only for apply          */
+    const uint8_t *does; /* copse_group_change of pair i; NULL: keys are there once. Only for apply */
     void *memory;        /* what the batch owns                                              */
     size_t bytes;
 } copse_batch;
@@ -34,8 +35,19 @@ typedef struct copse_batch {
 copse_status copse_batch_make(const copse_index *index, const void *keys, const void *values, uint64_t n,
                               copse_equal_keys equal, bool pairs_wanted, const char *what, copse_batch *out);
 
-/* Makes a batch in which every value is (position << 2 | tags[position]), 64 bits wide whatever the value type: pairs
- * of the widths (key, 64), with all equal keys in array order. Tags are below 4. */
+/* What a pair does to the group of entries that have its key, in an index with duplicates. The pairs of a key stand together:
+ * either one FIRST, if any, and then APPEND, or PUT and then one TAKE. A key whose pairs have a FIRST or a TAKE is there. */
+typedef enum copse_group_change {
+    COPSE_GROUP_APPEND, /* comes behind the group                          */
+    COPSE_GROUP_FIRST,  /* gives its value to the first entry of the group */
+    COPSE_GROUP_PUT,    /* comes in front of the group                     */
+    COPSE_GROUP_TAKE    /* the group, as it was before, goes               */
+} copse_group_change;
+
+#define COPSE_TAG_BITS 3u
+#define COPSE_TAG_MASK UINT64_C(7)
+/* Makes a batch in which every value is (position << COPSE_TAG_BITS | tags[position]), 64 bits wide whatever the value type:
+ * pairs of the widths (key, 64), with all equal keys in array order. tags may be NULL: then every value is its position. */
 copse_status copse_batch_make_tagged(const copse_index *index, const void *keys, const uint8_t *tags, uint64_t n,
                                      const char *what, copse_batch *out);
 

@@ -22,8 +22,9 @@ typedef struct copse_tagged_pair {
 static inline VALUE copse_caller_value(const copse_batch *batch, uint64_t at)
 {
     if (batch->values) return ((const VALUE *)batch->values)[at];
+    if (batch->value_type == COPSE_NONE) return 0;
 #if VALUE_BITS == 64
-    if (batch->tags) return at << 2 | batch->tags[at];
+    if (batch->tags) return at << COPSE_TAG_BITS | batch->tags[at];
     double number = (double)at;
 #else
     float number = (float)at;

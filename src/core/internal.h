@@ -149,6 +149,11 @@ uint32_t copse_threads_for(const copse_ctx *ctx, uint64_t n);
 bool copse_type_is_float(copse_type type);
 bool copse_type_is_value(copse_type type);
 
+/* Bytes of a value inside a tree. A set has values, too, which are always 0: so it needs no trees of its own. */
+size_t copse_value_width(copse_type value_type);
+/* The error for a call that needs values, of an index that has none. */
+copse_status copse_fail_set(const copse_index *index, const char *call);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@ static const type_row types[] = {
     [COPSE_F32] = {"f32", 4},   [COPSE_U64] = {"u64", 8},
     [COPSE_I64] = {"i64", 8},   [COPSE_F64] = {"f64", 8},
     [COPSE_DATE] = {"date", 4}, [COPSE_TIMESTAMP] = {"timestamp", 8},
+    [COPSE_NONE] = {"none", 0},
 };
 static const char *const placements[] = {"auto", "cpu", "gpu", "emulated"};
 
@@ -21,7 +22,7 @@ static const char *const placements[] = {"auto", "cpu", "gpu", "emulated"};
 static const type_row *type_find(copse_type type)
 {
     unsigned i = (unsigned)type;
-    return i >= 1 && i < COUNT_OF(types) ? &types[i] : NULL;
+    return i < COUNT_OF(types) && types[i].name ? &types[i] : NULL;
 }
 
 const char *copse_version(void)
@@ -51,6 +52,17 @@ bool copse_type_is_value(copse_type type)
     return type >= COPSE_U32 && type <= COPSE_F64;
 }
 
+size_t copse_value_width(copse_type value_type)
+{
+    return value_type == COPSE_NONE ? sizeof(uint32_t) : copse_type_size(value_type);
+}
+
+copse_status copse_fail_set(const copse_index *index, const char *call)
+{
+    return copse_fail(index->ctx, COPSE_ERR_TYPE, "%s: the index is a set, which has no values (value type none)",
+                      call);
+}
+
 const char *copse_placement_name(copse_placement placement)
 {
     unsigned i = (unsigned)placement;
@@ -62,12 +74,12 @@ copse_status copse_type_parse(const char *name, copse_type *out_type)
     if (!name || !out_type)
         return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_type_parse: %s is NULL", name ? "out_type" : "name");
     for (unsigned i = 1; i < COUNT_OF(types); i++)
-        if (strcmp(types[i].name, name) == 0) {
+        if (types[i].name && strcmp(types[i].name, name) == 0) {
             *out_type = (copse_type)i;
             return COPSE_OK;
         }
     return copse_fail(NULL, COPSE_ERR_ARGUMENT,
-                      "'%.40s' is not a type: use u32, i32, f32, u64, i64, f64, date or timestamp", name);
+                      "'%.40s' is not a type: use u32, i32, f32, u64, i64, f64, date, timestamp or none", name);
 }
 
 copse_status copse_placement_parse(const char *name, copse_placement *out_placement)

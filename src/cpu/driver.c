@@ -32,6 +32,7 @@ const copse_calls copse_cpu_calls = {
     .build = copse_cpu_build,
     .insert = copse_cpu_insert,
     .erase = copse_cpu_erase,
+    .erase_pairs = copse_cpu_erase_pairs,
     .apply = copse_cpu_apply,
     .find = copse_cpu_find,
     .neighbours = copse_cpu_neighbours,

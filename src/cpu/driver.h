@@ -24,8 +24,8 @@ typedef struct copse_cpu_tree {
     copse_status (*build)(copse_index *index, const copse_batch *batch);
     copse_status (*insert)(copse_index *index, const copse_batch *pairs, uint32_t flags, uint64_t *out_inserted);
     copse_status (*erase)(copse_index *index, const copse_batch *pairs, uint64_t *out_erased);
-    /* Both at once, in an index without duplicates: pairs that are gone, which are all there, leave; the others come or
-     * replace what is there. */
+    /* Both at once. In an index without duplicates pairs that are gone, which are all there, leave; the others come or
+     * replace what is there. In one with duplicates each pair does what batch->does says (core/batch.h). */
     copse_status (*apply)(copse_index *index, const copse_batch *pairs);
 
     /* Read a chunk of a batch, keys[first .. first + n), of a tree that is not empty; results at the same positions. They
@@ -105,11 +105,13 @@ uint64_t copse_cpu_locate(const copse_index *index, const void *keys, uint64_t f
 /* Turns n elements of an array of this width round; NULL is fine. */
 void copse_reverse(void *array, uint64_t first, uint64_t n, size_t width);
 
-/* Calls: driver_points.c, driver_updates.c, driver_mixed.c, driver_ranges.c, driver_aggregates.c, driver_scan.c. */
+/* Calls: driver_points.c, driver_updates.c, driver_pairs.c, driver_mixed.c, driver_ranges.c, driver_aggregates.c, driver_scan.c. */
 copse_status copse_cpu_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_cpu_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                               uint64_t *out_inserted);
 copse_status copse_cpu_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+copse_status copse_cpu_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                   uint64_t *out_erased);
 copse_status copse_cpu_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                              uint64_t n, void *out_values, uint8_t *out_found);
 copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);

@@ -70,7 +70,8 @@ static copse_status replay(const mixed_call *call, const mixed_width *width, cop
                          .key_type = call->index->key_type,
                          .value_type = call->index->value_type,
                          .pairs = call->sorted,
-                         .gone = gone ? call->gone : NULL};
+                         .gone = gone ? call->gone : NULL,
+                         .does = call->index->duplicates ? call->gone : NULL};
     copse_memory_free(ctx, chunk, chunks * sizeof *chunk);
     return copse_progress(ctx, "applying", call->n, call->n);
 }
@@ -79,7 +80,7 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
 {
     const copse_ctx *ctx = index->ctx;
     const mixed_width *width =
-        widths[copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type))];
+        widths[copse_width_pair(copse_type_size(index->key_type), copse_value_width(index->value_type))];
     copse_batch sorted, changes = {0};
     copse_status status = copse_batch_make_tagged(index, keys, operations, call->n, "applying", &sorted);
     if (status != COPSE_OK) return status;
@@ -93,20 +94,24 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
     return status;
 }
 
-/* Checks all codes. *out_finds: the batch has only finds. */
+/* Checks all codes. *out_finds: the batch has only finds; *out_adds: it has an ADD. */
 static copse_status check_codes(const copse_index *index, const uint8_t *operations, uint64_t n, bool has_values,
-                                bool *out_finds)
+                                bool *out_finds, bool *out_adds)
 {
-    uint8_t all = 0, inserts = 0;
+    uint8_t most = 0, needs = 0, adds = 0;
     for (uint64_t i = 0; i < n; i++) {
-        all |= operations[i];
-        inserts |= (uint8_t)(operations[i] ^ operations[i] >> 1); /* bit 0: UPSERT or INSERT_IF_ABSENT */
+        const uint8_t code = operations[i];
+        most = code > most ? code : most;
+        adds |= code == COPSE_OP_ADD;
+        needs |= (uint8_t)(code ^ code >> 1 ^ code >> 2); /* bit 0: UPSERT, INSERT_IF_ABSENT or ADD */
     }
-    *out_finds = all == COPSE_OP_FIND;
-    if (all <= COPSE_OP_ERASE && (has_values || !(inserts & 1))) return COPSE_OK;
+    *out_finds = most == COPSE_OP_FIND;
+    *out_adds = adds;
+    if (most <= COPSE_OP_ADD && adds && index->value_type == COPSE_NONE) return copse_fail_set(index, "copse_apply");
+    if (most <= COPSE_OP_ADD && (has_values || !(needs & 1))) return COPSE_OK;
     uint64_t at = 0;
-    while (all > COPSE_OP_ERASE && operations[at] <= COPSE_OP_ERASE) at++;
-    if (all > COPSE_OP_ERASE)
+    while (most > COPSE_OP_ADD && operations[at] <= COPSE_OP_ADD) at++;
+    if (most > COPSE_OP_ADD)
         return copse_fail(index->ctx, COPSE_ERR_ARGUMENT,
                           "copse_apply: operations[%llu] is %u, which is none of COPSE_OP_*", (unsigned long long)at,
                           operations[at]);
@@ -118,10 +123,11 @@ static copse_status check_codes(const copse_index *index, const uint8_t *operati
 copse_status copse_cpu_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                              uint64_t n, void *out_values, uint8_t *out_found)
 {
-    bool finds;
-    copse_status status = check_codes(index, operations, n, values != NULL, &finds);
+    bool finds, adds;
+    copse_status status = check_codes(index, operations, n, values || index->value_type == COPSE_NONE, &finds, &adds);
     if (status != COPSE_OK) return status;
     if (finds) return copse_cpu_find(index, keys, n, out_values, out_found);
-    mixed_call call = {.index = index, .n = n, .values = values, .out_values = out_values, .out_found = out_found};
+    mixed_call call = {
+        .index = index, .n = n, .values = values, .out_values = out_values, .out_found = out_found, .adds = adds};
     return apply_here(index, operations, keys, &call);
 }

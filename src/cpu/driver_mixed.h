@@ -6,14 +6,16 @@
 
 typedef struct mixed_call {
     const copse_index *index;
-    /* Pairs of key and (position << 2 | operation). The changes, pairs of key and value that are never larger, are
+    /* Pairs of key and (position << COPSE_TAG_BITS | operation). The changes, pairs of key and value that are never larger, are
      * written over those of each chunk that have been replayed. */
     void *sorted;
     uint64_t n;
     const void *values;
     void *out_values;
     uint8_t *out_found;
-    uint8_t *gone; /* for each change: the key leaves; those of a chunk begin at its `first` */
+    /* For each change: the key leaves; with duplicates a copse_group_change. Those of a chunk begin at its `first`. */
+    uint8_t *gone;
+    bool adds; /* the batch has a COPSE_OP_ADD */
 } mixed_call;
 
 /* A stretch of the sorted operations for one thread, with all operations of its keys. */

@@ -32,7 +32,7 @@ uint64_t copse_cpu_locate(const copse_index *index, const void *keys, uint64_t f
 static uint64_t find_in_empty(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
                               uint8_t *found)
 {
-    size_t width = copse_type_size(index->value_type);
+    size_t width = copse_value_width(index->value_type);
     if (values) memset((char *)values + first * width, 0, n * width);
     if (found) memset(found + first, 0, n);
     return copse_cpu_find_nan(index, keys, first, n);

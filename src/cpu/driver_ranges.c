@@ -189,7 +189,7 @@ static void range_copy_one(const range_job *job, uint64_t location, uint64_t cou
     copse_cpu_tree_of(job->index)->copy(job->index, location, count, at, job->keys, job->values);
     if (!job->descending) return;
     copse_reverse(job->keys, at, count, copse_type_size(job->index->key_type));
-    copse_reverse(job->values, at, count, copse_type_size(job->index->value_type));
+    copse_reverse(job->values, at, count, copse_value_width(job->index->value_type));
 }
 
 /* Turns the sizes of a chunk, at offsets[i + 1], into offsets, and copies its entries. */

@@ -73,7 +73,7 @@ copse_status copse_cpu_scan(const copse_index *index, copse_scan *scan)
         *rank += scan->n;
     } else {
         copse_reverse(scan->keys, 0, scan->n, copse_type_size(index->key_type));
-        copse_reverse(scan->values, 0, scan->n, copse_type_size(index->value_type));
+        copse_reverse(scan->values, 0, scan->n, copse_value_width(index->value_type));
     }
     return COPSE_OK;
 }

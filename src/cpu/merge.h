@@ -19,7 +19,8 @@ typedef enum merge_kind {
     MERGE_ABSENT, /* equal key: stays as it is; else added                 */
     MERGE_APPEND, /* added behind its equals                               */
     MERGE_ERASE,  /* all equals go                                         */
-    MERGE_MIXED   /* each pair by itself: as in ERASE if gone, else UPSERT */
+    MERGE_MIXED,  /* each pair by itself: as in ERASE if gone, else UPSERT */
+    MERGE_GROUPS  /* each pair by itself: a copse_group_change             */
 } merge_kind;
 
 static inline merge_kind merge_kind_of(const copse_index *index, uint32_t insert_flags)
@@ -30,6 +31,7 @@ static inline merge_kind merge_kind_of(const copse_index *index, uint32_t insert
 
 static inline merge_kind merge_kind_of_apply(const copse_batch *batch)
 {
+    if (batch->does) return MERGE_GROUPS;
     return batch->gone ? MERGE_MIXED : MERGE_UPSERT;
 }
 
@@ -41,13 +43,15 @@ typedef struct unit_cursor {
 /* A stretch of a batch. */
 typedef struct merge_slice {
     const copse_pair *pairs;
-    const uint8_t *gone; /* NULL unless the kind is MIXED */
+    const uint8_t *gone; /* NULL unless the kind is MIXED  */
+    const uint8_t *does; /* NULL unless the kind is GROUPS */
     uint64_t n;
 } merge_slice;
 
 static inline merge_slice merge_slice_of(const copse_batch *batch, uint64_t first, uint64_t n)
 {
-    return (merge_slice){(const copse_pair *)batch->pairs + first, batch->gone ? batch->gone + first : NULL, n};
+    return (merge_slice){(const copse_pair *)batch->pairs + first, batch->gone ? batch->gone + first : NULL,
+                         batch->does ? batch->does + first : NULL, n};
 }
 
 /* Does pair i take its equals away? */
@@ -113,11 +117,51 @@ static uint64_t merge_seek(const copse_unit *units, uint64_t first, uint64_t las
     return low;
 }
 
+/* The two functions below for changes of groups. */
+static uint64_t merge_count_groups(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice,
+                                   uint64_t *out_new)
+{
+    uint64_t count = last - first, at = first, fresh = 0;
+    for (uint64_t i = 0; i < slice.n; i++) {
+        const copse_group_change does = slice.does[i];
+        fresh += does != COPSE_GROUP_FIRST;
+        count += does == COPSE_GROUP_APPEND || does == COPSE_GROUP_PUT;
+        if (does != COPSE_GROUP_TAKE) continue;
+        at = merge_seek(old, at, last, slice.pairs[i].key);
+        for (; at < last && unit_key(old, at) == slice.pairs[i].key; at++) count--;
+    }
+    *out_new = fresh;
+    return count;
+}
+
+static void merge_write_groups(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice,
+                               merge_sink *sink)
+{
+    unit_cursor from = cursor_at(old, first);
+    uint64_t left = last - first;
+    for (uint64_t i = 0; i < slice.n; i++) {
+        const KEY key = slice.pairs[i].key;
+        const copse_group_change does = slice.does[i];
+        for (; left && from.unit->keys[from.slot] < key; left--, cursor_next(&from))
+            sink_put(sink, from.unit->keys[from.slot], from.unit->values[from.slot]);
+        for (; does == COPSE_GROUP_APPEND && left && from.unit->keys[from.slot] == key; left--, cursor_next(&from))
+            sink_put(sink, key, from.unit->values[from.slot]);
+        for (; does == COPSE_GROUP_TAKE && left && from.unit->keys[from.slot] == key; left--) cursor_next(&from);
+        if (does != COPSE_GROUP_TAKE) sink_put(sink, key, slice.pairs[i].value);
+        if (does == COPSE_GROUP_FIRST) {
+            cursor_next(&from);
+            left--;
+        }
+    }
+    for (; left; left--, cursor_next(&from)) sink_put(sink, from.unit->keys[from.slot], from.unit->values[from.slot]);
+}
+
 /* How many entries old[first, last) will have after the batch: the merge below without writing. *out_new receives how
  * many batch entries find no equal: 0 in an upsert means that only values change. */
 static uint64_t merge_count(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice, merge_kind kind,
                             uint64_t *out_new)
 {
+    if (kind == MERGE_GROUPS) return merge_count_groups(old, first, last, slice, out_new);
     uint64_t count = last - first, at = first, fresh = 0;
     for (uint64_t i = 0; i < slice.n; i++) {
         KEY key = slice.pairs[i].key;
@@ -140,6 +184,10 @@ static uint64_t merge_count(const copse_unit *old, uint64_t first, uint64_t last
 static void merge_write(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice, merge_kind kind,
                         merge_sink *sink)
 {
+    if (kind == MERGE_GROUPS) {
+        merge_write_groups(old, first, last, slice, sink);
+        return;
+    }
     const bool replaces = kind == MERGE_UPSERT || kind == MERGE_MIXED;
     unit_cursor from = cursor_at(old, first);
     uint64_t left = last - first;

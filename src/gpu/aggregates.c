@@ -85,7 +85,7 @@ copse_status copse_device_sums_fit(const copse_index *index, const copse_device_
 static size_t result_bytes(const copse_index *index, copse_aggregate_kind kind)
 {
     if (kind == COPSE_KIND_SUM128) return sizeof(copse_int128);
-    return kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_type_size(index->value_type) : 8;
+    return kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_value_width(index->value_type) : 8;
 }
 
 static copse_status sum_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)

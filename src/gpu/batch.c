@@ -84,7 +84,7 @@ copse_status copse_device_pairs_room(const copse_index *index, copse_device_pair
     copse_status status = reserve(index, pairs, OWN_KEYS, n * copse_type_size(index->key_type));
     *out_keys = pairs->memory[OWN_KEYS];
     if (!out_values) return status;
-    if (status == COPSE_OK) status = reserve(index, pairs, OWN_VALUES, n * copse_type_size(index->value_type));
+    if (status == COPSE_OK) status = reserve(index, pairs, OWN_VALUES, n * copse_value_width(index->value_type));
     *out_values = pairs->memory[OWN_VALUES];
     return status;
 }
@@ -190,7 +190,7 @@ copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pa
     copse_status status = COPSE_OK;
     if (keys_too) status = reserve(index, &made, OWN_KEYS, pairs->n * copse_type_size(index->key_type));
     if (status == COPSE_OK && values_too)
-        status = reserve(index, &made, OWN_VALUES, pairs->n * copse_type_size(index->value_type));
+        status = reserve(index, &made, OWN_VALUES, pairs->n * copse_value_width(index->value_type));
     copse_pairs_arguments arguments = arguments_of(index, pairs);
     arguments.out_keys = made.memory[OWN_KEYS];
     arguments.out_values = made.memory[OWN_VALUES];
@@ -282,7 +282,7 @@ static copse_status bring_both(const copse_index *index, copse_device_pairs *pai
         bring(index, pairs, RAW_KEYS, "keys", keys, n * copse_type_size(index->key_type), &pairs->keys);
     if (status == COPSE_OK && values)
         status =
-            bring(index, pairs, RAW_VALUES, "values", values, n * copse_type_size(index->value_type), &pairs->values);
+            bring(index, pairs, RAW_VALUES, "values", values, n * copse_value_width(index->value_type), &pairs->values);
     return status;
 }
 

@@ -47,7 +47,7 @@ typedef struct copse_device_pairs {
 /* The pair of widths of an index, and the kernels for it that structures share. */
 static inline unsigned copse_device_pair(const copse_index *index)
 {
-    return copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type));
+    return copse_width_pair(copse_type_size(index->key_type), copse_value_width(index->value_type));
 }
 
 static inline const copse_shared_kernels *copse_device_shared(const copse_index *index)
@@ -100,6 +100,13 @@ copse_status copse_device_pairs_encode(const copse_index *index, copse_device_pa
 copse_status copse_device_pairs_room(const copse_index *index, copse_device_pairs *pairs, uint64_t n, void **out_keys,
                                      void **out_values);
 void copse_device_pairs_free(const copse_index *index, copse_device_pairs *pairs);
+/* Steps over whole pairs, which are sorted, encoded and have values: groups.c. Bounds reads the first and the last key; select makes new
+ * pairs of those whose flag is set; merge puts two in one run, those of the first in front of their equals. */
+copse_status copse_device_pairs_bounds(const copse_index *index, copse_device_pairs *pairs);
+copse_status copse_device_pairs_select(const copse_index *index, const copse_device_pairs *from, const uint8_t *keep,
+                                       copse_device_pairs *out);
+copse_status copse_device_pairs_merge(const copse_index *index, const copse_device_pairs *first,
+                                      const copse_device_pairs *second, copse_device_pairs *out);
 /* A survey in device memory, as it has to be at the start. */
 copse_status copse_device_survey_make(copse_device *device, copse_device_survey **out);
 copse_status copse_device_survey_read(copse_device *device, copse_device_survey *survey, copse_device_survey *out);

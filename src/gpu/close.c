@@ -20,7 +20,7 @@ static copse_status end_open(const copse_index *index, const char *name, const v
 copse_status copse_gpu_close(const copse_index *index, const copse_ranges *asked, copse_ranges *out,
                              copse_scratch *scratch)
 {
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const size_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
     const uint64_t bytes = copse_memory_product(asked->n, key);
     copse_close_arguments arguments = {
         .lows = asked->lows, .highs = asked->highs, .n = asked->n, .key_type = index->key_type, .flags = asked->flags};

@@ -6,6 +6,8 @@
  *   look up  how each key begins, by the tree
  *   scan     what all operations on a key up to each one do to it together (mixed_state.h)
  *   answer   both together: what each operation finds, and whether its key ends differently from how it began
+ *            a batch with an ADD has prefix sums of what is added, too; where the values are floats, one thread goes through all
+ *            operations of a key in order instead of the scan
  *   select   the keys that do                                                           then the host reads how many
  *   change   those, by the tree
  *
@@ -14,6 +16,8 @@
 #include "gpu/mixed.h"
 #include "gpu/call.h"
 #include "gpu/batch.h"
+#include "gpu/group_kernels.h"
+#include "gpu/groups.h"
 #include "gpu/scratch.h"
 #include "transfer/transfer.h"
 
@@ -98,6 +102,11 @@ static copse_status look(mixed *m)
     return copse_device_read(device, device->main, &m->seen, a.survey, sizeof m->seen);
 }
 
+static bool has(const mixed *m, copse_operation operation)
+{
+    return m->seen.operations >> operation & 1u;
+}
+
 static copse_status check_seen(const mixed *m)
 {
     const copse_ctx *ctx = m->index->ctx;
@@ -110,16 +119,18 @@ static copse_status check_seen(const mixed *m)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_apply: operations[%llu] is %u, which is none of COPSE_OP_*",
                           (unsigned long long)bad, code);
     }
-    if (m->seen.first_without != UINT64_MAX)
+    if (has(m, COPSE_OP_ADD) && m->index->value_type == COPSE_NONE) return copse_fail_set(m->index, "copse_apply");
+    if (m->seen.first_without != UINT64_MAX && m->index->value_type != COPSE_NONE)
         return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_apply: values is NULL, but operations[%llu] needs one",
                           (unsigned long long)m->seen.first_without);
     if (m->seen.first_nan != UINT64_MAX) return copse_fail_nan(ctx, "keys", (unsigned long long)m->seen.first_nan);
     return COPSE_OK;
 }
 
-static bool has(const mixed *m, copse_operation operation)
+/* Floats are added in order. */
+static bool folds(const mixed *m)
 {
-    return m->seen.operations >> operation & 1u;
+    return has(m, COPSE_OP_ADD) && copse_type_is_float(m->index->value_type);
 }
 
 /* --- answers --------------------------------------------------------------------------------------------------------------- */
@@ -129,9 +140,12 @@ static copse_status prepare(mixed *m)
 {
     const copse_mixed_call *call = m->call;
     copse_mixed_arguments *a = &m->arguments;
-    const size_t value = copse_type_size(m->index->value_type);
-    const bool erases = has(m, COPSE_OP_ERASE), puts = has(m, COPSE_OP_UPSERT) || has(m, COPSE_OP_INSERT_IF_ABSENT);
+    const size_t value = copse_value_width(m->index->value_type);
+    const bool erases = has(m, COPSE_OP_ERASE), groups = m->index->duplicates;
+    const bool adds = has(m, COPSE_OP_ADD) && !folds(m) && !groups, rows_too = erases && !groups;
+    const bool puts = has(m, COPSE_OP_UPSERT) || has(m, COPSE_OP_INSERT_IF_ABSENT) || has(m, COPSE_OP_ADD);
     void *values = puts ? (void *)(uintptr_t)call->values : NULL, *there = NULL, *rows = NULL, *gone = NULL;
+    void *sums = NULL;
     void *out_values = call->out_values, *out_found = call->out_found;
     uint64_t value_bytes = 0, out_value_bytes = 0, out_found_bytes = 0;
     copse_status status = copy_bytes(m, values, "values", value, &value_bytes);
@@ -143,9 +157,12 @@ static copse_status prepare(mixed *m)
                                           {&out_found, out_found_bytes},
                                           {&a->standing, call->n * value},
                                           {&there, call->n},
-                                          {&m->chosen, call->n * (erases ? sizeof *a->rows : value)},
-                                          {&rows, erases ? call->n * sizeof *a->rows : 0},
-                                          {&gone, erases ? call->n : 0}};
+                                          {&m->chosen, groups ? 0 : call->n * (erases ? sizeof *a->rows : value)},
+                                          {&rows, rows_too ? call->n * sizeof *a->rows : 0},
+                                          {&gone, erases || groups ? call->n : 0},
+                                          {&a->firsts, groups ? call->n * value : 0},
+                                          {&a->own_tags, adds ? call->n * (a->wide ? 8 : 4) : 0},
+                                          {&sums, adds ? (call->n + 1) * sizeof *a->sums : 0}};
     status = block_make(m, pieces, sizeof pieces / sizeof *pieces, &m->second);
     if (status == COPSE_OK && value_bytes)
         status = copse_transfer_to_device(m->device, values, call->values, value_bytes);
@@ -155,6 +172,7 @@ static copse_status prepare(mixed *m)
     a->there = there;
     a->rows = rows;
     a->gone = gone;
+    a->sums = sums;
     m->values_out = out_value_bytes != 0;
     m->found_out = out_found_bytes != 0;
     return status;
@@ -171,17 +189,31 @@ static copse_status sort(mixed *m)
     return status;
 }
 
+/* What operations add, up to each one. */
+static copse_status sum(const mixed *m)
+{
+    copse_device *device = m->device;
+    const copse_mixed_arguments *a = &m->arguments;
+    copse_status status =
+        copse_device_launch(device, device->main, &kernels_of(m)->addends, copse_device_blocks(device, a->n), a);
+    if (status != COPSE_OK) return status;
+    return device->backend->primitives->scan_u64(device, device->main, a->sums, a->sums, a->n + 1);
+}
+
 static copse_status answer(mixed *m)
 {
     copse_device *device = m->device;
     const copse_mixed_arguments *a = &m->arguments;
+    const copse_mixed_kernels *kernels = kernels_of(m);
+    const copse_kernel *kernel = folds(m) ? &kernels->fold : a->sums ? &kernels->answer_add : &kernels->answer;
     copse_status status = m->structure->look_up(m->index, a->keys, a->n, a->standing, a->there);
-    if (status == COPSE_OK)
-        status = device->backend->primitives->scan_states(device, device->main, m->sorting.pair, a->keys, a->tags,
+    if (status == COPSE_OK && a->sums) status = sum(m);
+    if (status == COPSE_OK && !folds(m))
+        status = device->backend->primitives->scan_states(device, device->main, m->sorting.pair, a->keys,
+                                                          a->sums ? a->own_tags : a->tags,
                                                           m->sorting.values[1 - m->sorting.where], a->n);
     if (status == COPSE_OK)
-        status =
-            copse_device_launch(device, device->main, &kernels_of(m)->answer, copse_device_blocks(device, a->n), a);
+        status = copse_device_launch(device, device->main, kernel, copse_device_blocks(device, a->n), a);
     return status;
 }
 
@@ -192,7 +224,7 @@ static copse_status choose(mixed *m, copse_mixed_changes *out)
 {
     copse_device *device = m->device;
     const copse_mixed_arguments *a = &m->arguments;
-    const size_t value = a->rows ? sizeof *a->rows : copse_type_size(m->index->value_type);
+    const size_t value = a->rows ? sizeof *a->rows : copse_value_width(m->index->value_type);
     const unsigned pair = copse_width_pair(copse_type_size(m->index->key_type), value);
     void *keys = m->sorting.keys[1 - m->sorting.where];
     copse_mixed_arguments ends = *a;
@@ -216,7 +248,7 @@ static copse_status choose(mixed *m, copse_mixed_changes *out)
 static copse_status hand_out(const mixed *m)
 {
     const copse_mixed_call *call = m->call;
-    const size_t value = copse_type_size(m->index->value_type);
+    const size_t value = copse_value_width(m->index->value_type);
     copse_status status = COPSE_OK;
     if (m->values_out)
         status = copse_transfer_to_host(m->device, call->out_values, m->arguments.out_values, call->n * value);
@@ -233,6 +265,27 @@ static copse_status find(const mixed *m)
     return status == COPSE_OK ? copse_device_wait(m->device, m->device->main) : status;
 }
 
+/* The rest of a batch where keys may repeat. */
+static copse_status run_groups(mixed *m)
+{
+    copse_device *device = m->device;
+    const copse_mixed_arguments *a = &m->arguments;
+    copse_status status = m->structure->look_up(m->index, a->keys, a->n, a->standing, a->there);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main,
+                                     &copse_group_kernels_on(device, copse_device_pair(m->index))->fold,
+                                     copse_device_blocks(device, a->n), a);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, &m->seen, a->survey, sizeof m->seen);
+    if (status == COPSE_OK) status = hand_out(m);
+    if (status == COPSE_OK) status = copse_progress(m->index->ctx, "applying", a->n, a->n);
+    if (status != COPSE_OK || m->seen.changes == 0) return status;
+    const copse_group_changes changes = {
+        .n = a->n, .keys = a->keys, .does = a->gone, .firsts = a->firsts, .added = a->there, .values = a->standing};
+    status = copse_device_groups_change(m->index, m->structure, &changes);
+    if (status == COPSE_OK) copse_version_advance(m->index);
+    return status;
+}
+
 static copse_status run(mixed *m)
 {
     const copse_ctx *ctx = m->index->ctx;
@@ -246,6 +299,7 @@ static copse_status run(mixed *m)
     if (m->seen.operations == 1u << COPSE_OP_FIND) return find(m);
     status = sort(m);
     if (status == COPSE_OK) status = prepare(m);
+    if (status == COPSE_OK && m->index->duplicates) return run_groups(m);
     if (status == COPSE_OK) status = answer(m);
     if (status == COPSE_OK) status = choose(m, &changes);
     if (status == COPSE_OK) status = hand_out(m);
@@ -269,7 +323,7 @@ copse_status copse_device_mixed(copse_index *index, const copse_mixed_structure 
                .device = device,
                .structure = structure,
                .call = call,
-               .arguments = {.n = call->n, .key_type = index->key_type, .wide = wide},
+               .arguments = {.n = call->n, .key_type = index->key_type, .value_type = index->value_type, .wide = wide},
                .sorting = {.pair = copse_width_pair(copse_type_size(index->key_type), wide ? 8 : 4),
                            .n = call->n,
                            .between = true}};

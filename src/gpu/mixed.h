@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trees/tree.h"
+#include "gpu/batch.h"
 #include "gpu/mixed_kernels.h"
 
 /* The arguments of copse_apply, checked for NULL. */
@@ -32,6 +33,10 @@ typedef struct copse_mixed_structure {
     copse_status (*look_up)(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
     /* Applies all changes or none; complete when it returns. */
     copse_status (*change)(copse_index *index, const copse_mixed_changes *changes);
+    /* All entries, sorted, encoded, in arrays that `out` owns. The tree is not empty. */
+    copse_status (*entries)(const copse_index *index, copse_device_pairs *out);
+    /* Makes the tree anew of such pairs, or leaves it as it was. */
+    copse_status (*replace)(copse_index *index, copse_device_pairs *pairs);
 } copse_mixed_structure;
 
 copse_status copse_device_mixed(copse_index *index, const copse_mixed_structure *structure,

@@ -35,6 +35,12 @@ typedef struct copse_mixed_arguments {
     void *keys; /* encoded */
     void *tags;
     const void *states;
+    /* duplicates: the first value of its group, at the first operation on a key */
+    void *firsts;
+    /* batches with an ADD */
+    copse_type value_type;
+    void *own_tags; /* sorted operations again, at their sorted position; NULL: states have those of the caller */
+    uint64_t *sums; /* what operations in front of each one add                                              */
     void *standing; /* value of the key before the batch; behind its last operation the one that it ends with */
     uint8_t
         *there; /* 1: the key was there before the batch; becomes 1 behind the last operation on a key that changes */
@@ -54,10 +60,13 @@ typedef struct copse_mixed_gather_arguments {
 } copse_mixed_gather_arguments;
 
 typedef struct copse_mixed_kernels {
-    copse_kernel tag;    /* copse_mixed_arguments: looks at the batch, encodes the keys, makes tags */
-    copse_kernel answer; /* what each operation finds, and how each key ends                        */
-    copse_kernel ends;   /* lowest and highest of the changes, whose keys are sorted; one block     */
-    copse_kernel gather; /* copse_mixed_gather_arguments */
+    copse_kernel tag;        /* copse_mixed_arguments: looks at the batch, encodes the keys, makes tags */
+    copse_kernel answer;     /* what each operation finds, and how each key ends                        */
+    copse_kernel addends;    /* own_tags, and what each operation adds, into sums                   */
+    copse_kernel answer_add; /* as answer, with sums                                                */
+    copse_kernel fold;       /* as answer, without states: one thread for all operations of a key   */
+    copse_kernel ends;       /* lowest and highest of the changes, whose keys are sorted; one block     */
+    copse_kernel gather;     /* copse_mixed_gather_arguments */
 } copse_mixed_kernels;
 
 COPSE_KERNEL_ROWS(copse_mixed_kernels);

@@ -7,5 +7,6 @@
 
 #define MIXED_KERNELS                                                                                                  \
     {                                                                                                                  \
-        ENTRY(mixed_tag), ENTRY(mixed_answer), ENTRY(mixed_ends), ENTRY(mixed_gather)                                  \
+        ENTRY(mixed_tag), ENTRY(mixed_answer), ENTRY(mixed_addends), ENTRY(mixed_answer_add), ENTRY(mixed_fold),       \
+            ENTRY(mixed_ends), ENTRY(mixed_gather)                                                                     \
     }

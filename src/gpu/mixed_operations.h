@@ -1,6 +1,7 @@
 /* Template: kernels of mixed batches for one pair of widths. */
 #pragma once
 
+#include "core/value_add.h"
 #include "gpu/kernel.h"
 #include "gpu/mixed_kernels.h"
 #include "primitives/mixed_state.h"
@@ -8,9 +9,9 @@
 /* What a warp has seen of a batch, or a block. */
 typedef struct mixed_seen {
     KEY smallest, largest;
-    uint32_t operations; /* and bit 4: keys are out of order */
+    uint32_t operations; /* and bit 7: keys are out of order */
 } mixed_seen;
-#define FALLS 16u
+#define FALLS 128u
 
 /* How a key stands. */
 typedef struct mixed_standing {
@@ -46,12 +47,12 @@ SIMT_DEVICE void mixed_report(copse_mixed_survey *survey, mixed_seen seen)
     if (seen.operations & FALLS) simt_atomic_or_u32(&survey->falls, 1u);
 }
 
-SIMT_DEVICE void mixed_store_tag(const copse_mixed_arguments *a, uint64_t i, uint64_t tag)
+SIMT_DEVICE void mixed_store_tag(const copse_mixed_arguments *a, void *tags, uint64_t i, uint64_t tag)
 {
     if (a->wide)
-        ((uint64_t *)a->tags)[i] = tag;
+        ((uint64_t *)tags)[i] = tag;
     else
-        ((uint32_t *)a->tags)[i] = (uint32_t)tag;
+        ((uint32_t *)tags)[i] = (uint32_t)tag;
 }
 
 SIMT_DEVICE uint64_t mixed_word(const copse_mixed_arguments *a, const void *words, uint64_t i)
@@ -66,14 +67,15 @@ SIMT_DEVICE mixed_seen mixed_look(const copse_mixed_arguments *a, uint64_t i)
     const uint32_t operation = a->operations[i];
     const KEY key = ENCODE_ONE(a->key_type, raw[i]);
     mixed_seen seen;
-    if (operation > COPSE_OP_ERASE) simt_atomic_min_u64(&a->survey->first_bad, i);
-    if (!a->values && (operation == COPSE_OP_UPSERT || operation == COPSE_OP_INSERT_IF_ABSENT))
+    if (operation > COPSE_OP_ADD) simt_atomic_min_u64(&a->survey->first_bad, i);
+    if (!a->values &&
+        (operation == COPSE_OP_UPSERT || operation == COPSE_OP_INSERT_IF_ABSENT || operation == COPSE_OP_ADD))
         simt_atomic_min_u64(&a->survey->first_without, i);
     if (IS_NAN(a->key_type, raw[i])) simt_atomic_min_u64(&a->survey->first_nan, i);
     ((KEY *)a->keys)[i] = key;
-    mixed_store_tag(a, i, i << 2 | (operation & COPSE_MIXED_OPERATION));
+    mixed_store_tag(a, a->tags, i, i << COPSE_MIXED_SHIFT | (operation & COPSE_MIXED_TAG));
     seen.smallest = seen.largest = key;
-    seen.operations = 1u << (operation & 3u);
+    seen.operations = 1u << (operation <= COPSE_OP_ADD ? operation : 0u);
     if (i && key < ENCODE_ONE(a->key_type, raw[i - 1u])) seen.operations |= FALLS;
     return seen;
 }
@@ -93,13 +95,37 @@ SIMT_KERNEL(NAME(mixed_tag), copse_mixed_arguments, COPSE_KERNEL_THREADS, 8)
     mixed_report(a.survey, seen);
 }
 
+/* The value that comes with an operation; a set has none. */
+SIMT_DEVICE VALUE mixed_given(const copse_mixed_arguments *a, uint64_t position)
+{
+    return a->values ? ((const VALUE *)a->values)[position] : 0;
+}
+
+/* What an operation finds. */
+SIMT_DEVICE void mixed_found(const copse_mixed_arguments *a, uint64_t position, mixed_standing now)
+{
+    if (a->out_values) ((VALUE *)a->out_values)[position] = now.value;
+    if (a->out_found) a->out_found[position] = (uint8_t)now.there;
+}
+
+/* How a key ends, for the operation i that says so. */
+SIMT_DEVICE void mixed_end(const copse_mixed_arguments *a, uint64_t i, mixed_standing began, mixed_standing ends)
+{
+    a->there[i] = (uint8_t)(ends.there != began.there || ends.value != began.value);
+    ((VALUE *)a->standing)[i] = ends.value;
+    if (a->rows) {
+        a->rows[i] = (uint32_t)i;
+        a->gone[i] = (uint8_t)!ends.there;
+    }
+}
+
 /* How a key that began like this stands after a run of operations. */
 SIMT_DEVICE mixed_standing mixed_after(const copse_mixed_arguments *a, mixed_standing began, uint64_t state)
 {
     const uint32_t does = (uint32_t)(state & COPSE_MIXED_OPERATION);
     const bool puts = does == COPSE_OP_UPSERT || (does == COPSE_OP_INSERT_IF_ABSENT && !began.there);
     if (puts) {
-        began.value = ((const VALUE *)a->values)[state >> 3];
+        began.value = mixed_given(a, state >> COPSE_MIXED_SHIFT);
         began.there = true;
     } else if (does == COPSE_OP_ERASE) {
         began.value = 0;
@@ -111,10 +137,9 @@ SIMT_DEVICE mixed_standing mixed_after(const copse_mixed_arguments *a, mixed_sta
 /* What the operation finds goes to its position in the caller's arrays. */
 SIMT_DEVICE void mixed_resolve(const copse_mixed_arguments *a, uint64_t i, bool first, mixed_standing began)
 {
-    const uint64_t position = mixed_word(a, a->tags, i) >> 2;
+    const uint64_t position = mixed_word(a, a->tags, i) >> COPSE_MIXED_SHIFT;
     if (!first) began = mixed_after(a, began, mixed_word(a, a->states, i - 1u));
-    if (a->out_values) ((VALUE *)a->out_values)[position] = began.value;
-    if (a->out_found) a->out_found[position] = (uint8_t)began.there;
+    mixed_found(a, position, began);
 }
 
 SIMT_KERNEL(NAME(mixed_answer), copse_mixed_arguments, COPSE_KERNEL_THREADS, 8)
@@ -128,11 +153,89 @@ SIMT_KERNEL(NAME(mixed_answer), copse_mixed_arguments, COPSE_KERNEL_THREADS, 8)
         began.there = a.there[i] != 0;
         mixed_resolve(&a, i, first, began);
         ends = last ? mixed_after(&a, began, mixed_word(&a, a.states, i)) : began;
-        a.there[i] = (uint8_t)(ends.there != began.there || ends.value != began.value);
-        ((VALUE *)a.standing)[i] = ends.value;
-        if (a.rows) {
-            a.rows[i] = (uint32_t)i;
-            a.gone[i] = (uint8_t)!ends.there;
+        mixed_end(&a, i, began, ends);
+    }
+}
+
+/* --- batches with an ADD ---------------------------------------------------------------------------------------------------- */
+
+SIMT_KERNEL(NAME(mixed_addends), copse_mixed_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
+        const uint64_t tag = mixed_word(&a, a.tags, i), operation = tag & COPSE_MIXED_TAG;
+        mixed_store_tag(&a, a.own_tags, i, i << COPSE_MIXED_SHIFT | operation);
+        a.sums[i] = operation == COPSE_OP_ADD ? mixed_given(&a, tag >> COPSE_MIXED_SHIFT) : 0u;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) a.sums[a.n] = 0;
+}
+
+/* How a key that began like this stands behind the sorted operation i (mixed_state.h has the formula). */
+SIMT_DEVICE mixed_standing mixed_after_sum(const copse_mixed_arguments *a, mixed_standing began, uint64_t i)
+{
+    const uint64_t state = mixed_word(a, a->states, i), does = state & COPSE_MIXED_OPERATION;
+    const uint64_t from = state >> COPSE_MIXED_SHIFT;
+    if (does == COPSE_OP_FIND) return began;
+    if (does == COPSE_OP_ERASE) {
+        began.value = 0;
+        began.there = false;
+    } else if (does == COPSE_OP_INSERT_IF_ABSENT && began.there) {
+        began.value += (VALUE)(a->sums[i + 1u] - a->sums[from]);
+    } else {
+        began.value = mixed_given(a, mixed_word(a, a->tags, from) >> COPSE_MIXED_SHIFT) +
+                      (VALUE)(a->sums[i + 1u] - a->sums[from + 1u]);
+        began.there = true;
+    }
+    return began;
+}
+
+SIMT_KERNEL(NAME(mixed_answer_add), copse_mixed_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const KEY *keys = (const KEY *)a.keys;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
+        const bool first = i == 0 || keys[i - 1u] != keys[i], last = i + 1u == a.n || keys[i + 1u] != keys[i];
+        mixed_standing began;
+        began.value = ((const VALUE *)a.standing)[i];
+        began.there = a.there[i] != 0;
+        mixed_found(&a, mixed_word(&a, a.tags, i) >> COPSE_MIXED_SHIFT,
+                    first ? began : mixed_after_sum(&a, began, i - 1u));
+        mixed_end(&a, i, began, last ? mixed_after_sum(&a, began, i) : began);
+    }
+}
+
+/* One operation on its key. */
+SIMT_DEVICE mixed_standing mixed_step(const copse_mixed_arguments *a, mixed_standing now, uint64_t tag)
+{
+    const uint64_t does = tag & COPSE_MIXED_TAG;
+    const VALUE given = mixed_given(a, tag >> COPSE_MIXED_SHIFT);
+    if (does == COPSE_OP_ERASE) {
+        now.value = 0;
+        now.there = false;
+    } else if (does == COPSE_OP_ADD && now.there) {
+        now.value = copse_value_add(a->value_type, now.value, given);
+    } else if (does == COPSE_OP_UPSERT || (does != COPSE_OP_FIND && !now.there)) {
+        now.value = given;
+        now.there = true;
+    }
+    return now;
+}
+
+/* The thread of a key's first operation goes through all of them, in order: the order of float additions counts. */
+SIMT_KERNEL(NAME(mixed_fold), copse_mixed_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const KEY *keys = (const KEY *)a.keys;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += (uint64_t)gridDim.x * blockDim.x) {
+        const KEY key = keys[i];
+        if (i && keys[i - 1u] == key) continue;
+        mixed_standing began, now;
+        began.value = ((const VALUE *)a.standing)[i];
+        began.there = a.there[i] != 0;
+        now = began;
+        for (uint64_t at = i; at < a.n && keys[at] == key; at++) {
+            const uint64_t tag = mixed_word(&a, a.tags, at);
+            const bool last = at + 1u == a.n || keys[at + 1u] != key;
+            mixed_found(&a, tag >> COPSE_MIXED_SHIFT, now);
+            now = mixed_step(&a, now, tag);
+            mixed_end(&a, at, began, last ? now : began);
         }
     }
 }

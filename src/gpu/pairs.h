@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* A position in the caller's arrays as a number of the value type. */
+/* A position in the caller's arrays as a number of the value type; in a set always 0. */
 SIMT_DEVICE VALUE position_value(copse_type type, uint64_t position)
 {
-    VALUE value = (VALUE)position;
+    VALUE value = type == COPSE_NONE ? 0 : (VALUE)position;
 #if VALUE_BITS == 64
     double number = (double)position;
     if (type == COPSE_F64) memcpy(&value, &number, sizeof value);

@@ -19,7 +19,7 @@ copse_status copse_point_launch(void *user, copse_stream *stream, uint64_t first
     const copse_point_call *call = user;
     const copse_index *index = call->index;
     copse_point_queries *queries = call->queries;
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const size_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
     copse_status status = COPSE_OK;
     for (uint64_t at = 0; at < n && status == COPSE_OK; at += LAUNCH_MOST) {
         queries->keys = advance(memory[COPSE_POINT_KEYS], at, key);
@@ -41,7 +41,7 @@ copse_status copse_point_call_with(copse_point_call *call, const copse_point_arr
                                    void *user)
 {
     const copse_index *index = call->index;
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const size_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
     const void *all[POINT_ARRAYS] = {arrays->keys, arrays->out_keys, arrays->out_values, arrays->out_found,
                                      arrays->out_ranks};
     copse_transfer_job transfer = {

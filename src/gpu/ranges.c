@@ -116,7 +116,7 @@ static copse_status own_open(const copse_index *index, uint64_t n, copse_device_
 static copse_status sides_open(copse_range_call *call, const copse_range_target *target)
 {
     const copse_index *index = call->index;
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const size_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
     const uint64_t room = call->capacity < COPY_ENTRIES ? call->capacity : COPY_ENTRIES;
     const uint64_t offset_bytes = (call->n + 1) * sizeof *target->offsets;
     copse_status status = COPSE_OK;
@@ -206,7 +206,7 @@ static copse_status stretch_to_host(const copse_range_call *call, const copse_de
 bool copse_range_next(copse_range_call *call, copse_status *status)
 {
     const copse_index *index = call->index;
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const size_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
     if (*status == COPSE_OK && call->stretch.count) *status = stretch_to_host(call, &call->keys, key);
     if (*status == COPSE_OK && call->stretch.count) *status = stretch_to_host(call, &call->values, value);
     if (*status != COPSE_OK || !call->more) return false;
@@ -255,7 +255,7 @@ copse_status copse_range_gather_all(copse_range_call *call, const copse_entry_ke
 static copse_status wholes_limit(const copse_range_call *call)
 {
     const copse_index *index = call->index;
-    const unsigned pair = copse_width_pair(copse_type_size(index->key_type), copse_type_size(index->value_type));
+    const unsigned pair = copse_width_pair(copse_type_size(index->key_type), copse_value_width(index->value_type));
     const copse_limit_arguments arguments = {call->wholes.memory, call->offsets.memory, call->n, call->limit};
     if (call->n == 0) return COPSE_OK;
     return copse_device_launch(index->device, index->device->main,
@@ -315,7 +315,7 @@ copse_status copse_select_run(const copse_index *index, const copse_entry_kernel
         .array =
             {{.memory = (void *)(uintptr_t)ranks, .element = sizeof *ranks, .name = "ranks"},
              {.memory = keys, .element = copse_type_size(index->key_type), .output = true, .name = "out_keys"},
-             {.memory = values, .element = copse_type_size(index->value_type), .output = true, .name = "out_values"},
+             {.memory = values, .element = copse_value_width(index->value_type), .output = true, .name = "out_values"},
              {.memory = found, .element = 1, .output = true, .name = "out_found"}},
         .arrays = 4,
         .n = n,
@@ -332,7 +332,7 @@ copse_status copse_entries_run(const copse_index *index, const copse_entry_kerne
         .device = index->device,
         .array =
             {{.memory = keys, .element = copse_type_size(index->key_type), .output = true, .name = "out_keys"},
-             {.memory = values, .element = copse_type_size(index->value_type), .output = true, .name = "out_values"}},
+             {.memory = values, .element = copse_value_width(index->value_type), .output = true, .name = "out_values"}},
         .arrays = 2,
         .n = count,
         .work = entries_work,

@@ -1,6 +1,8 @@
-/* The kernels that several trees use, and those of mixed batches, compiled for the emulator: together, which takes less time. */
+/* The kernels that several trees use, those of mixed batches and of groups of equal keys, compiled for the emulator: together, which takes less time. */
+#include "gpu/group_kernels_table.h"
 #include "gpu/mixed_kernels_table.h"
 #include "gpu/shared_kernels_table.h"
 
 const copse_shared_kernels NAME(copse_shared_kernels_emulated) = SHARED_KERNELS;
 const copse_mixed_kernels NAME(copse_mixed_kernels_emulated) = MIXED_KERNELS;
+const copse_group_kernels NAME(copse_group_kernels_emulated) = GROUP_KERNELS;

@@ -49,6 +49,8 @@ typedef struct copse_calls {
     copse_status (*insert)(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                            uint64_t *out_inserted);
     copse_status (*erase)(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+    copse_status (*erase_pairs)(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                uint64_t *out_erased);
     /* Counts the version of the index itself, because a batch may change nothing. */
     copse_status (*apply)(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                           uint64_t n, void *out_values, uint8_t *out_found);

@@ -6,6 +6,7 @@
 #define TESTS_CHECK_PRIMITIVES_H
 
 #include "copse.h"
+#include "primitives/mixed_state.h"
 #include "primitives/primitives.h"
 
 #include <stdarg.h>
@@ -353,7 +354,8 @@ enum { KEY_GONE = -1, KEY_AS_BEFORE = -2 };
 
 static inline int64_t key_after(int64_t key, uint64_t does, uint64_t position)
 {
-    if (does == COPSE_OP_UPSERT || (does == COPSE_OP_INSERT_IF_ABSENT && key == KEY_GONE)) return (int64_t)position;
+    const bool absent = does == COPSE_OP_INSERT_IF_ABSENT || does == COPSE_OP_ADD;
+    if (does == COPSE_OP_UPSERT || (absent && key == KEY_GONE)) return (int64_t)position;
     return does == COPSE_OP_ERASE ? KEY_GONE : key;
 }
 
@@ -366,7 +368,7 @@ static inline const char *check_states(struct check *c, uint64_t n, enum spread 
     void *out = NULL;
     uint64_t *states = check_memory(n * 8);
     const char *wrong = NULL;
-    for (uint64_t i = 0; i < n; i++) p.values[i] = i << 2 | (check_random(c) >> 7) % 4;
+    for (uint64_t i = 0; i < n; i++) p.values[i] = i << COPSE_MIXED_SHIFT | (check_random(c) >> 7) % 5;
     pairs_sort(&p, 0, 64);
     check_need(c, pairs_up(c, &p, &in) && copse_device_alloc(device, device->main, n * c->value_bytes,
                                                              "a test's states", &out) == COPSE_OK);
@@ -379,8 +381,9 @@ static inline const char *check_states(struct check *c, uint64_t n, enum spread 
             there = KEY_AS_BEFORE;
             absent = KEY_GONE;
         }
-        there = key_after(there, p.values[i] & 3, p.values[i] >> 2);
-        absent = key_after(absent, p.values[i] & 3, p.values[i] >> 2);
+        const uint64_t does = p.values[i] & COPSE_MIXED_TAG, position = p.values[i] >> COPSE_MIXED_SHIFT;
+        there = key_after(there, does, position);
+        absent = key_after(absent, does, position);
         if (key_after(KEY_AS_BEFORE, states[i] & 3, states[i] >> 3) != there ||
             key_after(KEY_GONE, states[i] & 3, states[i] >> 3) != absent)
             wrong = check_fails(c, "state %llu of %llu is %#llx", (unsigned long long)i, (unsigned long long)n,

@@ -110,6 +110,13 @@ static bool keeps_duplicates(const struct subject_config *config, bool wanted)
     return wanted && copse_supports(config->structure, config->placement, config->key_type, COPSE_CAN_KEEP_DUPLICATES);
 }
 
+/* Every type of values in turn, and sets, which have none. */
+static copse_type value_type_of(uint64_t turn, uint64_t round)
+{
+    const uint64_t types = TYPED_VALUE_TYPES + 1, at = (turn + turn / types + round) % types;
+    return at < TYPED_VALUE_TYPES ? typed_value_types[at] : COPSE_NONE;
+}
+
 /* The configuration of a case follows from its number: the combinations take turns, round after round. */
 static struct subject_config cpu_config(uint64_t number, struct random_source *random)
 {
@@ -126,7 +133,7 @@ static struct subject_config cpu_config(uint64_t number, struct random_source *r
     config.threads = thread_counts[rest % THREADS];
     rest /= THREADS;
     config.duplicates = keeps_duplicates(&config, rest % 2);
-    config.value_type = typed_value_types[(turn + turn / TYPED_VALUE_TYPES + round) % TYPED_VALUE_TYPES];
+    config.value_type = value_type_of(turn, round);
     config.pipeline = pipelines[random_below(random, sizeof pipelines / sizeof *pipelines)];
     config.huge_pages = random_one_in(random, 2) ? COPSE_HUGE_PAGES_OFF : COPSE_HUGE_PAGES_AUTO;
     config.own_allocator = random_one_in(random, 3);
@@ -146,7 +153,7 @@ static struct subject_config device_config(copse_placement placement, uint64_t n
     config.memory = (enum placed_memory)(rest % PLACED_MEMORIES);
     rest /= PLACED_MEMORIES;
     config.duplicates = keeps_duplicates(&config, rest % 2);
-    config.value_type = typed_value_types[(turn + turn / TYPED_VALUE_TYPES + round) % TYPED_VALUE_TYPES];
+    config.value_type = value_type_of(turn, round);
     config.threads = thread_counts[random_below(random, THREADS)];
     config.huge_pages = COPSE_HUGE_PAGES_OFF;
     config.own_allocator = random_one_in(random, 3);

@@ -75,6 +75,7 @@ static uint64_t draw_value(struct generator *generator)
 {
     struct random_source *random = &generator->random;
     copse_type type = generator->scenario->config.value_type;
+    if (type == COPSE_NONE) return 0;
     uint64_t draw = random_next(random), mask = typed_size(type) == 4 ? UINT64_C(0xffffffff) : UINT64_MAX;
     if (typed_is_float(type)) {
         uint64_t choice = random_below(random, 400);
@@ -138,19 +139,37 @@ static void fill_mixed(struct generator *generator, struct operation *operation)
 {
     struct random_source *random = &generator->random;
     uint64_t few[64], keys = random_one_in(random, 2) ? 1 + random_below(random, 64) : 0;
-    uint8_t favourite = (uint8_t)random_below(random, 4);
+    const bool set = generator->scenario->config.value_type == COPSE_NONE;
+    const bool adds = random_one_in(random, set ? 40 : 2); /* a set takes none, and is seldom asked for one */
+    uint8_t favourite = (uint8_t)random_below(random, adds ? 5 : 4);
     uint64_t favour = random_one_in(random, 2) ? 1 + random_below(random, 8) : 0;
     fill_insert_keys(generator, operation);
     for (uint64_t i = 0; i < keys; i++)
         few[i] = random_one_in(random, 2) ? draw_present(generator) : key_draw(&generator->keys, random);
     for (uint64_t i = 0; i < operation->n; i++) {
         if (keys) operation->first[i] = few[random_below(random, keys)];
-        operation->codes[i] = (uint8_t)random_below(random, 4);
+        operation->codes[i] = (uint8_t)random_below(random, adds ? 5 : 4);
         if (favour && !random_one_in(random, favour + 1)) operation->codes[i] = favourite;
         if (!operation->second && operation->codes[i] != COPSE_OP_ERASE && !random_one_in(random, 2000))
             operation->codes[i] = COPSE_OP_FIND; /* no values: mostly finds and erases, seldom a mistake */
     }
     if (random_one_in(random, 40)) operation->limit = 1 + random_below(random, 1 << 20);
+}
+
+/* Pairs that are there, some of them twice, and pairs that are not. */
+static void fill_pairs(struct generator *generator, struct operation *operation)
+{
+    struct random_source *random = &generator->random;
+    const struct model *shadow = &generator->shadow;
+    uint64_t start = random_below(random, shadow->n), step = random_below(random, 3), others = random_below(random, 4);
+    for (uint64_t i = 0; i < operation->n; i++) {
+        uint64_t at = shadow->n ? (start + i * step) % shadow->n : 0;
+        if (shadow->n && random_one_in(random, 8)) at = random_below(random, shadow->n);
+        operation->first[i] = shadow->n ? shadow->entries[at].key : key_draw(&generator->keys, random);
+        operation->second[i] = shadow->n ? shadow->entries[at].value : draw_value(generator);
+        if (others && random_one_in(random, 1 + others)) operation->first[i] = draw_present(generator);
+        if (others && random_one_in(random, 1 + others)) operation->second[i] = draw_value(generator);
+    }
 }
 
 /* Erase single keys, a run of neighbours, everything, or what is not there. */
@@ -221,18 +240,18 @@ static void add_faults(struct generator *generator, struct operation *operation)
 
 static bool will_succeed(const struct generator *generator, const struct operation *operation)
 {
-    if (operation->codes && (operation->limit || !operation->second || generator->shadow.duplicates)) return false;
+    if (operation->codes && (operation->limit || !operation->second)) return false;
+    for (uint64_t i = 0; operation->codes && generator->shadow.value_type == COPSE_NONE && i < operation->n; i++)
+        if (operation->codes[i] == COPSE_OP_ADD) return false;
     bool nan = operation->nan_at >= 0 && typed_is_float(generator->scenario->config.key_type) && operation->n;
     return !nan && operation->fail_at < 0 && operation->cancel_at < 0;
 }
 
-static void follow_mixed(struct model *shadow, const struct operation *operation, const void *keys)
+static void follow_mixed(struct model *shadow, const struct operation *operation, const void *keys, const void *values)
 {
-    void *values = typed_new(shadow->value_type, operation->n);
     uint64_t *old = must_malloc(operation->n * sizeof *old);
     uint8_t *found = must_malloc(operation->n);
     model_apply(shadow, operation->codes, keys, values, operation->n, old, found);
-    free(values);
     free(old);
     free(found);
 }
@@ -244,12 +263,17 @@ static void follow(struct generator *generator, const struct operation *operatio
     if (!operation_updates(operation->kind) || !will_succeed(generator, operation)) return;
     void *keys = typed_new(shadow->key_type, operation->n);
     for (uint64_t i = 0; i < operation->n; i++) typed_set_code(shadow->key_type, keys, i, operation->first[i]);
-    if (operation->kind == OPERATION_APPLY) follow_mixed(shadow, operation, keys);
-    if (operation->kind == OPERATION_BUILD) model_build(shadow, keys, NULL, operation->n);
+    void *values = operation->second ? typed_new(shadow->value_type, operation->n) : NULL;
+    for (uint64_t i = 0; values && i < operation->n; i++)
+        typed_set_bits(shadow->value_type, values, i, operation->second[i]);
+    if (operation->kind == OPERATION_APPLY) follow_mixed(shadow, operation, keys, values);
+    if (operation->kind == OPERATION_BUILD) model_build(shadow, keys, values, operation->n);
+    if (operation->kind == OPERATION_ERASE_PAIRS) (void)model_erase_pairs(shadow, keys, values, operation->n);
     if (operation->kind == OPERATION_ERASE) (void)model_erase(shadow, keys, operation->n);
-    if (operation->kind == OPERATION_INSERT) (void)model_insert(shadow, keys, NULL, operation->n, 0);
+    if (operation->kind == OPERATION_INSERT) (void)model_insert(shadow, keys, values, operation->n, 0);
     if (operation->kind == OPERATION_INSERT_IF_ABSENT)
-        (void)model_insert(shadow, keys, NULL, operation->n, COPSE_INSERT_IF_ABSENT);
+        (void)model_insert(shadow, keys, values, operation->n, COPSE_INSERT_IF_ABSENT);
+    free(values);
     free(keys);
 }
 
@@ -297,6 +321,8 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
         fill_target(generator, &operation);
     if (kind == OPERATION_ERASE)
         fill_erase_keys(generator, &operation);
+    else if (kind == OPERATION_ERASE_PAIRS)
+        fill_pairs(generator, &operation);
     else if (kind == OPERATION_APPLY)
         fill_mixed(generator, &operation);
     else if (operation_updates(kind))
@@ -341,14 +367,13 @@ static enum operation_kind draw_kind(struct generator *generator)
     uint64_t choice = random_below(random, 100);
     if (on_device(generator) && random_one_in(random, generator->away ? 3 : 24))
         return random_one_in(random, 2) ? OPERATION_MOVE : OPERATION_SAVE_LOAD;
-    /* an index that takes no mixed batches is asked for one all the same, but seldom */
-    bool mixes = !generator->scenario->config.duplicates;
     if (choice < 2) return OPERATION_BUILD;
     if (choice < 18) return OPERATION_INSERT;
     if (choice < 22) return OPERATION_INSERT_IF_ABSENT;
-    if (choice < 34) return OPERATION_ERASE;
-    if (choice < 46 && (mixes || choice == 34)) return OPERATION_APPLY;
-    if (choice < 47) return OPERATION_SAVE_LOAD;
+    if (choice < 32) return OPERATION_ERASE;
+    if (choice < 36) return OPERATION_ERASE_PAIRS;
+    if (choice < 47) return OPERATION_APPLY;
+    if (choice < 48) return OPERATION_SAVE_LOAD;
     return OPERATION_FIND + (enum operation_kind)random_below(random, OPERATION_SAVE_LOAD - OPERATION_FIND);
 }
 

@@ -147,7 +147,7 @@ static void print_elements(const char *name, copse_type type, const uint64_t *el
 
 static void print_codes(const struct operation *operation, FILE *file)
 {
-    static const char *const names[] = {"find", "upsert", "insert-if-absent", "erase"};
+    static const char *const names[] = {"find", "upsert", "insert-if-absent", "erase", "add"};
     uint64_t printed = operation->n < PRINTED_ELEMENTS ? operation->n : PRINTED_ELEMENTS;
     (void)fprintf(file, " operations [");
     for (uint64_t i = 0; i < printed; i++) (void)fprintf(file, "%s%s", i ? ", " : "", names[operation->codes[i]]);

@@ -95,65 +95,102 @@ uint64_t model_erase(struct model *model, const void *keys, uint64_t n)
     return erased;
 }
 
-/* A key that a mixed batch has met, as it is by now. */
-struct met_key {
-    uint64_t key;
-    uint64_t value;
-    bool used;
-    bool there;
-};
-
-/* The place of a key in a hash table of 2^bits places; one that is met for the first time is as in the model. */
-static struct met_key *meet(const struct model *model, struct met_key *table, unsigned bits, uint64_t code)
+/* The keys of a batch, sorted, those of one key in array order. */
+static struct model_entry *sorted_batch(const struct model *model, const void *keys, const void *values, uint64_t n)
 {
-    uint64_t mask = (UINT64_C(1) << bits) - 1, at = code * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
-    while (table[at].used && table[at].key != code) at = (at + 1) & mask;
-    struct met_key *key = &table[at];
-    if (!key->used) {
-        *key = (struct met_key){.key = code, .used = true};
-        key->there = model_find(model, code, &key->value);
+    struct model_entry *batch = must_malloc(n * sizeof *batch);
+    for (uint64_t i = 0; i < n; i++) {
+        batch[i].key = typed_code(model->key_type, keys, i);
+        batch[i].value = values ? typed_bits(model->value_type, values, i) : 0;
+        batch[i].order = i;
     }
-    return key;
+    qsort(batch, n, sizeof *batch, by_key_then_order);
+    return batch;
 }
 
-/* Takes all keys of the table out of the model and puts back those that are there. */
-static void settle(struct model *model, const struct met_key *table, uint64_t places)
+/* Operation `code` on the entries of one key, of which there are *n. */
+static void operate(const struct model *model, uint8_t code, uint64_t value, struct model_entry *entries, uint64_t *n)
 {
-    void *keys = typed_new(model->key_type, places), *values = typed_new(model->value_type, places);
-    uint64_t n = 0, kept = 0;
-    for (uint64_t i = 0; i < places; i++)
-        if (table[i].used) typed_set_code(model->key_type, keys, n++, table[i].key);
-    (void)model_erase(model, keys, n);
-    for (uint64_t i = 0; i < places; i++)
-        if (table[i].there) {
-            typed_set_code(model->key_type, keys, kept, table[i].key);
-            typed_set_bits(model->value_type, values, kept++, table[i].value);
-        }
-    (void)model_insert(model, keys, values, kept, COPSE_INSERT_UPSERT);
-    free(keys);
-    free(values);
+    if (code == COPSE_OP_ERASE) *n = 0;
+    if (code == COPSE_OP_FIND || code == COPSE_OP_ERASE) return;
+    if (*n && code == COPSE_OP_INSERT_IF_ABSENT) return;
+    if (*n && code == COPSE_OP_ADD)
+        entries[0].value = typed_sum(model->value_type, entries[0].value, value);
+    else if (*n && !model->duplicates)
+        entries[0].value = value;
+    else
+        entries[(*n)++].value = value;
 }
 
 void model_apply(struct model *model, const uint8_t *codes, const void *keys, const void *values, uint64_t n,
                  uint64_t *out_values, uint8_t *out_found)
 {
-    unsigned bits = 1;
-    while (UINT64_C(1) << bits < 2 * n) bits++;
-    struct met_key *table = must_malloc((sizeof *table) << bits);
-    memset(table, 0, (sizeof *table) << bits);
-    for (uint64_t i = 0; i < n; i++) {
-        struct met_key *key = meet(model, table, bits, typed_code(model->key_type, keys, i));
-        out_found[i] = key->there;
-        out_values[i] = key->there ? key->value : 0;
-        if (codes[i] == COPSE_OP_UPSERT || (codes[i] == COPSE_OP_INSERT_IF_ABSENT && !key->there)) {
-            key->there = true;
-            key->value = typed_bits(model->value_type, values, i);
-        } else if (codes[i] == COPSE_OP_ERASE) {
-            key->there = false;
+    struct model_entry *batch = sorted_batch(model, keys, values, n);
+    struct model_entry *made = must_malloc((model->n + n) * sizeof *made);
+    uint64_t kept = 0, old = 0;
+    for (uint64_t i = 0; i < n;) {
+        const uint64_t key = batch[i].key;
+        while (old < model->n && model->entries[old].key < key) made[kept++] = model->entries[old++];
+        struct model_entry *group = made + kept;
+        uint64_t entries = 0;
+        while (old < model->n && model->entries[old].key == key) group[entries++] = model->entries[old++];
+        for (; i < n && batch[i].key == key; i++) {
+            const uint64_t at = batch[i].order;
+            out_found[at] = entries != 0;
+            out_values[at] = entries ? group[0].value : 0;
+            operate(model, codes[at], batch[i].value, group, &entries);
+            if (entries) group[entries - 1].key = key; /* where it has just come */
+        }
+        kept += entries;
+    }
+    while (old < model->n) made[kept++] = model->entries[old++];
+    free(batch);
+    free(model->entries);
+    model->entries = made;
+    model->n = kept;
+}
+
+static int by_key_then_value(const void *left, const void *right)
+{
+    const struct model_entry *a = left, *b = right;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/* Sorted pairs that are smaller. */
+static uint64_t pair_rank(const struct model_entry *pairs, uint64_t n, const struct model_entry *pair)
+{
+    uint64_t low = 0, high = n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (by_key_then_value(&pairs[middle], pair) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t model_erase_pairs(struct model *model, const void *keys, const void *values, uint64_t n)
+{
+    struct model_entry *wanted = sorted_batch(model, keys, values, n);
+    uint64_t kept = 0, erased = 0;
+    qsort(wanted, n, sizeof *wanted, by_key_then_value);
+    for (uint64_t i = 0; i < n; i++) wanted[i].order = 0; /* at the first of equal pairs: how many found an entry */
+    for (uint64_t i = 0; i < model->n; i++) {
+        const struct model_entry *entry = &model->entries[i];
+        const uint64_t first = pair_rank(wanted, n, entry);
+        const uint64_t next = first < n ? first + wanted[first].order : n;
+        if (next < n && by_key_then_value(&wanted[next], entry) == 0) {
+            wanted[first].order++;
+            erased++;
+        } else {
+            model->entries[kept++] = *entry;
         }
     }
-    settle(model, table, UINT64_C(1) << bits);
-    free(table);
+    model->n = kept;
+    free(wanted);
+    return erased;
 }
 
 uint64_t model_rank(const struct model *model, uint64_t code)

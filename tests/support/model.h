@@ -33,7 +33,9 @@ void model_copy(struct model *to, const struct model *from);
 void model_build(struct model *model, const void *keys, const void *values, uint64_t n);
 uint64_t model_insert(struct model *model, const void *keys, const void *values, uint64_t n, uint32_t flags);
 uint64_t model_erase(struct model *model, const void *keys, uint64_t n);
-/* One operation after the other, as copse_apply; for an index without duplicates. out_values are raw bits. */
+/* Each pair takes the first entry that it equals, as copse_erase_pairs. values NULL: all 0, as in a set. */
+uint64_t model_erase_pairs(struct model *model, const void *keys, const void *values, uint64_t n);
+/* One operation after the other, as copse_apply. out_values are raw bits. */
 void model_apply(struct model *model, const uint8_t *codes, const void *keys, const void *values, uint64_t n,
                  uint64_t *out_values, uint8_t *out_found);
 

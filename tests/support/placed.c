@@ -104,6 +104,7 @@ static void *place(struct placed_call *call, void *host, uint64_t n, size_t elem
 {
     unsigned which = call->n++;
     if (which >= PLACED_ARRAYS) abort();
+    if (element == 0) host = NULL; /* of a set */
     struct placed *array = &call->arrays[which];
     *array = (struct placed){.host = host, .given = host, .bytes = n * element, .output = output};
     if (!host || !n || !call->device) return host;

@@ -22,10 +22,10 @@ bool operation_has_bounds(enum operation_kind kind)
 const char *operation_name(enum operation_kind kind)
 {
     static const char *const names[OPERATION_KINDS] = {
-        "build",     "insert",      "insert-if-absent", "erase", "apply",  "find", "contains", "lower-bound",
-        "successor", "predecessor", "upper-bound",      "floor", "select", "ends", "cursor",   "range",
-        "count",     "sum",         "sum128",           "min",   "max",    "avg",  "visit",    "save-load",
-        "move"};
+        "build",       "insert",    "insert-if-absent", "erase",       "erase-pairs", "apply",  "find", "contains",
+        "lower-bound", "successor", "predecessor",      "upper-bound", "floor",       "select", "ends", "cursor",
+        "range",       "count",     "sum",              "sum128",      "min",         "max",    "avg",  "visit",
+        "save-load",   "move"};
     return names[kind];
 }
 
@@ -39,7 +39,8 @@ void operation_init(struct operation *operation, enum operation_kind kind, uint6
     operation->nan_at = operation->fail_at = operation->cancel_at = OPERATION_NO_FAULT;
     if (kind != OPERATION_APPLY) return;
     operation->codes = must_malloc(n);
-    for (uint64_t i = 0; i < n; i++) operation->codes[i] = i * UINT64_C(0x9e3779b97f4a7c15) >> 62; /* some of each */
+    for (uint64_t i = 0; i < n; i++)
+        operation->codes[i] = (uint8_t)((i * UINT64_C(0x9e3779b97f4a7c15) >> 32) % 5); /* some of each */
 }
 
 void operation_free(struct operation *operation)
@@ -196,7 +197,7 @@ void *subject_keys(const struct subject *subject, const struct operation *operat
 void *subject_values(const struct subject *subject, const struct operation *operation)
 {
     copse_type type = subject->config.value_type;
-    if (!operation->second) return NULL;
+    if (!operation->second || type == COPSE_NONE) return NULL;
     void *values = typed_new(type, operation->n);
     for (uint64_t i = 0; i < operation->n; i++) typed_set_bits(type, values, i, operation->second[i]);
     return values;
@@ -347,11 +348,15 @@ bool subject_close(struct subject *subject)
 
 static bool run_one(struct subject *subject, const struct operation *operation)
 {
+    if (subject->config.value_type == COPSE_NONE && operation->kind >= OPERATION_SUM &&
+        operation->kind <= OPERATION_AVG)
+        return subject_run_no_values(subject, operation);
     switch (operation->kind) {
     case OPERATION_BUILD:
     case OPERATION_INSERT:
     case OPERATION_INSERT_IF_ABSENT:
     case OPERATION_ERASE:
+    case OPERATION_ERASE_PAIRS:
         return subject_run_update(subject, operation);
     case OPERATION_APPLY:
         return subject_run_apply(subject, operation);

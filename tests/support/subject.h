@@ -12,6 +12,7 @@ enum operation_kind {
     OPERATION_INSERT,
     OPERATION_INSERT_IF_ABSENT,
     OPERATION_ERASE,
+    OPERATION_ERASE_PAIRS,
     OPERATION_APPLY, /* the last that changes the index */
     OPERATION_FIND,
     OPERATION_CONTAINS,

@@ -22,7 +22,14 @@ static int64_t wrong_code_at(const struct operation *operation)
 static bool lacks_values(const struct operation *operation)
 {
     for (uint64_t i = 0; !operation->second && i < operation->n; i++)
-        if (operation->codes[i] == COPSE_OP_UPSERT || operation->codes[i] == COPSE_OP_INSERT_IF_ABSENT) return true;
+        if (operation->codes[i] != COPSE_OP_FIND && operation->codes[i] != COPSE_OP_ERASE) return true;
+    return false;
+}
+
+static bool adds(const struct operation *operation)
+{
+    for (uint64_t i = 0; i < operation->n; i++)
+        if (operation->codes[i] == COPSE_OP_ADD && (int64_t)i != wrong_code_at(operation)) return true;
     return false;
 }
 
@@ -36,8 +43,9 @@ static bool writes(const struct operation *operation)
 /* The status that the call must have where it can not succeed whatever else happens. */
 static copse_status refusal(const struct subject *subject, const struct operation *operation)
 {
-    if (operation->n && subject->config.duplicates) return COPSE_ERR_UNSUPPORTED;
-    return wrong_code_at(operation) >= 0 || lacks_values(operation) ? COPSE_ERR_ARGUMENT : COPSE_OK;
+    if (wrong_code_at(operation) >= 0) return COPSE_ERR_ARGUMENT;
+    if (subject->config.value_type == COPSE_NONE) return adds(operation) ? COPSE_ERR_TYPE : COPSE_OK;
+    return lacks_values(operation) ? COPSE_ERR_ARGUMENT : COPSE_OK;
 }
 
 static bool check_refusal(struct subject *subject, const struct operation *operation, copse_status status)
@@ -46,7 +54,7 @@ static bool check_refusal(struct subject *subject, const struct operation *opera
     if (status != refusal(subject, operation))
         return subject_fail(subject, "a batch that cannot be run gave %s", copse_status_name(status));
     (void)snprintf(position, sizeof position, "operations[%lld]", (long long)wrong_code_at(operation));
-    if (status == COPSE_ERR_UNSUPPORTED || wrong_code_at(operation) < 0) return true;
+    if (wrong_code_at(operation) < 0) return true;
     return strstr(copse_last_error(subject->ctx), position) ||
            subject_fail(subject, "%s is not named in: %s", position, copse_last_error(subject->ctx));
 }
@@ -94,7 +102,7 @@ bool subject_run_apply(struct subject *subject, const struct operation *operatio
     struct model before;
     bool skip = false, right;
     memcpy(apply.codes, operation->codes, operation->n);
-    if (wrong_code_at(operation) >= 0) apply.codes[wrong_code_at(operation)] = (uint8_t)(4 + operation->limit % 252);
+    if (wrong_code_at(operation) >= 0) apply.codes[wrong_code_at(operation)] = (uint8_t)(5 + operation->limit % 251);
     model_copy(&before, &subject->model);
     copse_status status = run_call(subject, operation, &apply);
     if (refusal(subject, operation) != COPSE_OK) /* a device needs memory to look at the operations */

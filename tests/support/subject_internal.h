@@ -47,6 +47,8 @@ bool subject_run_count(struct subject *subject, const struct operation *operatio
 bool subject_run_sum(struct subject *subject, const struct operation *operation);
 bool subject_run_extreme(struct subject *subject, const struct operation *operation);
 bool subject_run_average(struct subject *subject, const struct operation *operation);
+/* Sums, extremes and averages of a set: refused. */
+bool subject_run_no_values(struct subject *subject, const struct operation *operation);
 bool subject_run_visit(struct subject *subject, const struct operation *operation);
 bool subject_run_save_load(struct subject *subject, const struct operation *operation);
 bool subject_run_move(struct subject *subject, const struct operation *operation);

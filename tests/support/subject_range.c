@@ -147,7 +147,8 @@ static bool check_too_small(struct subject *subject, const struct operation *ope
 static bool fetch_rows(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
                        uint64_t *offsets, uint64_t total)
 {
-    bool values_only = (operation->omit & 3) == 1; /* both left out is the sizing call */
+    /* both left out is the sizing call */
+    bool values_only = (operation->omit & 3) == 1 && subject->config.value_type != COPSE_NONE;
     void *keys = values_only ? NULL : subject_rubbish(total * typed_size(subject->config.key_type));
     void *values = operation->omit & 2 ? NULL : subject_rubbish(total * typed_size(subject->config.value_type));
     bool skip = false;
@@ -387,4 +388,21 @@ bool subject_run_average(struct subject *subject, const struct operation *operat
     free(means);
     free_bounds(&bounds);
     return right;
+}
+
+bool subject_run_no_values(struct subject *subject, const struct operation *operation)
+{
+    struct bounds bounds = bounds_of(subject, operation);
+    void *out = subject_rubbish((operation->n + 1) * sizeof(copse_int128));
+    const copse_ranges *ranges = BETWEEN(bounds.lows, bounds.highs, operation->n);
+    const copse_index *index = subject->index;
+    copse_status status = operation->kind == OPERATION_SUM      ? copse_sum(index, ranges, out)
+                          : operation->kind == OPERATION_SUM128 ? copse_sum128(index, ranges, out)
+                          : operation->kind == OPERATION_MIN    ? copse_min(index, ranges, out, NULL)
+                          : operation->kind == OPERATION_MAX    ? copse_max(index, ranges, out, NULL)
+                                                                : copse_avg(index, ranges, out);
+    free(out);
+    free_bounds(&bounds);
+    return status == COPSE_ERR_TYPE ||
+           subject_fail(subject, "%s of a set gave %s", operation_name(operation->kind), copse_status_name(status));
 }

@@ -1,4 +1,4 @@
-/* Build, insert, erase, and what must hold after each. */
+/* Build, insert, erase by key and by pair, and what must hold after each. */
 #include "subject_internal.h"
 
 #include <stdlib.h>
@@ -80,6 +80,8 @@ static copse_status call_update(struct subject *subject, const struct operation 
     uint64_t *change = operation->omit & 1 ? NULL : out_change;
     uint32_t flags = operation->kind == OPERATION_INSERT_IF_ABSENT ? COPSE_INSERT_IF_ABSENT : COPSE_INSERT_UPSERT;
     if (operation->kind == OPERATION_BUILD) return copse_build(subject->index, keys, values, operation->n);
+    if (operation->kind == OPERATION_ERASE_PAIRS)
+        return copse_erase_pairs(subject->index, keys, values, operation->n, change);
     if (operation->kind == OPERATION_ERASE) return copse_erase(subject->index, keys, operation->n, change);
     return copse_insert(subject->index, keys, values, operation->n, flags, change);
 }
@@ -89,6 +91,7 @@ static uint64_t update_model(struct model *model, const struct operation *operat
 {
     uint32_t flags = operation->kind == OPERATION_INSERT_IF_ABSENT ? COPSE_INSERT_IF_ABSENT : COPSE_INSERT_UPSERT;
     if (operation->kind == OPERATION_ERASE) return model_erase(model, keys, operation->n);
+    if (operation->kind == OPERATION_ERASE_PAIRS) return model_erase_pairs(model, keys, values, operation->n);
     if (operation->kind != OPERATION_BUILD) return model_insert(model, keys, values, operation->n, flags);
     model_build(model, keys, values, operation->n);
     return 0;

@@ -13,6 +13,7 @@ const copse_type typed_value_types[TYPED_VALUE_TYPES] = {COPSE_U32, COPSE_I32, C
 
 size_t typed_size(copse_type type)
 {
+    if (type == COPSE_NONE) return 0;
     return type == COPSE_U32 || type == COPSE_I32 || type == COPSE_F32 || type == COPSE_DATE ? 4 : 8;
 }
 
@@ -29,11 +30,13 @@ bool typed_is_signed(copse_type type)
 const char *typed_name(copse_type type)
 {
     static const char *const names[] = {"?", "u32", "i32", "f32", "u64", "i64", "f64", "date", "timestamp"};
+    if (type == COPSE_NONE) return "none";
     return (unsigned)type < sizeof names / sizeof *names ? names[type] : "?";
 }
 
 uint64_t typed_bits(copse_type type, const void *array, uint64_t i)
 {
+    if (type == COPSE_NONE) return 0;
     if (typed_size(type) == 4) {
         uint32_t bits;
         memcpy(&bits, (const char *)array + i * 4, 4);
@@ -49,7 +52,7 @@ void typed_set_bits(copse_type type, void *array, uint64_t i, uint64_t bits)
     if (typed_size(type) == 4) {
         uint32_t narrow = (uint32_t)bits;
         memcpy((char *)array + i * 4, &narrow, 4);
-    } else {
+    } else if (typed_size(type) == 8) {
         memcpy((char *)array + i * 8, &bits, 8);
     }
 }
@@ -125,7 +128,21 @@ uint64_t typed_position_bits(copse_type type, uint64_t position)
         double number = (double)position;
         memcpy(&bits, &number, sizeof number);
     }
-    return bits & all_bits(type);
+    return type == COPSE_NONE ? 0 : bits & all_bits(type);
+}
+
+uint64_t typed_sum(copse_type type, uint64_t a, uint64_t b)
+{
+    if (!typed_is_float(type)) return (a + b) & all_bits(type);
+    uint64_t bits = 0;
+    const double sum = typed_real(type, a) + typed_real(type, b);
+    const float narrow = (float)typed_real(type, a) + (float)typed_real(type, b);
+    if (isnan(sum)) return infinity_bits(type) | UINT64_C(1) << (type == COPSE_F32 ? 22 : 51); /* the quiet one */
+    if (type == COPSE_F32)
+        memcpy(&bits, &narrow, sizeof narrow);
+    else
+        memcpy(&bits, &sum, sizeof sum);
+    return bits;
 }
 
 test_int128 typed_integer(copse_type type, uint64_t bits)

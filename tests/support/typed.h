@@ -16,6 +16,7 @@ __extension__ typedef __int128 test_int128;
 extern const copse_type typed_key_types[TYPED_KEY_TYPES];
 extern const copse_type typed_value_types[TYPED_VALUE_TYPES];
 
+/* 0 for COPSE_NONE, whose elements are all 0. */
 size_t typed_size(copse_type type);
 bool typed_is_float(copse_type type);
 bool typed_is_signed(copse_type type);
@@ -41,6 +42,9 @@ uint64_t typed_nan_bits(copse_type type);
 
 /* Bits of the number `position` in this type, for calls whose values argument is NULL. */
 uint64_t typed_position_bits(copse_type type, uint64_t position);
+
+/* The bits of a + b as COPSE_OP_ADD adds. */
+uint64_t typed_sum(copse_type type, uint64_t a, uint64_t b);
 
 /* The number that bits stand for. */
 test_int128 typed_integer(copse_type type, uint64_t bits);

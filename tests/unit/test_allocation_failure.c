@@ -18,6 +18,22 @@ static void fill(struct operation *operation, struct random_source *random, uint
     }
 }
 
+/* Every other entry, and what is not there where there are not enough. */
+static void fill_pairs(struct operation *operation, const struct model *model)
+{
+    for (uint64_t i = 0; i < operation->n && 2 * i < model->n; i++) {
+        operation->first[i] = model->entries[2 * i].key;
+        operation->second[i] = model->entries[2 * i].value;
+    }
+}
+
+/* A set takes none. */
+static void without_adds(const struct operation *operation)
+{
+    for (uint64_t i = 0; i < operation->n; i++)
+        if (operation->codes[i] == COPSE_OP_ADD) operation->codes[i] = COPSE_OP_UPSERT;
+}
+
 static void assert_runs(struct subject *subject, const struct operation *operation)
 {
     if (subject_run(subject, operation)) return;
@@ -72,6 +88,8 @@ static void check_operation(const struct subject_config *config, enum operation_
         open_filled(&subject, config, entries);
         operation_init(&operation, kind, kind < OPERATION_VISIT ? n : 0);
         fill(&operation, &random, entries * 2);
+        if (kind == OPERATION_ERASE_PAIRS) fill_pairs(&operation, &subject.model);
+        if (kind == OPERATION_APPLY && config->value_type == COPSE_NONE) without_adds(&operation);
         operation.places = (uint32_t)random_next(&random);
         operation.fail_once = way == ONCE;
         operation.fail_device = way == DEVICE;
@@ -80,7 +98,7 @@ static void check_operation(const struct subject_config *config, enum operation_
         if (kind == OPERATION_MOVE) failures += fail_each_allocation(&subject, &operation);
         /* an update of an index needs memory: were none asked for through the allocator, nothing would be tested */
         bool device = config->placement != COPSE_PLACEMENT_CPU, moves = kind == OPERATION_MOVE && device && entries;
-        bool mixes = kind == OPERATION_APPLY && !config->duplicates;
+        bool mixes = kind == OPERATION_APPLY || (kind == OPERATION_ERASE_PAIRS && entries);
         if (((kind == OPERATION_BUILD || kind == OPERATION_INSERT || mixes) && n > 1) || moves)
             assert_true(failures > 0);
         operation_free(&operation);
@@ -117,6 +135,21 @@ static void small_indexes(void **state)
         every_operation_survives(&config, 0, 40);
         every_operation_survives(&config, 3, 1);
         every_operation_survives(&config, 500, unit_fewer(*tree, 300, 70));
+    }
+}
+
+/* Sets, and float values, whose additions go another way on a device. */
+static void sets_and_floats(void **state)
+{
+    (void)state;
+    FOR_EACH_TREE(tree)
+    for (int turn = 0; turn < 4; turn++) {
+        if (turn % unit_fewer(*tree, 1, 3)) continue;
+        struct subject_config config =
+            config_of(*tree, COPSE_U64, turn & 1 ? COPSE_F64 : COPSE_NONE, 1, turn >> 1 == 1);
+        for (int kind = OPERATION_BUILD; kind <= OPERATION_APPLY; kind++)
+            check_operation(&config, (enum operation_kind)kind, unit_fewer(*tree, 500, 100),
+                            unit_fewer(*tree, 300, 60));
     }
 }
 
@@ -159,7 +192,12 @@ static void several_threads(void **state)
         check_operation(&config, OPERATION_BUILD, entries, n);
         check_operation(&config, OPERATION_INSERT, entries, n);
         check_operation(&config, OPERATION_ERASE, entries, n);
+        check_operation(&config, OPERATION_ERASE_PAIRS, entries, n);
         check_operation(&config, OPERATION_APPLY, entries, n);
+        config.duplicates = true;
+        check_operation(&config, OPERATION_ERASE_PAIRS, entries, n);
+        check_operation(&config, OPERATION_APPLY, entries, n);
+        config.duplicates = false;
         check_operation(&config, OPERATION_FIND, entries, n);
         check_operation(&config, OPERATION_LOWER_BOUND, entries, n);
         check_operation(&config, OPERATION_SAVE_LOAD, entries, 0);
@@ -202,11 +240,9 @@ static void contexts_and_indexes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts_and_indexes),
-        cmocka_unit_test(small_indexes),
-        cmocka_unit_test(indexes_with_several_levels),
-        cmocka_unit_test(every_way_of_updating),
-        cmocka_unit_test(several_threads),
+        cmocka_unit_test(contexts_and_indexes),  cmocka_unit_test(small_indexes),
+        cmocka_unit_test(sets_and_floats),       cmocka_unit_test(indexes_with_several_levels),
+        cmocka_unit_test(every_way_of_updating), cmocka_unit_test(several_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,8 +226,8 @@ static void late_errors(void **state)
             assert_ok(ctx, batch_run(index, &batch, PLACED_HOST, 0, NULL));
             unused = domain;
             batch_draw(&other, &unused, &random, 15, false);
-            other.operations[n - 1] = 4;
-            assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "operations[999] is 4,",
+            other.operations[n - 1] = 5;
+            assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "operations[999] is 5,",
                                 batch_run(index, &other, memory, 5, NULL));
             other.operations[n - 2] = 255;
             assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "operations[998] is 255,",

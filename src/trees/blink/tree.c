@@ -225,6 +225,7 @@ static const copse_calls blink_calls = {
     .build = copse_blink_build,
     .insert = copse_blink_insert,
     .erase = copse_blink_erase,
+    .erase_pairs = copse_blink_erase_pairs,
     .apply = copse_blink_apply,
     .find = copse_blink_find,
     .neighbours = copse_blink_neighbours,

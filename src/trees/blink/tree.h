@@ -218,6 +218,8 @@ copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n,
 copse_status copse_blink_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                uint64_t n, void *out_values, uint8_t *out_found);
 extern const copse_mixed_structure copse_blink_mixed;
+copse_status copse_blink_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                     uint64_t *out_erased);
 /* Runs sorted operations without equal keys, all or none; *out_changed: entries that came plus those that went. The caller holds
  * `writer`. Complete when it returns. */
 copse_status copse_blink_run(copse_index *index, const copse_blink_operations *operations, uint64_t low, uint64_t high,
@@ -249,6 +251,8 @@ copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epo
 /* Bytes of it all. */
 uint64_t copse_blink_ranks_bytes(copse_blink_ranks *ranks);
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);
+/* All of them, for the writer: encoded, into device memory. */
+copse_status copse_blink_entries_encoded(const copse_index *index, void *keys, void *values);
 copse_status copse_blink_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
                                 uint8_t *found);
 copse_status copse_blink_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);

@@ -172,16 +172,30 @@ const copse_kernel *copse_blink_find_concurrent(const copse_index *index)
 
 /* --- entries by rank ------------------------------------------------------------------------------------------------------ */
 
-static copse_status entries_run(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
+/* With keys as if they were of this type. */
+static copse_status entries_as(const copse_index *index, copse_type key_type, uint64_t rank, uint64_t count, void *keys,
+                               void *values)
 {
     copse_blink_epoch *epoch = copse_blink_enter(index);
     copse_status status = copse_blink_ranks_ready(index, epoch);
     copse_blink_copy_arguments arguments = {.tree = epoch->view, .before = epoch->ranks.before};
+    arguments.tree.key_type = key_type;
     const copse_entry_kernel copy = {&copse_blink_ordered_kernels_of(index)->copy, &arguments, &arguments.output,
                                      false};
     if (status == COPSE_OK) status = copse_entries_run(index, &copy, rank, count, keys, values);
     copse_blink_leave(index, epoch);
     return status;
+}
+
+static copse_status entries_run(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values)
+{
+    return entries_as(index, index->key_type, rank, count, keys, values);
+}
+
+copse_status copse_blink_entries_encoded(const copse_index *index, void *keys, void *values)
+{
+    const copse_blink_epoch *current = copse_blink_handle_of(index)->tree->current;
+    return entries_as(index, copse_device_pairs_type(index), 0, current->view.entries, keys, values);
 }
 
 /* Through a view they are those of one moment: the writer waits. */

@@ -120,7 +120,7 @@ static void preallocate_sort(const copse_index *index)
 {
     copse_device *device = index->device;
     const uint64_t keys = WARM_UP_PAIRS * copse_type_size(index->key_type);
-    const uint64_t values = WARM_UP_PAIRS * copse_type_size(index->value_type);
+    const uint64_t values = WARM_UP_PAIRS * copse_value_width(index->value_type);
     void *in_keys = NULL, *out_keys = NULL, *in_values = NULL, *out_values = NULL;
     const copse_scratch_array arrays[] = {
         {&in_keys, keys}, {&out_keys, keys}, {&in_values, values}, {&out_values, values}};

@@ -138,7 +138,7 @@ static uint32_t tile_most(const copse_rebuilder *p, double base_leaves, double o
 {
     const copse_index *index = p->index;
     const copse_blink_tree *from = &p->arguments.from;
-    const size_t bytes = copse_type_size(index->key_type) + copse_type_size(index->value_type);
+    const size_t bytes = copse_type_size(index->key_type) + copse_value_width(index->value_type);
     const uint64_t room = COPSE_TILE_ENTRIES(bytes);
     const double come = (double)copse_rebuild_inserts_most(p) / base_leaves * times;
     if (p->arguments.operations.n && !from->unique) return 0;

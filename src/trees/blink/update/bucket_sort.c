@@ -26,7 +26,7 @@
  * operations, or too few. */
 static bool buckets_choose(const copse_index *index, uint64_t base_leaves, uint64_t n, copse_bucket_sort_arguments *out)
 {
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const size_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
     const uint64_t nodes = (base_leaves + FANOUT - 1) / FANOUT,
                    nodes_most = COPSE_BUCKET_SORT_BASE_LEAVES(key, value) / FANOUT;
     const uint64_t groups_most = COPSE_BUCKET_SORT_GROUPS(key, value);
@@ -72,7 +72,7 @@ static copse_status memory_take(const copse_index *index, copse_blink_bucket_sor
     copse_bucket_sort_arguments *arguments = &sorting->arguments;
     copse_device_pairs *made = &sorting->made;
     const bool erases = arguments->operations.action == COPSE_ACTION_ERASE;
-    const uint64_t each = COPSE_PARTITION_BYTES(copse_type_size(index->key_type), copse_type_size(index->value_type));
+    const uint64_t each = COPSE_PARTITION_BYTES(copse_type_size(index->key_type), copse_value_width(index->value_type));
     const uint64_t words = 3 * COPSE_BUCKET_SORT_BUCKETS + WORDS_MORE;
     sorting->bytes = words * sizeof(uint32_t) + (uint64_t)arguments->buckets * arguments->room * each;
     copse_status status =

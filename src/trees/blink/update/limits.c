@@ -30,7 +30,7 @@ bool copse_blink_in_place_may(const copse_blink_update *u)
 /* Bytes that an entry may take, in hundredths, before the tree is rebuilt. After a rebuild they are 1257, 2400, 1760. */
 static uint64_t bytes_most(const copse_index *index)
 {
-    const size_t key = copse_type_size(index->key_type), value = copse_type_size(index->value_type);
+    const size_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
     return key != value ? 1950 : key == 4 ? 1270 : 2520;
 }
 

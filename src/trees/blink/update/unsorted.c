@@ -27,7 +27,8 @@ static uint64_t round_up(uint64_t bytes)
 static copse_status memory_take(const copse_index *index, uint64_t n, unsorted_memory *m)
 {
     const uint64_t keys = round_up(n * copse_type_size(index->key_type));
-    const uint64_t values = round_up(n * copse_type_size(index->value_type)), numbers = round_up(n * sizeof(uint32_t));
+    const uint64_t values = round_up(n * copse_value_width(index->value_type)),
+                   numbers = round_up(n * sizeof(uint32_t));
     uint64_t slots = 64; /* of each hash table: a power of two */
     while (slots < n * (n > ROOMY_MOST ? 4 : 8)) slots *= 2;
     const uint64_t tables = 2 * slots * sizeof(uint32_t);
@@ -64,7 +65,7 @@ static copse_status operations_bring(const copse_blink_update *u, unsorted_memor
     if (status != COPSE_OK || u->action == COPSE_ACTION_ERASE) return status;
     operations->values = m->values;
     if (u->values)
-        return bring(index, "values", u->values, n * copse_type_size(index->value_type), m->values,
+        return bring(index, "values", u->values, n * copse_value_width(index->value_type), m->values,
                      &operations->values);
     copse_pairs_arguments positions = {.value_type = index->value_type, .n = n, .out_values = m->values};
     return copse_device_launch(index->device, index->device->main, &copse_device_shared(index)->encode,

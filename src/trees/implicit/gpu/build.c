@@ -5,7 +5,7 @@
 
 static uint64_t unit_slots(const copse_index *index)
 {
-    return 64 / (copse_type_size(index->key_type) + copse_type_size(index->value_type));
+    return 64 / (copse_type_size(index->key_type) + copse_value_width(index->value_type));
 }
 
 void copse_implicit_device_free(const copse_index *index, copse_implicit_device *tree)
@@ -120,7 +120,7 @@ static copse_status units_fill(maker *m)
         return copse_device_launch(device, device->main, &kernels->fill,
                                    copse_device_blocks(device, (uint64_t)view->units * 4), &arguments);
     /* Between keys and values of different widths there are bytes that no kernel writes. */
-    if (copse_type_size(m->index->key_type) != copse_type_size(m->index->value_type))
+    if (copse_type_size(m->index->key_type) != copse_value_width(m->index->value_type))
         status = copse_device_fill(device, device->main, view->unit, 0, m->tree->unit_bytes);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &kernels->fill_kept,

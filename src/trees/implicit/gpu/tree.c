@@ -15,7 +15,7 @@ static uint64_t implicit_device_size(const copse_index *index)
 static void implicit_device_stats(const copse_index *index, copse_stats *out)
 {
     copse_implicit_device *tree = copse_implicit_device_of(index);
-    const uint64_t slots = 64 / (copse_type_size(index->key_type) + copse_type_size(index->value_type));
+    const uint64_t slots = 64 / (copse_type_size(index->key_type) + copse_value_width(index->value_type));
     const uint64_t entries = tree->view.entries;
     pthread_mutex_lock(&tree->lock); /* an aggregate call may be making the summary */
     out->entries = entries;
@@ -91,6 +91,7 @@ const copse_calls copse_implicit_gpu_calls = {
     .build = copse_implicit_device_build,
     .insert = copse_implicit_device_insert,
     .erase = copse_implicit_device_erase,
+    .erase_pairs = copse_implicit_device_erase_pairs,
     .apply = copse_implicit_device_apply,
     .find = copse_implicit_device_find,
     .neighbours = copse_implicit_device_neighbours,

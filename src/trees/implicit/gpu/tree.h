@@ -58,6 +58,8 @@ copse_status copse_implicit_device_erase(copse_index *index, const void *keys, u
 copse_status copse_implicit_device_apply(copse_index *index, const uint8_t *operations, const void *keys,
                                          const void *values, uint64_t n, void *out_values, uint8_t *out_found);
 extern const copse_mixed_structure copse_implicit_device_mixed;
+copse_status copse_implicit_device_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                               uint64_t *out_erased);
 
 /* --- implicit/gpu/find.c --------------------------------------------------------------------------------------------- */
 

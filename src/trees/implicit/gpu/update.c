@@ -1,5 +1,6 @@
 /* Updates of the implicit tree on a device: the batch is sorted, merged with the entries, and the tree is made anew. */
 #include "core/codec.h"
+#include "gpu/groups.h"
 #include "trees/implicit/gpu/tree.h"
 
 /* All entries of the tree as encoded pairs. */
@@ -18,41 +19,13 @@ static copse_status entries_out(const copse_index *index, copse_device_pairs *ou
     return status;
 }
 
-/* Smallest and largest key of encoded pairs: the first and the last. */
-static copse_status bounds_read(const copse_index *index, copse_device_pairs *pairs)
-{
-    copse_device *device = index->device;
-    const size_t width = copse_type_size(index->key_type);
-    const char *keys = pairs->keys;
-    pairs->low = pairs->high = 0;
-    if (pairs->n == 0) return COPSE_OK;
-    /* Little endian: a shorter key fills the lower half. */
-    copse_status status = copse_device_copy(device, device->main, &pairs->low, keys, width);
-    if (status == COPSE_OK)
-        status = copse_device_copy(device, device->main, &pairs->high, keys + (pairs->n - 1) * width, width);
-    return status == COPSE_OK ? copse_device_wait(device, device->main) : status;
-}
-
 /* Keeps the pairs whose flag is set. */
 static copse_status pairs_select(const copse_index *index, copse_device_pairs *pairs, const uint8_t *keep)
 {
-    copse_device *device = index->device;
-    copse_device_pairs made = {.key_type = pairs->key_type};
-    copse_device_survey *count = NULL;
-    void *keys, *values;
-    copse_status status = copse_device_survey_make(device, &count);
-    if (status == COPSE_OK) status = copse_device_pairs_room(index, &made, pairs->n, &keys, &values);
-    if (status == COPSE_OK)
-        status = device->backend->primitives->select_pairs(device, device->main, copse_device_pair(index), pairs->keys,
-                                                           pairs->values, keep, keys, values, pairs->n, &count->count);
-    if (status == COPSE_OK) status = copse_device_read(device, device->main, &made.n, &count->count, sizeof made.n);
-    if (count) copse_device_survey_free(device, count);
-    if (status != COPSE_OK) {
-        copse_device_pairs_free(index, &made);
-        return status;
-    }
-    made.keys = keys;
-    made.values = values;
+    copse_device_pairs made;
+    copse_status status = copse_device_pairs_select(index, pairs, keep, &made);
+    if (status != COPSE_OK) return status;
+    made.unique = false;
     copse_device_pairs_free(index, pairs);
     *pairs = made;
     return COPSE_OK;
@@ -74,29 +47,11 @@ static copse_status pairs_mark(const copse_index *index, copse_device_pairs *pai
     return status;
 }
 
-/* Entries of the tree and the batch in one run, the tree's first among equals. */
-static copse_status pairs_merge(const copse_index *index, const copse_device_pairs *old,
-                                const copse_device_pairs *batch, copse_device_pairs *out)
-{
-    copse_device *device = index->device;
-    void *keys, *values;
-    *out = (copse_device_pairs){.n = old->n + batch->n, .key_type = batch->key_type};
-    copse_status status = copse_device_pairs_room(index, out, out->n, &keys, &values);
-    out->keys = keys;
-    out->values = values;
-    if (status == COPSE_OK)
-        status = device->backend->primitives->merge_pairs(device, device->main, copse_device_pair(index), old->keys,
-                                                          old->values, old->n, batch->keys, batch->values, batch->n,
-                                                          keys, values);
-    if (status != COPSE_OK) copse_device_pairs_free(index, out);
-    return status;
-}
-
 /* Replaces the tree by one of these pairs. */
 static copse_status tree_replace(copse_index *index, copse_device_pairs *pairs)
 {
     copse_implicit_device *tree = NULL;
-    copse_status status = bounds_read(index, pairs);
+    copse_status status = copse_device_pairs_bounds(index, pairs);
     if (status == COPSE_OK) status = copse_implicit_device_make(index, pairs, &tree);
     return copse_implicit_device_replace(index, tree, status, "rebuilding the inner levels");
 }
@@ -114,7 +69,7 @@ static copse_status merge_in(copse_index *index, copse_device_pairs *batch, uint
     }
     status = entries_out(index, &old);
     if (status != COPSE_OK) return status;
-    status = pairs_merge(index, &old, batch, &all);
+    status = copse_device_pairs_merge(index, &old, batch, &all);
     copse_device_pairs_free(index, &old);
     if (status != COPSE_OK) return status;
     status = tree_replace(index, &all); /* of equal keys the last one stays: that of the batch */
@@ -176,7 +131,7 @@ static copse_status changes_put(const copse_index *index, const copse_mixed_chan
                                 .key_type = copse_device_pairs_type(index),
                                 .unique = true};
     if (!changes->rows) return COPSE_OK;
-    out->bytes[0] = n * copse_type_size(index->value_type);
+    out->bytes[0] = n * copse_value_width(index->value_type);
     copse_status status =
         copse_device_alloc(device, device->main, out->bytes[0], "the changes of the batch", &out->memory[0]);
     if (status == COPSE_OK) status = copse_device_alloc(device, device->main, n, "the changes of the batch", &stays);
@@ -203,7 +158,7 @@ static copse_status join(copse_index *index, copse_device_pairs *rest, copse_dev
 {
     copse_device_pairs all;
     if (rest->n == 0 || put->n == 0) return tree_replace(index, rest->n ? rest : put);
-    copse_status status = pairs_merge(index, rest, put, &all);
+    copse_status status = copse_device_pairs_merge(index, rest, put, &all);
     if (status != COPSE_OK) return status;
     all.unique = unique;
     copse_device_pairs_free(index, rest); /* the new tree may need its memory */
@@ -236,11 +191,18 @@ static copse_status change(copse_index *index, const copse_mixed_changes *change
     return status;
 }
 
-const copse_mixed_structure copse_implicit_device_mixed = {.look_up = copse_implicit_device_look_up, .change = change};
+const copse_mixed_structure copse_implicit_device_mixed = {
+    .look_up = copse_implicit_device_look_up, .change = change, .entries = entries_out, .replace = tree_replace};
 
 copse_status copse_implicit_device_apply(copse_index *index, const uint8_t *operations, const void *keys,
                                          const void *values, uint64_t n, void *out_values, uint8_t *out_found)
 {
     const copse_mixed_call call = {operations, keys, values, n, out_values, out_found, false};
     return copse_device_mixed(index, &copse_implicit_device_mixed, &call);
+}
+
+copse_status copse_implicit_device_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                               uint64_t *out_erased)
+{
+    return copse_device_erase_pairs(index, &copse_implicit_device_mixed, keys, values, n, out_erased);
 }

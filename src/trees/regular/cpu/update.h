@@ -75,6 +75,46 @@ static uint64_t route_behind_equals(const copse_leaf_table *table, uint64_t slot
     return slot;
 }
 
+/* Pairs `first` and up of the batch go to the leaf in this slot. */
+static void route_put(update_plan *u, uint64_t slot, uint64_t first, uint64_t n)
+{
+    leaf_segment *last = u->segments ? &u->segment[u->segments - 1] : NULL;
+    if (n == 0) return;
+    if (last && last->slot == slot && last->first + last->n == first)
+        last->n += n;
+    else
+        u->segment[u->segments++] = (leaf_segment){.slot = slot, .first = first, .n = n};
+}
+
+/* Changes of groups: what comes in front of a group goes to the first leaf that holds it, so that the first leaf whose fence is
+ * not smaller than the key has it afterwards, too; TAKE to all of them; what comes behind it to the last one. */
+static void route_groups(const copse_regular *tree, update_plan *u)
+{
+    const copse_leaf_table *table = &tree->table;
+    const copse_pair *pairs = u->batch->pairs;
+    const uint8_t *does = u->batch->does;
+    uint64_t n = u->batch->n, slot = 0, end;
+    for (uint64_t i = 0; i < n; i = end) {
+        const KEY key = pairs[i].key;
+        for (end = i + 1; end < n && pairs[end].key == key;) end++;
+        slot = table_seek(table, slot, key);
+        if (does[end - 1] == COPSE_GROUP_TAKE) {
+            route_put(u, slot, i, end - i);
+            for (uint64_t next; table_fence(table)[slot] == key; slot = next) {
+                next = table_next(table, slot);
+                if (next == table->slots || table_first_key(table, next) != key) break;
+                route_put(u, next, end - 1, 1);
+            }
+            continue;
+        }
+        const uint64_t firsts = does[i] == COPSE_GROUP_FIRST;
+        route_put(u, slot, i, firsts);
+        if (i + firsts == end) continue;
+        slot = route_behind_equals(table, slot, key);
+        route_put(u, slot, i + firsts, end - i - firsts);
+    }
+}
+
 static void update_route(const copse_index *index, const copse_regular *tree, update_plan *u)
 {
     const copse_leaf_table *table = &tree->table;
@@ -128,7 +168,8 @@ static void count_segments(void *argument, uint64_t first, uint64_t last)
         const uint32_t before = tree->table.count[s->slot];
         s->count = merge_count(leaf_units(tree->table.leaf[s->slot]), 0, before,
                                merge_slice_of(u->batch, s->first, s->n), u->kind, &fresh);
-        s->values_only = (u->kind == MERGE_UPSERT || u->kind == MERGE_MIXED) && fresh == 0 && s->count == before;
+        s->values_only = (u->kind == MERGE_UPSERT || u->kind == MERGE_MIXED || u->kind == MERGE_GROUPS) && fresh == 0 &&
+                         s->count == before;
     }
 }
 
@@ -169,7 +210,7 @@ static uint64_t edit_leaves(const leaf_edit *e, bool overflow)
 /* Turns segments that do not fit their leaf into edits. With `write` false only counts what the lists need. */
 static void update_edits(const copse_regular *tree, update_plan *u, bool write)
 {
-    const bool erases = u->kind == MERGE_ERASE || u->kind == MERGE_MIXED;
+    const bool erases = u->kind == MERGE_ERASE || u->kind == MERGE_MIXED || u->kind == MERGE_GROUPS;
     u->edits = u->outs = u->moves = 0;
     u->leaves_after = tree->leaves;
     for (uint64_t i = 0; i < u->segments;) {
@@ -433,12 +474,17 @@ static copse_status regular_update(copse_index *index, const copse_batch *batch,
     u.segment_room = index->duplicates || batch->n > tree->leaves ? tree->leaves : batch->n;
     u.segment = copse_memory_alloc(ctx, u.segment_room * sizeof *u.segment);
     if (!u.segment) return copse_fail_memory(ctx, u.segment_room * sizeof *u.segment, "planning the update");
-    update_route(index, tree, &u);
+    if (kind == MERGE_GROUPS)
+        route_groups(tree, &u);
+    else
+        update_route(index, tree, &u);
     update_count(ctx, tree, &u);
     u.entries_after = tree->entries;
     for (uint64_t i = 0; i < u.segments; i++)
         u.entries_after += u.segment[i].count - tree->table.count[u.segment[i].slot];
-    const char *what = kind == MERGE_ERASE ? "erasing" : kind == MERGE_MIXED ? "applying" : "inserting";
+    const char *what = kind == MERGE_ERASE                           ? "erasing"
+                       : kind == MERGE_MIXED || kind == MERGE_GROUPS ? "applying"
+                                                                     : "inserting";
     copse_status status = copse_progress(ctx, what, batch->n, batch->n);
     if (status == COPSE_OK && u.entries_after) status = update_reserve(index, tree, &u);
     if (status == COPSE_OK && u.entries_after) update_apply(index, tree, &u);

@@ -52,9 +52,31 @@ static inline uint64_t sorted_bound(const copse_sorted *tree, uint64_t low, KEY 
     return low;
 }
 
+/* A batch of changes of groups (core/batch.h). */
+static void sorted_merge_groups(const copse_sorted *old, const copse_batch *batch, sorted_output *to)
+{
+    const copse_pair *pairs = batch->pairs;
+    uint64_t at = 0; /* of the old entries, all in front are done */
+    for (uint64_t i = 0; i < batch->n; i++) {
+        const KEY key = pairs[i].key;
+        const copse_group_change does = batch->does[i];
+        const uint64_t equal = sorted_bound(old, at, key, false);
+        const bool passes = does == COPSE_GROUP_APPEND || does == COPSE_GROUP_TAKE;
+        const uint64_t end = passes ? sorted_bound(old, equal, key, true) : equal;
+        sorted_keep(to, old, at, does == COPSE_GROUP_TAKE ? equal : end);
+        if (does != COPSE_GROUP_TAKE) sorted_put(to, key, pairs[i].value);
+        at = does == COPSE_GROUP_FIRST ? end + 1 : end;
+    }
+    sorted_keep(to, old, at, old->entries);
+}
+
 /* The batch is sorted; where it has pairs that are gone, those erase and the others do what `action` says. */
 static void sorted_merge(const copse_sorted *old, const copse_batch *batch, sorted_action action, sorted_output *to)
 {
+    if (batch->does) {
+        sorted_merge_groups(old, batch, to);
+        return;
+    }
     const copse_pair *pairs = batch->pairs;
     uint64_t at = 0; /* of the old entries, all in front are done */
     for (uint64_t i = 0; i < batch->n; i++) {
