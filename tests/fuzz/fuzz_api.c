@@ -4,7 +4,7 @@
  *   byte 1      key type; from 224 on: the emulated device, and where the arrays lie
  *   byte 2      value type, caller's stream, order of warps, and with it the ways in which updates go
  *   then per operation: kind, number of elements, options, and for each element a byte or nine for the key (and one for
- *   the value or the width of the range, whose lowest two bits are also the operation in a mixed batch). Missing bytes read as 0, so that every string is a valid sequence. */
+ *   the value or the width of the range, which modulo 5 is also the operation in a mixed batch). Missing bytes read as 0, so that every string is a valid sequence. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static void next_operation(struct input *input, const struct subject_config *con
         uint64_t high = typed_highest_code(config->key_type);
         operation->first[i] = !run ? next_code(input, config->key_type) : high - start < i ? high : start + i;
         if (!operation->second) continue;
-        if (operation->codes && !run) operation->codes[i] = input->at < input->size ? input->bytes[input->at] & 3 : 0;
+        if (operation->codes && !run) operation->codes[i] = input->at < input->size ? input->bytes[input->at] % 5 : 0;
         if (operation_has_bounds(kind))
             operation->second[i] = next_code(input, config->key_type);
         else
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                     .huge_pages = COPSE_HUGE_PAGES_OFF};
     uint8_t place = next_byte(&input), value = next_byte(&input);
     config.key_type = typed_key_types[place % TYPED_KEY_TYPES];
-    config.value_type = typed_value_types[value % TYPED_VALUE_TYPES];
+    config.value_type = value >= 0xf0 ? COPSE_NONE : typed_value_types[value % TYPED_VALUE_TYPES];
     unsigned which = place / TYPED_KEY_TYPES * 2 + (shape & 1);
     if (place >= 0xe0) { /* seldom: the emulator is slow */
         config.placement = COPSE_PLACEMENT_EMULATED;

@@ -21,11 +21,15 @@ bool operation_has_bounds(enum operation_kind kind)
 
 const char *operation_name(enum operation_kind kind)
 {
-    static const char *const names[OPERATION_KINDS] = {
-        "build",       "insert",    "insert-if-absent", "erase",       "erase-pairs", "apply",  "find", "contains",
-        "lower-bound", "successor", "predecessor",      "upper-bound", "floor",       "select", "ends", "cursor",
-        "range",       "count",     "sum",              "sum128",      "min",         "max",    "avg",  "visit",
-        "save-load",   "move"};
+    static const char *const names[OPERATION_KINDS] = {"build",     "insert",      "insert-if-absent",
+                                                       "erase",     "erase-pairs", "apply",
+                                                       "find",      "contains",    "lower-bound",
+                                                       "successor", "predecessor", "upper-bound",
+                                                       "floor",     "select",      "ends",
+                                                       "cursor",    "range",       "count",
+                                                       "sum",       "sum128",      "min",
+                                                       "max",       "avg",         "visit",
+                                                       "save-load", "move"};
     return names[kind];
 }
 
