@@ -364,7 +364,7 @@ COPSE_API copse_status copse_cursor_previous(copse_cursor *cursor, void *out_key
 COPSE_API void copse_cursor_free(copse_cursor *cursor);
 
 /* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the old
- * file. docs/FORMAT.md is the format. Errors: IO, CANCELLED, UNSUPPORTED (a set: the format has no place for one yet). */
+ * file. docs/FORMAT.md is the format. Errors: IO, CANCELLED. */
 COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 
 /* Reads a snapshot into a new index. options may be NULL: types, duplicates and structure are then the file's. If given,

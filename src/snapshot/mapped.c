@@ -302,7 +302,7 @@ static copse_status options_check(const snapshot_source *source, const copse_ind
 static copse_status index_make(copse_ctx *ctx, snapshot_mapped *file, const copse_index_options *o, copse_index **out)
 {
     static const void *const by_width[] = COPSE_WIDTH_ROW(copse_snapshot_mapped);
-    const unsigned widths = copse_width_pair(copse_type_size(o->key_type), copse_type_size(o->value_type));
+    const unsigned widths = copse_width_pair(copse_type_size(o->key_type), copse_value_width(o->value_type));
     copse_index *index = copse_memory_alloc(ctx, sizeof *index);
     snapshot_call *call = copse_memory_alloc(ctx, sizeof *call);
     if (!index || !call) {

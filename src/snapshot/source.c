@@ -125,7 +125,8 @@ static copse_status fields_check(const snapshot_source *source, const snapshot_h
         return snapshot_fail_header(source, "the number of sections", h->section_count);
     if (copse_type_size((copse_type)h->key_type) == 0)
         return snapshot_fail_header(source, "the unknown key type", h->key_type);
-    if (!copse_type_is_value((copse_type)h->value_type))
+    const bool set = h->value_type == COPSE_NONE && h->version > 1; /* version 1 has no place for one */
+    if (!copse_type_is_value((copse_type)h->value_type) && !set)
         return snapshot_fail_header(source, "the unknown value type", h->value_type);
     if (h->flags & ~SNAPSHOT_FLAG_DUPLICATES) return snapshot_fail_header(source, "the unknown flags", h->flags);
     if (h->block_size != expected->block_size) return snapshot_fail_header(source, "the block size", h->block_size);

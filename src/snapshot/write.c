@@ -78,7 +78,8 @@ static copse_status step_write(writer *w, uint64_t first, uint64_t n)
     for (uint64_t i = 0; i < n; i += per_block)
         memcpy(w->fences + (first + i) / per_block * key_size, w->buffers[0] + i * key_size, key_size);
     int error = blocks_write(w, SNAPSHOT_KEYS, first * key_size, n * key_size, w->buffers[0]);
-    if (!error) error = blocks_write(w, SNAPSHOT_VALUES, first * value_size, n * value_size, w->buffers[1]);
+    if (!error && value_size)
+        error = blocks_write(w, SNAPSHOT_VALUES, first * value_size, n * value_size, w->buffers[1]);
     return error ? snapshot_fail_write(&w->target, "writing the temporary file failed", error) : COPSE_OK;
 }
 
@@ -87,8 +88,8 @@ static copse_status step_read(writer *w, copse_cursor *cursor, uint64_t n)
 {
     const uint64_t key_size = size_of(w->header.key_type), value_size = size_of(w->header.value_type);
     for (uint64_t have = 0, got; have < n; have += got) {
-        copse_status status = copse_cursor_next(cursor, w->buffers[0] + have * key_size,
-                                                w->buffers[1] + have * value_size, n - have, &got);
+        char *values = value_size ? w->buffers[1] + have * value_size : NULL;
+        copse_status status = copse_cursor_next(cursor, w->buffers[0] + have * key_size, values, n - have, &got);
         if (status != COPSE_OK) return status;
         if (got == 0)
             return copse_fail(w->ctx, COPSE_ERR_CORRUPT,

@@ -2,6 +2,8 @@
 #include "unit.h"
 #include "support/ranges.h"
 
+#include <unistd.h>
+
 /* Keys 0, 10, 20, ... */
 static copse_index *tens(copse_ctx *ctx, struct unit_tree tree, uint64_t n, bool duplicates)
 {
@@ -92,6 +94,50 @@ static void mixed_batches(void **state)
     copse_ctx_free(ctx);
 }
 
+/* A set can be saved, loaded and mapped; the file has no values. */
+static void saved_and_read_back(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    char path[] = "/tmp/copse-set-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    (void)close(file);
+    FOR_EACH_TREE(tree)
+    for (int duplicates = 0; duplicates < 2; duplicates++)
+        for (uint64_t n = 0; n <= 300; n += 300) {
+            copse_index *index = tens(ctx, *tree, n, duplicates), *loaded = NULL, *other = NULL, *mapped = NULL;
+            const uint64_t keys[] = {10, 15};
+            uint8_t found[2];
+            uint64_t size = 0;
+            assert_ok(ctx, copse_save(index, path));
+            assert_ok(ctx, copse_load(ctx, path, NULL, &loaded));
+            unit_assert_content(ctx, loaded, unit_content_of(index));
+            assert_ok(ctx, copse_open(ctx, path, NULL, &mapped));
+            unit_assert_content(ctx, mapped, unit_content_of(index));
+            assert_ok(ctx, copse_find(mapped, keys, 2, NULL, found));
+            assert_true(found[0] == (n > 0) && !found[1]);
+            assert_ok(ctx, copse_save_memory(index, NULL, 0, &size));
+            char *bytes = must_malloc(size);
+            assert_ok(ctx, copse_save_memory(index, bytes, size, &size));
+            assert_ok(ctx, copse_load_memory(ctx, bytes, size, NULL, &other));
+            unit_assert_content(ctx, other, unit_content_of(index));
+            copse_stats stats = {.struct_size = sizeof stats};
+            assert_ok(ctx, copse_index_stats(other, &stats));
+            assert_int_equal(stats.value_type, COPSE_NONE);
+            copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+            copse_index *none = NULL;
+            assert_fails(ctx, COPSE_ERR_TYPE, copse_load_memory(ctx, bytes, size, &options, &none));
+            free(bytes);
+            copse_index_free(mapped);
+            copse_index_free(other);
+            copse_index_free(loaded);
+            copse_index_free(index);
+        }
+    (void)unlink(path);
+    copse_ctx_free(ctx);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -146,10 +192,8 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_call),
-        cmocka_unit_test(mixed_batches),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(names),
+        cmocka_unit_test(every_call), cmocka_unit_test(mixed_batches), cmocka_unit_test(saved_and_read_back),
+        cmocka_unit_test(refused),    cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
