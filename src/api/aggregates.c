@@ -6,8 +6,8 @@ static copse_status run(const char *call, const copse_index *index, copse_aggreg
                         const copse_ranges *ranges, void *out, const char *out_name, uint8_t *found)
 {
     copse_checked_ranges checked;
-    if (index && index->value_type == COPSE_NONE) return copse_fail_set(index, call);
-    if (index && kind == COPSE_KIND_SUM128 && copse_type_is_float(index->value_type))
+    if (index->value_type == COPSE_NONE) return copse_fail_set(index, call);
+    if (kind == COPSE_KIND_SUM128 && copse_type_is_float(index->value_type))
         return copse_fail(index->ctx, COPSE_ERR_TYPE,
                           "%s: the values are %s; use copse_sum, which returns doubles for them", call,
                           copse_type_name(index->value_type));
@@ -24,7 +24,8 @@ static copse_status run(const char *call, const copse_index *index, copse_aggreg
 static copse_status aggregate(const char *call, const copse_index *index, copse_aggregate_kind kind,
                               const copse_ranges *ranges, void *out, const char *out_name, uint8_t *found)
 {
-    if (index) copse_promise_begin(index);
+    if (!index) return copse_fail_argument(NULL, "index", "%s: index is NULL", call);
+    copse_promise_begin(index);
     return copse_promise_end(run(call, index, kind, ranges, out, out_name, found));
 }
 

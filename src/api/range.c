@@ -40,7 +40,7 @@ static copse_status rows_take(const copse_index *index, const copse_rows *rows, 
 copse_status copse_range_run_checked(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows)
 {
     copse_checked_ranges checked;
-    copse_rows rows;
+    copse_rows rows = COPSE_ROWS_INIT;
     copse_status status = copse_ranges_take(index, "copse_range", ranges, true, &checked);
     if (status != COPSE_OK) return status;
     status = rows_take(index, out_rows, checked.ranges.n, &rows);
@@ -51,12 +51,14 @@ copse_status copse_range_run_checked(const copse_index *index, const copse_range
 
 copse_status copse_count(const copse_index *index, const copse_ranges *ranges, uint64_t *out_counts)
 {
-    if (index) copse_promise_begin(index);
+    if (!index) return copse_fail_argument(NULL, "index", "copse_count: index is NULL");
+    copse_promise_begin(index);
     return copse_promise_end(count(index, ranges, out_counts));
 }
 
 copse_status copse_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows)
 {
-    if (index) copse_promise_begin(index);
+    if (!index) return copse_fail_argument(NULL, "index", "copse_range: index is NULL");
+    copse_promise_begin(index);
     return copse_promise_end(copse_range_run_checked(index, ranges, out_rows));
 }
