@@ -393,6 +393,6 @@ copse_status copse_sorted_bytes_apply(copse_index *index, const uint8_t *operati
     }
     if (changed) status = update_merge(&update);
     update_free(&update);
-    if (status == COPSE_OK && changed) index->version++;
+    if (status == COPSE_OK && changed) copse_version_advance(index);
     return status;
 }
