@@ -61,7 +61,7 @@ struct byte_room byte_room_of(struct byte_subject *subject, const uint64_t *code
     for (uint64_t i = 0; i < n; i++)
         if (codes[i] != BYTE_ABSENT) room.needed += subject->pool->strings[codes[i]].n;
     if (room.kind == ROOM_SHORT && room.needed == 0) room.kind = ROOM_EXACT;
-    const uint64_t size = room.kind == ROOM_SHORT  ? byte_draw(subject, room.needed)
+    const uint64_t size = room.kind == ROOM_SHORT   ? byte_draw(subject, room.needed)
                           : room.kind == ROOM_AMPLE ? room.needed + 9
                                                     : room.needed;
     room.array = byte_array_room(n, size, bits);

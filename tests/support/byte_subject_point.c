@@ -85,16 +85,15 @@ void byte_run_update(struct byte_subject *subject)
         run_apply(subject, &keys, codes, all_values, n);
     } else {
         byte_arm(subject);
-        copse_status status = which == 0   ? copse_build(subject->index, &keys.bytes, values, n)
-                              : which == 3 ? copse_erase(subject->index, &keys.bytes, n, &changed)
-                                           : copse_insert(subject->index, &keys.bytes, values, n,
-                                                          which == 2 ? COPSE_INSERT_IF_ABSENT : COPSE_INSERT_UPSERT,
-                                                          &changed);
+        copse_status status = which == 0 ? copse_build(subject->index, &keys.bytes, values, n)
+                              : which == 3
+                                  ? copse_erase(subject->index, &keys.bytes, n, &changed)
+                                  : copse_insert(subject->index, &keys.bytes, values, n,
+                                                 which == 2 ? COPSE_INSERT_IF_ABSENT : COPSE_INSERT_UPSERT, &changed);
         if (byte_went(subject, status, COPSE_OK)) {
             if (which == 0) model_build(&subject->model, codes, values, n);
             if (which == 1 || which == 2)
-                check_number(subject, "inserted", changed,
-                             model_insert(&subject->model, codes, values, n, which == 2));
+                check_number(subject, "inserted", changed, model_insert(&subject->model, codes, values, n, which == 2));
             if (which == 3) check_number(subject, "erased", changed, model_erase(&subject->model, codes, n));
         }
     }
@@ -192,8 +191,7 @@ void byte_run_point(struct byte_subject *subject)
     void *values = byte_draw(subject, 4) ? typed_new(subject->model.value_type, n) : NULL;
     uint8_t *found = must_malloc(n);
     byte_arm(subject);
-    copse_status status =
-        point_call(subject, which, &keys, ranks, n, byte_room_keys(&room), values, found, bounds);
+    copse_status status = point_call(subject, which, &keys, ranks, n, byte_room_keys(&room), values, found, bounds);
     if (byte_went(subject, status, byte_room_status(&room))) {
         byte_room_check(subject, &room, status, want.codes, n);
         if (status == COPSE_OK) {
@@ -268,13 +266,12 @@ void byte_run_bad(struct byte_subject *subject)
     if (which == 5) ranges.lows = NULL;
     if (which == 5) ranges.highs = &broken;
     copse_index *index = subject->index;
-    copse_status status = which == 0   ? copse_build(index, &broken, NULL, n)
-                          : which == 1 ? copse_insert(index, &broken, NULL, n, 0, NULL)
-                          : which == 2 ? copse_erase(index, &broken, n, NULL)
-                          : which == 3 ? copse_contains(index, &broken, n, bytes)
-                          : which == 4 || which == 5
-                              ? copse_count(index, &ranges, ranks)
-                              : copse_lower_bound(index, &broken, n, NULL, NULL, NULL, ranks);
+    copse_status status = which == 0                 ? copse_build(index, &broken, NULL, n)
+                          : which == 1               ? copse_insert(index, &broken, NULL, n, 0, NULL)
+                          : which == 2               ? copse_erase(index, &broken, n, NULL)
+                          : which == 3               ? copse_contains(index, &broken, n, bytes)
+                          : which == 4 || which == 5 ? copse_count(index, &ranges, ranks)
+                                                     : copse_lower_bound(index, &broken, n, NULL, NULL, NULL, ranks);
     if (byte_went(subject, status, COPSE_ERR_ARGUMENT)) byte_check_content(subject);
     byte_array_free(&keys);
     free(codes);

@@ -127,7 +127,8 @@ static void run_rows(struct byte_subject *subject, const struct some_ranges *som
                                    : copse_range(subject->index, &some->ranges, &rows);
     if (byte_went(subject, status, expected)) {
         byte_room_check(subject, &room, status, want.codes, want.n);
-        if (memcmp(rows.offsets, want.offsets, (n + 1) * sizeof(uint64_t)) != 0) byte_differ(subject, "offsets of rows");
+        if (memcmp(rows.offsets, want.offsets, (n + 1) * sizeof(uint64_t)) != 0)
+            byte_differ(subject, "offsets of rows");
         rows_check(subject, &want, &rows, status);
     } else {
         byte_array_free(&room.array);
@@ -334,8 +335,7 @@ static void run_copy(struct byte_subject *subject)
     copse_index *made = NULL, *kept = subject->index;
     const bool frozen = byte_draw(subject, 2);
     byte_arm(subject);
-    copse_status status =
-        frozen ? copse_freeze(kept, subject->ctx, &made) : copse_copy(kept, subject->ctx, &made);
+    copse_status status = frozen ? copse_freeze(kept, subject->ctx, &made) : copse_copy(kept, subject->ctx, &made);
     if (!byte_went(subject, status, COPSE_OK)) return;
     subject->index = made;
     byte_check_content(subject);
@@ -357,7 +357,8 @@ void byte_run_whole(struct byte_subject *subject)
     if (which == 4) run_copy(subject);
     if (which < 5) return;
     byte_arm(subject);
-    (void)byte_went(subject, copse_move(subject->index, byte_draw(subject, 2) ? COPSE_PLACEMENT_CPU : COPSE_PLACEMENT_AUTO),
+    (void)byte_went(subject,
+                    copse_move(subject->index, byte_draw(subject, 2) ? COPSE_PLACEMENT_CPU : COPSE_PLACEMENT_AUTO),
                     COPSE_OK);
     byte_check_content(subject);
 }
@@ -380,7 +381,8 @@ static void walk_step(struct byte_subject *subject, struct walk *walk)
     const uint64_t left = back ? walk->at - walk->span.first : walk->span.last - walk->at;
     uint64_t codes[9], n = left < max ? left : max, got = 99, size = byte_draw(subject, 60), used = 0, fit = 0;
     for (uint64_t i = 0; i < n; i++) codes[i] = model->entries[back ? walk->at - 1 - i : walk->at + i].key;
-    while (fit < n && subject->pool->strings[codes[fit]].n <= size - used) used += subject->pool->strings[codes[fit++]].n;
+    while (fit < n && subject->pool->strings[codes[fit]].n <= size - used)
+        used += subject->pool->strings[codes[fit++]].n;
     const bool small = n && fit == 0;
     struct byte_array room = byte_array_room(max, size, byte_draw(subject, 2) ? 32 : 64);
     void *values = typed_new(model->value_type, max);
@@ -388,7 +390,8 @@ static void walk_step(struct byte_subject *subject, struct walk *walk)
     copse_status status = against ? copse_cursor_previous(walk->cursor, &room.bytes, values, max, &got)
                                   : copse_cursor_next(walk->cursor, &room.bytes, values, max, &got);
     if (byte_went(subject, status, small ? COPSE_ERR_TOO_SMALL : COPSE_OK)) {
-        if (got != fit) byte_differ(subject, "cursor gave %llu of %llu", (unsigned long long)got, (unsigned long long)fit);
+        if (got != fit)
+            byte_differ(subject, "cursor gave %llu of %llu", (unsigned long long)got, (unsigned long long)fit);
         if (max && room.bytes.needed != (small ? subject->pool->strings[codes[0]].n : used))
             byte_differ(subject, "needed of a cursor is %llu", (unsigned long long)room.bytes.needed);
         for (uint64_t i = 0; i < fit && !subject->wrong; i++)
