@@ -110,6 +110,5 @@ int copse_supports(copse_structure structure, copse_placement placement, copse_t
     if (!tree || !copse_type_is_key(key_type) || !tree_at(tree, key_type, placement) ||
         (unsigned)what > COPSE_CAN_TAKE_BYTES)
         return 0;
-    if (what == COPSE_CAN_TAKE_BYTES) return tree_at(tree, COPSE_BYTES, placement) != NULL;
     return what == COPSE_CAN_EXIST || (tree->capabilities & COPSE_CAPABILITY(what)) != 0;
 }

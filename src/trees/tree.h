@@ -108,7 +108,7 @@ typedef struct copse_tree_description {
     copse_structure structure;
     const char *name;
     const char *summary;           /* some words for people: "fastest reads; an update rebuilds"            */
-    unsigned capabilities;         /* COPSE_CAPABILITY(...) of those that it has, besides EXIST and TAKE_BYTES */
+    unsigned capabilities;         /* COPSE_CAPABILITY(...) of those that it has, besides COPSE_CAN_EXIST   */
     copse_structure counterpart;   /* does the same at placements where this tree is not there              */
     bool baseline;                 /* there to compare with: `copse bench` measures it, the demo leaves it out */
     const copse_tree_at *at;       /* ends with a row of zeros                                              */

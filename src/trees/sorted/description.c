@@ -9,7 +9,8 @@ const copse_tree_description copse_tree_sorted = {
     .structure = COPSE_STRUCTURE_SORTED,
     .name = "sorted",
     .summary = "a plain sorted array: the baseline to compare with",
-    .capabilities = COPSE_CAPABILITY(COPSE_CAN_RANK) | COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES),
+    .capabilities = COPSE_CAPABILITY(COPSE_CAN_RANK) | COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES) |
+                    COPSE_CAPABILITY(COPSE_CAN_TAKE_BYTES),
     .counterpart = COPSE_STRUCTURE_IMPLICIT,
     .baseline = true,
     .at =
