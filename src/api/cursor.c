@@ -58,7 +58,7 @@ static copse_status place_at_begin(copse_cursor *cursor)
 static const void *end_copy(copse_slice from, unsigned char *data, int64_t *offsets, copse_bytes *to)
 {
     const copse_bytes made = COPSE_BYTES_INIT(data, from.length, offsets, 64);
-    if (from.length) memcpy(data, from.start, from.length);
+    memcpy(data, from.start, from.length);
     offsets[0] = 0;
     offsets[1] = (int64_t)from.length;
     *to = made;
@@ -68,7 +68,7 @@ static const void *end_copy(copse_slice from, unsigned char *data, int64_t *offs
 static copse_status bytes_take(copse_cursor *cursor, const copse_ranges *range)
 {
     const copse_ctx *ctx = cursor->index->ctx;
-    copse_slice low = {NULL, 0}, high = {NULL, 0};
+    copse_slice low = COPSE_SLICE_EMPTY, high = COPSE_SLICE_EMPTY;
     copse_byte_keys keys;
     copse_status status = COPSE_OK;
     if (range->lows && (status = copse_byte_keys_take(ctx, "lows", range->lows, 1, &keys)) == COPSE_OK)

@@ -17,11 +17,14 @@ typedef struct copse_slice {
     size_t length;
 } copse_slice;
 
+/* The empty string: it has an address, so that nobody needs to ask. */
+#define COPSE_SLICE_EMPTY ((copse_slice){(const unsigned char *)"", 0})
+
 /* < 0, 0 or > 0: the bytes decide, and where one is the beginning of the other, the length. */
 static inline int copse_slice_compare(copse_slice a, copse_slice b)
 {
     const size_t both = a.length < b.length ? a.length : b.length;
-    const int order = both ? memcmp(a.start, b.start, both) : 0;
+    const int order = memcmp(a.start, b.start, both);
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
@@ -53,7 +56,7 @@ static inline int64_t copse_byte_offset(const copse_byte_keys *keys, uint64_t i)
 static inline copse_slice copse_byte_key(const copse_byte_keys *keys, uint64_t i)
 {
     const int64_t start = copse_byte_offset(keys, i), end = copse_byte_offset(keys, i + 1);
-    if (start == end) return (copse_slice){NULL, 0}; /* data may be NULL then */
+    if (start == end) return COPSE_SLICE_EMPTY; /* data may be NULL then */
     return (copse_slice){keys->data + start, (size_t)(end - start)};
 }
 

@@ -14,7 +14,7 @@ typedef struct entry_output {
 static void entry_put(entry_output *to, uint64_t i, uint64_t rank)
 {
     const bool there = rank < to->tree->entries;
-    copse_byte_output_put(&to->keys, there ? copse_sorted_bytes_key(to->tree, rank) : (copse_slice){NULL, 0});
+    copse_byte_output_put(&to->keys, there ? copse_sorted_bytes_key(to->tree, rank) : COPSE_SLICE_EMPTY);
     if (to->found) to->found[i] = there;
     if (!to->values) return;
     if (there)

@@ -109,7 +109,7 @@ static void tree_replace(copse_index *index, const copse_sorted_bytes *by)
 static char *tree_put(copse_sorted_bytes *to, copse_slice key, size_t width)
 {
     const uint64_t start = to->offsets[to->entries];
-    if (key.length) memcpy(to->data + start, key.start, key.length);
+    memcpy(to->data + start, key.start, key.length);
     to->offsets[to->entries + 1] = start + key.length;
     return (char *)to->values + to->entries++ * width;
 }
@@ -141,7 +141,7 @@ static copse_status build_sorted(byte_update *update, copse_sorted_bytes *out)
     }
     if (!tree_allocate(update->index->ctx, entries, length, update->width, out))
         return copse_fail_memory(update->index->ctx, out->bytes, "the sorted array");
-    for (uint64_t i = 0; i < batch->n; i = end) {
+    for (uint64_t i = 0; out->offsets && i < batch->n; i = end) {
         end = all ? i + 1 : copse_byte_batch_run(batch, i);
         given_value(update, batch->items[end - 1].position,
                     tree_put(out, copse_byte_batch_key(batch, i), update->width));
@@ -241,7 +241,7 @@ static copse_status update_merge(byte_update *update)
     }
     if (!tree_allocate(update->index->ctx, entries, length, update->width, &made))
         return copse_fail_memory(update->index->ctx, made.bytes, "the sorted array");
-    for (uint64_t r = 0; r < update->n; r++) {
+    for (uint64_t r = 0; made.offsets && r < update->n; r++) {
         const byte_run *run = &update->runs[r];
         const copse_slice key = copse_byte_batch_key(&update->batch, run->first);
         tree_keep(&made, old, at, run->equal, update->width);
@@ -249,7 +249,7 @@ static copse_status update_merge(byte_update *update)
             memcpy(tree_put(&made, key, update->width), run_value(update, run, i), update->width);
         at = run->end;
     }
-    tree_keep(&made, old, at, old->entries, update->width);
+    if (made.offsets) tree_keep(&made, old, at, old->entries, update->width);
     tree_replace(update->index, &made);
     return COPSE_OK;
 }
