@@ -39,6 +39,12 @@ bool byte_went(struct byte_subject *subject, copse_status got, copse_status want
     return false;
 }
 
+void *byte_values(const struct byte_subject *subject, uint64_t n)
+{
+    const copse_type type = subject->model.value_type;
+    return type == COPSE_NONE ? NULL : typed_new(type, n);
+}
+
 uint64_t *byte_codes(struct byte_subject *subject, uint64_t n)
 {
     uint64_t *codes = must_malloc(n * sizeof *codes);
@@ -137,7 +143,7 @@ void byte_check_content(struct byte_subject *subject)
     uint64_t *codes = must_malloc(n * sizeof *codes);
     for (uint64_t i = 0; i < n; i++) codes[i] = model->entries[i].key;
     struct byte_array keys = byte_array_room(n, size.needed, 64);
-    void *values = typed_new(model->value_type, n);
+    void *values = byte_values(subject, n);
     if (copse_export(subject->index, &keys.bytes, values, n) != COPSE_OK)
         byte_differ(subject, "export: %s", copse_last_error(subject->ctx));
     else if (n)
@@ -158,7 +164,8 @@ bool byte_subject_open(struct byte_subject *subject, struct byte_source source, 
     subject->pool = pool;
     subject->most = most;
     subject->operation = "open";
-    const copse_type value_type = typed_value_types[byte_draw(subject, TYPED_VALUE_TYPES)];
+    const uint64_t type = byte_draw(subject, TYPED_VALUE_TYPES + 1);
+    const copse_type value_type = type < TYPED_VALUE_TYPES ? typed_value_types[type] : COPSE_NONE;
     const bool duplicates = byte_draw(subject, 2);
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
     copse_index_options shape = COPSE_INDEX_OPTIONS_INIT;

@@ -47,6 +47,8 @@ void byte_arm(struct byte_subject *subject);
 /* What came of it: true where the call did what it should, false where it had no memory, or else is wrong. */
 bool byte_went(struct byte_subject *subject, copse_status got, copse_status want);
 
+/* Room for n values; NULL for a set, which has none. */
+void *byte_values(const struct byte_subject *subject, uint64_t n);
 /* n codes that most likely are there, and their strings, in an array of some shape. Free both. */
 uint64_t *byte_codes(struct byte_subject *subject, uint64_t n);
 struct byte_array byte_keys(struct byte_subject *subject, const uint64_t *codes, uint64_t n);

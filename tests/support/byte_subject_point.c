@@ -8,10 +8,11 @@
 static void *some_values(struct byte_subject *subject, uint64_t n)
 {
     const copse_type type = subject->model.value_type;
+    const bool few = byte_draw(subject, 2); /* so that pairs are met again */
     const bool large = !typed_is_float(type) && byte_draw(subject, 4) == 3;
-    void *values = typed_new(type, n);
-    for (uint64_t i = 0; i < n; i++) {
-        const uint64_t number = byte_draw(subject, 250);
+    void *values = byte_values(subject, n);
+    for (uint64_t i = 0; values && i < n; i++) {
+        const uint64_t number = byte_draw(subject, few ? 3 : 250);
         typed_set_bits(type, values, i,
                        large && number % 2 ? typed_bits_of_code(type, typed_highest_code(type) - number)
                                            : typed_position_bits(type, number));
@@ -52,8 +53,9 @@ static void run_apply(struct byte_subject *subject, const struct byte_array *key
     uint8_t *operations = must_malloc(n), *found = must_malloc(n), *want_found = must_malloc(n);
     uint64_t *want = must_malloc(n * sizeof *want);
     void *got = must_malloc(n * width);
-    const bool finds = byte_draw(subject, 6) == 5, no_values = byte_draw(subject, 4) == 3;
-    for (uint64_t i = 0; i < n; i++) operations[i] = finds ? COPSE_OP_FIND : (uint8_t)byte_draw(subject, 4);
+    const bool set = subject->model.value_type == COPSE_NONE;
+    const bool finds = byte_draw(subject, 6) == 5, no_values = byte_draw(subject, 4) == 3 || set;
+    for (uint64_t i = 0; i < n; i++) operations[i] = finds ? COPSE_OP_FIND : (uint8_t)byte_draw(subject, set ? 4 : 5);
     byte_arm(subject);
     if (byte_went(subject,
                   copse_apply(subject->index, operations, &keys->bytes, values, n, no_values ? NULL : got, found),
@@ -72,10 +74,10 @@ static void run_apply(struct byte_subject *subject, const struct byte_array *key
 
 void byte_run_update(struct byte_subject *subject)
 {
-    static const char *const names[] = {"build", "insert", "insert if absent", "erase", "apply"};
+    static const char *const names[] = {"build", "insert", "insert if absent", "erase", "apply", "erase pairs"};
     const uint64_t n = byte_draw(subject, subject->most + 1);
-    uint64_t which = byte_draw(subject, 5), changed = 0;
-    if (which == 4 && subject->model.duplicates) which = 1;
+    const uint64_t which = byte_draw(subject, 6);
+    uint64_t changed = 0;
     subject->operation = names[which];
     uint64_t *codes = byte_codes(subject, n);
     struct byte_array keys = byte_keys(subject, codes, n);
@@ -85,9 +87,10 @@ void byte_run_update(struct byte_subject *subject)
         run_apply(subject, &keys, codes, all_values, n);
     } else {
         byte_arm(subject);
-        copse_status status = which == 0 ? copse_build(subject->index, &keys.bytes, values, n)
-                              : which == 3
-                                  ? copse_erase(subject->index, &keys.bytes, n, &changed)
+        copse_status status = which == 0   ? copse_build(subject->index, &keys.bytes, values, n)
+                              : which == 3 ? copse_erase(subject->index, &keys.bytes, n, &changed)
+                              : which == 5
+                                  ? copse_erase_pairs(subject->index, &keys.bytes, all_values, n, &changed)
                                   : copse_insert(subject->index, &keys.bytes, values, n,
                                                  which == 2 ? COPSE_INSERT_IF_ABSENT : COPSE_INSERT_UPSERT, &changed);
         if (byte_went(subject, status, COPSE_OK)) {
@@ -95,6 +98,9 @@ void byte_run_update(struct byte_subject *subject)
             if (which == 1 || which == 2)
                 check_number(subject, "inserted", changed, model_insert(&subject->model, codes, values, n, which == 2));
             if (which == 3) check_number(subject, "erased", changed, model_erase(&subject->model, codes, n));
+            if (which == 5)
+                check_number(subject, "erased pairs", changed,
+                             model_erase_pairs(&subject->model, codes, all_values, n));
         }
     }
     byte_check_content(subject);
@@ -104,9 +110,6 @@ void byte_run_update(struct byte_subject *subject)
 }
 
 /* --- point reads ----------------------------------------------------------------------------------------------------- */
-
-typedef copse_status neighbour_call(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
-                                    void *out_values, uint8_t *out_found);
 
 /* Ranks of the entries that n point reads give; those that no entry has give nothing. */
 struct point_answer {
@@ -188,7 +191,7 @@ void byte_run_point(struct byte_subject *subject)
     struct point_answer want = answer_of(&subject->model, ranks, n);
     struct byte_room room = byte_room_of(subject, want.codes, n);
     if (which == POINT_FIND) room.kind = ROOM_NOT_WANTED;
-    void *values = byte_draw(subject, 4) ? typed_new(subject->model.value_type, n) : NULL;
+    void *values = byte_draw(subject, 4) ? byte_values(subject, n) : NULL;
     uint8_t *found = must_malloc(n);
     byte_arm(subject);
     copse_status status = point_call(subject, which, &keys, ranks, n, byte_room_keys(&room), values, found, bounds);

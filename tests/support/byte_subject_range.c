@@ -112,8 +112,9 @@ static void run_rows(struct byte_subject *subject, const struct some_ranges *som
     struct row_answer want = rows_of(&subject->model, some);
     struct byte_room room = byte_room_of(subject, want.codes, want.n);
     copse_rows rows = COPSE_ROWS_INIT;
-    const bool no_values = byte_draw(subject, 4) == 3, short_rows = byte_draw(subject, 6) == 5 && want.n;
-    void *values = typed_new(subject->model.value_type, want.n);
+    const bool no_values = byte_draw(subject, 4) == 3 || subject->model.value_type == COPSE_NONE,
+               short_rows = byte_draw(subject, 6) == 5 && want.n;
+    void *values = byte_values(subject, want.n);
     rows.offsets = must_malloc((n + 1) * sizeof(uint64_t));
     rows.keys = byte_room_keys(&room);
     rows.values = no_values ? NULL : values;
@@ -261,6 +262,12 @@ void byte_run_aggregate(struct byte_subject *subject)
     struct some_ranges some = ranges_draw(subject, n);
     ranges_settle(subject, &some);
     subject->operation = "aggregate";
+    if (subject->model.value_type == COPSE_NONE) {
+        double means[13];
+        (void)byte_went(subject, copse_avg(subject->index, &some.ranges, means), COPSE_ERR_TYPE);
+        ranges_free(&some);
+        return;
+    }
     if (which == 0) run_sums(subject, &some);
     if (which == 1) run_sums128(subject, &some);
     if (which == 2 || which == 3) run_extremes(subject, &some, which == 3);
@@ -314,7 +321,7 @@ static void run_ends(struct byte_subject *subject)
     for (uint64_t i = 0; i < max; i++)
         codes[i] = i < n ? subject->model.entries[last ? subject->model.n - 1 - i : i].key : BYTE_ABSENT;
     struct byte_room room = byte_room_of(subject, codes, max);
-    void *values = typed_new(subject->model.value_type, max);
+    void *values = byte_values(subject, max);
     byte_arm(subject);
     copse_status status = last ? copse_last(subject->index, max, byte_room_keys(&room), values, &got)
                                : copse_first(subject->index, max, byte_room_keys(&room), values, &got);
@@ -385,7 +392,7 @@ static void walk_step(struct byte_subject *subject, struct walk *walk)
         used += subject->pool->strings[codes[fit++]].n;
     const bool small = n && fit == 0;
     struct byte_array room = byte_array_room(max, size, byte_draw(subject, 2) ? 32 : 64);
-    void *values = typed_new(model->value_type, max);
+    void *values = byte_values(subject, max);
     byte_arm(subject);
     copse_status status = against ? copse_cursor_previous(walk->cursor, &room.bytes, values, max, &got)
                                   : copse_cursor_next(walk->cursor, &room.bytes, values, max, &got);
