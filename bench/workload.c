@@ -186,7 +186,7 @@ static void keys_from_codes(copse_type type, const uint64_t *codes, uint64_t cou
     case COPSE_F64:
         for (uint64_t i = 0; i < count; i++) wide[i] = f64_bits(codes[i]);
         break;
-    case COPSE_NONE: /* no type of keys */
+    default: /* none of the types that have codes */
         break;
     }
 }
@@ -240,7 +240,7 @@ static void codes_from_keys(copse_type type, const void *keys, uint64_t count, u
             out_codes[i] = wide[i] >> 63 ? f64_infinity - size : f64_infinity + size;
             break;
         }
-        case COPSE_NONE: /* no type of keys */
+        default:
             break;
         }
     }

@@ -48,6 +48,10 @@ if(COPSE_TESTS)
     add_test(NAME differential COMMAND differential --quick WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
 
+  copse_test_program(differential_bytes tests tests/bytes/differential_bytes.c)
+  target_link_libraries(differential_bytes PRIVATE Threads::Threads)
+  add_test(NAME differential_bytes COMMAND differential_bytes WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+
   # The stress program takes the scenarios and keys of the differential tester.
   file(GLOB copse_stress_sources CONFIGURE_DEPENDS tests/stress/*.c)
   if(copse_stress_sources)

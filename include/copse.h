@@ -64,7 +64,7 @@ typedef enum copse_status {
     COPSE_ERR_MEMORY = 2,      /* the allocator said no; nothing was changed                                         */
     COPSE_ERR_NAN = 3,         /* a NaN key; the sentence gives its position                                         */
     COPSE_ERR_TOO_SMALL = 4,   /* an output buffer is too small; the sentence gives the size needed                  */
-    COPSE_ERR_OVERFLOW = 5,    /* an integer sum does not fit its result type                                        */
+    COPSE_ERR_OVERFLOW = 5,    /* an integer sum does not fit its result type, or keys the 32 bits of their offsets   */
     COPSE_ERR_TYPE = 6,        /* key or value type does not fit the call or the snapshot                            */
     COPSE_ERR_UNSUPPORTED = 7, /* this structure or placement cannot do that                                         */
     COPSE_ERR_IO = 8,          /* a file could not be read or written; the sentence says why                         */
@@ -76,10 +76,11 @@ typedef enum copse_status {
     COPSE_ERR_DEVICE = 14      /* no such device, or the device failed                                               */
 } copse_status;
 
-/* Key and value types. Dates are int32 days since 1970-01-01, timestamps int64 microseconds since then; both are key
- * types only. An index with value type COPSE_NONE is a set: every `values` and `out_values` of its calls, and `values` of
- * copse_rows, has to be NULL (ARGUMENT), sums, extremes and COPSE_OP_ADD return COPSE_ERR_TYPE, visitors get NULL. Inside a
- * set keeps four bytes for each key that are always 0: it takes the memory of an index with u32 values. */
+/* Key and value types. Dates are int32 days since 1970-01-01, timestamps int64 microseconds since then; they and byte
+ * strings (copse_bytes) are key types only. An index with value type COPSE_NONE is a set: every `values` and `out_values` of its calls,
+ * and `values` of copse_rows, has to be NULL (ARGUMENT), sums, extremes and COPSE_OP_ADD return COPSE_ERR_TYPE, visitors get NULL.
+ * Inside a set keeps four bytes for each key that are always 0, unless keys are byte strings: it takes the memory of an index with
+ * u32 values. */
 typedef enum copse_type {
     COPSE_U32 = 1,
     COPSE_I32 = 2,
@@ -89,6 +90,7 @@ typedef enum copse_type {
     COPSE_F64 = 6,
     COPSE_DATE = 7,
     COPSE_TIMESTAMP = 8,
+    COPSE_BYTES = 9,
     COPSE_NONE = 10 /* value type only: a set of keys without values */
 } copse_type;
 
@@ -112,6 +114,35 @@ typedef enum copse_placement {
     COPSE_PLACEMENT_GPU = 2,     /* a CUDA card                                                                       */
     COPSE_PLACEMENT_EMULATED = 3 /* the GPU's kernels run by the CPU: slow, for tests                                 */
 } copse_placement;
+
+/* Keys of the type COPSE_BYTES, in Arrow's layout: key i is data[offsets[i]] up to data[offsets[i + 1]]. Where a call on an index of
+ * such keys takes `const void *keys`, or one key, that is a const copse_bytes *; where it has `void *out_keys`, a copse_bytes *.
+ *
+ * A key is any string of 0 to COPSE_LONGEST_KEY bytes; no byte is reserved. Keys are ordered by their bytes as unsigned numbers
+ * (memcmp), and a key comes before those that it is the beginning of.
+ *
+ * Inputs: n + 1 offsets that do not fall and do not pass `size`; the first need not be 0. ARGUMENT says which of them is wrong.
+ * Outputs: the call writes n + 1 offsets, from 0 on, and the bytes; an entry that is not there gives an empty string. `needed` is set
+ * to the bytes that all of the keys take, also where the call returns COPSE_ERR_TOO_SMALL because that is more than `size`.
+ * Sizing: with data NULL and size 0 no bytes are written, and that is no error; offsets may then be NULL, too. Where keys take more
+ * than 2^31 - 1 bytes, offsets of 32 bits return COPSE_ERR_OVERFLOW. Both are host memory. */
+typedef struct copse_bytes {
+    uint32_t struct_size; /* sizeof(copse_bytes)                     */
+    uint32_t offset_bits; /* 32 or 64: offsets are int32_t or int64_t */
+    void *data;
+    void *offsets;
+    /* Bytes of data: what inputs hold, what outputs have room for. */
+    uint64_t size;
+    /* Set in outputs. */
+    uint64_t needed;
+} copse_bytes;
+
+#define COPSE_BYTES_INIT(data, size, offsets, offset_bits)                                                             \
+    {                                                                                                                  \
+        sizeof(copse_bytes), offset_bits, data, offsets, size, 0                                                       \
+    }
+
+#define COPSE_LONGEST_KEY 65536u
 
 typedef struct copse_ctx copse_ctx;
 typedef struct copse_index copse_index;
@@ -137,7 +168,7 @@ COPSE_API const char *copse_last_error(const copse_ctx *ctx);
 
 /* Makes an empty index. options may be NULL: u64 keys and values, everything else automatic.
  * Errors: ARGUMENT (unknown type, structure or placement, or strategy in COPSE_BLINK_STRATEGY), UNSUPPORTED (this structure is not
- * there for this placement), DEVICE (no card can be used; the sentence says why), MEMORY. */
+ * there for this placement, or does not take such keys or duplicates: copse_supports), DEVICE (no card can be used; the sentence says why), MEMORY. */
 COPSE_API copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index);
 
 /* Frees an index. Its cursors can then only be freed: every other call on them returns COPSE_ERR_STALE. NULL is fine. */
@@ -296,7 +327,7 @@ typedef struct copse_rows {
     /* Either may be NULL when not wanted. */
     void *keys;
     void *values;
-    /* Entries that keys and values have room for. */
+    /* Entries that keys and values have room for; a copse_bytes then has capacity + 1 offsets. */
     uint64_t capacity;
 } copse_rows;
 #define COPSE_ROWS_INIT                                                                                                \
@@ -306,7 +337,8 @@ typedef struct copse_rows {
 
 /* All entries of n ranges, each row in ascending order, or descending where the flag says so.
  * Sizing: with capacity 0 and keys and values NULL only the offsets are computed; offsets[n] is the capacity to come back
- * with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL with all of the offsets filled.
+ * with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL with all of the offsets filled. To learn the bytes of
+ * byte strings at the same time, let keys point to a copse_bytes without data and offsets: its `needed` is set in either case.
  * Errors: NAN, TOO_SMALL. */
 COPSE_API copse_status copse_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows);
 
@@ -337,14 +369,16 @@ COPSE_API copse_status copse_max(const copse_index *index, const copse_ranges *r
 /* Mean value of n ranges, NaN where a range is empty. Errors: NAN (a bound). */
 COPSE_API copse_status copse_avg(const copse_index *index, const copse_ranges *ranges, double *out_means);
 
-/* Receives consecutive entries in key order, n at a time. Return 0 to go on, anything else to stop. */
+/* Receives consecutive entries in key order, n at a time; byte strings as a const copse_bytes * with offsets of 64 bits. Return 0 to
+ * go on, anything else to stop. */
 typedef int (*copse_visit_fn)(void *user, const void *keys, const void *values, uint64_t n);
 
 /* Visits all entries in order, on the calling thread. Errors: CANCELLED (fn returned non-zero). */
 COPSE_API copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user);
 
 /* Copies all entries in order into arrays of `capacity` entries each (either may be NULL), on all threads; copse_size tells the
- * capacity that it takes. With capacity 0 and both NULL it does nothing. Errors: TOO_SMALL. */
+ * capacity that it takes. With capacity 0 and both NULL it does nothing. Of byte strings it tells the bytes that they take, as
+ * copse_range does. Errors: TOO_SMALL. */
 COPSE_API copse_status copse_export(const copse_index *index, void *out_keys, void *out_values, uint64_t capacity);
 
 /* A cursor stands between two entries and walks them in order, in both directions. An update of the index makes it stale until the
@@ -353,7 +387,9 @@ COPSE_API copse_status copse_export(const copse_index *index, void *out_keys, vo
  * them, or with COPSE_RANGE_DESCENDING, where everything goes the other way, behind the last.
  * seek: before the first entry with a key >= *key (descending: behind the last one <= *key); NULL: where it began.
  * next, previous: copy up to max entries, in the direction of the cursor and against it, and move past them; out_n says how many; 0
- * means the end. What next gave, previous gives again, the last one first. Errors: NAN (open, seek), STALE. */
+ * means the end. What next gave, previous gives again, the last one first. Of byte strings come as many as their bytes fit: where
+ * that is not one, the call returns COPSE_ERR_TOO_SMALL, with the bytes of that one in `needed`, and the cursor stays.
+ * Errors: NAN (open, seek), STALE, TOO_SMALL. */
 COPSE_API copse_status copse_cursor_open(const copse_index *index, const copse_ranges *range,
                                          copse_cursor **out_cursor);
 COPSE_API copse_status copse_cursor_seek(copse_cursor *cursor, const void *key);
@@ -364,7 +400,7 @@ COPSE_API copse_status copse_cursor_previous(copse_cursor *cursor, void *out_key
 COPSE_API void copse_cursor_free(copse_cursor *cursor);
 
 /* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the old
- * file. docs/FORMAT.md is the format. Errors: IO, CANCELLED. */
+ * file. docs/FORMAT.md is the format. Errors: IO, CANCELLED, UNSUPPORTED (byte strings). */
 COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 
 /* Reads a snapshot into a new index. options may be NULL: types, duplicates and structure are then the file's. If given,
@@ -568,7 +604,7 @@ COPSE_API int copse_supports(copse_structure structure, copse_placement placemen
 COPSE_API const char *copse_version(void);
 COPSE_API const char *copse_status_name(copse_status status);
 COPSE_API const char *copse_type_name(copse_type type);
-COPSE_API size_t copse_type_size(copse_type type); /* 0 for an unknown type */
+COPSE_API size_t copse_type_size(copse_type type); /* 0 for COPSE_BYTES and for an unknown type */
 COPSE_API const char *copse_structure_name(copse_structure structure);
 COPSE_API const char *copse_placement_name(copse_placement placement);
 COPSE_API copse_status copse_type_parse(const char *name, copse_type *out_type);

@@ -1,5 +1,6 @@
 /* Cursors: a position between two entries of an index, and the way from there, in both directions. */
 #include "api/ranges.h"
+#include "core/bytes.h"
 #include "core/closed_range.h"
 #include "gpu/call.h"
 
@@ -15,9 +16,16 @@ struct copse_cursor {
     copse_index *index;
     uint64_t version; /* of the index when the cursor was placed */
     copse_scan scan;  /* its position is the cursor's            */
-    /* The ends of the range that the cursor keeps to, closed, where it has such. */
-    bool bounded, descending;
-    key_bits low, high;
+    bool descending;
+    /* The ends of the range that the cursor keeps to, as keys; NULL where it has no such. Those of byte strings may be open. */
+    const void *low, *high;
+    bool low_open, high_open;
+    /* Where they lie. */
+    key_bits low_bits, high_bits;
+    copse_bytes low_bytes, high_bytes;
+    int64_t low_offsets[2], high_offsets[2];
+    unsigned char *data; /* of both */
+    size_t data_size;
 };
 
 static copse_status cursor_check(const copse_cursor *cursor, const char *call)
@@ -27,10 +35,10 @@ static copse_status cursor_check(const copse_cursor *cursor, const char *call)
     return copse_fail(cursor->index->ctx, COPSE_ERR_STALE, "%s: the index of the cursor was freed", call);
 }
 
-/* Places the cursor in front of the first entry that is at `from` or behind it, in the direction of the cursor. */
-static copse_status place(copse_cursor *cursor, const void *from)
+/* Places the cursor in front of the first entry that is at `from` (open: not at it) or behind it, in the direction of the cursor. */
+static copse_status place(copse_cursor *cursor, const void *from, bool open)
 {
-    copse_scan scan = {.from = from, .backwards = cursor->descending};
+    copse_scan scan = {.from = from, .from_open = open, .backwards = cursor->descending};
     if (!from && cursor->descending) scan.position.rank = copse_size(cursor->index);
     copse_status status = from ? cursor->index->calls->scan(cursor->index, &scan) : COPSE_OK;
     if (status != COPSE_OK) return status;
@@ -39,11 +47,54 @@ static copse_status place(copse_cursor *cursor, const void *from)
     return COPSE_OK;
 }
 
-/* Where the cursor begins, in its direction. */
-static const void *begin_of(const copse_cursor *cursor)
+/* Places the cursor where it begins, in its direction. */
+static copse_status place_at_begin(copse_cursor *cursor)
 {
-    if (!cursor->bounded) return NULL;
-    return cursor->descending ? &cursor->high : &cursor->low;
+    return cursor->descending ? place(cursor, cursor->high, cursor->high_open)
+                              : place(cursor, cursor->low, cursor->low_open);
+}
+
+/* A copy of an end that is a byte string. */
+static const void *end_copy(copse_slice from, unsigned char *data, int64_t *offsets, copse_bytes *to)
+{
+    const copse_bytes made = COPSE_BYTES_INIT(data, from.length, offsets, 64);
+    memcpy(data, from.start, from.length);
+    offsets[0] = 0;
+    offsets[1] = (int64_t)from.length;
+    *to = made;
+    return to;
+}
+
+static copse_status bytes_take(copse_cursor *cursor, const copse_ranges *range)
+{
+    const copse_ctx *ctx = cursor->index->ctx;
+    copse_slice low = COPSE_SLICE_EMPTY, high = COPSE_SLICE_EMPTY;
+    copse_byte_keys keys;
+    copse_status status = COPSE_OK;
+    if (range->lows && (status = copse_byte_keys_take(ctx, "lows", range->lows, 1, &keys)) == COPSE_OK)
+        low = copse_byte_key(&keys, 0);
+    if (status == COPSE_OK && range->highs &&
+        (status = copse_byte_keys_take(ctx, "highs", range->highs, 1, &keys)) == COPSE_OK)
+        high = copse_byte_key(&keys, 0);
+    if (status != COPSE_OK) return status;
+    cursor->data_size = low.length + high.length + 1;
+    cursor->data = copse_memory_alloc(ctx, cursor->data_size);
+    if (!cursor->data) return copse_fail_memory(ctx, cursor->data_size, "the cursor");
+    if (range->lows) cursor->low = end_copy(low, cursor->data, cursor->low_offsets, &cursor->low_bytes);
+    if (range->highs)
+        cursor->high = end_copy(high, cursor->data + low.length, cursor->high_offsets, &cursor->high_bytes);
+    cursor->low_open = range->flags & COPSE_RANGE_LOW_OPEN;
+    cursor->high_open = range->flags & COPSE_RANGE_HIGH_OPEN;
+    return COPSE_OK;
+}
+
+static void bits_take(copse_cursor *cursor, const copse_ranges *range)
+{
+    const size_t width = copse_type_size(cursor->index->key_type);
+    memcpy(&cursor->low_bits, range->lows, width);
+    memcpy(&cursor->high_bits, range->highs, width);
+    cursor->low = &cursor->low_bits;
+    cursor->high = &cursor->high_bits;
 }
 
 static copse_status bounds_take(copse_cursor *cursor, const copse_ranges *range)
@@ -51,20 +102,19 @@ static copse_status bounds_take(copse_cursor *cursor, const copse_ranges *range)
     copse_checked_ranges checked;
     copse_status status = copse_ranges_take(cursor->index, "copse_cursor_open", range, false, &checked);
     if (status != COPSE_OK) return status;
-    const size_t width = copse_type_size(cursor->index->key_type);
+    const bool bounded = range->lows || range->highs;
     cursor->descending = checked.ranges.flags & COPSE_RANGE_DESCENDING;
-    cursor->bounded = range->lows || range->highs;
     if (checked.ranges.n != 1)
         status = copse_fail_argument(cursor->index->ctx, "range",
                                      "copse_cursor_open: range->n is %llu; a cursor has one range",
                                      (unsigned long long)checked.ranges.n);
-    if (status == COPSE_OK && cursor->bounded && checked.scratch.memory)
+    if (status == COPSE_OK && bounded && checked.scratch.memory)
         status = copse_fail_argument(cursor->index->ctx, "range",
                                      "copse_cursor_open: the ends of the range of a cursor have to be host memory");
-    if (status == COPSE_OK && cursor->bounded) {
-        memcpy(&cursor->low, checked.ranges.lows, width);
-        memcpy(&cursor->high, checked.ranges.highs, width);
-    }
+    if (status == COPSE_OK && bounded && cursor->index->key_type == COPSE_BYTES)
+        status = bytes_take(cursor, &checked.ranges);
+    else if (status == COPSE_OK && bounded)
+        bits_take(cursor, &checked.ranges);
     copse_ranges_release(cursor->index, &checked);
     return status;
 }
@@ -79,8 +129,9 @@ copse_status copse_cursor_open(const copse_index *index, const copse_ranges *ran
     if (!cursor) return copse_fail_memory(index->ctx, sizeof *cursor, "the cursor");
     *cursor = (copse_cursor){.index = (copse_index *)(uintptr_t)index}; /* to count the reference */
     copse_status status = range ? bounds_take(cursor, range) : COPSE_OK;
-    if (status == COPSE_OK) status = place(cursor, begin_of(cursor));
+    if (status == COPSE_OK) status = place_at_begin(cursor);
     if (status != COPSE_OK) {
+        copse_memory_free(index->ctx, cursor->data, cursor->data_size);
         copse_memory_free(index->ctx, cursor, sizeof *cursor);
         return status;
     }
@@ -100,20 +151,44 @@ static copse_status key_read(const copse_index *index, const void *key, key_bits
     return status;
 }
 
+/* The order of two keys that are known to be sound: < 0, 0, > 0. */
+static int order_of(copse_type type, const void *a, const void *b)
+{
+    if (type == COPSE_BYTES) {
+        copse_byte_keys first, second;
+        (void)copse_byte_keys_take(NULL, "key", a, 1, &first);
+        (void)copse_byte_keys_take(NULL, "key", b, 1, &second);
+        return copse_slice_compare(copse_byte_key(&first, 0), copse_byte_key(&second, 0));
+    }
+    const bool narrow = copse_type_size(type) == 4;
+    key_bits first = {0}, second = {0};
+    memcpy(&first, a, copse_type_size(type));
+    memcpy(&second, b, copse_type_size(type));
+    const uint64_t code = copse_key_code(type, narrow ? first.narrow : first.wide);
+    const uint64_t other = copse_key_code(type, narrow ? second.narrow : second.wide);
+    return (code > other) - (code < other);
+}
+
 /* Brings a cursor that was placed at a key outside of its range to the nearer end of that. */
 static copse_status keep_within(copse_cursor *cursor, const void *key)
 {
     const copse_type type = cursor->index->key_type;
     key_bits asked = {0};
-    copse_status status = key_read(cursor->index, key, &asked);
+    copse_status status = COPSE_OK;
+    if (type != COPSE_BYTES) {
+        status = key_read(cursor->index, key, &asked);
+        key = &asked;
+    }
     if (status != COPSE_OK) return status;
-    const bool narrow = copse_type_size(type) == 4;
-    const uint64_t code = copse_key_code(type, narrow ? asked.narrow : asked.wide);
-    const bool below = code < copse_key_code(type, narrow ? cursor->low.narrow : cursor->low.wide);
-    const bool above = code > copse_key_code(type, narrow ? cursor->high.narrow : cursor->high.wide);
+    const int low = cursor->low ? order_of(type, key, cursor->low) : 1;
+    const int high = cursor->high ? order_of(type, key, cursor->high) : -1;
+    const bool below = low < 0 || (low == 0 && cursor->low_open);
+    const bool above = high > 0 || (high == 0 && cursor->high_open);
     if (!below && !above) return COPSE_OK;
-    /* The gap in front of `low`, or the one behind `high`. */
-    copse_scan scan = {.from = below ? &cursor->low : &cursor->high, .backwards = !below};
+    /* The gap in front of the first entry of the range, or the one behind the last. */
+    copse_scan scan = {.from = below ? cursor->low : cursor->high,
+                       .from_open = below ? cursor->low_open : cursor->high_open,
+                       .backwards = !below};
     status = cursor->index->calls->scan(cursor->index, &scan);
     cursor->scan.position = scan.position;
     return status;
@@ -123,9 +198,9 @@ copse_status copse_cursor_seek(copse_cursor *cursor, const void *key)
 {
     copse_status status = cursor_check(cursor, "copse_cursor_seek");
     if (status != COPSE_OK) return status;
-    if (!key) return place(cursor, begin_of(cursor));
-    status = place(cursor, key);
-    return status == COPSE_OK && cursor->bounded ? keep_within(cursor, key) : status;
+    if (!key) return place_at_begin(cursor);
+    status = place(cursor, key, false);
+    return status == COPSE_OK && (cursor->low || cursor->high) ? keep_within(cursor, key) : status;
 }
 
 /* Up to max entries from the position on, in the direction of the cursor or against it. */
@@ -143,7 +218,8 @@ static copse_status step(copse_cursor *cursor, const char *call, bool against, v
                           "the index changed since the cursor was placed; copse_cursor_seek places it again");
     copse_scan *scan = &cursor->scan;
     scan->backwards = cursor->descending != against;
-    scan->to = !cursor->bounded ? NULL : scan->backwards ? &cursor->low : &cursor->high;
+    scan->to = scan->backwards ? cursor->low : cursor->high;
+    scan->to_open = scan->backwards ? cursor->low_open : cursor->high_open;
     scan->most = max;
     scan->keys = out_keys;
     scan->values = out_values;
@@ -167,6 +243,7 @@ void copse_cursor_free(copse_cursor *cursor)
 {
     if (!cursor) return;
     copse_index *index = cursor->index;
+    copse_memory_free(index->ctx, cursor->data, cursor->data_size);
     copse_memory_free(index->ctx, cursor, sizeof *cursor);
     copse_index_release(index);
 }

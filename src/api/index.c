@@ -19,7 +19,7 @@ copse_status copse_index_options_take(const copse_ctx *ctx, const char *call, co
 
 static copse_status options_check(const copse_ctx *ctx, const copse_index_options *o)
 {
-    if (copse_type_size(o->key_type) == 0)
+    if (!copse_type_is_key(o->key_type))
         return copse_fail_argument(ctx, "options", "options->key_type is %d, which is not a copse_type",
                                    (int)o->key_type);
     if (!copse_type_is_value(o->value_type) && o->value_type != COPSE_NONE)
@@ -51,6 +51,9 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
     if ((status = options_check(ctx, &o)) != COPSE_OK) return status;
     copse_choice chosen;
     if ((status = copse_choose(ctx, &o, &chosen)) != COPSE_OK || !chosen.at) return status;
+    if (o.duplicates && !copse_supports(chosen.structure, chosen.at->placement, o.key_type, COPSE_CAN_KEEP_DUPLICATES))
+        return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "the %s tree does not keep duplicates",
+                          copse_structure_name(chosen.structure));
     const unsigned widths = copse_width_pair(copse_type_size(o.key_type), copse_value_width(o.value_type));
     copse_index *index = copse_memory_alloc(ctx, sizeof *index);
     if (!index) return copse_fail_memory(ctx, sizeof *index, "the index");

@@ -3,17 +3,26 @@
 #include "api/check.h"
 #include "trees/registry.h"
 
-static copse_status no_such_tree(const copse_ctx *ctx, copse_structure structure, copse_placement placement)
+static copse_status no_such_tree(const copse_ctx *ctx, copse_type key_type, copse_structure structure,
+                                 copse_placement placement)
 {
+    if (structure == COPSE_STRUCTURE_AUTO)
+        return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "no tree at the placement %s takes byte strings as keys",
+                          copse_placement_name(placement));
+    if (key_type == COPSE_BYTES && copse_registry_at(structure, placement))
+        return copse_fail(ctx, COPSE_ERR_UNSUPPORTED,
+                          "the %s tree does not take byte strings as keys; copse_supports says which do",
+                          copse_structure_name(structure));
     return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "this build has no %s tree for the placement %s",
                       copse_structure_name(structure), copse_placement_name(placement));
 }
 
-static copse_status choose_asked(copse_ctx *ctx, copse_placement placement, copse_structure structure,
-                                 copse_choice *out)
+static copse_status choose_asked(copse_ctx *ctx, copse_type key_type, copse_placement placement,
+                                 copse_structure structure, copse_choice *out)
 {
-    *out = (copse_choice){.structure = structure, .at = copse_registry_at(structure, placement), .why = "asked for"};
-    if (!out->at) return no_such_tree(ctx, structure, placement);
+    *out = (copse_choice){
+        .structure = structure, .at = copse_registry_at_for(key_type, structure, placement), .why = "asked for"};
+    if (!out->at) return no_such_tree(ctx, key_type, structure, placement);
     if (placement == COPSE_PLACEMENT_CPU) return COPSE_OK;
     return copse_device_get(ctx, placement, &out->device);
 }
@@ -24,9 +33,10 @@ static copse_status choose_cpu(const copse_ctx *ctx, const copse_index_options *
 {
     const copse_structure structure = o->structure != COPSE_STRUCTURE_AUTO
                                           ? copse_registry_nearest(o->structure, COPSE_PLACEMENT_CPU)
-                                          : copse_registry_automatic(COPSE_PLACEMENT_CPU, use);
-    *out = (copse_choice){.structure = structure, .at = copse_registry_at(structure, COPSE_PLACEMENT_CPU), .why = why};
-    return out->at ? COPSE_OK : no_such_tree(ctx, structure, COPSE_PLACEMENT_CPU);
+                                          : copse_registry_automatic_for(o->key_type, COPSE_PLACEMENT_CPU, use);
+    *out = (copse_choice){
+        .structure = structure, .at = copse_registry_at_for(o->key_type, structure, COPSE_PLACEMENT_CPU), .why = why};
+    return out->at ? COPSE_OK : no_such_tree(ctx, o->key_type, structure, COPSE_PLACEMENT_CPU);
 }
 
 /*
@@ -38,10 +48,12 @@ copse_status copse_choose(copse_ctx *ctx, const copse_index_options *o, copse_ch
 {
     const unsigned use = o->updates == COPSE_UPDATES_RARE ? COPSE_AUTO_READS : COPSE_AUTO_UPDATES;
     const bool named = o->structure != COPSE_STRUCTURE_AUTO;
+    const copse_type type = o->key_type;
     if (o->placement != COPSE_PLACEMENT_AUTO)
-        return choose_asked(ctx, o->placement, named ? o->structure : copse_registry_automatic(o->placement, use), out);
-    const copse_structure there = named ? o->structure : copse_registry_automatic(COPSE_PLACEMENT_GPU, use);
-    const copse_tree_at *at = copse_registry_at(there, COPSE_PLACEMENT_GPU);
+        return choose_asked(ctx, type, o->placement,
+                            named ? o->structure : copse_registry_automatic_for(type, o->placement, use), out);
+    const copse_structure there = named ? o->structure : copse_registry_automatic_for(type, COPSE_PLACEMENT_GPU, use);
+    const copse_tree_at *at = copse_registry_at_for(type, there, COPSE_PLACEMENT_GPU);
     if (!at) return choose_cpu(ctx, o, use, "the structure is there for the CPU only", out);
     if (!ctx->stream && !ctx->device_arrays) {
         copse_status status = choose_cpu(ctx, o, use, COPSE_WHY_SMALL, out);
@@ -55,9 +67,34 @@ copse_status copse_choose(copse_ctx *ctx, const copse_index_options *o, copse_ch
 
 /* --- moving ----------------------------------------------------------------------------------------------------------- */
 
+/* copy_to for keys that are byte strings: how many bytes they take is asked first. */
+static copse_status copy_bytes_to(const copse_index *index, copse_index *to)
+{
+    const copse_ctx *ctx = index->ctx;
+    const uint64_t n = copse_size(index);
+    copse_bytes keys = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
+    copse_status status = copse_export(index, &keys, NULL, 0);
+    if (status != COPSE_OK) return status;
+    const size_t offset_bytes = copse_memory_product(n + 1, sizeof(int64_t));
+    const size_t value_bytes = copse_memory_product(n + 1, copse_type_size(index->value_type));
+    const size_t bytes = offset_bytes + value_bytes + keys.needed; /* less than what the index has */
+    char *memory = copse_memory_alloc(ctx, bytes);
+    if (!memory) return copse_fail_memory(ctx, bytes, "moving the index");
+    char *values = value_bytes ? memory + offset_bytes : NULL;
+    keys.offsets = memory;
+    keys.data = memory + offset_bytes + value_bytes;
+    keys.size = keys.needed;
+    status = copse_export(index, &keys, values, n);
+    if (status == COPSE_OK) status = to->calls->build(to, &keys, values, n);
+    if (status == COPSE_OK) copse_version_advance(to);
+    copse_memory_free(ctx, memory, bytes);
+    return status;
+}
+
 /* A second index of the same kind at another placement, filled with the same entries through host memory. */
 static copse_status copy_to(const copse_index *index, copse_index *to)
 {
+    if (index->key_type == COPSE_BYTES) return copy_bytes_to(index, to);
     const copse_ctx *ctx = index->ctx;
     uint64_t n = copse_size(index);
     size_t key_bytes = copse_memory_product(n, copse_type_size(index->key_type));
@@ -96,7 +133,10 @@ static copse_status copy_as(const copse_index *index, copse_ctx *ctx, copse_stru
 
 copse_status copse_index_copy(const copse_index *index, copse_ctx *ctx, copse_placement placement, copse_index **out)
 {
-    return copy_as(index, ctx, copse_registry_nearest(index->description->structure, placement), placement, out);
+    const copse_structure structure = index->description->structure;
+    /* No tree of byte strings has a counterpart. */
+    const bool stays = index->key_type == COPSE_BYTES;
+    return copy_as(index, ctx, stays ? structure : copse_registry_nearest(structure, placement), placement, out);
 }
 
 /* The index gets the tree of another one, which is freed; the handle, which the caller has, stays. */

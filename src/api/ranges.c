@@ -84,6 +84,7 @@ copse_status copse_ranges_take(const copse_index *index, const char *call, const
     copse_status status = check(index, call, asked, limit, &checked);
     if (status != COPSE_OK) return status;
     *out = (copse_checked_ranges){.ranges = checked};
+    if (index->key_type == COPSE_BYTES) return COPSE_OK; /* the tree reads open ends */
     if (checked.n == 0 || (checked.lows && checked.highs && !(checked.flags & OPEN_FLAGS))) return COPSE_OK;
     status = ends_on_device(index, &checked, &on_device);
     if (status != COPSE_OK) return status;

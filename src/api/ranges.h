@@ -12,7 +12,8 @@ typedef struct copse_checked_ranges {
     copse_scratch scratch; /* ... in device memory */
 } copse_checked_ranges;
 
-/* Checks the ranges of a call and closes them where they have open or missing ends (core/closed_range.h). copse_ranges_release is due
+/* Checks the ranges of a call and closes them where they have open or missing ends (core/closed_range.h); those of byte strings stay as
+ * they are. copse_ranges_release is due
  * after success. `limit` says that the call has a use for one. */
 copse_status copse_ranges_take(const copse_index *index, const char *call, const copse_ranges *asked, bool limit,
                                copse_checked_ranges *out);

@@ -207,10 +207,9 @@ cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, 
         return cli_date_read(span, out);
     case COPSE_TIMESTAMP:
         return parse_timestamp(span, false, out);
-    case COPSE_NONE:
-        break;
+    default: /* byte strings, which no snapshot has yet */
+        return CLI_CELL_FORM;
     }
-    return CLI_CELL_FORM;
 }
 
 /* A decimal comma becomes a point, and a point is an error. */
@@ -273,10 +272,9 @@ static const char *range_problem(copse_type type)
         return "is too far from 1970 for a date";
     case COPSE_TIMESTAMP:
         return "is too far from 1970 for a timestamp";
-    case COPSE_NONE:
-        break;
+    default:
+        return "is of no known type";
     }
-    return "is of no known type";
 }
 
 const char *cli_cell_problem(copse_type type, cli_cell_error error)
@@ -337,11 +335,10 @@ size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEX
         return cli_date_write(v.i32, text, CLI_CELL_TEXT);
     case COPSE_TIMESTAMP:
         return cli_time_write(v.i64, text, CLI_CELL_TEXT);
-    case COPSE_NONE:
-        break;
+    default:
+        text[0] = '\0';
+        return 0;
     }
-    text[0] = '\0';
-    return 0;
 }
 
 bool cli_cell_is_nan(copse_type type, const void *cell)
@@ -373,7 +370,7 @@ static void put_limit(copse_type type, bool largest, void *out)
     case COPSE_TIMESTAMP:
         *(int64_t *)out = largest ? INT64_MAX : INT64_MIN;
         break;
-    case COPSE_NONE:
+    default:
         break;
     }
 }

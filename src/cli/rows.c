@@ -56,7 +56,7 @@ static int parse_type(const char *command, const char *option, const char *name,
 {
     copse_type type = 0;
     if (!name) return CLI_OK;
-    if (copse_type_parse(name, &type) != COPSE_OK || type == COPSE_NONE || (for_values && !cli_type_is_value(type)))
+    if (copse_type_parse(name, &type) != COPSE_OK || !copse_type_size(type) || (for_values && !cli_type_is_value(type)))
         return cli_usage_error(command, "--%s takes %s, not '%s'", option, cli_type_names(for_values), name);
     *out = type;
     return CLI_OK;

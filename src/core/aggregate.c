@@ -3,6 +3,9 @@
 #include "core/codec.h"
 #include "core/threads.h"
 
+#include <math.h>
+#include <string.h>
+
 #define FANOUT 16u
 
 /* One loop per value type: READ turns raw bits into a number, ORDER into its unsigned rank. */
@@ -67,6 +70,52 @@ void copse_aggregate_store(copse_type type, uint64_t encoded, void *out, uint64_
         copse_decode_k32(type, (uint32_t)encoded, out, at);
     else
         copse_decode_k64(type, encoded, out, at);
+}
+
+/* Stores an integer sum as copse_sum promises: exact, or the nearest limit and false. */
+static bool sum_store(copse_type type, copse_wide sum, void *out, uint64_t at)
+{
+    bool is_signed = type == COPSE_I32 || type == COPSE_I64;
+    copse_wide low = is_signed ? (copse_wide)INT64_MIN : 0;
+    copse_wide high = is_signed ? (copse_wide)INT64_MAX : (copse_wide)UINT64_MAX;
+    bool fits = sum >= low && sum <= high;
+    if (!fits) sum = sum < low ? low : high;
+    ((uint64_t *)out)[at] = (uint64_t)sum;
+    return fits;
+}
+
+bool copse_aggregate_give(copse_aggregate_kind kind, copse_type type, const copse_aggregate *all, uint64_t count,
+                          void *out, uint8_t *found, uint64_t at)
+{
+    bool is_float = copse_type_is_float(type), any = all->smallest <= all->largest;
+    switch (kind) {
+    case COPSE_KIND_SUM:
+        if (!is_float) return sum_store(type, all->sum, out, at);
+        ((double *)out)[at] = all->float_sum;
+        return true;
+    case COPSE_KIND_SUM128:
+        ((copse_int128 *)out)[at] = (copse_int128){(uint64_t)all->sum, (int64_t)(all->sum >> 64)};
+        return true;
+    case COPSE_KIND_AVG: {
+        double sum = is_float ? all->float_sum : (double)all->sum;
+        ((double *)out)[at] = count ? sum / (double)count : (double)NAN;
+        return true;
+    }
+    default:
+        if (found) found[at] = any;
+        if (any)
+            copse_aggregate_store(type, kind == COPSE_KIND_MIN ? all->smallest : all->largest, out, at);
+        else
+            memset((char *)out + at * copse_type_size(type), 0, copse_type_size(type));
+        return true;
+    }
+}
+
+copse_status copse_fail_overflow(const copse_ctx *ctx, uint64_t range)
+{
+    return copse_fail(ctx, COPSE_ERR_OVERFLOW,
+                      "the sum of range %llu does not fit 64 bits; copse_sum128 gives it in 128",
+                      (unsigned long long)range);
 }
 
 bool copse_summary_create(const copse_ctx *ctx, uint64_t items, copse_summary *out)

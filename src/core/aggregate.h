@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/internal.h"
+#include "core/reads.h"
 
 __extension__ typedef __int128 copse_wide;
 
@@ -37,6 +38,13 @@ static inline void copse_aggregate_merge(copse_aggregate *to, const copse_aggreg
 
 /* Raw bits of a value from its encoded form, into out[at]. */
 void copse_aggregate_store(copse_type type, uint64_t encoded, void *out, uint64_t at);
+
+/* Result `at` of a call: out and found are the caller's arrays, count the entries of the range. False: the sum does not fit 64 bits,
+ * and is the nearest limit. */
+bool copse_aggregate_give(copse_aggregate_kind kind, copse_type type, const copse_aggregate *all, uint64_t count,
+                          void *out, uint8_t *found, uint64_t at);
+/* The error for it, which names the first such range. */
+copse_status copse_fail_overflow(const copse_ctx *ctx, uint64_t range);
 
 #define COPSE_SUMMARY_LEVELS 16
 

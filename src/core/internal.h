@@ -147,6 +147,7 @@ uint32_t copse_threads_for(const copse_ctx *ctx, uint64_t n);
 /* --- types: types.c --------------------------------------------------------------------------------------------- */
 
 bool copse_type_is_float(copse_type type);
+bool copse_type_is_key(copse_type type);
 bool copse_type_is_value(copse_type type);
 
 /* Bytes of a value inside a tree. A set has values, too, which are always 0: so it needs no trees of its own. */

@@ -9,11 +9,11 @@ typedef struct type_row {
 } type_row;
 
 static const type_row types[] = {
-    [COPSE_U32] = {"u32", 4},   [COPSE_I32] = {"i32", 4},
-    [COPSE_F32] = {"f32", 4},   [COPSE_U64] = {"u64", 8},
-    [COPSE_I64] = {"i64", 8},   [COPSE_F64] = {"f64", 8},
-    [COPSE_DATE] = {"date", 4}, [COPSE_TIMESTAMP] = {"timestamp", 8},
-    [COPSE_NONE] = {"none", 0},
+    [COPSE_U32] = {"u32", 4},     [COPSE_I32] = {"i32", 4},
+    [COPSE_F32] = {"f32", 4},     [COPSE_U64] = {"u64", 8},
+    [COPSE_I64] = {"i64", 8},     [COPSE_F64] = {"f64", 8},
+    [COPSE_DATE] = {"date", 4},   [COPSE_TIMESTAMP] = {"timestamp", 8},
+    [COPSE_BYTES] = {"bytes", 0}, [COPSE_NONE] = {"none", 0},
 };
 static const char *const placements[] = {"auto", "cpu", "gpu", "emulated"};
 
@@ -45,6 +45,11 @@ size_t copse_type_size(copse_type type)
 bool copse_type_is_float(copse_type type)
 {
     return type == COPSE_F32 || type == COPSE_F64;
+}
+
+bool copse_type_is_key(copse_type type)
+{
+    return type >= COPSE_U32 && type <= COPSE_BYTES;
 }
 
 bool copse_type_is_value(copse_type type)
@@ -79,7 +84,7 @@ copse_status copse_type_parse(const char *name, copse_type *out_type)
             return COPSE_OK;
         }
     return copse_fail(NULL, COPSE_ERR_ARGUMENT,
-                      "'%.40s' is not a type: use u32, i32, f32, u64, i64, f64, date, timestamp or none", name);
+                      "'%.40s' is not a type: use u32, i32, f32, u64, i64, f64, date, timestamp, bytes or none", name);
 }
 
 copse_status copse_placement_parse(const char *name, copse_placement *out_placement)

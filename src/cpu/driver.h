@@ -102,6 +102,10 @@ uint64_t copse_cpu_find_chunk(const copse_index *index, const void *keys, uint64
 uint64_t copse_cpu_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
                           uint64_t *locations);
 
+/* Checks all codes of a mixed batch. *out_finds: the batch has only finds; *out_adds: it has an ADD. */
+copse_status copse_cpu_check_operations(const copse_index *index, const uint8_t *operations, uint64_t n,
+                                        bool has_values, bool *out_finds, bool *out_adds);
+
 /* Turns n elements of an array of this width round; NULL is fine. */
 void copse_reverse(void *array, uint64_t first, uint64_t n, size_t width);
 

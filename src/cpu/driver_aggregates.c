@@ -3,8 +3,6 @@
 
 #include "core/threads.h"
 
-#include <math.h>
-
 /* While one range is added up, the ends of this many ranges later are asked for. */
 #define FETCH_AHEAD 4u
 
@@ -18,45 +16,6 @@ typedef struct aggregate_job {
     uint8_t *found;
     uint64_t nan_low, nan_high, overflow; /* the first that went wrong; n where nothing did */
 } aggregate_job;
-
-/* Stores an integer sum as copse_sum promises: exact, or the nearest limit and false. */
-static bool sum_store(copse_type type, copse_wide sum, void *out, uint64_t at)
-{
-    bool is_signed = type == COPSE_I32 || type == COPSE_I64;
-    copse_wide low = is_signed ? (copse_wide)INT64_MIN : 0;
-    copse_wide high = is_signed ? (copse_wide)INT64_MAX : (copse_wide)UINT64_MAX;
-    bool fits = sum >= low && sum <= high;
-    if (!fits) sum = sum < low ? low : high;
-    ((uint64_t *)out)[at] = (uint64_t)sum;
-    return fits;
-}
-
-static bool result_store(const aggregate_job *job, uint64_t at, const copse_aggregate *all, uint64_t count)
-{
-    copse_type type = job->index->value_type;
-    bool is_float = copse_type_is_float(type), any = all->smallest <= all->largest;
-    switch (job->kind) {
-    case COPSE_KIND_SUM:
-        if (!is_float) return sum_store(type, all->sum, job->out, at);
-        ((double *)job->out)[at] = all->float_sum;
-        return true;
-    case COPSE_KIND_SUM128:
-        ((copse_int128 *)job->out)[at] = (copse_int128){(uint64_t)all->sum, (int64_t)(all->sum >> 64)};
-        return true;
-    case COPSE_KIND_AVG: {
-        double sum = is_float ? all->float_sum : (double)all->sum;
-        ((double *)job->out)[at] = count ? sum / (double)count : (double)NAN;
-        return true;
-    }
-    default:
-        if (job->found) job->found[at] = any;
-        if (any)
-            copse_aggregate_store(type, job->kind == COPSE_KIND_MIN ? all->smallest : all->largest, job->out, at);
-        else
-            memset((char *)job->out + at * copse_type_size(type), 0, copse_type_size(type));
-        return true;
-    }
-}
 
 /* Ranges first .. first + n through their locations. */
 static void chunk_by_locations(void *argument, uint64_t first, uint64_t last)
@@ -84,7 +43,8 @@ static void chunk_by_locations(void *argument, uint64_t first, uint64_t last)
             if (job->kind == COPSE_KIND_AVG) tree->rank(index, ranks, 2, ranks);
             count = ranks[1] - ranks[0];
         }
-        if (!result_store(job, first + i, &all, count)) copse_note_least(&job->overflow, first + i);
+        if (!copse_aggregate_give(job->kind, index->value_type, &all, count, job->out, job->found, first + i))
+            copse_note_least(&job->overflow, first + i);
     }
 }
 
@@ -129,11 +89,7 @@ static copse_status aggregate_run(aggregate_job *job)
     copse_parallel(index->ctx, threads, n, COPSE_CPU_CHUNK, chunk_by_locations, job);
     if (job->nan_low < n) return copse_fail_nan(index->ctx, "lows", job->nan_low);
     if (job->nan_high < n) return copse_fail_nan(index->ctx, "highs", job->nan_high);
-    if (job->overflow < n)
-        return copse_fail(index->ctx, COPSE_ERR_OVERFLOW,
-                          "the sum of range %llu does not fit 64 bits; copse_sum128 gives it in 128",
-                          (unsigned long long)job->overflow);
-    return COPSE_OK;
+    return job->overflow < n ? copse_fail_overflow(index->ctx, job->overflow) : COPSE_OK;
 }
 
 copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,

@@ -94,9 +94,8 @@ static copse_status apply_here(copse_index *index, const uint8_t *operations, co
     return status;
 }
 
-/* Checks all codes. *out_finds: the batch has only finds; *out_adds: it has an ADD. */
-static copse_status check_codes(const copse_index *index, const uint8_t *operations, uint64_t n, bool has_values,
-                                bool *out_finds, bool *out_adds)
+copse_status copse_cpu_check_operations(const copse_index *index, const uint8_t *operations, uint64_t n,
+                                        bool has_values, bool *out_finds, bool *out_adds)
 {
     uint8_t most = 0, needs = 0, adds = 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -124,7 +123,8 @@ copse_status copse_cpu_apply(copse_index *index, const uint8_t *operations, cons
                              uint64_t n, void *out_values, uint8_t *out_found)
 {
     bool finds, adds;
-    copse_status status = check_codes(index, operations, n, values || index->value_type == COPSE_NONE, &finds, &adds);
+    const bool has_values = values || index->value_type == COPSE_NONE;
+    copse_status status = copse_cpu_check_operations(index, operations, n, has_values, &finds, &adds);
     if (status != COPSE_OK) return status;
     if (finds) return copse_cpu_find(index, keys, n, out_values, out_found);
     mixed_call call = {

@@ -145,6 +145,9 @@ static copse_status tables_write(writer *w)
 static copse_status writer_open(writer *w)
 {
     copse_stats stats = {.struct_size = sizeof stats};
+    if (w->index->key_type == COPSE_BYTES)
+        return copse_fail(w->ctx, COPSE_ERR_UNSUPPORTED,
+                          "the keys are byte strings, which this version of copse does not save");
     copse_status status = copse_index_stats(w->index, &stats);
     if (status != COPSE_OK) return status;
     if (!snapshot_header_fill(&w->header, &stats))

@@ -30,32 +30,42 @@ const copse_tree_description *copse_registry_find(copse_structure structure)
     return NULL;
 }
 
-static const copse_tree_at *tree_at(const copse_tree_description *tree, copse_placement placement)
+static const copse_tree_at *tree_at(const copse_tree_description *tree, copse_type key_type, copse_placement placement)
 {
-    const copse_tree_at *at = tree->at;
-    while (at->calls && at->placement != placement) at++;
-    return at->calls ? at : NULL;
+    const copse_tree_at *at = key_type == COPSE_BYTES ? tree->bytes_at : tree->at;
+    while (at && at->calls && at->placement != placement) at++;
+    return at && at->calls ? at : NULL;
 }
 
-const copse_tree_at *copse_registry_at(copse_structure structure, copse_placement placement)
+const copse_tree_at *copse_registry_at_for(copse_type key_type, copse_structure structure, copse_placement placement)
 {
     const copse_tree_description *tree = copse_registry_find(structure);
-    return tree ? tree_at(tree, placement) : NULL;
+    return tree ? tree_at(tree, key_type, placement) : NULL;
 }
 
-copse_structure copse_registry_automatic(copse_placement placement, unsigned use)
+copse_structure copse_registry_automatic_for(copse_type key_type, copse_placement placement, unsigned use)
 {
     for (unsigned i = 0; i < COUNT_OF(trees); i++) {
-        const copse_tree_at *at = tree_at(trees[i], placement);
+        const copse_tree_at *at = tree_at(trees[i], key_type, placement);
         if (at && at->automatic & use) return trees[i]->structure;
     }
     return COPSE_STRUCTURE_AUTO;
 }
 
+const copse_tree_at *copse_registry_at(copse_structure structure, copse_placement placement)
+{
+    return copse_registry_at_for(COPSE_U64, structure, placement);
+}
+
+copse_structure copse_registry_automatic(copse_placement placement, unsigned use)
+{
+    return copse_registry_automatic_for(COPSE_U64, placement, use);
+}
+
 copse_structure copse_registry_nearest(copse_structure structure, copse_placement placement)
 {
     const copse_tree_description *tree = copse_registry_find(structure);
-    return !tree || tree_at(tree, placement) ? structure : tree->counterpart;
+    return !tree || tree_at(tree, COPSE_U64, placement) ? structure : tree->counterpart;
 }
 
 /* --- copse.h ------------------------------------------------------------------------------------------------------ */
@@ -97,7 +107,8 @@ copse_status copse_structure_parse(const char *name, copse_structure *out_struct
 int copse_supports(copse_structure structure, copse_placement placement, copse_type key_type, copse_capability what)
 {
     const copse_tree_description *tree = copse_registry_find(structure);
-    if (!tree || !tree_at(tree, placement) || copse_type_size(key_type) == 0 || (unsigned)what > COPSE_CAN_TAKE_BYTES)
+    if (!tree || !copse_type_is_key(key_type) || !tree_at(tree, key_type, placement) ||
+        (unsigned)what > COPSE_CAN_TAKE_BYTES)
         return 0;
     return what == COPSE_CAN_EXIST || (tree->capabilities & COPSE_CAPABILITY(what)) != 0;
 }

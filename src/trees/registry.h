@@ -11,5 +11,8 @@ const copse_tree_description *copse_registry_find(copse_structure structure);
 const copse_tree_at *copse_registry_at(copse_structure structure, copse_placement placement);
 /* The tree that AUTO takes at a placement: `use` is COPSE_AUTO_UPDATES or COPSE_AUTO_READS. AUTO: there is none. */
 copse_structure copse_registry_automatic(copse_placement placement, unsigned use);
+/* The same two for keys of a type, which may be byte strings; those above speak of keys of fixed width. */
+const copse_tree_at *copse_registry_at_for(copse_type key_type, copse_structure structure, copse_placement placement);
+copse_structure copse_registry_automatic_for(copse_type key_type, copse_placement placement, unsigned use);
 /* The structure itself, or where the placement lacks it, its counterpart there. */
 copse_structure copse_registry_nearest(copse_structure structure, copse_placement placement);

@@ -22,6 +22,8 @@ typedef struct copse_scan {
     bool backwards;      /* from the larger keys to the smaller                           */
     const void *from;    /* the first key that is wanted; NULL: go on at `position`       */
     const void *to;      /* the last key that is wanted; NULL: all that follow            */
+    bool from_open;      /* of byte strings: `from` itself is not wanted                  */
+    bool to_open;        /* ... nor is `to`; keys of fixed width come without open ends   */
     uint64_t most;       /* entries; 0: only find the position                            */
     void *keys, *values; /* arrays of `most` entries; either may be NULL               */
     /* The gap between two entries where the scan begins, and where it stopped; all zero is the one in front of the first entry.
@@ -31,13 +33,18 @@ typedef struct copse_scan {
         uint64_t rank;
         uint64_t key, equals;
     } position;
-    uint64_t n; /* entries that came; fewer than `most`: there are no more            */
+    /* Entries that came; fewer than `most`: there are no more. Of byte strings it may also be that the next one does not fit; where
+     * not even one does, the scan returns TOO_SMALL and the position stays. */
+    uint64_t n;
 } copse_scan;
 
 /*
  * What a tree does, at one placement. Every function has the meaning of the call in copse.h; the API has checked pointers, flags
  * and sizes before, and n is not 0 but for build and range. On a device each array may be host or device memory. After a failure
  * the tree is as before.
+ *
+ * Where keys are byte strings, arrays of keys and single keys are a caller's copse_bytes, which the tree reads through
+ * copse_byte_keys_take and writes through copse_byte_output (core/bytes.h): those check it.
  */
 typedef struct copse_calls {
     /* Life. A new tree is empty; `create` sets index->tree. */
@@ -63,7 +70,7 @@ typedef struct copse_calls {
     copse_status (*select)(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
                            uint8_t *found);
     /* Keys of fixed width come as closed ranges that have both ends, whatever the caller's flags were (api/ranges.h); only
-     * COPSE_RANGE_DESCENDING is left, for `range`. */
+     * COPSE_RANGE_DESCENDING is left, for `range`. Byte strings, between any two of which there are others, come as the caller's. */
     copse_status (*count)(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
     copse_status (*range)(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
     copse_status (*aggregate)(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
@@ -100,9 +107,10 @@ typedef struct copse_tree_at {
 typedef struct copse_tree_description {
     copse_structure structure;
     const char *name;
-    const char *summary;         /* some words for people: "fastest reads; an update rebuilds"            */
-    unsigned capabilities;       /* COPSE_CAPABILITY(...) of those that it has, besides COPSE_CAN_EXIST   */
-    copse_structure counterpart; /* does the same at placements where this tree is not there              */
-    bool baseline;               /* there to compare with: `copse bench` measures it, the demo leaves it out */
-    const copse_tree_at *at;     /* ends with a row of zeros                                              */
+    const char *summary;           /* some words for people: "fastest reads; an update rebuilds"            */
+    unsigned capabilities;         /* COPSE_CAPABILITY(...) of those that it has, besides COPSE_CAN_EXIST   */
+    copse_structure counterpart;   /* does the same at placements where this tree is not there              */
+    bool baseline;                 /* there to compare with: `copse bench` measures it, the demo leaves it out */
+    const copse_tree_at *at;       /* ends with a row of zeros                                              */
+    const copse_tree_at *bytes_at; /* the same for keys that are byte strings; NULL: it takes none          */
 } copse_tree_description;

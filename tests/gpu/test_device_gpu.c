@@ -226,8 +226,8 @@ static void cards(void)
     CHECK(copse_ctx_create(&options, &wrong) == COPSE_ERR_DEVICE && said(NULL, "no card 1000") && !wrong);
     options.device = 63; /* the emulator has it, so that only the first use of a card can tell */
     CHECK_OK(copse_ctx_create(&options, &wrong));
-    CHECK(count > 63 || (copse_device_get(wrong, COPSE_PLACEMENT_GPU, &none) == COPSE_ERR_DEVICE &&
-                         said(wrong, "no card 63")));
+    CHECK(count > 63 ||
+          (copse_device_get(wrong, COPSE_PLACEMENT_GPU, &none) == COPSE_ERR_DEVICE && said(wrong, "no card 63")));
     copse_ctx_free(wrong);
 }
 

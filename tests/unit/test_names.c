@@ -14,6 +14,11 @@ static void types_have_names_and_sizes(void **state)
         assert_ok(NULL, copse_type_parse(copse_type_name(types[i]), &parsed));
         assert_int_equal(parsed, types[i]);
     }
+    copse_type bytes = (copse_type)0;
+    assert_string_equal(copse_type_name(COPSE_BYTES), "bytes");
+    assert_int_equal(copse_type_size(COPSE_BYTES), 0); /* strings have no size that all of them share */
+    assert_ok(NULL, copse_type_parse("bytes", &bytes));
+    assert_int_equal(bytes, COPSE_BYTES);
     assert_int_equal(copse_type_size((copse_type)0), 0);
     assert_int_equal(copse_type_size((copse_type)99), 0);
     assert_non_null(copse_type_name((copse_type)99));

@@ -108,6 +108,27 @@ static void auto_has_one_tree_for_each_use(void **state)
         }
 }
 
+static void bytes_have_one_automatic_tree(void **state)
+{
+    (void)state;
+    static const unsigned uses[] = {COPSE_AUTO_UPDATES, COPSE_AUTO_READS};
+    for (size_t use = 0; use < COUNT_OF(uses); use++) {
+        unsigned n = 0;
+        FOR_EACH_DESCRIPTION(tree)
+        {
+            const copse_tree_at *at = copse_registry_at_for(COPSE_BYTES, tree->structure, COPSE_PLACEMENT_CPU);
+            assert_int_equal(has(tree, COPSE_CAN_TAKE_BYTES), tree->bytes_at != NULL);
+            assert_int_equal(copse_supports(tree->structure, COPSE_PLACEMENT_CPU, COPSE_BYTES, COPSE_CAN_EXIST),
+                             at != NULL);
+            n += at && at->automatic & uses[use];
+        }
+        assert_int_equal(n, 1);
+        assert_non_null(copse_registry_at_for(COPSE_BYTES,
+                                              copse_registry_automatic_for(COPSE_BYTES, COPSE_PLACEMENT_CPU, uses[use]),
+                                              COPSE_PLACEMENT_CPU));
+    }
+}
+
 static void supports_says_what_is_there(void **state)
 {
     (void)state;
@@ -221,6 +242,7 @@ int main(void)
         cmocka_unit_test(every_placement_has_all_calls),
         cmocka_unit_test(counterparts_are_there),
         cmocka_unit_test(auto_has_one_tree_for_each_use),
+        cmocka_unit_test(bytes_have_one_automatic_tree),
         cmocka_unit_test(supports_says_what_is_there),
         cmocka_unit_test(what_nobody_knows_is_not_supported),
         cmocka_unit_test(views_are_there_where_supported),

@@ -6,6 +6,14 @@
  *
  * Both lie in one block of memory, the keys first. A lookup halves the array until one entry is left; an update merges the batch
  * and the array into a new block. The location of an entry (cpu/driver.h) is its rank.
+ *
+ * Byte strings lie one after the other, and the array in which a lookup halves is the one of their offsets:
+ *
+ *   offsets  | 0 | 0 | 1 | 6 | ... | size |       n + 1 of 64 bits; key i is data[offsets[i]] up to data[offsets[i + 1]]
+ *   values   | v0 | v1 | v2 | ... | vn-1 |        padded to 8 bytes
+ *   data     | a | a | p | p | l | e | ... |      here the keys are "", "a", "apple", ...; nothing between them
+ *
+ * again in one block, the offsets first.
  */
 #pragma once
 
@@ -18,3 +26,11 @@ typedef struct copse_sorted {
     void *values; /* VALUE[entries]                                                        */
     size_t bytes; /* of the block                                                          */
 } copse_sorted;
+
+typedef struct copse_sorted_bytes {
+    uint64_t entries;
+    uint64_t *offsets; /* entries + 1; also the address of the block, NULL where there is no entry */
+    void *values;
+    unsigned char *data;
+    size_t bytes; /* of the block */
+} copse_sorted_bytes;
