@@ -300,9 +300,9 @@ copse_status copse_sorted_bytes_erase(copse_index *index, const void *keys, uint
 static void run_erase_value(byte_update *update, byte_run *run, uint64_t position)
 {
     const size_t width = update->width;
-    const char *wanted = (const char *)update->given + position * width;
+    const char *wanted = update->given ? (const char *)update->given + position * width : NULL;
     uint64_t i = 0;
-    while (i < run->n && width && memcmp(run_value(update, run, i), wanted, width) != 0) i++;
+    while (i < run->n && wanted && memcmp(run_value(update, run, i), wanted, width) != 0) i++;
     if (i == run->n) return;
     memmove(run_value(update, run, i), run_value(update, run, i + 1), (run->n - i - 1) * width);
     run->n--;
