@@ -12,8 +12,8 @@
  *     the argument. The library never prints, exits or aborts.
  *   - A call that fails leaves the index as it was. Output arrays of a failed call hold unspecified values unless the
  *     function says otherwise.
- *   - n == 0 does nothing and succeeds, but for copse_build, which then leaves an empty index; array arguments may then be
- *     NULL.
+ *   - n == 0 does nothing and succeeds, but for copse_build, which then leaves an empty index; array arguments may
+ *     then be NULL.
  *   - No key and no value is reserved. NaN is refused as a key (COPSE_ERR_NAN, with its position); -0.0 equals 0.0.
  *   - Any call may return COPSE_ERR_ARGUMENT (a NULL or impossible argument) and, where it needs scratch memory,
  *     COPSE_ERR_MEMORY. Those two are not repeated below.
@@ -76,11 +76,11 @@ typedef enum copse_status {
     COPSE_ERR_DEVICE = 14      /* no such device, or the device failed                                               */
 } copse_status;
 
-/* Key and value types. Dates are int32 days since 1970-01-01, timestamps int64 microseconds since then; they and byte
- * strings (copse_bytes) are key types only. An index with value type COPSE_NONE is a set: every `values` and `out_values` of its calls,
- * and `values` of copse_rows, has to be NULL (ARGUMENT), sums, extremes and COPSE_OP_ADD return COPSE_ERR_TYPE, visitors get NULL.
- * Inside a set keeps four bytes for each key that are always 0, unless keys are byte strings: it takes the memory of an index with
- * u32 values. */
+/* Key and value types. Dates are int32 days since 1970-01-01, timestamps int64 microseconds since then; they and
+ * byte strings (copse_bytes) are key types only. An index with value type COPSE_NONE is a set: every `values` and
+ * `out_values` of its calls, and `values` of copse_rows, has to be NULL (ARGUMENT), sums, extremes and
+ * COPSE_OP_ADD return COPSE_ERR_TYPE, visitors get NULL. Inside a set keeps four bytes for each key that are
+ * always 0, unless keys are byte strings: it takes the memory of an index with u32 values. */
 typedef enum copse_type {
     COPSE_U32 = 1,
     COPSE_I32 = 2,
@@ -104,10 +104,11 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_SORTED = 5    /* a plain sorted array on the CPU: the baseline, and the example for a new tree    */
 } copse_structure;
 
-/* Where the nodes live and who walks them. AUTO keeps an index on the CPU while it has fewer than 65,536 entries, and takes it to a GPU
- * when it gets that large, or when its keys come in device memory, where one can be used and has the structure; at once where the
- * context has a stream or COPSE_CTX_DEVICE_ARRAYS. copse_stats.placement_why says why it is where it is. Arrays of reads may be device
- * memory only where the index is on a GPU: name that placement where all yours are. */
+/* Where the nodes live and who walks them. AUTO keeps an index on the CPU while it has fewer than 65,536 entries,
+ * and takes it to a GPU when it gets that large, or when its keys come in device memory, where one can be used and
+ * has the structure; at once where the context has a stream or COPSE_CTX_DEVICE_ARRAYS. copse_stats.placement_why
+ * says why it is where it is. Arrays of reads may be device memory only where the index is on a GPU: name that
+ * placement where all yours are. */
 typedef enum copse_placement {
     COPSE_PLACEMENT_AUTO = 0,
     COPSE_PLACEMENT_CPU = 1,
@@ -115,17 +116,19 @@ typedef enum copse_placement {
     COPSE_PLACEMENT_EMULATED = 3 /* the GPU's kernels run by the CPU: slow, for tests                                 */
 } copse_placement;
 
-/* Keys of the type COPSE_BYTES, in Arrow's layout: key i is data[offsets[i]] up to data[offsets[i + 1]]. Where a call on an index of
- * such keys takes `const void *keys`, or one key, that is a const copse_bytes *; where it has `void *out_keys`, a copse_bytes *.
+/* Keys of the type COPSE_BYTES, in Arrow's layout: key i is data[offsets[i]] up to data[offsets[i + 1]]. Where a
+ * call on an index of such keys takes `const void *keys`, or one key, that is a const copse_bytes *; where it has
+ * `void *out_keys`, a copse_bytes *.
  *
- * A key is any string of 0 to COPSE_LONGEST_KEY bytes; no byte is reserved. Keys are ordered by their bytes as unsigned numbers
- * (memcmp), and a key comes before those that it is the beginning of.
+ * A key is any string of 0 to COPSE_LONGEST_KEY bytes; no byte is reserved. Keys are ordered by their bytes as
+ * unsigned numbers (memcmp), and a key comes before those that it is the beginning of.
  *
- * Inputs: n + 1 offsets that do not fall and do not pass `size`; the first need not be 0. ARGUMENT says which of them is wrong.
- * Outputs: the call writes n + 1 offsets, from 0 on, and the bytes; an entry that is not there gives an empty string. `needed` is set
- * to the bytes that all of the keys take, also where the call returns COPSE_ERR_TOO_SMALL because that is more than `size`.
- * Sizing: with data NULL and size 0 no bytes are written, and that is no error; offsets may then be NULL, too. Where keys take more
- * than 2^31 - 1 bytes, offsets of 32 bits return COPSE_ERR_OVERFLOW. Both are host memory. */
+ * Inputs: n + 1 offsets that do not fall and do not pass `size`; the first need not be 0. ARGUMENT says which of
+ * them is wrong. Outputs: the call writes n + 1 offsets, from 0 on, and the bytes; an entry that is not there
+ * gives an empty string. `needed` is set to the bytes that all of the keys take, also where the call returns
+ * COPSE_ERR_TOO_SMALL because that is more than `size`.
+ * Sizing: with data NULL and size 0 no bytes are written, and that is no error; offsets may then be NULL, too.
+ * Where keys take more than 2^31 - 1 bytes, offsets of 32 bits return COPSE_ERR_OVERFLOW. Both are host memory. */
 typedef struct copse_bytes {
     uint32_t struct_size; /* sizeof(copse_bytes)                     */
     uint32_t offset_bits; /* 32 or 64: offsets are int32_t or int64_t */
@@ -155,8 +158,8 @@ typedef struct copse_index_options copse_index_options;
  * ------------------------------------------------------------------------------------------------------------------ */
 
 /* Makes a context: threads, memory, instruction set. options may be NULL for the defaults.
- * Errors: ARGUMENT (options->struct_size, an unknown instruction set in COPSE_ISA), MEMORY, UNSUPPORTED (COPSE_ISA names
- * an instruction set that this machine lacks). */
+ * Errors: ARGUMENT (options->struct_size, an unknown instruction set in COPSE_ISA), MEMORY, UNSUPPORTED (COPSE_ISA
+ * names an instruction set that this machine lacks). */
 COPSE_API copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_ctx);
 
 /* Frees a context; where indexes of it are left, with the last of them. NULL is fine. */
@@ -167,15 +170,18 @@ COPSE_API void copse_ctx_free(copse_ctx *ctx);
 COPSE_API const char *copse_last_error(const copse_ctx *ctx);
 
 /* Makes an empty index. options may be NULL: u64 keys and values, everything else automatic.
- * Errors: ARGUMENT (unknown type, structure or placement, or strategy in COPSE_BLINK_STRATEGY), UNSUPPORTED (this structure is not
- * there for this placement, or does not take such keys or duplicates: copse_supports), DEVICE (no card can be used; the sentence says why), MEMORY. */
+ * Errors: ARGUMENT (unknown type, structure or placement, or strategy in COPSE_BLINK_STRATEGY), UNSUPPORTED (this
+ * structure is not there for this placement, or does not take such keys or duplicates: copse_supports), DEVICE (no
+ * card can be used; the sentence says why), MEMORY. */
 COPSE_API copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *options, copse_index **out_index);
 
-/* Frees an index. Its cursors can then only be freed: every other call on them returns COPSE_ERR_STALE. NULL is fine. */
+/* Frees an index. Its cursors can then only be freed: every other call on them returns COPSE_ERR_STALE. NULL is
+ * fine. */
 COPSE_API void copse_index_free(copse_index *index);
 
-/* Replaces the content by n pairs, in any order; sorted input is noticed and is faster. Of equal keys the highest array
- * position wins, unless the index keeps duplicates. values may be NULL: then every value is its array position, as a number of the value type.
+/* Replaces the content by n pairs, in any order; sorted input is noticed and is faster. Of equal keys the highest
+ * array position wins, unless the index keeps duplicates. values may be NULL: then every value is its array
+ * position, as a number of the value type.
  * Errors: NAN, MEMORY, CANCELLED. */
 COPSE_API copse_status copse_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 
@@ -193,9 +199,10 @@ COPSE_API copse_status copse_contains(const copse_index *index, const void *keys
 /* Takes all entries away. */
 COPSE_API copse_status copse_clear(copse_index *index);
 
-/* Inserts n pairs as if one after the other in array order. An index with duplicates adds every pair behind its equals
- * (IF_ABSENT: only where the key was not there). values may be NULL: then every value is its array position, as a number of the value type.
- * out_inserted (may be NULL) receives the number of entries that the index has more than before.
+/* Inserts n pairs as if one after the other in array order. An index with duplicates adds every pair behind its
+ * equals (IF_ABSENT: only where the key was not there). values may be NULL: then every value is its array
+ * position, as a number of the value type. out_inserted (may be NULL) receives the number of entries that the
+ * index has more than before.
  * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (unknown flags). */
 COPSE_API copse_status copse_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
                                     uint32_t flags, uint64_t *out_inserted);
@@ -204,16 +211,16 @@ COPSE_API copse_status copse_insert(copse_index *index, const void *keys, const 
  * the number of entries that went. Errors: NAN, MEMORY, CANCELLED. */
 COPSE_API copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
 
-/* Erases entries by key and value: each of n pairs, in array order, takes away the first entry with that key and that value,
- * if there is one left. Values are equal where their bits are: 0.0 is not -0.0, and a NaN is itself. In a set values is NULL and
- * each key takes one entry. out_erased as above.
- * With duplicates it reads and writes all entries of the keys of the batch, on a device all of the index.
+/* Erases entries by key and value: each of n pairs, in array order, takes away the first entry with that key and
+ * that value, if there is one left. Values are equal where their bits are: 0.0 is not -0.0, and a NaN is itself.
+ * In a set values is NULL and each key takes one entry. out_erased as above. With duplicates it reads and writes
+ * all entries of the keys of the batch, on a device all of the index.
  * Errors: NAN (keys), MEMORY, CANCELLED. */
 COPSE_API copse_status copse_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
                                          uint64_t *out_erased);
 
-/* Ranges of keys: range i reaches from lows[i] to highs[i]. Start from COPSE_BETWEEN(lows, highs, n), which has both ends
- * included, and change what is to be different. lows[i] > highs[i] is an empty range, and no error. */
+/* Ranges of keys: range i reaches from lows[i] to highs[i]. Start from COPSE_BETWEEN(lows, highs, n), which has
+ * both ends included, and change what is to be different. lows[i] > highs[i] is an empty range, and no error. */
 typedef struct copse_ranges {
     uint32_t struct_size; /* sizeof(copse_ranges) */
     /* COPSE_RANGE_LOW_OPEN and those below, or 0. */
@@ -236,9 +243,10 @@ typedef struct copse_ranges {
         sizeof(copse_ranges), 0, lows, highs, n, 0                                                                     \
     }
 
-/* Sums the values of n ranges; 0 for an empty one. out_sums is an array of uint64_t (value types u32 u64), int64_t (i32 i64) or double (f32 f64). Integer sums are
- * exact; where one does not fit, it is set to the nearest limit, all others are still right, and the call returns
- * COPSE_ERR_OVERFLOW naming the first. copse_sum128 always fits. Errors: NAN, OVERFLOW. */
+/* Sums the values of n ranges; 0 for an empty one. out_sums is an array of uint64_t (value types u32 u64), int64_t
+ * (i32 i64) or double (f32 f64). Integer sums are exact; where one does not fit, it is set to the nearest limit,
+ * all others are still right, and the call returns COPSE_ERR_OVERFLOW naming the first. copse_sum128 always fits.
+ * Errors: NAN, OVERFLOW. */
 COPSE_API copse_status copse_sum(const copse_index *index, const copse_ranges *ranges, void *out_sums);
 
 /* ------------------------------------------------------------------------------------------------------------------
@@ -254,34 +262,36 @@ typedef enum copse_operation {
     COPSE_OP_ADD = 4 /* adds to the value of the key; a key that is not there gets the value as it is */
 } copse_operation;
 
-/* Runs n point operations as if one after the other in array order: operations[i] is a copse_operation on keys[i], and
- * sees what those before it did. values[i] is for UPSERT, INSERT_IF_ABSENT and ADD only; values may be NULL where the batch
- * has none of them, and in a set. out_found[i] is 1 or 0: the key was there just before operation i; out_values[i] is the value
- * that it had then (0 where there was none); either may be NULL. All of the batch is applied or nothing.
- * ADD wraps integers modulo 2^32 or 2^64 and adds floats in their type, one after the other; a sum that is no number is the quiet
- * NaN without a payload. So the result is the same on every placement, bit by bit.
- * With duplicates UPSERT adds an entry behind its equals, INSERT_IF_ABSENT one where the key is not there, ERASE takes all entries
- * of the key; FIND and ADD see the first entry, as do out_found and out_values. On a device such a batch costs a pass over
- * the index.
- * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (a code that is no copse_operation; the sentence gives its position), TYPE (ADD in a
- * set), UNSUPPORTED (on a device more than 2^32 - 1 operations). */
+/* Runs n point operations as if one after the other in array order: operations[i] is a copse_operation on keys[i],
+ * and sees what those before it did. values[i] is for UPSERT, INSERT_IF_ABSENT and ADD only; values may be NULL
+ * where the batch has none of them, and in a set. out_found[i] is 1 or 0: the key was there just before operation
+ * i; out_values[i] is the value that it had then (0 where there was none); either may be NULL. All of the batch is
+ * applied or nothing. ADD wraps integers modulo 2^32 or 2^64 and adds floats in their type, one after the other; a
+ * sum that is no number is the quiet NaN without a payload. So the result is the same on every placement, bit by
+ * bit. With duplicates UPSERT adds an entry behind its equals, INSERT_IF_ABSENT one where the key is not there,
+ * ERASE takes all entries of the key; FIND and ADD see the first entry, as do out_found and out_values. On a
+ * device such a batch costs a pass over the index.
+ * Errors: NAN, MEMORY, CANCELLED, ARGUMENT (a code that is no copse_operation; the sentence gives its position),
+ * TYPE (ADD in a set), UNSUPPORTED (on a device more than 2^32 - 1 operations). */
 COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                    uint64_t n, void *out_values, uint8_t *out_found);
 
-/* A second, read-only handle on the same index, through another context, and so on another stream. Its calls may run
- * while the index is updated through the first handle: they see every key that was there before and stays, and never a
- * key with a value that it did not have; which of the keys that come and go they see is open. They are complete when they
- * return. copse_index_free frees the handle; it may outlive the first one. ctx must use the device that the index is on.
+/* A second, read-only handle on the same index, through another context, and so on another stream. Its calls may
+ * run while the index is updated through the first handle: they see every key that was there before and stays, and
+ * never a key with a value that it did not have; which of the keys that come and go they see is open. They are
+ * complete when they return. copse_index_free frees the handle; it may outlive the first one. ctx must use the
+ * device that the index is on.
  * Errors: UNSUPPORTED (structures other than blink and bplus; updates through a view). */
 COPSE_API copse_status copse_index_view(const copse_index *index, copse_ctx *ctx, copse_index **out_view);
 
-/* A read-only index with the content that `index` has now; later updates do not change it. On blink and bplus it shares
- * memory with the index until the first update after it; on the others it is a copy. It belongs to ctx, may outlive the index,
- * and is freed with copse_index_free.
+/* A read-only index with the content that `index` has now; later updates do not change it. On blink and bplus it
+ * shares memory with the index until the first update after it; on the others it is a copy. It belongs to ctx, may
+ * outlive the index, and is freed with copse_index_free.
  * Errors: UNSUPPORTED (updates of a frozen index). */
 COPSE_API copse_status copse_freeze(const copse_index *index, copse_ctx *ctx, copse_index **out_frozen);
 
-/* A second index of the same structure and placement with the same entries, which may be changed. It belongs to ctx. */
+/* A second index of the same structure and placement with the same entries, which may be changed. It belongs to
+ * ctx. */
 COPSE_API copse_status copse_copy(const copse_index *index, copse_ctx *ctx, copse_index **out_copy);
 
 /* For each of n keys: the first entry with a key >= it. Each of the outputs may be NULL: out_keys (key type),
@@ -290,7 +300,8 @@ COPSE_API copse_status copse_copy(const copse_index *index, copse_ctx *ctx, cops
 COPSE_API copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
                                          void *out_values, uint8_t *out_found, uint64_t *out_ranks);
 
-/* The same for the first entry with a key > keys[i]; its rank is the number of entries with a key <= keys[i]. Errors: NAN. */
+/* The same for the first entry with a key > keys[i]; its rank is the number of entries with a key <= keys[i].
+ * Errors: NAN. */
 COPSE_API copse_status copse_upper_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
                                          void *out_values, uint8_t *out_found, uint64_t *out_ranks);
 
@@ -306,19 +317,21 @@ COPSE_API copse_status copse_successor(const copse_index *index, const void *key
 COPSE_API copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
                                          void *out_values, uint8_t *out_found);
 
-/* The entries with n ranks, counted from 0 in key order; out_found[i] is 0 where there are no more than ranks[i] entries, and key
- * and value are then 0. Each of the outputs may be NULL. Errors: UNSUPPORTED (a structure without COPSE_CAN_RANK). */
+/* The entries with n ranks, counted from 0 in key order; out_found[i] is 0 where there are no more than ranks[i]
+ * entries, and key and value are then 0. Each of the outputs may be NULL. Errors: UNSUPPORTED (a structure without
+ * COPSE_CAN_RANK). */
 COPSE_API copse_status copse_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *out_keys,
                                     void *out_values, uint8_t *out_found);
 
-/* The first entries in ascending order, and the last ones in descending order, up to `max` of them; out_n says how many came.
- * out_n is host memory; out_keys and out_values may be NULL. */
+/* The first entries in ascending order, and the last ones in descending order, up to `max` of them; out_n says how
+ * many came. out_n is host memory; out_keys and out_values may be NULL. */
 COPSE_API copse_status copse_first(const copse_index *index, uint64_t max, void *out_keys, void *out_values,
                                    uint64_t *out_n);
 COPSE_API copse_status copse_last(const copse_index *index, uint64_t max, void *out_keys, void *out_values,
                                   uint64_t *out_n);
 
-/* Where the entries of ranges go, in rows: range i owns positions offsets[i] up to offsets[i + 1] of keys and values. */
+/* Where the entries of ranges go, in rows: range i owns positions offsets[i] up to offsets[i + 1] of keys and
+ * values. */
 typedef struct copse_rows {
     uint32_t struct_size; /* sizeof(copse_rows) */
     uint32_t reserved;    /* 0                  */
@@ -336,13 +349,15 @@ typedef struct copse_rows {
     }
 
 /* All entries of n ranges, each row in ascending order, or descending where the flag says so.
- * Sizing: with capacity 0 and keys and values NULL only the offsets are computed; offsets[n] is the capacity to come back
- * with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL with all of the offsets filled. To learn the bytes of
- * byte strings at the same time, let keys point to a copse_bytes without data and offsets: its `needed` is set in either case.
+ * Sizing: with capacity 0 and keys and values NULL only the offsets are computed; offsets[n] is the capacity to
+ * come back with. If capacity is less than that, the call returns COPSE_ERR_TOO_SMALL with all of the offsets
+ * filled. To learn the bytes of byte strings at the same time, let keys point to a copse_bytes without data and
+ * offsets: its `needed` is set in either case.
  * Errors: NAN, TOO_SMALL. */
 COPSE_API copse_status copse_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows);
 
-/* All entries of n keys, those of a key in the order of insertion: copse_range where both ends are the key. Errors: NAN, TOO_SMALL. */
+/* All entries of n keys, those of a key in the order of insertion: copse_range where both ends are the key.
+ * Errors: NAN, TOO_SMALL. */
 COPSE_API copse_status copse_find_all(const copse_index *index, const void *keys, uint64_t n,
                                       const copse_rows *out_rows);
 
@@ -358,9 +373,9 @@ typedef struct copse_int128 {
 /* copse_sum in 128 bits, for integer value types. Errors: NAN, TYPE (value type f32 or f64). */
 COPSE_API copse_status copse_sum128(const copse_index *index, const copse_ranges *ranges, copse_int128 *out_sums);
 
-/* Smallest and largest value (in the order of the value type) of n ranges. out_values has the value type, out_found
- * (may be NULL) is 0 where the range is empty and the value then 0. NaN values are passed over; a range of nothing but
- * NaN counts as empty. Errors: NAN (a bound). */
+/* Smallest and largest value (in the order of the value type) of n ranges. out_values has the value type,
+ * out_found (may be NULL) is 0 where the range is empty and the value then 0. NaN values are passed over; a range
+ * of nothing but NaN counts as empty. Errors: NAN (a bound). */
 COPSE_API copse_status copse_min(const copse_index *index, const copse_ranges *ranges, void *out_values,
                                  uint8_t *out_found);
 COPSE_API copse_status copse_max(const copse_index *index, const copse_ranges *ranges, void *out_values,
@@ -369,26 +384,27 @@ COPSE_API copse_status copse_max(const copse_index *index, const copse_ranges *r
 /* Mean value of n ranges, NaN where a range is empty. Errors: NAN (a bound). */
 COPSE_API copse_status copse_avg(const copse_index *index, const copse_ranges *ranges, double *out_means);
 
-/* Receives consecutive entries in key order, n at a time; byte strings as a const copse_bytes * with offsets of 64 bits. Return 0 to
- * go on, anything else to stop. */
+/* Receives consecutive entries in key order, n at a time; byte strings as a const copse_bytes * with offsets of 64
+ * bits. Return 0 to go on, anything else to stop. */
 typedef int (*copse_visit_fn)(void *user, const void *keys, const void *values, uint64_t n);
 
 /* Visits all entries in order, on the calling thread. Errors: CANCELLED (fn returned non-zero). */
 COPSE_API copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user);
 
-/* Copies all entries in order into arrays of `capacity` entries each (either may be NULL), on all threads; copse_size tells the
- * capacity that it takes. With capacity 0 and both NULL it does nothing. Of byte strings it tells the bytes that they take, as
- * copse_range does. Errors: TOO_SMALL. */
+/* Copies all entries in order into arrays of `capacity` entries each (either may be NULL), on all threads;
+ * copse_size tells the capacity that it takes. With capacity 0 and both NULL it does nothing. Of byte strings it
+ * tells the bytes that they take, as copse_range does. Errors: TOO_SMALL. */
 COPSE_API copse_status copse_export(const copse_index *index, void *out_keys, void *out_values, uint64_t capacity);
 
-/* A cursor stands between two entries and walks them in order, in both directions. An update of the index makes it stale until the
- * next seek.
- * open: one range that the cursor keeps to, n being 1 and its ends host memory; NULL: all entries. It stands before the first of
- * them, or with COPSE_RANGE_DESCENDING, where everything goes the other way, behind the last.
+/* A cursor stands between two entries and walks them in order, in both directions. An update of the index makes it
+ * stale until the next seek.
+ * open: one range that the cursor keeps to, n being 1 and its ends host memory; NULL: all entries. It stands
+ * before the first of them, or with COPSE_RANGE_DESCENDING, where everything goes the other way, behind the last.
  * seek: before the first entry with a key >= *key (descending: behind the last one <= *key); NULL: where it began.
- * next, previous: copy up to max entries, in the direction of the cursor and against it, and move past them; out_n says how many; 0
- * means the end. What next gave, previous gives again, the last one first. Of byte strings come as many as their bytes fit: where
- * that is not one, the call returns COPSE_ERR_TOO_SMALL, with the bytes of that one in `needed`, and the cursor stays.
+ * next, previous: copy up to max entries, in the direction of the cursor and against it, and move past them; out_n
+ * says how many; 0 means the end. What next gave, previous gives again, the last one first. Of byte strings come
+ * as many as their bytes fit: where that is not one, the call returns COPSE_ERR_TOO_SMALL, with the bytes of that
+ * one in `needed`, and the cursor stays.
  * Errors: NAN (open, seek), STALE, TOO_SMALL. */
 COPSE_API copse_status copse_cursor_open(const copse_index *index, const copse_ranges *range,
                                          copse_cursor **out_cursor);
@@ -399,33 +415,35 @@ COPSE_API copse_status copse_cursor_previous(copse_cursor *cursor, void *out_key
                                              uint64_t *out_n);
 COPSE_API void copse_cursor_free(copse_cursor *cursor);
 
-/* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the old
- * file. docs/FORMAT.md is the format. Errors: IO, CANCELLED, UNSUPPORTED (byte strings). */
+/* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the
+ * old file. docs/FORMAT.md is the format. Errors: IO, CANCELLED, UNSUPPORTED (byte strings). */
 COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 
-/* Reads a snapshot into a new index. options may be NULL: types, duplicates and structure are then the file's. If given,
- * key_type and value_type must be the file's or 0, and duplicates must not drop what the file keeps.
+/* Reads a snapshot into a new index. options may be NULL: types, duplicates and structure are then the file's. If
+ * given, key_type and value_type must be the file's or 0, and duplicates must not drop what the file keeps.
  * Errors: IO, FORMAT, VERSION, TYPE, ARGUMENT (duplicates), UNSUPPORTED (the structure), MEMORY, CANCELLED. */
 COPSE_API copse_status copse_load(copse_ctx *ctx, const char *path, const copse_index_options *options,
                                   copse_index **out_index);
 
-/* Opens a snapshot as it lies in the file: the file is mapped, nothing is read ahead, and each part is checked when it is first
- * looked at, so that a file of gigabytes answers in milliseconds. The index only reads, on the CPU, and is searched as the implicit
- * tree is, whatever was saved. Damage that a call meets makes it return COPSE_ERR_FORMAT with a sentence on the place;
- * copse_verify looks at all of the file. options as in copse_load; structure and placement may only be AUTO, IMPLICIT and CPU. The
- * file must not be cut or written to while it is open (replace it by renaming, as copse_save does): docs/FORMAT.md.
- * Errors: IO, FORMAT, VERSION, TYPE, ARGUMENT (duplicates), UNSUPPORTED (a file of format version 1; structure, placement). */
+/* Opens a snapshot as it lies in the file: the file is mapped, nothing is read ahead, and each part is checked
+ * when it is first looked at, so that a file of gigabytes answers in milliseconds. The index only reads, on the
+ * CPU, and is searched as the implicit tree is, whatever was saved. Damage that a call meets makes it return
+ * COPSE_ERR_FORMAT with a sentence on the place; copse_verify looks at all of the file. options as in copse_load;
+ * structure and placement may only be AUTO, IMPLICIT and CPU. The file must not be cut or written to while it is
+ * open (replace it by renaming, as copse_save does): docs/FORMAT.md.
+ * Errors: IO, FORMAT, VERSION, TYPE, ARGUMENT (duplicates), UNSUPPORTED (a file of format version 1; structure,
+ * placement). */
 COPSE_API copse_status copse_open(copse_ctx *ctx, const char *path, const copse_index_options *options,
                                   copse_index **out_index);
 
-/* copse_save and copse_load with memory in the place of a file, and the same bytes. out_size receives the size of the snapshot;
- * out NULL and capacity 0 only ask for it. Errors: TOO_SMALL, CANCELLED; as copse_load without IO. */
+/* copse_save and copse_load with memory in the place of a file, and the same bytes. out_size receives the size of
+ * the snapshot; out NULL and capacity 0 only ask for it. Errors: TOO_SMALL, CANCELLED; as copse_load without IO. */
 COPSE_API copse_status copse_save_memory(const copse_index *index, void *out, uint64_t capacity, uint64_t *out_size);
 COPSE_API copse_status copse_load_memory(copse_ctx *ctx, const void *bytes, uint64_t size,
                                          const copse_index_options *options, copse_index **out_index);
 
-/* Takes the index to another placement, with the same structure, or where that is not there the one that does the same:
- * regular on the CPU, blink on devices. On failure it stays where it was. Errors: DEVICE, MEMORY. */
+/* Takes the index to another placement, with the same structure, or where that is not there the one that does the
+ * same: regular on the CPU, blink on devices. On failure it stays where it was. Errors: DEVICE, MEMORY. */
 COPSE_API copse_status copse_move(copse_index *index, copse_placement placement);
 
 /* ------------------------------------------------------------------------------------------------------------------
@@ -440,8 +458,9 @@ typedef struct copse_allocator {
     void *user;
 } copse_allocator;
 
-/* Told now and then how far a long call is (build, insert, erase, apply, save, load, verify, export). Called on the thread of
- * the call. Return 0 to go on; anything else ends the call with COPSE_ERR_CANCELLED and the index as it was. */
+/* Told now and then how far a long call is (build, insert, erase, apply, save, load, verify, export). Called on
+ * the thread of the call. Return 0 to go on; anything else ends the call with COPSE_ERR_CANCELLED and the index as
+ * it was. */
 typedef int (*copse_progress_fn)(void *user, const char *what, uint64_t done, uint64_t total);
 
 typedef enum copse_huge_pages {
@@ -466,8 +485,8 @@ struct copse_ctx_options {
     /* Number of the card, see copse_device_count; -1: COPSE_DEVICE, else the first that can be used. */
     int32_t device;
     uint32_t flags; /* COPSE_CTX_* */
-    /* A cudaStream_t of that card that all work goes through, and that outlives the context; NULL: one of the library's,
-     * ordered with the legacy default stream. */
+    /* A cudaStream_t of that card that all work goes through, and that outlives the context; NULL: one of the
+     * library's, ordered with the legacy default stream. */
     void *stream;
 };
 #define COPSE_CTX_OPTIONS_INIT                                                                                         \
@@ -475,8 +494,9 @@ struct copse_ctx_options {
         sizeof(copse_ctx_options), 0, NULL, COPSE_HUGE_PAGES_AUTO, 0, {NULL, NULL, NULL}, NULL, NULL, -1, 0, NULL      \
     }
 
-/* The caller promises that every array of every call on a GPU through this context is memory of that GPU, which saves the
- * library a look at each pointer. An array that is not makes the device fault. Indexes on the CPU take host memory as ever. */
+/* The caller promises that every array of every call on a GPU through this context is memory of that GPU, which
+ * saves the library a look at each pointer. An array that is not makes the device fault. Indexes on the CPU take
+ * host memory as ever. */
 #define COPSE_CTX_DEVICE_ARRAYS 1u
 
 typedef enum copse_updates {
@@ -516,17 +536,18 @@ COPSE_API copse_status copse_last_error_info(const copse_ctx *ctx, copse_error_i
 /* Replaces the progress callback of a context (NULL: none). */
 COPSE_API copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user);
 
-/* Takes all work to another cudaStream_t (NULL: one of the library's), behind what is under way on the one before. No call on the
- * context may run meanwhile. Errors: ARGUMENT (a stream of another card), DEVICE. */
+/* Takes all work to another cudaStream_t (NULL: one of the library's), behind what is under way on the one before.
+ * No call on the context may run meanwhile. Errors: ARGUMENT (a stream of another card), DEVICE. */
 COPSE_API copse_status copse_ctx_set_stream(copse_ctx *ctx, void *stream);
 
-/* Waits for the stream of the context and returns the first error that work on it met since the last call; see "Memory
- * and streams" above. Without a GPU it does nothing. Errors: DEVICE, NAN, OVERFLOW, TOO_SMALL. */
+/* Waits for the stream of the context and returns the first error that work on it met since the last call; see
+ * "Memory and streams" above. Without a GPU it does nothing. Errors: DEVICE, NAN, OVERFLOW, TOO_SMALL. */
 COPSE_API copse_status copse_ctx_synchronize(copse_ctx *ctx);
 
-/* Cards. copse_device_count gives 0 on a machine without one; out_why (may be NULL) then receives a sentence that says
- * why: built without CUDA, no driver, a driver that is too old, no card. copse_device_describe tells about card `device`;
- * `usable` is 0 where copse cannot use it, and `why` says why. Errors: ARGUMENT, DEVICE (no such card). */
+/* Cards. copse_device_count gives 0 on a machine without one; out_why (may be NULL) then receives a sentence that
+ * says why: built without CUDA, no driver, a driver that is too old, no card. copse_device_describe tells about
+ * card `device`; `usable` is 0 where copse cannot use it, and `why` says why. Errors: ARGUMENT, DEVICE (no such
+ * card). */
 typedef struct copse_device_info {
     uint32_t struct_size; /* sizeof(copse_device_info), set by the caller */
     int32_t usable;
@@ -558,7 +579,8 @@ typedef struct copse_stats {
     /* Levels that a lookup walks, the leaf included; 0 when empty. */
     uint32_t height;
     uint64_t entries;
-    /* All memory that the index holds, and the part of it that only sums, minima and maxima use, which the first of them makes. */
+    /* All memory that the index holds, and the part of it that only sums, minima and maxima use, which the first
+     * of them makes. */
     uint64_t bytes;
     uint64_t aggregate_bytes;
     /* Entries / entry slots of the leaves. */
@@ -580,8 +602,8 @@ COPSE_API copse_status copse_index_stats(const copse_index *index, copse_stats *
 /* The number of entries. 0 for NULL. */
 COPSE_API uint64_t copse_size(const copse_index *index);
 
-/* Checks every structural invariant: order, node bounds, separators, counts, padding, aggregates. Errors: CORRUPT, with
- * a sentence on the first thing that is wrong; CANCELLED. */
+/* Checks every structural invariant: order, node bounds, separators, counts, padding, aggregates. Errors: CORRUPT,
+ * with a sentence on the first thing that is wrong; CANCELLED. */
 COPSE_API copse_status copse_verify(const copse_index *index);
 
 /* What a tree can do beyond what all of them can. */
@@ -595,8 +617,8 @@ typedef enum copse_capability {
     COPSE_CAN_TAKE_BYTES = 6       /* keys that are byte strings                                              */
 } copse_capability;
 
-/* 1 where the tree of that structure, at that placement and for keys of that type, has the capability, else 0. It asks what
- * this build has, not whether a card can be used. Neither structure nor placement is AUTO: those give 0. */
+/* 1 where the tree of that structure, at that placement and for keys of that type, has the capability, else 0. It
+ * asks what this build has, not whether a card can be used. Neither structure nor placement is AUTO: those give 0. */
 COPSE_API int copse_supports(copse_structure structure, copse_placement placement, copse_type key_type,
                              copse_capability what);
 

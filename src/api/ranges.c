@@ -79,7 +79,7 @@ static copse_status ends_on_device(const copse_index *index, const copse_ranges 
 copse_status copse_ranges_take(const copse_index *index, const char *call, const copse_ranges *asked, bool limit,
                                copse_checked_ranges *out)
 {
-    copse_ranges checked;
+    copse_ranges checked = COPSE_BETWEEN(NULL, NULL, 0);
     bool on_device;
     copse_status status = check(index, call, asked, limit, &checked);
     if (status != COPSE_OK) return status;
