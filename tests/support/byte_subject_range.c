@@ -180,7 +180,9 @@ static void check_sum(struct byte_subject *subject, struct model_span span, uint
     const copse_type type = subject->model.value_type;
     long double magnitude;
     if (typed_is_float(type)) {
-        if (((const double *)sums)[i] != (double)model_sum_real(&subject->model, span, &magnitude))
+        double sum;
+        memcpy(&sum, &sums[i], sizeof sum);
+        if (sum != (double)model_sum_real(&subject->model, span, &magnitude))
             byte_differ(subject, "sum %llu", (unsigned long long)i);
         return;
     }

@@ -383,7 +383,7 @@ static void bad_input_is_named(void **state)
         const struct unit_tree tree = {*kind, COPSE_PLACEMENT_EMULATED};
         const double keys[] = {1.5, -0.0, 2.5, NAN}, good[] = {1.5, 0.5, 2.5, 3.5};
         const uint32_t values[] = {1, 2, 3, 4};
-        const uint8_t codes[] = {COPSE_OP_UPSERT, COPSE_OP_ERASE, 4, 255};
+        const uint8_t codes[] = {COPSE_OP_UPSERT, COPSE_OP_ERASE, 5, 255};
         copse_index *index = unit_index(ctx, tree, COPSE_F64, COPSE_U32, false);
         assert_ok(ctx, copse_build(index, good, values, 2));
         struct unit_content before = unit_content_of(index);

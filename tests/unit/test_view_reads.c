@@ -134,7 +134,7 @@ static void read_ranges(const struct pair *p, const copse_ctx *ctx, const copse_
 
 static void compare_entries(const struct pair *p, uint64_t n, uint64_t limit)
 {
-    uint64_t want[QUERIES + 1], got[QUERIES + 1];
+    uint64_t want[QUERIES + 1] = {0}, got[QUERIES + 1] = {0};
     assert_ok(p->ctx, copse_range(p->index, AT_MOST(limit, p->lows, p->highs, n), ROWS(want, NULL, NULL, 0)));
     const uint64_t total = want[n];
     void *keys = typed_new(p->key_type, total), *view_keys = typed_new(p->key_type, total);
