@@ -416,7 +416,7 @@ COPSE_API copse_status copse_cursor_previous(copse_cursor *cursor, void *out_key
 COPSE_API void copse_cursor_free(copse_cursor *cursor);
 
 /* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the
- * old file. docs/FORMAT.md is the format. Errors: IO, CANCELLED, UNSUPPORTED (byte strings). */
+ * old file. docs/FORMAT.md is the format. Errors: IO, CANCELLED. */
 COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 
 /* Reads a snapshot into a new index. options may be NULL: types, duplicates and structure are then the file's. If
@@ -427,9 +427,9 @@ COPSE_API copse_status copse_load(copse_ctx *ctx, const char *path, const copse_
 
 /* Opens a snapshot as it lies in the file: the file is mapped, nothing is read ahead, and each part is checked
  * when it is first looked at, so that a file of gigabytes answers in milliseconds. The index only reads, on the
- * CPU, and is searched as the implicit tree is, whatever was saved. Damage that a call meets makes it return
- * COPSE_ERR_FORMAT with a sentence on the place; copse_verify looks at all of the file. options as in copse_load;
- * structure and placement may only be AUTO, IMPLICIT and CPU. The file must not be cut or written to while it is
+ * CPU, and is searched as the implicit tree is (byte strings as the sorted array is), whatever was saved. Damage
+ * that a call meets makes it return COPSE_ERR_FORMAT with a sentence on the place; copse_verify looks at all of
+ * the file. options as in copse_load; structure may only be AUTO or that one, placement AUTO or CPU. The file must not be cut or written to while it is
  * open (replace it by renaming, as copse_save does): docs/FORMAT.md.
  * Errors: IO, FORMAT, VERSION, TYPE, ARGUMENT (duplicates), UNSUPPORTED (a file of format version 1; structure,
  * placement). */

@@ -272,6 +272,8 @@ int cli_session_open(cli_session *session, const char *command, uint64_t threads
 int cli_session_load(cli_session *session, const char *path);
 /* The same without a word about a failure. */
 copse_status cli_session_try_load(cli_session *session, const char *path);
+/* Refuses a snapshot whose keys are byte strings: commands know keys as numbers and dates. */
+int cli_session_check_keys(const cli_session *session, const char *path);
 /* Whether the index is the file itself, and not a tree that was made of it. */
 bool cli_session_is_open_file(const cli_session *session);
 /* Says why a library call failed. Returns CLI_FAILED, or CLI_INTERRUPTED after Ctrl-C. */

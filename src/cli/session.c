@@ -44,7 +44,13 @@ copse_status cli_session_try_load(cli_session *session, const char *path)
 int cli_session_load(cli_session *session, const char *path)
 {
     copse_status status = cli_session_try_load(session, path);
-    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+    return status == COPSE_OK ? cli_session_check_keys(session, path) : cli_session_fail(session, status);
+}
+
+int cli_session_check_keys(const cli_session *session, const char *path)
+{
+    if (session->stats.key_type != COPSE_BYTES) return CLI_OK;
+    return cli_fail(session->command, "the keys of '%s' are byte strings, which this command does not read", path);
 }
 
 bool cli_session_is_open_file(const cli_session *session)

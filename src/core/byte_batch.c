@@ -4,13 +4,6 @@
 /* Runs up to this length go to insertion sort. */
 #define SMALL 12u
 
-static uint64_t prefix_of(copse_slice key)
-{
-    uint64_t prefix = 0;
-    for (size_t i = 0; i < sizeof prefix; i++) prefix = prefix << 8 | (i < key.length ? key.start[i] : 0u);
-    return prefix;
-}
-
 /* Does `a` come before `b`? Not where they are equal. */
 static bool before(const copse_byte_keys *keys, copse_byte_item a, copse_byte_item b)
 {
@@ -62,7 +55,8 @@ copse_status copse_byte_batch_make(const copse_ctx *ctx, const void *keys, uint6
     out->bytes = copse_memory_product(n + n / 2, sizeof *out->items); /* the half is where `merge` puts one */
     out->items = copse_memory_alloc(ctx, out->bytes);
     if (!out->items) return copse_fail_memory(ctx, out->bytes, "the batch");
-    for (uint64_t i = 0; i < n; i++) out->items[i] = (copse_byte_item){prefix_of(copse_byte_key(&out->keys, i)), i};
+    for (uint64_t i = 0; i < n; i++)
+        out->items[i] = (copse_byte_item){copse_slice_prefix(copse_byte_key(&out->keys, i)), i};
     sort(&out->keys, out->items, out->items + n, n);
     status = copse_progress(ctx, what, n, n);
     if (status != COPSE_OK) copse_byte_batch_free(ctx, out);

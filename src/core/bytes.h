@@ -28,6 +28,14 @@ static inline int copse_slice_compare(copse_slice a, copse_slice b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
+/* The first 8 bytes as a number that sorts as they do, a shorter string filled up with zeros. */
+static inline uint64_t copse_slice_prefix(copse_slice key)
+{
+    uint64_t prefix = 0;
+    for (size_t i = 0; i < sizeof prefix; i++) prefix = prefix << 8 | (i < key.length ? key.start[i] : 0u);
+    return prefix;
+}
+
 /* --- input ---------------------------------------------------------------------------------------------------------- */
 
 /* Keys of a caller that are known to be sound. */

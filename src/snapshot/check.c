@@ -53,9 +53,16 @@ snapshot_finding snapshot_keys_check(const snapshot_header *header, const void *
     return (snapshot_finding){.fault = SNAPSHOT_SOUND};
 }
 
-uint64_t snapshot_keys_per_block(const snapshot_header *header)
+snapshot_finding snapshot_fences_check(const snapshot_header *header, const void *fences)
 {
-    return header->block_size / copse_type_size((copse_type)header->key_type);
+    const uint64_t *prefixes = fences;
+    const uint64_t n = snapshot_fence_count(header);
+    snapshot_finding found = {.fault = SNAPSHOT_SOUND};
+    if (!snapshot_has_strings(header)) return snapshot_keys_check(header, fences, n);
+    /* Different strings may begin alike. */
+    for (uint64_t i = 1; i < n && found.fault == SNAPSHOT_SOUND; i++)
+        if (prefixes[i] < prefixes[i - 1]) found = (snapshot_finding){.fault = SNAPSHOT_BAD_ORDER, .entry = i};
+    return found;
 }
 
 static uint64_t code_of(const snapshot_header *header, const void *key)
@@ -85,7 +92,9 @@ snapshot_finding snapshot_block_check(const snapshot_header *header, uint64_t nu
     snapshot_finding found = {.fault = SNAPSHOT_SOUND};
     if (snapshot_checksum(bytes, block.size) != checksum) {
         found.fault = SNAPSHOT_BAD_CHECKSUM;
-    } else if (block.section == SNAPSHOT_KEYS) {
+    } else if (block.section == SNAPSHOT_OFFSETS) {
+        found = snapshot_offsets_check(header, bytes, block.start / sizeof(uint64_t), block.size / sizeof(uint64_t));
+    } else if (block.section == SNAPSHOT_KEYS && !snapshot_has_strings(header)) {
         /* Now, while the block is in the cache. */
         uint64_t key_size = copse_type_size((copse_type)header->key_type);
         found = snapshot_keys_check(header, bytes, block.size / key_size);
@@ -141,6 +150,7 @@ copse_status snapshot_gaps_check(const snapshot_source *source)
 static const char *reason(const snapshot_source *source, snapshot_fault fault)
 {
     if (fault == SNAPSHOT_NAN) return "its key is NaN";
+    if (fault == SNAPSHOT_BAD_OFFSET) return "its offsets give no string of at most 65536 bytes behind the one before";
     if (fault == SNAPSHOT_BAD_FENCE) return "the fences have another key for it";
     return duplicates(&source->header) ? "its key is smaller than the one before"
                                        : "its key is not larger than the one before";
@@ -151,7 +161,11 @@ copse_status snapshot_fail_found(const snapshot_source *source, const snapshot_f
     snapshot_block block = snapshot_block_at(&source->header, found->block);
     uint64_t first = source->header.sections[block.section].offset + block.start;
     char section[32];
-    (void)snprintf(section, sizeof section, "%s section", snapshot_section_name(block.section));
+    /* The offsets lead to what is wrong with the keys. */
+    const bool of_keys =
+        block.section == SNAPSHOT_OFFSETS && (found->fault == SNAPSHOT_BAD_ORDER || found->fault == SNAPSHOT_BAD_FENCE);
+    (void)snprintf(section, sizeof section, "%s section",
+                   snapshot_section_name(of_keys ? SNAPSHOT_KEYS : block.section));
     if (found->fault == SNAPSHOT_UNREADABLE) return snapshot_fail_read(source, found->error);
     if (found->fault == SNAPSHOT_BAD_CHECKSUM)
         return snapshot_fail_bytes(source, section, first, first + block.size - 1, "their checksum does not match");

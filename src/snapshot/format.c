@@ -68,27 +68,45 @@ static void sections_place(snapshot_header *header)
     header->file_size = end;
 }
 
+/* What the file has for each key beside the strings themselves: the key, or its offset. Fences are as wide. */
+static uint64_t key_width(const snapshot_header *header)
+{
+    return snapshot_has_strings(header) ? sizeof(uint64_t) : copse_type_size((copse_type)header->key_type);
+}
+
+uint64_t snapshot_keys_per_fence(const snapshot_header *header)
+{
+    return header->block_size / key_width(header);
+}
+
+uint64_t snapshot_fence_count(const snapshot_header *header)
+{
+    return snapshot_blocks(header, header->entries * key_width(header));
+}
+
 bool snapshot_layout(snapshot_header *header)
 {
-    const uint64_t key_size = copse_type_size((copse_type)header->key_type);
-    const uint64_t value_size = copse_type_size((copse_type)header->value_type);
-    /* With 16 bytes an entry, and some more for the tables, nothing below this can wrap. */
-    if (header->entries > UINT64_MAX / 64) return false;
+    const uint64_t entries = header->entries, value_size = copse_type_size((copse_type)header->value_type);
+    const bool strings = snapshot_has_strings(header) && entries;
+    const uint64_t string_bytes = strings ? header->sections[SNAPSHOT_KEYS].length : 0;
+    /* With 24 bytes an entry, and some more for the tables, nothing below this can wrap. */
+    if (entries > UINT64_MAX / 64 || string_bytes > UINT64_MAX / 64) return false;
     const bool first = header->version == 1;
     header->header_size = first ? sizeof(snapshot_header_1) : sizeof *header;
     header->section_count = first ? SNAPSHOT_SECTIONS_1 : SNAPSHOT_SECTIONS;
     header->block_size = first ? SNAPSHOT_BLOCK_1 : SNAPSHOT_BLOCK;
     memset(header->sections, 0, sizeof header->sections);
-    header->sections[SNAPSHOT_KEYS].length = header->entries * key_size;
-    header->sections[SNAPSHOT_VALUES].length = header->entries * value_size;
-    if (!first)
-        header->sections[SNAPSHOT_FENCES].length = snapshot_blocks(header, header->entries * key_size) * key_size;
+    header->sections[SNAPSHOT_KEYS].length =
+        snapshot_has_strings(header) ? string_bytes : entries * copse_type_size((copse_type)header->key_type);
+    header->sections[SNAPSHOT_VALUES].length = entries * value_size;
+    if (!first) header->sections[SNAPSHOT_FENCES].length = snapshot_fence_count(header) * key_width(header);
+    if (!first && strings) header->sections[SNAPSHOT_OFFSETS].length = (entries + 1) * sizeof(uint64_t);
     header->sections[SNAPSHOT_CHECKSUMS].length = snapshot_block_count(header) * sizeof(uint64_t);
     sections_place(header);
     return true;
 }
 
-bool snapshot_header_fill(snapshot_header *header, const copse_stats *stats)
+bool snapshot_header_fill(snapshot_header *header, const copse_stats *stats, uint64_t string_bytes)
 {
     memset(header, 0, sizeof *header);
     memcpy(header->magic, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_SIZE);
@@ -99,6 +117,7 @@ bool snapshot_header_fill(snapshot_header *header, const copse_stats *stats)
     header->structure = (uint32_t)stats->structure;
     header->flags = stats->duplicates ? SNAPSHOT_FLAG_DUPLICATES : 0;
     header->entries = stats->entries;
+    header->sections[SNAPSHOT_KEYS].length = string_bytes;
     return snapshot_layout(header);
 }
 

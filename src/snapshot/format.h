@@ -29,9 +29,9 @@
  *    248    |  8  checksum of bytes 0 to 247         |
  *           +----------------------------------------+
  *    256    |  checksums                             |  8 bytes for each block of keys, values, fences, offsets
- *           |  fences                                |  the first key of each block of the keys
+ *           |  fences                                |  the first key of each block of the keys; of byte strings its prefix
  *           |  offsets                               |  empty but for byte strings
- *           |  keys, ascending                       |  entries * size of a key
+ *           |  keys, ascending                       |  entries * size of a key, or the bytes of all
  *           |  values, in the order of the keys      |  entries * size of a value
  *           +----------------------------------------+
  *
@@ -122,12 +122,24 @@ uint64_t snapshot_checksum(const void *bytes, size_t size);
 /* The checksum that belongs into header->checksum, of version 2. */
 uint64_t snapshot_header_checksum(const snapshot_header *header);
 
-/* Where the sections lie, from the version, the types and the number of entries, all of which must be valid. Fills in the sizes
- * of header, blocks and file, too. Returns false where the sizes overflow. */
+/* Whether keys are byte strings. */
+static inline bool snapshot_has_strings(const snapshot_header *header)
+{
+    return header->key_type == COPSE_BYTES;
+}
+
+/* Where the sections lie, from the version, the types and the number of entries, all of which must be valid, and where keys are byte
+ * strings from the length of section 1. Fills in the sizes of header, blocks and file, too. Returns false where the sizes overflow. */
 bool snapshot_layout(snapshot_header *header);
 
-/* A header of version 2, all but its two checksums. The types must be valid. Returns false where the sizes overflow. */
-bool snapshot_header_fill(snapshot_header *header, const copse_stats *stats);
+/* A header of version 2, all but its two checksums. The types must be valid; string_bytes are those of all keys where these are byte
+ * strings. Returns false where the sizes overflow. */
+bool snapshot_header_fill(snapshot_header *header, const copse_stats *stats, uint64_t string_bytes);
+
+/* Keys from one fence to the next. */
+uint64_t snapshot_keys_per_fence(const snapshot_header *header);
+/* Fences, of version 2. */
+uint64_t snapshot_fence_count(const snapshot_header *header);
 
 /* Section number `i` in the order in which they lie in the file; SNAPSHOT_SECTIONS: there are no more. */
 unsigned snapshot_section_in_file(const snapshot_header *header, unsigned i);

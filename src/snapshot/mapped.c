@@ -41,14 +41,16 @@ static snapshot_finding block_check(const void *where, uint64_t number)
     const snapshot_mapped *file = where;
     const snapshot_header *h = &file->source.header;
     snapshot_finding found = snapshot_block_check(h, number, block_bytes(file, number), file->checksums[number]);
-    if (found.fault != SNAPSHOT_SOUND || number >= file->key_blocks) return found;
+    if (found.fault != SNAPSHOT_SOUND) return found;
+    if (number >= file->offset_block) return snapshot_group_check(file, number);
+    if (number >= file->key_blocks || snapshot_has_strings(h)) return found;
     found.fault = fences_compare(file, number);
-    found.entry = (number + (found.fault == SNAPSHOT_BAD_ORDER)) * snapshot_keys_per_block(h);
+    found.entry = (number + (found.fault == SNAPSHOT_BAD_ORDER)) * snapshot_keys_per_fence(h);
     return found;
 }
 
 /* Keeps the first of the damaged blocks that a call meets, whichever thread is faster. */
-static void damage_note(snapshot_call *call, uint64_t block)
+void snapshot_damage_note(snapshot_call *call, uint64_t block)
 {
     uint64_t noted = atomic_load(&call->damaged);
     while ((noted == 0 || block + 1 < noted) && !atomic_compare_exchange_weak(&call->damaged, &noted, block + 1)) {
@@ -59,12 +61,14 @@ bool snapshot_touch_first(snapshot_call *call, uint64_t block)
 {
     snapshot_state *state = &call->file->states[block];
     unsigned char is = atomic_load_explicit(state, memory_order_acquire);
+    if (is == SNAPSHOT_UNCHECKED && block >= call->file->offset_block && !snapshot_group_touch(call, block))
+        return false;
     if (is == SNAPSHOT_UNCHECKED) {
         /* Two threads may both do it, and find the same. */
         is = block_check(call->file, block).fault == SNAPSHOT_SOUND ? SNAPSHOT_GOOD : SNAPSHOT_DAMAGED;
         atomic_store_explicit(state, is, memory_order_release);
     }
-    if (is == SNAPSHOT_DAMAGED) damage_note(call, block);
+    if (is == SNAPSHOT_DAMAGED) snapshot_damage_note(call, block);
     return is == SNAPSHOT_GOOD;
 }
 
@@ -78,6 +82,7 @@ typedef struct own_handle {
 
 static void own_begin(own_handle *own, const copse_index *index)
 {
+    own->call.strings = ((const snapshot_call *)index->tree)->strings;
     own->call.file = ((const snapshot_call *)index->tree)->file;
     atomic_init(&own->call.damaged, 0);
     /* Member by member: other threads may count references meanwhile. */
@@ -101,15 +106,20 @@ static copse_status own_end(own_handle *own, copse_status status)
     const uint64_t damaged = atomic_load(&own->call.damaged);
     if (damaged == 0) return status;
     snapshot_finding found = block_check(own->call.file, damaged - 1);
+    if (found.fault == SNAPSHOT_SOUND && damaged - 1 >= own->call.file->offset_block)
+        found = snapshot_border_check(own->call.file, damaged - 1);
     if (found.fault == SNAPSHOT_SOUND) found.fault = SNAPSHOT_BAD_CHECKSUM; /* somebody changes the file just now */
     return snapshot_fail_found(&own->call.file->source, &found);
 }
+
+/* Byte strings are read by the calls of the sorted array, all others by the CPU driver. */
+#define CALL_FOR(index, call) ((index)->key_type == COPSE_BYTES ? copse_sorted_bytes_##call : copse_cpu_##call)
 
 static copse_status mapped_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
     own_handle own;
     own_begin(&own, index);
-    return own_end(&own, copse_cpu_find(&own.index, keys, n, values, found));
+    return own_end(&own, CALL_FOR(index, find)(&own.index, keys, n, values, found));
 }
 
 static copse_status mapped_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
@@ -117,7 +127,8 @@ static copse_status mapped_neighbours(const copse_index *index, const void *keys
 {
     own_handle own;
     own_begin(&own, index);
-    return own_end(&own, copse_cpu_neighbours(&own.index, keys, n, which, out_keys, out_values, out_found, out_ranks));
+    return own_end(&own,
+                   CALL_FOR(index, neighbours)(&own.index, keys, n, which, out_keys, out_values, out_found, out_ranks));
 }
 
 static copse_status mapped_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys, void *values,
@@ -125,21 +136,21 @@ static copse_status mapped_select(const copse_index *index, const uint64_t *rank
 {
     own_handle own;
     own_begin(&own, index);
-    return own_end(&own, copse_cpu_select(&own.index, ranks, n, keys, values, found));
+    return own_end(&own, CALL_FOR(index, select)(&own.index, ranks, n, keys, values, found));
 }
 
 static copse_status mapped_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
 {
     own_handle own;
     own_begin(&own, index);
-    return own_end(&own, copse_cpu_count(&own.index, ranges, counts));
+    return own_end(&own, CALL_FOR(index, count)(&own.index, ranges, counts));
 }
 
 static copse_status mapped_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
 {
     own_handle own;
     own_begin(&own, index);
-    return own_end(&own, copse_cpu_range(&own.index, ranges, rows));
+    return own_end(&own, CALL_FOR(index, range)(&own.index, ranges, rows));
 }
 
 static copse_status mapped_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
@@ -147,7 +158,7 @@ static copse_status mapped_aggregate(const copse_index *index, copse_aggregate_k
 {
     own_handle own;
     own_begin(&own, index);
-    return own_end(&own, copse_cpu_aggregate(&own.index, kind, ranges, out, found));
+    return own_end(&own, CALL_FOR(index, aggregate)(&own.index, kind, ranges, out, found));
 }
 
 static copse_status mapped_scan(const copse_index *index, copse_scan *scan)
@@ -155,7 +166,7 @@ static copse_status mapped_scan(const copse_index *index, copse_scan *scan)
     own_handle own;
     own_begin(&own, index);
     const struct copse_scan_position before = scan->position;
-    copse_status status = own_end(&own, copse_cpu_scan(&own.index, scan));
+    copse_status status = own_end(&own, CALL_FOR(index, scan)(&own.index, scan));
     if (status != COPSE_OK) scan->position = before;
     return status;
 }
@@ -172,7 +183,7 @@ static void mapped_stats(const copse_index *index, copse_stats *out)
     const snapshot_header *h = &file->source.header;
     out->entries = h->entries;
     out->bytes = sizeof *file + sizeof(snapshot_call) + file->path_size + file->states_size;
-    out->height = h->entries == 0 ? 0 : file->key_blocks > 1 ? 2 : 1;
+    out->height = h->entries == 0 ? 0 : snapshot_fence_count(h) > 1 ? 2 : 1;
     out->fill = h->entries ? 1.0 : 0.0;
     out->saved_structure = h->structure;
 }
@@ -193,7 +204,11 @@ static copse_status mapped_verify(const copse_index *index)
         status = snapshot_blocks_look(&file->source, first, last, block_check, file);
         if (status == COPSE_OK) status = copse_progress(index->ctx, "verifying", last, blocks);
     }
-    return status;
+    if (status != COPSE_OK || file->source.header.key_type != COPSE_BYTES) return status;
+    const snapshot_strings strings = {.offsets = file->offsets,
+                                      .data = (const unsigned char *)file->keys,
+                                      .fences = (const uint64_t *)(const void *)file->fences};
+    return snapshot_strings_check(&file->source, &strings);
 }
 
 /* --- life ------------------------------------------------------------------------------------------------------- */
@@ -242,7 +257,7 @@ static copse_status tables_check(const snapshot_mapped *file)
         if (found.fault != SNAPSHOT_SOUND) status = snapshot_fail_found(&file->source, &found);
     }
     if (status != COPSE_OK) return status;
-    snapshot_finding found = snapshot_keys_check(h, file->fences, file->key_blocks);
+    snapshot_finding found = snapshot_fences_check(h, file->fences);
     found.block = first;
     return found.fault == SNAPSHOT_SOUND ? COPSE_OK : snapshot_fail_found(&file->source, &found);
 }
@@ -270,8 +285,26 @@ static copse_status file_map(const snapshot_source *source, snapshot_mapped *fil
     file->fences = file->source.bytes + h->sections[SNAPSHOT_FENCES].offset;
     file->keys = file->source.bytes + h->sections[SNAPSHOT_KEYS].offset;
     file->values = file->source.bytes + h->sections[SNAPSHOT_VALUES].offset;
+    file->offsets = (const uint64_t *)(const void *)(file->source.bytes + h->sections[SNAPSHOT_OFFSETS].offset);
     file->key_blocks = snapshot_blocks(h, h->sections[SNAPSHOT_KEYS].length);
+    file->offset_block = snapshot_first_block(h, SNAPSHOT_OFFSETS);
     return tables_check(file);
+}
+
+/* The tree that an open file is read like. */
+static copse_structure structure_of(const snapshot_header *header)
+{
+    return snapshot_has_strings(header) ? COPSE_STRUCTURE_SORTED : COPSE_STRUCTURE_IMPLICIT;
+}
+
+/* The file as the sorted array of byte strings sees it, which never writes to it. */
+static copse_sorted_bytes strings_view(const snapshot_mapped *file)
+{
+    return (copse_sorted_bytes){.entries = file->source.header.entries,
+                                .offsets = (uint64_t *)(uintptr_t)file->offsets,
+                                .values = (void *)(uintptr_t)file->values,
+                                .data = (unsigned char *)(uintptr_t)file->keys,
+                                .file = &snapshot_strings_file};
 }
 
 static copse_status options_check(const snapshot_source *source, const copse_index_options *options,
@@ -290,11 +323,14 @@ static copse_status options_check(const snapshot_source *source, const copse_ind
                           "copse_open: options->placement is %s, but the CPU reads an open file; copse_load takes it "
                           "elsewhere",
                           copse_placement_name(out->placement));
-    if (out->structure != COPSE_STRUCTURE_AUTO && out->structure != COPSE_STRUCTURE_IMPLICIT)
+    const copse_structure read_as = structure_of(&source->header);
+    if (out->structure != COPSE_STRUCTURE_AUTO && out->structure != read_as)
         return copse_fail(source->ctx, COPSE_ERR_UNSUPPORTED,
-                          "copse_open: options->structure is %s, but an open file is read as the implicit tree is; "
+                          "copse_open: options->structure is %s, but an open file%s is read as the %s tree is; "
                           "copse_load makes any tree of it",
-                          copse_structure_name(out->structure));
+                          copse_structure_name(out->structure),
+                          snapshot_has_strings(&source->header) ? " of byte strings" : "",
+                          copse_structure_name(read_as));
     return COPSE_OK;
 }
 
@@ -311,16 +347,17 @@ static copse_status index_make(copse_ctx *ctx, snapshot_mapped *file, const cops
         file_free(ctx, file);
         return copse_fail_memory(ctx, sizeof *index + sizeof *call, "the index");
     }
+    call->strings = strings_view(file);
     call->file = file;
     atomic_init(&call->damaged, 0);
     *index = (copse_index){.ctx = ctx,
                            .key_type = o->key_type,
                            .value_type = o->value_type,
                            .duplicates = o->duplicates,
-                           .description = copse_registry_find(COPSE_STRUCTURE_IMPLICIT),
+                           .description = copse_registry_find(structure_of(&file->source.header)),
                            .placement = COPSE_PLACEMENT_CPU,
                            .calls = &mapped_calls,
-                           .by_width = by_width[widths],
+                           .by_width = o->key_type == COPSE_BYTES ? NULL : by_width[widths],
                            .placement_why = "an open file, which the CPU reads where it lies",
                            .read_only = "an open file",
                            .tree = call};

@@ -15,7 +15,7 @@ typedef struct reader {
     snapshot_source source;
     uint64_t *checksums;
     size_t checksums_size;
-    char *arrays[SNAPSHOT_SECTIONS]; /* keys, values, fences */
+    char *arrays[SNAPSHOT_SECTIONS]; /* keys, values, fences, offsets */
     size_t array_sizes[SNAPSHOT_SECTIONS];
     copse_index *index;
 } reader;
@@ -43,7 +43,11 @@ static copse_status index_make(reader *r, const copse_index_options *options)
                 "name another to load it into",
                 snapshot_shown(r->source.path), h->structure, COPSE_VERSION);
         o.structure = (copse_structure)h->structure;
-        if (o.placement != COPSE_PLACEMENT_AUTO && (unsigned)o.placement <= COPSE_PLACEMENT_EMULATED)
+        const bool takes_strings = copse_registry_at_for(COPSE_BYTES, o.structure, COPSE_PLACEMENT_CPU) != NULL;
+        if (snapshot_has_strings(h)) {
+            if (!takes_strings)
+                o.structure = COPSE_STRUCTURE_AUTO; /* the file may come from a copse with more trees for them */
+        } else if (o.placement != COPSE_PLACEMENT_AUTO && (unsigned)o.placement <= COPSE_PLACEMENT_EMULATED)
             o.structure = copse_registry_nearest(o.structure, o.placement);
     }
     return copse_index_create(r->source.ctx, &o, &r->index);
@@ -73,12 +77,12 @@ static snapshot_finding block_read(const void *where, uint64_t number)
     return snapshot_block_check(h, number, to, r->checksums[number]);
 }
 
-/* The keys at both sides of each border between blocks, which blocks read at the same time cannot compare, and the fences, which
+/* The keys (of fixed width) at both sides of each border between blocks, which blocks read at the same time cannot compare, and the fences, which
  * repeat the first key of each. */
 static copse_status borders_check(const reader *r)
 {
     const snapshot_header *h = &r->source.header;
-    const uint64_t per_block = snapshot_keys_per_block(h), key_size = copse_type_size((copse_type)h->key_type);
+    const uint64_t per_block = snapshot_keys_per_fence(h), key_size = copse_type_size((copse_type)h->key_type);
     for (uint64_t block = 0; block * per_block < h->entries; block++) {
         const char *first = r->arrays[SNAPSHOT_KEYS] + block * per_block * key_size;
         const char *fence = r->arrays[SNAPSHOT_FENCES] ? r->arrays[SNAPSHOT_FENCES] + block * key_size : first;
@@ -115,7 +119,11 @@ static copse_status arrays_read(reader *r)
         if (status == COPSE_OK) status = copse_progress(r->source.ctx, "loading", last, blocks);
         if (status != COPSE_OK) return status;
     }
-    return borders_check(r);
+    if (!snapshot_has_strings(h)) return borders_check(r);
+    const snapshot_strings strings = {.offsets = (const uint64_t *)(const void *)r->arrays[SNAPSHOT_OFFSETS],
+                                      .data = (const unsigned char *)r->arrays[SNAPSHOT_KEYS],
+                                      .fences = (const uint64_t *)(const void *)r->arrays[SNAPSHOT_FENCES]};
+    return snapshot_strings_check(&r->source, &strings);
 }
 
 static copse_status content_read(reader *r)
@@ -124,9 +132,11 @@ static copse_status content_read(reader *r)
     if (status == COPSE_OK) status = snapshot_gaps_check(&r->source);
     if (status != COPSE_OK || r->source.header.entries == 0) return status;
     if ((status = arrays_read(r)) != COPSE_OK) return status;
+    const copse_bytes strings =
+        COPSE_BYTES_INIT(r->arrays[SNAPSHOT_KEYS], r->array_sizes[SNAPSHOT_KEYS], r->arrays[SNAPSHOT_OFFSETS], 64);
+    const void *keys = snapshot_has_strings(&r->source.header) ? (const void *)&strings : r->arrays[SNAPSHOT_KEYS];
     /* Not through copse_build: the arrays are host memory, whatever the caller promised of its own. */
-    status = r->index->calls->build(r->index, r->arrays[SNAPSHOT_KEYS], r->arrays[SNAPSHOT_VALUES],
-                                    r->source.header.entries);
+    status = r->index->calls->build(r->index, keys, r->arrays[SNAPSHOT_VALUES], r->source.header.entries);
     if (status == COPSE_OK) copse_version_advance(r->index);
     return status;
 }

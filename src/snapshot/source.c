@@ -123,7 +123,8 @@ static copse_status fields_check(const snapshot_source *source, const snapshot_h
     if (h->header_size != expected->header_size) return snapshot_fail_header(source, "the header size", h->header_size);
     if (h->section_count != expected->section_count)
         return snapshot_fail_header(source, "the number of sections", h->section_count);
-    if (copse_type_size((copse_type)h->key_type) == 0)
+    const bool strings = snapshot_has_strings(h) && h->version > 1; /* version 1 has no place for their offsets */
+    if (copse_type_size((copse_type)h->key_type) == 0 && !strings)
         return snapshot_fail_header(source, "the unknown key type", h->key_type);
     const bool set = h->value_type == COPSE_NONE && h->version > 1; /* version 1 has no place for one */
     if (!copse_type_is_value((copse_type)h->value_type) && !set)
@@ -142,6 +143,9 @@ static copse_status layout_check(const snapshot_source *source)
     const bool possible = snapshot_layout(&expected);
     copse_status status = fields_check(source, &expected);
     if (status != COPSE_OK) return status;
+    const bool too_long = snapshot_has_strings(h) && h->entries <= UINT64_MAX / 64;
+    if (!possible && too_long)
+        return snapshot_fail_header(source, "the impossible length of all keys", h->sections[SNAPSHOT_KEYS].length);
     if (!possible) return snapshot_fail_header(source, "the impossible number of entries", h->entries);
     for (unsigned i = 0; i < SNAPSHOT_SECTIONS; i++)
         if (memcmp(&h->sections[i], &expected.sections[i], sizeof expected.sections[i]) != 0)

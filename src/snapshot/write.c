@@ -1,7 +1,7 @@
 /* Saving: the writer streams entries from a cursor into the target, a file or memory. What the layout of a file needs, the number of
  * entries, is known before the first byte. */
 #include "core/threads.h"
-#include "snapshot/target.h"
+#include "snapshot/write.h"
 
 #include <string.h>
 
@@ -12,18 +12,7 @@
 
 _Static_assert(STEP_ENTRIES * 4 % SNAPSHOT_BLOCK == 0, "a step must end at the end of a block");
 
-typedef struct writer {
-    const copse_index *index;
-    const copse_ctx *ctx;
-    snapshot_target target;
-    snapshot_header header;
-    uint64_t *checksums;
-    size_t checksums_size;
-    char *fences;
-    size_t fences_size;
-    char *buffers[2]; /* keys and values of one step */
-    size_t buffer_sizes[2];
-} writer;
+typedef snapshot_writer writer;
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -37,7 +26,7 @@ static uint64_t size_of(uint32_t type)
 
 /* --- content ---------------------------------------------------------------------------------------------------- */
 
-/* Checksums and writes `size` bytes of a section, the first of which is `start` of it, at the start of a block. */
+/* snapshot_blocks_write on one thread. */
 static int stretch_write(writer *w, unsigned section, uint64_t start, uint64_t size, const char *bytes)
 {
     uint64_t first = snapshot_first_block(&w->header, section) + start / SNAPSHOT_BLOCK;
@@ -62,8 +51,7 @@ static void write_part(void *argument, uint64_t from, uint64_t to)
     if (failed) __atomic_store_n(&job->error, failed, __ATOMIC_RELAXED);
 }
 
-/* The same on all threads. */
-static int blocks_write(writer *w, unsigned section, uint64_t start, uint64_t size, const char *bytes)
+int snapshot_blocks_write(writer *w, unsigned section, uint64_t start, uint64_t size, const char *bytes)
 {
     write_job job = {w, section, start, bytes, 0};
     copse_parallel(w->ctx, snapshot_threads(w->ctx, size), size, SNAPSHOT_BLOCK * BLOCKS_AT_ONCE, write_part, &job);
@@ -77,10 +65,17 @@ static copse_status step_write(writer *w, uint64_t first, uint64_t n)
     const uint64_t per_block = SNAPSHOT_BLOCK / key_size;
     for (uint64_t i = 0; i < n; i += per_block)
         memcpy(w->fences + (first + i) / per_block * key_size, w->buffers[0] + i * key_size, key_size);
-    int error = blocks_write(w, SNAPSHOT_KEYS, first * key_size, n * key_size, w->buffers[0]);
+    int error = snapshot_blocks_write(w, SNAPSHOT_KEYS, first * key_size, n * key_size, w->buffers[0]);
     if (!error && value_size)
-        error = blocks_write(w, SNAPSHOT_VALUES, first * value_size, n * value_size, w->buffers[1]);
+        error = snapshot_blocks_write(w, SNAPSHOT_VALUES, first * value_size, n * value_size, w->buffers[1]);
     return error ? snapshot_fail_write(&w->target, "writing the temporary file failed", error) : COPSE_OK;
+}
+
+copse_status snapshot_fail_count(const writer *w)
+{
+    return copse_fail(w->ctx, COPSE_ERR_CORRUPT,
+                      "cannot save the snapshot '%s': the index ended before the %llu entries that it counts",
+                      snapshot_shown(w->target.path), (unsigned long long)w->header.entries);
 }
 
 /* Fills the buffers with exactly n entries. */
@@ -91,10 +86,7 @@ static copse_status step_read(writer *w, copse_cursor *cursor, uint64_t n)
         char *values = value_size ? w->buffers[1] + have * value_size : NULL;
         copse_status status = copse_cursor_next(cursor, w->buffers[0] + have * key_size, values, n - have, &got);
         if (status != COPSE_OK) return status;
-        if (got == 0)
-            return copse_fail(w->ctx, COPSE_ERR_CORRUPT,
-                              "cannot save the snapshot '%s': the index ended before the %llu entries that it counts",
-                              snapshot_shown(w->target.path), (unsigned long long)w->header.entries);
+        if (got == 0) return snapshot_fail_count(w);
     }
     return COPSE_OK;
 }
@@ -131,7 +123,7 @@ static void gaps_clear(writer *w)
 static copse_status tables_write(writer *w)
 {
     const snapshot_section *checksums = &w->header.sections[SNAPSHOT_CHECKSUMS];
-    int error = blocks_write(w, SNAPSHOT_FENCES, 0, w->header.sections[SNAPSHOT_FENCES].length, w->fences);
+    int error = snapshot_blocks_write(w, SNAPSHOT_FENCES, 0, w->header.sections[SNAPSHOT_FENCES].length, w->fences);
     w->header.checksums_checksum = snapshot_checksum(w->checksums, (size_t)checksums->length);
     w->header.checksum = snapshot_header_checksum(&w->header);
     gaps_clear(w);
@@ -142,15 +134,28 @@ static copse_status tables_write(writer *w)
 
 /* --- the calls -------------------------------------------------------------------------------------------------- */
 
+/* The bytes of all keys, where they are byte strings: those of a range without ends. */
+static copse_status strings_measure(const copse_index *index, uint64_t *out)
+{
+    uint64_t offsets[2];
+    copse_bytes strings = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
+    const copse_ranges all = COPSE_BETWEEN(NULL, NULL, 1);
+    copse_rows rows = COPSE_ROWS_INIT;
+    rows.offsets = offsets;
+    rows.keys = &strings;
+    copse_status status = copse_range(index, &all, &rows);
+    *out = strings.needed;
+    return status;
+}
+
 static copse_status writer_open(writer *w)
 {
     copse_stats stats = {.struct_size = sizeof stats};
-    if (w->index->key_type == COPSE_BYTES)
-        return copse_fail(w->ctx, COPSE_ERR_UNSUPPORTED,
-                          "the keys are byte strings, which this version of copse does not save");
+    uint64_t string_bytes = 0;
     copse_status status = copse_index_stats(w->index, &stats);
+    if (status == COPSE_OK && w->index->key_type == COPSE_BYTES) status = strings_measure(w->index, &string_bytes);
     if (status != COPSE_OK) return status;
-    if (!snapshot_header_fill(&w->header, &stats))
+    if (!snapshot_header_fill(&w->header, &stats, string_bytes))
         return copse_fail(w->ctx, COPSE_ERR_UNSUPPORTED, "%llu entries are more than a snapshot can hold",
                           (unsigned long long)stats.entries);
     return COPSE_OK;
@@ -162,14 +167,15 @@ static copse_status writer_allocate(writer *w)
     const uint64_t step = w->header.entries ? smaller(w->header.entries, STEP_ENTRIES) : 1;
     w->checksums_size = (size_t)w->header.sections[SNAPSHOT_CHECKSUMS].length + sizeof(uint64_t);
     w->fences_size = (size_t)w->header.sections[SNAPSHOT_FENCES].length + sizeof(uint64_t);
+    if (!(w->checksums = copse_memory_alloc(w->ctx, w->checksums_size)) ||
+        !(w->fences = copse_memory_alloc(w->ctx, w->fences_size)))
+        return copse_fail_memory(w->ctx, w->fences_size + w->checksums_size, "saving the snapshot");
+    if (snapshot_has_strings(&w->header)) return COPSE_OK; /* their writer has buffers of its own */
     w->buffer_sizes[0] = (size_t)(step * size_of(w->header.key_type));
     w->buffer_sizes[1] = (size_t)(step * size_of(w->header.value_type)) + 1; /* a set has no values */
-    if (!(w->checksums = copse_memory_alloc(w->ctx, w->checksums_size)) ||
-        !(w->fences = copse_memory_alloc(w->ctx, w->fences_size)) ||
-        !(w->buffers[0] = copse_memory_alloc(w->ctx, w->buffer_sizes[0])) ||
+    if (!(w->buffers[0] = copse_memory_alloc(w->ctx, w->buffer_sizes[0])) ||
         !(w->buffers[1] = copse_memory_alloc(w->ctx, w->buffer_sizes[1])))
-        return copse_fail_memory(w->ctx, w->fences_size + w->checksums_size + w->buffer_sizes[0] + w->buffer_sizes[1],
-                                 "saving the snapshot");
+        return copse_fail_memory(w->ctx, w->buffer_sizes[0] + w->buffer_sizes[1], "saving the snapshot");
     return COPSE_OK;
 }
 
@@ -184,7 +190,7 @@ static void writer_close(writer *w)
 
 static copse_status content_write(writer *w)
 {
-    copse_status status = entries_write(w);
+    copse_status status = snapshot_has_strings(&w->header) ? snapshot_strings_write(w) : entries_write(w);
     return status == COPSE_OK ? tables_write(w) : status;
 }
 

@@ -14,7 +14,8 @@ BLOCK_1 = 1 << 20
 BLOCK_2 = 1 << 16
 TYPES = {"u32": (1, "I"), "i32": (2, "i"), "f32": (3, "f"), "u64": (4, "Q"), "i64": (5, "q"), "f64": (6, "d"),
          "date": (7, "i"), "timestamp": (8, "q")}
-STRUCTURES = {"implicit": 1, "regular": 2}
+STRUCTURES = {"implicit": 1, "regular": 2, "sorted": 5}
+BYTES = 9
 
 
 def checksum(data):
@@ -53,10 +54,28 @@ def snapshot_1(key_type, value_type, structure, duplicates, entries):
 
 
 def snapshot_2(key_type, value_type, structure, duplicates, entries):
-    key_number, value_number = TYPES[key_type][0], TYPES[value_type][0]
     keys, values = arrays(key_type, value_type, entries)
     size = struct.calcsize(TYPES[key_type][1])
-    sections = {1: keys, 2: values, 4: b"".join(keys[at:at + size] for at in range(0, len(keys), BLOCK_2)), 5: b""}
+    fences = b"".join(keys[at:at + size] for at in range(0, len(keys), BLOCK_2))
+    return file_2(TYPES[key_type][0], value_type, structure, duplicates, len(entries),
+                  {1: keys, 2: values, 4: fences, 5: b""})
+
+
+def snapshot_2_bytes(value_type, structure, duplicates, entries):
+    strings = [key for key, _ in entries]
+    offsets = [0]
+    for key in strings:
+        offsets.append(offsets[-1] + len(key))
+    fences = [int.from_bytes(key[:8].ljust(8, b"\0"), "big") for key in strings[::8192]]
+    return file_2(BYTES, value_type, structure, duplicates, len(entries), {
+        1: b"".join(strings),
+        2: struct.pack(f"<{len(entries)}{TYPES[value_type][1]}", *(value for _, value in entries)),
+        4: struct.pack(f"<{len(fences)}Q", *fences),
+        5: struct.pack(f"<{len(offsets)}Q", *offsets) if entries else b""})
+
+
+def file_2(key_number, value_type, structure, duplicates, count, sections):
+    value_number = TYPES[value_type][0]
     sections[3] = b"".join(block_checksums(sections[number], BLOCK_2) for number in (1, 2, 4, 5))
     content, places = bytes(256), {}
     for number in (3, 4, 5, 1, 2):
@@ -67,7 +86,7 @@ def snapshot_2(key_type, value_type, structure, duplicates, entries):
         content += data
     header = b"\x89CPS\r\n\x1a\n"
     header += struct.pack("<8I", 2, 0x01020304, 256, 5, key_number, value_number, STRUCTURES[structure], duplicates)
-    header += struct.pack("<3Q", len(entries), len(content), BLOCK_2)
+    header += struct.pack("<3Q", count, len(content), BLOCK_2)
     for number in range(1, 6):
         header += struct.pack("<IIQQ", number, 0, places[number], len(sections[number]))
     header += struct.pack("<Q", checksum(sections[3])) + bytes(56)
@@ -91,9 +110,15 @@ CONTENT = {
 # More than one block of keys, with equal keys on both sides of the border.
 BLOCKS = ("i32", "u32", "regular", 1, [(i // 3 - 3000, i * 2654435761 % 2**32) for i in range(20000)])
 
+# Byte strings, more than one fence: "", then each twice, a key and the same with a zero behind it.
+STRINGS = ("u32", "sorted", 1, [
+    ((b"key%05d" % (i // 4) if i else b"") + (b"\0" if i % 4 > 1 else b""), i * 2654435761 % 2**32)
+    for i in range(9000)])
+
 GOLDEN = {f"v1-{name}.copse": snapshot_1(*content) for name, content in CONTENT.items()}
 GOLDEN |= {f"v2-{name}.copse": snapshot_2(*content) for name, content in CONTENT.items()}
 GOLDEN["v2-i32-u32-blocks.copse"] = snapshot_2(*BLOCKS)
+GOLDEN["v2-bytes-u32.copse"] = snapshot_2_bytes(*STRINGS)
 
 
 def main():

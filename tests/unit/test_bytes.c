@@ -409,20 +409,6 @@ static void trees_that_take_no_bytes_say_so(void **state)
     copse_ctx_free(ctx);
 }
 
-static void byte_strings_are_not_saved_yet(void **state)
-{
-    (void)state;
-    copse_ctx *ctx = unit_context(1);
-    copse_index *index = fruit_index(ctx);
-    uint64_t size = 99;
-    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "byte strings", copse_save(index, "byte-strings.copse"));
-    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "byte strings", copse_save_memory(index, NULL, 0, &size));
-    assert_int_equal(size, 0);
-    assert_fruit(ctx, index);
-    copse_index_free(index);
-    copse_ctx_free(ctx);
-}
-
 /* --- memory ---------------------------------------------------------------------------------------------------------- */
 
 /* Call number `call`, of those that allocate. */
@@ -532,7 +518,6 @@ int main(void)
         cmocka_unit_test(bad_keys_are_named_and_change_nothing),
         cmocka_unit_test(bad_ends_and_outputs_are_named),
         cmocka_unit_test(trees_that_take_no_bytes_say_so),
-        cmocka_unit_test(byte_strings_are_not_saved_yet),
         cmocka_unit_test(without_memory_nothing_changes),
         cmocka_unit_test(a_cancelled_update_changes_nothing),
     };

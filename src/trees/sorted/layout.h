@@ -33,4 +33,6 @@ typedef struct copse_sorted_bytes {
     void *values;
     unsigned char *data;
     size_t bytes; /* of the block */
+    /* How to read the arrays where they lie in an open file (cpu/bytes.h); NULL: they lie in memory, and are sound. */
+    const struct copse_sorted_bytes_file *file;
 } copse_sorted_bytes;

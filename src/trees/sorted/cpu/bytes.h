@@ -5,27 +5,52 @@
 #include "trees/sorted/layout.h"
 #include "trees/tree.h"
 
+/*
+ * Arrays of an open file (snapshot/mapped_bytes.c), of which each part has to be checked before somebody looks at it. Where it is
+ * damaged, or changes just now, these functions note that and give some answer that stays inside of the file.
+ */
+typedef struct copse_sorted_bytes_file {
+    copse_slice (*key)(const copse_sorted_bytes *tree, uint64_t rank);
+    uint64_t (*length)(const copse_sorted_bytes *tree, uint64_t first, uint64_t end);
+    /* Entries first .. end - 1, of which there are some, will be read. */
+    void (*values_touch)(const copse_sorted_bytes *tree, uint64_t first, uint64_t end);
+    /* Brings the bounds of a key nearer: it is one of the ranks low .. high. */
+    void (*narrow)(const copse_sorted_bytes *tree, copse_slice key, uint64_t *low, uint64_t *high);
+} copse_sorted_bytes_file;
+
 static inline copse_slice copse_sorted_bytes_key(const copse_sorted_bytes *tree, uint64_t rank)
 {
+    if (tree->file) return tree->file->key(tree, rank);
     return (copse_slice){tree->data + tree->offsets[rank], tree->offsets[rank + 1] - tree->offsets[rank]};
+}
+
+/* The values of entries first .. end - 1, one behind the other. */
+static inline const char *copse_sorted_bytes_values(const copse_sorted_bytes *tree, uint64_t first, uint64_t end,
+                                                    size_t width)
+{
+    if (tree->file) tree->file->values_touch(tree, first, end);
+    return (const char *)tree->values + first * width;
 }
 
 static inline const char *copse_sorted_bytes_value(const copse_sorted_bytes *tree, uint64_t rank, size_t width)
 {
-    return (const char *)tree->values + rank * width;
+    return copse_sorted_bytes_values(tree, rank, rank + 1, width);
 }
 
-/* Bytes of the keys of entries first .. end. */
+/* Bytes of the keys of entries first .. end - 1. */
 static inline uint64_t copse_sorted_bytes_length(const copse_sorted_bytes *tree, uint64_t first, uint64_t end)
 {
-    return first < end ? tree->offsets[end] - tree->offsets[first] : 0;
+    if (first >= end) return 0;
+    return tree->file ? tree->file->length(tree, first, end) : tree->offsets[end] - tree->offsets[first];
 }
 
 /* The first entry from `low` on with a key >= (upper: >) `key`, by halving. */
 static inline uint64_t copse_sorted_bytes_bound(const copse_sorted_bytes *tree, uint64_t low, copse_slice key,
                                                 bool upper)
 {
-    uint64_t n = tree->entries - low;
+    uint64_t high = tree->entries;
+    if (tree->file) tree->file->narrow(tree, key, &low, &high);
+    uint64_t n = high - low;
     while (n) {
         const uint64_t half = n / 2;
         const int order = copse_slice_compare(copse_sorted_bytes_key(tree, low + half), key);

@@ -107,9 +107,11 @@ copse_status copse_sorted_bytes_aggregate(const copse_index *index, copse_aggreg
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         uint64_t first, end;
         ends_locate(tree, &ends, i, &first, &end);
-        for (uint64_t at = first; at < end; at += BLOCK)
-            copse_aggregate_add(&all, index->value_type, copse_sorted_bytes_value(tree, at, width),
-                                (uint32_t)(end - at < BLOCK ? end - at : BLOCK));
+        for (uint64_t at = first, n; at < end; at += n) {
+            n = end - at < BLOCK ? end - at : BLOCK;
+            copse_aggregate_add(&all, index->value_type, copse_sorted_bytes_values(tree, at, at + n, width),
+                                (uint32_t)n);
+        }
         if (!copse_aggregate_give(kind, index->value_type, &all, end - first, out, found, i) && i < overflow)
             overflow = i;
     }

@@ -91,7 +91,7 @@ static copse_status gap_of(const copse_index *index, const void *key, bool behin
 /* How many entries there are from the gap at *rank on, up to the scan's last key. */
 static copse_status entries_left(const copse_index *index, const copse_scan *scan, uint64_t *rank, uint64_t *out)
 {
-    uint64_t end = scan->backwards ? 0 : copse_size(index);
+    uint64_t end = scan->backwards ? 0 : ((const copse_sorted_bytes *)index->tree)->entries;
     copse_status status = COPSE_OK;
     if (scan->from) status = gap_of(index, scan->from, scan->backwards != scan->from_open, rank);
     if (status == COPSE_OK && scan->to) status = gap_of(index, scan->to, scan->backwards == scan->to_open, &end);
