@@ -24,12 +24,28 @@ static copse_ctx *context(void)
     return ctx;
 }
 
+static copse_stats stats_of(const copse_index *index)
+{
+    copse_stats stats = {.struct_size = sizeof stats};
+    if (copse_index_stats(index, &stats) != COPSE_OK) abort();
+    return stats;
+}
+
 /* What loaded must pass its own verification and hold as many entries as it says. */
 static void index_check(const copse_ctx *ctx, const copse_index *index)
 {
-    uint64_t n = copse_size(index);
-    void *keys = malloc(n * 8 + 1), *values = malloc(n * 8 + 1);
-    if (!keys || !values || copse_verify(index) != COPSE_OK || copse_export(index, keys, values, n) != COPSE_OK) {
+    const copse_stats stats = stats_of(index);
+    const uint64_t n = stats.entries;
+    copse_bytes strings = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
+    const bool has_strings = stats.key_type == COPSE_BYTES;
+    if (has_strings && copse_export(index, &strings, NULL, 0) != COPSE_OK) abort();
+    void *keys = malloc((n + 1) * 8 + strings.needed), *values = malloc(n * 8 + 1);
+    strings.offsets = keys;
+    strings.size = strings.needed;
+    strings.data = keys ? (char *)keys + (n + 1) * 8 : NULL;
+    if (!keys || !values || copse_verify(index) != COPSE_OK ||
+        copse_export(index, has_strings ? (void *)&strings : keys, stats.value_type == COPSE_NONE ? NULL : values, n) !=
+            COPSE_OK) {
         fprintf(stderr, "a loaded index is not sound: %s\n", copse_last_error(ctx));
         abort();
     }
@@ -46,12 +62,22 @@ static void sentence_check(const copse_ctx *ctx, copse_status status)
     abort();
 }
 
+static struct answers ask(const copse_index *index)
+{
+    const uint64_t most = UINT64_C(0x7070707070707070); /* no NaN in any type */
+    const uint64_t keys[4] = {0, 7, 1000, most}, highs[4] = {most, 9, 2000, most};
+    char letters[] = "key00010key02000\377";
+    int64_t low_offsets[5] = {0, 0, 8, 16, 17}, high_offsets[5] = {0, 8, 16, 17, 17};
+    const copse_bytes low_strings = COPSE_BYTES_INIT(letters, 17, low_offsets, 64);
+    const copse_bytes high_strings = COPSE_BYTES_INIT(letters, 17, high_offsets, 64);
+    if (stats_of(index).key_type == COPSE_BYTES) return answers_ask(index, &low_strings, &high_strings, 4);
+    return answers_ask(index, keys, highs, 4);
+}
+
 /* Asks an open file, which may be damaged, whatever can be asked. */
 static void open_and_read(copse_ctx *ctx, const char *path, bool loads)
 {
     copse_index *index = NULL;
-    const uint64_t most = UINT64_C(0x7070707070707070); /* no NaN in any type */
-    const uint64_t keys[4] = {0, 7, 1000, most}, highs[4] = {most, 9, 2000, most};
     copse_status status = copse_open(ctx, path, NULL, &index);
     /* Version 1 cannot be opened, which the sentence says. */
     if (status == COPSE_ERR_UNSUPPORTED) return;
@@ -61,7 +87,7 @@ static void open_and_read(copse_ctx *ctx, const char *path, bool loads)
         fprintf(stderr, "it loads and does not open: %s\n", copse_last_error(ctx));
         abort();
     }
-    struct answers answers = answers_ask(index, keys, highs, 4);
+    struct answers answers = ask(index);
     const char *failed = answers_failed(&answers, loads ? COPSE_OK : COPSE_ERR_FORMAT);
     status = copse_verify(index);
     if (status != COPSE_OK) sentence_check(ctx, status);

@@ -17,7 +17,8 @@ struct answers {
     unsigned n;
 };
 
-/* Asks every call that reads, with keys lows[i] or ranges lows[i] .. highs[i]; lists entries of the first few ranges only. */
+/* Asks every call that reads, with keys lows[i] or ranges lows[i] .. highs[i]; lists entries of the first few ranges only. Where the keys
+ * of the index are byte strings, both are a copse_bytes. */
 struct answers answers_ask(const copse_index *index, const void *lows, const void *highs, uint64_t n);
 void answers_free(struct answers *answers);
 

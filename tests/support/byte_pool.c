@@ -14,10 +14,13 @@ int byte_string_compare(struct byte_string a, struct byte_string b)
 
 void byte_pool_add(struct byte_pool *pool, const void *bytes, size_t n)
 {
-    struct byte_string *more = must_malloc((size_t)(pool->n + 1) * sizeof *more);
-    if (pool->n) memcpy(more, pool->strings, (size_t)pool->n * sizeof *more);
-    free(pool->strings);
-    pool->strings = more;
+    struct byte_string *more = pool->strings;
+    if ((pool->n & (pool->n - 1)) == 0) { /* full at each power of two */
+        more = must_malloc((size_t)(pool->n ? 2 * pool->n : 1) * sizeof *more);
+        if (pool->n) memcpy(more, pool->strings, (size_t)pool->n * sizeof *more);
+        free(pool->strings);
+        pool->strings = more;
+    }
     more[pool->n].bytes = must_malloc(n ? n : 1);
     more[pool->n].n = n;
     if (n) memcpy(more[pool->n].bytes, bytes, n);

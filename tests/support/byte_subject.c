@@ -188,7 +188,7 @@ bool byte_subject_step(struct byte_subject *subject)
 {
     static void (*const runs[])(struct byte_subject *) = {byte_run_update, byte_run_point,  byte_run_update,
                                                           byte_run_range,  byte_run_cursor, byte_run_aggregate,
-                                                          byte_run_whole,  byte_run_bad};
+                                                          byte_run_whole,  byte_run_file,   byte_run_bad};
     runs[byte_draw(subject, sizeof runs / sizeof *runs)](subject);
     return !subject->wrong;
 }

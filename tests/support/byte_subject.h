@@ -78,6 +78,7 @@ void byte_run_range(struct byte_subject *subject);
 void byte_run_aggregate(struct byte_subject *subject);
 void byte_run_whole(struct byte_subject *subject);
 void byte_run_cursor(struct byte_subject *subject);
+void byte_run_file(struct byte_subject *subject);
 void byte_run_bad(struct byte_subject *subject);
 
 #endif

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "answers.h"
+#include "byte_pool.h"
 #include "random.h"
 #include "snapshot/format.h"
 #include "snapshot_file.h"
@@ -20,6 +21,7 @@ static struct fixture {
     struct file_bytes sound;
     struct answers truth; /* of the sound file */
     void *lows, *highs;
+    struct byte_array low_strings, high_strings; /* the questions to byte strings */
     uint64_t named, answered; /* damaged files of which a call said so; of which all answers were right */
 } t;
 
@@ -39,11 +41,81 @@ static int teardown(void **state)
     return 0;
 }
 
+/* Questions that fit the keys of an index, whose type may be forged where it is empty. */
+static struct answers ask(const copse_index *index)
+{
+    copse_stats stats = {.struct_size = sizeof stats};
+    assert_ok(t.ctx, copse_index_stats(index, &stats));
+    if (stats.key_type == COPSE_BYTES)
+        return answers_ask(index, &t.low_strings.bytes, &t.high_strings.bytes, QUESTIONS);
+    return answers_ask(index, t.lows, t.highs, QUESTIONS);
+}
+
+/* String i of a file: some are empty, or begin alike for longer than a fence is, or are long. */
+static void pool_add(struct byte_pool *pool, uint64_t i, bool small)
+{
+    static unsigned char bytes[COPSE_LONGEST_KEY];
+    const bool longest = i % 5000 == 4999;
+    const size_t length = longest ? sizeof bytes : i == 0 ? 0 : i % 7 == 0 ? 3 : small ? 9 : 20;
+    memset(bytes, 'k', length);
+    for (size_t at = length, rest = i; at > 0 && rest; rest /= 200) bytes[--at] = (unsigned char)(rest % 200 + 20);
+    byte_pool_add(pool, bytes, length);
+}
+
+static void questions_make(const struct byte_pool *pool)
+{
+    struct random_source random = {pool->n};
+    uint64_t lows[QUESTIONS], highs[QUESTIONS];
+    for (uint64_t i = 0; i < QUESTIONS; i++) {
+        lows[i] = random_below(&random, pool->n);
+        highs[i] = lows[i] + random_below(&random, 200);
+        if (highs[i] >= pool->n) highs[i] = pool->n - 1;
+    }
+    t.low_strings = byte_array_of(pool, lows, QUESTIONS, 64, 0, 0);
+    t.high_strings = byte_array_of(pool, highs, QUESTIONS, 64, 0, 0);
+}
+
+/* A sound file of byte strings at t.path: every second one of the pool (with duplicates each of them twice). */
+static void strings_make(copse_type value, bool duplicates, uint64_t n)
+{
+    const struct unit_tree tree = {COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_CPU};
+    copse_index *index = unit_index(t.ctx, tree, COPSE_BYTES, value, duplicates);
+    struct byte_pool pool = {NULL, 0};
+    uint64_t *codes = must_malloc((n + 1) * sizeof *codes), kept = 0;
+    for (uint64_t i = 0; i < 2 * n + 2; i++) pool_add(&pool, i, n < 100);
+    byte_pool_sort(&pool);
+    for (uint64_t i = 0; kept < n && i < pool.n; i += 2) {
+        codes[kept++] = i;
+        if (duplicates && kept < n) codes[kept++] = i;
+    }
+    struct byte_array keys = byte_array_of(&pool, codes, kept, 64, 0, 0);
+    assert_ok(t.ctx, copse_build(index, &keys.bytes, NULL, kept));
+    assert_ok(t.ctx, copse_save(index, t.path));
+    questions_make(&pool);
+    t.key = COPSE_BYTES;
+    t.lows = typed_new(COPSE_U64, QUESTIONS);
+    t.highs = typed_new(COPSE_U64, QUESTIONS);
+    t.truth = ask(index);
+    t.sound = file_read(t.path);
+    byte_array_free(&keys);
+    byte_pool_free(&pool);
+    free(codes);
+    copse_index_free(index);
+}
+
 /* A sound file at t.path, with questions and their answers. Keys 10, 12, 14, ... (with duplicates each of them twice). */
 static void file_make(copse_type key, copse_type value, bool duplicates, uint64_t n)
 {
     const struct unit_tree tree = {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU};
+    if (key == COPSE_BYTES) {
+        strings_make(value, duplicates, n);
+        return;
+    }
     copse_index *index = unit_index(t.ctx, tree, key, value, duplicates);
+    struct byte_pool pool = {NULL, 0};
+    pool_add(&pool, 0, true);
+    questions_make(&pool);
+    byte_pool_free(&pool);
     void *keys = typed_new(key, n + 1);
     struct random_source random = {n};
     for (uint64_t i = 0; i < n; i++)
@@ -59,7 +131,7 @@ static void file_make(copse_type key, copse_type value, bool duplicates, uint64_
         typed_set_bits(key, t.lows, i, typed_position_bits(key, low));
         typed_set_bits(key, t.highs, i, typed_position_bits(key, low + random_below(&random, 200)));
     }
-    t.truth = answers_ask(index, t.lows, t.highs, QUESTIONS);
+    t.truth = ask(index);
     t.sound = file_read(t.path);
     copse_index_free(index);
     free(keys);
@@ -71,6 +143,8 @@ static void file_forget(void)
     free(t.sound.bytes);
     free(t.lows);
     free(t.highs);
+    byte_array_free(&t.low_strings);
+    byte_array_free(&t.high_strings);
 }
 
 static void sentence_check(copse_status status, size_t at)
@@ -92,7 +166,7 @@ static void damage_check(size_t at)
         t.named++;
         return;
     }
-    struct answers is = answers_ask(opened, t.lows, t.highs, QUESTIONS);
+    struct answers is = ask(opened);
     const char *failed = answers_failed(&is, COPSE_ERR_FORMAT), *wrong = answers_differ(&t.truth, &is);
     if (failed) fail_msg("byte %zu: %s failed: %s", at, failed, copse_last_error(t.ctx));
     if (wrong) fail_msg("byte %zu: %s is wrong and did not say so", at, wrong);
@@ -119,11 +193,23 @@ static void forged_check_quickly(size_t at)
     }
     status = copse_verify(opened);
     if (status != COPSE_OK) sentence_check(status, at);
-    struct answers is = answers_ask(opened, t.lows, t.highs, QUESTIONS);
+    struct answers is = ask(opened);
     const char *failed = answers_failed(&is, status == COPSE_OK ? COPSE_OK : COPSE_ERR_FORMAT);
     if (failed) fail_msg("byte %zu: %s failed: %s", at, failed, copse_last_error(t.ctx));
     answers_free(&is);
     copse_index_free(opened);
+}
+
+/* A tree that takes the keys of the file at t.path, whose type may be forged. */
+static copse_structure tree_for_file(void)
+{
+    uint32_t type = 0;
+    FILE *file = fopen(t.path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, offsetof(snapshot_header, key_type), SEEK_SET), 0);
+    assert_int_equal(fread(&type, sizeof type, 1, file), 1);
+    (void)fclose(file);
+    return type == COPSE_BYTES ? COPSE_STRUCTURE_SORTED : COPSE_STRUCTURE_IMPLICIT;
 }
 
 /* The file at t.path, which has a wrong byte and right checksums: it either loads, and then an open file gives the same answers, or
@@ -133,7 +219,7 @@ static void forged_check(size_t at)
     copse_index *opened = NULL, *loaded = NULL;
     /* The structure, which the file names for loading, does not matter to an open file. */
     const copse_index_options options = {.struct_size = offsetof(copse_index_options, updates),
-                                         .structure = COPSE_STRUCTURE_IMPLICIT};
+                                         .structure = tree_for_file()};
     copse_status load = copse_load(t.ctx, t.path, &options, &loaded), open = copse_open(t.ctx, t.path, NULL, &opened);
     if (open != COPSE_OK) {
         sentence_check(open, at);
@@ -141,11 +227,11 @@ static void forged_check(size_t at)
         t.named++;
         return;
     }
-    struct answers is = answers_ask(opened, t.lows, t.highs, QUESTIONS);
+    struct answers is = ask(opened);
     const char *failed = answers_failed(&is, load == COPSE_OK ? COPSE_OK : COPSE_ERR_FORMAT);
     if (failed) fail_msg("byte %zu: %s failed: %s", at, failed, copse_last_error(t.ctx));
     if (load == COPSE_OK) {
-        struct answers want = answers_ask(loaded, t.lows, t.highs, QUESTIONS);
+        struct answers want = ask(loaded);
         const char *wrong = answers_differ(&want, &is);
         if (wrong) fail_msg("byte %zu: %s of the open file differs from the loaded one", at, wrong);
         answers_free(&want);
@@ -207,37 +293,49 @@ static void every_byte(void **state)
     every_byte_of(COPSE_U64, COPSE_U32, false, 21);
     every_byte_of(COPSE_F32, COPSE_F64, true, 6);
     every_byte_of(COPSE_DATE, COPSE_I64, false, 0);
+    every_byte_of(COPSE_BYTES, COPSE_U32, false, 11);
+    every_byte_of(COPSE_BYTES, COPSE_F64, true, 6);
+    every_byte_of(COPSE_BYTES, COPSE_NONE, false, 5);
+    every_byte_of(COPSE_BYTES, COPSE_I64, false, 0);
 }
 
 /* Ten thousand random bytes of a file of many blocks. */
-static void random_bytes(void **state)
+static void random_bytes_of(copse_type key, uint64_t n, unsigned flips)
 {
-    enum { FLIPS = 10000 };
     struct random_source random = {7};
-    (void)state;
-    file_make(COPSE_U64, COPSE_U32, false, 30000);
+    file_make(key, COPSE_U32, false, n);
     int file = open(t.path, O_WRONLY | O_CLOEXEC);
     assert_true(file >= 0);
-    for (int i = 0; i < FLIPS; i++) {
+    for (unsigned i = 0; i < flips; i++) {
         size_t at = random_below(&random, t.sound.size);
         byte_write(file, at, flipped(t.sound.bytes[at], (int)random_below(&random, 9)));
         damage_check(at);
         byte_write(file, at, t.sound.bytes[at]);
     }
     close(file);
-    assert_true(t.named > 0 && t.named + t.answered == FLIPS);
+    assert_true(t.named > 0 && t.named + t.answered == flips);
     file_forget();
 }
 
-/* The same with checksums made right. The front of the file, where its tables are, gets its share. */
-static void random_forged_bytes(void **state)
+static void random_bytes(void **state)
 {
-    enum { FLIPS = 10000 };
-    struct random_source random = {8};
     (void)state;
-    file_make(COPSE_I32, COPSE_U32, true, 40000);
+    random_bytes_of(COPSE_U64, 30000, 10000);
+}
+
+static void random_bytes_of_strings(void **state)
+{
+    (void)state;
+    random_bytes_of(COPSE_BYTES, 20000, 500);
+}
+
+/* The same with checksums made right. The front of the file, where its tables are, gets its share. */
+static void random_forged_bytes_of(copse_type key, uint64_t n, unsigned flips)
+{
+    struct random_source random = {8};
+    file_make(key, COPSE_U32, true, n);
     unsigned char *copy = must_malloc(t.sound.size);
-    for (int i = 0; i < FLIPS; i++) {
+    for (unsigned i = 0; i < flips; i++) {
         size_t at = random_below(&random, i % 4 ? t.sound.size : 1024);
         memcpy(copy, t.sound.bytes, t.sound.size);
         copy[at] = flipped(copy[at], (int)random_below(&random, 9));
@@ -254,6 +352,18 @@ static void random_forged_bytes(void **state)
     assert_true(t.named > 0 && t.answered > 0);
     free(copy);
     file_forget();
+}
+
+static void random_forged_bytes(void **state)
+{
+    (void)state;
+    random_forged_bytes_of(COPSE_I32, 40000, 10000);
+}
+
+static void random_forged_bytes_of_strings(void **state)
+{
+    (void)state;
+    random_forged_bytes_of(COPSE_BYTES, 20000, 400);
 }
 
 /* A call names the damage on its way, another one answers, and the cursor stays where it was. */
@@ -330,6 +440,58 @@ static void forged_borders(void **state)
     file_forget();
 }
 
+/* A file of byte strings: damage of each part is named where a call meets it, and forged tables are. */
+static void damage_of_strings(void **state)
+{
+    strings_make(COPSE_U64, false, 3 * 8192);
+    const snapshot_header *h = (const snapshot_header *)t.sound.bytes;
+    uint64_t *offsets = (uint64_t *)(void *)(t.sound.bytes + h->sections[SNAPSHOT_OFFSETS].offset);
+    uint64_t *fences = (uint64_t *)(void *)(t.sound.bytes + h->sections[SNAPSHOT_FENCES].offset);
+    const uint64_t keys_at = h->sections[SNAPSHOT_KEYS].offset, rank = 8200, border = 8191;
+    copse_index *opened = NULL, *loaded = NULL;
+    (void)state;
+#define FORGED(change, undo, words, call)                                                                              \
+    do {                                                                                                               \
+        change;                                                                                                        \
+        assert_true(snapshot_repair(t.sound.bytes, t.sound.size));                                                     \
+        file_write(t.path, t.sound.bytes, t.sound.size);                                                               \
+        assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, words, copse_load(t.ctx, t.path, NULL, &loaded));                 \
+        assert_ok(t.ctx, copse_open(t.ctx, t.path, NULL, &opened));                                                    \
+        assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, words, call);                                                     \
+        assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, words, copse_verify(opened));                                     \
+        copse_index_free(opened);                                                                                      \
+        undo;                                                                                                          \
+    } while (0)
+    copse_bytes size = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
+    FORGED(offsets[9000] += 100, offsets[9000] -= 100, "offsets section, entry 9000: its offsets give no string",
+           copse_select(opened, &rank, 1, &size, NULL, NULL));
+    FORGED(offsets[0] = 1, offsets[0] = 0, "offsets section, entry 0: its offsets give no string",
+           copse_select(opened, &(uint64_t){5}, 1, &size, NULL, NULL));
+    const uint64_t was = offsets[8192]; /* fits its own block, and not the one before */
+    const uint64_t fence = fences[1];
+    offsets[8192] = offsets[8190];
+    memcpy(&fences[1], t.sound.bytes + keys_at + offsets[8192], sizeof *fences);
+    fences[1] = __builtin_bswap64(fences[1]);
+    FORGED((void)0, (offsets[8192] = was, fences[1] = fence), "offsets section, entry 8191: its offsets give",
+           copse_select(opened, &border, 1, &size, NULL, NULL));
+    FORGED(fences[1]--, fences[1]++, "keys section, entry 8192: the fences have another key for it",
+           copse_select(opened, &rank, 1, &size, NULL, NULL));
+#undef FORGED
+    unsigned char *key = t.sound.bytes + keys_at + offsets[100];
+    const unsigned char first = *key;
+    *key = 0xff;
+    assert_true(snapshot_repair(t.sound.bytes, t.sound.size));
+    file_write(t.path, t.sound.bytes, t.sound.size);
+    assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, "keys section, entry 101: its key is not larger than the one before",
+                        copse_load(t.ctx, t.path, NULL, &loaded));
+    *key = first;
+    fences[2] = 0;
+    assert_true(snapshot_repair(t.sound.bytes, t.sound.size));
+    file_write(t.path, t.sound.bytes, t.sound.size);
+    assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, "fences section, entry 2", copse_open(t.ctx, t.path, NULL, &opened));
+    file_forget();
+}
+
 static void cut_and_lengthened(void **state)
 {
     file_make(COPSE_U32, COPSE_U32, false, 21);
@@ -356,6 +518,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_byte, setup, teardown),
         cmocka_unit_test_setup_teardown(random_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(random_forged_bytes, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_bytes_of_strings, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_forged_bytes_of_strings, setup, teardown),
+        cmocka_unit_test_setup_teardown(damage_of_strings, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_is_named_where_it_lies, setup, teardown),
         cmocka_unit_test_setup_teardown(forged_borders, setup, teardown),
         cmocka_unit_test_setup_teardown(cut_and_lengthened, setup, teardown),
