@@ -38,59 +38,46 @@ copse_status copse_contains(const copse_index *index, const void *keys, uint64_t
     return copse_promise_end(index->calls->find(index, keys, n, NULL, out_found));
 }
 
-copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
-                               uint8_t *out_found, uint64_t *out_ranks)
+static copse_status neighbours(const copse_index *index, const char *call, copse_neighbour which, const void *keys,
+                               uint64_t n, void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
 {
-    copse_status status = copse_check_keys(index, "copse_lower_bound", keys, "keys", n);
-    if (status == COPSE_OK) status = copse_check_values(index, "copse_lower_bound", out_values, "out_values");
+    copse_status status = copse_check_keys(index, call, keys, "keys", n);
+    if (status == COPSE_OK) status = copse_check_values(index, call, out_values, "out_values");
     if (status != COPSE_OK || n == 0) return status;
     copse_promise_begin(index);
     return copse_promise_end(
-        index->calls->neighbours(index, keys, n, COPSE_AT_OR_AFTER, out_keys, out_values, out_found, out_ranks));
+        index->calls->neighbours(index, keys, n, which, out_keys, out_values, out_found, out_ranks));
+}
+
+copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
+                               uint8_t *out_found, uint64_t *out_ranks)
+{
+    return neighbours(index, "copse_lower_bound", COPSE_AT_OR_AFTER, keys, n, out_keys, out_values, out_found,
+                      out_ranks);
 }
 
 copse_status copse_upper_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
                                uint8_t *out_found, uint64_t *out_ranks)
 {
-    copse_status status = copse_check_keys(index, "copse_upper_bound", keys, "keys", n);
-    if (status == COPSE_OK) status = copse_check_values(index, "copse_upper_bound", out_values, "out_values");
-    if (status != COPSE_OK || n == 0) return status;
-    copse_promise_begin(index);
-    return copse_promise_end(
-        index->calls->neighbours(index, keys, n, COPSE_AFTER, out_keys, out_values, out_found, out_ranks));
+    return neighbours(index, "copse_upper_bound", COPSE_AFTER, keys, n, out_keys, out_values, out_found, out_ranks);
 }
 
 copse_status copse_floor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
                          uint8_t *out_found)
 {
-    copse_status status = copse_check_keys(index, "copse_floor", keys, "keys", n);
-    if (status == COPSE_OK) status = copse_check_values(index, "copse_floor", out_values, "out_values");
-    if (status != COPSE_OK || n == 0) return status;
-    copse_promise_begin(index);
-    return copse_promise_end(
-        index->calls->neighbours(index, keys, n, COPSE_AT_OR_BEFORE, out_keys, out_values, out_found, NULL));
+    return neighbours(index, "copse_floor", COPSE_AT_OR_BEFORE, keys, n, out_keys, out_values, out_found, NULL);
 }
 
 copse_status copse_successor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
                              uint8_t *out_found)
 {
-    copse_status status = copse_check_keys(index, "copse_successor", keys, "keys", n);
-    if (status == COPSE_OK) status = copse_check_values(index, "copse_successor", out_values, "out_values");
-    if (status != COPSE_OK || n == 0) return status;
-    copse_promise_begin(index);
-    return copse_promise_end(
-        index->calls->neighbours(index, keys, n, COPSE_AFTER, out_keys, out_values, out_found, NULL));
+    return neighbours(index, "copse_successor", COPSE_AFTER, keys, n, out_keys, out_values, out_found, NULL);
 }
 
 copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *out_values,
                                uint8_t *out_found)
 {
-    copse_status status = copse_check_keys(index, "copse_predecessor", keys, "keys", n);
-    if (status == COPSE_OK) status = copse_check_values(index, "copse_predecessor", out_values, "out_values");
-    if (status != COPSE_OK || n == 0) return status;
-    copse_promise_begin(index);
-    return copse_promise_end(
-        index->calls->neighbours(index, keys, n, COPSE_BEFORE, out_keys, out_values, out_found, NULL));
+    return neighbours(index, "copse_predecessor", COPSE_BEFORE, keys, n, out_keys, out_values, out_found, NULL);
 }
 
 copse_status copse_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *out_keys, void *out_values,
