@@ -2,6 +2,7 @@
  * many warps contend for few keys, against a model (inside.c); the other kind reads through views while batches change the
  * index (beside.c). A mismatch prints the command that repeats its round. docs/TESTING.md is the guide. */
 #include <errno.h>
+#include <execinfo.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,9 @@ static void print_crash(void)
 
 static void on_crash(int number)
 {
+    void *frames[64];
     print_crash();
+    backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
@@ -76,6 +79,8 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 static void catch_crashes(void)
 {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    void *frame;
+    (void)backtrace(&frame, 1); /* loads what it needs, which a handler should not */
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) (void)signal(numbers[i], on_crash);
     if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(print_crash);
 }
@@ -236,13 +241,17 @@ static bool notices(const struct settings *settings, enum stress_lie lie)
 static int run_self_test(const struct settings *settings)
 {
     unsigned passed = 0, failed = 0;
+    (void)snprintf(repeat, sizeof repeat, "stress --self-test --placement %s --structure %s --seed %llu",
+                   copse_placement_name(settings->placement), copse_structure_name(settings->structures.structure[0]),
+                   (unsigned long long)settings->seed);
     for (int lie = LIE_NONE + 1; lie < STRESS_LIES; lie++) {
         if (notices(settings, (enum stress_lie)lie))
             passed++;
         else
             failed++;
     }
-    (void)printf("%u passed, %u failed\n", passed, failed);
+    repeat[0] = '\0';
+    (void)printf("seed %llu\n%u passed, %u failed\n", (unsigned long long)settings->seed, passed, failed);
     return failed != 0;
 }
 

@@ -7,8 +7,8 @@ static copse_status neighbours_quiet(const copse_index *index, copse_blink_epoch
 {
     copse_status status = arrays->out_ranks ? copse_blink_ranks_ready(index, epoch) : COPSE_OK;
     if (status != COPSE_OK) return status;
-    copse_blink_point_arguments arguments = {
-        .tree = epoch->view, .queries.which = (uint32_t)which, .before = epoch->ranks.before};
+    copse_blink_point_arguments arguments = {.tree = epoch->view, .queries.which = (uint32_t)which};
+    if (arrays->out_ranks) arguments.before = epoch->ranks.before; /* else another reader may be making it */
     copse_point_call call = {index, &copse_blink_ordered_kernels_of(index)->neighbours[epoch->view.levels.digest],
                              &arguments, &arguments.queries};
     return copse_point_call_run(&call, arrays);
