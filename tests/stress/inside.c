@@ -242,6 +242,7 @@ static bool share_open(struct sequence *sequence, struct share *share)
     } else {
         share->subject = sequence->subject;
         share->subject.index = NULL;
+        share->subject.file = NULL; /* that of the index, which closes it with its next update */
     }
     model_copy(&share->subject.model, model_of(sequence));
     share->held = true;
