@@ -18,6 +18,8 @@
 /* How long a thread looks for what it waits for before it sleeps. To sleep and to be woken takes longer than that, and a longer
  * look would take the processor from others. */
 #define LOOK_NANOSECONDS 4000u
+/* The same while there is an alert: a chunk's way over the link and back. */
+#define ALERT_NANOSECONDS 500000u
 /* Threads that each thread of a job wakes: more of them would keep it from its own work, as each takes microseconds. */
 #define WAKE_AT_ONCE 2u
 /* Calls that go by before the pool tries again to make a thread that it was refused. */
@@ -43,6 +45,7 @@ typedef struct job_slot {
 struct copse_pool {
     _Alignas(64) atomic_uint calls; /* changes when there is a reason to wake up: workers sleep on it */
     atomic_uint sleepers;
+    atomic_uint alerts;
     atomic_bool closing;
     uint32_t most; /* workers */
     atomic_uint generation;
@@ -189,11 +192,12 @@ static bool work(copse_pool *pool)
 /* Until there is a call after the one that was seen last. */
 static void rest(copse_pool *pool, uint32_t seen)
 {
-    uint64_t end = nanoseconds() + LOOK_NANOSECONDS;
+    uint64_t begin = nanoseconds(), look;
     do {
         if (atomic_load_explicit(&pool->calls, memory_order_relaxed) != seen) return;
         pause_briefly();
-    } while (nanoseconds() < end);
+        look = atomic_load_explicit(&pool->alerts, memory_order_relaxed) ? ALERT_NANOSECONDS : LOOK_NANOSECONDS;
+    } while (nanoseconds() - begin < look);
     (void)atomic_fetch_add(&pool->sleepers, 1);
     futex_wait(&pool->calls, seen);
     (void)atomic_fetch_sub(&pool->sleepers, 1);
@@ -249,6 +253,7 @@ static void forget_workers(copse_pool *pool)
     atomic_init(&pool->growing, 0);
     atomic_init(&pool->calls, 0);
     atomic_init(&pool->sleepers, 0);
+    atomic_init(&pool->alerts, 0);
     atomic_init(&pool->closing, false);
     for (uint32_t i = 0; i < SLOTS; i++) {
         atomic_init(&pool->slots[i].taken, 0);
@@ -276,6 +281,16 @@ void copse_pool_close(copse_pool *pool)
     futex_wake(&pool->calls, INT32_MAX);
     uint32_t workers = atomic_load(&pool->workers);
     for (uint32_t i = 0; i < workers; i++) (void)pthread_join(pool->thread[i], NULL);
+}
+
+void copse_pool_alert_begin(copse_pool *pool)
+{
+    if (pool) (void)atomic_fetch_add_explicit(&pool->alerts, 1, memory_order_relaxed);
+}
+
+void copse_pool_alert_end(copse_pool *pool)
+{
+    if (pool) (void)atomic_fetch_sub_explicit(&pool->alerts, 1, memory_order_relaxed);
 }
 
 #define BEING_RENEWED UINT32_MAX

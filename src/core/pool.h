@@ -40,6 +40,12 @@ void copse_pool_close(copse_pool *pool);
  * others, and returns when all have ended. What they wrote is visible to the caller then. pool may be NULL: the caller alone. */
 void copse_pool_run(copse_pool *pool, uint32_t threads, uint64_t n, uint64_t chunk, copse_chunk_fn body, void *job);
 
+/* Between the two calls, which may nest and come from several threads, a worker that has nothing to do looks for work much longer
+ * before it sleeps: for callers whose jobs follow each other at once, with a wait for something else in between, where waking
+ * threads each time would take as long as the jobs. pool may be NULL. */
+void copse_pool_alert_begin(copse_pool *pool);
+void copse_pool_alert_end(copse_pool *pool);
+
 /* Changes with every fork() in the child. */
 uint32_t copse_fork_generation(void);
 

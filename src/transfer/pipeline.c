@@ -12,6 +12,8 @@
  */
 #include "transfer/internal.h"
 
+#include "core/pool.h"
+
 #include <string.h>
 
 /* Arrays begin at multiples of this inside a slot, as memory from an allocator would. */
@@ -283,8 +285,11 @@ copse_status copse_transfer_pipeline(copse_transfer *transfer, const copse_trans
 {
     plan p;
     plan_make(&p, transfer, job, on_device);
+    copse_pool *pool = job->device->ctx->pool;
     copse_status status = begin(&p);
+    copse_pool_alert_begin(pool); /* the threads that stage a chunk are wanted again for the next one */
     for (uint64_t round = 0; status == COPSE_OK && round < p.chunks + p.slots; round++) status = run_round(&p, round);
+    copse_pool_alert_end(pool);
     status = copse_transfer_finish(transfer, job->device, status);
     plan_end(&p);
     return status;

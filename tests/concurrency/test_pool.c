@@ -90,6 +90,25 @@ static void descend(void *argument, uint64_t first, uint64_t last)
     }
 }
 
+/* Threads that look long for work do it, rest when nobody expects any, and end with the pool while they look. */
+static void alerts(void **state)
+{
+    (void)state;
+    copse_pool_alert_begin(NULL);
+    copse_pool_alert_end(NULL);
+    copse_pool *pool = pool_make(4);
+    copse_pool_alert_begin(pool);
+    copse_pool_alert_begin(pool);
+    for (int i = 0; i < 100; i++) check_visits(pool, 4, ITEMS, 100);
+    copse_pool_alert_end(pool);
+    check_visits(pool, 4, ITEMS, 100);
+    copse_pool_alert_end(pool);
+    check_visits(pool, 4, ITEMS, 100);
+    copse_pool_alert_begin(pool);
+    check_visits(pool, 4, ITEMS, 100);
+    pool_free(pool);
+}
+
 /* Deeper than there are slots: those that find none work alone. */
 static void jobs_in_jobs(void **state)
 {
@@ -229,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_item_once),
         cmocka_unit_test(many_short_jobs),
+        cmocka_unit_test(alerts),
         cmocka_unit_test(jobs_in_jobs),
         cmocka_unit_test(several_callers),
         cmocka_unit_test(nobody_waits_for_another),
