@@ -23,8 +23,8 @@ _copse() {
             options='--json --threads --help'
             ;;
         build)
-            [ "$previous" = --key-type ] && words='u32 i32 f32 u64 i64 f64 date timestamp'
-            [ "$previous" = --value-type ] && words='u32 i32 f32 u64 i64 f64'
+            [ "$previous" = --key-type ] && words='u32 i32 f32 u64 i64 f64 date timestamp text'
+            [ "$previous" = --value-type ] && words='u32 i32 f32 u64 i64 f64 none'
             [ "$previous" = --on-bad ] && words='fail skip'
             [ "$previous" = --duplicates ] && words='keep last first fail'
             [ "$previous" = --format ] && words='csv raw'

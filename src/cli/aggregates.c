@@ -9,7 +9,7 @@ static void begin_answer(const cli_session *session, const cli_query_args *args,
                          uint64_t i, cli_json *json)
 {
     if (args->json)
-        cli_query_echo_json(session, args, batch, i, json);
+        cli_query_echo_json(args, batch, i, json);
     else
         cli_query_echo(session, args, batch, i);
 }
@@ -126,7 +126,7 @@ int copse_cli_min(int argc, char **argv)
         .examples = "  copse min prices.copse 2026-11-01 2026-11-30\n"
                     "  copse min prices.copse 2026-11-15 - --json",
         .width = 2,
-        .offers = CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
+        .offers = CLI_QUERY_VALUES | CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
         .answer = answer_min,
     };
     return cli_query_run(&command, argc, argv);
@@ -144,7 +144,7 @@ int copse_cli_max(int argc, char **argv)
         .examples = "  copse max prices.copse 2026-11-01 2026-11-30\n"
                     "  copse max prices.copse - 2026-11-15 --open-high --json",
         .width = 2,
-        .offers = CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
+        .offers = CLI_QUERY_VALUES | CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
         .answer = answer_max,
     };
     return cli_query_run(&command, argc, argv);
@@ -161,7 +161,7 @@ int copse_cli_avg(int argc, char **argv)
         .examples = "  copse avg prices.copse 2026-11-01 2026-11-30\n"
                     "  printf '1 10\\n11 20\\n' | copse avg orders.copse - --json",
         .width = 2,
-        .offers = CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
+        .offers = CLI_QUERY_VALUES | CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
         .answer = answer_avg,
     };
     return cli_query_run(&command, argc, argv);

@@ -1,4 +1,5 @@
 /* copse append and upsert: rows of a CSV file into a snapshot that is there. */
+#include "cli/key_text.h"
 #include "cli/rows.h"
 #include "cli/update.h"
 
@@ -33,11 +34,11 @@ typedef struct outcome {
 /* The place of the first row whose key is there already; behind the last where there is none. */
 static copse_status find_conflict(const cli_session *session, const cli_pairs *pairs, uint64_t *out_at)
 {
-    uint8_t *found = malloc((size_t)pairs->count);
+    uint8_t *found = malloc((size_t)pairs->keys.count);
     uint64_t at = 0;
     if (!found) return COPSE_ERR_MEMORY;
-    copse_status status = copse_contains(session->index, pairs->keys, pairs->count, found);
-    while (status == COPSE_OK && at < pairs->count && !found[at]) at++;
+    copse_status status = copse_contains(session->index, cli_keys_in(&pairs->keys), pairs->keys.count, found);
+    while (status == COPSE_OK && at < pairs->keys.count && !found[at]) at++;
     free(found);
     *out_at = at;
     return status;
@@ -46,15 +47,15 @@ static copse_status find_conflict(const cli_session *session, const cli_pairs *p
 static int refuse(const cli_session *session, const cli_pairs *pairs, uint64_t conflicts, uint64_t at)
 {
     const bool one = conflicts == 1;
-    char what[CLI_CELL_TEXT + 64], key[CLI_CELL_TEXT], number[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE];
-    if (at == pairs->count) {
+    char what[CLI_KEY_SHOWN + 64], key[CLI_KEY_SHOWN], number[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE];
+    if (at == pairs->keys.count) {
         snprintf(what, sizeof what, "%s the key of an earlier row", one ? "repeats" : "repeat");
     } else {
-        cli_cell_format(pairs->key_type, (const char *)pairs->keys + at * copse_type_size(pairs->key_type), key);
-        snprintf(what, sizeof what, "%s a key that is there already, for instance %s", one ? "has" : "have", key);
+        snprintf(what, sizeof what, "%s a key that is there already, for instance %s", one ? "has" : "have",
+                 cli_key_show(cli_keys_at(&pairs->keys, at), key));
     }
     return cli_fail(session->command, "%s of %s rows %s; --on-conflict replace, skip or keep takes %s",
-                    cli_group(conflicts, number), cli_group(pairs->count, rows), what, one ? "it" : "them");
+                    cli_group(conflicts, number), cli_group(pairs->keys.count, rows), what, one ? "it" : "them");
 }
 
 static int insert_absent(cli_session *session, const append_args *args, const cli_pairs *pairs, outcome *out)
@@ -62,30 +63,43 @@ static int insert_absent(cli_session *session, const append_args *args, const cl
     uint64_t at = 0;
     copse_status status = find_conflict(session, pairs, &at);
     if (status == COPSE_OK)
-        status =
-            copse_insert(session->index, pairs->keys, pairs->values, pairs->count, COPSE_INSERT_IF_ABSENT, &out->added);
+        status = copse_insert(session->index, cli_keys_in(&pairs->keys), pairs->values, pairs->keys.count,
+                              COPSE_INSERT_IF_ABSENT, &out->added);
     cli_progress_clear(&session->progress);
     if (status != COPSE_OK) return cli_session_fail(session, status);
-    out->skipped = pairs->count - out->added;
+    out->skipped = pairs->keys.count - out->added;
     if (args->conflict == CONFLICT_SKIP || out->skipped == 0) return CLI_OK;
     return refuse(session, pairs, out->skipped, at);
 }
 
 /* ---- new values for keys that are there ---- */
 
+/* All entries of an index, of which text is first asked how much it takes. */
+static copse_status export_pairs(const copse_index *index, cli_pairs *out)
+{
+    const uint64_t n = copse_size(index);
+    copse_bytes sizing = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
+    copse_status status = COPSE_OK;
+    if (out->keys.type == COPSE_BYTES) status = copse_export(index, &sizing, NULL, n);
+    if (status != COPSE_OK) return status;
+    if (!cli_keys_reserve(&out->keys, n, sizing.needed) || !cli_pairs_reserve(out, n)) return COPSE_ERR_MEMORY;
+    status = copse_export(index, cli_keys_out(&out->keys), out->values, n);
+    if (status == COPSE_OK) out->keys.count = n;
+    return status;
+}
+
 /* The last row of each key. */
 static copse_status last_of_each(cli_session *session, const cli_pairs *pairs, cli_pairs *out)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_index *distinct = NULL;
-    options.key_type = out->key_type = pairs->key_type;
+    cli_keys_start(&out->keys, pairs->keys.type);
+    options.key_type = pairs->keys.type;
     options.value_type = out->value_type = pairs->value_type;
     options.placement = COPSE_PLACEMENT_CPU;
     copse_status status = copse_index_create(session->ctx, &options, &distinct);
-    if (status == COPSE_OK) status = copse_build(distinct, pairs->keys, pairs->values, pairs->count);
-    if (status == COPSE_OK && !cli_pairs_reserve(out, copse_size(distinct), true)) status = COPSE_ERR_MEMORY;
-    if (status == COPSE_OK) status = copse_export(distinct, out->keys, out->values, copse_size(distinct));
-    if (status == COPSE_OK) out->count = copse_size(distinct);
+    if (status == COPSE_OK) status = copse_build(distinct, cli_keys_in(&pairs->keys), pairs->values, pairs->keys.count);
+    if (status == COPSE_OK) status = export_pairs(distinct, out);
     copse_index_free(distinct);
     return status;
 }
@@ -95,13 +109,14 @@ static copse_status replace_all(cli_session *session, const cli_pairs *pairs, ou
 {
     cli_pairs last = {0};
     copse_status status = last_of_each(session, pairs, &last);
-    uint8_t *found = status == COPSE_OK ? malloc((size_t)last.count) : NULL;
+    const void *keys = cli_keys_in(&last.keys);
+    const uint64_t n = last.keys.count;
+    uint8_t *found = status == COPSE_OK ? malloc((size_t)n) : NULL;
     if (status == COPSE_OK && !found) status = COPSE_ERR_MEMORY;
-    if (status == COPSE_OK) status = copse_contains(session->index, last.keys, last.count, found);
-    for (uint64_t i = 0; status == COPSE_OK && i < last.count; i++) out->added += !found[i];
-    if (status == COPSE_OK) status = copse_erase(session->index, last.keys, last.count, NULL);
-    if (status == COPSE_OK)
-        status = copse_insert(session->index, last.keys, last.values, last.count, COPSE_INSERT_UPSERT, NULL);
+    if (status == COPSE_OK) status = copse_contains(session->index, keys, n, found);
+    for (uint64_t i = 0; status == COPSE_OK && i < n; i++) out->added += !found[i];
+    if (status == COPSE_OK) status = copse_erase(session->index, keys, n, NULL);
+    if (status == COPSE_OK) status = copse_insert(session->index, keys, last.values, n, COPSE_INSERT_UPSERT, NULL);
     free(found);
     cli_pairs_free(&last);
     return status;
@@ -110,15 +125,15 @@ static copse_status replace_all(cli_session *session, const cli_pairs *pairs, ou
 static int insert_pairs(cli_session *session, const append_args *args, const cli_pairs *pairs, outcome *out)
 {
     copse_status status = COPSE_OK;
-    if (pairs->count == 0) return CLI_OK;
+    if (pairs->keys.count == 0) return CLI_OK;
     if (args->conflict == CONFLICT_FAIL || args->conflict == CONFLICT_SKIP)
         return insert_absent(session, args, pairs, out);
     if (args->conflict == CONFLICT_REPLACE && session->stats.duplicates)
         status = replace_all(session, pairs, out);
     else
-        status =
-            copse_insert(session->index, pairs->keys, pairs->values, pairs->count, COPSE_INSERT_UPSERT, &out->added);
-    out->replaced = pairs->count - out->added;
+        status = copse_insert(session->index, cli_keys_in(&pairs->keys), pairs->values, pairs->keys.count,
+                              COPSE_INSERT_UPSERT, &out->added);
+    out->replaced = pairs->keys.count - out->added;
     cli_progress_clear(&session->progress);
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }
@@ -138,8 +153,8 @@ static int read_rows(cli_session *session, const cli_rows_args *args, cli_pairs 
 static void report(const cli_session *session, const append_args *args, const cli_pairs *pairs, const outcome *out)
 {
     const cli_update_count counts[] = {
-        {"rows", pairs->count, true},     {"added", out->added, true},         {"replaced", out->replaced, false},
-        {"skipped", out->skipped, false}, {"left_out", pairs->skipped, false},
+        {"rows", pairs->keys.count, true}, {"added", out->added, true},         {"replaced", out->replaced, false},
+        {"skipped", out->skipped, false},  {"left_out", pairs->skipped, false},
     };
     cli_update_report(session, &args->update, counts, sizeof counts / sizeof counts[0]);
 }

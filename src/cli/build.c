@@ -1,6 +1,8 @@
 /* copse build: from CSV or binary input to a snapshot. */
 #include "cli/build.h"
+#include "cli/entries.h"
 #include "cli/files.h"
+#include "cli/key_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +28,15 @@ static void print_json(const cli_session *session, const cli_build_args *args, c
     cli_json_begin(&json, stdout);
     cli_json_text(&json, "file", args->output);
     cli_json_u64(&json, "entries", s->entries);
-    cli_json_u64(&json, "rows", pairs->count);
+    cli_json_u64(&json, "rows", pairs->keys.count);
     cli_json_u64(&json, "left_out", pairs->skipped);
     cli_json_open(&json, "key");
     cli_json_text(&json, "name", pairs->key_name);
-    cli_json_text(&json, "type", copse_type_name(s->key_type));
+    cli_json_text(&json, "type", cli_type_name(s->key_type));
     cli_json_close(&json);
     cli_json_open(&json, "value");
-    cli_json_text(&json, "name", pairs->value_name);
-    cli_json_text(&json, "type", copse_type_name(s->value_type));
+    cli_json_text(&json, "name", s->value_type == COPSE_NONE ? NULL : pairs->value_name);
+    cli_json_text(&json, "type", cli_type_name(s->value_type));
     cli_json_close(&json);
     cli_json_bool(&json, "duplicates", s->duplicates != 0);
     cli_json_text(&json, "structure", copse_structure_name(s->structure));
@@ -45,7 +47,7 @@ static void print_json(const cli_session *session, const cli_build_args *args, c
         cli_json_double(&json, "read_seconds", t->read);
         cli_json_double(&json, "build_seconds", t->build);
         cli_json_double(&json, "save_seconds", t->save);
-        cli_json_double(&json, "build_rate", per_second(pairs->count, t->build));
+        cli_json_double(&json, "build_rate", per_second(pairs->keys.count, t->build));
     }
     cli_json_end(&json);
 }
@@ -57,23 +59,25 @@ static void print_text(const cli_session *session, const cli_build_args *args, c
     char a[CLI_NUMBER_SIZE], b[CLI_NUMBER_SIZE];
     printf("%s\n", args->output);
     cli_fact("entries", "%s", cli_group(s->entries, a));
-    if (pairs->count > s->entries)
-        cli_fact("rows", "%s; %s had a key that %s", cli_group(pairs->count, a),
-                 cli_group(pairs->count - s->entries, b),
+    if (pairs->keys.count > s->entries)
+        cli_fact("rows", "%s; %s had a key that %s", cli_group(pairs->keys.count, a),
+                 cli_group(pairs->keys.count - s->entries, b),
                  args->duplicates == CLI_DUPLICATES_FIRST ? "came before, and the first one counts"
                                                           : "comes again later, and the last one counts");
     if (pairs->skipped > 0)
         cli_fact("left out", "%s bad row%s", cli_group(pairs->skipped, a), pairs->skipped == 1 ? "" : "s");
-    cli_fact("keys", "%s, %s%s", pairs->key_name, copse_type_name(s->key_type),
-             s->duplicates ? ", duplicates kept" : "");
-    cli_fact("values", "%s, %s", pairs->value_name, copse_type_name(s->value_type));
+    cli_fact("keys", "%s, %s%s", pairs->key_name, cli_type_name(s->key_type), s->duplicates ? ", duplicates kept" : "");
+    if (s->value_type == COPSE_NONE)
+        cli_fact("values", "none");
+    else
+        cli_fact("values", "%s, %s", pairs->value_name, cli_type_name(s->value_type));
     cli_fact("structure", "%s on %s", copse_structure_name(s->structure), copse_placement_name(s->placement));
     cli_fact("in memory", "%s", cli_bytes(s->bytes, a));
     if (s->entries) cli_fact("bytes per key", "%.1f", (double)s->bytes / (double)s->entries);
     cli_fact("file", "%s", cli_bytes(file_bytes, a));
     if (args->no_timing) return;
     cli_fact("read", "%s, %.0f MB/s", cli_seconds(t->read, a), per_second(pairs->bytes, t->read) / 1e6);
-    cli_fact("build", "%s, %s", cli_seconds(t->build, a), cli_rate(per_second(pairs->count, t->build), b));
+    cli_fact("build", "%s, %s", cli_seconds(t->build, a), cli_rate(per_second(pairs->keys.count, t->build), b));
     cli_fact("save", "%s", cli_seconds(t->save, a));
 }
 
@@ -82,45 +86,56 @@ static void print_text(const cli_session *session, const cli_build_args *args, c
 static int make_index(cli_session *session, const cli_pairs *pairs, copse_structure structure, bool duplicates)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-    options.key_type = pairs->key_type;
+    options.key_type = pairs->keys.type;
     options.value_type = pairs->value_type;
     options.structure = structure;
     options.placement = session->placement;
     options.updates = COPSE_UPDATES_RARE;
     options.duplicates = duplicates;
     copse_status status = copse_index_create(session->ctx, &options, &session->index);
-    if (status == COPSE_OK) status = copse_build(session->index, pairs->keys, pairs->values, pairs->count);
+    if (status == COPSE_OK)
+        status = copse_build(session->index, cli_keys_in(&pairs->keys), pairs->values, pairs->keys.count);
     session->stats.struct_size = sizeof session->stats;
     if (status == COPSE_OK) status = copse_index_stats(session->index, &session->stats);
     cli_progress_clear(&session->progress);
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }
 
-static int compare_4_bytes(const void *a, const void *b)
-{
-    return memcmp(a, b, 4);
-}
+/* A key that comes twice, as entries that keep all of them show it. */
+typedef struct repeated {
+    cli_keys before; /* the last key of the entries before */
+    char text[CLI_KEY_SHOWN];
+} repeated;
 
-static int compare_8_bytes(const void *a, const void *b)
+static bool find_repeated(void *user, const cli_keys *keys, const char *values)
 {
-    return memcmp(a, b, 8);
+    repeated *r = user;
+    (void)values;
+    for (uint64_t i = 0; i < keys->count; i++) {
+        const cli_key key = cli_keys_at(keys, i);
+        if (r->before.count > 0 && cli_key_compare(cli_keys_at(&r->before, 0), key) == 0) {
+            cli_key_show(key, r->text);
+            return false;
+        }
+        r->before.count = 0;
+        if (!cli_keys_add(&r->before, key)) return false;
+    }
+    return true;
 }
 
 /* Writes a key that is there twice into text, as the end of a sentence; nothing where there is no memory to look. */
-static void show_repeated_key(const cli_pairs *pairs, char *text, size_t text_size)
+static void show_repeated_key(cli_session *session, const cli_pairs *pairs, char *text, size_t text_size)
 {
-    size_t size = copse_type_size(pairs->key_type);
-    char *keys = malloc((size_t)pairs->count * size), shown[CLI_CELL_TEXT];
-    text[0] = '\0';
-    if (!keys) return;
-    memcpy(keys, pairs->keys, (size_t)pairs->count * size);
-    qsort(keys, (size_t)pairs->count, size, size == 4 ? compare_4_bytes : compare_8_bytes);
-    for (uint64_t i = 1; i < pairs->count && !*text; i++) {
-        if (memcmp(keys + (i - 1) * size, keys + i * size, size) != 0) continue;
-        cli_cell_format(pairs->key_type, keys + i * size, shown);
-        snprintf(text, text_size, ", for instance %s", shown);
-    }
-    free(keys);
+    const cli_query_batch all = {.count = 1, .ranges = COPSE_BETWEEN(NULL, NULL, 1)};
+    copse_index *distinct = session->index;
+    repeated r = {.text = ""};
+    cli_keys_start(&r.before, pairs->keys.type);
+    session->index = NULL;
+    if (make_index(session, pairs, COPSE_STRUCTURE_AUTO, true) == CLI_OK)
+        cli_entries_walk(session, &all, 0, 0, find_repeated, &r);
+    copse_index_free(distinct);
+    cli_keys_free(&r.before);
+    snprintf(text, text_size, "%s%s", *r.text ? ", for instance " : "", r.text);
 }
 
 /* Nobody said what is to become of rows that share a key, so none of them is lost. That there are such rows is known once they
@@ -133,35 +148,54 @@ static int keep_duplicates(cli_session *session, const cli_build_args *args, con
         cli_note("build",
                  "%s of %s rows repeat the key of an earlier row; all rows are kept, and --duplicates last, first or "
                  "fail does otherwise",
-                 cli_group(pairs->count - session->stats.entries, repeating), cli_group(pairs->count, rows));
+                 cli_group(pairs->keys.count - session->stats.entries, repeating), cli_group(pairs->keys.count, rows));
     copse_index_free(session->index);
     session->index = NULL;
     return make_index(session, pairs, structure, true);
 }
 
-static int refuse_duplicates(const cli_session *session, const cli_pairs *pairs)
+static int refuse_duplicates(cli_session *session, const cli_pairs *pairs)
 {
-    char repeating[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE], key[CLI_CELL_TEXT + 32];
-    show_repeated_key(pairs, key, sizeof key);
+    char repeating[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE], key[CLI_KEY_SHOWN + 32];
+    cli_group(pairs->keys.count - session->stats.entries, repeating);
+    show_repeated_key(session, pairs, key, sizeof key);
     return cli_fail("build",
                     "%s of %s rows repeat the key of an earlier row%s; --duplicates keep, last or first takes them",
-                    cli_group(pairs->count - session->stats.entries, repeating), cli_group(pairs->count, rows), key);
+                    repeating, cli_group(pairs->keys.count, rows), key);
 }
 
 static int index_pairs(cli_session *session, const cli_build_args *args, cli_pairs *pairs, copse_structure structure)
 {
-    if (args->duplicates == CLI_DUPLICATES_FIRST) cli_pairs_reverse(pairs); /* the last of equal keys wins */
+    /* The last of equal keys wins. */
+    if (args->duplicates == CLI_DUPLICATES_FIRST && !cli_pairs_reverse(pairs))
+        return cli_fail("build", "out of memory");
     int code = make_index(session, pairs, structure, args->duplicates == CLI_DUPLICATES_KEEP);
-    if (code != CLI_OK || session->stats.entries == pairs->count) return code;
+    if (code != CLI_OK || session->stats.entries == pairs->keys.count) return code;
     if (args->duplicates == CLI_DUPLICATES_FAIL) return refuse_duplicates(session, pairs);
     return args->duplicates == CLI_DUPLICATES_UNSAID ? keep_duplicates(session, args, pairs, structure) : CLI_OK;
 }
 
+/* Not every tree takes text. Rows are only read where the one that was asked for does. */
+static int check_structure(const cli_session *session, copse_type key_type, copse_structure structure)
+{
+    char names[CLI_STRUCTURES_SIZE];
+    const copse_placement asked = session->placement;
+    const copse_placement placement = asked == COPSE_PLACEMENT_AUTO ? COPSE_PLACEMENT_CPU : asked;
+    if (key_type != COPSE_BYTES) return CLI_OK;
+    cli_structures_for(key_type, placement, names);
+    if (!*names)
+        return cli_fail("build", "no structure takes text keys on --placement %s", copse_placement_name(placement));
+    if (structure == COPSE_STRUCTURE_AUTO || copse_supports(structure, placement, key_type, COPSE_CAN_EXIST))
+        return CLI_OK;
+    return cli_fail("build", "--structure %s does not take text keys; %s does", copse_structure_name(structure), names);
+}
+
 /* All rows of a CSV file. */
-static int read_csv(cli_session *session, const cli_build_args *args, cli_pairs *pairs)
+static int read_csv(cli_session *session, const cli_build_args *args, copse_structure structure, cli_pairs *pairs)
 {
     cli_rows *rows = NULL;
     int code = cli_rows_open(session, &args->rows, &rows);
+    if (code == CLI_OK) code = check_structure(session, cli_rows_key_type(rows), structure);
     if (code == CLI_OK) code = cli_rows_next(rows, UINT64_MAX, pairs);
     if (code == CLI_OK) code = cli_rows_finish(rows);
     cli_rows_close(rows);
@@ -188,7 +222,7 @@ static int run(const cli_build_args *args, bool raw, copse_structure structure)
     uint64_t file_bytes = 0;
     int code = cli_session_open(&session, "build", args->threads, args->rows.quiet, &args->where);
     double start = cli_clock();
-    if (code == CLI_OK) code = raw ? cli_read_raw(&session, args, &pairs) : read_csv(&session, args, &pairs);
+    if (code == CLI_OK) code = raw ? cli_read_raw(&session, args, &pairs) : read_csv(&session, args, structure, &pairs);
     t.read = cli_clock() - start;
     if (code == CLI_OK) code = index_pairs(&session, args, &pairs, structure);
     t.build = cli_clock() - start - t.read;
@@ -250,13 +284,19 @@ static const char description[] =
     "timestamps 2026-11-15T12:34:56.123456Z or what --date-format says; digits below a microsecond are cut off, and\n"
     "a remark says so. From binary files, keys and values are little-endian arrays.\n"
     "\n"
+    "Keys are text where most of them are neither number nor date, or with --key-type text: up to 65536 bytes,\n"
+    "taken as they are, blanks and all, and ordered by their bytes, which for UTF-8 is the order of its characters.\n"
+    "An empty cell is no key, nor is NA or another word of --null; with --null '' such words are text as well.\n"
+    "--value-type none makes a set: keys without values.\n"
+    "\n"
     "Where rows share a key, all of them are kept and a remark says so; --duplicates decides otherwise.\n"
     "\n"
     "A column by number is '#1', in quotes: the shell takes what follows a bare # for a comment. TYPE is one of\n"
-    "u32 i32 f32 u64 i64 f64, for keys also date and timestamp.";
+    "u32 i32 f32 u64 i64 f64, for keys also date, timestamp and text, for values also none.";
 
 static const char examples[] =
     "  copse build orders.csv --key id --value amount -o orders.copse\n"
+    "  copse build people.csv --key email --value-type none -o people.copse\n"
     "  copse build log.csv.gz --key time --value row --on-bad skip -o log.copse\n"
     "  copse build table.csv -k '#3' -v '#5' --date-format '%d.%m.%Y' --decimal , -o table.copse\n"
     "  copse build keys.bin --values values.bin --key-type u64 --value-type f32 -o big.copse";

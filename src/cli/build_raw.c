@@ -71,14 +71,16 @@ static int check_multiple(const char *path, size_t size, size_t unit, const char
 
 static int split_pairs(const cli_build_args *args, const bytes *input, cli_pairs *out)
 {
-    size_t key_size = copse_type_size(out->key_type), value_size = copse_type_size(out->value_type);
+    size_t key_size = copse_type_size(out->keys.type), value_size = copse_type_size(out->value_type);
     size_t unit = key_size + value_size;
     int code = check_multiple(args->rows.input, input->size, unit, "a key and a value");
     if (code != CLI_OK) return code;
-    if (!cli_pairs_reserve(out, input->size / unit, true)) return cli_fail("build", "out of memory");
-    out->count = input->size / unit;
-    for (uint64_t i = 0; i < out->count; i++) {
-        memcpy((char *)out->keys + i * key_size, input->data + i * unit, key_size);
+    const uint64_t count = input->size / unit;
+    if (!cli_keys_reserve(&out->keys, count, 0) || !cli_pairs_reserve(out, count))
+        return cli_fail("build", "out of memory");
+    out->keys.count = count;
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(out->keys.cells + i * key_size, input->data + i * unit, key_size);
         memcpy((char *)out->values + i * value_size, input->data + i * unit + key_size, value_size);
     }
     return CLI_OK;
@@ -87,16 +89,16 @@ static int split_pairs(const cli_build_args *args, const bytes *input, cli_pairs
 /* Takes over the memory of both. */
 static int join_arrays(const cli_build_args *args, bytes *keys, bytes *values, cli_pairs *out)
 {
-    size_t key_size = copse_type_size(out->key_type), value_size = copse_type_size(out->value_type);
+    size_t key_size = copse_type_size(out->keys.type), value_size = copse_type_size(out->value_type);
     int code = check_multiple(args->rows.input, keys->size, key_size, "a key");
     if (code == CLI_OK && values->data) code = check_multiple(args->values_file, values->size, value_size, "a value");
     if (code != CLI_OK) return code;
-    out->count = keys->size / key_size;
-    if (values->data && values->size / value_size != out->count)
+    out->keys.count = out->keys.capacity = keys->size / key_size;
+    if (values->data && values->size / value_size != out->keys.count)
         return cli_fail("build", "'%s' has %llu keys, but '%s' has %llu values", args->rows.input,
-                        (unsigned long long)out->count, args->values_file,
+                        (unsigned long long)out->keys.count, args->values_file,
                         (unsigned long long)(values->size / value_size));
-    out->keys = keys->data;
+    out->keys.cells = keys->data;
     out->values = values->data;
     keys->data = values->data = NULL;
     return CLI_OK;
@@ -112,6 +114,10 @@ static int check_options(const cli_build_args *args)
 {
     bool row_numbers = !args->pairs && !args->values_file;
     if (!args->rows.key_type) return cli_usage_error("build", "binary input does not say its types: give --key-type");
+    if (args->rows.key_type == COPSE_BYTES)
+        return cli_usage_error("build", "binary input has keys of 4 or 8 bytes; text comes from CSV");
+    if (!row_numbers && args->rows.value_type == COPSE_NONE)
+        return cli_usage_error("build", "--value-type none makes a set, which --values and --pairs are not for");
     if (!row_numbers && !args->rows.value_type)
         return cli_usage_error("build", "binary input does not say its types: give --value-type");
     if (args->pairs && args->values_file)
@@ -128,13 +134,13 @@ static int check_options(const cli_build_args *args)
 static int number_rows(cli_pairs *pairs)
 {
     size_t size = copse_type_size(pairs->value_type);
-    if (pairs->count == 0) return CLI_OK;
-    char *values = pairs->values = malloc((size_t)pairs->count * size);
+    if (pairs->keys.count == 0) return CLI_OK;
+    char *values = pairs->values = malloc((size_t)pairs->keys.count * size);
     if (!values) return cli_fail("build", "out of memory");
-    for (uint64_t i = 0; i < pairs->count; i++)
+    for (uint64_t i = 0; i < pairs->keys.count; i++)
         if (!cli_pairs_number(pairs->value_type, i, values + i * size))
             return cli_fail("build", "row number %llu does not fit %s", (unsigned long long)i,
-                            copse_type_name(pairs->value_type));
+                            cli_type_name(pairs->value_type));
     return CLI_OK;
 }
 
@@ -143,11 +149,13 @@ int cli_read_raw(cli_session *session, const cli_build_args *args, cli_pairs *ou
     bytes keys = {0}, values = {0};
     int code = check_options(args);
     if (code != CLI_OK) return code;
-    out_pairs->key_type = args->rows.key_type;
+    cli_keys_start(&out_pairs->keys, args->rows.key_type);
     out_pairs->value_type = args->rows.value_type ? args->rows.value_type : COPSE_U64;
     snprintf(out_pairs->key_name, sizeof out_pairs->key_name, "raw");
     snprintf(out_pairs->value_name, sizeof out_pairs->value_name, "%s",
-             args->pairs || args->values_file ? "raw" : "row number");
+             args->pairs || args->values_file      ? "raw"
+             : out_pairs->value_type == COPSE_NONE ? "none"
+                                                   : "row number");
     code = read_path(session, args->rows.input, &keys);
     if (code == CLI_OK && args->values_file) code = read_path(session, args->values_file, &values);
     cli_progress_clear(&session->progress);
@@ -157,7 +165,9 @@ int cli_read_raw(cli_session *session, const cli_build_args *args, cli_pairs *ou
     free(keys.data);
     free(values.data);
     if (code != CLI_OK) return code;
-    to_host_order(out_pairs->keys, out_pairs->count, copse_type_size(out_pairs->key_type));
-    if (out_pairs->values) to_host_order(out_pairs->values, out_pairs->count, copse_type_size(out_pairs->value_type));
-    return !out_pairs->values && args->duplicates == CLI_DUPLICATES_FIRST ? number_rows(out_pairs) : CLI_OK;
+    to_host_order(out_pairs->keys.cells, out_pairs->keys.count, copse_type_size(out_pairs->keys.type));
+    if (out_pairs->values)
+        to_host_order(out_pairs->values, out_pairs->keys.count, copse_type_size(out_pairs->value_type));
+    const bool numbers = !out_pairs->values && out_pairs->value_type != COPSE_NONE;
+    return numbers && args->duplicates == CLI_DUPLICATES_FIRST ? number_rows(out_pairs) : CLI_OK;
 }

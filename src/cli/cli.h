@@ -8,6 +8,8 @@
 
 #include "copse.h"
 
+#include "cli/key_list.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -146,6 +148,8 @@ void cli_json_null(cli_json *json, const char *name);
 void cli_json_int128(cli_json *json, const char *name, copse_int128 number);
 /* A key or value: a number, or a string for dates, timestamps, infinities and NaN. */
 void cli_json_cell(cli_json *json, const char *name, copse_type type, const void *cell);
+/* The same for text, too, in which U+FFFD stands for every byte that is not UTF-8: JSON has no other bytes. */
+void cli_json_key(cli_json *json, const char *name, cli_key key);
 
 /* ---- progress.c: a bar on standard error, only where that is a terminal ---- */
 
@@ -178,9 +182,11 @@ typedef enum cli_cell_error {
     CLI_CELL_FORM,  /* not of that type at all       */
     CLI_CELL_RANGE, /* the type cannot hold it       */
     CLI_CELL_FINE,  /* a time finer than microseconds */
+    CLI_CELL_MEMORY,
 } cli_cell_error;
 
-/* Blanks around the text are passed over. What follows the text must not be a digit or letter (cells end in NUL). */
+/* Blanks around the text are passed over. What follows the text must not be a digit or letter (cells end in NUL). COPSE_BYTES is
+ * only checked, blanks and all: text has no element to be put into. */
 cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out);
 /* The same for a table in which numbers or dates are written in another way. */
 typedef struct cli_cell_form {
@@ -193,17 +199,30 @@ cli_cell_error cli_cell_parse_as(const cli_cell_form *form, copse_type type, con
                                  void *out);
 /* The end of a range: a timestamp that is a date alone stands for the last moment of that day. */
 cli_cell_error cli_cell_parse_end(copse_type type, const char *text, size_t length, void *out);
+/* Each adds a key, of whatever type, to the list. */
+cli_cell_error cli_keys_parse(cli_keys *keys, const cli_cell_form *form, const char *text, size_t length);
+cli_cell_error cli_keys_parse_end(cli_keys *keys, const char *text, size_t length);
 /* Why text did not parse, as the end of a sentence that began with the text: "is not a whole number". */
 const char *cli_cell_problem(copse_type type, cli_cell_error error);
 /* Text that cli_cell_parse reads back as the same element. Returns its length. */
 size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEXT]);
 bool cli_cell_is_nan(copse_type type, const void *cell);
-/* The smallest and the largest element of a type (infinities for floats). */
+/* The smallest and the largest element of a type (infinities for floats), nothing of text. */
 void cli_cell_smallest(copse_type type, void *out);
 void cli_cell_largest(copse_type type, void *out);
-/* "u32, i32, f32, u64, i64, f64, date, timestamp", without the last two for values. */
+/* "u32, i32, f32, u64, i64, f64, date, timestamp or text"; for values without the last three, but with none. */
 const char *cli_type_names(bool for_values);
 bool cli_type_is_value(copse_type type);
+/* What the command calls a type: as the library does, but for byte strings, which are "text". */
+const char *cli_type_name(copse_type type);
+bool cli_type_parse(const char *name, bool for_values, copse_type *out);
+
+/* How keys are written, see key_text.h. */
+typedef enum cli_key_style {
+    CLI_KEY_LINE,
+    CLI_KEY_TERMINAL,
+    CLI_KEY_CSV,
+} cli_key_style;
 
 /* ---- date_format.c: --date-format ---- */
 
@@ -251,6 +270,8 @@ const char *
 cli_structure_summaries(char text[CLI_STRUCTURES_SIZE]); /* a line for each: its name and what it is for   */
 /* "implicit,regular": those of a placement. */
 const char *cli_structures_at(copse_placement placement, char text[CLI_STRUCTURES_SIZE]);
+/* "sorted": those of a placement that take keys of a type. */
+const char *cli_structures_for(copse_type key_type, copse_placement placement, char text[CLI_STRUCTURES_SIZE]);
 /* Breaks lines that are longer than the width at blanks. */
 void cli_wrap(char *text, size_t width);
 
@@ -262,6 +283,7 @@ typedef struct cli_session {
     copse_ctx *ctx;
     copse_index *index;
     copse_stats stats;
+    cli_key_style key_style; /* on standard output */
     cli_progress progress;
     uint64_t missing; /* keys that `get` did not find */
 } cli_session;
@@ -272,8 +294,8 @@ int cli_session_open(cli_session *session, const char *command, uint64_t threads
 int cli_session_load(cli_session *session, const char *path);
 /* The same without a word about a failure. */
 copse_status cli_session_try_load(cli_session *session, const char *path);
-/* Refuses a snapshot whose keys are byte strings: commands know keys as numbers and dates. */
-int cli_session_check_keys(const cli_session *session, const char *path);
+/* Whether keys have no values. */
+bool cli_session_is_set(const cli_session *session);
 /* Whether the index is the file itself, and not a tree that was made of it. */
 bool cli_session_is_open_file(const cli_session *session);
 /* Says why a library call failed. Returns CLI_FAILED, or CLI_INTERRUPTED after Ctrl-C. */
@@ -303,8 +325,10 @@ typedef struct cli_query_args {
 typedef struct cli_query_batch {
     uint64_t first; /* number of queries before this batch                                                            */
     uint64_t count;
-    const void *keys;    /* NULL: the queries are ranges                                                              */
-    copse_ranges ranges; /* all of them with, or all without, a lower end, and an upper one; no limit                 */
+    const cli_keys *keys;  /* NULL: the queries are ranges                                                            */
+    const cli_keys *lows;  /* NULL: none of the ranges has a lower end; else all have                                 */
+    const cli_keys *highs; /* the same for upper ends                                                                 */
+    copse_ranges ranges;   /* as calls take them; no limit                                                            */
 } cli_query_batch;
 
 /* Answers one batch on standard output. Returns CLI_OK or a code to stop with. */
@@ -317,6 +341,7 @@ typedef int (*cli_answer_fn)(cli_session *session, const cli_query_args *args, c
 #define CLI_QUERY_REVERSE   8u
 #define CLI_QUERY_PLACEMENT 16u
 #define CLI_QUERY_BY_RANGE  32u /* --range: queries are ranges instead of keys */
+#define CLI_QUERY_VALUES    64u /* no option: the question is about values, which a set does not have */
 
 /* A query subcommand from its command line to its exit code: reads all queries (words on the command line, or one query
  * per line of a file or of standard input) and hands them to answer in batches. */
@@ -342,12 +367,16 @@ typedef struct cli_query_command {
 
 int cli_query_run(const cli_query_command *command, int argc, char **argv);
 
+/* What the help of commands that print keys says about them. */
+#define CLI_KEY_HELP "Control characters in text are printed as \\t, \\n, \\r or \\xNN."
+
 /* What the help of every command that takes ranges says about them. */
 #define CLI_RANGES_HELP                                                                                                \
-    "An end given as - is no end. 'min' and 'max' stand for the smallest and largest key there can be. Where\n"        \
-    "keys are timestamps, a date stands for its first moment as LOW and for its last as HIGH; --open-low and\n"        \
-    "--open-high take all of that day out. With - in place of all ranges they are read from standard input,\n"         \
-    "one per line: LOW and HIGH with a blank, tab or comma between."
+    "An end given as - is no end. 'min' and 'max' stand for the smallest and largest key there can be, unless\n"       \
+    "keys are text, which is ordered by its bytes. Where keys are timestamps, a date stands for its first moment\n"    \
+    "as LOW and for its last as HIGH; --open-low and --open-high take all of that day out. With - in place of all\n"   \
+    "ranges they are read from standard input, one per line: LOW and HIGH with a blank, tab or comma between; a\n"     \
+    "tab where text holds blanks or commas itself. LOW above HIGH is an empty range, and a remark says so."
 
 /* Reads all queries and has them answered in batches (queries.c); words are those of the command line. */
 int cli_query_answer_all(cli_session *session, const cli_query_args *args, const cli_query_command *command,
@@ -356,8 +385,7 @@ int cli_query_answer_all(cli_session *session, const cli_query_args *args, const
 /* Each prints one line of a query's echo: "LOW<tab>HIGH<tab>", or nothing with --bare. */
 void cli_query_echo(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch, uint64_t i);
 /* The same as the first members of a JSON object. */
-void cli_query_echo_json(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch,
-                         uint64_t i, cli_json *json);
+void cli_query_echo_json(const cli_query_args *args, const cli_query_batch *batch, uint64_t i, cli_json *json);
 
 /* ---- guess.c: the type that fits every cell of a column ---- */
 
@@ -369,6 +397,7 @@ typedef struct cli_guess {
     uint64_t fitting[CLI_GUESSES]; /* cells that each type can hold */
     size_t type_count;
     uint64_t cells;
+    uint64_t plain; /* cells that no type can hold */
 } cli_guess;
 
 /* Any type that keys, or values, may have. */
@@ -379,27 +408,28 @@ void cli_guess_add(cli_guess *guess, const char *text, size_t length);
 /* The type that most cells fit, and how many do. */
 copse_type cli_guess_result(const cli_guess *guess);
 uint64_t cli_guess_fitting(const cli_guess *guess);
+/* Whether the column is text: more cells are of no type than there are of any one. A few that are not like the others are bad
+ * ones. */
+bool cli_guess_is_text(const cli_guess *guess);
 
 /* ---- pairs.c: what is read, from CSV (rows.h) or binary files ---- */
 
 typedef struct cli_pairs {
-    void *keys;
-    void *values; /* NULL: the value is the row number */
-    uint64_t count;
+    cli_keys keys;     /* its count is that of the pairs */
+    void *values;      /* NULL: the value is the row number, or there is none */
     uint64_t skipped;  /* bad rows that were left out */
     uint64_t bytes;    /* of input */
-    uint64_t capacity; /* entries that fit into keys and values */
-    copse_type key_type;
+    uint64_t capacity; /* entries that fit into values */
     copse_type value_type;
     char key_name[64];
     char value_name[64];
 } cli_pairs;
 
 void cli_pairs_free(cli_pairs *pairs);
-/* Makes room for at least `count` pairs. has_values false: only for keys. */
-bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count, bool has_values);
-/* Last becomes first. */
-void cli_pairs_reverse(cli_pairs *pairs);
+/* Makes room for the values of at least `count` pairs; keys make their own. */
+bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count);
+/* Last becomes first. false: there is no memory. */
+bool cli_pairs_reverse(cli_pairs *pairs);
 /* Writes the number as an element of a value type. false: it does not fit. */
 bool cli_pairs_number(copse_type type, uint64_t number, void *out);
 /* The size of a regular file, 0 for anything else. */

@@ -12,7 +12,7 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
     for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) {
         cli_json json;
         if (args->json) {
-            cli_query_echo_json(session, args, batch, i, &json);
+            cli_query_echo_json(args, batch, i, &json);
             cli_json_u64(&json, "count", counts[i]);
             cli_json_end(&json);
         } else {
@@ -31,7 +31,7 @@ int copse_cli_count(int argc, char **argv)
         .usage = "SNAPSHOT [LOW HIGH]... [OPTIONS]",
         .description =
             "Counts the entries with LOW <= key <= HIGH, for each range given; without a range, all entries. The\n"
-            "width of a range does not matter for the speed. A range with LOW above HIGH is empty.\n"
+            "width of a range does not matter for the speed.\n"
             "\n" CLI_RANGES_HELP,
         .examples = "  copse count orders.copse 1000 1999\n"
                     "  copse count visits.copse 2026-11-01 - --bare",

@@ -17,18 +17,15 @@ static int load(cli_session *session, const cli_query_args *args)
     if (code == CLI_OK) code = cli_text_file_open(&d->file, session->command, d->output);
     if (code != CLI_OK) return code;
     d->session = session;
-    d->style = (cli_entry_style){.out = d->file.out, .json = args->json, .separator = ','};
-    if (!args->json && !d->no_header) fputs("key,value\n", d->file.out);
+    d->style = (cli_entry_style){.out = d->file.out, .json = args->json, .csv = true};
+    if (!args->json && !d->no_header) fputs(cli_session_is_set(session) ? "key\n" : "key,value\n", d->file.out);
     return CLI_OK;
 }
 
-static bool print_entries(void *user, const char *keys, const char *values, uint64_t n)
+static bool print_entries(void *user, const cli_keys *keys, const char *values)
 {
     const dump *d = user;
-    size_t key_size = copse_type_size(d->session->stats.key_type);
-    size_t value_size = copse_type_size(d->session->stats.value_type);
-    for (uint64_t i = 0; i < n; i++)
-        cli_entry_print(d->session, &d->style, keys + i * key_size, values + i * value_size);
+    for (uint64_t i = 0; i < keys->count; i++) cli_entry_print(d->session, &d->style, keys, values, i);
     return !ferror(d->file.out); /* a full disk need not be written to the end */
 }
 
@@ -36,9 +33,7 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
 {
     dump *d = args->user;
     for (uint64_t i = 0; i < batch->count; i++) {
-        copse_ranges range = cli_entries_range(session, &batch->ranges, i);
-        range.limit = args->limit;
-        copse_status status = cli_entries_walk(session, &range, print_entries, d);
+        copse_status status = cli_entries_walk(session, batch, i, args->limit, print_entries, d);
         if (ferror(d->file.out)) return CLI_OK; /* who closes the file says so */
         if (status != COPSE_OK) return cli_session_fail(session, status);
     }
@@ -57,15 +52,17 @@ int copse_cli_dump(int argc, char **argv)
     dump d = {0};
     const cli_option more[] = {
         {"output", 'o', CLI_ONCE, "FILE", "write to FILE (default: -, which is standard output)", &d.output},
-        {"no-header", 0, CLI_FLAG, NULL, "leave out the first line, key,value", &d.no_header},
+        {"no-header", 0, CLI_FLAG, NULL, "leave out the first line, key,value (a set: key)", &d.no_header},
     };
     const cli_query_command command = {
         .name = "dump",
         .usage = "SNAPSHOT [LOW HIGH]... [OPTIONS]",
         .description =
             "Writes the entries of an index as CSV, in the order of their keys: all of them, or those with\n"
-            "LOW <= key <= HIGH of each range given. 'copse build' makes the same index of it again. With --json\n"
-            "each line is an object. A FILE is there only once it is complete.\n"
+            "LOW <= key <= HIGH of each range given. 'copse build' makes the same index of it again: where keys are\n"
+            "text, with --key-type text and --null '', where they have no values, with --value-type none. Text has\n"
+            "all of its bytes; with --json each line is an object, and U+FFFD stands for bytes that are not UTF-8.\n"
+            "A FILE is there only once it is complete.\n"
             "\n" CLI_RANGES_HELP,
         .examples = "  copse dump orders.copse -o orders.csv\n"
                     "  copse dump visits.copse 2026-11-15 - --no-header | gzip > recent.csv.gz",

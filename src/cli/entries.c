@@ -1,69 +1,86 @@
 /* Entries of a range, one after the other, and how one is printed. */
 #include "cli/entries.h"
+#include "cli/key_text.h"
 
 #include <stdlib.h>
 
-#define STEP ((uint64_t)4096)
+#define STEP       ((uint64_t)4096)
+#define STEP_BYTES (4 * COPSE_LONGEST_KEY) /* of text: one key fits in any case */
 
-copse_ranges cli_entries_range(const cli_session *session, const copse_ranges *ranges, uint64_t i)
-{
-    size_t at = (size_t)i * copse_type_size(session->stats.key_type);
-    copse_ranges one = *ranges;
-    one.n = 1;
-    if (one.lows) one.lows = (const char *)one.lows + at;
-    if (one.highs) one.highs = (const char *)one.highs + at;
-    return one;
-}
+typedef struct walker {
+    cli_session *session;
+    copse_cursor *cursor;
+    cli_keys keys;
+    char *values;
+} walker;
 
-static copse_status walk(copse_cursor *cursor, uint64_t left, char *keys, char *values, cli_entries_fn fn, void *user)
+static copse_status walk(walker *w, uint64_t left, cli_entries_fn fn, void *user)
 {
+    void *values = cli_session_is_set(w->session) ? NULL : w->values;
     copse_status status = COPSE_OK;
     while (left > 0) {
         uint64_t got = 0;
         if (cli_interrupted()) return COPSE_ERR_CANCELLED;
-        status = copse_cursor_next(cursor, keys, values, left < STEP ? left : STEP, &got);
+        status = copse_cursor_next(w->cursor, cli_keys_out(&w->keys), values, left < STEP ? left : STEP, &got);
         if (status != COPSE_OK || got == 0) break;
-        if (!fn(user, keys, values, got)) return COPSE_ERR_CANCELLED;
+        w->keys.count = got;
+        if (!fn(user, &w->keys, w->values)) return COPSE_ERR_CANCELLED;
         left -= got;
     }
     return status;
 }
 
-copse_status cli_entries_walk(cli_session *session, const copse_ranges *range, cli_entries_fn fn, void *user)
+copse_status cli_entries_walk(cli_session *session, const cli_query_batch *batch, uint64_t i, uint64_t limit,
+                              cli_entries_fn fn, void *user)
 {
-    copse_ranges bounds = *range;
-    copse_cursor *cursor = NULL;
-    char *keys = malloc(STEP * copse_type_size(session->stats.key_type));
-    char *values = malloc(STEP * copse_type_size(session->stats.value_type));
+    walker w = {.session = session, .values = malloc(STEP * CLI_CELL_SIZE)};
+    copse_ranges range = batch->ranges;
+    copse_bytes low, high;
     copse_status status = COPSE_ERR_MEMORY;
-    bounds.limit = 0;
-    if (keys && values) status = copse_cursor_open(session->index, &bounds, &cursor);
-    if (status == COPSE_OK) status = walk(cursor, range->limit ? range->limit : UINT64_MAX, keys, values, fn, user);
-    copse_cursor_free(cursor);
-    free(keys);
-    free(values);
+    range.n = 1;
+    range.lows = cli_keys_from(batch->lows, i, &low);
+    range.highs = cli_keys_from(batch->highs, i, &high);
+    cli_keys_start(&w.keys, session->stats.key_type);
+    if (w.values && cli_keys_reserve(&w.keys, STEP, STEP_BYTES))
+        status = copse_cursor_open(session->index, &range, &w.cursor);
+    if (status == COPSE_OK) status = walk(&w, limit ? limit : UINT64_MAX, fn, user);
+    copse_cursor_free(w.cursor);
+    cli_keys_free(&w.keys);
+    free(w.values);
     return status;
 }
 
-void cli_entry_print(const cli_session *session, const cli_entry_style *style, const void *key, const void *value)
+static void print_json(const cli_session *session, const cli_entry_style *style, cli_key key, const void *value)
 {
-    copse_type key_type = session->stats.key_type, value_type = session->stats.value_type;
+    cli_json json;
+    cli_json_begin(&json, style->out);
+    if (style->numbered) cli_json_u64(&json, "range", style->range);
+    cli_json_key(&json, "key", key);
+    if (!cli_session_is_set(session)) cli_json_cell(&json, "value", session->stats.value_type, value);
+    cli_json_end(&json);
+}
+
+void cli_entry_print(const cli_session *session, const cli_entry_style *style, const cli_keys *keys, const char *values,
+                     uint64_t i)
+{
+    const copse_type type = session->stats.value_type;
+    const void *value = values + i * copse_type_size(type);
+    const bool set = cli_session_is_set(session);
+    const cli_key key = cli_keys_at(keys, i);
     char text[2 * CLI_CELL_TEXT];
     size_t at = 0;
-    cli_json json;
     if (style->json) {
-        cli_json_begin(&json, style->out);
-        if (style->numbered) cli_json_u64(&json, "range", style->range);
-        cli_json_cell(&json, "key", key_type, key);
-        cli_json_cell(&json, "value", value_type, value);
-        cli_json_end(&json);
+        print_json(session, style, key, value);
         return;
     }
-    if (!style->bare) {
-        at = cli_cell_format(key_type, key, text);
-        text[at++] = style->separator;
+    if (!style->bare || set) {
+        if (key.type == COPSE_BYTES)
+            cli_key_write(style->out, style->csv ? CLI_KEY_CSV : session->key_style, key);
+        else
+            at = cli_cell_format(key.type, key.start, text); /* all of the line in one write */
+        if (!set) text[at++] = style->csv ? ',' : '\t';
     }
-    at += cli_cell_format(value_type, value, text + at);
+    if (!set) at += cli_cell_format(type, value, text + at);
     text[at++] = '\n';
     fwrite(text, 1, at, style->out);
 }

@@ -1,45 +1,41 @@
 /* copse erase: takes keys, or all keys of ranges, out of a snapshot. */
 #include "cli/entries.h"
+#include "cli/key_text.h"
 #include "cli/update.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct eraser {
     cli_update update;
-    cli_pairs keys; /* without values: what is to go */
+    cli_keys keys; /* what is to go */
 } eraser;
 
 /* ---- which keys ---- */
 
-static bool add_keys(eraser *e, const char *keys, uint64_t n, bool distinct)
+static bool add_keys(eraser *e, const cli_keys *keys, bool distinct)
 {
-    size_t size = copse_type_size(e->keys.key_type);
-    if (!cli_pairs_reserve(&e->keys, e->keys.count + n, false)) return false;
-    char *all = e->keys.keys;
-    for (uint64_t i = 0; i < n; i++) {
-        const char *key = keys + i * size;
-        bool again = distinct && e->keys.count > 0 && memcmp(all + (e->keys.count - 1) * size, key, size) == 0;
-        if (!again) memcpy(all + e->keys.count++ * size, key, size);
+    for (uint64_t i = 0; i < keys->count; i++) {
+        const cli_key key = cli_keys_at(keys, i);
+        if (distinct && e->keys.count > 0 && cli_key_compare(cli_keys_at(&e->keys, e->keys.count - 1), key) == 0)
+            continue;
+        if (!cli_keys_add(&e->keys, key)) return false;
     }
     return true;
 }
 
-static bool add_entries(void *user, const char *keys, const char *values, uint64_t n)
+static bool add_entries(void *user, const cli_keys *keys, const char *values)
 {
     (void)values;
-    return add_keys(user, keys, n, true);
+    return add_keys(user, keys, true);
 }
 
 static int answer(cli_session *session, const cli_query_args *args, const cli_query_batch *batch)
 {
     eraser *e = args->user;
     copse_status status = COPSE_OK;
-    e->keys.key_type = session->stats.key_type;
-    if (batch->keys && !add_keys(e, batch->keys, batch->count, false)) status = COPSE_ERR_MEMORY;
+    if (batch->keys && !add_keys(e, batch->keys, false)) status = COPSE_ERR_MEMORY;
     for (uint64_t i = 0; !batch->keys && i < batch->count && status == COPSE_OK; i++) {
-        copse_ranges range = cli_entries_range(session, &batch->ranges, i);
-        status = cli_entries_walk(session, &range, add_entries, e);
+        status = cli_entries_walk(session, batch, i, 0, add_entries, e);
         if (status == COPSE_ERR_CANCELLED && !cli_interrupted()) status = COPSE_ERR_MEMORY;
     }
     if (status == COPSE_ERR_MEMORY) return cli_fail(session->command, "out of memory");
@@ -49,13 +45,13 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
 /* ---- away with them ---- */
 
 /* Keys that are not there, and the place of the first of them. */
-static copse_status count_missing(const cli_session *session, const cli_pairs *keys, uint64_t *out_missing,
+static copse_status count_missing(const cli_session *session, const cli_keys *keys, uint64_t *out_missing,
                                   uint64_t *out_first)
 {
     uint8_t *found = malloc((size_t)keys->count + 1);
     *out_missing = 0;
     if (!found) return COPSE_ERR_MEMORY;
-    copse_status status = copse_contains(session->index, keys->keys, keys->count, found);
+    copse_status status = copse_contains(session->index, cli_keys_in(keys), keys->count, found);
     for (uint64_t i = keys->count; status == COPSE_OK && i > 0; i--) {
         if (found[i - 1]) continue;
         *out_first = i - 1;
@@ -65,12 +61,12 @@ static copse_status count_missing(const cli_session *session, const cli_pairs *k
     return status;
 }
 
-static int refuse_missing(const cli_session *session, const cli_pairs *keys, uint64_t missing, uint64_t first)
+static int refuse_missing(const cli_session *session, const cli_keys *keys, uint64_t missing, uint64_t first)
 {
-    char key[CLI_CELL_TEXT], number[CLI_NUMBER_SIZE];
-    cli_cell_format(keys->key_type, (const char *)keys->keys + first * copse_type_size(keys->key_type), key);
+    char key[CLI_KEY_SHOWN], number[CLI_NUMBER_SIZE];
     return cli_fail(session->command, "%s key%s not there, for instance %s; nothing is written",
-                    cli_group(missing, number), missing == 1 ? " is" : "s are", key);
+                    cli_group(missing, number), missing == 1 ? " is" : "s are",
+                    cli_key_show(cli_keys_at(keys, first), key));
 }
 
 static int erase(cli_session *session, const cli_query_args *args)
@@ -79,7 +75,7 @@ static int erase(cli_session *session, const cli_query_args *args)
     uint64_t missing = 0, first = 0, erased = 0;
     copse_status status = count_missing(session, &e->keys, &missing, &first);
     if (status == COPSE_OK && args->strict && missing > 0) return refuse_missing(session, &e->keys, missing, first);
-    if (status == COPSE_OK) status = copse_erase(session->index, e->keys.keys, e->keys.count, &erased);
+    if (status == COPSE_OK) status = copse_erase(session->index, cli_keys_in(&e->keys), e->keys.count, &erased);
     cli_progress_clear(&session->progress);
     if (status != COPSE_OK) return cli_session_fail(session, status);
     int code = cli_update_save(session, &e->update, erased > 0);
@@ -100,7 +96,9 @@ static int check(const cli_query_args *args)
 static int load(cli_session *session, const cli_query_args *args)
 {
     eraser *e = args->user;
-    return cli_update_load(session, &e->update, false);
+    int code = cli_update_load(session, &e->update, false);
+    cli_keys_start(&e->keys, session->stats.key_type);
+    return code;
 }
 
 static int finish(cli_session *session, const cli_query_args *args, int code)
@@ -108,7 +106,7 @@ static int finish(cli_session *session, const cli_query_args *args, int code)
     eraser *e = args->user;
     if (code == CLI_OK) code = erase(session, args);
     cli_update_end(&e->update);
-    cli_pairs_free(&e->keys);
+    cli_keys_free(&e->keys);
     return code;
 }
 

@@ -17,26 +17,36 @@ typedef struct ends_args {
 typedef copse_status (*ends_fn)(const copse_index *index, uint64_t max, void *out_keys, void *out_values,
                                 uint64_t *out_n);
 
+/* Room for `max` keys and their values; of text it is asked first how much that takes. */
+static copse_status make_room(const cli_session *session, ends_fn ends, uint64_t max, cli_keys *keys, char **values)
+{
+    copse_bytes sizing = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
+    copse_status status = COPSE_OK;
+    uint64_t n = 0;
+    cli_keys_start(keys, session->stats.key_type);
+    if (keys->type == COPSE_BYTES) status = ends(session->index, max, &sizing, NULL, &n);
+    if (status != COPSE_OK) return status;
+    *values = malloc((size_t)(max + 1) * CLI_CELL_SIZE);
+    return *values && cli_keys_reserve(keys, max, sizing.needed) ? COPSE_OK : COPSE_ERR_MEMORY;
+}
+
 static int print_ends(cli_session *session, const ends_args *args, ends_fn ends)
 {
-    const cli_entry_style style = {.out = stdout, .json = args->json, .bare = args->bare, .separator = '\t'};
-    size_t key_size = copse_type_size(session->stats.key_type), value_size = copse_type_size(session->stats.value_type);
+    const cli_entry_style style = {.out = stdout, .json = args->json, .bare = args->bare};
     uint64_t max = args->count < copse_size(session->index) ? args->count : copse_size(session->index), n = 0;
-    char *keys = malloc((size_t)(max + 1) * key_size), *values = malloc((size_t)(max + 1) * value_size);
-    int code = CLI_OK;
-    if (!keys || !values) {
-        code = cli_fail(session->command, "out of memory");
-    } else {
-        copse_status status = ends(session->index, max, keys, values, &n);
-        if (status != COPSE_OK) code = cli_session_fail(session, status);
-        for (uint64_t i = 0; i < n && code == CLI_OK; i++) {
-            uint64_t at = args->reverse ? n - 1 - i : i;
-            cli_entry_print(session, &style, keys + at * key_size, values + at * value_size);
-        }
-    }
-    free(keys);
+    cli_keys keys;
+    char *values = NULL;
+    copse_status status = make_room(session, ends, max, &keys, &values);
+    const bool no_room = status == COPSE_ERR_MEMORY;
+    if (status == COPSE_OK)
+        status = ends(session->index, max, cli_keys_out(&keys), cli_session_is_set(session) ? NULL : values, &n);
+    keys.count = n;
+    for (uint64_t i = 0; i < n && status == COPSE_OK; i++)
+        cli_entry_print(session, &style, &keys, values, args->reverse ? n - 1 - i : i);
+    cli_keys_free(&keys);
     free(values);
-    return code;
+    if (no_room) return cli_fail(session->command, "out of memory");
+    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }
 
 static int check_words(const char *command, ends_args *args, char **words, int count)
@@ -81,7 +91,8 @@ static int run(const char *name, const char *description, const char *examples, 
 int copse_cli_first(int argc, char **argv)
 {
     return run("first",
-               "Prints the N entries with the smallest keys (default: 1), smallest first, one per line with its value.",
+               "Prints the N entries with the smallest keys (default: 1), smallest first, one per line with its "
+               "value.\n" CLI_KEY_HELP,
                "  copse first orders.copse\n"
                "  copse first orders.copse 10 --json",
                copse_first, argc, argv);
@@ -92,7 +103,7 @@ int copse_cli_last(int argc, char **argv)
     return run("last",
                "Prints the N entries with the largest keys (default: 1), largest first, one per line with its value;\n"
                "with --reverse the largest comes last. The last entries of a range are what 'copse range SNAPSHOT LOW\n"
-               "HIGH --reverse --limit N' prints.",
+               "HIGH --reverse --limit N' prints. " CLI_KEY_HELP,
                "  copse last visits.copse\n"
                "  copse last visits.copse 10 --reverse",
                copse_last, argc, argv);

@@ -1,5 +1,5 @@
 /* Finds the type of a column from some of its cells: the narrowest kind that can hold all of them, or most of them where bad ones
- * are to be left out. */
+ * are to be left out; and whether the column is text. */
 #include "cli/cli.h"
 
 /* In the order of preference. Narrower and unsigned types are for those who ask for them. */
@@ -24,12 +24,16 @@ void cli_guess_add(cli_guess *guess, const char *text, size_t length)
     uint64_t cell = 0;
     /* A whole number can be read as a timestamp, but among dates it is more likely a mistake. */
     bool only_number = guess->type_count > 1 && cli_cell_parse(COPSE_I64, text, length, &cell) == CLI_CELL_OK;
+    bool any = only_number;
     guess->cells++;
     for (size_t i = 0; i < guess->type_count; i++) {
         if (only_number && guess->types[i] == COPSE_TIMESTAMP) continue;
         cli_cell_error error = cli_cell_parse_as(&guess->form, guess->types[i], text, length, &cell);
-        guess->fitting[i] += error == CLI_CELL_OK || error == CLI_CELL_FINE;
+        const bool fits = error == CLI_CELL_OK || error == CLI_CELL_FINE;
+        guess->fitting[i] += fits;
+        any |= fits;
     }
+    guess->plain += !any;
 }
 
 static size_t best(const cli_guess *guess)
@@ -48,4 +52,9 @@ uint64_t cli_guess_fitting(const cli_guess *guess)
 copse_type cli_guess_result(const cli_guess *guess)
 {
     return guess->types[best(guess)];
+}
+
+bool cli_guess_is_text(const cli_guess *guess)
+{
+    return guess->plain > cli_guess_fitting(guess);
 }

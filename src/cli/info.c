@@ -1,28 +1,25 @@
 /* copse info: what is in a snapshot. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli/cli.h"
+#include "cli/key_text.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
-typedef struct extremes {
-    uint64_t smallest; /* room for one key of any type */
-    uint64_t largest;
-    bool known;
-} extremes;
-
-static copse_status find_extremes(const cli_session *session, extremes *out)
+/* The smallest key and the largest, or nothing where there are no entries. */
+static copse_status find_extremes(const cli_session *session, cli_keys *out)
 {
-    uint8_t found = 0;
-    uint64_t limit = 0;
-    out->known = session->stats.entries > 0;
-    if (!out->known) return COPSE_OK;
-    cli_cell_smallest(session->stats.key_type, &limit);
-    copse_status status = copse_lower_bound(session->index, &limit, 1, &out->smallest, NULL, NULL, NULL);
-    cli_cell_largest(session->stats.key_type, &limit);
-    if (status == COPSE_OK) status = copse_contains(session->index, &limit, 1, &found);
-    out->largest = limit;
-    if (status == COPSE_OK && !found) status = copse_predecessor(session->index, &limit, 1, &out->largest, NULL, NULL);
+    copse_status status = COPSE_OK;
+    cli_keys largest;
+    uint64_t n = 0;
+    cli_keys_start(out, session->stats.key_type);
+    cli_keys_start(&largest, session->stats.key_type);
+    if (!cli_keys_reserve(out, 1, COPSE_LONGEST_KEY) || !cli_keys_reserve(&largest, 1, COPSE_LONGEST_KEY))
+        status = COPSE_ERR_MEMORY;
+    if (status == COPSE_OK) status = copse_first(session->index, 1, cli_keys_out(out), NULL, &n);
+    if (status == COPSE_OK) status = copse_last(session->index, 1, cli_keys_out(&largest), NULL, &n);
+    if (status == COPSE_OK) out->count = n;
+    if (out->count > 0 && !cli_keys_add(out, cli_keys_at(&largest, 0))) status = COPSE_ERR_MEMORY;
+    cli_keys_free(&largest);
     return status;
 }
 
@@ -32,7 +29,7 @@ static uint64_t file_size(const char *path)
     return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
-static void print_json(const cli_session *session, const char *path, const extremes *keys)
+static void print_json(const cli_session *session, const char *path, const cli_keys *keys)
 {
     const copse_stats *s = &session->stats;
     cli_json json;
@@ -40,8 +37,8 @@ static void print_json(const cli_session *session, const char *path, const extre
     cli_json_text(&json, "file", path);
     cli_json_u64(&json, "file_bytes", file_size(path));
     cli_json_u64(&json, "entries", s->entries);
-    cli_json_text(&json, "key", copse_type_name(s->key_type));
-    cli_json_text(&json, "value", copse_type_name(s->value_type));
+    cli_json_text(&json, "key", cli_type_name(s->key_type));
+    cli_json_text(&json, "value", cli_type_name(s->value_type));
     cli_json_bool(&json, "duplicates", s->duplicates != 0);
     cli_json_text(&json, "structure", copse_structure_name(s->structure));
     if (cli_session_is_open_file(session))
@@ -52,9 +49,9 @@ static void print_json(const cli_session *session, const char *path, const extre
     cli_json_double(&json, "fill", s->fill);
     cli_json_u64(&json, "bytes", s->bytes);
     cli_json_double(&json, "bytes_per_key", s->entries ? (double)s->bytes / (double)s->entries : 0);
-    if (keys->known) {
-        cli_json_cell(&json, "smallest", s->key_type, &keys->smallest);
-        cli_json_cell(&json, "largest", s->key_type, &keys->largest);
+    if (keys->count > 0) {
+        cli_json_key(&json, "smallest", cli_keys_at(keys, 0));
+        cli_json_key(&json, "largest", cli_keys_at(keys, 1));
     } else {
         cli_json_null(&json, "smallest");
         cli_json_null(&json, "largest");
@@ -62,19 +59,17 @@ static void print_json(const cli_session *session, const char *path, const extre
     cli_json_end(&json);
 }
 
-static void print_text(const cli_session *session, const char *path, const extremes *keys)
+static void print_text(const cli_session *session, const char *path, const cli_keys *keys)
 {
     const copse_stats *s = &session->stats;
-    char number[CLI_NUMBER_SIZE], text[CLI_CELL_TEXT];
+    char number[CLI_NUMBER_SIZE], text[CLI_KEY_SHOWN];
     printf("%s\n", path);
     cli_fact("entries", "%s", cli_group(s->entries, number));
-    cli_fact("keys", "%s%s", copse_type_name(s->key_type), s->duplicates ? ", duplicates kept" : "");
-    cli_fact("values", "%s", copse_type_name(s->value_type));
-    if (keys->known) {
-        cli_cell_format(s->key_type, &keys->smallest, text);
-        cli_fact("smallest key", "%s", text);
-        cli_cell_format(s->key_type, &keys->largest, text);
-        cli_fact("largest key", "%s", text);
+    cli_fact("keys", "%s%s", cli_type_name(s->key_type), s->duplicates ? ", duplicates kept" : "");
+    cli_fact("values", "%s", cli_type_name(s->value_type));
+    if (keys->count > 0) {
+        cli_fact("smallest key", "%s", cli_key_show(cli_keys_at(keys, 0), text));
+        cli_fact("largest key", "%s", cli_key_show(cli_keys_at(keys, 1), text));
     }
     if (cli_session_is_open_file(session))
         cli_fact("structure", "%s in the file, read on %s as %s", copse_structure_name(s->saved_structure),
@@ -92,16 +87,16 @@ static void print_text(const cli_session *session, const char *path, const extre
 
 static int describe(cli_session *session, const char *path, bool as_json)
 {
-    extremes keys = {0};
+    cli_keys keys;
     int code = cli_session_load(session, path);
     if (code != CLI_OK) return code;
     copse_status status = find_extremes(session, &keys);
-    if (status != COPSE_OK) return cli_session_fail(session, status);
-    if (as_json)
+    if (status == COPSE_OK && as_json)
         print_json(session, path, &keys);
-    else
+    else if (status == COPSE_OK)
         print_text(session, path, &keys);
-    return cli_finish(session->command, CLI_OK);
+    cli_keys_free(&keys);
+    return status == COPSE_OK ? cli_finish(session->command, CLI_OK) : cli_session_fail(session, status);
 }
 
 int copse_cli_info(int argc, char **argv)

@@ -1,26 +1,57 @@
 /* JSON, one object per line: what --json prints. */
-#include "cli/cli.h"
+#include "cli/key_text.h"
 
 #include <math.h>
+#include <string.h>
+
+/* A character that JSON or a terminal does not take as it is. */
+static void write_escaped(FILE *out, unsigned character)
+{
+    static const char names[] = "\"\"\\\\\nn\rr\tt";
+    const char *name = character && character < 0x80 ? strchr(names, (int)character) : NULL;
+    if (name)
+        fprintf(out, "\\%c", name[1]);
+    else
+        fprintf(out, "\\u%04x", character);
+}
+
+static bool is_escaped(const unsigned char *at, size_t length)
+{
+    return *at < 0x20 || *at == '"' || *at == '\\' || *at == 0x7F || (length == 2 && *at == 0xC2 && at[1] < 0xA0);
+}
+
+/* Bytes from the start on that are written as they are, whatever stands beside them. */
+static size_t plain_run(const char *text, size_t size)
+{
+    size_t n = 0;
+    while (n < size && text[n] >= 0x20 && text[n] < 0x7F && text[n] != '"' && text[n] != '\\') n++;
+    return n;
+}
+
+static void write_bytes(FILE *out, const char *text, size_t size)
+{
+    fputc('"', out);
+    for (size_t at = 0; at < size;) {
+        size_t run = plain_run(text + at, size - at);
+        if (run > 0) fwrite(text + at, 1, run, out);
+        at += run;
+        if (at == size) break;
+        size_t length = cli_utf8_length(text + at, size - at);
+        const unsigned char *start = (const unsigned char *)text + at;
+        if (length == 0)
+            write_escaped(out, 0xFFFD);
+        else if (is_escaped(start, length))
+            write_escaped(out, start[length - 1]); /* of two bytes, the second one is the character's number */
+        else
+            fwrite(start, 1, length, out);
+        at += length ? length : 1;
+    }
+    fputc('"', out);
+}
 
 static void write_text(FILE *out, const char *text)
 {
-    fputc('"', out);
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        if (*at == '"' || *at == '\\')
-            fprintf(out, "\\%c", *at);
-        else if (*at == '\n')
-            fputs("\\n", out);
-        else if (*at == '\r')
-            fputs("\\r", out);
-        else if (*at == '\t')
-            fputs("\\t", out);
-        else if (*at < 0x20 || *at == 0x7F)
-            fprintf(out, "\\u%04x", *at);
-        else
-            fputc(*at, out);
-    }
-    fputc('"', out);
+    write_bytes(out, text, strlen(text));
 }
 
 static void write_name(cli_json *json, const char *name)
@@ -113,4 +144,14 @@ void cli_json_cell(cli_json *json, const char *name, copse_type type, const void
         fputs(text, json->out);
     else
         write_text(json->out, text);
+}
+
+void cli_json_key(cli_json *json, const char *name, cli_key key)
+{
+    if (key.type != COPSE_BYTES) {
+        cli_json_cell(json, name, key.type, key.start);
+        return;
+    }
+    write_name(json, name);
+    write_bytes(json->out, key.start, key.length);
 }

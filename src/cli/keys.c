@@ -189,6 +189,7 @@ static cli_cell_error parse_i32(cli_span text, int32_t *out)
 cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out)
 {
     cli_span span = trim(text, length);
+    if (type == COPSE_BYTES) return length > COPSE_LONGEST_KEY ? CLI_CELL_RANGE : CLI_CELL_OK;
     if (span.at == span.end) return CLI_CELL_EMPTY;
     switch (type) {
     case COPSE_U32:
@@ -207,7 +208,7 @@ cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, 
         return cli_date_read(span, out);
     case COPSE_TIMESTAMP:
         return parse_timestamp(span, false, out);
-    default: /* byte strings, which no snapshot has yet */
+    default:
         return CLI_CELL_FORM;
     }
 }
@@ -272,6 +273,8 @@ static const char *range_problem(copse_type type)
         return "is too far from 1970 for a date";
     case COPSE_TIMESTAMP:
         return "is too far from 1970 for a timestamp";
+    case COPSE_BYTES:
+        return "is longer than 65536 bytes, the most that a key may have";
     default:
         return "is of no known type";
     }
@@ -281,6 +284,7 @@ const char *cli_cell_problem(copse_type type, cli_cell_error error)
 {
     if (error == CLI_CELL_EMPTY) return "is empty";
     if (error == CLI_CELL_FINE) return "is finer than a microsecond";
+    if (error == CLI_CELL_MEMORY) return "finds no memory";
     if (error == CLI_CELL_RANGE) return range_problem(type);
     switch (type) {
     case COPSE_F32:
@@ -387,10 +391,26 @@ void cli_cell_largest(copse_type type, void *out)
 
 const char *cli_type_names(bool for_values)
 {
-    return for_values ? "u32, i32, f32, u64, i64 or f64" : "u32, i32, f32, u64, i64, f64, date or timestamp";
+    return for_values ? "u32, i32, f32, u64, i64, f64 or none"
+                      : "u32, i32, f32, u64, i64, f64, date, timestamp or text";
 }
 
 bool cli_type_is_value(copse_type type)
 {
     return type >= COPSE_U32 && type <= COPSE_F64;
+}
+
+const char *cli_type_name(copse_type type)
+{
+    return type == COPSE_BYTES ? "text" : copse_type_name(type);
+}
+
+/* "bytes" is what the C interface calls text, and is taken, too. */
+bool cli_type_parse(const char *name, bool for_values, copse_type *out)
+{
+    copse_type type = COPSE_BYTES;
+    if (strcmp(name, "text") != 0 && copse_type_parse(name, &type) != COPSE_OK) return false;
+    if (for_values ? !cli_type_is_value(type) && type != COPSE_NONE : type == COPSE_NONE) return false;
+    *out = type;
+    return true;
 }

@@ -55,6 +55,7 @@ static int choose_columns(finder *f, copse_csv *csv)
     size_t columns = copse_csv_columns(csv);
     if (args->key && copse_csv_find_column(csv, args->key, &key->index) != COPSE_OK) return fail_csv(f, csv);
     bool asks_for_row = args->value && strcmp(args->value, "row") == 0;
+    if (args->value_type == COPSE_NONE) return CLI_OK;
     if (!args->value) {
         value->row_number = columns < 2;
         value->index = key->index == 0 ? 1 : 0;
@@ -65,17 +66,34 @@ static int choose_columns(finder *f, copse_csv *csv)
     return CLI_OK;
 }
 
+static bool is_number(const char *text)
+{
+    double number = 0;
+    return cli_cell_parse(COPSE_F64, text, strlen(text), &number) == CLI_CELL_OK;
+}
+
+/* One column, in whose name there is what stands between columns elsewhere. */
+static bool is_uncut(const copse_csv *csv)
+{
+    const char *name = copse_csv_column_name(csv, 0);
+    return copse_csv_columns(csv) == 1 && name[strcspn(name, ",;|\t")] != '\0';
+}
+
 static void remark_on_header(const finder *f, const copse_csv *csv)
 {
+    const size_t columns = copse_csv_columns(csv), value = f->layout->value.index;
+    const bool default_value = !f->args->value && f->args->value_type != COPSE_NONE && value < columns;
     const char *key = copse_csv_column_name(csv, f->layout->key.index);
-    double number = 0;
     if (f->args->no_header || f->args->quiet) return;
-    if (copse_csv_columns(csv) == 1 && key[strcspn(key, ",;|\t")] != '\0')
+    if (is_uncut(csv))
         cli_note(f->session->command, "%s has one column, named '%.40s'; --delimiter sets what stands between cells",
                  f->input->name, key);
-    else if (cli_cell_parse(COPSE_F64, key, strlen(key), &number) == CLI_CELL_OK)
+    else if (is_number(key))
         cli_note(f->session->command,
                  "the first line was taken as the header though it starts with a number; --no-header makes it a row");
+    else if (default_value && is_number(copse_csv_column_name(csv, value)))
+        cli_note(f->session->command,
+                 "the first line was taken as the header though its value is a number; --no-header makes it a row");
 }
 
 /* ---- types and decimal commas ---- */
@@ -89,10 +107,10 @@ typedef struct column_guess {
 
 static void start_guess(const finder *f, column_guess *g, cli_column *column, bool is_value)
 {
-    *g = (column_guess){.column = column, .unused = column->row_number};
+    *g = (column_guess){.column = column, .unused = column->row_number || column->type == COPSE_NONE};
     for (int i = 0; i < DECIMAL_FORMS; i++) {
         const cli_cell_form form = {is_value ? NULL : f->args->date_format, i == COMMA ? ',' : '.'};
-        if (column->guessed)
+        if (column->type == 0)
             cli_guess_start(&g->forms[i], &form, is_value);
         else
             cli_guess_start_with(&g->forms[i], &form, column->type);
@@ -110,7 +128,7 @@ static bool add_cell(const finder *f, column_guess *g, const copse_csv_cell *cel
         cli_guess_add(&g->forms[i], cell->text, cell->length);
         fits |= cli_guess_fitting(&g->forms[i]) == g->forms[i].cells;
     }
-    return fits || !g->column->guessed;
+    return fits || g->column->type != 0;
 }
 
 static int unfit_sample(const finder *f, copse_csv *csv, const cli_column *c, bool is_value)
@@ -119,11 +137,14 @@ static int unfit_sample(const finder *f, copse_csv *csv, const cli_column *c, bo
     bool first = f->layout->sampled == 1;
     if (is_value)
         snprintf(problem, sizeof problem,
-                 "is not a number; --value chooses another column, --value row stores row numbers%s",
-                 first ? "" : ", --on-bad skip leaves bad rows out");
+                 "is not a number; --value chooses another column, --value row stores row numbers, --value-type none "
+                 "keys alone%s",
+                 first ? "" : "; --on-bad skip leaves bad rows out");
     else
-        snprintf(problem, sizeof problem, "is not a number, date or timestamp%s; --key chooses another column%s",
-                 first ? "" : " like those before it", first ? "" : ", --on-bad skip leaves bad rows out");
+        snprintf(
+            problem, sizeof problem,
+            "is not a number, date or timestamp%s; --key chooses another column, --key-type text takes it as text%s",
+            first ? "" : " like those before it", first ? "" : ", --on-bad skip leaves bad rows out");
     copse_csv_bad_cell(csv, c->index, problem);
     return fail_csv(f, csv);
 }
@@ -163,35 +184,58 @@ static int settle_type(const finder *f, copse_csv *csv, const column_guess *g, d
 {
     const cli_guess *guess = &g->forms[form];
     g->column->form = (cli_cell_form){is_value ? NULL : f->args->date_format, form == COMMA ? ',' : '.'};
-    if (g->unused) return CLI_OK;
-    if (g->column->guessed && guess->cells > 0 && cli_guess_fitting(guess) == 0)
-        return cli_fail(f->session->command, "%s: column %zu (\"%.40s\") has not one %s in its first %llu row%s",
+    if (g->unused || g->column->type != 0) return CLI_OK;
+    if (guess->cells > 0 && cli_guess_fitting(guess) == 0) /* a value: such keys are text */
+        return cli_fail(f->session->command, "%s: column %zu (\"%.40s\") has not one number in its first %llu row%s",
                         f->input->name, g->column->index + 1, copse_csv_column_name(csv, g->column->index),
-                        is_value ? "number" : "number, date or timestamp", (unsigned long long)f->layout->sampled,
-                        f->layout->sampled == 1 ? "" : "s");
-    if (g->column->guessed) g->column->type = cli_guess_result(guess);
+                        (unsigned long long)f->layout->sampled, f->layout->sampled == 1 ? "" : "s");
+    g->column->type = cli_guess_result(guess);
     return CLI_OK;
+}
+
+static void prepare_types(finder *f)
+{
+    cli_layout *layout = f->layout;
+    layout->key.type = f->args->key_type;
+    layout->value.type = f->args->value_type;
+    layout->key.guessed = layout->key.type == 0;
+    layout->value.guessed = layout->value.type == 0 && !layout->value.row_number;
+    if (layout->value.row_number && layout->value.type == 0) layout->value.type = COPSE_U64;
+}
+
+/* Whether the keys are text can be told once all rows of the sample are known; then they are read again for the rest. */
+static bool keys_are_text(const finder *f)
+{
+    copse_csv *csv = NULL;
+    copse_csv_cell *cells = NULL;
+    column_guess key;
+    size_t count = 1;
+    bool text = true;
+    if (copse_csv_open_memory(f->input->head, f->head, &f->layout->csv, &csv, NULL, 0) != COPSE_OK) return false;
+    start_guess(f, &key, &f->layout->key, false);
+    for (int rows = 0; count > 0 && rows < CLI_SAMPLE_ROWS; rows++) {
+        count = 0;
+        next_sample(f, csv, &cells, &count);
+        if (count > 0) add_cell(f, &key, cells);
+    }
+    for (decimal_form i = f->least; i <= f->most; i++) text &= cli_guess_is_text(&key.forms[i]);
+    copse_csv_close(csv);
+    return text;
 }
 
 static int find_types(finder *f, copse_csv *csv, copse_csv_cell *cells, size_t count)
 {
     cli_layout *layout = f->layout;
     column_guess key, value;
-    layout->key.type = f->args->key_type;
-    layout->value.type = f->args->value_type;
-    layout->key.guessed = layout->key.type == 0;
-    layout->value.guessed = layout->value.type == 0 && !layout->value.row_number;
-    if (layout->value.row_number && layout->value.type == 0) layout->value.type = COPSE_U64;
+    prepare_types(f);
+    if (layout->key.guessed && !is_uncut(csv) && keys_are_text(f)) layout->key.type = COPSE_BYTES;
     start_guess(f, &key, &layout->key, false);
     start_guess(f, &value, &layout->value, true);
     int code = sample_rows(f, csv, cells, count, &key, &value);
     if (code != CLI_OK) return code;
     decimal_form form = choose_decimal(f, &key, &value);
     code = settle_type(f, csv, &key, form, false);
-    if (code == CLI_OK) code = settle_type(f, csv, &value, form, true);
-    layout->key.size = copse_type_size(layout->key.type);
-    layout->value.size = copse_type_size(layout->value.type);
-    return code;
+    return code == CLI_OK ? settle_type(f, csv, &value, form, true) : code;
 }
 
 /* ---- all of it ---- */

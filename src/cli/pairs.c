@@ -6,28 +6,25 @@
 
 #define FIRST_PAIRS ((uint64_t)65536)
 
-bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count, bool has_values)
+bool cli_pairs_reserve(cli_pairs *pairs, uint64_t count)
 {
     uint64_t capacity = pairs->capacity ? pairs->capacity : FIRST_PAIRS;
-    if (count <= pairs->capacity) return true;
+    if (count <= pairs->capacity || pairs->value_type == COPSE_NONE) return true;
     while (capacity < count) capacity *= 2;
-    void *keys = realloc(pairs->keys, (size_t)capacity * copse_type_size(pairs->key_type));
-    if (!keys) return false;
-    pairs->keys = keys;
-    if (has_values) {
-        void *values = realloc(pairs->values, (size_t)capacity * copse_type_size(pairs->value_type));
-        if (!values) return false;
-        pairs->values = values;
-    }
+    void *values = realloc(pairs->values, (size_t)capacity * copse_type_size(pairs->value_type));
+    if (!values) return false;
+    pairs->values = values;
     pairs->capacity = capacity;
     return true;
 }
 
 void cli_pairs_free(cli_pairs *pairs)
 {
-    free(pairs->keys);
+    uint64_t count = pairs->keys.count;
+    cli_keys_free(&pairs->keys);
     free(pairs->values);
-    pairs->keys = pairs->values = NULL;
+    pairs->values = NULL;
+    pairs->keys.count = count; /* reports come later */
 }
 
 static void reverse(void *array, uint64_t count, size_t size)
@@ -42,11 +39,12 @@ static void reverse(void *array, uint64_t count, size_t size)
     }
 }
 
-void cli_pairs_reverse(cli_pairs *pairs)
+bool cli_pairs_reverse(cli_pairs *pairs)
 {
-    if (pairs->count == 0) return;
-    reverse(pairs->keys, pairs->count, copse_type_size(pairs->key_type));
-    if (pairs->values) reverse(pairs->values, pairs->count, copse_type_size(pairs->value_type));
+    if (pairs->keys.count == 0) return true;
+    if (!cli_keys_reverse(&pairs->keys)) return false;
+    if (pairs->values) reverse(pairs->values, pairs->keys.count, copse_type_size(pairs->value_type));
+    return true;
 }
 
 bool cli_pairs_number(copse_type type, uint64_t number, void *out)

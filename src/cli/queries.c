@@ -1,7 +1,7 @@
 /* Keys and ranges from the command line, a file or standard input, in batches. Where they come through a pipe, what came so far
  * is answered before the command waits for more. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli/cli.h"
+#include "cli/key_text.h"
 #include "cli/lines.h"
 
 #include <errno.h>
@@ -10,19 +10,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BATCH ((uint64_t)65536)
+#define BATCH       ((uint64_t)65536)
+#define BATCH_BYTES ((uint64_t)16 << 20) /* of text */
 
 typedef struct reader {
     cli_session *session;
     const cli_query_args *args;
     const cli_query_command *command;
     bool ranges; /* a query is a range, not a key */
-    char *lows;
-    char *highs;
-    size_t key_size;
+    bool text;   /* keys are text                 */
+    cli_keys lows;
+    cli_keys highs;
     cli_query_batch batch;
     bool no_low; /* what all ranges of the batch have in common */
     bool no_high;
+    uint64_t swapped;  /* ranges with LOW above HIGH */
+    bool told_words;   /* a remark on min or max was made */
     char problem[256]; /* a sentence about the query that could not be read */
 } reader;
 
@@ -38,29 +41,37 @@ static bool is_word(word w, const char *text)
     return w.length == strlen(text) && strncmp(w.text, text, w.length) == 0;
 }
 
-static bool parse_key(reader *r, word w, bool ends_day, void *out)
+/* Adds a key to those given. */
+static bool parse_key(reader *r, word w, bool ends_day, cli_keys *keys)
 {
-    copse_type type = r->session->stats.key_type;
-    int shown = w.length < 60 ? (int)w.length : 60;
-    if (r->ranges && (is_word(w, "min") || is_word(w, "max"))) {
-        if (w.text[1] == 'i')
-            cli_cell_smallest(type, out);
-        else
-            cli_cell_largest(type, out);
-        return true;
-    }
-    cli_cell_error error =
-        ends_day ? cli_cell_parse_end(type, w.text, w.length, out) : cli_cell_parse(type, w.text, w.length, out);
+    const cli_cell_form form = {NULL, '.'};
+    char shown[CLI_KEY_SHOWN];
+    cli_cell_error error = CLI_CELL_OK;
+    if (r->ranges && !r->text && (is_word(w, "min") || is_word(w, "max")))
+        error = cli_keys_add_limit(keys, w.text[1] == 'a') ? CLI_CELL_OK : CLI_CELL_MEMORY;
+    else
+        error = ends_day ? cli_keys_parse_end(keys, w.text, w.length) : cli_keys_parse(keys, &form, w.text, w.length);
     if (error == CLI_CELL_EMPTY)
         snprintf(r->problem, sizeof r->problem, "a key is empty");
+    else if (error == CLI_CELL_MEMORY)
+        snprintf(r->problem, sizeof r->problem, "out of memory");
     else if (error != CLI_CELL_OK)
-        snprintf(r->problem, sizeof r->problem, "'%.*s' %s; the keys of %s are of type %s", shown, w.text,
-                 cli_cell_problem(type, error), r->args->path, copse_type_name(type));
-    else if (cli_cell_is_nan(type, out))
+        snprintf(r->problem, sizeof r->problem, "%s %s; the keys of %s are of type %s",
+                 cli_key_show((cli_key){COPSE_BYTES, w.text, w.length}, shown), cli_cell_problem(keys->type, error),
+                 r->args->path, cli_type_name(keys->type));
+    else if (cli_cell_is_nan(keys->type, cli_keys_at(keys, keys->count - 1).start))
         snprintf(r->problem, sizeof r->problem, "NaN cannot be a key: nothing is equal to it");
     else
         return true;
     return false;
+}
+
+/* What is an end of all keys elsewhere is a word among text. */
+static void remark_on_word(reader *r, word w)
+{
+    if (!r->text || r->told_words || r->args->quiet || !(is_word(w, "min") || is_word(w, "max"))) return;
+    r->told_words = true;
+    cli_note(r->command->name, "keys are text, and '%.3s' is a word like any other; - is no end", w.text);
 }
 
 /* ---- batches ---- */
@@ -73,41 +84,59 @@ static int answer_batch(reader *r)
                            (r->args->reverse ? COPSE_RANGE_DESCENDING : 0);
     if (batch->count == 0) return CLI_OK;
     if (cli_interrupted()) return cli_session_fail(r->session, COPSE_ERR_CANCELLED);
-    batch->keys = r->ranges ? NULL : r->lows;
-    batch->ranges = (copse_ranges)COPSE_BETWEEN(r->no_low ? NULL : r->lows, r->no_high ? NULL : r->highs, batch->count);
+    r->lows.count = r->no_low ? 0 : batch->count; /* without a query that could not be read */
+    r->highs.count = r->no_high ? 0 : batch->count;
+    batch->keys = r->ranges ? NULL : &r->lows;
+    batch->lows = r->no_low ? NULL : &r->lows;
+    batch->highs = r->no_high ? NULL : &r->highs;
+    batch->ranges = (copse_ranges)COPSE_BETWEEN(r->no_low ? NULL : cli_keys_in(&r->lows),
+                                                r->no_high ? NULL : cli_keys_in(&r->highs), batch->count);
     batch->ranges.flags = flags;
     int code = r->command->answer(r->session, r->args, batch);
     batch->first += batch->count;
-    batch->count = 0;
+    batch->count = r->lows.count = r->highs.count = 0;
     return code;
 }
 
-static void *place(const reader *r, char *array)
+static bool is_full(const reader *r)
 {
-    return array + r->batch.count * r->key_size;
+    return r->batch.count == BATCH || cli_keys_bytes(&r->lows) + cli_keys_bytes(&r->highs) >= BATCH_BYTES;
 }
 
 /* CLI_USAGE: the query cannot be read, and `problem` says why. */
 static int add_key(reader *r, word key)
 {
-    if (!parse_key(r, key, false, place(r, r->lows))) return CLI_USAGE;
-    return ++r->batch.count < BATCH ? CLI_OK : answer_batch(r);
+    if (!parse_key(r, key, false, &r->lows)) return CLI_USAGE;
+    r->batch.count++;
+    return is_full(r) ? answer_batch(r) : CLI_OK;
+}
+
+/* The rules are those of the library: such a range is empty. But whoever asks for one means another. */
+static void remark_on_swapped(reader *r)
+{
+    char low[CLI_KEY_SHOWN], high[CLI_KEY_SHOWN];
+    if (r->no_low || r->no_high) return;
+    const cli_key from = cli_keys_at(&r->lows, r->batch.count), to = cli_keys_at(&r->highs, r->batch.count);
+    if (cli_key_compare(from, to) <= 0 || r->swapped++ > 0 || r->args->quiet) return;
+    cli_note(r->command->name, "the range from %s to %s is empty: LOW is above HIGH", cli_key_show(from, low),
+             cli_key_show(to, high));
 }
 
 static int add_range(reader *r, word low, word high)
 {
-    char low_cell[CLI_CELL_SIZE], high_cell[CLI_CELL_SIZE];
     bool no_low = is_word(low, "-"), no_high = is_word(high, "-");
     int code = CLI_OK;
-    if (!no_low && !parse_key(r, low, r->args->open_low, low_cell)) return CLI_USAGE;
-    if (!no_high && !parse_key(r, high, !r->args->open_high, high_cell)) return CLI_USAGE;
-    if (r->batch.count == BATCH || no_low != r->no_low || no_high != r->no_high) code = answer_batch(r);
+    if (is_full(r) || no_low != r->no_low || no_high != r->no_high) code = answer_batch(r);
+    if (code != CLI_OK) return code;
     r->no_low = no_low;
     r->no_high = no_high;
-    if (!no_low) memcpy(place(r, r->lows), low_cell, r->key_size);
-    if (!no_high) memcpy(place(r, r->highs), high_cell, r->key_size);
+    if (!no_low && !parse_key(r, low, r->args->open_low, &r->lows)) return CLI_USAGE;
+    if (!no_high && !parse_key(r, high, !r->args->open_high, &r->highs)) return CLI_USAGE;
+    remark_on_swapped(r);
+    remark_on_word(r, low);
+    remark_on_word(r, high);
     r->batch.count++;
-    return code;
+    return CLI_OK;
 }
 
 static int answer_words(reader *r, char **words, int count)
@@ -140,16 +169,41 @@ static bool cut_line(word line, word *low, word *high)
     return cut < line.length;
 }
 
+/* The same for text, which may hold blanks and commas itself: a tab, or else the only place where the line can be cut. */
+static bool cut_text(word line, word *low, word *high)
+{
+    const char *cut = memchr(line.text, '\t', line.length);
+    size_t places = cut != NULL;
+    for (size_t i = 0; !places && i < line.length; i++) {
+        if (line.text[i] != ' ' && line.text[i] != ',') continue;
+        if (cut) return false;
+        cut = line.text + i;
+    }
+    if (!cut) return false;
+    *low = (word){line.text, (size_t)(cut - line.text)};
+    *high = (word){cut + 1, line.length - low->length - 1};
+    return true;
+}
+
+/* A line without blanks around it; of text only the other half of a line end is no part of it. */
+static word trim_line(const reader *r, char *text, size_t length)
+{
+    size_t from = strspn(text, " \t"), to = length;
+    while (to > from && strchr(" \t\r", text[to - 1])) to--;
+    if (to <= from) return (word){text, 0};
+    if (r->text) return (word){text, length - (text[length - 1] == '\r')};
+    text[to] = '\0';
+    return (word){text + from, to - from};
+}
+
 static int add_line(reader *r, char *text, size_t length)
 {
-    word low, high;
-    while (length > 0 && strchr(" \t\r", text[length - 1])) text[--length] = '\0';
-    size_t skip = strspn(text, " \t");
-    word line = {text + skip, length - skip};
-    if (skip >= length) return CLI_OK;
+    word low, high, line = trim_line(r, text, length);
+    if (line.length == 0) return CLI_OK;
     if (!r->ranges) return add_key(r, line);
-    if (cut_line(line, &low, &high)) return add_range(r, low, high);
-    snprintf(r->problem, sizeof r->problem, "a range is two keys, LOW and HIGH, with a blank, tab or comma between");
+    if (r->text ? cut_text(line, &low, &high) : cut_line(line, &low, &high)) return add_range(r, low, high);
+    snprintf(r->problem, sizeof r->problem, "a range is two keys, LOW and HIGH, with %s between",
+             r->text ? "a tab, or the only blank or comma of the line," : "a blank, tab or comma");
     return CLI_USAGE;
 }
 
@@ -195,6 +249,13 @@ static int answer_file(reader *r, const char *path)
 
 /* ---- all of them ---- */
 
+static void remark_on_all_swapped(const reader *r)
+{
+    char number[CLI_NUMBER_SIZE];
+    if (r->swapped > 1 && !r->args->quiet)
+        cli_note(r->command->name, "%s ranges have LOW above HIGH and are empty", cli_group(r->swapped, number));
+}
+
 int cli_query_answer_all(cli_session *session, const cli_query_args *args, const cli_query_command *command,
                          char **words, int count)
 {
@@ -202,12 +263,11 @@ int cli_query_answer_all(cli_session *session, const cli_query_args *args, const
     const word no_end = {"-", 1};
     int code = CLI_OK;
     r.ranges = command->width == 2 || args->by_range;
-    r.key_size = copse_type_size(session->stats.key_type);
-    r.lows = malloc(BATCH * r.key_size);
-    r.highs = malloc(BATCH * r.key_size);
-    if (!r.lows || !r.highs) {
-        code = cli_fail(command->name, "out of memory");
-    } else if (args->file) {
+    r.no_high = !r.ranges;
+    r.text = session->stats.key_type == COPSE_BYTES;
+    cli_keys_start(&r.lows, session->stats.key_type);
+    cli_keys_start(&r.highs, session->stats.key_type);
+    if (args->file) {
         code = answer_file(&r, args->file);
     } else if (args->whole) {
         add_range(&r, no_end, no_end);
@@ -215,7 +275,8 @@ int cli_query_answer_all(cli_session *session, const cli_query_args *args, const
     } else {
         code = answer_words(&r, words, count);
     }
-    free(r.lows);
-    free(r.highs);
+    remark_on_all_swapped(&r);
+    cli_keys_free(&r.lows);
+    cli_keys_free(&r.highs);
     return code;
 }

@@ -1,6 +1,6 @@
 /* What the commands that take keys or ranges share: their options, the way from the command line to the exit code, and how an
  * answer repeats its question. */
-#include "cli/cli.h"
+#include "cli/key_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +81,8 @@ static int answer(cli_session *session, const cli_query_args *args, const cli_qu
                   int count)
 {
     int code = command->load ? command->load(session, args) : cli_session_load(session, args->path);
+    if (code == CLI_OK && command->offers & CLI_QUERY_VALUES && cli_session_is_set(session))
+        code = cli_fail(command->name, "'%s' is a set: its keys have no values", args->path);
     if (code == CLI_OK) code = cli_query_answer_all(session, args, command, words + 1, count);
     if (command->finish) code = command->finish(session, args, code);
     code = cli_finish(command->name, code);
@@ -111,43 +113,42 @@ int cli_query_run(const cli_query_command *command, int argc, char **argv)
 
 /* ---- the question, repeated in front of its answer ---- */
 
-static void echo_end(copse_type type, const void *ends, uint64_t i)
+static void echo_end(const cli_session *session, const cli_keys *ends, uint64_t i)
 {
-    char text[CLI_CELL_TEXT] = "-";
-    if (ends) cli_cell_format(type, (const char *)ends + i * copse_type_size(type), text);
-    printf("%s\t", text);
+    if (ends)
+        cli_key_write(stdout, session->key_style, cli_keys_at(ends, i));
+    else
+        putchar('-');
+    putchar('\t');
 }
 
 void cli_query_echo(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch, uint64_t i)
 {
-    copse_type type = session->stats.key_type;
     if (args->bare || args->whole) return;
     if (batch->keys) {
-        echo_end(type, batch->keys, i);
+        echo_end(session, batch->keys, i);
         return;
     }
-    echo_end(type, batch->ranges.lows, i);
-    echo_end(type, batch->ranges.highs, i);
+    echo_end(session, batch->lows, i);
+    echo_end(session, batch->highs, i);
 }
 
-static void echo_end_json(cli_json *json, const char *name, copse_type type, const void *ends, uint64_t i)
+static void echo_end_json(cli_json *json, const char *name, const cli_keys *ends, uint64_t i)
 {
     if (ends)
-        cli_json_cell(json, name, type, (const char *)ends + i * copse_type_size(type));
+        cli_json_key(json, name, cli_keys_at(ends, i));
     else
         cli_json_null(json, name);
 }
 
-void cli_query_echo_json(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch,
-                         uint64_t i, cli_json *json)
+void cli_query_echo_json(const cli_query_args *args, const cli_query_batch *batch, uint64_t i, cli_json *json)
 {
-    copse_type type = session->stats.key_type;
     cli_json_begin(json, stdout);
     if (args->whole) return;
     if (batch->keys) {
-        echo_end_json(json, "key", type, batch->keys, i);
+        echo_end_json(json, "key", batch->keys, i);
         return;
     }
-    echo_end_json(json, "low", type, batch->ranges.lows, i);
-    echo_end_json(json, "high", type, batch->ranges.highs, i);
+    echo_end_json(json, "low", batch->lows, i);
+    echo_end_json(json, "high", batch->highs, i);
 }

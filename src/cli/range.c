@@ -4,31 +4,23 @@
 typedef struct lister {
     const cli_session *session;
     cli_entry_style style;
-    size_t key_size;
-    size_t value_size;
 } lister;
 
-static bool print_entries(void *user, const char *keys, const char *values, uint64_t n)
+static bool print_entries(void *user, const cli_keys *keys, const char *values)
 {
     const lister *l = user;
-    for (uint64_t i = 0; i < n; i++)
-        cli_entry_print(l->session, &l->style, keys + i * l->key_size, values + i * l->value_size);
+    for (uint64_t i = 0; i < keys->count; i++) cli_entry_print(l->session, &l->style, keys, values, i);
     return true;
 }
 
 static int answer(cli_session *session, const cli_query_args *args, const cli_query_batch *batch)
 {
-    lister l = {.session = session,
-                .style = {.out = stdout, .json = args->json, .bare = args->bare, .separator = '\t', .numbered = true}};
+    lister l = {.session = session, .style = {.out = stdout, .json = args->json, .bare = args->bare, .numbered = true}};
     copse_status status = COPSE_OK;
-    l.key_size = copse_type_size(session->stats.key_type);
-    l.value_size = copse_type_size(session->stats.value_type);
     for (uint64_t i = 0; status == COPSE_OK && i < batch->count; i++) {
-        copse_ranges range = cli_entries_range(session, &batch->ranges, i);
-        range.limit = args->limit;
         l.style.range = batch->first + i;
         if (l.style.range > 0 && !args->json) putchar('\n');
-        status = cli_entries_walk(session, &range, print_entries, &l);
+        status = cli_entries_walk(session, batch, i, args->limit, print_entries, &l);
     }
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }
@@ -40,8 +32,8 @@ int copse_cli_range(int argc, char **argv)
         .usage = "SNAPSHOT [LOW HIGH]... [OPTIONS]",
         .description =
             "Lists the entries with LOW <= key <= HIGH in the order of their keys, one per line with its value;\n"
-            "without a range, all entries. A range with LOW above HIGH is empty. Between the entries of two\n"
-            "ranges is an empty line; with --json each entry has the number of its range, from 0.\n"
+            "without a range, all entries. Between the entries of two ranges is an empty line; with --json each\n"
+            "entry has the number of its range, from 0. " CLI_KEY_HELP "\n"
             "\n" CLI_RANGES_HELP,
         .examples = "  copse range orders.copse 1000 1999 --limit 10\n"
                     "  copse range visits.copse 2026-11-15T08:00 2026-11-15T09:00 --open-high --json\n"

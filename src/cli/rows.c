@@ -28,10 +28,12 @@ size_t cli_rows_list_options(cli_rows_args *args, cli_option *out)
     const cli_option options[CLI_ROWS_OPTIONS] = {
         {"key", 'k', CLI_ONCE, "COLUMN", "key column: its name, or '#N' in quotes for the N-th\n(default: '#1')",
          &args->key},
-        {"value", 'v', CLI_ONCE, "COLUMN", "value column, or 'row' for row numbers from 0\n(default: the next column)",
+        {"value", 'v', CLI_ONCE, "COLUMN",
+         "value column, or 'row' for row numbers from 0 (default:\nthe next column; row numbers where there is none)",
          &args->value},
         {"key-type", 0, CLI_ONCE, "TYPE", "type of the keys (default: guess)", &args->key_type_name},
-        {"value-type", 0, CLI_ONCE, "TYPE", "type of the values (default: guess)", &args->value_type_name},
+        {"value-type", 0, CLI_ONCE, "TYPE", "type of the values, none: keys alone (default: guess)",
+         &args->value_type_name},
         {"delimiter", 'd', CLI_ONCE, "C",
          "between cells: a character or 'tab' (default: guess\namong , ; | and tab; tab for .tsv files)",
          &args->delimiter},
@@ -54,12 +56,8 @@ size_t cli_rows_list_options(cli_rows_args *args, cli_option *out)
 
 static int parse_type(const char *command, const char *option, const char *name, bool for_values, copse_type *out)
 {
-    copse_type type = 0;
-    if (!name) return CLI_OK;
-    if (copse_type_parse(name, &type) != COPSE_OK || !copse_type_size(type) || (for_values && !cli_type_is_value(type)))
-        return cli_usage_error(command, "--%s takes %s, not '%s'", option, cli_type_names(for_values), name);
-    *out = type;
-    return CLI_OK;
+    if (!name || cli_type_parse(name, for_values, out)) return CLI_OK;
+    return cli_usage_error(command, "--%s takes %s, not '%s'", option, cli_type_names(for_values), name);
 }
 
 static int check_delimiter(const char *command, const char *text)
@@ -79,7 +77,7 @@ static int check_date_format(const char *command, cli_rows_args *args)
     if (!args->key_type) args->key_type = has_time ? COPSE_TIMESTAMP : COPSE_DATE;
     if (args->key_type == COPSE_TIMESTAMP || (args->key_type == COPSE_DATE && !has_time)) return CLI_OK;
     return cli_usage_error(command, "--date-format '%s' gives keys of type %s, not %s", args->date_format,
-                           has_time ? "timestamp" : "date or timestamp", copse_type_name(args->key_type));
+                           has_time ? "timestamp" : "date or timestamp", cli_type_name(args->key_type));
 }
 
 int cli_rows_check(const char *command, cli_rows_args *args)
@@ -94,6 +92,8 @@ int cli_rows_check(const char *command, cli_rows_args *args)
     int code = check_delimiter(command, args->delimiter);
     if (code == CLI_OK) code = parse_type(command, "key-type", args->key_type_name, false, &args->key_type);
     if (code == CLI_OK) code = parse_type(command, "value-type", args->value_type_name, true, &args->value_type);
+    if (code == CLI_OK && args->value && args->value_type == COPSE_NONE)
+        return cli_usage_error(command, "--value '%s' names a column, but keys of a set have no values", args->value);
     return code == CLI_OK ? check_date_format(command, args) : code;
 }
 
@@ -101,7 +101,7 @@ int cli_rows_check(const char *command, cli_rows_args *args)
 
 static void name_column(const copse_csv *csv, const cli_column *c, char *out, size_t size)
 {
-    const char *name = copse_csv_column_name(csv, c->index);
+    const char *name = c->type == COPSE_NONE ? "none" : copse_csv_column_name(csv, c->index);
     if (c->row_number)
         snprintf(out, size, "row number");
     else if (*name)
@@ -131,9 +131,8 @@ static void tell_guess(const cli_rows *r)
     if (r->args->quiet) return;
     tell_form(r);
     if (!l->key.guessed && !l->value.guessed) return;
-    if (l->key.guessed) snprintf(key, sizeof key, "key %s is %s", r->key_name, copse_type_name(l->key.type));
-    if (l->value.guessed)
-        snprintf(value, sizeof value, "value %s is %s", r->value_name, copse_type_name(l->value.type));
+    if (l->key.guessed) snprintf(key, sizeof key, "key %s is %s", r->key_name, cli_type_name(l->key.type));
+    if (l->value.guessed) snprintf(value, sizeof value, "value %s is %s", r->value_name, cli_type_name(l->value.type));
     cli_note(r->session->command, "%s%s%s, guessed from %s%s row%s", key, *key && *value ? ", " : "", value,
              l->sampled == CLI_SAMPLE_ROWS ? "the first " : "", cli_group(l->sampled, rows),
              l->sampled == 1 ? "" : "s");
@@ -193,9 +192,9 @@ static int refuse_text(cli_rows *r, const cli_column *c, const char *option, con
         snprintf(problem, sizeof problem, "is not a number with a decimal comma");
     else
         snprintf(problem, sizeof problem, "%s", cli_cell_problem(c->type, error));
-    if (c->guessed)
+    if (c->guessed && c->type != COPSE_BYTES)
         at = (size_t)snprintf(advice, sizeof advice, "; type %s was guessed from the first %llu rows, --%s sets it",
-                              copse_type_name(c->type), (unsigned long long)r->layout.sampled, option);
+                              cli_type_name(c->type), (unsigned long long)r->layout.sampled, option);
     if (r->layout.guessed_decimal && c->form.decimal == '.' && strchr(cell->text, ','))
         snprintf(advice + at, sizeof advice - at, "; --decimal , reads decimal commas");
     return refuse_cell(r, c, problem, advice);
@@ -203,47 +202,67 @@ static int refuse_text(cli_rows *r, const cli_column *c, const char *option, con
 
 static int refuse_null(cli_rows *r, const cli_column *c, const copse_csv_cell *cell)
 {
-    size_t blanks = strspn(cell->text, " \t");
-    return refuse_cell(r, c, blanks == cell->length ? "is empty" : "stands for no value", "");
+    bool empty = strspn(cell->text, " \t") == cell->length;
+    return refuse_cell(r, c, empty ? "is empty" : "stands for no value",
+                       !empty && c->type == COPSE_BYTES ? "; with --null '' it is text like any other" : "");
 }
 
 /* ---- rows ---- */
 
-/* *taken: whether the cell is now in out. */
-static int take_cell(cli_rows *r, const cli_column *c, const char *option, const copse_csv_cell *cells, void *out,
-                     bool *taken)
+static int no_memory(const cli_rows *r)
 {
+    return cli_fail(r->session->command, "out of memory after %llu rows", (unsigned long long)r->seen);
+}
+
+/* What reading a cell came to. *taken: whether there is something to go on with. */
+static int check_cell(cli_rows *r, const cli_column *c, const char *option, const copse_csv_cell *cell,
+                      cli_cell_error error, bool *taken)
+{
+    *taken = error == CLI_CELL_OK || error == CLI_CELL_FINE;
+    if (error == CLI_CELL_MEMORY) return no_memory(r);
+    if (!*taken) return refuse_text(r, c, option, cell, error);
+    r->cut += error == CLI_CELL_FINE;
+    return CLI_OK;
+}
+
+static int take_key(cli_rows *r, const copse_csv_cell *cells, cli_keys *keys, bool *taken)
+{
+    const cli_column *c = &r->layout.key;
     const copse_csv_cell *cell = &cells[c->index];
     *taken = false;
     if (cli_nulls_has(&r->nulls, cell->text, cell->length)) return refuse_null(r, c, cell);
-    cli_cell_error error = cli_cell_parse_as(&c->form, c->type, cell->text, cell->length, out);
-    if (error != CLI_CELL_OK && error != CLI_CELL_FINE) return refuse_text(r, c, option, cell, error);
-    r->cut += error == CLI_CELL_FINE;
+    int code = check_cell(r, c, "key-type", cell, cli_keys_parse(keys, &c->form, cell->text, cell->length), taken);
+    if (code != CLI_OK || !*taken) return code;
+    if (!cli_cell_is_nan(c->type, cli_keys_at(keys, keys->count - 1).start)) return CLI_OK;
+    *taken = false;
+    return refuse_cell(r, c, "cannot be a key: NaN has no place in an order", "");
+}
+
+static int take_value(cli_rows *r, const copse_csv_cell *cells, uint64_t number, void *out, bool *taken)
+{
+    const cli_column *c = &r->layout.value;
     *taken = true;
-    return CLI_OK;
+    if (c->type == COPSE_NONE || (c->row_number && cli_pairs_number(c->type, number, out))) return CLI_OK;
+    if (c->row_number)
+        return cli_fail(r->session->command, "%s: row number %llu does not fit %s; --value-type sets another type",
+                        r->input.name, (unsigned long long)number, cli_type_name(c->type));
+    const copse_csv_cell *cell = &cells[c->index];
+    *taken = false;
+    if (cli_nulls_has(&r->nulls, cell->text, cell->length)) return refuse_null(r, c, cell);
+    return check_cell(r, c, "value-type", cell, cli_cell_parse_as(&c->form, c->type, cell->text, cell->length, out),
+                      taken);
 }
 
 static int take_row(cli_rows *r, const copse_csv_cell *cells, cli_pairs *pairs)
 {
-    const cli_layout *l = &r->layout;
-    void *key = (char *)pairs->keys + pairs->count * l->key.size;
-    void *value = (char *)pairs->values + pairs->count * l->value.size;
-    uint64_t number = r->seen++;
+    const uint64_t row = pairs->keys.count, number = r->seen++;
     bool taken = false;
-    int code = take_cell(r, &l->key, "key-type", cells, key, &taken);
-    if (code != CLI_OK || !taken) return code;
-    if (cli_cell_is_nan(l->key.type, key))
-        return refuse_cell(r, &l->key, "cannot be a key: NaN has no place in an order", "");
-    if (l->value.row_number) {
-        if (!cli_pairs_number(l->value.type, number, value))
-            return cli_fail(r->session->command, "%s: row number %llu does not fit %s; --value-type sets another type",
-                            r->input.name, (unsigned long long)number, copse_type_name(l->value.type));
-    } else {
-        code = take_cell(r, &l->value, "value-type", cells, value, &taken);
-        if (code != CLI_OK || !taken) return code;
-    }
-    pairs->count++;
-    return CLI_OK;
+    if (!cli_pairs_reserve(pairs, row + 1)) return no_memory(r);
+    void *value = pairs->values ? (char *)pairs->values + row * copse_type_size(pairs->value_type) : NULL;
+    int code = take_key(r, cells, &pairs->keys, &taken);
+    if (code == CLI_OK && taken) code = take_value(r, cells, number, value, &taken);
+    if (!taken) pairs->keys.count = row;
+    return code;
 }
 
 static int show_progress(cli_rows *r)
@@ -257,7 +276,7 @@ static int show_progress(cli_rows *r)
 
 static void describe(const cli_rows *r, cli_pairs *pairs)
 {
-    pairs->key_type = r->layout.key.type;
+    if (!pairs->keys.type) cli_keys_start(&pairs->keys, r->layout.key.type);
     pairs->value_type = r->layout.value.type;
     snprintf(pairs->key_name, sizeof pairs->key_name, "%s", r->key_name);
     snprintf(pairs->value_name, sizeof pairs->value_name, "%s", r->value_name);
@@ -265,17 +284,15 @@ static void describe(const cli_rows *r, cli_pairs *pairs)
 
 int cli_rows_next(cli_rows *rows, uint64_t most, cli_pairs *pairs)
 {
-    const uint64_t before = pairs->count;
     describe(rows, pairs);
-    while (pairs->count - before < most) {
+    const uint64_t before = pairs->keys.count;
+    while (pairs->keys.count - before < most) {
         copse_csv_cell *cells = NULL;
         size_t count = 0;
         int code = show_progress(rows);
         if (code != CLI_OK) return code;
         bool good = copse_csv_next(rows->csv, &cells, &count) == COPSE_OK;
         if (good && count == 0) break;
-        if (good && !cli_pairs_reserve(pairs, pairs->count + 1, true))
-            return cli_fail(rows->session->command, "out of memory after %llu rows", (unsigned long long)rows->seen);
         code = good ? take_row(rows, cells, pairs) : refuse_record(rows);
         if (code != CLI_OK) return code;
     }
@@ -313,6 +330,11 @@ int cli_rows_open(cli_session *session, const cli_rows_args *args, cli_rows **ou
     else
         cli_rows_close(r);
     return code;
+}
+
+copse_type cli_rows_key_type(const cli_rows *rows)
+{
+    return rows->layout.key.type;
 }
 
 int cli_rows_finish(cli_rows *rows)

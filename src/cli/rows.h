@@ -8,9 +8,9 @@
  *     cli_pairs pairs = {0};
  *     int code = cli_rows_check(command, &args);
  *     if (code == CLI_OK) code = cli_rows_open(&session, &args, &rows);
- *     while (code == CLI_OK && (code = cli_rows_next(rows, 65536, &pairs)) == CLI_OK && pairs.count > 0) {
+ *     while (code == CLI_OK && (code = cli_rows_next(rows, 65536, &pairs)) == CLI_OK && pairs.keys.count > 0) {
  *         ...
- *         pairs.count = 0;
+ *         pairs.keys.count = 0;
  *     }
  *     if (code == CLI_OK) code = cli_rows_finish(rows);
  *     cli_rows_close(rows);
@@ -81,6 +81,7 @@ typedef struct cli_rows cli_rows;
 
 /* Finds columns and types, and tells what was guessed. args must outlive the rows. */
 int cli_rows_open(cli_session *session, const cli_rows_args *args, cli_rows **out);
+copse_type cli_rows_key_type(const cli_rows *rows);
 /* Appends up to `most` pairs; none at the end. Fills in types and names of the pairs, and counts rows that were left out. */
 int cli_rows_next(cli_rows *rows, uint64_t most, cli_pairs *pairs);
 /* Tells what was left out. Returns CLI_FAILED where that was every row. */
@@ -93,8 +94,7 @@ void cli_rows_close(cli_rows *rows);
 
 typedef struct cli_column {
     size_t index;
-    copse_type type;
-    size_t size; /* of the type */
+    copse_type type; /* a value's COPSE_NONE: not a column, there are no values */
     cli_cell_form form;
     bool guessed;
     bool row_number; /* not a column: the value is the number of the row */

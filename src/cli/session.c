@@ -1,8 +1,10 @@
 /* A context, a progress bar and a snapshot: what most subcommands begin and end with. */
+#define _POSIX_C_SOURCE 200809L
 #include "cli/cli.h"
 
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "trees/registry.h"
 
@@ -12,6 +14,7 @@ int cli_session_open(cli_session *session, const char *command, uint64_t threads
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
     memset(session, 0, sizeof *session);
     session->command = command;
+    session->key_style = isatty(STDOUT_FILENO) == 1 ? CLI_KEY_TERMINAL : CLI_KEY_LINE;
     session->placement = where ? where->placement : COPSE_PLACEMENT_CPU;
     if (threads > UINT32_MAX) return cli_usage_error(command, "--threads is too large");
     cli_progress_start(&session->progress, quiet);
@@ -23,6 +26,17 @@ int cli_session_open(cli_session *session, const char *command, uint64_t threads
     return cli_fail(command, "%s", copse_last_error(NULL));
 }
 
+/* Whether the keys of a file are text, for which a device has no tree. */
+static bool has_text_keys(const cli_session *session, const char *path)
+{
+    copse_index *index = NULL;
+    copse_stats stats = {.struct_size = sizeof stats};
+    bool known =
+        copse_open(session->ctx, path, NULL, &index) == COPSE_OK && copse_index_stats(index, &stats) == COPSE_OK;
+    copse_index_free(index);
+    return known && stats.key_type == COPSE_BYTES;
+}
+
 /* Commands only read, so that the CPU takes the file as it lies. On a device it becomes the tree that reads fastest there: a file
  * holds entries, not a tree. */
 copse_status cli_session_try_load(cli_session *session, const char *path)
@@ -32,7 +46,8 @@ copse_status cli_session_try_load(cli_session *session, const char *path)
     const bool device = cli_placement_is_device(session->placement);
     copse_status status = COPSE_ERR_UNSUPPORTED;
     options.placement = session->placement;
-    if (device) options.structure = copse_registry_automatic(session->placement, COPSE_AUTO_READS);
+    if (device && !has_text_keys(session, path)) /* else the file's: that one is not there, and the library says so */
+        options.structure = copse_registry_automatic(session->placement, COPSE_AUTO_READS);
     if (!device) status = copse_open(session->ctx, path, &options, &session->index);
     /* A file of the first version has to be loaded. */
     if (status == COPSE_ERR_UNSUPPORTED) status = copse_load(session->ctx, path, &options, &session->index);
@@ -44,13 +59,12 @@ copse_status cli_session_try_load(cli_session *session, const char *path)
 int cli_session_load(cli_session *session, const char *path)
 {
     copse_status status = cli_session_try_load(session, path);
-    return status == COPSE_OK ? cli_session_check_keys(session, path) : cli_session_fail(session, status);
+    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }
 
-int cli_session_check_keys(const cli_session *session, const char *path)
+bool cli_session_is_set(const cli_session *session)
 {
-    if (session->stats.key_type != COPSE_BYTES) return CLI_OK;
-    return cli_fail(session->command, "the keys of '%s' are byte strings, which this command does not read", path);
+    return session->stats.value_type == COPSE_NONE;
 }
 
 bool cli_session_is_open_file(const cli_session *session)

@@ -30,6 +30,15 @@ const char *cli_structures_at(copse_placement placement, char text[CLI_STRUCTURE
     return text;
 }
 
+const char *cli_structures_for(copse_type key_type, copse_placement placement, char text[CLI_STRUCTURES_SIZE])
+{
+    const copse_tree_description *tree;
+    text[0] = '\0';
+    for (unsigned i = 0; (tree = copse_registry_tree(i)) != NULL; i++)
+        if (copse_registry_at_for(key_type, tree->structure, placement)) append(text, text[0] ? ", " : "", tree->name);
+    return text;
+}
+
 /* Names of the trees that are or are not on the CPU and on devices, in front of where that is. */
 static void append_group(char text[CLI_STRUCTURES_SIZE], bool on_cpu, bool on_devices, const char *between,
                          const char *where)

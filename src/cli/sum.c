@@ -15,7 +15,7 @@ static void print_answer(cli_session *session, const cli_query_args *args, const
     char text[CLI_NUMBER_SIZE];
     cli_json json;
     if (args->json) {
-        cli_query_echo_json(session, args, batch, i, &json);
+        cli_query_echo_json(args, batch, i, &json);
         if (floats)
             cli_json_double(&json, "sum", ((const double *)sums)[i]);
         else
@@ -46,13 +46,12 @@ int copse_cli_sum(int argc, char **argv)
         .usage = "SNAPSHOT [LOW HIGH]... [OPTIONS]",
         .description =
             "Adds up the values of the entries with LOW <= key <= HIGH, for each range given; without a range,\n"
-            "of all entries. Sums of whole numbers are exact, however large. A range with LOW above HIGH is\n"
-            "empty, and its sum is 0.\n"
+            "of all entries. Sums of whole numbers are exact, however large; that of an empty range is 0.\n"
             "\n" CLI_RANGES_HELP,
         .examples = "  copse sum orders.copse 1000 1999\n"
                     "  printf '1 10\\n11 20\\n' | copse sum orders.copse - --json",
         .width = 2,
-        .offers = CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
+        .offers = CLI_QUERY_VALUES | CLI_QUERY_BARE | CLI_QUERY_PLACEMENT,
         .answer = answer,
     };
     return cli_query_run(&command, argc, argv);

@@ -82,7 +82,7 @@ int cli_update_load(cli_session *session, cli_update *update, bool keep_duplicat
     session->stats.struct_size = sizeof session->stats;
     if (status == COPSE_OK) status = copse_index_stats(session->index, &session->stats);
     update->entries_before = session->stats.entries;
-    return status == COPSE_OK ? cli_session_check_keys(session, update->path) : cli_session_fail(session, status);
+    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }
 
 int cli_update_save(cli_session *session, cli_update *update, bool changed)

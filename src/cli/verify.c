@@ -38,7 +38,7 @@ static void report_sound(const cli_session *session, const char *path, bool as_j
     }
     printf("%s is sound\n", path);
     cli_fact("file", "signature, version, header, size, checksum of every block");
-    cli_fact("keys", "%s in %s order%s", cli_group(s->entries, number), copse_type_name(s->key_type),
+    cli_fact("keys", "%s in %s order%s", cli_group(s->entries, number), cli_type_name(s->key_type),
              s->duplicates ? ", duplicates allowed" : ", none twice");
     if (cli_session_is_open_file(session))
         cli_fact("index", "the file itself: fences, padding");

@@ -17,7 +17,7 @@ bad 'id,amount\n1,2\n"3"x,4\n'
 bad 'id,amount\n1,2\n3,\n'
 bad 'id,amount\n1,2\n,5\n'
 bad 'id,name\n1,Anna\n'
-bad 'name,id\nAnna,1\n'
+bad 'name,id\nAnna,1\n' --key-type i64
 bad 'id,when\n2026-11-15,5\nsoon,6\n'
 bad 'id,amount\n1,2\n"two\nlines",3\n4,x\n' --value-type i32 --key '#2' --value '#2' --key-type i64
 bad 'id,amount\n1,2\n\n\n3,4x\n' --value-type u64

@@ -1,10 +1,16 @@
-# Keys that are byte strings: verify reads such a file, the commands that print or take keys say that they do not.
+# A snapshot of byte strings that a program made: any bytes, the empty string, duplicates.
 cp "$(dirname "${BASH_SOURCE[0]}")/../golden/v2-bytes-u32.copse" strings.copse
 try verify strings.copse
-for command in info dump count first sum; do
-    try $command strings.copse
-done
-try get strings.copse 1
-printf 'key,value\n1,2\n' >more.csv
-try upsert strings.copse more.csv
-cmp strings.copse "$(dirname "${BASH_SOURCE[0]}")/../golden/v2-bytes-u32.copse" && echo unchanged
+try info strings.copse | mask
+try count strings.copse
+try first strings.copse 3 --json
+try first strings.copse 3 | od -An -c
+try sum strings.copse
+try get strings.copse ''
+copse dump strings.copse --json | wc -l
+try range strings.copse --limit 5 --reverse --json
+printf 'key,value\nzzz,2\n' >more.csv
+try append strings.copse more.csv
+try get strings.copse zzz
+try erase strings.copse zzz
+copse verify strings.copse | head -1

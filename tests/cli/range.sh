@@ -13,3 +13,8 @@ printf '1001 1002\n\n1003\n' >bad
 try range orders.copse --file bad
 printf '1001 10x\n' >bad
 try range orders.copse --file bad
+# Ends that are swapped: nothing, and a word about it.
+try range orders.copse 9000 1
+try range orders.copse 9000 1 --quiet
+try range orders.copse 1003 1003 1002 1002 --open-low
+printf '1 2\n9 1\n1001 1001\n8 1\n' | copse range orders.copse - --json

@@ -1,6 +1,7 @@
 /* Any bytes at all through the CSV reader, and through gzip in front of it where they begin as such data does. The first three
  * bytes choose delimiter, header, what becomes of bad records, forms of numbers and dates, and how the source hands out the
  * rest; the result must not depend on the latter. */
+#include "cli/key_text.h"
 #include "cli/rows.h"
 
 #include <stdlib.h>
@@ -48,6 +49,10 @@ static uint64_t ask(copse_csv *csv, uint64_t hash)
 /* A cell as every type, in the forms that the command line can ask for. What can be read can be written and read again. */
 static uint64_t read_cell(const copse_csv_cell *cell, const cli_cell_form *form, uint64_t hash)
 {
+    char shown[CLI_KEY_SHOWN];
+    cli_key_show((cli_key){COPSE_BYTES, cell->text, cell->length}, shown);
+    if (strlen(shown) < 2 || shown[strcspn(shown, "\n\r\t\033")] != '\0') abort();
+    hash = mix(hash, shown, strlen(shown));
     for (int type = COPSE_U32; type <= COPSE_TIMESTAMP; type++) {
         uint64_t out = 0, again = 0;
         char text[CLI_CELL_TEXT];

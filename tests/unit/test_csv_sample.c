@@ -55,9 +55,9 @@ static void check_cut(const char *path, const char *header, const char *line, si
     if (cli_rows_open(&session, &args, &rows) != CLI_OK || cli_rows_next(rows, UINT64_MAX, &pairs) != CLI_OK)
         fail_msg("cut %zu bytes into '%s'", inside, line);
     cli_rows_close(rows);
-    assert_int_equal(pairs.key_type, key);
+    assert_int_equal(pairs.keys.type, key);
     assert_int_equal(pairs.value_type, value);
-    assert_int_equal(pairs.count, RECORDS);
+    assert_int_equal(pairs.keys.count, RECORDS);
     cli_pairs_free(&pairs);
     cli_session_close(&session);
 }
