@@ -368,7 +368,8 @@ typedef struct cli_query_command {
 int cli_query_run(const cli_query_command *command, int argc, char **argv);
 
 /* What the help of commands that print keys says about them. */
-#define CLI_KEY_HELP "Control characters in text are printed as \\t, \\n, \\r or \\xNN."
+#define CLI_KEY_HELP                                                                                                   \
+    "Text shows control characters as \\t, \\n, \\r or \\xNN; JSON has U+FFFD for each byte that is not UTF-8."
 
 /* What the help of every command that takes ranges says about them. */
 #define CLI_RANGES_HELP                                                                                                \

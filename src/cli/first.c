@@ -103,7 +103,7 @@ int copse_cli_last(int argc, char **argv)
     return run("last",
                "Prints the N entries with the largest keys (default: 1), largest first, one per line with its value;\n"
                "with --reverse the largest comes last. The last entries of a range are what 'copse range SNAPSHOT LOW\n"
-               "HIGH --reverse --limit N' prints. " CLI_KEY_HELP,
+               "HIGH --reverse --limit N' prints.\n" CLI_KEY_HELP,
                "  copse last visits.copse\n"
                "  copse last visits.copse 10 --reverse",
                copse_last, argc, argv);

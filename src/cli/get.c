@@ -56,7 +56,7 @@ int copse_cli_get(int argc, char **argv)
             "byte by byte; behind -- a key may begin with a dash. With - keys are read from standard input, one per\n"
             "line, and answered as they come; lines without anything but blanks are passed over. Where an index\n"
             "keeps several entries of one key, this prints the first of them; 'copse range SNAPSHOT KEY KEY' prints\n"
-            "all. " CLI_KEY_HELP,
+            "all.\n" CLI_KEY_HELP,
         .examples = "  copse get orders.copse 1017 1018\n"
                     "  cut -d, -f1 new.csv | copse get orders.copse - --json",
         .width = 1,

@@ -147,11 +147,11 @@ bool cli_keys_reverse(cli_keys *keys)
 {
     cli_keys other;
     cli_keys_start(&other, keys->type);
-    if (!cli_keys_reserve(&other, keys->count, cli_keys_bytes(keys))) return false;
-    for (uint64_t i = keys->count; i > 0; i--) cli_keys_add(&other, cli_keys_at(keys, i - 1)); /* there is room */
-    cli_keys_free(keys);
-    *keys = other;
-    return true;
+    const bool room = cli_keys_reserve(&other, keys->count, cli_keys_bytes(keys));
+    for (uint64_t i = keys->count; room && i > 0; i--) cli_keys_add(&other, cli_keys_at(keys, i - 1));
+    cli_keys_free(room ? keys : &other);
+    if (room) *keys = other;
+    return room;
 }
 
 const void *cli_keys_in(const cli_keys *keys)

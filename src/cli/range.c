@@ -33,11 +33,12 @@ int copse_cli_range(int argc, char **argv)
         .description =
             "Lists the entries with LOW <= key <= HIGH in the order of their keys, one per line with its value;\n"
             "without a range, all entries. Between the entries of two ranges is an empty line; with --json each\n"
-            "entry has the number of its range, from 0. " CLI_KEY_HELP "\n"
+            "entry has the number of its range, from 0.\n" CLI_KEY_HELP "\n"
             "\n" CLI_RANGES_HELP,
         .examples = "  copse range orders.copse 1000 1999 --limit 10\n"
                     "  copse range visits.copse 2026-11-15T08:00 2026-11-15T09:00 --open-high --json\n"
-                    "  copse range orders.copse 1000 - --reverse --limit 3",
+                    "  copse range orders.copse 1000 - --reverse --limit 3\n"
+                    "  copse range people.copse anna annb --open-high     (all that begin with anna)",
         .width = 2,
         .offers = CLI_QUERY_BARE | CLI_QUERY_LIMIT | CLI_QUERY_REVERSE | CLI_QUERY_PLACEMENT,
         .answer = answer,
