@@ -116,12 +116,14 @@ static void write_csv(FILE *out, const char *text, size_t length)
 void cli_key_write(FILE *out, cli_key_style style, cli_key key)
 {
     char text[CLI_CELL_TEXT];
-    if (key.type != COPSE_BYTES)
-        fwrite(text, 1, cli_cell_format(key.type, key.start, text), out);
-    else if (style == CLI_KEY_CSV)
+    if (key.type != COPSE_BYTES) {
+        const size_t length = cli_cell_format(key.type, key.start, text);
+        fwrite(text, 1, length, out);
+    } else if (style == CLI_KEY_CSV) {
         write_csv(out, key.start, key.length);
-    else
+    } else {
         write_line(out, key.start, key.length, style == CLI_KEY_TERMINAL);
+    }
 }
 
 /* ---- sentences ---- */
