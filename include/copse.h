@@ -108,12 +108,15 @@ typedef enum copse_structure {
  * and takes it to a GPU when it gets that large, or when its keys come in device memory, where one can be used and
  * has the structure; at once where the context has a stream or COPSE_CTX_DEVICE_ARRAYS. copse_stats.placement_why
  * says why it is where it is. Arrays of reads may be device memory only where the index is on a GPU: name that
- * placement where all yours are. */
+ * placement where all yours are. A HYBRID index is in host memory, and so are its arrays; a card helps with large
+ * batches, and where it fails the CPU answers alone. */
 typedef enum copse_placement {
     COPSE_PLACEMENT_AUTO = 0,
     COPSE_PLACEMENT_CPU = 1,
-    COPSE_PLACEMENT_GPU = 2,     /* a CUDA card                                                                       */
-    COPSE_PLACEMENT_EMULATED = 3 /* the GPU's kernels run by the CPU: slow, for tests                                 */
+    COPSE_PLACEMENT_GPU = 2, /* a CUDA card                                                                       */
+    COPSE_PLACEMENT_EMULATED = 3, /* the GPU's kernels run by the CPU: slow, for tests                                */
+    COPSE_PLACEMENT_HYBRID = 4, /* leaves in host memory, inner levels there and on a CUDA card: larger than the card */
+    COPSE_PLACEMENT_HYBRID_EMULATED = 5 /* the same with the emulator for the card, for tests                         */
 } copse_placement;
 
 /* Keys of the type COPSE_BYTES, in Arrow's layout: key i is data[offsets[i]] up to data[offsets[i + 1]]. Where a

@@ -29,7 +29,7 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
     if (o->structure != COPSE_STRUCTURE_AUTO && !copse_registry_find(o->structure))
         return copse_fail_argument(ctx, "options", "options->structure is %d, which is not a copse_structure",
                                    (int)o->structure);
-    if ((unsigned)o->placement > COPSE_PLACEMENT_EMULATED)
+    if ((unsigned)o->placement > COPSE_PLACEMENT_HYBRID_EMULATED)
         return copse_fail_argument(ctx, "options", "options->placement is %d, which is not a copse_placement",
                                    (int)o->placement);
     if ((unsigned)o->updates > COPSE_UPDATES_RARE)

@@ -23,7 +23,7 @@ static copse_status choose_asked(copse_ctx *ctx, copse_type key_type, copse_plac
     *out = (copse_choice){
         .structure = structure, .at = copse_registry_at_for(key_type, structure, placement), .why = "asked for"};
     if (!out->at) return no_such_tree(ctx, key_type, structure, placement);
-    if (placement == COPSE_PLACEMENT_CPU) return COPSE_OK;
+    if (placement != COPSE_PLACEMENT_GPU && placement != COPSE_PLACEMENT_EMULATED) return COPSE_OK;
     return copse_device_get(ctx, placement, &out->device);
 }
 
@@ -151,6 +151,7 @@ static void take_tree(copse_index *index, copse_index *moved)
     index->device = moved->device;
     index->placement_why = moved->placement_why;
     index->tree = moved->tree;
+    index->mirror = moved->mirror;
     /* Cursors look at it; a version that the moved tree keeps goes on from there. */
     index->version = moved->version == &moved->own_version ? &index->own_version : moved->version;
     __atomic_store_n(index->version, version + 1, __ATOMIC_RELEASE);
@@ -158,6 +159,7 @@ static void take_tree(copse_index *index, copse_index *moved)
     moved->by_width = old.by_width;
     moved->device = old.device;
     moved->tree = old.tree;
+    moved->mirror = old.mirror;
     moved->version = &moved->own_version;
     copse_index_free(moved);
 }
@@ -166,7 +168,7 @@ copse_status copse_move(copse_index *index, copse_placement placement)
 {
     copse_status status = copse_check_change(index, "copse_move");
     if (status != COPSE_OK) return status;
-    if ((unsigned)placement > COPSE_PLACEMENT_EMULATED)
+    if ((unsigned)placement > COPSE_PLACEMENT_HYBRID_EMULATED)
         return copse_fail_argument(index->ctx, "placement",
                                    "copse_move: placement is %d, which is not a copse_placement", (int)placement);
     copse_index *moved = NULL;

@@ -59,8 +59,10 @@ struct copse_index {
     const char *placement_why;
     copse_structure
         grows_to; /* AUTO placement, still small: the tree that it becomes on a GPU (api/placement.h); else AUTO */
-    const char *read_only; /* "a view", "a snapshot"; NULL: it may be changed */
-    void *tree;            /* belongs to the calls                            */
+    const char *read_only;       /* "a view", "a snapshot"; NULL: it may be changed */
+    void *tree;                  /* belongs to the calls                            */
+    void *mirror;                /* hybrid placements: what the card has of the tree (trees/hybrid/mirror.h)   */
+    struct copse_walked *walked; /* in a hybrid call's own copy of the handle (cpu/walked.h); else NULL    */
 };
 
 /* --- errors: status.c ------------------------------------------------------------------------------------------- */

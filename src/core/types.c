@@ -15,7 +15,7 @@ static const type_row types[] = {
     [COPSE_DATE] = {"date", 4},   [COPSE_TIMESTAMP] = {"timestamp", 8},
     [COPSE_BYTES] = {"bytes", 0}, [COPSE_NONE] = {"none", 0},
 };
-static const char *const placements[] = {"auto", "cpu", "gpu", "emulated"};
+static const char *const placements[] = {"auto", "cpu", "gpu", "emulated", "hybrid", "hybrid-emulated"};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

@@ -12,6 +12,7 @@
 
 #include "core/aggregate.h"
 #include "core/batch.h"
+#include "core/levels.h"
 #include "trees/tree.h"
 
 /* What a tree on the CPU does for the driver, for one pair of widths. A tree never sees a bad argument. */
@@ -62,6 +63,10 @@ typedef struct copse_cpu_tree {
     void (*prepare)(const copse_index *index, bool sums);
     void (*fetch_block)(const copse_index *index, uint64_t location);
     void (*aggregate)(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *out);
+
+    /* Optional: the inner levels, for a hybrid tree, whose card has a copy of them. Such a tree's reads begin below the levels where
+     * copse_walked_nodes says how (cpu/walked.h). */
+    const copse_levels *(*levels)(const copse_index *index);
 
     /* Inspect. */
     uint64_t (*size)(const copse_index *index);

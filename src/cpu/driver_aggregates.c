@@ -2,6 +2,7 @@
 #include "cpu/driver.h"
 
 #include "core/threads.h"
+#include "cpu/walked.h"
 
 /* While one range is added up, the ends of this many ranges later are asked for. */
 #define FETCH_AHEAD 4u
@@ -68,10 +69,8 @@ static copse_status sums_in_one_walk(aggregate_job *job)
     const copse_index *index = job->index;
     const uint64_t n = job->n;
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    if (job->kind == COPSE_KIND_SUM && threads == 1)
-        sums_part(job, 0, n);
-    else
-        copse_parallel(index->ctx, threads, n, COPSE_CPU_CHUNK, sums_part, job);
+    const bool whole = job->kind == COPSE_KIND_SUM && threads == 1;
+    copse_cpu_run(index, threads, n, whole ? n : COPSE_CPU_CHUNK, sums_part, job);
     return job->nan_low < n ? copse_cpu_nan_range(index, job->lows, job->nan_low) : COPSE_OK;
 }
 
@@ -86,7 +85,7 @@ static copse_status aggregate_run(aggregate_job *job)
         if (sums && tree->has_sum && tree->has_sum(index)) return sums_in_one_walk(job);
     }
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    copse_parallel(index->ctx, threads, n, COPSE_CPU_CHUNK, chunk_by_locations, job);
+    copse_cpu_run(index, threads, n, COPSE_CPU_CHUNK, chunk_by_locations, job);
     if (job->nan_low < n) return copse_fail_nan(index->ctx, "lows", job->nan_low);
     if (job->nan_high < n) return copse_fail_nan(index->ctx, "highs", job->nan_high);
     return job->overflow < n ? copse_fail_overflow(index->ctx, job->overflow) : COPSE_OK;

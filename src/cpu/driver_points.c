@@ -2,6 +2,7 @@
 #include "cpu/driver.h"
 
 #include "core/threads.h"
+#include "cpu/walked.h"
 
 uint64_t copse_cpu_find_nan(const copse_index *index, const void *keys, uint64_t first, uint64_t n)
 {
@@ -66,10 +67,7 @@ copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t
 {
     uint32_t threads = copse_threads_for(index->ctx, n);
     find_job job = {index, keys, values, found, n};
-    if (threads == 1)
-        find_part(&job, 0, n);
-    else
-        copse_parallel(index->ctx, threads, n, copse_cpu_chunk(n, threads), find_part, &job);
+    copse_cpu_run(index, threads, n, threads == 1 ? n : copse_cpu_chunk(n, threads), find_part, &job);
     return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
 }
 
@@ -102,7 +100,7 @@ copse_status copse_cpu_neighbours(const copse_index *index, const void *keys, ui
                                   void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
 {
     neighbours_job job = {index, keys, which, out_keys, out_values, out_found, out_ranks, n};
-    copse_parallel(index->ctx, copse_threads_for(index->ctx, n), n, COPSE_CPU_CHUNK, neighbours_part, &job);
+    copse_cpu_run(index, copse_threads_for(index->ctx, n), n, COPSE_CPU_CHUNK, neighbours_part, &job);
     return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
 }
 

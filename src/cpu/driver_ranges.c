@@ -2,6 +2,7 @@
 #include "cpu/driver.h"
 
 #include "core/threads.h"
+#include "cpu/walked.h"
 
 /* Ranges are sized and then copied this many at a time, so that their first and last leaves are still in the caches when
  * they are copied; while one is copied, the lines between are asked for some ranges ahead. */
@@ -68,10 +69,7 @@ static copse_status count_in_one_walk(const copse_index *index, const void *lows
 {
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
     count_job job = {index, lows, highs, counts, {n, n}};
-    if (threads == 1)
-        count_walk_part(&job, 0, n);
-    else
-        copse_parallel(index->ctx, threads, n, copse_cpu_chunk(n, threads), count_walk_part, &job);
+    copse_cpu_run(index, threads, n, threads == 1 ? n : copse_cpu_chunk(n, threads), count_walk_part, &job);
     return job.nan.low < n ? copse_cpu_nan_range(index, lows, job.nan.low) : COPSE_OK;
 }
 
@@ -87,7 +85,7 @@ static copse_status count_by_locations(const copse_index *index, const void *low
 {
     uint32_t threads = copse_threads_for(index->ctx, n * 2);
     count_job job = {index, lows, highs, counts, {n, n}};
-    copse_parallel(index->ctx, threads, n, RANGE_CHUNK, count_part, &job);
+    copse_cpu_run(index, threads, n, RANGE_CHUNK, count_part, &job);
     return range_nan_status(index, &job.nan, n);
 }
 

@@ -86,6 +86,15 @@ static __attribute__((noinline)) void walk_enter(walk_state *w, uint64_t g, uint
         walk_read(w, g, width, count);
 }
 
+/* Puts queries at .. of a group where they have been walked to: places `to` .. `to + width` of it. Those that fill up a short group
+ * stand with its first. */
+ALWAYS_INLINE void walk_place(const walk_state *w, walk_group *group, const uint32_t *below, uint64_t at, uint32_t to,
+                              uint32_t width)
+{
+    const uint64_t left = w->input->n - at;
+    for (uint32_t i = 0; i < width; i++) group->node[to + i] = below[at + (i < left ? i : 0)];
+}
+
 /* Takes a group from one level to the next; `below` is what lies under the level, `stride` its step in bytes, a power
  * of two (64: nodes or units, 8: leaf pointers). */
 ALWAYS_INLINE void walk_level(walk_group *group, uint32_t width, bool digest, const char *level, const char *below,

@@ -47,7 +47,7 @@ static copse_status index_make(reader *r, const copse_index_options *options)
         if (snapshot_has_strings(h)) {
             if (!takes_strings)
                 o.structure = COPSE_STRUCTURE_AUTO; /* the file may come from a copse with more trees for them */
-        } else if (o.placement != COPSE_PLACEMENT_AUTO && (unsigned)o.placement <= COPSE_PLACEMENT_EMULATED)
+        } else if (o.placement != COPSE_PLACEMENT_AUTO && (unsigned)o.placement <= COPSE_PLACEMENT_HYBRID_EMULATED)
             o.structure = copse_registry_nearest(o.structure, o.placement);
     }
     return copse_index_create(r->source.ctx, &o, &r->index);

@@ -30,18 +30,6 @@ copse_status copse_transfer_open(copse_device *device, copse_transfer **out);
 copse_status copse_transfer_slot_reserve(copse_device *device, copse_transfer_slot *slot, uint64_t device_bytes,
                                          uint64_t pinned_bytes);
 
-/* --- transfer/copy.c -------------------------------------------------------------------------------------------- */
-
-typedef struct copse_transfer_copy {
-    void *to;
-    const void *from;
-    uint64_t bytes;
-} copse_transfer_copy;
-
-/* Copies host memory to host memory, all copies at once, by as many threads as it is worth. `streaming`: past the caches,
- * where this machine can. */
-void copse_transfer_copies(const copse_ctx *ctx, const copse_transfer_copy *copies, unsigned count, bool streaming);
-
 /* --- transfer/pin.c --------------------------------------------------------------------------------------------- */
 
 /* Memory that is pinned for the time of a job. */
@@ -51,8 +39,6 @@ typedef struct copse_transfer_pin {
     struct copse_transfer_pin *next;
 } copse_transfer_pin;
 
-/* Whether the device may copy host memory itself: it is pinned, to its end, and will stay so during the job. */
-bool copse_transfer_is_pinned(copse_device *device, const void *memory, uint64_t bytes);
 /* Pins memory until copse_transfer_pin_drop; false where the system refuses. */
 bool copse_transfer_pin_take(copse_device *device, const void *memory, uint64_t bytes, copse_transfer_pin *pin);
 void copse_transfer_pin_drop(copse_device *device, copse_transfer_pin *pin);

@@ -56,6 +56,19 @@ copse_status copse_transfer_run(const copse_transfer_job *job);
 copse_status copse_transfer_to_device(copse_device *device, void *to, const void *from, uint64_t bytes);
 copse_status copse_transfer_to_host(copse_device *device, void *to, const void *from, uint64_t bytes);
 
+typedef struct copse_transfer_copy {
+    void *to;
+    const void *from;
+    uint64_t bytes;
+} copse_transfer_copy;
+
+/* Copies host memory to host memory, all copies at once, by as many threads as it is worth. `streaming`: past the caches,
+ * where this machine can. */
+void copse_transfer_copies(const copse_ctx *ctx, const copse_transfer_copy *copies, unsigned count, bool streaming);
+
+/* Whether the device may copy host memory itself: it is pinned, to its end, and will stay so during the job. */
+bool copse_transfer_is_pinned(copse_device *device, const void *memory, uint64_t bytes);
+
 /* Frees what the pipeline keeps (called when the device closes). No job may be under way. */
 void copse_transfer_close(copse_device *device);
 

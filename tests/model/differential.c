@@ -17,6 +17,7 @@
 #define CPU_ROUNDS      8
 #define EMULATED_ROUNDS 5
 #define GPU_ROUNDS      12
+#define HYBRID_ROUNDS   2
 
 #define LIGHT_SHARE    4 /* --light runs one case in this many */
 #define LONG_SECONDS   1800.0
@@ -35,9 +36,10 @@ static const uint32_t pipelines[] = {0, 1, 3, 16, 7, 64, 256, 2};
 #define DEVICE_COMBINATIONS (TYPED_KEY_TYPES * PLACED_MEMORIES * 2)
 
 /* Each placement is a suite with case numbers of its own. */
-#define PLACEMENTS 3
+#define PLACEMENTS 5
 static const copse_placement placements[PLACEMENTS] = {COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_EMULATED,
-                                                       COPSE_PLACEMENT_GPU};
+                                                       COPSE_PLACEMENT_HYBRID_EMULATED, COPSE_PLACEMENT_GPU,
+                                                       COPSE_PLACEMENT_HYBRID};
 
 struct settings {
     uint64_t seed;
@@ -98,9 +100,20 @@ static uint64_t case_seed(uint64_t seed, uint64_t number)
     return random_next(&source);
 }
 
+/* Where leaves are read by the CPU, whoever walks the inner levels. */
+static bool in_host_memory(copse_placement placement)
+{
+    return placement != COPSE_PLACEMENT_GPU && placement != COPSE_PLACEMENT_EMULATED;
+}
+
+static bool is_hybrid(copse_placement placement)
+{
+    return placement == COPSE_PLACEMENT_HYBRID || placement == COPSE_PLACEMENT_HYBRID_EMULATED;
+}
+
 static uint64_t combinations(copse_placement placement)
 {
-    const uint64_t each = placement == COPSE_PLACEMENT_CPU ? CPU_COMBINATIONS : DEVICE_COMBINATIONS;
+    const uint64_t each = in_host_memory(placement) ? CPU_COMBINATIONS : DEVICE_COMBINATIONS;
     return each * trees_that(placement, COPSE_CAN_EXIST).n;
 }
 
@@ -118,12 +131,12 @@ static copse_type value_type_of(uint64_t turn, uint64_t round)
 }
 
 /* The configuration of a case follows from its number: the combinations take turns, round after round. */
-static struct subject_config cpu_config(uint64_t number, struct random_source *random)
+static struct subject_config cpu_config(copse_placement placement, uint64_t number, struct random_source *random)
 {
-    const struct trees trees = trees_that(COPSE_PLACEMENT_CPU, COPSE_CAN_EXIST);
-    uint64_t turn = number % combinations(COPSE_PLACEMENT_CPU), round = number / combinations(COPSE_PLACEMENT_CPU);
+    const struct trees trees = trees_that(placement, COPSE_CAN_EXIST);
+    uint64_t turn = number % combinations(placement), round = number / combinations(placement);
     uint64_t rest = turn;
-    struct subject_config config = {.placement = COPSE_PLACEMENT_CPU};
+    struct subject_config config = {.placement = placement};
     config.structure = trees.structure[rest % trees.n];
     rest /= trees.n;
     config.key_type = typed_key_types[rest % TYPED_KEY_TYPES];
@@ -137,6 +150,10 @@ static struct subject_config cpu_config(uint64_t number, struct random_source *r
     config.pipeline = pipelines[random_below(random, sizeof pipelines / sizeof *pipelines)];
     config.huge_pages = random_one_in(random, 2) ? COPSE_HUGE_PAGES_OFF : COPSE_HUGE_PAGES_AUTO;
     config.own_allocator = random_one_in(random, 3);
+    if (is_hybrid(placement)) {
+        config.simt_seed = random_one_in(random, 4) ? 0 : random_next(random) >> 32;
+        config.ways = (uint32_t)random_below(random, SUBJECT_WAYS);
+    }
     return config;
 }
 
@@ -168,7 +185,7 @@ static struct subject_config device_config(copse_placement placement, uint64_t n
 static struct subject_config case_config(copse_placement placement, uint64_t seed, uint64_t number)
 {
     struct random_source random = {case_seed(seed, number) ^ 1};
-    if (placement == COPSE_PLACEMENT_CPU) return cpu_config(number, &random);
+    if (in_host_memory(placement)) return cpu_config(placement, number, &random);
     return device_config(placement, number, &random);
 }
 
@@ -284,6 +301,7 @@ static uint64_t case_limit(const struct settings *settings, copse_placement plac
 {
     uint64_t rounds = placement == COPSE_PLACEMENT_CPU        ? CPU_ROUNDS
                       : placement == COPSE_PLACEMENT_EMULATED ? EMULATED_ROUNDS
+                      : is_hybrid(placement)                  ? HYBRID_ROUNDS
                                                               : GPU_ROUNDS;
     return combinations(placement) * (settings->rounds ? settings->rounds : rounds);
 }
@@ -310,7 +328,9 @@ static int run_cases(const struct settings *settings)
         if (settings->seconds > 0 && now() - start > settings->seconds) break;
         if (settings->only_case >= 0) number = (uint64_t)settings->only_case;
         if (!take_turn(settings, number, tallies) || settings->only_case >= 0) break;
-        if (tallies[0].failed + tallies[1].failed + tallies[2].failed >= MAX_FAILURES) break;
+        uint64_t failed = 0;
+        for (int i = 0; i < PLACEMENTS; i++) failed += tallies[i].failed;
+        if (failed >= MAX_FAILURES) break;
     }
     if (settings->list) return 0;
     for (int i = 0; i < PLACEMENTS; i++) {
@@ -432,7 +452,7 @@ static const char usage[] =
     "  --long      half an hour with a seed of its own\n"
     "  --case N    only this case (as a failure prints it)\n"
     "  --isolate   each case in a process of its own: a crash is then shrunken, too\n"
-    "  --placement cpu, emulated, gpu; the first two unless one is named\n"
+    "  --placement cpu, emulated, hybrid-emulated, gpu, hybrid; the first three unless one is named\n"
     "  --only      only such cases: structure= key= value= isa= threads= duplicates= memory= stream=\n"
     "  --small     cases as small as the emulator's, for a card under a sanitizer\n"
     "  --list      print the cases instead of running them\n"
@@ -517,7 +537,7 @@ static void parse(struct settings *settings, int argc, char **argv)
 static void choose_placements(struct settings *settings)
 {
     if (!settings->named) settings->placement[0] = true;
-    if (!settings->named && settings->only_case < 0) settings->placement[1] = true;
+    if (!settings->named && settings->only_case < 0) settings->placement[1] = settings->placement[2] = true;
     /* isolated cases start their card in a process of their own, which must not come from one that has it already */
     for (int i = 0; i < PLACEMENTS && !settings->isolate && !settings->list; i++)
         if (settings->placement[i]) need_placement(placements[i]);

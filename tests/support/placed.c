@@ -29,6 +29,8 @@ static void need(copse_device *device, bool good, const char *what)
 copse_device *placed_device(copse_ctx *ctx, copse_placement placement)
 {
     copse_device *device = NULL;
+    if (placement == COPSE_PLACEMENT_HYBRID) placement = COPSE_PLACEMENT_GPU;
+    if (placement == COPSE_PLACEMENT_HYBRID_EMULATED) placement = COPSE_PLACEMENT_EMULATED;
     if (placement != COPSE_PLACEMENT_GPU && placement != COPSE_PLACEMENT_EMULATED) return NULL;
     /* one that faulted is still there to be taken apart */
     if (copse_device_get(ctx, placement, &device) == COPSE_OK || device) return device;

@@ -7,6 +7,7 @@
 
 #include "device/device.h"
 #include "trees/blink/update/strategies.h"
+#include "trees/hybrid/mirror.h"
 #include "transfer/transfer.h"
 
 bool operation_updates(enum operation_kind kind)
@@ -96,7 +97,8 @@ static copse_device *subject_device(const struct subject *subject)
 struct placed_call subject_begin(const struct subject *subject)
 {
     return (struct placed_call){.device = subject_device(subject),
-                                .reachable = subject->config.placement != COPSE_PLACEMENT_CPU,
+                                .reachable = subject->config.placement == COPSE_PLACEMENT_GPU ||
+                                             subject->config.placement == COPSE_PLACEMENT_EMULATED,
                                 .memory = subject->config.memory,
                                 .places = subject->places};
 }
@@ -292,6 +294,11 @@ void subject_tune(struct subject *subject)
     static const uint64_t most[] = {0, 1, 12}, shares[] = {0, 1, 64};
     copse_blink_tuning *tuning = placed_tuning(subject->index);
     const uint32_t ways = subject->config.ways;
+    if (subject->index->mirror) {
+        static const uint64_t buckets[] = {100, 1, 37, 4000};
+        copse_hybrid_tuning *hybrid = &copse_mirror_of(subject->index)->tuning;
+        *hybrid = (copse_hybrid_tuning){(copse_hybrid_schedule)(ways % 4), buckets[ways / 4 % 4], 1, 1};
+    }
     if (!tuning) return;
     if (ways >= SUBJECT_LIMITS) tuning->forced = copse_blink_strategy_named(placed_strategies[ways - SUBJECT_LIMITS]);
     /* Small batches come to all strategies. */

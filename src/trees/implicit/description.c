@@ -3,6 +3,7 @@
 #include "cpu/driver.h"
 
 COPSE_DECLARE_WIDTHS(const copse_cpu_tree, copse_implicit_cpu);
+extern const copse_calls copse_hybrid_calls;
 extern const copse_calls copse_implicit_gpu_calls;
 
 const copse_tree_description copse_tree_implicit = {
@@ -18,6 +19,10 @@ const copse_tree_description copse_tree_implicit = {
              (const void *const[])COPSE_WIDTH_ROW(copse_implicit_cpu)},
             {COPSE_PLACEMENT_GPU, COPSE_AUTO_READS, &copse_implicit_gpu_calls, NULL},
             {COPSE_PLACEMENT_EMULATED, COPSE_AUTO_READS, &copse_implicit_gpu_calls, NULL},
+            {COPSE_PLACEMENT_HYBRID, COPSE_AUTO_READS, &copse_hybrid_calls,
+             (const void *const[])COPSE_WIDTH_ROW(copse_implicit_cpu)},
+            {COPSE_PLACEMENT_HYBRID_EMULATED, COPSE_AUTO_READS, &copse_hybrid_calls,
+             (const void *const[])COPSE_WIDTH_ROW(copse_implicit_cpu)},
             {0},
         },
 };

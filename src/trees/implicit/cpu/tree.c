@@ -41,3 +41,8 @@ uint64_t copse_implicit_size(const copse_index *index)
 {
     return ((const copse_implicit *)index->tree)->entries;
 }
+
+const copse_levels *copse_implicit_levels(const copse_index *index)
+{
+    return &((const copse_implicit *)index->tree)->levels;
+}

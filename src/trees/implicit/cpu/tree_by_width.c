@@ -116,6 +116,7 @@ const copse_cpu_tree NAME(copse_implicit_cpu) = {
     .sum = implicit_sum,
     .fetch_block = implicit_fetch_block,
     .aggregate = implicit_aggregate,
+    .levels = copse_implicit_levels,
     .size = copse_implicit_size,
     .stats = implicit_stats,
     .verify = implicit_verify,

@@ -194,6 +194,52 @@ ALWAYS_INLINE uint64_t implicit_walk(const copse_implicit *tree, walk_state *w, 
     return w->first_nan;
 }
 
+/* The same where the inner levels are walked already: the unit is asked for at once, and read some groups later. */
+ALWAYS_INLINE void implicit_stage_below(const copse_implicit *tree, walk_state *w, uint32_t s, uint64_t g,
+                                        const walk_output *to, walk_mode mode, uint32_t width, bool digest)
+{
+    walk_group *group = &w->ring[g & w->plan.mask];
+    const bool sums = mode == WALK_SUM, ranges = sums || mode == WALK_COUNT;
+    const char *units = sums ? tree->sum_units : tree->units;
+    const uint32_t stride = sums ? (uint32_t)sizeof(copse_sum_unit) : 64, queries = ranges ? width / 2 : width;
+    if (s == 1) {
+        implicit_finish(tree, w, g, to, mode, queries, digest);
+        return;
+    }
+    if (ranges)
+        walk_enter_ranges(w, g, queries);
+    else
+        walk_enter(w, g, width);
+    walk_place(w, group, w->input->below, g * queries, 0, queries);
+    if (ranges) walk_place(w, group, w->input->below_highs, g * queries, queries, queries);
+    for (uint32_t i = 0; i < width; i++) pipeline_fetch(units + (uint64_t)group->node[i] * stride, true);
+    if (sums) walk_fetch_next(group, width, units, stride, true);
+}
+
+ALWAYS_INLINE uint64_t implicit_walk_below(const copse_implicit *tree, walk_state *w, const walk_output *to,
+                                           walk_mode mode, uint32_t width)
+{
+    const bool ranges = mode == WALK_SUM || mode == WALK_COUNT, digest = KEY_BITS == 64;
+    const uint32_t queries = ranges ? width / 2 : width; /* of a group */
+    const uint64_t groups = (w->input->n + queries - 1) / queries;
+    PIPELINE_RUN(&w->plan, groups, s, g, implicit_stage_below(tree, w, s, g, to, mode, width, digest));
+    return w->first_nan;
+}
+
+ALWAYS_INLINE uint64_t implicit_run_below(const copse_implicit *tree, walk_state *w, const walk_output *to,
+                                          walk_mode mode)
+{
+    static const copse_levels none = {0};
+    w->levels = &none;
+    w->plan.stages = 2;
+    w->plan.far[0] = false;
+    w->plan.far[1] = true;
+    pipeline_schedule(&w->plan, w->input->pipeline, w->input->highs ? w->input->n * 2 : w->input->n);
+    if (w->input->highs) w->plan.width = w->plan.width < 2 ? 2 : w->plan.width & ~1u;
+    return w->plan.width == PIPELINE_WIDTH ? implicit_walk_below(tree, w, to, mode, PIPELINE_WIDTH)
+                                           : implicit_walk_below(tree, w, to, mode, w->plan.width);
+}
+
 /* Gives the compiler a constant width and kind of separator where it matters. */
 ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk_input *input, const walk_output *to,
                                     walk_mode mode)
@@ -202,6 +248,7 @@ ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk
     w.input = input;
     w.levels = &tree->levels;
     w.first_nan = input->n;
+    if (input->below) return implicit_run_below(tree, &w, to, mode);
     w.plan.stages = tree->levels.height + 1;
     for (uint32_t s = 0; s < tree->levels.height; s++) w.plan.far[s] = tree->levels.nodes[s] * 64 > PIPELINE_FAR_BYTES;
     w.plan.far[tree->levels.height] = tree->unit_bytes > PIPELINE_FAR_BYTES;

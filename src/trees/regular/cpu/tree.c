@@ -54,3 +54,8 @@ uint64_t copse_regular_size(const copse_index *index)
 {
     return ((const copse_regular *)index->tree)->entries;
 }
+
+const copse_levels *copse_regular_levels(const copse_index *index)
+{
+    return &((const copse_regular *)index->tree)->table.levels;
+}

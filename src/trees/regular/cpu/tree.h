@@ -12,4 +12,5 @@ void copse_regular_drop_summary(const copse_ctx *ctx, copse_regular *tree);
 
 copse_status copse_regular_create(copse_index *index);
 void copse_regular_destroy(copse_index *index);
+const copse_levels *copse_regular_levels(const copse_index *index);
 uint64_t copse_regular_size(const copse_index *index);

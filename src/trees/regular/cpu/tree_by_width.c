@@ -153,6 +153,7 @@ const copse_cpu_tree NAME(copse_regular_cpu) = {
     .prepare = regular_prepare,
     .fetch_block = regular_fetch_block,
     .aggregate = regular_aggregate,
+    .levels = copse_regular_levels,
     .size = copse_regular_size,
     .stats = regular_stats,
     .verify = regular_verify,

@@ -81,8 +81,13 @@ ALWAYS_INLINE void regular_stage(const copse_regular *tree, walk_state *w, uint3
 {
     walk_group *group = &w->ring[g & w->plan.mask];
     const copse_levels *levels = &tree->table.levels;
-    const uint32_t height = levels->height, count = walk_count(w, g, width);
+    const uint32_t height = w->input->below ? 1 : levels->height, count = walk_count(w, g, width);
     if (s == 0) walk_enter(w, g, width);
+    if (s == 0 && w->input->below) {
+        walk_place(w, group, w->input->below, g * width, 0, width);
+        for (uint32_t i = 0; i < width; i++) pipeline_fetch(tree->table.leaf + group->node[i], w->plan.far[1]);
+        return;
+    }
     if (s + 1 < height)
         walk_level(group, width, false, levels->level[s], levels->level[s + 1], 64, w->plan.far[s + 1]);
     else if (s < height)
@@ -114,12 +119,13 @@ ALWAYS_INLINE uint64_t regular_run(const copse_regular *tree, const copse_walk_i
     w.input = input;
     w.levels = levels;
     w.first_nan = input->n;
-    w.plan.stages = levels->height + 3;
-    for (uint32_t s = 0; s < levels->height; s++) w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
+    const uint32_t height = input->below ? 1 : levels->height; /* levels that are walked already are one stage */
+    w.plan.stages = height + 3;
+    for (uint32_t s = 0; s < height; s++) w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
     bool far = tree->leaves * COPSE_LEAF_BYTES > PIPELINE_FAR_BYTES;
-    w.plan.far[levels->height] = tree->table.slots * sizeof(char *) > PIPELINE_FAR_BYTES;
-    w.plan.far[levels->height + 1] = far;
-    w.plan.far[levels->height + 2] = far;
+    w.plan.far[height] = tree->table.slots * sizeof(char *) > PIPELINE_FAR_BYTES;
+    w.plan.far[height + 1] = far;
+    w.plan.far[height + 2] = far;
     pipeline_schedule(&w.plan, input->pipeline, input->n);
     if (w.plan.width == PIPELINE_WIDTH) return regular_walk(tree, &w, to, mode, PIPELINE_WIDTH);
     return regular_walk(tree, &w, to, mode, w.plan.width);

@@ -1,0 +1,22 @@
+/* The kernels of hybrid trees: their arguments, and the table of them that each backend has per pair of widths. */
+#pragma once
+
+#include "gpu/kernel_rows.h"
+#include "gpu/shared_kernels.h"
+
+/* Queries that walk from the root to what lies below the inner levels. */
+typedef struct copse_descend_arguments {
+    copse_device_levels levels;
+    copse_type key_type;
+    uint32_t unique; /* 1: no two entries have equal keys        */
+    uint32_t upper;  /* 1: to the first key > q instead of >= q  */
+    uint32_t n;
+    const void *keys; /* raw bits of key_type */
+    uint32_t *nodes;  /* unit or slot of each */
+} copse_descend_arguments;
+
+typedef struct copse_hybrid_kernels {
+    copse_kernel descend[2]; /* [0]: full separators, [1]: digests */
+} copse_hybrid_kernels;
+
+COPSE_KERNEL_ROWS(copse_hybrid_kernels);

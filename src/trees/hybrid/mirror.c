@@ -1,0 +1,176 @@
+/* The card's copy of the inner levels, and slots for buckets. */
+#include "trees/hybrid/mirror.h"
+
+#include "cpu/driver.h"
+#include "transfer/transfer.h"
+
+#include <string.h>
+
+/* On a card (docs/LAB.md has the measurements); the emulator is there for tests, which want to see all of it at work. */
+static const copse_hybrid_tuning on_card = {COPSE_HYBRID_DOUBLE_BUFFERED, UINT64_C(1) << 17, UINT64_C(1) << 17,
+                                            UINT64_C(1) << 20};
+static const copse_hybrid_tuning on_emulator = {COPSE_HYBRID_DOUBLE_BUFFERED, 100, 1, 1};
+
+copse_status copse_mirror_make(copse_index *index)
+{
+    copse_ctx *ctx = index->ctx;
+    copse_device *device = NULL;
+    const bool card = index->placement == COPSE_PLACEMENT_HYBRID;
+    copse_status status = copse_device_get(ctx, card ? COPSE_PLACEMENT_GPU : COPSE_PLACEMENT_EMULATED, &device);
+    if (status != COPSE_OK) return status;
+    copse_mirror *mirror = copse_memory_alloc(ctx, sizeof *mirror);
+    if (!mirror) return copse_fail_memory(ctx, sizeof *mirror, "the hybrid tree");
+    *mirror = (copse_mirror){.device = device, .tuning = card ? on_card : on_emulator};
+    if (pthread_mutex_init(&mirror->lock, NULL) != 0) {
+        copse_memory_free(ctx, mirror, sizeof *mirror);
+        return copse_fail(ctx, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the hybrid tree");
+    }
+    index->mirror = mirror;
+    return COPSE_OK;
+}
+
+static void slot_free(copse_device *device, copse_hybrid_slot *slot)
+{
+    const copse_device_backend *backend = device->backend;
+    copse_device_free(device, device->main, slot->device, slot->bytes);
+    if (copse_device_is_parents(device)) return;
+    if (slot->pinned) backend->pinned_free(device, slot->pinned, slot->bytes);
+    if (slot->through) backend->event_free(device, slot->through);
+    if (slot->stream) backend->stream_free(device, slot->stream);
+}
+
+void copse_mirror_free(copse_index *index)
+{
+    copse_mirror *mirror = index->mirror;
+    if (!mirror) return;
+    for (unsigned i = 0; i < COPSE_HYBRID_SLOTS; i++) slot_free(mirror->device, &mirror->slot[i]);
+    copse_device_free(mirror->device, mirror->device->main, mirror->memory, mirror->bytes);
+    pthread_mutex_destroy(&mirror->lock);
+    copse_memory_free(index->ctx, mirror, sizeof *mirror);
+    index->mirror = NULL;
+}
+
+void copse_mirror_failed(copse_mirror *mirror, const copse_kept_error *before)
+{
+    (void)snprintf(mirror->why_not, sizeof mirror->why_not, "%s", copse_last_error(mirror->device->ctx));
+    mirror->current = false;
+    copse_error_put_back(before);
+}
+
+/* --- the copy ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t bytes_of(const copse_levels *levels)
+{
+    uint64_t nodes = 0;
+    for (uint32_t l = 0; l < levels->height; l++) nodes += levels->nodes[l];
+    return nodes * 64;
+}
+
+/* Room for the levels, with some to grow; what was there may be lost. */
+static copse_status room_make(copse_mirror *mirror, uint64_t bytes)
+{
+    copse_device *device = mirror->device;
+    if (bytes <= mirror->bytes && bytes >= mirror->bytes / 4) return COPSE_OK;
+    copse_device_free(device, device->main, mirror->memory, mirror->bytes);
+    mirror->memory = NULL;
+    mirror->bytes = bytes + bytes / 8;
+    void *memory = NULL;
+    copse_status status = copse_device_alloc(device, device->main, mirror->bytes, "inner levels", &memory);
+    mirror->memory = memory;
+    if (status != COPSE_OK) mirror->bytes = 0;
+    return status;
+}
+
+static copse_status levels_copy(copse_mirror *mirror, const copse_levels *levels)
+{
+    copse_device *device = mirror->device;
+    copse_status status = copse_device_check(device);
+    if (status == COPSE_OK) status = room_make(mirror, bytes_of(levels));
+    mirror->levels = (copse_device_levels){
+        .height = levels->height, .digest = levels->digest, .base = levels->base, .shift = levels->shift};
+    char *to = mirror->memory;
+    for (uint32_t l = 0; status == COPSE_OK && l < levels->height; to += levels->nodes[l++] * 64) {
+        mirror->levels.level[l] = to;
+        status = copse_transfer_to_device(device, to, levels->level[l], levels->nodes[l] * 64);
+    }
+    return status == COPSE_OK ? copse_device_wait(device, device->main) : status;
+}
+
+/* What lies on the card against what it is a copy of, piece by piece. */
+static copse_status level_verify(const copse_mirror *mirror, const copse_levels *levels, uint32_t l, char *piece,
+                                 uint64_t piece_bytes)
+{
+    const uint64_t bytes = levels->nodes[l] * 64;
+    for (uint64_t at = 0; at < bytes; at += piece_bytes) {
+        const uint64_t part = bytes - at < piece_bytes ? bytes - at : piece_bytes;
+        copse_status status = copse_transfer_to_host(mirror->device, piece, mirror->levels.level[l] + at, part);
+        if (status != COPSE_OK) return status;
+        if (memcmp(piece, levels->level[l] + at, part) != 0)
+            return copse_fail(mirror->device->ctx, COPSE_ERR_CORRUPT,
+                              "hybrid tree: level %u on the card is not that of the tree", (unsigned)l);
+    }
+    return COPSE_OK;
+}
+
+copse_status copse_mirror_verify(const copse_index *index)
+{
+    const copse_mirror *mirror = copse_mirror_of(index);
+    const copse_levels *levels = copse_cpu_tree_of(index)->levels(index);
+    if (!mirror->current) return COPSE_OK;
+    if (mirror->levels.height != levels->height)
+        return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "hybrid tree: the card has %u levels, the tree %u",
+                          (unsigned)mirror->levels.height, (unsigned)levels->height);
+    const uint64_t bytes = 1 << 20;
+    char *piece = copse_memory_alloc(index->ctx, bytes);
+    if (!piece) return copse_fail_memory(index->ctx, bytes, "checking the hybrid tree");
+    copse_status status = COPSE_OK;
+    for (uint32_t l = 0; status == COPSE_OK && l < levels->height; l++)
+        status = level_verify(mirror, levels, l, piece, bytes);
+    copse_memory_free(index->ctx, piece, bytes);
+    return status;
+}
+
+void copse_mirror_refresh(copse_index *index)
+{
+    copse_mirror *mirror = index->mirror;
+    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
+    const copse_levels *levels = tree->levels(index);
+    mirror->current = false;
+    if (tree->size(index) == 0 || levels->height == 0 || bytes_of(levels) < mirror->tuning.levels) return;
+    copse_kept_error before;
+    copse_error_keep(&before);
+    if (levels_copy(mirror, levels) == COPSE_OK)
+        mirror->current = true;
+    else
+        copse_mirror_failed(mirror, &before);
+}
+
+/* --- slots --------------------------------------------------------------------------------------------------------------- */
+
+copse_status copse_mirror_slot(copse_mirror *mirror, unsigned i, uint64_t bytes)
+{
+    copse_device *device = mirror->device;
+    const copse_device_backend *backend = device->backend;
+    copse_hybrid_slot *slot = &mirror->slot[i];
+    copse_status status = COPSE_OK;
+    if (!slot->stream) status = backend->stream_create(device, &slot->stream);
+    if (status == COPSE_OK && !slot->through) status = backend->event_create(device, &slot->through);
+    if (status != COPSE_OK || bytes <= slot->bytes) return status;
+    copse_device_free(device, device->main, slot->device, slot->bytes);
+    if (slot->pinned) backend->pinned_free(device, slot->pinned, slot->bytes);
+    slot->device = slot->pinned = NULL;
+    slot->bytes = 0;
+    void *memory = NULL;
+    status = copse_device_alloc(device, device->main, bytes, "a bucket", &memory);
+    if (status == COPSE_OK) status = copse_device_wait(device, device->main); /* the slot has a stream of its own */
+    if (status != COPSE_OK) return status;
+    slot->pinned = backend->pinned_alloc(device, bytes);
+    if (!slot->pinned) {
+        copse_device_free(device, device->main, memory, bytes);
+        return copse_fail(device->ctx, COPSE_ERR_MEMORY, "out of memory: a bucket needs %llu pinned bytes",
+                          (unsigned long long)bytes);
+    }
+    slot->device = memory;
+    slot->bytes = bytes;
+    return COPSE_OK;
+}

@@ -1,0 +1,347 @@
+/* Hybrid trees: every way of scheduling buckets gives the CPU's answers; the card's copy is never stale; a card that fails at any of its
+ * calls costs speed, not answers. */
+#include "unit.h"
+
+#include "device/device.h"
+#include "random.h"
+#include "support/ranges.h"
+#include "trees/hybrid/mirror.h"
+
+#include <pthread.h>
+
+#define KEYS    30000u
+#define QUERIES 2500u
+
+static uint64_t keys[KEYS], values[KEYS], queries[QUERIES], highs[QUERIES];
+
+static void fill(void)
+{
+    struct random_source random = {7};
+    for (uint64_t i = 0; i < KEYS; i++) values[i] = (keys[i] = i * 1000 + random_below(&random, 900)) * 3;
+    for (uint64_t i = 0; i < QUERIES; i++) {
+        queries[i] = random_one_in(&random, 3) ? random_next(&random) >> 39 : keys[random_below(&random, KEYS)];
+        highs[i] = queries[i] + random_below(&random, 40000);
+    }
+}
+
+static copse_index *make(copse_ctx *ctx, copse_structure structure, copse_placement placement)
+{
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    copse_index *index = NULL;
+    options.key_type = options.value_type = COPSE_U64;
+    options.structure = structure;
+    options.placement = placement;
+    assert_ok(ctx, copse_index_create(ctx, &options, &index));
+    assert_ok(ctx, copse_build(index, keys, values, KEYS));
+    return index;
+}
+
+/* --- the card's calls, counted, and one of them failing ------------------------------------------------------------- */
+
+static const copse_device_backend *real;
+static copse_device_backend faulty;
+static int64_t calls_left; /* until one fails; negative: none does */
+static uint64_t launches;
+
+static copse_status due(copse_device *device)
+{
+    if (calls_left < 0 || calls_left-- > 0) return COPSE_OK;
+    return copse_fail(device->ctx, COPSE_ERR_DEVICE, "the card has gone");
+}
+
+static copse_status faulty_copy(copse_device *device, copse_stream *stream, void *to, const void *from, uint64_t bytes)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->copy(device, stream, to, from, bytes) : status;
+}
+
+static copse_status faulty_launch(copse_device *device, copse_stream *stream, const copse_kernel *kernel,
+                                  uint64_t blocks, const void *arguments)
+{
+    copse_status status = due(device);
+    launches++;
+    return status == COPSE_OK ? real->launch(device, stream, kernel, blocks, arguments) : status;
+}
+
+static copse_status faulty_event_record(copse_device *device, copse_event *event, copse_stream *stream)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->event_record(device, event, stream) : status;
+}
+
+static copse_status faulty_event_wait(copse_device *device, copse_event *event)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->event_wait(device, event) : status;
+}
+
+static copse_status faulty_stream_create(copse_device *device, copse_stream **out)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->stream_create(device, out) : status;
+}
+
+static copse_status faulty_event_create(copse_device *device, copse_event **out)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->event_create(device, out) : status;
+}
+
+static copse_status faulty_alloc(copse_device *device, copse_stream *stream, uint64_t bytes, const char *what,
+                                 void **out)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->alloc(device, stream, bytes, what, out) : status;
+}
+
+static void *faulty_pinned_alloc(copse_device *device, uint64_t bytes)
+{
+    return due(device) == COPSE_OK ? real->pinned_alloc(device, bytes) : NULL;
+}
+
+static copse_device *watch(const copse_index *index)
+{
+    copse_device *device = copse_mirror_of(index)->device;
+    real = device->backend;
+    faulty = *real;
+    faulty.copy = faulty_copy;
+    faulty.launch = faulty_launch;
+    faulty.event_record = faulty_event_record;
+    faulty.event_wait = faulty_event_wait;
+    faulty.event_create = faulty_event_create;
+    faulty.stream_create = faulty_stream_create;
+    faulty.alloc = faulty_alloc;
+    faulty.pinned_alloc = faulty_pinned_alloc;
+    calls_left = -1;
+    launches = 0;
+    device->backend = &faulty;
+    return device;
+}
+
+/* --- answers --------------------------------------------------------------------------------------------------------- */
+
+typedef struct answers {
+    uint64_t values[QUERIES], counts[QUERIES], sums[QUERIES], ranks[QUERIES], next[QUERIES];
+    uint8_t found[QUERIES], next_found[QUERIES];
+    uint64_t offsets[QUERIES + 1], rows[QUERIES * 50];
+} answers;
+
+static answers *ask(const copse_ctx *ctx, const copse_index *index, uint64_t n)
+{
+    answers *a = calloc(1, sizeof *a);
+    assert_non_null(a);
+    assert_ok(ctx, copse_find(index, queries, n, a->values, a->found));
+    assert_ok(ctx, copse_successor(index, queries, n, a->next, NULL, a->next_found));
+    assert_ok(ctx, copse_lower_bound(index, queries, n, NULL, NULL, NULL, a->ranks));
+    assert_ok(ctx, copse_count(index, BETWEEN(queries, highs, n), a->counts));
+    assert_ok(ctx, copse_sum(index, BETWEEN(queries, highs, n), a->sums));
+    assert_ok(ctx, copse_range(index, BETWEEN(queries, highs, n), ROWS(a->offsets, a->rows, NULL, QUERIES * 50)));
+    return a;
+}
+
+static void assert_same(const copse_ctx *ctx, const copse_index *index, const answers *expected, uint64_t n)
+{
+    answers *got = ask(ctx, index, n);
+    assert_memory_equal(got->values, expected->values, n * 8);
+    assert_memory_equal(got->found, expected->found, n);
+    assert_memory_equal(got->next, expected->next, n * 8);
+    assert_memory_equal(got->ranks, expected->ranks, n * 8);
+    assert_memory_equal(got->counts, expected->counts, n * 8);
+    assert_memory_equal(got->sums, expected->sums, n * 8);
+    assert_memory_equal(got->offsets, expected->offsets, (n + 1) * 8);
+    assert_memory_equal(got->rows, expected->rows, expected->offsets[n] * 8);
+    free(got);
+}
+
+static const copse_structure structures[] = {COPSE_STRUCTURE_IMPLICIT, COPSE_STRUCTURE_REGULAR};
+
+static void every_schedule_and_bucket(void **state)
+{
+    (void)state;
+    fill();
+    static const uint64_t buckets[] = {1, 7, 500, QUERIES - 1, QUERIES, QUERIES + 1};
+    for (unsigned s = 0; s < 2; s++) {
+        copse_ctx *ctx = unit_context(3);
+        copse_index *cpu = make(ctx, structures[s], COPSE_PLACEMENT_CPU);
+        copse_index *index = make(ctx, structures[s], COPSE_PLACEMENT_HYBRID_EMULATED);
+        answers *expected = ask(ctx, cpu, QUERIES);
+        (void)watch(index);
+        for (unsigned i = 0; i < 4 * COUNT_OF(buckets); i++) {
+            const uint64_t before = launches;
+            copse_mirror_of(index)->tuning =
+                (copse_hybrid_tuning){(copse_hybrid_schedule)(i % 4), buckets[i / 4], 1, 1};
+            assert_same(ctx, index, expected, i / 4 ? QUERIES : 100);
+            assert_true(launches > before); /* the card was asked */
+            if (i == 3) free(ask(ctx, index, 1));
+        }
+        free(expected);
+        copse_mirror_of(index)->device->backend = real;
+        copse_index_free(index);
+        copse_index_free(cpu);
+        copse_ctx_free(ctx);
+    }
+}
+
+/* Whatever fails, at whichever call: the answers are the CPU's, no error is left behind, and the next update brings the card back. */
+static void a_card_that_fails(void **state)
+{
+    (void)state;
+    fill();
+    for (unsigned s = 0; s < 2; s++) {
+        copse_ctx *ctx = unit_context(2);
+        copse_index *index = make(ctx, structures[s], COPSE_PLACEMENT_CPU);
+        answers *expected = ask(ctx, index, 300);
+        copse_index_free(index);
+        for (int64_t at = 0, more = 1; more; at++) {
+            index = make(ctx, structures[s], COPSE_PLACEMENT_HYBRID_EMULATED);
+            copse_mirror *mirror = copse_mirror_of(index);
+            mirror->tuning = (copse_hybrid_tuning){(copse_hybrid_schedule)(at % 4), 70, 1, 1};
+            copse_device *device = watch(index);
+            assert_int_equal(copse_find(index, NULL, 3, NULL, NULL), COPSE_ERR_ARGUMENT); /* this one is to stay */
+            char sentence[200];
+            (void)snprintf(sentence, sizeof sentence, "%s", copse_last_error(ctx));
+            calls_left = at;
+            assert_same(ctx, index, expected, 300);
+            more = calls_left < 0;
+            if (more) {
+                assert_false(mirror->current);
+                assert_true(mirror->why_not[0] != '\0');
+            }
+            assert_string_equal(copse_last_error(ctx), sentence);
+            calls_left = -1;
+            assert_ok(ctx, copse_insert(index, keys, values, 1, 0, NULL));
+            assert_true(mirror->current);
+            assert_ok(ctx, copse_verify(index));
+            assert_same(ctx, index, expected, 300);
+            device->backend = real;
+            copse_index_free(index);
+        }
+        free(expected);
+        copse_ctx_free(ctx);
+    }
+}
+
+/* An update is right in host memory, whether the copy to the card succeeds or not. */
+static void an_update_that_does_not_reach_the_card(void **state)
+{
+    (void)state;
+    fill();
+    for (unsigned s = 0; s < 2; s++) {
+        copse_ctx *ctx = unit_context(1);
+        copse_index *index = make(ctx, structures[s], COPSE_PLACEMENT_HYBRID_EMULATED);
+        copse_device *device = watch(index);
+        uint64_t more[5000], erased = 0;
+        for (uint64_t i = 0; i < COUNT_OF(more); i++) more[i] = i * 5 + 40000000;
+        for (int64_t at = 0; at < 4; at++) {
+            calls_left = at;
+            assert_ok(ctx, copse_insert(index, more, more, COUNT_OF(more), 0, NULL));
+            calls_left = -1;
+            assert_int_equal(copse_size(index), KEYS + COUNT_OF(more));
+            assert_ok(ctx, copse_verify(index));
+            uint64_t got[COUNT_OF(more)];
+            assert_ok(ctx, copse_find(index, more, COUNT_OF(more), got, NULL));
+            assert_memory_equal(got, more, sizeof more);
+            assert_ok(ctx, copse_erase(index, more, COUNT_OF(more), &erased));
+            assert_int_equal(erased, COUNT_OF(more));
+            assert_true(copse_mirror_of(index)->current);
+        }
+        device->backend = real;
+        copse_index_free(index);
+        copse_ctx_free(ctx);
+    }
+}
+
+static void small_calls_stay_on_the_cpu(void **state)
+{
+    (void)state;
+    fill();
+    copse_ctx *ctx = unit_context(2);
+    copse_index *index = make(ctx, COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_HYBRID_EMULATED);
+    copse_device *device = watch(index);
+    copse_mirror_of(index)->tuning.least = 1000;
+    free(ask(ctx, index, 999));
+    assert_int_equal(launches, 0);
+    free(ask(ctx, index, 1000));
+    assert_true(launches > 0);
+    device->backend = real;
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* --- several readers; other placements --------------------------------------------------------------------------------- */
+
+static void *find_often(void *index)
+{
+    uint64_t *got = must_malloc(sizeof keys);
+    void *right = index;
+    for (int i = 0; i < 20; i++)
+        if (copse_find(index, keys, 2000, got, NULL) != COPSE_OK || memcmp(got, values, 2000 * 8) != 0) right = NULL;
+    free(got);
+    return right;
+}
+
+static void readers_share_the_card(void **state)
+{
+    (void)state;
+    fill();
+    copse_ctx *ctx = unit_context(2);
+    copse_index *index = make(ctx, COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_HYBRID_EMULATED);
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&threads[i], NULL, find_often, index), 0);
+    for (int i = 0; i < 3; i++) {
+        void *right = NULL;
+        assert_int_equal(pthread_join(threads[i], &right), 0);
+        assert_non_null(right);
+    }
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+static void moves_and_copies(void **state)
+{
+    (void)state;
+    fill();
+    static const copse_placement ways[] = {COPSE_PLACEMENT_HYBRID_EMULATED, COPSE_PLACEMENT_EMULATED,
+                                           COPSE_PLACEMENT_HYBRID_EMULATED, COPSE_PLACEMENT_CPU};
+    for (unsigned s = 0; s < 2; s++) {
+        copse_ctx *ctx = unit_context(2);
+        copse_index *index = make(ctx, structures[s], COPSE_PLACEMENT_CPU), *copy = NULL;
+        answers *expected = ask(ctx, index, 200);
+        for (unsigned i = 0; i < COUNT_OF(ways); i++) {
+            assert_ok(ctx, copse_move(index, ways[i]));
+            assert_same(ctx, index, expected, 200);
+            assert_ok(ctx, copse_freeze(index, ctx, &copy));
+            assert_same(ctx, copy, expected, 200);
+            copse_index_free(copy);
+        }
+        free(expected);
+        copse_index_free(index);
+        copse_ctx_free(ctx);
+    }
+}
+
+static void placements_and_names(void **state)
+{
+    (void)state;
+    copse_placement parsed;
+    assert_ok(NULL, copse_placement_parse("hybrid", &parsed));
+    assert_int_equal(parsed, COPSE_PLACEMENT_HYBRID);
+    assert_string_equal(copse_placement_name(COPSE_PLACEMENT_HYBRID_EMULATED), "hybrid-emulated");
+    assert_true(copse_supports(COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_HYBRID, COPSE_U32, COPSE_CAN_EXIST));
+    assert_false(copse_supports(COPSE_STRUCTURE_BLINK, COPSE_PLACEMENT_HYBRID, COPSE_U64, COPSE_CAN_EXIST));
+    assert_false(copse_supports(COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_HYBRID, COPSE_U64, COPSE_CAN_EXIST));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_schedule_and_bucket),
+        cmocka_unit_test(a_card_that_fails),
+        cmocka_unit_test(an_update_that_does_not_reach_the_card),
+        cmocka_unit_test(small_calls_stay_on_the_cpu),
+        cmocka_unit_test(readers_share_the_card),
+        cmocka_unit_test(moves_and_copies),
+        cmocka_unit_test(placements_and_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
