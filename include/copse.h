@@ -491,10 +491,12 @@ struct copse_ctx_options {
     /* A cudaStream_t of that card that all work goes through, and that outlives the context; NULL: one of the
      * library's, ordered with the legacy default stream. */
     void *stream;
+    /* Bytes of a card's memory that the context may take; 0: COPSE_DEVICE_MEMORY, else all. */
+    uint64_t device_memory;
 };
 #define COPSE_CTX_OPTIONS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(copse_ctx_options), 0, NULL, COPSE_HUGE_PAGES_AUTO, 0, {NULL, NULL, NULL}, NULL, NULL, -1, 0, NULL      \
+        sizeof(copse_ctx_options), 0, NULL, COPSE_HUGE_PAGES_AUTO, 0, {NULL, NULL, NULL}, NULL, NULL, -1, 0, NULL, 0   \
     }
 
 /* The caller promises that every array of every call on a GPU through this context is memory of that GPU, which
@@ -507,6 +509,15 @@ typedef enum copse_updates {
     COPSE_UPDATES_RARE = 1      /* built once, read often; AUTO then picks the fastest reader            */
 } copse_updates;
 
+/* What card and CPU do with the buckets of a batch on a hybrid index. */
+typedef enum copse_schedule {
+    COPSE_SCHEDULE_AUTO = 0,
+    COPSE_SCHEDULE_SEQUENTIAL = 1,      /* in turns: the shortest time for one bucket               */
+    COPSE_SCHEDULE_PIPELINED = 2,       /* the card has the next bucket while the CPU has one       */
+    COPSE_SCHEDULE_DOUBLE_BUFFERED = 3, /* the card has the next two, so that copies overlap, too   */
+    COPSE_SCHEDULE_BALANCED = 4         /* the next three                                           */
+} copse_schedule;
+
 struct copse_index_options {
     uint32_t struct_size; /* sizeof(copse_index_options) */
     uint32_t key_type;    /* copse_type                  */
@@ -516,11 +527,14 @@ struct copse_index_options {
     uint32_t updates;     /* copse_updates               */
     /* 1: keep entries with equal keys, in insertion order. */
     uint32_t duplicates;
+    /* Hybrid placements: how buckets of queries follow each other, and queries of a bucket; 0: the measured best. */
+    uint32_t schedule; /* copse_schedule */
+    uint32_t bucket;
 };
 #define COPSE_INDEX_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
         sizeof(copse_index_options), COPSE_U64, COPSE_U64, COPSE_STRUCTURE_AUTO, COPSE_PLACEMENT_AUTO,                 \
-            COPSE_UPDATES_EXPECTED, 0                                                                                  \
+            COPSE_UPDATES_EXPECTED, 0, COPSE_SCHEDULE_AUTO, 0                                                          \
     }
 
 /* What bindings want to know of the last error on this thread besides its sentence. */

@@ -13,6 +13,9 @@ copse_status copse_apply(copse_index *index, const uint8_t *operations, const vo
     if (status != COPSE_OK || n == 0) return status;
     if (!operations) return copse_fail_null(index->ctx, "copse_apply", "operations");
     if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
-    copse_promise_begin(index);
-    return copse_promise_end(index->calls->apply(index, operations, keys, values, n, out_values, out_found));
+    do {
+        copse_promise_begin(index);
+        status = copse_promise_end(index->calls->apply(index, operations, keys, values, n, out_values, out_found));
+    } while (copse_retreat(index, keys, status));
+    return status;
 }

@@ -85,6 +85,30 @@ static copse_status device_choose(int32_t asked, int32_t *out)
     return asked > 0 ? device_exists(asked) : COPSE_OK;
 }
 
+/* "8G", "512M", "1000000": bytes, 0 where that is no number of them. */
+static uint64_t bytes_parse(const char *text)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    uint64_t bytes = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (errno || end == text || *text < '0' || *text > '9' || (*end && (!unit || end[1]))) return 0;
+    const unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
+    return bytes << shift >> shift == bytes ? bytes << shift : 0;
+}
+
+static copse_status device_memory_choose(uint64_t asked, uint64_t *out)
+{
+    const char *text = getenv("COPSE_DEVICE_MEMORY");
+    *out = asked;
+    if (asked || !text || !*text) return COPSE_OK;
+    *out = bytes_parse(text);
+    if (*out) return COPSE_OK;
+    return copse_fail(NULL, COPSE_ERR_ARGUMENT,
+                      "COPSE_DEVICE_MEMORY is '%.40s'; it takes bytes, as 8G, 512M or 1000000", text);
+}
+
 static copse_status options_check_values(const copse_ctx_options *o)
 {
     if (o->huge_pages != COPSE_HUGE_PAGES_AUTO && o->huge_pages != COPSE_HUGE_PAGES_OFF)
@@ -125,6 +149,7 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     if ((status = threads_choose(o.threads, &made.threads)) != COPSE_OK) return status;
     if ((status = instruction_set_choose(o.isa, &made.instruction_set)) != COPSE_OK) return status;
     if ((status = device_choose(o.device, &made.device_number)) != COPSE_OK) return status;
+    if ((status = device_memory_choose(o.device_memory, &made.device_memory)) != COPSE_OK) return status;
     made.stream = o.stream;
     made.device_arrays = o.flags & COPSE_CTX_DEVICE_ARRAYS;
     made.pipeline = o.pipeline;

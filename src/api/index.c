@@ -4,6 +4,7 @@
 #include "core/structs.h"
 #include "core/widths.h"
 #include "device/device.h"
+#include "trees/hybrid/mirror.h"
 #include "trees/registry.h"
 
 #include <string.h>
@@ -35,6 +36,13 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
     if ((unsigned)o->updates > COPSE_UPDATES_RARE)
         return copse_fail_argument(ctx, "options", "options->updates is %d, which is not a copse_updates value",
                                    (int)o->updates);
+    if (o->schedule > COPSE_SCHEDULE_BALANCED)
+        return copse_fail_argument(ctx, "options", "options->schedule is %u, which is not a copse_schedule",
+                                   o->schedule);
+    if (o->bucket > COPSE_HYBRID_LARGEST)
+        return copse_fail_argument(ctx, "options",
+                                   "options->bucket is %u; a bucket has at most %u queries (0: the default)", o->bucket,
+                                   COPSE_HYBRID_LARGEST);
     if (o->duplicates > 1)
         return copse_fail_argument(ctx, "options", "options->duplicates is %u; it takes 0 or 1", o->duplicates);
     return COPSE_OK;
@@ -67,7 +75,10 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
                            .by_width = chosen.at->by_width ? chosen.at->by_width[widths] : NULL,
                            .device = chosen.device,
                            .placement_why = chosen.why,
-                           .grows_to = chosen.grows_to};
+                           .grows_to = chosen.grows_to,
+                           .automatic = o.placement == COPSE_PLACEMENT_AUTO,
+                           .schedule = o.schedule,
+                           .bucket = o.bucket};
     index->references = 1;
     index->version = &index->own_version;
     status = index->calls->create(index);
@@ -113,8 +124,10 @@ copse_status copse_build(copse_index *index, const void *keys, const void *value
     if (!keys && n) return copse_fail_null(index->ctx, "copse_build", "keys");
     if ((status = copse_check_values(index, "copse_build", values, "values")) != COPSE_OK) return status;
     if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
-    copse_promise_begin(index);
-    status = copse_promise_end(index->calls->build(index, keys, values, n));
+    do {
+        copse_promise_begin(index);
+        status = copse_promise_end(index->calls->build(index, keys, values, n));
+    } while (copse_retreat(index, keys, status));
     if (status == COPSE_OK) copse_version_advance(index);
     return status;
 }
@@ -141,8 +154,10 @@ copse_status copse_insert(copse_index *index, const void *keys, const void *valu
     if (!keys) return copse_fail_null(index->ctx, "copse_insert", "keys");
     if ((status = copse_check_values(index, "copse_insert", values, "values")) != COPSE_OK) return status;
     if ((status = copse_grow(index, keys, n)) != COPSE_OK) return status;
-    copse_promise_begin(index);
-    status = copse_promise_end(index->calls->insert(index, keys, values, n, flags, &inserted));
+    do {
+        copse_promise_begin(index);
+        status = copse_promise_end(index->calls->insert(index, keys, values, n, flags, &inserted));
+    } while (copse_retreat(index, keys, status));
     if (status != COPSE_OK) return status;
     copse_version_advance(index);
     if (out_inserted) *out_inserted = inserted;

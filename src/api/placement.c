@@ -120,6 +120,8 @@ static copse_status copy_as(const copse_index *index, copse_ctx *ctx, copse_stru
     options.structure = structure;
     options.placement = placement;
     options.duplicates = index->duplicates;
+    options.schedule = index->schedule;
+    options.bucket = index->bucket;
     copse_index *copy = NULL;
     copse_status status = copse_index_create(ctx, &options, &copy);
     if (status == COPSE_OK && copse_size(index)) status = copy_to(index, copy);
@@ -176,7 +178,24 @@ copse_status copse_move(copse_index *index, copse_placement placement)
     if (status != COPSE_OK) return status;
     if (moved) take_tree(index, moved);
     index->grows_to = COPSE_STRUCTURE_AUTO; /* the caller has decided */
+    index->automatic = false;
     return COPSE_OK;
+}
+
+/* From the CPU or the GPU to both. A failure changes nothing, and leaves the last error as it was. */
+static bool retreat_to_hybrid(copse_index *index)
+{
+    copse_index *moved = NULL;
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    if (index->key_type == COPSE_BYTES ||
+        copse_index_copy(index, index->ctx, COPSE_PLACEMENT_HYBRID, &moved) != COPSE_OK) {
+        copse_error_put_back(&kept);
+        return false;
+    }
+    take_tree(index, moved);
+    index->placement_why = COPSE_WHY_HYBRID;
+    return true;
 }
 
 copse_status copse_grow(copse_index *index, const void *keys, uint64_t n)
@@ -193,12 +212,20 @@ copse_status copse_grow(copse_index *index, const void *keys, uint64_t n)
         return COPSE_OK;
     }
     copse_error_keep(&kept);
-    if (copy_as(index, index->ctx, structure, COPSE_PLACEMENT_GPU, &moved) != COPSE_OK) {
-        copse_error_put_back(&kept);
-        index->placement_why = "the GPU had no room for it";
+    copse_status status = copy_as(index, index->ctx, structure, COPSE_PLACEMENT_GPU, &moved);
+    if (status == COPSE_OK) {
+        take_tree(index, moved);
+        index->placement_why = COPSE_WHY_GPU;
         return COPSE_OK;
     }
-    take_tree(index, moved);
-    index->placement_why = COPSE_WHY_GPU;
+    copse_error_put_back(&kept);
+    index->placement_why = "the GPU had no room for it";
+    if (status == COPSE_ERR_MEMORY) (void)retreat_to_hybrid(index);
     return COPSE_OK;
+}
+
+bool copse_retreat(copse_index *index, const void *keys, copse_status status)
+{
+    if (status != COPSE_ERR_MEMORY || !index->automatic || index->placement != COPSE_PLACEMENT_GPU) return false;
+    return !copse_device_owns(keys) && retreat_to_hybrid(index);
 }

@@ -8,7 +8,9 @@
  * has started. */
 #define COPSE_AUTO_GPU_ENTRIES (UINT64_C(1) << 16)
 
-#define COPSE_WHY_GPU   "there is a GPU that can be used"
+#define COPSE_WHY_GPU "there is a GPU that can be used"
+#define COPSE_WHY_HYBRID                                                                                               \
+    "the GPU has no room for all of it, so the leaves are in host memory, and the inner levels on the GPU, too"
 #define COPSE_WHY_SMALL "it has fewer than 65,536 entries so far, too few for a GPU"
 
 /* Where an index goes, and why. */
@@ -25,3 +27,7 @@ copse_status copse_choose(copse_ctx *ctx, const copse_index_options *options, co
 /* Before n keys come to an index that is on the CPU because it is small: takes it to a GPU where they make it large, or where they lie
  * in device memory. Never fails because of the GPU: the index then stays where it is. */
 copse_status copse_grow(copse_index *index, const void *keys, uint64_t n);
+
+/* After an update with these keys ended with `status`: where the GPU, which AUTO chose, has no memory for the index any more, takes it to
+ * host memory with the inner levels on the GPU. True: it has, and the update is to be tried again. */
+bool copse_retreat(copse_index *index, const void *keys, copse_status status);

@@ -34,9 +34,10 @@ struct copse_ctx {
     copse_instruction_set instruction_set;
 
     /* Devices, opened on first use under the lock: device/device.c. */
-    int32_t device_number; /* -1: the first that can be used */
-    void *stream;          /* the caller's, or NULL           */
-    bool device_arrays;    /* COPSE_CTX_DEVICE_ARRAYS         */
+    int32_t device_number;  /* -1: the first that can be used */
+    void *stream;           /* the caller's, or NULL           */
+    bool device_arrays;     /* COPSE_CTX_DEVICE_ARRAYS         */
+    uint64_t device_memory; /* bytes that the context may take of a device; 0: all */
     pthread_mutex_t device_lock;
     struct copse_device *gpu, *emulated;
     char placement_why[320]; /* why AUTO did not take a GPU, once that is known */
@@ -58,9 +59,11 @@ struct copse_index {
     struct copse_device *device; /* NULL on the CPU */
     const char *placement_why;
     copse_structure
-        grows_to; /* AUTO placement, still small: the tree that it becomes on a GPU (api/placement.h); else AUTO */
+        grows_to;   /* AUTO placement, still small: the tree that it becomes on a GPU (api/placement.h); else AUTO */
+    bool automatic; /* AUTO placement, and the caller has not moved it since */
     const char *read_only;       /* "a view", "a snapshot"; NULL: it may be changed */
     void *tree;                  /* belongs to the calls                            */
+    uint32_t schedule, bucket;   /* hybrid placements: copse_index_options */
     void *mirror;                /* hybrid placements: what the card has of the tree (trees/hybrid/mirror.h)   */
     struct copse_walked *walked; /* in a hybrid call's own copy of the handle (cpu/walked.h); else NULL    */
 };

@@ -54,6 +54,14 @@ static bool failure_is_due(copse_device *device)
     return due;
 }
 
+static uint64_t limit_left(copse_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    const uint64_t left = device->limit - device->allocated;
+    pthread_mutex_unlock(&device->lock);
+    return left;
+}
+
 static void count_bytes(copse_device *device, uint64_t more, uint64_t less)
 {
     pthread_mutex_lock(&device->lock);
@@ -64,6 +72,13 @@ static void count_bytes(copse_device *device, uint64_t more, uint64_t less)
 copse_status copse_device_out_of_memory(copse_device *device, uint64_t bytes, const char *what)
 {
     uint64_t available = 0, total = 0;
+    const uint64_t left = limit_left(device);
+    if (bytes > left)
+        return copse_fail(
+            device->ctx, COPSE_ERR_MEMORY,
+            "out of device memory: %llu bytes are needed for %s, and %llu of the %llu that the context may "
+            "take (COPSE_DEVICE_MEMORY) are left",
+            (unsigned long long)bytes, what, (unsigned long long)left, (unsigned long long)device->limit);
     device->backend->memory_info(device, &available, &total);
     return copse_fail(device->ctx, COPSE_ERR_MEMORY,
                       "out of device memory: %llu bytes are needed for %s, %llu of %llu are free",
@@ -77,7 +92,7 @@ copse_status copse_device_alloc(copse_device *device, copse_stream *stream, uint
     copse_status status = copse_device_check(device);
     if (status != COPSE_OK) return status;
     if (bytes == 0) bytes = 1;
-    if (failure_is_due(device)) return copse_device_out_of_memory(device, bytes, what);
+    if (failure_is_due(device) || bytes > limit_left(device)) return copse_device_out_of_memory(device, bytes, what);
     status = copse_block_cache_alloc(device, stream, bytes, what, out);
     if (status == COPSE_OK) count_bytes(device, bytes, 0);
     return status;

@@ -145,6 +145,7 @@ struct copse_device {
     int number;
     uint32_t multiprocessors;
     uint64_t memory; /* bytes in all; of an emulated device tests may lower it */
+    uint64_t limit;  /* bytes that the context may take: copse_ctx_options.device_memory */
     copse_stream *main;
     bool callers_stream; /* main belongs to the caller: calls on device memory do not wait for it */
     void *backend_data;
@@ -176,7 +177,7 @@ struct copse_device {
 
 /* --- device/open.c ---------------------------------------------------------------------------------------------------- */
 
-/* The device of a context for a placement (GPU or EMULATED), opened on first use. Errors: DEVICE with the reason. */
+/* The device of a context for a placement, GPU or HYBRID the one, EMULATED or HYBRID_EMULATED the other, opened on first use. Errors: DEVICE with the reason. */
 copse_status copse_device_get(copse_ctx *ctx, copse_placement placement, copse_device **out);
 /* The same for a GPU, for a call that goes on without one: a failure leaves the sentence of the last error alone. */
 bool copse_device_try_gpu(copse_ctx *ctx, copse_device **out);

@@ -102,6 +102,7 @@ static copse_status device_open(copse_ctx *ctx, const copse_device_backend *back
                              .ctx = ctx,
                              .number = number,
                              .callers_stream = ctx->stream != NULL,
+                             .limit = ctx->device_memory ? ctx->device_memory : UINT64_MAX,
                              .generation = copse_fork_generation(),
                              .allocations_left = -1};
     if (!locks_make(device)) {
@@ -147,13 +148,13 @@ const char *copse_device_why_not(copse_ctx *ctx)
 
 copse_status copse_device_get(copse_ctx *ctx, copse_placement placement, copse_device **out)
 {
-    copse_device **slot = placement == COPSE_PLACEMENT_GPU ? &ctx->gpu : &ctx->emulated;
+    const bool card = placement == COPSE_PLACEMENT_GPU || placement == COPSE_PLACEMENT_HYBRID;
+    copse_device **slot = card ? &ctx->gpu : &ctx->emulated;
     copse_status status = COPSE_OK;
     pthread_mutex_lock(&ctx->device_lock);
-    if (!*slot)
-        status = device_open(ctx, placement == COPSE_PLACEMENT_GPU ? &copse_device_cuda : &copse_device_emulated, slot);
+    if (!*slot) status = device_open(ctx, card ? &copse_device_cuda : &copse_device_emulated, slot);
     *out = *slot;
-    if (status != COPSE_OK && placement == COPSE_PLACEMENT_GPU) remember_why(ctx);
+    if (status != COPSE_OK && card) remember_why(ctx);
     pthread_mutex_unlock(&ctx->device_lock);
     return status == COPSE_OK ? copse_device_check(*out) : status;
 }

@@ -34,9 +34,10 @@ struct trees trees_absent(copse_placement placement)
 
 bool unit_tree_next(struct unit_tree *tree, copse_placement placement, copse_capability what)
 {
-    static const copse_placement placements[] = {COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_EMULATED};
+    static const copse_placement placements[] = {COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_EMULATED,
+                                                 COPSE_PLACEMENT_HYBRID_EMULATED};
     bool behind = tree->structure == COPSE_STRUCTURE_AUTO;
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p < sizeof placements / sizeof *placements; p++) {
         if (placement != COPSE_PLACEMENT_AUTO && placement != placements[p]) continue;
         const struct trees trees = trees_that(placements[p], what);
         for (unsigned i = 0; i < trees.n; i++) {

@@ -99,7 +99,9 @@ static void check_operation(const struct subject_config *config, enum operation_
         /* an update of an index needs memory: were none asked for through the allocator, nothing would be tested */
         bool device = config->placement != COPSE_PLACEMENT_CPU, moves = kind == OPERATION_MOVE && device && entries;
         bool mixes = kind == OPERATION_APPLY || (kind == OPERATION_ERASE_PAIRS && entries);
-        if (((kind == OPERATION_BUILD || kind == OPERATION_INSERT || mixes) && n > 1) || moves)
+        /* of a hybrid index the card has what grows seldom */
+        const bool seldom = way == DEVICE && config->placement == COPSE_PLACEMENT_HYBRID_EMULATED;
+        if ((((kind == OPERATION_BUILD || kind == OPERATION_INSERT || mixes) && n > 1) || moves) && !seldom)
             assert_true(failures > 0);
         operation_free(&operation);
         if (!subject_close(&subject)) fail_msg("%s: %s", operation_name(kind), subject.why);

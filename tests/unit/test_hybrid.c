@@ -5,9 +5,11 @@
 #include "device/device.h"
 #include "random.h"
 #include "support/ranges.h"
+#include "transfer/transfer.h"
 #include "trees/hybrid/mirror.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #define KEYS    30000u
 #define QUERIES 2500u
@@ -168,8 +170,7 @@ static void every_schedule_and_bucket(void **state)
         (void)watch(index);
         for (unsigned i = 0; i < 4 * COUNT_OF(buckets); i++) {
             const uint64_t before = launches;
-            copse_mirror_of(index)->tuning =
-                (copse_hybrid_tuning){(copse_hybrid_schedule)(i % 4), buckets[i / 4], 1, 1};
+            copse_mirror_of(index)->tuning = (copse_hybrid_tuning){(copse_schedule)(i % 4 + 1), buckets[i / 4], 1, 1};
             assert_same(ctx, index, expected, i / 4 ? QUERIES : 100);
             assert_true(launches > before); /* the card was asked */
             if (i == 3) free(ask(ctx, index, 1));
@@ -195,7 +196,7 @@ static void a_card_that_fails(void **state)
         for (int64_t at = 0, more = 1; more; at++) {
             index = make(ctx, structures[s], COPSE_PLACEMENT_HYBRID_EMULATED);
             copse_mirror *mirror = copse_mirror_of(index);
-            mirror->tuning = (copse_hybrid_tuning){(copse_hybrid_schedule)(at % 4), 70, 1, 1};
+            mirror->tuning = (copse_hybrid_tuning){(copse_schedule)(at % 4 + 1), 70, 1, 1};
             copse_device *device = watch(index);
             assert_int_equal(copse_find(index, NULL, 3, NULL, NULL), COPSE_ERR_ARGUMENT); /* this one is to stay */
             char sentence[200];
@@ -320,6 +321,125 @@ static void moves_and_copies(void **state)
     }
 }
 
+/* --- AUTO: a GPU, both, the CPU, as the memory goes ------------------------------------------------------------------------ */
+
+/* A context whose GPU is the emulator, with so many bytes. */
+static copse_ctx *context_with_card(uint64_t bytes)
+{
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx *ctx = NULL;
+    copse_device *device = NULL;
+    options.threads = 2;
+    options.device_memory = bytes;
+    assert_ok(NULL, copse_ctx_create(&options, &ctx));
+    assert_ok(ctx, copse_device_get(ctx, COPSE_PLACEMENT_EMULATED, &device));
+    copse_transfer_settings settings;
+    assert_ok(ctx, copse_transfer_settings_get(device, &settings));
+    settings.chunk_bytes = 16384; /* the card is as small as the index */
+    assert_ok(ctx, copse_transfer_settings_set(device, &settings));
+    ctx->gpu = device;
+    ctx->emulated = NULL;
+    return ctx;
+}
+
+static copse_stats grow_to(copse_ctx *ctx, uint64_t first, uint64_t n, copse_index **out)
+{
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    copse_stats stats = {.struct_size = sizeof stats};
+    uint64_t *more = must_malloc(n * sizeof *more), *got = must_malloc(n * sizeof *got);
+    for (uint64_t i = 0; i < n; i++) more[i] = i * 11;
+    assert_ok(ctx, copse_index_create(ctx, &options, out));
+    assert_ok(ctx, copse_insert(*out, more, more, first, 0, NULL));
+    assert_ok(ctx, copse_insert(*out, more + first, more + first, n - first, 0, NULL));
+    assert_int_equal(copse_size(*out), n);
+    assert_ok(ctx, copse_find(*out, more, n, got, NULL));
+    assert_memory_equal(got, more, n * sizeof *got);
+    assert_ok(ctx, copse_verify(*out));
+    assert_ok(ctx, copse_index_stats(*out, &stats));
+    free(more);
+    free(got);
+    return stats;
+}
+
+static void auto_goes_where_there_is_room(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t memory, first;
+        copse_placement placement;
+        const char *why;
+    } cases[] = {
+        {0, 70000, COPSE_PLACEMENT_GPU, "can be used"},
+        {6 << 20, 70000, COPSE_PLACEMENT_HYBRID, "no room for all"},         /* it grows out of the card */
+        {1 << 20, 60000, COPSE_PLACEMENT_HYBRID, "no room for all"},         /* it never gets there      */
+        {300, 60000, COPSE_PLACEMENT_HYBRID, "of the 300 that the context"}, /* not even the levels do   */
+    };
+    for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+        copse_ctx *ctx = context_with_card(cases[i].memory);
+        copse_index *index = NULL;
+        copse_stats stats = grow_to(ctx, cases[i].first, 140000, &index);
+        if (!strstr(stats.placement_why, cases[i].why)) fail_msg("%u: %s", i, stats.placement_why);
+        assert_int_equal(stats.placement, cases[i].placement);
+        copse_index_free(index);
+        copse_ctx_free(ctx);
+    }
+}
+
+static void limits_from_the_environment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* 0: refused */
+    } cases[] = {{"1000000", 1000000},
+                 {"8K", 8192},
+                 {"3M", 3 << 20},
+                 {"2G", UINT64_C(2) << 30},
+                 {"0", 0},
+                 {"G", 0},
+                 {"-1", 0},
+                 {"8GB", 0},
+                 {"99999999T", 0},
+                 {"", UINT64_MAX}};
+    for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+        copse_ctx *ctx = NULL;
+        copse_device *device = NULL;
+        assert_int_equal(setenv("COPSE_DEVICE_MEMORY", cases[i].text, 1), 0);
+        copse_status status = copse_ctx_create(NULL, &ctx);
+        assert_int_equal(unsetenv("COPSE_DEVICE_MEMORY"), 0);
+        assert_int_equal(status, cases[i].bytes ? COPSE_OK : COPSE_ERR_ARGUMENT);
+        if (!cases[i].bytes) {
+            assert_non_null(strstr(copse_last_error(NULL), "COPSE_DEVICE_MEMORY"));
+            continue;
+        }
+        assert_ok(ctx, copse_device_get(ctx, COPSE_PLACEMENT_EMULATED, &device));
+        assert_int_equal(device->limit, cases[i].bytes);
+        copse_ctx_free(ctx);
+    }
+}
+
+static void bad_options(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    copse_index *index = NULL;
+    options.placement = COPSE_PLACEMENT_HYBRID_EMULATED;
+    options.schedule = 5;
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "options->schedule is 5", copse_index_create(ctx, &options, &index));
+    options.schedule = COPSE_SCHEDULE_BALANCED;
+    options.bucket = UINT32_MAX;
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "options->bucket", copse_index_create(ctx, &options, &index));
+    options.bucket = 17;
+    assert_ok(ctx, copse_index_create(ctx, &options, &index));
+    assert_int_equal(copse_mirror_of(index)->tuning.bucket, 17);
+    assert_int_equal(copse_mirror_of(index)->tuning.schedule, COPSE_SCHEDULE_BALANCED);
+    copse_index_free(index);
+    options.structure = COPSE_STRUCTURE_BLINK;
+    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "hybrid", copse_index_create(ctx, &options, &index));
+    copse_ctx_free(ctx);
+}
+
 static void placements_and_names(void **state)
 {
     (void)state;
@@ -341,6 +461,9 @@ int main(void)
         cmocka_unit_test(small_calls_stay_on_the_cpu),
         cmocka_unit_test(readers_share_the_card),
         cmocka_unit_test(moves_and_copies),
+        cmocka_unit_test(auto_goes_where_there_is_room),
+        cmocka_unit_test(limits_from_the_environment),
+        cmocka_unit_test(bad_options),
         cmocka_unit_test(placements_and_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

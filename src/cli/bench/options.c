@@ -439,7 +439,8 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
     *options = (bench_options){.seed = 1, .repeat = 5};
     const cli_option table[] = {
         {"structure", 0, CLI_TEXT, "NAMES", structure_help(structures), &raw.structure},
-        {"placement", 0, CLI_TEXT, "NAMES", "* where the index lives: auto, cpu, gpu, emulated (auto)", &raw.placement},
+        {"placement", 0, CLI_TEXT, "NAMES",
+         "* where the index lives: auto, cpu, gpu, hybrid,\nemulated, hybrid-emulated (auto)", &raw.placement},
         {"key", 0, CLI_TEXT, "TYPES", "* u32 i32 f32 u64 i64 f64 date timestamp (u64)", &raw.key},
         {"value", 0, CLI_TEXT, "TYPES", "* u32 i32 f32 u64 i64 f64 (u64)", &raw.value},
         {"n", 0, CLI_TEXT, "COUNTS", "* pairs in the index (2^20)", &raw.n},

@@ -69,12 +69,19 @@ static void name_device(bench_target *target)
     snprintf(target->device_name, sizeof target->device_name, "%s", info.name);
 }
 
+/* An index in host memory takes no arrays on a device, and for one on the CPU alone pinned memory is like any other. */
+static bool takes_memory(const bench_target *target)
+{
+    if (cli_placement_is_device(target->placement)) return true;
+    return target->placement != COPSE_PLACEMENT_CPU && target->memory < BENCH_DEVICE;
+}
+
 /* An index on the CPU takes ordinary memory only, and arrays on a device need no transfer: such contestants take part
  * once, however long the lists are. */
 static bool is_repeated(const bench_target *target, const bench_options *options)
 {
     bool cpu = target->placement == COPSE_PLACEMENT_CPU;
-    bool other_memory = cpu && (uint64_t)target->memory != options->memories.item[0];
+    bool other_memory = !takes_memory(target) && (uint64_t)target->memory != options->memories.item[0];
     bool other_transfer = target->transfer != &options->transfer[0];
     return other_memory || (other_transfer && (cpu || target->memory >= BENCH_DEVICE));
 }
@@ -98,6 +105,7 @@ static bool place_target(bench_target *target, int *out_exit)
         target->memory = BENCH_HOST;
         return true;
     }
+    if (!takes_memory(target)) target->memory = BENCH_HOST;
     copse_status status = copse_device_get(target->ctx, target->placement, &target->device);
     if (status == COPSE_OK) status = set_transfer(target);
     if (status != COPSE_OK) {

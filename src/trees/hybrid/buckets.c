@@ -212,8 +212,9 @@ bool copse_hybrid_begin(copse_hybrid_call *call, const copse_index *index, uint6
     call->sides = highs ? 2 : 1;
     call->n = n;
     call->bucket = tuning->bucket < n ? tuning->bucket : n;
-    call->ahead = tuning->schedule == COPSE_HYBRID_SEQUENTIAL ? 1 : (unsigned)tuning->schedule;
-    call->slots = tuning->schedule == COPSE_HYBRID_SEQUENTIAL ? 1 : call->ahead + 1;
+    const bool in_turns = tuning->schedule == COPSE_SCHEDULE_SEQUENTIAL;
+    call->ahead = in_turns ? 1 : (unsigned)tuning->schedule - COPSE_SCHEDULE_SEQUENTIAL;
+    call->slots = in_turns ? 1 : call->ahead + 1;
     copse_kept_error before;
     copse_error_keep(&before);
     if (slots_make(call) == COPSE_OK) return true;

@@ -115,6 +115,7 @@ static void hybrid_stats(const copse_index *index, copse_stats *out)
     const copse_mirror *mirror = copse_mirror_of(index);
     copse_cpu_calls.stats(index, out);
     out->bytes += mirror->bytes;
+    if (!mirror->current && mirror->why_not[0]) out->placement_why = mirror->why_not;
 }
 
 static copse_status hybrid_verify(const copse_index *index)

@@ -7,20 +7,22 @@
 #include <string.h>
 
 /* On a card (docs/LAB.md has the measurements); the emulator is there for tests, which want to see all of it at work. */
-static const copse_hybrid_tuning on_card = {COPSE_HYBRID_DOUBLE_BUFFERED, UINT64_C(1) << 17, UINT64_C(1) << 17,
+static const copse_hybrid_tuning on_card = {COPSE_SCHEDULE_DOUBLE_BUFFERED, UINT64_C(1) << 17, UINT64_C(1) << 17,
                                             UINT64_C(1) << 20};
-static const copse_hybrid_tuning on_emulator = {COPSE_HYBRID_DOUBLE_BUFFERED, 100, 1, 1};
+static const copse_hybrid_tuning on_emulator = {COPSE_SCHEDULE_DOUBLE_BUFFERED, 100, 1, 1};
 
 copse_status copse_mirror_make(copse_index *index)
 {
     copse_ctx *ctx = index->ctx;
     copse_device *device = NULL;
-    const bool card = index->placement == COPSE_PLACEMENT_HYBRID;
-    copse_status status = copse_device_get(ctx, card ? COPSE_PLACEMENT_GPU : COPSE_PLACEMENT_EMULATED, &device);
+    copse_status status = copse_device_get(ctx, index->placement, &device);
     if (status != COPSE_OK) return status;
+    const bool card = device->backend->placement == COPSE_PLACEMENT_GPU;
     copse_mirror *mirror = copse_memory_alloc(ctx, sizeof *mirror);
     if (!mirror) return copse_fail_memory(ctx, sizeof *mirror, "the hybrid tree");
     *mirror = (copse_mirror){.device = device, .tuning = card ? on_card : on_emulator};
+    if (index->schedule) mirror->tuning.schedule = (copse_schedule)index->schedule;
+    if (index->bucket) mirror->tuning.bucket = index->bucket;
     if (pthread_mutex_init(&mirror->lock, NULL) != 0) {
         copse_memory_free(ctx, mirror, sizeof *mirror);
         return copse_fail(ctx, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the hybrid tree");

@@ -17,19 +17,13 @@
 
 #include <stdatomic.h>
 
-/* How buckets follow each other; the names are those of the HB+-tree's paper. */
-typedef enum copse_hybrid_schedule {
-    COPSE_HYBRID_SEQUENTIAL,      /* card and CPU in turns                                            */
-    COPSE_HYBRID_PIPELINED,       /* the card has the next bucket while the CPU has one               */
-    COPSE_HYBRID_DOUBLE_BUFFERED, /* the card has the next two, on a stream each                      */
-    COPSE_HYBRID_BALANCED         /* the next three: what the CPU hands over comes late               */
-} copse_hybrid_schedule;
-
 #define COPSE_HYBRID_SLOTS 4u
+/* A bucket is counted with 32 bits, and has slots of pinned memory. */
+#define COPSE_HYBRID_LARGEST (UINT32_C(1) << 26)
 
 /* To be set while no call is under way. */
 typedef struct copse_hybrid_tuning {
-    copse_hybrid_schedule schedule;
+    copse_schedule schedule;
     uint64_t bucket; /* queries                                                  */
     uint64_t least;  /* queries of a call that is worth the card; fewer stay on the CPU */
     uint64_t levels; /* bytes of inner levels that are worth it: fewer lie in the CPU's caches */
