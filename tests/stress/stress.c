@@ -2,7 +2,6 @@
  * many warps contend for few keys, against a model (inside.c); the other kind reads through views while batches change the
  * index (beside.c). A mismatch prints the command that repeats its round. docs/TESTING.md is the guide. */
 #include <errno.h>
-#include <execinfo.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,9 +65,7 @@ static void print_crash(void)
 
 static void on_crash(int number)
 {
-    void *frames[64];
     print_crash();
-    backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
@@ -79,8 +76,6 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 static void catch_crashes(void)
 {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    void *frame;
-    (void)backtrace(&frame, 1); /* loads what it needs, which a handler should not */
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) (void)signal(numbers[i], on_crash);
     if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(print_crash);
 }

@@ -17,7 +17,7 @@ static uint64_t bucket_first(const copse_hybrid_call *call, uint64_t b)
 
 static copse_hybrid_slot *slot_of(const copse_hybrid_call *call, uint64_t b)
 {
-    return &call->mirror->slot[b % call->slots];
+    return &call->mirror->slot[b % (call->slots ? call->slots : 1)];
 }
 
 /* Where in a slot the keys and the nodes of a side begin. */
@@ -115,9 +115,10 @@ static void await(copse_hybrid_call *call, uint64_t b)
     copse_error_keep(&before);
     if (!call->failed) note_failure(call, device->backend->event_wait(device, slot->through), &before);
     call->walked.first = bucket_first(call, b);
-    for (unsigned i = 0; i < call->sides; i++)
-        call->walked.side[i].nodes =
-            call->failed ? NULL : (const uint32_t *)(const void *)(slot->pinned + nodes_at(call, i));
+    for (unsigned i = 0; i < 2; i++) {
+        const bool there = i < call->sides && !call->failed;
+        call->walked.side[i].nodes = there ? (const uint32_t *)(const void *)(slot->pinned + nodes_at(call, i)) : NULL;
+    }
 }
 
 static void buckets_run(copse_hybrid_call *call, bucket_work work, void *user)
@@ -172,7 +173,7 @@ static void run(copse_walked *walked, const copse_ctx *ctx, uint32_t threads, ui
 static void nodes_keep(copse_hybrid_call *call, uint64_t first, uint64_t last, void *user)
 {
     (void)user;
-    for (unsigned i = 0; i < call->sides && !call->failed; i++)
+    for (unsigned i = 0; i < 2 && i < call->sides && !call->failed; i++)
         memcpy(call->whole + i * call->n + first, call->walked.side[i].nodes, (last - first) * sizeof(uint32_t));
 }
 
@@ -182,8 +183,10 @@ void copse_hybrid_walk_all(copse_hybrid_call *call)
     call->whole = copse_memory_alloc(call->handle.ctx, copse_memory_product(call->n, call->sides * sizeof(uint32_t)));
     if (call->whole) buckets_run(call, nodes_keep, NULL);
     call->walked.first = 0;
-    for (unsigned i = 0; i < call->sides; i++)
-        call->walked.side[i].nodes = call->whole && !call->failed ? call->whole + i * call->n : NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        const bool there = i < call->sides && call->whole && !call->failed;
+        call->walked.side[i].nodes = there ? call->whole + i * call->n : NULL;
+    }
 }
 
 /* --- begin and end ----------------------------------------------------------------------------------------------------------- */
@@ -202,19 +205,17 @@ bool copse_hybrid_begin(copse_hybrid_call *call, const copse_index *index, uint6
     copse_mirror *mirror = copse_mirror_of(index);
     const copse_hybrid_tuning *tuning = &mirror->tuning;
     if (!mirror->current || n < tuning->least || pthread_mutex_trylock(&mirror->lock) != 0) return false;
-    memset(call, 0, sizeof *call);
-    call->mirror = mirror;
-    call->handle = *index;
-    call->handle.walked = &call->walked;
-    call->walked.side[0] = (struct copse_walked_side){keys, upper, NULL};
-    call->walked.side[1] = (struct copse_walked_side){highs, true, NULL};
-    call->walked.run = run;
-    call->sides = highs ? 2 : 1;
-    call->n = n;
-    call->bucket = tuning->bucket < n ? tuning->bucket : n;
     const bool in_turns = tuning->schedule == COPSE_SCHEDULE_SEQUENTIAL;
-    call->ahead = in_turns ? 1 : (unsigned)tuning->schedule - COPSE_SCHEDULE_SEQUENTIAL;
-    call->slots = in_turns ? 1 : call->ahead + 1;
+    const unsigned ahead = in_turns ? 1 : (unsigned)tuning->schedule - COPSE_SCHEDULE_SEQUENTIAL;
+    *call = (copse_hybrid_call){.walked = {.side = {{keys, upper, NULL}, {highs, true, NULL}}, .run = run},
+                                .handle = *index,
+                                .mirror = mirror,
+                                .sides = highs ? 2 : 1,
+                                .n = n,
+                                .bucket = tuning->bucket < n ? tuning->bucket : n,
+                                .slots = in_turns ? 1 : ahead + 1,
+                                .ahead = ahead};
+    call->handle.walked = &call->walked;
     copse_kept_error before;
     copse_error_keep(&before);
     if (slots_make(call) == COPSE_OK) return true;
