@@ -22,6 +22,6 @@ copse_status copse_batch_make_tagged(const copse_index *index, const void *keys,
 
 void copse_batch_free(const copse_ctx *ctx, copse_batch *batch)
 {
-    copse_memory_free(ctx, batch->memory, batch->bytes);
+    if (batch->memory != batch->one) copse_memory_free(ctx, batch->memory, batch->bytes);
     batch->memory = NULL;
 }

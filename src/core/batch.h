@@ -28,6 +28,8 @@ typedef struct copse_batch {
     const uint8_t *does; /* copse_group_change of pair i; NULL: keys are there once. Only for apply */
     void *memory;        /* what the batch owns                                              */
     size_t bytes;
+    uint64_t
+        one[2]; /* the pair of a batch that has only one: it needs no memory, but the batch must stay where it is */
 } copse_batch;
 
 /* Makes a batch of n entries. With `pairs_wanted` the result is always an array of pairs. Errors: NAN, MEMORY,

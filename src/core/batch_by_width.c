@@ -11,8 +11,9 @@ typedef struct key_survey {
     uint64_t first_nan; /* n: none */
     uint64_t smallest;  /* encoded */
     uint64_t largest;
-    bool ascending; /* no key smaller than the one before */
-    bool strictly;  /* and none equal to it               */
+    bool ascending;  /* no key smaller than the one before */
+    bool strictly;   /* and none equal to it               */
+    bool descending; /* each key smaller than the one before */
 } key_survey;
 
 /* Keys are encoded this many at a time into a buffer on the stack. */
@@ -24,7 +25,8 @@ typedef struct key_survey {
 /* Surveys keys[first .. last) and, for order across the border, the one before. */
 static key_survey batch_survey_chunk(const copse_batch *batch, uint64_t first, uint64_t last)
 {
-    key_survey survey = {.first_nan = batch->n, .smallest = UINT64_MAX, .ascending = true, .strictly = true};
+    key_survey survey = {
+        .first_nan = batch->n, .smallest = UINT64_MAX, .ascending = true, .strictly = true, .descending = true};
     KEY buffer[BATCH_BLOCK + 1];
     KEY before = 0;
     bool has_before = first > 0;
@@ -38,15 +40,17 @@ static key_survey batch_survey_chunk(const copse_batch *batch, uint64_t first, u
             return survey;
         }
         buffer[0] = has_before ? before : buffer[1];
-        unsigned falls = 0, equals = 0;
+        unsigned falls = 0, equals = 0, rises = 0;
         for (uint32_t i = 1; i <= n; i++) {
             falls |= buffer[i] < buffer[i - 1];
             equals |= buffer[i] == buffer[i - 1] && (i > 1 || has_before);
+            rises |= buffer[i] > buffer[i - 1];
             low = buffer[i] < low ? buffer[i] : low;
             high = buffer[i] > high ? buffer[i] : high;
         }
         if (falls) survey.ascending = false;
         if (falls || equals) survey.strictly = false;
+        if (rises || equals) survey.descending = false;
         before = buffer[n];
         has_before = true;
     }
@@ -59,7 +63,7 @@ static key_survey batch_survey_chunk(const copse_batch *batch, uint64_t first, u
 typedef struct survey_job {
     const copse_batch *batch;
     uint64_t first_nan, smallest, inverse_largest; /* each may only fall */
-    uint32_t falls, equals;                        /* each may only become 1 */
+    uint32_t falls, equals, stays;                 /* each may only become 1 */
 } survey_job;
 
 static void survey_part(void *argument, uint64_t first, uint64_t last)
@@ -71,6 +75,7 @@ static void survey_part(void *argument, uint64_t first, uint64_t last)
     copse_note_least(&job->inverse_largest, ~mine.largest);
     if (!mine.ascending) __atomic_store_n(&job->falls, 1, __ATOMIC_RELAXED);
     if (!mine.strictly) __atomic_store_n(&job->equals, 1, __ATOMIC_RELAXED);
+    if (!mine.descending) __atomic_store_n(&job->stays, 1, __ATOMIC_RELAXED);
 }
 
 static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
@@ -82,7 +87,8 @@ static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
                         .smallest = job.smallest,
                         .largest = ~job.inverse_largest,
                         .ascending = !job.falls,
-                        .strictly = !job.falls && !job.equals};
+                        .strictly = !job.falls && !job.equals,
+                        .descending = !job.stays};
 }
 
 /* One part of the first cut. `start` holds, per bucket, the position where this part writes its next pair. */
@@ -270,19 +276,36 @@ static copse_status batch_sort(const copse_ctx *ctx, const copse_batch *batch, c
     return copse_progress(ctx, what, n / 3 * 2, n);
 }
 
-/* Batches too small for buckets: encode, then one bucket. */
-static void batch_sort_small(const copse_batch *batch, bool sorted, copse_pair *pairs, copse_pair *other)
+/* Encoding into pairs, in array order or from the back. */
+typedef struct encode_job {
+    const copse_batch *batch;
+    copse_pair *pairs;
+    bool backwards;
+} encode_job;
+
+static void encode_part(void *argument, uint64_t first, uint64_t last)
 {
+    const encode_job *job = argument;
     KEY keys[BATCH_BLOCK];
-    for (uint64_t at = 0; at < batch->n; at += BATCH_BLOCK) {
-        uint32_t n = (uint32_t)(batch->n - at < BATCH_BLOCK ? batch->n - at : BATCH_BLOCK);
-        ENCODE(batch->key_type, batch->keys, at, n, keys);
-        for (uint32_t i = 0; i < n; i++) {
-            pairs[at + i].key = keys[i];
-            pairs[at + i].value = copse_caller_value(batch, at + i);
+    for (uint64_t at = first; at < last; at += BATCH_BLOCK) {
+        uint32_t n = (uint32_t)(last - at < BATCH_BLOCK ? last - at : BATCH_BLOCK);
+        copse_pair *to = job->backwards ? job->pairs + job->batch->n - 1 - at : job->pairs + at;
+        const int step = job->backwards ? -1 : 1;
+        ENCODE(job->batch->key_type, job->batch->keys, at, n, keys);
+        for (uint32_t i = 0; i < n; i++, to += step) {
+            to->key = keys[i];
+            to->value = copse_caller_value(job->batch, at + i);
         }
     }
-    if (!sorted) sort_bucket(pairs, other, batch->n, false);
+}
+
+/* Batches that are in order, or in the opposite one, or too small for buckets: encode, then one bucket. */
+static void batch_sort_small(const copse_ctx *ctx, const copse_batch *batch, const key_survey *survey, uint32_t threads,
+                             copse_pair *pairs, copse_pair *other)
+{
+    encode_job job = {batch, pairs, survey->descending && !survey->ascending};
+    copse_parallel(ctx, threads, batch->n, copse_even_chunk(batch->n, threads), encode_part, &job);
+    if (!survey->ascending && !survey->descending) sort_bucket(pairs, other, batch->n, false);
 }
 
 /* Of each run of equal keys keeps the first or the last. Returns how many are left. */
@@ -326,10 +349,10 @@ static copse_status batch_make_pairs(const copse_ctx *ctx, const key_survey *sur
 {
     uint64_t n = batch->n;
     uint32_t threads = copse_threads_for(ctx, n);
-    bool small = n < BATCH_BUCKETS * 4;
+    const bool in_order = survey->ascending || survey->descending, small = n < BATCH_BUCKETS * 4;
     size_t pair_bytes = copse_memory_product(n, sizeof(copse_pair));
-    size_t other_bytes = survey->ascending ? 0 : pair_bytes;
-    size_t count_bytes = small || survey->ascending ? 0 : threads * sizeof(uint64_t[BATCH_BUCKETS]);
+    size_t other_bytes = in_order ? 0 : pair_bytes;
+    size_t count_bytes = small || in_order ? 0 : threads * sizeof(uint64_t[BATCH_BUCKETS]);
     copse_status status = COPSE_OK;
     copse_pair *pairs = copse_memory_alloc(ctx, pair_bytes);
     copse_pair *other = other_bytes ? copse_memory_alloc(ctx, other_bytes) : NULL;
@@ -338,7 +361,7 @@ static copse_status batch_make_pairs(const copse_ctx *ctx, const key_survey *sur
         status =
             copse_fail_memory(ctx, pair_bytes == SIZE_MAX ? SIZE_MAX : pair_bytes + other_bytes, "sorting the batch");
     else if (!counts) /* small, or in order */
-        batch_sort_small(batch, survey->ascending, pairs, other);
+        batch_sort_small(ctx, batch, survey, threads, pairs, other);
     else
         status = batch_sort(ctx, batch, survey, threads, counts, pairs, other, what);
     copse_memory_free(ctx, counts, count_bytes);
@@ -352,6 +375,17 @@ static copse_status batch_make_pairs(const copse_ctx *ctx, const key_survey *sur
     return COPSE_OK;
 }
 
+/* A batch of one pair: nothing to survey, nothing to sort. */
+static copse_status batch_make_one(const copse_ctx *ctx, copse_batch *batch)
+{
+    copse_pair *pair = (copse_pair *)batch->one;
+    _Static_assert(sizeof *pair <= sizeof batch->one, "a pair of any widths fits");
+    if (ENCODE(batch->key_type, batch->keys, 0, 1, &pair->key) == 0) return copse_fail_nan(ctx, "keys", 0);
+    pair->value = copse_caller_value(batch, 0);
+    batch->pairs = batch->memory = pair;
+    return COPSE_OK;
+}
+
 copse_status NAME(copse_batch_make)(const copse_index *index, copse_equal_keys equal, bool pairs_wanted,
                                     const char *what, copse_batch *batch)
 {
@@ -362,13 +396,14 @@ copse_status NAME(copse_batch_make)(const copse_index *index, copse_equal_keys e
                           (unsigned long long)batch->n);
     copse_status status = copse_progress(ctx, what, 0, batch->n);
     if (status != COPSE_OK) return status;
+    if (batch->n == 1) return batch_make_one(ctx, batch);
     key_survey survey = batch_survey(ctx, batch);
     if (survey.first_nan < batch->n) return copse_fail_nan(ctx, "keys", (unsigned long long)survey.first_nan);
     if (!pairs_wanted && (survey.strictly || (survey.ascending && equal == COPSE_EQUAL_ALL))) return COPSE_OK;
     status = batch_make_pairs(ctx, &survey, what, batch);
     if (status != COPSE_OK) return status;
     copse_pair *pairs = batch->memory;
-    if (!survey.strictly && equal != COPSE_EQUAL_ALL && batch_has_equals(ctx, pairs, batch->n))
+    if (!survey.strictly && !survey.descending && equal != COPSE_EQUAL_ALL && batch_has_equals(ctx, pairs, batch->n))
         batch->n = batch_resolve(pairs, batch->n, equal);
     return COPSE_OK;
 }

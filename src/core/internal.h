@@ -148,6 +148,8 @@ copse_status copse_progress(const copse_ctx *ctx, const char *what, uint64_t don
 
 /* How many threads are worth starting for n operations; small batches stay on the calling thread. */
 uint32_t copse_threads_for(const copse_ctx *ctx, uint64_t n);
+/* The same for lookups, which are one step without any order between them. */
+uint32_t copse_threads_for_lookups(const copse_ctx *ctx, uint64_t n);
 
 /* --- types: types.c --------------------------------------------------------------------------------------------- */
 

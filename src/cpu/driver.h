@@ -58,11 +58,13 @@ typedef struct copse_cpu_tree {
                     uint64_t *sums);
 
     /* Aggregates. Optional: `prepare` makes what has_sum and aggregate profit from, once, by whichever thread comes first; where
-     * there is no memory for it, aggregate scans. `aggregate` adds the entries between two locations to *out; fetch_block,
-     * optional, is a hint that it will be called with this location soon. */
+     * there is no memory for it, aggregate scans. `aggregate` adds the entries between two locations to *out, or at least what this
+     * kind of aggregate needs; fetch_range,
+     * optional, is a hint that it will be called with these locations soon. */
     void (*prepare)(const copse_index *index, bool sums);
-    void (*fetch_block)(const copse_index *index, uint64_t location);
-    void (*aggregate)(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *out);
+    void (*fetch_range)(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind);
+    void (*aggregate)(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind,
+                      copse_aggregate *out);
 
     /* Optional: the inner levels, for a hybrid tree, whose card has a copy of them. Such a tree's reads begin below the levels where
      * copse_walked_nodes says how (cpu/walked.h). */
@@ -93,8 +95,15 @@ static inline uint64_t copse_cpu_chunk(uint64_t n, uint32_t threads)
 {
     uint64_t share = n / threads / 4;
     return share > (uint64_t)COPSE_CPU_CHUNK * 4 ? (uint64_t)COPSE_CPU_CHUNK * 4
-           : share < COPSE_CPU_CHUNK / 2         ? COPSE_CPU_CHUNK / 2
+           : share < COPSE_CPU_CHUNK / 16        ? COPSE_CPU_CHUNK / 16
                                                  : share;
+}
+
+/* The same where a chunk has arrays on the stack. */
+static inline uint64_t copse_cpu_small_chunk(uint64_t n, uint32_t threads)
+{
+    uint64_t chunk = copse_cpu_chunk(n, threads);
+    return threads == 1 || chunk > COPSE_CPU_CHUNK ? COPSE_CPU_CHUNK : chunk;
 }
 
 /* Position of the first NaN in keys[first .. first + n), relative to first; n where there is none. */

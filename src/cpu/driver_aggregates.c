@@ -7,6 +7,9 @@
 /* While one range is added up, the ends of this many ranges later are asked for. */
 #define FETCH_AHEAD 4u
 
+/* Ranges whose bounds are located before they are added up: so few that the leaves are still in the second-level cache then. */
+#define AGGREGATE_CHUNK (COPSE_CPU_CHUNK / 8)
+
 /* One call at work. */
 typedef struct aggregate_job {
     const copse_index *index;
@@ -23,7 +26,7 @@ static void chunk_by_locations(void *argument, uint64_t first, uint64_t last)
 {
     aggregate_job *job = argument;
     const uint64_t n = last - first;
-    uint64_t low[COPSE_CPU_CHUNK], high[COPSE_CPU_CHUNK];
+    uint64_t low[AGGREGATE_CHUNK], high[AGGREGATE_CHUNK];
     const copse_index *index = job->index;
     const copse_cpu_tree *tree = copse_cpu_tree_of(index);
     uint64_t good = copse_cpu_locate(index, job->lows, first, n, false, low);
@@ -34,12 +37,10 @@ static void chunk_by_locations(void *argument, uint64_t first, uint64_t last)
     for (uint64_t i = 0; i < n; i++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         uint64_t count = 0;
-        if (tree->fetch_block && i + FETCH_AHEAD < n && low[i + FETCH_AHEAD] < high[i + FETCH_AHEAD]) {
-            tree->fetch_block(index, low[i + FETCH_AHEAD]);
-            tree->fetch_block(index, high[i + FETCH_AHEAD]);
-        }
+        if (tree->fetch_range && i + FETCH_AHEAD < n && low[i + FETCH_AHEAD] < high[i + FETCH_AHEAD])
+            tree->fetch_range(index, low[i + FETCH_AHEAD], high[i + FETCH_AHEAD], job->kind);
         if (low[i] < high[i]) {
-            tree->aggregate(index, low[i], high[i], &all);
+            tree->aggregate(index, low[i], high[i], job->kind, &all);
             uint64_t ranks[2] = {low[i], high[i]};
             if (job->kind == COPSE_KIND_AVG) tree->rank(index, ranks, 2, ranks);
             count = ranks[1] - ranks[0];
@@ -68,9 +69,9 @@ static copse_status sums_in_one_walk(aggregate_job *job)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
-    uint32_t threads = copse_threads_for(index->ctx, n * 2);
+    uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
     const bool whole = job->kind == COPSE_KIND_SUM && threads == 1;
-    copse_cpu_run(index, threads, n, whole ? n : COPSE_CPU_CHUNK, sums_part, job);
+    copse_cpu_run(index, threads, n, whole ? n : copse_cpu_small_chunk(n, threads), sums_part, job);
     return job->nan_low < n ? copse_cpu_nan_range(index, job->lows, job->nan_low) : COPSE_OK;
 }
 
@@ -84,8 +85,8 @@ static copse_status aggregate_run(aggregate_job *job)
         if (tree->prepare) tree->prepare(index, sums);
         if (sums && tree->has_sum && tree->has_sum(index)) return sums_in_one_walk(job);
     }
-    uint32_t threads = copse_threads_for(index->ctx, n * 2);
-    copse_cpu_run(index, threads, n, COPSE_CPU_CHUNK, chunk_by_locations, job);
+    uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
+    copse_cpu_run(index, threads, n, AGGREGATE_CHUNK, chunk_by_locations, job);
     if (job->nan_low < n) return copse_fail_nan(index->ctx, "lows", job->nan_low);
     if (job->nan_high < n) return copse_fail_nan(index->ctx, "highs", job->nan_high);
     return job->overflow < n ? copse_fail_overflow(index->ctx, job->overflow) : COPSE_OK;

@@ -65,7 +65,7 @@ static void find_part(void *argument, uint64_t first, uint64_t last)
 /* One thread takes the batch whole, so that its pipeline never runs dry; several share it in chunks. */
 copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
-    uint32_t threads = copse_threads_for(index->ctx, n);
+    uint32_t threads = copse_threads_for_lookups(index->ctx, n);
     find_job job = {index, keys, values, found, n};
     copse_cpu_run(index, threads, n, threads == 1 ? n : copse_cpu_chunk(n, threads), find_part, &job);
     return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
@@ -100,7 +100,8 @@ copse_status copse_cpu_neighbours(const copse_index *index, const void *keys, ui
                                   void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
 {
     neighbours_job job = {index, keys, which, out_keys, out_values, out_found, out_ranks, n};
-    copse_cpu_run(index, copse_threads_for(index->ctx, n), n, COPSE_CPU_CHUNK, neighbours_part, &job);
+    const uint32_t threads = copse_threads_for_lookups(index->ctx, n);
+    copse_cpu_run(index, threads, n, copse_cpu_small_chunk(n, threads), neighbours_part, &job);
     return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
 }
 

@@ -67,7 +67,7 @@ static void count_walk_part(void *argument, uint64_t first, uint64_t last)
 static copse_status count_in_one_walk(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                       uint64_t *counts)
 {
-    uint32_t threads = copse_threads_for(index->ctx, n * 2);
+    uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
     count_job job = {index, lows, highs, counts, {n, n}};
     copse_cpu_run(index, threads, n, threads == 1 ? n : copse_cpu_chunk(n, threads), count_walk_part, &job);
     return job.nan.low < n ? copse_cpu_nan_range(index, lows, job.nan.low) : COPSE_OK;
@@ -83,9 +83,10 @@ static void count_part(void *argument, uint64_t first, uint64_t last)
 static copse_status count_by_locations(const copse_index *index, const void *lows, const void *highs, uint64_t n,
                                        uint64_t *counts)
 {
-    uint32_t threads = copse_threads_for(index->ctx, n * 2);
+    uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
+    const uint64_t chunk = copse_cpu_small_chunk(n, threads);
     count_job job = {index, lows, highs, counts, {n, n}};
-    copse_cpu_run(index, threads, n, RANGE_CHUNK, count_part, &job);
+    copse_cpu_run(index, threads, n, chunk < RANGE_CHUNK ? chunk : RANGE_CHUNK, count_part, &job);
     return range_nan_status(index, &job.nan, n);
 }
 
@@ -286,7 +287,7 @@ static copse_status range_together(range_job *job, uint32_t threads)
 copse_status copse_cpu_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
 {
     const uint64_t n = ranges->n;
-    const uint32_t threads = copse_threads_for(index->ctx, n * 2);
+    const uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
     copse_status status = COPSE_OK;
     range_job job = {.index = index,
                      .lows = ranges->lows,

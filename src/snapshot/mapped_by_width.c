@@ -202,8 +202,10 @@ static uint64_t mapped_select(const copse_index *index, uint64_t rank)
     return rank;
 }
 
-static void mapped_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *out)
+static void mapped_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind,
+                             copse_aggregate *out)
 {
+    (void)kind;
     for (uint64_t at = location, n; at < end; at += n) {
         n = smaller(end - at, VALUES_PER_BLOCK - at % VALUES_PER_BLOCK);
         if (values_touch(index, at)) copse_aggregate_add(out, index->value_type, values_of(index) + at, (uint32_t)n);

@@ -7,23 +7,26 @@
  *   line 0     | digest of the largest key of unit 0 .. 13, u32 each | base and shift of the digests, u64 |
  *   line 1..15 | unit 0 | unit 1 | ... | unit 14 |
  *
- * Leaves hang in a table of slots in key order. The slots belong, `fanout` at a time, to the nodes of the last level of
- * the inner levels (levels.h, full separators); in each such group the used slots come first:
+ * Leaves hang, in key order and without gaps, in pages of fanout^2 slots. A page has two levels of separators of its own; the
+ * pages hang, again in key order, in a directory with as many levels (levels.h, full separators) as it takes:
  *
- *   levels      [root][......][................]
- *   slots       [L L L . ][L L L . ][L L . . ]...      L: pointer to a leaf, . : free (NULL)
- *   fences      [ largest key that each leaf may hold ]; the last is the maximum, free slots repeat the one before
- *   counts      [ entries of each leaf ]
- *   below       [ entries of each group ], and of 16, 256, ... groups, with running sums: ranks without a scan
+ *   directory   [root][......][................]         levels over the pages
+ *               [P][P][P] ...                            addresses of the pages, the largest key that each may hold
+ *               [ entries of each page ], and of 16, 256, ... pages, with running sums: ranks without a scan
+ *   page        [root][node][node] ... [node]            one line each
+ *               [L L L L L L L . . .]                    addresses of leaves, . : free, always behind the used ones
+ *               [ largest key that each leaf may hold ]  no key of the next leaf is smaller
+ *               [ entries of the leaves in front of each ]
  *
- * A new leaf goes into a free slot of its group. Where the group is full, the leaves of a wider stretch (fanout^2,
- * fanout^3, ... slots) are spread evenly again, the smallest that is not too full; where the whole table is, it grows.
- * So inner nodes need no pointers, no splits and no latches, and a walk is the implicit tree's walk plus two steps.
+ * A page is small enough to be written again when leaves come or go; one that gets too full becomes several, one that gets
+ * sparse joins the next. So a change costs what its leaves and their pages cost, wherever it is, and only a change in the
+ * number of pages touches the directory, which is a few thousandths of the tree. A walk has no pointers to follow but those from
+ * the directory to a page and from a page to a leaf.
  *
- * A location is slot * 256 + position in the leaf.
+ * A slot is page * 512 + position in the page, a location slot * 256 + position in the leaf.
  *
- * Invariants besides the obvious ones: slot 0 is used unless the tree is empty; with duplicates, a key that exists is in
- * the first leaf whose fence is not smaller than it.
+ * Invariants besides the obvious ones: the last leaf of all may hold the maximum; with duplicates, a key that exists is in the
+ * first leaf whose fence is not smaller than it.
  */
 #pragma once
 
@@ -44,34 +47,43 @@ typedef struct copse_leaf_head {
 
 _Static_assert(sizeof(copse_leaf_head) == 64, "the head is one cache line");
 
+#define COPSE_PAGE_SHIFT  9u
 #define COPSE_RANK_LEVELS 12
 
-/* The table of slots and all that is kept per slot or per group; replaced as a whole when it grows or shrinks. */
-typedef struct copse_leaf_table {
-    uint64_t groups; /* nodes of the last level    */
-    uint64_t slots;  /* groups * fanout            */
-    char **leaf;     /* [slots]; NULL: free        */
-    void *fence;     /* KEY[slots]: no key of the leaf is greater, no key of the next one is smaller */
-    uint8_t *count;  /* [slots] entries            */
+/* The directory of pages. */
+typedef struct copse_page_directory {
+    uint64_t pages, room;
+    char **page; /* [room] leaf_page of table.h, in key order                                */
+    void *fence; /* KEY[room]: no key of the page is greater, no key of the next one is smaller */
     copse_levels levels;
-    uint16_t *ahead; /* [slots] entries of the slots before it in its group */
+    char *storage[COPSE_LEVELS_MOST]; /* of the levels, the lowest first, for as many pages as there is room for */
     uint32_t rank_height;
-    uint64_t *below[COPSE_RANK_LEVELS];  /* entries of each group, of each 16 groups, ...            */
+    uint64_t *below[COPSE_RANK_LEVELS];  /* entries of each page, of each 16 pages, ...              */
     uint64_t *before[COPSE_RANK_LEVELS]; /* entries of its predecessors among those that share a parent */
-    uint64_t below_nodes[COPSE_RANK_LEVELS];
     void *memory;
     size_t bytes;
-} copse_leaf_table;
+} copse_page_directory;
+
+/* What sums, minima and maxima need to know of pages, kept as the directory keeps entries: of each page, of 16, 256, ... pages. */
+typedef struct copse_value_directory {
+    uint64_t room;
+    char **page;                                                    /* page_values of page.h */
+    copse_wide *sum[COPSE_RANK_LEVELS], *before[COPSE_RANK_LEVELS]; /* integers; before as in the directory */
+    double *float_sum[COPSE_RANK_LEVELS];
+    uint64_t *low[COPSE_RANK_LEVELS], *high[COPSE_RANK_LEVELS]; /* as in copse_aggregate */
+    void *memory;
+    size_t bytes;
+} copse_value_directory;
 
 typedef struct copse_regular {
     uint64_t entries;
     uint64_t leaves;
-    copse_leaf_table table;
-    copse_leaf_pool pool;
+    copse_page_directory table;
+    copse_leaf_pool pool, page_pool, value_pool;
 
-    /* Made by the first aggregate call, kept up to date by updates from then on. One item per slot. */
+    /* Made by the first aggregate call, kept up to date by updates from then on. */
     pthread_mutex_t lock;
     atomic_bool summary_tried;
     bool has_summary;
-    copse_summary summary;
+    copse_value_directory values;
 } copse_regular;

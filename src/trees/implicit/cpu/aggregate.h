@@ -145,8 +145,10 @@ static void implicit_scan(const copse_index *index, uint64_t location, uint64_t 
     }
 }
 
-static void implicit_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *to)
+static void implicit_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind,
+                               copse_aggregate *to)
 {
+    (void)kind;
     const copse_implicit *tree = index->tree;
     const uint64_t block = COPSE_IMPLICIT_BLOCK_UNITS * UNIT_ENTRIES;
     uint64_t first = (location + block - 1) / block, last = end / block;
@@ -159,10 +161,17 @@ static void implicit_aggregate(const copse_index *index, uint64_t location, uint
     implicit_scan(index, last * block, end, to);
 }
 
-static void implicit_fetch_block(const copse_index *index, uint64_t location)
+static void fetch_block(const copse_index *index, uint64_t location)
 {
     const copse_implicit *tree = index->tree;
     uint64_t first = location / UNIT_ENTRIES / COPSE_IMPLICIT_BLOCK_UNITS * COPSE_IMPLICIT_BLOCK_UNITS;
     for (uint64_t u = first; u < first + COPSE_IMPLICIT_BLOCK_UNITS && u < tree->unit_count; u++)
         __builtin_prefetch((const copse_unit *)tree->units + u, 0, 2);
+}
+
+static void implicit_fetch_range(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind)
+{
+    (void)kind;
+    fetch_block(index, location);
+    fetch_block(index, end);
 }

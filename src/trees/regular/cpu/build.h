@@ -24,40 +24,54 @@ typedef struct build_job {
     copse_regular *tree;
 } build_job;
 
-/* Leaves of equal size, filled in parallel; their fences are their largest keys, the last one's the maximum. */
-static void build_part(void *argument, uint64_t first_leaf, uint64_t last_leaf)
+/* Pages of equal size, filled in parallel, with leaves of equal size; their fences are their largest keys, the last one's the
+ * maximum. */
+static void build_part(void *argument, uint64_t first_page, uint64_t last_page)
 {
     const build_job *job = argument;
-    const copse_batch *batch = job->batch;
-    copse_leaf_table *table = &job->tree->table;
-    const uint64_t leaves = job->tree->leaves, n = batch->n;
-    for (uint64_t i = first_leaf; i < last_leaf; i++) {
-        uint64_t slot = table_spread(i, leaves, table->groups), first = i * LEAF_BULK_FILL;
-        uint32_t count = (uint32_t)(n - first < LEAF_BULK_FILL ? n - first : LEAF_BULK_FILL);
-        build_leaf(batch, first, count, table->leaf[slot]);
-        table->count[slot] = (uint8_t)count;
-        table_fence(table)[slot] = i + 1 == leaves ? KEY_MAX : leaf_last_key(table->leaf[slot], count);
+    const uint64_t leaves = job->tree->leaves, n = job->batch->n;
+    for (uint64_t p = first_page; p < last_page; p++) {
+        leaf_page *page = table_page(&job->tree->table, p);
+        const uint32_t used = page->used;
+        page->used = page->ahead[0] = 0;
+        for (uint64_t i = p * PAGE_FILL; page->used < used; i++) {
+            uint64_t first = i * LEAF_BULK_FILL;
+            uint32_t count = (uint32_t)(n - first < LEAF_BULK_FILL ? n - first : LEAF_BULK_FILL);
+            char *leaf = page->leaf[page->used];
+            build_leaf(job->batch, first, count, leaf);
+            page_put(page, leaf, i + 1 == leaves ? KEY_MAX : leaf_last_key(leaf, count), count);
+        }
+        page_refresh(page, 0);
     }
 }
 
-static void build_leaves(const copse_ctx *ctx, const copse_batch *batch, copse_regular *tree)
+static void build_pages(const copse_ctx *ctx, const copse_batch *batch, copse_regular *tree)
 {
     uint32_t threads = copse_threads_for(ctx, batch->n);
     build_job job = {batch, tree};
-    copse_parallel(ctx, threads, tree->leaves, copse_even_chunk(tree->leaves, threads), build_part, &job);
+    copse_parallel(ctx, threads, tree->table.pages, copse_even_chunk(tree->table.pages, threads), build_part, &job);
 }
 
 static copse_status build_reserve(const copse_ctx *ctx, copse_regular *tree)
 {
-    if (!table_create(ctx, tree->leaves, &tree->table))
-        return copse_fail_memory(ctx, tree->leaves * 64, "the table of leaves");
-    if (tree->table.slots > UINT32_MAX)
+    copse_page_directory *table = &tree->table;
+    const uint64_t pages = (tree->leaves + PAGE_FILL - 1) / PAGE_FILL;
+    if (pages > UINT32_MAX >> COPSE_PAGE_SHIFT)
         return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "n is too large: the regular tree holds at most %llu leaves",
-                          (unsigned long long)UINT32_MAX / 2);
-    for (uint64_t i = 0; i < tree->leaves; i++) {
-        char *leaf = copse_leaf_take(ctx, &tree->pool);
-        if (!leaf) return copse_fail_memory(ctx, tree->leaves * COPSE_LEAF_BYTES, "the leaves of the regular tree");
-        tree->table.leaf[table_spread(i, tree->leaves, tree->table.groups)] = leaf;
+                          (unsigned long long)(UINT32_MAX >> COPSE_PAGE_SHIFT) * PAGE_FILL);
+    if (!table_create(ctx, pages, table)) return copse_fail_memory(ctx, pages * 64, "the directory of pages");
+    uint64_t left = tree->leaves;
+    for (; table->pages < pages; table->pages++) {
+        leaf_page *page = (leaf_page *)copse_leaf_take(ctx, &tree->page_pool);
+        if (!page) return copse_fail_memory(ctx, pages * sizeof *page, "the pages of the regular tree");
+        table->page[table->pages] = (char *)page;
+        page->used = (uint16_t)(left < PAGE_FILL ? left : PAGE_FILL);
+        left -= page->used;
+        for (uint32_t s = 0; s < page->used; s++) {
+            page->leaf[s] = copse_leaf_take(ctx, &tree->pool);
+            if (page->leaf[s]) continue;
+            return copse_fail_memory(ctx, tree->leaves * COPSE_LEAF_BYTES, "the leaves of the regular tree");
+        }
     }
     return COPSE_OK;
 }
@@ -66,7 +80,7 @@ static copse_status regular_build(copse_index *index, const copse_batch *batch)
 {
     const copse_ctx *ctx = index->ctx;
     copse_regular *tree = NULL;
-    copse_status status = copse_regular_make(ctx, &tree);
+    copse_status status = copse_regular_make(ctx, sizeof(leaf_page), sizeof(page_values), &tree);
     if (status != COPSE_OK) return status;
     tree->entries = batch->n;
     tree->leaves = (batch->n + LEAF_BULK_FILL - 1) / LEAF_BULK_FILL;
@@ -77,9 +91,8 @@ static copse_status regular_build(copse_index *index, const copse_batch *batch)
         return status;
     }
     if (batch->n) {
-        build_leaves(ctx, batch, tree);
-        table_repeat_all(&tree->table);
-        regular_refresh(index, tree, 0, tree->table.groups - 1);
+        build_pages(ctx, batch, tree);
+        table_refresh(ctx, &tree->table, 0);
     }
     copse_regular_free(ctx, index->tree);
     index->tree = tree;

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALLEST_SLAB 8u /* leaves, the header included */
-#define LARGEST_SLAB  (COPSE_HUGE_PAGE / COPSE_LEAF_BYTES)
-
 struct copse_leaf_slab {
     uint32_t capacity, used;
     uint32_t untouched;              /* leaves from here on were never handed out */
@@ -18,9 +15,9 @@ struct copse_leaf_slab {
 
 _Static_assert(sizeof(copse_leaf_slab) <= COPSE_LEAF_BYTES, "the header takes as much as one leaf");
 
-static size_t slab_bytes(const copse_leaf_slab *slab)
+static size_t slab_bytes(const copse_leaf_pool *pool, const copse_leaf_slab *slab)
 {
-    return (size_t)(slab->capacity + 1) * COPSE_LEAF_BYTES;
+    return (slab->capacity + 1) * pool->leaf_bytes;
 }
 
 static void room_add(copse_leaf_pool *pool, copse_leaf_slab *slab)
@@ -75,9 +72,10 @@ static bool slab_add(const copse_ctx *ctx, copse_leaf_pool *pool)
 {
     if (pool->slabs == pool->slab_room && !slab_list_grow(ctx, pool)) return false;
     /* An eighth more each time: what is not used yet stays a small share of the whole. */
-    uint64_t leaves = pool->capacity / 8 < SMALLEST_SLAB ? SMALLEST_SLAB : pool->capacity / 8;
-    if (leaves > LARGEST_SLAB) leaves = LARGEST_SLAB;
-    copse_leaf_slab *slab = copse_memory_alloc(ctx, leaves * COPSE_LEAF_BYTES);
+    uint64_t leaves = pool->capacity / 8 < pool->smallest_slab ? pool->smallest_slab : pool->capacity / 8;
+    uint64_t most = COPSE_HUGE_PAGE / pool->leaf_bytes;
+    if (leaves > most) leaves = most;
+    copse_leaf_slab *slab = copse_memory_alloc(ctx, leaves * pool->leaf_bytes);
     if (!slab) return false;
     *slab = (copse_leaf_slab){.capacity = (uint32_t)leaves - 1};
     uint64_t at = slab_behind(pool, (const char *)slab);
@@ -85,7 +83,7 @@ static bool slab_add(const copse_ctx *ctx, copse_leaf_pool *pool)
     pool->slab[at] = slab;
     pool->slabs++;
     pool->capacity += slab->capacity;
-    pool->bytes += slab_bytes(slab);
+    pool->bytes += slab_bytes(pool, slab);
     room_add(pool, slab);
     return true;
 }
@@ -97,8 +95,8 @@ static void slab_drop(const copse_ctx *ctx, copse_leaf_pool *pool, copse_leaf_sl
     memmove(pool->slab + at, pool->slab + at + 1, (pool->slabs - at - 1) * sizeof *pool->slab);
     pool->slabs--;
     pool->capacity -= slab->capacity;
-    pool->bytes -= slab_bytes(slab);
-    copse_memory_free(ctx, slab, slab_bytes(slab));
+    pool->bytes -= slab_bytes(pool, slab);
+    copse_memory_free(ctx, slab, slab_bytes(pool, slab));
 }
 
 char *copse_leaf_take(const copse_ctx *ctx, copse_leaf_pool *pool)
@@ -109,7 +107,7 @@ char *copse_leaf_take(const copse_ctx *ctx, copse_leaf_pool *pool)
     if (leaf)
         memcpy(&slab->free, leaf, sizeof slab->free);
     else
-        leaf = (char *)slab + (size_t)(++slab->untouched) * COPSE_LEAF_BYTES;
+        leaf = (char *)slab + (++slab->untouched) * pool->leaf_bytes;
     slab->used++;
     pool->used++;
     if (slab->used == slab->capacity) room_remove(pool, slab);
@@ -138,9 +136,9 @@ void copse_leaf_give(const copse_ctx *ctx, copse_leaf_pool *pool, char *leaf)
 
 void copse_leaf_pool_free(const copse_ctx *ctx, copse_leaf_pool *pool)
 {
-    for (uint64_t i = 0; i < pool->slabs; i++) copse_memory_free(ctx, pool->slab[i], slab_bytes(pool->slab[i]));
+    for (uint64_t i = 0; i < pool->slabs; i++) copse_memory_free(ctx, pool->slab[i], slab_bytes(pool, pool->slab[i]));
     copse_memory_free(ctx, pool->slab, pool->slab_room * sizeof *pool->slab);
-    *pool = (copse_leaf_pool){0};
+    *pool = (copse_leaf_pool){.leaf_bytes = pool->leaf_bytes, .smallest_slab = pool->smallest_slab};
 }
 
 bool copse_leaf_pool_sparse(const copse_leaf_pool *pool)
@@ -163,18 +161,26 @@ static void slabs_choose(copse_leaf_pool *pool)
         }
 }
 
-void copse_leaf_pool_compact(const copse_ctx *ctx, copse_leaf_pool *pool, char **leaf, uint64_t n)
+void copse_leaf_pool_compact_begin(copse_leaf_pool *pool)
 {
     slabs_choose(pool);
     for (uint64_t i = 0; i < pool->slabs; i++)
         if (pool->slab[i]->leaving) room_remove(pool, pool->slab[i]);
+}
+
+void copse_leaf_pool_compact_move(const copse_ctx *ctx, copse_leaf_pool *pool, char **leaf, uint64_t n)
+{
     for (uint64_t i = 0; i < n; i++) {
         if (!leaf[i] || !pool->slab[slab_behind(pool, leaf[i]) - 1]->leaving) continue;
         char *to = copse_leaf_take(ctx, pool); /* there is room in the slabs that stay */
-        memcpy(to, leaf[i], COPSE_LEAF_BYTES);
+        memcpy(to, leaf[i], pool->leaf_bytes);
         leaf_release(pool, leaf[i]);
         leaf[i] = to;
     }
+}
+
+void copse_leaf_pool_compact_end(const copse_ctx *ctx, copse_leaf_pool *pool)
+{
     for (uint64_t i = pool->slabs; i-- > 0;) {
         copse_leaf_slab *slab = pool->slab[i];
         if (slab->leaving) slab_drop(ctx, pool, slab);

@@ -1,5 +1,5 @@
 /*
- * A pool of leaves, 1024 bytes each, cut from slabs that grow with the pool up to 2 MiB. A slab whose last leaf is
+ * A pool of leaves, or of the pages above them, of equal size, cut from slabs that grow with the pool up to 2 MiB. A slab whose last leaf is
  * given back goes back to the allocator; a pool that is mostly free can be compacted.
  *
  *   slab   | header, one leaf wide | leaf | leaf | leaf | ...
@@ -13,6 +13,8 @@
 typedef struct copse_leaf_slab copse_leaf_slab;
 
 typedef struct copse_leaf_pool {
+    size_t leaf_bytes;      /* a multiple of a cache line */
+    uint32_t smallest_slab; /* leaves, the header included */
     copse_leaf_slab **slab; /* by address                        */
     uint64_t slabs, slab_room;
     copse_leaf_slab *room;   /* list of those with a free leaf    */
@@ -28,6 +30,9 @@ void copse_leaf_pool_free(const copse_ctx *ctx, copse_leaf_pool *pool);
 
 /* Whether so much is free that moving leaves together pays. */
 bool copse_leaf_pool_sparse(const copse_leaf_pool *pool);
-/* Moves the leaves of the emptiest slabs into the free leaves of the others and gives those slabs back. leaf[n] are
- * all leaves in use (NULLs are passed over); moved ones are replaced there. Cannot fail. */
-void copse_leaf_pool_compact(const copse_ctx *ctx, copse_leaf_pool *pool, char **leaf, uint64_t n);
+/* Moves the leaves of the emptiest slabs into the free leaves of the others and gives those slabs back: begin, then move with
+ * all leaves in use (NULLs are passed over; moved ones are replaced there), in as many pieces as the caller likes, then end. Cannot
+ * fail. */
+void copse_leaf_pool_compact_begin(copse_leaf_pool *pool);
+void copse_leaf_pool_compact_move(const copse_ctx *ctx, copse_leaf_pool *pool, char **leaf, uint64_t n);
+void copse_leaf_pool_compact_end(const copse_ctx *ctx, copse_leaf_pool *pool);

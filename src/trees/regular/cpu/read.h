@@ -32,11 +32,11 @@ static uint64_t regular_locate(const copse_index *index, const void *keys, uint6
 
 static uint64_t regular_rank_one(const copse_regular *tree, uint64_t location)
 {
-    const copse_leaf_table *table = &tree->table;
+    const copse_page_directory *table = &tree->table;
     uint64_t slot = location >> COPSE_LOCATION_SHIFT, rank = location & ((1u << COPSE_LOCATION_SHIFT) - 1);
-    if (slot >= table->slots) return tree->entries;
-    rank += table->ahead[slot];
-    uint64_t node = slot / FANOUT;
+    if (slot >= table_end(table)) return tree->entries;
+    rank += slot_page(table, slot)->ahead[slot_at(slot)];
+    uint64_t node = slot >> COPSE_PAGE_SHIFT;
     for (uint32_t l = 0; l < table->rank_height; l++, node /= 16) rank += table->before[l][node];
     return rank;
 }
@@ -50,39 +50,47 @@ static void regular_rank(const copse_index *index, const uint64_t *locations, ui
 static uint64_t regular_select(const copse_index *index, uint64_t rank)
 {
     const copse_regular *tree = index->tree;
-    const copse_leaf_table *table = &tree->table;
-    if (rank >= tree->entries) return table->slots << COPSE_LOCATION_SHIFT;
+    const copse_page_directory *table = &tree->table;
+    if (rank >= tree->entries) return table_end(table) << COPSE_LOCATION_SHIFT;
     uint64_t node = 0;
     for (uint32_t l = table->rank_height; l-- > 0;) {
         node *= 16;
         while (rank >= table->below[l][node]) rank -= table->below[l][node++];
     }
-    uint64_t slot = node * FANOUT;
-    while (rank >= table->count[slot]) rank -= table->count[slot++];
-    return (slot << COPSE_LOCATION_SHIFT) + rank;
+    const leaf_page *page = table_page(table, node);
+    uint32_t at = 0;
+    for (uint32_t end = page->used; end - at > 1;) {
+        uint32_t middle = at + (end - at) / 2;
+        if (page->ahead[middle] <= rank)
+            at = middle;
+        else
+            end = middle;
+    }
+    return (slot_of(node, at) << COPSE_LOCATION_SHIFT) + rank - page->ahead[at];
 }
 
 /* The slot and position of the entry at a location; a location behind the last entry of a leaf is the next leaf's first.
  * False: behind the last entry of all. */
-static bool regular_at(const copse_leaf_table *table, uint64_t location, uint64_t *slot, uint32_t *position)
+static bool regular_at(const copse_page_directory *table, uint64_t location, uint64_t *slot, uint32_t *position)
 {
     *slot = location >> COPSE_LOCATION_SHIFT;
     *position = (uint32_t)(location & ((1u << COPSE_LOCATION_SHIFT) - 1));
-    while (*slot < table->slots && *position >= table->count[*slot]) {
-        ++*slot;
+    if (*slot < table_end(table) && *position >= slot_count(table, *slot)) {
+        *slot = table_next(table, *slot);
         *position = 0;
     }
-    return *slot < table->slots;
+    return *slot < table_end(table);
 }
 
 /* The entry in front of a location. False: there is none. */
-static bool regular_before(const copse_leaf_table *table, uint64_t location, uint64_t *slot, uint32_t *position)
+static bool regular_before(const copse_page_directory *table, uint64_t location, uint64_t *slot, uint32_t *position)
 {
     *slot = location >> COPSE_LOCATION_SHIFT;
     *position = (uint32_t)(location & ((1u << COPSE_LOCATION_SHIFT) - 1));
-    while (*position == 0) {
+    if (*position == 0) {
         if (*slot == 0) return false;
-        *position = table->count[--*slot];
+        *slot = table_previous(table, *slot);
+        *position = slot_count(table, *slot);
     }
     --*position;
     return true;
@@ -91,7 +99,7 @@ static bool regular_before(const copse_leaf_table *table, uint64_t location, uin
 static void regular_gather(const copse_index *index, const uint64_t *locations, uint64_t first, uint64_t n, bool before,
                            void *keys, void *values, uint8_t *found)
 {
-    const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
+    const copse_page_directory *table = &((const copse_regular *)index->tree)->table;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t slot;
         uint32_t position;
@@ -99,7 +107,7 @@ static void regular_gather(const copse_index *index, const uint64_t *locations, 
                             : regular_at(table, locations[i], &slot, &position);
         if (found) found[first + i] = there;
         if (there) {
-            unit_copy(leaf_units(table->leaf[slot]), position, 1, index->key_type, first + i, keys, values);
+            unit_copy(leaf_units(slot_leaf(table, slot)), position, 1, index->key_type, first + i, keys, values);
         } else {
             if (keys) ((KEY *)keys)[first + i] = 0;
             if (values) ((VALUE *)values)[first + i] = 0;
@@ -110,29 +118,29 @@ static void regular_gather(const copse_index *index, const uint64_t *locations, 
 static void regular_copy(const copse_index *index, uint64_t location, uint64_t count, uint64_t at, void *keys,
                          void *values)
 {
-    const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
+    const copse_page_directory *table = &((const copse_regular *)index->tree)->table;
     uint64_t slot;
     uint32_t position;
     if (!regular_at(table, location, &slot, &position)) return;
     while (count) {
-        uint64_t n = table->count[slot] - position;
+        uint64_t n = slot_count(table, slot) - position;
         if (n > count) n = count;
-        if (n) unit_copy(leaf_units(table->leaf[slot]), position, n, index->key_type, at, keys, values);
+        unit_copy(leaf_units(slot_leaf(table, slot)), position, n, index->key_type, at, keys, values);
         at += n;
         count -= n;
         position = 0;
-        slot++;
+        slot = table_next(table, slot);
     }
 }
 
 static void regular_fetch(const copse_index *index, uint64_t location, uint64_t count)
 {
-    const copse_leaf_table *table = &((const copse_regular *)index->tree)->table;
+    const copse_page_directory *table = &((const copse_regular *)index->tree)->table;
     uint64_t slot = location >> COPSE_LOCATION_SHIFT,
              unit = (location & ((1u << COPSE_LOCATION_SHIFT) - 1)) / UNIT_ENTRIES;
-    if (slot >= table->slots || !table->leaf[slot]) return;
+    if (slot >= table_end(table)) return;
     uint64_t lines = count / UNIT_ENTRIES + 1;
     for (uint64_t i = 0; i < (lines < COPSE_FETCH_LINES ? lines : COPSE_FETCH_LINES) && unit + i < COPSE_LEAF_UNITS;
          i++)
-        __builtin_prefetch(leaf_units(table->leaf[slot]) + unit + i, 0, 2);
+        __builtin_prefetch(leaf_units(slot_leaf(table, slot)) + unit + i, 0, 2);
 }

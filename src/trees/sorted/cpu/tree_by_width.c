@@ -168,8 +168,10 @@ static void sorted_gather(const copse_index *index, const uint64_t *locations, u
     }
 }
 
-static void sorted_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate *out)
+static void sorted_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind,
+                             copse_aggregate *out)
 {
+    (void)kind;
     const VALUE *values = ((const copse_sorted *)index->tree)->values;
     for (uint64_t at = location; at < end; at += BLOCK)
         copse_aggregate_add(out, index->value_type, values + at, (uint32_t)(end - at < BLOCK ? end - at : BLOCK));

@@ -1,0 +1,189 @@
+/* The summary of the values: sums, minima and maxima of thirds of leaves, leaves, nodes, pages, 16 pages, ... Updates keep it up to
+ * date where it has been made. */
+#pragma once
+
+#include "trees/regular/cpu/table.h"
+#include "trees/regular/cpu/tree.h"
+
+/* One leaf; the caller closes the page in the end. */
+static void values_of_leaf(const copse_index *index, leaf_page *page, uint32_t slot)
+{
+    page_values *to = page->values;
+    const copse_unit *units = leaf_units(page->leaf[slot]);
+    const uint32_t count = page_count(page, slot);
+    copse_aggregate all = COPSE_AGGREGATE_EMPTY;
+    for (uint32_t t = 0; t < LEAF_THIRDS; t++) {
+        copse_aggregate third = COPSE_AGGREGATE_EMPTY;
+        for (uint32_t at = t * THIRD_ENTRIES; at < (t + 1) * THIRD_ENTRIES && at < count; at += UNIT_ENTRIES)
+            copse_aggregate_add(&third, index->value_type, units[at / UNIT_ENTRIES].values,
+                                count - at < UNIT_ENTRIES ? count - at : UNIT_ENTRIES);
+        copse_aggregate_merge(&all, &third);
+        to->sums[slot].third[t] = all.sum;
+        to->extremes[slot].low[t] = third.smallest;
+        to->extremes[slot].high[t] = third.largest;
+    }
+    to->low[slot] = all.smallest;
+    to->high[slot] = all.largest;
+    to->float_sum[slot] = all.float_sum;
+}
+
+/* What one kind of aggregate takes of items from .. to. */
+static inline void fold(const uint64_t *low, const uint64_t *high, const double *sum, uint64_t from, uint64_t to,
+                        copse_aggregate_kind kind, copse_aggregate *all)
+{
+    uint64_t smallest = all->smallest, largest = all->largest; /* in registers, as the items may not lie in *all */
+    double float_sum = all->float_sum;
+    if (kind == COPSE_KIND_MIN)
+        for (; from < to; from++) smallest = low[from] < smallest ? low[from] : smallest;
+    else if (kind == COPSE_KIND_MAX)
+        for (; from < to; from++) largest = high[from] > largest ? high[from] : largest;
+    else
+        for (; from < to; from++) float_sum += sum[from];
+    all->smallest = smallest;
+    all->largest = largest;
+    all->float_sum = float_sum;
+}
+
+static void fold_all(const uint64_t *low, const uint64_t *high, const double *sum, uint64_t from, uint64_t to,
+                     copse_aggregate *all)
+{
+    fold(low, high, sum, from, to, COPSE_KIND_MIN, all);
+    fold(low, high, sum, from, to, COPSE_KIND_MAX, all);
+    fold(low, high, sum, from, to, COPSE_KIND_SUM, all);
+}
+
+/* What follows from the leaves of a page. */
+static void values_close_page(leaf_page *page)
+{
+    page_values *v = page->values;
+    v->sum = 0;
+    for (uint32_t s = 0; s < page->used; s++) {
+        v->sums[s].ahead = v->sum;
+        v->sum += v->sums[s].third[LEAF_THIRDS - 1];
+    }
+    for (uint32_t node = 0; node < FANOUT; node++) {
+        copse_aggregate all = COPSE_AGGREGATE_EMPTY;
+        const uint32_t end = (node + 1) * FANOUT < page->used ? (node + 1) * FANOUT : page->used;
+        fold_all(v->low, v->high, v->float_sum, (uint64_t)node * FANOUT, end, &all);
+        v->node_low[node] = all.smallest;
+        v->node_high[node] = all.largest;
+        v->node_float_sum[node] = all.float_sum;
+    }
+}
+
+static void values_of_page(const copse_index *index, leaf_page *page)
+{
+    for (uint32_t s = 0; s < page->used; s++) values_of_leaf(index, page, s);
+    values_close_page(page);
+}
+
+/* Room for the values of so many pages. False: no memory. */
+static bool values_create(const copse_ctx *ctx, uint64_t room, copse_value_directory *out)
+{
+    copse_value_directory made = {.room = room};
+    uint64_t nodes[COPSE_RANK_LEVELS], all = 0;
+    uint32_t levels = 0;
+    for (uint64_t n = room;; n = (n + 15) / 16) {
+        all += nodes[levels++] = n;
+        if (n <= 16) break;
+    }
+    made.bytes = all * (2 * sizeof(copse_wide) + 3 * sizeof(uint64_t)) + room * sizeof(char *);
+    char *at = made.memory = copse_memory_alloc(ctx, made.bytes);
+    if (!at) return false;
+    for (uint32_t l = 0; l < levels; l++) {
+        made.sum[l] = (copse_wide *)at;
+        made.before[l] = made.sum[l] + nodes[l];
+        at += nodes[l] * 2 * sizeof(copse_wide);
+    }
+    for (uint32_t l = 0; l < levels; l++) {
+        made.low[l] = (uint64_t *)at;
+        made.high[l] = made.low[l] + nodes[l];
+        made.float_sum[l] = (double *)(made.high[l] + nodes[l]);
+        at += nodes[l] * 3 * sizeof(uint64_t);
+    }
+    made.page = (char **)at;
+    *out = made;
+    return true;
+}
+
+/* The nodes of level l that share a parent: what is in front of each, and the parent, unless there is none. */
+static void values_raise(copse_value_directory *v, uint32_t l, uint64_t parent, uint64_t n, bool top)
+{
+    const uint64_t first = parent * 16, end = first + 16 < n ? first + 16 : n;
+    copse_aggregate all = COPSE_AGGREGATE_EMPTY;
+    for (uint64_t i = first; i < end; i++) {
+        v->before[l][i] = all.sum;
+        all.sum += v->sum[l][i];
+    }
+    if (top) return;
+    fold_all(v->low[l], v->high[l], v->float_sum[l], first, end, &all);
+    v->sum[l + 1][parent] = all.sum;
+    v->low[l + 1][parent] = all.smallest;
+    v->high[l + 1][parent] = all.largest;
+    v->float_sum[l + 1][parent] = all.float_sum;
+}
+
+/* Pages first .. last, and what stands above them. */
+static void values_refresh(copse_regular *tree, uint64_t first, uint64_t last)
+{
+    const copse_page_directory *table = &tree->table;
+    copse_value_directory *v = &tree->values;
+    for (uint64_t p = first; p <= last; p++) {
+        const leaf_page *page = table_page(table, p);
+        const page_values *values = page->values;
+        copse_aggregate all = COPSE_AGGREGATE_EMPTY;
+        fold_all(values->node_low, values->node_high, values->node_float_sum, 0, FANOUT, &all);
+        v->page[p] = (char *)page->values;
+        v->sum[0][p] = values->sum;
+        v->low[0][p] = all.smallest;
+        v->high[0][p] = all.largest;
+        v->float_sum[0][p] = all.float_sum;
+    }
+    uint64_t n = table->pages;
+    for (uint32_t l = 0; l < table->rank_height; l++, n = (n + 15) / 16) {
+        first /= 16;
+        last /= 16;
+        for (uint64_t i = first; i <= last; i++) values_raise(v, l, i, n, l + 1 == table->rank_height);
+    }
+}
+
+/* A larger directory of values where there are more pages than it has room for. Without memory for it the summary goes, and it
+ * returns false. */
+static bool values_grow(const copse_ctx *ctx, copse_regular *tree, bool *out_new)
+{
+    copse_value_directory larger;
+    *out_new = tree->table.pages > tree->values.room;
+    if (!*out_new) return true;
+    if (!values_create(ctx, tree->table.room, &larger)) {
+        copse_regular_drop_summary(ctx, tree);
+        return false;
+    }
+    copse_memory_free(ctx, tree->values.memory, tree->values.bytes);
+    tree->values = larger;
+    return true;
+}
+
+static void values_make_pages(void *argument, uint64_t first, uint64_t last)
+{
+    const table_job *job = argument;
+    for (uint64_t p = first; p < last; p++) values_of_page(job->index, table_page(job->table, p));
+}
+
+/* Makes the summary; without memory there is none. */
+static void regular_make_summary(const copse_index *index, copse_regular *tree)
+{
+    const copse_ctx *ctx = index->ctx;
+    const uint64_t pages = tree->table.pages;
+    bool made = values_create(ctx, tree->table.room, &tree->values);
+    for (uint64_t p = 0; made && p < pages; p++)
+        made = (table_page(&tree->table, p)->values = (page_values *)copse_leaf_take(ctx, &tree->value_pool)) != NULL;
+    if (!made) {
+        copse_regular_drop_summary(ctx, tree);
+        return;
+    }
+    uint32_t threads = copse_threads_for(ctx, tree->entries);
+    table_job job = {.index = index, .table = &tree->table};
+    copse_parallel(ctx, threads, pages, copse_even_chunk(pages, threads), values_make_pages, &job);
+    values_refresh(tree, 0, pages - 1);
+    tree->has_summary = true;
+}
