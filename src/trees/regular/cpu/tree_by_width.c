@@ -2,6 +2,7 @@
 #include "trees/regular/cpu/tree.h"
 #include "trees/regular/cpu/aggregate.h"
 #include "trees/regular/cpu/build.h"
+#include "trees/regular/cpu/erase_between.h"
 #include "trees/regular/cpu/read.h"
 #include "trees/regular/cpu/table.h"
 #include "trees/regular/cpu/update.h"
@@ -143,6 +144,7 @@ const copse_cpu_tree NAME(copse_regular_cpu) = {
     .insert = regular_insert,
     .erase = regular_erase,
     .apply = regular_apply,
+    .erase_between = regular_erase_between,
     .find = regular_find,
     .locate = regular_locate,
     .rank = regular_rank,
