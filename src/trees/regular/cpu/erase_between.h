@@ -3,7 +3,7 @@
  *
  *   leaves   | a b c d | e f g | h i j | k l m n |      d .. k go:
  *            | a b c   |       |       | l m n   |      leaves inside go whole, without a look at what they hold; those at the ends are cut,
- *            | a b c l m n |                            and are joined where they are in one group and one of them is sparse
+ *            | a b c l m n |                            and are joined where one of them is sparse and both fit
  *
  * Nothing here can fail, and the cost is that of the slots between the ends. Where that is a good part of the table, a new one takes its
  * place.
@@ -85,13 +85,30 @@ static void group_pack(const copse_ctx *ctx, copse_regular *tree, uint64_t group
     }
 }
 
+/* Joins the first leaf of a group with the one in front of it, where that is near: `far` groups are looked at, at most. Returns the group
+ * of the leaf that got larger, or this one. */
+static uint64_t group_join_back(const copse_ctx *ctx, copse_regular *tree, uint64_t group, uint64_t far)
+{
+    const copse_leaf_table *table = &tree->table;
+    const uint64_t slot = group * FANOUT, end = group > far ? (group - far) * FANOUT : 0;
+    uint64_t before = slot;
+    while (before > end && !table->leaf[before - 1]) before--;
+    if (before == end || !table->leaf[slot] || !slot_join(ctx, tree, before - 1, slot)) return group;
+    group_pack(ctx, tree, group);
+    return (before - 1) / FANOUT;
+}
+
 /* Packs groups first .. last, of which those between them are empty, and brings up to date what is derived from their slots. */
 static void groups_settle(const copse_index *index, copse_regular *tree, uint64_t first, uint64_t last)
 {
     copse_leaf_table *table = &tree->table;
-    const uint64_t end = (last + 1) * FANOUT;
+    const uint64_t end = (last + 1) * FANOUT, far = (last - first + 2) * 8;
     group_pack(index->ctx, tree, first);
+    uint64_t joined = group_join_back(index->ctx, tree, first, far);
     if (last > first) group_pack(index->ctx, tree, last);
+    first = joined;
+    joined = group_join_back(index->ctx, tree, last, far);
+    if (joined < first) first = joined;
     for (uint64_t slot = first * FANOUT; slot < end; slot++)
         if (!table->leaf[slot]) table_fence(table)[slot] = slot ? table_fence(table)[slot - 1] : 0;
     const uint64_t behind = end < table->slots ? table_repeat_fences(table, end) / FANOUT : last;
@@ -177,8 +194,9 @@ static copse_status regular_erase_between(copse_index *index, const copse_stretc
     copse_regular *tree = index->tree;
     const uint64_t leaves = tree->leaves;
     for (uint64_t i = n; i-- > 0;) stretch_cut(index->ctx, tree, &stretches[i]);
-    const bool many = leaves - tree->leaves > tree->table.slots / 32 + 8;
-    if (!many || !table_renew(index, tree)) stretches_settle(index, tree, stretches, n);
+    const uint64_t slots = tree->table.slots;
+    const bool many = leaves - tree->leaves > slots / 32 + 8, too_large = tree->leaves < slots / 4 && slots > 64;
+    if (!(many || too_large) || !table_renew(index, tree)) stretches_settle(index, tree, stretches, n);
     tree->entries -= erased;
     if (copse_leaf_pool_sparse(&tree->pool))
         copse_leaf_pool_compact(index->ctx, &tree->pool, tree->table.leaf, tree->table.slots);
