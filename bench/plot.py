@@ -212,7 +212,8 @@ def draw_patterns(folder):
         for y, row in enumerate(ratios):
             for x, ratio in enumerate(row):
                 if not math.isnan(ratio):
-                    axes.text(x, y, f"{ratio:.2g}", ha="center", va="center", fontsize=8)
+                    axes.text(x, y, f"{ratio:.2g}", ha="center", va="center", fontsize=8,
+                              color="white" if abs(math.log2(ratio)) > 2.2 else "black")
         axes.set_xticks(range(len(batches)), [size_name(batch) if batch > 256 else str(batch) for batch in batches])
         axes.set_yticks(range(len(rows)), rows, fontsize=8)
         axes.set_xlabel("keys per call")

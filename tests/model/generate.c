@@ -390,6 +390,33 @@ static void add_emptying(struct generator *generator)
     add_operation(generator, OPERATION_INSERT, batch_size(generator, true) % 30000, false);
 }
 
+/* A window: step by step keys come at one end, and the oldest ones, about as many, go by a range at the other. */
+static void add_window(struct generator *generator)
+{
+    struct random_source *random = &generator->random;
+    const uint64_t each = 1 + batch_size(generator, false) % (on_device(generator) ? 200 : 2000);
+    for (uint64_t steps = 4 + random_below(random, 12); steps; steps--) {
+        struct operation operation;
+        generator->keys.pattern = KEYS_WINDOW;
+        operation_init(&operation, OPERATION_INSERT, each);
+        for (uint64_t i = 0; i < each; i++) {
+            operation.first[i] = key_draw(&generator->keys, random);
+            operation.second[i] = draw_value(generator);
+        }
+        follow(generator, &operation);
+        scenario_add(generator->scenario, &operation);
+        const struct model *shadow = &generator->shadow;
+        if (!shadow->n) continue;
+        operation_init(&operation, OPERATION_ERASE_RANGE, 1);
+        operation.first[0] = typed_lowest_code(shadow->key_type);
+        operation.second[0] = shadow->entries[each < shadow->n ? each - 1 : shadow->n - 1].key;
+        operation.ends = random_one_in(random, 2) ? OPERATION_NO_LOWS : 0;
+        follow(generator, &operation);
+        scenario_add(generator->scenario, &operation);
+        add_operation(generator, OPERATION_FIND, random_below(random, 30), false);
+    }
+}
+
 static enum operation_kind draw_kind(struct generator *generator)
 {
     struct random_source *random = &generator->random;
@@ -414,9 +441,14 @@ void generate(struct scenario *scenario, enum profile profile, uint64_t seed)
     const struct subject_config *config = &scenario->config;
     model_init(&generator.shadow, config->key_type, config->value_type, config->duplicates);
     key_source_init(&generator.keys, config->key_type, profile == PROFILE_BOUNDARY, &generator.random);
+    if (scenario->pattern) {
+        generator.keys.main_pattern = generator.keys.pattern = (enum key_pattern)(scenario->pattern - 1);
+        generator.keys.only_main = true;
+    }
     if (!random_one_in(&generator.random, 8))
         add_operation(&generator, random_one_in(&generator.random, 3) ? OPERATION_INSERT : OPERATION_BUILD,
                       batch_size(&generator, true), false);
+    if (generator.keys.main_pattern == KEYS_WINDOW) add_window(&generator);
     for (unsigned i = 0; i < lengths[profile]; i++)
         add_operation(&generator, draw_kind(&generator), batch_size(&generator, false), true);
     if (random_one_in(&generator.random, 3)) add_emptying(&generator);
