@@ -7,6 +7,7 @@ Reads the .jsonl files of that folder and writes one PNG beside each of them. Pa
 overview is the picture of the README: what a CPU and a GPU promise, beside their peers.
 """
 import json
+import math
 import pathlib
 import sys
 
@@ -180,12 +181,54 @@ def draw_dists(folder):
     finish(figure, folder, "dists", lines, f"Distributions of keys, n = {size_name(lines[0]['n'])}, 1 thread")
 
 
+def pattern_name(line):
+    """The row of a line in the heat map: the pattern, and whether keys come several times."""
+    name = line["op"].removeprefix("insert-")
+    if name == "new":
+        name = "uniform"
+    elif name.startswith("points"):
+        name = f"{int(name.removeprefix('points')):,} append points"
+    return f"{name}, duplicates" if line["duplicates"] else name
+
+
+def draw_patterns(folder):
+    """Time per key of each pattern and batch size, as a multiple of that of uniform keys. One panel per tree."""
+    lines = read_part(folder, "patterns")
+    if not lines:
+        return
+    panels = list(dict.fromkeys((line["structure"], line["placement"]) for line in lines))
+    rows = sorted(dict.fromkeys(map(pattern_name, lines)), key=lambda name: name.endswith(", duplicates"))
+    figure, grid = plt.subplots(1, len(panels), figsize=(3.6 * len(panels) + 2.6, 0.33 * len(rows) + 1.8), squeeze=False,
+                                sharey=True)
+    for axes, (structure, placement) in zip(grid[0], panels):
+        chosen = [line for line in lines if (line["structure"], line["placement"]) == (structure, placement)]
+        batches = sorted({line["batch"] for line in chosen})
+        # A step of a window moves two keys, one in and one out.
+        times = {(pattern_name(line), line["batch"]): line["ns_per_op"] / (2 if line["op"] == "window" else 1)
+                 for line in chosen}
+        ratios = [[times.get((row, batch), math.nan) / times["uniform", batch] for batch in batches] for row in rows]
+        axes.imshow([[math.log2(ratio) for ratio in row] for row in ratios], cmap="RdYlGn_r", vmin=-3, vmax=3,
+                    aspect="auto")
+        for y, row in enumerate(ratios):
+            for x, ratio in enumerate(row):
+                if not math.isnan(ratio):
+                    axes.text(x, y, f"{ratio:.2g}", ha="center", va="center", fontsize=8,
+                              color="white" if abs(math.log2(ratio)) > 2.2 else "black")
+        axes.set_xticks(range(len(batches)), [size_name(batch) if batch > 256 else str(batch) for batch in batches])
+        axes.set_yticks(range(len(rows)), rows, fontsize=8)
+        axes.set_xlabel("keys per call")
+        axes.set_title(f"{structure}, {placement}", fontsize=10)
+    finish(figure, folder, "patterns", lines,
+           f"Time per key, as a multiple of uniform keys, n = {size_name(lines[0]['n'])}")
+
+
 # ---- on a GPU ----
 
 
 def is_gpu(folder):
     return any(line["placement"] in ("gpu", "emulated")
-               for part in ("promises", "sizes", "ops", "batches", "transfer", "updates", "sequences")
+               for part in ("promises", "sizes", "ops", "batches", "transfer", "updates", "sequences",
+                            "patterns")
                for line in read_part(folder, part))
 
 
@@ -374,6 +417,7 @@ def draw_gpu(folder):
     draw_gpu_transfer(folder)
     draw_gpu_ops(folder)
     draw_updates(folder)
+    draw_patterns(folder)
     draw_sequences(folder, "find", "sequences-find", "find of all keys, in the order in which they were inserted")
     draw_sequences(folder, "fill", "sequences-insert", "insert of all keys into an empty index, in one call")
 
@@ -459,6 +503,7 @@ def main():
     draw_groups(folder, "isa", "Instruction sets, 1 thread", "isa")
     draw_groups(folder, "pages", "Huge pages, 1 thread", "huge_pages")
     draw_dists(folder)
+    draw_patterns(folder)
 
 
 if __name__ == "__main__":

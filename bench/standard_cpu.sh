@@ -59,3 +59,6 @@ fi
 if begin batches; then
     measure batches --n $large --structure "$ours" --threads 1 --batch 1,4,16,64,256,4096,65536,all --op find --repeat 3
 fi
+
+# shellcheck source-path=SCRIPTDIR
+. "$here/standard_patterns.sh"

@@ -75,3 +75,5 @@ fi
 
 # shellcheck source-path=SCRIPTDIR
 . "$here/standard_updates.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$here/standard_patterns.sh"

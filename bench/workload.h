@@ -106,6 +106,37 @@ void workload_stream_codes(workload_stream *stream, uint64_t *out_codes, uint64_
 /* A position 0 .. n - 1 of a skewed choice: log-uniform rank (Zipf, exponent 1), normal, gamma. */
 uint64_t workload_pick(workload_random *random, workload_dist dist, uint64_t n);
 
+/* ---- patterns of new keys: workload_patterns.c ---- */
+
+/* Where keys come that are inserted into an index. */
+typedef enum workload_pattern {
+    WORKLOAD_APPEND = 0,      /* behind all others, in order                                    */
+    WORKLOAD_APPEND_SHUFFLED, /* ... in any order within a batch                                */
+    WORKLOAD_APPEND_LATE,     /* ... but one in 20 is late, by up to 2^16 keys that came since  */
+    WORKLOAD_PREPEND,         /* in front of all others, falling                                */
+    WORKLOAD_POINTS,          /* behind so many entries all over the index, as tenants append   */
+    WORKLOAD_GAP,             /* all between the two neighbours that are farthest apart         */
+    WORKLOAD_HOT,             /* all among one hundredth of the entries                         */
+    WORKLOAD_PATTERN_COUNT
+} workload_pattern;
+
+/* NULL for an unknown number. */
+const char *workload_pattern_name(workload_pattern pattern);
+
+/* A pattern beside the keys of an index. */
+typedef struct workload_place {
+    workload_pattern pattern;
+    const uint64_t *codes; /* sorted and distinct       */
+    uint64_t entries;      /* of them                   */
+    uint64_t max;          /* the largest code          */
+    uint64_t points;       /* POINTS: how many          */
+    uint64_t batch;        /* keys of one call; 0: all  */
+    uint64_t seed;
+} workload_place;
+
+/* The next `count` codes. Some may be there already or come twice, where the pattern has little room. False: it has none. */
+bool workload_pattern_codes(const workload_place *place, uint64_t *out, uint64_t count);
+
 /* ---- codes and keys ---- */
 
 uint64_t workload_code_max(copse_type type);

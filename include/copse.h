@@ -246,6 +246,11 @@ typedef struct copse_ranges {
         sizeof(copse_ranges), 0, lows, highs, n, 0                                                                     \
     }
 
+/* Erases every entry that is in one of the ranges, which may overlap; none of them has a limit, and the order asked for
+ * is without effect. Ranges that have no lower and no upper end take all entries away. out_erased (may be NULL)
+ * receives the number of entries that went. Errors: NAN, MEMORY, CANCELLED. */
+COPSE_API copse_status copse_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased);
+
 /* Sums the values of n ranges; 0 for an empty one. out_sums is an array of uint64_t (value types u32 u64), int64_t
  * (i32 i64) or double (f32 f64). Integer sums are exact; where one does not fit, it is set to the nearest limit,
  * all others are still right, and the call returns COPSE_ERR_OVERFLOW naming the first. copse_sum128 always fits.

@@ -1,5 +1,4 @@
 /* copse erase: takes keys, or all keys of ranges, out of a snapshot. */
-#include "cli/entries.h"
 #include "cli/key_text.h"
 #include "cli/update.h"
 
@@ -7,38 +6,27 @@
 
 typedef struct eraser {
     cli_update update;
-    cli_keys keys; /* what is to go */
+    cli_keys keys;   /* what is to go                         */
+    uint64_t erased; /* entries of ranges, which went already */
 } eraser;
 
 /* ---- which keys ---- */
 
-static bool add_keys(eraser *e, const cli_keys *keys, bool distinct)
+static bool add_keys(eraser *e, const cli_keys *keys)
 {
-    for (uint64_t i = 0; i < keys->count; i++) {
-        const cli_key key = cli_keys_at(keys, i);
-        if (distinct && e->keys.count > 0 && cli_key_compare(cli_keys_at(&e->keys, e->keys.count - 1), key) == 0)
-            continue;
-        if (!cli_keys_add(&e->keys, key)) return false;
-    }
+    for (uint64_t i = 0; i < keys->count; i++)
+        if (!cli_keys_add(&e->keys, cli_keys_at(keys, i))) return false;
     return true;
 }
 
-static bool add_entries(void *user, const cli_keys *keys, const char *values)
-{
-    (void)values;
-    return add_keys(user, keys, true);
-}
-
+/* Keys are collected, since with --strict all of them have to be there; ranges go from the index in memory at once. */
 static int answer(cli_session *session, const cli_query_args *args, const cli_query_batch *batch)
 {
     eraser *e = args->user;
-    copse_status status = COPSE_OK;
-    if (batch->keys && !add_keys(e, batch->keys, false)) status = COPSE_ERR_MEMORY;
-    for (uint64_t i = 0; !batch->keys && i < batch->count && status == COPSE_OK; i++) {
-        status = cli_entries_walk(session, batch, i, 0, add_entries, e);
-        if (status == COPSE_ERR_CANCELLED && !cli_interrupted()) status = COPSE_ERR_MEMORY;
-    }
-    if (status == COPSE_ERR_MEMORY) return cli_fail(session->command, "out of memory");
+    uint64_t erased = 0;
+    if (batch->keys) return add_keys(e, batch->keys) ? CLI_OK : cli_fail(session->command, "out of memory");
+    copse_status status = copse_erase_range(session->index, &batch->ranges, &erased);
+    e->erased += erased;
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }
 
@@ -78,6 +66,7 @@ static int erase(cli_session *session, const cli_query_args *args)
     if (status == COPSE_OK) status = copse_erase(session->index, cli_keys_in(&e->keys), e->keys.count, &erased);
     cli_progress_clear(&session->progress);
     if (status != COPSE_OK) return cli_session_fail(session, status);
+    erased += e->erased;
     int code = cli_update_save(session, &e->update, erased > 0);
     const cli_update_count counts[] = {{"erased", erased, true}, {"not_found", missing, false}};
     if (code == CLI_OK) cli_update_report(session, &e->update, counts, 2);

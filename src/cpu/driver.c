@@ -33,6 +33,7 @@ const copse_calls copse_cpu_calls = {
     .insert = copse_cpu_insert,
     .erase = copse_cpu_erase,
     .erase_pairs = copse_cpu_erase_pairs,
+    .erase_range = copse_cpu_erase_range,
     .apply = copse_cpu_apply,
     .find = copse_cpu_find,
     .neighbours = copse_cpu_neighbours,

@@ -15,6 +15,12 @@
 #include "core/levels.h"
 #include "trees/tree.h"
 
+/* Entries in a row that are to go. Stretches come in order, each has entries, and there are others between two of them. */
+typedef struct copse_stretch {
+    uint64_t first, end; /* locations                             */
+    uint64_t before;     /* entries of the stretches in front     */
+} copse_stretch;
+
 /* What a tree on the CPU does for the driver, for one pair of widths. A tree never sees a bad argument. */
 typedef struct copse_cpu_tree {
     /* Life. A new tree is empty. */
@@ -28,6 +34,9 @@ typedef struct copse_cpu_tree {
     /* Both at once. In an index without duplicates pairs that are gone, which are all there, leave; the others come or
      * replace what is there. In one with duplicates each pair does what batch->does says (core/batch.h). */
     copse_status (*apply)(copse_index *index, const copse_batch *pairs);
+    /* Optional: takes the entries of n stretches away, `erased` in all, which is not the whole tree. Without it the driver lists their
+     * keys and erases those. */
+    copse_status (*erase_between)(copse_index *index, const copse_stretch *stretches, uint64_t n, uint64_t erased);
 
     /* Read a chunk of a batch, keys[first .. first + n), of a tree that is not empty; results at the same positions. They
      * return n, or the offset from `first` of the first NaN. */
@@ -123,13 +132,15 @@ copse_status copse_cpu_check_operations(const copse_index *index, const uint8_t 
 /* Turns n elements of an array of this width round; NULL is fine. */
 void copse_reverse(void *array, uint64_t first, uint64_t n, size_t width);
 
-/* Calls: driver_points.c, driver_updates.c, driver_pairs.c, driver_mixed.c, driver_ranges.c, driver_aggregates.c, driver_scan.c. */
+/* Calls: driver_points.c, driver_updates.c, driver_pairs.c, driver_erase_range.c, driver_mixed.c, driver_ranges.c,
+ * driver_aggregates.c, driver_scan.c. */
 copse_status copse_cpu_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_cpu_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                               uint64_t *out_inserted);
 copse_status copse_cpu_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
 copse_status copse_cpu_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
                                    uint64_t *out_erased);
+copse_status copse_cpu_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased);
 copse_status copse_cpu_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                              uint64_t n, void *out_values, uint8_t *out_found);
 copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);

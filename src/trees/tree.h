@@ -58,6 +58,9 @@ typedef struct copse_calls {
     copse_status (*erase)(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
     copse_status (*erase_pairs)(copse_index *index, const void *keys, const void *values, uint64_t n,
                                 uint64_t *out_erased);
+    /* Ranges of keys of fixed width come closed, in order, without overlaps and none of them with its low above its high, in host
+     * memory (api/erase_range.c); those of byte strings as the caller's. */
+    copse_status (*erase_range)(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased);
     /* Counts the version of the index itself, because a batch may change nothing. */
     copse_status (*apply)(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                           uint64_t n, void *out_values, uint8_t *out_found);

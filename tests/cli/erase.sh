@@ -25,6 +25,14 @@ try first empty.copse
 try min empty.copse
 copse erase orders.copse 1001 -o - -q | cat >piped.copse
 try count piped.copse
+# Ranges that overlap, that are empty, and the words min and max; a range that cannot be read leaves the file as it was.
+try erase orders.copse --range 1001 1002 1002 1003 1003 1001 -o overlap.copse
+try dump overlap.copse
+try erase orders.copse --range max min -n
+try erase orders.copse --range min max -n
+printf -- '- 1002\n1003 12x\n' >ranges
+try erase orders.copse --range --file ranges
+cmp orders.copse before && echo unchanged
 # All entries of a key go, and all keys of a range.
 printf '1,10\n1,11\n2,20\n2,21\n3,30\n' | copse build - --no-header --duplicates keep -q -o d.copse >/dev/null
 try erase d.copse 1

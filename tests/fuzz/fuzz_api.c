@@ -50,7 +50,11 @@ static uint64_t next_value(struct input *input, copse_type type)
 static void next_operation(struct input *input, const struct subject_config *config, struct operation *operation)
 {
     bool device = config->placement == COPSE_PLACEMENT_EMULATED;
-    enum operation_kind kind = (enum operation_kind)(next_byte(input) % (OPERATION_KINDS - 1));
+    /* Ranges that are erased have bytes of their own, so that the files of the corpus do what they did before these came. */
+    const uint8_t which = next_byte(input);
+    enum operation_kind kind = (enum operation_kind)(which % (OPERATION_KINDS - 2));
+    if (kind >= OPERATION_ERASE_RANGE) kind++;
+    if (which >= 0xe8) kind = OPERATION_ERASE_RANGE;
     if (kind == OPERATION_SAVE_LOAD) kind = OPERATION_MOVE; /* no files */
     uint64_t n = next_byte(input) % MOST_ELEMENTS;
     uint8_t options = next_byte(input);

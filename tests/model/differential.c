@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "generate.h"
+#include "keys.h"
 #include "random.h"
 #include "shrink.h"
 #include "trees.h"
@@ -50,6 +51,7 @@ struct settings {
     unsigned share;             /* run one case in this many */
     double seconds;             /* 0: as many rounds as said, else until they are over */
     bool isolate;               /* every case in a process of its own */
+    int pattern;                /* struct scenario */
     bool small;                 /* as small as the emulator's cases */
     bool list;
     bool self_test;
@@ -221,6 +223,15 @@ static bool selected(const struct settings *settings, const struct subject_confi
     return true;
 }
 
+/* The option that chose the pattern of keys, if one did. */
+static const char *const *pattern_option(const struct settings *settings)
+{
+    static const char *words[2];
+    words[0] = settings->pattern ? " --pattern " : "";
+    words[1] = settings->pattern ? key_pattern_names[settings->pattern - 1] : "";
+    return words;
+}
+
 static void report_failure(const struct settings *settings, uint64_t number, struct scenario *scenario,
                            struct scenario_result *result)
 {
@@ -233,10 +244,10 @@ static void report_failure(const struct settings *settings, uint64_t number, str
     else
         (void)printf("\n  at the end: %s\n", result->why);
     /* the name as well: a build with other trees counts its cases differently, and would repeat something else */
-    (void)printf("  repeat with: differential --placement %s --only structure=%s --seed %llu --case %llu%s%s\n",
+    (void)printf("  repeat with: differential --placement %s --only structure=%s --seed %llu --case %llu%s%s%s%s\n",
                  copse_placement_name(scenario->config.placement), copse_structure_name(scenario->config.structure),
-                 (unsigned long long)settings->seed, (unsigned long long)number, settings->small ? " --small" : "",
-                 settings->isolate ? " --isolate" : "");
+                 (unsigned long long)settings->seed, (unsigned long long)number, pattern_option(settings)[0],
+                 pattern_option(settings)[1], settings->small ? " --small" : "", settings->isolate ? " --isolate" : "");
     (void)fflush(stdout);
     shrink(scenario, result, settings->isolate, SHRINK_SECONDS);
     (void)printf("  shrunken to:\n");
@@ -251,13 +262,15 @@ static bool run_case(const struct settings *settings, copse_placement placement,
     struct subject_config config = case_config(placement, settings->seed, number);
     scenario_init(&scenario, &config);
     scenario.small = settings->small || placement == COPSE_PLACEMENT_EMULATED;
+    scenario.pattern = settings->pattern;
     generate(&scenario, case_profile(placement, number), case_seed(settings->seed, number));
     (void)snprintf(
         crash_text, sizeof crash_text,
         "\ncrashed in case %llu; repeat and shrink with: differential --placement %s --only structure=%s --seed %llu "
-        "--case %llu --isolate\n",
+        "--case %llu%s%s --isolate\n",
         (unsigned long long)number, copse_placement_name(placement), copse_structure_name(config.structure),
-        (unsigned long long)settings->seed, (unsigned long long)number);
+        (unsigned long long)settings->seed, (unsigned long long)number, pattern_option(settings)[0],
+        pattern_option(settings)[1]);
     struct scenario_result result = scenario_run(&scenario, settings->isolate);
     if (!result.right) report_failure(settings, number, &scenario, &result);
     scenario_free(&scenario);
@@ -446,7 +459,8 @@ static void find_offered(struct settings *settings)
 
 static const char usage[] =
     "usage: differential [--quick | --light | --long | --rounds N | --seconds S] [--placement NAME,...] [--seed N]\n"
-    "                    [--case N] [--isolate] [--small] [--only NAME=VALUE,...] [--list] [--self-test]\n"
+    "                    [--case N] [--isolate] [--small] [--only NAME=VALUE,...] [--pattern NAME]\n"
+    "                    [--list] [--self-test]\n"
     "  --quick     the default: every combination, about 90 s\n"
     "  --light     a quarter of that, for sanitizers\n"
     "  --long      half an hour with a seed of its own\n"
@@ -454,6 +468,8 @@ static const char usage[] =
     "  --isolate   each case in a process of its own: a crash is then shrunken, too\n"
     "  --placement cpu, emulated, hybrid-emulated, gpu, hybrid; the first three unless one is named\n"
     "  --only      only such cases: structure= key= value= isa= threads= duplicates= memory= stream=\n"
+    "  --pattern   where keys come, in all cases: few, append, prepend, clustered, uniform, extreme, hot,\n"
+    "              append-shuffled, append-late, points, gap, window; else each case has one by its seed\n"
     "  --small     cases as small as the emulator's, for a card under a sanitizer\n"
     "  --list      print the cases instead of running them\n"
     "  --self-test plant bugs and expect to find them\n";
@@ -480,6 +496,15 @@ static void parse_only(struct settings *settings, char *list)
         if (!strchr(item, '=') || settings->only_n == sizeof settings->only / sizeof *settings->only) bad_usage(item);
         settings->only[settings->only_n++] = item;
     }
+}
+
+static void parse_pattern(struct settings *settings, const char *name)
+{
+    if (!name) bad_usage("--pattern without a name");
+    int which = 0;
+    while (which < KEY_PATTERNS && strcmp(name, key_pattern_names[which]) != 0) which++;
+    if (which == KEY_PATTERNS) bad_usage(name);
+    settings->pattern = which + 1;
 }
 
 static void parse_placements(struct settings *settings, char *list)
@@ -514,6 +539,8 @@ static void parse(struct settings *settings, int argc, char **argv)
             settings->only_case = (long long)parse_number(argv[++i]);
         } else if (strcmp(argument, "--only") == 0) {
             parse_only(settings, argv[++i]);
+        } else if (strcmp(argument, "--pattern") == 0) {
+            parse_pattern(settings, argv[++i]);
         } else if (strcmp(argument, "--placement") == 0) {
             parse_placements(settings, argv[++i]);
         } else if (strcmp(argument, "--isolate") == 0) {

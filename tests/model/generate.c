@@ -223,6 +223,29 @@ static void fill_bounds(struct generator *generator, struct operation *operation
     }
 }
 
+/* Erase a stretch anywhere or at one end, many short ones that overlap, or everything. */
+static void fill_erase_ranges(struct generator *generator, struct operation *operation)
+{
+    struct random_source *random = &generator->random;
+    const struct model *shadow = &generator->shadow;
+    const uint64_t choice = random_below(random, 8), entries = shadow->n;
+    const bool many = choice < 3, end = choice == 3 || choice == 4, all = choice == 5 && random_one_in(random, 4);
+    if (!many && operation->n > 1) operation->n = 1 + random_below(random, 2);
+    if (!random_one_in(random, 6)) operation->ends &= ~(OPERATION_NO_LOWS | OPERATION_NO_HIGHS);
+    for (uint64_t i = 0; i < operation->n; i++) {
+        const uint64_t width = random_below(random, many ? 8 : 1 + entries / (1 + random_below(random, 8)));
+        uint64_t low = draw_present(generator), high = draw_present(generator);
+        const uint64_t at = end ? choice == 3 ? 0 : entries - width : model_rank(shadow, low);
+        if (entries && at < entries) low = shadow->entries[at].key;
+        if (entries && at < entries) high = shadow->entries[at + width < entries ? at + width : entries - 1].key;
+        if (all || (end && choice == 3)) low = typed_lowest_code(shadow->key_type);
+        if (all || (end && choice == 4)) high = typed_highest_code(shadow->key_type);
+        const bool falls = random_one_in(random, 16); /* an empty range */
+        operation->first[i] = falls ? high : low;
+        operation->second[i] = falls ? low : high;
+    }
+}
+
 static void add_faults(struct generator *generator, struct operation *operation)
 {
     struct random_source *random = &generator->random;
@@ -261,6 +284,10 @@ static void follow(struct generator *generator, const struct operation *operatio
 {
     struct model *shadow = &generator->shadow;
     if (!operation_updates(operation->kind) || !will_succeed(generator, operation)) return;
+    if (operation->kind == OPERATION_ERASE_RANGE) {
+        (void)operation_erase_range(operation, shadow);
+        return;
+    }
     void *keys = typed_new(shadow->key_type, operation->n);
     for (uint64_t i = 0; i < operation->n; i++) typed_set_code(shadow->key_type, keys, i, operation->first[i]);
     void *values = operation->second ? typed_new(shadow->value_type, operation->n) : NULL;
@@ -323,6 +350,8 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
         fill_erase_keys(generator, &operation);
     else if (kind == OPERATION_ERASE_PAIRS)
         fill_pairs(generator, &operation);
+    else if (kind == OPERATION_ERASE_RANGE)
+        fill_erase_ranges(generator, &operation);
     else if (kind == OPERATION_APPLY)
         fill_mixed(generator, &operation);
     else if (operation_updates(kind))
@@ -361,6 +390,33 @@ static void add_emptying(struct generator *generator)
     add_operation(generator, OPERATION_INSERT, batch_size(generator, true) % 30000, false);
 }
 
+/* A window: step by step keys come at one end, and the oldest ones, about as many, go by a range at the other. */
+static void add_window(struct generator *generator)
+{
+    struct random_source *random = &generator->random;
+    const uint64_t each = 1 + batch_size(generator, false) % (on_device(generator) ? 200 : 2000);
+    for (uint64_t steps = 4 + random_below(random, 12); steps; steps--) {
+        struct operation operation;
+        generator->keys.pattern = KEYS_WINDOW;
+        operation_init(&operation, OPERATION_INSERT, each);
+        for (uint64_t i = 0; i < each; i++) {
+            operation.first[i] = key_draw(&generator->keys, random);
+            operation.second[i] = draw_value(generator);
+        }
+        follow(generator, &operation);
+        scenario_add(generator->scenario, &operation);
+        const struct model *shadow = &generator->shadow;
+        if (!shadow->n) continue;
+        operation_init(&operation, OPERATION_ERASE_RANGE, 1);
+        operation.first[0] = typed_lowest_code(shadow->key_type);
+        operation.second[0] = shadow->entries[each < shadow->n ? each - 1 : shadow->n - 1].key;
+        operation.ends = random_one_in(random, 2) ? OPERATION_NO_LOWS : 0;
+        follow(generator, &operation);
+        scenario_add(generator->scenario, &operation);
+        add_operation(generator, OPERATION_FIND, random_below(random, 30), false);
+    }
+}
+
 static enum operation_kind draw_kind(struct generator *generator)
 {
     struct random_source *random = &generator->random;
@@ -372,6 +428,7 @@ static enum operation_kind draw_kind(struct generator *generator)
     if (choice < 22) return OPERATION_INSERT_IF_ABSENT;
     if (choice < 32) return OPERATION_ERASE;
     if (choice < 36) return OPERATION_ERASE_PAIRS;
+    if (choice < 42) return OPERATION_ERASE_RANGE;
     if (choice < 47) return OPERATION_APPLY;
     if (choice < 48) return OPERATION_SAVE_LOAD;
     return OPERATION_FIND + (enum operation_kind)random_below(random, OPERATION_SAVE_LOAD - OPERATION_FIND);
@@ -384,9 +441,14 @@ void generate(struct scenario *scenario, enum profile profile, uint64_t seed)
     const struct subject_config *config = &scenario->config;
     model_init(&generator.shadow, config->key_type, config->value_type, config->duplicates);
     key_source_init(&generator.keys, config->key_type, profile == PROFILE_BOUNDARY, &generator.random);
+    if (scenario->pattern) {
+        generator.keys.main_pattern = generator.keys.pattern = (enum key_pattern)(scenario->pattern - 1);
+        generator.keys.only_main = true;
+    }
     if (!random_one_in(&generator.random, 8))
         add_operation(&generator, random_one_in(&generator.random, 3) ? OPERATION_INSERT : OPERATION_BUILD,
                       batch_size(&generator, true), false);
+    if (generator.keys.main_pattern == KEYS_WINDOW) add_window(&generator);
     for (unsigned i = 0; i < lengths[profile]; i++)
         add_operation(&generator, draw_kind(&generator), batch_size(&generator, false), true);
     if (random_one_in(&generator.random, 3)) add_emptying(&generator);

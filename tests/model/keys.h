@@ -5,16 +5,24 @@
 #include "random.h"
 #include "typed.h"
 
+/* Names in key_pattern_names, in the same order. */
 enum key_pattern {
-    KEYS_FEW,        /* a handful of neighbours: heavy duplicates within a batch */
-    KEYS_ASCENDING,  /* an append workload, dense or with gaps                   */
-    KEYS_DESCENDING, /* every insert in front                                    */
-    KEYS_CLUSTERED,  /* dense around a few far centres                           */
-    KEYS_UNIFORM,    /* anywhere                                                 */
-    KEYS_EXTREME,    /* limits, zeros, infinities, denormals and neighbours      */
-    KEYS_HOT,        /* mostly one small spot, sometimes anywhere                */
+    KEYS_FEW,             /* a handful of neighbours: heavy duplicates within a batch       */
+    KEYS_ASCENDING,       /* an append workload, dense or with gaps                         */
+    KEYS_DESCENDING,      /* every insert in front                                          */
+    KEYS_CLUSTERED,       /* dense around a few far centres                                 */
+    KEYS_UNIFORM,         /* anywhere                                                       */
+    KEYS_EXTREME,         /* limits, zeros, infinities, denormals and neighbours            */
+    KEYS_HOT,             /* mostly one small spot, sometimes anywhere                      */
+    KEYS_APPEND_SHUFFLED, /* an append workload, in any order within stretches              */
+    KEYS_APPEND_LATE,     /* an append workload with late arrivals                          */
+    KEYS_POINTS,          /* many places, each of which gets its next key in turn           */
+    KEYS_GAP,             /* all in one gap, whose ends are keys of other batches           */
+    KEYS_WINDOW,          /* ascending; a scenario of these also erases from the other end  */
     KEY_PATTERNS
 };
+
+extern const char *const key_pattern_names[KEY_PATTERNS];
 
 #define KEY_CENTRES 8
 
@@ -26,6 +34,8 @@ struct key_source {
     uint64_t domain;
     uint64_t stride;
     uint64_t next;
+    uint64_t points; /* KEYS_POINTS: 10, 1000 or 100,000 of them */
+    bool only_main;  /* no batch has another pattern             */
     uint64_t centres[KEY_CENTRES];
 };
 

@@ -11,7 +11,8 @@ struct scenario {
     struct operation *operations;
     size_t n;
     size_t capacity;
-    bool small; /* operations of sizes for the emulator or a sanitizer */
+    int pattern; /* of keys (keys.h): 1 + its number; 0: by the seed */
+    bool small;  /* operations of sizes for the emulator or a sanitizer */
     bool planted_bug;
 };
 

@@ -167,7 +167,7 @@ static void drop_values(struct shrinker *shrinker)
     struct scenario candidate;
     scenario_copy(&candidate, shrinker->best);
     for (size_t i = 0; i < candidate.n; i++)
-        if (operation_updates(candidate.operations[i].kind)) {
+        if (operation_updates(candidate.operations[i].kind) && !operation_has_bounds(candidate.operations[i].kind)) {
             free(candidate.operations[i].second);
             candidate.operations[i].second = NULL;
         }

@@ -74,6 +74,7 @@ void byte_check_content(struct byte_subject *subject);
 
 void byte_run_update(struct byte_subject *subject);
 void byte_run_point(struct byte_subject *subject);
+void byte_run_erase_range(struct byte_subject *subject);
 void byte_run_range(struct byte_subject *subject);
 void byte_run_aggregate(struct byte_subject *subject);
 void byte_run_whole(struct byte_subject *subject);

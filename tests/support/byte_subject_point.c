@@ -76,7 +76,11 @@ void byte_run_update(struct byte_subject *subject)
 {
     static const char *const names[] = {"build", "insert", "insert if absent", "erase", "apply", "erase pairs"};
     const uint64_t n = byte_draw(subject, subject->most + 1);
-    const uint64_t which = byte_draw(subject, 6);
+    const uint64_t which = byte_draw(subject, 7);
+    if (which == 6) {
+        byte_run_erase_range(subject);
+        return;
+    }
     uint64_t changed = 0;
     subject->operation = names[which];
     uint64_t *codes = byte_codes(subject, n);

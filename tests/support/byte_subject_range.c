@@ -172,6 +172,30 @@ void byte_run_range(struct byte_subject *subject)
     ranges_free(&some);
 }
 
+void byte_run_erase_range(struct byte_subject *subject)
+{
+    const uint64_t n = byte_draw(subject, 12);
+    struct some_ranges some = ranges_draw(subject, n);
+    struct model_span *spans = must_malloc(n * sizeof *spans);
+    uint64_t erased = 0;
+    subject->operation = "erase range";
+    if (byte_draw(subject, 3)) /* short ones, so that something is left */
+        for (uint64_t i = 0; i < n; i++) some.high_codes[i] = some.low_codes[i] + byte_draw(subject, 3);
+    for (uint64_t i = 0; i < n; i++)
+        if (some.high_codes[i] >= subject->pool->n) some.high_codes[i] = subject->pool->n - 1;
+    byte_array_free(&some.highs);
+    some.highs = byte_keys(subject, some.high_codes, n);
+    ranges_settle(subject, &some);
+    for (uint64_t i = 0; i < n; i++) spans[i] = span_of(&subject->model, &some, i);
+    byte_arm(subject);
+    if (byte_went(subject, copse_erase_range(subject->index, &some.ranges, &erased), COPSE_OK) &&
+        erased != model_erase_spans(&subject->model, spans, n))
+        byte_differ(subject, "%llu entries erased by ranges", (unsigned long long)erased);
+    byte_check_content(subject);
+    free(spans);
+    ranges_free(&some);
+}
+
 /* --- aggregates ------------------------------------------------------------------------------------------------------ */
 
 static void check_sum(struct byte_subject *subject, struct model_span span, uint64_t i, const uint64_t *sums,

@@ -95,6 +95,27 @@ uint64_t model_erase(struct model *model, const void *keys, uint64_t n)
     return erased;
 }
 
+uint64_t model_erase_spans(struct model *model, const struct model_span *spans, uint64_t n)
+{
+    /* How many more spans begin than end at each entry. */
+    int64_t *more = must_malloc((model->n + 1) * sizeof *more), inside = 0;
+    uint64_t kept = 0;
+    memset(more, 0, (model->n + 1) * sizeof *more);
+    for (uint64_t i = 0; i < n; i++) {
+        if (spans[i].first >= spans[i].last) continue;
+        more[spans[i].first]++;
+        more[spans[i].last]--;
+    }
+    for (uint64_t i = 0; i < model->n; i++) {
+        inside += more[i];
+        if (inside == 0) model->entries[kept++] = model->entries[i];
+    }
+    free(more);
+    const uint64_t erased = model->n - kept;
+    model->n = kept;
+    return erased;
+}
+
 /* The keys of a batch, sorted, those of one key in array order. */
 static struct model_entry *sorted_batch(const struct model *model, const void *keys, const void *values, uint64_t n)
 {

@@ -33,6 +33,8 @@ void model_copy(struct model *to, const struct model *from);
 void model_build(struct model *model, const void *keys, const void *values, uint64_t n);
 uint64_t model_insert(struct model *model, const void *keys, const void *values, uint64_t n, uint32_t flags);
 uint64_t model_erase(struct model *model, const void *keys, uint64_t n);
+/* The entries of all spans, which may overlap. */
+uint64_t model_erase_spans(struct model *model, const struct model_span *spans, uint64_t n);
 /* Each pair takes the first entry that it equals, as copse_erase_pairs. values NULL: all 0, as in a set. */
 uint64_t model_erase_pairs(struct model *model, const void *keys, const void *values, uint64_t n);
 /* One operation after the other, as copse_apply. out_values are raw bits. */

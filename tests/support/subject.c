@@ -17,20 +17,20 @@ bool operation_updates(enum operation_kind kind)
 
 bool operation_has_bounds(enum operation_kind kind)
 {
-    return kind >= OPERATION_RANGE && kind <= OPERATION_AVG;
+    return kind == OPERATION_ERASE_RANGE || (kind >= OPERATION_RANGE && kind <= OPERATION_AVG);
 }
 
 const char *operation_name(enum operation_kind kind)
 {
-    static const char *const names[OPERATION_KINDS] = {"build",     "insert",      "insert-if-absent",
-                                                       "erase",     "erase-pairs", "apply",
-                                                       "find",      "contains",    "lower-bound",
-                                                       "successor", "predecessor", "upper-bound",
-                                                       "floor",     "select",      "ends",
-                                                       "cursor",    "range",       "count",
-                                                       "sum",       "sum128",      "min",
-                                                       "max",       "avg",         "visit",
-                                                       "save-load", "move"};
+    static const char *const names[OPERATION_KINDS] = {"build",       "insert",      "insert-if-absent",
+                                                       "erase",       "erase-pairs", "erase-range",
+                                                       "apply",       "find",        "contains",
+                                                       "lower-bound", "successor",   "predecessor",
+                                                       "upper-bound", "floor",       "select",
+                                                       "ends",        "cursor",      "range",
+                                                       "count",       "sum",         "sum128",
+                                                       "min",         "max",         "avg",
+                                                       "visit",       "save-load",   "move"};
     return names[kind];
 }
 
@@ -369,6 +369,8 @@ static bool run_one(struct subject *subject, const struct operation *operation)
     case OPERATION_ERASE:
     case OPERATION_ERASE_PAIRS:
         return subject_run_update(subject, operation);
+    case OPERATION_ERASE_RANGE:
+        return subject_run_erase_range(subject, operation);
     case OPERATION_APPLY:
         return subject_run_apply(subject, operation);
     case OPERATION_FIND:

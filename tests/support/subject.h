@@ -13,7 +13,8 @@ enum operation_kind {
     OPERATION_INSERT_IF_ABSENT,
     OPERATION_ERASE,
     OPERATION_ERASE_PAIRS,
-    OPERATION_APPLY, /* the last that changes the index */
+    OPERATION_ERASE_RANGE, /* has low and high bounds, too */
+    OPERATION_APPLY,       /* the last that changes the index */
     OPERATION_FIND,
     OPERATION_CONTAINS,
     OPERATION_LOWER_BOUND,
@@ -111,6 +112,9 @@ bool operation_updates(enum operation_kind kind);
 bool operation_has_bounds(enum operation_kind kind);
 /* The ends that the library gets: an array with a NaN in it is always there. */
 uint32_t operation_ends(const struct operation *operation);
+/* The entries of range i, and the model without those of all ranges; returns how many went. */
+struct model_span operation_span(const struct operation *operation, const struct model *model, uint64_t i);
+uint64_t operation_erase_range(const struct operation *operation, struct model *model);
 /* Of two bounds the NaN is the upper one. */
 bool operation_nan_in_highs(const struct operation *operation);
 const char *operation_name(enum operation_kind kind);

@@ -37,6 +37,7 @@ uint64_t subject_version(const struct subject *subject);
 bool subject_check_update(struct subject *subject, const struct model *before, uint64_t version);
 
 bool subject_run_update(struct subject *subject, const struct operation *operation);
+bool subject_run_erase_range(struct subject *subject, const struct operation *operation);
 bool subject_run_apply(struct subject *subject, const struct operation *operation);
 bool subject_run_point(struct subject *subject, const struct operation *operation);
 bool subject_run_select(struct subject *subject, const struct operation *operation);

@@ -1,4 +1,4 @@
-/* Queries by two bounds: range, count, sums, extremes, averages. */
+/* By two bounds: range, count, sums, extremes, averages, erasing. */
 #include "subject_internal.h"
 #include "support/ranges.h"
 
@@ -59,18 +59,25 @@ static void free_bounds(struct bounds *bounds)
     free(bounds->highs);
 }
 
+/* Entries between two codes; `ends` as in struct operation. */
+static struct model_span span_between(const struct model *model, uint32_t ends, uint64_t low, uint64_t high)
+{
+    struct model_span span = {0, model->n};
+    if (!(ends & OPERATION_NO_LOWS))
+        span.first = ends & COPSE_RANGE_LOW_OPEN ? model_rank_after(model, low) : model_rank(model, low);
+    if (!(ends & OPERATION_NO_HIGHS))
+        span.last = ends & COPSE_RANGE_HIGH_OPEN ? model_rank(model, high) : model_rank_after(model, high);
+    if (span.last <= span.first) return (struct model_span){0, 0};
+    return span;
+}
+
 static struct model_span expected_span(const struct subject *subject, const struct bounds *bounds, uint64_t i,
                                        uint64_t limit)
 {
     const struct model *model = &subject->model;
     const copse_type type = subject->config.key_type;
     const uint64_t low = typed_code(type, bounds->lows, i), high = typed_code(type, bounds->highs, i);
-    struct model_span span = {0, model->n};
-    if (!(bounds->ends & OPERATION_NO_LOWS))
-        span.first = bounds->ends & COPSE_RANGE_LOW_OPEN ? model_rank_after(model, low) : model_rank(model, low);
-    if (!(bounds->ends & OPERATION_NO_HIGHS))
-        span.last = bounds->ends & COPSE_RANGE_HIGH_OPEN ? model_rank(model, high) : model_rank_after(model, high);
-    if (span.last <= span.first) return (struct model_span){0, 0};
+    struct model_span span = span_between(model, bounds->ends, low, high);
     if (!limit || span.last - span.first <= limit) return span;
     if (bounds->ends & COPSE_RANGE_DESCENDING)
         span.first = span.last - limit;
@@ -405,4 +412,46 @@ bool subject_run_no_values(struct subject *subject, const struct operation *oper
     free_bounds(&bounds);
     return status == COPSE_ERR_TYPE ||
            subject_fail(subject, "%s of a set gave %s", operation_name(operation->kind), copse_status_name(status));
+}
+
+/* --- erasing ----------------------------------------------------------------------------------------------------------- */
+
+struct model_span operation_span(const struct operation *operation, const struct model *model, uint64_t i)
+{
+    return span_between(model, operation_ends(operation), operation->first[i], operation->second[i]);
+}
+
+uint64_t operation_erase_range(const struct operation *operation, struct model *model)
+{
+    struct model_span *spans = must_malloc(operation->n * sizeof *spans);
+    for (uint64_t i = 0; i < operation->n; i++) spans[i] = operation_span(operation, model, i);
+    const uint64_t erased = model_erase_spans(model, spans, operation->n);
+    free(spans);
+    return erased;
+}
+
+bool subject_run_erase_range(struct subject *subject, const struct operation *operation)
+{
+    struct bounds bounds = bounds_of(subject, operation);
+    uint64_t reported = 0, version = subject_version(subject);
+    bool skip = false;
+    struct model before;
+    model_copy(&before, &subject->model);
+    struct placed_call call = subject_begin(subject);
+    struct given_bounds given = give_bounds(&call, subject, operation, &bounds);
+    subject_arm(subject, operation);
+    copse_status status = copse_erase_range(subject->index, ASKED(given, &bounds, operation->n, 0),
+                                            operation->omit & 1 ? NULL : &reported);
+    status = subject_end(subject, &call, status);
+    bool right = subject_expect(subject, operation, status, &skip);
+    if (right && !skip) {
+        const uint64_t expected = operation_erase_range(operation, &subject->model);
+        if (!(operation->omit & 1) && reported != expected)
+            right = subject_fail(subject, "reports %llu entries, expected %llu", (unsigned long long)reported,
+                                 (unsigned long long)expected);
+    }
+    if (right) right = subject_check_update(subject, &before, version);
+    model_free(&before);
+    free_bounds(&bounds);
+    return right;
 }

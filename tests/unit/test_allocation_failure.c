@@ -27,6 +27,13 @@ static void fill_pairs(struct operation *operation, const struct model *model)
     }
 }
 
+/* Short ranges, so that much is left; or long ones, of which leaves go whole. */
+static void narrow_ranges(struct operation *operation, struct random_source *random, uint64_t domain)
+{
+    for (uint64_t i = 0; i < operation->n; i++)
+        operation->second[i] = operation->first[i] + random_below(random, i % 50 ? 2 : domain / 50);
+}
+
 /* A set takes none. */
 static void without_adds(const struct operation *operation)
 {
@@ -89,6 +96,7 @@ static void check_operation(const struct subject_config *config, enum operation_
         operation_init(&operation, kind, kind < OPERATION_VISIT ? n : 0);
         fill(&operation, &random, entries * 2);
         if (kind == OPERATION_ERASE_PAIRS) fill_pairs(&operation, &subject.model);
+        if (kind == OPERATION_ERASE_RANGE) narrow_ranges(&operation, &random, entries * 2);
         if (kind == OPERATION_APPLY && config->value_type == COPSE_NONE) without_adds(&operation);
         operation.places = (uint32_t)random_next(&random);
         operation.fail_once = way == ONCE;
@@ -98,7 +106,8 @@ static void check_operation(const struct subject_config *config, enum operation_
         if (kind == OPERATION_MOVE) failures += fail_each_allocation(&subject, &operation);
         /* an update of an index needs memory: were none asked for through the allocator, nothing would be tested */
         bool device = config->placement != COPSE_PLACEMENT_CPU, moves = kind == OPERATION_MOVE && device && entries;
-        bool mixes = kind == OPERATION_APPLY || (kind == OPERATION_ERASE_PAIRS && entries);
+        bool mixes =
+            kind == OPERATION_APPLY || ((kind == OPERATION_ERASE_PAIRS || kind == OPERATION_ERASE_RANGE) && entries);
         /* of a hybrid index the card has what grows seldom */
         const bool seldom = way == DEVICE && config->placement == COPSE_PLACEMENT_HYBRID_EMULATED;
         if ((((kind == OPERATION_BUILD || kind == OPERATION_INSERT || mixes) && n > 1) || moves) && !seldom)
@@ -195,6 +204,7 @@ static void several_threads(void **state)
         check_operation(&config, OPERATION_INSERT, entries, n);
         check_operation(&config, OPERATION_ERASE, entries, n);
         check_operation(&config, OPERATION_ERASE_PAIRS, entries, n);
+        check_operation(&config, OPERATION_ERASE_RANGE, entries, n);
         check_operation(&config, OPERATION_APPLY, entries, n);
         config.duplicates = true;
         check_operation(&config, OPERATION_ERASE_PAIRS, entries, n);

@@ -51,6 +51,7 @@ static void null_index_is_refused(void **state)
     REFUSED(copse_insert(NULL, keys, values, 1, 0, NULL));
     REFUSED(copse_erase(NULL, keys, 1, NULL));
     REFUSED(copse_erase_pairs(NULL, keys, keys, 1, NULL));
+    REFUSED(copse_erase_range(NULL, BETWEEN(keys, more, 1), NULL));
     REFUSED(copse_sum(NULL, BETWEEN(keys, more, 1), values));
     REFUSED(copse_sum128(NULL, BETWEEN(keys, more, 1), sums128));
     REFUSED(copse_lower_bound(NULL, keys, 1, values, values, found, numbers));
@@ -224,6 +225,7 @@ static void impossible_sizes_are_refused(void **state)
         REFUSED(copse_insert(f.index, keys, values, n, 0, NULL));
         REFUSED(copse_erase(f.index, keys, n, NULL));
         REFUSED(copse_erase_pairs(f.index, keys, keys, n, NULL));
+        REFUSED(copse_erase_range(f.index, BETWEEN(keys, more, n), NULL));
         REFUSED(copse_find(f.index, keys, n, values, found));
         REFUSED(copse_contains(f.index, keys, n, found));
         REFUSED(copse_sum(f.index, BETWEEN(keys, more, n), values));

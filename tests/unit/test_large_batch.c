@@ -15,7 +15,7 @@ static void run(struct subject *subject, struct operation *operation)
     operation_free(operation);
 }
 
-/* Updates draw from the whole domain; ranges hold a few entries each. */
+/* Updates draw from the whole domain; ranges hold a few entries each, and those that are erased so few that half of all stay. */
 static void run_batch(struct subject *subject, enum operation_kind kind, uint64_t n, struct random_source *random)
 {
     struct operation operation;
@@ -25,7 +25,8 @@ static void run_batch(struct subject *subject, enum operation_kind kind, uint64_
     for (uint64_t i = 0; i < n; i++) {
         operation.first[i] = random_below(random, domain);
         if (operation_updates(kind)) operation.second[i] = random_next(random) % 1000;
-        if (operation_has_bounds(kind)) operation.second[i] = operation.first[i] + random_below(random, 20);
+        if (operation_has_bounds(kind))
+            operation.second[i] = operation.first[i] + random_below(random, kind == OPERATION_ERASE_RANGE ? 2 : 20);
     }
     run(subject, &operation);
 }

@@ -187,6 +187,7 @@ static void updates_are_refused(void **state)
     REFUSED(copse_build(opened, &key, &value, 1));
     REFUSED(copse_insert(opened, &key, &value, 1, 0, NULL));
     REFUSED(copse_erase(opened, &key, 1, NULL));
+    REFUSED(copse_erase_range(opened, &(copse_ranges)COPSE_BETWEEN(&key, NULL, 1), NULL));
     REFUSED(copse_apply(opened, &operation, &key, &value, 1, NULL, NULL));
     REFUSED(copse_clear(opened));
     REFUSED(copse_move(opened, COPSE_PLACEMENT_EMULATED));

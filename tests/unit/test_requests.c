@@ -255,6 +255,13 @@ static void device_arrays_as_promised(void **state)
     assert_ok(ctx, copse_count(index, &ranges, out));
     assert_ok(ctx, copse_device_read(device, device->main, seen, out, 16));
     assert_int_equal(seen[1], N);
+    ranges = (copse_ranges)COPSE_BETWEEN((uint64_t *)keys + 10, (uint64_t *)keys + 19, 2); /* 10 .. 19, 11 .. 20 */
+    assert_ok(ctx, copse_erase_range(index, &ranges, &n));
+    assert_int_equal(n, 11);
+    ranges = (copse_ranges)COPSE_BETWEEN((uint64_t *)keys + 900, NULL, 1);
+    assert_ok(ctx, copse_erase_range(index, &ranges, &n));
+    assert_int_equal(n, 100);
+    assert_ok(ctx, copse_insert(index, keys, keys, N, 0, NULL));
     /* What the library itself reads into host memory is none of the caller's arrays. */
     assert_ok(ctx, copse_last(index, 1, NULL, NULL, &n));
     assert_int_equal(n, 1);

@@ -137,6 +137,7 @@ static void assert_only_reads(const copse_ctx *ctx, copse_index *index, const ch
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, what, copse_insert(index, keys, keys, 2, 1, NULL));
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, what, copse_erase(index, keys, 2, NULL));
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, what, copse_erase_pairs(index, keys, keys, 2, NULL));
+    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, what, copse_erase_range(index, BETWEEN(NULL, NULL, 1), NULL));
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, what, copse_apply(index, codes, keys, NULL, 2, NULL, NULL));
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, what, copse_move(index, COPSE_PLACEMENT_CPU));
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, what, copse_move(index, COPSE_PLACEMENT_EMULATED));

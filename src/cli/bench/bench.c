@@ -20,24 +20,35 @@ static void count_wrong(bench_run *run, const bench_group *group)
     }
 }
 
+/* One operation with batches of one size, on queries that are made for them. */
+static int run_batch(bench_run *run, bench_data *data, bench_targets *targets, const bench_op *op,
+                     const bench_queries *queries)
+{
+    bench_group group = {.options = &run->options, .data = data, .op = op, .batch = run->options.batch};
+    int code = bench_measure(&group, targets, queries, &run->progress);
+    cli_progress_clear(&run->progress.bar);
+    if (code == CLI_OK || code == CLI_INTERRUPTED) bench_report(&group);
+    count_wrong(run, &group);
+    bench_group_free(&group);
+    return code;
+}
+
 static int run_op(bench_run *run, bench_data *data, bench_targets *targets, size_t number)
 {
-    bench_queries queries;
+    bench_queries queries = {0};
     int code = CLI_OK;
     const bench_op *op = &run->options.ops[number];
     const bench_op_size *size = &run->options.op_sizes[number];
     size_t batches = bench_op_batched(op) && !size->has_batch ? run->options.batches.count : 1;
+    bool made = false;
     run->options.queries = size->queries > 0 ? size->queries : run->queries;
-    if (bench_queries_make(&queries, data, op, &run->options)) {
-        for (size_t b = 0; b < batches && code == CLI_OK; b++) {
-            bench_group group = {.options = &run->options, .data = data, .op = op};
-            group.batch = size->has_batch ? size->batch : run->options.batches.item[b];
-            code = bench_measure(&group, targets, &queries, &run->progress);
-            cli_progress_clear(&run->progress.bar);
-            if (code == CLI_OK || code == CLI_INTERRUPTED) bench_report(&group);
-            count_wrong(run, &group);
-            bench_group_free(&group);
+    for (size_t b = 0; b < batches && code == CLI_OK; b++) {
+        run->options.batch = size->has_batch ? size->batch : run->options.batches.item[b];
+        if (b == 0 || op->code == BENCH_APPEND_SHUFFLED) { /* the only one that depends on the batches */
+            bench_queries_free(&queries);
+            made = bench_queries_make(&queries, data, op, &run->options);
         }
+        if (made) code = run_batch(run, data, targets, op, &queries);
     }
     bench_queries_free(&queries);
     return code;
@@ -50,6 +61,7 @@ static int run_data(bench_run *run, copse_type key, copse_type value, uint64_t n
     int code = CLI_OK;
     cli_progress_show(&run->progress.bar, "making data", run->progress.done, run->progress.total);
     bench_data_make(&data, key, value, n, dist, run->options.seed);
+    data.duplicates = run->options.duplicates;
     if (cli_interrupted()) {
         code = CLI_INTERRUPTED;
     } else if (bench_targets_open(&targets, &run->options, &data, &code)) {

@@ -30,6 +30,14 @@ typedef enum bench_code {
     BENCH_FILL,
     BENCH_INSERT,
     BENCH_INSERT_NEW,
+    BENCH_APPEND, /* from here on in the order of workload_pattern */
+    BENCH_APPEND_SHUFFLED,
+    BENCH_APPEND_LATE,
+    BENCH_PREPEND,
+    BENCH_POINTS,
+    BENCH_GAP,
+    BENCH_HOT, /* up to here */
+    BENCH_WINDOW,
     BENCH_UPDATE,
     BENCH_ERASE,
     BENCH_MIXED,
@@ -65,7 +73,8 @@ typedef enum bench_kind {
 typedef struct bench_op {
     bench_code code;
     bench_kind kind;
-    uint64_t span; /* ranges: entries of each, 0: of any width; updates: keys that they are all about, 0: any */
+    /* Ranges: entries of each, 0: of any width; updates: keys that they are all about, 0: any; BENCH_POINTS: how many. */
+    uint64_t span;
     char name[32];
 } bench_op;
 
@@ -73,6 +82,8 @@ typedef struct bench_op {
 const char *bench_op_name(size_t i);
 /* Also reads range followed by any number, as in range25, and updates of a few keys, as in update-hot10. */
 bool bench_op_parse(const char *name, bench_op *out_op);
+/* Inserts keys that are new, by a pattern or as they come. */
+bool bench_op_inserts_new(const bench_op *op);
 /* Uses the sums that the index keeps beside its entries. */
 bool bench_op_aggregates(const bench_op *op);
 /* Finds and upserts in one batch, which copse_apply takes. */
@@ -107,6 +118,8 @@ typedef struct bench_op_size {
     uint64_t batch;
 } bench_op_size;
 
+#define BENCH_EQUALS UINT64_C(3)
+
 /* Queries in the order in which the pairs came: one more value of query_dist. */
 #define BENCH_ARRIVAL WORKLOAD_DIST_COUNT
 
@@ -131,6 +144,8 @@ typedef struct bench_options {
     bench_op_size op_sizes[BENCH_LIST];
     size_t op_count;
     uint64_t queries;      /* 0: a default by operation */
+    uint64_t batch;        /* of the measurement that is made; 0: all in one */
+    bool duplicates;       /* the index keeps them, and every new key comes BENCH_EQUALS times */
     uint64_t peer_queries; /* at most so many reads of a peer in one measurement; 0: no limit */
     uint64_t grown;        /* pairs per insert that the index is made by; 0: it is built; BENCH_NONE: all in one */
     uint64_t calls;        /* at most so many of them in one measurement; 0: no limit */
@@ -168,6 +183,7 @@ typedef struct bench_data {
     uint64_t n;
     uint64_t seed;
     workload_dist dist;
+    bool duplicates;        /* what indexes are made with */
     workload_stream stream; /* stands behind the n keys: more of the same */
     void *keys;             /* n pairs in the order of arrival */
     void *values;

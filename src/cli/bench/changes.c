@@ -183,14 +183,34 @@ typedef struct arrivals {
     uint64_t *places; /* when each of them came */
 } arrivals;
 
-/* The next `count` codes of the distribution, sorted. */
-static arrivals next_arrivals(const bench_data *data, uint64_t count)
+/* The next `count` codes of the distribution, or by the pattern that an operation stands for. False: the pattern has no room for them. */
+static bool next_codes(const bench_data *data, const bench_op *op, const bench_options *options, uint64_t *codes,
+                       uint64_t count)
+{
+    if (op->code == BENCH_INSERT_NEW) {
+        workload_stream stream = data->stream;
+        workload_stream_codes(&stream, codes, count);
+        return true;
+    }
+    const uint64_t equals = data->duplicates ? BENCH_EQUALS : 1;
+    const workload_place place = {.pattern = op->code == BENCH_WINDOW ? WORKLOAD_APPEND
+                                                                      : (workload_pattern)(op->code - BENCH_APPEND),
+                                  .codes = data->codes,
+                                  .entries = data->entries,
+                                  .max = workload_code_max(data->key_type),
+                                  .points = op->span,
+                                  .batch = (options->batch + equals - 1) / equals,
+                                  .seed = options->seed};
+    return workload_pattern_codes(&place, codes, count);
+}
+
+/* ... sorted. */
+static arrivals next_arrivals(const bench_data *data, const bench_op *op, const bench_options *options, uint64_t count)
 {
     arrivals next = {count, bench_memory(count, sizeof(uint64_t)), bench_memory(count, sizeof(uint64_t))};
     uint64_t *scratch_codes = bench_memory(count, sizeof *scratch_codes);
     uint64_t *scratch_places = bench_memory(count, sizeof *scratch_places);
-    workload_stream stream = data->stream;
-    workload_stream_codes(&stream, next.codes, count);
+    if (!next_codes(data, op, options, next.codes, count)) next.count = count = 0;
     for (uint64_t i = 0; i < count; i++) next.places[i] = i;
     workload_sort(next.codes, next.places, count, scratch_codes, scratch_places);
     free(scratch_codes);
@@ -264,22 +284,61 @@ static void take_new_keys(bench_queries *queries, const bench_data *data, arriva
     free(ordered);
 }
 
-/* The keys that the distribution gives next, without those that are there already. */
-static bool make_insert_new(bench_queries *queries, const bench_data *data, const bench_op *op)
+/* Every key comes BENCH_EQUALS times, one behind the other; `next` has all of them once, `distinct` in number. */
+static void repeat_keys(bench_queries *queries, const bench_data *data, arrivals *next, uint64_t distinct)
 {
+    const uint64_t count = queries->count;
+    arrivals all = {count, bench_memory(count, sizeof(uint64_t)), bench_memory(count, sizeof(uint64_t))};
+    uint64_t made = 0;
+    for (uint64_t i = count; i-- > 0;) copy_element(queries->keys, i, queries->keys, i / BENCH_EQUALS, data->key_size);
+    for (uint64_t i = 0; i < distinct; i++)
+        for (uint64_t r = 0; r < BENCH_EQUALS && queries->positions[i] * BENCH_EQUALS + r < count; r++) {
+            all.codes[made] = next->codes[i];
+            all.places[made++] = queries->positions[i] * BENCH_EQUALS + r;
+        }
+    memcpy(queries->positions, all.places, made * sizeof *all.places);
+    free_arrivals(next);
+    free(all.places);
+    *next = (arrivals){made, all.codes, NULL};
+}
+
+/* Call by call as many of the oldest entries go as new ones come. */
+static void slide_window(bench_queries *queries, const bench_data *data)
+{
+    const uint64_t count = queries->count;
+    queries->highs = bench_memory(count, data->key_size);
+    memcpy(queries->highs, data->sorted_keys, count * data->key_size);
+    queries->after_entries -= count;
+    queries->after_changed += count;
+    memmove(queries->after_keys, (char *)queries->after_keys + count * data->key_size,
+            queries->after_entries * data->key_size);
+    memmove(queries->after_values, (char *)queries->after_values + count * data->value_size,
+            queries->after_entries * data->value_size);
+}
+
+/* The keys that the distribution or a pattern gives next, without those that are there already. */
+static bool make_insert_new(bench_queries *queries, const bench_data *data, const bench_op *op,
+                            const bench_options *options)
+{
+    const uint64_t count = queries->count;
+    const uint64_t distinct = data->duplicates ? (count + BENCH_EQUALS - 1) / BENCH_EQUALS : count;
     bool made = false;
     for (uint64_t more = 16; more > 0 && !made; more /= 4) {
-        arrivals next = next_arrivals(data, queries->count + queries->count / more + 1024);
+        arrivals next = next_arrivals(data, op, options, distinct + distinct / more + 1024);
         uint64_t *numbers = bench_memory(next.count, sizeof *numbers);
-        made = number_new_keys(data, &next, numbers) >= queries->count;
+        made = number_new_keys(data, &next, numbers) >= distinct;
         if (made) {
+            queries->count = distinct;
             take_new_keys(queries, data, &next, numbers);
-            merge_after(queries, data, next.codes, queries->positions, queries->count);
+            queries->count = count;
+            if (data->duplicates) repeat_keys(queries, data, &next, distinct);
+            merge_after(queries, data, next.codes, queries->positions, count);
+            if (op->code == BENCH_WINDOW) slide_window(queries, data);
         }
         free(numbers);
         free_arrivals(&next);
     }
-    if (!made) cli_note("bench", "%s: the distribution repeats itself too often to give so many new keys", op->name);
+    if (!made) cli_note("bench", "%s: the keys leave no room for so many new ones there", op->name);
     return made;
 }
 
@@ -377,7 +436,7 @@ bool bench_changes_make(bench_queries *queries, const bench_data *data, const be
         make_insert(queries, data);
         return true;
     }
-    if (op->code == BENCH_INSERT_NEW) return make_insert_new(queries, data, op);
+    if (bench_op_inserts_new(op)) return make_insert_new(queries, data, op, options);
     if (bench_op_mixes(op)) {
         make_mixed(queries, data, op, options);
         return true;

@@ -10,6 +10,14 @@ static const bench_op ops[] = {
     {BENCH_FILL, BENCH_KIND_BUILD, 0, "fill"},
     {BENCH_INSERT, BENCH_KIND_CHANGE, 0, "insert"},
     {BENCH_INSERT_NEW, BENCH_KIND_CHANGE, 0, "insert-new"},
+    {BENCH_APPEND, BENCH_KIND_CHANGE, 0, "insert-append"},
+    {BENCH_APPEND_SHUFFLED, BENCH_KIND_CHANGE, 0, "insert-append-shuffled"},
+    {BENCH_APPEND_LATE, BENCH_KIND_CHANGE, 0, "insert-append-late"},
+    {BENCH_PREPEND, BENCH_KIND_CHANGE, 0, "insert-prepend"},
+    {BENCH_POINTS, BENCH_KIND_CHANGE, 1000, "insert-points1000"},
+    {BENCH_GAP, BENCH_KIND_CHANGE, 0, "insert-gap"},
+    {BENCH_HOT, BENCH_KIND_CHANGE, 0, "insert-hot"},
+    {BENCH_WINDOW, BENCH_KIND_CHANGE, 0, "window"},
     {BENCH_UPDATE, BENCH_KIND_CHANGE, 0, "update"},
     {BENCH_ERASE, BENCH_KIND_CHANGE, 0, "erase"},
     {BENCH_MIXED, BENCH_KIND_CHANGE, 0, "mixed"},
@@ -46,6 +54,7 @@ const char *bench_op_name(size_t i)
 /* Names that end in any number from 1 to 2^24, as range25 does. */
 static const bench_op numbered[] = {
     {BENCH_RANGE, BENCH_KIND_RANGE, 0, "range"},
+    {BENCH_POINTS, BENCH_KIND_CHANGE, 0, "insert-points"},
     {BENCH_UPDATE, BENCH_KIND_CHANGE, 0, "update-hot"},
     {BENCH_MIXED_UPDATE, BENCH_KIND_CHANGE, 0, "mixed-update-hot"},
 };
@@ -75,6 +84,11 @@ bool bench_op_parse(const char *name, bench_op *out_op)
         if (parse_numbered(name, &numbered[i], out_op)) return true;
     }
     return false;
+}
+
+bool bench_op_inserts_new(const bench_op *op)
+{
+    return op->code == BENCH_INSERT_NEW || (op->code >= BENCH_APPEND && op->code <= BENCH_WINDOW);
 }
 
 bool bench_op_aggregates(const bench_op *op)

@@ -376,6 +376,13 @@ static int check_rest(const bench_options *out, int words, char **positional)
     if (out->queries > MAX_ENTRIES) {
         return cli_usage_error("bench", "--queries takes a number up to %llu", (unsigned long long)MAX_ENTRIES);
     }
+    for (size_t i = 0; i < out->op_count && out->duplicates; i++)
+        if (!bench_op_inserts_new(&out->ops[i]))
+            return cli_usage_error("bench",
+                                   "--duplicates is for insert-new, the patterns of inserts and window, not for %s",
+                                   out->ops[i].name);
+    if (out->duplicates && out->peers.count > 0)
+        return cli_usage_error("bench", "--duplicates leaves no place for --peers, which keep a key once");
     if (out->structures.count + out->peers.count == 0) {
         return cli_usage_error("bench", "--structure none leaves nothing to measure without --peers");
     }
@@ -389,7 +396,12 @@ static const char description[] =
     "of what was measured until then.\n\n"
     "Operations: build, build-sorted, fill (all pairs into an empty index), insert, insert-new (passing over keys "
     "that\n"
-    "are there already), update, update-hot10 (all on 10 keys, or any other number), erase, mixed (half finds, half\n"
+    "are there already), insert-append, insert-append-shuffled (within a call), insert-append-late (one key in 20 "
+    "is),\n"
+    "insert-prepend, insert-points1000 (behind so many entries, or any other number), insert-gap (all between two\n"
+    "neighbours), insert-hot (among one hundredth of the entries), window (appends, and erases as many of the oldest "
+    "by\n"
+    "a range), update, update-hot10 (all on 10 keys, or any other number), erase, mixed (half finds, half\n"
     "inserts), mixed-update (half finds, half updates), mixed-update-hot10, find, miss, contains, lower-bound, rank,\n"
     "successor, predecessor, range10, range100, range1000 (or any other number), count, sum, count-narrow, sum-narrow\n"
     "(ranges of 100 entries; without -narrow of any width), min, max, avg, visit, export, save, load, open (a file,\n"
@@ -454,6 +466,9 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
          "the index has grown by inserts of so many pairs a call, in their\norder of arrival, before it is measured; "
          "all: by one; no: it was\nbuilt (no)",
          &raw.grown},
+        {"duplicates", 0, CLI_FLAG, NULL,
+         "the index keeps equal keys, and each key that insert-new, a pattern\nor window inserts comes three times",
+         &options->duplicates},
         {"threads", 0, CLI_TEXT, "COUNTS", "* threads per call (auto: COPSE_THREADS, else all cores)", &raw.threads},
         {"dist", 0, CLI_TEXT, "NAMES", "* distribution of the keys (uniform)", &raw.dist},
         {"query-dist", 0, CLI_TEXT, "NAME",

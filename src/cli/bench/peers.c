@@ -64,6 +64,13 @@ bool bench_peer_can(const bench_peer *peer, const bench_op *op)
     case BENCH_FILL:
     case BENCH_INSERT:
     case BENCH_INSERT_NEW:
+    case BENCH_APPEND:
+    case BENCH_APPEND_SHUFFLED:
+    case BENCH_APPEND_LATE:
+    case BENCH_PREPEND:
+    case BENCH_POINTS:
+    case BENCH_GAP:
+    case BENCH_HOT:
     case BENCH_UPDATE:
         return peer->insert != NULL;
     case BENCH_ERASE:

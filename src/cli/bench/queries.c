@@ -30,7 +30,7 @@ static uint64_t number_of_queries(const bench_data *data, const bench_op *op, co
         count = MOST_ENTRIES / op->span;
         if (count == 0) count = 1;
     }
-    if (op->code == BENCH_ERASE && count > data->entries) count = data->entries;
+    if ((op->code == BENCH_ERASE || op->code == BENCH_WINDOW) && count > data->entries) count = data->entries;
     return count;
 }
 

@@ -172,6 +172,7 @@ static void print_json(const bench_group *group, const bench_result *result)
     cli_json_u64(&json, "threads", result->threads);
     cli_json_text(&json, "memory", bench_memory_name(target->memory, target->device != NULL));
     cli_json_text(&json, "transfer", transfer_of(target));
+    cli_json_bool(&json, "duplicates", data->duplicates);
     cli_json_double(&json, "mops", s.median);
     cli_json_double(&json, "mops_min", s.slowest);
     cli_json_double(&json, "mops_max", s.fastest);

@@ -29,6 +29,7 @@ bool bench_store_make(const bench_target *target, const bench_data *data, void *
     wish.value_type = data->value_type;
     wish.structure = target->structure;
     wish.placement = target->placement;
+    wish.duplicates = data->duplicates;
     copse_index *index = NULL;
     copse_status status = copse_index_create(target->ctx, &wish, &index);
     *out_store = index;
@@ -138,6 +139,17 @@ static copse_status file_copse(const bench_target *target, void **store, const b
     return status;
 }
 
+/* New entries come, and as many of the oldest go. */
+static copse_status slide_copse(copse_index *index, bench_call *c)
+{
+    const void *last = (const char *)c->highs + (c->n - 1) * c->key_size;
+    uint64_t erased = 0;
+    copse_status status = copse_insert(index, c->keys, c->values, c->n, COPSE_INSERT_UPSERT, &c->changed);
+    if (status == COPSE_OK) status = copse_erase_range(index, &(copse_ranges)COPSE_BETWEEN(NULL, last, 1), &erased);
+    c->changed += erased;
+    return status;
+}
+
 static copse_status run_copse(const bench_target *target, void **store, bench_call *c)
 {
     copse_index *index = *store;
@@ -145,8 +157,17 @@ static copse_status run_copse(const bench_target *target, void **store, bench_ca
     case BENCH_FILL:
     case BENCH_INSERT:
     case BENCH_INSERT_NEW:
+    case BENCH_APPEND:
+    case BENCH_APPEND_SHUFFLED:
+    case BENCH_APPEND_LATE:
+    case BENCH_PREPEND:
+    case BENCH_POINTS:
+    case BENCH_GAP:
+    case BENCH_HOT:
     case BENCH_UPDATE:
         return copse_insert(index, c->keys, c->values, c->n, COPSE_INSERT_UPSERT, &c->changed);
+    case BENCH_WINDOW:
+        return slide_copse(index, c);
     case BENCH_ERASE:
         return copse_erase(index, c->keys, c->n, &c->changed);
     case BENCH_MIXED:
@@ -276,6 +297,13 @@ static bool call_peer(const bench_target *target, void *store, bench_call *c)
     case BENCH_FILL:
     case BENCH_INSERT:
     case BENCH_INSERT_NEW:
+    case BENCH_APPEND:
+    case BENCH_APPEND_SHUFFLED:
+    case BENCH_APPEND_LATE:
+    case BENCH_PREPEND:
+    case BENCH_POINTS:
+    case BENCH_GAP:
+    case BENCH_HOT:
     case BENCH_UPDATE:
         return peer->insert(store, c->keys, c->values, c->n, &c->changed) || out_of_memory(target);
     case BENCH_ERASE:

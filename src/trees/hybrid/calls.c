@@ -50,6 +50,11 @@ static copse_status hybrid_erase_pairs(copse_index *index, const void *keys, con
     return changed(index, copse_cpu_erase_pairs(index, keys, values, n, out_erased));
 }
 
+static copse_status hybrid_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased)
+{
+    return changed(index, copse_cpu_erase_range(index, ranges, out_erased));
+}
+
 static copse_status hybrid_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                  uint64_t n, void *out_values, uint8_t *out_found)
 {
@@ -131,6 +136,7 @@ const copse_calls copse_hybrid_calls = {
     .insert = hybrid_insert,
     .erase = hybrid_erase,
     .erase_pairs = hybrid_erase_pairs,
+    .erase_range = hybrid_erase_range,
     .apply = hybrid_apply,
     .find = hybrid_find,
     .neighbours = hybrid_neighbours,

@@ -103,6 +103,7 @@ const copse_cpu_tree NAME(copse_implicit_cpu) = {
     .insert = implicit_insert,
     .erase = implicit_erase,
     .apply = implicit_apply,
+    .erase_between = implicit_erase_between,
     .find = implicit_find,
     .locate = implicit_locate,
     .rank = copse_implicit_rank,

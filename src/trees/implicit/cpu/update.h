@@ -55,6 +55,20 @@ static void implicit_write_chunks(void *argument, uint64_t c, uint64_t end)
     }
 }
 
+/* Puts a tree whose entries are written in the place of the old one. */
+static copse_status implicit_finish(copse_index *index, copse_implicit *tree, uint32_t threads)
+{
+    const copse_ctx *ctx = index->ctx;
+    if (tree->entries) unit_pad(tree->units, tree->entries);
+    copse_status status = copse_progress(ctx, "rebuilding the inner levels", tree->entries, tree->entries);
+    if (status == COPSE_OK) status = implicit_build_levels(ctx, tree, threads);
+    if (status == COPSE_OK)
+        implicit_replace(index, tree);
+    else
+        copse_implicit_free(ctx, tree);
+    return status;
+}
+
 static copse_status implicit_merge_chunks(copse_index *index, const copse_batch *batch, merge_kind kind,
                                           implicit_chunk *chunk, uint64_t chunks, uint32_t threads)
 {
@@ -73,14 +87,7 @@ static copse_status implicit_merge_chunks(copse_index *index, const copse_batch 
     if (status != COPSE_OK) return status;
     job.tree = tree;
     copse_parallel(ctx, threads, chunks, 1, implicit_write_chunks, &job);
-    if (total) unit_pad(tree->units, total);
-    status = copse_progress(ctx, "rebuilding the inner levels", total, total);
-    if (status == COPSE_OK) status = implicit_build_levels(ctx, tree, threads);
-    if (status == COPSE_OK)
-        implicit_replace(index, tree);
-    else
-        copse_implicit_free(ctx, tree);
-    return status;
+    return implicit_finish(index, tree, threads);
 }
 
 static copse_status implicit_merge(copse_index *index, const copse_batch *batch, merge_kind kind)
@@ -119,4 +126,58 @@ static copse_status implicit_apply(copse_index *index, const copse_batch *batch)
 {
     const copse_implicit *tree = index->tree;
     return tree->entries ? implicit_merge(index, batch, merge_kind_of_apply(batch)) : implicit_build(index, batch);
+}
+
+/* --- erasing stretches ------------------------------------------------------------------------------------------------- */
+
+typedef struct implicit_keep_job {
+    const copse_implicit *old;
+    copse_implicit *tree;
+    const copse_stretch *stretches;
+    uint64_t n;
+} implicit_keep_job;
+
+/* Stretches in front of entry `at` of the new tree. */
+static uint64_t implicit_stretches_before(const implicit_keep_job *job, uint64_t at)
+{
+    uint64_t low = 0, high = job->n;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (job->stretches[middle].first - job->stretches[middle].before <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Writes units first .. last of the new tree: what the old one has between the stretches. */
+static void implicit_keep_part(void *argument, uint64_t first, uint64_t last)
+{
+    const implicit_keep_job *job = argument;
+    const uint64_t entries = job->tree->entries;
+    const uint64_t end = last * UNIT_ENTRIES < entries ? last * UNIT_ENTRIES : entries;
+    uint64_t at = first * UNIT_ENTRIES, next = implicit_stretches_before(job, at), from = at;
+    if (next)
+        from = job->stretches[next - 1].end + (at - (job->stretches[next - 1].first - job->stretches[next - 1].before));
+    while (at < end) {
+        const uint64_t stop = next < job->n ? job->stretches[next].first : job->old->entries;
+        const uint64_t count = stop - from < end - at ? stop - from : end - at;
+        merge_sink sink = {.at = cursor_at(job->tree->units, at), .room = count};
+        merge_write(job->old->units, from, from + count, (merge_slice){0}, MERGE_ERASE, &sink);
+        at += count;
+        if (at < end) from = job->stretches[next++].end;
+    }
+}
+
+static copse_status implicit_erase_between(copse_index *index, const copse_stretch *stretches, uint64_t n,
+                                           uint64_t erased)
+{
+    implicit_keep_job job = {.old = index->tree, .stretches = stretches, .n = n};
+    const uint32_t threads = copse_threads_for(index->ctx, job.old->entries);
+    copse_status status = implicit_make(index->ctx, job.old->entries - erased, &job.tree);
+    if (status != COPSE_OK) return status;
+    copse_parallel(index->ctx, threads, job.tree->unit_count, copse_even_chunk(job.tree->unit_count, threads),
+                   implicit_keep_part, &job);
+    return implicit_finish(index, job.tree, threads);
 }

@@ -1,5 +1,6 @@
 /* The implicit tree on a device: inspection, and the table of calls. */
 #include "trees/implicit/gpu/tree.h"
+#include "gpu/erase_range.h"
 #include "gpu/scan.h"
 
 static void implicit_device_destroy(copse_index *index)
@@ -92,6 +93,7 @@ const copse_calls copse_implicit_gpu_calls = {
     .insert = copse_implicit_device_insert,
     .erase = copse_implicit_device_erase,
     .erase_pairs = copse_implicit_device_erase_pairs,
+    .erase_range = copse_device_erase_range,
     .apply = copse_implicit_device_apply,
     .find = copse_implicit_device_find,
     .neighbours = copse_implicit_device_neighbours,

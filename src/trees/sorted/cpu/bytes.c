@@ -57,6 +57,7 @@ const copse_calls copse_sorted_bytes_calls = {
     .insert = copse_sorted_bytes_insert,
     .erase = copse_sorted_bytes_erase,
     .erase_pairs = copse_sorted_bytes_erase_pairs,
+    .erase_range = copse_sorted_bytes_erase_range,
     .apply = copse_sorted_bytes_apply,
     .find = copse_sorted_bytes_find,
     .neighbours = copse_sorted_bytes_neighbours,

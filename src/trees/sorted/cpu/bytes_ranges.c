@@ -37,6 +37,20 @@ static void ends_locate(const copse_sorted_bytes *tree, const range_ends *ends, 
     if (*end < *first) *end = *first;
 }
 
+copse_status copse_sorted_bytes_ranks(const copse_index *index, const copse_ranges *ranges, uint64_t *lows,
+                                      uint64_t *highs)
+{
+    range_ends ends;
+    copse_status status = ends_take(index, ranges, &ends);
+    for (uint64_t i = 0; status == COPSE_OK && i < ranges->n; i++) {
+        uint64_t first, end;
+        ends_locate(index->tree, &ends, i, &first, &end);
+        lows[i] = first < end ? first : 1;
+        highs[i] = first < end ? end - 1 : 0;
+    }
+    return status;
+}
+
 copse_status copse_sorted_bytes_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
 {
     range_ends ends;

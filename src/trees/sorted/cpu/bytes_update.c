@@ -8,6 +8,7 @@
  * So an operation is a change to a list of values, the merge is one for all of them, and nothing can fail behind it.
  */
 #include "core/byte_batch.h"
+#include "core/spans.h"
 #include "cpu/driver.h"
 #include "trees/sorted/cpu/bytes.h"
 
@@ -322,6 +323,43 @@ copse_status copse_sorted_bytes_erase_pairs(copse_index *index, const void *keys
     }
     status = update_merge(&update);
     update_free(&update);
+    if (status == COPSE_OK) *out_erased = before - copse_size(index);
+    return status;
+}
+
+/* Copies what stays between n spans of ranks. */
+static copse_status spans_erase(copse_index *index, const uint64_t *lows, const uint64_t *highs, uint64_t n)
+{
+    const copse_sorted_bytes *old = index->tree;
+    const size_t width = copse_type_size(index->value_type);
+    uint64_t entries = old->entries, length = copse_sorted_bytes_length(old, 0, entries), at = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        entries -= highs[i] - lows[i] + 1;
+        length -= copse_sorted_bytes_length(old, lows[i], highs[i] + 1);
+    }
+    copse_sorted_bytes made;
+    if (!tree_allocate(index->ctx, entries, length, width, &made))
+        return copse_fail_memory(index->ctx, made.bytes, "the sorted array");
+    for (uint64_t i = 0; i < n; i++) {
+        tree_keep(&made, old, at, lows[i], width);
+        at = highs[i] + 1;
+    }
+    tree_keep(&made, old, at, old->entries, width);
+    tree_replace(index, &made);
+    return COPSE_OK;
+}
+
+copse_status copse_sorted_bytes_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased)
+{
+    const uint64_t before = copse_size(index);
+    const size_t bytes = copse_memory_product(ranges->n, 2 * sizeof(uint64_t));
+    uint64_t *lows = copse_memory_alloc(index->ctx, bytes), n = ranges->n;
+    if (!lows) return copse_fail_memory(index->ctx, bytes, "the ends of ranges");
+    uint64_t *highs = lows + ranges->n;
+    copse_status status = copse_sorted_bytes_ranks(index, ranges, lows, highs);
+    if (status == COPSE_OK) status = copse_spans_join(index->ctx, lows, highs, &n);
+    if (status == COPSE_OK && n) status = spans_erase(index, lows, highs, n);
+    copse_memory_free(index->ctx, lows, bytes);
     if (status == COPSE_OK) *out_erased = before - copse_size(index);
     return status;
 }

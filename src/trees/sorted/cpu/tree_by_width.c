@@ -95,6 +95,25 @@ static copse_status sorted_apply(copse_index *index, const copse_batch *pairs)
     return sorted_update(index, pairs, SORTED_UPSERT);
 }
 
+/* Copies what stays between the stretches. */
+static copse_status sorted_erase_between(copse_index *index, const copse_stretch *stretches, uint64_t n,
+                                         uint64_t erased)
+{
+    const copse_sorted *old = index->tree;
+    copse_sorted made;
+    if (!sorted_allocate(index->ctx, old->entries - erased, &made))
+        return copse_fail_memory(index->ctx, made.bytes, "the sorted array");
+    sorted_output to = {.keys = made.keys, .values = made.values};
+    uint64_t at = 0; /* of the old entries, all in front are done */
+    for (uint64_t i = 0; i < n; i++) {
+        sorted_keep(&to, old, at, stretches[i].first);
+        at = stretches[i].end;
+    }
+    sorted_keep(&to, old, at, old->entries);
+    sorted_replace(index, &made);
+    return COPSE_OK;
+}
+
 /* --- read ----------------------------------------------------------------------------------------------------------- */
 
 static uint64_t sorted_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
@@ -212,6 +231,7 @@ const copse_cpu_tree NAME(copse_sorted_cpu) = {
     .insert = sorted_insert,
     .erase = sorted_erase,
     .apply = sorted_apply,
+    .erase_between = sorted_erase_between,
     .find = sorted_find,
     .locate = sorted_locate,
     .rank = sorted_rank,
