@@ -9,8 +9,8 @@
     X(copse_tree_regular)                                                                                              \
     X(copse_tree_blink)                                                                                                \
     X(copse_tree_bplus)                                                                                                \
-    X(copse_tree_sorted)                                                                                               \
-    X(copse_tree_radix)
+    X(copse_tree_radix)                                                                                                \
+    X(copse_tree_sorted)
 
 #define DECLARE(name) extern const copse_tree_description name;
 #define ADDRESS(name) &(name),

@@ -8,5 +8,7 @@ const copse_tree_description copse_tree_radix = {
     .capabilities = COPSE_CAPABILITY(COPSE_CAN_TAKE_BYTES),
     .counterpart = COPSE_STRUCTURE_REGULAR,
     .at = (const copse_tree_at[]){{0}},
-    .bytes_at = (const copse_tree_at[]){{COPSE_PLACEMENT_CPU, 0, &copse_radix_calls, NULL}, {0}},
+    .bytes_at =
+        (const copse_tree_at[]){{COPSE_PLACEMENT_CPU, COPSE_AUTO_UPDATES | COPSE_AUTO_READS, &copse_radix_calls, NULL},
+                                {0}},
 };
