@@ -40,11 +40,11 @@ typedef struct builder {
 /* Room for one more. */
 static bool stack_grow(const copse_ctx *ctx, stack *s, size_t size)
 {
-    if (s->n < s->room) return true;
+    if (s->items && s->n < s->room) return true;
     const uint64_t room = s->room ? 2 * s->room : 1024;
     void *items = copse_memory_alloc(ctx, copse_memory_product(room, size));
     if (!items) return false;
-    if (s->n) memcpy(items, s->items, s->n * size);
+    if (s->items) memcpy(items, s->items, s->n * size);
     copse_memory_free(ctx, s->items, s->room * size);
     s->items = items;
     s->room = room;
