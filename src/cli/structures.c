@@ -12,21 +12,12 @@ static void append(char text[CLI_STRUCTURES_SIZE], const char *before, const cha
     snprintf(text + used, CLI_STRUCTURES_SIZE - used, "%s%s", before, more);
 }
 
-/* Tree number i of those that take what the command has as keys, which are numbers and dates. NULL: there are no more. */
-static const copse_tree_description *tree_number(unsigned i)
-{
-    const copse_tree_description *tree;
-    for (unsigned at = 0; (tree = copse_registry_tree(at)) != NULL; at++)
-        if (copse_registry_takes(tree->structure, COPSE_U64) && i-- == 0) return tree;
-    return NULL;
-}
-
 const char *cli_structure_list(char text[CLI_STRUCTURES_SIZE])
 {
     const copse_tree_description *tree;
     snprintf(text, CLI_STRUCTURES_SIZE, "auto");
-    for (unsigned i = 0; (tree = tree_number(i)) != NULL; i++)
-        append(text, tree_number(i + 1) ? ", " : " or ", tree->name);
+    for (unsigned i = 0; (tree = copse_registry_tree(i)) != NULL; i++)
+        append(text, copse_registry_tree(i + 1) ? ", " : " or ", tree->name);
     return text;
 }
 
@@ -55,7 +46,8 @@ static void append_group(char text[CLI_STRUCTURES_SIZE], bool on_cpu, bool on_de
     const copse_tree_description *tree;
     bool any = false;
     for (unsigned i = 0; (tree = copse_registry_tree(i)) != NULL; i++) {
-        bool cpu = copse_registry_at(tree->structure, COPSE_PLACEMENT_CPU) != NULL;
+        bool cpu = copse_registry_at(tree->structure, COPSE_PLACEMENT_CPU) ||
+                   copse_registry_at_for(COPSE_BYTES, tree->structure, COPSE_PLACEMENT_CPU);
         bool devices = copse_registry_at(tree->structure, COPSE_PLACEMENT_GPU) != NULL;
         if (cpu != on_cpu || devices != on_devices) continue;
         append(text, any ? ", " : between, tree->name);
@@ -78,9 +70,10 @@ const char *cli_structure_summaries(char text[CLI_STRUCTURES_SIZE])
     const copse_tree_description *tree;
     char line[160];
     text[0] = '\0';
-    for (unsigned i = 0; (tree = tree_number(i)) != NULL; i++) {
+    for (unsigned i = 0; (tree = copse_registry_tree(i)) != NULL; i++) {
+        if (!copse_registry_takes(tree->structure, COPSE_U64)) continue; /* those that `copse bench` measures */
         snprintf(line, sizeof line, "  %-10s %s", tree->name, tree->summary);
-        append(text, i ? "\n" : "", line);
+        append(text, text[0] ? "\n" : "", line);
     }
     return text;
 }
