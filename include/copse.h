@@ -101,7 +101,8 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_REGULAR = 2,  /* reads nearly as fast; batches of updates in place                                */
     COPSE_STRUCTURE_BLINK = 3,    /* the same on devices, where reads may run beside updates                          */
     COPSE_STRUCTURE_BPLUS = 4,    /* as BLINK without side links: readers that meet a writer start again              */
-    COPSE_STRUCTURE_SORTED = 5    /* a plain sorted array on the CPU: the baseline, and the example for a new tree    */
+    COPSE_STRUCTURE_SORTED = 5,   /* a plain sorted array on the CPU: the baseline, and the example for a new tree    */
+    COPSE_STRUCTURE_RADIX = 6     /* byte strings: finds as deep as keys differ; updates in place; no ranks           */
 } copse_structure;
 
 /* Where the nodes live and who walks them. AUTO keeps an index on the CPU while it has fewer than 65,536 entries,
@@ -240,6 +241,8 @@ typedef struct copse_ranges {
 #define COPSE_RANGE_LOW_OPEN   1u /* lows[i] itself is not in range i                                        */
 #define COPSE_RANGE_HIGH_OPEN  2u /* highs[i] is not                                                         */
 #define COPSE_RANGE_DESCENDING 4u /* largest key first, for copse_range and cursors; without effect on others */
+/* Of byte strings: range i is all keys that begin with lows[i], itself included. highs is NULL and no end open. */
+#define COPSE_RANGE_PREFIX 8u
 
 #define COPSE_BETWEEN(lows, highs, n)                                                                                  \
     {                                                                                                                  \
@@ -304,12 +307,12 @@ COPSE_API copse_status copse_copy(const copse_index *index, copse_ctx *ctx, cops
 
 /* For each of n keys: the first entry with a key >= it. Each of the outputs may be NULL: out_keys (key type),
  * out_values, out_found (0: no such entry, key and value are then 0), out_ranks (entries with a smaller key; always
- * set). Errors: NAN. */
+ * set). Errors: NAN, UNSUPPORTED (out_ranks of the radix tree, which has none). */
 COPSE_API copse_status copse_lower_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
                                          void *out_values, uint8_t *out_found, uint64_t *out_ranks);
 
 /* The same for the first entry with a key > keys[i]; its rank is the number of entries with a key <= keys[i].
- * Errors: NAN. */
+ * Errors: NAN, UNSUPPORTED (as above). */
 COPSE_API copse_status copse_upper_bound(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
                                          void *out_values, uint8_t *out_found, uint64_t *out_ranks);
 
@@ -324,6 +327,11 @@ COPSE_API copse_status copse_successor(const copse_index *index, const void *key
 /* The last entry with a key < keys[i]; of equal keys, the one inserted last. Errors: NAN. */
 COPSE_API copse_status copse_predecessor(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
                                          void *out_values, uint8_t *out_found);
+
+/* Of byte strings: for each of n keys the entry with the longest key that keys[i] begins with; the key itself where
+ * it is there. With duplicates it is the one inserted first. Errors: TYPE (keys that are no byte strings). */
+COPSE_API copse_status copse_longest_prefix(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
+                                            void *out_values, uint8_t *out_found);
 
 /* The entries with n ranks, counted from 0 in key order; out_found[i] is 0 where there are no more than ranks[i]
  * entries, and key and value are then 0. Each of the outputs may be NULL. Errors: UNSUPPORTED (a structure without
@@ -369,7 +377,8 @@ COPSE_API copse_status copse_range(const copse_index *index, const copse_ranges 
 COPSE_API copse_status copse_find_all(const copse_index *index, const void *keys, uint64_t n,
                                       const copse_rows *out_rows);
 
-/* Entries in each of n ranges. The width of a range does not matter. Errors: NAN. */
+/* Entries in each of n ranges. The width of a range does not matter, where the structure has COPSE_CAN_RANK.
+ * Errors: NAN. */
 COPSE_API copse_status copse_count(const copse_index *index, const copse_ranges *ranges, uint64_t *out_counts);
 
 /* A signed 128-bit integer in two halves: high * 2^64 + low. */

@@ -58,11 +58,24 @@ static copse_status place_at_begin(copse_cursor *cursor)
 static const void *end_copy(copse_slice from, unsigned char *data, int64_t *offsets, copse_bytes *to)
 {
     const copse_bytes made = COPSE_BYTES_INIT(data, from.length, offsets, 64);
-    memcpy(data, from.start, from.length);
+    if (data != from.start) memcpy(data, from.start, from.length);
     offsets[0] = 0;
     offsets[1] = (int64_t)from.length;
     *to = made;
     return to;
+}
+
+/* The first key behind all that begin with `prefix`, which lies behind it in `data`: without the last bytes that cannot grow, and one more
+ * in the one before them. False: all keys from the prefix on begin with it. */
+static bool prefix_end(copse_slice prefix, unsigned char *data, copse_slice *out)
+{
+    size_t length = prefix.length;
+    while (length && prefix.start[length - 1] == 0xff) length--;
+    if (length == 0) return false;
+    memcpy(data, prefix.start, length);
+    data[length - 1]++;
+    *out = (copse_slice){data, length};
+    return true;
 }
 
 static copse_status bytes_take(copse_cursor *cursor, const copse_ranges *range)
@@ -77,14 +90,17 @@ static copse_status bytes_take(copse_cursor *cursor, const copse_ranges *range)
         (status = copse_byte_keys_take(ctx, "highs", range->highs, 1, &keys)) == COPSE_OK)
         high = copse_byte_key(&keys, 0);
     if (status != COPSE_OK) return status;
-    cursor->data_size = low.length + high.length + 1;
+    const bool prefix = range->flags & COPSE_RANGE_PREFIX;
+    cursor->data_size = low.length + (prefix ? low.length : high.length) + 1;
     cursor->data = copse_memory_alloc(ctx, cursor->data_size);
     if (!cursor->data) return copse_fail_memory(ctx, cursor->data_size, "the cursor");
     if (range->lows) cursor->low = end_copy(low, cursor->data, cursor->low_offsets, &cursor->low_bytes);
     if (range->highs)
         cursor->high = end_copy(high, cursor->data + low.length, cursor->high_offsets, &cursor->high_bytes);
     cursor->low_open = range->flags & COPSE_RANGE_LOW_OPEN;
-    cursor->high_open = range->flags & COPSE_RANGE_HIGH_OPEN;
+    cursor->high_open = range->flags & COPSE_RANGE_HIGH_OPEN || prefix;
+    if (prefix && prefix_end(low, cursor->data + low.length, &high))
+        cursor->high = end_copy(high, cursor->data + low.length, cursor->high_offsets, &cursor->high_bytes);
     return COPSE_OK;
 }
 

@@ -80,6 +80,17 @@ copse_status copse_predecessor(const copse_index *index, const void *keys, uint6
     return neighbours(index, "copse_predecessor", COPSE_BEFORE, keys, n, out_keys, out_values, out_found, NULL);
 }
 
+copse_status copse_longest_prefix(const copse_index *index, const void *keys, uint64_t n, void *out_keys,
+                                  void *out_values, uint8_t *out_found)
+{
+    if (!index) return copse_fail_argument(NULL, "index", "copse_longest_prefix: index is NULL");
+    if (index->key_type != COPSE_BYTES)
+        return copse_fail(index->ctx, COPSE_ERR_TYPE, "copse_longest_prefix: keys of the type %s have no prefixes",
+                          copse_type_name(index->key_type));
+    return neighbours(index, "copse_longest_prefix", COPSE_LONGEST_PREFIX, keys, n, out_keys, out_values, out_found,
+                      NULL);
+}
+
 copse_status copse_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *out_keys, void *out_values,
                           uint8_t *out_found)
 {

@@ -9,6 +9,9 @@ static copse_status no_such_tree(const copse_ctx *ctx, copse_type key_type, cops
     if (structure == COPSE_STRUCTURE_AUTO)
         return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "no tree at the placement %s takes byte strings as keys",
                           copse_placement_name(placement));
+    if (!copse_registry_takes(structure, key_type) && key_type != COPSE_BYTES)
+        return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "the %s tree only takes byte strings as keys",
+                          copse_structure_name(structure));
     if (key_type == COPSE_BYTES && copse_registry_at(structure, placement))
         return copse_fail(ctx, COPSE_ERR_UNSUPPORTED,
                           "the %s tree does not take byte strings as keys; copse_supports says which do",
@@ -31,9 +34,12 @@ static copse_status choose_asked(copse_ctx *ctx, copse_type key_type, copse_plac
 static copse_status choose_cpu(const copse_ctx *ctx, const copse_index_options *o, unsigned use, const char *why,
                                copse_choice *out)
 {
-    const copse_structure structure = o->structure != COPSE_STRUCTURE_AUTO
-                                          ? copse_registry_nearest(o->structure, COPSE_PLACEMENT_CPU)
-                                          : copse_registry_automatic_for(o->key_type, COPSE_PLACEMENT_CPU, use);
+    const bool named = o->structure != COPSE_STRUCTURE_AUTO;
+    copse_structure structure =
+        named ? o->structure : copse_registry_automatic_for(o->key_type, COPSE_PLACEMENT_CPU, use, o->duplicates);
+    if (named && o->key_type != COPSE_BYTES && copse_registry_takes(structure, o->key_type))
+        structure =
+            copse_registry_nearest(structure, COPSE_PLACEMENT_CPU); /* no tree of byte strings has a counterpart */
     *out = (copse_choice){
         .structure = structure, .at = copse_registry_at_for(o->key_type, structure, COPSE_PLACEMENT_CPU), .why = why};
     return out->at ? COPSE_OK : no_such_tree(ctx, o->key_type, structure, COPSE_PLACEMENT_CPU);
@@ -51,8 +57,10 @@ copse_status copse_choose(copse_ctx *ctx, const copse_index_options *o, copse_ch
     const copse_type type = o->key_type;
     if (o->placement != COPSE_PLACEMENT_AUTO)
         return choose_asked(ctx, type, o->placement,
-                            named ? o->structure : copse_registry_automatic_for(type, o->placement, use), out);
-    const copse_structure there = named ? o->structure : copse_registry_automatic_for(type, COPSE_PLACEMENT_GPU, use);
+                            named ? o->structure : copse_registry_automatic_for(type, o->placement, use, o->duplicates),
+                            out);
+    const copse_structure there =
+        named ? o->structure : copse_registry_automatic_for(type, COPSE_PLACEMENT_GPU, use, o->duplicates);
     const copse_tree_at *at = copse_registry_at_for(type, there, COPSE_PLACEMENT_GPU);
     if (!at) return choose_cpu(ctx, o, use, "the structure is there for the CPU only", out);
     if (!ctx->stream && !ctx->device_arrays) {

@@ -5,8 +5,23 @@
 #include "gpu/call.h"
 #include "gpu/close.h"
 
-#define ALL_FLAGS  (COPSE_RANGE_LOW_OPEN | COPSE_RANGE_HIGH_OPEN | COPSE_RANGE_DESCENDING)
+#define ALL_FLAGS  (COPSE_RANGE_LOW_OPEN | COPSE_RANGE_HIGH_OPEN | COPSE_RANGE_DESCENDING | COPSE_RANGE_PREFIX)
 #define OPEN_FLAGS (COPSE_RANGE_LOW_OPEN | COPSE_RANGE_HIGH_OPEN)
+
+/* The ends that ranges of all keys with a prefix may have. */
+static copse_status check_prefix(const copse_index *index, const char *call, const copse_ranges *ranges)
+{
+    if (index->key_type != COPSE_BYTES)
+        return copse_fail(index->ctx, COPSE_ERR_TYPE,
+                          "%s: ranges->flags has COPSE_RANGE_PREFIX, but keys of the type %s have no prefixes", call,
+                          copse_type_name(index->key_type));
+    if ((!ranges->lows && ranges->n) || ranges->highs || ranges->flags & OPEN_FLAGS)
+        return copse_fail_argument(index->ctx, "ranges",
+                                   "%s: with COPSE_RANGE_PREFIX ranges->lows has the prefixes, highs is NULL, and no "
+                                   "end is open",
+                                   call);
+    return COPSE_OK;
+}
 
 static copse_status check(const copse_index *index, const char *call, const copse_ranges *asked, bool limit,
                           copse_ranges *out)
@@ -28,7 +43,7 @@ static copse_status check(const copse_index *index, const char *call, const cops
     if (out->n > SIZE_MAX / 32)
         return copse_fail_argument(index->ctx, "ranges", "%s: ranges->n is %llu: more than any array can hold", call,
                                    (unsigned long long)out->n);
-    return COPSE_OK;
+    return out->flags & COPSE_RANGE_PREFIX ? check_prefix(index, call, out) : COPSE_OK;
 }
 
 static uint64_t bits_at(const void *keys, size_t width, uint64_t i)

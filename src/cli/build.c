@@ -187,7 +187,8 @@ static int check_structure(const cli_session *session, copse_type key_type, cops
         return cli_fail("build", "no structure takes text keys on --placement %s", copse_placement_name(placement));
     if (structure == COPSE_STRUCTURE_AUTO || copse_supports(structure, placement, key_type, COPSE_CAN_EXIST))
         return CLI_OK;
-    return cli_fail("build", "--structure %s does not take text keys; %s does", copse_structure_name(structure), names);
+    return cli_fail("build", "--structure %s does not take text keys; those that do: %s",
+                    copse_structure_name(structure), names);
 }
 
 /* All rows of a CSV file. */

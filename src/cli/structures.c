@@ -46,7 +46,8 @@ static void append_group(char text[CLI_STRUCTURES_SIZE], bool on_cpu, bool on_de
     const copse_tree_description *tree;
     bool any = false;
     for (unsigned i = 0; (tree = copse_registry_tree(i)) != NULL; i++) {
-        bool cpu = copse_registry_at(tree->structure, COPSE_PLACEMENT_CPU) != NULL;
+        bool cpu = copse_registry_at(tree->structure, COPSE_PLACEMENT_CPU) ||
+                   copse_registry_at_for(COPSE_BYTES, tree->structure, COPSE_PLACEMENT_CPU);
         bool devices = copse_registry_at(tree->structure, COPSE_PLACEMENT_GPU) != NULL;
         if (cpu != on_cpu || devices != on_devices) continue;
         append(text, any ? ", " : between, tree->name);
@@ -70,8 +71,9 @@ const char *cli_structure_summaries(char text[CLI_STRUCTURES_SIZE])
     char line[160];
     text[0] = '\0';
     for (unsigned i = 0; (tree = copse_registry_tree(i)) != NULL; i++) {
+        if (!copse_registry_takes(tree->structure, COPSE_U64)) continue; /* those that `copse bench` measures */
         snprintf(line, sizeof line, "  %-10s %s", tree->name, tree->summary);
-        append(text, i ? "\n" : "", line);
+        append(text, text[0] ? "\n" : "", line);
     }
     return text;
 }

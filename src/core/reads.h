@@ -7,7 +7,13 @@
 #include <stdint.h>
 
 /* Which neighbour of a key is wanted. */
-typedef enum copse_neighbour { COPSE_AT_OR_AFTER, COPSE_AFTER, COPSE_BEFORE, COPSE_AT_OR_BEFORE } copse_neighbour;
+typedef enum copse_neighbour {
+    COPSE_AT_OR_AFTER,
+    COPSE_AFTER,
+    COPSE_BEFORE,
+    COPSE_AT_OR_BEFORE,
+    COPSE_LONGEST_PREFIX /* of byte strings only: the longest key that the key begins with */
+} copse_neighbour;
 
 /* A neighbour is found by a bound between two entries: does that lie behind entries with the key itself, or in front of them? */
 COPSE_ANYWHERE bool copse_neighbour_upper(uint32_t which)

@@ -43,7 +43,8 @@ static copse_status index_make(reader *r, const copse_index_options *options)
                 "name another to load it into",
                 snapshot_shown(r->source.path), h->structure, COPSE_VERSION);
         o.structure = (copse_structure)h->structure;
-        const bool takes_strings = copse_registry_at_for(COPSE_BYTES, o.structure, COPSE_PLACEMENT_CPU) != NULL;
+        const bool takes_strings = copse_supports(o.structure, COPSE_PLACEMENT_CPU, COPSE_BYTES,
+                                                  o.duplicates ? COPSE_CAN_KEEP_DUPLICATES : COPSE_CAN_EXIST);
         if (snapshot_has_strings(h)) {
             if (!takes_strings)
                 o.structure = COPSE_STRUCTURE_AUTO; /* the file may come from a copse with more trees for them */

@@ -9,6 +9,7 @@
     X(copse_tree_regular)                                                                                              \
     X(copse_tree_blink)                                                                                                \
     X(copse_tree_bplus)                                                                                                \
+    X(copse_tree_radix)                                                                                                \
     X(copse_tree_sorted)
 
 #define DECLARE(name) extern const copse_tree_description name;
@@ -43,13 +44,22 @@ const copse_tree_at *copse_registry_at_for(copse_type key_type, copse_structure 
     return tree ? tree_at(tree, key_type, placement) : NULL;
 }
 
-copse_structure copse_registry_automatic_for(copse_type key_type, copse_placement placement, unsigned use)
+copse_structure copse_registry_automatic_for(copse_type key_type, copse_placement placement, unsigned use,
+                                             bool duplicates)
 {
     for (unsigned i = 0; i < COUNT_OF(trees); i++) {
         const copse_tree_at *at = tree_at(trees[i], key_type, placement);
-        if (at && at->automatic & use) return trees[i]->structure;
+        const bool keeps = trees[i]->capabilities & COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES);
+        if (at && at->automatic & use && (keeps || !duplicates)) return trees[i]->structure;
     }
     return COPSE_STRUCTURE_AUTO;
+}
+
+bool copse_registry_takes(copse_structure structure, copse_type key_type)
+{
+    const copse_tree_description *tree = copse_registry_find(structure);
+    const copse_tree_at *at = !tree ? NULL : key_type == COPSE_BYTES ? tree->bytes_at : tree->at;
+    return at && at->calls;
 }
 
 const copse_tree_at *copse_registry_at(copse_structure structure, copse_placement placement)
@@ -59,7 +69,7 @@ const copse_tree_at *copse_registry_at(copse_structure structure, copse_placemen
 
 copse_structure copse_registry_automatic(copse_placement placement, unsigned use)
 {
-    return copse_registry_automatic_for(COPSE_U64, placement, use);
+    return copse_registry_automatic_for(COPSE_U64, placement, use, false);
 }
 
 copse_structure copse_registry_nearest(copse_structure structure, copse_placement placement)

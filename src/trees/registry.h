@@ -13,6 +13,10 @@ const copse_tree_at *copse_registry_at(copse_structure structure, copse_placemen
 copse_structure copse_registry_automatic(copse_placement placement, unsigned use);
 /* The same two for keys of a type, which may be byte strings; those above speak of keys of fixed width. */
 const copse_tree_at *copse_registry_at_for(copse_type key_type, copse_structure structure, copse_placement placement);
-copse_structure copse_registry_automatic_for(copse_type key_type, copse_placement placement, unsigned use);
+/* duplicates: only one that keeps them. */
+copse_structure copse_registry_automatic_for(copse_type key_type, copse_placement placement, unsigned use,
+                                             bool duplicates);
+/* Does the tree take keys of the type, wherever that is? */
+bool copse_registry_takes(copse_structure structure, copse_type key_type);
 /* The structure itself, or where the placement lacks it, its counterpart there. */
 copse_structure copse_registry_nearest(copse_structure structure, copse_placement placement);

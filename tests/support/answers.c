@@ -132,7 +132,19 @@ static void ask_whole(const struct questions *q, struct answers *to)
 
 /* --- byte strings ---------------------------------------------------------------------------------------------------- */
 
-enum entries_call { LOWER_BOUND, FLOOR, SUCCESSOR, PREDECESSOR, SELECT, LAST, EXPORT, CURSOR, ENTRIES_CALLS };
+enum entries_call {
+    LOWER_BOUND,
+    RANKS,
+    FLOOR,
+    SUCCESSOR,
+    PREDECESSOR,
+    PREFIX,
+    SELECT,
+    LAST,
+    EXPORT,
+    CURSOR,
+    ENTRIES_CALLS
+};
 
 static copse_status cursor_ask(const struct questions *q, uint64_t n, copse_bytes *keys, void *values)
 {
@@ -154,7 +166,11 @@ static copse_status entries_ask(const struct questions *q, enum entries_call cal
     uint64_t got = 0;
     switch (call) {
     case LOWER_BOUND:
+        return copse_lower_bound(q->index, q->lows, n, keys, values, found, NULL);
+    case RANKS: /* which not every tree has */
         return copse_lower_bound(q->index, q->lows, n, keys, values, found, ranks);
+    case PREFIX:
+        return copse_longest_prefix(q->index, q->lows, n, keys, values, found);
     case FLOOR:
         return copse_floor(q->index, q->lows, n, keys, values, found);
     case SUCCESSOR:
@@ -222,8 +238,8 @@ static void ask_string_range(const struct questions *q, uint64_t limit, uint32_t
 
 static void ask_strings(const struct questions *q, struct answers *to)
 {
-    static const char *const names[ENTRIES_CALLS] = {"lower_bound", "floor", "successor", "predecessor",
-                                                     "select",      "last",  "export",    "cursor"};
+    static const char *const names[ENTRIES_CALLS] = {"lower_bound",    "ranks",  "floor", "successor", "predecessor",
+                                                     "longest_prefix", "select", "last",  "export",    "cursor"};
     ask_finds(q, to);
     ask_aggregates(q, to);
     ask_string_range(q, 0, COPSE_RANGE_LOW_OPEN, "range", to);

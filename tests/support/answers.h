@@ -5,7 +5,7 @@
 
 #include "copse.h"
 
-#define ANSWERS_CALLS 20
+#define ANSWERS_CALLS 24
 
 struct answers {
     struct answer {

@@ -156,6 +156,13 @@ void byte_check_content(struct byte_subject *subject)
     free(codes);
 }
 
+bool byte_has_ranks(struct byte_subject *subject)
+{
+    copse_stats stats = {.struct_size = sizeof stats};
+    if (copse_index_stats(subject->index, &stats) != COPSE_OK) byte_differ(subject, "stats");
+    return copse_supports((copse_structure)stats.structure, COPSE_PLACEMENT_CPU, COPSE_BYTES, COPSE_CAN_RANK);
+}
+
 bool byte_subject_open(struct byte_subject *subject, struct byte_source source, const struct byte_pool *pool,
                        uint64_t most)
 {
@@ -175,7 +182,10 @@ bool byte_subject_open(struct byte_subject *subject, struct byte_source source, 
     shape.key_type = COPSE_BYTES;
     shape.value_type = value_type;
     shape.duplicates = duplicates;
-    shape.structure = byte_draw(subject, 2) ? COPSE_STRUCTURE_SORTED : COPSE_STRUCTURE_AUTO;
+    static const copse_structure structures[] = {COPSE_STRUCTURE_AUTO, COPSE_STRUCTURE_SORTED, COPSE_STRUCTURE_RADIX};
+    shape.structure = structures[byte_draw(subject, 3)];
+    if (duplicates && !copse_supports(shape.structure, COPSE_PLACEMENT_CPU, COPSE_BYTES, COPSE_CAN_KEEP_DUPLICATES))
+        shape.structure = COPSE_STRUCTURE_AUTO;
     shape.placement = byte_draw(subject, 2) ? COPSE_PLACEMENT_CPU : COPSE_PLACEMENT_AUTO;
     model_init(&subject->model, COPSE_U64, value_type, duplicates);
     if (copse_ctx_create(&options, &subject->ctx) != COPSE_OK ||

@@ -69,6 +69,9 @@ copse_status byte_room_status(const struct byte_room *room);
 void byte_room_check(struct byte_subject *subject, struct byte_room *room, copse_status got, const uint64_t *codes,
                      uint64_t n);
 
+/* Does the tree have ranks? It may be another one after a file was read. */
+bool byte_has_ranks(struct byte_subject *subject);
+
 /* The whole index against the model. */
 void byte_check_content(struct byte_subject *subject);
 

@@ -139,7 +139,30 @@ static void answer_free(struct point_answer *answer)
     free(answer->found);
 }
 
-enum { POINT_LOWER, POINT_UPPER, POINT_FLOOR, POINT_SUCCESSOR, POINT_PREDECESSOR, POINT_SELECT, POINT_FIND, POINTS };
+enum {
+    POINT_LOWER,
+    POINT_UPPER,
+    POINT_FLOOR,
+    POINT_SUCCESSOR,
+    POINT_PREDECESSOR,
+    POINT_SELECT,
+    POINT_FIND,
+    POINT_PREFIX,
+    POINTS
+};
+
+/* The rank of the longest key that the string of a code begins with; UINT64_MAX: there is none. */
+static uint64_t prefix_rank(const struct byte_subject *subject, uint64_t code)
+{
+    const struct model *model = &subject->model;
+    const struct byte_string whole = subject->pool->strings[code];
+    for (uint64_t rank = model_rank_after(model, code); rank-- > 0;) {
+        const struct byte_string key = subject->pool->strings[model->entries[rank].key];
+        if (key.n <= whole.n && memcmp(key.bytes, whole.bytes, key.n) == 0)
+            return model_rank(model, model->entries[rank].key);
+    }
+    return UINT64_MAX;
+}
 
 /* The rank that point read `which` finds for a code, and the bound that it reports. */
 static uint64_t rank_for(const struct model *model, uint64_t which, uint64_t code, uint64_t *bound)
@@ -172,6 +195,8 @@ static copse_status point_call(struct byte_subject *subject, uint64_t which, con
         return copse_predecessor(index, &keys->bytes, n, out_keys, values, found);
     case POINT_SELECT:
         return copse_select(index, ranks, n, out_keys, values, found);
+    case POINT_PREFIX:
+        return copse_longest_prefix(index, &keys->bytes, n, out_keys, values, found);
     default:
         return values ? copse_find(index, &keys->bytes, n, values, found)
                       : copse_contains(index, &keys->bytes, n, found);
@@ -181,7 +206,7 @@ static copse_status point_call(struct byte_subject *subject, uint64_t which, con
 void byte_run_point(struct byte_subject *subject)
 {
     static const char *const names[] = {"lower bound", "upper bound", "floor", "successor",
-                                        "predecessor", "select",      "find"};
+                                        "predecessor", "select",      "find",  "longest prefix"};
     const uint64_t which = byte_draw(subject, POINTS), n = 1 + byte_draw(subject, subject->most);
     subject->operation = names[which];
     uint64_t *codes = byte_codes(subject, n), *ranks = must_malloc(n * sizeof *ranks);
@@ -189,6 +214,7 @@ void byte_run_point(struct byte_subject *subject)
     for (uint64_t i = 0; i < n; i++) {
         if (which == POINT_SELECT) ranks[i] = codes[i] = byte_draw(subject, subject->model.n + 2);
         if (which != POINT_SELECT) ranks[i] = rank_for(&subject->model, which, codes[i], &want_bounds[i]);
+        if (which == POINT_PREFIX) ranks[i] = prefix_rank(subject, codes[i]);
         if (which == POINT_SELECT) codes[i] = 0;
     }
     struct byte_array keys = byte_keys(subject, codes, n);
@@ -197,14 +223,18 @@ void byte_run_point(struct byte_subject *subject)
     if (which == POINT_FIND) room.kind = ROOM_NOT_WANTED;
     void *values = byte_draw(subject, 4) ? byte_values(subject, n) : NULL;
     uint8_t *found = must_malloc(n);
+    const bool bounded = which == POINT_LOWER || which == POINT_UPPER;
     byte_arm(subject);
-    copse_status status = point_call(subject, which, &keys, ranks, n, byte_room_keys(&room), values, found, bounds);
-    if (byte_went(subject, status, byte_room_status(&room))) {
+    const bool with_ranks = which == POINT_SELECT || (bounded && byte_draw(subject, 2));
+    copse_status status =
+        point_call(subject, which, &keys, ranks, n, byte_room_keys(&room), values, found, with_ranks ? bounds : NULL);
+    const bool refused = with_ranks && !byte_has_ranks(subject);
+    if (byte_went(subject, status, refused ? COPSE_ERR_UNSUPPORTED : byte_room_status(&room)) && !refused) {
         byte_room_check(subject, &room, status, want.codes, n);
         if (status == COPSE_OK) {
             check_values(subject, values, want.values, n);
             check_found(subject, found, want.found, n);
-            if ((which == POINT_LOWER || which == POINT_UPPER) && memcmp(bounds, want_bounds, n * sizeof *bounds) != 0)
+            if (bounded && with_ranks && memcmp(bounds, want_bounds, n * sizeof *bounds) != 0)
                 byte_differ(subject, "ranks");
         }
     } else {

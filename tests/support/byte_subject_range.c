@@ -36,6 +36,8 @@ static void ranges_settle(struct byte_subject *subject, struct some_ranges *some
     const uint64_t missing = byte_draw(subject, 6);
     some->ranges.lows = missing == 1 || missing == 3 ? NULL : &some->lows.bytes;
     some->ranges.highs = missing == 2 || missing == 3 ? NULL : &some->highs.bytes;
+    if (missing != 2) return;
+    some->ranges.flags = (some->ranges.flags & COPSE_RANGE_DESCENDING) | COPSE_RANGE_PREFIX;
 }
 
 static void ranges_free(struct some_ranges *some)
@@ -46,8 +48,22 @@ static void ranges_free(struct some_ranges *some)
     free(some->high_codes);
 }
 
-static struct model_span span_of(const struct model *model, const struct some_ranges *some, uint64_t i)
+/* The entries that begin with the prefix of range i. */
+static struct model_span prefix_span(const struct byte_subject *subject, const struct some_ranges *some, uint64_t i)
 {
+    const struct model *model = &subject->model;
+    const struct byte_string prefix = subject->pool->strings[some->low_codes[i]];
+    struct model_span span = {model_rank(model, some->low_codes[i]), 0};
+    for (span.last = span.first; span.last < model->n; span.last++) {
+        const struct byte_string key = subject->pool->strings[model->entries[span.last].key];
+        if (key.n < prefix.n || memcmp(key.bytes, prefix.bytes, prefix.n) != 0) break;
+    }
+    return span;
+}
+
+static struct model_span span_of(const struct byte_subject *subject, const struct some_ranges *some, uint64_t i)
+{
+    const struct model *model = &subject->model;
     const uint32_t flags = some->ranges.flags;
     const uint64_t low = some->low_codes[i], high = some->high_codes[i], limit = some->ranges.limit;
     struct model_span span = {0, model->n};
@@ -56,6 +72,7 @@ static struct model_span span_of(const struct model *model, const struct some_ra
     if (some->ranges.highs)
         span.last = flags & COPSE_RANGE_HIGH_OPEN ? model_rank(model, high) : model_rank_after(model, high);
     if (span.last < span.first) span.last = span.first;
+    if (flags & COPSE_RANGE_PREFIX) span = prefix_span(subject, some, i);
     if (limit && span.last - span.first > limit) {
         if (flags & COPSE_RANGE_DESCENDING) span.first = span.last - limit;
         span.last = span.first + limit;
@@ -70,20 +87,21 @@ struct row_answer {
     uint64_t *offsets, *codes, *values, n;
 };
 
-static struct row_answer rows_of(const struct model *model, const struct some_ranges *some)
+static struct row_answer rows_of(const struct byte_subject *subject, const struct some_ranges *some)
 {
+    const struct model *model = &subject->model;
     const uint64_t n = some->ranges.n;
     struct row_answer answer = {.offsets = must_malloc((n + 1) * sizeof(uint64_t))};
     answer.offsets[0] = 0;
     for (uint64_t i = 0; i < n; i++) {
-        const struct model_span span = span_of(model, some, i);
+        const struct model_span span = span_of(subject, some, i);
         answer.offsets[i + 1] = answer.offsets[i] + span.last - span.first;
     }
     answer.n = answer.offsets[n];
     answer.codes = must_malloc(answer.n * sizeof(uint64_t));
     answer.values = must_malloc(answer.n * sizeof(uint64_t));
     for (uint64_t i = 0; i < n; i++) {
-        const struct model_span span = span_of(model, some, i);
+        const struct model_span span = span_of(subject, some, i);
         for (uint64_t j = 0; j < span.last - span.first; j++) {
             const bool back = some->ranges.flags & COPSE_RANGE_DESCENDING;
             const struct model_entry *entry = &model->entries[back ? span.last - 1 - j : span.first + j];
@@ -109,7 +127,7 @@ static void rows_check(struct byte_subject *subject, const struct row_answer *wa
 static void run_rows(struct byte_subject *subject, const struct some_ranges *some, bool find_all)
 {
     const uint64_t n = some->ranges.n;
-    struct row_answer want = rows_of(&subject->model, some);
+    struct row_answer want = rows_of(subject, some);
     struct byte_room room = byte_room_of(subject, want.codes, want.n);
     copse_rows rows = COPSE_ROWS_INIT;
     const bool no_values = byte_draw(subject, 4) == 3 || subject->model.value_type == COPSE_NONE,
@@ -147,7 +165,7 @@ static void run_count(struct byte_subject *subject, const struct some_ranges *so
     byte_arm(subject);
     if (byte_went(subject, copse_count(subject->index, &some->ranges, counts), COPSE_OK))
         for (uint64_t i = 0; i < some->ranges.n; i++) {
-            const struct model_span span = span_of(&subject->model, some, i);
+            const struct model_span span = span_of(subject, some, i);
             if (counts[i] != span.last - span.first) byte_differ(subject, "count %llu", (unsigned long long)i);
         }
     free(counts);
@@ -186,7 +204,7 @@ void byte_run_erase_range(struct byte_subject *subject)
     byte_array_free(&some.highs);
     some.highs = byte_keys(subject, some.high_codes, n);
     ranges_settle(subject, &some);
-    for (uint64_t i = 0; i < n; i++) spans[i] = span_of(&subject->model, &some, i);
+    for (uint64_t i = 0; i < n; i++) spans[i] = span_of(subject, &some, i);
     byte_arm(subject);
     if (byte_went(subject, copse_erase_range(subject->index, &some.ranges, &erased), COPSE_OK) &&
         erased != model_erase_spans(&subject->model, spans, n))
@@ -225,7 +243,7 @@ static void run_sums(struct byte_subject *subject, const struct some_ranges *som
     byte_arm(subject);
     copse_status status = copse_sum(subject->index, &some->ranges, sums);
     for (uint64_t i = 0; status != COPSE_ERR_MEMORY && i < some->ranges.n; i++)
-        check_sum(subject, span_of(&subject->model, some, i), i, sums, &overflow);
+        check_sum(subject, span_of(subject, some, i), i, sums, &overflow);
     (void)byte_went(subject, status, overflow ? COPSE_ERR_OVERFLOW : COPSE_OK);
     free(sums);
 }
@@ -237,7 +255,7 @@ static void run_sums128(struct byte_subject *subject, const struct some_ranges *
     byte_arm(subject);
     if (byte_went(subject, copse_sum128(subject->index, &some->ranges, sums), reals ? COPSE_ERR_TYPE : COPSE_OK))
         for (uint64_t i = 0; !reals && i < some->ranges.n; i++) {
-            const test_int128 sum = model_sum_integer(&subject->model, span_of(&subject->model, some, i));
+            const test_int128 sum = model_sum_integer(&subject->model, span_of(subject, some, i));
             if (sums[i].low != (uint64_t)sum || sums[i].high != (int64_t)(sum >> 64))
                 byte_differ(subject, "sum128 %llu", (unsigned long long)i);
         }
@@ -256,7 +274,7 @@ static void run_extremes(struct byte_subject *subject, const struct some_ranges 
     if (byte_went(subject, status, COPSE_OK))
         for (uint64_t i = 0; i < n; i++) {
             uint64_t bits;
-            const bool there = model_extreme(&subject->model, span_of(&subject->model, some, i), largest, &bits);
+            const bool there = model_extreme(&subject->model, span_of(subject, some, i), largest, &bits);
             if (found[i] != there || typed_bits(type, values, i) != bits)
                 byte_differ(subject, "%s %llu", largest ? "max" : "min", (unsigned long long)i);
         }
@@ -271,7 +289,7 @@ static void run_means(struct byte_subject *subject, const struct some_ranges *so
     byte_arm(subject);
     if (byte_went(subject, copse_avg(subject->index, &some->ranges, means), COPSE_OK))
         for (uint64_t i = 0; i < some->ranges.n; i++) {
-            const struct model_span span = span_of(&subject->model, some, i);
+            const struct model_span span = span_of(subject, some, i);
             long double magnitude;
             const double sum = typed_is_float(type) ? (double)model_sum_real(&subject->model, span, &magnitude)
                                                     : (double)model_sum_integer(&subject->model, span);
@@ -459,8 +477,7 @@ void byte_run_cursor(struct byte_subject *subject)
     struct some_ranges some = ranges_draw(subject, 1);
     ranges_settle(subject, &some);
     subject->operation = "cursor";
-    struct walk walk = {.span = span_of(&subject->model, &some, 0),
-                        .descending = some.ranges.flags & COPSE_RANGE_DESCENDING};
+    struct walk walk = {.span = span_of(subject, &some, 0), .descending = some.ranges.flags & COPSE_RANGE_DESCENDING};
     walk.at = walk.descending ? walk.span.last : walk.span.first;
     byte_arm(subject);
     if (byte_went(subject, copse_cursor_open(subject->index, &some.ranges, &walk.cursor), COPSE_OK)) {

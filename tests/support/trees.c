@@ -28,7 +28,9 @@ struct trees trees_absent(copse_placement placement)
     const copse_tree_description *tree;
     struct trees trees = {0};
     for (unsigned i = 0; (tree = copse_registry_tree(i)) != NULL; i++)
-        if (!copse_supports(tree->structure, placement, COPSE_U64, COPSE_CAN_EXIST)) trees_add(&trees, tree->structure);
+        if (copse_registry_takes(tree->structure, COPSE_U64) &&
+            !copse_supports(tree->structure, placement, COPSE_U64, COPSE_CAN_EXIST))
+            trees_add(&trees, tree->structure);
     return trees;
 }
 

@@ -16,7 +16,7 @@ struct trees {
 /* Those at a placement that have a capability (for u64 keys), in the order of their numbers in copse.h: a new tree comes behind
  * the others, so that seeds and inputs from before mean what they meant. */
 struct trees trees_that(copse_placement placement, copse_capability what);
-/* Those at no such placement. */
+/* Those at no such placement; none of them only takes byte strings. */
 struct trees trees_absent(copse_placement placement);
 
 /* A structure where it lives. */

@@ -4,11 +4,18 @@
 #include "byte_pool.h"
 #include "test_allocator.h"
 
+/* The tree that the tests run on now; main goes through all that take byte strings. */
+static struct unit_tree the_tree = {COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_CPU};
+
+static bool tree_can(copse_capability what)
+{
+    return copse_supports(the_tree.structure, the_tree.placement, COPSE_BYTES, what);
+}
+
 /* An index of byte strings with u64 values. */
 static copse_index *bytes_index(copse_ctx *ctx, bool duplicates)
 {
-    const struct unit_tree tree = {COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_CPU};
-    return unit_index(ctx, tree, COPSE_BYTES, COPSE_U64, duplicates);
+    return unit_index(ctx, the_tree, COPSE_BYTES, COPSE_U64, duplicates);
 }
 
 /* C strings as an array with offsets of 64 bits. */
@@ -144,7 +151,7 @@ static void in_a_batch_the_last_wins_or_all_stay(void **state)
     static const char *const batch[] = {"b", "a", "b", "a", "b"};
     struct texts texts;
     copse_ctx *ctx = unit_context(1);
-    for (int duplicates = 0; duplicates < 2; duplicates++) {
+    for (int duplicates = 0; duplicates < 1 + tree_can(COPSE_CAN_KEEP_DUPLICATES); duplicates++) {
         copse_index *index = bytes_index(ctx, duplicates);
         uint64_t values[5], inserted = 0;
         assert_ok(ctx, copse_insert(index, texts_of(&texts, batch, 5), NULL, 5, 0, &inserted));
@@ -214,11 +221,18 @@ static void a_key_that_is_not_there_is_empty(void **state)
     unsigned char data[16];
     int64_t offsets[4] = {9, 9, 9, 9};
     uint8_t found[3];
-    uint64_t ranks[3];
+    uint64_t ranks[3] = {0, 0, 0};
     copse_bytes out = COPSE_BYTES_INIT(data, sizeof data, offsets, 64);
-    assert_ok(ctx, copse_lower_bound(index, texts_of(&texts, asked, 3), 3, &out, NULL, found, ranks));
+    const copse_bytes *keys = texts_of(&texts, asked, 3);
+    const bool ranked = tree_can(COPSE_CAN_RANK);
+    if (!ranked) {
+        assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "ranks",
+                            copse_upper_bound(index, keys, 3, &out, NULL, found, ranks));
+        assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "ranks", copse_select(index, ranks, 1, &out, NULL, found));
+    }
+    assert_ok(ctx, copse_lower_bound(index, keys, 3, &out, NULL, found, ranked ? ranks : NULL));
     assert_true(!found[0] && found[1] && found[2]);
-    assert_true(ranks[0] == 6 && ranks[1] == 4 && ranks[2] == 5);
+    if (ranked) assert_true(ranks[0] == 6 && ranks[1] == 4 && ranks[2] == 5);
     assert_string(&out, 0, "");
     assert_string(&out, 1, "fig");
     assert_string(&out, 2, "pear");
@@ -240,16 +254,17 @@ static void offsets_of_32_bits_can_overflow(void **state)
     int32_t offsets[] = {0, (int32_t)COPSE_LONGEST_KEY};
     const copse_bytes key = COPSE_BYTES_INIT(data, COPSE_LONGEST_KEY, offsets, 32);
     assert_ok(ctx, copse_build(index, &key, NULL, 1));
-    enum { TIMES = 32768 }; /* so often the longest key: 2^31 bytes */
-    uint64_t *ranks = typed_new(COPSE_U64, TIMES);
+    enum { TIMES = 32768 };                           /* so often the longest key: 2^31 bytes */
+    int64_t *zeros = typed_new(COPSE_I64, TIMES + 1); /* of empty strings, whose lower bound it is */
+    const copse_bytes empty = COPSE_BYTES_INIT(NULL, 0, zeros, 64);
     int32_t *out_offsets = must_malloc((TIMES + 1) * sizeof *out_offsets);
     copse_bytes out = COPSE_BYTES_INIT(NULL, 0, out_offsets, 32);
     assert_fails_naming(ctx, COPSE_ERR_OVERFLOW, "2147483648 bytes",
-                        copse_select(index, ranks, TIMES, &out, NULL, NULL));
+                        copse_lower_bound(index, &empty, TIMES, &out, NULL, NULL, NULL));
     assert_int_equal(out.needed, UINT64_C(1) << 31);
-    assert_ok(ctx, copse_select(index, ranks, TIMES - 1, &out, NULL, NULL));
+    assert_ok(ctx, copse_lower_bound(index, &empty, TIMES - 1, &out, NULL, NULL, NULL));
     free(data);
-    free(ranks);
+    free(zeros);
     free(out_offsets);
     copse_index_free(index);
     copse_ctx_free(ctx);
@@ -286,6 +301,101 @@ static void a_cursor_waits_for_room(void **state)
     out.size = 0;
     assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "offsets", copse_cursor_next(cursor, &out, NULL, 8, &n));
     copse_cursor_free(cursor);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* --- prefixes -------------------------------------------------------------------------------------------------------- */
+
+static void ranges_by_prefix(void **state)
+{
+    (void)state;
+    static const char *const prefixes[] = {"app", "", "b", "apples", "pear!"};
+    static const uint64_t want[] = {3, 6, 0, 1, 0};
+    struct texts texts;
+    uint64_t counts[5], n, key = 7;
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = fruit_index(ctx);
+    copse_ranges ranges = COPSE_BETWEEN(texts_of(&texts, prefixes, 5), NULL, 5);
+    ranges.flags = COPSE_RANGE_PREFIX;
+    assert_ok(ctx, copse_count(index, &ranges, counts));
+    for (int i = 0; i < 5; i++) assert_int_equal(counts[i], want[i]);
+    unsigned char data[16];
+    int32_t offsets[5];
+    copse_bytes out = COPSE_BYTES_INIT(data, sizeof data, offsets, 32);
+    copse_cursor *cursor = NULL;
+    ranges.n = 1;
+    ranges.flags |= COPSE_RANGE_DESCENDING;
+    assert_ok(ctx, copse_cursor_open(index, &ranges, &cursor));
+    assert_ok(ctx, copse_cursor_next(cursor, &out, NULL, 4, &n));
+    assert_int_equal(n, 3);
+    assert_string(&out, 0, "apples");
+    assert_string(&out, 2, "app");
+    copse_cursor_free(cursor);
+    ranges.flags = COPSE_RANGE_PREFIX | COPSE_RANGE_HIGH_OPEN;
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "PREFIX", copse_count(index, &ranges, counts));
+    ranges.flags = COPSE_RANGE_PREFIX;
+    ranges.highs = &texts.bytes;
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "PREFIX", copse_count(index, &ranges, counts));
+    ranges.lows = ranges.highs = NULL;
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "PREFIX", copse_count(index, &ranges, counts));
+    copse_index_free(index);
+    index = unit_tens(ctx, (struct unit_tree){COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_CPU}, 10);
+    ranges.lows = &key;
+    assert_fails_naming(ctx, COPSE_ERR_TYPE, "PREFIX", copse_count(index, &ranges, counts));
+    assert_fails_naming(ctx, COPSE_ERR_TYPE, "u64", copse_longest_prefix(index, &key, 1, NULL, NULL, NULL));
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* Bytes that cannot grow: there is no key behind those with such a prefix. */
+static void cursors_over_a_prefix_of_the_last_byte(void **state)
+{
+    (void)state;
+    unsigned char data[] = {0xff, 0xff, 'a', 'a', 0xff, 'b', 'a', 0xff};
+    int32_t offsets[] = {0, 1, 3, 4, 6, 6, 8}; /* ff, ff 'a', 'a', ff 'b', "", 'a' ff */
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = bytes_index(ctx, false);
+    const copse_bytes keys = COPSE_BYTES_INIT(data, sizeof data, offsets, 32);
+    assert_ok(ctx, copse_build(index, &keys, NULL, 6));
+    for (int i = 0; i < 6; i++) {
+        static const uint64_t want[] = {3, 1, 2, 1, 6, 1};
+        const copse_bytes prefix = COPSE_BYTES_INIT(data, sizeof data, offsets + i, 32);
+        copse_ranges range = COPSE_BETWEEN(&prefix, NULL, 1);
+        copse_cursor *cursor = NULL;
+        uint64_t values[8], n;
+        range.flags = COPSE_RANGE_PREFIX;
+        assert_ok(ctx, copse_cursor_open(index, &range, &cursor));
+        assert_ok(ctx, copse_cursor_next(cursor, NULL, values, 8, &n));
+        assert_int_equal(n, want[i]);
+        copse_cursor_free(cursor);
+    }
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+static void the_longest_prefix_that_is_there(void **state)
+{
+    (void)state;
+    static const char *const asked[] = {"applesauce", "apple", "appl", "apq", "pea", "zebra"};
+    static const char *const want[] = {"apples", "apple", "app", "", "", ""};
+    struct texts texts;
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = fruit_index(ctx);
+    unsigned char data[32];
+    int32_t offsets[7];
+    uint64_t values[6];
+    uint8_t found[6];
+    copse_bytes out = COPSE_BYTES_INIT(data, sizeof data, offsets, 32);
+    for (int empty = 1; empty >= 0; empty--) { /* the empty string is a prefix of all */
+        assert_ok(ctx, copse_longest_prefix(index, texts_of(&texts, asked, 6), 6, &out, values, found));
+        for (uint64_t i = 0; i < 6; i++) {
+            assert_string(&out, i, want[i]);
+            assert_int_equal(found[i], empty || want[i][0]);
+        }
+        static const char *const nothing[] = {""};
+        assert_ok(ctx, copse_erase(index, texts_of(&texts, nothing, 1), 1, NULL));
+    }
     copse_index_free(index);
     copse_ctx_free(ctx);
 }
@@ -338,7 +448,7 @@ static void bad_ends_and_outputs_are_named(void **state)
     (void)state;
     unsigned char data[] = "abcdef";
     int32_t falling[] = {4, 2}, offsets[8] = {0};
-    uint64_t counts[1], rank = 0, n;
+    uint64_t counts[1], n;
     const copse_bytes bad = COPSE_BYTES_INIT(data, 6, falling, 32);
     copse_ctx *ctx = unit_context(1);
     copse_index *index = fruit_index(ctx);
@@ -356,10 +466,10 @@ static void bad_ends_and_outputs_are_named(void **state)
     copse_cursor_free(cursor);
 
     copse_bytes out = COPSE_BYTES_INIT(data, 6, NULL, 32);
-    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "out_keys->offsets", copse_select(index, &rank, 1, &out, NULL, NULL));
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "out_keys->offsets", copse_first(index, 1, &out, NULL, &n));
     out.offsets = offsets;
     out.data = NULL;
-    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "out_keys->data", copse_select(index, &rank, 1, &out, NULL, NULL));
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "out_keys->data", copse_first(index, 1, &out, NULL, &n));
     out.size = 0;
     out.offset_bits = 0;
     assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "out_keys->offset_bits", copse_first(index, 3, &out, NULL, &n));
@@ -399,11 +509,23 @@ static void trees_that_take_no_bytes_say_so(void **state)
     assert_ok(ctx, copse_index_create(ctx, &options, &index));
     copse_stats stats = {.struct_size = sizeof stats};
     assert_ok(ctx, copse_index_stats(index, &stats));
-    assert_true(stats.structure == COPSE_STRUCTURE_SORTED && stats.placement == COPSE_PLACEMENT_CPU);
+    assert_true(stats.structure == COPSE_STRUCTURE_RADIX && stats.placement == COPSE_PLACEMENT_CPU);
     assert_true(stats.key_type == COPSE_BYTES);
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "emulated", copse_move(index, COPSE_PLACEMENT_EMULATED));
     copse_index_free(index);
-    options.key_type = COPSE_U64; /* as values they are no type at all */
+    options.duplicates = 1; /* which that tree does not keep */
+    assert_ok(ctx, copse_index_create(ctx, &options, &index));
+    assert_ok(ctx, copse_index_stats(index, &stats));
+    assert_true(stats.structure == COPSE_STRUCTURE_SORTED && stats.duplicates);
+    copse_index_free(index);
+    options.structure = COPSE_STRUCTURE_RADIX;
+    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "duplicates", copse_index_create(ctx, &options, &index));
+    options.duplicates = 0;
+    options.key_type = COPSE_U64; /* nor any other keys, wherever it is */
+    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "byte strings", copse_index_create(ctx, &options, &index));
+    options.placement = COPSE_PLACEMENT_CPU;
+    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "byte strings", copse_index_create(ctx, &options, &index));
+    options.structure = COPSE_STRUCTURE_AUTO; /* as values they are no type at all */
     options.value_type = COPSE_BYTES;
     assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "value_type", copse_index_create(ctx, &options, &index));
     copse_ctx_free(ctx);
@@ -515,11 +637,16 @@ int main(void)
         cmocka_unit_test(a_key_that_is_not_there_is_empty),
         cmocka_unit_test(offsets_of_32_bits_can_overflow),
         cmocka_unit_test(a_cursor_waits_for_room),
+        cmocka_unit_test(ranges_by_prefix),
+        cmocka_unit_test(cursors_over_a_prefix_of_the_last_byte),
+        cmocka_unit_test(the_longest_prefix_that_is_there),
         cmocka_unit_test(bad_keys_are_named_and_change_nothing),
         cmocka_unit_test(bad_ends_and_outputs_are_named),
         cmocka_unit_test(trees_that_take_no_bytes_say_so),
         cmocka_unit_test(without_memory_nothing_changes),
         cmocka_unit_test(a_cancelled_update_changes_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    the_tree.structure = COPSE_STRUCTURE_RADIX;
+    return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,9 @@ static void flags_and_limits(void **state)
         copse_index *index = unit_tens(ctx, *tree, 100);
         uint64_t low = 10, high = 30, count[2] = {0};
         copse_ranges ranges = COPSE_BETWEEN(&low, &high, 1);
-        ranges.flags = 8;
+        ranges.flags = COPSE_RANGE_PREFIX; /* of byte strings only: test_bytes */
+        assert_fails_naming(ctx, COPSE_ERR_TYPE, "flags", copse_count(index, &ranges, count));
+        ranges.flags = 16;
         assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "flags", copse_count(index, &ranges, count));
         assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "flags", copse_range(index, &ranges, ROWS(count, NULL, NULL, 0)));
         ranges.flags = COPSE_RANGE_LOW_OPEN | COPSE_RANGE_DESCENDING;

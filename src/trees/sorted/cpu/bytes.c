@@ -1,6 +1,8 @@
 /* The sorted array of byte strings: life, inspection, and the table of its calls. */
 #include "trees/sorted/cpu/bytes.h"
 
+#include "cpu/byte_runs.h"
+
 static copse_status sorted_bytes_create(copse_index *index)
 {
     copse_sorted_bytes *tree = copse_memory_alloc(index->ctx, sizeof *tree);
@@ -57,7 +59,7 @@ const copse_calls copse_sorted_bytes_calls = {
     .insert = copse_sorted_bytes_insert,
     .erase = copse_sorted_bytes_erase,
     .erase_pairs = copse_sorted_bytes_erase_pairs,
-    .erase_range = copse_sorted_bytes_erase_range,
+    .erase_range = copse_byte_erase_range,
     .apply = copse_sorted_bytes_apply,
     .find = copse_sorted_bytes_find,
     .neighbours = copse_sorted_bytes_neighbours,

@@ -63,10 +63,6 @@ static inline uint64_t copse_sorted_bytes_bound(const copse_sorted_bytes *tree, 
 
 extern const copse_calls copse_sorted_bytes_calls;
 
-/* The ranks that ranges have: lows[i] .. highs[i], where low is above high if there are none. Errors: ARGUMENT. */
-copse_status copse_sorted_bytes_ranks(const copse_index *index, const copse_ranges *ranges, uint64_t *lows,
-                                      uint64_t *highs);
-
 /* Calls of trees/tree.h: bytes_update.c, bytes_read.c, bytes_ranges.c. */
 copse_status copse_sorted_bytes_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_sorted_bytes_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
@@ -74,7 +70,6 @@ copse_status copse_sorted_bytes_insert(copse_index *index, const void *keys, con
 copse_status copse_sorted_bytes_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
 copse_status copse_sorted_bytes_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
                                             uint64_t *out_erased);
-copse_status copse_sorted_bytes_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased);
 copse_status copse_sorted_bytes_apply(copse_index *index, const uint8_t *operations, const void *keys,
                                       const void *values, uint64_t n, void *out_values, uint8_t *out_found);
 copse_status copse_sorted_bytes_find(const copse_index *index, const void *keys, uint64_t n, void *values,

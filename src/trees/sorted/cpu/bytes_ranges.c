@@ -1,60 +1,40 @@
 /* The sorted array of byte strings: ranges and aggregates over them. */
 #include "core/aggregate.h"
+#include "cpu/byte_reads.h"
 #include "trees/sorted/cpu/bytes.h"
 
 /* Values that are added up at once. */
 #define BLOCK 4096u
 
-/* The ends of the ranges of a call. */
-typedef struct range_ends {
-    bool has_low, has_high;
-    bool above; /* the lower end itself is not in the range */
-    bool below; /* the upper end is not                     */
-    copse_byte_keys lows, highs;
-} range_ends;
-
-static copse_status ends_take(const copse_index *index, const copse_ranges *ranges, range_ends *out)
+/* The first entry behind those that begin with the prefix, the first of which is entry `low`. */
+static uint64_t prefix_end(const copse_sorted_bytes *tree, uint64_t low, copse_slice prefix)
 {
-    copse_status status = COPSE_OK;
-    *out = (range_ends){.has_low = ranges->lows && ranges->n,
-                        .has_high = ranges->highs && ranges->n,
-                        .above = ranges->flags & COPSE_RANGE_LOW_OPEN,
-                        .below = ranges->flags & COPSE_RANGE_HIGH_OPEN};
-    if (out->has_low) status = copse_byte_keys_take(index->ctx, "lows", ranges->lows, ranges->n, &out->lows);
-    if (status == COPSE_OK && out->has_high)
-        status = copse_byte_keys_take(index->ctx, "highs", ranges->highs, ranges->n, &out->highs);
-    return status;
+    uint64_t n = tree->entries - low;
+    while (n) {
+        const uint64_t half = n / 2;
+        const bool right = copse_slice_begins(copse_sorted_bytes_key(tree, low + half), prefix);
+        low = right ? low + half + 1 : low;
+        n = right ? n - half - 1 : half;
+    }
+    return low;
 }
 
 /* The ranks of range i: *first up to *end, which is never less. */
-static void ends_locate(const copse_sorted_bytes *tree, const range_ends *ends, uint64_t i, uint64_t *first,
+static void ends_locate(const copse_sorted_bytes *tree, const copse_byte_ends *ends, uint64_t i, uint64_t *first,
                         uint64_t *end)
 {
     *first = 0;
     *end = tree->entries;
     if (ends->has_low) *first = copse_sorted_bytes_bound(tree, 0, copse_byte_key(&ends->lows, i), ends->above);
     if (ends->has_high) *end = copse_sorted_bytes_bound(tree, 0, copse_byte_key(&ends->highs, i), !ends->below);
+    if (ends->prefix) *end = prefix_end(tree, *first, copse_byte_key(&ends->lows, i));
     if (*end < *first) *end = *first;
-}
-
-copse_status copse_sorted_bytes_ranks(const copse_index *index, const copse_ranges *ranges, uint64_t *lows,
-                                      uint64_t *highs)
-{
-    range_ends ends;
-    copse_status status = ends_take(index, ranges, &ends);
-    for (uint64_t i = 0; status == COPSE_OK && i < ranges->n; i++) {
-        uint64_t first, end;
-        ends_locate(index->tree, &ends, i, &first, &end);
-        lows[i] = first < end ? first : 1;
-        highs[i] = first < end ? end - 1 : 0;
-    }
-    return status;
 }
 
 copse_status copse_sorted_bytes_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
 {
-    range_ends ends;
-    copse_status status = ends_take(index, ranges, &ends);
+    copse_byte_ends ends;
+    copse_status status = copse_byte_ends_take(index, ranges, &ends);
     for (uint64_t i = 0; status == COPSE_OK && i < ranges->n; i++) {
         uint64_t first, end;
         ends_locate(index->tree, &ends, i, &first, &end);
@@ -81,9 +61,9 @@ static void row_put(const copse_index *index, uint64_t first, uint64_t end, bool
 copse_status copse_sorted_bytes_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
 {
     const bool descending = ranges->flags & COPSE_RANGE_DESCENDING;
-    range_ends ends;
+    copse_byte_ends ends;
     copse_byte_output keys;
-    copse_status status = ends_take(index, ranges, &ends);
+    copse_status status = copse_byte_ends_take(index, ranges, &ends);
     if (status == COPSE_OK) status = copse_byte_output_open(index->ctx, "out_keys", rows->keys, &keys);
     if (status != COPSE_OK) return status;
     const bool copying = rows->values || keys.offsets;
@@ -114,8 +94,8 @@ copse_status copse_sorted_bytes_aggregate(const copse_index *index, copse_aggreg
     const copse_sorted_bytes *tree = index->tree;
     const size_t width = copse_type_size(index->value_type);
     uint64_t overflow = ranges->n;
-    range_ends ends;
-    copse_status status = ends_take(index, ranges, &ends);
+    copse_byte_ends ends;
+    copse_status status = copse_byte_ends_take(index, ranges, &ends);
     if (status != COPSE_OK) return status;
     for (uint64_t i = 0; i < ranges->n; i++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;

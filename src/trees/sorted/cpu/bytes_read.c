@@ -1,34 +1,15 @@
 /* The sorted array of byte strings: lookups, neighbours, entries by rank, and scans. */
+#include "cpu/byte_reads.h"
 #include "trees/sorted/cpu/bytes.h"
 
-/* Where the entries of a batch of point reads go. */
-typedef struct entry_output {
-    const copse_sorted_bytes *tree;
-    copse_byte_output keys;
-    char *values;
-    uint8_t *found;
-    size_t width; /* of a value */
-} entry_output;
-
 /* Entry i of the batch: the one with that rank, or where there is no such, nothing. */
-static void entry_put(entry_output *to, uint64_t i, uint64_t rank)
+static void entry_put(const copse_sorted_bytes *tree, copse_byte_entries *to, uint64_t i, uint64_t rank)
 {
-    const bool there = rank < to->tree->entries;
-    copse_byte_output_put(&to->keys, there ? copse_sorted_bytes_key(to->tree, rank) : COPSE_SLICE_EMPTY);
-    if (to->found) to->found[i] = there;
-    if (!to->values) return;
-    if (there)
-        memcpy(to->values + i * to->width, copse_sorted_bytes_value(to->tree, rank, to->width), to->width);
+    if (rank < tree->entries)
+        copse_byte_entries_put(to, i, true, copse_sorted_bytes_key(tree, rank),
+                               copse_sorted_bytes_value(tree, rank, to->width));
     else
-        memset(to->values + i * to->width, 0, to->width);
-}
-
-static copse_status entry_output_open(const copse_index *index, void *keys, void *values, uint8_t *found,
-                                      entry_output *out)
-{
-    *out = (entry_output){
-        .tree = index->tree, .values = values, .found = found, .width = copse_type_size(index->value_type)};
-    return copse_byte_output_open(index->ctx, "out_keys", keys, &out->keys);
+        copse_byte_entries_put(to, i, false, COPSE_SLICE_EMPTY, NULL);
 }
 
 copse_status copse_sorted_bytes_find(const copse_index *index, const void *keys, uint64_t n, void *values,
@@ -36,32 +17,53 @@ copse_status copse_sorted_bytes_find(const copse_index *index, const void *keys,
 {
     const copse_sorted_bytes *tree = index->tree;
     copse_byte_keys queries;
-    entry_output to;
+    copse_byte_entries to;
     copse_status status = copse_byte_keys_take(index->ctx, "keys", keys, n, &queries);
-    if (status == COPSE_OK) status = entry_output_open(index, NULL, values, found, &to);
+    if (status == COPSE_OK) status = copse_byte_entries_open(index, NULL, values, found, &to);
     for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
         const copse_slice key = copse_byte_key(&queries, i);
         const uint64_t rank = copse_sorted_bytes_bound(tree, 0, key, false);
         const bool there = rank < tree->entries && copse_slice_compare(copse_sorted_bytes_key(tree, rank), key) == 0;
-        entry_put(&to, i, there ? rank : UINT64_MAX);
+        entry_put(tree, &to, i, there ? rank : UINT64_MAX);
     }
     return status;
+}
+
+/* The rank of the longest key that `key` begins with; one that no entry has where there is none. The last entry that is not behind the
+ * key either is it, or shares some bytes with the key, and what is sought has no more than those. */
+static uint64_t longest_prefix(const copse_sorted_bytes *tree, copse_slice key)
+{
+    for (;;) {
+        const uint64_t rank = copse_sorted_bytes_bound(tree, 0, key, true) - 1;
+        if (rank == UINT64_MAX) return rank;
+        const copse_slice other = copse_sorted_bytes_key(tree, rank);
+        size_t common = 0;
+        while (common < key.length && common < other.length && key.start[common] == other.start[common]) common++;
+        if (common == other.length) return copse_sorted_bytes_bound(tree, 0, other, false);
+        if (common == key.length) return UINT64_MAX; /* only in a damaged file */
+        key.length = common;
+    }
 }
 
 copse_status copse_sorted_bytes_neighbours(const copse_index *index, const void *keys, uint64_t n,
                                            copse_neighbour which, void *out_keys, void *out_values, uint8_t *out_found,
                                            uint64_t *out_ranks)
 {
+    const copse_sorted_bytes *tree = index->tree;
     copse_byte_keys queries;
-    entry_output to;
+    copse_byte_entries to;
     copse_status status = copse_byte_keys_take(index->ctx, "keys", keys, n, &queries);
-    if (status == COPSE_OK) status = entry_output_open(index, out_keys, out_values, out_found, &to);
+    if (status == COPSE_OK) status = copse_byte_entries_open(index, out_keys, out_values, out_found, &to);
     if (status != COPSE_OK) return status;
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t rank = copse_sorted_bytes_bound(index->tree, 0, copse_byte_key(&queries, i),
-                                                       copse_neighbour_upper((uint32_t)which));
+        const copse_slice key = copse_byte_key(&queries, i);
+        if (which == COPSE_LONGEST_PREFIX) {
+            entry_put(tree, &to, i, longest_prefix(tree, key));
+            continue;
+        }
+        const uint64_t rank = copse_sorted_bytes_bound(tree, 0, key, copse_neighbour_upper((uint32_t)which));
         /* In front of the first entry the rank wraps to one that no entry has. */
-        entry_put(&to, i, rank - (copse_neighbour_back((uint32_t)which) ? 1 : 0));
+        entry_put(tree, &to, i, rank - (copse_neighbour_back((uint32_t)which) ? 1 : 0));
         if (out_ranks) out_ranks[i] = rank;
     }
     return copse_byte_output_close(index->ctx, &to.keys);
@@ -70,10 +72,11 @@ copse_status copse_sorted_bytes_neighbours(const copse_index *index, const void 
 copse_status copse_sorted_bytes_select(const copse_index *index, const uint64_t *ranks, uint64_t n, void *keys,
                                        void *values, uint8_t *found)
 {
-    entry_output to;
-    copse_status status = entry_output_open(index, keys, values, found, &to);
+    const copse_sorted_bytes *tree = index->tree;
+    copse_byte_entries to;
+    copse_status status = copse_byte_entries_open(index, keys, values, found, &to);
     if (status != COPSE_OK) return status;
-    for (uint64_t i = 0; i < n; i++) entry_put(&to, i, ranks[i]);
+    for (uint64_t i = 0; i < n; i++) entry_put(tree, &to, i, ranks[i]);
     return copse_byte_output_close(index->ctx, &to.keys);
 }
 
@@ -109,24 +112,12 @@ static uint64_t rank_of(const copse_scan *scan, uint64_t rank, uint64_t i)
 /* Puts as many of n keys as there is room for. TOO_SMALL: not one. */
 static copse_status keys_put(const copse_index *index, const copse_scan *scan, uint64_t rank, uint64_t *n)
 {
-    const copse_sorted_bytes *tree = index->tree;
-    copse_byte_output to;
-    copse_status status = copse_byte_output_open(index->ctx, "out_keys", scan->keys, &to);
-    if (status == COPSE_OK && !to.offsets)
-        status = copse_fail_argument(index->ctx, "out_keys", "out_keys->offsets is NULL; it has max + 1 offsets");
+    copse_byte_scan to;
+    copse_status status = copse_byte_scan_open(index, scan, &to);
     if (status != COPSE_OK) return status;
-    const uint64_t room = to.wide || to.size < INT32_MAX ? to.size : INT32_MAX;
-    for (uint64_t i = 0; i < *n; i++) {
-        const copse_slice key = copse_sorted_bytes_key(tree, rank_of(scan, rank, i));
-        if (key.length > room - to.needed) {
-            *n = i;
-            if (i == 0) copse_byte_output_skip(&to, key.length);
-            break;
-        }
-        copse_byte_output_put(&to, key);
-    }
-    status = copse_byte_output_close(index->ctx, &to);
-    return to.needed > room ? copse_byte_output_fail(index->ctx, &to) : status;
+    for (uint64_t i = 0; i < *n; i++)
+        if (!copse_byte_scan_put(&to, copse_sorted_bytes_key(index->tree, rank_of(scan, rank, i)))) *n = i;
+    return copse_byte_scan_close(index, &to);
 }
 
 copse_status copse_sorted_bytes_scan(const copse_index *index, copse_scan *scan)

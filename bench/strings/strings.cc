@@ -1,0 +1,295 @@
+// Byte strings as keys: the trees of copse and absl::btree_map<std::string> side by side, in one run.
+//
+//   bench_strings [--pattern NAME] [--n N] [--queries N] [--batch N] [--structure NAME] [--threads N] [--no-peer]
+//                [--no-inserts] [--cpu-time]
+//
+// Each line is a JSON object. Find: keys that are there, in random order, after a build of n. Insert: into half of the keys, the
+// other half in calls of `batch`, in the order of the pattern. Memory: bytes of the index beyond keys and values.
+#include <absl/container/btree_map.h>
+#include <absl/strings/string_view.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "copse.h"
+
+namespace {
+
+// The time that passes, or with --cpu-time that of the processor, for a busy machine; it counts all threads.
+bool cpu_time = false;
+
+double now()
+{
+    timespec time;
+    clock_gettime(cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double seconds_since(double start)
+{
+    return now() - start;
+}
+
+// splitmix64
+struct random_source {
+    uint64_t state;
+    uint64_t next()
+    {
+        uint64_t z = state += 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return z ^ (z >> 31);
+    }
+    uint64_t below(uint64_t bound) { return next() % bound; }
+};
+
+// --- keys ------------------------------------------------------------------------------------------------------------
+
+std::string random_bytes(random_source &random, size_t n)
+{
+    std::string key(n, '\0');
+    for (size_t i = 0; i < n; i++) key[i] = static_cast<char>(random.next());
+    return key;
+}
+
+std::string big_endian(uint64_t number, size_t n)
+{
+    std::string key(n, '\0');
+    for (size_t i = 0; i < n; i++) key[i] = static_cast<char>(number >> (8 * (n - 1 - i)));
+    return key;
+}
+
+const char *const words[] = {"index", "search", "product", "user",  "item",   "archive", "images", "news",
+                             "blog",  "static", "media",   "about", "forum",  "thread",  "tag",    "category",
+                             "shop",  "order",  "report",  "data",  "public", "files",   "page",   "list"};
+
+// 20 to 80 bytes, on some thousand hosts, of which few have most pages.
+std::string url(random_source &random)
+{
+    const uint64_t skewed = random.below(4096) & random.below(4096);
+    std::string key = "https://www.";
+    key += words[skewed % 24];
+    key += std::to_string(skewed);
+    key += ".example.org/";
+    for (uint64_t parts = random.below(4); parts > 0; parts--) {
+        key += words[random.below(24)];
+        key += '/';
+    }
+    key += std::to_string(random.below(1u << 26));
+    return key;
+}
+
+std::string key_of(const std::string &pattern, random_source &random, uint64_t i)
+{
+    if (pattern == "random32") return random_bytes(random, 32);
+    if (pattern == "random16") return random_bytes(random, 16);
+    if (pattern == "random8") return random_bytes(random, 8);
+    if (pattern == "url") return url(random);
+    if (pattern == "ordered") return big_endian(i, 16);
+    if (pattern == "uuid7") return big_endian(1700000000000u + i / 16, 6) + random_bytes(random, 10);
+    if (pattern == "tenant") return big_endian(random.below(1000), 8) + big_endian(1700000000000000u + i, 8);
+    if (pattern == "prefix") return "all/of/these/keys/have/one/prefix/" + big_endian(random.next(), 8);
+    if (pattern == "words") return std::string(words[random.below(24)]) + std::to_string(random.below(1u << 24));
+    fprintf(stderr, "unknown pattern %s\n", pattern.c_str());
+    exit(2);
+}
+
+std::vector<std::string> make_keys(const std::string &pattern, uint64_t n)
+{
+    random_source random{42};
+    std::vector<std::string> keys;
+    keys.reserve(n);
+    for (uint64_t i = 0; i < n; i++) keys.push_back(key_of(pattern, random, i));
+    return keys;
+}
+
+// An array of keys as copse takes them.
+struct key_array {
+    std::string data;
+    std::vector<int64_t> offsets{0};
+    copse_bytes bytes{};
+    void add(std::string_view key)
+    {
+        data += key;
+        offsets.push_back(static_cast<int64_t>(data.size()));
+    }
+    const copse_bytes *take()
+    {
+        const copse_bytes made = COPSE_BYTES_INIT(&data[0], data.size(), offsets.data(), 64);
+        bytes = made;
+        return &bytes;
+    }
+    uint64_t n() const { return offsets.size() - 1; }
+};
+
+void must(copse_ctx *ctx, copse_status status)
+{
+    if (status == COPSE_OK) return;
+    fprintf(stderr, "%s\n", copse_last_error(ctx));
+    exit(1);
+}
+
+// --- measuring -------------------------------------------------------------------------------------------------------
+
+struct options {
+    std::string pattern = "random32", structure = "radix";
+    uint64_t n = 1u << 20, queries = 1u << 20, batch = 1u << 20;
+    unsigned threads = 1;
+    bool peer = true, inserts = true;
+};
+
+void report(const options &o, const char *structure, const char *op, uint64_t operations, double seconds, double extra)
+{
+    printf(
+        "{\"structure\": \"%s\", \"pattern\": \"%s\", \"n\": %llu, \"op\": \"%s\", \"batch\": %llu, \"threads\": %u, "
+        "\"mops\": %.3f, \"ns_per_op\": %.1f, \"extra_bytes_per_key\": %.2f}\n",
+        structure, o.pattern.c_str(), static_cast<unsigned long long>(o.n), op,
+        static_cast<unsigned long long>(o.batch), o.threads, static_cast<double>(operations) / seconds / 1e6,
+        seconds * 1e9 / static_cast<double>(operations), extra);
+    fflush(stdout);
+}
+
+double extra_bytes(const copse_index *index)
+{
+    copse_stats stats = {};
+    stats.struct_size = sizeof stats;
+    must(nullptr, copse_index_stats(index, &stats));
+    copse_bytes size = COPSE_BYTES_INIT(nullptr, 0, nullptr, 64);
+    must(nullptr, copse_export(index, &size, nullptr, 0));
+    const uint64_t own = size.needed + 8 * stats.entries;
+    return (static_cast<double>(stats.bytes) - static_cast<double>(own)) / static_cast<double>(stats.entries);
+}
+
+copse_index *index_make(copse_ctx *ctx, const options &o)
+{
+    copse_index_options shape = COPSE_INDEX_OPTIONS_INIT;
+    copse_index *index = nullptr;
+    copse_structure structure = COPSE_STRUCTURE_AUTO;
+    must(ctx, copse_structure_parse(o.structure.c_str(), &structure));
+    shape.key_type = COPSE_BYTES;
+    shape.structure = structure;
+    must(ctx, copse_index_create(ctx, &shape, &index));
+    return index;
+}
+
+void measure_copse(copse_ctx *ctx, const options &o, const std::vector<std::string> &keys,
+                   const std::vector<uint64_t> &queries)
+{
+    copse_index *index = index_make(ctx, o);
+    key_array all, asked;
+    for (const std::string &key : keys) all.add(key);
+    for (uint64_t q : queries) asked.add(keys[q]);
+    double start = now();
+    must(ctx, copse_build(index, all.take(), nullptr, all.n()));
+    report(o, o.structure.c_str(), "build", all.n(), seconds_since(start), extra_bytes(index));
+    std::vector<uint64_t> values(queries.size());
+    std::vector<uint8_t> found(queries.size());
+    double best = 1e9;
+    for (int turn = 0; turn < 3; turn++) {
+        start = now();
+        must(ctx, copse_find(index, asked.take(), asked.n(), values.data(), found.data()));
+        best = std::min(best, seconds_since(start));
+    }
+    for (size_t i = 0; i < queries.size(); i++)
+        if (!found[i] || keys[values[i]] != keys[queries[i]]) exit(3);
+    report(o, o.structure.c_str(), "find", asked.n(), best, extra_bytes(index));
+    copse_index_free(index);
+}
+
+void measure_inserts(copse_ctx *ctx, const options &o, const std::vector<std::string> &keys)
+{
+    copse_index *index = index_make(ctx, o);
+    const uint64_t half = keys.size() / 2;
+    key_array first;
+    for (uint64_t i = 0; i < half; i++) first.add(keys[i]);
+    must(ctx, copse_build(index, first.take(), nullptr, first.n()));
+    std::vector<double> calls;
+    double total = 0;
+    for (uint64_t at = half; at < keys.size(); at += o.batch) {
+        key_array some;
+        for (uint64_t i = at; i < keys.size() && i < at + o.batch; i++) some.add(keys[i]);
+        const copse_bytes *bytes = some.take();
+        const double start = now();
+        must(ctx, copse_insert(index, bytes, nullptr, some.n(), 0, nullptr));
+        calls.push_back(seconds_since(start));
+        total += calls.back();
+    }
+    std::sort(calls.begin(), calls.end());
+    report(o, o.structure.c_str(), "insert", keys.size() - half, total, extra_bytes(index));
+    printf("{\"calls\": %zu, \"us_call_median\": %.1f, \"us_call_worst\": %.1f}\n", calls.size(),
+           calls[calls.size() / 2] * 1e6, calls.back() * 1e6);
+    copse_index_free(index);
+}
+
+void measure_peer(const options &o, const std::vector<std::string> &keys, const std::vector<uint64_t> &queries)
+{
+    absl::btree_map<std::string, uint64_t> map;
+    double start = now();
+    for (uint64_t i = 0; i < keys.size(); i++) map.insert_or_assign(keys[i], i);
+    report(o, "absl::btree_map", "insert", keys.size(), seconds_since(start), 0);
+    key_array asked; // the same flat array that copse reads
+    for (uint64_t q : queries) asked.add(keys[q]);
+    double best = 1e9;
+    uint64_t sum = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        start = now();
+        for (uint64_t i = 0; i < asked.n(); i++) {
+            const auto at = static_cast<size_t>(asked.offsets[i]);
+            const absl::string_view key(&asked.data[at], static_cast<size_t>(asked.offsets[i + 1]) - at);
+            const auto it = map.find(key);
+            if (it != map.end()) sum += it->second;
+        }
+        best = std::min(best, seconds_since(start));
+    }
+    if (sum == 1) printf("\n"); // it has to be computed
+    report(o, "absl::btree_map", "find", asked.n(), best, 0);
+}
+
+} // namespace
+
+int main(int count, char **argv)
+{
+    options o;
+    for (int i = 1; i < count; i++) {
+        const std::string word = argv[i];
+        const char *value = i + 1 < count ? argv[i + 1] : "";
+        if (word == "--no-peer") {
+            o.peer = false;
+            continue;
+        }
+        if (word == "--cpu-time") {
+            cpu_time = true;
+            continue;
+        }
+        if (word == "--no-inserts") {
+            o.inserts = false;
+            continue;
+        }
+        i++;
+        if (word == "--pattern") o.pattern = value;
+        if (word == "--structure") o.structure = value;
+        if (word == "--n") o.n = strtoull(value, nullptr, 10);
+        if (word == "--queries") o.queries = strtoull(value, nullptr, 10);
+        if (word == "--batch") o.batch = strtoull(value, nullptr, 10);
+        if (word == "--threads") o.threads = static_cast<unsigned>(strtoul(value, nullptr, 10));
+    }
+    const std::vector<std::string> keys = make_keys(o.pattern, o.n);
+    random_source random{7};
+    std::vector<uint64_t> queries(o.queries);
+    for (uint64_t &q : queries) q = random.below(keys.size());
+    copse_ctx_options shape = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx *ctx = nullptr;
+    shape.threads = o.threads;
+    must(nullptr, copse_ctx_create(&shape, &ctx));
+    measure_copse(ctx, o, keys, queries);
+    if (o.inserts) measure_inserts(ctx, o, keys);
+    copse_ctx_free(ctx);
+    if (o.peer) measure_peer(o, keys, queries);
+    return 0;
+}
