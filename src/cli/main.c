@@ -68,7 +68,7 @@ static int unknown_subcommand(const char *name)
     const char *names[SUBCOMMANDS + 1];
     for (size_t i = 0; i < SUBCOMMANDS; i++) names[i] = subcommands[i].name;
     names[SUBCOMMANDS] = "help";
-    const char *nearest = cli_nearest(name, names, SUBCOMMANDS + 1);
+    const char *nearest = copse_nearest(name, names, SUBCOMMANDS + 1);
     if (nearest) return cli_usage_error(NULL, "there is no command '%s'; did you mean '%s'?", name, nearest);
     return cli_usage_error(NULL, "there is no command '%s'", name);
 }
