@@ -118,6 +118,41 @@ COPSE_API copse_status copse_table_create(copse_ctx *ctx, const copse_column *co
                                           uint64_t rows, copse_table **out_table);
 COPSE_API void copse_table_free(copse_table *table); /* NULL is fine */
 
+/* Puts up to size bytes into buffer and returns how many; 0 at the end. On an error it sets *out_error to an errno. */
+typedef size_t (*copse_read_fn)(void *user, void *buffer, size_t size, int *out_error);
+
+typedef struct copse_table_csv_options {
+    uint32_t struct_size;
+    uint32_t flags;     /* COPSE_CSV_* */
+    uint32_t delimiter; /* a character; 0: guess among , ; | and tab */
+    uint32_t decimal;   /* '.' or ','; 0: guess */
+    /* "id=u32,day=date": i32 i64 u32 u64 f32 f64 bool date timestamp string. Types that are not given are guessed from
+     * the first 1,000 rows. NULL: all are guessed. */
+    const char *types;
+    /* How dates and times are written, such as "%d.%m.%Y %H:%M", or "s", "ms", "us", "ns": numbers since 1970; NULL: as
+     * YYYY-MM-DD and YYYY-MM-DDTHH:MM:SS. */
+    const char *date_format;
+    /* Cells that stand for NULL, besides empty ones, with commas between; NULL: NA, N/A, n/a, #N/A, <NA>, NULL, null,
+     * None. A quoted cell of a string column is never NULL. */
+    const char *nulls;
+    /* Where the bytes come from, for instance through zlib; NULL: from the file. */
+    copse_read_fn read;
+    void *read_user;
+} copse_table_csv_options;
+#define COPSE_TABLE_CSV_OPTIONS_INIT                                                                                   \
+    {                                                                                                                  \
+        sizeof(copse_table_csv_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL                                         \
+    }
+#define COPSE_CSV_NO_HEADER 1u /* the first line is data; columns are "#1", "#2", ... */
+#define COPSE_CSV_SKIP_BAD  2u /* rows with a bad cell, or too few or too many, are left out and counted */
+
+/* A table from CSV. path names the file in sentences, also where `read` gives the bytes. options may be NULL; out_skipped
+ * (may be NULL) receives the number of rows that were left out. A column without a name is "#N", and one whose name an
+ * earlier column has gets "#N" behind it. Long reads report progress.
+ * Errors: IO, FORMAT (line and column are named), ARGUMENT (types), CANCELLED, UNSUPPORTED (gzip data without `read`). */
+COPSE_API copse_status copse_table_read_csv(copse_ctx *ctx, const char *path, const copse_table_csv_options *options,
+                                            copse_table **out_table, uint64_t *out_skipped);
+
 /* Rows that are there; and one more than the highest number of a row. */
 COPSE_API uint64_t copse_table_rows(const copse_table *table);
 COPSE_API uint64_t copse_table_end(const copse_table *table);
@@ -250,6 +285,69 @@ COPSE_API copse_status copse_query_rows(copse_query *query, uint64_t *rows, uint
 /* Runs the query and says how: which index drove each group of conditions and why, rows expected and rows found. The text
  * lives until the next call on the query. */
 COPSE_API copse_status copse_query_explain(copse_query *query, const char **out_text);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * Joins
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+typedef enum copse_join_kind {
+    COPSE_JOIN_INNER = 0, /* rows of both sides whose columns are equal                                        */
+    COPSE_JOIN_LEFT = 1,  /* the same, and left rows without a partner                                         */
+    COPSE_JOIN_SEMI = 2,  /* left rows that have a partner, once each                                          */
+    COPSE_JOIN_ANTI = 3,  /* left rows that have none                                                          */
+    COPSE_JOIN_ASOF = 4,  /* each left row with the right row of the same group whose key is the largest that is
+                           * not larger than its own, and no further away than the tolerance; of equal keys the
+                           * last row; a left row without one stays, without a partner                          */
+    COPSE_JOIN_BAND = 5   /* rows whose right key is between left key - below and left key + above             */
+} copse_join_kind;
+
+typedef struct copse_join_options {
+    uint32_t struct_size;
+    uint32_t kind; /* copse_join_kind */
+    /* The columns that are compared, of the same type. NULL is no partner of anything. */
+    const char *left_on;
+    const char *right_on;
+    /* ASOF: the columns whose groups the search keeps to, or NULL for both. */
+    const char *left_by;
+    const char *right_by;
+    /* ASOF: the largest distance of the keys, in units of the key (days of dates, microseconds of timestamps); NULL
+     * (copse_value_null()): any. */
+    copse_value tolerance;
+    /* BAND: not negative. */
+    copse_value below;
+    copse_value above;
+} copse_join_options;
+#define COPSE_JOIN_OPTIONS_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(copse_join_options), COPSE_JOIN_INNER, NULL, NULL, NULL, NULL, {0, 0, {0}}, {0, 0, {0}},                \
+        {                                                                                                              \
+            0, 0,                                                                                                      \
+            {                                                                                                          \
+                0                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+#define COPSE_NO_ROW UINT64_MAX /* in the place of a row that has no partner */
+
+/* Pairs of row numbers, by the number of the left row, then of the right one. */
+typedef struct copse_pairs copse_pairs;
+
+/* Joins two tables of one context. Equal keys and bands are looked up in the index of right_on, all in one batch; without
+ * one an index is made for the call. Errors: ARGUMENT (no such column; a band or tolerance that is negative), TYPE
+ * (columns of different types; a band of strings or bools). */
+COPSE_API copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
+                                  copse_pairs **out_pairs);
+COPSE_API uint64_t copse_pairs_count(const copse_pairs *pairs);
+COPSE_API const uint64_t *copse_pairs_left(const copse_pairs *pairs);
+/* NULL after SEMI and ANTI, which have no right side. */
+COPSE_API const uint64_t *copse_pairs_right(const copse_pairs *pairs);
+COPSE_API void copse_pairs_free(copse_pairs *pairs); /* NULL is fine */
+
+/* The pairs as a table: all columns of the left rows, then those of the right ones; NULLs where there is no partner. A right
+ * column whose name the left table has gets "right." before it. The tables are those of the join, unchanged since. */
+COPSE_API copse_status copse_pairs_table(const copse_pairs *pairs, const copse_table *left, const copse_table *right,
+                                         copse_table **out_table);
 
 #ifdef __cplusplus
 }

@@ -69,4 +69,7 @@ bool both_same_content(struct both *both);
 /* query.c: one random query on both. */
 bool both_query(struct both *both);
 
+/* join.c: one random join of the table with itself on both. */
+bool both_join(struct both *both);
+
 #endif

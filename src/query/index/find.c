@@ -1,15 +1,22 @@
 /* Rows by key. */
 #include "query/index/index.h"
 
-/* An index gives rows in the order of insertion, which is not that of their numbers once rows were updated. */
-static void sort_few(uint32_t *rows, uint64_t n)
+#include <stdlib.h>
+
+static int by_number(const void *a, const void *b)
 {
-    for (uint64_t i = 1; i < n; i++) {
-        uint32_t row = rows[i];
-        uint64_t at = i;
-        for (; at > 0 && rows[at - 1] > row; at--) rows[at] = rows[at - 1];
-        rows[at] = row;
-    }
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* An index gives rows in the order of insertion, which is not that of their numbers once rows were updated. */
+static void sort_ascending(uint32_t *rows, uint64_t n)
+{
+    for (uint64_t i = 1; i < n; i++)
+        if (rows[i - 1] > rows[i]) {
+            qsort(rows, n, sizeof *rows, by_number);
+            return;
+        }
 }
 
 /* Offsets for all n keys out of those for the keys of the batch, which leaves NULLs out. Works from behind, in place. */
@@ -44,7 +51,7 @@ copse_status copse_index_find_rows(const copse_table *table, const copse_stored_
     }
     if (status == COPSE_OK) {
         for (uint64_t i = 0; i < batch.n; i++)
-            sort_few((uint32_t *)rows->data + out.offsets[i], out.offsets[i + 1] - out.offsets[i]);
+            sort_ascending((uint32_t *)rows->data + out.offsets[i], out.offsets[i + 1] - out.offsets[i]);
         spread(out.offsets, &batch, n);
     }
     copse_key_batch_free(table->ctx, &batch);
