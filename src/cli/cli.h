@@ -26,6 +26,7 @@
 int copse_cli_demo(int argc, char **argv);
 int copse_cli_devices(int argc, char **argv);
 int copse_cli_build(int argc, char **argv);
+int copse_cli_query(int argc, char **argv);
 int copse_cli_get(int argc, char **argv);
 int copse_cli_range(int argc, char **argv);
 int copse_cli_count(int argc, char **argv);

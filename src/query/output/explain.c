@@ -135,11 +135,12 @@ static void say_conjunction(writer *w, const copse_conjunction *conjunction)
         }
     } else {
         say(w, "scan of all %llu rows, ", (unsigned long long)table->live);
-        say(w, "no index leaves less than a quarter of them: ");
+        say(w,
+            "%s: ", conjunction->counted ? "no index leaves less than a quarter of them" : "no index can count these");
         say_terms(w, conjunction, UINT32_MAX);
         say(w, "\n");
     }
-    say(w, "  expected up to %llu rows, looked at %llu, found %llu\n", (unsigned long long)conjunction->expected,
+    say(w, "  rows: expected %llu, looked at %llu, found %llu\n", (unsigned long long)conjunction->expected,
         (unsigned long long)conjunction->looked_at, (unsigned long long)conjunction->found);
 }
 
@@ -152,7 +153,7 @@ static void say_walk(writer *w)
         say(w, "; filter: ");
         say_terms(w, &copse_conjunctions(query)[0], UINT32_MAX);
     }
-    say(w, "\n  expected to look at %llu rows, looked at %llu\n", (unsigned long long)query->walk_expected,
+    say(w, "\n  rows: expected to look at %llu, looked at %llu\n", (unsigned long long)query->walk_expected,
         (unsigned long long)query->walk_looked_at);
 }
 

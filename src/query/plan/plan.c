@@ -43,6 +43,7 @@ static copse_status plan_conjunction(const copse_query *query, copse_conjunction
         conjunction->driver = index;
         conjunction->driving = i;
     }
+    conjunction->counted = best != UINT64_MAX;
     conjunction->expected = best < live ? best : conjunction->count > 0 ? live / UNCOUNTED_SHARE : live;
     if (best >= live / SCAN_IS_CHEAPER && best > 0) conjunction->driver = NULL;
     return COPSE_OK;

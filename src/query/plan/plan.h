@@ -51,7 +51,8 @@ typedef struct copse_conjunction {
     /* The plan. */
     const copse_stored_index *driver; /* NULL: all rows */
     uint32_t driving;                 /* its term */
-    uint64_t expected;                /* entries that it holds */
+    bool counted;                     /* some index could say how many entries it holds */
+    uint64_t expected;                /* entries that it holds, or a guess */
     uint64_t found;                   /* rows that met all terms */
     uint64_t looked_at;
 } copse_conjunction;

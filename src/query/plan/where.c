@@ -148,8 +148,8 @@ static void settle_list(copse_term *term)
     uint64_t kept = 0;
     if (term->count > 1) qsort(list, term->count, size, term->is_text ? by_text : by_code);
     for (uint64_t i = 0; i < term->count; i++) {
-        char *item = (char *)list + i * size, *last = (char *)list + (kept - 1) * size;
-        if (kept > 0 && (term->is_text ? by_text(item, last) : by_code(item, last)) == 0) continue;
+        char *item = (char *)list + i * size, *last = kept > 0 ? (char *)list + (kept - 1) * size : NULL;
+        if (last && (term->is_text ? by_text(item, last) : by_code(item, last)) == 0) continue;
         memmove((char *)list + kept++ * size, item, size);
     }
     term->count = kept;

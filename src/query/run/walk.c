@@ -45,9 +45,10 @@ static copse_status add_nulls(walk *w)
 static copse_status walk_keys(walk *w, copse_cursor *cursor)
 {
     uint32_t rows[WALK_BLOCK], last = COPSE_ROW_NONE; /* the last one that was enough */
+    uint64_t block = w->needed < WALK_BLOCK / 16 ? w->needed + 16 : WALK_BLOCK;
     for (;;) {
         uint64_t n = 0, same = 0;
-        copse_status status = copse_cursor_next(cursor, NULL, rows, WALK_BLOCK, &n);
+        copse_status status = copse_cursor_next(cursor, NULL, rows, block, &n);
         if (status != COPSE_OK || n == 0) return status;
         if (last != COPSE_ROW_NONE) {
             while (same < n && copse_cell_compare(w->column, last, w->column, rows[same]) == 0) same++;
@@ -58,6 +59,7 @@ static copse_status walk_keys(walk *w, copse_cursor *cursor)
         status = filter_block(w, rows, taken);
         if (status != COPSE_OK || taken < n) return status;
         if (last == COPSE_ROW_NONE && w->out->n >= w->needed) last = end;
+        block = block * 2 < WALK_BLOCK ? block * 2 : WALK_BLOCK;
     }
 }
 

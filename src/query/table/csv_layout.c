@@ -97,7 +97,9 @@ static void add_cell(const copse_csv_source *source, trial *t, const copse_csv_c
 
 static void settle(const copse_csv_source *source, const trial *t, copse_csv_column *column)
 {
-    bool point = copse_guess_fitting(&t->point) == t->cells, comma = copse_guess_fitting(&t->comma) == t->cells;
+    /* Where bad rows are left out, a few of them do not decide. */
+    uint64_t least = source->options.flags & COPSE_CSV_SKIP_BAD ? t->cells / 2 + 1 : t->cells;
+    bool point = copse_guess_fitting(&t->point) >= least, comma = copse_guess_fitting(&t->comma) >= least;
     column->form = !point && comma ? t->comma.form : t->point.form;
     if (source->options.decimal) column->form.decimal = (char)source->options.decimal;
     if (!column->guessed) return;

@@ -188,16 +188,18 @@ static copse_status no_such_column(const copse_table *table, const char *call, c
 {
     char list[256] = "";
     size_t at = 0;
-    const char *near = NULL;
+    const char *near = NULL, *side = strstr(call, ": "); /* "copse_join: left" */
+    char prefix[32] = "";
+    if (side) snprintf(prefix, sizeof prefix, "the %s table: ", side + 2);
     for (uint32_t i = 0; i < table->column_count; i++) {
         const char *own = table->columns[i].name, *pair[2] = {own, near ? near : own};
         near = copse_nearest(name, pair, near ? 2 : 1);
         if (at < sizeof list - 56) at += (size_t)snprintf(list + at, sizeof list - at, "%s%.40s", i ? ", " : "", own);
     }
     if (near)
-        return copse_fail_argument(table->ctx, "column", "%s: there is no column \"%.40s\"; did you mean \"%.40s\"?",
-                                   call, name, near);
-    return copse_fail_argument(table->ctx, "column", "%s: there is no column \"%.40s\"; the columns are %s", call, name,
+        return copse_fail_argument(table->ctx, "column", "%sthere is no column \"%.40s\"; did you mean \"%.40s\"?",
+                                   prefix, name, near);
+    return copse_fail_argument(table->ctx, "column", "%sthere is no column \"%.40s\"; the columns are %s", prefix, name,
                                list);
 }
 
