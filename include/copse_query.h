@@ -212,6 +212,56 @@ COPSE_API copse_status copse_table_index(copse_table *table, const char *column,
 COPSE_API copse_status copse_table_verify(const copse_table *table);
 
 /* ------------------------------------------------------------------------------------------------------------------
+ * Arrow
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/* The Arrow C Data Interface, as its specification has it: no header and no library of Arrow is needed. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE           2
+#define ARROW_FLAG_MAP_KEYS_SORTED    4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+
+/* A copy of the rows that are there, as a struct array ("+s") with a child for each column: i, l, I, L, f, g, b, tdD, tsu:UTC,
+ * and U (64-bit offsets) for strings. The caller releases both; they do not depend on the table. On failure neither was
+ * touched. */
+COPSE_API copse_status copse_table_to_arrow(const copse_table *table, struct ArrowSchema *out_schema,
+                                            struct ArrowArray *out_array);
+
+/* A table from such an array; also u, z and Z for strings, and tss and tsm for timestamps, with any time zone, which is
+ * not kept: timestamps are UTC. On success both were released; on failure they are the caller's as before.
+ * Errors: ARGUMENT, TYPE (a column that is none of these: it is named), NAN, OVERFLOW (a timestamp out of range). */
+COPSE_API copse_status copse_table_from_arrow(copse_ctx *ctx, struct ArrowSchema *schema, struct ArrowArray *array,
+                                              copse_table **out_table);
+
+/* ------------------------------------------------------------------------------------------------------------------
  * Queries
  * ------------------------------------------------------------------------------------------------------------------ */
 
