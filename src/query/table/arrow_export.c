@@ -232,7 +232,7 @@ copse_status copse_table_to_arrow(const copse_table *table, struct ArrowSchema *
     }
     if (status == COPSE_OK) {
         status = make_array(table, rows.data, &array);
-        if (status != COPSE_OK) schema.release(&schema);
+        if (status != COPSE_OK) release_schema(&schema);
     }
     copse_buffer_free(table->ctx, &rows);
     if (status != COPSE_OK) return status;

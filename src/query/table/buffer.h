@@ -24,7 +24,10 @@ static inline copse_status copse_buffer_reserve(const copse_ctx *ctx, copse_buff
     if (needed <= buffer->bytes && buffer->data) return COPSE_OK;
     size_t grown = buffer->bytes + buffer->bytes / 2, bytes = needed > grown ? needed : grown;
     void *data = copse_memory_alloc(ctx, bytes);
-    if (!data) return copse_fail_memory(ctx, bytes, what);
+    if (!data) {
+        copse_fail_memory(ctx, bytes, what);
+        return COPSE_ERR_MEMORY; /* said so that analysers see it: COPSE_OK means that there is memory */
+    }
     if (buffer->data) memcpy(data, buffer->data, buffer->bytes);
     copse_memory_free(ctx, buffer->data, buffer->bytes);
     *buffer = (copse_buffer){data, bytes};
