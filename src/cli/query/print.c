@@ -45,11 +45,11 @@ static bool cell_text(printer *p, uint64_t row, uint32_t column, copse_value *ou
         memcpy(p->text, out->as.text, out->size);
         p->text[out->size] = '\0';
     } else if (type == COPSE_BOOL) {
-        strcpy(p->text, out->as.i64 ? "true" : "false");
+        snprintf(p->text, p->size, "%s", out->as.i64 ? "true" : "false");
     } else {
         put_element(type, *out, element);
         copse_cell_format((copse_type)type, element, text);
-        strcpy(p->text, text);
+        snprintf(p->text, p->size, "%s", text);
     }
     return true;
 }

@@ -1,4 +1,5 @@
 /* copse query: questions to a CSV file. */
+#define _POSIX_C_SOURCE 200809L
 #include "cli/query/query.h"
 
 #include <stdlib.h>
@@ -11,10 +12,8 @@ typedef copse_status (*add_fn)(copse_query *query, const char *column, int argum
 /* Calls add for each name of a list; "NAME desc" where directions are allowed. */
 static copse_status add_list(copse_query *query, const char *list, add_fn add, int argument, bool directed)
 {
-    char *names = malloc(strlen(list) + 1);
+    char *names = strdup(list);
     copse_status status = names ? COPSE_OK : COPSE_ERR_MEMORY;
-    if (!names) return status;
-    strcpy(names, list);
     for (char *at = names, *next = NULL; status == COPSE_OK && at; at = next) {
         char *comma = strchr(at, ',');
         next = comma ? comma + 1 : NULL;

@@ -19,7 +19,7 @@ typedef struct cli_table_query {
 /* ---- where.c ---- */
 
 /* Adds all conditions of --where to a query. Returns CLI_OK or a code, having said why. */
-int cli_where_add(cli_session *session, copse_query *query, const cli_words *where);
+int cli_where_add(cli_session *session, copse_query *query, const cli_words *given);
 /* A word, an operator, one of ( ) and comma, or a text without its quotes. */
 typedef struct cli_token {
     char *text;

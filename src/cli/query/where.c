@@ -275,13 +275,14 @@ static copse_status add_combinations(copse_query *query, const where *wheres, si
 int cli_where_add(cli_session *session, copse_query *query, const cli_words *given)
 {
     where *wheres = calloc(CLI_WORDS_MOST, sizeof *wheres);
-    int code = wheres ? CLI_OK : cli_fail(session->command, "out of memory");
+    if (!wheres) return cli_fail(session->command, "out of memory");
+    int code = CLI_OK;
     for (size_t i = 0; code == CLI_OK && i < given->count; i++) code = open_where(session, given->words[i], &wheres[i]);
     if (code == CLI_OK && given->count > 0) {
         copse_status status = add_combinations(query, wheres, given->count);
         if (status != COPSE_OK) code = cli_session_fail(session, status);
     }
-    for (size_t i = 0; wheres && i < given->count; i++) {
+    for (size_t i = 0; i < given->count; i++) {
         free(wheres[i].text);
         free(wheres[i].tokens);
     }

@@ -49,7 +49,7 @@ static copse_status open_pairs(copse_joined *join)
 {
     copse_ctx *ctx = join->left->ctx;
     copse_pairs *pairs = copse_memory_alloc(ctx, sizeof *pairs);
-    if (!pairs) return copse_fail_memory(ctx, sizeof *pairs, "pairs of rows");
+    if (!pairs) return copse_no_memory(ctx, sizeof *pairs, "pairs of rows");
     bool one_side = join->options.kind == COPSE_JOIN_SEMI || join->options.kind == COPSE_JOIN_ANTI;
     *pairs = (copse_pairs){.ctx = ctx, .has_right = !one_side};
     copse_ctx_hold(ctx);

@@ -22,7 +22,7 @@ static copse_status open_columns(const copse_query *query, copse_table *out)
         copse_chosen_aggregate aggregate = copse_aggregates(query)[i];
         size_t size = 32 + (aggregate.column == COPSE_NO_COLUMN ? 0 : table->columns[aggregate.column].name_bytes);
         char *name = copse_memory_alloc(query->ctx, size);
-        if (!name) return copse_fail_memory(query->ctx, size, "the name of a column");
+        if (!name) return copse_no_memory(query->ctx, size, "the name of a column");
         aggregate_name(table, aggregate, name, size);
         status = copse_column_open(query->ctx, name, copse_aggregate_type(table, aggregate),
                                    &out->columns[query->group_count + i]);

@@ -30,7 +30,7 @@ static copse_status open_renamed(copse_table *table, uint32_t at, const copse_st
         return copse_column_open(table->ctx, from->name, from->type, &table->columns[at]);
     size_t room = from->name_bytes + (at + 1) * (sizeof prefix - 1), shift = 0;
     char *name = copse_memory_alloc(table->ctx, room);
-    if (!name) return copse_fail_memory(table->ctx, room, "the name of a column");
+    if (!name) return copse_no_memory(table->ctx, room, "the name of a column");
     do {
         memcpy(name + shift, prefix, sizeof prefix - 1);
         shift += sizeof prefix - 1;

@@ -8,7 +8,7 @@ copse_status copse_query_create(const copse_table *table, copse_query **out_quer
     if (!out_query) return copse_fail_argument(table->ctx, "out_query", "%s: out_query is NULL", call);
     *out_query = NULL;
     copse_query *query = copse_memory_alloc(table->ctx, sizeof *query);
-    if (!query) return copse_fail_memory(table->ctx, sizeof *query, "a query");
+    if (!query) return copse_no_memory(table->ctx, sizeof *query, "a query");
     *query = (copse_query){.table = table, .ctx = table->ctx, .limit = UINT64_MAX};
     copse_ctx_hold(query->ctx);
     *out_query = query;
@@ -38,7 +38,7 @@ void *copse_query_memory(copse_query *query, size_t bytes)
     if (bytes > SIZE_MAX / 2) bytes = SIZE_MAX - sizeof(copse_arena_block);
     copse_arena_block *block = copse_memory_alloc(query->ctx, bytes + sizeof *block);
     if (!block) {
-        copse_fail_memory(query->ctx, bytes, "a condition");
+        copse_no_memory(query->ctx, bytes, "a condition");
         return NULL;
     }
     *block = (copse_arena_block){query->arena, bytes + sizeof *block};

@@ -7,7 +7,7 @@
 
 #define SCAN_BLOCK 4096u
 /* From one row in so many on, a bit for each row of the table sorts faster than comparing does. */
-#define BITMAP_SHARE 64u
+#define BITMAP_SHARE 1024u
 
 static copse_status reserve(const copse_query *query, copse_row_list *list, uint64_t n)
 {

@@ -58,14 +58,14 @@ static void release_schema(struct ArrowSchema *schema)
 static copse_status open_schema(copse_ctx *ctx, const char *format, const char *name, struct ArrowSchema *out)
 {
     schema_owner *owner = copse_memory_alloc(ctx, sizeof *owner);
-    if (!owner) return copse_fail_memory(ctx, sizeof *owner, "an Arrow schema");
+    if (!owner) return copse_no_memory(ctx, sizeof *owner, "an Arrow schema");
     *owner = (schema_owner){.ctx = ctx, .name_bytes = strlen(name) + 1};
     copse_ctx_hold(ctx);
     *out = (struct ArrowSchema){.format = format, .private_data = owner, .release = release_schema};
     owner->name = copse_memory_alloc(ctx, owner->name_bytes);
     if (!owner->name) {
         release_schema(out);
-        return copse_fail_memory(ctx, strlen(name) + 1, "an Arrow schema");
+        return copse_no_memory(ctx, strlen(name) + 1, "an Arrow schema");
     }
     memcpy(owner->name, name, owner->name_bytes);
     out->name = owner->name;
@@ -82,7 +82,7 @@ static copse_status make_schema(const copse_table *table, struct ArrowSchema *ou
     owner->pointers = copse_memory_alloc(table->ctx, table->column_count * sizeof *owner->pointers);
     if (owner->children) memset(owner->children, 0, table->column_count * sizeof *owner->children);
     if (!owner->children || !owner->pointers)
-        status = copse_fail_memory(table->ctx, table->column_count * sizeof *owner->children, "an Arrow schema");
+        status = copse_no_memory(table->ctx, table->column_count * sizeof *owner->children, "an Arrow schema");
     for (uint32_t i = 0; status == COPSE_OK && i < table->column_count; i++) {
         owner->pointers[i] = &owner->children[i];
         status =
@@ -123,7 +123,7 @@ static void release_array(struct ArrowArray *array)
 static copse_status open_array(copse_ctx *ctx, uint64_t rows, int64_t buffers, struct ArrowArray *out)
 {
     array_owner *owner = copse_memory_alloc(ctx, sizeof *owner);
-    if (!owner) return copse_fail_memory(ctx, sizeof *owner, "an Arrow array");
+    if (!owner) return copse_no_memory(ctx, sizeof *owner, "an Arrow array");
     *owner = (array_owner){.ctx = ctx};
     copse_ctx_hold(ctx);
     *out = (struct ArrowArray){.length = (int64_t)rows,
@@ -204,7 +204,7 @@ static copse_status make_array(const copse_table *table, const uint32_t *rows, s
     owner->pointers = copse_memory_alloc(table->ctx, table->column_count * sizeof *owner->pointers);
     if (owner->children) memset(owner->children, 0, table->column_count * sizeof *owner->children);
     if (!owner->children || !owner->pointers)
-        status = copse_fail_memory(table->ctx, table->column_count * sizeof *owner->children, "an Arrow array");
+        status = copse_no_memory(table->ctx, table->column_count * sizeof *owner->children, "an Arrow array");
     for (uint32_t i = 0; status == COPSE_OK && i < table->column_count; i++) {
         owner->pointers[i] = &owner->children[i];
         status = make_child(table->ctx, &table->columns[i], rows, table->live, &owner->children[i]);

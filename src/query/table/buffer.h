@@ -10,6 +10,13 @@ typedef struct copse_buffer {
     size_t bytes;
 } copse_buffer;
 
+/* copse_fail_memory, with a result that analysers see: COPSE_OK means that there is memory. */
+static inline copse_status copse_no_memory(const copse_ctx *ctx, size_t bytes, const char *what)
+{
+    copse_fail_memory(ctx, bytes, what);
+    return COPSE_ERR_MEMORY;
+}
+
 static inline void copse_buffer_free(const copse_ctx *ctx, copse_buffer *buffer)
 {
     copse_memory_free(ctx, buffer->data, buffer->bytes);
@@ -24,10 +31,7 @@ static inline copse_status copse_buffer_reserve(const copse_ctx *ctx, copse_buff
     if (needed <= buffer->bytes && buffer->data) return COPSE_OK;
     size_t grown = buffer->bytes + buffer->bytes / 2, bytes = needed > grown ? needed : grown;
     void *data = copse_memory_alloc(ctx, bytes);
-    if (!data) {
-        copse_fail_memory(ctx, bytes, what);
-        return COPSE_ERR_MEMORY; /* said so that analysers see it: COPSE_OK means that there is memory */
-    }
+    if (!data) return copse_no_memory(ctx, bytes, what);
     if (buffer->data) memcpy(data, buffer->data, buffer->bytes);
     copse_memory_free(ctx, buffer->data, buffer->bytes);
     *buffer = (copse_buffer){data, bytes};

@@ -132,13 +132,14 @@ static copse_status last_of_each(copse_table *table, const keyed *k, uint64_t n,
     const uint64_t *offsets = k->offsets.data;
     const uint32_t *found = k->rows.data;
     copse_buffer seen = {0};
+    *out_n = 0;
+    if (!offsets) return COPSE_OK; /* there were no keys to look up */
     copse_status status = copse_buffer_reserve(table->ctx, rows, offsets[n] + 1, sizeof(uint32_t), "rows to update");
     if (status == COPSE_OK)
         status = copse_buffer_reserve(table->ctx, from, offsets[n] + 1, sizeof(uint32_t), "rows to update");
     if (status == COPSE_OK) status = copse_buffer_reserve(table->ctx, &seen, table->slots / 8 + 1, 1, "rows to update");
     if (status != COPSE_OK) return status;
     memset(seen.data, 0, table->slots / 8 + 1);
-    *out_n = 0;
     for (uint64_t i = n; i-- > 0;)
         for (uint64_t j = offsets[i]; j < offsets[i + 1]; j++) {
             if (copse_bit(&seen, found[j])) continue;
@@ -222,7 +223,7 @@ static copse_status delete_rows(copse_table *table, const uint32_t *rows, uint64
         copse_buffer_free(table->ctx, &alive);
         return status;
     }
-    if (!table->alive.data) table->alive = alive;
+    if (alive.data) table->alive = alive;
     for (uint64_t i = 0; i < n; i++) copse_bit_set(&table->alive, rows[i], false);
     table->live -= n;
     return COPSE_OK;

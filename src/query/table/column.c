@@ -19,7 +19,7 @@ copse_status copse_column_open(const copse_ctx *ctx, const char *name, uint32_t 
     *out = (copse_stored_column){.type = type, .width = copse_column_width(type)};
     size_t bytes = strlen(name) + 1;
     out->name = copse_memory_alloc(ctx, bytes);
-    if (!out->name) return copse_fail_memory(ctx, bytes, "the name of a column");
+    if (!out->name) return copse_no_memory(ctx, bytes, "the name of a column");
     out->name_bytes = bytes;
     memcpy(out->name, name, bytes);
     return COPSE_OK;

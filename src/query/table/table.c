@@ -14,13 +14,13 @@ copse_status copse_table_check(const copse_table *table, const char *call)
 copse_status copse_table_open(copse_ctx *ctx, uint32_t column_count, copse_table **out)
 {
     copse_table *table = copse_memory_alloc(ctx, sizeof *table);
-    if (!table) return copse_fail_memory(ctx, sizeof *table, "a table");
+    if (!table) return copse_no_memory(ctx, sizeof *table, "a table");
     *table = (copse_table){.ctx = ctx, .column_count = column_count};
     size_t bytes = copse_memory_product(column_count, sizeof *table->columns);
     table->columns = copse_memory_alloc(ctx, bytes);
     if (!table->columns) {
         copse_memory_free(ctx, table, sizeof *table);
-        return copse_fail_memory(ctx, bytes, "the columns of a table");
+        return copse_no_memory(ctx, bytes, "the columns of a table");
     }
     memset(table->columns, 0, bytes);
     copse_ctx_hold(ctx);
