@@ -124,6 +124,7 @@ static copse_status run_with_index(copse_joined *join)
     }
     if (status == COPSE_OK)
         status = join->options.kind == COPSE_JOIN_BAND ? copse_join_band(join) : copse_join_equal(join);
+    join->index = NULL;
     copse_index_free(made.tree);
     return status;
 }

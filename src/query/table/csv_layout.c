@@ -33,7 +33,7 @@ static copse_status parse_type(const copse_csv_source *source, const char *text,
     char name[16] = "";
     copse_type type = 0;
     if (length < sizeof name) memcpy(name, text, length);
-    if (strcmp(name, "string") == 0)
+    if (strcmp(name, "string") == 0 || strcmp(name, "text") == 0)
         *out = COPSE_STRING;
     else if (strcmp(name, "bool") == 0)
         *out = COPSE_BOOL;
