@@ -131,7 +131,7 @@ static void refuses_what_is_not_of_the_type(void **state)
 static void cuts_digits_below_a_microsecond(void **state)
 {
     static const copse_cell_form plain = {NULL, '.'}, formatted = {"%Y-%m-%dT%H:%M:%S.%f", '.'},
-                               nanoseconds = {"ns", '.'};
+                                 nanoseconds = {"ns", '.'};
     static const struct {
         const copse_cell_form *form;
         const char *text;
@@ -150,8 +150,9 @@ static void cuts_digits_below_a_microsecond(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int64_t got = 77;
-        assert_int_equal(copse_cell_parse_as(cases[i].form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got),
-                         cases[i].error);
+        assert_int_equal(
+            copse_cell_parse_as(cases[i].form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got),
+            cases[i].error);
         assert_int_equal(got, cases[i].microseconds);
     }
 }
@@ -240,7 +241,8 @@ static void reads_dates_by_a_format(void **state)
         char text[COPSE_CELL_TEXT] = "", problem[256];
         bool has_time = false;
         assert_true(copse_date_format_check(cases[i].format, &has_time, problem, sizeof problem));
-        copse_cell_error error = copse_cell_parse_as(&form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got);
+        copse_cell_error error =
+            copse_cell_parse_as(&form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got);
         if (error == COPSE_CELL_OK) copse_cell_format(COPSE_TIMESTAMP, &got, text);
         if (strcmp(text, cases[i].expected ? cases[i].expected : "") != 0)
             fail_msg("'%s' as '%s' gives '%s', error %d", cases[i].text, cases[i].format, text, (int)error);
@@ -276,7 +278,8 @@ static void a_day_ends_with_its_last_moment(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int64_t got = 0;
         char text[COPSE_CELL_TEXT];
-        assert_int_equal(copse_cell_parse_end(COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got), COPSE_CELL_OK);
+        assert_int_equal(copse_cell_parse_end(COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got),
+                         COPSE_CELL_OK);
         copse_cell_format(COPSE_TIMESTAMP, &got, text);
         assert_string_equal(text, cases[i].expected);
     }
