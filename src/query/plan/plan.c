@@ -107,14 +107,11 @@ static void consider_walk(copse_query *query)
 
 copse_status copse_query_plan(copse_query *query)
 {
-    query->way = COPSE_WAY_ROWS;
-    for (uint32_t i = 0; i < query->conjunction_count; i++) {
+    query->way = indexes_answer(query) ? COPSE_WAY_INDEX : COPSE_WAY_ROWS;
+    for (uint32_t i = 0; query->way == COPSE_WAY_ROWS && i < query->conjunction_count; i++) {
         copse_status status = plan_conjunction(query, &copse_conjunctions(query)[i]);
         if (status != COPSE_OK) return status;
     }
-    if (indexes_answer(query))
-        query->way = COPSE_WAY_INDEX;
-    else
-        consider_walk(query);
+    if (query->way == COPSE_WAY_ROWS) consider_walk(query);
     return COPSE_OK;
 }
