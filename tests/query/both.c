@@ -68,6 +68,7 @@ static void set_text(struct cell *cell, struct random_source *random, uint64_t s
 struct cell both_value(struct both *both, uint32_t column)
 {
     const struct both_column *own = &both->columns[column];
+    const int64_t third = (int64_t)(own->spread / 3);
     struct cell cell = {.value = copse_value_null()};
     switch (own->type) {
     case COPSE_STRING:
@@ -76,8 +77,7 @@ struct cell both_value(struct both *both, uint32_t column)
     case COPSE_F32:
     case COPSE_F64:
         /* Quarters: sums are exact in any order. */
-        cell.value =
-            copse_value_f64(((double)random_below(&both->random, own->spread) - (double)(own->spread / 3)) / 4);
+        cell.value = copse_value_f64((double)((int64_t)random_below(&both->random, own->spread) - third) / 4);
         if (random_one_in(&both->random, 20)) cell.value.as.f64 = -0.0;
         break;
     case COPSE_BOOL:
@@ -231,8 +231,8 @@ static bool sql_append(struct both *both, const struct arrays *arrays, uint64_t 
     bool good = statement != NULL;
     for (uint64_t i = 0; good && i < arrays->n; i++) {
         sqlite3_reset(statement);
-        sqlite3_bind_int64(statement, 1, (sqlite3_int64)(first_row + i));
-        for (uint32_t c = 0; c < both->column_count; c++) both_bind(statement, (int)c + 2, &arrays->cells[c][i]);
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)first_row + (sqlite3_int64)i);
+        for (uint32_t c = 0; c < arrays->count; c++) both_bind(statement, (int)c + 2, &arrays->cells[c][i]);
         good = run_sql(both, statement);
     }
     sqlite3_finalize(statement);

@@ -120,7 +120,8 @@ static bool compare_pairs(struct both *both, const copse_pairs *pairs, const cha
 static bool check_table(struct both *both, const copse_pairs *pairs, const copse_table *made)
 {
     uint32_t columns = copse_table_columns(both->table), last = copse_table_columns(made);
-    if (copse_table_rows(made) != copse_pairs_count(pairs) || last != (copse_pairs_right(pairs) ? 2 : 1) * columns)
+    if (columns == 0 || copse_table_rows(made) != copse_pairs_count(pairs) ||
+        last != (copse_pairs_right(pairs) ? 2 : 1) * columns)
         return both_differ(both, "the table of pairs has another size");
     for (uint64_t i = 0; i < copse_pairs_count(pairs); i++)
         for (uint32_t c = 0; c < last; c++) {
