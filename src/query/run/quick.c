@@ -28,7 +28,7 @@ static copse_status sums(quick *q, bool floats, copse_wide *out_whole, double *o
         if (floats)
             *out_float += totals[i];
         else
-            *out_whole += ((copse_wide)wide[i].high << 64) + wide[i].low;
+            *out_whole += (copse_wide)wide[i].high * ((copse_wide)1 << 64) + wide[i].low;
     }
     return status;
 }
