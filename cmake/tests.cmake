@@ -52,6 +52,19 @@ if(COPSE_TESTS)
   target_link_libraries(differential_bytes PRIVATE Threads::Threads)
   add_test(NAME differential_bytes COMMAND differential_bytes WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 
+  # Queries beside SQLite, which is only a dependency of the tests.
+  if(PkgConfig_FOUND)
+    pkg_check_modules(SQLITE IMPORTED_TARGET sqlite3)
+  endif()
+  if(SQLITE_FOUND)
+    file(GLOB copse_query_sources CONFIGURE_DEPENDS tests/query/*.c)
+    copse_test_program(differential_query tests ${copse_query_sources})
+    target_link_libraries(differential_query PRIVATE PkgConfig::SQLITE)
+    add_test(NAME differential_query COMMAND differential_query WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  elseif(NOT COPSE_TESTS STREQUAL "PLAIN")
+    message(FATAL_ERROR "COPSE_TESTS needs SQLite; on Debian: apt-get install libsqlite3-dev")
+  endif()
+
   # The stress program takes the scenarios and keys of the differential tester.
   file(GLOB copse_stress_sources CONFIGURE_DEPENDS tests/stress/*.c)
   if(copse_stress_sources)

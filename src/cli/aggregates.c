@@ -22,12 +22,12 @@ typedef copse_status (*extreme_fn)(const copse_index *index, const copse_ranges 
 static void print_extreme(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch,
                           uint64_t i, const void *value)
 {
-    char text[CLI_CELL_TEXT] = NOTHING;
+    char text[COPSE_CELL_TEXT] = NOTHING;
     copse_type type = session->stats.value_type;
     cli_json json;
     begin_answer(session, args, batch, i, &json);
     if (!args->json) {
-        if (value) cli_cell_format(type, value, text);
+        if (value) copse_cell_format(type, value, text);
         puts(text);
         return;
     }
@@ -77,7 +77,7 @@ static void print_mean(const cli_session *session, const cli_query_args *args, c
     cli_json json;
     begin_answer(session, args, batch, i, &json);
     if (!args->json) {
-        puts(empty ? NOTHING : cli_double(mean, 0, text));
+        puts(empty ? NOTHING : copse_double(mean, 0, text));
         return;
     }
     if (empty)

@@ -9,6 +9,7 @@
 #include "copse.h"
 
 #include "cli/key_list.h"
+#include "io/cells.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +26,7 @@
 int copse_cli_demo(int argc, char **argv);
 int copse_cli_devices(int argc, char **argv);
 int copse_cli_build(int argc, char **argv);
+int copse_cli_query(int argc, char **argv);
 int copse_cli_get(int argc, char **argv);
 int copse_cli_range(int argc, char **argv);
 int copse_cli_count(int argc, char **argv);
@@ -92,9 +94,6 @@ bool cli_parse(const cli_command *command, int argc, char **argv, char **positio
 /* Reads a count as CLI_COUNT does. */
 bool cli_parse_count(const char *text, uint64_t *out_count);
 
-/* The candidate closest to a misspelt word, or NULL when none is close. */
-const char *cli_nearest(const char *word, const char *const *candidates, size_t count);
-
 /* ---- output.c: messages, people's numbers, aligned facts ---- */
 
 #if defined(__GNUC__)
@@ -120,8 +119,7 @@ const char *cli_bytes(uint64_t bytes, char buffer[CLI_NUMBER_SIZE]);       /* 25
 const char *cli_seconds(double seconds, char buffer[CLI_NUMBER_SIZE]);     /* 12.3 ms       */
 const char *cli_rate(double per_second, char buffer[CLI_NUMBER_SIZE]);     /* 41.5 M/s      */
 const char *cli_int128(copse_int128 number, char buffer[CLI_NUMBER_SIZE]); /* exact digits  */
-const char *cli_double(double number, int is_f32,
-                       char buffer[CLI_NUMBER_SIZE]); /* shortest text that reads back equal */
+/* shortest text that reads back equal */
 
 /* "  label      text", one per line on standard output. */
 void cli_fact(const char *label, const char *format, ...) CLI_PRINTF(2, 3);
@@ -171,48 +169,16 @@ void cli_progress_clear(cli_progress *progress);
 /* For copse_ctx_set_progress; user is the cli_progress. Cancels the call after Ctrl-C. */
 int cli_progress_callback(void *user, const char *what, uint64_t done, uint64_t total);
 
-/* ---- keys.c: text to and from one element of a copse_type ---- */
+/* ---- key_list.c: keys as text ---- */
 
-#define CLI_CELL_SIZE 8 /* the widest element */
-#define CLI_CELL_TEXT 64
-
-typedef enum cli_cell_error {
-    CLI_CELL_OK = 0,
-    CLI_CELL_EMPTY,
-    CLI_CELL_FORM,  /* not of that type at all       */
-    CLI_CELL_RANGE, /* the type cannot hold it       */
-    CLI_CELL_FINE,  /* a time finer than microseconds */
-    CLI_CELL_MEMORY,
-} cli_cell_error;
-
-/* Blanks around the text are passed over. What follows the text must not be a digit or letter (cells end in NUL). COPSE_BYTES is
- * only checked, blanks and all: text has no element to be put into. */
-cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out);
-/* The same for a table in which numbers or dates are written in another way. */
-typedef struct cli_cell_form {
-    const char *date_format; /* as cli_date_format_check takes it, NULL: as copse writes dates */
-    char decimal;            /* ',' where decimals have a comma, else 0 or '.' */
-} cli_cell_form;
-
-/* CLI_CELL_FINE: *out is set, without the digits below a microsecond. */
-cli_cell_error cli_cell_parse_as(const cli_cell_form *form, copse_type type, const char *text, size_t length,
-                                 void *out);
-/* The end of a range: a timestamp that is a date alone stands for the last moment of that day. */
-cli_cell_error cli_cell_parse_end(copse_type type, const char *text, size_t length, void *out);
 /* Each adds a key, of whatever type, to the list. */
-cli_cell_error cli_keys_parse(cli_keys *keys, const cli_cell_form *form, const char *text, size_t length);
-cli_cell_error cli_keys_parse_end(cli_keys *keys, const char *text, size_t length);
-/* Why text did not parse, as the end of a sentence that began with the text: "is not a whole number". */
-const char *cli_cell_problem(copse_type type, cli_cell_error error);
-/* Text that cli_cell_parse reads back as the same element. Returns its length. */
-size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEXT]);
-bool cli_cell_is_nan(copse_type type, const void *cell);
-/* The smallest and the largest element of a type (infinities for floats), nothing of text. */
-void cli_cell_smallest(copse_type type, void *out);
-void cli_cell_largest(copse_type type, void *out);
+copse_cell_error cli_keys_parse(cli_keys *keys, const copse_cell_form *form, const char *text, size_t length);
+copse_cell_error cli_keys_parse_end(cli_keys *keys, const char *text, size_t length);
+
+/* ---- types.c: what the command calls types ---- */
+
 /* "u32, i32, f32, u64, i64, f64, date, timestamp or text"; for values without the last three, but with none. */
 const char *cli_type_names(bool for_values);
-bool cli_type_is_value(copse_type type);
 /* What the command calls a type: as the library does, but for byte strings, which are "text". */
 const char *cli_type_name(copse_type type);
 bool cli_type_parse(const char *name, bool for_values, copse_type *out);
@@ -223,18 +189,6 @@ typedef enum cli_key_style {
     CLI_KEY_TERMINAL,
     CLI_KEY_CSV,
 } cli_key_style;
-
-/* ---- date_format.c: --date-format ---- */
-
-/* Whether a format says enough and nothing unknown, and whether it has a time of day. On failure the end of a sentence is in
- * problem. */
-bool cli_date_format_check(const char *format, bool *has_time, char *problem, size_t problem_size);
-
-/* ---- calendar.c ---- */
-
-int64_t cli_days_from_date(int64_t year, int month, int day);
-void cli_date_from_days(int64_t days, int64_t *year, int *month, int *day);
-int cli_days_in_month(int64_t year, int month);
 
 /* ---- placement.c: --placement and --device, where an index lives ---- */
 
@@ -387,31 +341,6 @@ int cli_query_answer_all(cli_session *session, const cli_query_args *args, const
 void cli_query_echo(const cli_session *session, const cli_query_args *args, const cli_query_batch *batch, uint64_t i);
 /* The same as the first members of a JSON object. */
 void cli_query_echo_json(const cli_query_args *args, const cli_query_batch *batch, uint64_t i, cli_json *json);
-
-/* ---- guess.c: the type that fits every cell of a column ---- */
-
-#define CLI_GUESSES 5
-
-typedef struct cli_guess {
-    cli_cell_form form;
-    copse_type types[CLI_GUESSES];
-    uint64_t fitting[CLI_GUESSES]; /* cells that each type can hold */
-    size_t type_count;
-    uint64_t cells;
-    uint64_t plain; /* cells that no type can hold */
-} cli_guess;
-
-/* Any type that keys, or values, may have. */
-void cli_guess_start(cli_guess *guess, const cli_cell_form *form, bool for_values);
-/* Just this type: how many cells fit it in this form? */
-void cli_guess_start_with(cli_guess *guess, const cli_cell_form *form, copse_type type);
-void cli_guess_add(cli_guess *guess, const char *text, size_t length);
-/* The type that most cells fit, and how many do. */
-copse_type cli_guess_result(const cli_guess *guess);
-uint64_t cli_guess_fitting(const cli_guess *guess);
-/* Whether the column is text: more cells are of no type than there are of any one. A few that are not like the others are bad
- * ones. */
-bool cli_guess_is_text(const cli_guess *guess);
 
 /* ---- pairs.c: what is read, from CSV (rows.h) or binary files ---- */
 

@@ -33,7 +33,7 @@ static copse_status walk(walker *w, uint64_t left, cli_entries_fn fn, void *user
 copse_status cli_entries_walk(cli_session *session, const cli_query_batch *batch, uint64_t i, uint64_t limit,
                               cli_entries_fn fn, void *user)
 {
-    walker w = {.session = session, .values = malloc(STEP * CLI_CELL_SIZE)};
+    walker w = {.session = session, .values = malloc(STEP * COPSE_CELL_SIZE)};
     copse_ranges range = batch->ranges;
     copse_bytes low, high;
     copse_status status = COPSE_ERR_MEMORY;
@@ -67,7 +67,7 @@ void cli_entry_print(const cli_session *session, const cli_entry_style *style, c
     const void *value = values + i * copse_type_size(type);
     const bool set = cli_session_is_set(session);
     const cli_key key = cli_keys_at(keys, i);
-    char text[2 * CLI_CELL_TEXT];
+    char text[2 * COPSE_CELL_TEXT];
     size_t at = 0;
     if (style->json) {
         print_json(session, style, key, value);
@@ -77,10 +77,10 @@ void cli_entry_print(const cli_session *session, const cli_entry_style *style, c
         if (key.type == COPSE_BYTES)
             cli_key_write(style->out, style->csv ? CLI_KEY_CSV : session->key_style, key);
         else
-            at = cli_cell_format(key.type, key.start, text); /* all of the line in one write */
+            at = copse_cell_format(key.type, key.start, text); /* all of the line in one write */
         if (!set) text[at++] = style->csv ? ',' : '\t';
     }
-    if (!set) at += cli_cell_format(type, value, text + at);
+    if (!set) at += copse_cell_format(type, value, text + at);
     text[at++] = '\n';
     fwrite(text, 1, at, style->out);
 }

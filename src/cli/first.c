@@ -26,7 +26,7 @@ static copse_status make_room(const cli_session *session, ends_fn ends, uint64_t
     cli_keys_start(keys, session->stats.key_type);
     if (keys->type == COPSE_BYTES) status = ends(session->index, max, &sizing, NULL, &n);
     if (status != COPSE_OK) return status;
-    *values = malloc((size_t)(max + 1) * CLI_CELL_SIZE);
+    *values = malloc((size_t)(max + 1) * COPSE_CELL_SIZE);
     return *values && cli_keys_reserve(keys, max, sizing.needed) ? COPSE_OK : COPSE_ERR_MEMORY;
 }
 

@@ -7,7 +7,7 @@ static void print_answer(cli_session *session, const cli_query_args *args, const
                          const void *value, bool found)
 {
     cli_json json;
-    char text[CLI_CELL_TEXT] = "not found";
+    char text[COPSE_CELL_TEXT] = "not found";
     copse_type type = session->stats.value_type;
     if (args->json) {
         cli_query_echo_json(args, batch, i, &json);
@@ -17,7 +17,7 @@ static void print_answer(cli_session *session, const cli_query_args *args, const
         return;
     }
     cli_query_echo(session, args, batch, i);
-    if (found && type != COPSE_NONE) cli_cell_format(type, value, text);
+    if (found && type != COPSE_NONE) copse_cell_format(type, value, text);
     puts(found && type == COPSE_NONE ? "found" : text);
 }
 

@@ -106,7 +106,7 @@ void cli_json_double(cli_json *json, const char *name, double number)
 {
     char buffer[CLI_NUMBER_SIZE];
     write_name(json, name);
-    cli_double(number, 0, buffer);
+    copse_double(number, 0, buffer);
     if (isfinite(number))
         fputs(buffer, json->out);
     else
@@ -134,9 +134,9 @@ void cli_json_int128(cli_json *json, const char *name, copse_int128 number)
 
 void cli_json_cell(cli_json *json, const char *name, copse_type type, const void *cell)
 {
-    char text[CLI_CELL_TEXT];
+    char text[COPSE_CELL_TEXT];
     bool number = type != COPSE_DATE && type != COPSE_TIMESTAMP;
-    cli_cell_format(type, cell, text);
+    copse_cell_format(type, cell, text);
     if (type == COPSE_F32) number = isfinite(*(const float *)cell);
     if (type == COPSE_F64) number = isfinite(*(const double *)cell);
     write_name(json, name);

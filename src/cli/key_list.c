@@ -104,31 +104,31 @@ bool cli_keys_add_limit(cli_keys *keys, bool largest)
 {
     if (!cli_keys_reserve(keys, keys->count + 1, cli_keys_bytes(keys))) return false;
     if (largest)
-        cli_cell_largest(keys->type, end(keys));
+        copse_cell_largest(keys->type, end(keys));
     else
-        cli_cell_smallest(keys->type, end(keys));
+        copse_cell_smallest(keys->type, end(keys));
     push(keys, 0);
     return true;
 }
 
 /* form NULL: a key that ends a range. */
-static cli_cell_error parse(cli_keys *keys, const cli_cell_form *form, const char *text, size_t length)
+static copse_cell_error parse(cli_keys *keys, const copse_cell_form *form, const char *text, size_t length)
 {
-    if (!cli_keys_reserve(keys, keys->count + 1, cli_keys_bytes(keys) + length)) return CLI_CELL_MEMORY;
-    cli_cell_error error = form ? cli_cell_parse_as(form, keys->type, text, length, end(keys))
-                                : cli_cell_parse_end(keys->type, text, length, end(keys));
-    if (error != CLI_CELL_OK && error != CLI_CELL_FINE) return error;
+    if (!cli_keys_reserve(keys, keys->count + 1, cli_keys_bytes(keys) + length)) return COPSE_CELL_MEMORY;
+    copse_cell_error error = form ? copse_cell_parse_as(form, keys->type, text, length, end(keys))
+                                  : copse_cell_parse_end(keys->type, text, length, end(keys));
+    if (error != COPSE_CELL_OK && error != COPSE_CELL_FINE) return error;
     if (keys->type == COPSE_BYTES && length > 0) memcpy(end(keys), text, length);
     push(keys, length);
     return error;
 }
 
-cli_cell_error cli_keys_parse(cli_keys *keys, const cli_cell_form *form, const char *text, size_t length)
+copse_cell_error cli_keys_parse(cli_keys *keys, const copse_cell_form *form, const char *text, size_t length)
 {
     return parse(keys, form, text, length);
 }
 
-cli_cell_error cli_keys_parse_end(cli_keys *keys, const char *text, size_t length)
+copse_cell_error cli_keys_parse_end(cli_keys *keys, const char *text, size_t length)
 {
     return parse(keys, NULL, text, length);
 }

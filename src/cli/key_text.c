@@ -115,9 +115,9 @@ static void write_csv(FILE *out, const char *text, size_t length)
 
 void cli_key_write(FILE *out, cli_key_style style, cli_key key)
 {
-    char text[CLI_CELL_TEXT];
+    char text[COPSE_CELL_TEXT];
     if (key.type != COPSE_BYTES) {
-        const size_t length = cli_cell_format(key.type, key.start, text);
+        const size_t length = copse_cell_format(key.type, key.start, text);
         fwrite(text, 1, length, out);
     } else if (style == CLI_KEY_CSV) {
         write_csv(out, key.start, key.length);
@@ -133,7 +133,7 @@ const char *cli_key_show(cli_key key, char text[CLI_KEY_SHOWN])
     static const char cut[] = "...";
     size_t used = 0, at = 0;
     if (key.type != COPSE_BYTES) {
-        cli_cell_format(key.type, key.start, text);
+        copse_cell_format(key.type, key.start, text);
         return text;
     }
     text[used++] = '\'';

@@ -10,7 +10,7 @@ typedef struct finder {
     cli_session *session;
     const cli_rows_args *args;
     const cli_input *input;
-    const cli_nulls *nulls;
+    const copse_nulls *nulls;
     size_t head;        /* bytes of the head that are whole records */
     decimal_form least; /* which forms of decimals there may be: one where it is given */
     decimal_form most;
@@ -40,7 +40,7 @@ static void find_delimiter(finder *f)
     } else if (is_tsv(f->args->input)) {
         f->layout->csv.delimiter = '\t';
     } else {
-        f->layout->csv.delimiter = cli_delimiter_guess(f->input->head, f->head);
+        f->layout->csv.delimiter = copse_delimiter_guess(f->input->head, f->head);
         f->layout->guessed_delimiter = true;
     }
 }
@@ -69,7 +69,7 @@ static int choose_columns(finder *f, copse_csv *csv)
 static bool is_number(const char *text)
 {
     double number = 0;
-    return cli_cell_parse(COPSE_F64, text, strlen(text), &number) == CLI_CELL_OK;
+    return copse_cell_parse(COPSE_F64, text, strlen(text), &number) == COPSE_CELL_OK;
 }
 
 /* One column, in whose name there is what stands between columns elsewhere. */
@@ -101,7 +101,7 @@ static void remark_on_header(const finder *f, const copse_csv *csv)
 /* A column under both forms. */
 typedef struct column_guess {
     cli_column *column;
-    cli_guess forms[DECIMAL_FORMS];
+    copse_guess forms[DECIMAL_FORMS];
     bool unused;
 } column_guess;
 
@@ -109,11 +109,11 @@ static void start_guess(const finder *f, column_guess *g, cli_column *column, bo
 {
     *g = (column_guess){.column = column, .unused = column->row_number || column->type == COPSE_NONE};
     for (int i = 0; i < DECIMAL_FORMS; i++) {
-        const cli_cell_form form = {is_value ? NULL : f->args->date_format, i == COMMA ? ',' : '.'};
+        const copse_cell_form form = {is_value ? NULL : f->args->date_format, i == COMMA ? ',' : '.'};
         if (column->type == 0)
-            cli_guess_start(&g->forms[i], &form, is_value);
+            copse_guess_start(&g->forms[i], &form, is_value);
         else
-            cli_guess_start_with(&g->forms[i], &form, column->type);
+            copse_guess_start_with(&g->forms[i], &form, column->type);
     }
 }
 
@@ -123,10 +123,10 @@ static bool add_cell(const finder *f, column_guess *g, const copse_csv_cell *cel
     if (g->unused) return true;
     const copse_csv_cell *cell = &cells[g->column->index];
     bool fits = false;
-    if (cli_nulls_has(f->nulls, cell->text, cell->length)) return true;
+    if (copse_nulls_has(f->nulls, cell->text, cell->length)) return true;
     for (decimal_form i = f->least; i <= f->most; i++) {
-        cli_guess_add(&g->forms[i], cell->text, cell->length);
-        fits |= cli_guess_fitting(&g->forms[i]) == g->forms[i].cells;
+        copse_guess_add(&g->forms[i], cell->text, cell->length);
+        fits |= copse_guess_fitting(&g->forms[i]) == g->forms[i].cells;
     }
     return fits || g->column->type != 0;
 }
@@ -173,8 +173,8 @@ static decimal_form choose_decimal(const finder *f, const column_guess *key, con
 {
     uint64_t fitting[DECIMAL_FORMS] = {0};
     for (decimal_form i = f->least; i <= f->most; i++) {
-        if (!key->unused) fitting[i] += cli_guess_fitting(&key->forms[i]);
-        if (!value->unused) fitting[i] += cli_guess_fitting(&value->forms[i]);
+        if (!key->unused) fitting[i] += copse_guess_fitting(&key->forms[i]);
+        if (!value->unused) fitting[i] += copse_guess_fitting(&value->forms[i]);
     }
     if (f->least == f->most) return f->least;
     return fitting[COMMA] > fitting[POINT] ? COMMA : POINT;
@@ -182,14 +182,14 @@ static decimal_form choose_decimal(const finder *f, const column_guess *key, con
 
 static int settle_type(const finder *f, copse_csv *csv, const column_guess *g, decimal_form form, bool is_value)
 {
-    const cli_guess *guess = &g->forms[form];
-    g->column->form = (cli_cell_form){is_value ? NULL : f->args->date_format, form == COMMA ? ',' : '.'};
+    const copse_guess *guess = &g->forms[form];
+    g->column->form = (copse_cell_form){is_value ? NULL : f->args->date_format, form == COMMA ? ',' : '.'};
     if (g->unused || g->column->type != 0) return CLI_OK;
-    if (guess->cells > 0 && cli_guess_fitting(guess) == 0) /* a value: such keys are text */
+    if (guess->cells > 0 && copse_guess_fitting(guess) == 0) /* a value: such keys are text */
         return cli_fail(f->session->command, "%s: column %zu (\"%.40s\") has not one number in its first %llu row%s",
                         f->input->name, g->column->index + 1, copse_csv_column_name(csv, g->column->index),
                         (unsigned long long)f->layout->sampled, f->layout->sampled == 1 ? "" : "s");
-    g->column->type = cli_guess_result(guess);
+    g->column->type = copse_guess_result(guess);
     return CLI_OK;
 }
 
@@ -218,7 +218,7 @@ static bool keys_are_text(const finder *f)
         next_sample(f, csv, &cells, &count);
         if (count > 0) add_cell(f, &key, cells);
     }
-    for (decimal_form i = f->least; i <= f->most; i++) text &= cli_guess_is_text(&key.forms[i]);
+    for (decimal_form i = f->least; i <= f->most; i++) text &= copse_guess_is_text(&key.forms[i]);
     copse_csv_close(csv);
     return text;
 }
@@ -265,7 +265,7 @@ static int look_at_head(finder *f, copse_csv *csv)
 }
 
 int cli_layout_find(cli_layout *out, cli_session *session, const cli_rows_args *args, const cli_input *input,
-                    const cli_nulls *nulls)
+                    const copse_nulls *nulls)
 {
     char message[512];
     copse_csv *csv = NULL;

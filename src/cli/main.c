@@ -12,6 +12,7 @@ typedef struct subcommand {
 static const subcommand subcommands[] = {
     {"demo", copse_cli_demo, "make a table, index it, ask it questions, check the answers"},
     {"devices", copse_cli_devices, "show what this machine offers and what copse uses"},
+    {"query", copse_cli_query, "ask a CSV file: conditions, sums, groups, joins"},
     {"build", copse_cli_build, "build an index from CSV or binary input and save it"},
     {"append", copse_cli_append, "add the rows of a CSV file to a saved index"},
     {"upsert", copse_cli_upsert, "add rows, or new values for keys that are there"},
@@ -68,7 +69,7 @@ static int unknown_subcommand(const char *name)
     const char *names[SUBCOMMANDS + 1];
     for (size_t i = 0; i < SUBCOMMANDS; i++) names[i] = subcommands[i].name;
     names[SUBCOMMANDS] = "help";
-    const char *nearest = cli_nearest(name, names, SUBCOMMANDS + 1);
+    const char *nearest = copse_nearest(name, names, SUBCOMMANDS + 1);
     if (nearest) return cli_usage_error(NULL, "there is no command '%s'; did you mean '%s'?", name, nearest);
     return cli_usage_error(NULL, "there is no command '%s'", name);
 }

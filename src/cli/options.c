@@ -8,48 +8,7 @@
 
 #define HELP_COLUMN 26
 
-/* ---- nearest name ---- */
-
 #define LONGEST_NAME 32
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Insertions, deletions, replacements and swaps of neighbours that turn a into b. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t rows[3][LONGEST_NAME + 1], a_length = strlen(a), b_length = strlen(b);
-    if (a_length > LONGEST_NAME || b_length > LONGEST_NAME) return LONGEST_NAME;
-    for (size_t j = 0; j <= b_length; j++) rows[0][j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            size_t cost = a[i - 1] == b[j - 1] ? 0 : 1;
-            row[j] = least(least(above[j] + 1, row[j - 1] + 1), above[j - 1] + cost);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], second[j - 2] + 1);
-        }
-    }
-    return rows[a_length % 3][b_length];
-}
-
-const char *cli_nearest(const char *word, const char *const *candidates, size_t count)
-{
-    size_t length = strlen(word), best = length / 3 + 2;
-    const char *nearest = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(word, candidates[i]);
-        /* A beginning of at least three letters is as good as a typing error. */
-        if (length >= 3 && strncmp(word, candidates[i], length) == 0) distance = least(distance, 1);
-        if (distance >= best || distance >= strlen(candidates[i])) continue;
-        best = distance;
-        nearest = candidates[i];
-    }
-    return nearest;
-}
 
 /* ---- counts ---- */
 
@@ -154,7 +113,7 @@ static int unknown_option(const cli_command *command, const char *word, size_t l
     names[count++] = "help";
     if (word[0] == '-' && word[1] == '-' && length - 2 <= LONGEST_NAME) {
         snprintf(name, sizeof name, "%.*s", (int)(length - 2), word + 2);
-        nearest = cli_nearest(name, names, count);
+        nearest = copse_nearest(name, names, count);
     }
     if (nearest)
         return cli_usage_error(command->name, "there is no option '%.*s'; did you mean '--%s'?", (int)length, word,

@@ -131,23 +131,6 @@ const char *cli_int128(copse_int128 number, char buffer[CLI_NUMBER_SIZE])
     return buffer;
 }
 
-const char *cli_double(double number, int is_f32, char buffer[CLI_NUMBER_SIZE])
-{
-    char text[CLI_NUMBER_SIZE] = "nan";
-    int most = is_f32 ? 9 : 17;
-    if (isinf(number)) snprintf(text, sizeof text, "%sinf", number > 0 ? "" : "-");
-    if (isfinite(number)) {
-        /* Numbers near zero have fewer digits to give. */
-        bool subnormal = fabs(number) < (is_f32 ? (double)FLT_MIN : DBL_MIN);
-        for (int digits = subnormal ? 1 : is_f32 ? 6 : 15; digits <= most; digits++) {
-            snprintf(text, sizeof text, "%.*g", digits, number);
-            if (is_f32 ? strtof(text, NULL) == (float)number : strtod(text, NULL) == number) break;
-        }
-    }
-    memcpy(buffer, text, sizeof text);
-    return buffer;
-}
-
 /* ---- facts and time ---- */
 
 void cli_fact(const char *label, const char *format, ...)

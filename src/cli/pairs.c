@@ -29,7 +29,7 @@ void cli_pairs_free(cli_pairs *pairs)
 
 static void reverse(void *array, uint64_t count, size_t size)
 {
-    char *low = array, *high = low + count * size, held[CLI_CELL_SIZE];
+    char *low = array, *high = low + count * size, held[COPSE_CELL_SIZE];
     for (uint64_t i = 0; i < count / 2; i++) {
         high -= size;
         memcpy(held, low, size);
@@ -52,7 +52,7 @@ bool cli_pairs_number(copse_type type, uint64_t number, void *out)
     char text[32];
     int length = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
     uint64_t wide = number;
-    if (type != COPSE_U64) return cli_cell_parse(type, text, (size_t)length, out) == CLI_CELL_OK;
+    if (type != COPSE_U64) return copse_cell_parse(type, text, (size_t)length, out) == COPSE_CELL_OK;
     memcpy(out, &wide, sizeof wide);
     return true;
 }

@@ -44,22 +44,22 @@ static bool is_word(word w, const char *text)
 /* Adds a key to those given. */
 static bool parse_key(reader *r, word w, bool ends_day, cli_keys *keys)
 {
-    const cli_cell_form form = {NULL, '.'};
+    const copse_cell_form form = {NULL, '.'};
     char shown[CLI_KEY_SHOWN];
-    cli_cell_error error = CLI_CELL_OK;
+    copse_cell_error error = COPSE_CELL_OK;
     if (r->ranges && !r->text && (is_word(w, "min") || is_word(w, "max")))
-        error = cli_keys_add_limit(keys, w.text[1] == 'a') ? CLI_CELL_OK : CLI_CELL_MEMORY;
+        error = cli_keys_add_limit(keys, w.text[1] == 'a') ? COPSE_CELL_OK : COPSE_CELL_MEMORY;
     else
         error = ends_day ? cli_keys_parse_end(keys, w.text, w.length) : cli_keys_parse(keys, &form, w.text, w.length);
-    if (error == CLI_CELL_EMPTY)
+    if (error == COPSE_CELL_EMPTY)
         snprintf(r->problem, sizeof r->problem, "a key is empty");
-    else if (error == CLI_CELL_MEMORY)
+    else if (error == COPSE_CELL_MEMORY)
         snprintf(r->problem, sizeof r->problem, "out of memory");
-    else if (error != CLI_CELL_OK)
+    else if (error != COPSE_CELL_OK)
         snprintf(r->problem, sizeof r->problem, "%s %s; the keys of %s are of type %s",
-                 cli_key_show((cli_key){COPSE_BYTES, w.text, w.length}, shown), cli_cell_problem(keys->type, error),
+                 cli_key_show((cli_key){COPSE_BYTES, w.text, w.length}, shown), copse_cell_problem(keys->type, error),
                  r->args->path, cli_type_name(keys->type));
-    else if (cli_cell_is_nan(keys->type, cli_keys_at(keys, keys->count - 1).start))
+    else if (copse_cell_is_nan(keys->type, cli_keys_at(keys, keys->count - 1).start))
         snprintf(r->problem, sizeof r->problem, "NaN cannot be a key: nothing is equal to it");
     else
         return true;

@@ -11,7 +11,7 @@ struct cli_rows {
     cli_session *session;
     const cli_rows_args *args;
     cli_input input;
-    cli_nulls nulls;
+    copse_nulls nulls;
     cli_layout layout;
     copse_csv *csv;
     uint64_t seen; /* rows so far, bad ones, too */
@@ -22,6 +22,16 @@ struct cli_rows {
 };
 
 /* ---- the command line ---- */
+
+int cli_nulls_start(copse_nulls *nulls, const char *command, const cli_words *given)
+{
+    memset(nulls, 0, sizeof *nulls);
+    if (given->count == 0) copse_nulls_add(nulls, NULL);
+    for (size_t i = 0; i < given->count; i++)
+        if (!copse_nulls_add(nulls, given->words[i]))
+            return cli_usage_error(command, "--null takes at most %d words in all", COPSE_NULLS);
+    return CLI_OK;
+}
 
 size_t cli_rows_list_options(cli_rows_args *args, cli_option *out)
 {
@@ -72,7 +82,7 @@ static int check_date_format(const char *command, cli_rows_args *args)
     char problem[256];
     bool has_time = false;
     if (!args->date_format) return CLI_OK;
-    if (!cli_date_format_check(args->date_format, &has_time, problem, sizeof problem))
+    if (!copse_date_format_check(args->date_format, &has_time, problem, sizeof problem))
         return cli_usage_error(command, "--date-format '%s': %s", args->date_format, problem);
     if (!args->key_type) args->key_type = has_time ? COPSE_TIMESTAMP : COPSE_DATE;
     if (args->key_type == COPSE_TIMESTAMP || (args->key_type == COPSE_DATE && !has_time)) return CLI_OK;
@@ -181,17 +191,17 @@ static int refuse_cell(cli_rows *r, const cli_column *c, const char *problem, co
 }
 
 static int refuse_text(cli_rows *r, const cli_column *c, const char *option, const copse_csv_cell *cell,
-                       cli_cell_error error)
+                       copse_cell_error error)
 {
     char problem[256], advice[224] = "";
     size_t at = 0;
     bool is_float = c->type == COPSE_F32 || c->type == COPSE_F64;
-    if (error == CLI_CELL_FORM && c->form.date_format)
+    if (error == COPSE_CELL_FORM && c->form.date_format)
         snprintf(problem, sizeof problem, "is not a date as --date-format '%.100s' has it", c->form.date_format);
-    else if (error == CLI_CELL_FORM && is_float && c->form.decimal == ',')
+    else if (error == COPSE_CELL_FORM && is_float && c->form.decimal == ',')
         snprintf(problem, sizeof problem, "is not a number with a decimal comma");
     else
-        snprintf(problem, sizeof problem, "%s", cli_cell_problem(c->type, error));
+        snprintf(problem, sizeof problem, "%s", copse_cell_problem(c->type, error));
     if (c->guessed && c->type != COPSE_BYTES)
         at = (size_t)snprintf(advice, sizeof advice, "; type %s was guessed from the first %llu rows, --%s sets it",
                               cli_type_name(c->type), (unsigned long long)r->layout.sampled, option);
@@ -216,12 +226,12 @@ static int no_memory(const cli_rows *r)
 
 /* What reading a cell came to. *taken: whether there is something to go on with. */
 static int check_cell(cli_rows *r, const cli_column *c, const char *option, const copse_csv_cell *cell,
-                      cli_cell_error error, bool *taken)
+                      copse_cell_error error, bool *taken)
 {
-    *taken = error == CLI_CELL_OK || error == CLI_CELL_FINE;
-    if (error == CLI_CELL_MEMORY) return no_memory(r);
+    *taken = error == COPSE_CELL_OK || error == COPSE_CELL_FINE;
+    if (error == COPSE_CELL_MEMORY) return no_memory(r);
     if (!*taken) return refuse_text(r, c, option, cell, error);
-    r->cut += error == CLI_CELL_FINE;
+    r->cut += error == COPSE_CELL_FINE;
     return CLI_OK;
 }
 
@@ -230,10 +240,10 @@ static int take_key(cli_rows *r, const copse_csv_cell *cells, cli_keys *keys, bo
     const cli_column *c = &r->layout.key;
     const copse_csv_cell *cell = &cells[c->index];
     *taken = false;
-    if (cli_nulls_has(&r->nulls, cell->text, cell->length)) return refuse_null(r, c, cell);
+    if (copse_nulls_has(&r->nulls, cell->text, cell->length)) return refuse_null(r, c, cell);
     int code = check_cell(r, c, "key-type", cell, cli_keys_parse(keys, &c->form, cell->text, cell->length), taken);
     if (code != CLI_OK || !*taken) return code;
-    if (!cli_cell_is_nan(c->type, cli_keys_at(keys, keys->count - 1).start)) return CLI_OK;
+    if (!copse_cell_is_nan(c->type, cli_keys_at(keys, keys->count - 1).start)) return CLI_OK;
     *taken = false;
     return refuse_cell(r, c, "cannot be a key: NaN has no place in an order", "");
 }
@@ -248,8 +258,8 @@ static int take_value(cli_rows *r, const copse_csv_cell *cells, uint64_t number,
                         r->input.name, (unsigned long long)number, cli_type_name(c->type));
     const copse_csv_cell *cell = &cells[c->index];
     *taken = false;
-    if (cli_nulls_has(&r->nulls, cell->text, cell->length)) return refuse_null(r, c, cell);
-    return check_cell(r, c, "value-type", cell, cli_cell_parse_as(&c->form, c->type, cell->text, cell->length, out),
+    if (copse_nulls_has(&r->nulls, cell->text, cell->length)) return refuse_null(r, c, cell);
+    return check_cell(r, c, "value-type", cell, copse_cell_parse_as(&c->form, c->type, cell->text, cell->length, out),
                       taken);
 }
 

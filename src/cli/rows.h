@@ -95,7 +95,7 @@ void cli_rows_close(cli_rows *rows);
 typedef struct cli_column {
     size_t index;
     copse_type type; /* a value's COPSE_NONE: not a column, there are no values */
-    cli_cell_form form;
+    copse_cell_form form;
     bool guessed;
     bool row_number; /* not a column: the value is the number of the row */
 } cli_column;
@@ -109,29 +109,9 @@ typedef struct cli_layout {
     bool guessed_decimal;
 } cli_layout;
 
-/* ---- delimiter.c ---- */
-
-/* The one of , ; | and tab that fits the first rows best. */
-char cli_delimiter_guess(const char *text, size_t size);
-
-/* ---- nulls.c: cells that stand for no value ---- */
-
-#define CLI_NULLS 64
-
-typedef struct cli_nulls {
-    struct {
-        const char *text;
-        size_t length;
-    } words[CLI_NULLS];
-    size_t count;
-    bool first[256]; /* bytes that one of them begins with */
-} cli_nulls;
-
-/* Without words given: those that people use. Returns CLI_OK, or CLI_USAGE having said why. */
-int cli_nulls_start(cli_nulls *nulls, const char *command, const cli_words *given);
-/* Blanks around the text do not count. A cell of nothing else is a null, too. */
-bool cli_nulls_has(const cli_nulls *nulls, const char *text, size_t length);
+/* The words of --null, or those that people use. Returns CLI_OK, or CLI_USAGE having said why: rows.c. */
+int cli_nulls_start(copse_nulls *nulls, const char *command, const cli_words *given);
 
 /* Finds delimiter, columns, decimal comma and types. Returns CLI_OK or a code, having said why. */
 int cli_layout_find(cli_layout *out, cli_session *session, const cli_rows_args *args, const cli_input *input,
-                    const cli_nulls *nulls);
+                    const copse_nulls *nulls);

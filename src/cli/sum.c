@@ -24,7 +24,7 @@ static void print_answer(cli_session *session, const cli_query_args *args, const
         return;
     }
     cli_query_echo(session, args, batch, i);
-    puts(floats ? cli_double(((const double *)sums)[i], 0, text) : cli_int128(((const copse_int128 *)sums)[i], text));
+    puts(floats ? copse_double(((const double *)sums)[i], 0, text) : cli_int128(((const copse_int128 *)sums)[i], text));
 }
 
 static int answer(cli_session *session, const cli_query_args *args, const cli_query_batch *batch)

@@ -47,7 +47,7 @@ static uint64_t ask(copse_csv *csv, uint64_t hash)
 }
 
 /* A cell as every type, in the forms that the command line can ask for. What can be read can be written and read again. */
-static uint64_t read_cell(const copse_csv_cell *cell, const cli_cell_form *form, uint64_t hash)
+static uint64_t read_cell(const copse_csv_cell *cell, const copse_cell_form *form, uint64_t hash)
 {
     char shown[CLI_KEY_SHOWN];
     cli_key_show((cli_key){COPSE_BYTES, cell->text, cell->length}, shown);
@@ -55,15 +55,15 @@ static uint64_t read_cell(const copse_csv_cell *cell, const cli_cell_form *form,
     hash = mix(hash, shown, strlen(shown));
     for (int type = COPSE_U32; type <= COPSE_TIMESTAMP; type++) {
         uint64_t out = 0, again = 0;
-        char text[CLI_CELL_TEXT];
-        cli_cell_error error = cli_cell_parse_as(form, (copse_type)type, cell->text, cell->length, &out);
+        char text[COPSE_CELL_TEXT];
+        copse_cell_error error = copse_cell_parse_as(form, (copse_type)type, cell->text, cell->length, &out);
         hash = hash * 31 + (uint64_t)error;
-        if (error != CLI_CELL_OK && error != CLI_CELL_FINE) continue;
-        size_t length = cli_cell_format((copse_type)type, &out, text);
-        if (cli_cell_parse((copse_type)type, text, length, &again) != CLI_CELL_OK) abort();
-        if (!cli_cell_is_nan((copse_type)type, &out) && memcmp(&out, &again, copse_type_size((copse_type)type)) != 0)
+        if (error != COPSE_CELL_OK && error != COPSE_CELL_FINE) continue;
+        size_t length = copse_cell_format((copse_type)type, &out, text);
+        if (copse_cell_parse((copse_type)type, text, length, &again) != COPSE_CELL_OK) abort();
+        if (!copse_cell_is_nan((copse_type)type, &out) && memcmp(&out, &again, copse_type_size((copse_type)type)) != 0)
             abort();
-        if (cli_cell_parse_end((copse_type)type, text, length, &again) != CLI_CELL_OK) abort();
+        if (copse_cell_parse_end((copse_type)type, text, length, &again) != COPSE_CELL_OK) abort();
     }
     return hash;
 }
@@ -73,10 +73,10 @@ static uint64_t read_all(copse_csv *csv, unsigned flags)
 {
     static const char *const formats[] = {NULL, NULL,   "%d.%m.%Y %H:%M:%S.%f%z", "%a %e %b %y %I%p", "%Y%j", "ns",
                                           "s",  "%D %T"};
-    const cli_cell_form form = {formats[flags >> 2 & 7], flags & 2 ? ',' : '.'};
+    const copse_cell_form form = {formats[flags >> 2 & 7], flags & 2 ? ',' : '.'};
     const cli_words given = {.words = {"-,x", "NA", ""}, .count = flags >> 5 & 3};
     uint64_t hash = 14695981039346656037u, line = 0;
-    cli_nulls nulls;
+    copse_nulls nulls;
     if (cli_nulls_start(&nulls, "fuzz", &given) != CLI_OK) abort();
     for (;;) {
         copse_csv_cell *cells = NULL;
@@ -94,7 +94,7 @@ static uint64_t read_all(copse_csv *csv, unsigned flags)
         for (size_t i = 0; i < count; i++) {
             if (strlen(cells[i].text) != cells[i].length) abort();
             hash = mix(hash, cells[i].text, cells[i].length);
-            hash = hash * 31 + cli_nulls_has(&nulls, cells[i].text, cells[i].length);
+            hash = hash * 31 + copse_nulls_has(&nulls, cells[i].text, cells[i].length);
             hash = read_cell(&cells[i], &form, hash);
         }
         if (line % 16 == 1 && copse_csv_bad_cell(csv, count - 1, "is fine") == COPSE_OK) abort();
@@ -136,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     copse_csv_options options = {.delimiter = (char)(data[0] < 128 ? ',' : data[0] & 127), .no_header = data[1] & 1};
-    if (data[0] == 1) options.delimiter = cli_delimiter_guess((const char *)text, size);
+    if (data[0] == 1) options.delimiter = copse_delimiter_guess((const char *)text, size);
     if (data[0] == 1 && !strchr(",;|\t", options.delimiter)) abort();
     slow_source source = {text, size, 1 + data[1] / 2};
     copse_csv *whole = NULL, *slow = NULL;

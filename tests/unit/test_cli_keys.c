@@ -19,9 +19,9 @@ static uint64_t next_random(void)
     return random_state ^ random_state >> 29;
 }
 
-static cli_cell_error parse(copse_type type, const char *text, void *out)
+static copse_cell_error parse(copse_type type, const char *text, void *out)
 {
-    return cli_cell_parse(type, text, strlen(text), out);
+    return copse_cell_parse(type, text, strlen(text), out);
 }
 
 static void every_bit_pattern_comes_back(void **state)
@@ -33,12 +33,12 @@ static void every_bit_pattern_comes_back(void **state)
         for (int i = 0; i < 20000; i++) {
             /* Shifts give short numbers as often as long ones. */
             uint64_t bits = next_random() >> (next_random() % 64), back = 0;
-            char text[CLI_CELL_TEXT];
+            char text[COPSE_CELL_TEXT];
             if (i % 2) bits = ~bits;
-            if (cli_cell_is_nan(types[t], &bits)) continue;
-            size_t length = cli_cell_format(types[t], &bits, text);
+            if (copse_cell_is_nan(types[t], &bits)) continue;
+            size_t length = copse_cell_format(types[t], &bits, text);
             assert_int_equal(length, strlen(text));
-            assert_int_equal(cli_cell_parse(types[t], text, length, &back), CLI_CELL_OK);
+            assert_int_equal(copse_cell_parse(types[t], text, length, &back), COPSE_CELL_OK);
             if (memcmp(&bits, &back, copse_type_size(types[t])) != 0)
                 fail_msg("%s: %s", copse_type_name(types[t]), text);
         }
@@ -57,9 +57,9 @@ static void short_decimals_are_rounded_right(void **state)
                  (unsigned long long)(next_random() >> (next_random() % 64)), 1 + (int)(next_random() % 18),
                  (unsigned long long)(next_random() % 1000), (int)(next_random() % 60) - 30);
         if (i % 3 == 0) *strchr(text, 'e') = '\0';
-        assert_int_equal(parse(COPSE_F64, text, &got), CLI_CELL_OK);
+        assert_int_equal(parse(COPSE_F64, text, &got), COPSE_CELL_OK);
         if (got != strtod(text, NULL)) fail_msg("%s gives %.17g", text, got);
-        assert_int_equal(parse(COPSE_F32, text, &got32), isinf(strtof(text, NULL)) ? CLI_CELL_RANGE : CLI_CELL_OK);
+        assert_int_equal(parse(COPSE_F32, text, &got32), isinf(strtof(text, NULL)) ? COPSE_CELL_RANGE : COPSE_CELL_OK);
         if (got32 != strtof(text, NULL)) fail_msg("%s gives %.9g", text, (double)got32);
     }
 }
@@ -69,127 +69,128 @@ static void refuses_what_is_not_of_the_type(void **state)
     static const struct {
         const char *text;
         copse_type type;
-        cli_cell_error error;
+        copse_cell_error error;
     } cases[] = {
-        {"", COPSE_U32, CLI_CELL_EMPTY},
-        {" \t ", COPSE_U32, CLI_CELL_EMPTY},
-        {"-", COPSE_U32, CLI_CELL_FORM},
-        {"+", COPSE_U32, CLI_CELL_FORM},
-        {"1 2", COPSE_U32, CLI_CELL_FORM},
-        {"0x10", COPSE_U32, CLI_CELL_FORM},
-        {"1e3", COPSE_U32, CLI_CELL_FORM},
-        {"4294967296", COPSE_U32, CLI_CELL_RANGE},
-        {"-1", COPSE_U32, CLI_CELL_RANGE},
-        {"99999999999999999999999", COPSE_U32, CLI_CELL_RANGE},
-        {"99999999999999999999999x", COPSE_U32, CLI_CELL_FORM},
-        {"2147483648", COPSE_I32, CLI_CELL_RANGE},
-        {"-2147483649", COPSE_I32, CLI_CELL_RANGE},
-        {"18446744073709551616", COPSE_U64, CLI_CELL_RANGE},
-        {"9223372036854775808", COPSE_I64, CLI_CELL_RANGE},
-        {"-9223372036854775809", COPSE_I64, CLI_CELL_RANGE},
-        {".", COPSE_F64, CLI_CELL_FORM},
-        {"1e", COPSE_F64, CLI_CELL_FORM},
-        {"1e+", COPSE_F64, CLI_CELL_FORM},
-        {"0x1p3", COPSE_F64, CLI_CELL_FORM},
-        {"1,5", COPSE_F64, CLI_CELL_FORM},
-        {"infinite", COPSE_F64, CLI_CELL_FORM},
-        {"1e999", COPSE_F64, CLI_CELL_RANGE},
-        {"1e39", COPSE_F32, CLI_CELL_RANGE},
-        {"2026-13-01", COPSE_DATE, CLI_CELL_FORM},
-        {"2026-00-01", COPSE_DATE, CLI_CELL_FORM},
-        {"2026-04-31", COPSE_DATE, CLI_CELL_FORM},
-        {"2026-04-00", COPSE_DATE, CLI_CELL_FORM},
-        {"2100-02-29", COPSE_DATE, CLI_CELL_FORM},
-        {"26-04-01", COPSE_DATE, CLI_CELL_FORM},
-        {"12026-04-01", COPSE_DATE, CLI_CELL_FORM},
-        {"2026-4-1", COPSE_DATE, CLI_CELL_FORM},
-        {"2026-04-01T00:00", COPSE_DATE, CLI_CELL_FORM},
-        {"20260401", COPSE_DATE, CLI_CELL_FORM},
-        {"+9999999-01-01", COPSE_DATE, CLI_CELL_RANGE},
-        {"2026-04-01T", COPSE_TIMESTAMP, CLI_CELL_FORM},
-        {"2026-04-01T24:00", COPSE_TIMESTAMP, CLI_CELL_FORM},
-        {"2026-04-01T23:60", COPSE_TIMESTAMP, CLI_CELL_FORM},
-        {"2026-04-01T23:59:60", COPSE_TIMESTAMP, CLI_CELL_FORM},
-        {"2026-04-01T23:59:59.", COPSE_TIMESTAMP, CLI_CELL_FORM},
-        {"2026-04-01T23:59:59Zx", COPSE_TIMESTAMP, CLI_CELL_FORM},
-        {"2026-04-01T23:59:59+1", COPSE_TIMESTAMP, CLI_CELL_FORM},
-        {"2026-04-01T23:59:59.0000001", COPSE_TIMESTAMP, CLI_CELL_FINE},
-        {"+294247-01-10T04:00:54.775808Z", COPSE_TIMESTAMP, CLI_CELL_RANGE},
-        {"-290308-12-21T19:59:05.224191Z", COPSE_TIMESTAMP, CLI_CELL_RANGE},
-        {"1.5", COPSE_TIMESTAMP, CLI_CELL_FORM},
+        {"", COPSE_U32, COPSE_CELL_EMPTY},
+        {" \t ", COPSE_U32, COPSE_CELL_EMPTY},
+        {"-", COPSE_U32, COPSE_CELL_FORM},
+        {"+", COPSE_U32, COPSE_CELL_FORM},
+        {"1 2", COPSE_U32, COPSE_CELL_FORM},
+        {"0x10", COPSE_U32, COPSE_CELL_FORM},
+        {"1e3", COPSE_U32, COPSE_CELL_FORM},
+        {"4294967296", COPSE_U32, COPSE_CELL_RANGE},
+        {"-1", COPSE_U32, COPSE_CELL_RANGE},
+        {"99999999999999999999999", COPSE_U32, COPSE_CELL_RANGE},
+        {"99999999999999999999999x", COPSE_U32, COPSE_CELL_FORM},
+        {"2147483648", COPSE_I32, COPSE_CELL_RANGE},
+        {"-2147483649", COPSE_I32, COPSE_CELL_RANGE},
+        {"18446744073709551616", COPSE_U64, COPSE_CELL_RANGE},
+        {"9223372036854775808", COPSE_I64, COPSE_CELL_RANGE},
+        {"-9223372036854775809", COPSE_I64, COPSE_CELL_RANGE},
+        {".", COPSE_F64, COPSE_CELL_FORM},
+        {"1e", COPSE_F64, COPSE_CELL_FORM},
+        {"1e+", COPSE_F64, COPSE_CELL_FORM},
+        {"0x1p3", COPSE_F64, COPSE_CELL_FORM},
+        {"1,5", COPSE_F64, COPSE_CELL_FORM},
+        {"infinite", COPSE_F64, COPSE_CELL_FORM},
+        {"1e999", COPSE_F64, COPSE_CELL_RANGE},
+        {"1e39", COPSE_F32, COPSE_CELL_RANGE},
+        {"2026-13-01", COPSE_DATE, COPSE_CELL_FORM},
+        {"2026-00-01", COPSE_DATE, COPSE_CELL_FORM},
+        {"2026-04-31", COPSE_DATE, COPSE_CELL_FORM},
+        {"2026-04-00", COPSE_DATE, COPSE_CELL_FORM},
+        {"2100-02-29", COPSE_DATE, COPSE_CELL_FORM},
+        {"26-04-01", COPSE_DATE, COPSE_CELL_FORM},
+        {"12026-04-01", COPSE_DATE, COPSE_CELL_FORM},
+        {"2026-4-1", COPSE_DATE, COPSE_CELL_FORM},
+        {"2026-04-01T00:00", COPSE_DATE, COPSE_CELL_FORM},
+        {"20260401", COPSE_DATE, COPSE_CELL_FORM},
+        {"+9999999-01-01", COPSE_DATE, COPSE_CELL_RANGE},
+        {"2026-04-01T", COPSE_TIMESTAMP, COPSE_CELL_FORM},
+        {"2026-04-01T24:00", COPSE_TIMESTAMP, COPSE_CELL_FORM},
+        {"2026-04-01T23:60", COPSE_TIMESTAMP, COPSE_CELL_FORM},
+        {"2026-04-01T23:59:60", COPSE_TIMESTAMP, COPSE_CELL_FORM},
+        {"2026-04-01T23:59:59.", COPSE_TIMESTAMP, COPSE_CELL_FORM},
+        {"2026-04-01T23:59:59Zx", COPSE_TIMESTAMP, COPSE_CELL_FORM},
+        {"2026-04-01T23:59:59+1", COPSE_TIMESTAMP, COPSE_CELL_FORM},
+        {"2026-04-01T23:59:59.0000001", COPSE_TIMESTAMP, COPSE_CELL_FINE},
+        {"+294247-01-10T04:00:54.775808Z", COPSE_TIMESTAMP, COPSE_CELL_RANGE},
+        {"-290308-12-21T19:59:05.224191Z", COPSE_TIMESTAMP, COPSE_CELL_RANGE},
+        {"1.5", COPSE_TIMESTAMP, COPSE_CELL_FORM},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t cell = 0;
-        cli_cell_error error = parse(cases[i].type, cases[i].text, &cell);
+        copse_cell_error error = parse(cases[i].type, cases[i].text, &cell);
         if (error != cases[i].error)
             fail_msg("%s '%s' gives %d", copse_type_name(cases[i].type), cases[i].text, (int)error);
-        assert_true(strlen(cli_cell_problem(cases[i].type, error)) > 5);
+        assert_true(strlen(copse_cell_problem(cases[i].type, error)) > 5);
     }
 }
 
 static void cuts_digits_below_a_microsecond(void **state)
 {
-    static const cli_cell_form plain = {NULL, '.'}, formatted = {"%Y-%m-%dT%H:%M:%S.%f", '.'},
-                               nanoseconds = {"ns", '.'};
+    static const copse_cell_form plain = {NULL, '.'}, formatted = {"%Y-%m-%dT%H:%M:%S.%f", '.'},
+                                 nanoseconds = {"ns", '.'};
     static const struct {
-        const cli_cell_form *form;
+        const copse_cell_form *form;
         const char *text;
         int64_t microseconds;
-        cli_cell_error error;
+        copse_cell_error error;
     } cases[] = {
-        {&plain, "1970-01-01T00:00:00.000001999", 1, CLI_CELL_FINE},
-        {&plain, "1969-12-31T23:59:59.9999999Z", -1, CLI_CELL_FINE},
-        {&plain, "1970-01-01T00:00:00.000001000", 1, CLI_CELL_OK},
-        {&formatted, "1970-01-01T00:00:00.000001999", 1, CLI_CELL_FINE},
-        {&formatted, "1970-01-01T00:00:00.5", 500000, CLI_CELL_OK},
-        {&nanoseconds, "1999", 1, CLI_CELL_FINE},
-        {&nanoseconds, "-1", -1, CLI_CELL_FINE},
-        {&nanoseconds, "-2000", -2, CLI_CELL_OK},
+        {&plain, "1970-01-01T00:00:00.000001999", 1, COPSE_CELL_FINE},
+        {&plain, "1969-12-31T23:59:59.9999999Z", -1, COPSE_CELL_FINE},
+        {&plain, "1970-01-01T00:00:00.000001000", 1, COPSE_CELL_OK},
+        {&formatted, "1970-01-01T00:00:00.000001999", 1, COPSE_CELL_FINE},
+        {&formatted, "1970-01-01T00:00:00.5", 500000, COPSE_CELL_OK},
+        {&nanoseconds, "1999", 1, COPSE_CELL_FINE},
+        {&nanoseconds, "-1", -1, COPSE_CELL_FINE},
+        {&nanoseconds, "-2000", -2, COPSE_CELL_OK},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int64_t got = 77;
-        assert_int_equal(cli_cell_parse_as(cases[i].form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got),
-                         cases[i].error);
+        assert_int_equal(
+            copse_cell_parse_as(cases[i].form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got),
+            cases[i].error);
         assert_int_equal(got, cases[i].microseconds);
     }
 }
 
 static void reads_decimal_commas(void **state)
 {
-    static const cli_cell_form comma = {NULL, ','};
+    static const copse_cell_form comma = {NULL, ','};
     static const struct {
         const char *text;
         double number;
-        cli_cell_error error;
+        copse_cell_error error;
     } cases[] = {
-        {"1,5", 1.5, CLI_CELL_OK},
-        {" -0,25 ", -0.25, CLI_CELL_OK},
-        {"1,5e2", 150, CLI_CELL_OK},
-        {"7", 7, CLI_CELL_OK},
-        {",5", 0.5, CLI_CELL_OK},
-        {"1.5", 0, CLI_CELL_FORM},
-        {"1.000,5", 0, CLI_CELL_FORM},
-        {"1,000,5", 0, CLI_CELL_FORM},
-        {",", 0, CLI_CELL_FORM},
-        {"1,5x", 0, CLI_CELL_FORM},
-        {"", 0, CLI_CELL_EMPTY},
-        {"1e999", 0, CLI_CELL_RANGE},
-        {"123456789,12345678901234567890", 123456789.12345678901234567890, CLI_CELL_OK},
+        {"1,5", 1.5, COPSE_CELL_OK},
+        {" -0,25 ", -0.25, COPSE_CELL_OK},
+        {"1,5e2", 150, COPSE_CELL_OK},
+        {"7", 7, COPSE_CELL_OK},
+        {",5", 0.5, COPSE_CELL_OK},
+        {"1.5", 0, COPSE_CELL_FORM},
+        {"1.000,5", 0, COPSE_CELL_FORM},
+        {"1,000,5", 0, COPSE_CELL_FORM},
+        {",", 0, COPSE_CELL_FORM},
+        {"1,5x", 0, COPSE_CELL_FORM},
+        {"", 0, COPSE_CELL_EMPTY},
+        {"1e999", 0, COPSE_CELL_RANGE},
+        {"123456789,12345678901234567890", 123456789.12345678901234567890, COPSE_CELL_OK},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         double got = 0;
-        cli_cell_error error = cli_cell_parse_as(&comma, COPSE_F64, cases[i].text, strlen(cases[i].text), &got);
+        copse_cell_error error = copse_cell_parse_as(&comma, COPSE_F64, cases[i].text, strlen(cases[i].text), &got);
         if (error != cases[i].error) fail_msg("'%s' gives %d", cases[i].text, (int)error);
-        if (error == CLI_CELL_OK && got != cases[i].number) fail_msg("'%s' gives %.17g", cases[i].text, got);
+        if (error == COPSE_CELL_OK && got != cases[i].number) fail_msg("'%s' gives %.17g", cases[i].text, got);
     }
     /* Longer than any number. */
     char digits[5000];
     double out = 0;
     memset(digits, '1', sizeof digits);
-    assert_int_equal(cli_cell_parse_as(&comma, COPSE_F64, digits, sizeof digits - 1, &out), CLI_CELL_FORM);
+    assert_int_equal(copse_cell_parse_as(&comma, COPSE_F64, digits, sizeof digits - 1, &out), COPSE_CELL_FORM);
 }
 
 static void reads_dates_by_a_format(void **state)
@@ -235,13 +236,14 @@ static void reads_dates_by_a_format(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const cli_cell_form form = {cases[i].format, '.'};
+        const copse_cell_form form = {cases[i].format, '.'};
         int64_t got = 0;
-        char text[CLI_CELL_TEXT] = "", problem[256];
+        char text[COPSE_CELL_TEXT] = "", problem[256];
         bool has_time = false;
-        assert_true(cli_date_format_check(cases[i].format, &has_time, problem, sizeof problem));
-        cli_cell_error error = cli_cell_parse_as(&form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got);
-        if (error == CLI_CELL_OK) cli_cell_format(COPSE_TIMESTAMP, &got, text);
+        assert_true(copse_date_format_check(cases[i].format, &has_time, problem, sizeof problem));
+        copse_cell_error error =
+            copse_cell_parse_as(&form, COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got);
+        if (error == COPSE_CELL_OK) copse_cell_format(COPSE_TIMESTAMP, &got, text);
         if (strcmp(text, cases[i].expected ? cases[i].expected : "") != 0)
             fail_msg("'%s' as '%s' gives '%s', error %d", cases[i].text, cases[i].format, text, (int)error);
     }
@@ -255,12 +257,12 @@ static void checks_formats(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         problem[0] = '\0';
-        if (cli_date_format_check(bad[i], &has_time, problem, sizeof problem)) fail_msg("'%s' passes", bad[i]);
+        if (copse_date_format_check(bad[i], &has_time, problem, sizeof problem)) fail_msg("'%s' passes", bad[i]);
         assert_true(strlen(problem) > 10);
     }
-    assert_true(cli_date_format_check("%d.%m.%y", &has_time, problem, sizeof problem) && !has_time);
-    assert_true(cli_date_format_check("%d.%m.%y %R", &has_time, problem, sizeof problem) && has_time);
-    assert_true(cli_date_format_check("ns", &has_time, problem, sizeof problem) && has_time);
+    assert_true(copse_date_format_check("%d.%m.%y", &has_time, problem, sizeof problem) && !has_time);
+    assert_true(copse_date_format_check("%d.%m.%y %R", &has_time, problem, sizeof problem) && has_time);
+    assert_true(copse_date_format_check("ns", &has_time, problem, sizeof problem) && has_time);
 }
 
 static void a_day_ends_with_its_last_moment(void **state)
@@ -275,17 +277,18 @@ static void a_day_ends_with_its_last_moment(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int64_t got = 0;
-        char text[CLI_CELL_TEXT];
-        assert_int_equal(cli_cell_parse_end(COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got), CLI_CELL_OK);
-        cli_cell_format(COPSE_TIMESTAMP, &got, text);
+        char text[COPSE_CELL_TEXT];
+        assert_int_equal(copse_cell_parse_end(COPSE_TIMESTAMP, cases[i].text, strlen(cases[i].text), &got),
+                         COPSE_CELL_OK);
+        copse_cell_format(COPSE_TIMESTAMP, &got, text);
         assert_string_equal(text, cases[i].expected);
     }
     int32_t day = 0;
-    assert_int_equal(cli_cell_parse_end(COPSE_DATE, "1970-01-02", 10, &day), CLI_CELL_OK);
+    assert_int_equal(copse_cell_parse_end(COPSE_DATE, "1970-01-02", 10, &day), COPSE_CELL_OK);
     assert_int_equal(day, 1);
     int64_t got = 0;
-    assert_int_equal(cli_cell_parse_end(COPSE_TIMESTAMP, "", 0, &got), CLI_CELL_EMPTY);
-    assert_int_equal(cli_cell_parse_end(COPSE_TIMESTAMP, "+294247-01-11", 13, &got), CLI_CELL_RANGE);
+    assert_int_equal(copse_cell_parse_end(COPSE_TIMESTAMP, "", 0, &got), COPSE_CELL_EMPTY);
+    assert_int_equal(copse_cell_parse_end(COPSE_TIMESTAMP, "+294247-01-11", 13, &got), COPSE_CELL_RANGE);
 }
 
 static void reads_times_of_every_form(void **state)
@@ -308,7 +311,7 @@ static void reads_times_of_every_form(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int64_t got = 0;
-        assert_int_equal(parse(COPSE_TIMESTAMP, cases[i].text, &got), CLI_CELL_OK);
+        assert_int_equal(parse(COPSE_TIMESTAMP, cases[i].text, &got), COPSE_CELL_OK);
         if (got != cases[i].microseconds) fail_msg("%s gives %lld", cases[i].text, (long long)got);
     }
 }
@@ -318,31 +321,31 @@ static void the_ends_of_whole_numbers(void **state)
 {
     static const struct {
         copse_type type;
-        cli_cell_error error;
+        copse_cell_error error;
         const char *text;
         int64_t number;
     } cases[] = {
-        {COPSE_I64, CLI_CELL_OK, "-9223372036854775808", INT64_MIN},
-        {COPSE_I64, CLI_CELL_RANGE, "-9223372036854775809", 0},
-        {COPSE_I64, CLI_CELL_OK, "9223372036854775807", INT64_MAX},
-        {COPSE_I64, CLI_CELL_RANGE, "9223372036854775808", 0},
-        {COPSE_TIMESTAMP, CLI_CELL_OK, "-9223372036854775808", INT64_MIN},
-        {COPSE_I32, CLI_CELL_OK, "-2147483648", INT32_MIN},
-        {COPSE_I32, CLI_CELL_RANGE, "-2147483649", 0},
-        {COPSE_I32, CLI_CELL_RANGE, "2147483648", 0},
-        {COPSE_U64, CLI_CELL_OK, "18446744073709551615", -1},
-        {COPSE_U64, CLI_CELL_RANGE, "18446744073709551616", 0},
-        {COPSE_U32, CLI_CELL_RANGE, "4294967296", 0},
-        {COPSE_U32, CLI_CELL_RANGE, "-1", 0},
+        {COPSE_I64, COPSE_CELL_OK, "-9223372036854775808", INT64_MIN},
+        {COPSE_I64, COPSE_CELL_RANGE, "-9223372036854775809", 0},
+        {COPSE_I64, COPSE_CELL_OK, "9223372036854775807", INT64_MAX},
+        {COPSE_I64, COPSE_CELL_RANGE, "9223372036854775808", 0},
+        {COPSE_TIMESTAMP, COPSE_CELL_OK, "-9223372036854775808", INT64_MIN},
+        {COPSE_I32, COPSE_CELL_OK, "-2147483648", INT32_MIN},
+        {COPSE_I32, COPSE_CELL_RANGE, "-2147483649", 0},
+        {COPSE_I32, COPSE_CELL_RANGE, "2147483648", 0},
+        {COPSE_U64, COPSE_CELL_OK, "18446744073709551615", -1},
+        {COPSE_U64, COPSE_CELL_RANGE, "18446744073709551616", 0},
+        {COPSE_U32, COPSE_CELL_RANGE, "4294967296", 0},
+        {COPSE_U32, COPSE_CELL_RANGE, "-1", 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int64_t wide = 0;
         int32_t narrow = 0;
         const bool is_wide = copse_type_size(cases[i].type) == 8;
-        const cli_cell_error error = parse(cases[i].type, cases[i].text, is_wide ? (void *)&wide : (void *)&narrow);
+        const copse_cell_error error = parse(cases[i].type, cases[i].text, is_wide ? (void *)&wide : (void *)&narrow);
         if (error != cases[i].error) fail_msg("%s as %s", cases[i].text, copse_type_name(cases[i].type));
-        if (error == CLI_CELL_OK) assert_int_equal(is_wide ? wide : narrow, cases[i].number);
+        if (error == COPSE_CELL_OK) assert_int_equal(is_wide ? wide : narrow, cases[i].number);
     }
 }
 
@@ -364,15 +367,15 @@ static void the_ends_of_time_come_back(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char text[CLI_CELL_TEXT];
+        char text[COPSE_CELL_TEXT];
         const int32_t narrow = (int32_t)cases[i].number;
         const bool wide = cases[i].type == COPSE_TIMESTAMP;
         int64_t got = 0;
         int32_t got_narrow = 0;
-        assert_int_equal(parse(cases[i].type, cases[i].text, wide ? (void *)&got : (void *)&got_narrow), CLI_CELL_OK);
+        assert_int_equal(parse(cases[i].type, cases[i].text, wide ? (void *)&got : (void *)&got_narrow), COPSE_CELL_OK);
         assert_int_equal(wide ? got : got_narrow, cases[i].number);
         const size_t length =
-            cli_cell_format(cases[i].type, wide ? (const void *)&cases[i].number : (const void *)&narrow, text);
+            copse_cell_format(cases[i].type, wide ? (const void *)&cases[i].number : (const void *)&narrow, text);
         assert_int_equal(length, strlen(text));
         assert_string_equal(text, cases[i].text);
     }
@@ -381,18 +384,18 @@ static void the_ends_of_time_come_back(void **state)
 /* Day by day over two cycles of the calendar, against counting. */
 static void the_calendar_counts_like_a_calendar(void **state)
 {
-    int64_t year = -400, days = cli_days_from_date(-400, 1, 1);
+    int64_t year = -400, days = copse_days_from_date(-400, 1, 1);
     int month = 1, day = 1;
     (void)state;
-    assert_int_equal(cli_days_from_date(1970, 1, 1), 0);
-    assert_int_equal(cli_days_from_date(2000, 3, 1), 11017);
+    assert_int_equal(copse_days_from_date(1970, 1, 1), 0);
+    assert_int_equal(copse_days_from_date(2000, 3, 1), 11017);
     for (; year < 402; days++) {
         int64_t got_year = 0;
         int got_month = 0, got_day = 0;
-        assert_int_equal(cli_days_from_date(year, month, day), days);
-        cli_date_from_days(days, &got_year, &got_month, &got_day);
+        assert_int_equal(copse_days_from_date(year, month, day), days);
+        copse_date_from_days(days, &got_year, &got_month, &got_day);
         assert_true(got_year == year && got_month == month && got_day == day);
-        if (++day <= cli_days_in_month(year, month)) continue;
+        if (++day <= copse_days_in_month(year, month)) continue;
         day = 1;
         if (++month <= 12) continue;
         month = 1;
@@ -405,11 +408,11 @@ static void limits_are_in_order(void **state)
     (void)state;
     for (copse_type type = COPSE_U32; type <= COPSE_TIMESTAMP; type = (copse_type)(type + 1)) {
         uint64_t low = 0, high = 0;
-        char text[CLI_CELL_TEXT];
-        cli_cell_smallest(type, &low);
-        cli_cell_largest(type, &high);
+        char text[COPSE_CELL_TEXT];
+        copse_cell_smallest(type, &low);
+        copse_cell_largest(type, &high);
         assert_int_not_equal(low, high);
-        assert_true(cli_cell_format(type, &low, text) > 0 && cli_cell_format(type, &high, text) > 0);
+        assert_true(copse_cell_format(type, &low, text) > 0 && copse_cell_format(type, &high, text) > 0);
     }
 }
 
@@ -445,7 +448,7 @@ static void finds_the_nearest_name(void **state)
                  {"veryfi", "verify"}, {"noheader", "no-header"}, {"xyzzy", NULL}, {"", NULL},        {"x", NULL}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *nearest = cli_nearest(cases[i].word, names, sizeof names / sizeof names[0]);
+        const char *nearest = copse_nearest(cases[i].word, names, sizeof names / sizeof names[0]);
         if (!cases[i].nearest)
             assert_null(nearest);
         else if (!nearest || strcmp(nearest, cases[i].nearest) != 0)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_cell_form plain_form = {NULL, '.'};
+static const copse_cell_form plain_form = {NULL, '.'};
 
 static cli_key text_key(const char *text, size_t length)
 {
@@ -152,7 +152,7 @@ static void a_list_gives_back_what_was_added(void **state)
     for (uint64_t i = 0; i < 20000; i++) {
         int length = snprintf(text, sizeof text, "%0*llu", (int)(i % 40), (unsigned long long)i);
         if (i % 7 == 0) length = 0;
-        assert_int_equal(cli_keys_parse(&keys, &plain_form, text, (size_t)length), CLI_CELL_OK);
+        assert_int_equal(cli_keys_parse(&keys, &plain_form, text, (size_t)length), COPSE_CELL_OK);
     }
     assert_true(cli_keys_reverse(&keys));
     for (uint64_t i = 0; i < 20000; i++) {
@@ -164,8 +164,8 @@ static void a_list_gives_back_what_was_added(void **state)
     }
     cli_keys_free(&keys);
     cli_keys_start(&keys, COPSE_DATE);
-    assert_int_equal(cli_keys_parse_end(&keys, "2026-11-15", 10), CLI_CELL_OK);
-    assert_int_equal(cli_keys_parse(&keys, &plain_form, "soon", 4), CLI_CELL_FORM);
+    assert_int_equal(cli_keys_parse_end(&keys, "2026-11-15", 10), COPSE_CELL_OK);
+    assert_int_equal(cli_keys_parse(&keys, &plain_form, "soon", 4), COPSE_CELL_FORM);
     assert_true(cli_keys_add_limit(&keys, true) && cli_keys_reverse(&keys));
     assert_int_equal(keys.count, 2);
     assert_true(cli_key_compare(cli_keys_at(&keys, 0), cli_keys_at(&keys, 1)) > 0);
@@ -179,9 +179,9 @@ static void text_has_a_longest_key(void **state)
     (void)state;
     assert_non_null(text);
     cli_keys_start(&keys, COPSE_BYTES);
-    assert_int_equal(cli_keys_parse(&keys, &plain_form, text, COPSE_LONGEST_KEY + 1), CLI_CELL_RANGE);
+    assert_int_equal(cli_keys_parse(&keys, &plain_form, text, COPSE_LONGEST_KEY + 1), COPSE_CELL_RANGE);
     assert_int_equal(keys.count, 0);
-    assert_int_equal(cli_keys_parse(&keys, &plain_form, text, COPSE_LONGEST_KEY), CLI_CELL_OK);
+    assert_int_equal(cli_keys_parse(&keys, &plain_form, text, COPSE_LONGEST_KEY), COPSE_CELL_OK);
     assert_int_equal(cli_keys_bytes(&keys), COPSE_LONGEST_KEY);
     cli_keys_free(&keys);
     free(text);
@@ -210,8 +210,8 @@ static void keys_are_ordered_as_the_index_orders_them(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cli_keys keys;
         cli_keys_start(&keys, cases[i].type);
-        assert_int_equal(cli_keys_parse(&keys, &plain_form, cases[i].low, strlen(cases[i].low)), CLI_CELL_OK);
-        assert_int_equal(cli_keys_parse(&keys, &plain_form, cases[i].high, strlen(cases[i].high)), CLI_CELL_OK);
+        assert_int_equal(cli_keys_parse(&keys, &plain_form, cases[i].low, strlen(cases[i].low)), COPSE_CELL_OK);
+        assert_int_equal(cli_keys_parse(&keys, &plain_form, cases[i].high, strlen(cases[i].high)), COPSE_CELL_OK);
         const cli_key low = cli_keys_at(&keys, 0), high = cli_keys_at(&keys, 1);
         if (cli_key_compare(low, high) >= 0 || cli_key_compare(high, low) <= 0 || cli_key_compare(low, low) != 0)
             fail_msg("%s: %s and %s", cli_type_name(cases[i].type), cases[i].low, cases[i].high);
@@ -223,10 +223,10 @@ static void keys_are_ordered_as_the_index_orders_them(void **state)
 
 static bool is_text(const char *const *cells, size_t count)
 {
-    cli_guess guess;
-    cli_guess_start(&guess, &plain_form, false);
-    for (size_t i = 0; i < count; i++) cli_guess_add(&guess, cells[i], strlen(cells[i]));
-    return cli_guess_is_text(&guess);
+    copse_guess guess;
+    copse_guess_start(&guess, &plain_form, false);
+    for (size_t i = 0; i < count; i++) copse_guess_add(&guess, cells[i], strlen(cells[i]));
+    return copse_guess_is_text(&guess);
 }
 
 static void text_is_what_is_mostly_of_no_type(void **state)

@@ -21,7 +21,7 @@ static void bad_arguments_change_nothing(void **state)
         copse_ranges ranges = COPSE_BETWEEN(&low, &high, 1);
         assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "ranges", copse_erase_range(index, NULL, &erased));
         assert_int_equal(erased, 0);
-        ranges.flags = 8;
+        ranges.flags = 16;
         assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "flags", copse_erase_range(index, &ranges, NULL));
         ranges.flags = 0;
         ranges.limit = 2;

@@ -108,7 +108,7 @@ static int refuse_name(const char *option, const char *word, const name_list *na
         size_t used = strlen(accepted);
         snprintf(accepted + used, sizeof accepted - used, "%s%s", i ? ", " : "", names->name[i]);
     }
-    const char *nearest = cli_nearest(word, names->name, names->count);
+    const char *nearest = copse_nearest(word, names->name, names->count);
     if (nearest) {
         return cli_usage_error("bench", "--%s: '%s' is not known, did you mean '%s'? Accepted: %s", option, word,
                                nearest, accepted);

@@ -1,5 +1,5 @@
 /* Days since 1970-01-01 to and from year, month and day of the Gregorian calendar, also before it was invented. */
-#include "cli/cli.h"
+#include "io/cells.h"
 
 #define DAYS_PER_CYCLE  146097 /* 400 years */
 #define EPOCH_FROM_ZERO 719468 /* days from 0000-03-01 to 1970-01-01 */
@@ -22,21 +22,21 @@ static int days_before_month(int month)
     return days[month];
 }
 
-int cli_days_in_month(int64_t year, int month)
+int copse_days_in_month(int64_t year, int month)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     return days[month - 1] + (month == 2 && leap);
 }
 
-int64_t cli_days_from_date(int64_t year, int month, int day)
+int64_t copse_days_from_date(int64_t year, int month, int day)
 {
     bool before_march = month < 3;
     return days_before_year(year - before_march) + days_before_month(before_march ? month + 9 : month - 3) + day - 1 -
            EPOCH_FROM_ZERO;
 }
 
-void cli_date_from_days(int64_t days, int64_t *year, int *month, int *day)
+void copse_date_from_days(int64_t days, int64_t *year, int *month, int *day)
 {
     int64_t since_zero = days + EPOCH_FROM_ZERO, cycle = floor_divide(since_zero, DAYS_PER_CYCLE);
     int64_t rest = since_zero - cycle * DAYS_PER_CYCLE, in_cycle = rest / 365;

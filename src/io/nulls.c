@@ -1,17 +1,17 @@
 /* Cells that stand for no value. NaN is not among them unless asked for: to a column of floats it is a value. */
-#include "cli/rows.h"
+#include "io/cells.h"
 
 #include <string.h>
 
 static const char common[] = "NA,N/A,n/a,#N/A,<NA>,NULL,null,None";
 
 /* The words of a list with commas between. An empty word stands for the empty cell, which is a null in any case. */
-static bool add_list(cli_nulls *nulls, const char *list)
+bool copse_nulls_add(copse_nulls *nulls, const char *list)
 {
-    for (const char *at = list;; at++) {
+    for (const char *at = list ? list : common;; at++) {
         size_t length = strcspn(at, ",");
         if (length > 0) {
-            if (nulls->count == CLI_NULLS) return false;
+            if (nulls->count == COPSE_NULLS) return false;
             nulls->words[nulls->count].text = at;
             nulls->words[nulls->count++].length = length;
             nulls->first[(unsigned char)*at] = true;
@@ -21,17 +21,7 @@ static bool add_list(cli_nulls *nulls, const char *list)
     }
 }
 
-int cli_nulls_start(cli_nulls *nulls, const char *command, const cli_words *given)
-{
-    memset(nulls, 0, sizeof *nulls);
-    if (given->count == 0) add_list(nulls, common);
-    for (size_t i = 0; i < given->count; i++)
-        if (!add_list(nulls, given->words[i]))
-            return cli_usage_error(command, "--null takes at most %d words in all", CLI_NULLS);
-    return CLI_OK;
-}
-
-bool cli_nulls_has(const cli_nulls *nulls, const char *text, size_t length)
+bool copse_nulls_has(const copse_nulls *nulls, const char *text, size_t length)
 {
     while (length > 0 && (*text == ' ' || *text == '\t')) text++, length--;
     if (length == 0) return true;

@@ -1,8 +1,9 @@
 /* Dates and times in a form that the user describes, as strptime does, but the same in every locale and without days that do not
  * exist. */
-#include "cli/times.h"
+#include "io/times.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define KNOWN "%Y %y %m %d %e %b %B %a %A %j %H %I %p %M %S %f %z %F %T %R %D %%"
@@ -24,14 +25,14 @@ static const unit *find_unit(const char *format)
     return NULL;
 }
 
-static cli_cell_error read_number(cli_span text, const unit *u, int64_t *out)
+static copse_cell_error read_number(copse_span text, const unit *u, int64_t *out)
 {
     int64_t number = 0;
-    cli_cell_error error = cli_cell_parse(COPSE_I64, text.at, (size_t)(text.end - text.at), &number);
-    if (error != CLI_CELL_OK) return error;
-    if (__builtin_mul_overflow(number, u->multiply, &number)) return CLI_CELL_RANGE;
+    copse_cell_error error = copse_cell_parse(COPSE_I64, text.at, (size_t)(text.end - text.at), &number);
+    if (error != COPSE_CELL_OK) return error;
+    if (__builtin_mul_overflow(number, u->multiply, &number)) return COPSE_CELL_RANGE;
     *out = number / u->divide - (number % u->divide < 0);
-    return number % u->divide ? CLI_CELL_FINE : CLI_CELL_OK;
+    return number % u->divide ? COPSE_CELL_FINE : COPSE_CELL_OK;
 }
 
 /* ---- parts ---- */
@@ -46,7 +47,7 @@ typedef struct moment {
 } moment;
 
 /* One of the names, whole or its first three letters. Returns its number from 1, 0 if none is there. */
-static int take_name(cli_span *text, const char *const *names, int count)
+static int take_name(copse_span *text, const char *const *names, int count)
 {
     for (int i = 0; i < count; i++) {
         size_t whole = strlen(names[i]), left = (size_t)(text->end - text->at), same = 0;
@@ -58,7 +59,7 @@ static int take_name(cli_span *text, const char *const *names, int count)
     return 0;
 }
 
-static bool take_month_name(cli_span *text, moment *out)
+static bool take_month_name(copse_span *text, moment *out)
 {
     static const char *const names[] = {"january", "february", "march",     "april",   "may",      "june",
                                         "july",    "august",   "september", "october", "november", "december"};
@@ -66,13 +67,13 @@ static bool take_month_name(cli_span *text, moment *out)
     return out->month > 0;
 }
 
-static bool take_weekday_name(cli_span *text)
+static bool take_weekday_name(copse_span *text)
 {
     static const char *const names[] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"};
     return take_name(text, names, 7) > 0;
 }
 
-static bool take_half_of_day(cli_span *text, moment *out)
+static bool take_half_of_day(copse_span *text, moment *out)
 {
     if (text->end - text->at < 2 || tolower((unsigned char)text->at[1]) != 'm') return false;
     char letter = (char)tolower((unsigned char)text->at[0]);
@@ -81,38 +82,38 @@ static bool take_half_of_day(cli_span *text, moment *out)
     return out->afternoon > 0;
 }
 
-static bool take_short_year(cli_span *text, moment *out)
+static bool take_short_year(copse_span *text, moment *out)
 {
-    if (!cli_take_number(text, 2, 2, 99, &out->year)) return false;
+    if (!copse_take_number(text, 2, 2, 99, &out->year)) return false;
     out->year += out->year < 69 ? 2000 : 1900; /* as POSIX has it */
     return true;
 }
 
-static bool take_parts(cli_span *text, const char *format, moment *out);
+static bool take_parts(copse_span *text, const char *format, moment *out);
 
-static bool take_second_fraction(cli_span *text, moment *out)
+static bool take_second_fraction(copse_span *text, moment *out)
 {
-    cli_cell_error error = cli_take_fraction(text, &out->microseconds);
-    out->fine |= error == CLI_CELL_FINE;
-    return error != CLI_CELL_FORM;
+    copse_cell_error error = copse_take_fraction(text, &out->microseconds);
+    out->fine |= error == COPSE_CELL_FINE;
+    return error != COPSE_CELL_FORM;
 }
 
-static bool take_part(cli_span *text, char part, moment *out)
+static bool take_part(copse_span *text, char part, moment *out)
 {
     switch (part) {
     case 'Y':
-        return cli_take_number(text, 4, 4, 9999, &out->year);
+        return copse_take_number(text, 4, 4, 9999, &out->year);
     case 'y':
         return take_short_year(text, out);
     case 'm':
-        return cli_take_number(text, 1, 2, 12, &out->month);
+        return copse_take_number(text, 1, 2, 12, &out->month);
     case 'e':
-        cli_take_byte(text, ' ');
-        return cli_take_number(text, 1, 2, 31, &out->day);
+        copse_take_byte(text, ' ');
+        return copse_take_number(text, 1, 2, 31, &out->day);
     case 'd':
-        return cli_take_number(text, 1, 2, 31, &out->day);
+        return copse_take_number(text, 1, 2, 31, &out->day);
     case 'j':
-        return cli_take_number(text, 1, 3, 366, &out->day_of_year);
+        return copse_take_number(text, 1, 3, 366, &out->day_of_year);
     case 'b':
     case 'B':
         return take_month_name(text, out);
@@ -120,19 +121,19 @@ static bool take_part(cli_span *text, char part, moment *out)
     case 'A':
         return take_weekday_name(text);
     case 'H':
-        return cli_take_number(text, 1, 2, 23, &out->hours);
+        return copse_take_number(text, 1, 2, 23, &out->hours);
     case 'I':
-        return cli_take_number(text, 1, 2, 12, &out->hours) && out->hours > 0;
+        return copse_take_number(text, 1, 2, 12, &out->hours) && out->hours > 0;
     case 'p':
         return take_half_of_day(text, out);
     case 'M':
-        return cli_take_number(text, 1, 2, 59, &out->minutes);
+        return copse_take_number(text, 1, 2, 59, &out->minutes);
     case 'S':
-        return cli_take_number(text, 1, 2, 59, &out->seconds);
+        return copse_take_number(text, 1, 2, 59, &out->seconds);
     case 'f':
         return take_second_fraction(text, out);
     case 'z':
-        return cli_take_zone(text, &out->zone);
+        return copse_take_zone(text, &out->zone);
     case 'F':
         return take_parts(text, "%Y-%m-%d", out);
     case 'T':
@@ -142,18 +143,18 @@ static bool take_part(cli_span *text, char part, moment *out)
     case 'D':
         return take_parts(text, "%m/%d/%y", out);
     default:
-        return cli_take_byte(text, part); /* %% */
+        return copse_take_byte(text, part); /* %% */
     }
 }
 
-static bool take_parts(cli_span *text, const char *format, moment *out)
+static bool take_parts(copse_span *text, const char *format, moment *out)
 {
     for (; *format; format++) {
         if (*format == ' ') {
-            while (cli_take_byte(text, ' ')) continue;
+            while (copse_take_byte(text, ' ')) continue;
         } else if (*format == '%') {
             if (!take_part(text, *++format, out)) return false;
-        } else if (!cli_take_byte(text, *format)) {
+        } else if (!copse_take_byte(text, *format)) {
             return false;
         }
     }
@@ -165,25 +166,25 @@ static bool take_parts(cli_span *text, const char *format, moment *out)
 static bool find_day(const moment *m, int64_t *out_days)
 {
     if (m->day_of_year > 0) {
-        *out_days = cli_days_from_date(m->year, 1, 1) + m->day_of_year - 1;
-        return m->day_of_year < 366 || cli_days_in_month(m->year, 2) == 29;
+        *out_days = copse_days_from_date(m->year, 1, 1) + m->day_of_year - 1;
+        return m->day_of_year < 366 || copse_days_in_month(m->year, 2) == 29;
     }
-    if (m->month < 1 || m->day < 1 || m->day > cli_days_in_month(m->year, m->month)) return false;
-    *out_days = cli_days_from_date(m->year, m->month, m->day);
+    if (m->month < 1 || m->day < 1 || m->day > copse_days_in_month(m->year, m->month)) return false;
+    *out_days = copse_days_from_date(m->year, m->month, m->day);
     return true;
 }
 
-cli_cell_error cli_date_format_read(const char *format, cli_span text, int64_t *out)
+copse_cell_error copse_date_format_read(const char *format, copse_span text, int64_t *out)
 {
     moment m = {0};
     int64_t days = 0;
     const unit *u = find_unit(format);
     if (u) return read_number(text, u, out);
-    if (!take_parts(&text, format, &m) || text.at != text.end || !find_day(&m, &days)) return CLI_CELL_FORM;
+    if (!take_parts(&text, format, &m) || text.at != text.end || !find_day(&m, &days)) return COPSE_CELL_FORM;
     if (m.afternoon) m.hours = m.hours % 12 + (m.afternoon == 2 ? 12 : 0);
     int64_t seconds = (int64_t)m.hours * 3600 + (int64_t)(m.minutes - m.zone) * 60 + m.seconds;
-    cli_cell_error error = cli_time_join(days, seconds, m.microseconds, out);
-    return error == CLI_CELL_OK && m.fine ? CLI_CELL_FINE : error;
+    copse_cell_error error = copse_time_join(days, seconds, m.microseconds, out);
+    return error == COPSE_CELL_OK && m.fine ? COPSE_CELL_FINE : error;
 }
 
 /* Which parts the format names, each by a letter; false at one that is not known. */
@@ -199,7 +200,7 @@ static bool list_parts(const char *format, bool has[128], char *unknown)
     return true;
 }
 
-bool cli_date_format_check(const char *format, bool *has_time, char *problem, size_t problem_size)
+bool copse_date_format_check(const char *format, bool *has_time, char *problem, size_t problem_size)
 {
     bool has[128] = {false};
     char unknown = 0;

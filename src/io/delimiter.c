@@ -1,5 +1,6 @@
 /* Which character stands between the cells of a table: each one that people use is tried on the first rows. */
-#include "cli/rows.h"
+#include "io/cells.h"
+#include "io/csv.h"
 
 #define DELIMITER_ROWS 100
 
@@ -14,11 +15,11 @@ typedef struct trial {
 
 static bool is_number(const copse_csv_cell *cell)
 {
-    static const cli_cell_form point = {NULL, '.'}, comma = {NULL, ','};
+    static const copse_cell_form point = {NULL, '.'}, comma = {NULL, ','};
     int64_t out = 0;
-    return cli_cell_parse_as(&point, COPSE_F64, cell->text, cell->length, &out) == CLI_CELL_OK ||
-           cli_cell_parse_as(&comma, COPSE_F64, cell->text, cell->length, &out) == CLI_CELL_OK ||
-           cli_cell_parse(COPSE_TIMESTAMP, cell->text, cell->length, &out) == CLI_CELL_OK;
+    return copse_cell_parse_as(&point, COPSE_F64, cell->text, cell->length, &out) == COPSE_CELL_OK ||
+           copse_cell_parse_as(&comma, COPSE_F64, cell->text, cell->length, &out) == COPSE_CELL_OK ||
+           copse_cell_parse(COPSE_TIMESTAMP, cell->text, cell->length, &out) == COPSE_CELL_OK;
 }
 
 static trial try_delimiter(const char *text, size_t size, char delimiter)
@@ -61,7 +62,7 @@ static bool is_better(const trial *a, const trial *b)
     return mine != other ? mine > other : a->columns > b->columns;
 }
 
-char cli_delimiter_guess(const char *text, size_t size)
+char copse_delimiter_guess(const char *text, size_t size)
 {
     static const char others[] = ";\t|";
     trial best = try_delimiter(text, size, ',');

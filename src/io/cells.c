@@ -1,7 +1,7 @@
 /* One key or value between text and memory. Reading is on the path of every CSV cell, so whole numbers and short
  * decimals are read by hand; everything else goes to the C library. */
-#include "cli/cli.h"
-#include "cli/times.h"
+#include "io/cells.h"
+#include "io/times.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -17,43 +17,43 @@ typedef struct whole {
     bool negative;
 } whole;
 
-static cli_cell_error parse_whole(cli_span text, whole *out)
+static copse_cell_error parse_whole(copse_span text, whole *out)
 {
     const char *at = text.at;
     uint64_t magnitude = 0;
     out->negative = at < text.end && *at == '-';
     if (at < text.end && (*at == '-' || *at == '+')) at++;
-    if (at == text.end) return CLI_CELL_FORM;
+    if (at == text.end) return COPSE_CELL_FORM;
     bool overflow = false;
     for (; at < text.end; at++) {
         unsigned digit = (unsigned)(unsigned char)*at - '0';
-        if (digit > 9) return CLI_CELL_FORM;
+        if (digit > 9) return COPSE_CELL_FORM;
         overflow |= magnitude > (UINT64_MAX - digit) / 10;
         magnitude = magnitude * 10 + digit;
     }
     out->magnitude = magnitude;
-    return overflow ? CLI_CELL_RANGE : CLI_CELL_OK;
+    return overflow ? COPSE_CELL_RANGE : COPSE_CELL_OK;
 }
 
-static cli_cell_error parse_unsigned(cli_span text, uint64_t limit, uint64_t *out)
+static copse_cell_error parse_unsigned(copse_span text, uint64_t limit, uint64_t *out)
 {
     whole number;
-    cli_cell_error error = parse_whole(text, &number);
-    if (error != CLI_CELL_OK) return error;
-    if (number.magnitude > limit || (number.negative && number.magnitude > 0)) return CLI_CELL_RANGE;
+    copse_cell_error error = parse_whole(text, &number);
+    if (error != COPSE_CELL_OK) return error;
+    if (number.magnitude > limit || (number.negative && number.magnitude > 0)) return COPSE_CELL_RANGE;
     *out = number.magnitude;
-    return CLI_CELL_OK;
+    return COPSE_CELL_OK;
 }
 
 /* limit is the largest positive number; the smallest negative one is one further from zero. */
-static cli_cell_error parse_signed(cli_span text, int64_t limit, int64_t *out)
+static copse_cell_error parse_signed(copse_span text, int64_t limit, int64_t *out)
 {
     whole number;
-    cli_cell_error error = parse_whole(text, &number);
-    if (error != CLI_CELL_OK) return error;
-    if (number.magnitude > (uint64_t)limit + number.negative) return CLI_CELL_RANGE;
+    copse_cell_error error = parse_whole(text, &number);
+    if (error != COPSE_CELL_OK) return error;
+    if (number.magnitude > (uint64_t)limit + number.negative) return COPSE_CELL_RANGE;
     *out = number.negative ? (int64_t)(0 - number.magnitude) : (int64_t)number.magnitude;
-    return CLI_CELL_OK;
+    return COPSE_CELL_OK;
 }
 
 /* ---- decimals ---- */
@@ -67,7 +67,7 @@ typedef struct decimal {
 
 static const char *skip_digits(const char *at, const char *end, decimal *out, int *count)
 {
-    for (*count = 0; at < end && cli_is_digit(*at); at++, ++*count) {
+    for (*count = 0; at < end && copse_is_digit(*at); at++, ++*count) {
         out->exact &= out->digits < UINT64_C(1) << 56;
         out->digits = out->digits * 10 + (uint64_t)(*at - '0');
     }
@@ -75,7 +75,7 @@ static const char *skip_digits(const char *at, const char *end, decimal *out, in
 }
 
 /* [sign] digits [. digits] [e [sign] digits], with a digit on at least one side of the point. */
-static bool scan_decimal(cli_span text, decimal *out)
+static bool scan_decimal(copse_span text, decimal *out)
 {
     const char *at = text.at;
     int before = 0, after = 0, exponent_digits = 0;
@@ -99,7 +99,7 @@ static bool scan_decimal(cli_span text, decimal *out)
     return at == text.end;
 }
 
-static bool is_word(cli_span text, const char *word)
+static bool is_word(copse_span text, const char *word)
 {
     size_t length = (size_t)(text.end - text.at);
     if (strlen(word) != length) return false;
@@ -108,10 +108,10 @@ static bool is_word(cli_span text, const char *word)
     return true;
 }
 
-static bool parse_special(cli_span text, double *out)
+static bool parse_special(copse_span text, double *out)
 {
     bool negative = text.at < text.end && *text.at == '-';
-    cli_span word = text;
+    copse_span word = text;
     if (word.at < word.end && (*word.at == '-' || *word.at == '+')) word.at++;
     if (is_word(word, "inf") || is_word(word, "infinity"))
         *out = negative ? -INFINITY : INFINITY;
@@ -122,75 +122,75 @@ static bool parse_special(cli_span text, double *out)
     return true;
 }
 
-static cli_cell_error parse_f64(cli_span text, double *out)
+static copse_cell_error parse_f64(copse_span text, double *out)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     decimal number;
-    if (!scan_decimal(text, &number)) return parse_special(text, out) ? CLI_CELL_OK : CLI_CELL_FORM;
+    if (!scan_decimal(text, &number)) return parse_special(text, out) ? COPSE_CELL_OK : COPSE_CELL_FORM;
     if (number.exact && number.digits <= UINT64_C(1) << 53 && number.exponent >= -22 && number.exponent <= 22) {
         /* Both operands are exact, so that the one rounding here is the right one. */
         double digits = number.negative ? -(double)number.digits : (double)number.digits;
         *out = number.exponent < 0 ? digits / powers[-number.exponent] : digits * powers[number.exponent];
-        return CLI_CELL_OK;
+        return COPSE_CELL_OK;
     }
     *out = strtod(text.at, NULL);
-    return isinf(*out) ? CLI_CELL_RANGE : CLI_CELL_OK;
+    return isinf(*out) ? COPSE_CELL_RANGE : COPSE_CELL_OK;
 }
 
-static cli_cell_error parse_f32(cli_span text, float *out)
+static copse_cell_error parse_f32(copse_span text, float *out)
 {
     decimal number;
     double special = 0;
     if (!scan_decimal(text, &number)) {
-        if (!parse_special(text, &special)) return CLI_CELL_FORM;
+        if (!parse_special(text, &special)) return COPSE_CELL_FORM;
         *out = (float)special;
-        return CLI_CELL_OK;
+        return COPSE_CELL_OK;
     }
     *out = strtof(text.at, NULL); /* not through a double: that would round twice */
-    return isinf(*out) ? CLI_CELL_RANGE : CLI_CELL_OK;
+    return isinf(*out) ? COPSE_CELL_RANGE : COPSE_CELL_OK;
 }
 
 /* ---- dates and timestamps ---- */
 
 /* A date and time, or microseconds since 1970. */
-static cli_cell_error parse_timestamp(cli_span text, bool ends_range, int64_t *out)
+static copse_cell_error parse_timestamp(copse_span text, bool ends_range, int64_t *out)
 {
-    cli_cell_error error = parse_signed(text, INT64_MAX, out);
-    return error == CLI_CELL_FORM ? cli_time_read(text, ends_range, out) : error;
+    copse_cell_error error = parse_signed(text, INT64_MAX, out);
+    return error == COPSE_CELL_FORM ? copse_time_read(text, ends_range, out) : error;
 }
 
 /* ---- any type ---- */
 
-static cli_span trim(const char *text, size_t length)
+static copse_span trim(const char *text, size_t length)
 {
-    cli_span span = {text, text + length};
+    copse_span span = {text, text + length};
     while (span.at < span.end && (*span.at == ' ' || *span.at == '\t')) span.at++;
     while (span.at < span.end && (span.end[-1] == ' ' || span.end[-1] == '\t')) span.end--;
     return span;
 }
 
-static cli_cell_error parse_u32(cli_span text, uint32_t *out)
+static copse_cell_error parse_u32(copse_span text, uint32_t *out)
 {
     uint64_t wide = 0;
-    cli_cell_error error = parse_unsigned(text, UINT32_MAX, &wide);
+    copse_cell_error error = parse_unsigned(text, UINT32_MAX, &wide);
     *out = (uint32_t)wide;
     return error;
 }
 
-static cli_cell_error parse_i32(cli_span text, int32_t *out)
+static copse_cell_error parse_i32(copse_span text, int32_t *out)
 {
     int64_t wide = 0;
-    cli_cell_error error = parse_signed(text, INT32_MAX, &wide);
+    copse_cell_error error = parse_signed(text, INT32_MAX, &wide);
     *out = (int32_t)wide;
     return error;
 }
 
-cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, void *out)
+copse_cell_error copse_cell_parse(copse_type type, const char *text, size_t length, void *out)
 {
-    cli_span span = trim(text, length);
-    if (type == COPSE_BYTES) return length > COPSE_LONGEST_KEY ? CLI_CELL_RANGE : CLI_CELL_OK;
-    if (span.at == span.end) return CLI_CELL_EMPTY;
+    copse_span span = trim(text, length);
+    if (type == COPSE_BYTES) return length > COPSE_LONGEST_KEY ? COPSE_CELL_RANGE : COPSE_CELL_OK;
+    if (span.at == span.end) return COPSE_CELL_EMPTY;
     switch (type) {
     case COPSE_U32:
         return parse_u32(span, out);
@@ -205,52 +205,54 @@ cli_cell_error cli_cell_parse(copse_type type, const char *text, size_t length, 
     case COPSE_F64:
         return parse_f64(span, out);
     case COPSE_DATE:
-        return cli_date_read(span, out);
+        return copse_date_read(span, out);
     case COPSE_TIMESTAMP:
         return parse_timestamp(span, false, out);
     default:
-        return CLI_CELL_FORM;
+        return COPSE_CELL_FORM;
     }
 }
 
 /* A decimal comma becomes a point, and a point is an error. */
-static cli_cell_error parse_with_comma(copse_type type, const char *text, size_t length, void *out)
+static copse_cell_error parse_with_comma(copse_type type, const char *text, size_t length, void *out)
 {
     char copy[LONGEST_DECIMAL];
-    if (length >= sizeof copy || memchr(text, '.', length)) return CLI_CELL_FORM;
+    if (length >= sizeof copy || memchr(text, '.', length)) return COPSE_CELL_FORM;
     memcpy(copy, text, length);
     copy[length] = '\0';
     char *comma = memchr(copy, ',', length);
     if (comma) *comma = '.';
-    return cli_cell_parse(type, copy, length, out);
+    return copse_cell_parse(type, copy, length, out);
 }
 
-static cli_cell_error parse_with_format(copse_type type, const char *format, const char *text, size_t length, void *out)
+static copse_cell_error parse_with_format(copse_type type, const char *format, const char *text, size_t length,
+                                          void *out)
 {
     int64_t microseconds = 0;
-    cli_span span = trim(text, length);
-    if (span.at == span.end) return CLI_CELL_EMPTY;
-    cli_cell_error error = cli_date_format_read(format, span, &microseconds);
+    copse_span span = trim(text, length);
+    if (span.at == span.end) return COPSE_CELL_EMPTY;
+    copse_cell_error error = copse_date_format_read(format, span, &microseconds);
     if (type == COPSE_TIMESTAMP)
         *(int64_t *)out = microseconds;
     else
-        *(int32_t *)out = (int32_t)cli_time_days(microseconds);
+        *(int32_t *)out = (int32_t)copse_time_days(microseconds);
     return error;
 }
 
-cli_cell_error cli_cell_parse_as(const cli_cell_form *form, copse_type type, const char *text, size_t length, void *out)
+copse_cell_error copse_cell_parse_as(const copse_cell_form *form, copse_type type, const char *text, size_t length,
+                                     void *out)
 {
     if (form->decimal == ',' && (type == COPSE_F32 || type == COPSE_F64))
         return parse_with_comma(type, text, length, out);
     if (form->date_format && (type == COPSE_DATE || type == COPSE_TIMESTAMP))
         return parse_with_format(type, form->date_format, text, length, out);
-    return cli_cell_parse(type, text, length, out);
+    return copse_cell_parse(type, text, length, out);
 }
 
-cli_cell_error cli_cell_parse_end(copse_type type, const char *text, size_t length, void *out)
+copse_cell_error copse_cell_parse_end(copse_type type, const char *text, size_t length, void *out)
 {
-    cli_span span = trim(text, length);
-    if (type != COPSE_TIMESTAMP || span.at == span.end) return cli_cell_parse(type, text, length, out);
+    copse_span span = trim(text, length);
+    if (type != COPSE_TIMESTAMP || span.at == span.end) return copse_cell_parse(type, text, length, out);
     return parse_timestamp(span, true, out);
 }
 
@@ -280,12 +282,12 @@ static const char *range_problem(copse_type type)
     }
 }
 
-const char *cli_cell_problem(copse_type type, cli_cell_error error)
+const char *copse_cell_problem(copse_type type, copse_cell_error error)
 {
-    if (error == CLI_CELL_EMPTY) return "is empty";
-    if (error == CLI_CELL_FINE) return "is finer than a microsecond";
-    if (error == CLI_CELL_MEMORY) return "finds no memory";
-    if (error == CLI_CELL_RANGE) return range_problem(type);
+    if (error == COPSE_CELL_EMPTY) return "is empty";
+    if (error == COPSE_CELL_FINE) return "is finer than a microsecond";
+    if (error == COPSE_CELL_MEMORY) return "finds no memory";
+    if (error == COPSE_CELL_RANGE) return range_problem(type);
     switch (type) {
     case COPSE_F32:
     case COPSE_F64:
@@ -311,7 +313,7 @@ static size_t format_whole(uint64_t magnitude, bool negative, char *text)
     return at;
 }
 
-size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEXT])
+size_t copse_cell_format(copse_type type, const void *cell, char text[COPSE_CELL_TEXT])
 {
     union {
         uint32_t u32;
@@ -328,24 +330,24 @@ size_t cli_cell_format(copse_type type, const void *cell, char text[CLI_CELL_TEX
     case COPSE_I32:
         return format_whole((uint64_t)(v.i32 < 0 ? -(int64_t)v.i32 : v.i32), v.i32 < 0, text);
     case COPSE_F32:
-        return strlen(cli_double((double)v.f32, 1, text));
+        return strlen(copse_double((double)v.f32, 1, text));
     case COPSE_U64:
         return format_whole(v.u64, false, text);
     case COPSE_I64:
         return format_whole(v.i64 < 0 ? 0 - (uint64_t)v.i64 : (uint64_t)v.i64, v.i64 < 0, text);
     case COPSE_F64:
-        return strlen(cli_double(v.f64, 0, text));
+        return strlen(copse_double(v.f64, 0, text));
     case COPSE_DATE:
-        return cli_date_write(v.i32, text, CLI_CELL_TEXT);
+        return copse_date_write(v.i32, text, COPSE_CELL_TEXT);
     case COPSE_TIMESTAMP:
-        return cli_time_write(v.i64, text, CLI_CELL_TEXT);
+        return copse_time_write(v.i64, text, COPSE_CELL_TEXT);
     default:
         text[0] = '\0';
         return 0;
     }
 }
 
-bool cli_cell_is_nan(copse_type type, const void *cell)
+bool copse_cell_is_nan(copse_type type, const void *cell)
 {
     if (type == COPSE_F32) return isnan(*(const float *)cell);
     return type == COPSE_F64 && isnan(*(const double *)cell);
@@ -379,38 +381,12 @@ static void put_limit(copse_type type, bool largest, void *out)
     }
 }
 
-void cli_cell_smallest(copse_type type, void *out)
+void copse_cell_smallest(copse_type type, void *out)
 {
     put_limit(type, false, out);
 }
 
-void cli_cell_largest(copse_type type, void *out)
+void copse_cell_largest(copse_type type, void *out)
 {
     put_limit(type, true, out);
-}
-
-const char *cli_type_names(bool for_values)
-{
-    return for_values ? "u32, i32, f32, u64, i64, f64 or none"
-                      : "u32, i32, f32, u64, i64, f64, date, timestamp or text";
-}
-
-bool cli_type_is_value(copse_type type)
-{
-    return type >= COPSE_U32 && type <= COPSE_F64;
-}
-
-const char *cli_type_name(copse_type type)
-{
-    return type == COPSE_BYTES ? "text" : copse_type_name(type);
-}
-
-/* "bytes" is what the C interface calls text, and is taken, too. */
-bool cli_type_parse(const char *name, bool for_values, copse_type *out)
-{
-    copse_type type = COPSE_BYTES;
-    if (strcmp(name, "text") != 0 && copse_type_parse(name, &type) != COPSE_OK) return false;
-    if (for_values ? !cli_type_is_value(type) && type != COPSE_NONE : type == COPSE_NONE) return false;
-    *out = type;
-    return true;
 }

@@ -1,0 +1,166 @@
+/* Files as tables, and joins of them. */
+#include "cli/query/query.h"
+#include "cli/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TOKENS 16
+
+/* ---- files ---- */
+
+static int csv_options(cli_session *session, const cli_table_query *args, copse_table_csv_options *out)
+{
+    const char *delimiter = args->delimiter, *decimal = args->decimal;
+    *out = (copse_table_csv_options)COPSE_TABLE_CSV_OPTIONS_INIT;
+    if (delimiter) {
+        bool tab = strcmp(delimiter, "tab") == 0 || strcmp(delimiter, "\\t") == 0;
+        if (!tab && (strlen(delimiter) != 1 || strchr("\"\r\n", *delimiter)))
+            return cli_usage_error(session->command,
+                                   "--delimiter takes one character, or 'tab'; it cannot be a quote or a line end");
+        out->delimiter = tab ? '\t' : (unsigned char)*delimiter;
+    }
+    if (decimal && strcmp(decimal, ".") != 0 && strcmp(decimal, ",") != 0)
+        return cli_usage_error(session->command, "--decimal takes . or , not '%s'", decimal);
+    if (decimal) out->decimal = (unsigned char)*decimal;
+    if (args->on_bad && strcmp(args->on_bad, "fail") != 0 && strcmp(args->on_bad, "skip") != 0)
+        return cli_usage_error(session->command, "--on-bad takes fail or skip, not '%s'", args->on_bad);
+    if (args->on_bad && *args->on_bad == 's') out->flags |= COPSE_CSV_SKIP_BAD;
+    if (args->no_header) out->flags |= COPSE_CSV_NO_HEADER;
+    out->date_format = args->date_format;
+    out->nulls = args->nulls.count > 0 ? args->nulls.words[0] : NULL;
+    return CLI_OK;
+}
+
+static int read_table(cli_session *session, const cli_table_query *args, const char *path, const char *types,
+                      copse_table **out)
+{
+    copse_table_csv_options options;
+    cli_input input;
+    uint64_t skipped = 0;
+    int code = csv_options(session, args, &options);
+    if (code != CLI_OK) return code;
+    code = cli_input_open(&input, session, path);
+    if (code == CLI_OK) {
+        options.types = types;
+        options.read = cli_input_read;
+        options.read_user = &input;
+        copse_status status = copse_table_read_csv(session->ctx, input.name, &options, out, &skipped);
+        const char *problem = cli_input_problem(&input);
+        cli_progress_clear(&session->progress);
+        if (status != COPSE_OK && *problem)
+            code = cli_fail(session->command, "%s: %s", input.name, problem);
+        else if (status != COPSE_OK)
+            code = cli_session_fail(session, status);
+    }
+    if (code == CLI_OK && skipped > 0 && !args->quiet)
+        cli_note(session->command, "%s: left out %llu bad row%s", input.name, (unsigned long long)skipped,
+                 skipped == 1 ? "" : "s");
+    cli_input_close(&input);
+    return code;
+}
+
+/* ---- joins ---- */
+
+typedef struct join_text {
+    char *room;
+    cli_token tokens[MOST_TOKENS];
+    size_t count;
+    size_t at;
+} join_text;
+
+static bool take_word(join_text *t, const char *word)
+{
+    if (t->at >= t->count || !cli_token_is(&t->tokens[t->at], word)) return false;
+    t->at++;
+    return true;
+}
+
+/* A = B, or one name that both have. */
+static bool take_columns(join_text *t, const char **left, const char **right)
+{
+    if (t->at >= t->count) return false;
+    *left = *right = t->tokens[t->at++].text;
+    if (!take_word(t, "=")) return true;
+    if (t->at >= t->count) return false;
+    *right = t->tokens[t->at++].text;
+    return true;
+}
+
+static uint32_t take_kind(join_text *t)
+{
+    static const char *const names[] = {"inner", "left", "semi", "anti"};
+    for (uint32_t i = 0; i < 4; i++)
+        if (take_word(t, names[i])) return i;
+    return COPSE_JOIN_INNER;
+}
+
+static copse_value distance_of(const copse_table *left, const char *column, const char *text)
+{
+    uint32_t at = 0;
+    char *rest = NULL;
+    copse_value value = copse_value_null();
+    if (copse_table_find_column(left, column, &at) != COPSE_OK) return copse_value_i64(0); /* the join will say so */
+    uint32_t type = copse_table_column_type(left, at);
+    if (type == COPSE_F32 || type == COPSE_F64)
+        value = copse_value_f64(strtod(text, &rest));
+    else
+        value = copse_value_i64(strtoll(text, &rest, 10));
+    return rest && *rest == '\0' && rest != text ? value : copse_value_null();
+}
+
+static int parse_join(cli_session *session, const char *given, bool asof, const copse_table *left, join_text *t,
+                      copse_join_options *out, const char **path)
+{
+    const char *usage = asof ? "FILE on A[=B] [by G[=H]] [tolerance N]" : "[inner|left|semi|anti] FILE on A[=B]";
+    t->room = malloc(2 * strlen(given) + 2);
+    if (!t->room) return cli_fail(session->command, "out of memory");
+    t->count = cli_tokens(given, t->room, t->tokens, MOST_TOKENS);
+    *out = (copse_join_options)COPSE_JOIN_OPTIONS_INIT;
+    out->kind = asof ? COPSE_JOIN_ASOF : take_kind(t);
+    bool good = t->count != SIZE_MAX && t->at < t->count;
+    if (good) *path = t->tokens[t->at++].text;
+    good = good && take_word(t, "on") && take_columns(t, &out->left_on, &out->right_on);
+    if (good && asof && take_word(t, "by")) good = take_columns(t, &out->left_by, &out->right_by);
+    if (good && asof && take_word(t, "tolerance")) {
+        good = t->at < t->count;
+        if (good) out->tolerance = distance_of(left, out->left_on, t->tokens[t->at++].text);
+        good = good && out->tolerance.type != 0;
+    }
+    if (good && t->at == t->count) return CLI_OK;
+    return cli_usage_error(session->command, "--%s takes '%s', not '%s'", asof ? "asof" : "join", usage, given);
+}
+
+static int join_one(cli_session *session, const cli_table_query *args, const char *given, bool asof,
+                    copse_table **table)
+{
+    join_text t = {0};
+    copse_join_options options;
+    copse_table *right = NULL, *joined = NULL;
+    copse_pairs *pairs = NULL;
+    const char *path = NULL;
+    int code = parse_join(session, given, asof, *table, &t, &options, &path);
+    if (code == CLI_OK) code = read_table(session, args, path, NULL, &right);
+    if (code == CLI_OK) {
+        copse_status status = copse_join(*table, right, &options, &pairs);
+        if (status == COPSE_OK) status = copse_pairs_table(pairs, *table, right, &joined);
+        if (status != COPSE_OK) code = cli_session_fail(session, status);
+    }
+    copse_pairs_free(pairs);
+    copse_table_free(right);
+    free(t.room);
+    if (code != CLI_OK) return code;
+    copse_table_free(*table);
+    *table = joined;
+    return CLI_OK;
+}
+
+int cli_tables_load(cli_session *session, const cli_table_query *args, copse_table **out)
+{
+    int code = read_table(session, args, args->input, args->types, out);
+    for (size_t i = 0; code == CLI_OK && i < args->join.count; i++)
+        code = join_one(session, args, args->join.words[i], false, out);
+    for (size_t i = 0; code == CLI_OK && i < args->asof.count; i++)
+        code = join_one(session, args, args->asof.words[i], true, out);
+    return code;
+}

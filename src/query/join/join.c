@@ -1,0 +1,174 @@
+/* The call: arguments, the index, pairs. */
+#include "query/join/join.h"
+
+#include "core/structs.h"
+
+/* ---- pairs ---- */
+
+copse_status copse_pairs_reserve(copse_pairs *pairs, uint64_t n)
+{
+    copse_status status = copse_buffer_reserve(pairs->ctx, &pairs->left, n + 1, sizeof(uint64_t), "pairs of rows");
+    if (status == COPSE_OK && pairs->has_right)
+        status = copse_buffer_reserve(pairs->ctx, &pairs->right, n + 1, sizeof(uint64_t), "pairs of rows");
+    return status;
+}
+
+void copse_pairs_add(copse_pairs *pairs, uint64_t left, uint64_t right)
+{
+    ((uint64_t *)pairs->left.data)[pairs->n] = left;
+    if (pairs->has_right) ((uint64_t *)pairs->right.data)[pairs->n] = right;
+    pairs->n++;
+}
+
+uint64_t copse_pairs_count(const copse_pairs *pairs)
+{
+    return pairs ? pairs->n : 0;
+}
+
+const uint64_t *copse_pairs_left(const copse_pairs *pairs)
+{
+    return pairs ? pairs->left.data : NULL;
+}
+
+const uint64_t *copse_pairs_right(const copse_pairs *pairs)
+{
+    return pairs && pairs->has_right ? pairs->right.data : NULL;
+}
+
+void copse_pairs_free(copse_pairs *pairs)
+{
+    if (!pairs) return;
+    copse_ctx *ctx = pairs->ctx;
+    copse_buffer_free(ctx, &pairs->left);
+    copse_buffer_free(ctx, &pairs->right);
+    copse_memory_free(ctx, pairs, sizeof *pairs);
+    copse_ctx_release(ctx);
+}
+
+static copse_status open_pairs(copse_joined *join)
+{
+    copse_ctx *ctx = join->left->ctx;
+    copse_pairs *pairs = copse_memory_alloc(ctx, sizeof *pairs);
+    if (!pairs) return copse_no_memory(ctx, sizeof *pairs, "pairs of rows");
+    bool one_side = join->options.kind == COPSE_JOIN_SEMI || join->options.kind == COPSE_JOIN_ANTI;
+    *pairs = (copse_pairs){.ctx = ctx, .has_right = !one_side};
+    copse_ctx_hold(ctx);
+    join->pairs = pairs;
+    return copse_pairs_reserve(pairs, 0);
+}
+
+/* ---- arguments ---- */
+
+static copse_status match(const copse_joined *join, const char *left, const char *right, uint32_t *out_left,
+                          uint32_t *out_right)
+{
+    copse_status status = copse_table_column(join->left, "copse_join: left", left, out_left);
+    if (status == COPSE_OK) status = copse_table_column(join->right, "copse_join: right", right, out_right);
+    if (status != COPSE_OK) return status;
+    uint32_t a = join->left->columns[*out_left].type, b = join->right->columns[*out_right].type;
+    if (a == b) return COPSE_OK;
+    return copse_fail(join->left->ctx, COPSE_ERR_TYPE, "copse_join: \"%.40s\" is %s and \"%.40s\" is %s", left,
+                      copse_column_type_name(a), right, copse_column_type_name(b));
+}
+
+static copse_status resolve(copse_joined *join)
+{
+    const copse_join_options *options = &join->options;
+    if (options->kind > COPSE_JOIN_BAND)
+        return copse_fail_argument(join->left->ctx, "options", "copse_join: there is no kind %u", options->kind);
+    copse_status status = match(join, options->left_on, options->right_on, &join->left_on, &join->right_on);
+    join->left_by = join->right_by = COPSE_NO_COLUMN;
+    if (status != COPSE_OK || (!options->left_by && !options->right_by)) return status;
+    if (options->kind != COPSE_JOIN_ASOF)
+        return copse_fail_argument(join->left->ctx, "options", "copse_join: only as-of joins have groups (left_by)");
+    return match(join, options->left_by, options->right_by, &join->left_by, &join->right_by);
+}
+
+/* ---- the index ---- */
+
+static copse_status make_index(const copse_joined *join, copse_stored_index *out)
+{
+    const copse_table *right = join->right;
+    const copse_stored_column *column = &right->columns[join->right_on];
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    copse_key_batch batch = {0};
+    copse_buffer rows = {0};
+    *out = (copse_stored_index){.column = join->right_on, .sums = COPSE_NO_COLUMN};
+    options.key_type = copse_key_type(column);
+    options.value_type = COPSE_U32;
+    options.placement = COPSE_PLACEMENT_CPU;
+    options.updates = COPSE_UPDATES_RARE;
+    options.duplicates = 1;
+    copse_status status = copse_index_create(right->ctx, &options, &out->tree);
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(right->ctx, &rows, right->live + 1, sizeof(uint32_t), "the rows of an index");
+    if (status == COPSE_OK) {
+        copse_table_live_rows(right, rows.data);
+        status =
+            copse_key_batch_fill(right->ctx, &batch, (copse_cells){column, rows.data}, NULL, rows.data, right->live);
+    }
+    if (status == COPSE_OK) status = copse_build(out->tree, copse_key_batch_keys(&batch), batch.values.data, batch.n);
+    copse_key_batch_free(right->ctx, &batch);
+    copse_buffer_free(right->ctx, &rows);
+    return status;
+}
+
+static copse_status run_with_index(copse_joined *join)
+{
+    copse_stored_index made = {0};
+    copse_status status = COPSE_OK;
+    join->index = copse_index_on(join->right, join->right_on, COPSE_NO_COLUMN);
+    if (!join->index) {
+        status = make_index(join, &made);
+        join->index = &made;
+    }
+    if (status == COPSE_OK)
+        status = join->options.kind == COPSE_JOIN_BAND ? copse_join_band(join) : copse_join_equal(join);
+    join->index = NULL;
+    copse_index_free(made.tree);
+    return status;
+}
+
+copse_status copse_join_list(copse_joined *join, const uint64_t *offsets, const uint32_t *rows)
+{
+    const uint32_t *left = join->left_rows.data;
+    uint32_t kind = join->options.kind;
+    bool all = kind == COPSE_JOIN_INNER || kind == COPSE_JOIN_LEFT || kind == COPSE_JOIN_BAND;
+    uint64_t n = join->left->live;
+    copse_status status = copse_pairs_reserve(join->pairs, n + (all ? offsets[n] : 0));
+    for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
+        bool found = offsets[i + 1] > offsets[i];
+        for (uint64_t j = offsets[i]; all && j < offsets[i + 1]; j++) copse_pairs_add(join->pairs, left[i], rows[j]);
+        if (found ? kind == COPSE_JOIN_SEMI : kind == COPSE_JOIN_LEFT || kind == COPSE_JOIN_ANTI)
+            copse_pairs_add(join->pairs, left[i], COPSE_NO_ROW);
+    }
+    return status;
+}
+
+copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
+                        copse_pairs **out_pairs)
+{
+    copse_joined join = {.left = left, .right = right, .options = COPSE_JOIN_OPTIONS_INIT};
+    if (copse_table_check(left, "copse_join: left") != COPSE_OK) return COPSE_ERR_ARGUMENT;
+    if (copse_table_check(right, "copse_join: right") != COPSE_OK) return COPSE_ERR_ARGUMENT;
+    if (!out_pairs) return copse_fail_argument(left->ctx, "out_pairs", "copse_join: out_pairs is NULL");
+    *out_pairs = NULL;
+    if (!options) return copse_fail_argument(left->ctx, "options", "copse_join: options is NULL");
+    copse_status status =
+        copse_struct_take(left->ctx, "copse_join", "options", options, &join.options, sizeof join.options);
+    if (status == COPSE_OK) status = resolve(&join);
+    if (status == COPSE_OK) status = open_pairs(&join);
+    if (status == COPSE_OK)
+        status =
+            copse_buffer_reserve(left->ctx, &join.left_rows, left->live + 1, sizeof(uint32_t), "the rows of a join");
+    if (status == COPSE_OK) {
+        copse_table_live_rows(left, join.left_rows.data);
+        status = join.options.kind == COPSE_JOIN_ASOF ? copse_join_asof(&join) : run_with_index(&join);
+    }
+    copse_buffer_free(left->ctx, &join.left_rows);
+    if (status == COPSE_OK)
+        *out_pairs = join.pairs;
+    else
+        copse_pairs_free(join.pairs);
+    return status;
+}

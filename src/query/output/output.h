@@ -1,0 +1,16 @@
+/* Results: tables of rows and of groups, row numbers, and the text of `explain`. */
+#pragma once
+
+#include "query/run/run.h"
+
+/* A table of these columns (NULL: all) of these rows (COPSE_ROW_NONE: NULLs). */
+copse_status copse_output_rows(const copse_table *table, const uint32_t *columns, uint32_t column_count,
+                               const uint32_t *rows, uint64_t n, copse_table **out);
+/* A table with a row for each group of the rows, or one for all of them. */
+copse_status copse_output_groups(copse_query *query, copse_row_list *rows, copse_table **out);
+/* The part of n rows that limit and offset leave: *first and *count. */
+void copse_output_cut(const copse_query *query, uint64_t n, uint64_t *first, uint64_t *count);
+/* Orders of the query as columns of a table. */
+copse_status copse_output_order(const copse_query *query, const copse_table *table, copse_sort_key *out);
+/* Writes query->explained, after a run that gave so many rows. */
+copse_status copse_output_explain(copse_query *query, uint64_t rows);

@@ -1,0 +1,117 @@
+/* The planner: the rules of plan.h. */
+#include "query/plan/plan.h"
+
+/* A scan reads cells one after the other, an index makes it jump: it has to save this much. */
+#define SCAN_IS_CHEAPER 4u
+/* What is thought of conditions that no index can count: one row in so many meets them. */
+#define UNCOUNTED_SHARE 10u
+
+/* ---- rule 3: which index drives ---- */
+
+static copse_status count_term(const copse_query *query, const copse_term *term, const copse_stored_index *index,
+                               uint64_t *out)
+{
+    copse_term_ranges ranges = {0};
+    copse_buffer counts = {0};
+    *out = 0;
+    if (term->empty) return COPSE_OK;
+    copse_status status = copse_term_ranges_make(query->table, term, &ranges);
+    uint64_t n = ranges.ranges.n;
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(query->ctx, &counts, n, sizeof(uint64_t), "the counts of a condition");
+    if (status == COPSE_OK) status = copse_count(index->tree, &ranges.ranges, counts.data);
+    for (uint64_t i = 0; status == COPSE_OK && i < n; i++) *out += ((const uint64_t *)counts.data)[i];
+    copse_buffer_free(query->ctx, &counts);
+    copse_term_ranges_free(query->ctx, &ranges);
+    return status;
+}
+
+static copse_status plan_conjunction(const copse_query *query, copse_conjunction *conjunction)
+{
+    uint64_t live = query->table->live, best = UINT64_MAX;
+    conjunction->driver = NULL;
+    conjunction->found = conjunction->looked_at = 0;
+    for (uint32_t i = 0; i < conjunction->count; i++) {
+        const copse_term *term = &copse_terms(conjunction)[i];
+        uint64_t count = 0;
+        const copse_stored_index *index = copse_index_on(query->table, term->column, COPSE_NO_COLUMN);
+        if (!copse_term_is_ranges(term) || !index) continue;
+        copse_status status = count_term(query, term, index, &count);
+        if (status != COPSE_OK) return status;
+        if (count >= best) continue;
+        best = count;
+        conjunction->driver = index;
+        conjunction->driving = i;
+    }
+    conjunction->counted = best != UINT64_MAX;
+    conjunction->expected = best < live ? best : conjunction->count > 0 ? live / UNCOUNTED_SHARE : live;
+    if (best >= live / SCAN_IS_CHEAPER && best > 0) conjunction->driver = NULL;
+    return COPSE_OK;
+}
+
+/* ---- rule 1: aggregates that indexes know ---- */
+
+const copse_stored_index *copse_aggregate_index(const copse_query *query, copse_chosen_aggregate aggregate,
+                                                uint32_t ranged)
+{
+    uint32_t column = aggregate.column, keys = ranged == COPSE_NO_COLUMN ? column : ranged;
+    if (aggregate.what == COPSE_AGGREGATE_COUNT_DISTINCT || keys == COPSE_NO_COLUMN) return NULL;
+    if (column == COPSE_NO_COLUMN) return copse_index_on(query->table, keys, COPSE_NO_COLUMN);
+    bool sum = aggregate.what == COPSE_AGGREGATE_SUM || aggregate.what == COPSE_AGGREGATE_AVG;
+    if (column == keys && !sum) return copse_index_on(query->table, keys, COPSE_NO_COLUMN);
+    return copse_index_on(query->table, keys, column);
+}
+
+static bool indexes_answer(const copse_query *query)
+{
+    uint32_t ranged = COPSE_NO_COLUMN;
+    if (query->aggregate_count == 0 || query->group_count > 0 || query->conjunction_count > 1) return false;
+    if (query->conjunction_count == 1) {
+        const copse_conjunction *conjunction = &copse_conjunctions(query)[0];
+        if (conjunction->count != 1 || !copse_term_is_ranges(&copse_terms(conjunction)[0])) return false;
+        ranged = copse_terms(conjunction)[0].column;
+    }
+    for (uint32_t i = 0; i < query->aggregate_count; i++) {
+        copse_chosen_aggregate aggregate = copse_aggregates(query)[i];
+        bool all_rows = ranged == COPSE_NO_COLUMN && aggregate.column == COPSE_NO_COLUMN;
+        if (!all_rows && !copse_aggregate_index(query, aggregate, ranged)) return false;
+    }
+    return true;
+}
+
+/* ---- rule 2: walking an index in order ---- */
+
+static void consider_walk(copse_query *query)
+{
+    const copse_table *table = query->table;
+    uint32_t column = 0;
+    uint64_t live = table->live, expected = live, else_cost = live;
+    if (query->aggregate_count > 0 || query->group_count > 0 || query->order_count == 0) return;
+    if (query->limit == UINT64_MAX || query->conjunction_count > 1 || live == 0) return;
+    if (copse_table_column(table, "copse_query_run", query->orders[0].name, &column) != COPSE_OK) return;
+    const copse_stored_index *index = copse_index_on(table, column, COPSE_NO_COLUMN);
+    if (!index) return;
+    if (query->conjunction_count == 1) {
+        const copse_conjunction *conjunction = &copse_conjunctions(query)[0];
+        expected = conjunction->expected;
+        if (conjunction->driver) else_cost = expected;
+    }
+    double needed = (double)query->limit + (double)query->offset;
+    double walk = needed * (double)live / (double)(expected ? expected : 1);
+    if (expected == 0 || walk * 2 >= (double)else_cost) return;
+    query->way = COPSE_WAY_ORDER;
+    query->walked = index;
+    query->walk_expected = (uint64_t)walk;
+    query->walk_looked_at = 0;
+}
+
+copse_status copse_query_plan(copse_query *query)
+{
+    query->way = indexes_answer(query) ? COPSE_WAY_INDEX : COPSE_WAY_ROWS;
+    for (uint32_t i = 0; query->way == COPSE_WAY_ROWS && i < query->conjunction_count; i++) {
+        copse_status status = plan_conjunction(query, &copse_conjunctions(query)[i]);
+        if (status != COPSE_OK) return status;
+    }
+    if (query->way == COPSE_WAY_ROWS) consider_walk(query);
+    return COPSE_OK;
+}

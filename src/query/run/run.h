@@ -1,0 +1,53 @@
+/*
+ * Running a plan: from terms to row numbers, from row numbers to their order and to aggregates.
+ *
+ *   rows.c       rows of each conjunction: those of the driving index, or all, through the filters; OR merges
+ *   filter.c     one term over a list of rows
+ *   sort.c       a list of rows in the order of columns
+ *   walk.c       rows in the order of an index, as many as are needed
+ *   aggregate.c  one aggregate over a list of rows
+ *   quick.c      aggregates that indexes answer
+ */
+#pragma once
+
+#include "query/plan/plan.h"
+
+/* Row numbers; those in a list are distinct. */
+typedef struct copse_row_list {
+    copse_buffer memory;
+    uint64_t n;
+} copse_row_list;
+
+static inline uint32_t *copse_row_list_rows(const copse_row_list *list)
+{
+    return list->memory.data;
+}
+
+/* Keeps those rows whose cells meet the term, in their order, and says how many. */
+uint64_t copse_term_filter(const copse_table *table, const copse_term *term, uint32_t *rows, uint64_t n);
+/* All terms but one (UINT32_MAX: all). */
+uint64_t copse_conjunction_filter(const copse_table *table, const copse_conjunction *conjunction, uint32_t skipped,
+                                  uint32_t *rows, uint64_t n);
+
+/* Ascending numbers. */
+void copse_row_list_sort(const copse_query *query, copse_row_list *list);
+/* All rows that the query asks for, in ascending order; ordering and limits come later. */
+copse_status copse_run_rows(copse_query *query, copse_row_list *out);
+/* The same by the walk of the plan: at least those that the limit keeps, unless there are none left. */
+copse_status copse_run_walk(copse_query *query, copse_row_list *out);
+
+typedef struct copse_sort_key {
+    uint32_t column;
+    bool descending;
+} copse_sort_key;
+
+/* Stable. */
+copse_status copse_sort_rows(const copse_table *table, const copse_sort_key *keys, uint32_t key_count, uint32_t *rows,
+                             uint64_t n);
+
+uint32_t copse_aggregate_type(const copse_table *table, copse_chosen_aggregate aggregate);
+copse_status copse_aggregate_rows(const copse_query *query, copse_chosen_aggregate aggregate, const uint32_t *rows,
+                                  uint64_t n, copse_value *out);
+copse_status copse_aggregate_quick(const copse_query *query, copse_chosen_aggregate aggregate, copse_value *out);
+/* A whole sum as a value of the type of sums of the column. Errors: OVERFLOW, with all of its digits. */
+copse_status copse_sum_value(const copse_query *query, uint32_t column, copse_wide sum, copse_value *out);

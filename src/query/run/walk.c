@@ -1,0 +1,81 @@
+/* Rows in the order of an index, through a cursor, until there are as many as the limit wants. Rows with equal keys come all or not at
+ * all, so that the sort that follows can put them into the order of their numbers. */
+#include "query/run/run.h"
+
+#define WALK_BLOCK 1024u
+
+typedef struct walk {
+    copse_query *query;
+    const copse_stored_column *column;
+    copse_row_list *out;
+    uint64_t needed;
+} walk;
+
+static copse_status filter_block(walk *w, uint32_t *rows, uint64_t n)
+{
+    copse_query *query = w->query;
+    query->walk_looked_at += n;
+    if (query->conjunction_count == 1)
+        n = copse_conjunction_filter(query->table, &copse_conjunctions(query)[0], UINT32_MAX, rows, n);
+    copse_status status =
+        copse_buffer_reserve(query->ctx, &w->out->memory, w->out->n + n + 1, sizeof(uint32_t), "the rows of a query");
+    if (status != COPSE_OK) return status;
+    memcpy(copse_row_list_rows(w->out) + w->out->n, rows, n * sizeof *rows);
+    w->out->n += n;
+    return COPSE_OK;
+}
+
+/* Rows without a key are in no index. */
+static copse_status add_nulls(walk *w)
+{
+    const copse_table *table = w->query->table;
+    uint32_t rows[WALK_BLOCK];
+    uint64_t n = 0;
+    copse_status status = COPSE_OK;
+    for (uint64_t i = 0; w->column->nulls > 0 && status == COPSE_OK && i < table->slots; i++) {
+        if (copse_cell_valid(w->column, i) || !copse_row_lives(table, i)) continue;
+        rows[n++] = (uint32_t)i;
+        if (n < WALK_BLOCK) continue;
+        status = filter_block(w, rows, n);
+        n = 0;
+    }
+    return status == COPSE_OK && n > 0 ? filter_block(w, rows, n) : status;
+}
+
+static copse_status walk_keys(walk *w, copse_cursor *cursor)
+{
+    uint32_t rows[WALK_BLOCK], last = COPSE_ROW_NONE; /* the last one that was enough */
+    uint64_t block = w->needed < WALK_BLOCK / 16 ? w->needed + 16 : WALK_BLOCK;
+    for (;;) {
+        uint64_t n = 0, same = 0;
+        copse_status status = copse_cursor_next(cursor, NULL, rows, block, &n);
+        if (status != COPSE_OK || n == 0) return status;
+        if (last != COPSE_ROW_NONE) {
+            while (same < n && copse_cell_compare(w->column, last, w->column, rows[same]) == 0) same++;
+            if (same == 0) return COPSE_OK;
+        }
+        uint64_t taken = last != COPSE_ROW_NONE ? same : n;
+        uint32_t end = rows[n - 1];
+        status = filter_block(w, rows, taken);
+        if (status != COPSE_OK || taken < n) return status;
+        if (last == COPSE_ROW_NONE && w->out->n >= w->needed) last = end;
+        block = block * 2 < WALK_BLOCK ? block * 2 : WALK_BLOCK;
+    }
+}
+
+copse_status copse_run_walk(copse_query *query, copse_row_list *out)
+{
+    const copse_stored_index *index = query->walked;
+    copse_cursor *cursor = NULL;
+    copse_ranges all = COPSE_BETWEEN(NULL, NULL, 1);
+    uint64_t needed = query->limit + query->offset;
+    walk w = {query, &query->table->columns[index->column], out, needed < query->limit ? UINT64_MAX : needed};
+    if (query->orders[0].descending) all.flags |= COPSE_RANGE_DESCENDING;
+    copse_status status = copse_cursor_open(index->tree, &all, &cursor);
+    if (status == COPSE_OK) status = walk_keys(&w, cursor);
+    copse_cursor_free(cursor);
+    if (status == COPSE_OK) status = add_nulls(&w);
+    if (status == COPSE_OK) copse_row_list_sort(query, out);
+    if (query->conjunction_count == 1) copse_conjunctions(query)[0].found = out->n;
+    return status;
+}

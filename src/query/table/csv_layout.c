@@ -1,0 +1,216 @@
+/* What the first rows of a CSV file tell: the delimiter, types, decimal commas. */
+#include "query/table/csv.h"
+
+#include <ctype.h>
+
+static copse_csv_column *columns_of(const copse_csv_source *source)
+{
+    return source->columns.data;
+}
+
+bool copse_csv_is_bool(const char *text, size_t length, uint8_t *out)
+{
+    static const char *const words[] = {"false", "true"};
+    for (uint8_t i = 0; i < 2; i++) {
+        size_t at = 0;
+        while (at < length && words[i][at] && tolower((unsigned char)text[at]) == words[i][at]) at++;
+        *out = i;
+        if (at == length && !words[i][at] && length > 0) return true;
+    }
+    return false;
+}
+
+bool copse_csv_is_null(const copse_csv_source *source, uint32_t type, const copse_csv_cell *cell)
+{
+    if (type == COPSE_STRING && cell->quoted) return false;
+    return copse_nulls_has(&source->nulls, cell->text, cell->length);
+}
+
+/* ---- types that are given ---- */
+
+static copse_status parse_type(const copse_csv_source *source, const char *text, size_t length, uint32_t *out)
+{
+    char name[16] = "";
+    copse_type type = 0;
+    if (length < sizeof name) memcpy(name, text, length);
+    if (strcmp(name, "string") == 0 || strcmp(name, "text") == 0)
+        *out = COPSE_STRING;
+    else if (strcmp(name, "bool") == 0)
+        *out = COPSE_BOOL;
+    else if (copse_type_parse(name, &type) == COPSE_OK && copse_type_size(type) > 0)
+        *out = type;
+    else
+        return copse_fail_argument(source->ctx, "types",
+                                   "\"%.*s\" is not a type of a column: i32, i64, u32, u64, f32, f64, bool, date, "
+                                   "timestamp or string",
+                                   (int)(length < 40 ? length : 40), text);
+    return COPSE_OK;
+}
+
+static copse_csv_column *find_column(const copse_csv_source *source, const char *name, size_t length)
+{
+    for (size_t i = 0; i < source->column_count; i++) {
+        copse_csv_column *column = &columns_of(source)[i];
+        if (strlen(column->name) == length && memcmp(column->name, name, length) == 0) return column;
+    }
+    return NULL;
+}
+
+static copse_status take_types(const copse_csv_source *source)
+{
+    const char *at = source->options.types;
+    while (at && *at) {
+        size_t length = strcspn(at, ",");
+        const char *equals = memchr(at, '=', length);
+        copse_csv_column *column = equals ? find_column(source, at, (size_t)(equals - at)) : NULL;
+        if (!column)
+            return copse_fail_argument(source->ctx, "types",
+                                       "%s: types has \"%.*s\", which is not COLUMN=TYPE of a column", source->path,
+                                       (int)(length < 60 ? length : 60), at);
+        copse_status status = parse_type(source, equals + 1, length - (size_t)(equals + 1 - at), &column->type);
+        if (status != COPSE_OK) return status;
+        column->guessed = false;
+        at += length + (at[length] == ',');
+    }
+    return COPSE_OK;
+}
+
+/* ---- types that are guessed ---- */
+
+typedef struct trial {
+    copse_guess point, comma;
+    uint64_t cells, bools, quoted;
+} trial;
+
+static void add_cell(const copse_csv_source *source, trial *t, const copse_csv_cell *cell)
+{
+    uint8_t out = 0;
+    if (copse_nulls_has(&source->nulls, cell->text, cell->length)) {
+        t->quoted += cell->quoted != 0;
+        return;
+    }
+    t->cells++;
+    t->bools += copse_csv_is_bool(cell->text, cell->length, &out);
+    copse_guess_add(&t->point, cell->text, cell->length);
+    copse_guess_add(&t->comma, cell->text, cell->length);
+}
+
+static void settle(const copse_csv_source *source, const trial *t, copse_csv_column *column)
+{
+    /* Where bad rows are left out, a few of them do not decide. */
+    uint64_t least = source->options.flags & COPSE_CSV_SKIP_BAD ? t->cells / 2 + 1 : t->cells;
+    bool point = copse_guess_fitting(&t->point) >= least, comma = copse_guess_fitting(&t->comma) >= least;
+    column->form = !point && comma ? t->comma.form : t->point.form;
+    if (source->options.decimal) column->form.decimal = (char)source->options.decimal;
+    if (!column->guessed) return;
+    if (t->cells == 0 || t->quoted > 0)
+        column->type = COPSE_STRING;
+    else if (t->bools == t->cells)
+        column->type = COPSE_BOOL;
+    else if (source->options.decimal == ',' ? comma : point)
+        column->type = copse_guess_result(source->options.decimal == ',' ? &t->comma : &t->point);
+    else
+        column->type = comma && !source->options.decimal ? copse_guess_result(&t->comma) : COPSE_STRING;
+    if (column->type == COPSE_DATE && source->date_has_time) column->type = COPSE_TIMESTAMP;
+}
+
+static void guess_types(copse_csv_source *source, copse_csv *csv, trial *trials)
+{
+    const copse_cell_form point = {source->options.date_format, '.'}, comma = {source->options.date_format, ','};
+    copse_csv_cell *cells = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < source->column_count; i++) {
+        trials[i] = (trial){0};
+        copse_guess_start(&trials[i].point, &point, false);
+        copse_guess_start(&trials[i].comma, &comma, false);
+    }
+    while (source->sampled < COPSE_CSV_SAMPLE) {
+        /* A bad record is reported when all rows are read. */
+        bool good = copse_csv_next(csv, &cells, &count) == COPSE_OK;
+        if (!good && !copse_csv_skip(csv)) break;
+        if (good && count == 0) break;
+        if (!good) continue;
+        for (size_t i = 0; i < count; i++) add_cell(source, &trials[i], &cells[i]);
+        source->sampled++;
+    }
+    for (size_t i = 0; i < source->column_count; i++) settle(source, &trials[i], &columns_of(source)[i]);
+}
+
+/* ---- columns ---- */
+
+static bool name_is_taken(const copse_csv_source *source, size_t column, const char *name)
+{
+    for (size_t i = 0; i < column; i++)
+        if (strcmp(columns_of(source)[i].name, name) == 0) return true;
+    return false;
+}
+
+/* The reader outlives the columns, and so do its names. */
+static void name_columns(copse_csv_source *source)
+{
+    for (size_t i = 0; i < source->column_count; i++) {
+        copse_csv_column *column = &columns_of(source)[i];
+        *column = (copse_csv_column){.guessed = true};
+        column->name = (char *)(uintptr_t)copse_csv_column_name(source->reader, i);
+        if (*column->name && !name_is_taken(source, i, column->name)) continue;
+        snprintf(column->own_name, sizeof column->own_name, "%.16s#%zu", column->name, i + 1);
+        column->name = column->own_name;
+    }
+}
+
+/* A record that the end of the head cuts in two must not count. */
+static size_t whole_records(const copse_csv_source *source)
+{
+    const char *head = source->head.data;
+    size_t size = source->head_size;
+    if (size == COPSE_CSV_HEAD)
+        while (size > 0 && head[size - 1] != '\n' && head[size - 1] != '\r') size--;
+    return size > 0 ? size : source->head_size;
+}
+
+static copse_status open_sample(copse_csv_source *source, copse_csv **out)
+{
+    char message[512];
+    copse_status status =
+        copse_csv_open_memory(source->head.data, whole_records(source), &source->csv, out, message, sizeof message);
+    return status == COPSE_OK ? status : copse_fail(source->ctx, status, "%s: %s", source->path, message);
+}
+
+/* How many columns there are, without a header from the first record. */
+static copse_status count_columns(copse_csv_source *source)
+{
+    copse_csv *csv = NULL;
+    copse_csv_cell *cells = NULL;
+    copse_status status = open_sample(source, &csv);
+    if (status != COPSE_OK) return status;
+    (void)copse_csv_next(csv, &cells, &source->column_count);
+    source->column_count = copse_csv_columns(csv);
+    copse_csv_close(csv);
+    if (source->column_count == 0)
+        return copse_fail(source->ctx, COPSE_ERR_FORMAT, "%s: the input is empty", source->path);
+    return COPSE_OK;
+}
+
+copse_status copse_csv_find_layout(copse_csv_source *source)
+{
+    copse_buffer trials = {0};
+    copse_csv *csv = NULL;
+    source->csv.no_header = (source->options.flags & COPSE_CSV_NO_HEADER) != 0;
+    source->csv.delimiter = (char)source->options.delimiter;
+    if (!source->csv.delimiter) source->csv.delimiter = copse_delimiter_guess(source->head.data, whole_records(source));
+    copse_status status = count_columns(source);
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(source->ctx, &source->columns, source->column_count, sizeof(copse_csv_column),
+                                      "the columns of a table");
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(source->ctx, &trials, source->column_count, sizeof(trial), "guessing types");
+    if (status == COPSE_OK) status = open_sample(source, &csv);
+    if (status == COPSE_OK) {
+        source->reader = csv; /* for the names */
+        name_columns(source);
+        status = take_types(source);
+        if (status == COPSE_OK) guess_types(source, csv, trials.data);
+    }
+    copse_buffer_free(source->ctx, &trials);
+    return status;
+}

@@ -1,0 +1,2 @@
+try query --help
+copse help query | diff - <(copse query -h) && echo same

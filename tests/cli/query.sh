@@ -1,0 +1,23 @@
+make_orders
+printf 'id,name,since\n1,Ann,2024-01-31\n2,"Bob, Jr",\n3,,2024-03-01\n4,"",2024-02-29\n' >people.csv
+printf 'order,who\n1001,1\n1002,2\n1003,1\n1010,9\n' >buyers.csv
+try query orders.csv
+try query orders.csv --where 'amount >= 75' --select id,city
+try query orders.csv --where 'amount>=75 and city <> Oslo or id=1002' --order-by 'amount desc'
+try query orders.csv --where 'amount > 0' --where "city in (Rome, 'Lima')" --format csv
+try query orders.csv --where "city like 'R%' or city prefix B" --format json
+try query orders.csv --count --sum amount --min amount,city --max amount --avg amount --count-distinct city
+try query orders.csv --where 'id between 1002 and 1009' --count
+try query people.csv --where 'since is null'
+try query people.csv --where 'name is not null' --format csv
+try query people.csv --where 'since <= 2024-02-29' --order-by since --format json
+try query people.csv --types id=string,since=string --where "id < '3'" --select id
+try query orders.csv --order-by amount --limit 2 --offset 1 --select amount
+try query buyers.csv --group-by who --count --order-by 'count desc,who'
+try query buyers.csv --join 'orders.csv on order=id' --join 'left people.csv on who=id' --select order,amount,name
+try query buyers.csv --join 'anti people.csv on who=id'
+try query buyers.csv --join 'semi people.csv on who=id' --count
+gzip -c orders.csv >orders.csv.gz
+try query orders.csv.gz --count
+copse query - --count <orders.csv
+printf '7;1,5\n8;2,25\n' | copse query - --no-header --sum '#2'
