@@ -57,7 +57,7 @@ static bool pattern_fits(const char *name, const bench_data *data, const uint64_
     if (strcmp(name, "insert-append") == 0 || strcmp(name, "window") == 0)
         return keys[i] > last && (i == 0 || keys[i] >= keys[i - 1]);
     if (strcmp(name, "insert-append-shuffled") == 0) /* batches are in order, keys within them are not */
-        return keys[i] > last && (i < 100 || keys[i] > keys[i / 100 * 100 - 1 - i % 100]);
+        return (i < 100 || keys[i] > keys[i / 100 * 100 - 1 - i % 100]) && keys[i] > last;
     if (strcmp(name, "insert-append-late") == 0) return keys[i] > last;
     if (strcmp(name, "insert-prepend") == 0) return keys[i] < data->codes[0] && (i == 0 || keys[i] <= keys[i - 1]);
     if (strcmp(name, "insert-gap") == 0) return rank == bench_data_rank(data, keys[0]) && rank > 0 && keys[i] < last;
