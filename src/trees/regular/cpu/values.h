@@ -98,7 +98,7 @@ static bool values_create(const copse_ctx *ctx, uint64_t room, copse_value_direc
     for (uint32_t l = 0; l < levels; l++) {
         made.low[l] = (uint64_t *)at;
         made.high[l] = made.low[l] + nodes[l];
-        made.float_sum[l] = (double *)(at + nodes[l] * 2 * sizeof(uint64_t));
+        made.float_sum[l] = (void *)(made.high[l] + nodes[l]);
         at += nodes[l] * 3 * sizeof(uint64_t);
     }
     made.page = (char **)at;
