@@ -29,11 +29,17 @@ static unsigned char *zeros(size_t size)
     return bytes;
 }
 
+/* Where values go; of a set nowhere. */
+static void *room_of(const struct questions *q, unsigned char *values)
+{
+    return q->value_size ? values : NULL;
+}
+
 static void ask_finds(const struct questions *q, struct answers *to)
 {
     const size_t n = (size_t)q->n, values = n * 8;
     unsigned char *out = zeros(values + n);
-    note(to, "find", copse_find(q->index, q->lows, n, q->value_size ? out : NULL, out + values), out, values + n);
+    note(to, "find", copse_find(q->index, q->lows, n, room_of(q, out), out + values), out, values + n);
     out = zeros(n);
     note(to, "contains", copse_contains(q->index, q->lows, n, out), out, n);
 }
@@ -43,17 +49,18 @@ static void ask_points(const struct questions *q, struct answers *to)
     const size_t n = (size_t)q->n, keys = n * 8, values = n * 8;
     unsigned char *out = zeros(keys + values + n * 8 + n);
     note(to, "lower_bound",
-         copse_lower_bound(q->index, q->lows, n, out, out + keys, out + keys + values + n * 8,
+         copse_lower_bound(q->index, q->lows, n, out, room_of(q, out + keys), out + keys + values + n * 8,
                            (uint64_t *)(void *)(out + keys + values)),
          out, keys + values + n * 8 + n);
     out = zeros(keys + values + n);
-    note(to, "floor", copse_floor(q->index, q->lows, n, out, out + keys, out + keys + values), out, keys + values + n);
-    out = zeros(keys + values + n);
-    note(to, "successor", copse_successor(q->index, q->lows, n, out, out + keys, out + keys + values), out,
+    note(to, "floor", copse_floor(q->index, q->lows, n, out, room_of(q, out + keys), out + keys + values), out,
          keys + values + n);
     out = zeros(keys + values + n);
-    note(to, "predecessor", copse_predecessor(q->index, q->lows, n, out, out + keys, out + keys + values), out,
+    note(to, "successor", copse_successor(q->index, q->lows, n, out, room_of(q, out + keys), out + keys + values), out,
          keys + values + n);
+    out = zeros(keys + values + n);
+    note(to, "predecessor", copse_predecessor(q->index, q->lows, n, out, room_of(q, out + keys), out + keys + values),
+         out, keys + values + n);
 }
 
 static void ask_aggregates(const struct questions *q, struct answers *to)
@@ -96,7 +103,7 @@ static void ask_range(const struct questions *q, uint64_t limit, uint32_t flags,
     unsigned char *out = zeros(size);
     rows.offsets = (uint64_t *)(void *)out;
     rows.keys = out + sizeof offsets;
-    rows.values = out + values;
+    rows.values = room_of(q, out + values);
     rows.capacity = capacity;
     if (status == COPSE_OK) status = copse_range(q->index, &ranges, &rows);
     note(to, name, status, out, size);
@@ -108,24 +115,25 @@ static void ask_ranks(const struct questions *q, struct answers *to)
     const uint64_t ranks[RANKS] = {0, q->entries / 2, q->entries / 3, q->entries - 1, q->entries};
     uint64_t got = 0;
     unsigned char *out = zeros((size_t)RANKS * 17);
-    note(to, "select", copse_select(q->index, ranks, RANKS, out, out + (size_t)RANKS * 8, out + (size_t)RANKS * 16),
-         out, (size_t)RANKS * 17);
+    note(to, "select",
+         copse_select(q->index, ranks, RANKS, out, room_of(q, out + (size_t)RANKS * 8), out + (size_t)RANKS * 16), out,
+         (size_t)RANKS * 17);
     out = zeros((size_t)MOST * 16);
-    note(to, "last", copse_last(q->index, MOST, out, out + (size_t)MOST * 8, &got), out, (size_t)MOST * 16);
+    note(to, "last", copse_last(q->index, MOST, out, room_of(q, out + (size_t)MOST * 8), &got), out, (size_t)MOST * 16);
 }
 
 static void ask_whole(const struct questions *q, struct answers *to)
 {
     const size_t keys = ((size_t)q->entries * q->key_size + 7) / 8 * 8, size = keys + q->entries * q->value_size;
     unsigned char *out = zeros(size);
-    note(to, "export", copse_export(q->index, out, out + keys, q->entries), out, size);
+    note(to, "export", copse_export(q->index, out, room_of(q, out + keys), q->entries), out, size);
     copse_cursor *cursor = NULL;
     uint64_t got = 0;
     enum { STEP = 100 };
     out = zeros((size_t)STEP * 16);
     copse_status status = copse_cursor_open(q->index, NULL, &cursor);
     if (status == COPSE_OK && q->n) status = copse_cursor_seek(cursor, q->lows);
-    if (status == COPSE_OK) status = copse_cursor_next(cursor, out, out + (size_t)STEP * 8, STEP, &got);
+    if (status == COPSE_OK) status = copse_cursor_next(cursor, out, room_of(q, out + (size_t)STEP * 8), STEP, &got);
     copse_cursor_free(cursor);
     note(to, "cursor", status, out, (size_t)STEP * 16);
 }

@@ -207,8 +207,22 @@ bool copse_hybrid_begin(copse_hybrid_call *call, const copse_index *index, uint6
     if (!mirror->current || n < tuning->least || pthread_mutex_trylock(&mirror->lock) != 0) return false;
     const bool in_turns = tuning->schedule == COPSE_SCHEDULE_SEQUENTIAL;
     const unsigned ahead = in_turns ? 1 : (unsigned)tuning->schedule - COPSE_SCHEDULE_SEQUENTIAL;
+    /* Member by member: other threads may count references meanwhile. */
+    const copse_index handle = {.ctx = index->ctx,
+                                .key_type = index->key_type,
+                                .value_type = index->value_type,
+                                .duplicates = index->duplicates,
+                                .version = index->version,
+                                .description = index->description,
+                                .placement = index->placement,
+                                .calls = index->calls,
+                                .by_width = index->by_width,
+                                .placement_why = index->placement_why,
+                                .read_only = index->read_only,
+                                .tree = index->tree,
+                                .mirror = index->mirror};
     *call = (copse_hybrid_call){.walked = {.side = {{keys, upper, NULL}, {highs, true, NULL}}, .run = run},
-                                .handle = *index,
+                                .handle = handle,
                                 .mirror = mirror,
                                 .sides = highs ? 2 : 1,
                                 .n = n,

@@ -523,13 +523,17 @@ static void page_give(const copse_ctx *ctx, copse_regular *tree, char *page)
 static void update_release(const copse_index *index, copse_regular *tree, update_plan *u, bool failed)
 {
     const copse_ctx *ctx = index->ctx;
-    for (const leaf_edit *e = u->edit; failed && u->taken && e < u->edit + u->edits; e++)
+    for (uint64_t i = 0; failed && u->taken && i < u->edits; i++) {
+        const leaf_edit *e = &u->edit[i];
         for (uint64_t k = 0; k < e->leaves && e->out + k < u->taken; k++)
             if (edit_own(e, k) == EDIT_MEMBERS)
                 copse_leaf_give(ctx, &tree->pool, (char *)u->out_units[e->out + k] - 64);
-    for (const page_part *p = u->part; failed && p < u->part + u->parts; p++)
+    }
+    for (uint64_t i = 0; failed && u->pages_taken && i < u->parts; i++) {
+        const page_part *p = &u->part[i];
         for (uint64_t k = p->members; k < p->page_outs && p->page_out + k < u->pages_taken; k++)
             page_give(ctx, tree, u->out_page[p->page_out + k]);
+    }
     if (failed && u->new_table) copse_memory_free(ctx, u->table.memory, u->table.bytes);
     copse_memory_free(ctx, u->part, u->part_room * sizeof *u->part);
     copse_memory_free(ctx, u->segment, u->segment_room * sizeof *u->segment);
@@ -543,7 +547,8 @@ static void update_release(const copse_index *index, copse_regular *tree, update
 /* Leaves for the edits. */
 static bool update_take_leaves(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
 {
-    for (const leaf_edit *e = u->edit; e < u->edit + u->edits; e++)
+    for (uint64_t i = 0; i < u->edits; i++) {
+        const leaf_edit *e = &u->edit[i];
         for (uint64_t k = 0; k < e->leaves; k++) {
             const uint32_t own = edit_own(e, k);
             char *leaf = own < EDIT_MEMBERS ? e->leaf[own] : copse_leaf_take(ctx, &tree->pool);
@@ -551,6 +556,7 @@ static bool update_take_leaves(const copse_ctx *ctx, copse_regular *tree, update
             u->out_units[u->taken] = leaf_units(leaf);
             u->out_fill[u->taken++] = (uint8_t)(edit_until(e, k + 1) - edit_until(e, k));
         }
+    }
     return true;
 }
 
@@ -776,7 +782,8 @@ static void page_sink_page(page_sink *sink, const leaf_page *from, const page_pa
     const leaf_page before = *from; /* the sink may write over it */
     const leaf_segment *s = touched ? u->segment + touched->segment : NULL;
     const leaf_segment *end = touched ? s + touched->segments : NULL;
-    const leaf_edit *e = touched ? u->edit + touched->edit : NULL, *last_edit = touched ? e + touched->edits : NULL;
+    const leaf_edit *e = touched && touched->edits ? u->edit + touched->edit : NULL;
+    const leaf_edit *last_edit = e ? e + touched->edits : NULL;
     for (uint32_t slot = 0; slot < before.used; slot++) {
         while (s < end && s->n && slot_at(s->slot) < slot) s++;
         const bool merged = s < end && s->n && slot_at(s->slot) == slot;
@@ -928,8 +935,9 @@ static void apply_values_of_pages(const copse_index *index, copse_regular *tree,
 /* Gives back leaves that have gone, and memory that is mostly free. */
 static void apply_give(const copse_ctx *ctx, copse_regular *tree, const update_plan *u)
 {
-    for (const leaf_edit *e = u->edit; e < u->edit + u->edits; e++)
-        for (uint64_t k = e->leaves; k < e->members; k++) copse_leaf_give(ctx, &tree->pool, e->leaf[k]);
+    for (uint64_t i = 0; i < u->edits; i++)
+        for (uint64_t k = u->edit[i].leaves; k < u->edit[i].members; k++)
+            copse_leaf_give(ctx, &tree->pool, u->edit[i].leaf[k]);
     if (copse_leaf_pool_sparse(&tree->page_pool)) {
         copse_leaf_pool_compact_begin(&tree->page_pool);
         copse_leaf_pool_compact_move(ctx, &tree->page_pool, tree->table.page, tree->table.pages);
