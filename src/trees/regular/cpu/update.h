@@ -854,7 +854,7 @@ static void apply_moves(const copse_index *index, copse_regular *tree, update_pl
         to += stop - from;
         from = stop;
         if (p == end) continue;
-        memcpy(now + to, u->out_page + p->page_out, p->page_outs * sizeof *old);
+        if (p->page_outs) memcpy(now + to, u->out_page + p->page_out, p->page_outs * sizeof *old);
         to += p->page_outs;
         from += p->members;
         p++;
