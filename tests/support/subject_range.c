@@ -416,9 +416,18 @@ bool subject_run_no_values(struct subject *subject, const struct operation *oper
 
 /* --- erasing ----------------------------------------------------------------------------------------------------------- */
 
+/* The code that a key has which is made of one: the code may be of none, and -0.0 is 0.0. */
+static uint64_t code_of_key(copse_type type, uint64_t code)
+{
+    uint64_t key = 0;
+    typed_set_code(type, &key, 0, code);
+    return typed_code(type, &key, 0);
+}
+
 struct model_span operation_span(const struct operation *operation, const struct model *model, uint64_t i)
 {
-    return span_between(model, operation_ends(operation), operation->first[i], operation->second[i]);
+    return span_between(model, operation_ends(operation), code_of_key(model->key_type, operation->first[i]),
+                        code_of_key(model->key_type, operation->second[i]));
 }
 
 uint64_t operation_erase_range(const struct operation *operation, struct model *model)
