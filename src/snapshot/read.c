@@ -48,6 +48,9 @@ static copse_status index_make(reader *r, const copse_index_options *options)
         if (snapshot_has_strings(h)) {
             if (!takes_strings)
                 o.structure = COPSE_STRUCTURE_AUTO; /* the file may come from a copse with more trees for them */
+        } else if (!copse_registry_find(o.structure)->at || !copse_registry_find(o.structure)->at->calls) {
+            o.structure =
+                COPSE_STRUCTURE_AUTO; /* a tree of byte strings alone: nobody has saved this, and the entries are sound */
         } else if (o.placement != COPSE_PLACEMENT_AUTO && (unsigned)o.placement <= COPSE_PLACEMENT_HYBRID_EMULATED)
             o.structure = copse_registry_nearest(o.structure, o.placement);
     }
