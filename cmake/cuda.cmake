@@ -84,16 +84,22 @@ if(copse_have_cuda)
   # The libraries name what they need themselves, so that the installed packages do, too.
   set(CMAKE_CUDA_RUNTIME_LIBRARY None)
   set(CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES "")
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
+  # The level is that of the host's side, which only launches; kernels are always optimised.
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O2 -DNDEBUG")
   set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG -lineinfo")
   if(COPSE_LINEINFO)
     string(APPEND CMAKE_CUDA_FLAGS_RELEASE " -lineinfo")
   endif()
   # nvcc hands the host compiler one text in which headers look like the file itself, so that clang takes each inline
   # function of theirs for an unused one of ours.
-  # The driver unpacks device code when it is first used, and every driver that runs CUDA 13 can.
-  set(copse_cuda_options -Xfatbin=-compress-all --compress-mode=size
+  # The driver unpacks device code when it is first used, and every driver that runs CUDA 13 can. A release, for several cards,
+  # is packed as small as it gets, which takes over a second a file.
+  set(copse_cuda_options -Xfatbin=-compress-all
     -Xcompiler=-Wall,-Wextra,-Wshadow,-Wpointer-arith,-Wwrite-strings,-Wno-unused-function)
+  list(LENGTH copse_architectures copse_architecture_count)
+  if(copse_architecture_count GREATER 1)
+    list(APPEND copse_cuda_options --compress-mode=size)
+  endif()
   if(COPSE_WERROR)
     list(APPEND copse_cuda_options --Werror=all-warnings -Xcompiler=-Werror)
   endif()

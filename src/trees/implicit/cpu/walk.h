@@ -216,28 +216,29 @@ ALWAYS_INLINE void implicit_stage_below(const copse_implicit *tree, walk_state *
     if (sums) walk_fetch_next(group, width, units, stride, true);
 }
 
-ALWAYS_INLINE uint64_t implicit_walk_below(const copse_implicit *tree, walk_state *w, const walk_output *to,
-                                           walk_mode mode, uint32_t width)
-{
-    const bool ranges = mode == WALK_SUM || mode == WALK_COUNT, digest = KEY_BITS == 64;
-    const uint32_t queries = ranges ? width / 2 : width; /* of a group */
-    const uint64_t groups = (w->input->n + queries - 1) / queries;
-    PIPELINE_RUN(&w->plan, groups, s, g, implicit_stage_below(tree, w, s, g, to, mode, width, digest));
-    return w->first_nan;
-}
-
+/* Groups are always full: a short one is filled up, and there is little to wait for that a smaller width would spread. */
 ALWAYS_INLINE uint64_t implicit_run_below(const copse_implicit *tree, walk_state *w, const walk_output *to,
                                           walk_mode mode)
 {
     static const copse_levels none = {0};
+    const bool ranges = mode == WALK_SUM || mode == WALK_COUNT, digest = KEY_BITS == 64;
+    const uint32_t queries = ranges ? PIPELINE_WIDTH / 2 : PIPELINE_WIDTH; /* of a group */
+    const uint64_t groups = (w->input->n + queries - 1) / queries;
     w->levels = &none;
     w->plan.stages = 2;
     w->plan.far[0] = false;
     w->plan.far[1] = true;
-    pipeline_schedule(&w->plan, w->input->pipeline, w->input->highs ? w->input->n * 2 : w->input->n);
-    if (w->input->highs) w->plan.width = w->plan.width < 2 ? 2 : w->plan.width & ~1u;
-    return w->plan.width == PIPELINE_WIDTH ? implicit_walk_below(tree, w, to, mode, PIPELINE_WIDTH)
-                                           : implicit_walk_below(tree, w, to, mode, w->plan.width);
+    pipeline_schedule(&w->plan, 0, UINT64_MAX);
+    PIPELINE_RUN(&w->plan, groups, s, g, implicit_stage_below(tree, w, s, g, to, mode, PIPELINE_WIDTH, digest));
+    return w->first_nan;
+}
+
+/* Batches of less than a group, and groups of a width that the context asks for: one function for all modes and separators, because the
+ * compiler takes seconds for each and a short batch gains little from constants. */
+static __attribute__((noinline)) uint64_t implicit_walk_short(const copse_implicit *tree, walk_state *w,
+                                                              const walk_output *to, walk_mode mode, bool digest)
+{
+    return implicit_walk(tree, w, to, mode, w->plan.width, digest);
 }
 
 /* Gives the compiler a constant width and kind of separator where it matters. */
@@ -254,12 +255,10 @@ ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk
     w.plan.far[tree->levels.height] = tree->unit_bytes > PIPELINE_FAR_BYTES;
     pipeline_schedule(&w.plan, input->pipeline, input->highs ? input->n * 2 : input->n);
     if (input->highs) w.plan.width = w.plan.width < 2 ? 2 : w.plan.width & ~1u; /* a range takes two queries */
-    bool constant = w.plan.width == PIPELINE_WIDTH;
-    if (KEY_BITS == 64 && tree->levels.digest)
-        return constant ? implicit_walk(tree, &w, to, mode, PIPELINE_WIDTH, true)
-                        : implicit_walk(tree, &w, to, mode, w.plan.width, true);
-    return constant ? implicit_walk(tree, &w, to, mode, PIPELINE_WIDTH, false)
-                    : implicit_walk(tree, &w, to, mode, w.plan.width, false);
+    const bool digest = KEY_BITS == 64 && tree->levels.digest;
+    if (w.plan.width != PIPELINE_WIDTH) return implicit_walk_short(tree, &w, to, mode, digest);
+    return digest ? implicit_walk(tree, &w, to, mode, PIPELINE_WIDTH, true)
+                  : implicit_walk(tree, &w, to, mode, PIPELINE_WIDTH, false);
 }
 
 static uint64_t implicit_walk_find(const copse_implicit *tree, const copse_walk_input *input, void *values,
