@@ -17,17 +17,19 @@ bool copse_device_is_parents(const copse_device *device)
     return !device->backend->survives_fork && device->generation != copse_fork_generation();
 }
 
+static bool has_faulted(const copse_device *device)
+{
+    return __atomic_load_n(&device->faulted, __ATOMIC_ACQUIRE);
+}
+
 copse_status copse_device_check(copse_device *device)
 {
-    copse_status status = COPSE_OK;
     if (copse_device_is_parents(device))
         return copse_fail(device->ctx, COPSE_ERR_DEVICE,
                           "this process was forked after its parent had opened the card, which does not follow: "
                           "use the card in the child only, or start the child with exec");
-    pthread_mutex_lock(&device->lock);
-    if (device->faulted) status = copse_fail(device->ctx, COPSE_ERR_DEVICE, "%s", device->fault);
-    pthread_mutex_unlock(&device->lock);
-    return status;
+    if (!has_faulted(device)) return COPSE_OK;
+    return copse_fail(device->ctx, COPSE_ERR_DEVICE, "%s", device->fault);
 }
 
 copse_status copse_device_fault(copse_device *device, const char *format, ...)
@@ -36,7 +38,7 @@ copse_status copse_device_fault(copse_device *device, const char *format, ...)
     va_start(arguments, format);
     pthread_mutex_lock(&device->lock);
     if (!device->faulted) vsnprintf(device->fault, sizeof device->fault, format, arguments);
-    device->faulted = true;
+    __atomic_store_n(&device->faulted, true, __ATOMIC_RELEASE); /* behind its sentence */
     pthread_mutex_unlock(&device->lock);
     va_end(arguments);
     return copse_device_check(device);
@@ -121,14 +123,6 @@ static bool is_readable(const void *memory)
     char byte;
     struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)memory, 1};
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT;
-}
-
-static bool has_faulted(copse_device *device)
-{
-    pthread_mutex_lock(&device->lock);
-    bool faulted = device->faulted;
-    pthread_mutex_unlock(&device->lock);
-    return faulted;
 }
 
 /* A device with a fault, or of the parent, does not know its own memory any more. Any pointer then counts as device memory, so that the next function
