@@ -78,7 +78,8 @@ static int run_data(bench_run *run, copse_type key, copse_type value, uint64_t n
 static uint64_t number_of_turns(const bench_options *o)
 {
     uint64_t contestants = o->structures.count * o->placements.count * o->threads.count * o->isas.count *
-                               o->huge_pages.count * o->pipelines.count * o->memories.count * o->transfers.count +
+                               o->huge_pages.count * o->pipelines.count * o->memories.count * o->transfers.count *
+                               o->schedules.count * o->buckets.count +
                            o->peers.count * o->threads.count;
     uint64_t data_sets = o->keys.count * o->values.count * o->sizes.count * o->dists.count;
     return contestants * data_sets * o->op_count * o->batches.count * o->repeat;

@@ -2,8 +2,8 @@
  * What the files of `copse bench` share.
  *
  * A run is a cross product. For every data set (key type, value type, n, distribution) the contestants are made: copse
- * with every combination of structure, placement, threads, instruction set, huge pages, pipeline depth and memory of
- * the caller, and the peers. For every operation and batch size they then take turns, `repeat` times, so that a machine that slows down
+ * with every combination of structure, placement, threads, instruction set, huge pages, pipeline depth, memory of
+ * the caller and schedule of a hybrid tree, and the peers. For every operation and batch size they then take turns, `repeat` times, so that a machine that slows down
  * slows all of them. Answers are compared with a sorted array of the same data after every turn, outside of the timing.
  */
 #pragma once
@@ -139,7 +139,9 @@ typedef struct bench_options {
     bench_list memories;   /* bench_memory_kind  */
     bench_list transfers;  /* numbers of those below */
     bench_transfer transfer[BENCH_LIST];
-    bench_list peers; /* for bench_peer_at  */
+    bench_list schedules; /* copse_schedule     */
+    bench_list buckets;   /* 0: the library's   */
+    bench_list peers;     /* for bench_peer_at  */
     bench_op ops[BENCH_LIST];
     bench_op_size op_sizes[BENCH_LIST];
     size_t op_count;
@@ -161,6 +163,7 @@ typedef struct bench_options {
 bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit);
 /* NULL past the end; 0 is "auto". */
 const char *bench_isa_name(uint64_t i);
+const char *bench_schedule_name(uint64_t i);
 /* As --memory spells it; host memory is "pageable" for an index on a device. */
 const char *bench_memory_name(bench_memory_kind kind, bool on_device);
 
@@ -259,11 +262,13 @@ typedef struct bench_target {
     uint32_t pipeline;
     bench_memory_kind memory;
     const bench_transfer *transfer;
+    copse_schedule schedule;     /* hybrid placements                                   */
+    uint32_t bucket;             /* the same; 0: the library's                          */
     struct copse_device *device; /* NULL on the CPU                                     */
     char device_name[128];
     copse_ctx *ctx;             /* for a peer only that of its device                   */
     const bench_peer *peer;     /* NULL for copse                                       */
-    struct bench_target *first; /* peers: the contestant that keeps the container   */
+    struct bench_target *first; /* the contestant that keeps context and index or container */
     void *store;                /* copse_index * or the peer's container, for reads     */
 } bench_target;
 

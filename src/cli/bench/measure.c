@@ -159,7 +159,7 @@ static bool turn_fill(measurement *m, bench_result *result, bench_target *target
         result->wrong += bench_check_store(target, store, data, data->sorted_keys, data->sorted_values, data->entries);
     }
     uint64_t step = m->group->batch && m->group->batch < data->n ? m->group->batch : data->n;
-    bench_target *keeper = target->peer ? target->first : target;
+    bench_target *keeper = target->first;
     if (done && options->grown > 0 && step == grown_by(options, data) && keeper->store == NULL) {
         keeper->store = store;
     } else {
@@ -337,7 +337,7 @@ static bool turn_pass(measurement *m, bench_result *result, void **store, double
 /* Reads share one index per contestant, and one container among the contestants of a peer. */
 static void **shared_store(const measurement *m, bench_target *target)
 {
-    bench_target *keeper = target->peer ? target->first : target;
+    bench_target *keeper = target->first;
     if (keeper->store != NULL) return &keeper->store;
     void *store = NULL;
     if (fresh_store(keeper, m->group->options, m->group->data, &store)) {

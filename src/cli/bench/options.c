@@ -2,6 +2,7 @@
 #include "cli/bench/bench.h"
 
 #include "transfer/transfer.h"
+#include "trees/hybrid/mirror.h"
 #include "trees/registry.h"
 
 #include <stdlib.h>
@@ -68,6 +69,17 @@ const char *bench_isa_name(uint64_t i)
 {
     static const char *const names[] = {"auto", "scalar", "avx2", "avx512"};
     return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+const char *bench_schedule_name(uint64_t i)
+{
+    static const char *const names[] = {"auto", "sequential", "pipelined", "double-buffered", "balanced"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+static void schedule_names(name_list *list)
+{
+    for (uint64_t i = 0; bench_schedule_name(i) != NULL; i++) add_name(list, bench_schedule_name(i), i);
 }
 
 static void isa_names(name_list *list)
@@ -300,7 +312,7 @@ static int read_peers(const char *text, bench_list *out)
 
 typedef struct raw_options {
     const char *structure, *placement, *key, *value, *n, *op, *batch, *threads, *dist, *memory, *query_dist, *isa,
-        *huge_pages, *pipeline, *peers, *transfer, *grown;
+        *huge_pages, *pipeline, *peers, *transfer, *grown, *schedule, *bucket;
 } raw_options;
 
 static int read_types_and_sizes(const raw_options *raw, bench_options *out)
@@ -340,6 +352,15 @@ static int read_grown(const char *text, uint64_t *out)
     return CLI_OK;
 }
 
+/* How a hybrid tree works through a batch. */
+static int read_hybrid(const raw_options *raw, bench_options *out)
+{
+    name_list schedules = {0};
+    schedule_names(&schedules);
+    int code = read_names("schedule", raw->schedule, &schedules, &out->schedules);
+    return code == CLI_OK ? read_counts("bucket", raw->bucket, "auto", 1, COPSE_HYBRID_LARGEST, &out->buckets) : code;
+}
+
 static int read_contestants(const raw_options *raw, bench_options *out)
 {
     name_list structures = {0};
@@ -361,6 +382,7 @@ static int read_contestants(const raw_options *raw, bench_options *out)
     if (code == CLI_OK) code = read_counts("batch", raw->batch, "all", 1, MAX_ENTRIES, &out->batches);
     if (code == CLI_OK) code = read_memories(raw->memory, &out->memories);
     if (code == CLI_OK) code = read_transfers(raw->transfer, out);
+    if (code == CLI_OK) code = read_hybrid(raw, out);
     if (code == CLI_OK) code = read_ops(raw->op, out);
     if (code == CLI_OK) code = read_peers(raw->peers, &out->peers);
     if (code == CLI_OK) code = read_grown(raw->grown, &out->grown);
@@ -445,8 +467,8 @@ static const char *describe(char text[DESCRIPTION_SIZE])
 bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit)
 {
     char on_cpu[CLI_STRUCTURES_SIZE], structures[CLI_STRUCTURES_SIZE], described[DESCRIPTION_SIZE];
-    raw_options raw = {"",     "auto",    "u64",  "u64", "2^20", "find", "all",  "auto", "uniform",
-                       "host", "uniform", "auto", "on",  "auto", "none", "auto", "no"};
+    raw_options raw = {"",        "auto", "u64", "u64",  "2^20", "find", "all", "auto", "uniform", "host",
+                       "uniform", "auto", "on",  "auto", "none", "auto", "no",  "auto", "auto"};
     raw.structure = cli_structures_at(COPSE_PLACEMENT_CPU, on_cpu);
     *options = (bench_options){.seed = 1, .repeat = 5};
     const cli_option table[] = {
@@ -484,6 +506,11 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
          "as in "
          "staged:8M:3 (auto)",
          &raw.transfer},
+        {"schedule", 0, CLI_TEXT, "NAMES",
+         "* how buckets of queries follow each other in a hybrid tree:\nsequential, pipelined, double-buffered, "
+         "balanced (auto)",
+         &raw.schedule},
+        {"bucket", 0, CLI_TEXT, "COUNTS", "* queries of such a bucket (auto)", &raw.bucket},
         {"isa", 0, CLI_TEXT, "NAMES", "* auto, scalar, avx2, avx512; all: those of this machine", &raw.isa},
         {"huge-pages", 0, CLI_TEXT, "NAMES", "* on, off (on)", &raw.huge_pages},
         {"pipeline", 0, CLI_TEXT, "COUNTS", "* queries in flight per thread, 1 to 256 (auto)", &raw.pipeline},

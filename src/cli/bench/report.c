@@ -132,6 +132,11 @@ static const char *transfer_of(const bench_target *target)
     return transfers ? target->transfer->text : NULL;
 }
 
+static bool has_buckets(const bench_target *target)
+{
+    return !target->peer && target->device && !cli_placement_is_device(target->placement);
+}
+
 /* ---- JSON ---- */
 
 static void print_json_calls(cli_json *json, const bench_result *result)
@@ -148,6 +153,16 @@ static void print_json_calls(cli_json *json, const bench_result *result)
         cli_json_null(json, "us_call_median");
         cli_json_null(json, "us_call_worst");
     }
+}
+
+/* null where there are no buckets; a bucket of 0 is of the library's size. */
+static void print_json_hybrid(cli_json *json, const bench_target *target)
+{
+    cli_json_text(json, "schedule", has_buckets(target) ? bench_schedule_name(target->schedule) : NULL);
+    if (has_buckets(target))
+        cli_json_u64(json, "bucket", target->bucket);
+    else
+        cli_json_null(json, "bucket");
 }
 
 static void print_json(const bench_group *group, const bench_result *result)
@@ -172,6 +187,7 @@ static void print_json(const bench_group *group, const bench_result *result)
     cli_json_u64(&json, "threads", result->threads);
     cli_json_text(&json, "memory", bench_memory_name(target->memory, target->device != NULL));
     cli_json_text(&json, "transfer", transfer_of(target));
+    print_json_hybrid(&json, target);
     cli_json_bool(&json, "duplicates", data->duplicates);
     cli_json_double(&json, "mops", s.median);
     cli_json_double(&json, "mops_min", s.slowest);
@@ -215,6 +231,7 @@ static void print_size(uint64_t n, char *text, size_t size)
 typedef struct columns {
     bool device; /* placement and memory */
     bool transfer;
+    bool schedule, bucket;
     bool calls;
     bool each; /* calls were timed one by one, and there is more than one */
     bool isa;
@@ -228,6 +245,8 @@ static columns choose_columns(const bench_group *group)
     const bench_options *options = group->options;
     columns c = {false,
                  options->transfers.count > 1,
+                 options->schedules.count > 1,
+                 options->buckets.count > 1,
                  bench_op_batched(group->op) && group->batch > 0,
                  false,
                  options->isas.count > 1,
@@ -284,6 +303,8 @@ static void print_header(const bench_group *group, columns c)
     printf("  %-*s", NAME_WIDTH, "structure");
     if (c.device) printf(" %9s %8s", "placement", "memory");
     if (c.transfer) printf(" %20s", "transfer");
+    if (c.schedule) printf(" %15s", "schedule");
+    if (c.bucket) printf(" %9s", "bucket");
     printf(" %7s", "threads");
     if (c.isa) printf(" %7s", "isa");
     if (c.huge_pages) printf(" %6s", "pages");
@@ -300,6 +321,14 @@ static void print_header(const bench_group *group, columns c)
     printf("\n");
 }
 
+static void print_bucket(const bench_target *target)
+{
+    char size[CLI_NUMBER_SIZE] = "";
+    if (has_buckets(target) && target->bucket == 0) snprintf(size, sizeof size, "auto");
+    if (has_buckets(target) && target->bucket > 0) print_size(target->bucket, size, sizeof size);
+    printf(" %9s", size);
+}
+
 static void print_row(const bench_group *group, const bench_result *result, columns c)
 {
     const bench_target *target = result->target;
@@ -309,6 +338,8 @@ static void print_row(const bench_group *group, const bench_result *result, colu
         printf(" %9s %8s", placement_of(target), bench_memory_name(target->memory, target->device != NULL));
     }
     if (c.transfer) printf(" %20s", transfer_of(target) ? transfer_of(target) : "");
+    if (c.schedule) printf(" %15s", has_buckets(target) ? bench_schedule_name(target->schedule) : "");
+    if (c.bucket) print_bucket(target);
     printf(" %7u", result->threads);
     if (c.isa) printf(" %7s", target->isa ? target->isa : "");
     if (c.huge_pages) printf(" %6s", target->peer ? "" : target->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "on");

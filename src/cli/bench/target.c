@@ -76,6 +76,23 @@ static bool takes_memory(const bench_target *target)
     return target->placement != COPSE_PLACEMENT_CPU && target->memory < BENCH_DEVICE;
 }
 
+static bool is_hybrid(const bench_target *target)
+{
+    return target->placement == COPSE_PLACEMENT_HYBRID || target->placement == COPSE_PLACEMENT_HYBRID_EMULATED;
+}
+
+/* A hybrid index takes another schedule or size of buckets from call to call: contestants that differ in nothing else share one. */
+static bench_target *keeper_of(const bench_targets *targets, bench_target *target)
+{
+    for (bench_target *other = targets->target; other < target && is_hybrid(target); other++)
+        if (other->ctx && other->structure == target->structure && other->placement == target->placement &&
+            other->threads == target->threads && other->isa == target->isa && other->memory == target->memory &&
+            other->huge_pages == target->huge_pages && other->pipeline == target->pipeline &&
+            other->transfer == target->transfer && !other->peer)
+            return other->first;
+    return target;
+}
+
 /* An index on the CPU takes ordinary memory only, and arrays on a device need no transfer: such contestants take part
  * once, however long the lists are. */
 static bool is_repeated(const bench_target *target, const bench_options *options)
@@ -83,7 +100,10 @@ static bool is_repeated(const bench_target *target, const bench_options *options
     bool cpu = target->placement == COPSE_PLACEMENT_CPU;
     bool other_memory = !takes_memory(target) && (uint64_t)target->memory != options->memories.item[0];
     bool other_transfer = target->transfer != &options->transfer[0];
-    return other_memory || (other_transfer && (cpu || target->memory >= BENCH_DEVICE));
+    bool other_buckets = (uint64_t)target->schedule != options->schedules.item[0] ||
+                         (uint64_t)target->bucket != options->buckets.item[0];
+    return other_memory || (other_transfer && (cpu || target->memory >= BENCH_DEVICE)) ||
+           (other_buckets && !is_hybrid(target));
 }
 
 static copse_status set_transfer(const bench_target *target)
@@ -126,7 +146,14 @@ static bool add_copse(bench_targets *targets, const bench_target *wish, const be
     targets->count++;
     bool there;
     if (!name_target(target, options, data, &there, out_exit)) return false;
-    if (there && !is_repeated(target, options)) return place_target(target, out_exit);
+    if (there && !is_repeated(target, options)) {
+        target->first = keeper_of(targets, target);
+        if (target->first != target) {
+            copse_ctx_free(target->ctx);
+            target->ctx = target->first->ctx;
+        }
+        return place_target(target, out_exit);
+    }
     targets->count--;
     copse_ctx_free(target->ctx);
     return true;
@@ -197,10 +224,10 @@ static uint32_t threads_by_default(void)
 /* Number c of the cross product of all options that make a contestant. */
 static bench_target combination(const bench_options *o, size_t c)
 {
-    const bench_list *lists[] = {&o->structures, &o->placements, &o->threads,  &o->isas,
-                                 &o->huge_pages, &o->pipelines,  &o->memories, &o->transfers};
-    uint64_t chosen[8];
-    for (int i = 7; i >= 0; i--) {
+    const bench_list *lists[] = {&o->structures, &o->placements, &o->threads,   &o->isas,      &o->huge_pages,
+                                 &o->pipelines,  &o->memories,   &o->transfers, &o->schedules, &o->buckets};
+    uint64_t chosen[10];
+    for (int i = 9; i >= 0; i--) {
         chosen[i] = lists[i]->item[c % lists[i]->count];
         c /= lists[i]->count;
     }
@@ -211,6 +238,8 @@ static bench_target combination(const bench_options *o, size_t c)
     target.pipeline = (uint32_t)chosen[5];
     target.memory = (bench_memory_kind)chosen[6];
     target.transfer = &o->transfer[chosen[7]];
+    target.schedule = (copse_schedule)chosen[8];
+    target.bucket = (uint32_t)chosen[9];
     return target;
 }
 
@@ -233,7 +262,8 @@ bool bench_targets_open(bench_targets *targets, const bench_options *options, co
 {
     size_t combinations = options->structures.count * options->placements.count * options->threads.count *
                           options->isas.count * options->huge_pages.count * options->pipelines.count *
-                          options->memories.count * options->transfers.count;
+                          options->memories.count * options->transfers.count * options->schedules.count *
+                          options->buckets.count;
     targets->count = 0;
     targets->target =
         bench_memory(combinations + options->peers.count * options->threads.count, sizeof *targets->target);
@@ -249,7 +279,7 @@ void bench_targets_close(bench_targets *targets)
     for (size_t i = 0; i < targets->count; i++) {
         bench_target *target = &targets->target[i];
         if (target->store) bench_store_free(target, target->store);
-        if (target->ctx) copse_ctx_free(target->ctx);
+        if (target->ctx && target->first == target) copse_ctx_free(target->ctx);
     }
     free(targets->target);
     memset(targets, 0, sizeof *targets);

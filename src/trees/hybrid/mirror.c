@@ -20,15 +20,23 @@ copse_status copse_mirror_make(copse_index *index)
     const bool card = device->backend->placement == COPSE_PLACEMENT_GPU;
     copse_mirror *mirror = copse_memory_alloc(ctx, sizeof *mirror);
     if (!mirror) return copse_fail_memory(ctx, sizeof *mirror, "the hybrid tree");
-    *mirror = (copse_mirror){.device = device, .tuning = card ? on_card : on_emulator};
-    if (index->schedule) mirror->tuning.schedule = (copse_schedule)index->schedule;
-    if (index->bucket) mirror->tuning.bucket = index->bucket;
+    *mirror = (copse_mirror){.device = device, .best = card ? on_card : on_emulator};
     if (pthread_mutex_init(&mirror->lock, NULL) != 0) {
         copse_memory_free(ctx, mirror, sizeof *mirror);
         return copse_fail(ctx, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the hybrid tree");
     }
     index->mirror = mirror;
+    mirror->tuning = mirror->best;
+    copse_hybrid_tune(index, (copse_schedule)index->schedule, index->bucket);
     return COPSE_OK;
+}
+
+void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket)
+{
+    copse_mirror *mirror = index->mirror;
+    if (!mirror) return;
+    mirror->tuning.schedule = schedule ? schedule : mirror->best.schedule;
+    mirror->tuning.bucket = bucket ? bucket : mirror->best.bucket;
 }
 
 static void slot_free(copse_device *device, copse_hybrid_slot *slot)

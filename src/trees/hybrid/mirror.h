@@ -39,7 +39,7 @@ typedef struct copse_hybrid_slot {
 
 typedef struct copse_mirror {
     copse_device *device;
-    copse_hybrid_tuning tuning;
+    copse_hybrid_tuning tuning, best; /* what calls use; for what is not asked for otherwise */
     /* The copy of the inner levels. */
     atomic_bool current;
     copse_device_levels levels;
@@ -56,6 +56,8 @@ static inline copse_mirror *copse_mirror_of(const copse_index *index)
     return index->mirror;
 }
 
+/* How the calls that follow work through their batches; 0: the measured best. Nothing where the index is not hybrid. */
+void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket);
 /* Sets index->mirror, for an empty tree. Errors: DEVICE where there is none, MEMORY. */
 copse_status copse_mirror_make(copse_index *index);
 void copse_mirror_free(copse_index *index);
