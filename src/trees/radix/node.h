@@ -125,7 +125,7 @@ COPSE_ANYWHERE int copse_radix_previous(uint32_t type, const void *node, int sym
 /* --- change --------------------------------------------------------------------------------------------------------- */
 
 /* Adds the link of a byte that is not there, to a node that has room for it. */
-COPSE_ANYWHERE void copse_radix_put(uint32_t type, void *node, uint32_t byte, copse_radix_link link)
+COPSE_ANYWHERE void copse_radix_put(uint32_t type, void *node, uint8_t byte, copse_radix_link link)
 {
     copse_radix_node *head = (copse_radix_node *)node;
     if (type == COPSE_RADIX_NODE256) {
@@ -181,7 +181,7 @@ COPSE_ANYWHERE void copse_radix_copy(uint32_t to_type, void *to, uint32_t type, 
     ((copse_radix_node *)to)->end = ((const copse_radix_node *)node)->end;
     for (int byte = copse_radix_next(type, node, COPSE_RADIX_END); byte < COPSE_RADIX_BEHIND_LAST;
          byte = copse_radix_next(type, node, byte))
-        copse_radix_put(to_type, to, (uint32_t)byte, copse_radix_get(type, node, byte));
+        copse_radix_put(to_type, to, (uint8_t)byte, copse_radix_get(type, node, byte));
 }
 
 /* The smallest type with room for so many links. */

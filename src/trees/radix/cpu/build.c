@@ -88,7 +88,7 @@ static copse_radix_link open_close(builder *b)
     void *at = copse_radix_at(b->tree, made);
     memset(at, 0, pool->stride);
     if (ends) ((copse_radix_node *)at)->end = links[0].link;
-    for (uint32_t i = ends; i < n; i++) copse_radix_put(type, at, (uint32_t)links[i].symbol, links[i].link);
+    for (uint32_t i = ends; i < n; i++) copse_radix_put(type, at, (uint8_t)links[i].symbol, links[i].link);
     return made;
 }
 

@@ -96,7 +96,7 @@ static void node_add(copse_radix *tree, copse_radix_link node, int symbol, copse
     if (symbol < 0)
         ((copse_radix_node *)(void *)at)->end = link;
     else
-        copse_radix_put(copse_radix_type_of(node), at, (uint32_t)symbol, link);
+        copse_radix_put(copse_radix_type_of(node), at, (uint8_t)symbol, link);
 }
 
 static uint32_t node_count(const copse_radix *tree, copse_radix_link node)
