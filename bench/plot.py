@@ -17,6 +17,7 @@ except ImportError:
     sys.exit("bench/plot.py needs matplotlib; on Debian: apt-get install python3-matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402: the backend has to be chosen first
+from matplotlib.collections import PolyCollection  # noqa: E402
 from matplotlib.ticker import LogLocator, NullLocator  # noqa: E402
 
 COLOURS = {
@@ -34,6 +35,7 @@ COLOURS = {
     "cupy.searchsorted": "#66717e",
 }
 SPARE_COLOURS = ("#3d5a80", "#bc6c25", "#5f0f40", "#2a9d8f", "#a44a3f", "#6d6875")  # of trees that are not named above
+SINGLE = {"torch.searchsorted": "^", "cupy.searchsorted": "v"}  # signs of peers with one point
 PEER = "absl::btree_map"
 
 
@@ -53,9 +55,26 @@ def colour(name):
     return COLOURS.get(name) or SPARE_COLOURS[sum(name.encode()) % len(SPARE_COLOURS)]
 
 
+def spread(figure, lines):
+    """What a point or bar stands for, and the band around a line where there is one."""
+    repeats = sorted({line["repeat"] for line in lines if line.get("repeat")})
+    turns = " or ".join(map(str, repeats))
+    text = f"medians of {turns} turns" if repeats else "medians"
+    banded = any(isinstance(item, PolyCollection) for axes in figure.axes for item in axes.collections)
+    return f"{text}; bands from the slowest turn to the fastest" if banded else text
+
+
+def legend_below(axes, columns=None, **options):
+    """A legend under the axis, where it hides no data."""
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles, labels, frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.17),
+                ncol=columns or min(4, len(labels)), **options)
+
+
 def finish(figure, folder, part, lines, title):
     sample = lines[0]
     figure.suptitle(title, fontsize=13, fontweight="bold")
+    figure.text(0.01, 0.005, spread(figure, lines), ha="left", fontsize=7, color="#777777")
     machine = ", ".join(text for text in (sample.get("device"), sample["machine"]) if text)
     figure.text(0.99, 0.005, f"{machine}, copse {sample['commit']}", ha="right", fontsize=7, color="#777777")
     figure.tight_layout(rect=(0, 0.02, 1, 0.98))
@@ -76,7 +95,9 @@ def tidy(axes, title="", unit="million a second"):
 def logarithmic(axes, suffix=""):
     """A logarithmic axis with enough labels to read a number off it."""
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axes.get_ylim()
+    wide = low > 0 and high / low > 2e4  # labels at 2 and 5, too, would overlap
+    axes.yaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}{suffix}")
     axes.margins(y=0.12)
@@ -108,7 +129,7 @@ def draw_lines(folder, part, title, field, label):
         logarithmic(axes)
         axes.set_xlabel(label)
         tidy(axes, f"{key} keys, {value} values")
-        axes.legend(frameon=False, fontsize=8)
+        legend_below(axes)
     finish(figure, folder, part, lines, title)
 
 
@@ -131,7 +152,7 @@ def draw_ops(folder):
     logarithmic(axes, "x")
     axes.set_xticks(range(len(ops)), ops, rotation=35, ha="right", fontsize=8)
     tidy(axes, unit=f"times {PEER}")
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, ncol=len(names) + 1, loc="lower right", bbox_to_anchor=(1, 1))
     finish(figure, folder, "ops", lines,
            f"Speed against {PEER}, {lines[0]['key']}/{lines[0]['value']}, n = {size_name(lines[0]['n'])}, 1 thread")
 
@@ -157,7 +178,8 @@ def draw_groups(folder, part, title, field):
             axes.bar_label(bars, fmt="%.3g", fontsize=6, padding=1)
         axes.set_xticks(range(len(groups)), [f"{s}\n{op}" for s, op in groups], fontsize=7)
         tidy(axes, f"{key}/{value}, n = {size_name(n)}")
-        axes.legend(frameon=False, fontsize=8, title=field.replace("_", " "))
+        axes.legend(frameon=False, fontsize=8, title=field.replace("_", " "), ncol=len(settings), loc="upper center",
+                    bbox_to_anchor=(0.5, -0.12))
     finish(figure, folder, part, lines, title)
 
 
@@ -235,6 +257,10 @@ def is_gpu(folder):
 def plot_series(axes, points, name, style="-", shade=None):
     """points: (x, y, low, high)"""
     xs, ys, low, high = zip(*sorted(points))
+    if len(points) == 1:  # a peer that was measured at one size: a sign of its own, which shows beside other points
+        axes.plot(xs, ys, SINGLE.get(name, "D"), markersize=9, markerfacecolor="none", markeredgewidth=1.6, zorder=4,
+                  color=shade or colour(name), label=name)
+        return
     axes.plot(xs, ys, style, marker="o", markersize=4, color=shade or colour(name), label=name)
     axes.fill_between(xs, low, high, color=shade or colour(name), alpha=0.15, linewidth=0)
 
@@ -266,7 +292,7 @@ def draw_gpu_sizes(folder):
         powers(axes, [line["n"] for line in chosen], "entries")
         axes.set_ylim(bottom=0)
         tidy(axes, f"{key} keys, {value} values", "billion a second")
-        axes.legend(frameon=False, fontsize=8)
+        legend_below(axes)
     finish(figure, folder, "sizes", lines, "find over the size of the index, arrays in device memory")
 
 
@@ -288,7 +314,7 @@ def draw_gpu_batches(folder):
         powers(axes, [line["batch"] for line in lines], "keys per call")
         logarithmic(axes)
         tidy(axes, title, unit)
-        axes.legend(frameon=False, fontsize=8)
+        legend_below(axes)
     finish(figure, folder, "batches", lines, f"find over the size of a batch, {lines[0]['key']}/{lines[0]['value']}, "
            f"n = {size_name(lines[0]['n'])}")
 
@@ -322,7 +348,7 @@ def draw_gpu_transfer(folder):
     powers(left, [chunk_of(line)[0] for line in over_chunks], "bytes of a chunk", bytes_name)
     left.set_ylim(bottom=0)
     tidy(left, "chunk size", "billion a second")
-    left.legend(frameon=False, fontsize=8)
+    legend_below(left)
     others = [line for line in lines if chunk_of(line)[2]]
     labels = list(dict.fromkeys(line["transfer"] for line in others))
     for i, memory in enumerate(dict.fromkeys(line["memory"] for line in others)):
@@ -333,7 +359,7 @@ def draw_gpu_transfer(folder):
     right.set_xticks(range(len(labels)), labels, rotation=20, ha="right", fontsize=8)
     tidy(right, "chunks under way, copies past the caches", "billion a second")
     if others:
-        right.legend(frameon=False, fontsize=8)
+        right.legend(frameon=False, fontsize=8, ncol=2, loc="upper center", bbox_to_anchor=(0.5, -0.28))
     finish(figure, folder, "transfer", lines, f"find from host memory to host memory, {lines[0]['key']}/"
            f"{lines[0]['value']}, n = {size_name(lines[0]['n'])}")
 
@@ -354,7 +380,7 @@ def draw_gpu_ops(folder):
     logarithmic(axes)
     axes.set_xticks(range(len(ops)), ops, rotation=35, ha="right", fontsize=8)
     tidy(axes, unit="billion a second")
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, ncol=len(names), loc="lower right", bbox_to_anchor=(1, 1))
     finish(figure, folder, "ops", lines, f"Operations on the GPU, {lines[0]['key']}/{lines[0]['value']}, "
            f"n = {size_name(lines[0]['n'])}, arrays in device memory")
 
@@ -380,7 +406,7 @@ def draw_updates(folder):
         powers(axes, [line["batch"] for line in lines], "new keys per call")
         logarithmic(axes)
         tidy(axes, title, unit)
-        axes.legend(frameon=False, fontsize=8)
+        legend_below(axes)
     finish(figure, folder, "updates", lines, f"Upsert of new keys, n = {size_name(lines[0]['n'])}, arrays in device memory")
 
 
@@ -407,7 +433,7 @@ def draw_sequences(folder, op, name, title):
             powers(axes, [line["n"] for line in ours], "keys")
             logarithmic(axes, "x" if axes is top else "")
             tidy(axes, f"{tree}, {ours[0]['key']}/{ours[0]['value']}", unit)
-        top.legend(frameon=False, fontsize=8)
+        legend_below(top, columns=5)
     finish(figure, folder, name, ours, title)
 
 
