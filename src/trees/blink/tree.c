@@ -2,6 +2,7 @@
 #include "trees/blink/tree.h"
 #include "gpu/erase_range.h"
 #include "gpu/scan.h"
+#include "trees/blink/update/strategies.h"
 
 #include <string.h>
 
@@ -64,6 +65,7 @@ static void blink_destroy(copse_index *index)
     copse_blink_epoch_free(&tree->owner, gone);
     if (!last) return;
     copse_blink_epoch_free(&tree->owner, tree->current);
+    copse_blink_tables_free(tree);
     pthread_mutex_destroy(&tree->writer);
     pthread_mutex_destroy(&tree->lock);
     copse_ctx *ctx = tree->owner.ctx;
@@ -124,7 +126,7 @@ static void blink_stats(const copse_index *index, copse_stats *out)
     copse_blink_epoch *epoch = copse_blink_enter(index);
     sizes_of(index, epoch, &out->entries, &leaves);
     out->aggregate_bytes = copse_blink_ranks_bytes(&epoch->ranks);
-    out->bytes = sizeof(copse_blink) + copse_blink_epoch_bytes(epoch) + out->aggregate_bytes;
+    out->bytes = sizeof(copse_blink) + copse_blink_epoch_bytes(epoch) + out->aggregate_bytes + tree->table_bytes;
     out->height = out->entries ? epoch->view.levels.height + 1 : 0;
     out->fill = out->entries ? (double)out->entries / (double)(leaves * copse_blink_slots(index)) : 0.0;
     copse_blink_leave(index, epoch);

@@ -40,6 +40,7 @@ typedef struct copse_blink_epoch {
     uint64_t pool_used;   /* leaves up to the last of them; a multiple of the stripes */
     uint64_t pool_wanted; /* leaves that the last update with insertions asked for */
     copse_blink_counters *counters;
+    bool counters_reset; /* they are 0, but for `taken` */
     uint64_t low, high; /* no key that was ever in it is smaller or greater */
     copse_blink_ranks ranks;
     uint64_t grown_by, grew; /* operations of the last update in place, and leaves that it added */
@@ -86,6 +87,10 @@ typedef struct copse_blink {
     copse_predictor coarse;        /* a batch that is sorted by upper bits makes an epoch */
     copse_blink_tuning tuning;
     const copse_blink_strategy *last; /* the strategy that the last update ended with; tests ask */
+    /* Under `writer`: hash tables of "unsorted", which its kernels leave empty for the next batch. NULL: not made. */
+    uint32_t *tables;
+    uint64_t table_slots; /* of all of them; 0: they have to be emptied first */
+    uint64_t table_bytes;
     pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
     atomic_uint views; /* grows under `writer`, shrinks at any time */

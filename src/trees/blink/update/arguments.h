@@ -35,7 +35,7 @@ typedef struct copse_blink_counters {
     uint32_t crowded;                    /* 1: too many operations for one chain or branch; 2: the pool had no leaf */
     uint32_t winding;                    /* 1: some operation passed along COPSE_CHAIN_MOST leaves or more */
     uint32_t deferred;                   /* runs that apply leaves to apply_splits */
-    uint32_t padding;
+    uint32_t through;                    /* blocks of apply_unsorted that are done */
 } copse_blink_counters;
 
 /* To which base leaves the operations of a sorted batch belong. */
@@ -105,7 +105,9 @@ typedef struct copse_apply_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations;    /* sorted; with `table` raw and in the caller's order */
     const uint32_t *base_leaves;          /* of all operations */
-    const uint32_t *table, *slots;        /* see copse_resolve_arguments; NULL: the batch is sorted */
+    const uint32_t *slots;                /* see copse_resolve_arguments; NULL: the batch is sorted */
+    uint32_t *table, *crowds, mask;       /* likewise; crowds: NULL, or apply_unsorted leaves both tables empty */
+    copse_blink_counters *delivered;      /* apply_unsorted: pinned memory, gets the counters, which are then reset */
     uint32_t shared;                      /* 1: concurrent readers may be at work */
     uint32_t chunk;                       /* apply: operations of a warp, a multiple of 32 */
     uint32_t *deferred, *deferred_leaves; /* operations that apply leaves to apply_splits, and leaves to begin with */

@@ -22,6 +22,9 @@ copse_status copse_blink_counters_reset(const copse_index *index, copse_blink_ep
 {
     copse_device *device = index->device;
     const size_t kept = offsetof(copse_blink_counters, came);
+    const bool reset = epoch->counters_reset;
+    epoch->counters_reset = false; /* kernels are about to count */
+    if (reset) return COPSE_OK;
     return copse_device_fill(device, device->main, (char *)epoch->counters + kept, 0, sizeof *epoch->counters - kept);
 }
 

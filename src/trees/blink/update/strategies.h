@@ -90,6 +90,11 @@ copse_status copse_blink_in_place_attempt(copse_blink_update *u, copse_device_pa
 /* Ends an update in place (update/limits.c): takes over what the kernels counted, and rebuilds the tree where that is due. */
 copse_status copse_blink_in_place_finish(copse_blink_update *u, const copse_blink_counters *seen);
 
+/* --- update/unsorted.c ------------------------------------------------------------------------------------------------------ */
+
+/* Frees the hash tables that a tree keeps for small batches. */
+void copse_blink_tables_free(copse_blink *tree);
+
 /* --- update/bucket_sort.c --------------------------------------------------------------------------------------------------- */
 
 /* Enqueues the kernels that distribute the batch over buckets. The counters of the epoch have been reset. */

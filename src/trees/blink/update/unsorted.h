@@ -18,6 +18,7 @@
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/rebuild/per_base_leaf.h"
 #include "trees/blink/update/arguments.h"
+#include "trees/blink/update/locate.h"
 
 /* A leaf that a group holds. Lane i has entry i; the rest is the same in all lanes. */
 typedef struct held_leaf {
@@ -289,19 +290,50 @@ SIMT_DEVICE void apply_one(unsorted_update *u, uint32_t base_leaf, KEY k, VALUE 
     }
 }
 
+/* Empties the slots of an operation that is done. Only the one that counts knows what its slot of `table` held, so that others with an
+ * equal key read either that or nothing. */
+SIMT_DEVICE void tables_empty(const copse_apply_arguments *a, uint64_t i, bool counts)
+{
+    if (!a->crowds || held_lane() != 0 || i >= a->operations.n) return;
+    if (counts) a->table[a->slots[i]] = 0;
+    a->crowds[hash(a->base_leaves[i]) & a->mask] = 0;
+}
+
+/* The last block to come here hands the counters to the host and resets them: two copies less for a call. */
+SIMT_DEVICE void counters_deliver(const copse_apply_arguments *a)
+{
+    uint64_t *const words = (uint64_t *)a->counters, *const to = (uint64_t *)a->delivered;
+    const uint32_t kept = (uint32_t)(sizeof a->counters->taken / sizeof *words);
+    uint32_t through = 0;
+    __syncthreads();
+    if (simt_warp() != 0) return;
+    if (simt_lane() == 0) {
+        __threadfence();
+        through = simt_atomic_add_u32(&a->counters->through, 1u) + 1u;
+    }
+    if (simt_shfl_u32(SIMT_FULL_MASK, through, 0) != gridDim.x) return;
+    __threadfence();
+    for (uint32_t i = simt_lane(); i < sizeof *a->counters / sizeof *words; i += SIMT_WARP) {
+        to[i] = simt_load_relaxed_u64(&words[i]);
+        if (i >= kept) words[i] = 0;
+    }
+}
+
 SIMT_KERNEL(NAME(apply_unsorted), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), n = a.operations.n;
     const uint64_t warp_first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
     unsorted_update u = {&a.tree, a.counters, 0, 0};
-    if (a.counters->not_first_nan || a.counters->crowded == 1u) return; /* the batch is not for this strategy */
-    for (uint64_t first = warp_first; first < n; first += groups) {
+    const bool declined = a.counters->not_first_nan || a.counters->crowded == 1u; /* not a batch for this strategy */
+    for (uint64_t first = declined ? n : warp_first; first < n; first += groups) {
         const uint64_t i = first + simt_lane() / LEAF_LANES;
         const bool go = i < n && a.table[a.slots[i]] == (uint32_t)i + 1u;
         const KEY k = go ? ENCODE_ONE(a.tree.key_type, ((const KEY *)a.operations.keys)[i]) : 0;
         const copse_action action = a.operations.action;
         const VALUE value = go && action != COPSE_ACTION_ERASE ? ((const VALUE *)a.operations.values)[i] : 0;
         apply_one(&u, go ? a.base_leaves[i] : 0, k, value, action, go);
+        tables_empty(&a, i, go);
     }
     update_count(u.counters, u.came, u.went);
+    counters_deliver(&a);
 }
