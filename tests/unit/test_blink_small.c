@@ -89,7 +89,7 @@ static void tables_are_empty_between_batches(void **state)
         double keys[batch];
         for (unsigned n = 1; n <= batch; n++) {
             const uint64_t unique = n - n / 3;
-            spread_keys(keys, n, n * 131.0); /* no leaf gets many */
+            spread_keys(keys, n, n * 131.0 + 0.5); /* no leaf gets many */
             assert_ok(ctx, copse_insert(index, keys, NULL, n, COPSE_INSERT_UPSERT, NULL));
             assert_tables_empty(blink_of(index));
             assert_int_equal(copse_size(index), expected += unique);
