@@ -208,8 +208,26 @@ typedef struct copse_table_index_options {
 COPSE_API copse_status copse_table_index(copse_table *table, const char *column,
                                          const copse_table_index_options *options);
 
-/* Compares every index with the rows. Errors: CORRUPT. */
+/* The same on up to four columns: the first decides, the next among equals. Queries use it for conditions that are one value each
+ * of its first columns and a range of the next. It has no sums. Rows with NULLs are in it, too, unless it is unique. */
+COPSE_API copse_status copse_table_index_columns(copse_table *table, const char *const *columns, uint32_t column_count,
+                                                 const copse_table_index_options *options);
+
+/* Compares every index with the rows, and all of an open file with its checksums. Errors: CORRUPT, FORMAT (a damaged file). */
 COPSE_API copse_status copse_table_verify(const copse_table *table);
+
+/* Saves a table with its indexes as one file, or leaves the file as it was: docs/FORMAT.md. Rows keep their numbers.
+ * Errors: IO, CANCELLED. */
+COPSE_API copse_status copse_table_save(copse_table *table, const char *path);
+
+/* A saved table in memory, which may be changed. All of it is checked. Errors: IO, FORMAT (damage is named), VERSION. */
+COPSE_API copse_status copse_table_load(copse_ctx *ctx, const char *path, copse_table **out_table);
+
+/* A saved table that is read where it lies: it opens at once, whatever its size, and a query reads what it needs of it. Blocks are
+ * checked when they are first read; once damage was met, all calls on the table return FORMAT and a sentence that names it.
+ * The table cannot be changed (UNSUPPORTED), but indexed further, in memory. The file must not be cut or written to while it
+ * is open; replace it by renaming, as copse_table_save does. Errors: IO, FORMAT, VERSION. */
+COPSE_API copse_status copse_table_open(copse_ctx *ctx, const char *path, copse_table **out_table);
 
 /* ------------------------------------------------------------------------------------------------------------------
  * Arrow

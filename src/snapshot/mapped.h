@@ -23,6 +23,7 @@ enum { SNAPSHOT_UNCHECKED = 0, SNAPSHOT_GOOD = 1, SNAPSHOT_DAMAGED = 2 };
 
 typedef struct snapshot_mapped {
     snapshot_source source; /* bytes is the mapping */
+    bool is_part;           /* of a mapping that belongs to somebody else */
     char *path;             /* the source's, in memory of its own */
     size_t path_size;
     const uint64_t *checksums;
@@ -60,3 +61,7 @@ static inline bool snapshot_touch(snapshot_call *call, uint64_t block)
     return atomic_load_explicit(&call->file->states[block], memory_order_acquire) == SNAPSHOT_GOOD ||
            snapshot_touch_first(call, block);
 }
+
+/* A snapshot that is a part of a file which the caller has mapped, and keeps so until the index is freed. */
+copse_status snapshot_part_open(copse_ctx *ctx, const char *path, const char *bytes, uint64_t size,
+                                copse_index **out_index);

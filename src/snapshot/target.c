@@ -21,6 +21,7 @@ copse_status snapshot_fail_write(const snapshot_target *target, const char *step
 int snapshot_target_write(const snapshot_target *target, const void *bytes, size_t size, uint64_t offset)
 {
     const char *from = bytes;
+    offset += target->base;
     if (target->bytes && size) memcpy(target->bytes + offset, from, size);
     while (!target->bytes && size) {
         ssize_t n = pwrite(target->file, from, size, (off_t)offset);

@@ -8,6 +8,7 @@ typedef struct snapshot_target {
     const copse_ctx *ctx;
     const char *path;
     char *bytes;     /* memory of the caller; NULL: a file      */
+    uint64_t base;   /* where byte 0 of the snapshot lies in it */
     int file;        /* -1: not open                            */
     int directory;   /* -1: not open                            */
     char *temporary; /* the path of the temporary file          */

@@ -179,19 +179,35 @@ static copse_status writer_allocate(writer *w)
     return COPSE_OK;
 }
 
-static void writer_close(writer *w)
+static void writer_free(writer *w)
 {
-    snapshot_target_close(&w->target);
     copse_memory_free(w->ctx, w->buffers[1], w->buffer_sizes[1]);
     copse_memory_free(w->ctx, w->buffers[0], w->buffer_sizes[0]);
     copse_memory_free(w->ctx, w->fences, w->fences_size);
     copse_memory_free(w->ctx, w->checksums, w->checksums_size);
 }
 
+static void writer_close(writer *w)
+{
+    snapshot_target_close(&w->target);
+    writer_free(w);
+}
+
 static copse_status content_write(writer *w)
 {
     copse_status status = snapshot_has_strings(&w->header) ? snapshot_strings_write(w) : entries_write(w);
     return status == COPSE_OK ? tables_write(w) : status;
+}
+
+copse_status snapshot_part_write(const copse_index *index, const snapshot_target *target, uint64_t base)
+{
+    writer w = {.index = index, .ctx = index->ctx, .target = *target};
+    w.target.base = base;
+    copse_status status = writer_open(&w);
+    if (status == COPSE_OK) status = writer_allocate(&w);
+    if (status == COPSE_OK) status = content_write(&w);
+    writer_free(&w);
+    return status;
 }
 
 copse_status copse_save(const copse_index *index, const char *path)

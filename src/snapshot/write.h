@@ -23,5 +23,8 @@ int snapshot_blocks_write(snapshot_writer *w, unsigned section, uint64_t start, 
 /* The error for an index whose entries are not those that it counts. */
 copse_status snapshot_fail_count(const snapshot_writer *w);
 
+/* A snapshot as a part of a larger file that is being written: at offset `base` of the target. Its size is that of copse_save_memory. */
+copse_status snapshot_part_write(const copse_index *index, const snapshot_target *target, uint64_t base);
+
 /* write_bytes.c: writes keys, offsets and values of an index whose keys are byte strings, and fills in the fences. */
 copse_status snapshot_strings_write(snapshot_writer *w);

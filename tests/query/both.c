@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint32_t types[] = {COPSE_I32, COPSE_I64,  COPSE_U32,       COPSE_U64,    COPSE_F32,
                                  COPSE_F64, COPSE_DATE, COPSE_TIMESTAMP, COPSE_STRING, COPSE_BOOL};
@@ -357,6 +358,55 @@ static bool add_index(struct both *both)
     return !both->why[0];
 }
 
+/* An index of some columns in any order, each once. */
+static bool make_composite(struct both *both)
+{
+    copse_table_index_options options = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    const char *names[4] = {0};
+    uint32_t count = 0, wanted = 2 + (uint32_t)random_below(&both->random, 3);
+    for (uint32_t tries = 0; tries < 12 && count < wanted; tries++) {
+        const char *name = both->columns[random_below(&both->random, both->column_count)].name;
+        bool is_new = true;
+        for (uint32_t i = 0; i < count; i++) is_new &= strcmp(names[i], name) != 0;
+        if (is_new) names[count++] = name;
+    }
+    both_arm(both);
+    both_went(both, copse_table_index_columns(both->table, names, count, &options), "index of several columns");
+    return !both->why[0];
+}
+
+static bool ask_open_file(struct both *both, const char *path)
+{
+    copse_table *in_memory = both->table, *open = NULL;
+    both_arm(both);
+    if (!both_went(both, copse_table_open(both->ctx, path, &open), "open")) return !both->why[0];
+    both->table = open;
+    bool good = both_query(both) && both_query(both) && both_query(both) && both_join(both);
+    if (good && copse_table_compact(open) != COPSE_ERR_UNSUPPORTED)
+        good = both_differ(both, "an open file was changed");
+    both->table = in_memory;
+    copse_table_free(open);
+    return good;
+}
+
+/* Through a file and back, with questions to the file on the way. */
+static bool save_and_load(struct both *both)
+{
+    char path[64];
+    copse_table *loaded = NULL;
+    (void)snprintf(path, sizeof path, "/tmp/copse-differential-%ld.table", (long)getpid());
+    both_arm(both);
+    if (both_went(both, copse_table_save(both->table, path), "save") && ask_open_file(both, path)) {
+        both_arm(both);
+        if (both_went(both, copse_table_load(both->ctx, path, &loaded), "load")) {
+            copse_table_free(both->table);
+            both->table = loaded;
+        }
+    }
+    (void)unlink(path);
+    return !both->why[0];
+}
+
 /* Rows get new numbers: in SQLite they have them, too. */
 static bool compact(struct both *both)
 {
@@ -370,7 +420,7 @@ static bool compact(struct both *both)
 bool both_change(struct both *both)
 {
     bool good = true;
-    switch (random_below(&both->random, 12)) {
+    switch (random_below(&both->random, 15)) {
     case 0:
     case 1:
     case 2:
@@ -388,6 +438,12 @@ bool both_change(struct both *both)
         break;
     case 9:
         good = compact(both);
+        break;
+    case 10:
+        good = make_composite(both);
+        break;
+    case 11:
+        good = save_and_load(both);
         break;
     default:
         good = add_index(both);

@@ -63,8 +63,6 @@ void both_bind(sqlite3_stmt *statement, int at, const struct cell *cell);
 void both_arm(struct both *both);
 /* Whether a status is right: COPSE_OK, or MEMORY where the allocator did fail. The allocator is well again afterwards. */
 bool both_went(struct both *both, copse_status status, const char *what);
-/* All rows of both, in order. */
-bool both_same_content(struct both *both);
 
 /* query.c: one random query on both. */
 bool both_query(struct both *both);

@@ -35,7 +35,8 @@ copse_status copse_index_find_rows(const copse_table *table, const copse_stored_
 {
     copse_key_batch batch = {0};
     copse_rows out = COPSE_ROWS_INIT;
-    copse_status status = copse_key_batch_fill(table->ctx, &batch, keys, NULL, NULL, n);
+    const copse_key_source source = copse_key_source_of(keys.column, keys.rows);
+    copse_status status = copse_key_batch_fill(table->ctx, &batch, &source, NULL, NULL, n);
     if (status == COPSE_OK)
         status = copse_buffer_reserve(table->ctx, offsets, n + 1, sizeof(uint64_t), "the rows of keys");
     out.offsets = offsets->data;
@@ -48,6 +49,7 @@ copse_status copse_index_find_rows(const copse_table *table, const copse_stored_
         out.values = rows->data;
         out.capacity = out.offsets[batch.n];
         status = copse_find_all(index->tree, copse_key_batch_keys(&batch), batch.n, &out);
+        if (status == COPSE_OK) status = copse_rows_check(table, rows->data, out.capacity);
     }
     if (status == COPSE_OK) {
         for (uint64_t i = 0; i < batch.n; i++)

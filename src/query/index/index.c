@@ -3,17 +3,11 @@
 
 #include "core/structs.h"
 
-static copse_type value_type(const copse_table *table, uint32_t sums)
-{
-    if (sums == COPSE_NO_COLUMN) return COPSE_U32;
-    return copse_key_type(&table->columns[sums]); /* bools become numbers, as in keys */
-}
-
 static copse_status open_tree(const copse_table *table, const copse_stored_index *index, copse_index **out)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-    options.key_type = copse_key_type(&table->columns[index->column]);
-    options.value_type = value_type(table, index->sums);
+    options.key_type = copse_index_key_type(table, index);
+    options.value_type = copse_index_value_type(table, index);
     options.structure = index->structure;
     options.placement = COPSE_PLACEMENT_CPU;
     options.duplicates = !index->unique;
@@ -23,9 +17,9 @@ static copse_status open_tree(const copse_table *table, const copse_stored_index
 /* A column without NULLs and deleted rows is an array of keys as it is. */
 static bool is_plain(const copse_table *table, const copse_stored_index *index)
 {
-    const copse_stored_column *column = &table->columns[index->column];
-    return index->sums == COPSE_NO_COLUMN && column->nulls == 0 && !table->alive.data && column->width != 1 &&
-           !copse_column_is_text(column);
+    const copse_stored_column *column = &table->columns[index->columns[0]];
+    return index->sums == COPSE_NO_COLUMN && !copse_index_is_composite(index) && !table->file && column->nulls == 0 &&
+           !table->alive.data && column->width != 1 && !copse_column_is_text(column);
 }
 
 static copse_status fill_from_rows(const copse_table *table, const copse_stored_index *index, copse_key_batch *batch)
@@ -35,10 +29,10 @@ static copse_status fill_from_rows(const copse_table *table, const copse_stored_
         copse_buffer_reserve(table->ctx, &rows, table->live + 1, sizeof(uint32_t), "the rows of an index");
     if (status != COPSE_OK) return status;
     copse_table_live_rows(table, rows.data);
-    const copse_cells keys = {&table->columns[index->column], rows.data};
+    const copse_key_source keys = copse_index_source(table, index, rows.data);
     copse_cells sums = {NULL, rows.data};
     if (index->sums != COPSE_NO_COLUMN) sums.column = &table->columns[index->sums];
-    status = copse_key_batch_fill(table->ctx, batch, keys, sums.column ? &sums : NULL, rows.data, table->live);
+    status = copse_key_batch_fill(table->ctx, batch, &keys, sums.column ? &sums : NULL, rows.data, table->live);
     copse_buffer_free(table->ctx, &rows);
     return status;
 }
@@ -46,7 +40,8 @@ static copse_status fill_from_rows(const copse_table *table, const copse_stored_
 static copse_status build_tree(const copse_table *table, const copse_stored_index *index, copse_index *tree)
 {
     copse_key_batch batch = {0};
-    if (is_plain(table, index)) return copse_build(tree, table->columns[index->column].cells.data, NULL, table->slots);
+    if (is_plain(table, index))
+        return copse_build(tree, table->columns[index->columns[0]].cells.data, NULL, table->slots);
     copse_status status = fill_from_rows(table, index, &batch);
     if (status == COPSE_OK) status = copse_build(tree, copse_key_batch_keys(&batch), batch.values.data, batch.n);
     copse_key_batch_free(table->ctx, &batch);
@@ -56,10 +51,10 @@ static copse_status build_tree(const copse_table *table, const copse_stored_inde
 /* Which two rows share a key: of equal keys the tree kept the last. */
 static copse_status name_doubled(const copse_table *table, const copse_stored_index *index, const copse_index *tree)
 {
-    const copse_stored_column *column = &table->columns[index->column];
+    const copse_key_source keys = copse_index_source(table, index, NULL);
     copse_key_batch batch = {0};
     copse_buffer kept = {0};
-    char shown[COPSE_SHOWN_CELL];
+    char shown[COPSE_SHOWN_KEY], names[COPSE_SHOWN_KEY];
     copse_status status = fill_from_rows(table, index, &batch);
     if (status == COPSE_OK)
         status = copse_buffer_reserve(table->ctx, &kept, batch.n + 1, sizeof(uint32_t), "the rows of an index");
@@ -67,22 +62,30 @@ static copse_status name_doubled(const copse_table *table, const copse_stored_in
     const uint32_t *rows = batch.values.data, *last = kept.data;
     for (uint64_t i = 0; status == COPSE_OK && i < batch.n; i++)
         if (rows[i] != last[i])
-            status = copse_fail_argument(table->ctx, "column",
-                                         "copse_table_index: rows %u and %u of column \"%.40s\" both hold %s", rows[i],
-                                         last[i], column->name, copse_cell_show(column, rows[i], shown));
+            status = copse_fail_argument(
+                table->ctx, "column", "copse_table_index: rows %u and %u of column \"%s\" both hold %s", rows[i],
+                last[i], copse_index_show(table, index, names), copse_key_show(&keys, rows[i], shown));
     copse_buffer_free(table->ctx, &kept);
     copse_key_batch_free(table->ctx, &batch);
     return status;
 }
 
-static copse_status check_unique(const copse_table *table, const copse_stored_index *index, const copse_index *tree)
+static copse_status check_not_null(const copse_table *table, const copse_stored_column *column)
 {
-    const copse_stored_column *column = &table->columns[index->column];
     for (uint64_t i = 0; column->nulls > 0 && i < table->slots; i++)
         if (copse_row_lives(table, i) && !copse_cell_valid(column, i))
             return copse_fail_argument(table->ctx, "column",
                                        "copse_table_index: row %llu of column \"%.40s\" is NULL; a unique key is not",
                                        (unsigned long long)i, column->name);
+    return COPSE_OK;
+}
+
+static copse_status check_unique(const copse_table *table, const copse_stored_index *index, const copse_index *tree)
+{
+    for (uint32_t i = 0; i < index->column_count; i++) {
+        copse_status status = check_not_null(table, &table->columns[index->columns[i]]);
+        if (status != COPSE_OK) return status;
+    }
     return copse_size(tree) == table->live ? COPSE_OK : name_doubled(table, index, tree);
 }
 
@@ -92,6 +95,7 @@ static copse_status make_tree(const copse_table *table, const copse_stored_index
     copse_status status = open_tree(table, index, &tree);
     if (status == COPSE_OK) status = build_tree(table, index, tree);
     if (status == COPSE_OK && index->unique) status = check_unique(table, index, tree);
+    if (status == COPSE_OK) status = copse_table_sound(table);
     if (status != COPSE_OK) {
         copse_index_free(tree);
         return status;
@@ -115,18 +119,20 @@ copse_status copse_indexes_refresh(copse_table *table)
     return COPSE_OK;
 }
 
-static copse_stored_index *find(const copse_table *table, uint32_t column, uint32_t sums)
+static copse_stored_index *find(const copse_table *table, const uint32_t *columns, uint32_t count, uint32_t sums)
 {
     for (uint32_t i = 0; i < table->index_count; i++) {
         copse_stored_index *index = &copse_indexes(table)[i];
-        if (index->column == column && index->sums == sums) return index;
+        if (index->column_count == count && memcmp(index->columns, columns, count * sizeof *columns) == 0 &&
+            index->sums == sums)
+            return index;
     }
     return NULL;
 }
 
 const copse_stored_index *copse_index_on(const copse_table *table, uint32_t column, uint32_t sums)
 {
-    const copse_stored_index *index = find(table, column, sums);
+    const copse_stored_index *index = find(table, &column, 1, sums);
     return index && !index->stale ? index : NULL;
 }
 
@@ -151,12 +157,13 @@ static copse_status add(copse_table *table, copse_stored_index index)
 
 static copse_status check_first(const copse_table *table, const char *name, bool unique)
 {
+    char shown[COPSE_SHOWN_KEY];
     for (uint32_t i = 0; unique && i < table->index_count; i++)
         if (copse_indexes(table)[i].unique)
             return copse_fail_argument(table->ctx, "options",
                                        "copse_table_index: column \"%.40s\" cannot have a unique index, since column "
-                                       "\"%.40s\" has one",
-                                       name, table->columns[copse_indexes(table)[i].column].name);
+                                       "\"%s\" has one",
+                                       name, copse_index_show(table, &copse_indexes(table)[i], shown));
     return COPSE_OK;
 }
 
@@ -171,28 +178,60 @@ static copse_status find_sums(const copse_table *table, const char *name, uint32
     return status;
 }
 
-copse_status copse_table_index(copse_table *table, const char *column, const copse_table_index_options *options)
+static copse_status find_columns(const copse_table *table, const char *const *names, uint32_t count, bool sums,
+                                 uint32_t *out)
+{
+    if (!names) return copse_fail_null(table->ctx, "copse_table_index_columns", "columns");
+    if (count == 0 || count > COPSE_MOST_KEY_COLUMNS)
+        return copse_fail_argument(table->ctx, "column_count",
+                                   "copse_table_index_columns: an index has 1 to %u columns, not %u",
+                                   COPSE_MOST_KEY_COLUMNS, count);
+    if (sums && count > 1)
+        return copse_fail(table->ctx, COPSE_ERR_UNSUPPORTED,
+                          "copse_table_index_columns: an index of several columns has no sums");
+    for (uint32_t i = 0; i < count; i++) {
+        copse_status status = copse_table_column(table, "copse_table_index", names[i], &out[i]);
+        if (status != COPSE_OK) return status;
+        for (uint32_t j = 0; j < i; j++)
+            if (out[j] == out[i])
+                return copse_fail_argument(table->ctx, "columns", "copse_table_index_columns: \"%.40s\" is given twice",
+                                           names[i]);
+    }
+    return COPSE_OK;
+}
+
+copse_status copse_table_index_columns(copse_table *table, const char *const *columns, uint32_t column_count,
+                                       const copse_table_index_options *options)
 {
     const char *call = "copse_table_index";
     copse_table_index_options known = COPSE_TABLE_INDEX_OPTIONS_INIT;
-    uint32_t at = 0, sums = 0;
+    copse_stored_index index = {.column_count = column_count, .sums = COPSE_NO_COLUMN};
+    uint32_t sums = 0;
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
     copse_status status =
         options ? copse_struct_take(table->ctx, call, "options", options, &known, sizeof known) : COPSE_OK;
-    if (status == COPSE_OK) status = copse_table_column(table, call, column, &at);
+    if (status == COPSE_OK) status = find_columns(table, columns, column_count, known.sums != NULL, index.columns);
     if (status == COPSE_OK) status = find_sums(table, known.sums, &sums);
     if (status != COPSE_OK) return status;
-    const copse_stored_index *there = find(table, at, COPSE_NO_COLUMN);
+    const copse_stored_index *there = find(table, index.columns, column_count, COPSE_NO_COLUMN);
     bool is_new = !there;
     if (there && known.unique && !there->unique)
         return copse_fail_argument(table->ctx, "options", "%s: column \"%.40s\" has an index that is not unique", call,
-                                   column);
-    if (is_new) status = check_first(table, column, known.unique);
-    if (is_new && status == COPSE_OK)
-        status = add(table, (copse_stored_index){at, COPSE_NO_COLUMN, known.structure, known.unique != 0, false, NULL});
-    if (status == COPSE_OK && sums != COPSE_NO_COLUMN && !find(table, at, sums)) {
-        status = add(table, (copse_stored_index){at, sums, known.structure, false, false, NULL});
+                                   columns[0]);
+    index.structure = known.structure;
+    index.unique = known.unique != 0;
+    if (is_new) status = check_first(table, columns[0], known.unique);
+    if (is_new && status == COPSE_OK) status = add(table, index);
+    if (status == COPSE_OK && sums != COPSE_NO_COLUMN && !find(table, index.columns, 1, sums)) {
+        index.sums = sums;
+        index.unique = false;
+        status = add(table, index);
         if (status != COPSE_OK && is_new) copse_index_free(copse_indexes(table)[--table->index_count].tree);
     }
     return status;
+}
+
+copse_status copse_table_index(copse_table *table, const char *column, const copse_table_index_options *options)
+{
+    return copse_table_index_columns(table, &column, 1, options);
 }

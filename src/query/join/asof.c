@@ -24,6 +24,8 @@ static copse_status open_side(const copse_table *table, uint32_t on, uint32_t by
         copse_buffer_reserve(table->ctx, &out->memory, table->slots + 1, sizeof(uint32_t), "the rows of a join");
     if (status != COPSE_OK) return status;
     uint32_t *rows = out->memory.data;
+    copse_cells_touch(out->on, NULL, table->slots);
+    if (out->by) copse_cells_touch(out->by, NULL, table->slots);
     for (uint64_t i = 0; i < table->slots; i++)
         if (copse_row_lives(table, i) && copse_cell_valid(out->on, i) && (!out->by || copse_cell_valid(out->by, i)))
             rows[out->n++] = (uint32_t)i;

@@ -91,6 +91,7 @@ static copse_status make_ranges(const copse_joined *join, const band *b, ranged 
     const copse_stored_column *column = &join->left->columns[join->left_on];
     const uint32_t *left = join->left_rows.data;
     uint64_t n = join->left->live;
+    copse_cells_touch(column, left, n);
     copse_status status = copse_buffer_reserve(ctx, &r->lows, n + 1, column->width, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->highs, n + 1, column->width, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->found, n + 1, 8, "the ranges of a join");
@@ -119,6 +120,7 @@ static copse_status find_rows(const copse_joined *join, ranged *r)
     rows.values = r->rows.data;
     rows.capacity = entries;
     status = copse_range(join->index->tree, &ranges, &rows);
+    if (status == COPSE_OK) status = copse_rows_check(join->right, r->rows.data, entries);
     for (uint64_t i = 0; status == COPSE_OK && i < r->n; i++)
         qsort((uint32_t *)r->rows.data + rows.offsets[i], rows.offsets[i + 1] - rows.offsets[i], sizeof(uint32_t),
               by_number);

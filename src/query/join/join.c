@@ -93,7 +93,7 @@ static copse_status make_index(const copse_joined *join, copse_stored_index *out
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_key_batch batch = {0};
     copse_buffer rows = {0};
-    *out = (copse_stored_index){.column = join->right_on, .sums = COPSE_NO_COLUMN};
+    *out = (copse_stored_index){.columns = {join->right_on}, .column_count = 1, .sums = COPSE_NO_COLUMN};
     options.key_type = copse_key_type(column);
     options.value_type = COPSE_U32;
     options.placement = COPSE_PLACEMENT_CPU;
@@ -103,9 +103,9 @@ static copse_status make_index(const copse_joined *join, copse_stored_index *out
     if (status == COPSE_OK)
         status = copse_buffer_reserve(right->ctx, &rows, right->live + 1, sizeof(uint32_t), "the rows of an index");
     if (status == COPSE_OK) {
+        const copse_key_source keys = copse_key_source_of(column, rows.data);
         copse_table_live_rows(right, rows.data);
-        status =
-            copse_key_batch_fill(right->ctx, &batch, (copse_cells){column, rows.data}, NULL, rows.data, right->live);
+        status = copse_key_batch_fill(right->ctx, &batch, &keys, NULL, rows.data, right->live);
     }
     if (status == COPSE_OK) status = copse_build(out->tree, copse_key_batch_keys(&batch), batch.values.data, batch.n);
     copse_key_batch_free(right->ctx, &batch);
@@ -166,6 +166,8 @@ copse_status copse_join(const copse_table *left, const copse_table *right, const
         status = join.options.kind == COPSE_JOIN_ASOF ? copse_join_asof(&join) : run_with_index(&join);
     }
     copse_buffer_free(left->ctx, &join.left_rows);
+    if (status == COPSE_OK) status = copse_table_sound(left);
+    if (status == COPSE_OK) status = copse_table_sound(right);
     if (status == COPSE_OK)
         *out_pairs = join.pairs;
     else

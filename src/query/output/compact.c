@@ -10,7 +10,9 @@ static copse_status index_again(const copse_table *table, copse_table *made)
         options.unique = index->unique;
         options.structure = index->structure;
         if (index->sums != COPSE_NO_COLUMN) options.sums = table->columns[index->sums].name;
-        status = copse_table_index(made, table->columns[index->column].name, &options);
+        const char *names[COPSE_MOST_KEY_COLUMNS];
+        for (uint32_t c = 0; c < index->column_count; c++) names[c] = table->columns[index->columns[c]].name;
+        status = copse_table_index_columns(made, names, index->column_count, &options);
     }
     return status;
 }
@@ -20,8 +22,9 @@ copse_status copse_table_compact(copse_table *table)
     copse_buffer rows = {0};
     copse_table *made = NULL;
     if (copse_table_check(table, "copse_table_compact") != COPSE_OK) return COPSE_ERR_ARGUMENT;
-    copse_status status =
-        copse_buffer_reserve(table->ctx, &rows, table->live + 1, sizeof(uint32_t), "compacting a table");
+    copse_status status = copse_table_changeable(table, "copse_table_compact");
+    if (status != COPSE_OK) return status;
+    status = copse_buffer_reserve(table->ctx, &rows, table->live + 1, sizeof(uint32_t), "compacting a table");
     if (status != COPSE_OK) return status;
     copse_table_live_rows(table, rows.data);
     status = copse_output_rows(table, NULL, 0, rows.data, table->live, &made);

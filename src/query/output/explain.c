@@ -99,11 +99,17 @@ static void say_term(writer *w, const copse_term *term)
         say_code_range(w, column, term);
 }
 
-static void say_terms(writer *w, const copse_conjunction *conjunction, uint32_t skipped)
+static bool is_driving(const copse_conjunction *conjunction, uint32_t term)
+{
+    return term < COPSE_MOST_DRIVING && conjunction->driving >> term & 1;
+}
+
+/* Terms that the index answers, or the others. */
+static void say_terms(writer *w, const copse_conjunction *conjunction, bool driving)
 {
     bool first = true;
     for (uint32_t i = 0; i < conjunction->count; i++) {
-        if (i == skipped) continue;
+        if (is_driving(conjunction, i) != driving) continue;
         if (!first) say(w, " and ");
         say_term(w, &copse_terms(conjunction)[i]);
         first = false;
@@ -122,22 +128,23 @@ static const char *structure_of(const copse_stored_index *index)
 static void say_conjunction(writer *w, const copse_conjunction *conjunction)
 {
     const copse_table *table = w->query->table;
+    char names[COPSE_SHOWN_KEY];
     if (conjunction->driver) {
-        say(w, "index on %.40s (%s): ", table->columns[conjunction->driver->column].name,
+        say(w, "index on %s (%s): ", copse_index_show(table, conjunction->driver, names),
             structure_of(conjunction->driver));
-        say_term(w, &copse_terms(conjunction)[conjunction->driving]);
+        say_terms(w, conjunction, true);
         say(w, "; counted %llu of %llu rows, the fewest of all indexes\n", (unsigned long long)conjunction->expected,
             (unsigned long long)table->live);
-        if (conjunction->count > 1) {
+        if (conjunction->count > (uint32_t)__builtin_popcountll(conjunction->driving)) {
             say(w, "filter: ");
-            say_terms(w, conjunction, conjunction->driving);
+            say_terms(w, conjunction, false);
             say(w, "\n");
         }
     } else {
         say(w, "scan of all %llu rows, ", (unsigned long long)table->live);
         say(w,
             "%s: ", conjunction->counted ? "no index leaves less than a quarter of them" : "no index can count these");
-        say_terms(w, conjunction, UINT32_MAX);
+        say_terms(w, conjunction, false);
         say(w, "\n");
     }
     say(w, "  rows: expected %llu, looked at %llu, found %llu\n", (unsigned long long)conjunction->expected,
@@ -151,7 +158,7 @@ static void say_walk(writer *w)
         structure_of(query->walked), query->orders[0].descending ? "from its end" : "from its beginning");
     if (query->conjunction_count == 1) {
         say(w, "; filter: ");
-        say_terms(w, &copse_conjunctions(query)[0], UINT32_MAX);
+        say_terms(w, &copse_conjunctions(query)[0], false);
     }
     say(w, "\n  rows: expected to look at %llu, looked at %llu\n", (unsigned long long)query->walk_expected,
         (unsigned long long)query->walk_looked_at);

@@ -98,7 +98,7 @@ static copse_status arrange(const copse_query *query, copse_table **table)
 copse_status copse_output_groups(copse_query *query, copse_row_list *rows, copse_table **out)
 {
     copse_table *made = NULL;
-    copse_status status = copse_table_open(query->ctx, query->group_count + query->aggregate_count, &made);
+    copse_status status = copse_table_begin(query->ctx, query->group_count + query->aggregate_count, &made);
     if (status != COPSE_OK) return status;
     status = open_columns(query, made);
     if (status == COPSE_OK)

@@ -69,12 +69,15 @@ copse_status copse_pairs_table(const copse_pairs *pairs, const copse_table *left
     if (status == COPSE_OK && pairs->has_right)
         status = narrow(pairs->ctx, right, "right", pairs->right.data, pairs->n, &right_rows);
     if (status == COPSE_OK)
-        status = copse_table_open(pairs->ctx, left->column_count + (pairs->has_right ? right->column_count : 0), &made);
+        status =
+            copse_table_begin(pairs->ctx, left->column_count + (pairs->has_right ? right->column_count : 0), &made);
     if (status == COPSE_OK) status = add_side(made, 0, left, left_rows.data, pairs->n);
     if (status == COPSE_OK && pairs->has_right)
         status = add_side(made, left->column_count, right, right_rows.data, pairs->n);
     copse_buffer_free(pairs->ctx, &left_rows);
     copse_buffer_free(pairs->ctx, &right_rows);
+    if (status == COPSE_OK) status = copse_table_sound(left);
+    if (status == COPSE_OK) status = copse_table_sound(right);
     if (status == COPSE_OK) {
         made->slots = made->live = pairs->n;
         *out_table = made;

@@ -5,7 +5,7 @@ copse_status copse_output_rows(const copse_table *table, const uint32_t *columns
                                const uint32_t *rows, uint64_t n, copse_table **out)
 {
     copse_table *made = NULL;
-    copse_status status = copse_table_open(table->ctx, columns ? column_count : table->column_count, &made);
+    copse_status status = copse_table_begin(table->ctx, columns ? column_count : table->column_count, &made);
     if (status != COPSE_OK) return status;
     for (uint32_t i = 0; status == COPSE_OK && i < made->column_count; i++) {
         const copse_stored_column *from = &table->columns[columns ? columns[i] : i];
@@ -45,7 +45,7 @@ static copse_status ordered_rows(copse_query *query, copse_row_list *out)
     if (status == COPSE_OK)
         status = query->way == COPSE_WAY_ORDER ? copse_run_walk(query, out) : copse_run_rows(query, out);
     if (status == COPSE_OK) status = copse_sort_rows(query->table, keys, query->order_count, out->memory.data, out->n);
-    return status;
+    return status == COPSE_OK ? copse_table_sound(query->table) : status;
 }
 
 static copse_status run_rows(copse_query *query, copse_table **out)
@@ -90,8 +90,14 @@ copse_status copse_query_run(copse_query *query, copse_table **out_table)
     if (status != COPSE_OK) return status;
     if (!out_table) return copse_fail_argument(query->ctx, "out_table", "copse_query_run: out_table is NULL");
     *out_table = NULL;
-    return query->aggregate_count > 0 || query->group_count > 0 ? run_groups(query, out_table)
-                                                                : run_rows(query, out_table);
+    copse_table *made = NULL;
+    status = query->aggregate_count > 0 || query->group_count > 0 ? run_groups(query, &made) : run_rows(query, &made);
+    if (status == COPSE_OK) status = copse_table_sound(query->table);
+    if (status == COPSE_OK)
+        *out_table = made;
+    else
+        copse_table_free(made);
+    return status;
 }
 
 copse_status copse_query_rows(copse_query *query, uint64_t *rows, uint64_t capacity, uint64_t *out_n)

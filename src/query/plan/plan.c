@@ -8,21 +8,69 @@
 
 /* ---- rule 3: which index drives ---- */
 
+static copse_status count_ranges(const copse_ctx *ctx, const copse_stored_index *index, const copse_ranges *ranges,
+                                 uint64_t *out)
+{
+    uint64_t one = 0;
+    copse_buffer counts = {0};
+    *out = 0;
+    if (ranges->n == 1) {
+        copse_status status = copse_count(index->tree, ranges, &one);
+        *out = one;
+        return status;
+    }
+    copse_status status = copse_buffer_reserve(ctx, &counts, ranges->n, sizeof(uint64_t), "the counts of a condition");
+    if (status == COPSE_OK) status = copse_count(index->tree, ranges, counts.data);
+    for (uint64_t i = 0; status == COPSE_OK && i < ranges->n; i++) *out += ((const uint64_t *)counts.data)[i];
+    copse_buffer_free(ctx, &counts);
+    return status;
+}
+
 static copse_status count_term(const copse_query *query, const copse_term *term, const copse_stored_index *index,
                                uint64_t *out)
 {
     copse_term_ranges ranges = {0};
-    copse_buffer counts = {0};
     *out = 0;
     if (term->empty) return COPSE_OK;
     copse_status status = copse_term_ranges_make(query->table, term, &ranges);
-    uint64_t n = ranges.ranges.n;
-    if (status == COPSE_OK)
-        status = copse_buffer_reserve(query->ctx, &counts, n, sizeof(uint64_t), "the counts of a condition");
-    if (status == COPSE_OK) status = copse_count(index->tree, &ranges.ranges, counts.data);
-    for (uint64_t i = 0; status == COPSE_OK && i < n; i++) *out += ((const uint64_t *)counts.data)[i];
-    copse_buffer_free(query->ctx, &counts);
+    if (status == COPSE_OK) status = count_ranges(query->ctx, index, &ranges.ranges, out);
     copse_term_ranges_free(query->ctx, &ranges);
+    return status;
+}
+
+static copse_status consider_terms(const copse_query *query, copse_conjunction *conjunction, uint64_t *best)
+{
+    for (uint32_t i = 0; i < conjunction->count && i < COPSE_MOST_DRIVING; i++) {
+        const copse_term *term = &copse_terms(conjunction)[i];
+        uint64_t count = 0;
+        const copse_stored_index *index = copse_index_on(query->table, term->column, COPSE_NO_COLUMN);
+        if (!copse_term_is_ranges(term) || !index) continue;
+        copse_status status = count_term(query, term, index, &count);
+        if (status != COPSE_OK) return status;
+        if (count >= *best) continue;
+        *best = count;
+        conjunction->driver = index;
+        conjunction->driving = UINT64_C(1) << i;
+    }
+    return COPSE_OK;
+}
+
+static copse_status consider_composites(const copse_query *query, copse_conjunction *conjunction, uint64_t *best)
+{
+    copse_status status = COPSE_OK;
+    for (uint32_t i = 0; status == COPSE_OK && i < query->table->index_count; i++) {
+        const copse_stored_index *index = &copse_indexes(query->table)[i];
+        copse_term_ranges ranges = {0};
+        uint64_t driving = 0, count = 0;
+        if (!copse_index_is_composite(index) || index->stale) continue;
+        status = copse_composite_ranges(query->table, conjunction, index, &ranges, &driving);
+        if (status == COPSE_OK && driving) status = count_ranges(query->ctx, index, &ranges.ranges, &count);
+        copse_term_ranges_free(query->ctx, &ranges);
+        if (status != COPSE_OK || !driving || count >= *best) continue;
+        *best = count;
+        conjunction->driver = index;
+        conjunction->driving = driving;
+    }
     return status;
 }
 
@@ -30,22 +78,15 @@ static copse_status plan_conjunction(const copse_query *query, copse_conjunction
 {
     uint64_t live = query->table->live, best = UINT64_MAX;
     conjunction->driver = NULL;
+    conjunction->driving = 0;
     conjunction->found = conjunction->looked_at = 0;
-    for (uint32_t i = 0; i < conjunction->count; i++) {
-        const copse_term *term = &copse_terms(conjunction)[i];
-        uint64_t count = 0;
-        const copse_stored_index *index = copse_index_on(query->table, term->column, COPSE_NO_COLUMN);
-        if (!copse_term_is_ranges(term) || !index) continue;
-        copse_status status = count_term(query, term, index, &count);
-        if (status != COPSE_OK) return status;
-        if (count >= best) continue;
-        best = count;
-        conjunction->driver = index;
-        conjunction->driving = i;
-    }
+    copse_status status = consider_terms(query, conjunction, &best);
+    if (status == COPSE_OK) status = consider_composites(query, conjunction, &best);
+    if (status != COPSE_OK) return status;
     conjunction->counted = best != UINT64_MAX;
     conjunction->expected = best < live ? best : conjunction->count > 0 ? live / UNCOUNTED_SHARE : live;
     if (best >= live / SCAN_IS_CHEAPER && best > 0) conjunction->driver = NULL;
+    if (!conjunction->driver) conjunction->driving = 0;
     return COPSE_OK;
 }
 

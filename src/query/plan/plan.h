@@ -11,7 +11,8 @@
  *   2. Ordered by an indexed column with a limit: that index is walked until there are enough rows, where this is expected to look at
  *      fewer rows than the rules below.
  *   3. Of the terms whose column has an index the one that holds fewest entries (counted, not guessed) drives, if that is less
- *      than a quarter of the rows: the others filter what it finds.
+ *      than a quarter of the rows: the others filter what it finds. An index of several columns answers terms that are one value each
+ *      of its first columns, and one more.
  *   4. Else all rows are looked at.
  */
 #pragma once
@@ -50,15 +51,16 @@ typedef struct copse_conjunction {
     uint32_t count;
     /* The plan. */
     const copse_stored_index *driver; /* NULL: all rows */
-    uint32_t driving;                 /* its term */
+    uint64_t driving;                 /* a bit for each term that it answers */
     bool counted;                     /* some index could say how many entries it holds */
     uint64_t expected;                /* entries that it holds, or a guess */
     uint64_t found;                   /* rows that met all terms */
     uint64_t looked_at;
 } copse_conjunction;
 
-#define COPSE_MOST_ORDERS 4u
-#define COPSE_MOST_GROUPS 2u
+#define COPSE_MOST_DRIVING 64u /* terms that an index may answer: the first so many */
+#define COPSE_MOST_ORDERS  4u
+#define COPSE_MOST_GROUPS  2u
 
 typedef struct copse_order {
     char *name; /* in the arena */
@@ -154,6 +156,12 @@ typedef struct copse_term_ranges {
     copse_ranges ranges;
 } copse_term_ranges;
 copse_status copse_term_ranges_make(const copse_table *table, const copse_term *term, copse_term_ranges *out);
+/* The same of the terms that an index of several columns answers; *out_driving: which these are, 0: none. */
+copse_status copse_composite_ranges(const copse_table *table, const copse_conjunction *conjunction,
+                                    const copse_stored_index *index, copse_term_ranges *out, uint64_t *out_driving);
+/* What the driver of a conjunction is asked for. */
+copse_status copse_driver_ranges(const copse_table *table, const copse_conjunction *conjunction,
+                                 copse_term_ranges *out);
 void copse_term_ranges_free(const copse_ctx *ctx, copse_term_ranges *ranges);
 /* RANGE or LIST: what an index can answer. */
 bool copse_term_is_ranges(const copse_term *term);

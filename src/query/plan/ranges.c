@@ -82,3 +82,11 @@ copse_status copse_term_ranges_make(const copse_table *table, const copse_term *
     return term->is_text ? make_texts(table->ctx, term, out)
                          : make_codes(table->ctx, &table->columns[term->column], term, out);
 }
+
+copse_status copse_driver_ranges(const copse_table *table, const copse_conjunction *conjunction, copse_term_ranges *out)
+{
+    uint64_t driving = 0;
+    if (copse_index_is_composite(conjunction->driver))
+        return copse_composite_ranges(table, conjunction, conjunction->driver, out, &driving);
+    return copse_term_ranges_make(table, &copse_terms(conjunction)[__builtin_ctzll(conjunction->driving)], out);
+}

@@ -111,6 +111,7 @@ copse_status copse_aggregate_rows(const copse_query *query, copse_chosen_aggrega
                                   uint64_t n, copse_value *out)
 {
     const copse_stored_column *columns = query->table->columns;
+    if (aggregate.column != COPSE_NO_COLUMN) copse_cells_touch(&columns[aggregate.column], rows, n);
     switch (aggregate.what) {
     case COPSE_AGGREGATE_COUNT:
         *out =

@@ -106,6 +106,7 @@ static uint64_t keep_listed(const copse_stored_column *column, const copse_term 
 uint64_t copse_term_filter(const copse_table *table, const copse_term *term, uint32_t *rows, uint64_t n)
 {
     const copse_stored_column *column = &table->columns[term->column];
+    copse_cells_touch(column, rows, n);
     if (term->kind == COPSE_TERM_NULL) return keep_valid(column, false, rows, n);
     if (term->empty || n == 0) return 0;
     n = keep_valid(column, true, rows, n);
@@ -117,10 +118,11 @@ uint64_t copse_term_filter(const copse_table *table, const copse_term *term, uin
     return n;
 }
 
-uint64_t copse_conjunction_filter(const copse_table *table, const copse_conjunction *conjunction, uint32_t skipped,
+uint64_t copse_conjunction_filter(const copse_table *table, const copse_conjunction *conjunction, uint64_t skipped,
                                   uint32_t *rows, uint64_t n)
 {
     for (uint32_t i = 0; i < conjunction->count; i++)
-        if (i != skipped) n = copse_term_filter(table, &copse_terms(conjunction)[i], rows, n);
+        if (i >= COPSE_MOST_DRIVING || !(skipped >> i & 1))
+            n = copse_term_filter(table, &copse_terms(conjunction)[i], rows, n);
     return n;
 }

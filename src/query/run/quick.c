@@ -66,8 +66,12 @@ static copse_status end_of_keys(quick *q, bool largest, copse_value *out)
     copse_status status = copse_range(q->index->tree, &ranges, &rows);
     if (status != COPSE_OK) return status;
     uint64_t n = rows.offsets[ranges.n];
+    const copse_stored_column *column = &q->query->table->columns[q->aggregate.column];
+    status = copse_rows_check(q->query->table, q->results.data, n);
+    if (status != COPSE_OK) return status;
     if (n > 0) row = ((const uint32_t *)q->results.data)[largest ? n - 1 : 0];
-    *out = copse_cell_value(&q->query->table->columns[q->aggregate.column], row);
+    copse_cells_touch(column, &row, n > 0);
+    *out = copse_cell_value(column, row);
     return COPSE_OK;
 }
 

@@ -16,24 +16,25 @@ static copse_status reserve(const copse_query *query, copse_row_list *list, uint
 
 /* ---- rows of an index ---- */
 
-static copse_status rows_of_term(const copse_query *query, const copse_stored_index *index, const copse_term *term,
-                                 copse_row_list *out)
+static copse_status rows_of_driver(const copse_query *query, const copse_conjunction *conjunction, copse_row_list *out)
 {
+    const copse_index *tree = conjunction->driver->tree;
     copse_term_ranges ranges = {0};
     copse_buffer offsets = {0};
     copse_rows rows = COPSE_ROWS_INIT;
-    copse_status status = copse_term_ranges_make(query->table, term, &ranges);
+    copse_status status = copse_driver_ranges(query->table, conjunction, &ranges);
     if (status == COPSE_OK)
         status = copse_buffer_reserve(query->ctx, &offsets, ranges.ranges.n + 1, sizeof(uint64_t), "rows of an index");
     rows.offsets = offsets.data;
-    if (status == COPSE_OK) status = copse_range(index->tree, &ranges.ranges, &rows);
+    if (status == COPSE_OK) status = copse_range(tree, &ranges.ranges, &rows);
     if (status == COPSE_OK) status = reserve(query, out, rows.offsets[ranges.ranges.n]);
     if (status == COPSE_OK && rows.offsets[ranges.ranges.n] > 0) {
         rows.capacity = rows.offsets[ranges.ranges.n];
         rows.values = out->memory.data;
-        status = copse_range(index->tree, &ranges.ranges, &rows);
+        status = copse_range(tree, &ranges.ranges, &rows);
     }
     if (status == COPSE_OK) out->n = rows.offsets[ranges.ranges.n];
+    if (status == COPSE_OK) status = copse_rows_check(query->table, out->memory.data, out->n);
     copse_buffer_free(query->ctx, &offsets);
     copse_term_ranges_free(query->ctx, &ranges);
     return status;
@@ -54,6 +55,7 @@ static void sort_by_bits(const copse_table *table, uint64_t *bits, copse_row_lis
     for (uint64_t w = 0; w < words; w++)
         for (uint64_t left = bits[w]; left; left &= left - 1)
             rows[at++] = (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(left));
+    list->n = at; /* the same, unless a file lists a row twice */
 }
 
 void copse_row_list_sort(const copse_query *query, copse_row_list *list)
@@ -90,7 +92,7 @@ static void scan_block(void *user, uint64_t first, uint64_t last)
             rows[n] = (uint32_t)i;
             n += copse_row_lives(job->table, i);
         }
-        if (job->conjunction) n = copse_conjunction_filter(job->table, job->conjunction, UINT32_MAX, rows, n);
+        if (job->conjunction) n = copse_conjunction_filter(job->table, job->conjunction, 0, rows, n);
         job->kept[begin / SCAN_BLOCK] = (uint32_t)n;
     }
 }
@@ -131,7 +133,7 @@ static copse_status run_conjunction(const copse_query *query, copse_conjunction 
     if (is_empty(conjunction)) {
         status = reserve(query, out, 0);
     } else if (conjunction->driver) {
-        status = rows_of_term(query, conjunction->driver, &copse_terms(conjunction)[conjunction->driving], out);
+        status = rows_of_driver(query, conjunction, out);
         if (status != COPSE_OK) return status;
         copse_row_list_sort(query, out);
         conjunction->looked_at = out->n;

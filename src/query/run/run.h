@@ -25,8 +25,8 @@ static inline uint32_t *copse_row_list_rows(const copse_row_list *list)
 
 /* Keeps those rows whose cells meet the term, in their order, and says how many. */
 uint64_t copse_term_filter(const copse_table *table, const copse_term *term, uint32_t *rows, uint64_t n);
-/* All terms but one (UINT32_MAX: all). */
-uint64_t copse_conjunction_filter(const copse_table *table, const copse_conjunction *conjunction, uint32_t skipped,
+/* All terms but those of some bits. */
+uint64_t copse_conjunction_filter(const copse_table *table, const copse_conjunction *conjunction, uint64_t skipped,
                                   uint32_t *rows, uint64_t n);
 
 /* Ascending numbers. */

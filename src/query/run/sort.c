@@ -75,11 +75,13 @@ copse_status copse_sort_rows(const copse_table *table, const copse_sort_key *key
                              uint64_t n)
 {
     copse_buffer memory = {0};
+    if (n == 1 && key_count > 0) copse_cells_touch(&table->columns[keys[0].column], rows, n);
     if (n < 2 || key_count == 0) return COPSE_OK;
     copse_status status = copse_buffer_reserve(table->ctx, &memory, 2 * n, sizeof(copse_pair), "sorting rows");
     if (status != COPSE_OK) return status;
     for (uint32_t i = key_count; i-- > 0;) {
         copse_pair *pairs = memory.data;
+        copse_cells_touch(&table->columns[keys[i].column], rows, n);
         const sorter s = {&table->columns[keys[i].column], keys[i].descending, pairs, pairs + n};
         sort_column(&s, rows, n);
     }

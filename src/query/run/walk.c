@@ -16,7 +16,7 @@ static copse_status filter_block(walk *w, uint32_t *rows, uint64_t n)
     copse_query *query = w->query;
     query->walk_looked_at += n;
     if (query->conjunction_count == 1)
-        n = copse_conjunction_filter(query->table, &copse_conjunctions(query)[0], UINT32_MAX, rows, n);
+        n = copse_conjunction_filter(query->table, &copse_conjunctions(query)[0], 0, rows, n);
     copse_status status =
         copse_buffer_reserve(query->ctx, &w->out->memory, w->out->n + n + 1, sizeof(uint32_t), "the rows of a query");
     if (status != COPSE_OK) return status;
@@ -32,6 +32,7 @@ static copse_status add_nulls(walk *w)
     uint32_t rows[WALK_BLOCK];
     uint64_t n = 0;
     copse_status status = COPSE_OK;
+    if (w->column->nulls > 0) copse_cells_touch(w->column, NULL, table->slots);
     for (uint64_t i = 0; w->column->nulls > 0 && status == COPSE_OK && i < table->slots; i++) {
         if (copse_cell_valid(w->column, i) || !copse_row_lives(table, i)) continue;
         rows[n++] = (uint32_t)i;
@@ -50,6 +51,9 @@ static copse_status walk_keys(walk *w, copse_cursor *cursor)
         uint64_t n = 0, same = 0;
         copse_status status = copse_cursor_next(cursor, NULL, rows, block, &n);
         if (status != COPSE_OK || n == 0) return status;
+        status = copse_rows_check(w->query->table, rows, n);
+        if (status != COPSE_OK) return status;
+        copse_cells_touch(w->column, rows, n);
         if (last != COPSE_ROW_NONE) {
             while (same < n && copse_cell_compare(w->column, last, w->column, rows[same]) == 0) same++;
             if (same == 0) return COPSE_OK;
@@ -69,7 +73,7 @@ copse_status copse_run_walk(copse_query *query, copse_row_list *out)
     copse_cursor *cursor = NULL;
     copse_ranges all = COPSE_BETWEEN(NULL, NULL, 1);
     uint64_t needed = query->limit + query->offset;
-    walk w = {query, &query->table->columns[index->column], out, needed < query->limit ? UINT64_MAX : needed};
+    walk w = {query, &query->table->columns[index->columns[0]], out, needed < query->limit ? UINT64_MAX : needed};
     if (query->orders[0].descending) all.flags |= COPSE_RANGE_DESCENDING;
     copse_status status = copse_cursor_open(index->tree, &all, &cursor);
     if (status == COPSE_OK) status = walk_keys(&w, cursor);

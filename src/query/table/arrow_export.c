@@ -227,6 +227,10 @@ copse_status copse_table_to_arrow(const copse_table *table, struct ArrowSchema *
     if (!out_array) return copse_fail_argument(table->ctx, "out_array", "%s: out_array is NULL", call);
     copse_status status = copse_buffer_reserve(table->ctx, &rows, table->live + 1, sizeof(uint32_t), "an Arrow array");
     if (status == COPSE_OK) {
+        for (uint32_t i = 0; i < table->column_count; i++) copse_cells_touch(&table->columns[i], NULL, table->slots);
+        status = copse_table_sound(table);
+    }
+    if (status == COPSE_OK) {
         copse_table_live_rows(table, rows.data);
         status = make_schema(table, &schema);
     }

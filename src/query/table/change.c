@@ -80,7 +80,8 @@ copse_status copse_table_append(copse_table *table, const copse_column *columns,
     copse_buffer of = {0};
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
     if (rows == 0) return COPSE_OK;
-    copse_status status = copse_table_create(table->ctx, columns, column_count, rows, &incoming);
+    copse_status status = copse_table_changeable(table, call);
+    if (status == COPSE_OK) status = copse_table_create(table->ctx, columns, column_count, rows, &incoming);
     if (status == COPSE_OK) status = match(table, incoming, call, &of);
     if (status == COPSE_OK) status = append_table(table, incoming, of.data);
     copse_buffer_free(table->ctx, &of);
@@ -155,11 +156,12 @@ static copse_status check_key_stays(const copse_table *table, const uint32_t *of
 {
     for (uint32_t i = 0; i < table->index_count; i++) {
         const copse_stored_index *index = &copse_indexes(table)[i];
-        if (index->unique && of[index->column] != COPSE_NO_COLUMN)
-            return copse_fail_argument(table->ctx, "columns",
-                                       "copse_table_update: column \"%.40s\" is the unique key; delete the row and "
-                                       "append it with its new key",
-                                       table->columns[index->column].name);
+        for (uint32_t c = 0; index->unique && c < index->column_count; c++)
+            if (of[index->columns[c]] != COPSE_NO_COLUMN)
+                return copse_fail_argument(table->ctx, "columns",
+                                           "copse_table_update: column \"%.40s\" is the unique key; delete the row and "
+                                           "append it with its new key",
+                                           table->columns[index->columns[c]].name);
     }
     return COPSE_OK;
 }
@@ -190,7 +192,8 @@ copse_status copse_table_update(copse_table *table, const copse_column *keys, ui
     copse_buffer of = {0}, rows = {0}, from = {0};
     uint64_t updated = 0;
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
-    copse_status status = n == 0 ? COPSE_OK : keyed_find(table, call, keys, n, &k);
+    copse_status status = copse_table_changeable(table, call);
+    if (n > 0 && status == COPSE_OK) status = keyed_find(table, call, keys, n, &k);
     if (n > 0 && status == COPSE_OK) {
         status = copse_table_create(table->ctx, columns, column_count, n, &incoming);
         if (status == COPSE_OK) status = match(table, incoming, call, &of);
@@ -236,7 +239,8 @@ copse_status copse_table_delete(copse_table *table, const copse_column *keys, ui
     copse_buffer rows = {0}, from = {0};
     uint64_t deleted = 0;
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
-    copse_status status = n == 0 ? COPSE_OK : keyed_find(table, call, keys, n, &k);
+    copse_status status = copse_table_changeable(table, call);
+    if (n > 0 && status == COPSE_OK) status = keyed_find(table, call, keys, n, &k);
     if (n > 0 && status == COPSE_OK) status = last_of_each(table, &k, n, &rows, &from, &deleted);
     if (deleted > 0 && status == COPSE_OK) status = delete_rows(table, rows.data, deleted);
     if (status == COPSE_OK && out_deleted) *out_deleted = deleted;

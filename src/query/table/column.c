@@ -28,9 +28,11 @@ copse_status copse_column_open(const copse_ctx *ctx, const char *name, uint32_t 
 void copse_column_close(const copse_ctx *ctx, copse_stored_column *column)
 {
     copse_memory_free(ctx, column->name, column->name_bytes);
-    copse_buffer_free(ctx, &column->cells);
-    copse_buffer_free(ctx, &column->validity);
-    copse_buffer_free(ctx, &column->text);
+    if (!column->file) {
+        copse_buffer_free(ctx, &column->cells);
+        copse_buffer_free(ctx, &column->validity);
+        copse_buffer_free(ctx, &column->text);
+    }
     *column = (copse_stored_column){0};
 }
 
@@ -79,7 +81,7 @@ uint64_t copse_column_text_bytes(const copse_stored_column *column, const uint32
     if (!copse_column_is_text(column)) return 0;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t row = rows ? rows[i] : i;
-        if (row != COPSE_ROW_NONE) bytes += ((const copse_text *)column->cells.data)[row].length;
+        if (row != COPSE_ROW_NONE) bytes += copse_cell_text(column, row).length;
     }
     return bytes;
 }
@@ -87,6 +89,7 @@ uint64_t copse_column_text_bytes(const copse_stored_column *column, const uint32
 copse_status copse_column_gather(const copse_ctx *ctx, copse_stored_column *column, uint64_t at,
                                  const copse_stored_column *from, const uint32_t *rows, uint64_t n)
 {
+    copse_cells_touch(from, rows, n);
     copse_status status = copse_column_reserve(ctx, column, at + n, copse_column_text_bytes(from, rows, n));
     if (status != COPSE_OK) return status;
     for (uint64_t i = 0; i < n; i++) copse_column_put(column, at + i, from, rows ? rows[i] : i, true);

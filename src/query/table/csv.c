@@ -191,7 +191,7 @@ static copse_status load(copse_csv_source *source, copse_table **out, uint64_t *
     const copse_csv_column *columns = source->columns.data;
     copse_status status = copse_csv_open(read_bytes, source, &source->csv, &l.csv, message, sizeof message);
     if (status != COPSE_OK) return copse_fail(source->ctx, status, "%s: %s", source->path, message);
-    status = copse_table_open(source->ctx, (uint32_t)source->column_count, &l.table);
+    status = copse_table_begin(source->ctx, (uint32_t)source->column_count, &l.table);
     if (status == COPSE_OK)
         status =
             copse_buffer_reserve(source->ctx, &text_used, source->column_count, sizeof(uint64_t), "reading a file");

@@ -11,7 +11,15 @@ copse_status copse_table_check(const copse_table *table, const char *call)
     return table ? COPSE_OK : copse_fail_argument(NULL, "table", "%s: table is NULL", call);
 }
 
-copse_status copse_table_open(copse_ctx *ctx, uint32_t column_count, copse_table **out)
+copse_status copse_table_changeable(const copse_table *table, const char *call)
+{
+    if (!table->file) return COPSE_OK;
+    return copse_fail(table->ctx, COPSE_ERR_UNSUPPORTED,
+                      "%s: the table is an open file, which is not changed; copse_table_load takes it into memory",
+                      call);
+}
+
+copse_status copse_table_begin(copse_ctx *ctx, uint32_t column_count, copse_table **out)
 {
     copse_table *table = copse_memory_alloc(ctx, sizeof *table);
     if (!table) return copse_no_memory(ctx, sizeof *table, "a table");
@@ -34,7 +42,8 @@ void copse_table_close(copse_table *table)
     copse_indexes_close(table);
     for (uint32_t i = 0; i < table->column_count; i++) copse_column_close(ctx, &table->columns[i]);
     copse_memory_free(ctx, table->columns, copse_memory_product(table->column_count, sizeof *table->columns));
-    copse_buffer_free(ctx, &table->alive);
+    if (!table->file) copse_buffer_free(ctx, &table->alive);
+    copse_table_file_close(table->file);
     copse_memory_free(ctx, table, sizeof *table);
     copse_ctx_release(ctx);
 }
@@ -134,7 +143,7 @@ copse_status copse_table_create(copse_ctx *ctx, const copse_column *columns, uin
         return copse_fail_argument(ctx, "columns", "copse_table_create: a table needs at least one column");
     if (rows > COPSE_MOST_ROWS)
         return copse_fail_argument(ctx, "rows", "copse_table_create: a table holds at most %u rows", COPSE_MOST_ROWS);
-    copse_status status = copse_table_open(ctx, column_count, &table);
+    copse_status status = copse_table_begin(ctx, column_count, &table);
     if (status != COPSE_OK) return status;
     for (uint32_t i = 0; status == COPSE_OK && i < column_count; i++) {
         copse_stored_column *column = &table->columns[i];
@@ -232,8 +241,10 @@ copse_status copse_table_get(const copse_table *table, uint64_t row, uint32_t co
     if (column >= table->column_count)
         return copse_fail_argument(table->ctx, "column", "%s: there is no column %u, but %u of them", call, column,
                                    table->column_count);
+    const uint32_t one = (uint32_t)row;
+    copse_cells_touch(&table->columns[column], &one, 1);
     *out_value = copse_cell_value(&table->columns[column], row);
-    return COPSE_OK;
+    return copse_table_sound(table);
 }
 
 void copse_table_live_rows(const copse_table *table, uint32_t *out)

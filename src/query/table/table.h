@@ -27,6 +27,8 @@ typedef struct copse_text {
     uint64_t length;
 } copse_text;
 
+typedef struct copse_table_file copse_table_file; /* query/file/file.h */
+
 typedef struct copse_stored_column {
     char *name;
     size_t name_bytes;
@@ -37,6 +39,9 @@ typedef struct copse_stored_column {
     copse_buffer text;
     uint64_t text_used;
     uint64_t nulls; /* among all rows, deleted ones too */
+    /* Where the buffers are a mapped file: that, and the first block of each. */
+    copse_table_file *file;
+    uint64_t cells_block, validity_block, text_block;
 } copse_stored_column;
 
 typedef struct copse_stored_index copse_stored_index; /* query/index/index.h */
@@ -50,6 +55,7 @@ struct copse_table {
     copse_buffer alive;   /* a bit for each row; none where no row was deleted */
     copse_buffer indexes; /* copse_stored_index */
     uint32_t index_count;
+    copse_table_file *file; /* NULL: all is in memory */
 };
 
 /* ---- one cell ---- */
@@ -78,7 +84,9 @@ static inline bool copse_cell_valid(const copse_stored_column *column, uint64_t 
 static inline copse_slice copse_cell_text(const copse_stored_column *column, uint64_t row)
 {
     const copse_text *text = (const copse_text *)column->cells.data + row;
-    if (text->length == 0) return COPSE_SLICE_EMPTY;
+    /* A file may say anything. */
+    if (text->length == 0 || text->start >= column->text_used || text->length > column->text_used - text->start)
+        return COPSE_SLICE_EMPTY;
     return (copse_slice){(const unsigned char *)column->text.data + text->start, text->length};
 }
 
@@ -142,7 +150,7 @@ copse_status copse_column_push(const copse_ctx *ctx, copse_stored_column *column
 /* ---- tables: table.c ---- */
 
 /* Without columns; they are set by the caller. */
-copse_status copse_table_open(copse_ctx *ctx, uint32_t column_count, copse_table **out);
+copse_status copse_table_begin(copse_ctx *ctx, uint32_t column_count, copse_table **out);
 void copse_table_close(copse_table *table);
 copse_status copse_table_column(const copse_table *table, const char *call, const char *name, uint32_t *out);
 /* COPSE_OK, or a sentence on a table that is NULL. */
@@ -151,3 +159,33 @@ copse_status copse_table_check(const copse_table *table, const char *call);
 const char *copse_cell_show(const copse_stored_column *column, uint64_t row, char shown[COPSE_SHOWN_CELL]);
 /* Rows of a table that live, ascending; `out` has room for table->live. */
 void copse_table_live_rows(const copse_table *table, uint32_t *out);
+
+/* ---- tables in files: query/file/ ---- */
+
+void copse_block_touch(copse_table_file *file, uint64_t block);
+void copse_cells_touch_file(const copse_stored_column *column, const uint32_t *rows, uint64_t n);
+copse_status copse_rows_check_file(const copse_table *table, const uint32_t *rows, uint64_t n);
+copse_status copse_table_sound_file(const copse_table *table);
+void copse_table_file_close(copse_table_file *file);
+copse_status copse_table_verify_file(const copse_table *table);
+
+/* Before cells of these rows (NULL: 0 .. n - 1) are looked at: those of a file are checked. Damage is noted, for copse_table_sound. */
+static inline void copse_cells_touch(const copse_stored_column *column, const uint32_t *rows, uint64_t n)
+{
+    if (column->file) copse_cells_touch_file(column, rows, n);
+}
+
+/* Rows that an index gave: one of a file may list any number. */
+static inline copse_status copse_rows_check(const copse_table *table, const uint32_t *rows, uint64_t n)
+{
+    return table->file ? copse_rows_check_file(table, rows, n) : COPSE_OK;
+}
+
+/* Whether no damage was met, so that answers hold. Once there was some, a table gives no more answers. */
+static inline copse_status copse_table_sound(const copse_table *table)
+{
+    return table->file ? copse_table_sound_file(table) : COPSE_OK;
+}
+
+/* An open file is never changed. */
+copse_status copse_table_changeable(const copse_table *table, const char *call);
