@@ -1,6 +1,6 @@
 # bash completion of copse. Written by scripts/completions: edit that one.
 _copse() {
-    local commands='demo devices query build append upsert erase get first last range count sum min max avg dump info verify bench help'
+    local commands='demo devices query shell import build append upsert erase get first last range count sum min max avg dump info verify bench help'
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} options='' words=''
     # bash cuts --option=word in three.
     if [ "$current" = = ]; then
@@ -24,7 +24,15 @@ _copse() {
             ;;
         query)
             [ "$previous" = --on-bad ] && words='fail skip'
-            options='--where --select --count --sum --min --max --avg --count-distinct --group-by --order-by --limit --offset --join --asof --index --explain --format --json --types --delimiter --decimal --date-format --null --on-bad --no-header --threads --quiet --help'
+            options='--where --select --count --sum --min --max --avg --count-distinct --group-by --order-by --limit --offset --join --asof --explain --format --json --index --types --delimiter --decimal --date-format --null --on-bad --no-header --threads --quiet --help'
+            ;;
+        shell)
+            [ "$previous" = --on-bad ] && words='fail skip'
+            options='--index --format --types --delimiter --decimal --date-format --null --on-bad --no-header --threads --quiet --help'
+            ;;
+        import)
+            [ "$previous" = --on-bad ] && words='fail skip'
+            options='--output --primary --index --sums --json --types --delimiter --decimal --date-format --null --on-bad --no-header --threads --quiet --help'
             ;;
         build)
             [ "$previous" = --key-type ] && words='u32 i32 f32 u64 i64 f64 date timestamp text'

@@ -138,10 +138,14 @@ typedef struct copse_table_csv_options {
     /* Where the bytes come from, for instance through zlib; NULL: from the file. */
     copse_read_fn read;
     void *read_user;
+    /* Hears what is odd about a file that is read all the same, such as a cell that makes a column of numbers one of strings: a
+     * sentence, valid during the call. NULL: nobody does. */
+    void (*remark)(void *user, const char *sentence);
+    void *remark_user;
 } copse_table_csv_options;
 #define COPSE_TABLE_CSV_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
-        sizeof(copse_table_csv_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL                                         \
+        sizeof(copse_table_csv_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL                             \
     }
 #define COPSE_CSV_NO_HEADER 1u /* the first line is data; columns are "#1", "#2", ... */
 #define COPSE_CSV_SKIP_BAD  2u /* rows with a bad cell, or too few or too many, are left out and counted */
@@ -212,6 +216,22 @@ COPSE_API copse_status copse_table_index(copse_table *table, const char *column,
  * of its first columns and a range of the next. It has no sums. Rows with NULLs are in it, too, unless it is unique. */
 COPSE_API copse_status copse_table_index_columns(copse_table *table, const char *const *columns, uint32_t column_count,
                                                  const copse_table_index_options *options);
+
+/* What an index is of. Columns are numbers; sums is UINT32_MAX where its values are rows. */
+typedef struct copse_table_index_info {
+    uint32_t struct_size;
+    uint32_t unique;
+    uint32_t columns[4];
+    uint32_t column_count;
+    uint32_t sums;
+    uint32_t structure; /* copse_structure, as it is now */
+    uint32_t reserved;
+    uint64_t entries;
+} copse_table_index_info;
+COPSE_API uint32_t copse_table_indexes(const copse_table *table);
+/* Errors: ARGUMENT (no such index). */
+COPSE_API copse_status copse_table_index_describe(const copse_table *table, uint32_t index,
+                                                  copse_table_index_info *out_info);
 
 /* Compares every index with the rows, and all of an open file with its checksums. Errors: CORRUPT, FORMAT (a damaged file). */
 COPSE_API copse_status copse_table_verify(const copse_table *table);

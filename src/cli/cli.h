@@ -27,6 +27,8 @@ int copse_cli_demo(int argc, char **argv);
 int copse_cli_devices(int argc, char **argv);
 int copse_cli_build(int argc, char **argv);
 int copse_cli_query(int argc, char **argv);
+int copse_cli_shell(int argc, char **argv);
+int copse_cli_import(int argc, char **argv);
 int copse_cli_get(int argc, char **argv);
 int copse_cli_range(int argc, char **argv);
 int copse_cli_count(int argc, char **argv);
@@ -50,6 +52,8 @@ int copse_cli_bench(int argc, char **argv);
 void cli_catch_interrupts(void);
 /* true once the user pressed Ctrl-C. Long loops look at it and return CLI_INTERRUPTED. */
 bool cli_interrupted(void);
+/* After an answer was stopped, for a command that goes on. */
+void cli_interrupts_forget(void);
 
 /* ---- options.c: a command line described by a table ---- */
 

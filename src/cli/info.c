@@ -1,6 +1,7 @@
 /* copse info: what is in a snapshot. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli/key_text.h"
+#include "cli/query/query.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -88,6 +89,7 @@ static void print_text(const cli_session *session, const char *path, const cli_k
 static int describe(cli_session *session, const char *path, bool as_json)
 {
     cli_keys keys;
+    if (cli_table_is_saved(path)) return cli_table_info(session, path, as_json);
     int code = cli_session_load(session, path);
     if (code != CLI_OK) return code;
     copse_status status = find_extremes(session, &keys);
@@ -114,7 +116,8 @@ int copse_cli_info(int argc, char **argv)
     const cli_command command = {
         "info",
         "SNAPSHOT [OPTIONS]",
-        "Describes a saved index: entries, types, structure, height, fill, memory, file size, smallest and largest\n"
+        "Describes a saved index or table: entries, types, structure, height, fill, memory, file size, smallest and "
+        "largest\n"
         "key. Only what is looked at is read and checked; 'copse verify' reads all of the file. With --placement auto "
         "it\n"
         "also says why the index is where it is.",

@@ -34,6 +34,11 @@ bool cli_interrupted(void)
     return interrupted != 0;
 }
 
+void cli_interrupts_forget(void)
+{
+    interrupted = 0;
+}
+
 void cli_catch_interrupts(void)
 {
     struct sigaction action;

@@ -12,7 +12,9 @@ typedef struct subcommand {
 static const subcommand subcommands[] = {
     {"demo", copse_cli_demo, "make a table, index it, ask it questions, check the answers"},
     {"devices", copse_cli_devices, "show what this machine offers and what copse uses"},
-    {"query", copse_cli_query, "ask a CSV file: conditions, sums, groups, joins"},
+    {"query", copse_cli_query, "ask a CSV file or a saved table: conditions, sums, groups, joins"},
+    {"shell", copse_cli_shell, "ask one question after the other"},
+    {"import", copse_cli_import, "save a CSV file as a table with indexes, which opens at once"},
     {"build", copse_cli_build, "build an index from CSV or binary input and save it"},
     {"append", copse_cli_append, "add the rows of a CSV file to a saved index"},
     {"upsert", copse_cli_upsert, "add rows, or new values for keys that are there"},

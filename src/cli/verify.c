@@ -1,5 +1,5 @@
 /* copse verify: a snapshot, checked from the bytes of the file to the last node of the index. */
-#include "cli/cli.h"
+#include "cli/query/query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +49,7 @@ static void report_sound(const cli_session *session, const char *path, bool as_j
 
 static int check(cli_session *session, const char *path, bool as_json)
 {
+    if (cli_table_is_saved(path)) return cli_table_verify(session, path, as_json);
     copse_status status = cli_session_try_load(session, path);
     if (status == COPSE_OK) status = copse_verify(session->index);
     cli_progress_clear(&session->progress);
@@ -91,7 +92,8 @@ int copse_cli_verify(int argc, char **argv)
     const cli_command command = {
         "verify",
         "SNAPSHOT... [OPTIONS]",
-        "Checks saved indexes: reads all of each file and finds out whether it is whole and unchanged since it was\n"
+        "Checks saved indexes and tables: reads all of each file and finds out whether it is whole and unchanged since "
+        "it was\n"
         "written, and whether its keys are in order. Says what was checked; exits with 1 and says what is wrong if\n"
         "anything is. With --placement gpu the tree that is made of the file on the card is checked, by the card.",
         "  copse verify orders.copse\n"

@@ -216,7 +216,8 @@ static copse_status mapped_verify(const copse_index *index)
 static void file_free(const copse_ctx *ctx, snapshot_mapped *file)
 {
     if (!file) return;
-    if (file->source.bytes && !file->is_part) munmap((void *)(uintptr_t)file->source.bytes, (size_t)file->source.size);
+    if (file->source.bytes && !file->source.is_part)
+        munmap((void *)(uintptr_t)file->source.bytes, (size_t)file->source.size);
     copse_memory_free(ctx, file->states, file->states_size);
     copse_memory_free(ctx, file->path, file->path_size);
     copse_memory_free(ctx, file, sizeof *file);
@@ -268,7 +269,6 @@ static copse_status file_map(const snapshot_source *source, snapshot_mapped *fil
     const snapshot_header *h = &source->header;
     const uint64_t blocks = snapshot_block_count(h);
     file->source = *source;
-    file->is_part = source->bytes != NULL;
     file->path_size = strlen(source->path) + 1;
     file->states_size = (size_t)(blocks + 1) * sizeof *file->states; /* never a request for nothing */
     if (!(file->path = copse_memory_alloc(source->ctx, file->path_size)) ||
@@ -279,7 +279,7 @@ static copse_status file_map(const snapshot_source *source, snapshot_mapped *fil
     file->source.path = file->path;
     file->source.file = -1;
     if (source->size > SIZE_MAX) return snapshot_fail_io(source, "cannot map it", EFBIG);
-    if (!file->is_part) {
+    if (!source->is_part) {
         void *bytes = mmap(NULL, (size_t)source->size, PROT_READ, MAP_SHARED, source->file, 0);
         if (bytes == MAP_FAILED) return snapshot_fail_io(source, "cannot map it", errno);
         file->source.bytes = bytes;
@@ -375,7 +375,7 @@ static copse_status index_make(copse_ctx *ctx, snapshot_mapped *file, const cops
 static copse_status open_source(snapshot_source *source, const copse_index_options *options, copse_index **out)
 {
     copse_index_options o;
-    copse_status status = source->bytes ? COPSE_OK : snapshot_open(source);
+    copse_status status = source->is_part ? COPSE_OK : snapshot_open(source);
     if (status == COPSE_OK) status = snapshot_header_read(source);
     if (status == COPSE_OK) status = options_check(source, options, &o);
     if (status != COPSE_OK) return status;
@@ -401,7 +401,7 @@ copse_status copse_open(copse_ctx *ctx, const char *path, const copse_index_opti
 copse_status snapshot_part_open(copse_ctx *ctx, const char *path, const char *bytes, uint64_t size,
                                 copse_index **out_index)
 {
-    snapshot_source source = {.ctx = ctx, .path = path, .bytes = bytes, .file = -1, .size = size};
+    snapshot_source source = {.ctx = ctx, .path = path, .bytes = bytes, .file = -1, .is_part = true, .size = size};
     *out_index = NULL;
     return open_source(&source, NULL, out_index);
 }

@@ -23,7 +23,6 @@ enum { SNAPSHOT_UNCHECKED = 0, SNAPSHOT_GOOD = 1, SNAPSHOT_DAMAGED = 2 };
 
 typedef struct snapshot_mapped {
     snapshot_source source; /* bytes is the mapping */
-    bool is_part;           /* of a mapping that belongs to somebody else */
     char *path;             /* the source's, in memory of its own */
     size_t path_size;
     const uint64_t *checksums;

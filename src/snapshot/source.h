@@ -9,6 +9,7 @@ typedef struct snapshot_source {
     const char *path;  /* of the file, or what sentences call the memory                  */
     const char *bytes; /* in memory, or a file that is mapped; NULL: read from `file`     */
     int file;          /* -1: not open                                                    */
+    bool is_part;      /* bytes are those of a larger mapping, which somebody else unmaps */
     uint64_t size;     /* of the file, as the system says, or of the memory               */
     snapshot_header header;
 } snapshot_source;

@@ -1,4 +1,4 @@
-/* What the files of `copse query` share. */
+/* What the files of `copse query`, `copse shell` and `copse import` share. */
 #pragma once
 
 #include "copse_query.h"
@@ -16,6 +16,23 @@ typedef struct cli_table_query {
     cli_query_format format;
 } cli_table_query;
 
+/* ---- options.c ---- */
+
+#define CLI_TABLE_OPTIONS 40
+#define CLI_INDEX_COLUMNS 4
+
+/* What is asked, and how files are read. Each fills `out`, and returns how many. */
+size_t cli_question_options(cli_table_query *args, cli_option *out);
+size_t cli_reading_options(cli_table_query *args, cli_option *out);
+/* Each returns CLI_OK or a code, having said why. */
+int cli_format_check(const char *command, cli_table_query *args);
+int cli_reading_check(const char *command, const cli_table_query *args);
+
+/* ---- ask.c ---- */
+
+/* Runs the query of the arguments and prints its answer. */
+int cli_table_ask(cli_session *session, const cli_table_query *args, const copse_table *table);
+
 /* ---- where.c ---- */
 
 /* Adds all conditions of --where to a query. Returns CLI_OK or a code, having said why. */
@@ -32,8 +49,46 @@ bool cli_token_is(const cli_token *token, const char *word);
 
 /* ---- tables.c ---- */
 
-/* Reads the file and joins the others to it. */
-int cli_tables_load(cli_session *session, const cli_table_query *args, copse_table **out);
+/* A CSV file, or a saved table, which opens at once. */
+int cli_table_read(cli_session *session, const cli_table_query *args, const char *path, const char *types,
+                   copse_table **out);
+bool cli_table_is_saved(const char *path);
+/* All joins of the arguments, one after the other, as a new table; NULL where there are none. */
+int cli_table_join(cli_session *session, const cli_table_query *args, const copse_table *table, copse_table **out);
+/* An index on "a", or on "a,b"; and one on each of the words. */
+int cli_table_index_on(cli_session *session, copse_table *table, const char *columns,
+                       const copse_table_index_options *options);
+int cli_table_index(cli_session *session, copse_table *table, const cli_words *columns);
+
+/* ---- describe.c ---- */
+
+/* Rows, columns with their types, indexes. */
+void cli_table_describe(const copse_table *table);
+int cli_table_info(cli_session *session, const char *path, bool as_json);
+int cli_table_verify(cli_session *session, const char *path, bool as_json);
+
+/* ---- line.c: a line of the shell as the words of a command line ---- */
+
+#define CLI_LINE_WORDS 128
+
+typedef struct cli_line {
+    char *room;
+    char *words[CLI_LINE_WORDS]; /* "shell", "--where", "a = 5", ... */
+    int count;
+} cli_line;
+
+/* `options` are those whose names a word may be. Returns CLI_OK or a code, having said why. */
+int cli_line_split(const char *text, const cli_option *options, size_t option_count, cli_line *out);
+
+/* ---- edit.c: lines that people type, with libedit where the machine has it ---- */
+
+/* Words that the tab key completes; they outlive the calls below. */
+void cli_edit_words(const char *const *words, size_t count);
+/* The next line without its end, from the terminal (prompt) or a pipe; NULL at the end. The caller frees it. */
+char *cli_edit_line(const char *prompt, bool terminal);
+/* Remembers lines in a file of the home folder. */
+void cli_edit_start(void);
+void cli_edit_stop(void);
 
 /* ---- print.c ---- */
 

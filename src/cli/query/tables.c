@@ -32,8 +32,15 @@ static int csv_options(cli_session *session, const cli_table_query *args, copse_
     return CLI_OK;
 }
 
-static int read_table(cli_session *session, const cli_table_query *args, const char *path, const char *types,
-                      copse_table **out)
+/* What the library has to say about a file that it reads all the same. */
+static void remark(void *user, const char *sentence)
+{
+    const cli_session *session = user;
+    cli_note(session->command, "%s; --null or --on-bad skip can help", sentence);
+}
+
+static int read_csv(cli_session *session, const cli_table_query *args, const char *path, const char *types,
+                    copse_table **out)
 {
     copse_table_csv_options options;
     cli_input input;
@@ -45,6 +52,8 @@ static int read_table(cli_session *session, const cli_table_query *args, const c
         options.types = types;
         options.read = cli_input_read;
         options.read_user = &input;
+        if (!args->quiet) options.remark = remark;
+        options.remark_user = session;
         copse_status status = copse_table_read_csv(session->ctx, input.name, &options, out, &skipped);
         const char *problem = cli_input_problem(&input);
         cli_progress_clear(&session->progress);
@@ -57,6 +66,57 @@ static int read_table(cli_session *session, const cli_table_query *args, const c
         cli_note(session->command, "%s: left out %llu bad row%s", input.name, (unsigned long long)skipped,
                  skipped == 1 ? "" : "s");
     cli_input_close(&input);
+    return code;
+}
+
+bool cli_table_is_saved(const char *path)
+{
+    static const char magic[] = "\211CPT\r\n\032\n";
+    char start[sizeof magic - 1];
+    FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "rb");
+    bool is = file && fread(start, 1, sizeof start, file) == sizeof start && memcmp(start, magic, sizeof start) == 0;
+    if (file) fclose(file);
+    return is;
+}
+
+int cli_table_read(cli_session *session, const cli_table_query *args, const char *path, const char *types,
+                   copse_table **out)
+{
+    if (!cli_table_is_saved(path)) return read_csv(session, args, path, types, out);
+    if (types)
+        return cli_usage_error(session->command, "--types is for CSV: '%s' is a saved table, which has its types",
+                               path);
+    copse_status status = copse_table_open(session->ctx, path, out);
+    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+}
+
+/* "a" or "a,b". */
+int cli_table_index_on(cli_session *session, copse_table *table, const char *columns,
+                       const copse_table_index_options *options)
+{
+    char *names = malloc(strlen(columns) + 1), *list[CLI_INDEX_COLUMNS + 1];
+    uint32_t count = 0;
+    if (!names) return cli_fail(session->command, "out of memory");
+    memcpy(names, columns, strlen(columns) + 1);
+    for (char *at = names; at && count <= CLI_INDEX_COLUMNS;) {
+        char *comma = strchr(at, ',');
+        if (comma) *comma = '\0';
+        at += strspn(at, " ");
+        for (size_t n = strlen(at); n > 0 && at[n - 1] == ' ';) at[--n] = '\0';
+        list[count++] = at;
+        at = comma ? comma + 1 : NULL;
+    }
+    copse_status status = copse_table_index_columns(table, (const char *const *)list, count, options);
+    cli_progress_clear(&session->progress);
+    free(names);
+    return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+}
+
+int cli_table_index(cli_session *session, copse_table *table, const cli_words *columns)
+{
+    int code = CLI_OK;
+    for (size_t i = 0; code == CLI_OK && i < columns->count; i++)
+        code = cli_table_index_on(session, table, columns->words[i], NULL);
     return code;
 }
 
@@ -132,35 +192,39 @@ static int parse_join(cli_session *session, const char *given, bool asof, const 
 }
 
 static int join_one(cli_session *session, const cli_table_query *args, const char *given, bool asof,
-                    copse_table **table)
+                    const copse_table *left, copse_table **out)
 {
     join_text t = {0};
     copse_join_options options;
-    copse_table *right = NULL, *joined = NULL;
+    copse_table *right = NULL;
     copse_pairs *pairs = NULL;
     const char *path = NULL;
-    int code = parse_join(session, given, asof, *table, &t, &options, &path);
-    if (code == CLI_OK) code = read_table(session, args, path, NULL, &right);
+    int code = parse_join(session, given, asof, left, &t, &options, &path);
+    if (code == CLI_OK) code = cli_table_read(session, args, path, NULL, &right);
     if (code == CLI_OK) {
-        copse_status status = copse_join(*table, right, &options, &pairs);
-        if (status == COPSE_OK) status = copse_pairs_table(pairs, *table, right, &joined);
+        copse_status status = copse_join(left, right, &options, &pairs);
+        if (status == COPSE_OK) status = copse_pairs_table(pairs, left, right, out);
         if (status != COPSE_OK) code = cli_session_fail(session, status);
     }
     copse_pairs_free(pairs);
     copse_table_free(right);
     free(t.room);
-    if (code != CLI_OK) return code;
-    copse_table_free(*table);
-    *table = joined;
-    return CLI_OK;
+    return code;
 }
 
-int cli_tables_load(cli_session *session, const cli_table_query *args, copse_table **out)
+int cli_table_join(cli_session *session, const cli_table_query *args, const copse_table *table, copse_table **out)
 {
-    int code = read_table(session, args, args->input, args->types, out);
-    for (size_t i = 0; code == CLI_OK && i < args->join.count; i++)
-        code = join_one(session, args, args->join.words[i], false, out);
-    for (size_t i = 0; code == CLI_OK && i < args->asof.count; i++)
-        code = join_one(session, args, args->asof.words[i], true, out);
+    const size_t joins = args->join.count, all = joins + args->asof.count;
+    int code = CLI_OK;
+    *out = NULL;
+    for (size_t i = 0; code == CLI_OK && i < all; i++) {
+        copse_table *joined = NULL;
+        bool asof = i >= joins;
+        code = join_one(session, args, asof ? args->asof.words[i - joins] : args->join.words[i], asof,
+                        *out ? *out : table, &joined);
+        if (code != CLI_OK) break;
+        copse_table_free(*out);
+        *out = joined;
+    }
     return code;
 }

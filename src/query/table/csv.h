@@ -14,6 +14,7 @@ typedef struct copse_csv_column {
     char own_name[48];
     uint32_t type;
     bool guessed;
+    copse_type nearly; /* of a column of strings that most cells could do without; 0: none */
     copse_cell_form form;
 } copse_csv_column;
 

@@ -95,6 +95,13 @@ static void add_cell(const copse_csv_source *source, trial *t, const copse_csv_c
     copse_guess_add(&t->comma, cell->text, cell->length);
 }
 
+/* What the column would be without a few cells: more than half fit one type. */
+static copse_type nearly(const trial *t)
+{
+    const copse_guess *guess = copse_guess_fitting(&t->comma) > copse_guess_fitting(&t->point) ? &t->comma : &t->point;
+    return copse_guess_fitting(guess) * 2 > t->cells ? copse_guess_result(guess) : (copse_type)0;
+}
+
 static void settle(const copse_csv_source *source, const trial *t, copse_csv_column *column)
 {
     /* Where bad rows are left out, a few of them do not decide. */
@@ -112,6 +119,7 @@ static void settle(const copse_csv_source *source, const trial *t, copse_csv_col
     else
         column->type = comma && !source->options.decimal ? copse_guess_result(&t->comma) : COPSE_STRING;
     if (column->type == COPSE_DATE && source->date_has_time) column->type = COPSE_TIMESTAMP;
+    if (column->type == COPSE_STRING && t->cells > 0 && t->quoted == 0) column->nearly = nearly(t);
 }
 
 static void guess_types(copse_csv_source *source, copse_csv *csv, trial *trials)
@@ -134,6 +142,34 @@ static void guess_types(copse_csv_source *source, copse_csv *csv, trial *trials)
         source->sampled++;
     }
     for (size_t i = 0; i < source->column_count; i++) settle(source, &trials[i], &columns_of(source)[i]);
+}
+
+/* ---- remarks ---- */
+
+/* The first cell that keeps a column from being one of numbers or dates. */
+static void remark_on(const copse_csv_source *source, copse_csv *csv, size_t column)
+{
+    const copse_csv_column *own = &columns_of(source)[column];
+    copse_csv_cell *cells = NULL;
+    char sentence[512];
+    size_t count = 0;
+    for (uint64_t seen = 0; seen < source->sampled;) {
+        uint64_t element = 0;
+        bool good = copse_csv_next(csv, &cells, &count) == COPSE_OK;
+        if (!good && !copse_csv_skip(csv)) return;
+        if (!good) continue;
+        if (count == 0) return;
+        seen++;
+        const copse_csv_cell *cell = &cells[column];
+        if (copse_nulls_has(&source->nulls, cell->text, cell->length)) continue;
+        copse_cell_error error = copse_cell_parse_as(&own->form, own->nearly, cell->text, cell->length, &element);
+        if (error == COPSE_CELL_OK || error == COPSE_CELL_FINE) continue;
+        (void)copse_csv_bad_cell(csv, column, copse_cell_problem(own->nearly, error));
+        snprintf(sentence, sizeof sentence, "%.160s: %s, so that the column is read as string, not as %s", source->path,
+                 copse_csv_error(csv), copse_type_name(own->nearly));
+        source->options.remark(source->options.remark_user, sentence);
+        return;
+    }
 }
 
 /* ---- columns ---- */
@@ -210,6 +246,13 @@ copse_status copse_csv_find_layout(copse_csv_source *source)
         name_columns(source);
         status = take_types(source);
         if (status == COPSE_OK) guess_types(source, csv, trials.data);
+    }
+    for (size_t i = 0; status == COPSE_OK && source->options.remark && i < source->column_count; i++) {
+        if (columns_of(source)[i].nearly == 0) continue;
+        copse_csv *again = NULL;
+        status = open_sample(source, &again);
+        if (status == COPSE_OK) remark_on(source, again, i);
+        copse_csv_close(again);
     }
     copse_buffer_free(source->ctx, &trials);
     return status;

@@ -1,0 +1,2 @@
+try import --help
+copse help import | diff - <(copse import -h) && echo same

@@ -1,0 +1,2 @@
+try shell --help
+copse help shell | diff - <(copse shell -h) && echo same
