@@ -366,6 +366,13 @@ COPSE_API copse_status copse_query_limit(copse_query *query, uint64_t limit, uin
 /* The result as a new table, which belongs to the context of the first. Errors: OVERFLOW. */
 COPSE_API copse_status copse_query_run(copse_query *query, copse_table **out_table);
 
+/* Runs a query that has aggregates, no groups, order and limit once for each range of a column, and gives a row for each: what it gives
+ * with the condition that the column is in ranges i as well. Ends are cells of the column's type, as in an array of a copse_column (of
+ * strings const copse_bytes *); lows or highs may be NULL. Where the query has no condition of its own and indexes answer its
+ * aggregates, all ranges go to them as one batch. Errors: ARGUMENT, NAN, OVERFLOW (the range is named). */
+COPSE_API copse_status copse_query_ranges(copse_query *query, const char *column, const copse_ranges *ranges,
+                                          copse_table **out_table);
+
 /* The numbers of the rows, for a query without aggregates. out_n is how many there are; where that is more than capacity,
  * the call returns COPSE_ERR_TOO_SMALL, but not with capacity 0 and rows NULL. */
 COPSE_API copse_status copse_query_rows(copse_query *query, uint64_t *rows, uint64_t capacity, uint64_t *out_n);

@@ -66,6 +66,8 @@ bool both_went(struct both *both, copse_status status, const char *what);
 
 /* query.c: one random query on both. */
 bool both_query(struct both *both);
+/* Aggregates over many ranges at once. */
+bool both_ranges(struct both *both);
 
 /* join.c: one random join of the table with itself on both. */
 bool both_join(struct both *both);

@@ -19,6 +19,7 @@ static bool run_table(uint64_t seed, uint64_t table, uint64_t *queries)
         if (random_one_in(&both.random, 3)) good = both_change(&both);
         if (good) good = both_query(&both);
         if (good && random_one_in(&both.random, 5)) good = both_join(&both);
+        if (good && random_one_in(&both.random, 4)) good = both_ranges(&both);
         *queries += 1;
     }
     both_close(&both);

@@ -359,6 +359,96 @@ static bool run(struct asked *asked)
     return good;
 }
 
+/* ---- many ranges at once ---- */
+
+#define MOST_RANGES 6
+
+struct ends {
+    copse_bytes bytes;
+    int64_t offsets[MOST_RANGES + 1];
+    char text[MOST_RANGES * BOTH_MOST_TEXT];
+    uint64_t cells[MOST_RANGES];
+};
+
+/* Cells as an array of the type of a column. */
+static const void *put_ends(struct ends *ends, uint32_t type, const struct cell *cells, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        copse_value value = cells[i].value;
+        if (type == COPSE_STRING) {
+            memcpy(ends->text + ends->offsets[i], cells[i].text, value.size);
+            ends->offsets[i + 1] = ends->offsets[i] + value.size;
+        } else if (type == COPSE_F32) {
+            ((float *)ends->cells)[i] = (float)value.as.f64;
+        } else if (type == COPSE_BOOL) {
+            ((uint8_t *)ends->cells)[i] = (uint8_t)value.as.u64;
+        } else if (copse_type_size((copse_type)type) == 4) {
+            ((uint32_t *)ends->cells)[i] = (uint32_t)value.as.u64;
+        } else {
+            ends->cells[i] = value.as.u64;
+        }
+    }
+    ends->bytes = (copse_bytes)COPSE_BYTES_INIT(ends->text, (uint64_t)ends->offsets[n], ends->offsets, 64);
+    return type == COPSE_STRING ? (const void *)&ends->bytes : ends->cells;
+}
+
+static bool compare_range(struct asked *asked, const copse_table *result, uint64_t row, const struct cell *low,
+                          const struct cell *high)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(asked->both->sqlite, asked->sql, -1, &statement, NULL) != SQLITE_OK)
+        return both_differ(asked->both, "SQLite: %s: %s", asked->sql, sqlite3_errmsg(asked->both->sqlite));
+    asked->parameters[0] = *low;
+    asked->parameters[1] = *high;
+    for (int i = 0; i < asked->parameter_count; i++) both_bind(statement, i + 1, &asked->parameters[i]);
+    /* SQLite gives sums up on the way. */
+    bool good = sqlite3_step(statement) != SQLITE_ROW || same_row(asked, result, row, statement);
+    sqlite3_finalize(statement);
+    return good;
+}
+
+bool both_ranges(struct both *both)
+{
+    struct asked asked = {.both = both};
+    struct cell lows[MOST_RANGES], highs[MOST_RANGES];
+    struct ends low_ends = {0}, high_ends = {0};
+    copse_table *result = NULL;
+    uint32_t column = (uint32_t)random_below(&both->random, both->column_count), type = both->columns[column].type;
+    const char *name = both->columns[column].name;
+    uint64_t n = random_below(&both->random, MOST_RANGES + 1), aggregates = 1 + random_below(&both->random, 3);
+    bool open_low = random_one_in(&both->random, 3), open_high = random_one_in(&both->random, 3);
+    if (copse_query_create(both->table, &asked.query) != COPSE_OK) return both_differ(both, "no query");
+    for (uint64_t i = 0; i < n; i++) {
+        lows[i] = both_value(both, column);
+        highs[i] = both_value(both, column);
+    }
+    say(&asked, "select ");
+    while (aggregates-- > 0) aggregate(&asked);
+    asked.parameter_count = 2;
+    say(&asked, " from (select * from t where %s %s ?1 and %s %s ?2)", name, open_low ? ">" : ">=", name,
+        open_high ? "<" : "<=");
+    if (random_one_in(&both->random, 2)) conditions(&asked);
+    copse_ranges ranges = COPSE_BETWEEN(put_ends(&low_ends, type, lows, n), put_ends(&high_ends, type, highs, n), n);
+    ranges.flags = (open_low ? COPSE_RANGE_LOW_OPEN : 0) | (open_high ? COPSE_RANGE_HIGH_OPEN : 0);
+    both_arm(both);
+    copse_status status = copse_query_ranges(asked.query, name, &ranges, &result);
+    bool good = asked.build == COPSE_OK;
+    if (status == COPSE_ERR_OVERFLOW) both_went(both, COPSE_OK, "ranges");
+    if (status != COPSE_ERR_OVERFLOW && both_went(both, status, "ranges")) {
+        if (copse_table_rows(result) != n) good = both_differ(both, "not a row for each range");
+        for (uint64_t i = 0; good && i < n; i++) good = compare_range(&asked, result, i, &lows[i], &highs[i]);
+    }
+    if (both->why[0]) {
+        char why[1024];
+        (void)snprintf(why, sizeof why, "%.1000s", both->why);
+        both->why[0] = '\0';
+        good = both_differ(both, "ranges of %s: %s\n%s", name, why, asked.sql);
+    }
+    copse_table_free(result);
+    copse_query_free(asked.query);
+    return good;
+}
+
 bool both_query(struct both *both)
 {
     struct asked asked = {.both = both};

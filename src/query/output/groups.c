@@ -31,7 +31,7 @@ static copse_status open_columns(const copse_query *query, copse_table *out)
     return status;
 }
 
-static copse_status add_group(const copse_query *query, const uint32_t *rows, uint64_t n, copse_table *out)
+copse_status copse_output_add(const copse_query *query, const uint32_t *rows, uint64_t n, copse_table *out)
 {
     copse_status status = COPSE_OK;
     for (uint32_t i = 0; status == COPSE_OK && i < query->group_count; i++)
@@ -67,7 +67,7 @@ static copse_status add_groups(const copse_query *query, copse_row_list *list, c
     copse_status status = copse_sort_rows(query->table, keys, query->group_count, rows, list->n);
     for (uint64_t first = 0, end = 0; status == COPSE_OK && first < list->n; first = end) {
         for (end = first + 1; end < list->n && same_group(query, rows[first], rows[end]);) end++;
-        status = add_group(query, rows + first, end - first, out);
+        status = copse_output_add(query, rows + first, end - first, out);
     }
     return status;
 }
@@ -95,15 +95,26 @@ static copse_status arrange(const copse_query *query, copse_table **table)
     return COPSE_OK;
 }
 
-copse_status copse_output_groups(copse_query *query, copse_row_list *rows, copse_table **out)
+copse_status copse_output_begin(const copse_query *query, copse_table **out)
 {
     copse_table *made = NULL;
     copse_status status = copse_table_begin(query->ctx, query->group_count + query->aggregate_count, &made);
     if (status != COPSE_OK) return status;
     status = open_columns(query, made);
     if (status == COPSE_OK)
-        status = query->group_count > 0 ? add_groups(query, rows, made)
-                                        : add_group(query, copse_row_list_rows(rows), rows->n, made);
+        *out = made;
+    else
+        copse_table_close(made);
+    return status;
+}
+
+copse_status copse_output_groups(copse_query *query, copse_row_list *rows, copse_table **out)
+{
+    copse_table *made = NULL;
+    copse_status status = copse_output_begin(query, &made);
+    if (status != COPSE_OK) return status;
+    status = query->group_count > 0 ? add_groups(query, rows, made)
+                                    : copse_output_add(query, copse_row_list_rows(rows), rows->n, made);
     if (status == COPSE_OK) status = arrange(query, &made);
     if (status == COPSE_OK)
         *out = made;

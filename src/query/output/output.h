@@ -8,6 +8,9 @@ copse_status copse_output_rows(const copse_table *table, const uint32_t *columns
                                const uint32_t *rows, uint64_t n, copse_table **out);
 /* A table with a row for each group of the rows, or one for all of them. */
 copse_status copse_output_groups(copse_query *query, copse_row_list *rows, copse_table **out);
+/* The same in steps: a table without rows, and one more row, of a group or of all rows. */
+copse_status copse_output_begin(const copse_query *query, copse_table **out);
+copse_status copse_output_add(const copse_query *query, const uint32_t *rows, uint64_t n, copse_table *out);
 /* The part of n rows that limit and offset leave: *first and *count. */
 void copse_output_cut(const copse_query *query, uint64_t n, uint64_t *first, uint64_t *count);
 /* Orders of the query as columns of a table. */

@@ -49,5 +49,14 @@ uint32_t copse_aggregate_type(const copse_table *table, copse_chosen_aggregate a
 copse_status copse_aggregate_rows(const copse_query *query, copse_chosen_aggregate aggregate, const uint32_t *rows,
                                   uint64_t n, copse_value *out);
 copse_status copse_aggregate_quick(const copse_query *query, copse_chosen_aggregate aggregate, copse_value *out);
+/* The aggregate over each of many ranges of a column, as cells 0, 1, ... of the result column, by the index that copse_aggregate_index
+ * says. `room` is for one count of each range, which sums share: filled where *counted is that index already. */
+typedef struct copse_each {
+    const copse_query *query;
+    const copse_stored_index *counted; /* of which `counts` are */
+    copse_buffer counts;
+} copse_each;
+copse_status copse_aggregate_each(copse_each *each, copse_chosen_aggregate aggregate, uint32_t column,
+                                  const copse_ranges *ranges, copse_stored_column *out);
 /* A whole sum as a value of the type of sums of the column. Errors: OVERFLOW, with all of its digits. */
 copse_status copse_sum_value(const copse_query *query, uint32_t column, copse_wide sum, copse_value *out);
