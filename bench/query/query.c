@@ -1,0 +1,464 @@
+/* Queries of copse beside SQLite, in one process and in memory: the build target bench_query. bench/query/run adds DuckDB, pandas and the
+ * commands.
+ *
+ *   bench_query [--rows N] [--case NAME] [--threads N] [--repeat N] [--csv FILE]
+ *
+ * Each case prints a JSON line for each contestant: seconds on the clock and of the processor, the median of the turns, which alternate. Answers
+ * are compared; a difference ends the program with 1. */
+#define _POSIX_C_SOURCE 200809L
+#include "copse_query.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_TURNS 15
+
+static struct settings {
+    uint64_t rows;
+    const char *only;
+    const char *csv;
+    uint32_t threads;
+    int repeat;
+} settings = {10000000, NULL, NULL, 1, 3};
+
+static copse_ctx *ctx;
+static sqlite3 *db;
+
+static void need(copse_status status)
+{
+    if (status == COPSE_OK) return;
+    (void)fprintf(stderr, "bench_query: %s\n", copse_last_error(ctx));
+    exit(1);
+}
+
+static void sql(const char *text)
+{
+    char *message = NULL;
+    if (sqlite3_exec(db, text, NULL, NULL, &message) == SQLITE_OK) return;
+    (void)fprintf(stderr, "bench_query: SQLite: %s: %s\n", text, message);
+    exit(1);
+}
+
+static void same(const char *what, double a, double b)
+{
+    if (a == b) return;
+    (void)fprintf(stderr, "bench_query: %s: copse says %.17g, SQLite %.17g\n", what, a, b);
+    exit(1);
+}
+
+/* A number from a seed, the same as in bench/query/peers.py. */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+static void *room(uint64_t n, size_t size)
+{
+    void *memory = malloc(n * size + 1);
+    if (!memory) exit(1);
+    return memory;
+}
+
+/* ---- clocks ---- */
+
+static double now(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+typedef struct contestant {
+    const char *name;
+    double (*run)(void); /* returns something that the others must return, too */
+    double wall[MOST_TURNS], cpu[MOST_TURNS];
+    double answer;
+} contestant;
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, ascending);
+    return values[n / 2];
+}
+
+static void race(const char *name, contestant *contestants, int count)
+{
+    for (int turn = 0; turn < settings.repeat; turn++)
+        for (int i = 0; i < count; i++) {
+            contestant *c = &contestants[i];
+            double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+            c->answer = c->run();
+            c->wall[turn] = now(CLOCK_MONOTONIC) - wall;
+            c->cpu[turn] = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        }
+    for (int i = 0; i < count; i++) {
+        contestant *c = &contestants[i];
+        if (i > 0) same(name, contestants[0].answer, c->answer);
+        printf("{\"case\": \"%s\", \"who\": \"%s\", \"rows\": %llu, \"threads\": %u, \"seconds\": %.6f, "
+               "\"cpu_seconds\": %.6f, "
+               "\"answer\": %.17g}\n",
+               name, c->name, (unsigned long long)settings.rows,
+               strncmp(c->name, "copse", 5) == 0 ? settings.threads : 1, median(c->wall, settings.repeat),
+               median(c->cpu, settings.repeat), c->answer);
+        (void)fflush(stdout);
+    }
+}
+
+/* ---- a table of numbers: id shuffled, a and b random, amount ---- */
+
+#define SPREAD  1000000u /* different values of a and b */
+#define QUERIES 100000u
+#define WIDTH   100u /* keys in a range */
+
+static copse_table *table;
+static int64_t *lows, *highs;
+
+/* A permutation of 0 .. n - 1: rows come in no order. */
+static uint64_t shuffled(uint64_t i, uint64_t n)
+{
+    return (i * UINT64_C(2654435761)) % n;
+}
+
+static void make_numbers(void)
+{
+    uint64_t n = settings.rows;
+    int64_t *id = room(n, 8), *amount = room(n, 8);
+    int32_t *a = room(n, 4), *b = room(n, 4);
+    for (uint64_t i = 0; i < n; i++) {
+        id[i] = (int64_t)shuffled(i, n);
+        a[i] = (int32_t)(mix(i) % SPREAD);
+        b[i] = (int32_t)(mix(i + n) % SPREAD);
+        amount[i] = (int64_t)(mix(i + 2 * n) % 10000);
+    }
+    const copse_column columns[] = {{"id", COPSE_I64, 0, id, NULL},
+                                    {"a", COPSE_I32, 0, a, NULL},
+                                    {"b", COPSE_I32, 0, b, NULL},
+                                    {"amount", COPSE_I64, 0, amount, NULL}};
+    copse_table_index_options options = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    need(copse_table_create(ctx, columns, 4, n, &table));
+    need(copse_table_index(table, "a", NULL));
+    need(copse_table_index(table, "b", NULL));
+    options.unique = 1;
+    options.sums = "amount";
+    need(copse_table_index(table, "id", &options));
+    sql("create table t(id integer, a integer, b integer, amount integer)");
+    sql("begin");
+    sqlite3_stmt *insert = NULL;
+    sqlite3_prepare_v2(db, "insert into t values(?, ?, ?, ?)", -1, &insert, NULL);
+    for (uint64_t i = 0; i < n; i++) {
+        sqlite3_reset(insert);
+        sqlite3_bind_int64(insert, 1, id[i]);
+        sqlite3_bind_int64(insert, 2, a[i]);
+        sqlite3_bind_int64(insert, 3, b[i]);
+        sqlite3_bind_int64(insert, 4, amount[i]);
+        sqlite3_step(insert);
+    }
+    sqlite3_finalize(insert);
+    sql("commit");
+    sql("create index by_id on t(id, amount)"); /* covers the question: the best that SQLite can have */
+    sql("create index by_a on t(a)");
+    sql("create index by_b on t(b)");
+    lows = room(QUERIES, 8);
+    highs = room(QUERIES, 8);
+    for (uint64_t i = 0; i < QUERIES; i++) {
+        lows[i] = (int64_t)(mix(i + 3 * n) % n);
+        highs[i] = lows[i] + (int64_t)(mix(i + 4 * n) % (2 * WIDTH));
+    }
+    free(id);
+    free(a);
+    free(b);
+    free(amount);
+}
+
+/* ---- many narrow ranges ---- */
+
+static double cell(const copse_table *result, uint64_t row, uint32_t column)
+{
+    copse_value value = copse_value_null();
+    need(copse_table_get(result, row, column, &value));
+    return value.type == COPSE_F64   ? value.as.f64
+           : value.type == COPSE_U64 ? (double)value.as.u64
+                                     : (double)value.as.i64;
+}
+
+static copse_query *count_and_sum(void)
+{
+    copse_query *query = NULL;
+    need(copse_query_create(table, &query));
+    need(copse_query_aggregate(query, COPSE_AGGREGATE_COUNT, NULL));
+    need(copse_query_aggregate(query, COPSE_AGGREGATE_SUM, "amount"));
+    return query;
+}
+
+static double ranges_as_batch(void)
+{
+    copse_query *query = count_and_sum();
+    copse_table *result = NULL;
+    double total = 0;
+    copse_ranges ranges = COPSE_BETWEEN(lows, highs, QUERIES);
+    need(copse_query_ranges(query, "id", &ranges, &result));
+    for (uint64_t i = 0; i < QUERIES; i++) total += cell(result, i, 0) + cell(result, i, 1);
+    copse_table_free(result);
+    copse_query_free(query);
+    return total;
+}
+
+static double ranges_one_by_one(void)
+{
+    double total = 0;
+    for (uint64_t i = 0; i < QUERIES; i++) {
+        copse_query *query = count_and_sum();
+        copse_table *result = NULL;
+        need(copse_query_between(query, "id", copse_value_i64(lows[i]), copse_value_i64(highs[i])));
+        need(copse_query_run(query, &result));
+        total += cell(result, 0, 0) + cell(result, 0, 1);
+        copse_table_free(result);
+        copse_query_free(query);
+    }
+    return total;
+}
+
+static double ranges_sqlite(void)
+{
+    sqlite3_stmt *statement = NULL;
+    double total = 0;
+    sqlite3_prepare_v2(db, "select count(*), sum(amount) from t where id between ? and ?", -1, &statement, NULL);
+    for (uint64_t i = 0; i < QUERIES; i++) {
+        sqlite3_reset(statement);
+        sqlite3_bind_int64(statement, 1, lows[i]);
+        sqlite3_bind_int64(statement, 2, highs[i]);
+        sqlite3_step(statement);
+        total += sqlite3_column_double(statement, 0) + sqlite3_column_double(statement, 1);
+    }
+    sqlite3_finalize(statement);
+    return total;
+}
+
+/* ---- two ranges of 1 % ---- */
+
+static double conjunction_copse(void)
+{
+    copse_query *query = count_and_sum();
+    copse_table *result = NULL;
+    need(copse_query_between(query, "a", copse_value_i64(500000), copse_value_i64(509999)));
+    need(copse_query_between(query, "b", copse_value_i64(200000), copse_value_i64(209999)));
+    need(copse_query_run(query, &result));
+    double total = cell(result, 0, 0) + cell(result, 0, 1);
+    copse_table_free(result);
+    copse_query_free(query);
+    return total;
+}
+
+static double conjunction_sqlite(void)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3_prepare_v2(db,
+                       "select count(*), sum(amount) from t where a between 500000 and 509999 and b between 200000 and "
+                       "209999",
+                       -1, &statement, NULL);
+    sqlite3_step(statement);
+    double total = sqlite3_column_double(statement, 0) + sqlite3_column_double(statement, 1);
+    sqlite3_finalize(statement);
+    return total;
+}
+
+/* ---- one range, from 10 rows to all ---- */
+
+static uint64_t flat_width;
+
+static double flat_copse(void)
+{
+    double total = 0;
+    for (int i = 0; i < 1000; i++) {
+        copse_query *query = count_and_sum();
+        copse_table *result = NULL;
+        need(copse_query_between(query, "id", copse_value_i64(i), copse_value_i64((int64_t)(i + flat_width))));
+        need(copse_query_run(query, &result));
+        total += cell(result, 0, 0);
+        copse_table_free(result);
+        copse_query_free(query);
+    }
+    return total;
+}
+
+/* ---- joins ---- */
+
+static copse_table *few;
+
+static void make_join(void)
+{
+    uint64_t n = settings.rows / 10;
+    int64_t *id = room(n, 8), *rank = room(n, 8);
+    for (uint64_t i = 0; i < n; i++) {
+        id[i] = (int64_t)(shuffled(i, n) * 10); /* a tenth of the keys of the large table */
+        rank[i] = (int64_t)i;
+    }
+    const copse_column columns[] = {{"id", COPSE_I64, 0, id, NULL}, {"rank", COPSE_I64, 0, rank, NULL}};
+    need(copse_table_create(ctx, columns, 2, n, &few));
+    copse_table_index_options options = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    options.unique = 1;
+    need(copse_table_index(few, "id", &options));
+    sql("create table few(id integer primary key, rank integer)");
+    sql("begin");
+    sqlite3_stmt *insert = NULL;
+    sqlite3_prepare_v2(db, "insert into few values(?, ?)", -1, &insert, NULL);
+    for (uint64_t i = 0; i < n; i++) {
+        sqlite3_reset(insert);
+        sqlite3_bind_int64(insert, 1, id[i]);
+        sqlite3_bind_int64(insert, 2, rank[i]);
+        sqlite3_step(insert);
+    }
+    sqlite3_finalize(insert);
+    sql("commit");
+    free(id);
+    free(rank);
+}
+
+static double join_copse(void)
+{
+    copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+    copse_pairs *pairs = NULL;
+    double total = 0;
+    options.left_on = options.right_on = "id";
+    need(copse_join(table, few, &options, &pairs));
+    const uint64_t *right = copse_pairs_right(pairs);
+    for (uint64_t i = 0; i < copse_pairs_count(pairs); i++) total += (double)right[i];
+    total += (double)copse_pairs_count(pairs);
+    copse_pairs_free(pairs);
+    return total;
+}
+
+static double join_sqlite(void)
+{
+    sqlite3_stmt *statement = NULL;
+    double total = 0;
+    sqlite3_prepare_v2(db, "select few.rank from t cross join few on few.id = t.id", -1, &statement, NULL);
+    while (sqlite3_step(statement) == SQLITE_ROW) total += sqlite3_column_double(statement, 0) + 1;
+    sqlite3_finalize(statement);
+    return total;
+}
+
+/* ---- as-of joins: trades and quotes of 1,000 symbols, both by time ---- */
+
+static copse_table *trades, *quotes;
+
+static copse_table *make_ticks(uint64_t seed)
+{
+    uint64_t n = settings.rows;
+    int64_t *time = room(n, 8);
+    int32_t *symbol = room(n, 4);
+    copse_table *made = NULL;
+    int64_t at = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        at += (int64_t)(mix(i + seed) % 20);
+        time[i] = at;
+        symbol[i] = (int32_t)(mix(i + seed + n) % 1000);
+    }
+    const copse_column columns[] = {{"time", COPSE_I64, 0, time, NULL}, {"symbol", COPSE_I32, 0, symbol, NULL}};
+    need(copse_table_create(ctx, columns, 2, n, &made));
+    free(time);
+    free(symbol);
+    return made;
+}
+
+static double asof_copse(void)
+{
+    copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+    copse_pairs *pairs = NULL;
+    double total = 0;
+    options.kind = COPSE_JOIN_ASOF;
+    options.left_on = options.right_on = "time";
+    options.left_by = options.right_by = "symbol";
+    need(copse_join(trades, quotes, &options, &pairs));
+    const uint64_t *right = copse_pairs_right(pairs);
+    for (uint64_t i = 0; i < copse_pairs_count(pairs); i++)
+        if (right[i] != COPSE_NO_ROW) total += (double)right[i];
+    copse_pairs_free(pairs);
+    return total;
+}
+
+/* ---- CSV ---- */
+
+static double csv_copse(void)
+{
+    copse_table *read = NULL;
+    need(copse_table_read_csv(ctx, settings.csv, NULL, &read, NULL));
+    double rows = (double)copse_table_rows(read);
+    copse_table_free(read);
+    return rows;
+}
+
+/* ---- all of it ---- */
+
+static bool wanted(const char *name)
+{
+    return !settings.only || strcmp(settings.only, name) == 0;
+}
+
+static void run_numbers(void)
+{
+    make_numbers();
+    contestant ranges[] = {{.name = "sqlite", .run = ranges_sqlite},
+                           {.name = "copse", .run = ranges_as_batch},
+                           {.name = "copse one by one", .run = ranges_one_by_one}};
+    contestant both[] = {{.name = "sqlite", .run = conjunction_sqlite}, {.name = "copse", .run = conjunction_copse}};
+    contestant joined[] = {{.name = "sqlite", .run = join_sqlite}, {.name = "copse", .run = join_copse}};
+    if (wanted("ranges")) race("ranges", ranges, 3);
+    if (wanted("conjunction")) race("conjunction", both, 2);
+    for (flat_width = 10; wanted("flat") && flat_width <= settings.rows; flat_width *= 100) {
+        contestant flat[] = {{.name = "copse", .run = flat_copse}};
+        char name[48];
+        (void)snprintf(name, sizeof name, "flat %llu", (unsigned long long)flat_width);
+        race(name, flat, 1);
+    }
+    if (wanted("join")) {
+        make_join();
+        race("join", joined, 2);
+        copse_table_free(few);
+    }
+    copse_table_free(table);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--rows") == 0) settings.rows = strtoull(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--case") == 0) settings.only = argv[i + 1];
+        if (strcmp(argv[i], "--csv") == 0) settings.csv = argv[i + 1];
+        if (strcmp(argv[i], "--threads") == 0) settings.threads = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--repeat") == 0) settings.repeat = atoi(argv[i + 1]);
+    }
+    if (settings.repeat < 1 || settings.repeat > MOST_TURNS) return 2;
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    options.threads = settings.threads;
+    if (copse_ctx_create(&options, &ctx) != COPSE_OK || sqlite3_open(":memory:", &db) != SQLITE_OK) return 1;
+    if (wanted("ranges") || wanted("conjunction") || wanted("flat") || wanted("join")) run_numbers();
+    if (wanted("asof")) {
+        contestant asof[] = {{.name = "copse", .run = asof_copse}};
+        trades = make_ticks(1);
+        quotes = make_ticks(2000000000);
+        race("asof", asof, 1);
+        copse_table_free(trades);
+        copse_table_free(quotes);
+    }
+    if (settings.csv && wanted("csv")) {
+        contestant csv[] = {{.name = "copse", .run = csv_copse}};
+        race("csv", csv, 1);
+    }
+    sqlite3_close(db);
+    copse_ctx_free(ctx);
+    return 0;
+}
