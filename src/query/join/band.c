@@ -89,18 +89,18 @@ static copse_status make_ranges(const copse_joined *join, const band *b, ranged 
 {
     const copse_ctx *ctx = join->left->ctx;
     const copse_stored_column *column = &join->left->columns[join->left_on];
-    const uint32_t *left = join->left_rows.data;
     uint64_t n = join->left->live;
-    copse_cells_touch(column, left, n);
+    copse_cells_touch(column, join->left_rows.data, n);
     copse_status status = copse_buffer_reserve(ctx, &r->lows, n + 1, column->width, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->highs, n + 1, column->width, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->found, n + 1, 8, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->offsets, n + 1, 8, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->positions, n + 1, 4, "the ranges of a join");
     for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
-        if (!copse_cell_valid(column, left[i])) continue;
-        put_end(column, left[i], b, true, r->lows.data, r->n);
-        put_end(column, left[i], b, false, r->highs.data, r->n);
+        uint64_t left = copse_joined_left(join, i);
+        if (!copse_cell_valid(column, left)) continue;
+        put_end(column, left, b, true, r->lows.data, r->n);
+        put_end(column, left, b, false, r->highs.data, r->n);
         ((uint32_t *)r->positions.data)[r->n++] = (uint32_t)i;
     }
     return status;
@@ -153,7 +153,7 @@ copse_status copse_join_band(copse_joined *join)
     if (status == COPSE_OK) status = find_rows(join, &r);
     if (status == COPSE_OK) {
         spread(join, &r);
-        status = copse_join_list(join, r.offsets.data, r.rows.data);
+        status = copse_join_list(join, 0, join->left->live, r.offsets.data, r.rows.data);
     }
     ranged_free(join->left->ctx, &r);
     return status;

@@ -1,13 +1,148 @@
-/* Joins of equal keys: one batch of lookups. */
+/* Joins of equal keys: lookups in batches, or, where the rows of both sides are in the order of their keys, a walk along both. */
 #include "query/join/join.h"
+
+/* Left rows whose keys are looked up at once: what comes back stays in the cache until it has become pairs. */
+#define BATCH_ROWS ((uint64_t)1 << 17)
+/* A walk along both sides looks at all rows of the right one; lookups are worth it only where those are so many more. */
+#define WALK_SHARE 16u
+
+typedef struct found {
+    copse_buffer values, flags, offsets, rows;
+} found;
+
+static void found_free(const copse_ctx *ctx, found *f)
+{
+    copse_buffer_free(ctx, &f->values);
+    copse_buffer_free(ctx, &f->flags);
+    copse_buffer_free(ctx, &f->offsets);
+    copse_buffer_free(ctx, &f->rows);
+}
+
+/* ---- by lookups ---- */
+
+/* Keys that lie in the column as the index takes them need not be copied. */
+static bool is_plain(const copse_joined *join)
+{
+    const copse_stored_column *column = &join->left->columns[join->left_on];
+    return !join->left_rows.data && column->nulls == 0 && column->width != 1 && !copse_column_is_text(column);
+}
+
+static copse_status find_one_each(copse_joined *join, found *f, uint64_t first, uint64_t n)
+{
+    const copse_stored_column *column = &join->left->columns[join->left_on];
+    const copse_ctx *ctx = join->left->ctx;
+    copse_status status = copse_buffer_reserve(ctx, &f->values, n, sizeof(uint32_t), "the rows of a join");
+    if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &f->flags, n, 1, "the rows of a join");
+    if (status == COPSE_OK)
+        status = copse_find(join->index->tree, (const char *)column->cells.data + first * column->width, n,
+                            f->values.data, f->flags.data);
+    if (status != COPSE_OK) return status;
+    const uint8_t *is_there = f->flags.data;
+    const uint32_t *rows = f->values.data;
+    for (uint64_t i = 0; join->right->file && i < n; i++)
+        if (is_there[i] && copse_rows_check(join->right, &rows[i], 1) != COPSE_OK) return COPSE_ERR_FORMAT;
+    uint64_t *left = join->pairs->left.data, *right = join->pairs->right.data, at = join->pairs->n;
+    const uint32_t kind = join->options.kind;
+    const bool with = kind != COPSE_JOIN_ANTI, without = kind == COPSE_JOIN_LEFT || kind == COPSE_JOIN_ANTI;
+    for (uint64_t i = 0; i < n; i++) {
+        left[at] = first + i;
+        if (right) right[at] = is_there[i] ? rows[i] : COPSE_NO_ROW;
+        at += is_there[i] ? with : without;
+    }
+    join->pairs->n = at;
+    return COPSE_OK;
+}
+
+static copse_status find_all(copse_joined *join, found *f, uint64_t first, uint64_t n)
+{
+    copse_buffer numbers = {0};
+    copse_cells keys = {&join->left->columns[join->left_on], NULL};
+    copse_status status = COPSE_OK;
+    if (join->left_rows.data) {
+        keys.rows = (const uint32_t *)join->left_rows.data + first;
+    } else {
+        status = copse_buffer_reserve(join->left->ctx, &numbers, n, sizeof(uint32_t), "the rows of a join");
+        for (uint64_t i = 0; status == COPSE_OK && i < n; i++) ((uint32_t *)numbers.data)[i] = (uint32_t)(first + i);
+        keys.rows = numbers.data;
+    }
+    if (status == COPSE_OK) status = copse_index_find_rows(join->right, join->index, keys, n, &f->offsets, &f->rows);
+    if (status == COPSE_OK) status = copse_join_list(join, first, n, f->offsets.data, f->rows.data);
+    copse_buffer_free(join->left->ctx, &numbers);
+    return status;
+}
 
 copse_status copse_join_equal(copse_joined *join)
 {
-    copse_buffer offsets = {0}, rows = {0};
-    const copse_cells keys = {&join->left->columns[join->left_on], join->left_rows.data};
-    copse_status status = copse_index_find_rows(join->right, join->index, keys, join->left->live, &offsets, &rows);
-    if (status == COPSE_OK) status = copse_join_list(join, offsets.data, rows.data);
-    copse_buffer_free(join->left->ctx, &offsets);
-    copse_buffer_free(join->left->ctx, &rows);
+    const uint64_t rows = join->left->live;
+    const bool one_each = join->index->unique && is_plain(join);
+    found f = {0};
+    copse_status status = COPSE_OK;
+    if (one_each) {
+        copse_cells_touch(&join->left->columns[join->left_on], NULL, join->left->slots);
+        status = copse_pairs_reserve(join->pairs, rows); /* one for each row at most */
+    }
+    for (uint64_t first = 0; status == COPSE_OK && first < rows; first += BATCH_ROWS) {
+        uint64_t n = rows - first < BATCH_ROWS ? rows - first : BATCH_ROWS;
+        status = one_each ? find_one_each(join, &f, first, n) : find_all(join, &f, first, n);
+    }
+    found_free(join->left->ctx, &f);
+    return status;
+}
+
+/* ---- by a walk ---- */
+
+/* Whether rows come in the order of a column, those without a value left out. */
+static bool is_ascending(const copse_table *table, uint32_t at)
+{
+    const copse_stored_column *column = &table->columns[at];
+    uint64_t last = UINT64_MAX;
+    copse_cells_touch(column, NULL, table->slots);
+    for (uint64_t i = 0; i < table->slots; i++) {
+        if (!copse_row_lives(table, i) || !copse_cell_valid(column, i)) continue;
+        if (last != UINT64_MAX && copse_cell_compare(column, last, column, i) > 0) return false;
+        last = i;
+    }
+    return true;
+}
+
+bool copse_join_can_walk(const copse_joined *join)
+{
+    uint64_t left = join->left->live, right = join->right->live;
+    if (join->options.kind > COPSE_JOIN_ANTI) return false;
+    if (copse_index_on(join->right, join->right_on, COPSE_NO_COLUMN) && right / WALK_SHARE > left) return false;
+    return is_ascending(join->left, join->left_on) && is_ascending(join->right, join->right_on);
+}
+
+static uint64_t next_row(const copse_table *table, const copse_stored_column *column, uint64_t row)
+{
+    while (row < table->slots && (!copse_row_lives(table, row) || !copse_cell_valid(column, row))) row++;
+    return row;
+}
+
+copse_status copse_join_walk(copse_joined *join)
+{
+    const copse_table *left = join->left, *right = join->right;
+    const copse_stored_column *a = &left->columns[join->left_on], *b = &right->columns[join->right_on];
+    const uint32_t kind = join->options.kind;
+    copse_status status = copse_pairs_reserve(join->pairs, left->live);
+    uint64_t from = next_row(right, b, 0); /* the first right row that is not below the left one */
+    for (uint64_t i = 0; status == COPSE_OK && i < left->slots; i++) {
+        if (!copse_row_lives(left, i)) continue;
+        bool partner = false;
+        if (copse_cell_valid(a, i)) {
+            while (from < right->slots && copse_cell_compare(b, from, a, i) < 0) from = next_row(right, b, from + 1);
+            for (uint64_t j = from; j < right->slots && copse_cell_compare(b, j, a, i) == 0;
+                 j = next_row(right, b, j + 1)) {
+                partner = true;
+                if (kind == COPSE_JOIN_SEMI || kind == COPSE_JOIN_ANTI) break;
+                if (status == COPSE_OK) status = copse_pairs_reserve(join->pairs, join->pairs->n + 1);
+                if (status != COPSE_OK) return status;
+                copse_pairs_add(join->pairs, i, j);
+            }
+        }
+        if (partner ? kind != COPSE_JOIN_SEMI : kind != COPSE_JOIN_LEFT && kind != COPSE_JOIN_ANTI) continue;
+        status = copse_pairs_reserve(join->pairs, join->pairs->n + 1);
+        if (status == COPSE_OK) copse_pairs_add(join->pairs, i, COPSE_NO_ROW);
+    }
     return status;
 }

@@ -129,19 +129,30 @@ static copse_status run_with_index(copse_joined *join)
     return status;
 }
 
-copse_status copse_join_list(copse_joined *join, const uint64_t *offsets, const uint32_t *rows)
+copse_status copse_join_list(copse_joined *join, uint64_t first, uint64_t n, const uint64_t *offsets,
+                             const uint32_t *rows)
 {
-    const uint32_t *left = join->left_rows.data;
     uint32_t kind = join->options.kind;
     bool all = kind == COPSE_JOIN_INNER || kind == COPSE_JOIN_LEFT || kind == COPSE_JOIN_BAND;
-    uint64_t n = join->left->live;
-    copse_status status = copse_pairs_reserve(join->pairs, n + (all ? offsets[n] : 0));
+    copse_status status = copse_pairs_reserve(join->pairs, join->pairs->n + n + (all ? offsets[n] : 0));
     for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
+        uint64_t left = copse_joined_left(join, first + i);
         bool found = offsets[i + 1] > offsets[i];
-        for (uint64_t j = offsets[i]; all && j < offsets[i + 1]; j++) copse_pairs_add(join->pairs, left[i], rows[j]);
+        for (uint64_t j = offsets[i]; all && j < offsets[i + 1]; j++) copse_pairs_add(join->pairs, left, rows[j]);
         if (found ? kind == COPSE_JOIN_SEMI : kind == COPSE_JOIN_LEFT || kind == COPSE_JOIN_ANTI)
-            copse_pairs_add(join->pairs, left[i], COPSE_NO_ROW);
+            copse_pairs_add(join->pairs, left, COPSE_NO_ROW);
     }
+    return status;
+}
+
+/* Which left rows there are, where some were deleted. */
+static copse_status list_left_rows(copse_joined *join)
+{
+    const copse_table *left = join->left;
+    if (!left->alive.data) return COPSE_OK;
+    copse_status status =
+        copse_buffer_reserve(left->ctx, &join->left_rows, left->live + 1, sizeof(uint32_t), "the rows of a join");
+    if (status == COPSE_OK) copse_table_live_rows(left, join->left_rows.data);
     return status;
 }
 
@@ -158,13 +169,11 @@ copse_status copse_join(const copse_table *left, const copse_table *right, const
         copse_struct_take(left->ctx, "copse_join", "options", options, &join.options, sizeof join.options);
     if (status == COPSE_OK) status = resolve(&join);
     if (status == COPSE_OK) status = open_pairs(&join);
+    if (status == COPSE_OK) status = list_left_rows(&join);
     if (status == COPSE_OK)
-        status =
-            copse_buffer_reserve(left->ctx, &join.left_rows, left->live + 1, sizeof(uint32_t), "the rows of a join");
-    if (status == COPSE_OK) {
-        copse_table_live_rows(left, join.left_rows.data);
-        status = join.options.kind == COPSE_JOIN_ASOF ? copse_join_asof(&join) : run_with_index(&join);
-    }
+        status = join.options.kind == COPSE_JOIN_ASOF ? copse_join_asof(&join)
+                 : copse_join_can_walk(&join)         ? copse_join_walk(&join)
+                                                      : run_with_index(&join);
     copse_buffer_free(left->ctx, &join.left_rows);
     if (status == COPSE_OK) status = copse_table_sound(left);
     if (status == COPSE_OK) status = copse_table_sound(right);
