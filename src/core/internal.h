@@ -105,6 +105,8 @@ copse_status copse_fail_nan(const copse_ctx *ctx, const char *array, uint64_t at
 
 /* Memory aligned to a cache line, or NULL. Large blocks lie on huge pages where the system grants them. */
 void *copse_memory_alloc(const copse_ctx *ctx, size_t size);
+/* A larger block with what was in the smaller one, which is gone; NULL: it is as it was. */
+void *copse_memory_grow(const copse_ctx *ctx, void *memory, size_t size, size_t larger);
 void copse_memory_free(const copse_ctx *ctx, void *memory, size_t size); /* NULL is fine */
 
 /* count * size, or SIZE_MAX where that overflows: an allocation of SIZE_MAX always fails. */

@@ -3,6 +3,7 @@
 #include "core/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* From this size on a block gets its own mapping: it then starts on a huge page, and freeing it returns the memory to
@@ -51,6 +52,23 @@ void copse_memory_free(const copse_ctx *ctx, void *memory, size_t size)
         free(memory);
     else
         munmap(memory, page_round(size));
+}
+
+void *copse_memory_grow(const copse_ctx *ctx, void *memory, size_t size, size_t larger)
+{
+    /* The system moves the pages of a mapping: nothing is copied, and what was there is not cleared a second time. */
+    if (memory && !ctx->allocator.alloc && size >= OWN_MAPPING && larger <= SIZE_MAX / 2) {
+        void *moved = mremap(memory, page_round(size), page_round(larger), MREMAP_MAYMOVE);
+        if (moved == MAP_FAILED) return NULL;
+        if (ctx->huge_pages == COPSE_HUGE_PAGES_AUTO) (void)madvise(moved, page_round(larger), MADV_HUGEPAGE);
+        return moved;
+    }
+    void *grown = copse_memory_alloc(ctx, larger);
+    if (grown && memory) {
+        memcpy(grown, memory, size);
+        copse_memory_free(ctx, memory, size);
+    }
+    return grown;
 }
 
 size_t copse_memory_product(uint64_t count, size_t size)

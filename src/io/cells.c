@@ -1,6 +1,7 @@
 /* One key or value between text and memory. Reading is on the path of every CSV cell, so whole numbers and short
  * decimals are read by hand; everything else goes to the C library. */
 #include "io/cells.h"
+#include "io/locale.h"
 #include "io/times.h"
 
 #include <ctype.h>
@@ -134,7 +135,7 @@ static copse_cell_error parse_f64(copse_span text, double *out)
         *out = number.exponent < 0 ? digits / powers[-number.exponent] : digits * powers[number.exponent];
         return COPSE_CELL_OK;
     }
-    *out = strtod(text.at, NULL);
+    *out = copse_strtod(text.at);
     return isinf(*out) ? COPSE_CELL_RANGE : COPSE_CELL_OK;
 }
 
@@ -147,7 +148,7 @@ static copse_cell_error parse_f32(copse_span text, float *out)
         *out = (float)special;
         return COPSE_CELL_OK;
     }
-    *out = strtof(text.at, NULL); /* not through a double: that would round twice */
+    *out = copse_strtof(text.at); /* not through a double: that would round twice */
     return isinf(*out) ? COPSE_CELL_RANGE : COPSE_CELL_OK;
 }
 

@@ -30,10 +30,8 @@ static inline copse_status copse_buffer_reserve(const copse_ctx *ctx, copse_buff
     size_t needed = copse_memory_product(count, size);
     if (needed <= buffer->bytes && buffer->data) return COPSE_OK;
     size_t grown = buffer->bytes + buffer->bytes / 2, bytes = needed > grown ? needed : grown;
-    void *data = copse_memory_alloc(ctx, bytes);
+    void *data = copse_memory_grow(ctx, buffer->data, buffer->bytes, bytes);
     if (!data) return copse_no_memory(ctx, bytes, what);
-    if (buffer->data) memcpy(data, buffer->data, buffer->bytes);
-    copse_memory_free(ctx, buffer->data, buffer->bytes);
     *buffer = (copse_buffer){data, bytes};
     return COPSE_OK;
 }

@@ -1,0 +1,94 @@
+/* Numbers in text: millions of random ones as the C library reads them, and none that depends on the locale of the program. */
+#include "unit.h"
+
+#include "io/cells.h"
+#include "random.h"
+
+#include <locale.h>
+#include <math.h>
+
+#define NUMBERS 2000000
+
+/* Digits with or without a point, an exponent, a sign; most of them short, as people write them. */
+static size_t write_number(struct random_source *random, char text[64])
+{
+    size_t at = 0;
+    uint64_t before = random_below(random, random_one_in(random, 10) ? 22 : 8),
+             after = random_below(random, before ? 12 : 20) + !before;
+    if (random_one_in(random, 3)) text[at++] = '-';
+    for (uint64_t i = 0; i < before; i++) text[at++] = (char)('0' + random_below(random, 10));
+    if (after > 0) text[at++] = '.';
+    for (uint64_t i = 0; i < after; i++) text[at++] = (char)('0' + random_below(random, 10));
+    if (random_one_in(random, 4))
+        at += (size_t)snprintf(text + at, 16, "e%d",
+                               (int)random_below(random, random_one_in(random, 3) ? 640 : 50) -
+                                   (int)random_below(random, 340));
+    text[at] = '\0';
+    return at;
+}
+
+static void numbers_are_read_as_the_c_library_does(void **state)
+{
+    (void)state;
+    struct random_source random = {11};
+    for (int i = 0; i < NUMBERS; i++) {
+        char text[64];
+        double number = 0;
+        float single = 0;
+        size_t length = write_number(&random, text);
+        copse_cell_error error = copse_cell_parse(COPSE_F64, text, length, &number);
+        double want = strtod(text, NULL);
+        if (isinf(want) ? error != COPSE_CELL_RANGE
+                        : error != COPSE_CELL_OK || memcmp(&number, &want, sizeof want) != 0)
+            fail_msg("%s gives %.17g, not %.17g", text, number, want);
+        error = copse_cell_parse(COPSE_F32, text, length, &single);
+        float want_single = strtof(text, NULL);
+        if (isinf(want_single) ? error != COPSE_CELL_RANGE
+                               : error != COPSE_CELL_OK || memcmp(&single, &want_single, sizeof single) != 0)
+            fail_msg("%s gives %.9g, not %.9g", text, (double)single, (double)want_single);
+    }
+}
+
+static void numbers_come_back(void **state)
+{
+    (void)state;
+    struct random_source random = {13};
+    for (int i = 0; i < NUMBERS / 10; i++) {
+        uint64_t bits = random_next(&random);
+        double number, back;
+        char text[COPSE_CELL_TEXT];
+        memcpy(&number, &bits, sizeof number);
+        if (!isfinite(number)) continue;
+        size_t length = copse_cell_format(COPSE_F64, &number, text);
+        assert_int_equal(copse_cell_parse(COPSE_F64, text, length, &back), COPSE_CELL_OK);
+        assert_memory_equal(&number, &back, sizeof back);
+    }
+}
+
+/* With a comma for a point, where the machine has such a locale. */
+static void the_locale_of_the_program_does_not_matter(void **state)
+{
+    (void)state;
+    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8",  "fr_FR.UTF-8",
+                                          "fr_FR.utf8",  "nb_NO.UTF-8", "ru_RU.UTF-8"};
+    const char *set = NULL;
+    for (size_t i = 0; !set && i < sizeof locales / sizeof *locales; i++) set = setlocale(LC_NUMERIC, locales[i]);
+    const double number = 0.1 + 0.2;
+    double back = 0;
+    char text[COPSE_CELL_TEXT];
+    size_t length = copse_cell_format(COPSE_F64, &number, text);
+    assert_string_equal(text, "0.30000000000000004");
+    assert_int_equal(copse_cell_parse(COPSE_F64, text, length, &back), COPSE_CELL_OK);
+    assert_true(back == number);
+    setlocale(LC_NUMERIC, "C");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_read_as_the_c_library_does),
+        cmocka_unit_test(numbers_come_back),
+        cmocka_unit_test(the_locale_of_the_program_does_not_matter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
