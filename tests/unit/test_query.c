@@ -483,6 +483,93 @@ static void memory_runs_out_at_every_place(void **state)
     assert_true(test_allocator_is_clean(&allocator));
 }
 
+/* ---- indexes of several columns, and many ranges ---- */
+
+static copse_table *make_large(copse_ctx *ctx)
+{
+    enum { ROWS = 400 };
+    int32_t a[ROWS], b[ROWS];
+    int64_t c[ROWS];
+    copse_table *table = NULL;
+    for (int i = 0; i < ROWS; i++) {
+        a[i] = i % 10;
+        b[i] = i / 10;
+        c[i] = i;
+    }
+    const copse_column given[] = {
+        {"a", COPSE_I32, 0, a, NULL}, {"b", COPSE_I32, 0, b, NULL}, {"c", COPSE_I64, 0, c, NULL}};
+    assert_ok(ctx, copse_table_create(ctx, given, 3, ROWS, &table));
+    return table;
+}
+
+static void an_index_of_several_columns_drives(void **state)
+{
+    (void)state;
+    static const char *const both[] = {"a", "b"}, *const wrong[] = {"a", "a"};
+    copse_ctx *ctx = unit_context(1);
+    copse_table *table = make_large(ctx);
+    copse_table_index_options unique = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    copse_table_index_info info = {.struct_size = sizeof info};
+    copse_query *query = NULL;
+    const char *text = NULL;
+    unique.unique = 1;
+    assert_int_equal(copse_table_index_columns(table, wrong, 2, NULL), COPSE_ERR_ARGUMENT);
+    assert_int_equal(copse_table_index_columns(table, both, 0, NULL), COPSE_ERR_ARGUMENT);
+    assert_int_equal(copse_table_index_columns(table, NULL, 2, NULL), COPSE_ERR_ARGUMENT);
+    assert_ok(ctx, copse_table_index_columns(table, both, 2, &unique));
+    assert_int_equal(copse_table_indexes(table), 1);
+    assert_ok(ctx, copse_table_index_describe(table, 0, &info));
+    assert_int_equal(info.column_count, 2);
+    assert_int_equal(info.unique, 1);
+    assert_int_equal(copse_table_index_describe(table, 1, &info), COPSE_ERR_ARGUMENT);
+    assert_ok(ctx, copse_query_create(table, &query));
+    assert_ok(ctx, copse_query_where(query, "a", COPSE_EQUAL, copse_value_i64(3)));
+    assert_ok(ctx, copse_query_between(query, "b", copse_value_i64(5), copse_value_i64(7)));
+    assert_ok(ctx, copse_query_explain(query, &text));
+    assert_non_null(strstr(text, "index on a, b "));
+    assert_non_null(strstr(text, "a = 3 and b between 5 and 7; counted 3 of 400 rows"));
+    assert_non_null(strstr(text, "looked at 3, found 3"));
+    copse_query_free(query);
+    /* The key of two columns comes once. */
+    const int32_t one[] = {3, 3}, two[] = {100, 100};
+    const copse_column twice[] = {{"a", COPSE_I32, 0, one, NULL}, {"b", COPSE_I32, 0, two, NULL}};
+    assert_int_equal(copse_table_append(table, twice, 2, 2), COPSE_ERR_ARGUMENT);
+    assert_non_null(strstr(copse_last_error(ctx), "key 3, 100 of column \"a, b\""));
+    assert_ok(ctx, copse_table_append(table, twice, 2, 1));
+    assert_ok(ctx, copse_table_verify(table));
+    copse_table_free(table);
+    copse_ctx_free(ctx);
+}
+
+static void many_ranges_give_a_row_each(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_table *table = make_large(ctx), *result = NULL;
+    copse_query *query = NULL;
+    copse_table_index_options sums = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    const int32_t lows[] = {0, 5, 9}, highs[] = {39, 5, 3};
+    copse_ranges ranges = COPSE_BETWEEN(lows, highs, 3);
+    sums.sums = "c";
+    assert_ok(ctx, copse_query_create(table, &query));
+    assert_int_equal(copse_query_ranges(query, "b", &ranges, &result), COPSE_ERR_ARGUMENT);
+    assert_ok(ctx, copse_query_aggregate(query, COPSE_AGGREGATE_SUM, "c"));
+    for (int indexed = 0; indexed < 2; indexed++) {
+        if (indexed) assert_ok(ctx, copse_table_index(table, "b", &sums));
+        assert_ok(ctx, copse_query_ranges(query, "b", &ranges, &result));
+        assert_int_equal(copse_table_rows(result), 3);
+        assert_int_equal(cell(result, 0, "sum(c)").as.i64, 79800);
+        assert_int_equal(cell(result, 1, "sum(c)").as.i64, 545);
+        assert_int_equal(cell(result, 2, "sum(c)").type, 0);
+        copse_table_free(result);
+    }
+    assert_int_equal(copse_query_ranges(query, "b", NULL, &result), COPSE_ERR_ARGUMENT);
+    assert_int_equal(copse_query_ranges(query, "nothing", &ranges, &result), COPSE_ERR_ARGUMENT);
+    copse_query_free(query);
+    copse_table_free(table);
+    copse_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -497,6 +584,8 @@ int main(void)
         cmocka_unit_test(csv_errors),
         cmocka_unit_test(arrow_there_and_back),
         cmocka_unit_test(arrow_children_may_be_taken_out),
+        cmocka_unit_test(an_index_of_several_columns_drives),
+        cmocka_unit_test(many_ranges_give_a_row_each),
         cmocka_unit_test(memory_runs_out_at_every_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,88 @@
+"""DuckDB and pandas on the data of bench/query/query.c: a JSON line for each case and peer. bench/query/run calls it in a virtual
+environment that has both.
+
+    peers.py ROWS THREADS REPEAT
+"""
+import json
+import resource
+import statistics
+import sys
+import time
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+ROWS, THREADS, REPEAT = (int(x) for x in sys.argv[1:4])
+SPREAD = 1000000
+
+
+def mix(x):
+    """A number from a seed, the same as in query.c."""
+    with np.errstate(over="ignore"):
+        x = x.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+
+def cpu():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def race(case, who, threads, run):
+    wall, processor, answer = [], [], 0
+    for _ in range(REPEAT):
+        begun, used = time.perf_counter(), cpu()
+        answer = run()
+        wall.append(time.perf_counter() - begun)
+        processor.append(cpu() - used)
+    print(json.dumps({"case": case, "who": who, "rows": ROWS, "threads": threads, "seconds": statistics.median(wall),
+                      "cpu_seconds": statistics.median(processor), "answer": float(answer)}), flush=True)
+
+
+def ticks(seed):
+    rows = np.arange(ROWS, dtype=np.uint64)
+    return pd.DataFrame({"time": np.cumsum(mix(rows + np.uint64(seed)) % np.uint64(20)).astype(np.int64),
+                         "symbol": (mix(rows + np.uint64(seed + ROWS)) % np.uint64(1000)).astype(np.int32)})
+
+
+rows = np.arange(ROWS, dtype=np.uint64)
+numbers = pd.DataFrame({"id": ((rows * np.uint64(2654435761)) % np.uint64(ROWS)).astype(np.int64),
+                        "a": (mix(rows) % np.uint64(SPREAD)).astype(np.int32),
+                        "b": (mix(rows + np.uint64(ROWS)) % np.uint64(SPREAD)).astype(np.int32),
+                        "amount": (mix(rows + np.uint64(2 * ROWS)) % np.uint64(10000)).astype(np.int64)})
+n = ROWS // 10
+few_rows = np.arange(n, dtype=np.uint64)
+few = pd.DataFrame({"id": ((few_rows * np.uint64(2654435761)) % np.uint64(n)).astype(np.int32),
+                    "rank": few_rows.astype(np.int64)})
+duck = duckdb.connect()
+duck.execute(f"set threads to {THREADS}")
+duck.execute("create table t as select * from numbers")
+duck.execute("create table few as select * from few")
+
+CONJUNCTION = ("select count(*) + sum(amount) from t where a between 500000 and 509999 and b between 200000 and 209999")
+JOIN = "select sum(few.rank) + sum(t.amount) from t join few on few.id = t.a"
+race("conjunction", "duckdb", THREADS, lambda: duck.execute(CONJUNCTION).fetchone()[0])
+race("join", "duckdb", THREADS, lambda: duck.execute(JOIN).fetchone()[0])
+
+
+def pandas_conjunction():
+    found = numbers[numbers.a.between(500000, 509999) & numbers.b.between(200000, 209999)]
+    return len(found) + found.amount.sum()
+
+
+def pandas_join():
+    joined = numbers[["a", "amount"]].merge(few, left_on="a", right_on="id")
+    return joined["rank"].sum() + joined.amount.sum()
+
+
+race("conjunction", "pandas", 1, pandas_conjunction)
+race("join", "pandas", 1, pandas_join)
+duck.close()
+del numbers, few
+
+trades, quotes = ticks(1), ticks(2000000000)
+quotes["row"] = np.arange(ROWS, dtype=np.int64)
+race("asof", "pandas", 1, lambda: pd.merge_asof(trades, quotes, on="time", by="symbol").row.sum())
