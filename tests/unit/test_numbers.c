@@ -65,6 +65,27 @@ static void numbers_come_back(void **state)
     }
 }
 
+/* Short numbers are written without the C library, and as it would. */
+static void short_numbers_are_written_as_by_printf(void **state)
+{
+    (void)state;
+    struct random_source random = {17};
+    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+    for (int i = 0; i < NUMBERS / 4; i++) {
+        char want[64], text[COPSE_CELL_TEXT];
+        double number = (double)random_below(&random, random_one_in(&random, 2) ? 100000000 : 1000000) /
+                        powers[random_below(&random, 9)];
+        if (random_one_in(&random, 2)) number = -number;
+        if (random_one_in(&random, 8)) number = nextafter(number, 1e9);
+        (void)copse_cell_format(COPSE_F64, &number, text);
+        for (int digits = 15; digits <= 17; digits++) {
+            (void)snprintf(want, sizeof want, "%.*g", digits, number);
+            if (strtod(want, NULL) == number) break;
+        }
+        assert_string_equal(text, want);
+    }
+}
+
 /* With a comma for a point, where the machine has such a locale. */
 static void the_locale_of_the_program_does_not_matter(void **state)
 {
@@ -88,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_as_the_c_library_does),
         cmocka_unit_test(numbers_come_back),
+        cmocka_unit_test(short_numbers_are_written_as_by_printf),
         cmocka_unit_test(the_locale_of_the_program_does_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,8 +114,9 @@ static void put_csv(const char *text, bool is_text, bool last)
 {
     bool quoted = is_text && (*text == '\0' || text[strcspn(text, ",\"\r\n")] != '\0');
     if (quoted) putchar('"');
-    for (; *text; text++) {
-        if (quoted && *text == '"') putchar('"');
+    if (!quoted) fputs(text, stdout);
+    for (; quoted && *text; text++) {
+        if (*text == '"') putchar('"');
         putchar(*text);
     }
     if (quoted) putchar('"');
