@@ -1,54 +1,56 @@
 /* As-of joins: rows of both sides in the order of their keys, and for each group the last right row so far. */
 #include "query/join/join.h"
 
-#define NO_GROUP UINT32_MAX
-
 typedef struct side {
     const copse_table *table;
     const copse_stored_column *on;
     const copse_stored_column *by; /* NULL: one group */
     copse_buffer order;            /* rows in the order of `on`; none: they come so */
-    copse_buffer groups;           /* of each row, by number; NO_GROUP: it has no key, or none */
     uint64_t n;                    /* of those in order */
 } side;
-
-static void side_free(const copse_ctx *ctx, side *s)
-{
-    copse_buffer_free(ctx, &s->order);
-    copse_buffer_free(ctx, &s->groups);
-}
 
 static uint32_t row_at(const side *s, uint64_t i)
 {
     return s->order.data ? ((const uint32_t *)s->order.data)[i] : (uint32_t)i;
 }
 
-static uint32_t group_of(const side *s, uint32_t row)
+/* Rows without a key or a group have no partner and are none. */
+static bool is_used(const side *s, uint64_t row)
 {
-    return ((const uint32_t *)s->groups.data)[row];
+    return copse_row_lives(s->table, row) && copse_cell_valid(s->on, row) && (!s->by || copse_cell_valid(s->by, row));
+}
+
+/* Whether the key of a row is larger than that of another. */
+static bool is_behind(const side *a, uint64_t row_a, const side *b, uint64_t row_b)
+{
+    if (copse_column_is_text(a->on)) return copse_cell_compare(a->on, row_a, b->on, row_b) > 0;
+    return copse_cell_code(a->on, row_a) > copse_cell_code(b->on, row_b);
 }
 
 /* ---- groups ---- */
 
-/* Cells of two columns with a number each: the same number for the same cell. Open addressing; a slot holds a number, the cell is that of
- * the first row that had it. */
-typedef struct numbering {
-    const copse_ctx *ctx;
-    copse_buffer slots;  /* uint32_t, 1 + the number; 0: free */
-    copse_buffer firsts; /* first_row, by number */
-    uint64_t mask;
-    uint32_t count;
-} numbering;
-
-typedef struct first_row {
-    const copse_stored_column *column;
+/* A group and its last right row so far. */
+typedef struct group {
+    const copse_stored_column *column; /* whose cell it is */
     uint64_t row;
     uint64_t hash;
-} first_row;
+    uint32_t last;
+} group;
 
+/* Groups by cell. Open addressing: a slot holds 1 + the place in the list, or 0. */
+typedef struct group_list {
+    const copse_ctx *ctx;
+    copse_buffer slots; /* uint32_t */
+    copse_buffer groups;
+    uint64_t mask;
+    uint32_t count;
+} group_list;
+
+/* Of codes every step can be undone, so that different ones have different hashes. */
 static uint64_t hash_cell(const copse_stored_column *column, uint64_t row)
 {
     uint64_t hash = 0;
+    if (!column) return 0;
     if (!copse_column_is_text(column)) {
         hash = copse_cell_code(column, row);
     } else {
@@ -57,96 +59,103 @@ static uint64_t hash_cell(const copse_stored_column *column, uint64_t row)
         hash += text.length;
     }
     hash *= UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ (hash >> 29);
+    return hash ^ (hash >> 32);
 }
 
-static copse_status grow(numbering *m)
+static bool is_group(const group *g, uint64_t hash, const copse_stored_column *column, uint64_t row)
+{
+    if (g->hash != hash) return false;
+    return !column || !copse_column_is_text(column) || copse_cell_compare(g->column, g->row, column, row) == 0;
+}
+
+static group *find_group(const group_list *list, uint64_t hash, const copse_stored_column *column, uint64_t row)
+{
+    const uint32_t *slots = list->slots.data;
+    group *groups = list->groups.data;
+    for (uint64_t at = hash & list->mask; slots[at]; at = (at + 1) & list->mask)
+        if (is_group(&groups[slots[at] - 1], hash, column, row)) return &groups[slots[at] - 1];
+    return NULL;
+}
+
+static copse_status grow(group_list *list)
 {
     copse_buffer larger = {0};
-    uint64_t size = m->slots.data ? 2 * (m->mask + 1) : 1024;
-    copse_status status = copse_buffer_reserve(m->ctx, &larger, size, sizeof(uint32_t), "the groups of a join");
+    uint64_t size = list->slots.data ? 2 * (list->mask + 1) : 4096;
+    copse_status status = copse_buffer_reserve(list->ctx, &larger, size, sizeof(uint32_t), "the groups of a join");
     if (status != COPSE_OK) return status;
     memset(larger.data, 0, size * sizeof(uint32_t));
-    const first_row *firsts = m->firsts.data;
+    const group *groups = list->groups.data;
     uint32_t *slots = larger.data;
-    for (uint32_t i = 0; i < m->count; i++) {
-        uint64_t at = firsts[i].hash & (size - 1);
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint64_t at = groups[i].hash & (size - 1);
         while (slots[at]) at = (at + 1) & (size - 1);
         slots[at] = i + 1;
     }
-    copse_buffer_free(m->ctx, &m->slots);
-    m->slots = larger;
-    m->mask = size - 1;
+    copse_buffer_free(list->ctx, &list->slots);
+    list->slots = larger;
+    list->mask = size - 1;
     return COPSE_OK;
 }
 
-static copse_status number_cell(numbering *m, const copse_stored_column *column, uint64_t row, uint32_t *out)
+static copse_status add_group(group_list *list, uint64_t hash, const copse_stored_column *column, uint32_t row)
 {
-    copse_status status = COPSE_OK;
-    if (!m->slots.data || m->count > m->mask / 2) status = grow(m);
+    copse_status status = list->count >= list->mask / 2 ? grow(list) : COPSE_OK;
+    if (status == COPSE_OK)
+        status =
+            copse_buffer_reserve(list->ctx, &list->groups, list->count + 1u, sizeof(group), "the groups of a join");
     if (status != COPSE_OK) return status;
-    uint64_t hash = hash_cell(column, row), at = hash & m->mask;
-    uint32_t *slots = m->slots.data;
-    const first_row *firsts = m->firsts.data;
-    for (; slots[at]; at = (at + 1) & m->mask) {
-        const first_row *first = &firsts[slots[at] - 1];
-        if (first->hash != hash || copse_cell_compare(first->column, first->row, column, row) != 0) continue;
-        *out = slots[at] - 1;
-        return COPSE_OK;
-    }
-    status = copse_buffer_reserve(m->ctx, &m->firsts, m->count + 1u, sizeof *firsts, "the groups of a join");
-    if (status != COPSE_OK) return status;
-    ((first_row *)m->firsts.data)[m->count] = (first_row){column, row, hash};
-    *out = m->count++;
-    slots[at] = m->count;
+    uint32_t *slots = list->slots.data;
+    uint64_t at = hash & list->mask;
+    while (slots[at]) at = (at + 1) & list->mask;
+    ((group *)list->groups.data)[list->count++] = (group){column, row, hash, row};
+    slots[at] = list->count;
     return COPSE_OK;
+}
+
+/* The row is the last one of its group now. */
+static copse_status note_last(group_list *list, const side *s, uint32_t row)
+{
+    uint64_t hash = hash_cell(s->by, row);
+    group *found = find_group(list, hash, s->by, row);
+    if (!found) return add_group(list, hash, s->by, row);
+    found->last = row;
+    return COPSE_OK;
+}
+
+static uint32_t find_last(const group_list *list, const side *s, uint32_t row)
+{
+    const group *found = find_group(list, hash_cell(s->by, row), s->by, row);
+    return found ? found->last : COPSE_ROW_NONE;
 }
 
 /* ---- one side ---- */
-
-static copse_status find_groups(side *s, numbering *m)
-{
-    const copse_table *table = s->table;
-    copse_status status =
-        copse_buffer_reserve(m->ctx, &s->groups, table->slots + 1, sizeof(uint32_t), "the groups of a join");
-    uint32_t *groups = s->groups.data;
-    for (uint64_t i = 0; status == COPSE_OK && i < table->slots; i++) {
-        groups[i] = NO_GROUP;
-        if (!copse_row_lives(table, i) || !copse_cell_valid(s->on, i)) continue;
-        if (!s->by)
-            groups[i] = 0;
-        else if (copse_cell_valid(s->by, i))
-            status = number_cell(m, s->by, i, &groups[i]);
-    }
-    return status;
-}
 
 static bool is_ascending(const side *s)
 {
     uint64_t last = UINT64_MAX;
     for (uint64_t i = 0; i < s->table->slots; i++) {
-        if (group_of(s, (uint32_t)i) == NO_GROUP) continue;
-        if (last != UINT64_MAX && copse_cell_compare(s->on, last, s->on, i) > 0) return false;
+        if (!is_used(s, i)) continue;
+        if (last != UINT64_MAX && is_behind(s, last, s, i)) return false;
         last = i;
     }
     return true;
 }
 
-static copse_status open_side(const copse_table *table, uint32_t on, uint32_t by, numbering *m, side *out)
+static copse_status open_side(const copse_table *table, uint32_t on, uint32_t by, side *out)
 {
     const copse_sort_key key = {on, false};
     *out = (side){.table = table, .on = &table->columns[on], .n = table->slots};
     if (by != COPSE_NO_COLUMN) out->by = &table->columns[by];
     copse_cells_touch(out->on, NULL, table->slots);
     if (out->by) copse_cells_touch(out->by, NULL, table->slots);
-    copse_status status = find_groups(out, m);
-    if (status != COPSE_OK || is_ascending(out)) return status;
-    status = copse_buffer_reserve(table->ctx, &out->order, table->slots + 1, sizeof(uint32_t), "the rows of a join");
+    if (is_ascending(out)) return COPSE_OK;
+    copse_status status =
+        copse_buffer_reserve(table->ctx, &out->order, table->slots + 1, sizeof(uint32_t), "the rows of a join");
     if (status != COPSE_OK) return status;
     uint32_t *rows = out->order.data;
     out->n = 0;
     for (uint64_t i = 0; i < table->slots; i++)
-        if (group_of(out, (uint32_t)i) != NO_GROUP) rows[out->n++] = (uint32_t)i;
+        if (is_used(out, i)) rows[out->n++] = (uint32_t)i;
     return copse_sort_rows(table, &key, 1, rows, out->n);
 }
 
@@ -186,54 +195,73 @@ static bool is_near(const tolerance *t, const side *left, uint32_t left_row, con
 
 /* ---- the walk ---- */
 
-/* partner[left row], by number; last[group]: COPSE_ROW_NONE at the beginning. */
-static void walk(const side *left, const side *right, const tolerance *t, uint32_t *last, uint32_t *partner)
+typedef struct asof {
+    copse_joined *join;
+    side left, right;
+    tolerance tolerance;
+    group_list groups;
+    copse_buffer partners; /* of each left row, where these do not come in their order */
+} asof;
+
+static void note_partner(asof *a, uint32_t row, uint32_t partner)
 {
+    if (a->partners.data)
+        ((uint32_t *)a->partners.data)[row] = partner;
+    else
+        copse_pairs_add(a->join->pairs, row, partner == COPSE_ROW_NONE ? COPSE_NO_ROW : partner);
+}
+
+static copse_status walk(asof *a)
+{
+    const side *left = &a->left, *right = &a->right;
+    copse_status status = grow(&a->groups);
     uint64_t j = 0; /* right rows before it are not behind the left row */
-    for (uint64_t i = 0; i < left->n; i++) {
-        uint32_t row = row_at(left, i), group = group_of(left, row);
-        if (group == NO_GROUP) continue;
-        for (; j < right->n; j++) {
-            uint32_t other = row_at(right, j), its = group_of(right, other);
-            if (its == NO_GROUP) continue;
-            if (copse_cell_compare(right->on, other, left->on, row) > 0) break;
-            last[its] = other;
+    for (uint64_t i = 0; status == COPSE_OK && i < left->n; i++) {
+        uint32_t row = row_at(left, i), found = COPSE_ROW_NONE;
+        if (!left->order.data && !copse_row_lives(left->table, row)) continue;
+        if (left->order.data || is_used(left, row)) {
+            for (; status == COPSE_OK && j < right->n; j++) {
+                uint32_t other = row_at(right, j);
+                if (!right->order.data && !is_used(right, other)) continue;
+                if (is_behind(right, other, left, row)) break;
+                status = note_last(&a->groups, right, other);
+            }
+            found = find_last(&a->groups, left, row);
+            if (found != COPSE_ROW_NONE && !is_near(&a->tolerance, left, row, right, found)) found = COPSE_ROW_NONE;
         }
-        uint32_t found = last[group];
-        if (found != COPSE_ROW_NONE && is_near(t, left, row, right, found)) partner[row] = found;
+        note_partner(a, row, found);
+    }
+    return status;
+}
+
+static void list_partners(const asof *a)
+{
+    const uint32_t *partner = a->partners.data;
+    for (uint64_t i = 0; partner && i < a->join->left->live; i++) {
+        uint64_t row = copse_joined_left(a->join, i);
+        copse_pairs_add(a->join->pairs, row, partner[row] == COPSE_ROW_NONE ? COPSE_NO_ROW : partner[row]);
     }
 }
 
 copse_status copse_join_asof(copse_joined *join)
 {
-    side left = {0}, right = {0};
-    tolerance t;
-    copse_buffer partners = {0}, last = {0};
     const copse_ctx *ctx = join->left->ctx;
-    numbering m = {.ctx = ctx};
-    copse_status status = take_tolerance(join, &t);
-    if (status == COPSE_OK) status = open_side(join->left, join->left_on, join->left_by, &m, &left);
-    if (status == COPSE_OK) status = open_side(join->right, join->right_on, join->right_by, &m, &right);
-    if (status == COPSE_OK)
-        status = copse_buffer_reserve(ctx, &partners, join->left->slots + 1, sizeof(uint32_t), "the rows of a join");
-    if (status == COPSE_OK)
-        status = copse_buffer_reserve(ctx, &last, m.count + 1u, sizeof(uint32_t), "the groups of a join");
+    asof a = {.join = join, .groups = {.ctx = ctx}};
+    uint64_t slots = join->left->slots + 1;
+    copse_status status = take_tolerance(join, &a.tolerance);
+    if (status == COPSE_OK) status = open_side(join->left, join->left_on, join->left_by, &a.left);
+    if (status == COPSE_OK) status = open_side(join->right, join->right_on, join->right_by, &a.right);
+    if (status == COPSE_OK && a.left.order.data)
+        status = copse_buffer_reserve(ctx, &a.partners, slots, sizeof(uint32_t), "the rows of a join");
+    if (status == COPSE_OK && a.partners.data)
+        memset(a.partners.data, 0xFF, slots * sizeof(uint32_t)); /* COPSE_ROW_NONE */
     if (status == COPSE_OK) status = copse_pairs_reserve(join->pairs, join->left->live);
-    if (status == COPSE_OK) {
-        uint32_t *partner = partners.data;
-        memset(partner, 0xFF, (join->left->slots + 1) * sizeof *partner); /* COPSE_ROW_NONE */
-        memset(last.data, 0xFF, (m.count + 1u) * sizeof *partner);
-        walk(&left, &right, &t, last.data, partner);
-        for (uint64_t i = 0; i < join->left->live; i++) {
-            uint64_t row = copse_joined_left(join, i);
-            copse_pairs_add(join->pairs, row, partner[row] == COPSE_ROW_NONE ? COPSE_NO_ROW : partner[row]);
-        }
-    }
-    copse_buffer_free(ctx, &partners);
-    copse_buffer_free(ctx, &last);
-    copse_buffer_free(ctx, &m.slots);
-    copse_buffer_free(ctx, &m.firsts);
-    side_free(ctx, &left);
-    side_free(ctx, &right);
+    if (status == COPSE_OK) status = walk(&a);
+    if (status == COPSE_OK) list_partners(&a);
+    copse_buffer_free(ctx, &a.partners);
+    copse_buffer_free(ctx, &a.groups.slots);
+    copse_buffer_free(ctx, &a.groups.groups);
+    copse_buffer_free(ctx, &a.left.order);
+    copse_buffer_free(ctx, &a.right.order);
     return status;
 }
