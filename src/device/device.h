@@ -153,7 +153,7 @@ struct copse_device {
     uint64_t seed;       /* emulator: the order in which lanes, warps and blocks run; 0: always the same */
 
     pthread_mutex_t lock; /* of what follows */
-    bool faulted; /* atomic; never goes back, so that a look at it needs no lock */
+    bool faulted;         /* atomic; never goes back, so that a look at it needs no lock */
     char fault[256];
     int64_t allocations_left;      /* tests: after so many allocations one fails; negative: none does */
     uint64_t allocated;            /* bytes that this context holds on the device */

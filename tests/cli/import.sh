@@ -14,6 +14,7 @@ try query lines.table --where 'product = pen and price > 1.1'
 try import orders.table -o again.table --index amount
 try query again.table --where 'amount < 0' --count
 gzip -c lines.csv | copse import - -o piped.table --index price
+copse query <(cat orders.csv) --count
 # What is wrong is said, and the table that was there stays.
 cksum <orders.table >before
 printf 'id,amount\n1,5\n2,6\n1,7\n' >twice.csv

@@ -1,9 +1,11 @@
 /* Files as tables, and joins of them. */
+#define _POSIX_C_SOURCE 200809L
 #include "cli/query/query.h"
 #include "cli/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MOST_TOKENS 16
 
@@ -73,7 +75,10 @@ bool cli_table_is_saved(const char *path)
 {
     static const char magic[] = "\211CPT\r\n\032\n";
     char start[sizeof magic - 1];
-    FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "rb");
+    struct stat about;
+    /* What is read from a pipe is gone. */
+    if (strcmp(path, "-") == 0 || stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return false;
+    FILE *file = fopen(path, "rb");
     bool is = file && fread(start, 1, sizeof start, file) == sizeof start && memcmp(start, magic, sizeof start) == 0;
     if (file) fclose(file);
     return is;
@@ -198,7 +203,7 @@ static int join_one(cli_session *session, const cli_table_query *args, const cha
     copse_join_options options;
     copse_table *right = NULL;
     copse_pairs *pairs = NULL;
-    const char *path = NULL;
+    const char *path = "";
     int code = parse_join(session, given, asof, left, &t, &options, &path);
     if (code == CLI_OK) code = cli_table_read(session, args, path, NULL, &right);
     if (code == CLI_OK) {

@@ -41,7 +41,7 @@ typedef struct copse_blink_epoch {
     uint64_t pool_wanted; /* leaves that the last update with insertions asked for */
     copse_blink_counters *counters;
     bool counters_reset; /* they are 0, but for `taken` */
-    uint64_t low, high; /* no key that was ever in it is smaller or greater */
+    uint64_t low, high;  /* no key that was ever in it is smaller or greater */
     copse_blink_ranks ranks;
     uint64_t grown_by, grew; /* operations of the last update in place, and leaves that it added */
     uint32_t known;          /* of 256 keys that the last batch was to insert, so many were in the tree */
