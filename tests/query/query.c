@@ -379,7 +379,8 @@ static const void *put_ends(struct ends *ends, uint32_t type, const struct cell 
             memcpy(ends->text + ends->offsets[i], cells[i].text, value.size);
             ends->offsets[i + 1] = ends->offsets[i] + value.size;
         } else if (type == COPSE_F32) {
-            ((float *)ends->cells)[i] = (float)value.as.f64;
+            const float single = (float)value.as.f64;
+            memcpy((char *)ends->cells + i * sizeof single, &single, sizeof single);
         } else if (type == COPSE_BOOL) {
             ((uint8_t *)ends->cells)[i] = (uint8_t)value.as.u64;
         } else if (copse_type_size((copse_type)type) == 4) {

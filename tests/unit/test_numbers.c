@@ -39,12 +39,13 @@ static void numbers_are_read_as_the_c_library_does(void **state)
         copse_cell_error error = copse_cell_parse(COPSE_F64, text, length, &number);
         double want = strtod(text, NULL);
         if (isinf(want) ? error != COPSE_CELL_RANGE
-                        : error != COPSE_CELL_OK || memcmp(&number, &want, sizeof want) != 0)
+                        : error != COPSE_CELL_OK || number != want || signbit(number) != signbit(want))
             fail_msg("%s gives %.17g, not %.17g", text, number, want);
         error = copse_cell_parse(COPSE_F32, text, length, &single);
         float want_single = strtof(text, NULL);
-        if (isinf(want_single) ? error != COPSE_CELL_RANGE
-                               : error != COPSE_CELL_OK || memcmp(&single, &want_single, sizeof single) != 0)
+        if (isinf(want_single)
+                ? error != COPSE_CELL_RANGE
+                : error != COPSE_CELL_OK || single != want_single || signbit(single) != signbit(want_single))
             fail_msg("%s gives %.9g, not %.9g", text, (double)single, (double)want_single);
     }
 }
