@@ -99,7 +99,7 @@ static inline KEY unit_key(const copse_unit *units, uint64_t position)
 }
 
 /* First position in [first, last) whose key is >= q; gallops from `first`, so near answers are found quickly. */
-static uint64_t merge_seek(const copse_unit *units, uint64_t first, uint64_t last, KEY q)
+static inline uint64_t merge_seek(const copse_unit *units, uint64_t first, uint64_t last, KEY q)
 {
     uint64_t step = 1, low = first;
     while (low + step <= last && unit_key(units, low + step - 1) < q) {
@@ -118,8 +118,8 @@ static uint64_t merge_seek(const copse_unit *units, uint64_t first, uint64_t las
 }
 
 /* The two functions below for changes of groups. */
-static uint64_t merge_count_groups(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice,
-                                   uint64_t *out_new)
+static inline uint64_t merge_count_groups(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice,
+                                          uint64_t *out_new)
 {
     uint64_t count = last - first, at = first, fresh = 0;
     for (uint64_t i = 0; i < slice.n; i++) {
@@ -134,8 +134,8 @@ static uint64_t merge_count_groups(const copse_unit *old, uint64_t first, uint64
     return count;
 }
 
-static void merge_write_groups(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice,
-                               merge_sink *sink)
+static inline void merge_write_groups(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice,
+                                      merge_sink *sink)
 {
     unit_cursor from = cursor_at(old, first);
     uint64_t left = last - first;
@@ -158,8 +158,8 @@ static void merge_write_groups(const copse_unit *old, uint64_t first, uint64_t l
 
 /* How many entries old[first, last) will have after the batch: the merge below without writing. *out_new receives how
  * many batch entries find no equal: 0 in an upsert means that only values change. */
-static uint64_t merge_count(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice, merge_kind kind,
-                            uint64_t *out_new)
+static inline uint64_t merge_count(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice,
+                                   merge_kind kind, uint64_t *out_new)
 {
     if (kind == MERGE_GROUPS) return merge_count_groups(old, first, last, slice, out_new);
     uint64_t count = last - first, at = first, fresh = 0;
@@ -181,8 +181,8 @@ static uint64_t merge_count(const copse_unit *old, uint64_t first, uint64_t last
 }
 
 /* Writes old[first, last) changed by the batch to the sink, in order. */
-static void merge_write(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice, merge_kind kind,
-                        merge_sink *sink)
+static inline void merge_write(const copse_unit *old, uint64_t first, uint64_t last, merge_slice slice, merge_kind kind,
+                               merge_sink *sink)
 {
     if (kind == MERGE_GROUPS) {
         merge_write_groups(old, first, last, slice, sink);
@@ -238,8 +238,8 @@ static inline void unit_copy_few(const copse_unit *unit, uint32_t slot, uint32_t
 }
 
 /* Copies `count` entries of consecutive units, from a position on, decoded, to position `at` of the outputs. */
-static void unit_copy(const copse_unit *units, uint64_t position, uint64_t count, copse_type type, uint64_t at,
-                      void *keys, void *values)
+static inline void unit_copy(const copse_unit *units, uint64_t position, uint64_t count, copse_type type, uint64_t at,
+                             void *keys, void *values)
 {
     const copse_unit *unit = units + position / UNIT_ENTRIES;
     uint32_t slot = (uint32_t)(position % UNIT_ENTRIES);

@@ -9,6 +9,7 @@ static inline uint32_t count_less_u32(const void *line, uint32_t q, uint32_t key
 {
     const uint32_t *key = line;
     uint32_t count = 0;
+#pragma GCC unroll 16
     for (uint32_t i = 0; i < keys; i++) count += key[i] < q;
     return count;
 }
@@ -17,6 +18,7 @@ static inline uint32_t count_less_u64(const void *line, uint64_t q, uint32_t key
 {
     const uint64_t *key = line;
     uint32_t count = 0;
+#pragma GCC unroll 16
     for (uint32_t i = 0; i < keys; i++) count += key[i] < q;
     return count;
 }

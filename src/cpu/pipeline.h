@@ -62,6 +62,27 @@ static inline void pipeline_fetch(const void *line, bool far)
         __builtin_prefetch(line, 0, 3);
 }
 
+/* Steps that so many groups take. Groups enter `spacing` steps apart: 1 when staggered, else as many as a walk has steps, so that one
+ * has left before the next enters. */
+static inline uint64_t pipeline_spacing(const pipeline_plan *plan)
+{
+    return plan->staggered ? 1 : plan->start[plan->stages - 1] + 1;
+}
+
+static inline uint64_t pipeline_steps(const pipeline_plan *plan, uint64_t groups)
+{
+    return (groups - 1) * pipeline_spacing(plan) + plan->start[plan->stages - 1] + 1;
+}
+
+/* The group that is at stage s in step t; one that there is not where none is. */
+static inline uint64_t pipeline_group(const pipeline_plan *plan, uint64_t t, uint32_t s)
+{
+    const uint64_t g = t - plan->start[s];
+    if (plan->staggered) return g;
+    const uint64_t spacing = pipeline_spacing(plan);
+    return g % spacing ? UINT64_MAX : g / spacing;
+}
+
 /*
  * Runs CALL, which uses the names s and g, for every stage s of every group g, deepest stage first so that a group's
  * result is used before the next group overwrites it. Groups enter `spacing` steps apart: 1 when staggered, else as

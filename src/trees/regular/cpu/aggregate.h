@@ -7,7 +7,7 @@
 #include "trees/regular/cpu/values.h"
 
 /* Readers may come at the same time: the first makes it, the others wait; afterwards the flag alone is read. */
-static void regular_prepare(const copse_index *index, bool sums)
+static inline void regular_prepare(const copse_index *index, bool sums)
 {
     copse_regular *tree = index->tree;
     (void)sums;
@@ -32,7 +32,7 @@ typedef int32_t signed_value;
 #endif
 
 /* Sum of entries from .. to of a leaf, of integers. */
-static copse_wide sum_entries(const copse_unit *units, uint32_t from, uint32_t to, bool is_signed)
+static inline copse_wide sum_entries(const copse_unit *units, uint32_t from, uint32_t to, bool is_signed)
 {
     copse_wide sum = 0;
     for (uint32_t i = from; i < to; i++) {
@@ -48,7 +48,7 @@ static inline const page_values *values_at(const copse_regular *tree, uint64_t s
 }
 
 /* Sum of all entries in front of a location, of integers. */
-static copse_wide sum_in_front(const copse_regular *tree, uint64_t location, bool is_signed)
+static inline copse_wide sum_in_front(const copse_regular *tree, uint64_t location, bool is_signed)
 {
     const copse_page_directory *table = &tree->table;
     const copse_value_directory *v = &tree->values;
@@ -69,7 +69,8 @@ static copse_wide sum_in_front(const copse_regular *tree, uint64_t location, boo
 }
 
 /* Adds positions from .. to of a leaf. */
-static void regular_scan(const copse_index *index, uint64_t slot, uint32_t from, uint32_t to, copse_aggregate *all)
+static inline void regular_scan(const copse_index *index, uint64_t slot, uint32_t from, uint32_t to,
+                                copse_aggregate *all)
 {
     const copse_page_directory *table = &((const copse_regular *)index->tree)->table;
     if (to > slot_count(table, slot)) to = slot_count(table, slot);
@@ -88,8 +89,8 @@ static inline bool is_extreme(copse_aggregate_kind kind)
 }
 
 /* The extreme of entries from .. to, of integers. */
-static void scan_extreme(const copse_unit *units, uint32_t from, uint32_t to, copse_type type,
-                         copse_aggregate_kind kind, copse_aggregate *all)
+static inline void scan_extreme(const copse_unit *units, uint32_t from, uint32_t to, copse_type type,
+                                copse_aggregate_kind kind, copse_aggregate *all)
 {
     const VALUE flip = type == COPSE_I32 || type == COPSE_I64 ? (VALUE)((VALUE)1 << (VALUE_BITS - 1)) : 0;
     const VALUE turn =
@@ -104,8 +105,8 @@ static void scan_extreme(const copse_unit *units, uint32_t from, uint32_t to, co
 }
 
 /* The same for one kind, by thirds where they are whole. */
-static void fold_leaf(const copse_index *index, uint64_t slot, uint32_t from, uint32_t to, copse_aggregate_kind kind,
-                      copse_aggregate *all)
+static inline void fold_leaf(const copse_index *index, uint64_t slot, uint32_t from, uint32_t to,
+                             copse_aggregate_kind kind, copse_aggregate *all)
 {
     const copse_regular *tree = index->tree;
     const leaf_page *page = slot_page(&tree->table, slot);
@@ -126,7 +127,8 @@ static void fold_leaf(const copse_index *index, uint64_t slot, uint32_t from, ui
 }
 
 /* Leaves from .. to of a page. */
-static void fold_page(const page_values *v, uint32_t from, uint32_t to, copse_aggregate_kind kind, copse_aggregate *all)
+static inline void fold_page(const page_values *v, uint32_t from, uint32_t to, copse_aggregate_kind kind,
+                             copse_aggregate *all)
 {
     const uint32_t first = (from + FANOUT - 1) / FANOUT, last = to / FANOUT;
     if (first >= last) {
@@ -139,8 +141,8 @@ static void fold_page(const page_values *v, uint32_t from, uint32_t to, copse_ag
 }
 
 /* Pages from .. to. */
-static void fold_pages(const copse_regular *tree, uint64_t from, uint64_t to, copse_aggregate_kind kind,
-                       copse_aggregate *all)
+static inline void fold_pages(const copse_regular *tree, uint64_t from, uint64_t to, copse_aggregate_kind kind,
+                              copse_aggregate *all)
 {
     const copse_value_directory *v = &tree->values;
     for (uint32_t l = 0; from < to; l++) {
@@ -155,8 +157,8 @@ static void fold_pages(const copse_regular *tree, uint64_t from, uint64_t to, co
 }
 
 /* Leaves between two slots, neither of them included, the second of which may be behind the last. */
-static void fold_slots(const copse_regular *tree, uint64_t first, uint64_t last, copse_aggregate_kind kind,
-                       copse_aggregate *all)
+static inline void fold_slots(const copse_regular *tree, uint64_t first, uint64_t last, copse_aggregate_kind kind,
+                              copse_aggregate *all)
 {
     const uint64_t page = first >> COPSE_PAGE_SHIFT, end = last >> COPSE_PAGE_SHIFT;
     const leaf_page *in = table_page(&tree->table, page);
@@ -167,8 +169,8 @@ static void fold_slots(const copse_regular *tree, uint64_t first, uint64_t last,
 }
 
 /* One extreme was looked for; the other has to say whether there was a value. An integer may be what an empty range has. */
-static void say_found(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind,
-                      copse_aggregate *all)
+static inline void say_found(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind,
+                             copse_aggregate *all)
 {
     const copse_regular *tree = index->tree;
     bool found = kind == COPSE_KIND_MIN ? all->smallest != UINT64_MAX : all->largest != 0;
@@ -178,8 +180,8 @@ static void say_found(const copse_index *index, uint64_t location, uint64_t end,
     if (found && kind == COPSE_KIND_MAX) all->smallest = 0;
 }
 
-static void regular_aggregate(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind,
-                              copse_aggregate *all)
+static inline void regular_aggregate(const copse_index *index, uint64_t location, uint64_t end,
+                                     copse_aggregate_kind kind, copse_aggregate *all)
 {
     const copse_regular *tree = index->tree;
     const copse_page_directory *table = &tree->table;
@@ -208,7 +210,7 @@ static void regular_aggregate(const copse_index *index, uint64_t location, uint6
 
 /* Asks for what regular_aggregate reads of the leaf at a location: its third, from the start of that on (a sum in front of the
  * location, or a range that ends there) or to its end. */
-static void fetch_end(const copse_regular *tree, uint64_t location, copse_aggregate_kind kind, bool from_start)
+static inline void fetch_end(const copse_regular *tree, uint64_t location, copse_aggregate_kind kind, bool from_start)
 {
     const uint64_t slot = location >> COPSE_LOCATION_SHIFT;
     if (slot >= table_end(&tree->table)) return;
@@ -229,7 +231,8 @@ static void fetch_end(const copse_regular *tree, uint64_t location, copse_aggreg
     __builtin_prefetch(kind == COPSE_KIND_MIN ? v->node_low : v->node_high);
 }
 
-static void regular_fetch_range(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind)
+static inline void regular_fetch_range(const copse_index *index, uint64_t location, uint64_t end,
+                                       copse_aggregate_kind kind)
 {
     fetch_end(index->tree, location, kind, !is_extreme(kind));
     fetch_end(index->tree, end, kind, true);

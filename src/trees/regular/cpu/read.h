@@ -11,16 +11,16 @@ static inline const regular_walks *regular_walks_of(const copse_index *index)
     return walks[index->ctx->instruction_set];
 }
 
-static uint64_t regular_find(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
-                             uint8_t *found)
+static inline uint64_t regular_find(const copse_index *index, const void *keys, uint64_t first, uint64_t n,
+                                    void *values, uint8_t *found)
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
     input.below = copse_walked_nodes(index, keys, false, first);
     return regular_walks_of(index)->find(index->tree, &input, values, found);
 }
 
-static uint64_t regular_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
-                               uint64_t *locations)
+static inline uint64_t regular_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n,
+                                      bool upper, uint64_t *locations)
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
     input.upper = upper;
@@ -30,7 +30,7 @@ static uint64_t regular_locate(const copse_index *index, const void *keys, uint6
 
 /* --- locations ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t regular_rank_one(const copse_regular *tree, uint64_t location)
+static inline uint64_t regular_rank_one(const copse_regular *tree, uint64_t location)
 {
     const copse_page_directory *table = &tree->table;
     uint64_t slot = location >> COPSE_LOCATION_SHIFT, rank = location & ((1u << COPSE_LOCATION_SHIFT) - 1);
@@ -41,13 +41,13 @@ static uint64_t regular_rank_one(const copse_regular *tree, uint64_t location)
     return rank;
 }
 
-static void regular_rank(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks)
+static inline void regular_rank(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks)
 {
     const copse_regular *tree = index->tree;
     for (uint64_t i = 0; i < n; i++) ranks[i] = regular_rank_one(tree, locations[i]);
 }
 
-static uint64_t regular_select(const copse_index *index, uint64_t rank)
+static inline uint64_t regular_select(const copse_index *index, uint64_t rank)
 {
     const copse_regular *tree = index->tree;
     const copse_page_directory *table = &tree->table;
@@ -71,7 +71,7 @@ static uint64_t regular_select(const copse_index *index, uint64_t rank)
 
 /* The slot and position of the entry at a location; a location behind the last entry of a leaf is the next leaf's first.
  * False: behind the last entry of all. */
-static bool regular_at(const copse_page_directory *table, uint64_t location, uint64_t *slot, uint32_t *position)
+static inline bool regular_at(const copse_page_directory *table, uint64_t location, uint64_t *slot, uint32_t *position)
 {
     *slot = location >> COPSE_LOCATION_SHIFT;
     *position = (uint32_t)(location & ((1u << COPSE_LOCATION_SHIFT) - 1));
@@ -83,7 +83,8 @@ static bool regular_at(const copse_page_directory *table, uint64_t location, uin
 }
 
 /* The entry in front of a location. False: there is none. */
-static bool regular_before(const copse_page_directory *table, uint64_t location, uint64_t *slot, uint32_t *position)
+static inline bool regular_before(const copse_page_directory *table, uint64_t location, uint64_t *slot,
+                                  uint32_t *position)
 {
     *slot = location >> COPSE_LOCATION_SHIFT;
     *position = (uint32_t)(location & ((1u << COPSE_LOCATION_SHIFT) - 1));
@@ -96,8 +97,8 @@ static bool regular_before(const copse_page_directory *table, uint64_t location,
     return true;
 }
 
-static void regular_gather(const copse_index *index, const uint64_t *locations, uint64_t first, uint64_t n, bool before,
-                           void *keys, void *values, uint8_t *found)
+static inline void regular_gather(const copse_index *index, const uint64_t *locations, uint64_t first, uint64_t n,
+                                  bool before, void *keys, void *values, uint8_t *found)
 {
     const copse_page_directory *table = &((const copse_regular *)index->tree)->table;
     for (uint64_t i = 0; i < n; i++) {
@@ -115,8 +116,8 @@ static void regular_gather(const copse_index *index, const uint64_t *locations, 
     }
 }
 
-static void regular_copy(const copse_index *index, uint64_t location, uint64_t count, uint64_t at, void *keys,
-                         void *values)
+static inline void regular_copy(const copse_index *index, uint64_t location, uint64_t count, uint64_t at, void *keys,
+                                void *values)
 {
     const copse_page_directory *table = &((const copse_regular *)index->tree)->table;
     uint64_t slot;
@@ -133,7 +134,7 @@ static void regular_copy(const copse_index *index, uint64_t location, uint64_t c
     }
 }
 
-static void regular_fetch(const copse_index *index, uint64_t location, uint64_t count)
+static inline void regular_fetch(const copse_index *index, uint64_t location, uint64_t count)
 {
     const copse_page_directory *table = &((const copse_regular *)index->tree)->table;
     uint64_t slot = location >> COPSE_LOCATION_SHIFT,

@@ -36,7 +36,7 @@ static inline uint64_t leaf_base_shift(const copse_unit *units, uint32_t n)
 }
 
 /* Finishes a leaf whose first n entries have been written: pads the rest and writes the head. */
-static void leaf_seal(char *leaf, uint32_t n)
+static inline void leaf_seal(char *leaf, uint32_t n)
 {
     copse_unit *units = leaf_units(leaf);
     copse_leaf_head *head = (copse_leaf_head *)leaf;
@@ -55,7 +55,7 @@ static void leaf_seal(char *leaf, uint32_t n)
 }
 
 /* The head of a leaf whose entries from position `from` on have changed; before that it had `before` entries. */
-static void leaf_reseal(char *leaf, uint32_t before, uint32_t n, uint32_t from)
+static inline void leaf_reseal(char *leaf, uint32_t before, uint32_t n, uint32_t from)
 {
     const copse_unit *units = leaf_units(leaf);
     copse_leaf_head *head = (copse_leaf_head *)leaf;
@@ -86,8 +86,8 @@ static inline void leaf_set(copse_unit *units, uint32_t at, KEY key, VALUE value
 
 /* Merges pairs into a leaf in place, from the back: only what stands behind the first of them moves. The caller knows the entries
  * afterwards, and that they fit. */
-static void leaf_merge(char *leaf, uint32_t before, uint32_t after, const copse_pair *pairs, uint64_t n,
-                       merge_kind kind)
+static inline void leaf_merge(char *leaf, uint32_t before, uint32_t after, const copse_pair *pairs, uint64_t n,
+                              merge_kind kind)
 {
     copse_unit *units = leaf_units(leaf);
     uint32_t from = before, to = after;
@@ -105,7 +105,7 @@ static void leaf_merge(char *leaf, uint32_t before, uint32_t after, const copse_
 }
 
 /* Takes one entry out of a leaf of several. */
-static void leaf_remove(char *leaf, uint32_t before, uint32_t at)
+static inline void leaf_remove(char *leaf, uint32_t before, uint32_t at)
 {
     copse_unit *units = leaf_units(leaf);
     for (uint32_t i = at; i + 1 < before; i++) leaf_move(units, i + 1, i);
@@ -114,7 +114,7 @@ static void leaf_remove(char *leaf, uint32_t before, uint32_t at)
 }
 
 /* Position of the first key >= key in a leaf of n entries. */
-static uint32_t leaf_seek(const char *leaf, uint32_t n, KEY key)
+static inline uint32_t leaf_seek(const char *leaf, uint32_t n, KEY key)
 {
     const copse_leaf_head *head = (const copse_leaf_head *)leaf;
     const copse_unit *units = (const copse_unit *)(leaf + 64);
@@ -165,6 +165,11 @@ static inline char *slot_leaf(const copse_page_directory *table, uint64_t slot)
     return slot_page(table, slot)->leaf[slot_at(slot)];
 }
 
+static inline KEY table_first_key(const copse_page_directory *table, uint64_t slot)
+{
+    return leaf_units(slot_leaf(table, slot))[0].keys[0];
+}
+
 static inline KEY slot_fence(const copse_page_directory *table, uint64_t slot)
 {
     return slot_page(table, slot)->fence[slot_at(slot)];
@@ -199,7 +204,7 @@ static inline uint64_t table_previous(const copse_page_directory *table, uint64_
 }
 
 /* First position from `low` on, below n, whose fence is >= key; n where there is none. It gallops: near answers are found quickly. */
-static uint64_t fence_seek(const KEY *fence, uint64_t low, uint64_t n, KEY key)
+static inline uint64_t fence_seek(const KEY *fence, uint64_t low, uint64_t n, KEY key)
 {
     uint64_t step = 1;
     while (low + step <= n && fence[low + step - 1] < key) {
@@ -218,7 +223,7 @@ static uint64_t fence_seek(const KEY *fence, uint64_t low, uint64_t n, KEY key)
 }
 
 /* First slot from `from` on whose fence is >= key. There is one: the last slot has the maximum. */
-static uint64_t table_seek(const copse_page_directory *table, uint64_t from, KEY key)
+static inline uint64_t table_seek(const copse_page_directory *table, uint64_t from, KEY key)
 {
     uint64_t was = from >> COPSE_PAGE_SHIFT, page = fence_seek(table_fence(table), was, table->pages, key);
     const leaf_page *in = table_page(table, page);
@@ -233,7 +238,7 @@ static inline uint32_t node_less(const KEY *separators, KEY key)
 }
 
 /* The same as table_seek from the first slot on, by the inner levels. */
-static uint64_t table_walk(const copse_page_directory *table, KEY key)
+static inline uint64_t table_walk(const copse_page_directory *table, KEY key)
 {
     uint64_t page = 0;
     for (uint32_t l = 0; l < table->levels.height; l++)
@@ -246,7 +251,7 @@ static uint64_t table_walk(const copse_page_directory *table, KEY key)
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
 /* The separators of a page, from the node of slot `from` on. Free children have the maximum. */
-static void page_refresh(leaf_page *page, uint32_t from)
+static inline void page_refresh(leaf_page *page, uint32_t from)
 {
     const uint32_t used = page->used;
     for (uint32_t node = from / FANOUT; node < FANOUT; node++) {
@@ -269,7 +274,7 @@ static inline void page_put(leaf_page *page, char *leaf, KEY fence, uint32_t cou
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
 /* An empty directory with room for so many pages. False: no memory. */
-static bool table_create(const copse_ctx *ctx, uint64_t room, copse_page_directory *out)
+static inline bool table_create(const copse_ctx *ctx, uint64_t room, copse_page_directory *out)
 {
     copse_page_directory table = {.room = room};
     uint64_t nodes[COPSE_LEVELS_MOST], sums[COPSE_RANK_LEVELS], all_nodes = 0, all_sums = 0;
@@ -307,13 +312,13 @@ typedef struct table_job {
 /* Less than this is not worth a second thread. */
 #define TABLE_ALONE 4096u
 
-static void table_run(const copse_ctx *ctx, uint32_t threads, uint64_t n, copse_chunk_fn body, table_job *job)
+static inline void table_run(const copse_ctx *ctx, uint32_t threads, uint64_t n, copse_chunk_fn body, table_job *job)
 {
     uint32_t team = n <= TABLE_ALONE ? 1 : threads;
     copse_parallel(ctx, team, n, copse_even_chunk(n, team), body, job);
 }
 
-static void table_fill_nodes(void *argument, uint64_t first, uint64_t last)
+static inline void table_fill_nodes(void *argument, uint64_t first, uint64_t last)
 {
     const table_job *job = argument;
     const KEY *fence = table_fence(job->table);
@@ -327,7 +332,7 @@ static void table_fill_nodes(void *argument, uint64_t first, uint64_t last)
 }
 
 /* Separators above pages first .. last. */
-static void table_refresh_nodes(const copse_ctx *ctx, copse_page_directory *table, uint64_t first, uint64_t last)
+static inline void table_refresh_nodes(const copse_ctx *ctx, copse_page_directory *table, uint64_t first, uint64_t last)
 {
     uint64_t span = 1;
     for (uint32_t l = table->levels.height; l-- > 0; span *= FANOUT) {
@@ -339,7 +344,7 @@ static void table_refresh_nodes(const copse_ctx *ctx, copse_page_directory *tabl
 }
 
 /* Running sums of level l over the nodes that share a parent with node `node`, of n; returns their total. */
-static uint64_t table_run_sums(copse_page_directory *table, uint32_t l, uint64_t n, uint64_t node)
+static inline uint64_t table_run_sums(copse_page_directory *table, uint32_t l, uint64_t n, uint64_t node)
 {
     uint64_t sum = 0, first = node / 16 * 16;
     uint64_t end = first + 16 < n ? first + 16 : n;
@@ -351,7 +356,7 @@ static uint64_t table_run_sums(copse_page_directory *table, uint32_t l, uint64_t
 }
 
 /* Entries of pages first .. last, and what stands above. */
-static void table_refresh_counts(copse_page_directory *table, uint64_t first, uint64_t last)
+static inline void table_refresh_counts(copse_page_directory *table, uint64_t first, uint64_t last)
 {
     for (uint64_t p = first; p <= last; p++) {
         const leaf_page *page = table_page(table, p);
@@ -366,7 +371,7 @@ static void table_refresh_counts(copse_page_directory *table, uint64_t first, ui
 }
 
 /* After pages from `first` on have changed their places: everything in the directory but the pages themselves. */
-static void table_refresh(const copse_ctx *ctx, copse_page_directory *table, uint64_t first)
+static inline void table_refresh(const copse_ctx *ctx, copse_page_directory *table, uint64_t first)
 {
     const uint64_t pages = table->pages;
     copse_levels *levels = &table->levels;

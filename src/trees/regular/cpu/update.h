@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "trees/regular/cpu/build.h"
+#include "trees/regular/cpu/operations.h"
 #include "trees/regular/cpu/table.h"
 #include "trees/regular/cpu/tree.h"
 #include "trees/regular/cpu/update_one.h"
@@ -99,11 +99,6 @@ static inline bool kind_erases(merge_kind kind)
 }
 
 /* --- route -------------------------------------------------------------------------------------------------------- */
-
-static inline KEY table_first_key(const copse_page_directory *table, uint64_t slot)
-{
-    return leaf_units(slot_leaf(table, slot))[0].keys[0];
-}
 
 /* First pair from `at` on with a key greater than `limit`, n where there is none. It gallops. */
 static uint64_t pair_seek(const copse_pair *pairs, uint64_t at, uint64_t n, KEY limit)
@@ -1009,17 +1004,18 @@ static copse_status regular_update(copse_index *index, const copse_batch *batch,
     return status;
 }
 
-static copse_status regular_insert(copse_index *index, const copse_batch *batch, uint32_t flags, uint64_t *out_inserted)
+copse_status NAME(copse_regular_insert)(copse_index *index, const copse_batch *batch, uint32_t flags,
+                                        uint64_t *out_inserted)
 {
     copse_regular *tree = index->tree;
     uint64_t before = tree->entries;
-    copse_status status =
-        before ? regular_update(index, batch, merge_kind_of(index, flags), "inserting") : regular_build(index, batch);
+    copse_status status = before ? regular_update(index, batch, merge_kind_of(index, flags), "inserting")
+                                 : NAME(copse_regular_build)(index, batch);
     if (status == COPSE_OK) *out_inserted = ((copse_regular *)index->tree)->entries - before;
     return status;
 }
 
-static copse_status regular_erase(copse_index *index, const copse_batch *batch, uint64_t *out_erased)
+copse_status NAME(copse_regular_erase)(copse_index *index, const copse_batch *batch, uint64_t *out_erased)
 {
     copse_regular *tree = index->tree;
     uint64_t before = tree->entries;
@@ -1029,9 +1025,9 @@ static copse_status regular_erase(copse_index *index, const copse_batch *batch, 
     return status;
 }
 
-static copse_status regular_apply(copse_index *index, const copse_batch *batch)
+copse_status NAME(copse_regular_apply)(copse_index *index, const copse_batch *batch)
 {
     const copse_regular *tree = index->tree;
     return tree->entries ? regular_update(index, batch, merge_kind_of_apply(batch), "applying")
-                         : regular_build(index, batch);
+                         : NAME(copse_regular_build)(index, batch);
 }

@@ -6,7 +6,7 @@
 #include "trees/regular/cpu/tree.h"
 
 /* One leaf; the caller closes the page in the end. */
-static void values_of_leaf(const copse_index *index, leaf_page *page, uint32_t slot)
+static inline void values_of_leaf(const copse_index *index, leaf_page *page, uint32_t slot)
 {
     page_values *to = page->values;
     const copse_unit *units = leaf_units(page->leaf[slot]);
@@ -44,8 +44,8 @@ static inline void fold(const uint64_t *low, const uint64_t *high, const double 
     all->float_sum = float_sum;
 }
 
-static void fold_all(const uint64_t *low, const uint64_t *high, const double *sum, uint64_t from, uint64_t to,
-                     copse_aggregate *all)
+static inline void fold_all(const uint64_t *low, const uint64_t *high, const double *sum, uint64_t from, uint64_t to,
+                            copse_aggregate *all)
 {
     fold(low, high, sum, from, to, COPSE_KIND_MIN, all);
     fold(low, high, sum, from, to, COPSE_KIND_MAX, all);
@@ -53,7 +53,7 @@ static void fold_all(const uint64_t *low, const uint64_t *high, const double *su
 }
 
 /* What follows from the leaves of a page. */
-static void values_close_page(leaf_page *page)
+static inline void values_close_page(leaf_page *page)
 {
     page_values *v = page->values;
     v->sum = 0;
@@ -71,14 +71,14 @@ static void values_close_page(leaf_page *page)
     }
 }
 
-static void values_of_page(const copse_index *index, leaf_page *page)
+static inline void values_of_page(const copse_index *index, leaf_page *page)
 {
     for (uint32_t s = 0; s < page->used; s++) values_of_leaf(index, page, s);
     values_close_page(page);
 }
 
 /* Room for the values of so many pages. False: no memory. */
-static bool values_create(const copse_ctx *ctx, uint64_t room, copse_value_directory *out)
+static inline bool values_create(const copse_ctx *ctx, uint64_t room, copse_value_directory *out)
 {
     copse_value_directory made = {.room = room};
     uint64_t nodes[COPSE_RANK_LEVELS], all = 0;
@@ -107,7 +107,7 @@ static bool values_create(const copse_ctx *ctx, uint64_t room, copse_value_direc
 }
 
 /* The nodes of level l that share a parent: what is in front of each, and the parent, unless there is none. */
-static void values_raise(copse_value_directory *v, uint32_t l, uint64_t parent, uint64_t n, bool top)
+static inline void values_raise(copse_value_directory *v, uint32_t l, uint64_t parent, uint64_t n, bool top)
 {
     const uint64_t first = parent * 16, end = first + 16 < n ? first + 16 : n;
     copse_aggregate all = COPSE_AGGREGATE_EMPTY;
@@ -124,7 +124,7 @@ static void values_raise(copse_value_directory *v, uint32_t l, uint64_t parent, 
 }
 
 /* Pages first .. last, and what stands above them. */
-static void values_refresh(copse_regular *tree, uint64_t first, uint64_t last)
+static inline void values_refresh(copse_regular *tree, uint64_t first, uint64_t last)
 {
     const copse_page_directory *table = &tree->table;
     copse_value_directory *v = &tree->values;
@@ -149,7 +149,7 @@ static void values_refresh(copse_regular *tree, uint64_t first, uint64_t last)
 
 /* A larger directory of values where there are more pages than it has room for. Without memory for it the summary goes, and it
  * returns false. */
-static bool values_grow(const copse_ctx *ctx, copse_regular *tree, bool *out_new)
+static inline bool values_grow(const copse_ctx *ctx, copse_regular *tree, bool *out_new)
 {
     copse_value_directory larger;
     *out_new = tree->table.pages > tree->values.room;
@@ -163,14 +163,14 @@ static bool values_grow(const copse_ctx *ctx, copse_regular *tree, bool *out_new
     return true;
 }
 
-static void values_make_pages(void *argument, uint64_t first, uint64_t last)
+static inline void values_make_pages(void *argument, uint64_t first, uint64_t last)
 {
     const table_job *job = argument;
     for (uint64_t p = first; p < last; p++) values_of_page(job->index, table_page(job->table, p));
 }
 
 /* Makes the summary; without memory there is none. */
-static void regular_make_summary(const copse_index *index, copse_regular *tree)
+static inline void regular_make_summary(const copse_index *index, copse_regular *tree)
 {
     const copse_ctx *ctx = index->ctx;
     const uint64_t pages = tree->table.pages;

@@ -5,6 +5,8 @@
 #include "trees/regular/cpu/page.h"
 #include "trees/regular/cpu/walk_table.h"
 
+#define OUT_OF_LINE static __attribute__((noinline))
+
 /* From the directory to the page: asks for its root. Meanwhile group->leaf is the page, group->unit its number. */
 ALWAYS_INLINE void regular_page(const copse_regular *tree, walk_group *group, uint32_t width, bool far)
 {
@@ -82,25 +84,39 @@ ALWAYS_INLINE uint32_t regular_position(const char *leaf, uint32_t unit, KEY q)
     return unit * UNIT_ENTRIES + LESS(units[unit].keys, q, UNIT_ENTRIES);
 }
 
-ALWAYS_INLINE void regular_finish_find(const copse_regular *tree, const walk_group *group, uint32_t count, uint64_t at,
-                                       const walk_output *to)
+/* Inlined where it is known that the caller asks for both, and where it is not. */
+ALWAYS_INLINE void regular_finish_some(const copse_regular *tree, const walk_group *group, uint32_t count,
+                                       VALUE *values, uint8_t *found)
 {
+#pragma GCC unroll 2
     for (uint32_t i = 0; i < count; i++) {
         KEY q = group->q[i];
         const copse_unit *units = (const copse_unit *)(group->leaf[i] + 64);
         uint32_t position = regular_position(group->leaf[i], group->unit[i], q);
         position -= position == COPSE_LEAF_UNITS * UNIT_ENTRIES;
         const copse_unit *unit = &units[position / UNIT_ENTRIES];
-        bool found = unit->keys[position % UNIT_ENTRIES] == q;
+        bool there = unit->keys[position % UNIT_ENTRIES] == q;
         /* Free positions hold the largest key: only for that one the count decides. */
-        if (__builtin_expect(q == KEY_MAX, 0)) found = found && position < regular_count(tree, group->node[i]);
-        if (to->values) to->values[at + i] = found ? unit->values[position % UNIT_ENTRIES] : 0;
-        if (to->found) to->found[at + i] = found;
+        if (__builtin_expect(q == KEY_MAX, 0)) there = there && position < regular_count(tree, group->node[i]);
+        if (values) values[i] = there ? unit->values[position % UNIT_ENTRIES] : 0;
+        if (found) found[i] = there;
     }
 }
 
-ALWAYS_INLINE void regular_finish_locate(const copse_regular *tree, const copse_walk_input *input,
-                                         const walk_group *group, uint32_t count, uint64_t at, const walk_output *to)
+/* The ends of a walk are called once a group and not inlined: the code is long. */
+OUT_OF_LINE void regular_finish_find(const copse_regular *tree, const walk_group *group, uint32_t count, uint64_t at,
+                                     const walk_output *to)
+{
+    VALUE *values = to->values ? to->values + at : NULL;
+    uint8_t *found = to->found ? to->found + at : NULL;
+    if (values && found)
+        regular_finish_some(tree, group, count, values, found);
+    else
+        regular_finish_some(tree, group, count, values, found);
+}
+
+OUT_OF_LINE void regular_finish_locate(const copse_regular *tree, const copse_walk_input *input,
+                                       const walk_group *group, uint32_t count, uint64_t at, const walk_output *to)
 {
     for (uint32_t i = 0; i < count; i++) {
         KEY q = group->q[i];
@@ -119,45 +135,60 @@ ALWAYS_INLINE void regular_finish_locate(const copse_regular *tree, const copse_
     }
 }
 
-/* Takes group g through stage s: from level to level, then to the page, its root, its node, the leaf, its unit, the end. */
-ALWAYS_INLINE void regular_stage(const copse_regular *tree, walk_state *w, uint32_t s, uint64_t g,
-                                 const walk_output *to, walk_mode mode, uint32_t width)
+/* Takes group g into the tree: from the root on, or from below the levels where those are walked already. */
+ALWAYS_INLINE void regular_enter(const copse_regular *tree, walk_state *w, uint64_t g, uint32_t width)
 {
     walk_group *group = &w->ring[g & w->plan.mask];
+    const uint32_t *below = w->input->below;
+    walk_enter(w, g, width);
+    if (!below) return;
+    walk_place(w, group, below, g * width, 0, width);
+    for (uint32_t i = 0; i < width; i++) pipeline_fetch(tree->table.page + group->node[i], w->plan.far[1]);
+}
+
+/* One step of the pipeline: the group at each stage goes one stage further, the deepest first. Stages: the levels, then the page, its
+ * root, its node, the leaf, its unit, the end. */
+ALWAYS_INLINE void regular_step(const copse_regular *tree, walk_state *w, uint64_t t, uint64_t groups, uint32_t height,
+                                const walk_output *to, walk_mode mode, uint32_t width)
+{
     const copse_levels *levels = &tree->table.levels;
-    const uint32_t height = w->input->below ? 1 : levels->height, count = walk_count(w, g, width);
-    if (s == 0) walk_enter(w, g, width);
-    if (s == 0 && w->input->below) {
-        walk_place(w, group, w->input->below, g * width, 0, width);
-        for (uint32_t i = 0; i < width; i++) pipeline_fetch(tree->table.page + group->node[i], w->plan.far[1]);
-        return;
+    const bool *far = w->plan.far;
+    uint64_t g;
+#define GROUP_AT(s) ((g = pipeline_group(&w->plan, t, s)) < groups)
+#define GROUP       (&w->ring[g & w->plan.mask])
+    if (GROUP_AT(height + 5)) {
+        const uint32_t count = walk_count(w, g, width);
+        if (mode == WALK_FIND)
+            regular_finish_find(tree, GROUP, count, w->input->first + g * width, to);
+        else
+            regular_finish_locate(tree, w->input, GROUP, count, g * width, to);
     }
-    if (s + 1 < height)
-        walk_level(group, width, false, levels->level[s], levels->level[s + 1], 64, w->plan.far[s + 1]);
-    else if (s < height)
-        walk_level(group, width, false, levels->level[s], (const char *)tree->table.page, sizeof(char *),
-                   w->plan.far[s + 1]);
-    else if (s == height)
-        regular_page(tree, group, width, w->plan.far[s + 1]);
-    else if (s == height + 1)
-        regular_page_root(group, width, w->plan.far[s + 1]);
-    else if (s == height + 2)
-        regular_page_node(group, width, w->plan.far[s + 1]);
-    else if (s == height + 3)
-        regular_leaf(group, width);
-    else if (s == height + 4)
-        regular_head(group, width);
-    else if (mode == WALK_FIND)
-        regular_finish_find(tree, group, count, w->input->first + g * width, to);
-    else
-        regular_finish_locate(tree, w->input, group, count, g * width, to);
+    if (GROUP_AT(height + 4)) regular_head(GROUP, width);
+    if (GROUP_AT(height + 3)) regular_leaf(GROUP, width);
+    if (GROUP_AT(height + 2)) regular_page_node(GROUP, width, far[height + 3]);
+    if (GROUP_AT(height + 1)) regular_page_root(GROUP, width, far[height + 2]);
+    if (GROUP_AT(height)) {
+        if (height == 0) walk_enter(w, g, width);
+        regular_page(tree, GROUP, width, far[height + 1]);
+    }
+    for (uint32_t s = height; s-- > 0;) {
+        if (!GROUP_AT(s)) continue;
+        if (s == 0) regular_enter(tree, w, g, width);
+        if (w->input->below) continue;
+        const bool last = s + 1 == height;
+        walk_level(GROUP, width, false, levels->level[s], last ? (const char *)tree->table.page : levels->level[s + 1],
+                   last ? sizeof(char *) : 64, far[s + 1]);
+    }
+#undef GROUP_AT
+#undef GROUP
 }
 
 ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, const walk_output *to, walk_mode mode,
                                     uint32_t width)
 {
-    const uint64_t groups = (w->input->n + width - 1) / width;
-    PIPELINE_RUN(&w->plan, groups, s, g, regular_stage(tree, w, s, g, to, mode, width));
+    const uint64_t groups = (w->input->n + width - 1) / width, steps = pipeline_steps(&w->plan, groups);
+    const uint32_t height = w->plan.stages - 6;
+    for (uint64_t t = 0; t < steps; t++) regular_step(tree, w, t, groups, height, to, mode, width);
     return w->first_nan;
 }
 
@@ -165,8 +196,8 @@ ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, co
 #define REGULAR_FEW 4u
 
 /* One query, alone: the stages of the walk without the pipeline. False: it is NaN. */
-ALWAYS_INLINE bool regular_walk_alone(const copse_regular *tree, const copse_walk_input *input, uint64_t i,
-                                      const walk_output *to, walk_mode mode)
+static bool regular_walk_alone(const copse_regular *tree, const copse_walk_input *input, uint64_t i,
+                               const walk_output *to, walk_mode mode)
 {
     const copse_levels *levels = &tree->table.levels;
     walk_group group;
@@ -188,8 +219,8 @@ ALWAYS_INLINE bool regular_walk_alone(const copse_regular *tree, const copse_wal
     return true;
 }
 
-ALWAYS_INLINE uint64_t regular_run(const copse_regular *tree, const copse_walk_input *input, const walk_output *to,
-                                   walk_mode mode)
+static uint64_t regular_run(const copse_regular *tree, const copse_walk_input *input, const walk_output *to,
+                            walk_mode mode)
 {
     const copse_levels *levels = &tree->table.levels;
     if (input->n < REGULAR_FEW) {

@@ -1,6 +1,5 @@
 /* Bulk build of the regular tree from a batch in order. */
-#pragma once
-
+#include "trees/regular/cpu/operations.h"
 #include "trees/regular/cpu/tree.h"
 #include "trees/regular/cpu/table.h"
 #include "core/batch_pair.h"
@@ -76,7 +75,7 @@ static copse_status build_reserve(const copse_ctx *ctx, copse_regular *tree)
     return COPSE_OK;
 }
 
-static copse_status regular_build(copse_index *index, const copse_batch *batch)
+copse_status NAME(copse_regular_build)(copse_index *index, const copse_batch *batch)
 {
     const copse_ctx *ctx = index->ctx;
     copse_regular *tree = NULL;

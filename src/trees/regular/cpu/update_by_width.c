@@ -1,0 +1,2 @@
+/* Updates of the regular tree of the object's widths. */
+#include "trees/regular/cpu/update.h"
