@@ -66,11 +66,17 @@ typedef struct copse_cpu_tree {
     uint64_t (*sum)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
                     uint64_t *sums);
 
+    /* Optional: the same in 128 bits, where values are integers and has_sum_wide says so. */
+    bool (*has_sum_wide)(const copse_index *index);
+    uint64_t (*sum_wide)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
+                         copse_wide *sums);
+
     /* Aggregates. Optional: `prepare` makes what has_sum and aggregate profit from, once, by whichever thread comes first; where
      * there is no memory for it, aggregate scans. `aggregate` adds the entries between two locations to *out, or at least what this
-     * kind of aggregate needs; fetch_range,
-     * optional, is a hint that it will be called with these locations soon. */
+     * kind of aggregate needs; fetch_early and fetch_range, optional, are hints that it will be called with these locations: soon, and
+     * very soon. */
     void (*prepare)(const copse_index *index, bool sums);
+    void (*fetch_early)(const copse_index *index, uint64_t location, uint64_t end);
     void (*fetch_range)(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind);
     void (*aggregate)(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind,
                       copse_aggregate *out);

@@ -6,6 +6,7 @@
 
 /* While one range is added up, the ends of this many ranges later are asked for. */
 #define FETCH_AHEAD 4u
+#define FETCH_EARLY 8u
 
 /* Ranges whose bounds are located before they are added up: so few that the leaves are still in the second-level cache then. */
 #define AGGREGATE_CHUNK (COPSE_CPU_CHUNK / 8)
@@ -37,6 +38,8 @@ static void chunk_by_locations(void *argument, uint64_t first, uint64_t last)
     for (uint64_t i = 0; i < n; i++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         uint64_t count = 0;
+        if (tree->fetch_early && i + FETCH_EARLY < n)
+            tree->fetch_early(index, low[i + FETCH_EARLY], high[i + FETCH_EARLY]);
         if (tree->fetch_range && i + FETCH_AHEAD < n && low[i + FETCH_AHEAD] < high[i + FETCH_AHEAD])
             tree->fetch_range(index, low[i + FETCH_AHEAD], high[i + FETCH_AHEAD], job->kind);
         if (low[i] < high[i]) {
@@ -46,6 +49,22 @@ static void chunk_by_locations(void *argument, uint64_t first, uint64_t last)
             count = ranks[1] - ranks[0];
         }
         if (!copse_aggregate_give(job->kind, index->value_type, &all, count, job->out, job->found, first + i))
+            copse_note_least(&job->overflow, first + i);
+    }
+}
+
+static void wide_sums_part(void *argument, uint64_t first, uint64_t last)
+{
+    aggregate_job *job = argument;
+    const uint64_t n = last - first;
+    copse_wide sums[COPSE_CPU_CHUNK];
+    const copse_index *index = job->index;
+    const uint64_t good = copse_cpu_tree_of(index)->sum_wide(index, job->lows, job->highs, first, n, sums);
+    if (good < n) copse_note_least(&job->nan_low, first + good);
+    for (uint64_t i = 0; i < good; i++) {
+        copse_aggregate all = COPSE_AGGREGATE_EMPTY;
+        all.sum = sums[i];
+        if (!copse_aggregate_give(job->kind, index->value_type, &all, 0, job->out, NULL, first + i))
             copse_note_least(&job->overflow, first + i);
     }
 }
@@ -65,14 +84,16 @@ static void sums_part(void *argument, uint64_t first, uint64_t last)
 }
 
 /* Sums in one walk per range, whatever its width: the structure knows the sums in front of the bounds. */
-static copse_status sums_in_one_walk(aggregate_job *job)
+static copse_status sums_in_one_walk(aggregate_job *job, bool wide)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
     uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
-    const bool whole = job->kind == COPSE_KIND_SUM && threads == 1;
-    copse_cpu_run(index, threads, n, whole ? n : copse_cpu_small_chunk(n, threads), sums_part, job);
-    return job->nan_low < n ? copse_cpu_nan_range(index, job->lows, job->nan_low) : COPSE_OK;
+    const bool whole = !wide && job->kind == COPSE_KIND_SUM && threads == 1;
+    copse_cpu_run(index, threads, n, whole ? n : copse_cpu_small_chunk(n, threads), wide ? wide_sums_part : sums_part,
+                  job);
+    if (job->nan_low < n) return copse_cpu_nan_range(index, job->lows, job->nan_low);
+    return job->overflow < n ? copse_fail_overflow(index->ctx, job->overflow) : COPSE_OK;
 }
 
 static copse_status aggregate_run(aggregate_job *job)
@@ -83,7 +104,8 @@ static copse_status aggregate_run(aggregate_job *job)
     const copse_cpu_tree *tree = copse_cpu_tree_of(index);
     if (tree->size(index)) {
         if (tree->prepare) tree->prepare(index, sums);
-        if (sums && tree->has_sum && tree->has_sum(index)) return sums_in_one_walk(job);
+        if (sums && tree->has_sum && tree->has_sum(index)) return sums_in_one_walk(job, false);
+        if (sums && tree->has_sum_wide && tree->has_sum_wide(index)) return sums_in_one_walk(job, true);
     }
     uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
     copse_cpu_run(index, threads, n, AGGREGATE_CHUNK, chunk_by_locations, job);

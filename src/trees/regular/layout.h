@@ -70,7 +70,9 @@ typedef struct copse_value_directory {
     char **page;                                                    /* page_values of page.h */
     copse_wide *sum[COPSE_RANK_LEVELS], *before[COPSE_RANK_LEVELS]; /* integers; before as in the directory */
     double *float_sum[COPSE_RANK_LEVELS];
-    uint64_t *low[COPSE_RANK_LEVELS], *high[COPSE_RANK_LEVELS]; /* as in copse_aggregate */
+    /* Extremes as in copse_aggregate: of each, of those in front of it, and of those from it on, among those that share a parent. */
+    uint64_t *low[COPSE_RANK_LEVELS], *low_ahead[COPSE_RANK_LEVELS], *low_from[COPSE_RANK_LEVELS];
+    uint64_t *high[COPSE_RANK_LEVELS], *high_ahead[COPSE_RANK_LEVELS], *high_from[COPSE_RANK_LEVELS];
     void *memory;
     size_t bytes;
 } copse_value_directory;

@@ -25,47 +25,51 @@ static inline uint32_t location_position(uint64_t location)
     return (uint32_t)(location & ((1u << COPSE_LOCATION_SHIFT) - 1));
 }
 
-#if VALUE_BITS == 64
-typedef int64_t signed_value;
-#else
-typedef int32_t signed_value;
-#endif
-
-/* Sum of entries from .. to of a leaf, of integers. */
-static inline copse_wide sum_entries(const copse_unit *units, uint32_t from, uint32_t to, bool is_signed)
-{
-    copse_wide sum = 0;
-    for (uint32_t i = from; i < to; i++) {
-        const VALUE value = units[i / UNIT_ENTRIES].values[i % UNIT_ENTRIES];
-        sum += is_signed ? (copse_wide)(signed_value)value : (copse_wide)value;
-    }
-    return sum;
-}
-
 static inline const page_values *values_at(const copse_regular *tree, uint64_t slot)
 {
     return (const page_values *)tree->values.page[slot >> COPSE_PAGE_SHIFT];
 }
 
 /* Sum of all entries in front of a location, of integers. */
-static inline copse_wide sum_in_front(const copse_regular *tree, uint64_t location, bool is_signed)
+static inline copse_wide sum_before(const copse_regular *tree, uint64_t location, bool is_signed)
 {
-    const copse_page_directory *table = &tree->table;
-    const copse_value_directory *v = &tree->values;
     const uint64_t slot = location >> COPSE_LOCATION_SHIFT;
-    uint64_t node = slot >> COPSE_PAGE_SHIFT;
-    copse_wide sum = 0;
-    const bool end = node >= table->pages;
-    if (end) node = table->pages - 1;
-    for (uint32_t l = 0, last = node; l < table->rank_height; l++, last /= 16) sum += v->before[l][last];
-    if (end) return sum + v->sum[0][node];
-    const leaf_page *page = table_page(table, node);
-    const uint32_t at = slot_at(slot), position = location_position(location), third = position / THIRD_ENTRIES;
-    const leaf_sums *sums = &values_at(tree, slot)->sums[at];
-    sum += sums->ahead;
-    if (third) sum += sums->third[third - 1];
-    if (third == LEAF_THIRDS) return sum;
-    return sum + sum_entries(leaf_units(page->leaf[at]), third * THIRD_ENTRIES, position, is_signed);
+    if (slot >= table_end(&tree->table)) return sum_of_all(tree);
+    return sum_in_front(tree, slot, slot_leaf(&tree->table, slot), location_position(location), is_signed);
+}
+
+/* Ranges whose two sums in front are kept on the stack. */
+#define SUMS_AT_ONCE 1024u
+
+static inline bool regular_has_sum_wide(const copse_index *index)
+{
+    return ((const copse_regular *)index->tree)->has_summary && !copse_type_is_float(index->value_type);
+}
+
+/* Sums of ranges as differences of what lies in front of their ends, which the walks that look for those add up. */
+static inline uint64_t regular_sum_wide(const copse_index *index, const void *lows, const void *highs, uint64_t first,
+                                        uint64_t n, copse_wide *sums)
+{
+    const bool is_signed = index->value_type == COPSE_I32 || index->value_type == COPSE_I64;
+    const regular_walks *walks = regular_walks_of(index);
+    copse_wide in_front[SUMS_AT_ONCE];
+    for (uint64_t done = 0, count; done < n; done += count) {
+        count = n - done < SUMS_AT_ONCE ? n - done : SUMS_AT_ONCE;
+        copse_walk_input low = copse_walk_over(index, lows, first + done, count), high = low;
+        low.below = copse_walked_nodes(index, lows, false, first + done);
+        high.keys = highs;
+        high.upper = true;
+        high.below = copse_walked_nodes(index, highs, true, first + done);
+        const uint64_t good = walks->sum(index->tree, &low, is_signed, in_front);
+        const uint64_t good_high = walks->sum(index->tree, &high, is_signed, sums + done);
+        if (good < count || good_high < count) return done + (good < good_high ? good : good_high);
+        const KEY *from = (const KEY *)lows + first + done, *to = (const KEY *)highs + first + done;
+        for (uint64_t i = 0; i < count; i++) {
+            const bool empty = ENCODE_ONE(index->key_type, from[i]) > ENCODE_ONE(index->key_type, to[i]);
+            sums[done + i] = empty ? 0 : sums[done + i] - in_front[i];
+        }
+    }
+    return n;
 }
 
 /* Adds positions from .. to of a leaf. */
@@ -140,17 +144,50 @@ static inline void fold_page(const page_values *v, uint32_t from, uint32_t to, c
     fold(v->low, v->high, v->float_sum, (uint64_t)last * FANOUT, to, kind, all);
 }
 
-/* Pages from .. to. */
+/* One number: of all that is in front of an item, or from it on. */
+static inline void fold_one(uint64_t extreme, copse_aggregate_kind kind, copse_aggregate *all)
+{
+    if (kind == COPSE_KIND_MIN && extreme < all->smallest) all->smallest = extreme;
+    if (kind == COPSE_KIND_MAX && extreme > all->largest) all->largest = extreme;
+}
+
+/* Extremes of pages from .. to. Of each level it takes what lies behind the beginning and in front of the end, among those with the same
+ * parent, until both have the same. */
+static inline void fold_extremes_of_pages(const copse_regular *tree, uint64_t from, uint64_t to,
+                                          copse_aggregate_kind kind, copse_aggregate *all)
+{
+    const copse_value_directory *v = &tree->values;
+    const bool least = kind == COPSE_KIND_MIN;
+    uint64_t n = tree->table.pages;
+    for (uint32_t l = 0; from < to; l++, n = (n + 15) / 16) {
+        if (l + 1 == tree->table.rank_height || from / 16 == to / 16) {
+            fold(v->low[l], v->high[l], NULL, from, to, kind, all);
+            return;
+        }
+        const uint64_t *behind = least ? v->low_from[l] : v->high_from[l];
+        const uint64_t *ahead = least ? v->low_ahead[l] : v->high_ahead[l];
+        fold_one(behind[from], kind, all);
+        if (to % 16) fold_one(to < n ? ahead[to] : behind[to / 16 * 16], kind, all);
+        from = from / 16 + 1;
+        to /= 16;
+    }
+}
+
+/* Sums of floats: of each level the items up to the next one that has a parent of its own. */
 static inline void fold_pages(const copse_regular *tree, uint64_t from, uint64_t to, copse_aggregate_kind kind,
                               copse_aggregate *all)
 {
     const copse_value_directory *v = &tree->values;
+    if (is_extreme(kind)) {
+        fold_extremes_of_pages(tree, from, to, kind, all);
+        return;
+    }
     for (uint32_t l = 0; from < to; l++) {
         const uint64_t first = (from + 15) / 16, last = to / 16;
         const bool top = l + 1 == tree->table.rank_height || first >= last;
-        fold(v->low[l], v->high[l], v->float_sum[l], from, top ? to : first * 16, kind, all);
+        fold(NULL, NULL, v->float_sum[l], from, top ? to : first * 16, kind, all);
         if (top) return;
-        fold(v->low[l], v->high[l], v->float_sum[l], last * 16, to, kind, all);
+        fold(NULL, NULL, v->float_sum[l], last * 16, to, kind, all);
         from = first;
         to = last;
     }
@@ -161,11 +198,23 @@ static inline void fold_slots(const copse_regular *tree, uint64_t first, uint64_
                               copse_aggregate *all)
 {
     const uint64_t page = first >> COPSE_PAGE_SHIFT, end = last >> COPSE_PAGE_SHIFT;
-    const leaf_page *in = table_page(&tree->table, page);
-    fold_page(values_at(tree, first), slot_at(first) + 1, page == end ? slot_at(last) : in->used, kind, all);
-    if (page == end) return;
+    const page_values *v = values_at(tree, first), *w;
+    if (page == end) {
+        fold_page(v, slot_at(first) + 1, slot_at(last), kind, all);
+        return;
+    }
+    const uint32_t next = slot_at(first) + 1, used = table_page(&tree->table, page)->used;
+    if (!is_extreme(kind))
+        fold_page(v, next, used, kind, all);
+    else if (next < used)
+        fold_one(kind == COPSE_KIND_MIN ? v->low_from[next] : v->high_from[next], kind, all);
     fold_pages(tree, page + 1, end, kind, all);
-    if (end < tree->table.pages) fold_page(values_at(tree, last), 0, slot_at(last), kind, all);
+    if (end == tree->table.pages) return;
+    w = values_at(tree, last);
+    if (!is_extreme(kind))
+        fold_page(w, 0, slot_at(last), kind, all);
+    else
+        fold_one(kind == COPSE_KIND_MIN ? w->low_ahead[slot_at(last)] : w->high_ahead[slot_at(last)], kind, all);
 }
 
 /* One extreme was looked for; the other has to say whether there was a value. An integer may be what an empty range has. */
@@ -195,7 +244,7 @@ static inline void regular_aggregate(const copse_index *index, uint64_t location
     }
     if (!is_extreme(kind) && !copse_type_is_float(index->value_type)) {
         const bool is_signed = index->value_type == COPSE_I32 || index->value_type == COPSE_I64;
-        all->sum = sum_in_front(tree, end, is_signed) - sum_in_front(tree, location, is_signed);
+        all->sum = sum_before(tree, end, is_signed) - sum_before(tree, location, is_signed);
         return;
     }
     if (first == last) {
@@ -206,6 +255,22 @@ static inline void regular_aggregate(const copse_index *index, uint64_t location
         if (last < table_end(table)) fold_leaf(index, last, 0, location_position(end), kind, all);
     }
     if (is_extreme(kind)) say_found(index, location, end, kind, all);
+}
+
+/* Asks for the address of the leaf at a location, and for its entries. */
+static inline void fetch_address(const copse_regular *tree, uint64_t location)
+{
+    const uint64_t slot = location >> COPSE_LOCATION_SHIFT;
+    if (slot >= table_end(&tree->table)) return;
+    const leaf_page *page = slot_page(&tree->table, slot);
+    __builtin_prefetch(&page->leaf[slot_at(slot)]);
+    __builtin_prefetch(&page->ahead[slot_at(slot)]);
+}
+
+static inline void regular_fetch_early(const copse_index *index, uint64_t location, uint64_t end)
+{
+    fetch_address(index->tree, location);
+    fetch_address(index->tree, end);
 }
 
 /* Asks for what regular_aggregate reads of the leaf at a location: its third, from the start of that on (a sum in front of the
@@ -227,8 +292,10 @@ static inline void fetch_end(const copse_regular *tree, uint64_t location, copse
         return;
     }
     __builtin_prefetch(&v->extremes[at]);
-    __builtin_prefetch(kind == COPSE_KIND_MIN ? &v->low[at] : &v->high[at]);
-    __builtin_prefetch(kind == COPSE_KIND_MIN ? v->node_low : v->node_high);
+    if (from_start)
+        __builtin_prefetch(kind == COPSE_KIND_MIN ? &v->low_ahead[at] : &v->high_ahead[at]);
+    else
+        __builtin_prefetch(kind == COPSE_KIND_MIN ? &v->low_from[at + 1] : &v->high_from[at + 1]);
 }
 
 static inline void regular_fetch_range(const copse_index *index, uint64_t location, uint64_t end,

@@ -8,14 +8,18 @@
 #define PAGE_SLOTS    (FANOUT * FANOUT)
 #define LEAF_CAPACITY (COPSE_LEAF_UNITS * UNIT_ENTRIES)
 
-/* What sums, minima and maxima need of a page. A leaf is kept in thirds, so that a range that ends in it reads few of its values. */
+/* What sums, minima and maxima need of a page. A leaf is kept in thirds, and for sums in fifths, so that a range that ends in it reads
+ * few of its values. */
 #define LEAF_THIRDS   3u
 #define THIRD_ENTRIES (COPSE_LEAF_UNITS / LEAF_THIRDS * UNIT_ENTRIES)
+#define LEAF_FIFTHS   5u
+#define FIFTH_ENTRIES (COPSE_LEAF_UNITS / LEAF_FIFTHS * UNIT_ENTRIES)
 
 /* One line each. */
 typedef struct leaf_sums {
-    _Alignas(64) copse_wide ahead; /* of the leaves in front, in the page     */
-    copse_wide third[LEAF_THIRDS]; /* of the leaf up to the end of each third */
+    _Alignas(64) copse_wide ahead; /* of the leaves in front, in the page                                  */
+    uint64_t until[LEAF_FIFTHS];   /* of the leaf up to the end of each fifth: the lower 64 bits,          */
+    int8_t upper[LEAF_FIFTHS];     /* and what is above them, of which a leaf's values cannot fill a byte */
 } leaf_sums;
 
 typedef struct leaf_extremes {
@@ -23,10 +27,13 @@ typedef struct leaf_extremes {
     uint64_t high[LEAF_THIRDS];
 } leaf_extremes;
 
+/* Extremes of leaves are kept three times: of each, of those in front of it and of those from it on, so that a range takes one number of
+ * the page in which it begins and one of that in which it ends. */
 typedef struct page_values {
     leaf_sums sums[PAGE_SLOTS]; /* integers */
     leaf_extremes extremes[PAGE_SLOTS];
-    uint64_t low[PAGE_SLOTS], high[PAGE_SLOTS];
+    uint64_t low[PAGE_SLOTS], low_ahead[PAGE_SLOTS], low_from[PAGE_SLOTS];
+    uint64_t high[PAGE_SLOTS], high_ahead[PAGE_SLOTS], high_from[PAGE_SLOTS];
     double float_sum[PAGE_SLOTS];
     uint64_t node_low[FANOUT], node_high[FANOUT]; /* of the leaves below a node */
     double node_float_sum[FANOUT];
@@ -43,5 +50,6 @@ typedef struct leaf_page {
     page_values *values; /* while the tree has a summary */
 } leaf_page;
 
+_Static_assert(sizeof(leaf_sums) == 64, "the sums of a leaf are one line");
 _Static_assert(PAGE_SLOTS <= 1u << COPSE_PAGE_SHIFT, "a slot is a page and a position in it");
 _Static_assert((uint64_t)PAGE_SLOTS *LEAF_CAPACITY <= UINT16_MAX, "the entries of a page are counted in 16 bits");

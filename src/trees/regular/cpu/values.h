@@ -2,29 +2,47 @@
  * date where it has been made. */
 #pragma once
 
+#include "trees/regular/cpu/sums.h"
 #include "trees/regular/cpu/table.h"
 #include "trees/regular/cpu/tree.h"
 
 /* One leaf; the caller closes the page in the end. */
 static inline void values_of_leaf(const copse_index *index, leaf_page *page, uint32_t slot)
 {
+    enum { FIFTH = COPSE_LEAF_UNITS / LEAF_FIFTHS, THIRD = COPSE_LEAF_UNITS / LEAF_THIRDS };
     page_values *to = page->values;
     const copse_unit *units = leaf_units(page->leaf[slot]);
     const uint32_t count = page_count(page, slot);
-    copse_aggregate all = COPSE_AGGREGATE_EMPTY;
-    for (uint32_t t = 0; t < LEAF_THIRDS; t++) {
-        copse_aggregate third = COPSE_AGGREGATE_EMPTY;
-        for (uint32_t at = t * THIRD_ENTRIES; at < (t + 1) * THIRD_ENTRIES && at < count; at += UNIT_ENTRIES)
-            copse_aggregate_add(&third, index->value_type, units[at / UNIT_ENTRIES].values,
-                                count - at < UNIT_ENTRIES ? count - at : UNIT_ENTRIES);
+    copse_aggregate all = COPSE_AGGREGATE_EMPTY, third = COPSE_AGGREGATE_EMPTY;
+    for (uint32_t u = 0; u < COPSE_LEAF_UNITS; u++) {
+        const uint32_t left = count > u * UNIT_ENTRIES ? count - u * UNIT_ENTRIES : 0;
+        copse_aggregate_add(&third, index->value_type, units[u].values, left < UNIT_ENTRIES ? left : UNIT_ENTRIES);
+        if (u % FIFTH == FIFTH - 1) sums_put(&to->sums[slot], u / FIFTH, all.sum + third.sum);
+        if (u % THIRD != THIRD - 1) continue;
+        to->extremes[slot].low[u / THIRD] = third.smallest;
+        to->extremes[slot].high[u / THIRD] = third.largest;
         copse_aggregate_merge(&all, &third);
-        to->sums[slot].third[t] = all.sum;
-        to->extremes[slot].low[t] = third.smallest;
-        to->extremes[slot].high[t] = third.largest;
+        third = COPSE_AGGREGATE_EMPTY;
     }
     to->low[slot] = all.smallest;
     to->high[slot] = all.largest;
     to->float_sum[slot] = all.float_sum;
+}
+
+/* Extremes of items first .. end that have the same parent: of those in front of each and of those from each on. */
+static inline void extremes_spread(const uint64_t *own, uint64_t *ahead, uint64_t *from, uint64_t first, uint64_t end,
+                                   bool least)
+{
+    uint64_t extreme = least ? UINT64_MAX : 0;
+    for (uint64_t i = first; i < end; i++) {
+        ahead[i] = extreme;
+        if (least ? own[i] < extreme : own[i] > extreme) extreme = own[i];
+    }
+    extreme = least ? UINT64_MAX : 0;
+    for (uint64_t i = end; i-- > first;) {
+        if (least ? own[i] < extreme : own[i] > extreme) extreme = own[i];
+        from[i] = extreme;
+    }
 }
 
 /* What one kind of aggregate takes of items from .. to. */
@@ -59,8 +77,10 @@ static inline void values_close_page(leaf_page *page)
     v->sum = 0;
     for (uint32_t s = 0; s < page->used; s++) {
         v->sums[s].ahead = v->sum;
-        v->sum += v->sums[s].third[LEAF_THIRDS - 1];
+        v->sum += sums_until(&v->sums[s], LEAF_FIFTHS - 1);
     }
+    extremes_spread(v->low, v->low_ahead, v->low_from, 0, page->used, true);
+    extremes_spread(v->high, v->high_ahead, v->high_from, 0, page->used, false);
     for (uint32_t node = 0; node < FANOUT; node++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         const uint32_t end = (node + 1) * FANOUT < page->used ? (node + 1) * FANOUT : page->used;
@@ -87,7 +107,7 @@ static inline bool values_create(const copse_ctx *ctx, uint64_t room, copse_valu
         all += nodes[levels++] = n;
         if (n <= 16) break;
     }
-    made.bytes = all * (2 * sizeof(copse_wide) + 3 * sizeof(uint64_t)) + room * sizeof(char *);
+    made.bytes = all * (2 * sizeof(copse_wide) + 7 * sizeof(uint64_t)) + room * sizeof(char *);
     char *at = made.memory = copse_memory_alloc(ctx, made.bytes);
     if (!at) return false;
     for (uint32_t l = 0; l < levels; l++) {
@@ -96,10 +116,12 @@ static inline bool values_create(const copse_ctx *ctx, uint64_t room, copse_valu
         at += nodes[l] * 2 * sizeof(copse_wide);
     }
     for (uint32_t l = 0; l < levels; l++) {
-        made.low[l] = (uint64_t *)at;
-        made.high[l] = made.low[l] + nodes[l];
-        made.float_sum[l] = (void *)(made.high[l] + nodes[l]);
-        at += nodes[l] * 3 * sizeof(uint64_t);
+        uint64_t **array[] = {&made.low[l],  &made.low_ahead[l],  &made.low_from[l],
+                              &made.high[l], &made.high_ahead[l], &made.high_from[l]};
+        for (uint32_t a = 0; a < sizeof array / sizeof *array; a++, at += nodes[l] * sizeof(uint64_t))
+            *array[a] = (uint64_t *)at;
+        made.float_sum[l] = (double *)at;
+        at += nodes[l] * sizeof(double);
     }
     made.page = (char **)at;
     *out = made;
@@ -115,6 +137,8 @@ static inline void values_raise(copse_value_directory *v, uint32_t l, uint64_t p
         v->before[l][i] = all.sum;
         all.sum += v->sum[l][i];
     }
+    extremes_spread(v->low[l], v->low_ahead[l], v->low_from[l], first, end, true);
+    extremes_spread(v->high[l], v->high_ahead[l], v->high_from[l], first, end, false);
     if (top) return;
     fold_all(v->low[l], v->high[l], v->float_sum[l], first, end, &all);
     v->sum[l + 1][parent] = all.sum;

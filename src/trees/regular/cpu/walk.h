@@ -3,9 +3,18 @@
 
 #include "cpu/walk_group.h"
 #include "trees/regular/cpu/page.h"
+#include "trees/regular/cpu/sums.h"
 #include "trees/regular/cpu/walk_table.h"
 
 #define OUT_OF_LINE static __attribute__((noinline))
+
+typedef struct regular_output {
+    VALUE *values; /* find */
+    uint8_t *found;
+    uint64_t *out;    /* locate                                         */
+    copse_wide *sums; /* sum: of all values in front of each bound, which */
+    bool is_signed;   /*   are signed                                   */
+} regular_output;
 
 /* From the directory to the page: asks for its root. Meanwhile group->leaf is the page, group->unit its number. */
 ALWAYS_INLINE void regular_page(const copse_regular *tree, walk_group *group, uint32_t width, bool far)
@@ -105,7 +114,7 @@ ALWAYS_INLINE void regular_finish_some(const copse_regular *tree, const walk_gro
 
 /* The ends of a walk are called once a group and not inlined: the code is long. */
 OUT_OF_LINE void regular_finish_find(const copse_regular *tree, const walk_group *group, uint32_t count, uint64_t at,
-                                     const walk_output *to)
+                                     const regular_output *to)
 {
     VALUE *values = to->values ? to->values + at : NULL;
     uint8_t *found = to->found ? to->found + at : NULL;
@@ -115,23 +124,75 @@ OUT_OF_LINE void regular_finish_find(const copse_regular *tree, const walk_group
         regular_finish_some(tree, group, count, values, found);
 }
 
+/* Position of the bound that the input asks for; false: it is behind the last entry of all. */
+ALWAYS_INLINE bool regular_bound(const copse_regular *tree, const copse_walk_input *input, const walk_group *group,
+                                 uint32_t i, uint32_t *out_position)
+{
+    const KEY q = group->q[i];
+    const copse_unit *units = (const copse_unit *)(group->leaf[i] + 64);
+    uint32_t position = regular_position(group->leaf[i], group->unit[i], q);
+    if (input->upper && input->unique) {
+        uint32_t entry = position - (position == COPSE_LEAF_UNITS * UNIT_ENTRIES);
+        bool equal = units[entry / UNIT_ENTRIES].keys[entry % UNIT_ENTRIES] == q;
+        if (__builtin_expect(q == KEY_MAX, 0)) equal = equal && position < regular_count(tree, group->node[i]);
+        position += equal;
+    }
+    *out_position = position;
+    return !walk_wrapped(input, q, input->upper);
+}
+
 OUT_OF_LINE void regular_finish_locate(const copse_regular *tree, const copse_walk_input *input,
-                                       const walk_group *group, uint32_t count, uint64_t at, const walk_output *to)
+                                       const walk_group *group, uint32_t count, uint64_t *out)
 {
     for (uint32_t i = 0; i < count; i++) {
-        KEY q = group->q[i];
-        const copse_unit *units = (const copse_unit *)(group->leaf[i] + 64);
-        uint32_t position = regular_position(group->leaf[i], group->unit[i], q);
-        if (input->upper && input->unique) {
-            uint32_t entry = position - (position == COPSE_LEAF_UNITS * UNIT_ENTRIES);
-            bool equal = units[entry / UNIT_ENTRIES].keys[entry % UNIT_ENTRIES] == q;
-            if (__builtin_expect(q == KEY_MAX, 0)) equal = equal && position < regular_count(tree, group->node[i]);
-            position += equal;
-        }
-        uint64_t location = ((uint64_t)group->node[i] << COPSE_LOCATION_SHIFT) + position;
-        if (walk_wrapped(input, q, input->upper))
-            location = tree->table.pages << (COPSE_PAGE_SHIFT + COPSE_LOCATION_SHIFT);
-        to->out[at + i] = location;
+        uint32_t position;
+        if (regular_bound(tree, input, group, i, &position))
+            out[i] = ((uint64_t)group->node[i] << COPSE_LOCATION_SHIFT) + position;
+        else
+            out[i] = tree->table.pages << (COPSE_PAGE_SHIFT + COPSE_LOCATION_SHIFT);
+    }
+}
+
+OUT_OF_LINE void regular_finish_sum(const copse_regular *tree, const copse_walk_input *input, const walk_group *group,
+                                    uint32_t count, const regular_output *to, uint64_t at)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t position;
+        if (regular_bound(tree, input, group, i, &position))
+            to->sums[at + i] = sum_in_front(tree, group->node[i], group->leaf[i], position, to->is_signed);
+        else
+            to->sums[at + i] = sum_of_all(tree);
+    }
+}
+
+/* The end of a walk, for `count` queries of a group, the first of which is query `at` of the input. */
+ALWAYS_INLINE void regular_finish(const copse_regular *tree, const copse_walk_input *input, const walk_group *group,
+                                  uint32_t count, uint64_t at, const regular_output *to, walk_mode mode)
+{
+    if (mode == WALK_FIND)
+        regular_finish_find(tree, group, count, input->first + at, to);
+    else if (mode == WALK_LOCATE)
+        regular_finish_locate(tree, input, group, count, to->out + at);
+    else
+        regular_finish_sum(tree, input, group, count, to, at);
+}
+
+/* What a sum reads besides: its line of the summary, and the units of the same fifth. Inlined, as the compiler takes calls of functions
+ * that only prefetch away. */
+ALWAYS_INLINE void regular_fetch_sums(const copse_regular *tree, const walk_group *group, uint32_t width, bool far)
+{
+    for (uint32_t i = 0; i < width; i++) {
+        const page_values *page = (const page_values *)tree->values.page[group->node[i] >> COPSE_PAGE_SHIFT];
+        pipeline_fetch(&page->sums[group->node[i] & ((1u << COPSE_PAGE_SHIFT) - 1)], far);
+    }
+}
+
+ALWAYS_INLINE void regular_fetch_fifths(const walk_group *group, uint32_t width)
+{
+    for (uint32_t i = 0; i < width; i++) {
+        const char *units = group->leaf[i] + 64 + (size_t)(group->unit[i] / 3 * 3) * 64;
+        pipeline_fetch(units, true);
+        pipeline_fetch(units + 64, true);
     }
 }
 
@@ -149,22 +210,22 @@ ALWAYS_INLINE void regular_enter(const copse_regular *tree, walk_state *w, uint6
 /* One step of the pipeline: the group at each stage goes one stage further, the deepest first. Stages: the levels, then the page, its
  * root, its node, the leaf, its unit, the end. */
 ALWAYS_INLINE void regular_step(const copse_regular *tree, walk_state *w, uint64_t t, uint64_t groups, uint32_t height,
-                                const walk_output *to, walk_mode mode, uint32_t width)
+                                const regular_output *to, walk_mode mode, uint32_t width)
 {
     const copse_levels *levels = &tree->table.levels;
     const bool *far = w->plan.far;
     uint64_t g;
 #define GROUP_AT(s) ((g = pipeline_group(&w->plan, t, s)) < groups)
 #define GROUP       (&w->ring[g & w->plan.mask])
-    if (GROUP_AT(height + 5)) {
-        const uint32_t count = walk_count(w, g, width);
-        if (mode == WALK_FIND)
-            regular_finish_find(tree, GROUP, count, w->input->first + g * width, to);
-        else
-            regular_finish_locate(tree, w->input, GROUP, count, g * width, to);
+    if (GROUP_AT(height + 5)) regular_finish(tree, w->input, GROUP, walk_count(w, g, width), g * width, to, mode);
+    if (GROUP_AT(height + 4)) {
+        regular_head(GROUP, width);
+        if (mode == WALK_SUM) regular_fetch_fifths(GROUP, width);
     }
-    if (GROUP_AT(height + 4)) regular_head(GROUP, width);
-    if (GROUP_AT(height + 3)) regular_leaf(GROUP, width);
+    if (GROUP_AT(height + 3)) {
+        regular_leaf(GROUP, width);
+        if (mode == WALK_SUM) regular_fetch_sums(tree, GROUP, width, true);
+    }
     if (GROUP_AT(height + 2)) regular_page_node(GROUP, width, far[height + 3]);
     if (GROUP_AT(height + 1)) regular_page_root(GROUP, width, far[height + 2]);
     if (GROUP_AT(height)) {
@@ -183,7 +244,7 @@ ALWAYS_INLINE void regular_step(const copse_regular *tree, walk_state *w, uint64
 #undef GROUP
 }
 
-ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, const walk_output *to, walk_mode mode,
+ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, const regular_output *to, walk_mode mode,
                                     uint32_t width)
 {
     const uint64_t groups = (w->input->n + width - 1) / width, steps = pipeline_steps(&w->plan, groups);
@@ -197,7 +258,7 @@ ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, co
 
 /* One query, alone: the stages of the walk without the pipeline. False: it is NaN. */
 static bool regular_walk_alone(const copse_regular *tree, const copse_walk_input *input, uint64_t i,
-                               const walk_output *to, walk_mode mode)
+                               const regular_output *to, walk_mode mode)
 {
     const copse_levels *levels = &tree->table.levels;
     walk_group group;
@@ -212,14 +273,11 @@ static bool regular_walk_alone(const copse_regular *tree, const copse_walk_input
     regular_page_node(&group, 1, false);
     regular_leaf(&group, 1);
     regular_head(&group, 1);
-    if (mode == WALK_FIND)
-        regular_finish_find(tree, &group, 1, input->first + i, to);
-    else
-        regular_finish_locate(tree, input, &group, 1, i, to);
+    regular_finish(tree, input, &group, 1, i, to, mode);
     return true;
 }
 
-static uint64_t regular_run(const copse_regular *tree, const copse_walk_input *input, const walk_output *to,
+static uint64_t regular_run(const copse_regular *tree, const copse_walk_input *input, const regular_output *to,
                             walk_mode mode)
 {
     const copse_levels *levels = &tree->table.levels;
@@ -249,17 +307,24 @@ static uint64_t regular_run(const copse_regular *tree, const copse_walk_input *i
 static uint64_t regular_walk_find(const copse_regular *tree, const copse_walk_input *input, void *values,
                                   uint8_t *found)
 {
-    walk_output to = {.values = values, .found = found};
+    regular_output to = {.values = values, .found = found};
     return regular_run(tree, input, &to, WALK_FIND);
 }
 
 static uint64_t regular_walk_locate(const copse_regular *tree, const copse_walk_input *input, uint64_t *out)
 {
-    walk_output to = {.out = out};
+    regular_output to = {.out = out};
     return regular_run(tree, input, &to, WALK_LOCATE);
+}
+
+static uint64_t regular_walk_sum(const copse_regular *tree, const copse_walk_input *input, bool is_signed,
+                                 copse_wide *out)
+{
+    regular_output to = {.sums = out, .is_signed = is_signed};
+    return regular_run(tree, input, &to, WALK_SUM);
 }
 
 #define REGULAR_WALKS                                                                                                  \
     {                                                                                                                  \
-        .find = regular_walk_find, .locate = regular_walk_locate                                                       \
+        .find = regular_walk_find, .locate = regular_walk_locate, .sum = regular_walk_sum                              \
     }
