@@ -1,0 +1,234 @@
+/* Updates, the fourth step: pages are written, then the directory and the summary. */
+#pragma once
+
+#include "trees/regular/cpu/tree.h"
+#include "trees/regular/cpu/update_leaves.h"
+#include "trees/regular/cpu/update_reserve.h"
+#include "trees/regular/cpu/values.h"
+
+/* The last leaf of an edit takes over the fence of its last member; the others reach to where the next begins, so that keys which
+ * follow those of a full leaf find one with room. */
+static inline KEY edit_fence(const update_plan *u, const leaf_edit *e, uint64_t k, const leaf_page *before)
+{
+    if (k + 1 == e->leaves) return before->fence[slot_at(e->slot) + e->members - 1];
+    const KEY last = leaf_last_key(edit_leaf(u, e, k), u->out_fill[e->out + k]);
+    const KEY next = u->out_units[e->out + k + 1][0].keys[0];
+    return next > last ? next - 1 : last;
+}
+
+/* The pages that a part writes, one after the other. */
+typedef struct page_sink {
+    const update_plan *u;
+    const page_part *part;
+    leaf_page *page;
+    uint64_t pages, room; /* begun; slots left in the last of them */
+} page_sink;
+
+static void page_sink_put(page_sink *sink, char *leaf, KEY fence, uint32_t count)
+{
+    const page_part *p = sink->part;
+    if (sink->room == 0) {
+        const uint64_t k = sink->pages++;
+        if (sink->page) page_refresh(sink->page, 0);
+        sink->page = (leaf_page *)sink->u->out_page[p->page_out + k];
+        sink->page->used = sink->page->ahead[0] = 0;
+        sink->room = p->leaves * (k + 1) / p->page_outs - p->leaves * k / p->page_outs;
+        if (p->packed && p->page_outs > 1)
+            sink->room = k + 1 < p->page_outs ? PAGE_FILL : p->leaves - (p->page_outs - 1) * PAGE_FILL;
+    }
+    page_put(sink->page, leaf, fence, count);
+    sink->room--;
+}
+
+/* The leaves of one page, changed by a part; touched == NULL: unchanged. */
+static void page_sink_page(page_sink *sink, const leaf_page *from, const page_part *touched)
+{
+    const update_plan *u = sink->u;
+    const leaf_page before = *from; /* the sink may write over it */
+    const leaf_segment *s = touched ? u->segment + touched->segment : NULL;
+    const leaf_segment *end = touched ? s + touched->segments : NULL;
+    const leaf_edit *e = touched && touched->edits ? u->edit + touched->edit : NULL;
+    const leaf_edit *last_edit = e ? e + touched->edits : NULL;
+    for (uint32_t slot = 0; slot < before.used; slot++) {
+        while (s < end && s->n && slot_at(s->slot) < slot) s++;
+        const bool merged = s < end && s->n && slot_at(s->slot) == slot;
+        if (e == last_edit || slot_at(e->slot) != slot) {
+            page_sink_put(sink, before.leaf[slot], before.fence[slot],
+                          merged ? (uint32_t)s->count : page_count(&before, slot));
+            continue;
+        }
+        for (uint64_t k = 0; k < e->leaves; k++)
+            page_sink_put(sink, edit_leaf(u, e, k), edit_fence(u, e, k, &before), u->out_fill[e->out + k]);
+        slot += e->members - 1;
+        e++;
+    }
+}
+
+/* A page of which leaves have other numbers of entries now, and nothing else has changed. */
+static void page_recount(leaf_page *page, const leaf_segment *s, const leaf_segment *end)
+{
+    uint32_t slot = slot_at(s->slot), before = page->ahead[slot];
+    for (uint32_t sum = before; slot < page->used; slot++) {
+        const uint32_t after = page->ahead[slot + 1];
+        const bool merged = s < end && s->n && slot_at(s->slot) == slot;
+        sum += merged ? (uint32_t)s->count : after - before;
+        s += merged;
+        before = after;
+        page->ahead[slot + 1] = (uint16_t)sum;
+    }
+}
+
+static void apply_pages(void *argument, uint64_t first, uint64_t last)
+{
+    const update_job *job = argument;
+    const update_plan *u = job->u;
+    const copse_page_directory *table = &job->tree->table;
+    for (const page_part *p = u->part + first; p < u->part + last; p++) {
+        if (p->members == 0) continue;
+        if (p->members == 1 && p->edits == 0) {
+            const leaf_segment *s = u->segment + p->segment;
+            page_recount(table_page(table, p->page), s, s + p->segments);
+            continue;
+        }
+        page_sink sink = {.u = u, .part = p};
+        const page_part *touched = p;
+        for (uint64_t m = 0; m < p->members; m++) {
+            const bool is_touched = touched < u->part + u->parts && touched->page == p->page + m;
+            page_sink_page(&sink, table_page(table, p->page + m), is_touched ? touched : NULL);
+            touched += is_touched;
+        }
+        if (sink.page) page_refresh(sink.page, 0);
+    }
+}
+
+/* Puts the pages of all parts into the directory, from the first one that moves on. */
+static void apply_moves(const copse_index *index, copse_regular *tree, update_plan *u)
+{
+    copse_page_directory *table = &tree->table;
+    const uint64_t pages = table->pages;
+    uint64_t from = u->first_moved, to = from;
+    char **old = table->page + from;
+    if (u->old_page) old = memcpy(u->old_page, old, u->old_room * sizeof *old);
+    char **now = u->new_table ? u->table.page : table->page;
+    const page_part *p = u->part, *end = u->part + u->parts;
+    while (p < end && p->page < from) p++;
+    while (from < pages) {
+        while (p < end && p->members == 0) p++;
+        const uint64_t stop = p < end ? p->page : pages;
+        memcpy(now + to, old + from - u->first_moved, (stop - from) * sizeof *old);
+        to += stop - from;
+        from = stop;
+        if (p == end) continue;
+        if (p->page_outs) memcpy(now + to, u->out_page + p->page_out, p->page_outs * sizeof *old);
+        to += p->page_outs;
+        from += p->members;
+        p++;
+    }
+    if (u->new_table) {
+        copse_memory_free(index->ctx, table->memory, table->bytes);
+        *table = u->table;
+    }
+    table->pages = to;
+}
+
+/* The last leaf of all may hold the maximum, also one that has just become the last. */
+static void table_close(copse_page_directory *table, uint64_t *first_moved)
+{
+    leaf_page *last = table_page(table, table->pages - 1);
+    if (last->fence[last->used - 1] == KEY_MAX) return;
+    last->fence[last->used - 1] = KEY_MAX;
+    page_refresh(last, last->used - 1u);
+    if (*first_moved > table->pages - 1) *first_moved = table->pages - 1;
+}
+
+/* Brings the directory up to date. */
+static void apply_table(const copse_index *index, copse_regular *tree, update_plan *u)
+{
+    copse_page_directory *table = &tree->table;
+    const uint64_t pages = table->pages;
+    uint64_t moved = u->first_moved;
+    for (const page_part *p = u->part; p < u->part + u->parts; p++)
+        for (uint64_t k = p->page_outs; k < p->members; k++) page_give(index->ctx, tree, table->page[p->page + k]);
+    if (u->new_table || moved < pages) apply_moves(index, tree, u);
+    table_close(table, &moved);
+    if (moved < pages || u->new_table) table_refresh(index->ctx, table, moved);
+    const bool all = u->parts * 4 > table->pages;
+    for (const page_part *p = u->part; p < u->part + u->parts && p->page < moved; p++) {
+        const leaf_page *page = table_page(table, p->page);
+        if (!all) table_refresh_counts(table, p->page, p->page);
+        if (table_fence(table)[p->page] == page->fence[page->used - 1]) continue;
+        table_fence(table)[p->page] = page->fence[page->used - 1];
+        table_refresh_nodes(index->ctx, table, p->page, p->page);
+    }
+    if (all) table_refresh_counts(table, 0, table->pages - 1);
+}
+
+/* The values of pages that a part has written: all of a page that was written again, else the leaves that were merged. */
+static void apply_values_of_parts(void *argument, uint64_t first, uint64_t last)
+{
+    const update_job *job = argument;
+    const update_plan *u = job->u;
+    for (const page_part *p = u->part + first; p < u->part + last; p++) {
+        const bool rewritten = p->edits || p->members != 1;
+        for (uint64_t k = 0; rewritten && k < p->page_outs; k++)
+            values_of_page(job->index, (leaf_page *)u->out_page[p->page_out + k]);
+        if (rewritten) continue;
+        leaf_page *page = (leaf_page *)u->out_page[p->page_out];
+        for (const leaf_segment *s = u->segment + p->segment; s < u->segment + p->segment + p->segments && s->n; s++)
+            values_of_leaf(job->index, page, slot_at(s->slot));
+        values_close_page(page);
+    }
+}
+
+static void apply_values_of_pages(const copse_index *index, copse_regular *tree, update_plan *u)
+{
+    update_job job = {index, tree, u, true};
+    const uint64_t pages = tree->table.pages;
+    bool all;
+    if (!tree->has_summary || !values_grow(index->ctx, tree, &all)) return;
+    copse_parallel(index->ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), apply_values_of_parts,
+                   &job);
+    all = all || u->parts * 4 > pages;
+    for (const page_part *p = u->part; !all && p < u->part + u->parts && p->page < u->first_moved; p++)
+        values_refresh(tree, p->page, p->page);
+    if (all)
+        values_refresh(tree, 0, pages - 1);
+    else if (u->first_moved < pages)
+        values_refresh(tree, u->first_moved, pages - 1);
+}
+
+/* Gives back leaves that have gone, and memory that is mostly free. */
+static void apply_give(const copse_ctx *ctx, copse_regular *tree, const update_plan *u)
+{
+    for (uint64_t i = 0; i < u->edits; i++)
+        for (uint64_t k = u->edit[i].leaves; k < u->edit[i].members; k++)
+            copse_leaf_give(ctx, &tree->pool, u->edit[i].leaf[k]);
+    if (copse_leaf_pool_sparse(&tree->page_pool)) {
+        copse_leaf_pool_compact_begin(&tree->page_pool);
+        copse_leaf_pool_compact_move(ctx, &tree->page_pool, tree->table.page, tree->table.pages);
+        copse_leaf_pool_compact_end(ctx, &tree->page_pool);
+    }
+    /* The summary is made again when it is asked for. */
+    if (copse_leaf_pool_sparse(&tree->value_pool)) copse_regular_drop_summary(ctx, tree);
+    if (!copse_leaf_pool_sparse(&tree->pool)) return;
+    copse_leaf_pool_compact_begin(&tree->pool);
+    for (uint64_t p = 0; p < tree->table.pages; p++)
+        copse_leaf_pool_compact_move(ctx, &tree->pool, table_page(&tree->table, p)->leaf,
+                                     table_page(&tree->table, p)->used);
+    copse_leaf_pool_compact_end(ctx, &tree->pool);
+}
+
+static void update_apply(copse_index *index, copse_regular *tree, update_plan *u)
+{
+    const copse_ctx *ctx = index->ctx;
+    update_job job = {index, tree, u, true};
+    uint64_t leaves = u->segments + u->edits;
+    copse_parallel(ctx, u->threads, leaves, copse_even_chunk(leaves, u->threads), apply_leaves, &job);
+    if (u->outs) copse_parallel(ctx, u->threads, u->outs, copse_even_chunk(u->outs, u->threads), apply_runs, &job);
+    copse_parallel(ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), apply_pages, &job);
+    apply_table(index, tree, u);
+    apply_values_of_pages(index, tree, u);
+    tree->entries = u->entries_after;
+    tree->leaves = u->leaves_after;
+    apply_give(ctx, tree, u);
+}

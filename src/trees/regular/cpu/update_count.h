@@ -1,0 +1,60 @@
+/* Updates, the second step: what each leaf will hold. */
+#pragma once
+
+#include "trees/regular/cpu/update_plan.h"
+
+/* Where the keys of a segment that adds entries lie in the leaf: is it one run? */
+static void segment_run(const update_plan *u, leaf_segment *s, const copse_unit *units, uint32_t before)
+{
+    const copse_pair *pairs = (const copse_pair *)u->batch->pairs + s->first;
+    const bool behind = u->kind == MERGE_APPEND;
+    const KEY low = pairs[0].key, high = pairs[s->n - 1].key;
+    uint64_t from = merge_seek(units, 0, before, low), to = from;
+    if (behind && from < before && unit_key(units, from) == low) /* behind its equals */
+        from = to = low == KEY_MAX ? before : merge_seek(units, from, before, low + 1);
+    if (to < before && unit_key(units, to) <= high)
+        to = high == KEY_MAX ? before : merge_seek(units, to, before, high + 1);
+    s->run = from == to;
+    s->run_at = (uint8_t)to;
+}
+
+/* While one segment is counted, the leaf of the one so many later is asked for. */
+#define SEGMENTS_AHEAD 6
+
+static inline void segment_fetch(const copse_page_directory *table, const leaf_segment *s)
+{
+    if (s->n == 0) return;
+    const char *leaf = slot_leaf(table, s->slot);
+    for (uint32_t line = 0; line <= COPSE_LEAF_UNITS; line++) __builtin_prefetch(leaf + (size_t)line * 64, 1, 2);
+}
+
+static void count_segments(void *argument, uint64_t first, uint64_t last)
+{
+    const update_job *job = argument;
+    const update_plan *u = job->u;
+    const merge_kind kind = u->kind;
+    for (leaf_segment *s = u->segment + first, *end = u->segment + last; s < end; s++) {
+        if (end - s > SEGMENTS_AHEAD) segment_fetch(&job->tree->table, s + SEGMENTS_AHEAD);
+        if (s->n == 0) continue;
+        const leaf_page *page = slot_page(&job->tree->table, s->slot);
+        const uint32_t before = page_count(page, slot_at(s->slot));
+        const copse_unit *units = leaf_units(page->leaf[slot_at(s->slot)]);
+        uint64_t fresh = s->n;
+        s->run = s->in_edit = s->values_only = false;
+        if (!kind_erases(kind)) segment_run(u, s, units, before);
+        if (s->run) {
+            s->count = before + s->n;
+            continue;
+        }
+        s->count = merge_count(units, 0, before, merge_slice_of(u->batch, s->first, s->n), kind, &fresh);
+        s->values_only =
+            (kind == MERGE_UPSERT || kind == MERGE_MIXED || kind == MERGE_GROUPS) && fresh == 0 && s->count == before;
+    }
+}
+
+static void update_count(const copse_index *index, copse_regular *tree, update_plan *u)
+{
+    update_job job = {index, tree, u, false};
+    copse_parallel(index->ctx, u->threads, u->segments, copse_even_chunk(u->segments, u->threads), count_segments,
+                   &job);
+}

@@ -1,0 +1,89 @@
+/* Updates, the second step: leaves that become more or fewer. */
+#pragma once
+
+#include "trees/regular/cpu/update_plan.h"
+
+/* Collects up to three neighbours of the page from segment s on, of segments up to `end`; returns how many of them they took. */
+static uint64_t edit_collect(const leaf_page *page, const leaf_segment *s, const leaf_segment *end, leaf_edit *e)
+{
+    const leaf_segment *at = s;
+    *e = (leaf_edit){.slot = s->slot};
+    for (uint32_t slot = slot_at(s->slot); e->members < EDIT_MEMBERS && slot < page->used; slot++) {
+        const uint32_t m = e->members++;
+        const bool touched = at < end && at->n && slot_at(at->slot) == slot;
+        e->leaf[m] = page->leaf[slot];
+        e->count[m] = (uint8_t)page_count(page, slot);
+        e->first[m] = touched ? at->first : 0;
+        e->n[m] = touched ? at->n : 0;
+        e->total += touched ? at->count : e->count[m];
+        at += touched;
+    }
+    return (uint64_t)(at - s);
+}
+
+/* How many leaves an even edit comes out as. Sharing with neighbours before splitting keeps leaves fuller than halving. */
+static uint64_t edit_leaves(const leaf_edit *e, bool overflow)
+{
+    if (overflow && e->total <= (uint64_t)e->members * (LEAF_CAPACITY - UNIT_ENTRIES)) return e->members;
+    return (e->total + LEAF_EDIT_FILL - 1) / LEAF_EDIT_FILL;
+}
+
+/* Packed edits: entries of the leaf in front of the run and of the run, and the leaves that they fill. */
+static inline uint64_t edit_left(const leaf_edit *e)
+{
+    return e->run_at + e->n[0];
+}
+
+static inline uint64_t edit_left_leaves(const leaf_edit *e)
+{
+    return (edit_left(e) + LEAF_BULK_FILL - 1) / LEAF_BULK_FILL;
+}
+
+/* Entries of the first k leaves of an edit. A run in front of all that a leaf has leaves its gap in front, where more of its
+ * kind will come; every other leaves it behind. */
+static uint64_t edit_until(const leaf_edit *e, uint64_t k)
+{
+    if (!e->packed) return e->total * k / e->leaves;
+    const uint64_t left = edit_left(e), leaves = edit_left_leaves(e);
+    if (k > leaves) return e->total;
+    if (k == 0 || k == leaves) return k ? left : 0;
+    if (e->run_at == 0) return left - (leaves - k) * LEAF_BULK_FILL;
+    /* What stood in front of the run stays in the first leaf. */
+    uint64_t until = k * LEAF_BULK_FILL;
+    return until < e->run_at ? e->run_at : until;
+}
+
+/* The member whose own leaf is leaf k of the edit; EDIT_MEMBERS: it is a new one. */
+static inline uint32_t edit_own(const leaf_edit *e, uint64_t k)
+{
+    if (e->packed) return k == (e->run_at ? 0 : e->leaves - 1) ? 0 : EDIT_MEMBERS;
+    return k < e->members ? (uint32_t)k : EDIT_MEMBERS;
+}
+
+/* A run that overflows its leaf is packed where it says that more will follow: it has several keys, or stands at an end. */
+static bool segment_packs(const leaf_segment *s, uint32_t before)
+{
+    return s->run && (s->n > 1 || s->run_at == 0 || s->run_at == before);
+}
+
+/* Turns a segment that does not fit its leaf into an edit. Returns how many segments it took; 0: no edit is needed. */
+static uint64_t edit_plan(const update_plan *u, const leaf_page *page, const leaf_segment *s, const leaf_segment *end,
+                          leaf_edit *e)
+{
+    const bool overflow = s->count > LEAF_CAPACITY, sparse = kind_erases(u->kind) && s->count < LEAF_SPARSE;
+    if (!overflow && !sparse) return 0;
+    const uint32_t before = page_count(page, slot_at(s->slot));
+    if (overflow && segment_packs(s, before)) {
+        *e = (leaf_edit){.slot = s->slot, .members = 1, .packed = true, .run_at = s->run_at, .total = s->count};
+        e->leaf[0] = page->leaf[slot_at(s->slot)];
+        e->count[0] = (uint8_t)before;
+        e->first[0] = s->first;
+        e->n[0] = s->n;
+        e->leaves = edit_left_leaves(e) + (s->run_at < before);
+        return 1;
+    }
+    const uint64_t took = edit_collect(page, s, end, e);
+    e->leaves = edit_leaves(e, overflow);
+    /* Nothing to join: a leaf that stays is merged on its own, one that empties goes on its own. */
+    return !overflow && e->leaves >= e->members && s->count > 0 ? 0 : took;
+}

@@ -1,0 +1,125 @@
+/* Updates, the fourth step: leaves are written. */
+#pragma once
+
+#include "trees/regular/cpu/update_count.h"
+#include "trees/regular/cpu/update_edit.h"
+
+static void apply_values(char *leaf, uint32_t count, const copse_pair *pairs, uint64_t n)
+{
+    copse_unit *units = leaf_units(leaf);
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        at = merge_seek(units, at, count, pairs[i].key);
+        units[at / UNIT_ENTRIES].values[at % UNIT_ENTRIES] = pairs[i].value;
+    }
+}
+
+/* A leaf that stays on its own. What adds entries is merged in place, from the back; the rest from a copy. */
+static void apply_segment(copse_regular *tree, const update_plan *u, const leaf_segment *s)
+{
+    char *leaf = slot_leaf(&tree->table, s->slot);
+    const uint32_t before = slot_count(&tree->table, s->slot);
+    const copse_pair *pairs = (const copse_pair *)u->batch->pairs + s->first;
+    if (s->values_only) {
+        apply_values(leaf, before, pairs, s->n);
+    } else if (!kind_erases(u->kind)) {
+        leaf_merge(leaf, before, (uint32_t)s->count, pairs, s->n, u->kind);
+    } else {
+        copse_unit copy[COPSE_LEAF_UNITS];
+        memcpy(copy, leaf + 64, sizeof copy);
+        merge_sink sink = {.at = {leaf_units(leaf), 0}, .room = s->count};
+        merge_write(copy, 0, before, merge_slice_of(u->batch, s->first, s->n), u->kind, &sink);
+        leaf_seal(leaf, (uint32_t)s->count);
+    }
+}
+
+static void put_pairs(copse_unit *units, uint32_t at, const copse_pair *pairs, uint64_t n)
+{
+    unit_cursor to = cursor_at(units, at);
+    for (uint64_t i = 0; i < n; i++, cursor_next(&to)) {
+        to.unit->keys[to.slot] = pairs[i].key;
+        to.unit->values[to.slot] = pairs[i].value;
+    }
+}
+
+static inline char *edit_leaf(const update_plan *u, const leaf_edit *e, uint64_t k)
+{
+    return (char *)u->out_units[e->out + k] - 64;
+}
+
+/* A packed edit: what stands behind the run moves to a leaf of its own, and the first leaf gets the beginning of the run. The
+ * other leaves have nothing but the run: apply_runs. */
+static void apply_packed(const update_plan *u, const leaf_edit *e)
+{
+    copse_unit *own = leaf_units(e->leaf[0]);
+    if (e->run_at == 0) return;
+    if (e->run_at < e->count[0]) {
+        copse_unit *last = u->out_units[e->out + e->leaves - 1];
+        merge_sink sink = {.at = {last, 0}, .room = e->count[0] - e->run_at};
+        merge_write(own, e->run_at, e->count[0], (merge_slice){0}, MERGE_UPSERT, &sink);
+        leaf_seal((char *)last - 64, e->count[0] - e->run_at);
+    }
+    const uint32_t fill = u->out_fill[e->out];
+    put_pairs(own, e->run_at, (const copse_pair *)u->batch->pairs + e->first[0], fill - e->run_at);
+    leaf_seal(e->leaf[0], fill);
+}
+
+/* Merges the members of an edit, from copies, into its leaves. */
+static void apply_edit(const update_plan *u, const leaf_edit *e)
+{
+    copse_unit copy[EDIT_MEMBERS][COPSE_LEAF_UNITS];
+    if (e->leaves == 0) return;
+    if (e->packed) {
+        apply_packed(u, e);
+        return;
+    }
+    for (uint32_t m = 0; m < e->members; m++) memcpy(copy[m], e->leaf[m] + 64, sizeof copy[m]);
+    merge_sink sink = {.next = u->out_units + e->out, .fill = u->out_fill + e->out};
+    for (uint32_t m = 0; m < e->members; m++)
+        merge_write(copy[m], 0, e->count[m], merge_slice_of(u->batch, e->first[m], e->n[m]), u->kind, &sink);
+    for (uint64_t k = 0; k < e->leaves; k++) leaf_seal(edit_leaf(u, e, k), u->out_fill[e->out + k]);
+}
+
+/* Segments, and behind them edits. Those are more work each, but a segment that an edit took is none. */
+static void apply_leaves(void *argument, uint64_t first, uint64_t last)
+{
+    const update_job *job = argument;
+    const update_plan *u = job->u;
+    const uint64_t end = last < u->segments ? last : u->segments;
+    for (uint64_t i = first; i < end; i++) {
+        if (i + SEGMENTS_AHEAD < end) segment_fetch(&job->tree->table, &u->segment[i + SEGMENTS_AHEAD]);
+        if (u->segment[i].n && !u->segment[i].in_edit) apply_segment(job->tree, u, &u->segment[i]);
+    }
+    for (uint64_t i = first > u->segments ? first : u->segments; i < last; i++)
+        apply_edit(u, &u->edit[i - u->segments]);
+}
+
+/* The edit that writes leaf `out` of the update's list. */
+static const leaf_edit *edit_of(const update_plan *u, uint64_t out)
+{
+    uint64_t low = 0, high = u->edits;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (u->edit[middle].out <= out)
+            low = middle;
+        else
+            high = middle;
+    }
+    return u->edit + low;
+}
+
+/* Leaves first .. last of the update's list, those of them that only have entries of a run. */
+static void apply_runs(void *argument, uint64_t first, uint64_t last)
+{
+    const update_job *job = argument;
+    const update_plan *u = job->u;
+    const leaf_edit *e = edit_of(u, first);
+    for (uint64_t out = first; out < last; out++) {
+        while (out >= e->out + e->leaves) e++;
+        const uint64_t k = out - e->out;
+        if (!e->packed || (k == 0 && e->run_at) || k >= edit_left_leaves(e)) continue;
+        const copse_pair *run = (const copse_pair *)u->batch->pairs + e->first[0];
+        put_pairs(u->out_units[out], 0, run + edit_until(e, k) - e->run_at, u->out_fill[out]);
+        leaf_seal(edit_leaf(u, e, k), u->out_fill[out]);
+    }
+}

@@ -1,0 +1,85 @@
+/* What an update of the regular tree knows: update.h. */
+#pragma once
+
+#include "trees/regular/cpu/table.h"
+#include "core/threads.h"
+#include "cpu/driver.h"
+#include "cpu/merge.h"
+
+typedef struct leaf_segment {
+    uint64_t slot;
+    uint64_t first, n; /* of the batch; n == 0: no segment */
+    uint64_t count;    /* entries afterwards */
+    bool values_only;  /* every key is there already */
+    bool run;          /* all keys are new and lie between two neighbours of the leaf, */
+    uint8_t run_at;    /* and these are the entries in front of them */
+    bool in_edit;
+} leaf_segment;
+
+enum { EDIT_MEMBERS = 3 };
+
+/* Leaves of one page that become other leaves. An even edit merges its members with the batch and shares the result equally. A
+ * packed one has one member, into which a run falls: the leaf is cut there, and the run fills leaves of its own behind what stood
+ * in front of it. So keys that come in order leave full leaves behind, wherever in the tree that happens. */
+typedef struct leaf_edit {
+    uint64_t slot; /* of the first member */
+    uint32_t members;
+    uint8_t count[EDIT_MEMBERS];
+    bool packed;
+    uint8_t run_at;
+    char *leaf[EDIT_MEMBERS];
+    uint64_t first[EDIT_MEMBERS], n[EDIT_MEMBERS]; /* of the batch */
+    uint64_t total;                                /* entries afterwards */
+    uint64_t out;                                  /* position of its first leaf in the update's list */
+    uint64_t leaves;
+} leaf_edit;
+
+/* What an update does to one page. */
+typedef struct page_part {
+    uint64_t page;
+    uint64_t first, n; /* of the batch, where routes are cut by page */
+    uint64_t segment, segments;
+    uint64_t edit, edits;
+    uint64_t out, outs; /* leaves that the edits write */
+    uint64_t leaves;    /* of the page afterwards */
+    uint64_t entries;   /* afterwards */
+    uint64_t members;   /* pages that become others, this one first; 0: another part has taken it */
+    uint64_t page_out, page_outs;
+    bool packed;
+} page_part;
+
+typedef struct update_plan {
+    const copse_batch *batch;
+    merge_kind kind;
+    uint32_t threads;
+    page_part *part;
+    uint64_t parts, part_room;
+    leaf_segment *segment;
+    uint64_t segments, segment_room;
+    leaf_edit *edit;
+    uint64_t edits, edit_room;
+    copse_unit **out_units; /* all leaves that edits write */
+    uint8_t *out_fill;
+    uint64_t outs, out_room;
+    char **out_page; /* all pages that parts write, their own first */
+    uint64_t page_outs, page_out_room;
+    uint64_t taken, pages_taken; /* leaves and pages of the lists above that are filled in */
+    uint64_t entries_after, leaves_after, pages_after;
+    uint64_t first_moved; /* page from which on pages change their places; as many as there are: none does */
+    char **old_page;      /* room for the pages from there on */
+    uint64_t old_room;
+    bool new_table;
+    copse_page_directory table;
+} update_plan;
+
+typedef struct update_job {
+    const copse_index *index;
+    copse_regular *tree;
+    update_plan *u;
+    bool write;
+} update_job;
+
+static inline bool kind_erases(merge_kind kind)
+{
+    return kind == MERGE_ERASE || kind == MERGE_MIXED || kind == MERGE_GROUPS;
+}

@@ -1,0 +1,120 @@
+/* Updates, the third step: all memory that the plan needs. The last that can fail. */
+#pragma once
+
+#include "trees/regular/cpu/tree.h"
+#include "trees/regular/cpu/update_edit.h"
+#include "trees/regular/cpu/update_pages.h"
+
+/* A new page, and room for its values where there is a summary. */
+static char *page_take(const copse_ctx *ctx, copse_regular *tree)
+{
+    leaf_page *page = (leaf_page *)copse_leaf_take(ctx, &tree->page_pool);
+    if (!page || !tree->has_summary) return (char *)page;
+    page->values = (page_values *)copse_leaf_take(ctx, &tree->value_pool);
+    if (page->values) return (char *)page;
+    copse_leaf_give(ctx, &tree->page_pool, (char *)page);
+    return NULL;
+}
+
+static void page_give(const copse_ctx *ctx, copse_regular *tree, char *page)
+{
+    if (tree->has_summary) copse_leaf_give(ctx, &tree->value_pool, (char *)((leaf_page *)page)->values);
+    copse_leaf_give(ctx, &tree->page_pool, page);
+}
+
+static void update_release(const copse_index *index, copse_regular *tree, update_plan *u, bool failed)
+{
+    const copse_ctx *ctx = index->ctx;
+    for (uint64_t i = 0; failed && u->taken && i < u->edits; i++) {
+        const leaf_edit *e = &u->edit[i];
+        for (uint64_t k = 0; k < e->leaves && e->out + k < u->taken; k++)
+            if (edit_own(e, k) == EDIT_MEMBERS)
+                copse_leaf_give(ctx, &tree->pool, (char *)u->out_units[e->out + k] - 64);
+    }
+    for (uint64_t i = 0; failed && u->pages_taken && i < u->parts; i++) {
+        const page_part *p = &u->part[i];
+        for (uint64_t k = p->members; k < p->page_outs && p->page_out + k < u->pages_taken; k++)
+            page_give(ctx, tree, u->out_page[p->page_out + k]);
+    }
+    if (failed && u->new_table) copse_memory_free(ctx, u->table.memory, u->table.bytes);
+    copse_memory_free(ctx, u->part, u->part_room * sizeof *u->part);
+    copse_memory_free(ctx, u->segment, u->segment_room * sizeof *u->segment);
+    copse_memory_free(ctx, u->edit, u->edit_room * sizeof *u->edit);
+    copse_memory_free(ctx, u->out_units, u->out_room * sizeof *u->out_units);
+    copse_memory_free(ctx, u->out_fill, u->out_room);
+    copse_memory_free(ctx, u->out_page, u->page_out_room * sizeof *u->out_page);
+    copse_memory_free(ctx, u->old_page, u->old_room * sizeof *u->old_page);
+}
+
+/* Leaves for the edits. */
+static bool update_take_leaves(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
+{
+    for (uint64_t i = 0; i < u->edits; i++) {
+        const leaf_edit *e = &u->edit[i];
+        for (uint64_t k = 0; k < e->leaves; k++) {
+            const uint32_t own = edit_own(e, k);
+            char *leaf = own < EDIT_MEMBERS ? e->leaf[own] : copse_leaf_take(ctx, &tree->pool);
+            if (!leaf) return false;
+            u->out_units[u->taken] = leaf_units(leaf);
+            u->out_fill[u->taken++] = (uint8_t)(edit_until(e, k + 1) - edit_until(e, k));
+        }
+    }
+    return true;
+}
+
+/* Pages for the parts: their own first, then new ones. */
+static bool update_take_pages(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
+{
+    for (const page_part *p = u->part; p < u->part + u->parts; p++)
+        for (uint64_t k = 0; p->members && k < p->page_outs; k++) {
+            char *page = k < p->members ? tree->table.page[p->page + k] : page_take(ctx, tree);
+            if (!page) return false;
+            u->out_page[u->pages_taken++] = page;
+        }
+    return true;
+}
+
+/* A new directory where the old one is too small or much too large. One that would only be smaller is not insisted on. */
+static bool update_take_table(const copse_ctx *ctx, const copse_regular *tree, update_plan *u)
+{
+    const copse_page_directory *table = &tree->table;
+    const uint64_t pages = u->pages_after;
+    const bool too_small = pages > table->room, too_large = pages < table->room / 4;
+    if (too_small || too_large) u->new_table = table_create(ctx, pages + pages / 4 + 1, &u->table);
+    if (u->new_table) u->first_moved = 0;
+    if (u->new_table || u->first_moved == table->pages) return !too_small || u->new_table;
+    u->old_room = table->pages - u->first_moved;
+    u->old_page = copse_memory_alloc(ctx, u->old_room * sizeof *u->old_page);
+    return u->old_page && !too_small;
+}
+
+static copse_status update_reserve(const copse_index *index, copse_regular *tree, update_plan *u)
+{
+    const copse_ctx *ctx = index->ctx;
+    if (u->edits) {
+        const uint64_t edits = u->edits;
+        u->edits = 0;
+        u->edit_room = edits;
+        u->out_room = u->outs;
+        u->edit = copse_memory_alloc(ctx, u->edit_room * sizeof *u->edit);
+        u->out_units = u->outs ? copse_memory_alloc(ctx, u->out_room * sizeof *u->out_units) : NULL;
+        u->out_fill = u->outs ? copse_memory_alloc(ctx, u->out_room) : NULL;
+        if (!u->edit || (u->outs && (!u->out_units || !u->out_fill)))
+            return copse_fail_memory(ctx, u->edit_room * sizeof *u->edit, "planning the update");
+        update_plan_parts(index, tree, u, true);
+        u->edits = edits;
+        if (!update_take_leaves(ctx, tree, u)) return copse_fail_memory(ctx, COPSE_LEAF_BYTES, "a new leaf");
+    }
+    if (u->page_outs) {
+        u->page_out_room = u->page_outs;
+        u->out_page = copse_memory_alloc(ctx, u->page_out_room * sizeof *u->out_page);
+        if (!u->out_page) return copse_fail_memory(ctx, u->page_out_room * sizeof *u->out_page, "planning the update");
+        if (!update_take_pages(ctx, tree, u)) return copse_fail_memory(ctx, sizeof(leaf_page), "a new page of leaves");
+    }
+    if (u->pages_after > UINT32_MAX >> COPSE_PAGE_SHIFT)
+        return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "the regular tree would need more than %llu pages of leaves",
+                          (unsigned long long)(UINT32_MAX >> COPSE_PAGE_SHIFT));
+    if (!update_take_table(ctx, tree, u))
+        return copse_fail_memory(ctx, u->pages_after * 64, "a larger directory of pages");
+    return COPSE_OK;
+}

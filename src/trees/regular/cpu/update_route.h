@@ -1,0 +1,172 @@
+/* Updates, the first step: which pairs of the batch go to which page and leaf. */
+#pragma once
+
+#include "trees/regular/cpu/update_plan.h"
+
+/* First pair from `at` on with a key greater than `limit`, n where there is none. It gallops. */
+static uint64_t pair_seek(const copse_pair *pairs, uint64_t at, uint64_t n, KEY limit)
+{
+    uint64_t step = 1;
+    while (at + step <= n && pairs[at + step - 1].key <= limit) {
+        at += step;
+        step *= 2;
+    }
+    uint64_t high = at + step - 1 < n ? at + step - 1 : n;
+    while (at < high) {
+        uint64_t middle = at + (high - at) / 2;
+        if (pairs[middle].key <= limit)
+            at = middle + 1;
+        else
+            high = middle;
+    }
+    return at;
+}
+
+/* With duplicates a new entry goes behind its equals: into the last leaf that holds the key. */
+static uint64_t route_behind_equals(const copse_page_directory *table, uint64_t slot, KEY key)
+{
+    while (slot_fence(table, slot) == key) {
+        uint64_t next = table_next(table, slot);
+        if (next == table_end(table) || table_first_key(table, next) != key) break;
+        slot = next;
+    }
+    return slot;
+}
+
+/* Pairs `first` and up of the batch go to the leaf in this slot. */
+static void route_put(update_plan *u, uint64_t slot, uint64_t first, uint64_t n)
+{
+    leaf_segment *last = u->segments ? &u->segment[u->segments - 1] : NULL;
+    if (n == 0) return;
+    if (last && last->slot == slot && last->first + last->n == first)
+        last->n += n;
+    else
+        u->segment[u->segments++] = (leaf_segment){.slot = slot, .first = first, .n = n};
+}
+
+/* Changes of groups: what comes in front of a group goes to the first leaf that holds it, so that the first leaf whose fence is
+ * not smaller than the key has it afterwards, too; TAKE to all of them; what comes behind it to the last one. */
+static void route_groups(const copse_regular *tree, update_plan *u)
+{
+    const copse_page_directory *table = &tree->table;
+    const copse_pair *pairs = u->batch->pairs;
+    const uint8_t *does = u->batch->does;
+    uint64_t n = u->batch->n, slot = 0, end;
+    for (uint64_t i = 0; i < n; i = end) {
+        const KEY key = pairs[i].key;
+        for (end = i + 1; end < n && pairs[end].key == key;) end++;
+        slot = table_seek(table, slot, key);
+        if (does[end - 1] == COPSE_GROUP_TAKE) {
+            route_put(u, slot, i, end - i);
+            for (uint64_t next; slot_fence(table, slot) == key; slot = next) {
+                next = table_next(table, slot);
+                if (next == table_end(table) || table_first_key(table, next) != key) break;
+                route_put(u, next, end - 1, 1);
+            }
+            continue;
+        }
+        const uint64_t firsts = does[i] == COPSE_GROUP_FIRST;
+        route_put(u, slot, i, firsts);
+        if (i + firsts == end) continue;
+        slot = route_behind_equals(table, slot, key);
+        route_put(u, slot, i + firsts, end - i - firsts);
+    }
+}
+
+/* New entries behind their equals: keys equal to a fence are routed on their own, as they may belong further right. */
+static void route_appended(const copse_regular *tree, update_plan *u)
+{
+    const copse_page_directory *table = &tree->table;
+    const copse_pair *pairs = u->batch->pairs;
+    uint64_t n = u->batch->n, slot = 0, end;
+    for (uint64_t i = 0; i < n; i = end) {
+        const KEY key = pairs[i].key;
+        slot = route_behind_equals(table, table_seek(table, slot, key), key);
+        const KEY fence = slot_fence(table, slot);
+        end = pair_seek(pairs, i, n, fence > key ? fence - 1 : key);
+        route_put(u, slot, i, end - i);
+    }
+}
+
+/* Erased keys of which equals may go on in the leaves to the right. */
+static void route_erased(const copse_regular *tree, update_plan *u)
+{
+    const copse_page_directory *table = &tree->table;
+    const copse_pair *pairs = u->batch->pairs;
+    uint64_t n = u->batch->n, slot = 0, end;
+    for (uint64_t i = 0; i < n; i = end) {
+        slot = table_seek(table, slot, pairs[i].key);
+        end = pair_seek(pairs, i, n, slot_fence(table, slot));
+        route_put(u, slot, i, end - i);
+        while (slot_fence(table, slot) == pairs[end - 1].key) {
+            uint64_t next = table_next(table, slot), from = end - 1;
+            if (next == table_end(table) || table_first_key(table, next) != pairs[from].key) break;
+            slot = next;
+            end = pair_seek(pairs, end, n, slot_fence(table, slot));
+            u->segment[u->segments++] = (leaf_segment){.slot = slot, .first = from, .n = end - from};
+        }
+    }
+}
+
+/* Groups the segments of a route over the whole tree by page. */
+static void parts_of_segments(update_plan *u)
+{
+    for (uint64_t i = 0; i < u->segments; i++) {
+        const uint64_t page = u->segment[i].slot >> COPSE_PAGE_SHIFT;
+        if (!u->parts || u->part[u->parts - 1].page != page)
+            u->part[u->parts++] = (page_part){.page = page, .segment = i};
+        u->part[u->parts - 1].segments++;
+    }
+}
+
+/* Cuts the batch by page. Each part gets room for as many segments as it can have. */
+static void parts_of_batch(const copse_regular *tree, update_plan *u)
+{
+    const copse_page_directory *table = &tree->table;
+    const copse_pair *pairs = u->batch->pairs;
+    uint64_t page = 0, end;
+    for (uint64_t i = 0; i < u->batch->n; i = end, page++) {
+        page = fence_seek(table_fence(table), page, table->pages, pairs[i].key);
+        end = pair_seek(pairs, i, u->batch->n, table_fence(table)[page]);
+        const uint64_t used = table_page(table, page)->used, most = end - i < used ? end - i : used;
+        u->part[u->parts++] =
+            (page_part){.page = page, .first = i, .n = end - i, .segment = u->segments, .segments = most};
+        u->segments += most;
+    }
+}
+
+/* Cuts parts by leaf. */
+static void route_parts(void *argument, uint64_t first, uint64_t last)
+{
+    const update_job *job = argument;
+    const update_plan *u = job->u;
+    const copse_pair *pairs = u->batch->pairs;
+    for (const page_part *p = u->part + first; p < u->part + last; p++) {
+        const leaf_page *page = table_page(&job->tree->table, p->page);
+        leaf_segment *to = u->segment + p->segment, *room = to + p->segments;
+        uint64_t at = 0, end = p->first + p->n, next;
+        for (uint64_t i = p->first; i < end; i = next, at++) {
+            at = fence_seek(page->fence, at, page->used, pairs[i].key);
+            next = pair_seek(pairs, i, end, page->fence[at]);
+            *to++ = (leaf_segment){.slot = slot_of(p->page, at), .first = i, .n = next - i};
+        }
+        for (; to < room; to++) to->n = 0;
+    }
+}
+
+static void update_route(const copse_index *index, copse_regular *tree, update_plan *u)
+{
+    update_job job = {index, tree, u, false};
+    if (u->kind == MERGE_GROUPS)
+        route_groups(tree, u);
+    else if (u->kind == MERGE_APPEND)
+        route_appended(tree, u);
+    else if (u->kind == MERGE_ERASE && index->duplicates)
+        route_erased(tree, u);
+    if (u->segments) {
+        parts_of_segments(u);
+        return;
+    }
+    parts_of_batch(tree, u);
+    copse_parallel(index->ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), route_parts, &job);
+}
