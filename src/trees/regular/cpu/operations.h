@@ -10,4 +10,6 @@ copse_status NAME(copse_regular_insert)(copse_index *index, const copse_batch *b
                                         uint64_t *out_inserted);
 copse_status NAME(copse_regular_erase)(copse_index *index, const copse_batch *batch, uint64_t *out_erased);
 copse_status NAME(copse_regular_apply)(copse_index *index, const copse_batch *batch);
+copse_status NAME(copse_regular_erase_between)(copse_index *index, const copse_stretch *stretches, uint64_t n,
+                                               uint64_t erased);
 copse_status NAME(copse_regular_verify)(const copse_index *index);

@@ -13,12 +13,15 @@
 /* Leaves are filled up to these numbers of entries: by a bulk load, and when an edit makes new ones. */
 #define LEAF_BULK_FILL (LEAF_CAPACITY - UNIT_ENTRIES)
 #define LEAF_EDIT_FILL (LEAF_CAPACITY * 7 / 8)
-/* Below this an erase looks for neighbours to join. */
-#define LEAF_SPARSE (LEAF_CAPACITY / 3)
+/* A leaf from which entries go joins a neighbour where the two have no more than this, and with it all that fit. Two neighbours that an
+ * erase leaves have more, so leaves stay a third full, whatever is erased. */
+#define LEAF_SPARSE    (LEAF_CAPACITY * 2 / 3)
+#define LEAF_JOIN_FILL (LEAF_CAPACITY * 3 / 4)
 
 /* The same for pages. */
-#define PAGE_FILL   (PAGE_SLOTS * 7 / 8)
-#define PAGE_SPARSE (PAGE_SLOTS / 4)
+#define PAGE_FILL      (PAGE_SLOTS * 7 / 8)
+#define PAGE_SPARSE    (PAGE_SLOTS / 2)
+#define PAGE_JOIN_FILL (PAGE_SLOTS * 3 / 4)
 
 static inline copse_unit *leaf_units(char *leaf)
 {

@@ -32,6 +32,7 @@ const copse_cpu_tree NAME(copse_regular_cpu) = {
     .insert = NAME(copse_regular_insert),
     .erase = NAME(copse_regular_erase),
     .apply = NAME(copse_regular_apply),
+    .erase_between = NAME(copse_regular_erase_between),
     .find = regular_find,
     .locate = regular_locate,
     .rank = regular_rank,

@@ -14,46 +14,76 @@
 #include "trees/regular/cpu/operations.h"
 #include "trees/regular/cpu/update_apply.h"
 #include "trees/regular/cpu/update_count.h"
+#include "trees/regular/cpu/update_cut.h"
 #include "trees/regular/cpu/update_one.h"
 #include "trees/regular/cpu/update_pages.h"
 #include "trees/regular/cpu/update_reserve.h"
 #include "trees/regular/cpu/update_route.h"
 
-/* Lists for the route. A key of a group or one that is erased may touch any number of leaves, every other pair touches one. */
-static bool update_make_lists(const copse_index *index, const copse_regular *tree, update_plan *u)
+/* Lists for the route. A key of a group or one that is erased may touch any number of leaves, every other pair touches one; an entry of
+ * a stretch, too. */
+static copse_status update_make_lists(const copse_index *index, const copse_regular *tree, update_plan *u)
 {
-    const uint64_t n = u->batch->n;
-    const bool many = index->duplicates && kind_erases(u->kind);
-    u->segment_room = many || n > tree->leaves ? tree->leaves : n;
-    u->part_room = many || n > tree->table.pages ? tree->table.pages : n;
-    u->part = copse_memory_alloc(index->ctx, u->part_room * sizeof *u->part);
-    u->segment = copse_memory_alloc(index->ctx, u->segment_room * sizeof *u->segment);
-    return u->part && u->segment;
+    const copse_ctx *ctx = index->ctx;
+    const bool many = index->duplicates && kind_erases(u->kind) && !u->stretch;
+    const uint64_t slots = tree->table.pages * PAGE_SLOTS;
+    u->segment_room = many ? tree->leaves : u->work > slots ? slots : u->work;
+    u->part_room = many || u->work > tree->table.pages ? tree->table.pages : u->work;
+    u->part = copse_memory_alloc(ctx, u->part_room * sizeof *u->part);
+    u->segment = copse_memory_alloc(ctx, u->segment_room * sizeof *u->segment);
+    if (u->part && u->segment) return COPSE_OK;
+    return copse_fail_memory(ctx, u->segment_room * sizeof *u->segment, "planning the update");
 }
 
-/* `what` is for the progress callback. */
+/* All that follows the route. `what` is for the progress callback. */
+static copse_status update_run(copse_index *index, copse_regular *tree, update_plan *u, const char *what)
+{
+    update_count(index, tree, u);
+    update_plan_parts(index, tree, u, false);
+    plan_pages(tree, u);
+    copse_status status = copse_progress(index->ctx, what, u->work, u->work);
+    if (status != COPSE_OK) return status;
+    if (!u->entries_after) {
+        copse_regular_clear(index->ctx, tree);
+        return COPSE_OK;
+    }
+    status = update_reserve(index, tree, u);
+    if (status == COPSE_OK) update_apply(index, tree, u);
+    return status;
+}
+
 static copse_status regular_update(copse_index *index, const copse_batch *batch, merge_kind kind, const char *what)
 {
     copse_regular *tree = index->tree;
-    const copse_ctx *ctx = index->ctx;
-    update_plan u = {.batch = batch, .kind = kind, .threads = copse_threads_for(ctx, batch->n)};
+    update_plan u = {
+        .batch = batch, .kind = kind, .work = batch->n, .threads = copse_threads_for(index->ctx, batch->n)};
     copse_status status = COPSE_OK;
     if (batch->n == 1 && !batch->does) {
         const merge_kind one = batch->gone && batch->gone[0] ? MERGE_ERASE : kind == MERGE_MIXED ? MERGE_UPSERT : kind;
         if (regular_update_one(index, batch->pairs, one, what, &status)) return status;
     }
-    if (!update_make_lists(index, tree, &u))
-        status = copse_fail_memory(ctx, u.segment_room * sizeof *u.segment, "planning the update");
+    status = update_make_lists(index, tree, &u);
     if (status == COPSE_OK) {
         update_route(index, tree, &u);
-        update_count(index, tree, &u);
-        update_plan_parts(index, tree, &u, false);
-        plan_pages(tree, &u);
-        status = copse_progress(ctx, what, batch->n, batch->n);
+        status = update_run(index, tree, &u, what);
     }
-    if (status == COPSE_OK && u.entries_after) status = update_reserve(index, tree, &u);
-    if (status == COPSE_OK && u.entries_after) update_apply(index, tree, &u);
-    if (status == COPSE_OK && !u.entries_after) copse_regular_clear(ctx, tree);
+    update_release(index, tree, &u, status != COPSE_OK);
+    return status;
+}
+
+copse_status NAME(copse_regular_erase_between)(copse_index *index, const copse_stretch *stretches, uint64_t n,
+                                               uint64_t erased)
+{
+    copse_regular *tree = index->tree;
+    update_plan u = {
+        .stretch = stretches, .kind = MERGE_ERASE, .work = erased, .threads = copse_threads_for(index->ctx, erased)};
+    copse_status status = update_make_lists(index, tree, &u);
+    if (status == COPSE_OK) {
+        update_job job = {index, tree, &u, false};
+        parts_of_stretches(tree, &u, n);
+        copse_parallel(index->ctx, u.threads, u.parts, copse_even_chunk(u.parts, u.threads), route_cuts, &job);
+        status = update_run(index, tree, &u, "erasing");
+    }
     update_release(index, tree, &u, status != COPSE_OK);
     return status;
 }

@@ -93,8 +93,8 @@ static void apply_pages(void *argument, uint64_t first, uint64_t last)
         page_sink sink = {.u = u, .part = p};
         const page_part *touched = p;
         for (uint64_t m = 0; m < p->members; m++) {
-            const bool is_touched = touched < u->part + u->parts && touched->page == p->page + m;
-            page_sink_page(&sink, table_page(table, p->page + m), is_touched ? touched : NULL);
+            const bool is_touched = touched < u->part + u->parts && touched->page == p->start + m;
+            page_sink_page(&sink, table_page(table, p->start + m), is_touched ? touched : NULL);
             touched += is_touched;
         }
         if (sink.page) page_refresh(sink.page, 0);
@@ -111,10 +111,10 @@ static void apply_moves(const copse_index *index, copse_regular *tree, update_pl
     if (u->old_page) old = memcpy(u->old_page, old, u->old_room * sizeof *old);
     char **now = u->new_table ? u->table.page : table->page;
     const page_part *p = u->part, *end = u->part + u->parts;
-    while (p < end && p->page < from) p++;
+    while (p < end && p->start < from) p++;
     while (from < pages) {
         while (p < end && p->members == 0) p++;
-        const uint64_t stop = p < end ? p->page : pages;
+        const uint64_t stop = p < end ? p->start : pages;
         memcpy(now + to, old + from - u->first_moved, (stop - from) * sizeof *old);
         to += stop - from;
         from = stop;
@@ -148,7 +148,7 @@ static void apply_table(const copse_index *index, copse_regular *tree, update_pl
     const uint64_t pages = table->pages;
     uint64_t moved = u->first_moved;
     for (const page_part *p = u->part; p < u->part + u->parts; p++)
-        for (uint64_t k = p->page_outs; k < p->members; k++) page_give(index->ctx, tree, table->page[p->page + k]);
+        for (uint64_t k = p->page_outs; k < p->members; k++) page_give(index->ctx, tree, table->page[p->start + k]);
     if (u->new_table || moved < pages) apply_moves(index, tree, u);
     table_close(table, &moved);
     if (moved < pages || u->new_table) table_refresh(index->ctx, table, moved);
@@ -197,12 +197,17 @@ static void apply_values_of_pages(const copse_index *index, copse_regular *tree,
         values_refresh(tree, u->first_moved, pages - 1);
 }
 
-/* Gives back leaves that have gone, and memory that is mostly free. */
+/* Gives back leaves that have gone, while the pages still have them. */
 static void apply_give(const copse_ctx *ctx, copse_regular *tree, const update_plan *u)
 {
     for (uint64_t i = 0; i < u->edits; i++)
         for (uint64_t k = u->edit[i].leaves; k < u->edit[i].members; k++)
-            copse_leaf_give(ctx, &tree->pool, u->edit[i].leaf[k]);
+            copse_leaf_give(ctx, &tree->pool, slot_leaf(&tree->table, u->edit[i].slot + k));
+}
+
+/* Gives back memory that is mostly free. */
+static void apply_compact(const copse_ctx *ctx, copse_regular *tree)
+{
     if (copse_leaf_pool_sparse(&tree->page_pool)) {
         copse_leaf_pool_compact_begin(&tree->page_pool);
         copse_leaf_pool_compact_move(ctx, &tree->page_pool, tree->table.page, tree->table.pages);
@@ -225,10 +230,11 @@ static void update_apply(copse_index *index, copse_regular *tree, update_plan *u
     uint64_t leaves = u->segments + u->edits;
     copse_parallel(ctx, u->threads, leaves, copse_even_chunk(leaves, u->threads), apply_leaves, &job);
     if (u->outs) copse_parallel(ctx, u->threads, u->outs, copse_even_chunk(u->outs, u->threads), apply_runs, &job);
+    apply_give(ctx, tree, u);
     copse_parallel(ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), apply_pages, &job);
     apply_table(index, tree, u);
     apply_values_of_pages(index, tree, u);
     tree->entries = u->entries_after;
     tree->leaves = u->leaves_after;
-    apply_give(ctx, tree, u);
+    apply_compact(ctx, tree);
 }

@@ -55,6 +55,7 @@ static void count_segments(void *argument, uint64_t first, uint64_t last)
 static void update_count(const copse_index *index, copse_regular *tree, update_plan *u)
 {
     update_job job = {index, tree, u, false};
+    if (u->stretch) return; /* counted when they were routed */
     copse_parallel(index->ctx, u->threads, u->segments, copse_even_chunk(u->segments, u->threads), count_segments,
                    &job);
 }

@@ -22,9 +22,9 @@ static uint64_t edit_collect(const leaf_page *page, const leaf_segment *s, const
 }
 
 /* How many leaves an even edit comes out as. Sharing with neighbours before splitting keeps leaves fuller than halving. */
-static uint64_t edit_leaves(const leaf_edit *e, bool overflow)
+static uint64_t edit_leaves(const leaf_edit *e)
 {
-    if (overflow && e->total <= (uint64_t)e->members * (LEAF_CAPACITY - UNIT_ENTRIES)) return e->members;
+    if (e->total <= (uint64_t)e->members * (LEAF_CAPACITY - UNIT_ENTRIES)) return e->members;
     return (e->total + LEAF_EDIT_FILL - 1) / LEAF_EDIT_FILL;
 }
 
@@ -66,14 +66,63 @@ static bool segment_packs(const leaf_segment *s, uint32_t before)
     return s->run && (s->n > 1 || s->run_at == 0 || s->run_at == before);
 }
 
-/* Turns a segment that does not fit its leaf into an edit. Returns how many segments it took; 0: no edit is needed. */
-static uint64_t edit_plan(const update_plan *u, const leaf_page *page, const leaf_segment *s, const leaf_segment *end,
+/* Entries of a leaf of the page as they will be; *s goes to its segment. */
+static uint32_t leaf_after(const leaf_page *page, uint32_t slot, const leaf_segment **s, const leaf_segment *end)
+{
+    while (*s < end && (*s)->n && slot_at((*s)->slot) < slot) ++*s;
+    return *s < end && (*s)->n && slot_at((*s)->slot) == slot ? (uint32_t)(*s)->count : page_count(page, slot);
+}
+
+/* Whether the leaf of a segment that takes entries away has to go, or is to join a neighbour. Leaves from `floor` on are free to. */
+static bool segment_joins(const leaf_page *page, const leaf_segment *s, const leaf_segment *end, uint32_t floor)
+{
+    const uint32_t slot = slot_at(s->slot);
+    const leaf_segment *at = s;
+    if (s->count >= page_count(page, slot) || s->count > LEAF_SPARSE) return false;
+    if (s->count == 0) return true;
+    if (slot > floor && s->count + page_count(page, slot - 1) <= LEAF_SPARSE) return true;
+    return slot + 1u < page->used && s->count + leaf_after(page, slot + 1, &at, end) <= LEAF_SPARSE;
+}
+
+/* The leaf of a segment and all its neighbours that fit one leaf together. Returns how many segments they took; 0: it stays alone. */
+static uint64_t edit_join(const leaf_page *page, const leaf_segment *s, const leaf_segment *end, uint32_t floor,
                           leaf_edit *e)
 {
-    const bool overflow = s->count > LEAF_CAPACITY, sparse = kind_erases(u->kind) && s->count < LEAF_SPARSE;
-    if (!overflow && !sparse) return 0;
+    const leaf_segment *at = s;
+    uint32_t first = slot_at(s->slot), last = first + 1, held = s->count != 0, count;
+    uint64_t total = s->count;
+    for (; first > floor && total + (count = page_count(page, first - 1)) <= LEAF_JOIN_FILL; first--, held++)
+        total += count;
+    for (; last < page->used && total + (count = leaf_after(page, last, &at, end)) <= LEAF_JOIN_FILL; last++) {
+        total += count;
+        held += count != 0;
+    }
+    at = s;
+    /* One that has entries need not be copied because of empty ones beside it. */
+    if (held == 1 && first < slot_at(s->slot)) {
+        first++;
+        total = 0;
+    } else if (held == 1 && leaf_after(page, last - 1, &at, end)) {
+        last--;
+        total = 0;
+    }
+    if (first == last) return 0;
+    *e =
+        (leaf_edit){.slot = s->slot - slot_at(s->slot) + first, .members = last - first, .joins = true, .total = total};
+    e->leaf[0] = page->leaf[first];
+    e->leaves = total != 0;
+    for (at = s; at < end && at->n && slot_at(at->slot) < last;) at++;
+    return (uint64_t)(at - s);
+}
+
+/* Turns a segment that does not fit its leaf into an edit. Returns how many segments it took; 0: no edit is needed. */
+static uint64_t edit_plan(const update_plan *u, const leaf_page *page, const leaf_segment *s, const leaf_segment *end,
+                          uint32_t floor, leaf_edit *e)
+{
+    if (s->count <= LEAF_CAPACITY)
+        return kind_erases(u->kind) && segment_joins(page, s, end, floor) ? edit_join(page, s, end, floor, e) : 0;
     const uint32_t before = page_count(page, slot_at(s->slot));
-    if (overflow && segment_packs(s, before)) {
+    if (segment_packs(s, before)) {
         *e = (leaf_edit){.slot = s->slot, .members = 1, .packed = true, .run_at = s->run_at, .total = s->count};
         e->leaf[0] = page->leaf[slot_at(s->slot)];
         e->count[0] = (uint8_t)before;
@@ -83,7 +132,6 @@ static uint64_t edit_plan(const update_plan *u, const leaf_page *page, const lea
         return 1;
     }
     const uint64_t took = edit_collect(page, s, end, e);
-    e->leaves = edit_leaves(e, overflow);
-    /* Nothing to join: a leaf that stays is merged on its own, one that empties goes on its own. */
-    return !overflow && e->leaves >= e->members && s->count > 0 ? 0 : took;
+    e->leaves = edit_leaves(e);
+    return took;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trees/regular/cpu/update_count.h"
+#include "trees/regular/cpu/update_cut.h"
 #include "trees/regular/cpu/update_edit.h"
 
 static void apply_values(char *leaf, uint32_t count, const copse_pair *pairs, uint64_t n)
@@ -14,13 +15,28 @@ static void apply_values(char *leaf, uint32_t count, const copse_pair *pairs, ui
     }
 }
 
+/* The entries of the leaf in a slot, changed by a segment, NULL: unchanged, to the sink. A leaf that loses all is not read. */
+static void put_leaf(const copse_page_directory *table, const update_plan *u, uint64_t slot, const leaf_segment *s,
+                     const copse_unit *units, merge_sink *sink)
+{
+    const uint32_t count = slot_count(table, slot);
+    if (s && s->count == 0) return;
+    if (s && u->stretch)
+        cut_write(table, u, s, units, count, sink);
+    else
+        merge_write(units, 0, count, s ? merge_slice_of(u->batch, s->first, s->n) : (merge_slice){0},
+                    s ? u->kind : MERGE_UPSERT, sink);
+}
+
 /* A leaf that stays on its own. What adds entries is merged in place, from the back; the rest from a copy. */
 static void apply_segment(copse_regular *tree, const update_plan *u, const leaf_segment *s)
 {
     char *leaf = slot_leaf(&tree->table, s->slot);
     const uint32_t before = slot_count(&tree->table, s->slot);
-    const copse_pair *pairs = (const copse_pair *)u->batch->pairs + s->first;
-    if (s->values_only) {
+    const copse_pair *pairs = u->stretch ? NULL : (const copse_pair *)u->batch->pairs + s->first;
+    if (s->count == before && u->kind == MERGE_ERASE) {
+        return;
+    } else if (s->values_only) {
         apply_values(leaf, before, pairs, s->n);
     } else if (!kind_erases(u->kind)) {
         leaf_merge(leaf, before, (uint32_t)s->count, pairs, s->n, u->kind);
@@ -28,7 +44,7 @@ static void apply_segment(copse_regular *tree, const update_plan *u, const leaf_
         copse_unit copy[COPSE_LEAF_UNITS];
         memcpy(copy, leaf + 64, sizeof copy);
         merge_sink sink = {.at = {leaf_units(leaf), 0}, .room = s->count};
-        merge_write(copy, 0, before, merge_slice_of(u->batch, s->first, s->n), u->kind, &sink);
+        put_leaf(&tree->table, u, s->slot, s, copy, &sink);
         leaf_seal(leaf, (uint32_t)s->count);
     }
 }
@@ -64,11 +80,30 @@ static void apply_packed(const update_plan *u, const leaf_edit *e)
     leaf_seal(e->leaf[0], fill);
 }
 
+/* The members of an edit that joins, into the first of their leaves. */
+static void apply_join(const copse_regular *tree, const update_plan *u, const leaf_edit *e)
+{
+    _Alignas(64) char made[COPSE_LEAF_BYTES];
+    merge_sink sink = {.at = {leaf_units(made), 0}, .room = e->total};
+    const leaf_segment *s = u->segment + e->segment, *end = u->segment + u->segments;
+    for (uint64_t slot = e->slot; slot < e->slot + e->members; slot++) {
+        const bool touched = s < end && s->n && s->slot == slot;
+        put_leaf(&tree->table, u, slot, touched ? s : NULL, leaf_units(slot_leaf(&tree->table, slot)), &sink);
+        s += touched;
+    }
+    leaf_seal(made, (uint32_t)e->total);
+    memcpy(e->leaf[0], made, sizeof made);
+}
+
 /* Merges the members of an edit, from copies, into its leaves. */
-static void apply_edit(const update_plan *u, const leaf_edit *e)
+static void apply_edit(const copse_regular *tree, const update_plan *u, const leaf_edit *e)
 {
     copse_unit copy[EDIT_MEMBERS][COPSE_LEAF_UNITS];
     if (e->leaves == 0) return;
+    if (e->joins) {
+        apply_join(tree, u, e);
+        return;
+    }
     if (e->packed) {
         apply_packed(u, e);
         return;
@@ -91,7 +126,7 @@ static void apply_leaves(void *argument, uint64_t first, uint64_t last)
         if (u->segment[i].n && !u->segment[i].in_edit) apply_segment(job->tree, u, &u->segment[i]);
     }
     for (uint64_t i = first > u->segments ? first : u->segments; i < last; i++)
-        apply_edit(u, &u->edit[i - u->segments]);
+        apply_edit(job->tree, u, &u->edit[i - u->segments]);
 }
 
 /* The edit that writes leaf `out` of the update's list. */

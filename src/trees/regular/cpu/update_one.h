@@ -18,6 +18,16 @@ static void table_count_one(copse_page_directory *table, uint64_t slot, int chan
     }
 }
 
+/* Whether a leaf that will have so many entries has to go, or is to join a neighbour (segment_joins). */
+static bool leaf_gets_sparse(const copse_page_directory *table, uint64_t slot, uint32_t after)
+{
+    const leaf_page *page = slot_page(table, slot);
+    const uint32_t at = slot_at(slot);
+    if (after == 0) return true;
+    return (at && after + page_count(page, at - 1) <= LEAF_SPARSE) ||
+           (at + 1u < page->used && after + page_count(page, at + 1) <= LEAF_SPARSE);
+}
+
 /* Does what regular_update does for a batch of one pair, where no leaf comes or goes. False: it is not that simple, and nothing has
  * changed. */
 static bool regular_update_one(copse_index *index, const copse_pair *pair, merge_kind kind, const char *what,
@@ -34,7 +44,7 @@ static bool regular_update_one(copse_index *index, const copse_pair *pair, merge
     const uint32_t at = leaf_seek(leaf, before, pair->key);
     const bool there = at < before && unit_key(units, at) == pair->key;
     const bool adds = kind == MERGE_APPEND || (kind != MERGE_ERASE && !there), takes = kind == MERGE_ERASE && there;
-    if ((adds && before == LEAF_CAPACITY) || (takes && before <= LEAF_SPARSE)) return false;
+    if ((adds && before == LEAF_CAPACITY) || (takes && leaf_gets_sparse(table, slot, before - 1))) return false;
     *status = copse_progress(index->ctx, what, 1, 1);
     if (*status != COPSE_OK) return true;
     if (adds)

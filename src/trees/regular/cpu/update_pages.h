@@ -3,37 +3,47 @@
 
 #include "trees/regular/cpu/update_edit.h"
 
-/* Plans the edits of parts: first counts them, then, with `write`, fills the update's list. */
+/* Plans the edits of one part. With `write` it fills the update's list, else it counts. */
+static void plan_part(const copse_regular *tree, const update_plan *u, page_part *p, bool write)
+{
+    const leaf_page *page = table_page(&tree->table, p->page);
+    leaf_segment *s = u->segment + p->segment, *end = s + p->segments;
+    uint64_t edits = 0, outs = 0, freshes = 0, leaves = page->used, entries = page->ahead[page->used];
+    uint32_t floor = 0;
+    while (s < end && s->n) {
+        leaf_edit e;
+        const uint64_t took = edit_plan(u, page, s, end, floor, &e);
+        floor = slot_at(s->slot) + 1;
+        if (took) {
+            e.segment = (uint64_t)(s - u->segment);
+            e.out = p->out + outs;
+            e.fresh = p->fresh + freshes;
+            outs += e.leaves;
+            freshes += e.leaves > e.members ? e.leaves - e.members : 0;
+            leaves += e.leaves - e.members;
+            p->packed = e.packed && e.run_at == e.count[0] && slot_at(s->slot) + 1u == page->used;
+            floor = slot_at(e.slot) + e.members;
+            if (write) u->edit[p->edit + edits] = e;
+            edits++;
+        }
+        for (uint64_t k = 0; k < (took ? took : 1); k++, s++) {
+            entries += s->count - page_count(page, slot_at(s->slot));
+            s->in_edit = took != 0;
+        }
+    }
+    if (write) return;
+    p->edits = edits;
+    p->outs = outs;
+    p->freshes = freshes;
+    p->leaves = leaves;
+    p->more_leaves = (int64_t)leaves - page->used;
+    p->more_entries = (int64_t)entries - page->ahead[page->used];
+}
+
 static void plan_parts(void *argument, uint64_t first, uint64_t last)
 {
     const update_job *job = argument;
-    const update_plan *u = job->u;
-    for (page_part *p = u->part + first; p < u->part + last; p++) {
-        const leaf_page *page = table_page(&job->tree->table, p->page);
-        leaf_segment *s = u->segment + p->segment, *end = s + p->segments;
-        uint64_t edits = 0, outs = 0, leaves = page->used, entries = page->ahead[page->used];
-        while (s < end && s->n) {
-            leaf_edit e;
-            const uint64_t took = edit_plan(u, page, s, end, &e);
-            if (took) {
-                e.out = p->out + outs;
-                outs += e.leaves;
-                leaves += e.leaves - e.members;
-                p->packed = e.packed && e.run_at == e.count[0] && slot_at(s->slot) + 1u == page->used;
-                if (job->write) u->edit[p->edit + edits] = e;
-                edits++;
-            }
-            for (uint64_t k = 0; k < (took ? took : 1); k++, s++) {
-                entries += s->count - page_count(page, slot_at(s->slot));
-                s->in_edit = took != 0;
-            }
-        }
-        if (job->write) continue;
-        p->edits = edits;
-        p->outs = outs;
-        p->leaves = leaves;
-        p->entries = entries;
-    }
+    for (uint64_t i = first; i < last; i++) plan_part(job->tree, job->u, &job->u->part[i], job->write);
 }
 
 static void update_plan_parts(const copse_index *index, copse_regular *tree, update_plan *u, bool write)
@@ -48,15 +58,21 @@ static uint64_t plan_next_leaves(const copse_regular *tree, const update_plan *u
     return next < u->part + u->parts && next->page == page ? next->leaves : table_page(&tree->table, page)->used;
 }
 
-/* A page that gets sparse takes the ones behind it, as long as they fit. */
-static void plan_join(const copse_regular *tree, const update_plan *u, page_part *p)
+/* A page from which leaves go joins its neighbours by the rule for leaves. Pages from `floor` on are free to. */
+static void plan_join(const copse_regular *tree, const update_plan *u, page_part *p, uint64_t floor)
 {
     page_part *next = p + 1;
-    for (uint64_t page = p->page + 1; page < tree->table.pages; page++) {
-        const uint64_t leaves = plan_next_leaves(tree, u, page, next);
-        if (p->leaves + leaves > PAGE_SLOTS / 4 * 3) return;
-        p->leaves += leaves;
-        p->members++;
+    uint64_t page = p->page + 1, leaves = 0;
+    const uint64_t right = page < tree->table.pages ? plan_next_leaves(tree, u, page, next) : PAGE_SLOTS;
+    const uint64_t left = p->page > floor ? table_page(&tree->table, p->page - 1)->used : PAGE_SLOTS;
+    if (p->leaves + right > PAGE_SPARSE && p->leaves + left > PAGE_SPARSE) return;
+    for (; p->start > floor; p->leaves += leaves, p->start--, p->members++) {
+        leaves = table_page(&tree->table, p->start - 1)->used;
+        if (p->leaves + leaves > PAGE_JOIN_FILL) break;
+    }
+    for (; page < tree->table.pages; page++, p->leaves += leaves, p->members++) {
+        leaves = plan_next_leaves(tree, u, page, next);
+        if (p->leaves + leaves > PAGE_JOIN_FILL) return;
         if (next < u->part + u->parts && next->page == page) (next++)->members = 0;
     }
 }
@@ -64,26 +80,29 @@ static void plan_join(const copse_regular *tree, const update_plan *u, page_part
 /* Where each part's edits, leaves and pages stand in the lists. */
 static void plan_pages(const copse_regular *tree, update_plan *u)
 {
-    const bool erases = kind_erases(u->kind);
-    u->edits = u->outs = u->page_outs = 0;
+    uint64_t floor = 0;
+    u->edits = u->outs = u->freshes = u->page_outs = 0;
     u->leaves_after = tree->leaves;
     u->entries_after = tree->entries;
     u->pages_after = u->first_moved = tree->table.pages;
     for (page_part *p = u->part; p < u->part + u->parts; p++) p->members = 1;
     for (page_part *p = u->part; p < u->part + u->parts; p++) {
-        const leaf_page *page = table_page(&tree->table, p->page);
+        p->start = p->page;
         p->edit = u->edits;
         p->out = u->outs;
+        p->fresh = u->freshes;
         u->edits += p->edits;
         u->outs += p->outs;
-        u->leaves_after += p->leaves - page->used;
-        u->entries_after += p->entries - page->ahead[page->used];
+        u->freshes += p->freshes;
+        u->leaves_after += (uint64_t)p->more_leaves;
+        u->entries_after += (uint64_t)p->more_entries;
         if (!p->members) continue;
-        if (erases && p->leaves < PAGE_SPARSE) plan_join(tree, u, p);
+        if (p->more_leaves < 0 && p->leaves && p->leaves <= PAGE_SPARSE) plan_join(tree, u, p, floor);
+        floor = p->start + p->members;
         p->page_outs = p->leaves <= PAGE_SLOTS ? p->leaves != 0 : (p->leaves + PAGE_FILL - 1) / PAGE_FILL;
         p->page_out = u->page_outs;
         u->page_outs += p->page_outs;
         u->pages_after += p->page_outs - p->members;
-        if (p->page_outs != p->members && p->page < u->first_moved) u->first_moved = p->page;
+        if (p->page_outs != p->members && p->start < u->first_moved) u->first_moved = p->start;
     }
 }

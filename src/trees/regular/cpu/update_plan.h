@@ -8,7 +8,7 @@
 
 typedef struct leaf_segment {
     uint64_t slot;
-    uint64_t first, n; /* of the batch; n == 0: no segment */
+    uint64_t first, n; /* of the batch, or of the stretches to be cut out; n == 0: no segment */
     uint64_t count;    /* entries afterwards */
     bool values_only;  /* every key is there already */
     bool run;          /* all keys are new and lie between two neighbours of the leaf, */
@@ -20,17 +20,19 @@ enum { EDIT_MEMBERS = 3 };
 
 /* Leaves of one page that become other leaves. An even edit merges its members with the batch and shares the result equally. A
  * packed one has one member, into which a run falls: the leaf is cut there, and the run fills leaves of its own behind what stood
- * in front of it. So keys that come in order leave full leaves behind, wherever in the tree that happens. */
+ * in front of it. So keys that come in order leave full leaves behind, wherever in the tree that happens. One that joins has any number
+ * of members, of which one leaf is left, or none. */
 typedef struct leaf_edit {
     uint64_t slot; /* of the first member */
     uint32_t members;
     uint8_t count[EDIT_MEMBERS];
-    bool packed;
+    bool packed, joins;
     uint8_t run_at;
-    char *leaf[EDIT_MEMBERS];
+    uint64_t segment;                              /* joins: the first of its segments */
+    char *leaf[EDIT_MEMBERS];                      /* joins: only the first */
     uint64_t first[EDIT_MEMBERS], n[EDIT_MEMBERS]; /* of the batch */
     uint64_t total;                                /* entries afterwards */
-    uint64_t out;                                  /* position of its first leaf in the update's list */
+    uint64_t out, fresh; /* position of its first leaf in the update's list, and of the first new one */
     uint64_t leaves;
 } leaf_edit;
 
@@ -40,10 +42,11 @@ typedef struct page_part {
     uint64_t first, n; /* of the batch, where routes are cut by page */
     uint64_t segment, segments;
     uint64_t edit, edits;
-    uint64_t out, outs; /* leaves that the edits write */
-    uint64_t leaves;    /* of the page afterwards */
-    uint64_t entries;   /* afterwards */
-    uint64_t members;   /* pages that become others, this one first; 0: another part has taken it */
+    uint64_t out, outs;                /* leaves that the edits write */
+    uint64_t fresh, freshes;           /* of them, those that are new */
+    uint64_t leaves;                   /* of the page afterwards */
+    int64_t more_leaves, more_entries; /* than before */
+    uint64_t start, members;           /* pages that become others, this one among them; 0: another part has taken it */
     uint64_t page_out, page_outs;
     bool packed;
 } page_part;
@@ -51,6 +54,8 @@ typedef struct page_part {
 typedef struct update_plan {
     const copse_batch *batch;
     merge_kind kind;
+    const copse_stretch *stretch; /* instead of a batch: entries that go */
+    uint64_t work;                /* pairs of the batch, or entries of the stretches */
     uint32_t threads;
     page_part *part;
     uint64_t parts, part_room;
@@ -61,9 +66,11 @@ typedef struct update_plan {
     copse_unit **out_units; /* all leaves that edits write */
     uint8_t *out_fill;
     uint64_t outs, out_room;
+    char **fresh; /* those of them that are new */
+    uint64_t freshes, fresh_room;
     char **out_page; /* all pages that parts write, their own first */
     uint64_t page_outs, page_out_room;
-    uint64_t taken, pages_taken; /* leaves and pages of the lists above that are filled in */
+    uint64_t taken, pages_taken; /* new leaves, and pages, of the lists above that are filled in */
     uint64_t entries_after, leaves_after, pages_after;
     uint64_t first_moved; /* page from which on pages change their places; as many as there are: none does */
     char **old_page;      /* room for the pages from there on */

@@ -25,12 +25,7 @@ static void page_give(const copse_ctx *ctx, copse_regular *tree, char *page)
 static void update_release(const copse_index *index, copse_regular *tree, update_plan *u, bool failed)
 {
     const copse_ctx *ctx = index->ctx;
-    for (uint64_t i = 0; failed && u->taken && i < u->edits; i++) {
-        const leaf_edit *e = &u->edit[i];
-        for (uint64_t k = 0; k < e->leaves && e->out + k < u->taken; k++)
-            if (edit_own(e, k) == EDIT_MEMBERS)
-                copse_leaf_give(ctx, &tree->pool, (char *)u->out_units[e->out + k] - 64);
-    }
+    for (uint64_t i = 0; failed && i < u->taken; i++) copse_leaf_give(ctx, &tree->pool, u->fresh[i]);
     for (uint64_t i = 0; failed && u->pages_taken && i < u->parts; i++) {
         const page_part *p = &u->part[i];
         for (uint64_t k = p->members; k < p->page_outs && p->page_out + k < u->pages_taken; k++)
@@ -42,24 +37,49 @@ static void update_release(const copse_index *index, copse_regular *tree, update
     copse_memory_free(ctx, u->edit, u->edit_room * sizeof *u->edit);
     copse_memory_free(ctx, u->out_units, u->out_room * sizeof *u->out_units);
     copse_memory_free(ctx, u->out_fill, u->out_room);
+    copse_memory_free(ctx, u->fresh, u->fresh_room * sizeof *u->fresh);
     copse_memory_free(ctx, u->out_page, u->page_out_room * sizeof *u->out_page);
     copse_memory_free(ctx, u->old_page, u->old_room * sizeof *u->old_page);
 }
 
-/* Leaves for the edits. */
-static bool update_take_leaves(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
+/* The leaves that edits write: their own, then new ones. */
+static void place_leaves(void *argument, uint64_t first, uint64_t last)
 {
-    for (uint64_t i = 0; i < u->edits; i++) {
+    const update_job *job = argument;
+    const update_plan *u = job->u;
+    for (uint64_t i = first; i < last; i++) {
         const leaf_edit *e = &u->edit[i];
+        uint64_t fresh = e->fresh, until = 0;
         for (uint64_t k = 0; k < e->leaves; k++) {
             const uint32_t own = edit_own(e, k);
-            char *leaf = own < EDIT_MEMBERS ? e->leaf[own] : copse_leaf_take(ctx, &tree->pool);
-            if (!leaf) return false;
-            u->out_units[u->taken] = leaf_units(leaf);
-            u->out_fill[u->taken++] = (uint8_t)(edit_until(e, k + 1) - edit_until(e, k));
+            const uint64_t next = edit_until(e, k + 1);
+            u->out_units[e->out + k] = leaf_units(own < EDIT_MEMBERS ? e->leaf[own] : u->fresh[fresh++]);
+            u->out_fill[e->out + k] = (uint8_t)(next - until);
+            until = next;
         }
     }
-    return true;
+}
+
+/* Lists of the edits and of what they write, and leaves for them. */
+static copse_status update_take_leaves(const copse_index *index, copse_regular *tree, update_plan *u)
+{
+    const copse_ctx *ctx = index->ctx;
+    update_job job = {index, tree, u, true};
+    u->edit_room = u->edits;
+    u->out_room = u->outs;
+    u->fresh_room = u->freshes;
+    u->edit = copse_memory_alloc(ctx, u->edit_room * sizeof *u->edit);
+    u->out_units = u->outs ? copse_memory_alloc(ctx, u->out_room * sizeof *u->out_units) : NULL;
+    u->out_fill = u->outs ? copse_memory_alloc(ctx, u->out_room) : NULL;
+    u->fresh = u->freshes ? copse_memory_alloc(ctx, u->fresh_room * sizeof *u->fresh) : NULL;
+    if (!u->edit || (u->outs && (!u->out_units || !u->out_fill)) || (u->freshes && !u->fresh))
+        return copse_fail_memory(ctx, u->edit_room * sizeof *u->edit, "planning the update");
+    for (; u->taken < u->freshes; u->taken++)
+        if (!(u->fresh[u->taken] = copse_leaf_take(ctx, &tree->pool)))
+            return copse_fail_memory(ctx, COPSE_LEAF_BYTES, "a new leaf");
+    update_plan_parts(index, tree, u, true);
+    copse_parallel(ctx, u->threads, u->edits, copse_even_chunk(u->edits, u->threads), place_leaves, &job);
+    return COPSE_OK;
 }
 
 /* Pages for the parts: their own first, then new ones. */
@@ -67,7 +87,7 @@ static bool update_take_pages(const copse_ctx *ctx, copse_regular *tree, update_
 {
     for (const page_part *p = u->part; p < u->part + u->parts; p++)
         for (uint64_t k = 0; p->members && k < p->page_outs; k++) {
-            char *page = k < p->members ? tree->table.page[p->page + k] : page_take(ctx, tree);
+            char *page = k < p->members ? tree->table.page[p->start + k] : page_take(ctx, tree);
             if (!page) return false;
             u->out_page[u->pages_taken++] = page;
         }
@@ -92,18 +112,8 @@ static copse_status update_reserve(const copse_index *index, copse_regular *tree
 {
     const copse_ctx *ctx = index->ctx;
     if (u->edits) {
-        const uint64_t edits = u->edits;
-        u->edits = 0;
-        u->edit_room = edits;
-        u->out_room = u->outs;
-        u->edit = copse_memory_alloc(ctx, u->edit_room * sizeof *u->edit);
-        u->out_units = u->outs ? copse_memory_alloc(ctx, u->out_room * sizeof *u->out_units) : NULL;
-        u->out_fill = u->outs ? copse_memory_alloc(ctx, u->out_room) : NULL;
-        if (!u->edit || (u->outs && (!u->out_units || !u->out_fill)))
-            return copse_fail_memory(ctx, u->edit_room * sizeof *u->edit, "planning the update");
-        update_plan_parts(index, tree, u, true);
-        u->edits = edits;
-        if (!update_take_leaves(ctx, tree, u)) return copse_fail_memory(ctx, COPSE_LEAF_BYTES, "a new leaf");
+        const copse_status status = update_take_leaves(index, tree, u);
+        if (status != COPSE_OK) return status;
     }
     if (u->page_outs) {
         u->page_out_room = u->page_outs;

@@ -128,7 +128,7 @@ static void parts_of_batch(const copse_regular *tree, update_plan *u)
     for (uint64_t i = 0; i < u->batch->n; i = end, page++) {
         page = fence_seek(table_fence(table), page, table->pages, pairs[i].key);
         end = pair_seek(pairs, i, u->batch->n, table_fence(table)[page]);
-        const uint64_t used = table_page(table, page)->used, most = end - i < used ? end - i : used;
+        const uint64_t most = end - i < PAGE_SLOTS ? end - i : PAGE_SLOTS; /* the page itself is not looked at here */
         u->part[u->parts++] =
             (page_part){.page = page, .first = i, .n = end - i, .segment = u->segments, .segments = most};
         u->segments += most;
