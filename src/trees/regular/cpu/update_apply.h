@@ -19,14 +19,39 @@ static inline KEY edit_fence(const update_plan *u, const leaf_edit *e, uint64_t 
 /* The pages that a part writes, one after the other. */
 typedef struct page_sink {
     const update_plan *u;
-    const page_part *part;
+    page_part *part;
     leaf_page *page;
     uint64_t pages, room; /* begun; slots left in the last of them */
 } page_sink;
 
+/* Where pages join, leaves of different pages become neighbours: puts the entries of one into the leaf before it where both are sparse. */
+static bool page_sink_join(page_sink *sink, char *leaf, KEY fence, uint32_t count)
+{
+    page_part *p = sink->part;
+    leaf_page *page = sink->page;
+    if (p->members < 2 || !page || page->used == 0) return false;
+    const uint32_t last = page->used - 1u, before = page_count(page, last);
+    if (before + count > LEAF_SPARSE) return false;
+    copse_unit *to = leaf_units(page->leaf[last]);
+    const copse_unit *from = leaf_units(leaf);
+    for (uint32_t i = 0; i < count; i++)
+        leaf_set(to, before + i, unit_key(from, i), from[i / UNIT_ENTRIES].values[i % UNIT_ENTRIES]);
+    leaf_seal(page->leaf[last], before + count);
+    page->fence[last] = fence;
+    page->ahead[last + 1] = (uint16_t)(page->ahead[last + 1] + count);
+    memcpy(leaf, &p->emptied, sizeof p->emptied);
+    p->emptied = leaf;
+    p->emptied_leaves++;
+    return true;
+}
+
 static void page_sink_put(page_sink *sink, char *leaf, KEY fence, uint32_t count)
 {
     const page_part *p = sink->part;
+    if (page_sink_join(sink, leaf, fence, count)) {
+        sink->room--;
+        return;
+    }
     if (sink->room == 0) {
         const uint64_t k = sink->pages++;
         if (sink->page) page_refresh(sink->page, 0);
@@ -83,7 +108,7 @@ static void apply_pages(void *argument, uint64_t first, uint64_t last)
     const update_job *job = argument;
     const update_plan *u = job->u;
     const copse_page_directory *table = &job->tree->table;
-    for (const page_part *p = u->part + first; p < u->part + last; p++) {
+    for (page_part *p = u->part + first; p < u->part + last; p++) {
         if (p->members == 0) continue;
         if (p->members == 1 && p->edits == 0) {
             const leaf_segment *s = u->segment + p->segment;
@@ -205,6 +230,18 @@ static void apply_give(const copse_ctx *ctx, copse_regular *tree, const update_p
             copse_leaf_give(ctx, &tree->pool, slot_leaf(&tree->table, u->edit[i].slot + k));
 }
 
+static void apply_give_emptied(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
+{
+    for (page_part *p = u->part; p < u->part + u->parts; p++) {
+        u->leaves_after -= p->emptied_leaves;
+        while (p->emptied) {
+            char *leaf = p->emptied;
+            memcpy(&p->emptied, leaf, sizeof p->emptied);
+            copse_leaf_give(ctx, &tree->pool, leaf);
+        }
+    }
+}
+
 /* Gives back memory that is mostly free. */
 static void apply_compact(const copse_ctx *ctx, copse_regular *tree)
 {
@@ -232,6 +269,7 @@ static void update_apply(copse_index *index, copse_regular *tree, update_plan *u
     if (u->outs) copse_parallel(ctx, u->threads, u->outs, copse_even_chunk(u->outs, u->threads), apply_runs, &job);
     apply_give(ctx, tree, u);
     copse_parallel(ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), apply_pages, &job);
+    if (kind_erases(u->kind)) apply_give_emptied(ctx, tree, u);
     apply_table(index, tree, u);
     apply_values_of_pages(index, tree, u);
     tree->entries = u->entries_after;

@@ -49,6 +49,8 @@ typedef struct page_part {
     uint64_t start, members;           /* pages that become others, this one among them; 0: another part has taken it */
     uint64_t page_out, page_outs;
     bool packed;
+    char *emptied; /* leaves that went because pages joined, a list through their first bytes */
+    uint64_t emptied_leaves;
 } page_part;
 
 typedef struct update_plan {
