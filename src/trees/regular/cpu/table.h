@@ -312,8 +312,9 @@ typedef struct table_job {
     uint64_t span;  /* pages below one of their children */
 } table_job;
 
-/* Less than this is not worth a second thread. */
-#define TABLE_ALONE 4096u
+/* Fewer nodes, or pages, each of which is a line far away, are not worth a second thread. */
+#define TABLE_ALONE       4096u
+#define TABLE_PAGES_ALONE 512u
 
 static inline void table_run(const copse_ctx *ctx, uint32_t threads, uint64_t n, copse_chunk_fn body, table_job *job)
 {
@@ -358,13 +359,27 @@ static inline uint64_t table_run_sums(copse_page_directory *table, uint32_t l, u
     return sum;
 }
 
-/* Entries of pages first .. last, and what stands above. */
-static inline void table_refresh_counts(copse_page_directory *table, uint64_t first, uint64_t last)
+/* Fences and entries of pages. */
+static inline void table_fill_pages(void *argument, uint64_t first, uint64_t last)
 {
-    for (uint64_t p = first; p <= last; p++) {
-        const leaf_page *page = table_page(table, p);
-        table->below[0][p] = page->ahead[page->used];
+    const table_job *job = argument;
+    for (uint64_t p = job->start + first; p < job->start + last; p++) {
+        const leaf_page *page = table_page(job->table, p);
+        table_fence(job->table)[p] = page->fence[page->used - 1];
+        job->table->below[0][p] = page->ahead[page->used];
     }
+}
+
+static inline void table_read_pages(const copse_ctx *ctx, copse_page_directory *table, uint64_t first, uint64_t last)
+{
+    const uint32_t threads = last - first < TABLE_PAGES_ALONE ? 1 : ctx->threads;
+    table_job job = {.table = table, .start = first};
+    copse_parallel(ctx, threads, last - first + 1, copse_even_chunk(last - first + 1, threads), table_fill_pages, &job);
+}
+
+/* What stands above the entries of pages first .. last. */
+static inline void table_raise_counts(copse_page_directory *table, uint64_t first, uint64_t last)
+{
     uint64_t n = table->pages;
     for (uint32_t l = 0; l < table->rank_height; l++, first /= 16, last /= 16, n = (n + 15) / 16)
         for (uint64_t i = first / 16; i <= last / 16; i++) {
@@ -389,11 +404,8 @@ static inline void table_refresh(const copse_ctx *ctx, copse_page_directory *tab
     table->rank_height = 1;
     for (uint64_t n = pages; n > 16; n = (n + 15) / 16) table->rank_height++;
     if (levels->height != height) first = 0;
-    for (uint64_t p = first; p < pages; p++) {
-        const leaf_page *page = table_page(table, p);
-        table_fence(table)[p] = page->fence[page->used - 1];
-    }
+    table_read_pages(ctx, table, first, pages - 1);
     /* The separator in front of the first of them may change, too. */
     table_refresh_nodes(ctx, table, first ? first - 1 : 0, pages - 1);
-    table_refresh_counts(table, first, pages - 1);
+    table_raise_counts(table, first, pages - 1);
 }

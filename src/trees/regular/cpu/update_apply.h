@@ -166,6 +166,17 @@ static void table_close(copse_page_directory *table, uint64_t *first_moved)
     if (*first_moved > table->pages - 1) *first_moved = table->pages - 1;
 }
 
+/* Pages that stay where they are, but whose last leaf is another now. */
+static void refresh_fences(const copse_ctx *ctx, copse_page_directory *table, const update_plan *u, uint64_t moved)
+{
+    for (const page_part *p = u->part; p < u->part + u->parts && p->page < moved; p++) {
+        const leaf_page *page = table_page(table, p->page);
+        if (table_fence(table)[p->page] == page->fence[page->used - 1]) continue;
+        table_fence(table)[p->page] = page->fence[page->used - 1];
+        table_refresh_nodes(ctx, table, p->page, p->page);
+    }
+}
+
 /* Brings the directory up to date. */
 static void apply_table(const copse_index *index, copse_regular *tree, update_plan *u)
 {
@@ -177,15 +188,19 @@ static void apply_table(const copse_index *index, copse_regular *tree, update_pl
     if (u->new_table || moved < pages) apply_moves(index, tree, u);
     table_close(table, &moved);
     if (moved < pages || u->new_table) table_refresh(index->ctx, table, moved);
-    const bool all = u->parts * 4 > table->pages;
+    if (u->parts * 4 > table->pages) {
+        if (kind_erases(u->kind)) refresh_fences(index->ctx, table, u, moved);
+        const uint64_t stay = moved < table->pages ? moved : table->pages;
+        if (stay) table_read_pages(index->ctx, table, 0, stay - 1);
+        table_raise_counts(table, 0, table->pages - 1);
+        return;
+    }
+    refresh_fences(index->ctx, table, u, moved);
     for (const page_part *p = u->part; p < u->part + u->parts && p->page < moved; p++) {
         const leaf_page *page = table_page(table, p->page);
-        if (!all) table_refresh_counts(table, p->page, p->page);
-        if (table_fence(table)[p->page] == page->fence[page->used - 1]) continue;
-        table_fence(table)[p->page] = page->fence[page->used - 1];
-        table_refresh_nodes(index->ctx, table, p->page, p->page);
+        table->below[0][p->page] = page->ahead[page->used];
+        table_raise_counts(table, p->page, p->page);
     }
-    if (all) table_refresh_counts(table, 0, table->pages - 1);
 }
 
 /* The values of pages that a part has written: all of a page that was written again, else the leaves that were merged. */
