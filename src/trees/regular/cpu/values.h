@@ -120,7 +120,7 @@ static inline bool values_create(const copse_ctx *ctx, uint64_t room, copse_valu
                               &made.high[l], &made.high_ahead[l], &made.high_from[l]};
         for (uint32_t a = 0; a < sizeof array / sizeof *array; a++, at += nodes[l] * sizeof(uint64_t))
             *array[a] = (uint64_t *)at;
-        made.float_sum[l] = (double *)at;
+        made.float_sum[l] = (void *)at;
         at += nodes[l] * sizeof(double);
     }
     made.page = (char **)at;
