@@ -56,13 +56,17 @@ copse_status copse_choose(copse_ctx *ctx, const copse_index_options *o, copse_ch
     const bool named = o->structure != COPSE_STRUCTURE_AUTO;
     const copse_type type = o->key_type;
     if (o->placement != COPSE_PLACEMENT_AUTO)
-        return choose_asked(ctx, type, o->placement,
-                            named ? o->structure : copse_registry_automatic_for(type, o->placement, use, o->duplicates),
-                            out);
+        return choose_asked(
+            ctx, type, o->placement,
+            named ? o->structure
+                  : copse_registry_automatic_for(type, o->placement, use | COPSE_AUTO_ASKED, o->duplicates),
+            out);
     const copse_structure there =
         named ? o->structure : copse_registry_automatic_for(type, COPSE_PLACEMENT_GPU, use, o->duplicates);
     const copse_tree_at *at = copse_registry_at_for(type, there, COPSE_PLACEMENT_GPU);
     if (!at) return choose_cpu(ctx, o, use, "the structure is there for the CPU only", out);
+    if (at->automatic == COPSE_AUTO_ASKED)
+        return choose_cpu(ctx, o, use, "the structure goes to a GPU only where that is asked for", out);
     if (!ctx->stream && !ctx->device_arrays) {
         copse_status status = choose_cpu(ctx, o, use, COPSE_WHY_SMALL, out);
         out->grows_to = there;

@@ -4,8 +4,7 @@
 
 #include <stddef.h>
 
-/* What inputs and outputs have in common. */
-static copse_status header_take(const copse_ctx *ctx, const char *name, const void *given, copse_bytes *out)
+copse_status copse_bytes_take(const copse_ctx *ctx, const char *name, const void *given, copse_bytes *out)
 {
     const copse_bytes defaults = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
     *out = defaults;
@@ -44,15 +43,22 @@ static copse_status fail_offset(const copse_ctx *ctx, const char *name, const co
     return copse_error_at(status, name, i ? i - 1 : 0, 0); /* the key that ends there */
 }
 
+copse_status copse_bytes_take_keys(const copse_ctx *ctx, const char *name, const void *given, uint64_t n,
+                                   copse_bytes *out)
+{
+    copse_status status = copse_bytes_take(ctx, name, given, out);
+    if (status != COPSE_OK) return status;
+    if (n > SIZE_MAX / 32)
+        return copse_fail_argument(ctx, "n", "n is %llu: more than any array can hold", (unsigned long long)n);
+    return out->offsets ? COPSE_OK : copse_fail_argument(ctx, name, "%s->offsets is NULL; it has n + 1 offsets", name);
+}
+
 copse_status copse_byte_keys_take(const copse_ctx *ctx, const char *name, const void *given, uint64_t n,
                                   copse_byte_keys *out)
 {
     copse_bytes bytes;
-    copse_status status = header_take(ctx, name, given, &bytes);
+    copse_status status = copse_bytes_take_keys(ctx, name, given, n, &bytes);
     if (status != COPSE_OK) return status;
-    if (n > SIZE_MAX / 32)
-        return copse_fail_argument(ctx, "n", "n is %llu: more than any array can hold", (unsigned long long)n);
-    if (!bytes.offsets) return copse_fail_argument(ctx, name, "%s->offsets is NULL; it has n + 1 offsets", name);
     *out = (copse_byte_keys){.data = bytes.data, .offsets = bytes.offsets, .wide = bytes.offset_bits == 64};
     int64_t before = copse_byte_offset(out, 0);
     if (before < 0 || (uint64_t)before > bytes.size) return fail_offset(ctx, name, out, 0, bytes.size);
@@ -72,7 +78,7 @@ copse_status copse_byte_output_open(const copse_ctx *ctx, const char *name, void
     *out = (copse_byte_output){.given = given, .name = name};
     if (!given) return COPSE_OK;
     copse_bytes bytes;
-    copse_status status = header_take(ctx, name, given, &bytes);
+    copse_status status = copse_bytes_take(ctx, name, given, &bytes);
     if (status != COPSE_OK) return status;
     if (!bytes.offsets && bytes.data)
         return copse_fail_argument(ctx, name, "%s->offsets is NULL, but %s->data is not", name, name);

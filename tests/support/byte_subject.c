@@ -186,7 +186,11 @@ bool byte_subject_open(struct byte_subject *subject, struct byte_source source, 
     shape.structure = structures[byte_draw(subject, 3)];
     if (duplicates && !copse_supports(shape.structure, COPSE_PLACEMENT_CPU, COPSE_BYTES, COPSE_CAN_KEEP_DUPLICATES))
         shape.structure = COPSE_STRUCTURE_AUTO;
-    shape.placement = byte_draw(subject, 2) ? COPSE_PLACEMENT_CPU : COPSE_PLACEMENT_AUTO;
+    static const copse_placement placements[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_EMULATED};
+    shape.placement = placements[byte_draw(subject, 3)];
+    if (duplicates && shape.placement == COPSE_PLACEMENT_EMULATED) shape.placement = COPSE_PLACEMENT_CPU;
+    if (shape.placement == COPSE_PLACEMENT_EMULATED && shape.structure == COPSE_STRUCTURE_SORTED)
+        shape.structure = COPSE_STRUCTURE_AUTO; /* that is radix */
     model_init(&subject->model, COPSE_U64, value_type, duplicates);
     if (copse_ctx_create(&options, &subject->ctx) != COPSE_OK ||
         copse_index_create(subject->ctx, &shape, &subject->index) != COPSE_OK)

@@ -1,0 +1,207 @@
+/* Point reads of the radix tree on a device. */
+#include "gpu/call.h"
+#include "gpu/sort.h"
+#include "transfer/transfer.h"
+#include "trees/radix/gpu/tree.h"
+
+/* Keys of one chunk of a batch in host memory, and the bytes that it may have: enough to keep the link busy, small enough that copies and
+ * kernels overlap. */
+#define CHUNK_KEYS  (UINT64_C(1) << 19)
+#define CHUNK_BYTES (UINT64_C(32) << 20)
+
+/* A batch of lookups on its way. */
+typedef struct find_call {
+    const copse_index *index;
+    copse_radix_input *input;
+    copse_radix_find_arguments arguments;
+    unsigned char *room; /* device memory for the bytes of one chunk; NULL: all of them are there */
+} find_call;
+
+enum { FIND_OFFSETS, FIND_VALUES, FIND_FOUND, FIND_ARRAYS };
+
+/* Puts the lookups of a chunk on the stream: copse_transfer_work. */
+static copse_status find_launch(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
+{
+    find_call *call = user;
+    copse_device *device = call->index->device;
+    copse_radix_find_arguments *a = &call->arguments;
+    copse_radix_strings *keys = &a->keys;
+    copse_status status = COPSE_OK;
+    a->n = n;
+    a->values = memory[FIND_VALUES];
+    a->found = memory[FIND_FOUND];
+    keys->offsets = memory[FIND_OFFSETS];
+    keys->first = first;
+    if (!call->input->offsets_there) keys->end = copse_radix_input_offset(call->input, first + n);
+    if (call->room) {
+        keys->low = copse_radix_input_offset(call->input, first);
+        keys->high = keys->end;
+        keys->data = call->room;
+        status = copse_device_copy(device, stream, call->room, (const char *)call->input->bytes.data + keys->low,
+                                   (uint64_t)(keys->high - keys->low));
+    }
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, stream, &copse_radix_kernels_on(device)->find,
+                                     (n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, a);
+    return status;
+}
+
+/* The most bytes of a chunk; 0: some are not sound. */
+static uint64_t chunk_most(const copse_radix_input *input, uint64_t chunk)
+{
+    uint64_t most = 1;
+    for (uint64_t first = 0; first < input->n; first += chunk) {
+        const uint64_t last = input->n - first < chunk ? input->n : first + chunk;
+        if (!copse_radix_input_sound(input, first, last)) return 0;
+        const uint64_t bytes =
+            (uint64_t)(copse_radix_input_offset(input, last) - copse_radix_input_offset(input, first));
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* Brings the bytes of keys to the device, or makes room through which pinned ones go chunk by chunk. */
+static copse_status data_open(find_call *call, uint64_t *chunk, copse_scratch *scratch)
+{
+    copse_device *device = call->index->device;
+    copse_radix_input *input = call->input;
+    const copse_bytes *bytes = &input->bytes;
+    copse_radix_strings *keys = &call->arguments.keys;
+    void *room = NULL;
+    *keys = (copse_radix_strings){
+        .high = (int64_t)bytes->size, .data = bytes->data, .end = -1, .wide = bytes->offset_bits == 64};
+    if (!bytes->data) keys->data = bytes->offsets; /* all keys are empty; an address all the same */
+    if (input->data_there || !bytes->size) return COPSE_OK;
+    if (!input->offsets_there) {
+        if (!copse_radix_input_sound(input, 0, input->n)) return copse_radix_input_fail(call->index, input, 0);
+        keys->low = copse_radix_input_offset(input, 0);
+        keys->high = copse_radix_input_offset(input, input->n);
+    }
+    const char *from = (const char *)bytes->data + keys->low;
+    uint64_t size = (uint64_t)(keys->high - keys->low);
+    const bool chunked = !input->offsets_there && size > CHUNK_BYTES && copse_transfer_is_pinned(device, from, size);
+    if (chunked) {
+        const uint64_t each = size / input->n + 1; /* the length of most */
+        *chunk = CHUNK_BYTES / each < CHUNK_KEYS ? CHUNK_BYTES / each : CHUNK_KEYS;
+        if (*chunk == 0) *chunk = 1;
+        size = chunk_most(input, *chunk);
+        if (size == 0) return copse_radix_input_fail(call->index, input, 0);
+    }
+    const copse_scratch_array array = {&room, size + 16};
+    copse_status status = copse_scratch_take(device, "the keys", &array, 1, scratch);
+    if (chunked)
+        call->room = room;
+    else if (status == COPSE_OK && size)
+        status = copse_transfer_to_device(device, room, from, size);
+    keys->data = room;
+    return status;
+}
+
+static copse_status report_unsound(const copse_ctx *ctx, const char *call, const uint64_t *words)
+{
+    (void)call;
+    if (words[COPSE_RADIX_UNSOUND] == UINT64_MAX) return COPSE_OK;
+    return copse_fail_argument(ctx, "keys", "keys: the offsets of key %llu fall, pass keys->size, or are too far apart",
+                               (unsigned long long)words[COPSE_RADIX_UNSOUND]);
+}
+
+/* What kernels found wrong: at once where the call waits, else for copse_ctx_synchronize. */
+static copse_status find_end(const find_call *call, int report, copse_status status, bool waits)
+{
+    const copse_index *index = call->index;
+    uint64_t words[COPSE_REPORT_WORDS];
+    if (status == COPSE_OK && !waits) {
+        copse_report_defer(index->device, report, report_unsound, "");
+        return COPSE_OK;
+    }
+    copse_status read = copse_report_read(index->device, report, words);
+    if (status != COPSE_OK || read != COPSE_OK) return status != COPSE_OK ? status : read;
+    if (words[COPSE_RADIX_UNSOUND] == UINT64_MAX) return COPSE_OK;
+    return copse_radix_input_fail(index, call->input, words[COPSE_RADIX_UNSOUND]);
+}
+
+copse_status copse_radix_device_find(const copse_index *index, const void *keys, uint64_t n, void *values,
+                                     uint8_t *found)
+{
+    copse_radix_input input;
+    copse_scratch scratch = {0};
+    int report;
+    copse_status status = copse_radix_input_look(index, "keys", keys, n, &input);
+    if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
+    if (status != COPSE_OK) return status;
+    find_call call = {.index = index, .input = &input, .arguments.tree = copse_radix_device_of(index)->view};
+    copse_transfer_job job = {
+        .device = index->device,
+        .array = {{.memory = input.bytes.offsets, .element = input.bytes.offset_bits / 8, .name = "keys"},
+                  {.memory = values, .element = call.arguments.tree.width, .output = true, .name = "out_values"},
+                  {.memory = found, .element = 1, .output = true, .name = "out_found"}},
+        .arrays = FIND_ARRAYS,
+        .n = n,
+        .work = find_launch,
+        .user = &call};
+    const void *all[] = {input.bytes.offsets, input.bytes.size ? input.bytes.data : NULL, values, found};
+    const bool waits = copse_call_waits(index, all, 4);
+    status = data_open(&call, &job.chunk, &scratch);
+    if (status == COPSE_OK) status = copse_report_take(index->device, &report, &call.arguments.report);
+    if (status == COPSE_OK) status = find_end(&call, report, copse_transfer_run(&job), waits);
+    copse_scratch_free(index->device, &scratch);
+    return status;
+}
+
+/* --- neighbours ----------------------------------------------------------------------------------------------------------- */
+
+static copse_status neighbours_run(const copse_index *index, copse_radix_input *input, copse_neighbour which,
+                                   copse_radix_output *out)
+{
+    copse_device *device = index->device;
+    const uint64_t n = input->n;
+    copse_radix_neighbour_arguments a = {
+        .tree = copse_radix_device_of(index)->view, .which = (uint32_t)which, .to.n = n};
+    const copse_scratch_array arrays[] = {{(void **)&a.to.links, n * sizeof(uint64_t)},
+                                          {(void **)&a.to.sizes, (n + 1) * sizeof(uint64_t)}};
+    copse_scratch scratch = {0};
+    uint64_t words[COPSE_REPORT_WORDS];
+    int report;
+    copse_status status = copse_radix_input_bring(index, input);
+    if (status == COPSE_OK) status = copse_scratch_take(device, "the entries", arrays, 2, &scratch);
+    a.keys = input->strings;
+    if (status == COPSE_OK) status = copse_report_take(device, &report, &a.report);
+    if (status == COPSE_OK) {
+        status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->neighbours,
+                                     copse_device_blocks(device, n), &a);
+        const copse_status read = copse_report_read(device, report, words);
+        if (status == COPSE_OK) status = read;
+        if (status == COPSE_OK && words[COPSE_RADIX_UNSOUND] != UINT64_MAX)
+            status = copse_radix_input_fail(index, input, words[COPSE_RADIX_UNSOUND]);
+    }
+    if (status == COPSE_OK) status = copse_radix_output_give(index, out, &a.to);
+    copse_scratch_free(device, &scratch);
+    return status;
+}
+
+/* Keys that are not sound come first, as far as a look at them is possible. */
+static copse_status ranks_refuse(const copse_index *index, const copse_radix_input *input)
+{
+    copse_byte_keys keys;
+    copse_status status = COPSE_OK;
+    if (!input->offsets_there) status = copse_byte_keys_take(index->ctx, input->name, input->given, input->n, &keys);
+    if (status != COPSE_OK) return status;
+    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "out_ranks is not NULL, but the radix tree has no ranks");
+}
+
+copse_status copse_radix_device_neighbours(const copse_index *index, const void *keys, uint64_t n,
+                                           copse_neighbour which, void *out_keys, void *out_values, uint8_t *out_found,
+                                           uint64_t *out_ranks)
+{
+    copse_radix_input input;
+    copse_radix_output out;
+    copse_status status = copse_radix_input_look(index, "keys", keys, n, &input);
+    if (status == COPSE_OK && out_ranks) return ranks_refuse(index, &input);
+    if (status == COPSE_OK) status = copse_radix_output_look(index, out_keys, out_values, out_found, &out);
+    (void)copse_promise_end(COPSE_OK); /* it is known now where all arrays are */
+    if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
+    if (status != COPSE_OK) return status;
+    status = neighbours_run(index, &input, which, &out);
+    copse_scratch_free(index->device, &input.scratch);
+    return status;
+}

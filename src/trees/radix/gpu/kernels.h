@@ -1,0 +1,108 @@
+/*
+ * The kernels of the radix tree: their arguments, and the table of them that each backend has. A tree on a device has the bytes of
+ * trees/radix/layout.h, one flat array for each type: item i begins at i times the stride of the type.
+ */
+#pragma once
+
+#include "device/device.h"
+#include "trees/radix/layout.h"
+
+#define COPSE_RADIX_THREADS 256u
+
+/* A tree as kernels see it. */
+typedef struct copse_radix_view {
+    copse_radix_link root; /* 0: empty */
+    uint32_t width;        /* of a value */
+    unsigned char *pool[COPSE_RADIX_TYPES];
+} copse_radix_view;
+
+/* Byte strings of a caller in memory that kernels reach. Kernels check them: no offset may fall, or leave low .. high. */
+typedef struct copse_radix_strings {
+    const void *offsets;
+    const unsigned char *data; /* the byte of offset `low` */
+    int64_t low, high;
+    int64_t end;    /* the offset behind the last string; negative: it is in the array */
+    uint64_t first; /* position of string 0 in the caller's batch, for reports */
+    uint32_t wide;  /* 1: offsets have 64 bits */
+} copse_radix_strings;
+
+/* Words of reports: the least position of a string that is not sound, of lows and of highs; some range was too wide. */
+enum { COPSE_RADIX_UNSOUND = 0, COPSE_RADIX_UNSOUND_HIGH = 1, COPSE_RADIX_TOO_WIDE = 2 };
+
+typedef struct copse_radix_find_arguments {
+    copse_radix_view tree;
+    copse_radix_strings keys;
+    uint64_t n;
+    void *values; /* either may be NULL */
+    uint8_t *found;
+    uint64_t *report;
+} copse_radix_find_arguments;
+
+/* Leaves that a call gives, one for each of n: links, 0 for none, and in `sizes` the bytes of their keys. */
+typedef struct copse_radix_leaves {
+    uint64_t n;
+    copse_radix_link *links;
+    uint64_t *sizes; /* one more than n, the last of which is 0 */
+} copse_radix_leaves;
+
+typedef struct copse_radix_neighbour_arguments {
+    copse_radix_view tree;
+    copse_radix_strings keys;
+    uint32_t which; /* copse_neighbour */
+    copse_radix_leaves to;
+    uint64_t *report;
+} copse_radix_neighbour_arguments;
+
+typedef struct copse_radix_range_arguments {
+    copse_radix_view tree;
+    copse_radix_strings lows, highs;
+    uint32_t has_low, has_high, above, below, prefix, descending;
+    uint64_t n;
+    uint64_t limit;           /* entries of a range; 0: all */
+    uint64_t most;            /* entries that one thread goes along; where a range has more, the report says so */
+    copse_radix_link *starts; /* the first leaf of each range in its direction; NULL: not wanted */
+    uint64_t *counts;
+    uint64_t *sizes; /* bytes of all keys of each range; NULL: not wanted */
+    uint64_t *report;
+} copse_radix_range_arguments;
+
+/* The leaves of ranges: those of range i from position offsets[i] on. */
+typedef struct copse_radix_row_arguments {
+    copse_radix_view tree;
+    const copse_radix_link *starts;
+    const uint64_t *offsets;
+    uint64_t n;
+    uint32_t descending;
+    copse_radix_leaves to;
+} copse_radix_row_arguments;
+
+/* What is wanted of leaves. `from.sizes` has been summed up: where the key of each begins. */
+typedef struct copse_radix_give_arguments {
+    copse_radix_view tree;
+    copse_radix_leaves from;
+    void *offsets; /* of n + 1 keys */
+    uint32_t wide;
+    unsigned char *data;
+    void *values;
+    uint8_t *found;
+} copse_radix_give_arguments;
+
+/* Pages of pools on their way from the host's tree: page i of `pages` goes to to[i]. */
+#define COPSE_RADIX_PAGE 1024u
+typedef struct copse_radix_page_arguments {
+    const unsigned char *pages;
+    unsigned char *const *to;
+    uint64_t n;
+} copse_radix_page_arguments;
+
+typedef struct copse_radix_kernels {
+    copse_kernel find, neighbours, ranges, rows, give, pages;
+} copse_radix_kernels;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern const copse_radix_kernels copse_radix_kernels_emulated, copse_radix_kernels_cuda;
+#ifdef __cplusplus
+}
+#endif
