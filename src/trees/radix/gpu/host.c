@@ -53,10 +53,11 @@ static const void *borrow_keys(loan *of, const char *name, const void *given, ui
     return out;
 }
 
-/* All arrays are known: brings those that are inputs. */
+/* All arrays are known: brings those that are inputs, and the values that the host lacks. */
 static copse_status loan_begin(loan *of)
 {
     (void)copse_promise_end(COPSE_OK);
+    if (of->status == COPSE_OK) of->status = copse_radix_values_fetch(of->index);
     for (unsigned i = 0; i < of->n && of->status == COPSE_OK; i++) {
         const borrowed *b = &of->arrays[i];
         if (!b->output) of->status = copse_transfer_to_host(of->index->device, b->host, b->callers, b->bytes);
@@ -102,6 +103,7 @@ copse_status copse_radix_device_build(copse_index *index, const void *keys, cons
     tree->host = made.host;
     tree->host.marks = &tree->marks;
     tree->view = made.view;
+    atomic_store_explicit(&tree->is_ahead, false, memory_order_release);
     memcpy(tree->bytes, made.bytes, sizeof tree->bytes);
     atomic_store_explicit(&tree->behind, false, memory_order_release);
     return COPSE_OK;
@@ -138,10 +140,14 @@ copse_status copse_radix_device_insert(copse_index *index, const void *keys, con
                                        uint32_t flags, uint64_t *out_inserted)
 {
     copse_bytes given;
+    bool done = false;
+    copse_status status = COPSE_OK;
+    if (values && !(flags & COPSE_INSERT_IF_ABSENT)) status = copse_radix_device_upsert(index, keys, values, n, &done);
+    if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
     const void *host_values = borrow(&of, values, n * copse_radix_device_of(index)->host.width, false, "values");
-    copse_status status = loan_begin(&of);
+    status = loan_begin(&of);
     if (status == COPSE_OK) status = room_make(index, host_keys, n);
     if (status == COPSE_OK)
         status = change_end(index, copse_radix_insert(&of.host, host_keys, host_values, n, flags, out_inserted));

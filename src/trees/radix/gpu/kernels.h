@@ -26,8 +26,9 @@ typedef struct copse_radix_strings {
     uint32_t wide;  /* 1: offsets have 64 bits */
 } copse_radix_strings;
 
-/* Words of reports: the least position of a string that is not sound, of lows and of highs; some range was too wide. */
-enum { COPSE_RADIX_UNSOUND = 0, COPSE_RADIX_UNSOUND_HIGH = 1, COPSE_RADIX_TOO_WIDE = 2 };
+/* Words of reports: the least position of a string that is not sound, of lows and of highs; some range was too wide;
+ * how many keys are missing. */
+enum { COPSE_RADIX_UNSOUND = 0, COPSE_RADIX_UNSOUND_HIGH = 1, COPSE_RADIX_TOO_WIDE = 2, COPSE_RADIX_MISSING = 3 };
 
 typedef struct copse_radix_find_arguments {
     copse_radix_view tree;
@@ -87,16 +88,37 @@ typedef struct copse_radix_give_arguments {
     uint8_t *found;
 } copse_radix_give_arguments;
 
-/* Pages of pools on their way from the host's tree: page i of `pages` goes to to[i]. */
+/* Values of keys that are there, of which the last of the batch counts. A first kernel finds the leaves and puts the greatest position of
+ * each into a table, a second one writes those that are in it. */
+typedef struct copse_radix_claim {
+    copse_radix_link leaf; /* 0: free */
+    uint64_t position;
+} copse_radix_claim;
+
+typedef struct copse_radix_upsert_arguments {
+    copse_radix_view tree;
+    copse_radix_strings keys;
+    const void *values;
+    uint64_t n;
+    copse_radix_claim *claims;          /* at the start all zero */
+    uint32_t claim_bits;                /* 2^claim_bits of them, at least 2 n */
+    uint32_t *places;                   /* of each key in the table */
+    uint64_t *missing;                  /* keys that are not there, or not sound: with one of them nothing is written */
+    uint32_t *ahead[COPSE_RADIX_TYPES]; /* a bit for each page of the leaves whose values the host does not have */
+    uint64_t *report;
+} copse_radix_upsert_arguments;
+
+/* Pages of pools between the host's tree and the device's: page i of `pages` belongs at at[i]. */
 #define COPSE_RADIX_PAGE 1024u
 typedef struct copse_radix_page_arguments {
-    const unsigned char *pages;
-    unsigned char *const *to;
+    unsigned char *pages;
+    unsigned char *const *at;
     uint64_t n;
+    uint32_t back; /* 1: from the pools to `pages` */
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, neighbours, ranges, rows, give, pages;
+    copse_kernel find, neighbours, ranges, rows, give, claim, upsert, pages;
 } copse_radix_kernels;
 
 #ifdef __cplusplus

@@ -3,16 +3,6 @@
 #include "transfer/transfer.h"
 #include "trees/radix/gpu/tree.h"
 
-/* Pages that go to the device at a time. */
-#define STAGED_PAGES 1024u
-
-_Static_assert(COPSE_RADIX_PAGE == 1u << COPSE_RADIX_PAGE_BITS, "a page is a page");
-
-static const copse_radix_pool *host_pool(const copse_radix_device *tree, uint32_t type)
-{
-    return copse_radix_pool_of(&tree->host, type);
-}
-
 static uint64_t page_bytes(uint64_t bytes)
 {
     return (bytes + COPSE_RADIX_PAGE - 1) / COPSE_RADIX_PAGE * COPSE_RADIX_PAGE;
@@ -27,6 +17,8 @@ void copse_radix_mirror_free(const copse_index *index, copse_radix_device *tree)
         copse_memory_free(index->ctx, tree->marks.bits[type], tree->marks.words[type] * sizeof(uint64_t));
     }
     tree->marks = (copse_radix_marks){0};
+    copse_scratch_free(index->device, &tree->ahead);
+    tree->is_ahead = false;
 }
 
 /* Room for `items` of a type; what is there stays. */
@@ -34,7 +26,7 @@ static copse_status pool_reserve(const copse_index *index, copse_radix_device *t
 {
     copse_device *device = index->device;
     const uint64_t old = tree->bytes[type],
-                   exact = page_bytes(copse_memory_product(items, host_pool(tree, type)->stride));
+                   exact = page_bytes(copse_memory_product(items, copse_radix_pool_of(&tree->host, type)->stride));
     void *memory = NULL;
     if (exact <= old) return COPSE_OK;
     const uint64_t bytes = page_bytes(exact > old + old / 8 ? exact : old + old / 8);
@@ -70,7 +62,7 @@ static copse_status marks_reserve(const copse_index *index, copse_radix_device *
 /* Chunks that lie one behind the other go at once. */
 static copse_status pool_upload(const copse_index *index, const copse_radix_device *tree, uint32_t type)
 {
-    const copse_radix_pool *pool = host_pool(tree, type);
+    const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
     const uint64_t chunk = (uint64_t)pool->stride << pool->shift, end = pool->used * pool->stride;
     copse_status status = COPSE_OK;
     for (uint64_t at = 0, next; at < end && status == COPSE_OK; at = next) {
@@ -93,7 +85,7 @@ static copse_status upload_all(const copse_index *index, copse_radix_device *tre
 {
     copse_status status = COPSE_OK;
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++) {
-        status = pool_reserve(index, tree, type, host_pool(tree, type)->used);
+        status = pool_reserve(index, tree, type, copse_radix_pool_of(&tree->host, type)->used);
         if (status == COPSE_OK) status = pool_upload(index, tree, type);
     }
     if (status != COPSE_OK) return status;
@@ -111,88 +103,19 @@ copse_status copse_radix_mirror_make(const copse_index *index, copse_radix_devic
     return status;
 }
 
-/* --- pages --------------------------------------------------------------------------------------------------------------- */
-
-/* Pages on their way. */
-typedef struct stage {
-    const copse_index *index;
-    unsigned char *host; /* addresses, and behind them the pages */
-    unsigned char *there;
-    uint64_t n;
-} stage;
-
-#define STAGE_BYTES ((uint64_t)STAGED_PAGES * (sizeof(void *) + COPSE_RADIX_PAGE))
-
-static copse_status stage_send(stage *s)
-{
-    copse_device *device = s->index->device;
-    const uint64_t table = STAGED_PAGES * sizeof(void *);
-    const copse_radix_page_arguments arguments = {
-        .pages = s->there + table, .to = (unsigned char *const *)(void *)s->there, .n = s->n};
-    if (s->n == 0) return COPSE_OK;
-    copse_status status = copse_device_copy(device, device->main, s->there, s->host, table + s->n * COPSE_RADIX_PAGE);
-    if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->pages,
-                                     (s->n + 7) / (COPSE_RADIX_THREADS / 32), &arguments);
-    if (status == COPSE_OK) status = copse_device_wait(device, device->main);
-    s->n = 0;
-    return status;
-}
-
-static copse_status page_add(stage *s, const copse_radix_device *tree, uint32_t type, uint64_t page)
-{
-    const copse_radix_pool *pool = host_pool(tree, type);
-    const uint64_t chunk = (uint64_t)pool->stride << pool->shift, at = page * COPSE_RADIX_PAGE;
-    const uint64_t end = pool->capacity * pool->stride; /* the last chunk may be cut short */
-    unsigned char *to = s->host + STAGED_PAGES * sizeof(void *) + s->n * COPSE_RADIX_PAGE;
-    unsigned char *const address = tree->view.pool[type] + at;
-    const size_t bytes = end <= at ? 0 : end - at < COPSE_RADIX_PAGE ? (size_t)(end - at) : COPSE_RADIX_PAGE;
-    memcpy(s->host + s->n * sizeof(void *), &address, sizeof address);
-    if (bytes) memcpy(to, pool->chunks[at / chunk] + at % chunk, bytes);
-    memset(to + bytes, 0, COPSE_RADIX_PAGE - bytes);
-    return ++s->n == STAGED_PAGES ? stage_send(s) : COPSE_OK;
-}
-
-static copse_status pool_send(stage *s, const copse_radix_device *tree, uint32_t type)
-{
-    const copse_radix_marks *marks = &tree->marks;
-    copse_status status = COPSE_OK;
-    for (uint64_t word = 0; word < marks->words[type]; word++) {
-        for (uint64_t bits = marks->bits[type][word]; bits && status == COPSE_OK; bits &= bits - 1)
-            status = page_add(s, tree, type, word * 64 + (uint64_t)__builtin_ctzll(bits));
-        if (status != COPSE_OK) return status;
-        marks->bits[type][word] = 0; /* a failure behind this is one of the device, after which nothing is read */
-    }
-    return COPSE_OK;
-}
-
-static copse_status pages_send(const copse_index *index, copse_radix_device *tree)
-{
-    copse_device *device = index->device;
-    stage s = {.index = index};
-    void *there = NULL;
-    copse_status status = copse_device_alloc(device, device->main, STAGE_BYTES, "the radix tree", &there);
-    if (status != COPSE_OK) return status;
-    s.there = there;
-    s.host = copse_memory_alloc(index->ctx, STAGE_BYTES);
-    if (!s.host) status = copse_fail_memory(index->ctx, STAGE_BYTES, "the radix tree");
-    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++)
-        status = pool_send(&s, tree, type);
-    if (status == COPSE_OK) status = stage_send(&s);
-    copse_memory_free(index->ctx, s.host, STAGE_BYTES);
-    copse_device_free(device, device->main, there, STAGE_BYTES);
-    return status;
-}
+/* --- changes ------------------------------------------------------------------------------------------------------------- */
 
 static copse_status update(const copse_index *index, copse_radix_device *tree)
 {
     copse_status status = COPSE_OK;
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++)
-        tree->marks.all |= host_pool(tree, type)->used * host_pool(tree, type)->stride > tree->bytes[type];
+        tree->marks.all |=
+            copse_radix_pool_of(&tree->host, type)->used * copse_radix_pool_of(&tree->host, type)->stride >
+            tree->bytes[type];
     if (tree->marks.all)
         status = upload_all(index, tree);
     else if (tree->marks.any)
-        status = pages_send(index, tree);
+        status = copse_radix_pages_send(index, tree);
     if (status != COPSE_OK) return status;
     tree->marks.any = false;
     view_set(tree);
@@ -232,7 +155,7 @@ copse_status copse_radix_mirror_ready(const copse_index *index)
 /* Compares what both sides have of a pool, a piece of a chunk at a time. */
 static copse_status pool_verify(const copse_index *index, const copse_radix_device *tree, uint32_t type, void *piece)
 {
-    const copse_radix_pool *pool = host_pool(tree, type);
+    const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
     const uint64_t chunk = (uint64_t)pool->stride << pool->shift, end = pool->used * pool->stride;
     for (uint64_t at = 0, bytes; at < end; at += bytes) {
         bytes = chunk - at % chunk;
@@ -269,8 +192,8 @@ copse_status copse_radix_mirror_verify(const copse_index *index)
 static uint64_t nodes_most(const copse_radix_device *tree, uint32_t type, uint64_t n)
 {
     if (type == COPSE_RADIX_NODE2) return n;
-    uint64_t most = host_pool(tree, type - 1)->used + n / copse_radix_room(type - 1);
-    if (type < COPSE_RADIX_NODE256) most += host_pool(tree, type + 1)->used;
+    uint64_t most = copse_radix_pool_of(&tree->host, type - 1)->used + n / copse_radix_room(type - 1);
+    if (type < COPSE_RADIX_NODE256) most += copse_radix_pool_of(&tree->host, type + 1)->used;
     return most < n ? most : n;
 }
 
@@ -280,7 +203,7 @@ copse_status copse_radix_mirror_reserve(const copse_index *index, uint64_t n, co
     copse_status status = COPSE_OK;
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++) {
         const uint64_t more = type < COPSE_RADIX_LEAF8 ? nodes_most(tree, type, n) : leaves[type];
-        const copse_radix_pool *pool = host_pool(tree, type);
+        const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
         const uint64_t free = type == COPSE_RADIX_LEAF_LONG ? 0 : pool->free_count;
         status = pool_reserve(index, tree, type, pool->used + (more > free ? more - free : 0));
         if (status == COPSE_OK) status = marks_reserve(index, tree, type);

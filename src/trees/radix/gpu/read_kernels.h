@@ -149,8 +149,11 @@ SIMT_KERNEL(radix_pages, copse_radix_page_arguments, COPSE_RADIX_THREADS, 4)
 {
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_RADIX_THREADS / SIMT_WARP);
     for (uint64_t p = (uint64_t)blockIdx.x * (COPSE_RADIX_THREADS / SIMT_WARP) + simt_warp(); p < a.n; p += warps) {
-        const uint64_t *from = (const uint64_t *)(a.pages + p * COPSE_RADIX_PAGE);
-        uint64_t *to = (uint64_t *)a.to[p];
-        for (uint32_t i = simt_lane(); i < COPSE_RADIX_PAGE / 8u; i += SIMT_WARP) to[i] = from[i];
+        uint64_t *page = (uint64_t *)(a.pages + p * COPSE_RADIX_PAGE), *place = (uint64_t *)a.at[p];
+        for (uint32_t i = simt_lane(); i < COPSE_RADIX_PAGE / 8u; i += SIMT_WARP)
+            if (a.back)
+                page[i] = place[i];
+            else
+                place[i] = page[i];
     }
 }

@@ -19,6 +19,7 @@ static copse_status radix_device_create(copse_index *index)
     tree->host.marks = &tree->marks;
     pthread_mutex_init(&tree->lock, NULL);
     atomic_init(&tree->behind, false);
+    atomic_init(&tree->is_ahead, false);
     index->tree = tree;
     return COPSE_OK;
 }
@@ -51,7 +52,8 @@ static void radix_device_stats(const copse_index *index, copse_stats *out)
 static copse_status radix_device_verify(const copse_index *index)
 {
     const copse_index host = copse_radix_host(index);
-    copse_status status = copse_radix_verify(&host);
+    copse_status status = copse_radix_values_fetch(index);
+    if (status == COPSE_OK) status = copse_radix_verify(&host);
     if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
     return status == COPSE_OK ? copse_radix_mirror_verify(index) : status;
 }

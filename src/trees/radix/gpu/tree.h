@@ -2,7 +2,8 @@
  * The radix tree on a device: what its files share.
  *
  * It is there twice, in the same bytes: pools on the device, which kernels read, and the tree of trees/radix/cpu in host memory, which
- * updates change. After an update the pages of the pools that it touched go to the device.
+ * updates change. After an update the pages of the pools that it touched go to the device. Values of keys that are there are written by
+ * kernels; the host fetches the pages with them when it needs them.
  */
 #pragma once
 
@@ -20,6 +21,9 @@ typedef struct copse_radix_device {
     uint64_t bytes[COPSE_RADIX_TYPES]; /* of each pool on the device; whole pages */
     pthread_mutex_t lock;              /* of bringing the device up to date, which a read may have to do */
     atomic_bool behind;                /* an update found no memory for that */
+    atomic_bool is_ahead;              /* kernels have written values that the host does not have, */
+    copse_scratch ahead;               /* in the pages of leaves whose bits are set                */
+    uint32_t *ahead_bits[COPSE_RADIX_TYPES];
 } copse_radix_device;
 
 static inline copse_radix_device *copse_radix_device_of(const copse_index *index)
@@ -53,6 +57,14 @@ copse_status copse_radix_mirror_update(const copse_index *index);
 copse_status copse_radix_mirror_ready(const copse_index *index);
 /* Do both sides have the same bytes? */
 copse_status copse_radix_mirror_verify(const copse_index *index);
+
+/* --- pages: pages.c ------------------------------------------------------------------------------------------------------ */
+
+copse_status copse_radix_pages_send(const copse_index *index, copse_radix_device *tree);
+/* Bits for a kernel that writes values. */
+copse_status copse_radix_ahead_make(const copse_index *index, uint32_t *out[COPSE_RADIX_TYPES]);
+/* Before the host's tree reads values, or changes pages: it has what the device has. */
+copse_status copse_radix_values_fetch(const copse_index *index);
 
 /* --- byte strings of a call: strings.c ----------------------------------------------------------------------------------- */
 
@@ -106,6 +118,10 @@ copse_status copse_radix_device_neighbours(const copse_index *index, const void 
                                            uint64_t *out_ranks);
 copse_status copse_radix_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
 copse_status copse_radix_device_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
+
+/* Writes values where all of the keys are there: upsert.c. *out_done: false where they are not, and nothing has changed. */
+copse_status copse_radix_device_upsert(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                       bool *out_done);
 
 /* By the host's tree, with arrays in any memory: host.c. */
 copse_status copse_radix_device_build(copse_index *index, const void *keys, const void *values, uint64_t n);
