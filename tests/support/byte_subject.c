@@ -1,5 +1,7 @@
 /* An index of byte strings and the model beside it: opening, choosing, comparing. */
 #include "byte_subject.h"
+#include "device/device.h"
+#include "placed.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,12 +28,19 @@ void byte_arm(struct byte_subject *subject)
     subject->failures_before = atomic_load(&subject->allocator.failures);
     if (byte_draw(subject, 8) == 7)
         test_allocator_fail_after(&subject->allocator, (long long)byte_draw(subject, 6), byte_draw(subject, 2));
+    subject->device_armed = subject->device && byte_draw(subject, 8) == 7;
+    if (subject->device_armed) subject->device->allocations_left = (int64_t)byte_draw(subject, 6);
 }
 
 bool byte_went(struct byte_subject *subject, copse_status got, copse_status want)
 {
-    const bool refused = atomic_load(&subject->allocator.failures) != subject->failures_before;
+    bool refused = atomic_load(&subject->allocator.failures) != subject->failures_before;
     test_allocator_never_fail(&subject->allocator);
+    if (subject->device_armed) {
+        refused |= subject->device->allocations_left < 0;
+        subject->device->allocations_left = -1;
+        subject->device_armed = false;
+    }
     if (got == COPSE_ERR_MEMORY && refused) return false;
     if (got == want) return true;
     byte_differ(subject, "status %s instead of %s: %s", copse_status_name(got), copse_status_name(want),
@@ -195,6 +204,7 @@ bool byte_subject_open(struct byte_subject *subject, struct byte_source source, 
     if (copse_ctx_create(&options, &subject->ctx) != COPSE_OK ||
         copse_index_create(subject->ctx, &shape, &subject->index) != COPSE_OK)
         byte_differ(subject, "%s", copse_last_error(subject->ctx));
+    if (!subject->wrong) subject->device = placed_device(subject->ctx, shape.placement);
     return !subject->wrong;
 }
 

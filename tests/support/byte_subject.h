@@ -22,8 +22,10 @@ struct byte_subject {
     struct test_allocator allocator;
     copse_ctx *ctx;
     copse_index *index;
+    struct copse_device *device; /* the emulated one, once it was used */
     struct model model;
     long long failures_before; /* of the allocator */
+    bool device_armed;         /* an allocation of device memory may fail */
     bool wrong;
     const char *operation; /* the last one          */
     char why[512];         /* what was wrong        */
