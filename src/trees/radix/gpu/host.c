@@ -142,7 +142,8 @@ copse_status copse_radix_device_insert(copse_index *index, const void *keys, con
     copse_bytes given;
     bool done = false;
     copse_status status = COPSE_OK;
-    if (values && !(flags & COPSE_INSERT_IF_ABSENT)) status = copse_radix_device_upsert(index, keys, values, n, &done);
+    if (values || index->value_type == COPSE_NONE)
+        status = copse_radix_device_upsert(index, keys, values, n, flags, out_inserted, &done);
     if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);

@@ -100,13 +100,64 @@ typedef struct copse_radix_upsert_arguments {
     copse_radix_strings keys;
     const void *values;
     uint64_t n;
-    copse_radix_claim *claims;          /* at the start all zero */
-    uint32_t claim_bits;                /* 2^claim_bits of them, at least 2 n */
-    uint32_t *places;                   /* of each key in the table */
-    uint64_t *missing;                  /* keys that are not there, or not sound: with one of them nothing is written */
+    copse_radix_claim *claims; /* at the start all zero */
+    uint32_t claim_bits;       /* 2^claim_bits of them, at least 2 n */
+    uint32_t *places;          /* of each key in the table, UINT32_MAX for one that is missing */
+    uint64_t *missing;         /* keys that are not there, or not sound; behind it how many of each type of leaf */
+    uint32_t *pending;         /* which they are; those of equal keys are there several times */
+    uint32_t partly;           /* 0: nothing is written where a key is missing */
+    uint32_t keep;             /* 1: nothing is written at all                 */
     uint32_t *ahead[COPSE_RADIX_TYPES]; /* a bit for each page of the leaves whose values the host does not have */
     uint64_t *report;
 } copse_radix_upsert_arguments;
+
+/*
+ * Keys that are new. In each round every pending key looks for the place where its leaf is to hang, and those that want the same place agree
+ * on one of them, which hangs its leaf there; the others come again. A place is a link in a node. A leaf that hangs changes the link, and perhaps
+ * the node that it leads to: whoever wants a place in a node that may change waits for the next round.
+ */
+typedef struct copse_radix_group {
+    uint64_t place; /* 0: free */
+    uint32_t best;  /* of those that want it, the greatest number from the end of the pending ones */
+    uint32_t count; /* how many do */
+} copse_radix_group;
+
+/* Where a key is to go. */
+typedef struct copse_radix_spot {
+    copse_radix_link node, link; /* above: 0 is the root; and what hangs there */
+    copse_radix_link other;      /* a leaf that shares `common` bytes with the key; 0: the key has come already */
+    uint32_t common;
+    uint32_t group;
+} copse_radix_spot;
+
+/* What rounds count. */
+typedef struct copse_radix_tally {
+    copse_radix_link root;
+    uint64_t later, made, freed;
+    uint64_t levels, crowd; /* the most */
+    uint64_t taken[COPSE_RADIX_TYPES];
+} copse_radix_tally;
+
+typedef struct copse_radix_insert_arguments {
+    copse_radix_view tree;
+    copse_radix_strings keys;
+    uint64_t keys_n;
+    const void *values;
+    uint32_t first; /* 1: of equal keys the first counts, else the last */
+    const uint32_t *pending;
+    uint32_t *later;
+    uint64_t n; /* pending */
+    copse_radix_spot *spots;
+    copse_radix_group *groups; /* both at the start of a round all zero, 2^bits of them, at least 2 n */
+    uint64_t *changing;        /* nodes that a leaf may change: their places */
+    uint32_t bits;
+    copse_radix_tally *tally;
+    /* Items that are free: first those of an array, then those behind the last one that was ever taken. */
+    const uint64_t *hand[COPSE_RADIX_TYPES];
+    uint64_t hand_n[COPSE_RADIX_TYPES], used[COPSE_RADIX_TYPES];
+    copse_radix_link *made, *freed; /* leaves that came, and nodes that went */
+    uint32_t *ahead[COPSE_RADIX_TYPES];
+} copse_radix_insert_arguments;
 
 /* Pages of pools between the host's tree and the device's: page i of `pages` belongs at at[i]. */
 #define COPSE_RADIX_PAGE 1024u
@@ -118,7 +169,7 @@ typedef struct copse_radix_page_arguments {
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, neighbours, ranges, rows, give, claim, upsert, pages;
+    copse_kernel find, neighbours, ranges, rows, give, claim, upsert, locate, hang, settle, pages;
 } copse_radix_kernels;
 
 #ifdef __cplusplus

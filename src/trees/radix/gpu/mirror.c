@@ -19,6 +19,10 @@ void copse_radix_mirror_free(const copse_index *index, copse_radix_device *tree)
     tree->marks = (copse_radix_marks){0};
     copse_scratch_free(index->device, &tree->ahead);
     tree->is_ahead = false;
+    memset(tree->more, 0, sizeof tree->more);
+    copse_memory_free(index->ctx, tree->spare, tree->spare_room * sizeof *tree->spare);
+    tree->spare = NULL;
+    tree->spare_n = tree->spare_room = 0;
 }
 
 /* Room for `items` of a type; what is there stays. */
@@ -187,13 +191,24 @@ copse_status copse_radix_mirror_verify(const copse_index *index)
 
 /* --- before an update ------------------------------------------------------------------------------------------------------ */
 
-/* The most nodes of a type that n keys make: a key makes one of two links, or turns one node into another type. A node of a type was one
- * of the next smaller or larger type before, or came to its links by so many of the keys. */
-static uint64_t nodes_most(const copse_radix_device *tree, uint32_t type, uint64_t n)
+static uint64_t items_used(const copse_radix_device *tree, uint32_t type)
 {
+    return copse_radix_pool_of(&tree->host, type)->used + tree->more[type];
+}
+
+/* A key makes a node of two links, or turns one node into another type. A node that comes to be of a type was there before, as one of the
+ * next smaller type (or, where keys go, of the next larger one), or it was made by the keys: then it took one of them to be made with
+ * one link more than the type before that has room for, and one for each link up to one more than the smaller type has room for. */
+uint64_t copse_radix_items_most(const copse_radix_device *tree, uint32_t type, uint64_t n, const uint64_t *leaves)
+{
+    static const uint32_t keys[] = {[COPSE_RADIX_NODE4] = 2,
+                                    [COPSE_RADIX_NODE16] = 1 + 5 - 3,
+                                    [COPSE_RADIX_NODE48] = 1 + 17 - 5,
+                                    [COPSE_RADIX_NODE256] = 1 + 49 - 17};
+    if (type >= COPSE_RADIX_LEAF8) return leaves[type];
     if (type == COPSE_RADIX_NODE2) return n;
-    uint64_t most = copse_radix_pool_of(&tree->host, type - 1)->used + n / copse_radix_room(type - 1);
-    if (type < COPSE_RADIX_NODE256) most += copse_radix_pool_of(&tree->host, type + 1)->used;
+    uint64_t most = items_used(tree, type - 1) + n / keys[type];
+    if (type < COPSE_RADIX_NODE256) most += items_used(tree, type + 1);
     return most < n ? most : n;
 }
 
@@ -202,10 +217,10 @@ copse_status copse_radix_mirror_reserve(const copse_index *index, uint64_t n, co
     copse_radix_device *tree = copse_radix_device_of(index);
     copse_status status = COPSE_OK;
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++) {
-        const uint64_t more = type < COPSE_RADIX_LEAF8 ? nodes_most(tree, type, n) : leaves[type];
+        const uint64_t most = copse_radix_items_most(tree, type, n, leaves);
         const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
         const uint64_t free = type == COPSE_RADIX_LEAF_LONG ? 0 : pool->free_count;
-        status = pool_reserve(index, tree, type, pool->used + (more > free ? more - free : 0));
+        status = pool_reserve(index, tree, type, items_used(tree, type) + (most > free ? most - free : 0));
         if (status == COPSE_OK) status = marks_reserve(index, tree, type);
     }
     return status;

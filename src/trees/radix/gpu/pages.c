@@ -109,10 +109,15 @@ copse_status copse_radix_pages_send(const copse_index *index, copse_radix_device
 
 /* --- and back ------------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the bits for the pages of one pool. */
-static uint64_t ahead_bytes(const copse_radix_device *tree, uint32_t type)
+/* Copies the bits that are there into larger arrays. */
+static copse_status ahead_keep(const copse_index *index, uint32_t *const *from, uint32_t *const *to,
+                               const uint64_t *bytes)
 {
-    return (tree->bytes[type] / COPSE_RADIX_PAGE + 31) / 32 * sizeof(uint32_t);
+    copse_status status = COPSE_OK;
+    for (uint32_t type = 0; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++)
+        if (bytes[type])
+            status = copse_device_copy(index->device, index->device->main, to[type], from[type], bytes[type]);
+    return status;
 }
 
 copse_status copse_radix_ahead_make(const copse_index *index, uint32_t *out[COPSE_RADIX_TYPES])
@@ -120,27 +125,38 @@ copse_status copse_radix_ahead_make(const copse_index *index, uint32_t *out[COPS
     copse_radix_device *tree = copse_radix_device_of(index);
     copse_device *device = index->device;
     copse_scratch_array arrays[COPSE_RADIX_TYPES];
-    if (tree->ahead.memory) {
-        memcpy(out, tree->ahead_bits, sizeof tree->ahead_bits);
-        return COPSE_OK;
+    uint32_t *bits[COPSE_RADIX_TYPES] = {NULL};
+    uint64_t bytes[COPSE_RADIX_TYPES];
+    bool enough = tree->ahead.memory != NULL;
+    for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++) {
+        bytes[type] = (tree->bytes[type] / COPSE_RADIX_PAGE + 31) / 32 * sizeof(uint32_t);
+        arrays[type] = (copse_scratch_array){(void **)&bits[type], bytes[type]};
+        enough = enough && bytes[type] <= tree->ahead_bytes[type];
     }
-    for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++)
-        arrays[type] = (copse_scratch_array){(void **)&tree->ahead_bits[type],
-                                             type < COPSE_RADIX_LEAF8 ? 0 : ahead_bytes(tree, type)};
-    copse_status status = copse_scratch_take(device, "the radix tree", arrays, COPSE_RADIX_TYPES, &tree->ahead);
-    if (status == COPSE_OK) status = copse_device_fill(device, device->main, tree->ahead.memory, 0, tree->ahead.bytes);
-    if (status != COPSE_OK)
+    if (!enough) {
+        copse_scratch made;
+        copse_status status = copse_scratch_take(device, "the radix tree", arrays, COPSE_RADIX_TYPES, &made);
+        if (status == COPSE_OK) status = copse_device_fill(device, device->main, made.memory, 0, made.bytes);
+        if (status == COPSE_OK && tree->ahead.memory)
+            status = ahead_keep(index, tree->ahead_bits, bits, tree->ahead_bytes);
+        if (status != COPSE_OK) {
+            copse_scratch_free(device, &made);
+            return status;
+        }
         copse_scratch_free(device, &tree->ahead);
-    else
-        atomic_store_explicit(&tree->is_ahead, true, memory_order_release); /* so that the bits go before pools grow */
+        tree->ahead = made;
+        memcpy(tree->ahead_bits, bits, sizeof bits);
+        memcpy(tree->ahead_bytes, bytes, sizeof bytes);
+        atomic_store_explicit(&tree->is_ahead, true, memory_order_release);
+    }
     memcpy(out, tree->ahead_bits, sizeof tree->ahead_bits);
-    return status;
+    return COPSE_OK;
 }
 
 static copse_status pool_fetch(stage *s, const copse_radix_device *tree, uint32_t type)
 {
     copse_device *device = s->index->device;
-    const uint64_t bytes = ahead_bytes(tree, type);
+    const uint64_t bytes = tree->ahead_bytes[type];
     if (bytes == 0) return COPSE_OK;
     uint32_t *bits = copse_memory_alloc(s->index->ctx, bytes);
     if (!bits) return copse_fail_memory(s->index->ctx, bytes, "the radix tree");
@@ -151,17 +167,46 @@ static copse_status pool_fetch(stage *s, const copse_radix_device *tree, uint32_
     return status;
 }
 
-/* The bits go with the values: the pools may be larger when the next ones are made. */
-static copse_status values_fetch(const copse_index *index, copse_radix_device *tree)
+/* Room in the host's pools for the items that kernels have taken. */
+static copse_status pools_extend(const copse_index *index, copse_radix_device *tree)
+{
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_LEAF_LONG; type++) {
+        copse_radix_pool *pool = &tree->host.pools[type];
+        if (tree->more[type] && !copse_radix_pool_extend(index->ctx, pool, tree->more[type]))
+            return copse_fail_memory(index->ctx, tree->more[type] * pool->stride, "the radix tree");
+    }
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_LEAF_LONG; type++) {
+        tree->host.pools[type].used += tree->more[type];
+        tree->more[type] = 0;
+    }
+    return COPSE_OK;
+}
+
+/* Items that are free go to the lists of the host's pools. */
+static void spares_give(copse_radix_device *tree)
+{
+    for (uint64_t i = 0; i < tree->spare_n; i++) {
+        copse_radix_touch(&tree->host, tree->spare[i]);
+        copse_radix_pool_give(&tree->host.pools[copse_radix_type_of(tree->spare[i])],
+                              copse_radix_index_of(tree->spare[i]));
+    }
+    tree->spare_n = 0;
+}
+
+static copse_status pages_fetch(const copse_index *index, copse_radix_device *tree)
 {
     stage s;
     copse_status status = stage_open(index, true, &s);
-    for (uint32_t type = COPSE_RADIX_LEAF8; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++)
+    if (status == COPSE_OK) status = pools_extend(index, tree);
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++)
         status = pool_fetch(&s, tree, type);
     if (status == COPSE_OK) status = stage_send(&s);
     stage_close(&s);
-    if (status == COPSE_OK) copse_scratch_free(index->device, &tree->ahead);
-    return status;
+    if (status != COPSE_OK) return status;
+    copse_scratch_free(index->device, &tree->ahead);
+    spares_give(tree);
+    if (tree->marks.any) atomic_store_explicit(&tree->behind, true, memory_order_release);
+    return COPSE_OK;
 }
 
 copse_status copse_radix_values_fetch(const copse_index *index)
@@ -171,7 +216,7 @@ copse_status copse_radix_values_fetch(const copse_index *index)
     copse_status status = COPSE_OK;
     pthread_mutex_lock(&tree->lock);
     if (atomic_load_explicit(&tree->is_ahead, memory_order_relaxed)) {
-        status = values_fetch(index, tree);
+        status = pages_fetch(index, tree);
         if (status == COPSE_OK) atomic_store_explicit(&tree->is_ahead, false, memory_order_release);
     }
     pthread_mutex_unlock(&tree->lock);

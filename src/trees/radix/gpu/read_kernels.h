@@ -4,9 +4,6 @@
 #include "trees/radix/gpu/find_kernel.h"
 #include "trees/radix/gpu/view.h"
 
-#define RADIX_FOR(i, n)                                                                                                \
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (uint64_t)gridDim.x * blockDim.x)
-
 SIMT_KERNEL(radix_neighbours, copse_radix_neighbour_arguments, COPSE_RADIX_THREADS, 4)
 {
     RADIX_FOR(i, a.to.n)

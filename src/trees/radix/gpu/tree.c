@@ -47,6 +47,7 @@ static void radix_device_stats(const copse_index *index, copse_stats *out)
     out->bytes += sizeof *tree - sizeof tree->host;
     for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++)
         out->bytes += tree->bytes[type] + tree->marks.words[type] * sizeof(uint64_t);
+    out->bytes += tree->ahead.bytes + tree->spare_room * sizeof *tree->spare;
 }
 
 static copse_status radix_device_verify(const copse_index *index)

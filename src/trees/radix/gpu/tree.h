@@ -22,8 +22,12 @@ typedef struct copse_radix_device {
     pthread_mutex_t lock;              /* of bringing the device up to date, which a read may have to do */
     atomic_bool behind;                /* an update found no memory for that */
     atomic_bool is_ahead;              /* kernels have written values that the host does not have, */
-    copse_scratch ahead;               /* in the pages of leaves whose bits are set                */
+    copse_scratch ahead;               /* in the pages whose bits are set; and nodes and leaves,   */
     uint32_t *ahead_bits[COPSE_RADIX_TYPES];
+    uint64_t ahead_bytes[COPSE_RADIX_TYPES]; /* of the bits                                        */
+    uint64_t more[COPSE_RADIX_TYPES];        /* so many items behind the last that the host's pools have taken */
+    copse_radix_link *spare;                 /* items that are free, and not in the lists of the host's pools  */
+    uint64_t spare_n, spare_room;
 } copse_radix_device;
 
 static inline copse_radix_device *copse_radix_device_of(const copse_index *index)
@@ -51,6 +55,8 @@ void copse_radix_mirror_free(const copse_index *index, copse_radix_device *tree)
 /* Room on the device for what n keys may need, `leaves` of each type of leaf (units of long ones). After it an update needs no device
  * memory but for the way there. */
 copse_status copse_radix_mirror_reserve(const copse_index *index, uint64_t n, const uint64_t *leaves);
+/* The most items of a type that n new keys take. */
+uint64_t copse_radix_items_most(const copse_radix_device *tree, uint32_t type, uint64_t n, const uint64_t *leaves);
 /* Takes the pages that changed to the device. Where there is no memory for that, the next call that needs the device tries again. */
 copse_status copse_radix_mirror_update(const copse_index *index);
 /* Before kernels read: the device has what the host has. */
@@ -63,7 +69,7 @@ copse_status copse_radix_mirror_verify(const copse_index *index);
 copse_status copse_radix_pages_send(const copse_index *index, copse_radix_device *tree);
 /* Bits for a kernel that writes values. */
 copse_status copse_radix_ahead_make(const copse_index *index, uint32_t *out[COPSE_RADIX_TYPES]);
-/* Before the host's tree reads values, or changes pages: it has what the device has. */
+/* Before the host's tree is read or changed: it has what the device has. */
 copse_status copse_radix_values_fetch(const copse_index *index);
 
 /* --- byte strings of a call: strings.c ----------------------------------------------------------------------------------- */
@@ -119,9 +125,12 @@ copse_status copse_radix_device_neighbours(const copse_index *index, const void 
 copse_status copse_radix_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
 copse_status copse_radix_device_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
 
-/* Writes values where all of the keys are there: upsert.c. *out_done: false where they are not, and nothing has changed. */
+/* An insert by kernels: upsert.c. *out_done: false where the host has to do it, and nothing has changed. */
 copse_status copse_radix_device_upsert(copse_index *index, const void *keys, const void *values, uint64_t n,
-                                       bool *out_done);
+                                       uint32_t flags, uint64_t *out_inserted, bool *out_done);
+/* The part of it that adds keys: insert.c. `batch` is what the first kernel was called with, and `missing` what it counted. */
+copse_status copse_radix_device_add(copse_index *index, const copse_radix_upsert_arguments *batch, uint32_t flags,
+                                    const uint64_t *missing, uint64_t *out_inserted, bool *out_done);
 
 /* By the host's tree, with arrays in any memory: host.c. */
 copse_status copse_radix_device_build(copse_index *index, const void *keys, const void *values, uint64_t n);

@@ -27,7 +27,9 @@ SIMT_KERNEL(radix_claim, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
     else
         simt_atomic_min_u64(&a.report[COPSE_RADIX_UNSOUND], a.keys.first + i);
     if (!leaf) {
-        simt_atomic_add_u64(a.missing, 1);
+        a.pending[simt_atomic_add_u64(a.missing, 1)] = (uint32_t)i;
+        (void)simt_atomic_add_u64(&a.missing[copse_radix_leaf_type(key.length)], 1);
+        a.places[i] = UINT32_MAX;
         return;
     }
     const uint32_t place = claim_place(&a, leaf);
@@ -35,15 +37,16 @@ SIMT_KERNEL(radix_claim, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
     simt_atomic_max_u64(&a.claims[place].position, i);
 }
 
-/* Says that the host does not have the values of the page in which a leaf is. A value does not cross the end of a page. */
-SIMT_DEVICE void page_ahead(const copse_radix_upsert_arguments *a, copse_radix_link leaf)
+/* Says that the host does not have these bytes of a pool. */
+SIMT_DEVICE void bytes_ahead(uint32_t *const *ahead, const copse_radix_view *tree, uint32_t type, const void *from,
+                             uint32_t bytes)
 {
-    const uint32_t type = copse_radix_type_of(leaf);
-    const uint64_t page =
-        (uint64_t)((const unsigned char *)copse_radix_value(&a->tree, leaf) - a->tree.pool[type]) / COPSE_RADIX_PAGE;
-    uint32_t *word = &a->ahead[type][page / 32u];
-    const uint32_t bit = 1u << page % 32u;
-    if (!(simt_load_relaxed_u32(word) & bit)) (void)simt_atomic_or_u32(word, bit);
+    const uint64_t at = (uint64_t)((const unsigned char *)from - tree->pool[type]);
+    for (uint64_t page = at / COPSE_RADIX_PAGE; page <= (at + bytes - 1u) / COPSE_RADIX_PAGE; page++) {
+        uint32_t *word = &ahead[type][page / 32u];
+        const uint32_t bit = 1u << page % 32u;
+        if (!(simt_load_relaxed_u32(word) & bit)) (void)simt_atomic_or_u32(word, bit);
+    }
 }
 
 SIMT_KERNEL(radix_upsert, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
@@ -51,7 +54,7 @@ SIMT_KERNEL(radix_upsert, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const uint64_t missing = *a.missing;
     if (i == 0) a.report[COPSE_RADIX_MISSING] = missing;
-    if (i >= a.n || missing) return;
+    if (i >= a.n || a.keep || (missing && !a.partly) || a.places[i] == UINT32_MAX) return;
     const copse_radix_claim claim = a.claims[a.places[i]];
     if (claim.position != i) return;
     char *value = copse_radix_value(&a.tree, claim.leaf);
@@ -59,5 +62,5 @@ SIMT_KERNEL(radix_upsert, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
         *(uint64_t *)value = ((const uint64_t *)a.values)[i];
     else
         *(uint32_t *)value = ((const uint32_t *)a.values)[i];
-    page_ahead(&a, claim.leaf);
+    bytes_ahead(a.ahead, &a.tree, copse_radix_type_of(claim.leaf), value, 8);
 }

@@ -16,6 +16,9 @@ COPSE_ANYWHERE unsigned char *copse_radix_at(const copse_radix_view *tree, copse
 
 #define LONGEST_STRING 65536
 
+#define RADIX_FOR(i, n)                                                                                                \
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (uint64_t)gridDim.x * blockDim.x)
+
 SIMT_DEVICE int64_t string_offset(const copse_radix_strings *of, uint64_t i)
 {
     return of->wide ? ((const int64_t *)of->offsets)[i] : ((const int32_t *)of->offsets)[i];
