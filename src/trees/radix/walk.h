@@ -13,13 +13,6 @@
 
 #include <string.h>
 
-/* The longer functions: inlined wherever they are called, they would keep the card's compiler busy for long. */
-#ifdef __CUDACC__
-#define RADIX_FUNCTION static __host__ __device__ __noinline__
-#else
-#define RADIX_FUNCTION static inline
-#endif
-
 /* --- comparing ------------------------------------------------------------------------------------------------------ */
 
 COPSE_ANYWHERE uint64_t copse_radix_load8(const unsigned char *from)
