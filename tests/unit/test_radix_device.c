@@ -414,8 +414,9 @@ static void changes_arrive(void **state)
         assert_ok(ctx, copse_verify(index));
         byte_array_free(&some);
     }
-    copse_radix_device *tree = copse_radix_device_of(index);
-    tree->view.pool[COPSE_RADIX_LEAF16][3] ^= 1; /* the emulated device's memory is ours */
+    unsigned char *const there = copse_radix_device_of(index)->view.pool[COPSE_RADIX_LEAF16] + 3, byte = 0x5a;
+    assert_ok(ctx, copse_device_copy(index->device, index->device->main, there, &byte, 1));
+    assert_ok(ctx, copse_device_wait(index->device, index->device->main));
     assert_fails_naming(ctx, COPSE_ERR_CORRUPT, "device", copse_verify(index));
     byte_array_free(&all);
     copse_index_free(index);

@@ -46,13 +46,12 @@ static copse_status find_launch(void *user, copse_stream *stream, uint64_t first
     return status;
 }
 
-/* The most bytes of a chunk; 0: some are not sound. */
+/* The most bytes of a chunk. */
 static uint64_t chunk_most(const copse_radix_input *input, uint64_t chunk)
 {
     uint64_t most = 1;
     for (uint64_t first = 0; first < input->n; first += chunk) {
         const uint64_t last = input->n - first < chunk ? input->n : first + chunk;
-        if (!copse_radix_input_sound(input, first, last)) return 0;
         const uint64_t bytes =
             (uint64_t)(copse_radix_input_offset(input, last) - copse_radix_input_offset(input, first));
         if (bytes > most) most = bytes;
@@ -73,7 +72,6 @@ static copse_status data_open(find_call *call, uint64_t *chunk, copse_scratch *s
     if (!bytes->data) keys->data = bytes->offsets; /* all keys are empty; an address all the same */
     if (input->data_there || !bytes->size) return COPSE_OK;
     if (!input->offsets_there) {
-        if (!copse_radix_input_sound(input, 0, input->n)) return copse_radix_input_fail(call->index, input, 0);
         keys->low = copse_radix_input_offset(input, 0);
         keys->high = copse_radix_input_offset(input, input->n);
     }
@@ -85,7 +83,6 @@ static copse_status data_open(find_call *call, uint64_t *chunk, copse_scratch *s
         *chunk = CHUNK_BYTES / each < CHUNK_KEYS ? CHUNK_BYTES / each : CHUNK_KEYS;
         if (*chunk == 0) *chunk = 1;
         size = chunk_most(input, *chunk);
-        if (size == 0) return copse_radix_input_fail(call->index, input, 0);
     }
     const copse_scratch_array array = {&room, size + 16};
     copse_status status = copse_scratch_take(device, "the keys", &array, 1, scratch);
@@ -179,16 +176,6 @@ static copse_status neighbours_run(const copse_index *index, copse_radix_input *
     return status;
 }
 
-/* Keys that are not sound come first, as far as a look at them is possible. */
-static copse_status ranks_refuse(const copse_index *index, const copse_radix_input *input)
-{
-    copse_byte_keys keys;
-    copse_status status = COPSE_OK;
-    if (!input->offsets_there) status = copse_byte_keys_take(index->ctx, input->name, input->given, input->n, &keys);
-    if (status != COPSE_OK) return status;
-    return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "out_ranks is not NULL, but the radix tree has no ranks");
-}
-
 copse_status copse_radix_device_neighbours(const copse_index *index, const void *keys, uint64_t n,
                                            copse_neighbour which, void *out_keys, void *out_values, uint8_t *out_found,
                                            uint64_t *out_ranks)
@@ -196,7 +183,9 @@ copse_status copse_radix_device_neighbours(const copse_index *index, const void 
     copse_radix_input input;
     copse_radix_output out;
     copse_status status = copse_radix_input_look(index, "keys", keys, n, &input);
-    if (status == COPSE_OK && out_ranks) return ranks_refuse(index, &input);
+    if (status == COPSE_OK && out_ranks)
+        status =
+            copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "out_ranks is not NULL, but the radix tree has no ranks");
     if (status == COPSE_OK) status = copse_radix_output_look(index, out_keys, out_values, out_found, &out);
     (void)copse_promise_end(COPSE_OK); /* it is known now where all arrays are */
     if (status == COPSE_OK) status = copse_radix_mirror_ready(index);

@@ -15,11 +15,13 @@ static size_t offset_width(const copse_bytes *bytes)
 copse_status copse_radix_input_look(const copse_index *index, const char *name, const void *given, uint64_t n,
                                     copse_radix_input *out)
 {
-    *out = (copse_radix_input){.name = name, .given = given, .n = n};
+    *out = (copse_radix_input){.name = name, .n = n};
     copse_status status = copse_bytes_take_keys(index->ctx, name, given, n, &out->bytes);
     if (status == COPSE_OK) status = copse_call_array(index, out->bytes.offsets, name, &out->offsets_there);
     if (status == COPSE_OK && out->bytes.size)
         status = copse_call_array(index, out->bytes.data, name, &out->data_there);
+    copse_byte_keys keys;
+    if (status == COPSE_OK && !out->offsets_there) status = copse_byte_keys_take(index->ctx, name, given, n, &keys);
     return status;
 }
 
@@ -29,19 +31,8 @@ int64_t copse_radix_input_offset(const copse_radix_input *input, uint64_t i)
     return copse_byte_offset(&keys, i);
 }
 
-bool copse_radix_input_sound(const copse_radix_input *input, uint64_t first, uint64_t last)
-{
-    const int64_t low = copse_radix_input_offset(input, first), high = copse_radix_input_offset(input, last);
-    return low >= 0 && low <= high && (uint64_t)high <= input->bytes.size;
-}
-
 copse_status copse_radix_input_fail(const copse_index *index, const copse_radix_input *input, uint64_t position)
 {
-    if (!input->offsets_there) {
-        copse_byte_keys keys;
-        copse_status status = copse_byte_keys_take(index->ctx, input->name, input->given, input->n, &keys);
-        if (status != COPSE_OK) return status;
-    }
     return copse_error_at(
         copse_fail_argument(index->ctx, input->name,
                             "%s: the offsets of key %llu fall, pass %s->size, or are more than %u apart", input->name,
@@ -58,7 +49,6 @@ copse_status copse_radix_input_bring(const copse_index *index, copse_radix_input
     void *offsets = NULL, *data = NULL;
     *s = (copse_radix_strings){.high = (int64_t)bytes->size, .end = -1, .wide = width == 8};
     if (!input->offsets_there) {
-        if (!copse_radix_input_sound(input, 0, input->n)) return copse_radix_input_fail(index, input, 0);
         s->low = input->data_there ? 0 : copse_radix_input_offset(input, 0);
         s->high = input->data_there ? s->high : copse_radix_input_offset(input, input->n);
     }

@@ -77,7 +77,6 @@ copse_status copse_radix_values_fetch(const copse_index *index);
 /* Keys of a caller on their way to kernels. All zero: none. */
 typedef struct copse_radix_input {
     const char *name;
-    const void *given;
     uint64_t n;
     copse_bytes bytes;
     bool offsets_there, data_there; /* in device memory */
@@ -85,16 +84,14 @@ typedef struct copse_radix_input {
     copse_scratch scratch;
 } copse_radix_input;
 
-/* Where the arrays are. */
+/* Where the arrays are. Offsets in host memory are checked here, others by kernels. */
 copse_status copse_radix_input_look(const copse_index *index, const char *name, const void *given, uint64_t n,
                                     copse_radix_input *out);
 /* All of them as kernels read them; the scratch memory has to be freed in any case. */
 copse_status copse_radix_input_bring(const copse_index *index, copse_radix_input *input);
 /* The offset of string i, of an array in host memory. */
 int64_t copse_radix_input_offset(const copse_radix_input *input, uint64_t i);
-/* Are offsets first and last, of an array in host memory, such that the bytes between them are there? */
-bool copse_radix_input_sound(const copse_radix_input *input, uint64_t first, uint64_t last);
-/* The error for an input that is not sound; `position`: what kernels reported. */
+/* The error for offsets in device memory that are not sound; `position`: what kernels reported. */
 copse_status copse_radix_input_fail(const copse_index *index, const copse_radix_input *input, uint64_t position);
 
 /* Entries on their way to a caller. */
