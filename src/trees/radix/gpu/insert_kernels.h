@@ -131,7 +131,7 @@ SIMT_DEVICE void node_add(const copse_radix_insert_arguments *a, copse_radix_lin
     if (symbol < 0)
         ((copse_radix_node *)at)->end = link;
     else
-        copse_radix_put(type, at, (uint32_t)symbol, link);
+        copse_radix_put(type, at, (uint8_t)symbol, link);
     bytes_ahead(a->ahead, &a->tree, type, at, copse_radix_stride(type, a->tree.width));
 }
 
