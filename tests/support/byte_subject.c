@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+copse_placement byte_device_placement = COPSE_PLACEMENT_EMULATED;
+
 uint64_t byte_draw(struct byte_subject *subject, uint64_t bound)
 {
     return subject->source.below(subject->source.user, bound);
@@ -195,10 +197,10 @@ bool byte_subject_open(struct byte_subject *subject, struct byte_source source, 
     shape.structure = structures[byte_draw(subject, 3)];
     if (duplicates && !copse_supports(shape.structure, COPSE_PLACEMENT_CPU, COPSE_BYTES, COPSE_CAN_KEEP_DUPLICATES))
         shape.structure = COPSE_STRUCTURE_AUTO;
-    static const copse_placement placements[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU, COPSE_PLACEMENT_EMULATED};
+    const copse_placement placements[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU, byte_device_placement};
     shape.placement = placements[byte_draw(subject, 3)];
-    if (duplicates && shape.placement == COPSE_PLACEMENT_EMULATED) shape.placement = COPSE_PLACEMENT_CPU;
-    if (shape.placement == COPSE_PLACEMENT_EMULATED && shape.structure == COPSE_STRUCTURE_SORTED)
+    if (duplicates && shape.placement == byte_device_placement) shape.placement = COPSE_PLACEMENT_CPU;
+    if (shape.placement == byte_device_placement && shape.structure == COPSE_STRUCTURE_SORTED)
         shape.structure = COPSE_STRUCTURE_AUTO; /* that is radix */
     model_init(&subject->model, COPSE_U64, value_type, duplicates);
     if (copse_ctx_create(&options, &subject->ctx) != COPSE_OK ||

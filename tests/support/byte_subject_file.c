@@ -56,16 +56,16 @@ static void run_open(struct byte_subject *subject, const void *bytes, uint64_t s
     close(file);
 }
 
-/* From the CPU to the emulated device or back. */
+/* From the CPU to the device or back. */
 static void run_move(struct byte_subject *subject)
 {
     copse_stats stats = {.struct_size = sizeof stats};
     subject->operation = "move";
     if (copse_index_stats(subject->index, &stats) != COPSE_OK) byte_differ(subject, "stats");
-    const copse_placement to = stats.placement == COPSE_PLACEMENT_CPU ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU;
+    const copse_placement to = stats.placement == COPSE_PLACEMENT_CPU ? byte_device_placement : COPSE_PLACEMENT_CPU;
     if (!copse_supports((copse_structure)stats.structure, to, COPSE_BYTES, COPSE_CAN_EXIST)) return;
     byte_arm(subject);
-    if (byte_went(subject, copse_move(subject->index, to), COPSE_OK) && to == COPSE_PLACEMENT_EMULATED)
+    if (byte_went(subject, copse_move(subject->index, to), COPSE_OK) && to == byte_device_placement)
         subject->device = placed_device(subject->ctx, to);
     byte_check_content(subject);
 }
