@@ -12,8 +12,10 @@
 //   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern random8 --n 67108864 --queries 16777216
 //   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern url --n 16777216 --queries 16777216 --prefix 40
 //   bench_strings --placement gpu --threads 16 --no-peer --pattern random16 --n 16777216 --queries 1048576
+#ifdef COPSE_HAVE_ABSL // else there is no peer
 #include <absl/container/btree_map.h>
 #include <absl/strings/string_view.h>
+#endif
 
 #include <algorithm>
 #include <cstdio>
@@ -350,6 +352,7 @@ void measure_inserts(copse_ctx *ctx, const options &o, const std::vector<std::st
     copse_index_free(index);
 }
 
+#ifdef COPSE_HAVE_ABSL
 void measure_peer(const options &o, const std::vector<std::string> &keys, const std::vector<uint64_t> &queries)
 {
     absl::btree_map<std::string, uint64_t> map;
@@ -373,6 +376,9 @@ void measure_peer(const options &o, const std::vector<std::string> &keys, const 
     if (sum == 1) printf("\n"); // it has to be computed
     report(o, "absl::btree_map", "find", asked.n(), best, 0);
 }
+#else
+void measure_peer(const options &, const std::vector<std::string> &, const std::vector<uint64_t> &) {}
+#endif
 
 } // namespace
 
