@@ -11,7 +11,7 @@
 //   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern random32 --n 16777216 --queries 16777216
 //   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern random8 --n 67108864 --queries 16777216
 //   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern url --n 16777216 --queries 16777216 --prefix 40
-//   bench_strings --placement gpu --threads 16 --no-peer --pattern random16 --n 16777216 --queries 1048576
+//   bench_strings --placement gpu --threads 16 --no-peer --pattern random16 --n 33554432 --queries 1048576   (inserts into 2^24)
 #ifdef COPSE_HAVE_ABSL // else there is no peer
 #include <absl/container/btree_map.h>
 #include <absl/strings/string_view.h>
@@ -327,6 +327,40 @@ void measure_copse(copse_ctx *ctx, const options &o, const std::vector<std::stri
     copse_index_free(index);
 }
 
+// Every 16th key has the number of itself, or of an equal one.
+void check_inserted(copse_ctx *ctx, copse_index *index, const std::vector<std::string> &keys)
+{
+    key_array some;
+    for (uint64_t i = 0; i < keys.size(); i += 16) some.add(keys[i]);
+    std::vector<uint64_t> values(some.n());
+    std::vector<uint8_t> found(some.n());
+    must(ctx, copse_find(index, some.take(), some.n(), values.data(), found.data()));
+    for (uint64_t i = 0; i < some.n(); i++)
+        if (!found[i] || keys[values[i]] != keys[16 * i]) {
+            fprintf(stderr, "key %llu has a wrong value\n", static_cast<unsigned long long>(16 * i));
+            exit(3);
+        }
+}
+
+double insert_call(copse_ctx *ctx, copse_index *index, const copse_bytes *keys, const void *values, uint64_t n)
+{
+    const double start = now();
+    must(ctx, copse_insert(index, keys, values, n, 0, nullptr));
+    return seconds_since(start);
+}
+
+// The same from device memory: keys, and as values their numbers.
+double insert_placed(copse_ctx *ctx, const options &o, copse_index *index, key_array &keys, uint64_t first)
+{
+    copse_device *device = nullptr;
+    must(ctx, copse_device_get(ctx, o.placement, &device));
+    std::vector<uint64_t> numbers(keys.n());
+    for (uint64_t i = 0; i < numbers.size(); i++) numbers[i] = first + i;
+    placed_keys there(device, false, keys);
+    placed_array values(device, false, numbers.data(), numbers.size() * 8);
+    return insert_call(ctx, index, &there.bytes, values.memory, keys.n());
+}
+
 void measure_inserts(copse_ctx *ctx, const options &o, const std::vector<std::string> &keys)
 {
     copse_index *index = index_make(ctx, o);
@@ -339,13 +373,12 @@ void measure_inserts(copse_ctx *ctx, const options &o, const std::vector<std::st
     for (uint64_t at = half; at < keys.size(); at += o.batch) {
         key_array some;
         for (uint64_t i = at; i < keys.size() && i < at + o.batch; i++) some.add(keys[i]);
-        const copse_bytes *bytes = some.take();
-        const double start = now();
-        must(ctx, copse_insert(index, bytes, nullptr, some.n(), 0, nullptr));
-        calls.push_back(seconds_since(start));
+        calls.push_back(o.placement == COPSE_PLACEMENT_CPU ? insert_call(ctx, index, some.take(), nullptr, some.n())
+                                                           : insert_placed(ctx, o, index, some, at));
         total += calls.back();
     }
     std::sort(calls.begin(), calls.end());
+    if (o.placement != COPSE_PLACEMENT_CPU) check_inserted(ctx, index, keys);
     report(o, o.structure.c_str(), "insert", keys.size() - half, total, extra_bytes(index));
     printf("{\"calls\": %zu, \"us_call_median\": %.1f, \"us_call_worst\": %.1f}\n", calls.size(),
            calls[calls.size() / 2] * 1e6, calls.back() * 1e6);
