@@ -71,7 +71,7 @@ std::string random_bytes(random_source &random, size_t n)
 std::string big_endian(uint64_t number, size_t n)
 {
     std::string key(n, '\0');
-    for (size_t i = 0; i < n; i++) key[i] = static_cast<char>(number >> (8 * (n - 1 - i)));
+    for (size_t i = n < 8 ? 0 : n - 8; i < n; i++) key[i] = static_cast<char>(number >> (8 * (n - 1 - i)));
     return key;
 }
 
@@ -337,7 +337,7 @@ void check_inserted(copse_ctx *ctx, copse_index *index, const std::vector<std::s
     must(ctx, copse_find(index, some.take(), some.n(), values.data(), found.data()));
     for (uint64_t i = 0; i < some.n(); i++)
         if (!found[i] || keys[values[i]] != keys[16 * i]) {
-            fprintf(stderr, "key %llu has a wrong value\n", static_cast<unsigned long long>(16 * i));
+            fprintf(stderr, "key %llu has a wrong value\n", 16 * static_cast<unsigned long long>(i));
             exit(3);
         }
 }
