@@ -452,6 +452,44 @@ static void wide_ranges_are_counted(void **state)
     copse_ctx_free(ctx);
 }
 
+/* So many bytes in pinned memory that they go in several chunks. */
+static void large_batches_go_in_chunks(void **state)
+{
+    (void)state;
+    enum { KEYS = 1300, LENGTH = 60000, THERE = 60 };
+    struct both both = {.ctx = unit_context(1), .memory = PLACED_PINNED, .random = {5}, .value_type = COPSE_U64};
+    copse_index *index = unit_index(both.ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    struct byte_array queries = byte_array_room(KEYS, (uint64_t)KEYS * LENGTH, 64);
+    uint64_t *values = must_malloc(KEYS * sizeof *values);
+    uint8_t *found = must_malloc(KEYS);
+    memset(queries.bytes.data, 'b', (size_t)KEYS * LENGTH);
+    for (uint64_t i = 0; i <= KEYS; i++) byte_array_set_offset(&queries.bytes, i, (int64_t)i * LENGTH);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        const uint32_t number = (uint32_t)(i * 7 % KEYS); /* in each chunk some are there */
+        memcpy((char *)queries.bytes.data + (i + 1) * LENGTH - sizeof number, &number, sizeof number);
+    }
+    struct byte_array some = byte_array_room(THERE, (uint64_t)THERE * LENGTH, 64);
+    memset(some.bytes.data, 'b', (size_t)THERE * LENGTH);
+    for (uint64_t i = 0; i <= THERE; i++) byte_array_set_offset(&some.bytes, i, (int64_t)i * LENGTH);
+    for (uint32_t i = 0; i < THERE; i++)
+        memcpy((char *)some.bytes.data + (size_t)(i + 1) * LENGTH - sizeof i, &i, sizeof i);
+    assert_ok(both.ctx, copse_build(index, &some.bytes, NULL, THERE));
+    struct placed_call call = place_for(&both);
+    const copse_bytes given = place_keys(&call, &queries);
+    assert_ok(both.ctx, copse_find(index, &given, KEYS, values, found));
+    place_end(&call);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        assert_int_equal(found[i], i * 7 % KEYS < THERE);
+        assert_int_equal(values[i], i * 7 % KEYS < THERE ? i * 7 % KEYS : 0);
+    }
+    byte_array_free(&queries);
+    byte_array_free(&some);
+    free(values);
+    free(found);
+    copse_index_free(index);
+    copse_ctx_free(both.ctx);
+}
+
 /* --- what is wrong ------------------------------------------------------------------------------------------------------------ */
 
 static void unsound_offsets_are_refused(void **state)
@@ -562,9 +600,10 @@ static void device_arrays_are_promised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_in_any_memory),    cmocka_unit_test(changes_arrive),
-        cmocka_unit_test(wide_ranges_are_counted), cmocka_unit_test(unsound_offsets_are_refused),
-        cmocka_unit_test(no_device_memory),        cmocka_unit_test(device_arrays_are_promised),
+        cmocka_unit_test(arrays_in_any_memory),        cmocka_unit_test(changes_arrive),
+        cmocka_unit_test(wide_ranges_are_counted),     cmocka_unit_test(large_batches_go_in_chunks),
+        cmocka_unit_test(unsound_offsets_are_refused), cmocka_unit_test(no_device_memory),
+        cmocka_unit_test(device_arrays_are_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

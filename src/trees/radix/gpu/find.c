@@ -14,10 +14,64 @@ typedef struct find_call {
     const copse_index *index;
     copse_radix_input *input;
     copse_radix_find_arguments arguments;
-    unsigned char *room; /* device memory for the bytes of one chunk; NULL: all of them are there */
+    bool chunked;           /* the bytes of keys go there chunk by chunk, through two rooms in turns: */
+    unsigned char *room[2]; /* device memory for those of one chunk                                   */
+    copse_stream *copies;   /* on which they go, while kernels work on the chunk before               */
+    copse_event *arrived[2], *worked[2];
+    uint64_t turn;
 } find_call;
 
 enum { FIND_OFFSETS, FIND_VALUES, FIND_FOUND, FIND_ARRAYS };
+
+/* Brings the bytes of a chunk; `stream` waits for them. Its room is free once the kernel of the chunk before the last is through. */
+static copse_status chunk_bring(find_call *call, copse_stream *stream, uint64_t first)
+{
+    copse_device *device = call->index->device;
+    const copse_device_backend *backend = device->backend;
+    copse_radix_strings *keys = &call->arguments.keys;
+    const unsigned turn = call->turn % 2;
+    copse_status status = COPSE_OK;
+    keys->low = copse_radix_input_offset(call->input, first);
+    keys->high = keys->end;
+    keys->data = call->room[turn];
+    if (call->turn >= 2) status = backend->stream_follow(device, call->copies, call->worked[turn]);
+    if (status == COPSE_OK)
+        status =
+            copse_device_copy(device, call->copies, call->room[turn], (const char *)call->input->bytes.data + keys->low,
+                              (uint64_t)(keys->high - keys->low));
+    if (status == COPSE_OK) status = backend->event_record(device, call->arrived[turn], call->copies);
+    return status == COPSE_OK ? backend->stream_follow(device, stream, call->arrived[turn]) : status;
+}
+
+/* The stream and events of a batch that goes in chunks; the rooms are memory of the main stream. */
+static copse_status chunks_open(find_call *call)
+{
+    copse_device *device = call->index->device;
+    const copse_device_backend *backend = device->backend;
+    copse_status status = backend->stream_create(device, &call->copies);
+    for (unsigned i = 0; i < 2 && status == COPSE_OK; i++) {
+        status = backend->event_create(device, &call->arrived[i]);
+        if (status == COPSE_OK) status = backend->event_create(device, &call->worked[i]);
+    }
+    if (status == COPSE_OK) status = backend->event_record(device, call->worked[0], device->main);
+    return status == COPSE_OK ? backend->stream_follow(device, call->copies, call->worked[0]) : status;
+}
+
+static void chunks_close(find_call *call)
+{
+    copse_device *device = call->index->device;
+    const copse_device_backend *backend = device->backend;
+    copse_kept_error kept;
+    if (!call->copies) return;
+    copse_error_keep(&kept);
+    (void)backend->wait(device, call->copies); /* after a failure something may be under way */
+    copse_error_put_back(&kept);
+    for (unsigned i = 0; i < 2; i++) {
+        if (call->arrived[i]) backend->event_free(device, call->arrived[i]);
+        if (call->worked[i]) backend->event_free(device, call->worked[i]);
+    }
+    backend->stream_free(device, call->copies);
+}
 
 /* Puts the lookups of a chunk on the stream: copse_transfer_work. */
 static copse_status find_launch(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
@@ -33,16 +87,12 @@ static copse_status find_launch(void *user, copse_stream *stream, uint64_t first
     keys->offsets = memory[FIND_OFFSETS];
     keys->first = first;
     if (!call->input->offsets_there) keys->end = copse_radix_input_offset(call->input, first + n);
-    if (call->room) {
-        keys->low = copse_radix_input_offset(call->input, first);
-        keys->high = keys->end;
-        keys->data = call->room;
-        status = copse_device_copy(device, stream, call->room, (const char *)call->input->bytes.data + keys->low,
-                                   (uint64_t)(keys->high - keys->low));
-    }
+    if (call->chunked) status = chunk_bring(call, stream, first);
     if (status == COPSE_OK)
         status = copse_device_launch(device, stream, &copse_radix_kernels_on(device)->find,
                                      (n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, a);
+    if (status == COPSE_OK && call->chunked)
+        status = device->backend->event_record(device, call->worked[call->turn++ % 2], stream);
     return status;
 }
 
@@ -84,13 +134,15 @@ static copse_status data_open(find_call *call, uint64_t *chunk, copse_scratch *s
         if (*chunk == 0) *chunk = 1;
         size = chunk_most(input, *chunk);
     }
-    const copse_scratch_array array = {&room, size + 16};
-    copse_status status = copse_scratch_take(device, "the keys", &array, 1, scratch);
-    if (chunked)
-        call->room = room;
+    call->chunked = chunked;
+    const copse_scratch_array arrays[] = {{&room, size + 16}, {(void **)&call->room[1], chunked ? size + 16 : 0}};
+    copse_status status = copse_scratch_take(device, "the keys", arrays, 2, scratch);
+    call->room[0] = room;
+    keys->data = room;
+    if (status == COPSE_OK && chunked)
+        status = chunks_open(call);
     else if (status == COPSE_OK && size)
         status = copse_transfer_to_device(device, room, from, size);
-    keys->data = room;
     return status;
 }
 
@@ -141,6 +193,7 @@ copse_status copse_radix_device_find(const copse_index *index, const void *keys,
     status = data_open(&call, &job.chunk, &scratch);
     if (status == COPSE_OK) status = copse_report_take(index->device, &report, &call.arguments.report);
     if (status == COPSE_OK) status = find_end(&call, report, copse_transfer_run(&job), waits);
+    chunks_close(&call);
     copse_scratch_free(index->device, &scratch);
     return status;
 }
