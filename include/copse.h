@@ -132,7 +132,8 @@ typedef enum copse_placement {
  * gives an empty string. `needed` is set to the bytes that all of the keys take, also where the call returns
  * COPSE_ERR_TOO_SMALL because that is more than `size`.
  * Sizing: with data NULL and size 0 no bytes are written, and that is no error; offsets may then be NULL, too.
- * Where keys take more than 2^31 - 1 bytes, offsets of 32 bits return COPSE_ERR_OVERFLOW. Both are host memory. */
+ * Where keys take more than 2^31 - 1 bytes, offsets of 32 bits return COPSE_ERR_OVERFLOW. The struct is host memory;
+ * data and offsets may be device memory where the index is on a GPU. */
 typedef struct copse_bytes {
     uint32_t struct_size; /* sizeof(copse_bytes)                     */
     uint32_t offset_bits; /* 32 or 64: offsets are int32_t or int64_t */

@@ -1,12 +1,21 @@
 // Byte strings as keys: the trees of copse and absl::btree_map<std::string> side by side, in one run.
 //
 //   bench_strings [--pattern NAME] [--n N] [--queries N] [--batch N] [--structure NAME] [--threads N] [--no-peer]
-//                [--no-inserts] [--cpu-time]
+//                [--no-inserts] [--cpu-time] [--placement cpu|gpu|emulated] [--prefix N]
 //
 // Each line is a JSON object. Find: keys that are there, in random order, after a build of n. Insert: into half of the keys, the
 // other half in calls of `batch`, in the order of the pattern. Memory: bytes of the index beyond keys and values.
+//
+// On a device all of that, and, with arrays in device memory and in pinned host memory: finds, upserts of keys that are there in calls of
+// `batch`, counts of the keys with the first `prefix` bytes of each query. Answers are checked. On a card:
+//   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern random32 --n 16777216 --queries 16777216
+//   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern random8 --n 67108864 --queries 16777216
+//   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern url --n 16777216 --queries 16777216 --prefix 40
+//   bench_strings --placement gpu --threads 16 --no-peer --pattern random16 --n 33554432 --queries 1048576   (inserts into 2^24)
+#ifdef COPSE_HAVE_ABSL // else there is no peer
 #include <absl/container/btree_map.h>
 #include <absl/strings/string_view.h>
+#endif
 
 #include <algorithm>
 #include <cstdio>
@@ -18,6 +27,7 @@
 #include <vector>
 
 #include "copse.h"
+#include "device/device.h"
 
 namespace {
 
@@ -61,7 +71,7 @@ std::string random_bytes(random_source &random, size_t n)
 std::string big_endian(uint64_t number, size_t n)
 {
     std::string key(n, '\0');
-    for (size_t i = 0; i < n; i++) key[i] = static_cast<char>(number >> (8 * (n - 1 - i)));
+    for (size_t i = n < 8 ? 0 : n - 8; i < n; i++) key[i] = static_cast<char>(number >> (8 * (n - 1 - i)));
     return key;
 }
 
@@ -140,17 +150,20 @@ void must(copse_ctx *ctx, copse_status status)
 struct options {
     std::string pattern = "random32", structure = "radix";
     uint64_t n = 1u << 20, queries = 1u << 20, batch = 1u << 20;
-    unsigned threads = 1;
+    unsigned threads = 1, prefix = 4;
+    copse_placement placement = COPSE_PLACEMENT_CPU;
+    const char *memory = "host";
     bool peer = true, inserts = true;
 };
 
 void report(const options &o, const char *structure, const char *op, uint64_t operations, double seconds, double extra)
 {
     printf(
-        "{\"structure\": \"%s\", \"pattern\": \"%s\", \"n\": %llu, \"op\": \"%s\", \"batch\": %llu, \"threads\": %u, "
-        "\"mops\": %.3f, \"ns_per_op\": %.1f, \"extra_bytes_per_key\": %.2f}\n",
-        structure, o.pattern.c_str(), static_cast<unsigned long long>(o.n), op,
-        static_cast<unsigned long long>(o.batch), o.threads, static_cast<double>(operations) / seconds / 1e6,
+        "{\"structure\": \"%s\", \"placement\": \"%s\", \"memory\": \"%s\", \"pattern\": \"%s\", \"n\": %llu, \"op\": "
+        "\"%s\", \"batch\": %llu, \"threads\": %u, \"mops\": %.3f, \"ns_per_op\": %.1f, \"extra_bytes_per_key\": "
+        "%.2f}\n",
+        structure, copse_placement_name(o.placement), o.memory, o.pattern.c_str(), static_cast<unsigned long long>(o.n),
+        op, static_cast<unsigned long long>(o.batch), o.threads, static_cast<double>(operations) / seconds / 1e6,
         seconds * 1e9 / static_cast<double>(operations), extra);
     fflush(stdout);
 }
@@ -174,8 +187,116 @@ copse_index *index_make(copse_ctx *ctx, const options &o)
     must(ctx, copse_structure_parse(o.structure.c_str(), &structure));
     shape.key_type = COPSE_BYTES;
     shape.structure = structure;
+    shape.placement = o.placement;
     must(ctx, copse_index_create(ctx, &shape, &index));
     return index;
+}
+
+// --- arrays in device memory and in pinned host memory ----------------------------------------------------------------
+
+struct placed_array {
+    copse_device *device = nullptr;
+    bool pinned = false;
+    uint64_t bytes = 0;
+    void *memory = nullptr;
+
+    placed_array(copse_device *of, bool pin, const void *from, uint64_t size) : device(of), pinned(pin), bytes(size)
+    {
+        if (pinned)
+            memory = device->backend->pinned_alloc(device, bytes);
+        else
+            must(device->ctx, copse_device_alloc(device, device->main, bytes, "the benchmark", &memory));
+        if (from) copy(memory, from);
+    }
+    placed_array(const placed_array &) = delete;
+    placed_array &operator=(const placed_array &) = delete;
+    ~placed_array()
+    {
+        if (pinned)
+            device->backend->pinned_free(device, memory, bytes);
+        else
+            copse_device_free(device, device->main, memory, bytes);
+    }
+    void copy(void *to, const void *from)
+    {
+        must(device->ctx, copse_device_copy(device, device->main, to, from, bytes));
+        must(device->ctx, copse_device_wait(device, device->main));
+    }
+};
+
+struct placed_keys {
+    placed_array data, offsets;
+    copse_bytes bytes{};
+    placed_keys(copse_device *device, bool pinned, key_array &keys)
+        : data(device, pinned, keys.data.data(), keys.data.size()),
+          offsets(device, pinned, keys.offsets.data(), keys.offsets.size() * sizeof(int64_t))
+    {
+        const copse_bytes made = COPSE_BYTES_INIT(data.memory, data.bytes, offsets.memory, 64);
+        bytes = made;
+    }
+};
+
+void check_values(const std::vector<std::string> &keys, const std::vector<uint64_t> &queries, placed_array &values,
+                  placed_array &found)
+{
+    std::vector<uint64_t> got(queries.size());
+    std::vector<uint8_t> there(queries.size());
+    values.copy(got.data(), values.memory);
+    found.copy(there.data(), found.memory);
+    for (size_t i = 0; i < queries.size(); i++)
+        if (!there[i] || keys[got[i]] != keys[queries[i]]) {
+            fprintf(stderr, "query %zu has a wrong answer\n", i);
+            exit(3);
+        }
+}
+
+template <typename work> double best_of(int turns, work run)
+{
+    double best = 1e9;
+    for (int turn = 0; turn < turns; turn++) {
+        const double start = now();
+        run();
+        best = std::min(best, seconds_since(start));
+    }
+    return best;
+}
+
+void measure_placed(copse_ctx *ctx, const options &o, copse_index *index, const std::vector<std::string> &keys,
+                    const std::vector<uint64_t> &queries, key_array &asked, bool pinned)
+{
+    options said = o;
+    said.memory = pinned ? "pinned" : "device";
+    copse_device *device = nullptr;
+    must(ctx, copse_device_get(ctx, o.placement, &device));
+    placed_keys there(device, pinned, asked);
+    placed_array values(device, pinned, nullptr, queries.size() * 8), found(device, pinned, nullptr, queries.size());
+    double best = best_of(5, [&] {
+        must(ctx, copse_find(index, &there.bytes, asked.n(), values.memory, static_cast<uint8_t *>(found.memory)));
+    });
+    check_values(keys, queries, values, found);
+    report(said, o.structure.c_str(), "find", asked.n(), best, 0);
+    key_array prefixes;
+    const uint64_t ranges_n = std::min<uint64_t>(queries.size(), 1u << 20);
+    for (uint64_t i = 0; i < ranges_n; i++)
+        prefixes.add(std::string_view(keys[queries[i]]).substr(0, std::min<size_t>(o.prefix, keys[queries[i]].size())));
+    placed_keys ends(device, pinned, prefixes);
+    placed_array counts(device, pinned, nullptr, ranges_n * 8);
+    copse_ranges ranges = COPSE_BETWEEN(&ends.bytes, nullptr, ranges_n);
+    ranges.flags = COPSE_RANGE_PREFIX;
+    best = best_of(5, [&] { must(ctx, copse_count(index, &ranges, static_cast<uint64_t *>(counts.memory))); });
+    report(said, o.structure.c_str(), "prefix count", ranges_n, best, 0);
+    std::vector<uint64_t> got(ranges_n);
+    counts.copy(got.data(), counts.memory);
+    for (uint64_t i = 0; i < ranges_n; i++)
+        if (got[i] == 0) exit(3);
+    // Upserts leave every value as it is: the number of the key, or of an equal one.
+    placed_array same(device, pinned, nullptr, queries.size() * 8);
+    same.copy(same.memory, queries.data());
+    const uint64_t batch = std::min<uint64_t>(o.batch, queries.size());
+    best = best_of(3, [&] { must(ctx, copse_insert(index, &there.bytes, same.memory, batch, 0, nullptr)); });
+    report(said, o.structure.c_str(), "upsert", batch, best, 0);
+    must(ctx, copse_find(index, &there.bytes, asked.n(), values.memory, static_cast<uint8_t *>(found.memory)));
+    check_values(keys, queries, values, found);
 }
 
 void measure_copse(copse_ctx *ctx, const options &o, const std::vector<std::string> &keys,
@@ -199,7 +320,45 @@ void measure_copse(copse_ctx *ctx, const options &o, const std::vector<std::stri
     for (size_t i = 0; i < queries.size(); i++)
         if (!found[i] || keys[values[i]] != keys[queries[i]]) exit(3);
     report(o, o.structure.c_str(), "find", asked.n(), best, extra_bytes(index));
+    if (o.placement != COPSE_PLACEMENT_CPU) {
+        measure_placed(ctx, o, index, keys, queries, asked, false);
+        measure_placed(ctx, o, index, keys, queries, asked, true);
+    }
     copse_index_free(index);
+}
+
+// Every 16th key has the number of itself, or of an equal one.
+void check_inserted(copse_ctx *ctx, copse_index *index, const std::vector<std::string> &keys)
+{
+    key_array some;
+    for (uint64_t i = 0; i < keys.size(); i += 16) some.add(keys[i]);
+    std::vector<uint64_t> values(some.n());
+    std::vector<uint8_t> found(some.n());
+    must(ctx, copse_find(index, some.take(), some.n(), values.data(), found.data()));
+    for (uint64_t i = 0; i < some.n(); i++)
+        if (!found[i] || keys[values[i]] != keys[16 * i]) {
+            fprintf(stderr, "key %llu has a wrong value\n", 16 * static_cast<unsigned long long>(i));
+            exit(3);
+        }
+}
+
+double insert_call(copse_ctx *ctx, copse_index *index, const copse_bytes *keys, const void *values, uint64_t n)
+{
+    const double start = now();
+    must(ctx, copse_insert(index, keys, values, n, 0, nullptr));
+    return seconds_since(start);
+}
+
+// The same from device memory: keys, and as values their numbers.
+double insert_placed(copse_ctx *ctx, const options &o, copse_index *index, key_array &keys, uint64_t first)
+{
+    copse_device *device = nullptr;
+    must(ctx, copse_device_get(ctx, o.placement, &device));
+    std::vector<uint64_t> numbers(keys.n());
+    for (uint64_t i = 0; i < numbers.size(); i++) numbers[i] = first + i;
+    placed_keys there(device, false, keys);
+    placed_array values(device, false, numbers.data(), numbers.size() * 8);
+    return insert_call(ctx, index, &there.bytes, values.memory, keys.n());
 }
 
 void measure_inserts(copse_ctx *ctx, const options &o, const std::vector<std::string> &keys)
@@ -214,19 +373,19 @@ void measure_inserts(copse_ctx *ctx, const options &o, const std::vector<std::st
     for (uint64_t at = half; at < keys.size(); at += o.batch) {
         key_array some;
         for (uint64_t i = at; i < keys.size() && i < at + o.batch; i++) some.add(keys[i]);
-        const copse_bytes *bytes = some.take();
-        const double start = now();
-        must(ctx, copse_insert(index, bytes, nullptr, some.n(), 0, nullptr));
-        calls.push_back(seconds_since(start));
+        calls.push_back(o.placement == COPSE_PLACEMENT_CPU ? insert_call(ctx, index, some.take(), nullptr, some.n())
+                                                           : insert_placed(ctx, o, index, some, at));
         total += calls.back();
     }
     std::sort(calls.begin(), calls.end());
+    if (o.placement != COPSE_PLACEMENT_CPU) check_inserted(ctx, index, keys);
     report(o, o.structure.c_str(), "insert", keys.size() - half, total, extra_bytes(index));
     printf("{\"calls\": %zu, \"us_call_median\": %.1f, \"us_call_worst\": %.1f}\n", calls.size(),
            calls[calls.size() / 2] * 1e6, calls.back() * 1e6);
     copse_index_free(index);
 }
 
+#ifdef COPSE_HAVE_ABSL
 void measure_peer(const options &o, const std::vector<std::string> &keys, const std::vector<uint64_t> &queries)
 {
     absl::btree_map<std::string, uint64_t> map;
@@ -250,6 +409,9 @@ void measure_peer(const options &o, const std::vector<std::string> &keys, const 
     if (sum == 1) printf("\n"); // it has to be computed
     report(o, "absl::btree_map", "find", asked.n(), best, 0);
 }
+#else
+void measure_peer(const options &, const std::vector<std::string> &, const std::vector<uint64_t> &) {}
+#endif
 
 } // namespace
 
@@ -274,6 +436,8 @@ int main(int count, char **argv)
         i++;
         if (word == "--pattern") o.pattern = value;
         if (word == "--structure") o.structure = value;
+        if (word == "--placement") must(nullptr, copse_placement_parse(value, &o.placement));
+        if (word == "--prefix") o.prefix = static_cast<unsigned>(strtoul(value, nullptr, 10));
         if (word == "--n") o.n = strtoull(value, nullptr, 10);
         if (word == "--queries") o.queries = strtoull(value, nullptr, 10);
         if (word == "--batch") o.batch = strtoull(value, nullptr, 10);

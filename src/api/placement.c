@@ -55,14 +55,22 @@ copse_status copse_choose(copse_ctx *ctx, const copse_index_options *o, copse_ch
     const unsigned use = o->updates == COPSE_UPDATES_RARE ? COPSE_AUTO_READS : COPSE_AUTO_UPDATES;
     const bool named = o->structure != COPSE_STRUCTURE_AUTO;
     const copse_type type = o->key_type;
-    if (o->placement != COPSE_PLACEMENT_AUTO)
-        return choose_asked(ctx, type, o->placement,
-                            named ? o->structure : copse_registry_automatic_for(type, o->placement, use, o->duplicates),
-                            out);
+    if (o->placement != COPSE_PLACEMENT_AUTO) {
+        const unsigned uses = use | COPSE_AUTO_ASKED;
+        const copse_structure asked =
+            named ? o->structure : copse_registry_automatic_for(type, o->placement, uses, o->duplicates);
+        if (asked == COPSE_STRUCTURE_AUTO && copse_registry_automatic_for(type, o->placement, uses, false) != asked)
+            return copse_fail(ctx, COPSE_ERR_UNSUPPORTED,
+                              "no tree of byte strings at the placement %s keeps duplicates",
+                              copse_placement_name(o->placement));
+        return choose_asked(ctx, type, o->placement, asked, out);
+    }
     const copse_structure there =
         named ? o->structure : copse_registry_automatic_for(type, COPSE_PLACEMENT_GPU, use, o->duplicates);
     const copse_tree_at *at = copse_registry_at_for(type, there, COPSE_PLACEMENT_GPU);
     if (!at) return choose_cpu(ctx, o, use, "the structure is there for the CPU only", out);
+    if (at->automatic == COPSE_AUTO_ASKED)
+        return choose_cpu(ctx, o, use, "the structure goes to a GPU only where that is asked for", out);
     if (!ctx->stream && !ctx->device_arrays) {
         copse_status status = choose_cpu(ctx, o, use, COPSE_WHY_SMALL, out);
         out->grows_to = there;

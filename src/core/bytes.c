@@ -1,11 +1,11 @@
 /* Keys that are byte strings: checks of what callers give, and writing what they get. */
 #include "core/bytes.h"
 #include "core/structs.h"
+#include "core/threads.h"
 
 #include <stddef.h>
 
-/* What inputs and outputs have in common. */
-static copse_status header_take(const copse_ctx *ctx, const char *name, const void *given, copse_bytes *out)
+copse_status copse_bytes_take(const copse_ctx *ctx, const char *name, const void *given, copse_bytes *out)
 {
     const copse_bytes defaults = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
     *out = defaults;
@@ -44,25 +44,56 @@ static copse_status fail_offset(const copse_ctx *ctx, const char *name, const co
     return copse_error_at(status, name, i ? i - 1 : 0, 0); /* the key that ends there */
 }
 
+/* Up to so many keys are not worth threads. */
+#define CHECK_ALONE 65536u
+
+typedef struct check_job {
+    const copse_byte_keys *keys;
+    uint64_t size;
+    uint64_t bad; /* the first key whose end is not sound */
+} check_job;
+
+static void check_chunk(void *of, uint64_t first, uint64_t last)
+{
+    check_job *job = of;
+    int64_t before = copse_byte_offset(job->keys, first);
+    for (uint64_t i = first; i < last; i++) {
+        const int64_t offset = copse_byte_offset(job->keys, i + 1);
+        if (offset < before || (uint64_t)offset > job->size || offset - before > (int64_t)COPSE_LONGEST_KEY) {
+            copse_note_least(&job->bad, i);
+            return;
+        }
+        before = offset;
+    }
+}
+
+copse_status copse_bytes_take_keys(const copse_ctx *ctx, const char *name, const void *given, uint64_t n,
+                                   copse_bytes *out)
+{
+    copse_status status = copse_bytes_take(ctx, name, given, out);
+    if (status != COPSE_OK) return status;
+    if (n > SIZE_MAX / 32)
+        return copse_fail_argument(ctx, "n", "n is %llu: more than any array can hold", (unsigned long long)n);
+    return out->offsets ? COPSE_OK : copse_fail_argument(ctx, name, "%s->offsets is NULL; it has n + 1 offsets", name);
+}
+
 copse_status copse_byte_keys_take(const copse_ctx *ctx, const char *name, const void *given, uint64_t n,
                                   copse_byte_keys *out)
 {
     copse_bytes bytes;
-    copse_status status = header_take(ctx, name, given, &bytes);
+    copse_status status = copse_bytes_take_keys(ctx, name, given, n, &bytes);
     if (status != COPSE_OK) return status;
-    if (n > SIZE_MAX / 32)
-        return copse_fail_argument(ctx, "n", "n is %llu: more than any array can hold", (unsigned long long)n);
-    if (!bytes.offsets) return copse_fail_argument(ctx, name, "%s->offsets is NULL; it has n + 1 offsets", name);
     *out = (copse_byte_keys){.data = bytes.data, .offsets = bytes.offsets, .wide = bytes.offset_bits == 64};
-    int64_t before = copse_byte_offset(out, 0);
-    if (before < 0 || (uint64_t)before > bytes.size) return fail_offset(ctx, name, out, 0, bytes.size);
-    for (uint64_t i = 1; i <= n; i++) {
-        const int64_t offset = copse_byte_offset(out, i);
-        if (offset < before || (uint64_t)offset > bytes.size || offset - before > (int64_t)COPSE_LONGEST_KEY)
-            return fail_offset(ctx, name, out, i, bytes.size);
-        before = offset;
+    const int64_t start = copse_byte_offset(out, 0);
+    if (start < 0 || (uint64_t)start > bytes.size) return fail_offset(ctx, name, out, 0, bytes.size);
+    check_job job = {out, bytes.size, n};
+    if (n < CHECK_ALONE) {
+        check_chunk(&job, 0, n);
+    } else {
+        const uint32_t threads = copse_threads_for(ctx, n);
+        copse_parallel(ctx, threads, n, copse_even_chunk(n, threads), check_chunk, &job);
     }
-    return COPSE_OK;
+    return job.bad < n ? fail_offset(ctx, name, out, job.bad + 1, bytes.size) : COPSE_OK;
 }
 
 /* --- output --------------------------------------------------------------------------------------------------------- */
@@ -72,7 +103,7 @@ copse_status copse_byte_output_open(const copse_ctx *ctx, const char *name, void
     *out = (copse_byte_output){.given = given, .name = name};
     if (!given) return COPSE_OK;
     copse_bytes bytes;
-    copse_status status = header_take(ctx, name, given, &bytes);
+    copse_status status = copse_bytes_take(ctx, name, given, &bytes);
     if (status != COPSE_OK) return status;
     if (!bytes.offsets && bytes.data)
         return copse_fail_argument(ctx, name, "%s->offsets is NULL, but %s->data is not", name, name);

@@ -9,13 +9,9 @@
 #pragma once
 
 #include "core/internal.h"
+#include "core/slice.h"
 
 #include <string.h>
-
-typedef struct copse_slice {
-    const unsigned char *start;
-    size_t length;
-} copse_slice;
 
 /* The empty string: it has an address, so that nobody needs to ask. */
 #define COPSE_SLICE_EMPTY ((copse_slice){(const unsigned char *)"", 0})
@@ -35,6 +31,11 @@ static inline uint64_t copse_slice_prefix(copse_slice key)
     for (size_t i = 0; i < sizeof prefix; i++) prefix = prefix << 8 | (i < key.length ? key.start[i] : 0u);
     return prefix;
 }
+
+/* A caller's copse_bytes, as far as it can be checked without a look at its arrays; and one that has n keys. Errors: ARGUMENT. */
+copse_status copse_bytes_take(const copse_ctx *ctx, const char *name, const void *given, copse_bytes *out);
+copse_status copse_bytes_take_keys(const copse_ctx *ctx, const char *name, const void *given, uint64_t n,
+                                   copse_bytes *out);
 
 /* --- input ---------------------------------------------------------------------------------------------------------- */
 

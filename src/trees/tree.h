@@ -91,8 +91,8 @@ typedef struct copse_calls {
     copse_status (*verify)(const copse_index *index);
 } copse_calls;
 
-/* What AUTO takes a tree for. */
-enum { COPSE_AUTO_UPDATES = 1, COPSE_AUTO_READS = 2 };
+/* What AUTO takes a tree for. ASKED: only where the caller has named the placement. */
+enum { COPSE_AUTO_UPDATES = 1, COPSE_AUTO_READS = 2, COPSE_AUTO_ASKED = 4 };
 
 /* A tree at one placement. */
 typedef struct copse_tree_at {

@@ -1,7 +1,7 @@
 /* The differential tester of byte strings: random operations on an index of them, each answer compared with that of a sorted array.
  * A failure prints the seed that repeats it.
  *
- *   differential_bytes [--seed N] [--rounds N] [--seconds N] */
+ *   differential_bytes [--seed N] [--rounds N] [--seconds N] [--placement gpu|emulated] */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,12 +107,16 @@ int main(int count, char **words)
 {
     uint64_t seed = 1, rounds = ROUNDS, seconds = 0, done = 0;
     for (int i = 1; i < count; i += 2) {
+        if (strcmp(words[i], "--placement") == 0 && i + 1 < count &&
+            copse_placement_parse(words[i + 1], &byte_device_placement) == COPSE_OK)
+            continue;
         uint64_t *to = strcmp(words[i], "--seed") == 0      ? &seed
                        : strcmp(words[i], "--rounds") == 0  ? &rounds
                        : strcmp(words[i], "--seconds") == 0 ? &seconds
                                                             : NULL;
         if (!to || !number_of(i + 1 < count ? words[i + 1] : NULL, to)) {
-            (void)fprintf(stderr, "usage: differential_bytes [--seed N] [--rounds N] [--seconds N]\n");
+            (void)fprintf(
+                stderr, "usage: differential_bytes [--seed N] [--rounds N] [--seconds N] [--placement gpu|emulated]\n");
             return 2;
         }
     }

@@ -1,10 +1,14 @@
 /* An index of byte strings and the model beside it: opening, choosing, comparing. */
 #include "byte_subject.h"
+#include "device/device.h"
+#include "placed.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+copse_placement byte_device_placement = COPSE_PLACEMENT_EMULATED;
 
 uint64_t byte_draw(struct byte_subject *subject, uint64_t bound)
 {
@@ -26,12 +30,19 @@ void byte_arm(struct byte_subject *subject)
     subject->failures_before = atomic_load(&subject->allocator.failures);
     if (byte_draw(subject, 8) == 7)
         test_allocator_fail_after(&subject->allocator, (long long)byte_draw(subject, 6), byte_draw(subject, 2));
+    subject->device_armed = subject->device && byte_draw(subject, 8) == 7;
+    if (subject->device_armed) subject->device->allocations_left = (int64_t)byte_draw(subject, 6);
 }
 
 bool byte_went(struct byte_subject *subject, copse_status got, copse_status want)
 {
-    const bool refused = atomic_load(&subject->allocator.failures) != subject->failures_before;
+    bool refused = atomic_load(&subject->allocator.failures) != subject->failures_before;
     test_allocator_never_fail(&subject->allocator);
+    if (subject->device_armed) {
+        refused |= subject->device->allocations_left < 0;
+        subject->device->allocations_left = -1;
+        subject->device_armed = false;
+    }
     if (got == COPSE_ERR_MEMORY && refused) return false;
     if (got == want) return true;
     byte_differ(subject, "status %s instead of %s: %s", copse_status_name(got), copse_status_name(want),
@@ -186,11 +197,16 @@ bool byte_subject_open(struct byte_subject *subject, struct byte_source source, 
     shape.structure = structures[byte_draw(subject, 3)];
     if (duplicates && !copse_supports(shape.structure, COPSE_PLACEMENT_CPU, COPSE_BYTES, COPSE_CAN_KEEP_DUPLICATES))
         shape.structure = COPSE_STRUCTURE_AUTO;
-    shape.placement = byte_draw(subject, 2) ? COPSE_PLACEMENT_CPU : COPSE_PLACEMENT_AUTO;
+    const copse_placement placements[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU, byte_device_placement};
+    shape.placement = placements[byte_draw(subject, 3)];
+    if (duplicates && shape.placement == byte_device_placement) shape.placement = COPSE_PLACEMENT_CPU;
+    if (shape.placement == byte_device_placement && shape.structure == COPSE_STRUCTURE_SORTED)
+        shape.structure = COPSE_STRUCTURE_AUTO; /* that is radix */
     model_init(&subject->model, COPSE_U64, value_type, duplicates);
     if (copse_ctx_create(&options, &subject->ctx) != COPSE_OK ||
         copse_index_create(subject->ctx, &shape, &subject->index) != COPSE_OK)
         byte_differ(subject, "%s", copse_last_error(subject->ctx));
+    if (!subject->wrong) subject->device = placed_device(subject->ctx, shape.placement);
     return !subject->wrong;
 }
 

@@ -22,12 +22,17 @@ struct byte_subject {
     struct test_allocator allocator;
     copse_ctx *ctx;
     copse_index *index;
+    struct copse_device *device; /* once it was used */
     struct model model;
     long long failures_before; /* of the allocator */
+    bool device_armed;         /* an allocation of device memory may fail */
     bool wrong;
     const char *operation; /* the last one          */
     char why[512];         /* what was wrong        */
 };
+
+/* The device that some indexes are on: the emulated one, unless a program chooses a card. */
+extern copse_placement byte_device_placement;
 
 /* Chooses the type of values, duplicates and the memory. False: why says what was wrong. */
 bool byte_subject_open(struct byte_subject *subject, struct byte_source source, const struct byte_pool *pool,

@@ -1,6 +1,7 @@
 /* An index of byte strings as a file: saved, loaded in the place of the old one, and opened. */
 #define _GNU_SOURCE
 #include "byte_subject.h"
+#include "placed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,9 +56,27 @@ static void run_open(struct byte_subject *subject, const void *bytes, uint64_t s
     close(file);
 }
 
+/* From the CPU to the device or back. */
+static void run_move(struct byte_subject *subject)
+{
+    copse_stats stats = {.struct_size = sizeof stats};
+    subject->operation = "move";
+    if (copse_index_stats(subject->index, &stats) != COPSE_OK) byte_differ(subject, "stats");
+    const copse_placement to = stats.placement == COPSE_PLACEMENT_CPU ? byte_device_placement : COPSE_PLACEMENT_CPU;
+    if (!copse_supports((copse_structure)stats.structure, to, COPSE_BYTES, COPSE_CAN_EXIST)) return;
+    byte_arm(subject);
+    if (byte_went(subject, copse_move(subject->index, to), COPSE_OK) && to == byte_device_placement)
+        subject->device = placed_device(subject->ctx, to);
+    byte_check_content(subject);
+}
+
 void byte_run_file(struct byte_subject *subject)
 {
     uint64_t size = 0;
+    if (byte_draw(subject, 3) == 2) {
+        run_move(subject);
+        return;
+    }
     subject->operation = "save";
     void *bytes = save(subject, &size);
     if (!bytes) return;

@@ -503,15 +503,21 @@ static void trees_that_take_no_bytes_say_so(void **state)
     }
     assert_true(copse_supports(COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_CPU, COPSE_BYTES, COPSE_CAN_RANK));
     options.structure = COPSE_STRUCTURE_AUTO;
-    options.placement = COPSE_PLACEMENT_EMULATED;
+    options.placement = COPSE_PLACEMENT_HYBRID_EMULATED;
     assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "byte strings", copse_index_create(ctx, &options, &index));
+    copse_stats stats = {.struct_size = sizeof stats};
+    options.placement = COPSE_PLACEMENT_EMULATED;
+    assert_ok(ctx, copse_index_create(ctx, &options, &index));
+    assert_ok(ctx, copse_index_stats(index, &stats));
+    assert_true(stats.structure == COPSE_STRUCTURE_RADIX && stats.placement == COPSE_PLACEMENT_EMULATED);
+    copse_index_free(index);
     options.placement = COPSE_PLACEMENT_AUTO;
     assert_ok(ctx, copse_index_create(ctx, &options, &index));
-    copse_stats stats = {.struct_size = sizeof stats};
     assert_ok(ctx, copse_index_stats(index, &stats));
     assert_true(stats.structure == COPSE_STRUCTURE_RADIX && stats.placement == COPSE_PLACEMENT_CPU);
     assert_true(stats.key_type == COPSE_BYTES);
-    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "emulated", copse_move(index, COPSE_PLACEMENT_EMULATED));
+    assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "hybrid", copse_move(index, COPSE_PLACEMENT_HYBRID_EMULATED));
+    assert_ok(ctx, copse_move(index, COPSE_PLACEMENT_EMULATED));
     copse_index_free(index);
     options.duplicates = 1; /* which that tree does not keep */
     assert_ok(ctx, copse_index_create(ctx, &options, &index));

@@ -1,6 +1,9 @@
 /* The radix tree, as the registry knows it. */
 #include "trees/radix/cpu/tree.h"
 
+extern const copse_calls copse_radix_gpu_calls;
+
+/* Updates on a device go by way of the host, so AUTO placement stays on the CPU. */
 const copse_tree_description copse_tree_radix = {
     .structure = COPSE_STRUCTURE_RADIX,
     .name = "radix",
@@ -10,5 +13,7 @@ const copse_tree_description copse_tree_radix = {
     .at = (const copse_tree_at[]){{0}},
     .bytes_at =
         (const copse_tree_at[]){{COPSE_PLACEMENT_CPU, COPSE_AUTO_UPDATES | COPSE_AUTO_READS, &copse_radix_calls, NULL},
+                                {COPSE_PLACEMENT_GPU, COPSE_AUTO_ASKED, &copse_radix_gpu_calls, NULL},
+                                {COPSE_PLACEMENT_EMULATED, COPSE_AUTO_ASKED, &copse_radix_gpu_calls, NULL},
                                 {0}},
 };

@@ -10,6 +10,13 @@
 #include <emmintrin.h>
 #endif
 
+/* The longer functions: inlined wherever they are called, they would keep the card's compiler busy for long. */
+#ifdef __CUDACC__
+#define RADIX_FUNCTION static __host__ __device__ __noinline__
+#else
+#define RADIX_FUNCTION static inline
+#endif
+
 /* A link of a node is known by the byte that it belongs to, or as the end. In order, the end comes first. */
 #define COPSE_RADIX_END          (-1)
 #define COPSE_RADIX_BEFORE_FIRST (-2)
@@ -91,7 +98,7 @@ COPSE_ANYWHERE bool copse_radix_has(uint32_t type, const void *node, int byte)
 }
 
 /* The next symbol of a node behind this one; COPSE_RADIX_BEHIND_LAST where there is none. */
-COPSE_ANYWHERE int copse_radix_next(uint32_t type, const void *node, int symbol)
+RADIX_FUNCTION int copse_radix_next(uint32_t type, const void *node, int symbol)
 {
     const copse_radix_node *head = (const copse_radix_node *)node;
     if (symbol < COPSE_RADIX_END && head->end) return COPSE_RADIX_END;
@@ -107,7 +114,7 @@ COPSE_ANYWHERE int copse_radix_next(uint32_t type, const void *node, int symbol)
 }
 
 /* The one in front of it; COPSE_RADIX_BEFORE_FIRST where there is none. */
-COPSE_ANYWHERE int copse_radix_previous(uint32_t type, const void *node, int symbol)
+RADIX_FUNCTION int copse_radix_previous(uint32_t type, const void *node, int symbol)
 {
     const copse_radix_node *head = (const copse_radix_node *)node;
     int byte = COPSE_RADIX_END;
@@ -125,7 +132,7 @@ COPSE_ANYWHERE int copse_radix_previous(uint32_t type, const void *node, int sym
 /* --- change --------------------------------------------------------------------------------------------------------- */
 
 /* Adds the link of a byte that is not there, to a node that has room for it. */
-COPSE_ANYWHERE void copse_radix_put(uint32_t type, void *node, uint8_t byte, copse_radix_link link)
+RADIX_FUNCTION void copse_radix_put(uint32_t type, void *node, uint8_t byte, copse_radix_link link)
 {
     copse_radix_node *head = (copse_radix_node *)node;
     if (type == COPSE_RADIX_NODE256) {
@@ -151,7 +158,7 @@ COPSE_ANYWHERE void copse_radix_put(uint32_t type, void *node, uint8_t byte, cop
 }
 
 /* Takes the link of a byte away, which is there. */
-COPSE_ANYWHERE void copse_radix_take(uint32_t type, void *node, uint32_t byte)
+RADIX_FUNCTION void copse_radix_take(uint32_t type, void *node, uint32_t byte)
 {
     copse_radix_node *head = (copse_radix_node *)node;
     head->count--;
@@ -176,7 +183,7 @@ COPSE_ANYWHERE void copse_radix_take(uint32_t type, void *node, uint32_t byte)
 }
 
 /* Fills a node, which is all zero, with the links of one of another type. */
-COPSE_ANYWHERE void copse_radix_copy(uint32_t to_type, void *to, uint32_t type, const void *node)
+RADIX_FUNCTION void copse_radix_copy(uint32_t to_type, void *to, uint32_t type, const void *node)
 {
     ((copse_radix_node *)to)->end = ((const copse_radix_node *)node)->end;
     for (int byte = copse_radix_next(type, node, COPSE_RADIX_END); byte < COPSE_RADIX_BEHIND_LAST;

@@ -16,6 +16,26 @@ void copse_radix_release(const copse_ctx *ctx, copse_radix *tree)
     copse_radix_pool_free(ctx, &tree->heap.pool);
 }
 
+static void mark_bytes(const copse_radix *tree, uint32_t type, uint64_t at, uint64_t bytes)
+{
+    copse_radix_marks *marks = tree->marks;
+    marks->any = true;
+    for (uint64_t page = at >> COPSE_RADIX_PAGE_BITS; page <= (at + bytes - 1) >> COPSE_RADIX_PAGE_BITS; page++)
+        if (page / 64 < marks->words[type])
+            marks->bits[type][page / 64] |= UINT64_C(1) << page % 64;
+        else
+            marks->all = true;
+}
+
+void copse_radix_mark(const copse_radix *tree, copse_radix_link link)
+{
+    const uint32_t type = copse_radix_type_of(link), stride = copse_radix_pool_of(tree, type)->stride;
+    uint64_t bytes = stride;
+    if (type == COPSE_RADIX_LEAF_LONG)
+        bytes *= copse_radix_heap_units(copse_radix_units(copse_radix_length_of(link), tree->width));
+    mark_bytes(tree, type, copse_radix_index_of(link) * stride, bytes);
+}
+
 /* --- leaves and nodes ----------------------------------------------------------------------------------------------- */
 
 static bool leaf_reserve(const copse_ctx *ctx, copse_radix *tree, size_t length)
@@ -25,16 +45,30 @@ static bool leaf_reserve(const copse_ctx *ctx, copse_radix *tree, size_t length)
     return copse_radix_heap_reserve(ctx, &tree->heap, copse_radix_units((uint32_t)length, tree->width));
 }
 
+/* A block of the heap, all zero, and so is what is left of a chunk in front of it: a copy elsewhere has the same bytes. */
+static uint64_t block_make(copse_radix *tree, uint32_t units)
+{
+    const copse_radix_pool *pool = &tree->heap.pool;
+    const uint64_t used = pool->used, index = copse_radix_heap_take(&tree->heap, units);
+    if (index > used) {
+        memset(copse_radix_pool_at(pool, used), 0, (size_t)(index - used) * pool->stride);
+        if (tree->marks) mark_bytes(tree, COPSE_RADIX_LEAF_LONG, used * pool->stride, (index - used) * pool->stride);
+    }
+    memset(copse_radix_pool_at(pool, index), 0, (size_t)copse_radix_heap_units(units) * pool->stride);
+    return index;
+}
+
 copse_radix_link copse_radix_leaf_make(copse_radix *tree, copse_slice key)
 {
     const uint32_t type = copse_radix_leaf_type(key.length);
-    const uint32_t units = copse_radix_units((uint32_t)key.length, tree->width);
-    const uint64_t index = type == COPSE_RADIX_LEAF_LONG ? copse_radix_heap_take(&tree->heap, units)
-                                                         : copse_radix_pool_take(&tree->pools[type]);
+    const uint64_t index = type == COPSE_RADIX_LEAF_LONG
+                               ? block_make(tree, copse_radix_units((uint32_t)key.length, tree->width))
+                               : copse_radix_pool_take(&tree->pools[type]);
     const copse_radix_link leaf = copse_radix_leaf_link(key.length, index);
     unsigned char *at = copse_radix_at(tree, leaf);
-    memset(at, 0, type == COPSE_RADIX_LEAF_LONG ? (size_t)units * 8 : tree->pools[type].stride);
+    if (type != COPSE_RADIX_LEAF_LONG) memset(at, 0, tree->pools[type].stride);
     memcpy(at + copse_radix_key_at(type, tree->width), key.start, key.length);
+    copse_radix_touch(tree, leaf);
     return leaf;
 }
 
@@ -42,6 +76,7 @@ static void leaf_drop(copse_radix *tree, copse_radix_link leaf)
 {
     const uint32_t type = copse_radix_type_of(leaf);
     const uint64_t index = copse_radix_index_of(leaf);
+    copse_radix_touch(tree, leaf);
     if (type == COPSE_RADIX_LEAF_LONG)
         copse_radix_heap_give(&tree->heap, index, copse_radix_units(copse_radix_length_of(leaf), tree->width));
     else
@@ -53,11 +88,13 @@ static copse_radix_link node_make(copse_radix *tree, uint32_t type, uint32_t dep
 {
     const copse_radix_link node = copse_radix_link_of(type, depth, copse_radix_pool_take(&tree->pools[type]));
     memset(copse_radix_at(tree, node), 0, tree->pools[type].stride);
+    copse_radix_touch(tree, node);
     return node;
 }
 
 static void node_drop(copse_radix *tree, copse_radix_link node)
 {
+    copse_radix_touch(tree, node);
     copse_radix_pool_give(&tree->pools[copse_radix_type_of(node)], copse_radix_index_of(node));
 }
 
@@ -81,6 +118,7 @@ typedef struct place {
 static void place_set(copse_radix *tree, place at, copse_radix_link link)
 {
     unsigned char *node = at.node ? copse_radix_at(tree, at.node) : NULL;
+    if (node) copse_radix_touch(tree, at.node);
     if (!node)
         tree->root = link;
     else if (at.symbol < 0)
@@ -93,6 +131,7 @@ static void place_set(copse_radix *tree, place at, copse_radix_link link)
 static void node_add(copse_radix *tree, copse_radix_link node, int symbol, copse_radix_link link)
 {
     unsigned char *at = copse_radix_at(tree, node);
+    copse_radix_touch(tree, node);
     if (symbol < 0)
         ((copse_radix_node *)(void *)at)->end = link;
     else
@@ -215,6 +254,7 @@ void copse_radix_erase_one(const copse_ctx *ctx, copse_radix *tree, copse_slice 
         return;
     }
     unsigned char *node = copse_radix_at(tree, at.node);
+    copse_radix_touch(tree, at.node);
     if (at.symbol < 0)
         ((copse_radix_node *)(void *)node)->end = 0;
     else

@@ -4,33 +4,6 @@
 
 /* --- neighbours ----------------------------------------------------------------------------------------------------- */
 
-/* The leaf with the longest key that `key` begins with, or 0. The nodes above the nearest leaf that share no more with the key than
- * that one does have all such keys as their ends. */
-static copse_radix_link longest_prefix(const copse_radix *tree, copse_slice key)
-{
-    if (!tree->root) return 0;
-    const copse_radix_link near = copse_radix_nearest(tree, key);
-    const size_t common = copse_radix_common(key, copse_radix_key(tree, near));
-    copse_radix_link link = tree->root, found = 0;
-    while (link && !copse_radix_is_leaf(link) && copse_radix_depth_of(link) <= common) {
-        const copse_radix_link end =
-            copse_radix_get(copse_radix_type_of(link), copse_radix_at(tree, link), COPSE_RADIX_END);
-        if (end) found = end;
-        link = copse_radix_step(tree, link, key);
-    }
-    return link && copse_radix_is_leaf(link) && copse_radix_length_of(link) <= common ? link : found;
-}
-
-static copse_radix_link neighbour(const copse_radix *tree, copse_slice key, copse_neighbour which)
-{
-    copse_radix_walk walk;
-    if (which == COPSE_LONGEST_PREFIX) return longest_prefix(tree, key);
-    copse_radix_walk_seek(&walk, tree, key,
-                          copse_neighbour_upper((uint32_t)which) ? COPSE_RADIX_AFTER : COPSE_RADIX_AT);
-    if (copse_neighbour_back((uint32_t)which) && !copse_radix_walk_previous(&walk)) return 0;
-    return walk.leaf;
-}
-
 copse_status copse_radix_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
                                     void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
 {
@@ -44,7 +17,7 @@ copse_status copse_radix_neighbours(const copse_index *index, const void *keys, 
     if (status == COPSE_OK) status = copse_byte_entries_open(index, out_keys, out_values, out_found, &to);
     if (status != COPSE_OK) return status;
     for (uint64_t i = 0; i < n; i++) {
-        const copse_radix_link leaf = neighbour(tree, copse_byte_key(&queries, i), which);
+        const copse_radix_link leaf = copse_radix_neighbour(tree, copse_byte_key(&queries, i), which);
         if (leaf)
             copse_byte_entries_put(&to, i, true, copse_radix_key(tree, leaf), copse_radix_value(tree, leaf));
         else

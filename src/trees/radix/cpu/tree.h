@@ -6,6 +6,15 @@
 #include "trees/radix/node.h"
 #include "trees/tree.h"
 
+/* Which pages of the pools have changed, for a copy of them elsewhere. */
+#define COPSE_RADIX_PAGE_BITS 10u
+
+typedef struct copse_radix_marks {
+    uint64_t *bits[COPSE_RADIX_TYPES];
+    uint64_t words[COPSE_RADIX_TYPES];
+    bool any, all; /* all: a page for which there was no bit */
+} copse_radix_marks;
+
 typedef struct copse_radix {
     copse_radix_link root; /* 0: empty */
     uint64_t entries;
@@ -13,6 +22,7 @@ typedef struct copse_radix {
     uint32_t height;                               /* the most levels that an entry had when it came */
     copse_radix_pool pools[COPSE_RADIX_LEAF_LONG]; /* by type, but for that of long leaves: */
     copse_radix_heap heap;
+    copse_radix_marks *marks; /* NULL: nobody wants to know */
 } copse_radix;
 
 /* --- memory --------------------------------------------------------------------------------------------------------- */
@@ -28,76 +38,24 @@ static inline unsigned char *copse_radix_at(const copse_radix *tree, copse_radix
     return copse_radix_pool_at(copse_radix_pool_of(tree, copse_radix_type_of(link)), copse_radix_index_of(link));
 }
 
-static inline copse_slice copse_radix_key(const copse_radix *tree, copse_radix_link leaf)
+void copse_radix_mark(const copse_radix *tree, copse_radix_link link);
+
+/* A node or leaf has changed. */
+static inline void copse_radix_touch(const copse_radix *tree, copse_radix_link link)
 {
-    return (copse_slice){copse_radix_at(tree, leaf) + copse_radix_key_at(copse_radix_type_of(leaf), tree->width),
-                         copse_radix_length_of(leaf)};
+    if (tree->marks) copse_radix_mark(tree, link);
 }
 
-static inline char *copse_radix_value(const copse_radix *tree, copse_radix_link leaf)
-{
-    return (char *)copse_radix_at(tree, leaf) + copse_radix_value_at(copse_radix_type_of(leaf));
-}
+#define RADIX_TREE       copse_radix
+#define COPSE_RADIX_HELD 48u
+#include "trees/radix/walk.h"
 
-/* --- ways down ------------------------------------------------------------------------------------------------------ */
+/* --- lookups --------------------------------------------------------------------------------------------------------- */
 
-/* By which symbol a key leaves a node of this depth; it has at least so many bytes. */
-static inline int copse_radix_symbol(copse_slice key, uint32_t depth)
-{
-    return key.length == depth ? COPSE_RADIX_END : key.start[depth];
-}
-
-/* The link by which a key that has `depth` bytes or more goes on; 0 where there is none. */
-static inline copse_radix_link copse_radix_step(const copse_radix *tree, copse_radix_link node, copse_slice key)
-{
-    return copse_radix_get(copse_radix_type_of(node), copse_radix_at(tree, node),
-                           copse_radix_symbol(key, copse_radix_depth_of(node)));
-}
-
-/* The first or the last leaf below a link. */
-copse_radix_link copse_radix_edge(const copse_radix *tree, copse_radix_link link, bool last);
-/* A leaf that shares with the key as many bytes as any leaf does; the tree is not empty. */
-copse_radix_link copse_radix_nearest(const copse_radix *tree, copse_slice key);
-/* How many bytes two strings have in common. */
-size_t copse_radix_common(copse_slice a, copse_slice b);
-/* Are the first n bytes the same? */
-bool copse_radix_equal(const unsigned char *a, const unsigned char *b, size_t n);
-/* The leaf of a key, or 0. */
-copse_radix_link copse_radix_find_one(const copse_radix *tree, copse_slice key);
 /* The leaves of n keys, which `keys` gives by number, or 0: several at a time. */
 typedef copse_slice (*copse_radix_key_fn)(const void *user, uint64_t i);
 void copse_radix_find_leaves(const copse_index *index, copse_radix_key_fn key, const void *user, uint64_t n,
                              copse_radix_link *leaves);
-
-/* --- walks: walk.c --------------------------------------------------------------------------------------------------- */
-
-/* A tree may be as deep as keys are long. A walk remembers the last levels of its way down; where it comes back to higher ones, it goes
- * down again, by the key of its leaf. */
-#define COPSE_RADIX_HELD 48u
-
-/* A place in the order of leaves: at a leaf, or behind the last. */
-typedef struct copse_radix_walk {
-    const copse_radix *tree;
-    copse_radix_link leaf; /* 0: behind the last */
-    uint32_t level;        /* nodes on the way to it                   */
-    uint32_t held;         /* the last so many of them are remembered: */
-    struct copse_radix_held {
-        copse_radix_link node;
-        int symbol;
-    } path[COPSE_RADIX_HELD]; /* node number i at i mod COPSE_RADIX_HELD */
-} copse_radix_walk;
-
-/* Where to go: to the first entry that is at the key or behind it, behind the key, or behind all that begin with it. */
-typedef enum copse_radix_side { COPSE_RADIX_AT, COPSE_RADIX_AFTER, COPSE_RADIX_PAST_PREFIX } copse_radix_side;
-
-void copse_radix_walk_seek(copse_radix_walk *walk, const copse_radix *tree, copse_slice key, copse_radix_side side);
-void copse_radix_walk_first(copse_radix_walk *walk, const copse_radix *tree);
-void copse_radix_walk_behind(copse_radix_walk *walk, const copse_radix *tree);
-/* At a leaf of the tree. */
-void copse_radix_walk_at(copse_radix_walk *walk, const copse_radix *tree, copse_radix_link leaf);
-void copse_radix_walk_next(copse_radix_walk *walk);
-/* False: there is no leaf in front, and the walk stays. */
-bool copse_radix_walk_previous(copse_radix_walk *walk);
 
 /* --- change ---------------------------------------------------------------------------------------------------------- */
 

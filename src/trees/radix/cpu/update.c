@@ -15,6 +15,7 @@ copse_status copse_radix_build(copse_index *index, const void *keys, const void 
         copse_byte_batch_free(index->ctx, &update.batch);
     }
     if (status != COPSE_OK) return status;
+    made.marks = tree->marks;
     copse_radix_release(index->ctx, tree);
     *tree = made;
     return COPSE_OK;
@@ -70,6 +71,7 @@ static copse_status runs_merge(copse_byte_update *update)
     for (r = 0; r < update->n; r++) {
         const copse_byte_run *run = &update->runs[r];
         if (!run->place) continue;
+        if (run->n) copse_radix_touch(tree, run->place);
         if (run->n)
             memcpy(copse_radix_value(tree, run->place), copse_byte_run_value(update, run, 0), tree->width);
         else

@@ -1,0 +1,120 @@
+/*
+ * Template: lookups in the radix tree, one thread to a key. A node is read by loads of 16 bytes that do not wait for each other, so
+ * that a step down is one access to memory; that of a node of 48 is two. At the leaf the words of the key and the value are asked for
+ * at once.
+ */
+#pragma once
+
+#include "trees/radix/gpu/view.h"
+
+/* Where the first of four bytes is that equals `byte`; 4 where none does. */
+SIMT_DEVICE uint32_t match4(uint32_t bytes, uint32_t byte)
+{
+    const uint32_t x = bytes ^ byte * 0x01010101u;
+    const uint32_t zero = ~(((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x | 0x7f7f7f7fu); /* 0x80 in each byte that is 0 */
+    return zero ? ((uint32_t)__ffs((int)zero) - 1u) / 8u : 4u;
+}
+
+SIMT_DEVICE copse_radix_link link_of(uint32_t low, uint32_t high)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+/* Nodes of 2 and 4: all of the node at once. */
+SIMT_DEVICE copse_radix_link step_small(uint32_t type, const unsigned char *node, uint32_t byte)
+{
+    const simt_u32x4 head = simt_load16(node), first = simt_load16(node + 16);
+    simt_u32x4 second = first;
+    if (type == COPSE_RADIX_NODE4) second = simt_load16(node + 32);
+    const uint32_t at = match4(head.y, byte);
+    if (at >= (head.x & 0xffffu)) return 0;
+    const simt_u32x4 pair = at < 2u ? first : second;
+    return at & 1u ? link_of(pair.z, pair.w) : link_of(pair.x, pair.y);
+}
+
+SIMT_DEVICE copse_radix_link step16(const unsigned char *node, uint32_t byte)
+{
+    const simt_u32x4 head = simt_load16(node), bytes = simt_load16(node + 16);
+    uint32_t at = match4(bytes.x, byte);
+    if (at == 4u) at = 4u + match4(bytes.y, byte);
+    if (at == 8u) at = 8u + match4(bytes.z, byte);
+    if (at == 12u) at = 12u + match4(bytes.w, byte);
+    return at < (head.x & 0xffffu) ? ((const copse_radix_node16 *)node)->links[at] : 0;
+}
+
+/* The link by which a key goes on from a node; 0 where there is none. */
+SIMT_DEVICE copse_radix_link step_down(const copse_radix_view *tree, copse_radix_link link, copse_slice key)
+{
+    const uint32_t type = copse_radix_type_of(link), depth = copse_radix_depth_of(link);
+    const unsigned char *node = copse_radix_at(tree, link);
+    if (key.length <= depth) return key.length == depth ? ((const copse_radix_node *)node)->end : 0;
+    const uint32_t byte = key.start[depth];
+    if (type == COPSE_RADIX_NODE256) return ((const copse_radix_node256 *)node)->links[byte];
+    if (type <= COPSE_RADIX_NODE4) return step_small(type, node, byte);
+    if (type == COPSE_RADIX_NODE16) return step16(node, byte);
+    const uint32_t slot = ((const copse_radix_node48 *)node)->slots[byte];
+    return slot ? ((const copse_radix_node48 *)node)->links[slot - 1u] : 0;
+}
+
+/* Up to 8 bytes of a string from `from` on, zeros behind them: by two aligned words, unless that would go behind `end`, the end of the
+ * caller's array. */
+SIMT_DEVICE uint64_t string_word(const unsigned char *from, uint32_t n, const unsigned char *end)
+{
+    const uint32_t beside = (uint32_t)((uintptr_t)from & 7u);
+    const unsigned char *aligned = from - beside;
+    uint64_t word = 0;
+    if (end - aligned >= 16) {
+        const uint64_t low = *(const uint64_t *)aligned;
+        const uint64_t high = beside ? *(const uint64_t *)(aligned + 8) : 0;
+        word = beside ? low >> 8u * beside | high << (64u - 8u * beside) : low;
+        return n < 8u ? word & ((UINT64_C(1) << 8u * n) - 1u) : word;
+    }
+    for (uint32_t i = 0; i < n; i++) word |= (uint64_t)from[i] << 8u * i;
+    return word;
+}
+
+/* Does the leaf have this key, which is as long? Leaves are filled up with zeros. */
+SIMT_DEVICE bool leaf_has(const unsigned char *leaf, copse_slice key, const unsigned char *end)
+{
+    const uint32_t length = (uint32_t)key.length;
+    uint64_t differ = 0;
+    for (uint32_t at = 0; at < length && !differ; at += 32u) {
+        SIMT_UNROLL
+        for (uint32_t word = at; word < at + 32u; word += 8u)
+            if (word < length) {
+                const uint32_t n = length - word < 8u ? length - word : 8u;
+                differ |= *(const uint64_t *)(leaf + word) ^ string_word(key.start + word, n, end);
+            }
+    }
+    return differ == 0;
+}
+
+/* The leaf of a key, or 0. `end`: of the array that the key is in. */
+SIMT_DEVICE copse_radix_link leaf_of(const copse_radix_view *tree, copse_slice key, const unsigned char *end)
+{
+    copse_radix_link link = tree->root;
+    while (link && !copse_radix_is_leaf(link)) link = step_down(tree, link, key);
+    if (!link || copse_radix_length_of(link) != key.length) return 0;
+    const unsigned char *leaf = copse_radix_at(tree, link) + copse_radix_key_at(copse_radix_type_of(link), tree->width);
+    return leaf_has(leaf, key, end) ? link : 0;
+}
+
+/* Writes value i of an array. */
+SIMT_DEVICE void value_put(const copse_radix_view *tree, void *values, uint64_t i, copse_radix_link leaf)
+{
+    const char *from = leaf ? copse_radix_value(tree, leaf) : NULL;
+    if (tree->width == 8u)
+        simt_store_once_u64((uint64_t *)values + i, from ? *(const uint64_t *)from : 0);
+    else
+        simt_store_once_u32((uint32_t *)values + i, from ? *(const uint32_t *)from : 0);
+}
+
+SIMT_KERNEL(radix_find, copse_radix_find_arguments, COPSE_RADIX_THREADS, 6)
+{
+    const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= a.n) return;
+    const copse_slice key = string_take(&a.keys, i, a.n, &a.report[COPSE_RADIX_UNSOUND]);
+    const copse_radix_link leaf = leaf_of(&a.tree, key, a.keys.data + (a.keys.high - a.keys.low));
+    if (a.values) value_put(&a.tree, a.values, i, leaf);
+    if (a.found) simt_store_once_u8(&a.found[i], leaf != 0);
+}

@@ -1,0 +1,180 @@
+/* Ranges of the radix tree on a device: how many entries they have, and the entries. A thread goes along the leaves of a range; where one
+ * has more than a thread should, or where there are no ends, the host's tree answers. */
+#include "gpu/call.h"
+#include "gpu/sort.h"
+#include "primitives/primitives.h"
+#include "transfer/transfer.h"
+#include "trees/radix/gpu/tree.h"
+
+/* Leaves that one thread goes along. */
+#define WALK_MOST UINT64_C(4096)
+
+/* Ranges on their way. */
+typedef struct range_call {
+    const copse_index *index;
+    const copse_ranges *asked;
+    copse_radix_input lows, highs;
+    copse_radix_range_arguments a;
+    copse_scratch scratch;
+    bool too_wide;
+} range_call;
+
+static copse_status ranges_look(range_call *call)
+{
+    const copse_index *index = call->index;
+    const copse_ranges *asked = call->asked;
+    copse_radix_range_arguments *a = &call->a;
+    copse_status status = COPSE_OK;
+    *a = (copse_radix_range_arguments){.has_low = asked->lows != NULL,
+                                       .has_high = asked->highs != NULL,
+                                       .above = (asked->flags & COPSE_RANGE_LOW_OPEN) != 0,
+                                       .below = (asked->flags & COPSE_RANGE_HIGH_OPEN) != 0,
+                                       .prefix = (asked->flags & COPSE_RANGE_PREFIX) != 0,
+                                       .descending = (asked->flags & COPSE_RANGE_DESCENDING) != 0,
+                                       .n = asked->n,
+                                       .limit = asked->limit,
+                                       .most = WALK_MOST};
+    if (a->has_low) status = copse_radix_input_look(index, "lows", asked->lows, asked->n, &call->lows);
+    if (status == COPSE_OK && a->has_high)
+        status = copse_radix_input_look(index, "highs", asked->highs, asked->n, &call->highs);
+    return status;
+}
+
+static void ranges_free(range_call *call)
+{
+    copse_device *device = call->index->device;
+    copse_scratch_free(device, &call->lows.scratch);
+    copse_scratch_free(device, &call->highs.scratch);
+    copse_scratch_free(device, &call->scratch);
+}
+
+/* Counts the entries of all ranges; the arrays of the arguments are there. */
+static copse_status ranges_count(range_call *call)
+{
+    const copse_index *index = call->index;
+    copse_device *device = index->device;
+    copse_radix_range_arguments *a = &call->a;
+    uint64_t words[COPSE_REPORT_WORDS];
+    int report;
+    copse_status status = COPSE_OK;
+    a->tree = copse_radix_device_of(index)->view;
+    if (a->has_low) status = copse_radix_input_bring(index, &call->lows);
+    if (status == COPSE_OK && a->has_high) status = copse_radix_input_bring(index, &call->highs);
+    a->lows = call->lows.strings;
+    a->highs = call->highs.strings;
+    if (status == COPSE_OK) status = copse_report_take(device, &report, &a->report);
+    if (status != COPSE_OK) return status;
+    status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->ranges,
+                                 copse_device_blocks(device, a->n), a);
+    const copse_status read = copse_report_read(device, report, words);
+    if (status == COPSE_OK) status = read;
+    if (status != COPSE_OK) return status;
+    call->too_wide = words[COPSE_RADIX_TOO_WIDE] != UINT64_MAX;
+    if (words[COPSE_RADIX_UNSOUND] != UINT64_MAX)
+        return copse_radix_input_fail(index, &call->lows, words[COPSE_RADIX_UNSOUND]);
+    if (words[COPSE_RADIX_UNSOUND_HIGH] != UINT64_MAX)
+        return copse_radix_input_fail(index, &call->highs, words[COPSE_RADIX_UNSOUND_HIGH]);
+    return COPSE_OK;
+}
+
+copse_status copse_radix_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
+{
+    range_call call = {.index = index, .asked = ranges};
+    bool there = false;
+    void *own = NULL;
+    copse_status status = ranges_look(&call);
+    if (status == COPSE_OK) status = copse_call_array(index, counts, "out_counts", &there);
+    if (status != COPSE_OK) return status;
+    if (!ranges->lows && !ranges->highs) return copse_radix_host_count(index, ranges, counts);
+    (void)copse_promise_end(COPSE_OK);
+    status = copse_radix_mirror_ready(index);
+    if (status != COPSE_OK) return status;
+    const uint64_t bytes = ranges->n * sizeof(uint64_t);
+    const copse_scratch_array array = {&own, there ? 0 : bytes};
+    status = copse_scratch_take(index->device, "the counts", &array, 1, &call.scratch);
+    call.a.counts = there ? counts : own;
+    if (status == COPSE_OK) status = ranges_count(&call);
+    if (status == COPSE_OK && !there && !call.too_wide)
+        status = copse_transfer_to_host(index->device, counts, own, bytes);
+    ranges_free(&call);
+    return status == COPSE_OK && call.too_wide ? copse_radix_host_count(index, ranges, counts) : status;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------------------ */
+
+/* Puts the leaves of all ranges in a row, and gives them. */
+static copse_status rows_give(range_call *call, const uint64_t *offsets, uint64_t total, copse_radix_output *out)
+{
+    copse_device *device = call->index->device;
+    copse_radix_row_arguments a = {.tree = call->a.tree,
+                                   .starts = call->a.starts,
+                                   .offsets = offsets,
+                                   .n = call->a.n,
+                                   .descending = call->a.descending,
+                                   .to.n = total};
+    const copse_scratch_array arrays[] = {{(void **)&a.to.links, total * sizeof(uint64_t)},
+                                          {(void **)&a.to.sizes, (total + 1) * sizeof(uint64_t)}};
+    copse_scratch scratch = {0};
+    copse_status status = copse_scratch_take(device, "the entries", arrays, 2, &scratch);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->rows,
+                                     copse_device_blocks(device, a.n), &a);
+    if (status == COPSE_OK) status = copse_radix_output_give(call->index, out, &a.to);
+    copse_scratch_free(device, &scratch);
+    return status;
+}
+
+/* Sums up `n` numbers and one more, which is 0, in place; the last becomes the sum of all. */
+static copse_status sum_up(copse_device *device, uint64_t *numbers, uint64_t n, uint64_t *out_total)
+{
+    copse_status status = copse_device_fill(device, device->main, (unsigned char *)(numbers + n), 0, sizeof *numbers);
+    if (status == COPSE_OK)
+        status = device->backend->primitives->scan_u64(device, device->main, numbers, numbers, n + 1);
+    return status == COPSE_OK ? copse_device_read(device, device->main, out_total, numbers + n, sizeof *out_total)
+                              : status;
+}
+
+static copse_status range_run(range_call *call, const copse_rows *rows, bool offsets_there, copse_radix_output *out)
+{
+    const copse_index *index = call->index;
+    copse_device *device = index->device;
+    const uint64_t n = call->a.n, bytes = (n + 1) * sizeof(uint64_t);
+    const bool copying = rows->values || out->keys.offsets;
+    uint64_t total = 0, needed = 0;
+    const copse_scratch_array arrays[] = {
+        {(void **)&call->a.starts, bytes}, {(void **)&call->a.counts, bytes}, {(void **)&call->a.sizes, bytes}};
+    copse_status status = copse_scratch_take(device, "the ranges", arrays, 3, &call->scratch);
+    if (status == COPSE_OK) status = ranges_count(call);
+    if (status != COPSE_OK || call->too_wide) return status;
+    status = sum_up(device, call->a.counts, n, &total);
+    if (status == COPSE_OK) status = sum_up(device, call->a.sizes, n, &needed);
+    if (status == COPSE_OK)
+        status = offsets_there ? copse_device_copy(device, device->main, rows->offsets, call->a.counts, bytes)
+                               : copse_transfer_to_host(device, rows->offsets, call->a.counts, bytes);
+    if (status == COPSE_OK) status = copse_device_wait(device, device->main);
+    if (status != COPSE_OK) return status;
+    if (copying && total <= rows->capacity) return rows_give(call, call->a.counts, total, out);
+    status = copse_radix_output_close(index, out, needed);
+    return copying ? copse_fail_room(index->ctx, "out_rows", rows->capacity, total) : status;
+}
+
+copse_status copse_radix_device_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
+{
+    range_call call = {.index = index, .asked = ranges};
+    copse_radix_output out;
+    bool there = false;
+    if (ranges->n == 0 || (!ranges->lows && !ranges->highs)) return copse_radix_host_range(index, ranges, rows);
+    copse_status status = ranges_look(&call);
+    if (status == COPSE_OK) status = copse_radix_output_look(index, rows->keys, rows->values, NULL, &out);
+    if (status == COPSE_OK) status = copse_call_array(index, rows->offsets, "out_rows", &there);
+    if (status != COPSE_OK) return status;
+    const bool promised = index->ctx->device_arrays;
+    (void)copse_promise_end(COPSE_OK);
+    status = copse_radix_mirror_ready(index);
+    if (status != COPSE_OK) return status;
+    status = range_run(&call, rows, there, &out);
+    ranges_free(&call);
+    if (status != COPSE_OK || !call.too_wide) return status;
+    if (promised) copse_promise_begin(index);
+    return copse_radix_host_range(index, ranges, rows);
+}

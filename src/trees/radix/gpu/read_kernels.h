@@ -1,0 +1,156 @@
+/* Template: kernels that go along the leaves of the radix tree, and give entries to callers. */
+#pragma once
+
+#include "trees/radix/gpu/find_kernel.h"
+#include "trees/radix/gpu/view.h"
+
+SIMT_KERNEL(radix_neighbours, copse_radix_neighbour_arguments, COPSE_RADIX_THREADS, 4)
+{
+    RADIX_FOR(i, a.to.n)
+    {
+        const copse_slice key = string_take(&a.keys, i, a.to.n, &a.report[COPSE_RADIX_UNSOUND]);
+        const copse_radix_link leaf = copse_radix_neighbour(&a.tree, key, a.which);
+        a.to.links[i] = leaf;
+        a.to.sizes[i] = leaf ? copse_radix_length_of(leaf) : 0;
+        if (i == 0) a.to.sizes[a.to.n] = 0;
+    }
+}
+
+/* --- ranges ----------------------------------------------------------------------------------------------------------- */
+
+/* Can no key lie between the two? */
+SIMT_DEVICE bool ends_cross(copse_slice low, copse_slice high, bool open)
+{
+    const size_t common = copse_radix_common(low, high);
+    if (common == low.length) return common == high.length && open;
+    return common == high.length || low.start[common] > high.start[common];
+}
+
+SIMT_DEVICE void seek_low(const copse_radix_range_arguments *a, copse_slice low, copse_radix_walk *walk)
+{
+    if (a->has_low)
+        copse_radix_walk_seek(walk, &a->tree, low, a->above ? COPSE_RADIX_AFTER : COPSE_RADIX_AT);
+    else
+        copse_radix_walk_first(walk, &a->tree);
+}
+
+SIMT_DEVICE void seek_high(const copse_radix_range_arguments *a, copse_slice low, copse_slice high,
+                           copse_radix_walk *walk)
+{
+    if (a->prefix)
+        copse_radix_walk_seek(walk, &a->tree, low, COPSE_RADIX_PAST_PREFIX);
+    else if (a->has_high)
+        copse_radix_walk_seek(walk, &a->tree, high, a->below ? COPSE_RADIX_AT : COPSE_RADIX_AFTER);
+    else
+        copse_radix_walk_behind(walk, &a->tree);
+}
+
+/* The leaves of a range, as the CPU goes along them (trees/radix/cpu/ranges.c): counts them, adds up their bytes. */
+SIMT_DEVICE void range_go(const copse_radix_range_arguments *a, uint64_t i, copse_slice low, copse_slice high)
+{
+    copse_radix_walk walk;
+    uint64_t count = 0, bytes = 0;
+    copse_radix_link end, start;
+    if (a->descending) {
+        seek_low(a, low, &walk);
+        end = walk.leaf;
+        seek_high(a, low, high, &walk);
+    } else {
+        seek_high(a, low, high, &walk);
+        end = walk.leaf;
+        seek_low(a, low, &walk);
+    }
+    bool more = walk.leaf != end;
+    if (more && a->descending) more = copse_radix_walk_previous(&walk);
+    start = walk.leaf;
+    while (more && (!a->limit || count < a->limit)) {
+        const copse_radix_link leaf = walk.leaf;
+        bytes += copse_radix_length_of(leaf);
+        if (++count > a->most) {
+            simt_atomic_min_u64(&a->report[COPSE_RADIX_TOO_WIDE], i);
+            break;
+        }
+        if (a->descending) {
+            more = leaf != end;
+            if (more) (void)copse_radix_walk_previous(&walk);
+        } else {
+            copse_radix_walk_next(&walk);
+            more = walk.leaf != end;
+        }
+    }
+    a->counts[i] = count;
+    if (a->starts) a->starts[i] = start;
+    if (a->sizes) a->sizes[i] = bytes;
+}
+
+SIMT_KERNEL(radix_ranges, copse_radix_range_arguments, COPSE_RADIX_THREADS, 3)
+{
+    RADIX_FOR(i, a.n)
+    {
+        copse_slice low, high;
+        low.start = high.start = NULL;
+        low.length = high.length = 0;
+        if (a.has_low) low = string_take(&a.lows, i, a.n, &a.report[COPSE_RADIX_UNSOUND]);
+        if (a.has_high) high = string_take(&a.highs, i, a.n, &a.report[COPSE_RADIX_UNSOUND_HIGH]);
+        if (a.has_low && a.has_high && ends_cross(low, high, a.above || a.below)) {
+            a.counts[i] = 0;
+            if (a.starts) a.starts[i] = 0;
+            if (a.sizes) a.sizes[i] = 0;
+        } else {
+            range_go(&a, i, low, high);
+        }
+    }
+}
+
+SIMT_KERNEL(radix_rows, copse_radix_row_arguments, COPSE_RADIX_THREADS, 3)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const uint64_t first = a.offsets[i], end = a.offsets[i + 1u];
+        copse_radix_walk walk;
+        if (first < end) copse_radix_walk_at(&walk, &a.tree, a.starts[i]);
+        for (uint64_t at = first; at < end; at++) {
+            a.to.links[at] = walk.leaf;
+            a.to.sizes[at] = copse_radix_length_of(walk.leaf);
+            if (at + 1u == end) break;
+            if (a.descending)
+                (void)copse_radix_walk_previous(&walk);
+            else
+                copse_radix_walk_next(&walk);
+        }
+        if (i == 0) a.to.sizes[a.to.n] = 0;
+    }
+}
+
+/* --- giving ------------------------------------------------------------------------------------------------------------- */
+
+SIMT_KERNEL(radix_give, copse_radix_give_arguments, COPSE_RADIX_THREADS, 4)
+{
+    RADIX_FOR(i, a.from.n + 1u)
+    {
+        if (a.offsets && a.wide) ((int64_t *)a.offsets)[i] = (int64_t)a.from.sizes[i];
+        if (a.offsets && !a.wide) ((int32_t *)a.offsets)[i] = (int32_t)a.from.sizes[i];
+        if (i == a.from.n) continue;
+        const copse_radix_link leaf = a.from.links[i];
+        if (a.found) a.found[i] = leaf != 0;
+        if (a.values) value_put(&a.tree, a.values, i, leaf);
+        if (!a.data || !leaf) continue;
+        const copse_slice key = copse_radix_key(&a.tree, leaf);
+        unsigned char *to = a.data + a.from.sizes[i];
+        for (size_t byte = 0; byte < key.length; byte++) to[byte] = key.start[byte];
+    }
+}
+
+/* A warp to a page. */
+SIMT_KERNEL(radix_pages, copse_radix_page_arguments, COPSE_RADIX_THREADS, 4)
+{
+    const uint64_t warps = (uint64_t)gridDim.x * (COPSE_RADIX_THREADS / SIMT_WARP);
+    for (uint64_t p = (uint64_t)blockIdx.x * (COPSE_RADIX_THREADS / SIMT_WARP) + simt_warp(); p < a.n; p += warps) {
+        uint64_t *page = (uint64_t *)(a.pages + p * COPSE_RADIX_PAGE), *place = (uint64_t *)a.at[p];
+        for (uint32_t i = simt_lane(); i < COPSE_RADIX_PAGE / 8u; i += SIMT_WARP)
+            if (a.back)
+                page[i] = place[i];
+            else
+                place[i] = page[i];
+    }
+}

@@ -1,0 +1,146 @@
+/*
+ * The radix tree on a device: what its files share.
+ *
+ * It is there twice, in the same bytes: pools on the device, which kernels read, and the tree of trees/radix/cpu in host memory, which
+ * updates change. After an update the pages of the pools that it touched go to the device. Values of keys that are there are written by
+ * kernels; the host fetches the pages with them when it needs them.
+ */
+#pragma once
+
+#include "device/device.h"
+#include "gpu/scratch.h"
+#include "trees/radix/cpu/tree.h"
+#include "trees/radix/gpu/kernels.h"
+
+#include <stdatomic.h>
+
+typedef struct copse_radix_device {
+    copse_radix host;
+    copse_radix_marks marks; /* of the host's tree: pages that the device does not have yet */
+    copse_radix_view view;
+    uint64_t bytes[COPSE_RADIX_TYPES]; /* of each pool on the device; whole pages */
+    pthread_mutex_t lock;              /* of bringing the device up to date, which a read may have to do */
+    atomic_bool behind;                /* an update found no memory for that */
+    atomic_bool is_ahead;              /* kernels have written values that the host does not have, */
+    copse_scratch ahead;               /* in the pages whose bits are set; and nodes and leaves,   */
+    uint32_t *ahead_bits[COPSE_RADIX_TYPES];
+    uint64_t ahead_bytes[COPSE_RADIX_TYPES]; /* of the bits                                        */
+    uint64_t more[COPSE_RADIX_TYPES];        /* so many items behind the last that the host's pools have taken */
+    copse_radix_link *spare;                 /* items that are free, and not in the lists of the host's pools  */
+    uint64_t spare_n, spare_room;
+} copse_radix_device;
+
+static inline copse_radix_device *copse_radix_device_of(const copse_index *index)
+{
+    return index->tree;
+}
+
+const copse_radix_kernels *copse_radix_kernels_on(const copse_device *device);
+
+/* The handle as the calls of the tree on the CPU want it: the host's tree. */
+static inline copse_index copse_radix_host(const copse_index *index)
+{
+    copse_index host = *index;
+    host.tree = &copse_radix_device_of(index)->host;
+    host.calls = &copse_radix_calls;
+    host.device = NULL;
+    return host;
+}
+
+/* --- the device's side: mirror.c --------------------------------------------------------------------------------------- */
+
+/* Makes the pools of `tree`, which has none, from its host's tree. After a failure it has none. */
+copse_status copse_radix_mirror_make(const copse_index *index, copse_radix_device *tree);
+void copse_radix_mirror_free(const copse_index *index, copse_radix_device *tree);
+/* Room on the device for what n keys may need, `leaves` of each type of leaf (units of long ones). After it an update needs no device
+ * memory but for the way there. */
+copse_status copse_radix_mirror_reserve(const copse_index *index, uint64_t n, const uint64_t *leaves);
+/* The most items of a type that n new keys take. */
+uint64_t copse_radix_items_most(const copse_radix_device *tree, uint32_t type, uint64_t n, const uint64_t *leaves);
+/* Takes the pages that changed to the device. Where there is no memory for that, the next call that needs the device tries again. */
+copse_status copse_radix_mirror_update(const copse_index *index);
+/* Before kernels read: the device has what the host has. */
+copse_status copse_radix_mirror_ready(const copse_index *index);
+/* Do both sides have the same bytes? */
+copse_status copse_radix_mirror_verify(const copse_index *index);
+
+/* --- pages: pages.c ------------------------------------------------------------------------------------------------------ */
+
+copse_status copse_radix_pages_send(const copse_index *index, copse_radix_device *tree);
+/* Bits for a kernel that writes values. */
+copse_status copse_radix_ahead_make(const copse_index *index, uint32_t *out[COPSE_RADIX_TYPES]);
+/* Before the host's tree is read or changed: it has what the device has. */
+copse_status copse_radix_values_fetch(const copse_index *index);
+
+/* --- byte strings of a call: strings.c ----------------------------------------------------------------------------------- */
+
+/* Keys of a caller on their way to kernels. All zero: none. */
+typedef struct copse_radix_input {
+    const char *name;
+    uint64_t n;
+    copse_bytes bytes;
+    bool offsets_there, data_there; /* in device memory */
+    copse_radix_strings strings;
+    copse_scratch scratch;
+} copse_radix_input;
+
+/* Where the arrays are. Offsets in host memory are checked here, others by kernels. */
+copse_status copse_radix_input_look(const copse_index *index, const char *name, const void *given, uint64_t n,
+                                    copse_radix_input *out);
+/* All of them as kernels read them; the scratch memory has to be freed in any case. */
+copse_status copse_radix_input_bring(const copse_index *index, copse_radix_input *input);
+/* The offset of string i, of an array in host memory. */
+int64_t copse_radix_input_offset(const copse_radix_input *input, uint64_t i);
+/* The error for offsets in device memory that are not sound; `position`: what kernels reported. */
+copse_status copse_radix_input_fail(const copse_index *index, const copse_radix_input *input, uint64_t position);
+
+/* Entries on their way to a caller. */
+typedef struct copse_radix_output {
+    copse_byte_output keys;
+    void *values;
+    uint8_t *found;
+    bool offsets_there, data_there, values_there, found_there; /* in device memory */
+} copse_radix_output;
+
+copse_status copse_radix_output_look(const copse_index *index, void *keys, void *values, uint8_t *found,
+                                     copse_radix_output *out);
+/* Gives the entries of leaves that kernels have found, whose sizes are not summed up yet. */
+copse_status copse_radix_output_give(const copse_index *index, copse_radix_output *out,
+                                     const copse_radix_leaves *leaves);
+/* Says how many bytes the keys of a caller take, and what is wrong with the room for them. */
+copse_status copse_radix_output_close(const copse_index *index, copse_radix_output *out, uint64_t needed);
+
+/* --- calls ------------------------------------------------------------------------------------------------------------- */
+
+extern const copse_calls copse_radix_gpu_calls;
+
+copse_status copse_radix_device_find(const copse_index *index, const void *keys, uint64_t n, void *values,
+                                     uint8_t *found);
+copse_status copse_radix_device_neighbours(const copse_index *index, const void *keys, uint64_t n,
+                                           copse_neighbour which, void *out_keys, void *out_values, uint8_t *out_found,
+                                           uint64_t *out_ranks);
+copse_status copse_radix_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
+copse_status copse_radix_device_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
+
+/* An insert by kernels: upsert.c. *out_done: false where the host has to do it, and nothing has changed. */
+copse_status copse_radix_device_upsert(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                       uint32_t flags, uint64_t *out_inserted, bool *out_done);
+/* The part of it that adds keys: insert.c. `batch` is what the first kernel was called with, and `missing` what it counted. */
+copse_status copse_radix_device_add(copse_index *index, const copse_radix_upsert_arguments *batch, uint32_t flags,
+                                    const uint64_t *missing, uint64_t *out_inserted, bool *out_done);
+
+/* By the host's tree, with arrays in any memory: host.c. */
+copse_status copse_radix_device_build(copse_index *index, const void *keys, const void *values, uint64_t n);
+copse_status copse_radix_device_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                       uint32_t flags, uint64_t *out_inserted);
+copse_status copse_radix_device_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+copse_status copse_radix_device_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                            uint64_t *out_erased);
+copse_status copse_radix_device_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased);
+copse_status copse_radix_device_apply(copse_index *index, const uint8_t *operations, const void *keys,
+                                      const void *values, uint64_t n, void *out_values, uint8_t *out_found);
+copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggregate_kind kind,
+                                          const copse_ranges *ranges, void *out, uint8_t *found);
+copse_status copse_radix_device_scan(const copse_index *index, copse_scan *scan);
+copse_status copse_radix_host_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
+copse_status copse_radix_host_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);

@@ -1,0 +1,609 @@
+/* The radix tree on a device: the same answers as on the CPU, with arrays in any memory; the way of changes to the device; and what happens
+ * where there is no memory. */
+#include "unit.h"
+
+#include "byte_pool.h"
+#include "device/device.h"
+#include "placed.h"
+#include "random.h"
+#include "trees/radix/gpu/tree.h"
+
+static const struct unit_tree on_cpu = {COPSE_STRUCTURE_RADIX, COPSE_PLACEMENT_CPU};
+static const struct unit_tree emulated = {COPSE_STRUCTURE_RADIX, COPSE_PLACEMENT_EMULATED};
+
+#define STRINGS 700u
+#define BATCH   300u
+
+/* --- strings ----------------------------------------------------------------------------------------------------------- */
+
+/* Short and long ones, many with a beginning in common, some of which are the beginning of others. */
+static struct byte_pool some_strings(uint64_t seed)
+{
+    struct random_source random = {seed};
+    struct byte_pool pool = {NULL, 0};
+    unsigned char bytes[400];
+    while (pool.n < STRINGS) {
+        size_t n = random_below(&random, 12);
+        for (size_t i = 0; i < n; i++) bytes[i] = (unsigned char)random_below(&random, i < 2 ? 256 : 4);
+        switch (random_below(&random, 8)) {
+        case 0:
+            memset(bytes, 'x', sizeof bytes);
+            n = 20 + random_below(&random, 100);
+            bytes[n - 1] = (unsigned char)random_next(&random);
+            break;
+        case 1:
+            for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)random_next(&random);
+            n = random_below(&random, sizeof bytes);
+            break;
+        default:
+            break;
+        }
+        byte_pool_add(&pool, bytes, n);
+    }
+    byte_pool_sort(&pool);
+    return pool;
+}
+
+/* n codes below `most`, and their strings. */
+static uint64_t *some_codes(struct random_source *random, uint64_t n, uint64_t most)
+{
+    uint64_t *codes = must_malloc(n * sizeof *codes);
+    for (uint64_t i = 0; i < n; i++) codes[i] = random_below(random, most);
+    return codes;
+}
+
+/* --- both trees --------------------------------------------------------------------------------------------------------- */
+
+struct both {
+    copse_ctx *ctx;
+    copse_index *cpu, *device;
+    struct byte_pool pool;
+    struct random_source random;
+    enum placed_memory memory;
+    copse_type value_type;
+};
+
+static struct both both_open(enum placed_memory memory, copse_type value_type)
+{
+    struct both both = {.ctx = unit_context(2), .random = {memory + 11}, .memory = memory, .value_type = value_type};
+    both.cpu = unit_index(both.ctx, on_cpu, COPSE_BYTES, value_type, false);
+    both.device = unit_index(both.ctx, emulated, COPSE_BYTES, value_type, false);
+    both.pool = some_strings(memory + 1);
+    return both;
+}
+
+static void both_close(struct both *both)
+{
+    byte_pool_free(&both->pool);
+    copse_index_free(both->cpu);
+    copse_index_free(both->device);
+    copse_ctx_free(both->ctx);
+}
+
+static struct placed_call place_for(struct both *both)
+{
+    return (struct placed_call){.device = placed_device(both->ctx, COPSE_PLACEMENT_EMULATED),
+                                .reachable = true,
+                                .memory = both->memory,
+                                .places = (uint32_t)random_next(&both->random)};
+}
+
+static copse_bytes place_keys(struct placed_call *call, const struct byte_array *keys)
+{
+    copse_bytes bytes = keys->bytes;
+    bytes.data = (void *)(uintptr_t)placed_input(call, bytes.data, bytes.size, 1);
+    bytes.offsets = (void *)(uintptr_t)placed_input(call, bytes.offsets, keys->n + 1, bytes.offset_bits / 8);
+    return bytes;
+}
+
+static copse_bytes place_room(struct placed_call *call, const struct byte_array *keys)
+{
+    copse_bytes bytes = keys->bytes;
+    bytes.data = placed_output(call, bytes.data, bytes.size, 1);
+    bytes.offsets = placed_output(call, bytes.offsets, keys->n + 1, bytes.offset_bits / 8);
+    return bytes;
+}
+
+static void place_end(struct placed_call *call)
+{
+    const char *wrong = placed_end(call);
+    if (wrong) fail_msg("%s", wrong);
+}
+
+static struct byte_array keys_of(struct both *both, const uint64_t *codes, uint64_t n)
+{
+    const uint64_t shape = random_below(&both->random, 8);
+    return byte_array_of(&both->pool, codes, n, shape & 1 ? 32 : 64, shape & 2 ? 3 : 0, shape & 4 ? 5 : 0);
+}
+
+static uint64_t *numbers(struct both *both, uint64_t n)
+{
+    uint64_t *values = must_malloc(n * sizeof *values);
+    for (uint64_t i = 0; i < n; i++) values[i] = random_next(&both->random) >> 20;
+    return values;
+}
+
+/* --- reads ---------------------------------------------------------------------------------------------------------------- */
+
+static void compare_find(struct both *both, const struct byte_array *keys)
+{
+    const uint64_t n = keys->n;
+    const size_t width = typed_size(both->value_type);
+    uint64_t want[BATCH] = {0}, got[BATCH] = {0};
+    uint8_t want_found[BATCH] = {0}, got_found[BATCH] = {0};
+    struct placed_call call = place_for(both);
+    const copse_bytes given = place_keys(&call, keys);
+    void *values = placed_output(&call, got, n, width);
+    uint8_t *found = placed_output(&call, got_found, n, 1);
+    assert_ok(both->ctx, copse_find(both->cpu, &keys->bytes, n, want, want_found));
+    assert_ok(both->ctx, copse_find(both->device, &given, n, values, found));
+    place_end(&call);
+    assert_memory_equal(got, want, n * width);
+    assert_memory_equal(got_found, want_found, n);
+}
+
+typedef copse_status (*neighbour_fn)(const copse_index *, const void *, uint64_t, void *, void *, uint8_t *);
+
+static copse_status lower(const copse_index *index, const void *keys, uint64_t n, void *out_keys, void *values,
+                          uint8_t *found)
+{
+    return copse_lower_bound(index, keys, n, out_keys, values, found, NULL);
+}
+
+static void compare_neighbours(struct both *both, const struct byte_array *keys)
+{
+    static const neighbour_fn functions[] = {lower, copse_successor, copse_predecessor, copse_floor,
+                                             copse_longest_prefix};
+    const uint64_t n = keys->n;
+    for (size_t f = 0; f < COUNT_OF(functions); f++) {
+        uint64_t want[BATCH] = {0}, got[BATCH] = {0};
+        uint8_t want_found[BATCH] = {0}, got_found[BATCH] = {0};
+        copse_bytes size = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
+        assert_ok(both->ctx, functions[f](both->cpu, &keys->bytes, n, &size, NULL, NULL));
+        struct byte_array want_keys = byte_array_room(n, size.needed, 64),
+                          got_keys = byte_array_room(n, size.needed, 64);
+        assert_ok(both->ctx, functions[f](both->cpu, &keys->bytes, n, &want_keys.bytes, want, want_found));
+        struct placed_call call = place_for(both);
+        const copse_bytes given = place_keys(&call, keys);
+        copse_bytes room = place_room(&call, &got_keys);
+        void *values = placed_output(&call, got, n, typed_size(both->value_type));
+        uint8_t *found = placed_output(&call, got_found, n, 1);
+        assert_ok(both->ctx, functions[f](both->device, &given, n, &room, values, found));
+        assert_int_equal(room.needed, size.needed);
+        if (size.needed) {
+            room.size = size.needed - 1;
+            assert_fails(both->ctx, COPSE_ERR_TOO_SMALL, functions[f](both->device, &given, n, &room, values, found));
+        }
+        room.size = size.needed;
+        assert_ok(both->ctx, functions[f](both->device, &given, n, &room, values, found));
+        place_end(&call);
+        assert_memory_equal(got, want, n * typed_size(both->value_type));
+        assert_memory_equal(got_found, want_found, n);
+        assert_memory_equal(got_keys.bytes.offsets, want_keys.bytes.offsets, (n + 1) * 8);
+        if (size.needed) assert_memory_equal(got_keys.bytes.data, want_keys.bytes.data, size.needed);
+        byte_array_free(&want_keys);
+        byte_array_free(&got_keys);
+    }
+}
+
+/* Ranges of a call on the device's tree. */
+static copse_ranges place_ranges(struct placed_call *call, const copse_ranges *asked, const struct byte_array *lows,
+                                 const struct byte_array *highs, copse_bytes ends[2])
+{
+    copse_ranges ranges = *asked;
+    ends[0] = place_keys(call, lows);
+    ends[1] = place_keys(call, highs);
+    if (asked->lows) ranges.lows = &ends[0];
+    if (asked->highs) ranges.highs = &ends[1];
+    return ranges;
+}
+
+static void compare_rows(struct both *both, const copse_ranges *asked, const struct byte_array *lows,
+                         const struct byte_array *highs)
+{
+    const uint64_t n = asked->n;
+    uint64_t want_offsets[BATCH + 1], got_offsets[BATCH + 1] = {0};
+    copse_bytes size = COPSE_BYTES_INIT(NULL, 0, NULL, 64), ends[2];
+    copse_rows rows = COPSE_ROWS_INIT;
+    rows.offsets = want_offsets;
+    rows.keys = &size;
+    assert_ok(both->ctx, copse_range(both->cpu, asked, &rows));
+    const uint64_t total = want_offsets[n];
+    struct byte_array want_keys = byte_array_room(total, size.needed, 64),
+                      got_keys = byte_array_room(total, size.needed, 64);
+    uint64_t *want = must_malloc((total + 1) * 8), *got = must_malloc((total + 1) * 8);
+    rows.capacity = total;
+    rows.keys = &want_keys.bytes;
+    rows.values = want;
+    assert_ok(both->ctx, copse_range(both->cpu, asked, &rows));
+    struct placed_call call = place_for(both);
+    const copse_ranges ranges = place_ranges(&call, asked, lows, highs, ends);
+    copse_bytes room = place_room(&call, &got_keys);
+    rows.offsets = placed_output(&call, got_offsets, n + 1, 8);
+    rows.keys = &room;
+    rows.values = placed_output(&call, got, total, typed_size(both->value_type));
+    if (total) {
+        rows.capacity = total - 1;
+        assert_fails(both->ctx, COPSE_ERR_TOO_SMALL, copse_range(both->device, &ranges, &rows));
+        assert_int_equal(room.needed, size.needed);
+    }
+    rows.capacity = total;
+    assert_ok(both->ctx, copse_range(both->device, &ranges, &rows));
+    assert_int_equal(room.needed, size.needed);
+    place_end(&call);
+    assert_memory_equal(got_offsets, want_offsets, (n + 1) * 8);
+    assert_memory_equal(got, want, total * typed_size(both->value_type));
+    assert_memory_equal(got_keys.bytes.offsets, want_keys.bytes.offsets, (total + 1) * 8);
+    if (size.needed) assert_memory_equal(got_keys.bytes.data, want_keys.bytes.data, size.needed);
+    byte_array_free(&want_keys);
+    byte_array_free(&got_keys);
+    free(want);
+    free(got);
+}
+
+static void compare_counts(struct both *both, const copse_ranges *asked, const struct byte_array *lows,
+                           const struct byte_array *highs)
+{
+    const uint64_t n = asked->n;
+    uint64_t want[BATCH], got[BATCH] = {0};
+    copse_bytes ends[2];
+    struct placed_call call = place_for(both);
+    const copse_ranges ranges = place_ranges(&call, asked, lows, highs, ends);
+    assert_ok(both->ctx, copse_count(both->cpu, asked, want));
+    assert_ok(both->ctx, copse_count(both->device, &ranges, placed_output(&call, got, n, 8)));
+    place_end(&call);
+    assert_memory_equal(got, want, n * 8);
+    call = place_for(both);
+    const copse_ranges again = place_ranges(&call, asked, lows, highs, ends);
+    memset(got, 0, sizeof got);
+    assert_ok(both->ctx, copse_sum(both->cpu, asked, want));
+    assert_ok(both->ctx, copse_sum(both->device, &again, placed_output(&call, got, n, 8)));
+    place_end(&call);
+    assert_memory_equal(got, want, n * 8);
+}
+
+static void compare_ranges(struct both *both, const struct byte_array *lows, const struct byte_array *highs)
+{
+    static const uint32_t flags[] = {0, COPSE_RANGE_LOW_OPEN, COPSE_RANGE_HIGH_OPEN | COPSE_RANGE_DESCENDING,
+                                     COPSE_RANGE_PREFIX, COPSE_RANGE_PREFIX | COPSE_RANGE_DESCENDING};
+    const uint64_t n = lows->n < 40 ? lows->n : 40;
+    const struct byte_array few_lows = {lows->bytes, n}, few_highs = {highs->bytes, n};
+    for (size_t f = 0; f < COUNT_OF(flags); f++) {
+        copse_ranges asked = COPSE_BETWEEN(&lows->bytes, &highs->bytes, n);
+        asked.flags = flags[f];
+        if (flags[f] & COPSE_RANGE_PREFIX) asked.highs = NULL;
+        asked.limit = f % 2 ? 3 : 0;
+        compare_rows(both, &asked, &few_lows, &few_highs);
+        asked.limit = 0;
+        asked.flags &= ~(uint32_t)COPSE_RANGE_DESCENDING;
+        compare_counts(both, &asked, &few_lows, &few_highs);
+    }
+    copse_ranges open = COPSE_BETWEEN(NULL, &highs->bytes, n);
+    open.limit = 5;
+    compare_rows(both, &open, &few_lows, &few_highs);
+    const copse_ranges all = COPSE_BETWEEN(NULL, NULL, 1);
+    compare_rows(both, &all, &few_lows, &few_highs);
+}
+
+/* --- updates ---------------------------------------------------------------------------------------------------------------- */
+
+static void insert_both(struct both *both, const struct byte_array *keys, const uint64_t *values, uint32_t flags)
+{
+    uint64_t want = 0, got = 0;
+    struct placed_call call = place_for(both);
+    const copse_bytes given = place_keys(&call, keys);
+    const void *placed = placed_input(&call, values, keys->n, typed_size(both->value_type));
+    assert_ok(both->ctx, copse_insert(both->cpu, &keys->bytes, values, keys->n, flags, &want));
+    assert_ok(both->ctx, copse_insert(both->device, &given, placed, keys->n, flags, &got));
+    place_end(&call);
+    assert_int_equal(got, want);
+}
+
+static void erase_both(struct both *both, const struct byte_array *keys)
+{
+    uint64_t want = 0, got = 0;
+    struct placed_call call = place_for(both);
+    const copse_bytes given = place_keys(&call, keys);
+    assert_ok(both->ctx, copse_erase(both->cpu, &keys->bytes, keys->n, &want));
+    assert_ok(both->ctx, copse_erase(both->device, &given, keys->n, &got));
+    place_end(&call);
+    assert_int_equal(got, want);
+}
+
+static void apply_both(struct both *both, const struct byte_array *keys, const uint64_t *values)
+{
+    const uint64_t n = keys->n;
+    const size_t width = typed_size(both->value_type);
+    uint8_t operations[BATCH], want_found[BATCH] = {0}, got_found[BATCH] = {0};
+    uint64_t want[BATCH] = {0}, got[BATCH] = {0};
+    for (uint64_t i = 0; i < n; i++) operations[i] = (uint8_t)random_below(&both->random, 5);
+    struct placed_call call = place_for(both);
+    const copse_bytes given = place_keys(&call, keys);
+    const uint8_t *placed = placed_input(&call, operations, n, 1);
+    const void *placed_values = placed_input(&call, values, n, width);
+    void *out = placed_output(&call, got, n, width);
+    uint8_t *found = placed_output(&call, got_found, n, 1);
+    assert_ok(both->ctx, copse_apply(both->cpu, operations, &keys->bytes, values, n, want, want_found));
+    assert_ok(both->ctx, copse_apply(both->device, placed, &given, placed_values, n, out, found));
+    place_end(&call);
+    assert_memory_equal(got, want, n * width);
+    assert_memory_equal(got_found, want_found, n);
+}
+
+static void same_as_the_cpu(enum placed_memory memory, copse_type value_type)
+{
+    struct both both = both_open(memory, value_type);
+    for (int round = 0; round < 6; round++) {
+        uint64_t *codes = some_codes(&both.random, BATCH, both.pool.n),
+                 *others = some_codes(&both.random, BATCH, both.pool.n), *values = numbers(&both, BATCH);
+        struct byte_array keys = keys_of(&both, codes, BATCH), queries = keys_of(&both, others, BATCH);
+        if (round == 0) {
+            struct placed_call call = place_for(&both);
+            const copse_bytes given = place_keys(&call, &keys);
+            assert_ok(both.ctx, copse_build(both.cpu, &keys.bytes, values, BATCH));
+            assert_ok(both.ctx, copse_build(both.device, &given,
+                                            placed_input(&call, values, BATCH, typed_size(value_type)), BATCH));
+            place_end(&call);
+        } else if (round == 4) {
+            erase_both(&both, &keys);
+        } else if (round == 5) {
+            apply_both(&both, &keys, values);
+        } else {
+            insert_both(&both, &keys, values, round == 3 ? COPSE_INSERT_IF_ABSENT : 0);
+        }
+        if (round < 4) { /* all of them are there: kernels write the values */
+            for (uint64_t i = 0; i < BATCH; i++) values[i] += i;
+            insert_both(&both, &keys, values, 0);
+        }
+        compare_find(&both, &queries);
+        compare_neighbours(&both, &queries);
+        compare_ranges(&both, &keys, &queries);
+        assert_ok(both.ctx, copse_verify(both.device));
+        byte_array_free(&keys);
+        byte_array_free(&queries);
+        free(codes);
+        free(others);
+        free(values);
+    }
+    both_close(&both);
+}
+
+static void arrays_in_any_memory(void **state)
+{
+    (void)state;
+    same_as_the_cpu(PLACED_HOST, COPSE_U64);
+    same_as_the_cpu(PLACED_PINNED, COPSE_U32);
+    same_as_the_cpu(PLACED_DEVICE, COPSE_U64);
+    same_as_the_cpu(PLACED_MIXED, COPSE_U32);
+    same_as_the_cpu(PLACED_MIXED, COPSE_U64);
+}
+
+/* --- the way to the device ------------------------------------------------------------------------------------------------- */
+
+/* A key of 16 bytes that a number stands for. */
+static struct byte_array numbered_keys(uint64_t first, uint64_t n, uint64_t step)
+{
+    struct byte_array keys = byte_array_room(n, n * 16, 64);
+    for (uint64_t i = 0; i < n; i++) {
+        unsigned char *to = (unsigned char *)keys.bytes.data + i * 16;
+        const uint64_t number = (first + i) * step;
+        memset(to, 0, 16);
+        for (int byte = 0; byte < 8; byte++) to[byte] = (unsigned char)(number >> (56 - 8 * byte));
+        byte_array_set_offset(&keys.bytes, i, (int64_t)i * 16);
+    }
+    byte_array_set_offset(&keys.bytes, n, (int64_t)n * 16);
+    return keys;
+}
+
+/* A small update leaves most pages alone, and the device sees it; so does one that makes pools grow. */
+static void changes_arrive(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = unit_index(ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    struct byte_array all = numbered_keys(0, 3000, UINT64_C(0x123456789abcd));
+    assert_ok(ctx, copse_build(index, &all.bytes, NULL, all.n));
+    for (uint64_t round = 0; round < 12; round++) {
+        struct byte_array some = numbered_keys(5000 + 100 * round, round % 3 ? 1 : 90, UINT64_C(0x123456789abcd));
+        uint8_t found[90];
+        uint64_t values[90];
+        assert_ok(ctx, copse_insert(index, &some.bytes, NULL, some.n, 0, NULL));
+        assert_ok(ctx, copse_find(index, &some.bytes, some.n, values, found));
+        for (uint64_t i = 0; i < some.n; i++) assert_true(found[i] && values[i] == i);
+        if (round % 4 == 3) assert_ok(ctx, copse_erase(index, &some.bytes, some.n, NULL));
+        assert_ok(ctx, copse_verify(index));
+        byte_array_free(&some);
+    }
+    unsigned char *const there = copse_radix_device_of(index)->view.pool[COPSE_RADIX_LEAF16] + 3, byte = 0x5a;
+    assert_ok(ctx, copse_device_copy(index->device, index->device->main, there, &byte, 1));
+    assert_ok(ctx, copse_device_wait(index->device, index->device->main));
+    assert_fails_naming(ctx, COPSE_ERR_CORRUPT, "device", copse_verify(index));
+    byte_array_free(&all);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* More entries in a range than a thread goes along: the host answers. */
+static void wide_ranges_are_counted(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(2);
+    copse_index *index = unit_index(ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    struct byte_array all = numbered_keys(0, 9000, 1), ends = numbered_keys(0, 2, 8000);
+    uint64_t count = 0, offsets[2], *values = must_malloc(8000 * sizeof *values);
+    assert_ok(ctx, copse_build(index, &all.bytes, NULL, all.n));
+    copse_bytes second = ends.bytes;
+    second.offsets = (int64_t *)ends.bytes.offsets + 1;
+    copse_ranges ranges = COPSE_BETWEEN(&ends.bytes, &second, 1);
+    ranges.flags = COPSE_RANGE_HIGH_OPEN;
+    assert_ok(ctx, copse_count(index, &ranges, &count));
+    assert_int_equal(count, 8000);
+    copse_rows rows = COPSE_ROWS_INIT;
+    rows.offsets = offsets;
+    rows.values = values;
+    rows.capacity = 8000;
+    assert_ok(ctx, copse_range(index, &ranges, &rows));
+    assert_int_equal(offsets[1], 8000);
+    for (uint64_t i = 0; i < 8000; i++) assert_int_equal(values[i], i);
+    free(values);
+    byte_array_free(&all);
+    byte_array_free(&ends);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* So many bytes in pinned memory that they go in several chunks. */
+static void large_batches_go_in_chunks(void **state)
+{
+    (void)state;
+    enum { KEYS = 1300, LENGTH = 60000, THERE = 60 };
+    struct both both = {.ctx = unit_context(1), .memory = PLACED_PINNED, .random = {5}, .value_type = COPSE_U64};
+    copse_index *index = unit_index(both.ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    struct byte_array queries = byte_array_room(KEYS, (uint64_t)KEYS * LENGTH, 64);
+    uint64_t *values = must_malloc(KEYS * sizeof *values);
+    uint8_t *found = must_malloc(KEYS);
+    memset(queries.bytes.data, 'b', (size_t)KEYS * LENGTH);
+    for (uint64_t i = 0; i <= KEYS; i++) byte_array_set_offset(&queries.bytes, i, (int64_t)i * LENGTH);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        const uint32_t number = (uint32_t)(i * 7 % KEYS); /* in each chunk some are there */
+        memcpy((char *)queries.bytes.data + (i + 1) * LENGTH - sizeof number, &number, sizeof number);
+    }
+    struct byte_array some = byte_array_room(THERE, (uint64_t)THERE * LENGTH, 64);
+    memset(some.bytes.data, 'b', (size_t)THERE * LENGTH);
+    for (uint64_t i = 0; i <= THERE; i++) byte_array_set_offset(&some.bytes, i, (int64_t)i * LENGTH);
+    for (uint32_t i = 0; i < THERE; i++)
+        memcpy((char *)some.bytes.data + (size_t)(i + 1) * LENGTH - sizeof i, &i, sizeof i);
+    assert_ok(both.ctx, copse_build(index, &some.bytes, NULL, THERE));
+    struct placed_call call = place_for(&both);
+    const copse_bytes given = place_keys(&call, &queries);
+    assert_ok(both.ctx, copse_find(index, &given, KEYS, values, found));
+    place_end(&call);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        assert_int_equal(found[i], i * 7 % KEYS < THERE);
+        assert_int_equal(values[i], i * 7 % KEYS < THERE ? i * 7 % KEYS : 0);
+    }
+    byte_array_free(&queries);
+    byte_array_free(&some);
+    free(values);
+    free(found);
+    copse_index_free(index);
+    copse_ctx_free(both.ctx);
+}
+
+/* --- what is wrong ------------------------------------------------------------------------------------------------------------ */
+
+static void unsound_offsets_are_refused(void **state)
+{
+    (void)state;
+    struct both both = both_open(PLACED_DEVICE, COPSE_U64);
+    struct byte_array keys = numbered_keys(0, 20, 1);
+    uint64_t values[20];
+    uint8_t found[20];
+    assert_ok(both.ctx, copse_build(both.device, &keys.bytes, NULL, keys.n));
+    const int64_t bad[] = {-5, 5, 16 * 30};
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        for (int there = 0; there < 2; there++) {
+            byte_array_set_offset(&keys.bytes, 7, bad[b]);
+            both.memory = there ? PLACED_DEVICE : PLACED_HOST;
+            struct placed_call call = place_for(&both);
+            const copse_bytes given = place_keys(&call, &keys);
+            assert_fails_naming(both.ctx, COPSE_ERR_ARGUMENT, "keys",
+                                copse_find(both.device, &given, keys.n, values, found));
+            assert_fails_naming(both.ctx, COPSE_ERR_ARGUMENT, "keys",
+                                copse_successor(both.device, &given, keys.n, NULL, values, found));
+            assert_fails_naming(both.ctx, COPSE_ERR_ARGUMENT, "keys",
+                                copse_insert(both.device, &given, values, keys.n, 0, NULL));
+            copse_ranges ranges = COPSE_BETWEEN(&given, NULL, keys.n);
+            assert_fails_naming(both.ctx, COPSE_ERR_ARGUMENT, "lows", copse_count(both.device, &ranges, values));
+            place_end(&call);
+            assert_ok(both.ctx, copse_verify(both.device));
+        }
+    byte_array_free(&keys);
+    both_close(&both);
+}
+
+/* Every allocation of device memory fails in its turn: the call says so, and the index is as before, or as after. */
+static void no_device_memory(void **state)
+{
+    (void)state;
+    struct both both = both_open(PLACED_HOST, COPSE_U64);
+    copse_device *device = placed_device(both.ctx, COPSE_PLACEMENT_EMULATED);
+    struct byte_array keys = numbered_keys(0, 50, UINT64_C(0x9e3779b97f4a7c15)),
+                      more = numbered_keys(50, 200, UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t values[200] = {0};
+    uint8_t found[200];
+    for (int what = 0; what < 6; what++) {
+        bool failed = true;
+        for (int64_t after = 0; failed; after++) {
+            assert_ok(both.ctx, copse_build(both.device, &keys.bytes, values, keys.n));
+            if (what == 5) assert_ok(both.ctx, copse_insert(both.device, &keys.bytes, values, keys.n, 0, NULL));
+            device->allocations_left = after;
+            copse_ranges ranges = COPSE_BETWEEN(&keys.bytes, NULL, 20);
+            const copse_status status = what == 0   ? copse_build(both.device, &more.bytes, NULL, more.n)
+                                        : what == 1 ? copse_insert(both.device, &more.bytes, NULL, more.n, 0, NULL)
+                                        : what == 2 ? copse_insert(both.device, &keys.bytes, values, keys.n, 0, NULL)
+                                        : what == 3
+                                            ? copse_successor(both.device, &keys.bytes, keys.n, NULL, values, found)
+                                        : what == 4 ? copse_count(both.device, &ranges, values)
+                                                    : copse_erase(both.device, &keys.bytes, 10, NULL);
+            failed = device->allocations_left < 0;
+            device->allocations_left = -1;
+            if (!failed) assert_ok(both.ctx, status);
+            if (status != COPSE_OK) assert_int_equal(status, COPSE_ERR_MEMORY);
+            const uint64_t before = keys.n, then = what == 0 ? more.n : what == 1 ? keys.n + more.n : keys.n;
+            assert_int_equal(copse_size(both.device), status != COPSE_OK ? before : what == 5 ? keys.n - 10 : then);
+            memset(values, 0, sizeof values);
+            assert_ok(both.ctx, copse_verify(both.device));
+            assert_ok(both.ctx, copse_find(both.device, &more.bytes, more.n, values, found));
+            for (uint64_t i = 0; i < more.n; i++) assert_int_equal(found[i], what < 2 && status == COPSE_OK);
+            memset(values, 0, sizeof values);
+        }
+    }
+    byte_array_free(&keys);
+    byte_array_free(&more);
+    both_close(&both);
+}
+
+/* A context that says that all arrays are device memory. */
+static void device_arrays_are_promised(void **state)
+{
+    (void)state;
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx *ctx = NULL;
+    options.flags = COPSE_CTX_DEVICE_ARRAYS;
+    assert_ok(NULL, copse_ctx_create(&options, &ctx));
+    struct both both = {.ctx = ctx, .memory = PLACED_DEVICE, .random = {3}, .value_type = COPSE_U64};
+    copse_index *index = unit_index(ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    struct byte_array keys = numbered_keys(0, 100, 77), more = numbered_keys(100, 100, 77);
+    uint64_t values[100], got[100] = {0};
+    uint8_t got_found[100] = {0};
+    for (uint64_t i = 0; i < 100; i++) values[i] = 3 * i;
+    struct placed_call call = place_for(&both);
+    const copse_bytes given = place_keys(&call, &keys), given_more = place_keys(&call, &more);
+    const void *placed = placed_input(&call, values, 100, 8);
+    void *out = placed_output(&call, got, 100, 8);
+    uint8_t *found = placed_output(&call, got_found, 100, 1);
+    assert_ok(ctx, copse_build(index, &given, placed, 100));
+    assert_ok(ctx, copse_insert(index, &given_more, placed, 100, 0, NULL));
+    assert_ok(ctx, copse_insert(index, &given_more, placed, 100, 0, NULL));
+    assert_ok(ctx, copse_find(index, &given_more, 100, out, found));
+    place_end(&call);
+    for (uint64_t i = 0; i < 100; i++) assert_true(got_found[i] && got[i] == 3 * i);
+    assert_int_equal(copse_size(index), 200);
+    assert_ok(ctx, copse_verify(index));
+    byte_array_free(&keys);
+    byte_array_free(&more);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_in_any_memory),        cmocka_unit_test(changes_arrive),
+        cmocka_unit_test(wide_ranges_are_counted),     cmocka_unit_test(large_batches_go_in_chunks),
+        cmocka_unit_test(unsound_offsets_are_refused), cmocka_unit_test(no_device_memory),
+        cmocka_unit_test(device_arrays_are_promised),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
