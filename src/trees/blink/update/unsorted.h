@@ -303,7 +303,7 @@ SIMT_DEVICE void tables_empty(const copse_apply_arguments *a, uint64_t i, bool c
 SIMT_DEVICE void counters_deliver(const copse_apply_arguments *a)
 {
     uint64_t *const words = (uint64_t *)a->counters, *const to = (uint64_t *)a->delivered;
-    const uint32_t kept = (uint32_t)(sizeof a->counters->taken / sizeof *words);
+    const uint32_t kept = COPSE_POOL_STRIPES * (uint32_t)sizeof(uint32_t) / (uint32_t)sizeof(uint64_t);
     uint32_t through = 0;
     __syncthreads();
     if (simt_warp() != 0) return;
