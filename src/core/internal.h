@@ -68,6 +68,30 @@ struct copse_index {
     struct copse_walked *walked; /* in a hybrid call's own copy of the handle (cpu/walked.h); else NULL    */
 };
 
+/* Another handle on the tree of an index, with everything but what counts its users: other threads may change that meanwhile. Its
+ * version is that of the index. */
+static inline copse_index copse_index_handle(const copse_index *index)
+{
+    return (copse_index){.ctx = index->ctx,
+                         .key_type = index->key_type,
+                         .value_type = index->value_type,
+                         .duplicates = index->duplicates,
+                         .version = index->version,
+                         .description = index->description,
+                         .placement = index->placement,
+                         .calls = index->calls,
+                         .by_width = index->by_width,
+                         .device = index->device,
+                         .placement_why = index->placement_why,
+                         .grows_to = index->grows_to,
+                         .automatic = index->automatic,
+                         .read_only = index->read_only,
+                         .tree = index->tree,
+                         .schedule = index->schedule,
+                         .bucket = index->bucket,
+                         .mirror = index->mirror};
+}
+
 /* --- errors: status.c ------------------------------------------------------------------------------------------- */
 
 /* Stores the sentence for this thread and returns `status`, so that callers write: return copse_fail(...). */

@@ -38,16 +38,21 @@ static copse_index *make(copse_ctx *ctx, copse_structure structure, copse_placem
     return index;
 }
 
+static copse_hybrid_tuning tuned(unsigned schedule, uint64_t bucket)
+{
+    return (copse_hybrid_tuning){.schedule = (copse_schedule)schedule, .bucket = bucket, .least = 1, .levels = 1};
+}
+
 /* --- the card's calls, counted, and one of them failing ------------------------------------------------------------- */
 
 static const copse_device_backend *real;
 static copse_device_backend faulty;
-static int64_t calls_left; /* until one fails; negative: none does */
-static uint64_t launches;
+static _Atomic int64_t calls_left; /* until one fails; negative: none does */
+static _Atomic uint64_t launches;
 
 static copse_status due(copse_device *device)
 {
-    if (calls_left < 0 || calls_left-- > 0) return COPSE_OK;
+    if (calls_left < 0 || atomic_fetch_sub(&calls_left, 1) != 0) return COPSE_OK;
     return copse_fail(device->ctx, COPSE_ERR_DEVICE, "the card has gone");
 }
 
@@ -75,6 +80,18 @@ static copse_status faulty_event_wait(copse_device *device, copse_event *event)
 {
     copse_status status = due(device);
     return status == COPSE_OK ? real->event_wait(device, event) : status;
+}
+
+static copse_status faulty_event_done(copse_device *device, copse_event *event, bool *out_done)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->event_done(device, event, out_done) : status;
+}
+
+static copse_status faulty_wait(copse_device *device, copse_stream *stream)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->wait(device, stream) : status;
 }
 
 static copse_status faulty_stream_create(copse_device *device, copse_stream **out)
@@ -110,6 +127,8 @@ static copse_device *watch(const copse_index *index)
     faulty.launch = faulty_launch;
     faulty.event_record = faulty_event_record;
     faulty.event_wait = faulty_event_wait;
+    faulty.event_done = faulty_event_done;
+    faulty.wait = faulty_wait;
     faulty.event_create = faulty_event_create;
     faulty.stream_create = faulty_stream_create;
     faulty.alloc = faulty_alloc;
@@ -170,7 +189,7 @@ static void every_schedule_and_bucket(void **state)
         (void)watch(index);
         for (unsigned i = 0; i < 4 * COUNT_OF(buckets); i++) {
             const uint64_t before = launches;
-            copse_mirror_of(index)->tuning = (copse_hybrid_tuning){(copse_schedule)(i % 4 + 1), buckets[i / 4], 1, 1};
+            copse_mirror_of(index)->tuning = tuned(i % 4 + 1, buckets[i / 4]);
             assert_same(ctx, index, expected, i / 4 ? QUERIES : 100);
             assert_true(launches > before); /* the card was asked */
             if (i == 3) free(ask(ctx, index, 1));
@@ -196,7 +215,7 @@ static void a_card_that_fails(void **state)
         for (int64_t at = 0, more = 1; more; at++) {
             index = make(ctx, structures[s], COPSE_PLACEMENT_HYBRID_EMULATED);
             copse_mirror *mirror = copse_mirror_of(index);
-            mirror->tuning = (copse_hybrid_tuning){(copse_schedule)(at % 4 + 1), 70, 1, 1};
+            mirror->tuning = tuned((unsigned)at % 4 + 1, 70);
             copse_device *device = watch(index);
             assert_int_equal(copse_find(index, NULL, 3, NULL, NULL), COPSE_ERR_ARGUMENT); /* this one is to stay */
             char sentence[200];

@@ -7,9 +7,14 @@
 #include <string.h>
 
 /* On a card (docs/LAB.md has the measurements); the emulator is there for tests, which want to see all of it at work. */
-static const copse_hybrid_tuning on_card = {COPSE_SCHEDULE_DOUBLE_BUFFERED, UINT64_C(1) << 17, UINT64_C(1) << 17,
-                                            UINT64_C(1) << 20};
-static const copse_hybrid_tuning on_emulator = {COPSE_SCHEDULE_DOUBLE_BUFFERED, 100, 1, 1};
+static const copse_hybrid_tuning on_card = {.schedule = COPSE_SCHEDULE_BALANCED,
+                                            .bucket = UINT64_C(1) << 16,
+                                            .least = UINT64_C(1) << 16,
+                                            .levels = UINT64_C(1) << 20,
+                                            .smallest = UINT64_C(1) << 13,
+                                            .defer = UINT64_C(1) << 17};
+static const copse_hybrid_tuning on_emulator = {
+    .schedule = COPSE_SCHEDULE_DOUBLE_BUFFERED, .bucket = 100, .least = 1, .levels = 1};
 
 copse_status copse_mirror_make(copse_index *index)
 {
@@ -37,6 +42,7 @@ void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t buc
     if (!mirror) return;
     mirror->tuning.schedule = schedule ? schedule : mirror->best.schedule;
     mirror->tuning.bucket = bucket ? bucket : mirror->best.bucket;
+    mirror->tuning.smallest = bucket ? 0 : mirror->best.smallest;
 }
 
 static void slot_free(copse_device *device, copse_hybrid_slot *slot)
@@ -53,8 +59,10 @@ void copse_mirror_free(copse_index *index)
 {
     copse_mirror *mirror = index->mirror;
     if (!mirror) return;
+    if (!copse_device_is_parents(mirror->device)) (void)copse_mirror_settle(mirror);
     for (unsigned i = 0; i < COPSE_HYBRID_SLOTS; i++) slot_free(mirror->device, &mirror->slot[i]);
     copse_device_free(mirror->device, mirror->device->main, mirror->memory, mirror->bytes);
+    copse_records_free(mirror);
     pthread_mutex_destroy(&mirror->lock);
     copse_memory_free(index->ctx, mirror, sizeof *mirror);
     index->mirror = NULL;
@@ -63,7 +71,7 @@ void copse_mirror_free(copse_index *index)
 void copse_mirror_failed(copse_mirror *mirror, const copse_kept_error *before)
 {
     (void)snprintf(mirror->why_not, sizeof mirror->why_not, "%s", copse_last_error(mirror->device->ctx));
-    mirror->current = false;
+    mirror->current = mirror->behind = false;
     copse_error_put_back(before);
 }
 
@@ -122,11 +130,9 @@ static copse_status level_verify(const copse_mirror *mirror, const copse_levels 
     return COPSE_OK;
 }
 
-copse_status copse_mirror_verify(const copse_index *index)
+static copse_status levels_verify(const copse_mirror *mirror, const copse_index *index)
 {
-    const copse_mirror *mirror = copse_mirror_of(index);
     const copse_levels *levels = copse_cpu_tree_of(index)->levels(index);
-    if (!mirror->current) return COPSE_OK;
     if (mirror->levels.height != levels->height)
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "hybrid tree: the card has %u levels, the tree %u",
                           (unsigned)mirror->levels.height, (unsigned)levels->height);
@@ -140,22 +146,69 @@ copse_status copse_mirror_verify(const copse_index *index)
     return status;
 }
 
-void copse_mirror_refresh(copse_index *index)
+copse_status copse_mirror_verify(const copse_index *index)
 {
-    copse_mirror *mirror = index->mirror;
+    copse_mirror *mirror = copse_mirror_of(index);
+    copse_status status = COPSE_OK;
+    pthread_mutex_lock(&mirror->lock);
+    if (mirror->behind) copse_mirror_refresh(index);
+    if (mirror->current) status = levels_verify(mirror, index);
+    if (mirror->current && status == COPSE_OK) status = copse_records_verify(mirror, index);
+    pthread_mutex_unlock(&mirror->lock);
+    return status;
+}
+
+/* Whether the tree is large enough for a card, and has what a card can walk. */
+static bool is_worth_it(const copse_mirror *mirror, const copse_index *index)
+{
     const copse_cpu_tree *tree = copse_cpu_tree_of(index);
-    const copse_levels *levels = tree->levels(index);
-    mirror->current = false;
-    if (tree->size(index) == 0 || levels->height == 0 || bytes_of(levels) < mirror->tuning.levels) return;
+    if (tree->size(index) == 0) return false;
+    const uint64_t bytes =
+        tree->copies ? tree->copies->pages(index) * tree->copies->bytes : bytes_of(tree->levels(index));
+    return bytes >= mirror->tuning.levels && (tree->copies || tree->levels(index)->height > 0);
+}
+
+void copse_mirror_refresh(const copse_index *index)
+{
+    copse_mirror *mirror = copse_mirror_of(index);
+    mirror->current = mirror->behind = false;
+    if (!is_worth_it(mirror, index)) return;
     copse_kept_error before;
     copse_error_keep(&before);
-    if (levels_copy(mirror, levels) == COPSE_OK)
+    copse_status status = copse_mirror_settle(mirror);
+    if (status == COPSE_OK) status = levels_copy(mirror, copse_cpu_tree_of(index)->levels(index));
+    if (status == COPSE_OK) status = copse_records_refresh(mirror, index);
+    if (status == COPSE_OK)
         mirror->current = true;
     else
         copse_mirror_failed(mirror, &before);
 }
 
+void copse_mirror_changed(copse_index *index, uint64_t n)
+{
+    copse_mirror *mirror = index->mirror;
+    if (n >= mirror->tuning.defer) {
+        copse_mirror_refresh(index);
+        return;
+    }
+    mirror->current = false;
+    mirror->behind = true;
+}
+
 /* --- slots --------------------------------------------------------------------------------------------------------------- */
+
+copse_status copse_mirror_settle(copse_mirror *mirror)
+{
+    copse_device *device = mirror->device;
+    copse_status status = COPSE_OK;
+    for (unsigned i = 0; i < COPSE_HYBRID_SLOTS; i++) {
+        copse_hybrid_slot *slot = &mirror->slot[i];
+        copse_status waited = slot->busy && slot->stream ? device->backend->wait(device, slot->stream) : COPSE_OK;
+        slot->busy = false;
+        if (status == COPSE_OK) status = waited;
+    }
+    return status;
+}
 
 copse_status copse_mirror_slot(copse_mirror *mirror, unsigned i, uint64_t bytes)
 {

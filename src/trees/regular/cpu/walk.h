@@ -125,13 +125,8 @@ ALWAYS_INLINE void regular_stage(const copse_regular *tree, walk_state *w, uint3
 {
     walk_group *group = &w->ring[g & w->plan.mask];
     const copse_levels *levels = &tree->table.levels;
-    const uint32_t height = w->input->below ? 1 : levels->height, count = walk_count(w, g, width);
+    const uint32_t height = levels->height, count = walk_count(w, g, width);
     if (s == 0) walk_enter(w, g, width);
-    if (s == 0 && w->input->below) {
-        walk_place(w, group, w->input->below, g * width, 0, width);
-        for (uint32_t i = 0; i < width; i++) pipeline_fetch(tree->table.page + group->node[i], w->plan.far[1]);
-        return;
-    }
     if (s + 1 < height)
         walk_level(group, width, false, levels->level[s], levels->level[s + 1], 64, w->plan.far[s + 1]);
     else if (s < height)
@@ -159,6 +154,47 @@ ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, co
     const uint64_t groups = (w->input->n + width - 1) / width;
     PIPELINE_RUN(&w->plan, groups, s, g, regular_stage(tree, w, s, g, to, mode, width));
     return w->first_nan;
+}
+
+/* The same where somebody has walked to the units already: each is asked for at once, and read some groups later. */
+ALWAYS_INLINE void regular_stage_below(const copse_regular *tree, walk_state *w, uint32_t s, uint64_t g,
+                                       const walk_output *to, walk_mode mode, uint32_t width)
+{
+    walk_group *group = &w->ring[g & w->plan.mask];
+    const uint32_t count = walk_count(w, g, width);
+    if (s == 1 && mode == WALK_FIND) {
+        regular_finish_find(tree, group, count, w->input->first + g * width, to);
+    } else if (s == 1) {
+        regular_finish_locate(tree, w->input, group, count, g * width, to);
+    } else {
+        walk_enter(w, g, width);
+        walk_place(w, group, w->input->below.nodes, g * width, 0, width);
+        for (uint32_t i = 0; i < width; i++) {
+            const uint64_t leaf = w->input->below.leaves[g * width + (i < count ? i : 0)];
+            group->leaf[i] = (const char *)(uintptr_t)(leaf & ~UINT64_C(63));
+            group->unit[i] = (uint32_t)(leaf & 63);
+            pipeline_fetch(group->leaf[i] + 64 + (uint64_t)group->unit[i] * 64, true);
+        }
+    }
+}
+
+ALWAYS_INLINE uint64_t regular_walk_below(const copse_regular *tree, walk_state *w, const walk_output *to,
+                                          walk_mode mode, uint32_t width)
+{
+    const uint64_t groups = (w->input->n + width - 1) / width;
+    PIPELINE_RUN(&w->plan, groups, s, g, regular_stage_below(tree, w, s, g, to, mode, width));
+    return w->first_nan;
+}
+
+ALWAYS_INLINE uint64_t regular_run_below(const copse_regular *tree, walk_state *w, const walk_output *to,
+                                         walk_mode mode)
+{
+    w->plan.stages = 2;
+    w->plan.far[0] = false;
+    w->plan.far[1] = true;
+    pipeline_schedule(&w->plan, w->input->pipeline, w->input->n);
+    return w->plan.width == PIPELINE_WIDTH ? regular_walk_below(tree, w, to, mode, PIPELINE_WIDTH)
+                                           : regular_walk_below(tree, w, to, mode, w->plan.width);
 }
 
 /* Fewer queries than this go down one after the other: planning a pipeline takes longer. */
@@ -201,7 +237,8 @@ ALWAYS_INLINE uint64_t regular_run(const copse_regular *tree, const copse_walk_i
     w.input = input;
     w.levels = levels;
     w.first_nan = input->n;
-    const uint32_t height = input->below ? 1 : levels->height; /* levels that are walked already are one stage */
+    const uint32_t height = levels->height;
+    if (input->below.nodes) return regular_run_below(tree, &w, to, mode);
     w.plan.stages = height + 6;
     for (uint32_t s = 0; s < height; s++) w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
     bool far = tree->leaves * COPSE_LEAF_BYTES > PIPELINE_FAR_BYTES;
