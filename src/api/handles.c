@@ -1,5 +1,6 @@
 /* Further handles on an index: views, which follow it, frozen ones, which do not, and copies. */
 #include "api/check.h"
+#include "core/handle.h"
 #include "device/device.h"
 
 static copse_status check(const copse_index *index, const copse_ctx *ctx, const void *out, const char *call,

@@ -64,33 +64,10 @@ struct copse_index {
     const char *read_only;       /* "a view", "a snapshot"; NULL: it may be changed */
     void *tree;                  /* belongs to the calls                            */
     uint32_t schedule, bucket;   /* hybrid placements: copse_index_options */
+    uint64_t leaf_memory;        /* the same                               */
     void *mirror;                /* hybrid placements: what the card has of the tree (trees/hybrid/mirror.h)   */
     struct copse_walked *walked; /* in a hybrid call's own copy of the handle (cpu/walked.h); else NULL    */
 };
-
-/* Another handle on the tree of an index, with everything but what counts its users: other threads may change that meanwhile. Its
- * version is that of the index. */
-static inline copse_index copse_index_handle(const copse_index *index)
-{
-    return (copse_index){.ctx = index->ctx,
-                         .key_type = index->key_type,
-                         .value_type = index->value_type,
-                         .duplicates = index->duplicates,
-                         .version = index->version,
-                         .description = index->description,
-                         .placement = index->placement,
-                         .calls = index->calls,
-                         .by_width = index->by_width,
-                         .device = index->device,
-                         .placement_why = index->placement_why,
-                         .grows_to = index->grows_to,
-                         .automatic = index->automatic,
-                         .read_only = index->read_only,
-                         .tree = index->tree,
-                         .schedule = index->schedule,
-                         .bucket = index->bucket,
-                         .mirror = index->mirror};
-}
 
 /* --- errors: status.c ------------------------------------------------------------------------------------------- */
 

@@ -101,6 +101,8 @@ typedef struct copse_cpu_tree {
      * copse_walked_below says how (cpu/walked.h). Where pages lie below them, the card has copies of those, too. */
     const copse_levels *(*levels)(const copse_index *index);
     const copse_page_copies *copies;
+    /* Optional: what lies below the levels where that is one array of units of 64 bytes (cpu/unit.h), of which the card may have some. */
+    const char *(*units)(const copse_index *index, uint64_t *out_count);
 
     /* Inspect. */
     uint64_t (*size)(const copse_index *index);

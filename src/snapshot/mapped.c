@@ -1,6 +1,7 @@
 /* A mapped snapshot: opening it, checking its blocks, and the calls of an index that reads it. */
 #include "snapshot/mapped.h"
 
+#include "core/handle.h"
 #include "core/widths.h"
 #include "cpu/driver.h"
 #include "snapshot/options.h"

@@ -302,7 +302,10 @@ void subject_tune(struct subject *subject)
                                         .least = 1,
                                         .levels = 1,
                                         .defer = ways / 16 % 2 ? 20 : 0,
-                                        .slower = ways / 32 % 2 ? 10 : 0};
+                                        .cache = ways % 5 == 4   ? UINT64_MAX
+                                                 : ways % 5 == 3 ? 6400
+                                                                 : 0,
+                                        .slower = ways % 4 == 3 ? 10 : 0};
     }
     if (!tuning) return;
     if (ways >= SUBJECT_LIMITS) tuning->forced = copse_blink_strategy_named(placed_strategies[ways - SUBJECT_LIMITS]);

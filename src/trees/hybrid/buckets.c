@@ -1,6 +1,8 @@
 /* Buckets on their way: keys to the card, nodes back, leaves on the CPU. */
 #include "trees/hybrid/buckets.h"
 
+#include "core/handle.h"
+#include "cpu/driver.h"
 #include "trees/hybrid/kernels.h"
 #include "transfer/transfer.h"
 
@@ -13,9 +15,9 @@ COPSE_PICK_KERNEL_ROW(copse_hybrid_kernels)
 /* Queries whose keys one thread copies at a time, and whose leaves it reads. */
 #define KEYS_AT_ONCE   8192u
 #define LEAVES_AT_ONCE 2048u
-/* A call of which the card did less than one part in so many says that it does not help; the next so many calls do without it. */
+/* A call of which the card did less than one part in so many, or in which a query took no less time with it, says that it does not help:
+ * the next ones do without it. */
 #define FRUITLESS 32u
-#define REST      64u
 
 /* --- a bucket in its slot -------------------------------------------------------------------------------------------------- */
 
@@ -37,7 +39,18 @@ static uint64_t leaves_at(const copse_hybrid_call *call, uint64_t n, unsigned si
 
 static uint64_t nodes_at(const copse_hybrid_call *call, uint64_t n, unsigned side)
 {
-    return leaves_at(call, n, call->mirror->records.bytes ? call->sides : 0) + side * n * sizeof(uint32_t);
+    const bool wide = call->mirror->records.bytes || call->mirror->cached_units; /* values of lookups lie there, too */
+    return leaves_at(call, n, wide ? call->sides : 0) + side * n * sizeof(uint32_t);
+}
+
+static uint64_t found_at(const copse_hybrid_call *call, uint64_t n)
+{
+    return nodes_at(call, n, call->sides);
+}
+
+static uint64_t end_at(const copse_hybrid_call *call, uint64_t n)
+{
+    return found_at(call, n) + (call->cached ? n : 0);
 }
 
 static copse_hybrid_slot *slot_of(const copse_hybrid_call *call, const copse_bucket *bucket)
@@ -59,6 +72,22 @@ static copse_status keys_send(const copse_hybrid_call *call, const copse_bucket 
     return status;
 }
 
+static copse_status find_cached(const copse_hybrid_call *call, const copse_bucket *b,
+                                const copse_descend_arguments *descend, const copse_kernel *kernel)
+{
+    const copse_mirror *mirror = call->mirror;
+    const copse_hybrid_slot *slot = slot_of(call, b);
+    copse_cached_arguments arguments = {.descend = *descend,
+                                        .tree = {.unit = mirror->cached,
+                                                 .units = (uint32_t)mirror->cached_units,
+                                                 .entries = copse_cpu_tree_of(&call->handle)->size(&call->handle)},
+                                        .values = slot->device + leaves_at(call, descend->n, 0),
+                                        .found = (uint8_t *)slot->device + found_at(call, descend->n)};
+    (void)copse_cpu_tree_of(&call->handle)->units(&call->handle, &arguments.all);
+    return copse_device_launch(mirror->device, slot->stream, kernel,
+                               (descend->n + kernel->threads - 1) / kernel->threads, &arguments);
+}
+
 static copse_status descend(const copse_hybrid_call *call, const copse_bucket *b, unsigned side)
 {
     const copse_index *index = &call->handle;
@@ -78,6 +107,7 @@ static copse_status descend(const copse_hybrid_call *call, const copse_bucket *b
                                                .records = mirror->records.memory,
                                                .record_bytes = mirror->records.bytes};
     const copse_hybrid_kernels *kernels = copse_hybrid_kernels_on(mirror->device, pair);
+    if (call->cached) return find_cached(call, b, &arguments, &kernels->find_cached[arguments.levels.digest]);
     const copse_kernel *kernel =
         mirror->records.bytes ? &kernels->descend_pages : &kernels->descend[arguments.levels.digest];
     return copse_device_launch(mirror->device, slot->stream, kernel, (n + kernel->threads - 1) / kernel->threads,
@@ -94,7 +124,7 @@ static copse_status send(const copse_hybrid_call *call, const copse_bucket *b)
     for (unsigned i = 0; status == COPSE_OK && i < call->sides; i++) status = descend(call, b, i);
     if (status == COPSE_OK)
         status = copse_device_copy(device, slot->stream, slot->pinned + results, slot->device + results,
-                                   nodes_at(call, n, call->sides) - results);
+                                   end_at(call, n) - results);
     return status == COPSE_OK ? device->backend->event_record(device, slot->through, slot->stream) : status;
 }
 
@@ -166,7 +196,7 @@ static void bucket_begin(copse_hybrid_call *call, copse_bucket *b)
     b->first = b->asked = b->taken = call->reach;
     b->last = call->reach = least(call->reach + call->size, call->back);
     b->keys = b->read = 0;
-    b->seen = 0;
+    b->due = 0;
     atomic_store_explicit(&b->ready, 0, memory_order_relaxed);
 }
 
@@ -223,17 +253,19 @@ static void do_keys(copse_hybrid_call *call, const bucket_work *work)
 {
     copse_bucket *b = work->bucket;
     const uint64_t n = b->last - b->first, width = key_bytes(call);
+    const double begun = seconds();
     copse_kept_error before;
     for (unsigned i = 0; !call->direct && i < call->sides; i++)
         memcpy(slot_of(call, b)->pinned + keys_at(call, n, i) + (work->first - b->first) * width,
                (const char *)call->walked.side[i].keys + work->first * width, (work->last - work->first) * width);
     lock(call);
     b->keys += work->last - work->first;
+    call->together_seconds += seconds() - begun;
     const bool complete = b->keys == n, failed = call->failed;
     unlock(call);
     if (!complete) return;
     copse_error_keep(&before);
-    b->sent = seconds();
+    b->sent = begun;
     const bool sent = !failed && send(call, b) == COPSE_OK;
     if (!failed && !sent) note_failure(call, &before);
     lock(call);
@@ -241,37 +273,71 @@ static void do_keys(copse_hybrid_call *call, const bucket_work *work)
     unlock(call);
 }
 
+/* What the card has answered, in place of what the CPU found in the first unit, where nodes of such queries lead. */
+static void put_cached(const copse_hybrid_call *call, const copse_bucket *b, uint64_t first, uint64_t last)
+{
+    const char *pinned = slot_of(call, b)->pinned;
+    const uint64_t n = b->last - b->first, width = copse_value_width(call->handle.value_type);
+    const char *values = pinned + leaves_at(call, n, 0) + (first - b->first) * width;
+    const uint8_t *found = (const uint8_t *)pinned + found_at(call, n) + (first - b->first);
+    for (uint64_t i = 0; i < last - first; i++) {
+        if (found[i] == COPSE_NOT_CACHED) continue;
+        if (call->values && width == 8) memcpy(call->values + (first + i) * 8, values + i * 8, 8);
+        if (call->values && width == 4) memcpy(call->values + (first + i) * 4, values + i * 4, 4);
+        if (call->found) call->found[first + i] = found[i];
+    }
+}
+
 static void do_leaves(copse_hybrid_call *call, const bucket_work *work)
 {
     copse_bucket *b = work->bucket;
+    const uint64_t n = work->last - work->first;
+    const double begun = seconds();
     call->part(call->job, work->first, work->last);
-    if (!b) return;
-    const bool with_nodes = atomic_load_explicit(&b->ready, memory_order_relaxed) == b->number + 1;
+    const bool together = b && atomic_load_explicit(&b->ready, memory_order_acquire) == b->number + 1;
+    if (together && call->cached) put_cached(call, b, work->first, work->last);
     lock(call);
-    b->read += work->last - work->first;
-    if (with_nodes) call->with_nodes += work->last - work->first;
-    if (b->read == b->last - b->first && b->state != COPSE_BUCKET_SENT) b->state = COPSE_BUCKET_FREE;
+    *(together ? &call->together : &call->alone) += n;
+    *(together ? &call->together_seconds : &call->alone_seconds) += seconds() - begun;
+    if (b) b->read += n;
+    if (b && b->read == b->last - b->first && b->state != COPSE_BUCKET_SENT) b->state = COPSE_BUCKET_FREE;
     unlock(call);
 }
 
-/* A card that is to seem slower has a bucket for as many times longer as it really took. */
-static bool is_due(copse_hybrid_call *call, copse_bucket *b)
+/* A card that is to seem slower has a bucket for as many times longer as it really took, one after the other. */
+static copse_status slow_card_done(copse_hybrid_call *call, const copse_bucket *oldest, bool *out_done)
 {
-    const uint32_t slower = call->mirror->tuning.slower;
-    const double now = slower > 1 ? seconds() : 0;
-    if (slower <= 1) return true;
-    if (b->seen == 0) {
-        const double begun = b->sent > call->until ? b->sent : call->until;
-        call->until = begun + (now - b->sent) * slower;
-        b->seen = call->until;
+    copse_device *device = call->mirror->device;
+    for (uint64_t number = oldest->number; number < oldest->number + call->slots; number++) {
+        copse_bucket *b = bucket_of(call, number);
+        bool done = false;
+        lock(call);
+        const bool there = b->state == COPSE_BUCKET_SENT && b->number == number;
+        unlock(call);
+        if (!there) break;
+        if (b->due > 0) continue;
+        copse_status status = device->backend->event_done(device, slot_of(call, b)->through, &done);
+        if (status != COPSE_OK || !done) return status;
+        const double now = seconds(), begun = b->sent > call->seen ? b->sent : call->seen;
+        call->until = (b->sent > call->until ? b->sent : call->until) + (now - begun) * call->mirror->tuning.slower;
+        call->seen = now;
+        b->due = call->until;
     }
-    return now >= b->seen;
+    *out_done = oldest->due > 0 && seconds() >= oldest->due;
+    return COPSE_OK;
+}
+
+static copse_status is_done(copse_hybrid_call *call, const copse_bucket *b, bool *out_done)
+{
+    copse_device *device = call->mirror->device;
+    *out_done = false;
+    if (call->mirror->tuning.slower > 1) return slow_card_done(call, b, out_done);
+    return device->backend->event_done(device, slot_of(call, b)->through, out_done);
 }
 
 /* Looks whether the oldest bucket that the card has is through; one thread at a time. */
 static void look(copse_hybrid_call *call)
 {
-    copse_device *device = call->mirror->device;
     copse_bucket *b = NULL;
     copse_kept_error before;
     bool done = false;
@@ -283,9 +349,9 @@ static void look(copse_hybrid_call *call)
     unlock(call);
     if (b) {
         copse_error_keep(&before);
-        const bool failed = device->backend->event_done(device, slot_of(call, b)->through, &done) != COPSE_OK;
+        const bool failed = is_done(call, b, &done) != COPSE_OK;
         if (failed) note_failure(call, &before);
-        if (failed || (done && is_due(call, b))) {
+        if (failed || done) {
             lock(call);
             b->state = failed ? COPSE_BUCKET_LOST : COPSE_BUCKET_THROUGH;
             if (!failed) atomic_store_explicit(&b->ready, b->number + 1, memory_order_release);
@@ -373,6 +439,13 @@ static size_t whole_bytes(const copse_hybrid_call *call)
     return copse_memory_product(call->n, call->sides * each);
 }
 
+void copse_hybrid_use_leaves(copse_hybrid_call *call, void *values, uint8_t *found)
+{
+    call->cached = call->mirror->cached_units != 0;
+    call->values = values;
+    call->found = found;
+}
+
 void copse_hybrid_walk_all(copse_hybrid_call *call)
 {
     char *memory = copse_memory_alloc(call->handle.ctx, whole_bytes(call));
@@ -394,7 +467,7 @@ static copse_status slots_make(const copse_hybrid_call *call)
     copse_status status = copse_device_check(call->mirror->device);
     if (status == COPSE_OK) status = copse_mirror_settle(call->mirror);
     for (unsigned i = 0; status == COPSE_OK && i < call->slots; i++)
-        status = copse_mirror_slot(call->mirror, i, nodes_at(call, call->size, call->sides));
+        status = copse_mirror_slot(call->mirror, i, found_at(call, call->size) + call->size);
     return status;
 }
 
@@ -467,6 +540,14 @@ static void leave(copse_hybrid_call *call)
     if (call->direct || call->failed) (void)copse_mirror_settle(call->mirror);
 }
 
+/* Whether the card did enough, and a query took a thread less time with it than without. */
+static bool helps(const copse_hybrid_call *call)
+{
+    const double alone = call->alone_seconds * (double)call->together;
+    const double together = call->together_seconds * (double)call->alone;
+    return call->together >= call->n / FRUITLESS && (alone == 0 || together < alone);
+}
+
 copse_status copse_hybrid_end(copse_hybrid_call *call, copse_status status)
 {
     copse_mirror *mirror = call->mirror;
@@ -474,7 +555,7 @@ copse_status copse_hybrid_end(copse_hybrid_call *call, copse_status status)
     copse_error_keep(&kept);
     leave(call);
     copse_error_put_back(&kept);
-    if (call->shared && !call->failed && call->with_nodes < call->n / FRUITLESS) mirror->rest = REST;
+    if (call->shared && !call->failed && !helps(call)) mirror->rest = mirror->tuning.rest;
     copse_memory_free(call->handle.ctx, call->whole_leaves ? (void *)call->whole_leaves : (void *)call->whole,
                       whole_bytes(call));
     pthread_mutex_unlock(&mirror->lock);

@@ -35,7 +35,7 @@ typedef struct copse_bucket {
     uint64_t asked, keys; /* up to here somebody copies keys; so many have been copied */
     uint64_t taken, read; /* up to here somebody reads leaves; so many have been read  */
     atomic_ullong ready;  /* number + 1 once its nodes are there */
-    double sent, seen;    /* seconds: when it went to the card; when it was first seen to be through (0: not yet) */
+    double sent, due;     /* seconds: when it went to the card; when a slower one is to be through, 0: not known yet */
 } copse_bucket;
 
 typedef struct copse_hybrid_call {
@@ -47,6 +47,10 @@ typedef struct copse_hybrid_call {
     unsigned slots;
     bool direct; /* the card reads the caller's arrays itself: they are pinned */
     bool shared; /* the CPU walks queries alone while the card is not through  */
+    /* Lookups, where the card has leaves: the caller's arrays, either of which may be NULL. */
+    bool cached;
+    char *values;
+    uint8_t *found;
 
     /* The parts of the driver's call. */
     uint64_t chunk;
@@ -58,9 +62,12 @@ typedef struct copse_hybrid_call {
     copse_bucket bucket[COPSE_HYBRID_SLOTS];
     uint64_t filling, oldest; /* bucket whose keys are to be copied; the oldest with leaves that nobody has taken */
     uint64_t reach, back;
-    uint64_t with_nodes; /* queries that were read from the nodes of the card */
-    bool failed;         /* the card: the CPU goes on alone                   */
-    double until;        /* a slower card would be busy until then            */
+    /* Queries that were read from the nodes of the card, those that were not, and the seconds that threads spent on each; those of
+     * copying keys count to the former. */
+    uint64_t together, alone;
+    double together_seconds, alone_seconds;
+    bool failed;        /* the card: the CPU goes on alone                   */
+    double seen, until; /* a slower card: when the last bucket was through, and when it is to seem so */
 
     uint32_t *whole; /* nodes of all, for calls that do not go by position; of both sides one behind the other */
     uint64_t
@@ -71,6 +78,8 @@ typedef struct copse_hybrid_call {
  * to do it alone, and copse_hybrid_end is not due. */
 bool copse_hybrid_begin(copse_hybrid_call *call, const copse_index *index, uint64_t n, const void *keys, bool upper,
                         const void *highs);
+/* Lets the card answer lookups whose leaves it has; right behind copse_hybrid_begin. */
+void copse_hybrid_use_leaves(copse_hybrid_call *call, void *values, uint8_t *found);
 /* Walks all queries at once, for a call that needs the nodes in any order. */
 void copse_hybrid_walk_all(copse_hybrid_call *call);
 /* Ends a call. Returns `status`. */

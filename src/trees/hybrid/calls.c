@@ -74,6 +74,7 @@ static copse_status hybrid_find(const copse_index *index, const void *keys, uint
 {
     copse_hybrid_call call;
     if (!copse_hybrid_begin(&call, index, n, keys, false, NULL)) return copse_cpu_find(index, keys, n, values, found);
+    copse_hybrid_use_leaves(&call, values, found);
     return copse_hybrid_end(&call, copse_cpu_find(&call.handle, keys, n, values, found));
 }
 
@@ -121,7 +122,7 @@ static void hybrid_stats(const copse_index *index, copse_stats *out)
 {
     const copse_mirror *mirror = copse_mirror_of(index);
     copse_cpu_calls.stats(index, out);
-    out->bytes += mirror->bytes + copse_records_bytes(&mirror->records);
+    out->bytes += mirror->bytes + copse_records_bytes(&mirror->records) + mirror->cached_bytes;
     if (!mirror->current && !mirror->behind && mirror->why_not[0]) out->placement_why = mirror->why_not;
 }
 

@@ -3,6 +3,7 @@
 
 #include "gpu/kernel_rows.h"
 #include "gpu/shared_kernels.h"
+#include "trees/implicit/gpu/kernels.h"
 
 /* Queries that walk from the root to what lies below the inner levels. */
 typedef struct copse_descend_arguments {
@@ -20,6 +21,17 @@ typedef struct copse_descend_arguments {
     uint32_t record_bytes;
 } copse_descend_arguments;
 
+/* The same for lookups, where the card has the first units, too. */
+typedef struct copse_cached_arguments {
+    copse_descend_arguments descend; /* nodes: 0 of a query that is answered */
+    copse_device_tree tree;          /* units: as many as are there          */
+    uint64_t all;                    /* units of the whole tree              */
+    void *values;
+    uint8_t *found; /* 1, 0, or COPSE_NOT_CACHED: it is for the CPU to say */
+} copse_cached_arguments;
+
+#define COPSE_NOT_CACHED 2u
+
 /* Copies of pages on the way to their places. */
 typedef struct copse_scatter_arguments {
     const uint64_t *from;
@@ -32,6 +44,7 @@ typedef struct copse_scatter_arguments {
 typedef struct copse_hybrid_kernels {
     copse_kernel descend[2]; /* [0]: full separators, [1]: digests */
     copse_kernel descend_pages;
+    copse_kernel find_cached[2]; /* as descend */
     copse_kernel scatter;
 } copse_hybrid_kernels;
 

@@ -12,7 +12,8 @@ static const copse_hybrid_tuning on_card = {.schedule = COPSE_SCHEDULE_BALANCED,
                                             .least = UINT64_C(1) << 16,
                                             .levels = UINT64_C(1) << 20,
                                             .smallest = UINT64_C(1) << 13,
-                                            .defer = UINT64_C(1) << 17};
+                                            .defer = UINT64_C(1) << 17,
+                                            .rest = 64};
 static const copse_hybrid_tuning on_emulator = {
     .schedule = COPSE_SCHEDULE_DOUBLE_BUFFERED, .bucket = 100, .least = 1, .levels = 1};
 
@@ -31,18 +32,21 @@ copse_status copse_mirror_make(copse_index *index)
         return copse_fail(ctx, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the hybrid tree");
     }
     index->mirror = mirror;
+    mirror->best.cache = index->leaf_memory;
     mirror->tuning = mirror->best;
-    copse_hybrid_tune(index, (copse_schedule)index->schedule, index->bucket);
+    copse_hybrid_tune(index, (copse_schedule)index->schedule, index->bucket, 0);
     return COPSE_OK;
 }
 
-void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket)
+void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower)
 {
     copse_mirror *mirror = index->mirror;
     if (!mirror) return;
     mirror->tuning.schedule = schedule ? schedule : mirror->best.schedule;
     mirror->tuning.bucket = bucket ? bucket : mirror->best.bucket;
     mirror->tuning.smallest = bucket ? 0 : mirror->best.smallest;
+    if (mirror->tuning.slower != slower) mirror->rest = 0;
+    mirror->tuning.slower = slower;
 }
 
 static void slot_free(copse_device *device, copse_hybrid_slot *slot)
@@ -55,6 +59,13 @@ static void slot_free(copse_device *device, copse_hybrid_slot *slot)
     if (slot->stream) backend->stream_free(device, slot->stream);
 }
 
+static void cached_free(copse_mirror *mirror)
+{
+    copse_device_free(mirror->device, mirror->device->main, mirror->cached, mirror->cached_bytes);
+    mirror->cached = NULL;
+    mirror->cached_units = mirror->cached_bytes = 0;
+}
+
 void copse_mirror_free(copse_index *index)
 {
     copse_mirror *mirror = index->mirror;
@@ -63,6 +74,7 @@ void copse_mirror_free(copse_index *index)
     for (unsigned i = 0; i < COPSE_HYBRID_SLOTS; i++) slot_free(mirror->device, &mirror->slot[i]);
     copse_device_free(mirror->device, mirror->device->main, mirror->memory, mirror->bytes);
     copse_records_free(mirror);
+    cached_free(mirror);
     pthread_mutex_destroy(&mirror->lock);
     copse_memory_free(index->ctx, mirror, sizeof *mirror);
     index->mirror = NULL;
@@ -114,18 +126,43 @@ static copse_status levels_copy(copse_mirror *mirror, const copse_levels *levels
     return status == COPSE_OK ? copse_device_wait(device, device->main) : status;
 }
 
-/* What lies on the card against what it is a copy of, piece by piece. */
-static copse_status level_verify(const copse_mirror *mirror, const copse_levels *levels, uint32_t l, char *piece,
-                                 uint64_t piece_bytes)
+/* Copies as many of the first units as the budget and the card have room for: none is no failure. */
+static copse_status cached_copy(copse_mirror *mirror, const copse_index *index)
 {
-    const uint64_t bytes = levels->nodes[l] * 64;
+    copse_device *device = mirror->device;
+    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
+    uint64_t units = 0, of_card = 0, bytes = 0;
+    const char *from = tree->units ? tree->units(index, &units) : NULL;
+    void *memory = NULL;
+    copse_kept_error before;
+    cached_free(mirror);
+    if (!from || mirror->tuning.cache < 64) return COPSE_OK;
+    device->backend->memory_info(device, &of_card, &bytes);
+    bytes = mirror->tuning.cache < of_card ? mirror->tuning.cache : of_card;
+    if (bytes / 64 > units) bytes = units * 64;
+    copse_error_keep(&before);
+    while (bytes >= 64 && copse_device_alloc(device, device->main, bytes, "copies of leaves", &memory) != COPSE_OK) {
+        copse_error_put_back(&before);
+        bytes = bytes * 7 / 8;
+    }
+    if (bytes < 64) return COPSE_OK;
+    mirror->cached = memory;
+    mirror->cached_bytes = bytes;
+    mirror->cached_units = bytes / 64;
+    return copse_transfer_to_device(device, memory, from, mirror->cached_units * 64);
+}
+
+/* What lies on the card against what it is a copy of, piece by piece. */
+static copse_status array_verify(const copse_mirror *mirror, const char *there, const char *here, uint64_t bytes,
+                                 const char *what, char *piece, uint64_t piece_bytes)
+{
     for (uint64_t at = 0; at < bytes; at += piece_bytes) {
         const uint64_t part = bytes - at < piece_bytes ? bytes - at : piece_bytes;
-        copse_status status = copse_transfer_to_host(mirror->device, piece, mirror->levels.level[l] + at, part);
+        copse_status status = copse_transfer_to_host(mirror->device, piece, there + at, part);
         if (status != COPSE_OK) return status;
-        if (memcmp(piece, levels->level[l] + at, part) != 0)
+        if (memcmp(piece, here + at, part) != 0)
             return copse_fail(mirror->device->ctx, COPSE_ERR_CORRUPT,
-                              "hybrid tree: level %u on the card is not that of the tree", (unsigned)l);
+                              "hybrid tree: %s on the card is not that of the tree", what);
     }
     return COPSE_OK;
 }
@@ -141,7 +178,12 @@ static copse_status levels_verify(const copse_mirror *mirror, const copse_index 
     if (!piece) return copse_fail_memory(index->ctx, bytes, "checking the hybrid tree");
     copse_status status = COPSE_OK;
     for (uint32_t l = 0; status == COPSE_OK && l < levels->height; l++)
-        status = level_verify(mirror, levels, l, piece, bytes);
+        status = array_verify(mirror, mirror->levels.level[l], levels->level[l], levels->nodes[l] * 64,
+                              "an inner level", piece, bytes);
+    uint64_t units = 0;
+    if (status == COPSE_OK && mirror->cached_units)
+        status = array_verify(mirror, mirror->cached, copse_cpu_tree_of(index)->units(index, &units),
+                              mirror->cached_units * 64, "a copy of leaves", piece, bytes);
     copse_memory_free(index->ctx, piece, bytes);
     return status;
 }
@@ -178,6 +220,8 @@ void copse_mirror_refresh(const copse_index *index)
     copse_status status = copse_mirror_settle(mirror);
     if (status == COPSE_OK) status = levels_copy(mirror, copse_cpu_tree_of(index)->levels(index));
     if (status == COPSE_OK) status = copse_records_refresh(mirror, index);
+    if (status == COPSE_OK) status = cached_copy(mirror, index);
+    if (status == COPSE_OK) status = copse_device_wait(mirror->device, mirror->device->main);
     if (status == COPSE_OK)
         mirror->current = true;
     else

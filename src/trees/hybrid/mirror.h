@@ -30,9 +30,10 @@ typedef struct copse_hybrid_tuning {
     uint64_t least;    /* queries of a call that is worth the card; fewer stay on the CPU */
     uint64_t levels;   /* bytes of inner nodes that are worth it: fewer lie in the CPU's caches  */
     uint64_t smallest; /* queries of a bucket of a call that has few of them; 0: `bucket` always       */
-    uint64_t
-        defer; /* an update of fewer keys leaves the copy behind: the next read that needs it brings it up to date */
-    uint32_t slower; /* tests: the card seems so many times slower                                   */
+    uint64_t defer;    /* keys of an update; fewer leave the copy behind, until a read needs it        */
+    uint64_t cache;    /* bytes for copies of leaves                                                    */
+    uint32_t rest;     /* calls that do without a card that did not help in the one before             */
+    uint32_t slower;   /* tests: the card seems so many times slower                                   */
 } copse_hybrid_tuning;
 
 /* One bucket under way. */
@@ -53,6 +54,9 @@ typedef struct copse_mirror {
     char *memory;
     uint64_t bytes;
     copse_page_records records;
+    /* Of a tree that is one array of units: the first of them. */
+    char *cached;
+    uint64_t cached_units, cached_bytes;
     char why_not[256]; /* the last failure of the card; "" where there was none */
 
     pthread_mutex_t lock; /* one call at a time uses the slots; others do without the card */
@@ -65,8 +69,9 @@ static inline copse_mirror *copse_mirror_of(const copse_index *index)
     return index->mirror;
 }
 
-/* How the calls that follow work through their batches; 0: the measured best. Nothing where the index is not hybrid. */
-void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket);
+/* How the calls that follow work through their batches; 0: the measured best, and a card as fast as it is. Nothing where the index is
+ * not hybrid. */
+void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower);
 /* Sets index->mirror, for an empty tree. Errors: DEVICE where there is none, MEMORY. */
 copse_status copse_mirror_make(copse_index *index);
 void copse_mirror_free(copse_index *index);
