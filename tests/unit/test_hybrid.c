@@ -180,7 +180,7 @@ static void every_schedule_and_bucket(void **state)
 {
     (void)state;
     fill();
-    static const uint64_t buckets[] = {1, 7, 500, QUERIES - 1, QUERIES, QUERIES + 1};
+    static const uint64_t buckets[] = {1, 77, 500, QUERIES - 1, QUERIES, QUERIES + 1};
     for (unsigned s = 0; s < 2; s++) {
         copse_ctx *ctx = unit_context(3);
         copse_index *cpu = make(ctx, structures[s], COPSE_PLACEMENT_CPU);

@@ -2,7 +2,6 @@
 #include "cli/bench/bench.h"
 
 #include "transfer/transfer.h"
-#include "trees/hybrid/mirror.h"
 #include "trees/registry.h"
 
 #include <stdlib.h>
@@ -358,7 +357,7 @@ static int read_hybrid(const raw_options *raw, bench_options *out)
     name_list schedules = {0};
     schedule_names(&schedules);
     int code = read_names("schedule", raw->schedule, &schedules, &out->schedules);
-    if (code == CLI_OK) code = read_counts("bucket", raw->bucket, "auto", 1, COPSE_HYBRID_LARGEST, &out->buckets);
+    if (code == CLI_OK) code = read_counts("bucket", raw->bucket, "auto", 1, UINT32_MAX, &out->buckets);
     if (code == CLI_OK)
         code = read_counts("leaf-memory", raw->leaf_memory, "none", 64, UINT64_MAX, &out->leaf_memories);
     return code == CLI_OK ? read_counts("slower", raw->slower, "no", 1, 1000000, &out->slowers) : code;

@@ -78,9 +78,9 @@ static copse_status find_cached(const copse_hybrid_call *call, const copse_bucke
     const copse_mirror *mirror = call->mirror;
     const copse_hybrid_slot *slot = slot_of(call, b);
     copse_cached_arguments arguments = {.descend = *descend,
-                                        .tree = {.unit = mirror->cached,
-                                                 .units = (uint32_t)mirror->cached_units,
-                                                 .entries = copse_cpu_tree_of(&call->handle)->size(&call->handle)},
+                                        .units = mirror->cached,
+                                        .cached = mirror->cached_units,
+                                        .entries = copse_cpu_tree_of(&call->handle)->size(&call->handle),
                                         .values = slot->device + leaves_at(call, descend->n, 0),
                                         .found = (uint8_t *)slot->device + found_at(call, descend->n)};
     (void)copse_cpu_tree_of(&call->handle)->units(&call->handle, &arguments.all);
@@ -335,19 +335,17 @@ static copse_status is_done(copse_hybrid_call *call, const copse_bucket *b, bool
     return device->backend->event_done(device, slot_of(call, b)->through, out_done);
 }
 
-/* Looks whether the oldest bucket that the card has is through; one thread at a time. */
+/* Looks whether the card is through with the bucket that is to be read next; one thread at a time. */
 static void look(copse_hybrid_call *call)
 {
-    copse_bucket *b = NULL;
     copse_kept_error before;
     bool done = false;
     if (atomic_flag_test_and_set_explicit(&call->looking, memory_order_acquire)) return;
     lock(call);
-    for (unsigned i = 0; i < call->slots; i++)
-        if (call->bucket[i].state == COPSE_BUCKET_SENT && (!b || call->bucket[i].number < b->number))
-            b = &call->bucket[i];
+    copse_bucket *b = bucket_of(call, call->oldest);
+    const bool sent = b->number == call->oldest && b->state == COPSE_BUCKET_SENT;
     unlock(call);
-    if (b) {
+    if (sent) {
         copse_error_keep(&before);
         const bool failed = is_done(call, b, &done) != COPSE_OK;
         if (failed) note_failure(call, &before);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "trees/hybrid/descend.h"
-#include "trees/implicit/gpu/units.h"
+
+#define UNIT_SLOTS  (64u / (KEY_BITS / 8u + VALUE_BITS / 8u))
+#define UNIT_VALUES ((UNIT_SLOTS * (KEY_BITS / 8u) + VALUE_BITS / 8u - 1u) / (VALUE_BITS / 8u) * (VALUE_BITS / 8u))
 
 /* The unit of each lane's own query, walked to by groups of four. */
 SIMT_DEVICE uint32_t own_unit(const copse_device_levels *levels, bool digest, walk_bound own)
@@ -22,7 +24,6 @@ SIMT_DEVICE uint32_t own_unit(const copse_device_levels *levels, bool digest, wa
 SIMT_DEVICE void find_cached(const copse_cached_arguments *a, bool digest)
 {
     const copse_descend_arguments *d = &a->descend;
-    const copse_device_tree *tree = &a->tree;
     uint32_t first, mine;
     if (!query_share(d->n, SIMT_WARP, &first, &mine)) return;
     const KEY bits = COPSE_BITS(simt_load_once_u, KEY_BITS)((const KEY *)d->keys + query_at(d->n, mine));
@@ -31,14 +32,19 @@ SIMT_DEVICE void find_cached(const copse_cached_arguments *a, bool digest)
     uint32_t unit =
         query_sorted(SIMT_WARP, q) ? walk_down_alone(&d->levels, digest, own) : own_unit(&d->levels, digest, own);
     if (mine >= d->n) return;
-    while (unit < tree->units && unit + 1u < a->all &&
-           unit_key(tree, (uint64_t)unit * UNIT_SLOTS + UNIT_SLOTS - 1u) < q)
+    while (unit < a->cached && unit + 1u < a->all &&
+           ((const KEY *)(a->units + (uint64_t)unit * 64u))[UNIT_SLOTS - 1u] < q)
         unit++;
-    const bool cached = unit < tree->units;
-    const uint64_t rank = cached ? (uint64_t)unit * UNIT_SLOTS + unit_before(tree, unit, q, false) : 0;
-    const bool found = cached && rank < tree->entries && rank / UNIT_SLOTS == unit && unit_key(tree, rank) == q;
+    const bool cached = unit < a->cached;
+    const char *line = a->units + (uint64_t)(cached ? unit : 0u) * 64u;
+    uint32_t less = 0;
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < UNIT_SLOTS; i++) less += (uint32_t)(((const KEY *)line)[i] < q);
+    const uint32_t at = less < UNIT_SLOTS ? less : UNIT_SLOTS - 1u;
+    /* Free places hold the largest key. */
+    const bool found = cached && ((const KEY *)line)[at] == q && (uint64_t)unit * UNIT_SLOTS + at < a->entries;
     d->nodes[mine] = cached ? 0 : unit;
-    ((VALUE *)a->values)[mine] = found ? unit_value(tree, rank) : 0;
+    ((VALUE *)a->values)[mine] = found ? ((const VALUE *)(line + UNIT_VALUES))[at] : 0;
     a->found[mine] = cached ? (uint8_t)found : (uint8_t)COPSE_NOT_CACHED;
 }
 

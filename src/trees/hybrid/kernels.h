@@ -3,7 +3,6 @@
 
 #include "gpu/kernel_rows.h"
 #include "gpu/shared_kernels.h"
-#include "trees/implicit/gpu/kernels.h"
 
 /* Queries that walk from the root to what lies below the inner levels. */
 typedef struct copse_descend_arguments {
@@ -24,8 +23,9 @@ typedef struct copse_descend_arguments {
 /* The same for lookups, where the card has the first units, too. */
 typedef struct copse_cached_arguments {
     copse_descend_arguments descend; /* nodes: 0 of a query that is answered */
-    copse_device_tree tree;          /* units: as many as are there          */
-    uint64_t all;                    /* units of the whole tree              */
+    const char *units;               /* lines of keys, then values           */
+    uint64_t cached, all;            /* units that are there; of the whole tree */
+    uint64_t entries;                /* of the whole tree                    */
     void *values;
     uint8_t *found; /* 1, 0, or COPSE_NOT_CACHED: it is for the CPU to say */
 } copse_cached_arguments;
