@@ -105,7 +105,7 @@ _copse() {
             ;;
         bench)
             [ "$previous" = --placement ] && words='cpu gpu auto emulated'
-            options='--structure --placement --key --value --n --op --queries --batch --calls --grown --duplicates --threads --dist --query-dist --memory --transfer --schedule --bucket --isa --huge-pages --pipeline --seed --repeat --peers --peer-queries --json --progress --help'
+            options='--structure --placement --key --value --n --op --queries --batch --calls --grown --duplicates --threads --dist --query-dist --memory --transfer --schedule --bucket --leaf-memory --slower --isa --huge-pages --pipeline --seed --repeat --peers --peer-queries --json --progress --help'
             ;;
         esac
     fi

@@ -530,7 +530,7 @@ typedef enum copse_schedule {
     COPSE_SCHEDULE_SEQUENTIAL = 1,      /* in turns: the shortest time for one bucket               */
     COPSE_SCHEDULE_PIPELINED = 2,       /* the card has the next bucket while the CPU has one       */
     COPSE_SCHEDULE_DOUBLE_BUFFERED = 3, /* the card has the next two, so that copies overlap, too   */
-    COPSE_SCHEDULE_BALANCED = 4         /* the next three                                           */
+    COPSE_SCHEDULE_BALANCED = 4         /* the next three, and the CPU waits for none of them      */
 } copse_schedule;
 
 struct copse_index_options {
@@ -545,11 +545,13 @@ struct copse_index_options {
     /* Hybrid placements: how buckets of queries follow each other, and queries of a bucket; 0: the measured best. */
     uint32_t schedule; /* copse_schedule */
     uint32_t bucket;
+    /* The same: bytes of the card's memory for copies of leaves, of as many as fit; 0: none. */
+    uint64_t leaf_memory;
 };
 #define COPSE_INDEX_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
         sizeof(copse_index_options), COPSE_U64, COPSE_U64, COPSE_STRUCTURE_AUTO, COPSE_PLACEMENT_AUTO,                 \
-            COPSE_UPDATES_EXPECTED, 0, COPSE_SCHEDULE_AUTO, 0                                                          \
+            COPSE_UPDATES_EXPECTED, 0, COPSE_SCHEDULE_AUTO, 0, 0                                                       \
     }
 
 /* What bindings want to know of the last error on this thread besides its sentence. */

@@ -1,8 +1,7 @@
 /* Further handles on an index: views, which follow it, frozen ones, which do not, and copies. */
 #include "api/check.h"
+#include "core/handle.h"
 #include "device/device.h"
-
-#include <string.h>
 
 static copse_status check(const copse_index *index, const copse_ctx *ctx, const void *out, const char *call,
                           const char *out_name)
@@ -24,7 +23,7 @@ static copse_status share(const copse_index *index, copse_ctx *ctx, bool frozen,
                           device->number, index->device->number);
     copse_index *other = copse_memory_alloc(ctx, sizeof *other);
     if (!other) return copse_fail_memory(ctx, sizeof *other, "the index");
-    memcpy(other, index, sizeof *other);
+    *other = copse_index_handle(index);
     other->references = 1;
     other->own_version = copse_version_of(index);
     /* A frozen index and views of one keep the version that it had. */

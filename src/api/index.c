@@ -78,7 +78,8 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
                            .grows_to = chosen.grows_to,
                            .automatic = o.placement == COPSE_PLACEMENT_AUTO,
                            .schedule = o.schedule,
-                           .bucket = o.bucket};
+                           .bucket = o.bucket,
+                           .leaf_memory = o.leaf_memory};
     index->references = 1;
     index->version = &index->own_version;
     status = index->calls->create(index);

@@ -1,6 +1,7 @@
 /* Where an index lives: the choice at its beginning, moving it, and the way of small ones to a GPU when they grow. */
 #include "api/placement.h"
 #include "api/check.h"
+#include "trees/hybrid/mirror.h"
 #include "trees/registry.h"
 
 static copse_status no_such_tree(const copse_ctx *ctx, copse_type key_type, copse_structure structure,
@@ -138,6 +139,7 @@ static copse_status copy_as(const copse_index *index, copse_ctx *ctx, copse_stru
     options.duplicates = index->duplicates;
     options.schedule = index->schedule;
     options.bucket = index->bucket;
+    options.leaf_memory = index->leaf_memory;
     copse_index *copy = NULL;
     copse_status status = copse_index_create(ctx, &options, &copy);
     if (status == COPSE_OK && copse_size(index)) status = copy_to(index, copy);
@@ -244,4 +246,9 @@ bool copse_retreat(copse_index *index, const void *keys, copse_status status)
 {
     if (status != COPSE_ERR_MEMORY || !index->automatic || index->placement != COPSE_PLACEMENT_GPU) return false;
     return !copse_device_owns(keys) && retreat_to_hybrid(index);
+}
+
+void copse_tune_hybrid(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower)
+{
+    copse_hybrid_tune(index, schedule, bucket, slower);
 }

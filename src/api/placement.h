@@ -31,3 +31,7 @@ copse_status copse_grow(copse_index *index, const void *keys, uint64_t n);
 /* After an update with these keys ended with `status`: where the GPU, which AUTO chose, has no memory for the index any more, takes it to
  * host memory with the inner levels on the GPU. True: it has, and the update is to be tried again. */
 bool copse_retreat(copse_index *index, const void *keys, copse_status status);
+
+/* For measurements: how the calls that follow on a hybrid index work through their batches. 0: the library's own way, and a card that is as fast
+ * as it is. Nothing where the index is not hybrid. */
+void copse_tune_hybrid(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower);

@@ -64,6 +64,7 @@ struct copse_index {
     const char *read_only;       /* "a view", "a snapshot"; NULL: it may be changed */
     void *tree;                  /* belongs to the calls                            */
     uint32_t schedule, bucket;   /* hybrid placements: copse_index_options */
+    uint64_t leaf_memory;        /* the same                               */
     void *mirror;                /* hybrid placements: what the card has of the tree (trees/hybrid/mirror.h)   */
     struct copse_walked *walked; /* in a hybrid call's own copy of the handle (cpu/walked.h); else NULL    */
 };

@@ -21,6 +21,28 @@ typedef struct copse_stretch {
     uint64_t before;     /* entries of the stretches in front     */
 } copse_stretch;
 
+/* What a hybrid tree's card has of a page of leaves. */
+typedef struct copse_page_mark {
+    uint32_t place; /* its place there; UINT32_MAX: none                       */
+    bool changed;   /* the copy there, if any, is not what the page is now     */
+} copse_page_mark;
+
+#define COPSE_PAGE_UNMARKED ((copse_page_mark){UINT32_MAX, true})
+
+/*
+ * Inner nodes that hang in pages below the levels, for a hybrid tree, whose card has a copy of each page's:
+ *
+ *   | root | node 0 | node 1 | ... | head of leaf 0 | head of leaf 1 | ... | address of leaf 0, of leaf 1, ... |
+ *
+ * a line each but for the addresses, which are u64; what is not in use is zero. A page has fanout nodes and fanout^2 leaves.
+ */
+typedef struct copse_page_copies {
+    uint32_t bytes; /* of a copy, a multiple of 64 */
+    uint64_t (*pages)(const copse_index *index);
+    copse_page_mark *(*mark)(const copse_index *index, uint64_t page);
+    void (*write)(const copse_index *index, uint64_t page, char *to);
+} copse_page_copies;
+
 /* What a tree on the CPU does for the driver, for one pair of widths. A tree never sees a bad argument. */
 typedef struct copse_cpu_tree {
     /* Life. A new tree is empty. */
@@ -82,8 +104,11 @@ typedef struct copse_cpu_tree {
                       copse_aggregate *out);
 
     /* Optional: the inner levels, for a hybrid tree, whose card has a copy of them. Such a tree's reads begin below the levels where
-     * copse_walked_nodes says how (cpu/walked.h). */
+     * copse_walked_below says how (cpu/walked.h). Where pages lie below them, the card has copies of those, too. */
     const copse_levels *(*levels)(const copse_index *index);
+    const copse_page_copies *copies;
+    /* Optional: what lies below the levels where that is one array of units of 64 bytes (cpu/unit.h), of which the card may have some. */
+    const char *(*units)(const copse_index *index, uint64_t *out_count);
 
     /* Inspect. */
     uint64_t (*size)(const copse_index *index);

@@ -19,8 +19,8 @@ typedef struct copse_walk_input {
     bool upper;        /* bound: first key > q instead of >= q */
     bool unique;       /* no two entries have equal keys */
     const void *highs; /* walks over ranges: keys are the lows, these the highs; NULL otherwise */
-    /* What lies below the inner levels for each key, and for each of the highs, where somebody has walked them (walked.h); else NULL. */
-    const uint32_t *below, *below_highs;
+    /* What lies below the inner levels for each key, and for each of the highs, where somebody has walked them (walked.h). */
+    copse_below below, below_highs;
 } copse_walk_input;
 
 static inline copse_walk_input copse_walk_over(const copse_index *index, const void *keys, uint64_t first, uint64_t n)

@@ -243,6 +243,14 @@ static copse_status cuda_event_wait(copse_device *device, copse_event *event)
     return copse_cuda_status(device, cudaEventSynchronize((cudaEvent_t)event), "waiting for its work");
 }
 
+static copse_status cuda_event_done(copse_device *device, copse_event *event, bool *out_done)
+{
+    copse_cuda_current current(device->number);
+    const cudaError_t result = cudaEventQuery((cudaEvent_t)event);
+    *out_done = result == cudaSuccess;
+    return result == cudaErrorNotReady ? COPSE_OK : copse_cuda_status(device, result, "looking after its work");
+}
+
 static copse_status cuda_stream_follow(copse_device *device, copse_stream *stream, copse_event *event)
 {
     copse_cuda_current current(device->number);
@@ -281,6 +289,7 @@ extern "C" const copse_device_backend copse_device_cuda = {
     .event_free = cuda_event_free,
     .event_record = cuda_event_record,
     .event_wait = cuda_event_wait,
+    .event_done = cuda_event_done,
     .stream_follow = cuda_stream_follow,
     .primitives = &copse_primitives_cuda,
 };

@@ -88,6 +88,7 @@ typedef struct copse_device_backend {
     void (*event_free)(copse_device *device, copse_event *event);
     copse_status (*event_record)(copse_device *device, copse_event *event, copse_stream *stream);
     copse_status (*event_wait)(copse_device *device, copse_event *event);                          /* the host    */
+    copse_status (*event_done)(copse_device *device, copse_event *event, bool *out_done);          /* without waiting */
     copse_status (*stream_follow)(copse_device *device, copse_stream *stream, copse_event *event); /* the stream */
 
     const copse_primitives *primitives; /* for this kind of device */

@@ -274,6 +274,12 @@ static copse_status emulated_event_wait(copse_device *device, copse_event *event
     return COPSE_OK;
 }
 
+static copse_status emulated_event_done(copse_device *device, copse_event *event, bool *out_done)
+{
+    *out_done = true;
+    return emulated_event_wait(device, event);
+}
+
 static copse_status emulated_stream_follow(copse_device *device, copse_stream *stream, copse_event *event)
 {
     return emulated_event_record(device, event, stream);
@@ -310,6 +316,7 @@ const copse_device_backend copse_device_emulated = {
     .event_free = emulated_event_free,
     .event_record = emulated_event_record,
     .event_wait = emulated_event_wait,
+    .event_done = emulated_event_done,
     .stream_follow = emulated_stream_follow,
     .primitives = &copse_primitives_host,
 };

@@ -1,6 +1,7 @@
 /* A mapped snapshot: opening it, checking its blocks, and the calls of an index that reads it. */
 #include "snapshot/mapped.h"
 
+#include "core/handle.h"
 #include "core/widths.h"
 #include "cpu/driver.h"
 #include "snapshot/options.h"
@@ -85,19 +86,8 @@ static void own_begin(own_handle *own, const copse_index *index)
     own->call.strings = ((const snapshot_call *)index->tree)->strings;
     own->call.file = ((const snapshot_call *)index->tree)->file;
     atomic_init(&own->call.damaged, 0);
-    /* Member by member: other threads may count references meanwhile. */
-    own->index = (copse_index){.ctx = index->ctx,
-                               .key_type = index->key_type,
-                               .value_type = index->value_type,
-                               .duplicates = index->duplicates,
-                               .version = index->version,
-                               .description = index->description,
-                               .placement = index->placement,
-                               .calls = index->calls,
-                               .by_width = index->by_width,
-                               .placement_why = index->placement_why,
-                               .read_only = index->read_only,
-                               .tree = &own->call};
+    own->index = copse_index_handle(index);
+    own->index.tree = &own->call;
 }
 
 /* Damage comes before what the call itself says: that may follow from it. */

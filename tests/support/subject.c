@@ -297,7 +297,15 @@ void subject_tune(struct subject *subject)
     if (subject->index->mirror) {
         static const uint64_t buckets[] = {100, 1, 37, 4000};
         copse_hybrid_tuning *hybrid = &copse_mirror_of(subject->index)->tuning;
-        *hybrid = (copse_hybrid_tuning){(copse_schedule)(ways % 4 + 1), buckets[ways / 4 % 4], 1, 1};
+        *hybrid = (copse_hybrid_tuning){.schedule = (copse_schedule)(ways % 4 + 1),
+                                        .bucket = buckets[ways / 4 % 4],
+                                        .least = 1,
+                                        .levels = 1,
+                                        .defer = ways / 16 % 2 ? 20 : 0,
+                                        .cache = ways % 5 == 4   ? UINT64_MAX
+                                                 : ways % 5 == 3 ? 6400
+                                                                 : 0,
+                                        .slower = ways % 4 == 3 ? 10 : 0};
     }
     if (!tuning) return;
     if (ways >= SUBJECT_LIMITS) tuning->forced = copse_blink_strategy_named(placed_strategies[ways - SUBJECT_LIMITS]);

@@ -38,16 +38,21 @@ static copse_index *make(copse_ctx *ctx, copse_structure structure, copse_placem
     return index;
 }
 
+static copse_hybrid_tuning tuned(unsigned schedule, uint64_t bucket)
+{
+    return (copse_hybrid_tuning){.schedule = (copse_schedule)schedule, .bucket = bucket, .least = 1, .levels = 1};
+}
+
 /* --- the card's calls, counted, and one of them failing ------------------------------------------------------------- */
 
 static const copse_device_backend *real;
 static copse_device_backend faulty;
-static int64_t calls_left; /* until one fails; negative: none does */
-static uint64_t launches;
+static _Atomic int64_t calls_left; /* until one fails; negative: none does */
+static _Atomic uint64_t launches;
 
 static copse_status due(copse_device *device)
 {
-    if (calls_left < 0 || calls_left-- > 0) return COPSE_OK;
+    if (calls_left < 0 || atomic_fetch_sub(&calls_left, 1) != 0) return COPSE_OK;
     return copse_fail(device->ctx, COPSE_ERR_DEVICE, "the card has gone");
 }
 
@@ -75,6 +80,18 @@ static copse_status faulty_event_wait(copse_device *device, copse_event *event)
 {
     copse_status status = due(device);
     return status == COPSE_OK ? real->event_wait(device, event) : status;
+}
+
+static copse_status faulty_event_done(copse_device *device, copse_event *event, bool *out_done)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->event_done(device, event, out_done) : status;
+}
+
+static copse_status faulty_wait(copse_device *device, copse_stream *stream)
+{
+    copse_status status = due(device);
+    return status == COPSE_OK ? real->wait(device, stream) : status;
 }
 
 static copse_status faulty_stream_create(copse_device *device, copse_stream **out)
@@ -110,6 +127,8 @@ static copse_device *watch(const copse_index *index)
     faulty.launch = faulty_launch;
     faulty.event_record = faulty_event_record;
     faulty.event_wait = faulty_event_wait;
+    faulty.event_done = faulty_event_done;
+    faulty.wait = faulty_wait;
     faulty.event_create = faulty_event_create;
     faulty.stream_create = faulty_stream_create;
     faulty.alloc = faulty_alloc;
@@ -161,7 +180,7 @@ static void every_schedule_and_bucket(void **state)
 {
     (void)state;
     fill();
-    static const uint64_t buckets[] = {1, 7, 500, QUERIES - 1, QUERIES, QUERIES + 1};
+    static const uint64_t buckets[] = {1, 77, 500, QUERIES - 1, QUERIES, QUERIES + 1};
     for (unsigned s = 0; s < 2; s++) {
         copse_ctx *ctx = unit_context(3);
         copse_index *cpu = make(ctx, structures[s], COPSE_PLACEMENT_CPU);
@@ -170,7 +189,7 @@ static void every_schedule_and_bucket(void **state)
         (void)watch(index);
         for (unsigned i = 0; i < 4 * COUNT_OF(buckets); i++) {
             const uint64_t before = launches;
-            copse_mirror_of(index)->tuning = (copse_hybrid_tuning){(copse_schedule)(i % 4 + 1), buckets[i / 4], 1, 1};
+            copse_mirror_of(index)->tuning = tuned(i % 4 + 1, buckets[i / 4]);
             assert_same(ctx, index, expected, i / 4 ? QUERIES : 100);
             assert_true(launches > before); /* the card was asked */
             if (i == 3) free(ask(ctx, index, 1));
@@ -196,7 +215,7 @@ static void a_card_that_fails(void **state)
         for (int64_t at = 0, more = 1; more; at++) {
             index = make(ctx, structures[s], COPSE_PLACEMENT_HYBRID_EMULATED);
             copse_mirror *mirror = copse_mirror_of(index);
-            mirror->tuning = (copse_hybrid_tuning){(copse_schedule)(at % 4 + 1), 70, 1, 1};
+            mirror->tuning = tuned((unsigned)at % 4 + 1, 70);
             copse_device *device = watch(index);
             assert_int_equal(copse_find(index, NULL, 3, NULL, NULL), COPSE_ERR_ARGUMENT); /* this one is to stay */
             char sentence[200];
@@ -267,6 +286,110 @@ static void small_calls_stay_on_the_cpu(void **state)
     device->backend = real;
     copse_index_free(index);
     copse_ctx_free(ctx);
+}
+
+/* A card that takes a million times as long is not waited for, and the calls that follow do without it. */
+static void a_card_that_is_slow(void **state)
+{
+    (void)state;
+    fill();
+    for (unsigned s = 0; s < 2; s++) {
+        copse_ctx *ctx = unit_context(2);
+        copse_index *cpu = make(ctx, structures[s], COPSE_PLACEMENT_CPU);
+        copse_index *index = make(ctx, structures[s], COPSE_PLACEMENT_HYBRID_EMULATED);
+        copse_mirror *mirror = copse_mirror_of(index);
+        answers *expected = ask(ctx, cpu, QUERIES);
+        copse_device *device = watch(index);
+        uint64_t got[QUERIES];
+        mirror->tuning = tuned(COPSE_SCHEDULE_BALANCED, 50);
+        mirror->tuning.slower = 1000000;
+        mirror->tuning.rest = 2;
+        assert_ok(ctx, copse_find(index, queries, QUERIES, got, NULL));
+        assert_memory_equal(got, expected->values, sizeof got);
+        assert_true(launches > 0);
+        assert_int_equal(mirror->rest, 2);
+        const uint64_t before = launches;
+        for (int i = 0; i < 2; i++) assert_ok(ctx, copse_find(index, queries, QUERIES, got, NULL));
+        assert_int_equal(launches, before);
+        assert_ok(ctx, copse_find(index, queries, QUERIES, got, NULL)); /* it gets another chance */
+        assert_true(launches > before);
+        assert_memory_equal(got, expected->values, sizeof got);
+        device->backend = real;
+        free(expected);
+        copse_index_free(index);
+        copse_index_free(cpu);
+        copse_ctx_free(ctx);
+    }
+}
+
+/* Small updates cost the card nothing until a read needs it, and then what they changed. */
+static void the_copy_follows_what_changed(void **state)
+{
+    (void)state;
+    fill();
+    copse_ctx *ctx = unit_context(2);
+    copse_index *index = make(ctx, COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_HYBRID_EMULATED);
+    copse_mirror *mirror = copse_mirror_of(index);
+    copse_device *device = watch(index);
+    const uint64_t fresh[] = {keys[100] + 1, keys[100] + 2}, worth = 7;
+    uint64_t got[2] = {0, 0}, pages = mirror->records.copied;
+    assert_true(pages > 4);
+    mirror->tuning.defer = 2;
+    assert_ok(ctx, copse_insert(index, &keys[5], &worth, 1, 0, NULL)); /* a value: nothing that the card has */
+    assert_true(mirror->behind && launches == 0);
+    assert_ok(ctx, copse_find(index, &keys[5], 1, got, NULL));
+    assert_true(mirror->current && got[0] == worth);
+    assert_int_equal(mirror->records.copied, 0);
+    assert_ok(ctx, copse_insert(index, fresh, fresh, 1, 0, NULL));
+    assert_true(mirror->behind);
+    assert_ok(ctx, copse_verify(index));
+    assert_true(mirror->current && !mirror->behind);
+    assert_int_equal(mirror->records.copied, 1);
+    assert_ok(ctx, copse_insert(index, fresh, fresh, 2, 0, NULL));
+    assert_true(mirror->current);
+    assert_int_equal(mirror->records.copied, 1);
+    assert_ok(ctx, copse_find(index, fresh, 2, got, NULL));
+    assert_memory_equal(got, fresh, sizeof got);
+    assert_ok(ctx, copse_erase(index, keys, KEYS, NULL));
+    assert_ok(ctx, copse_erase(index, fresh, 2, NULL));
+    assert_false(mirror->current);
+    assert_ok(ctx, copse_build(index, keys, values, KEYS));
+    assert_int_equal(mirror->records.copied, pages);
+    assert_ok(ctx, copse_verify(index));
+    device->backend = real;
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* Leaves on the card: none, one unit, some, all; with a budget above the memory of the card as many as fit. */
+static void leaves_on_the_card(void **state)
+{
+    (void)state;
+    fill();
+    static const uint64_t budgets[] = {0, 63, 64, 6400, KEYS * 8, UINT64_MAX};
+    for (unsigned i = 0; i < COUNT_OF(budgets); i++) {
+        copse_ctx *ctx = unit_context(2);
+        copse_index *cpu = make(ctx, COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU), *index = NULL;
+        copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+        options.structure = COPSE_STRUCTURE_IMPLICIT;
+        options.placement = COPSE_PLACEMENT_HYBRID_EMULATED;
+        options.leaf_memory = budgets[i];
+        options.schedule = i % 2 ? COPSE_SCHEDULE_BALANCED : COPSE_SCHEDULE_PIPELINED;
+        assert_ok(ctx, copse_index_create(ctx, &options, &index));
+        assert_ok(ctx, copse_build(index, keys, values, KEYS));
+        const uint64_t units = KEYS / 4, fit = budgets[i] / 64 < units ? budgets[i] / 64 : units;
+        assert_int_equal(copse_mirror_of(index)->cached_units, fit);
+        answers *expected = ask(ctx, cpu, QUERIES);
+        assert_same(ctx, index, expected, QUERIES);
+        assert_ok(ctx, copse_verify(index));
+        assert_ok(ctx,
+                  copse_find(index, queries, QUERIES, NULL, expected->next_found)); /* either array may be missing */
+        assert_memory_equal(expected->next_found, expected->found, QUERIES);
+        free(expected);
+        copse_index_free(index);
+        copse_index_free(cpu);
+        copse_ctx_free(ctx);
+    }
 }
 
 /* --- several readers; other placements --------------------------------------------------------------------------------- */
@@ -459,6 +582,9 @@ int main(void)
         cmocka_unit_test(a_card_that_fails),
         cmocka_unit_test(an_update_that_does_not_reach_the_card),
         cmocka_unit_test(small_calls_stay_on_the_cpu),
+        cmocka_unit_test(a_card_that_is_slow),
+        cmocka_unit_test(the_copy_follows_what_changed),
+        cmocka_unit_test(leaves_on_the_card),
         cmocka_unit_test(readers_share_the_card),
         cmocka_unit_test(moves_and_copies),
         cmocka_unit_test(auto_goes_where_there_is_room),

@@ -141,7 +141,9 @@ typedef struct bench_options {
     bench_transfer transfer[BENCH_LIST];
     bench_list schedules; /* copse_schedule     */
     bench_list buckets;   /* 0: the library's   */
-    bench_list peers;     /* for bench_peer_at  */
+    bench_list leaf_memories;
+    bench_list slowers;
+    bench_list peers; /* for bench_peer_at  */
     bench_op ops[BENCH_LIST];
     bench_op_size op_sizes[BENCH_LIST];
     size_t op_count;
@@ -264,6 +266,8 @@ typedef struct bench_target {
     const bench_transfer *transfer;
     copse_schedule schedule;     /* hybrid placements                                   */
     uint32_t bucket;             /* the same; 0: the library's                          */
+    uint64_t leaf_memory;        /* the same                                            */
+    uint32_t slower;             /* the same: times that the card seems slower; 0: it does not */
     struct copse_device *device; /* NULL on the CPU                                     */
     char device_name[128];
     copse_ctx *ctx;             /* for a peer only that of its device                   */

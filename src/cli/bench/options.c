@@ -2,7 +2,6 @@
 #include "cli/bench/bench.h"
 
 #include "transfer/transfer.h"
-#include "trees/hybrid/mirror.h"
 #include "trees/registry.h"
 
 #include <stdlib.h>
@@ -312,7 +311,7 @@ static int read_peers(const char *text, bench_list *out)
 
 typedef struct raw_options {
     const char *structure, *placement, *key, *value, *n, *op, *batch, *threads, *dist, *memory, *query_dist, *isa,
-        *huge_pages, *pipeline, *peers, *transfer, *grown, *schedule, *bucket;
+        *huge_pages, *pipeline, *peers, *transfer, *grown, *schedule, *bucket, *leaf_memory, *slower;
 } raw_options;
 
 static int read_types_and_sizes(const raw_options *raw, bench_options *out)
@@ -358,7 +357,10 @@ static int read_hybrid(const raw_options *raw, bench_options *out)
     name_list schedules = {0};
     schedule_names(&schedules);
     int code = read_names("schedule", raw->schedule, &schedules, &out->schedules);
-    return code == CLI_OK ? read_counts("bucket", raw->bucket, "auto", 1, COPSE_HYBRID_LARGEST, &out->buckets) : code;
+    if (code == CLI_OK) code = read_counts("bucket", raw->bucket, "auto", 1, UINT32_MAX, &out->buckets);
+    if (code == CLI_OK)
+        code = read_counts("leaf-memory", raw->leaf_memory, "none", 64, UINT64_MAX, &out->leaf_memories);
+    return code == CLI_OK ? read_counts("slower", raw->slower, "no", 1, 1000000, &out->slowers) : code;
 }
 
 static int read_contestants(const raw_options *raw, bench_options *out)
@@ -467,8 +469,8 @@ static const char *describe(char text[DESCRIPTION_SIZE])
 bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit)
 {
     char on_cpu[CLI_STRUCTURES_SIZE], structures[CLI_STRUCTURES_SIZE], described[DESCRIPTION_SIZE];
-    raw_options raw = {"",        "auto", "u64", "u64",  "2^20", "find", "all", "auto", "uniform", "host",
-                       "uniform", "auto", "on",  "auto", "none", "auto", "no",  "auto", "auto"};
+    raw_options raw = {"",     "auto", "u64",  "u64",  "2^20", "find", "all",  "auto", "uniform", "host", "uniform",
+                       "auto", "on",   "auto", "none", "auto", "no",   "auto", "auto", "none",    "no"};
     raw.structure = cli_structures_at(COPSE_PLACEMENT_CPU, on_cpu);
     *options = (bench_options){.seed = 1, .repeat = 5};
     const cli_option table[] = {
@@ -511,6 +513,9 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
          "balanced (auto)",
          &raw.schedule},
         {"bucket", 0, CLI_TEXT, "COUNTS", "* queries of such a bucket (auto)", &raw.bucket},
+        {"leaf-memory", 0, CLI_TEXT, "COUNTS", "* bytes of the card for copies of a hybrid tree's leaves (none)",
+         &raw.leaf_memory},
+        {"slower", 0, CLI_TEXT, "COUNTS", "* a hybrid tree's card seems so many times slower (no)", &raw.slower},
         {"isa", 0, CLI_TEXT, "NAMES", "* auto, scalar, avx2, avx512; all: those of this machine", &raw.isa},
         {"huge-pages", 0, CLI_TEXT, "NAMES", "* on, off (on)", &raw.huge_pages},
         {"pipeline", 0, CLI_TEXT, "COUNTS", "* queries in flight per thread, 1 to 256 (auto)", &raw.pipeline},

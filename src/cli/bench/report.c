@@ -163,6 +163,8 @@ static void print_json_hybrid(cli_json *json, const bench_target *target)
         cli_json_u64(json, "bucket", target->bucket);
     else
         cli_json_null(json, "bucket");
+    cli_json_u64(json, "leaf_memory", target->leaf_memory);
+    cli_json_u64(json, "slower", target->slower);
 }
 
 static void print_json(const bench_group *group, const bench_result *result)
@@ -231,7 +233,7 @@ static void print_size(uint64_t n, char *text, size_t size)
 typedef struct columns {
     bool device; /* placement and memory */
     bool transfer;
-    bool schedule, bucket;
+    bool schedule, bucket, leaf_memory, slower;
     bool calls;
     bool each; /* calls were timed one by one, and there is more than one */
     bool isa;
@@ -247,6 +249,8 @@ static columns choose_columns(const bench_group *group)
                  options->transfers.count > 1,
                  options->schedules.count > 1,
                  options->buckets.count > 1,
+                 options->leaf_memories.count > 1,
+                 options->slowers.count > 1,
                  bench_op_batched(group->op) && group->batch > 0,
                  false,
                  options->isas.count > 1,
@@ -305,6 +309,8 @@ static void print_header(const bench_group *group, columns c)
     if (c.transfer) printf(" %20s", "transfer");
     if (c.schedule) printf(" %15s", "schedule");
     if (c.bucket) printf(" %9s", "bucket");
+    if (c.leaf_memory) printf(" %11s", "leaf memory");
+    if (c.slower) printf(" %6s", "slower");
     printf(" %7s", "threads");
     if (c.isa) printf(" %7s", "isa");
     if (c.huge_pages) printf(" %6s", "pages");
@@ -321,12 +327,13 @@ static void print_header(const bench_group *group, columns c)
     printf("\n");
 }
 
-static void print_bucket(const bench_target *target)
+/* An option of hybrid trees, of which 0 has a name. */
+static void print_count(const bench_target *target, uint64_t count, const char *none, int width)
 {
-    char size[CLI_NUMBER_SIZE] = "";
-    if (has_buckets(target) && target->bucket == 0) snprintf(size, sizeof size, "auto");
-    if (has_buckets(target) && target->bucket > 0) print_size(target->bucket, size, sizeof size);
-    printf(" %9s", size);
+    char text[CLI_NUMBER_SIZE] = "";
+    if (has_buckets(target) && count == 0) snprintf(text, sizeof text, "%s", none);
+    if (has_buckets(target) && count > 0) print_size(count, text, sizeof text);
+    printf(" %*s", width, text);
 }
 
 static void print_row(const bench_group *group, const bench_result *result, columns c)
@@ -339,7 +346,9 @@ static void print_row(const bench_group *group, const bench_result *result, colu
     }
     if (c.transfer) printf(" %20s", transfer_of(target) ? transfer_of(target) : "");
     if (c.schedule) printf(" %15s", has_buckets(target) ? bench_schedule_name(target->schedule) : "");
-    if (c.bucket) print_bucket(target);
+    if (c.bucket) print_count(target, target->bucket, "auto", 9);
+    if (c.leaf_memory) print_count(target, target->leaf_memory, "none", 11);
+    if (c.slower) print_count(target, target->slower, "no", 6);
     printf(" %7u", result->threads);
     if (c.isa) printf(" %7s", target->isa ? target->isa : "");
     if (c.huge_pages) printf(" %6s", target->peer ? "" : target->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "on");

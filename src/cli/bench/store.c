@@ -1,7 +1,7 @@
 /* The calls that are timed, and those around them, on an index of copse or on a peer's container. */
 #include "device/device.h"
+#include "api/placement.h"
 #include "cli/bench/bench.h"
-#include "trees/hybrid/mirror.h"
 
 #include <string.h>
 
@@ -33,6 +33,7 @@ bool bench_store_make(const bench_target *target, const bench_data *data, void *
     wish.duplicates = data->duplicates;
     wish.schedule = (uint32_t)target->schedule;
     wish.bucket = target->bucket;
+    wish.leaf_memory = target->leaf_memory;
     copse_index *index = NULL;
     copse_status status = copse_index_create(target->ctx, &wish, &index);
     *out_store = index;
@@ -199,7 +200,7 @@ static copse_status call_copse(const bench_target *target, void **store, bench_c
 {
     const bool pass = c->op->kind == BENCH_KIND_PASS && c->op->code != BENCH_EXPORT;
     target->ctx->device_arrays = target->memory == BENCH_PROMISED && !pass;
-    if (*store) copse_hybrid_tune(*store, target->schedule, target->bucket);
+    if (*store) copse_tune_hybrid(*store, target->schedule, target->bucket, target->slower);
     copse_status status = run_copse(target, store, c);
     target->ctx->device_arrays = false;
     return status;

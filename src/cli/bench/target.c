@@ -88,7 +88,7 @@ static bench_target *keeper_of(const bench_targets *targets, bench_target *targe
         if (other->ctx && other->structure == target->structure && other->placement == target->placement &&
             other->threads == target->threads && other->isa == target->isa && other->memory == target->memory &&
             other->huge_pages == target->huge_pages && other->pipeline == target->pipeline &&
-            other->transfer == target->transfer && !other->peer)
+            other->transfer == target->transfer && other->leaf_memory == target->leaf_memory && !other->peer)
             return other->first;
     return target;
 }
@@ -101,7 +101,9 @@ static bool is_repeated(const bench_target *target, const bench_options *options
     bool other_memory = !takes_memory(target) && (uint64_t)target->memory != options->memories.item[0];
     bool other_transfer = target->transfer != &options->transfer[0];
     bool other_buckets = (uint64_t)target->schedule != options->schedules.item[0] ||
-                         (uint64_t)target->bucket != options->buckets.item[0];
+                         (uint64_t)target->bucket != options->buckets.item[0] ||
+                         target->leaf_memory != options->leaf_memories.item[0] ||
+                         (uint64_t)target->slower != options->slowers.item[0];
     return other_memory || (other_transfer && (cpu || target->memory >= BENCH_DEVICE)) ||
            (other_buckets && !is_hybrid(target));
 }
@@ -224,10 +226,11 @@ static uint32_t threads_by_default(void)
 /* Number c of the cross product of all options that make a contestant. */
 static bench_target combination(const bench_options *o, size_t c)
 {
-    const bench_list *lists[] = {&o->structures, &o->placements, &o->threads,   &o->isas,      &o->huge_pages,
-                                 &o->pipelines,  &o->memories,   &o->transfers, &o->schedules, &o->buckets};
-    uint64_t chosen[10];
-    for (int i = 9; i >= 0; i--) {
+    const bench_list *lists[] = {&o->structures, &o->placements, &o->threads,       &o->isas,
+                                 &o->huge_pages, &o->pipelines,  &o->memories,      &o->transfers,
+                                 &o->schedules,  &o->buckets,    &o->leaf_memories, &o->slowers};
+    uint64_t chosen[12];
+    for (int i = 11; i >= 0; i--) {
         chosen[i] = lists[i]->item[c % lists[i]->count];
         c /= lists[i]->count;
     }
@@ -240,6 +243,8 @@ static bench_target combination(const bench_options *o, size_t c)
     target.transfer = &o->transfer[chosen[7]];
     target.schedule = (copse_schedule)chosen[8];
     target.bucket = (uint32_t)chosen[9];
+    target.leaf_memory = chosen[10];
+    target.slower = (uint32_t)chosen[11];
     return target;
 }
 
@@ -263,7 +268,7 @@ bool bench_targets_open(bench_targets *targets, const bench_options *options, co
     size_t combinations = options->structures.count * options->placements.count * options->threads.count *
                           options->isas.count * options->huge_pages.count * options->pipelines.count *
                           options->memories.count * options->transfers.count * options->schedules.count *
-                          options->buckets.count;
+                          options->buckets.count * options->leaf_memories.count * options->slowers.count;
     targets->count = 0;
     targets->target =
         bench_memory(combinations + options->peers.count * options->threads.count, sizeof *targets->target);

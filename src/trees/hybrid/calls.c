@@ -13,6 +13,11 @@ static copse_status hybrid_create(copse_index *index)
     return status;
 }
 
+static uint64_t hybrid_size(const copse_index *index)
+{
+    return copse_cpu_calls.size(index);
+}
+
 static void hybrid_destroy(copse_index *index)
 {
     copse_cpu_calls.destroy(index);
@@ -21,44 +26,46 @@ static void hybrid_destroy(copse_index *index)
 
 /* --- change: in host memory, then the levels go to the card ------------------------------------------------------------------ */
 
-/* A failed update leaves the entries as they were, but it may have moved the levels. */
-static copse_status changed(copse_index *index, copse_status status)
+/* After an update of n keys. A failed one leaves the entries as they were, but it may have moved the levels. */
+static copse_status changed(copse_index *index, uint64_t n, copse_status status)
 {
-    copse_mirror_refresh(index);
+    copse_mirror_changed(index, n);
     return status;
 }
 
 static copse_status hybrid_build(copse_index *index, const void *keys, const void *values, uint64_t n)
 {
-    return changed(index, copse_cpu_build(index, keys, values, n));
+    return changed(index, n, copse_cpu_build(index, keys, values, n));
 }
 
 static copse_status hybrid_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                   uint64_t *out_inserted)
 {
-    return changed(index, copse_cpu_insert(index, keys, values, n, flags, out_inserted));
+    return changed(index, n, copse_cpu_insert(index, keys, values, n, flags, out_inserted));
 }
 
 static copse_status hybrid_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
 {
-    return changed(index, copse_cpu_erase(index, keys, n, out_erased));
+    return changed(index, n, copse_cpu_erase(index, keys, n, out_erased));
 }
 
 static copse_status hybrid_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
                                        uint64_t *out_erased)
 {
-    return changed(index, copse_cpu_erase_pairs(index, keys, values, n, out_erased));
+    return changed(index, n, copse_cpu_erase_pairs(index, keys, values, n, out_erased));
 }
 
 static copse_status hybrid_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased)
 {
-    return changed(index, copse_cpu_erase_range(index, ranges, out_erased));
+    const uint64_t before = hybrid_size(index);
+    copse_status status = copse_cpu_erase_range(index, ranges, out_erased);
+    return changed(index, before - hybrid_size(index), status);
 }
 
 static copse_status hybrid_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                  uint64_t n, void *out_values, uint8_t *out_found)
 {
-    return changed(index, copse_cpu_apply(index, operations, keys, values, n, out_values, out_found));
+    return changed(index, n, copse_cpu_apply(index, operations, keys, values, n, out_values, out_found));
 }
 
 /* --- read ------------------------------------------------------------------------------------------------------------------ */
@@ -67,6 +74,7 @@ static copse_status hybrid_find(const copse_index *index, const void *keys, uint
 {
     copse_hybrid_call call;
     if (!copse_hybrid_begin(&call, index, n, keys, false, NULL)) return copse_cpu_find(index, keys, n, values, found);
+    copse_hybrid_use_leaves(&call, values, found);
     return copse_hybrid_end(&call, copse_cpu_find(&call.handle, keys, n, values, found));
 }
 
@@ -110,17 +118,12 @@ static copse_status hybrid_aggregate(const copse_index *index, copse_aggregate_k
 
 /* --- inspect ----------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t hybrid_size(const copse_index *index)
-{
-    return copse_cpu_calls.size(index);
-}
-
 static void hybrid_stats(const copse_index *index, copse_stats *out)
 {
     const copse_mirror *mirror = copse_mirror_of(index);
     copse_cpu_calls.stats(index, out);
-    out->bytes += mirror->bytes;
-    if (!mirror->current && mirror->why_not[0]) out->placement_why = mirror->why_not;
+    out->bytes += mirror->bytes + copse_records_bytes(&mirror->records) + mirror->cached_bytes;
+    if (!mirror->current && !mirror->behind && mirror->why_not[0]) out->placement_why = mirror->why_not;
 }
 
 static copse_status hybrid_verify(const copse_index *index)

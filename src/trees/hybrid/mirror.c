@@ -7,9 +7,15 @@
 #include <string.h>
 
 /* On a card (docs/LAB.md has the measurements); the emulator is there for tests, which want to see all of it at work. */
-static const copse_hybrid_tuning on_card = {COPSE_SCHEDULE_DOUBLE_BUFFERED, UINT64_C(1) << 17, UINT64_C(1) << 17,
-                                            UINT64_C(1) << 20};
-static const copse_hybrid_tuning on_emulator = {COPSE_SCHEDULE_DOUBLE_BUFFERED, 100, 1, 1};
+static const copse_hybrid_tuning on_card = {.schedule = COPSE_SCHEDULE_BALANCED,
+                                            .bucket = UINT64_C(1) << 16,
+                                            .least = UINT64_C(1) << 16,
+                                            .levels = UINT64_C(1) << 20,
+                                            .smallest = UINT64_C(1) << 13,
+                                            .defer = UINT64_C(1) << 17,
+                                            .rest = 64};
+static const copse_hybrid_tuning on_emulator = {
+    .schedule = COPSE_SCHEDULE_DOUBLE_BUFFERED, .bucket = 100, .least = 1, .levels = 1};
 
 copse_status copse_mirror_make(copse_index *index)
 {
@@ -26,17 +32,21 @@ copse_status copse_mirror_make(copse_index *index)
         return copse_fail(ctx, COPSE_ERR_MEMORY, "out of memory: the system gives no lock for the hybrid tree");
     }
     index->mirror = mirror;
+    mirror->best.cache = index->leaf_memory;
     mirror->tuning = mirror->best;
-    copse_hybrid_tune(index, (copse_schedule)index->schedule, index->bucket);
+    copse_hybrid_tune(index, (copse_schedule)index->schedule, index->bucket, 0);
     return COPSE_OK;
 }
 
-void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket)
+void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower)
 {
     copse_mirror *mirror = index->mirror;
     if (!mirror) return;
     mirror->tuning.schedule = schedule ? schedule : mirror->best.schedule;
     mirror->tuning.bucket = bucket ? bucket : mirror->best.bucket;
+    mirror->tuning.smallest = bucket ? 0 : mirror->best.smallest;
+    if (mirror->tuning.slower != slower) mirror->rest = 0;
+    mirror->tuning.slower = slower;
 }
 
 static void slot_free(copse_device *device, copse_hybrid_slot *slot)
@@ -49,12 +59,22 @@ static void slot_free(copse_device *device, copse_hybrid_slot *slot)
     if (slot->stream) backend->stream_free(device, slot->stream);
 }
 
+static void cached_free(copse_mirror *mirror)
+{
+    copse_device_free(mirror->device, mirror->device->main, mirror->cached, mirror->cached_bytes);
+    mirror->cached = NULL;
+    mirror->cached_units = mirror->cached_bytes = 0;
+}
+
 void copse_mirror_free(copse_index *index)
 {
     copse_mirror *mirror = index->mirror;
     if (!mirror) return;
+    if (!copse_device_is_parents(mirror->device)) (void)copse_mirror_settle(mirror);
     for (unsigned i = 0; i < COPSE_HYBRID_SLOTS; i++) slot_free(mirror->device, &mirror->slot[i]);
     copse_device_free(mirror->device, mirror->device->main, mirror->memory, mirror->bytes);
+    copse_records_free(mirror);
+    cached_free(mirror);
     pthread_mutex_destroy(&mirror->lock);
     copse_memory_free(index->ctx, mirror, sizeof *mirror);
     index->mirror = NULL;
@@ -63,7 +83,7 @@ void copse_mirror_free(copse_index *index)
 void copse_mirror_failed(copse_mirror *mirror, const copse_kept_error *before)
 {
     (void)snprintf(mirror->why_not, sizeof mirror->why_not, "%s", copse_last_error(mirror->device->ctx));
-    mirror->current = false;
+    mirror->current = mirror->behind = false;
     copse_error_put_back(before);
 }
 
@@ -106,27 +126,50 @@ static copse_status levels_copy(copse_mirror *mirror, const copse_levels *levels
     return status == COPSE_OK ? copse_device_wait(device, device->main) : status;
 }
 
-/* What lies on the card against what it is a copy of, piece by piece. */
-static copse_status level_verify(const copse_mirror *mirror, const copse_levels *levels, uint32_t l, char *piece,
-                                 uint64_t piece_bytes)
+/* Copies as many of the first units as the budget and the card have room for: none is no failure. */
+static copse_status cached_copy(copse_mirror *mirror, const copse_index *index)
 {
-    const uint64_t bytes = levels->nodes[l] * 64;
+    copse_device *device = mirror->device;
+    const copse_cpu_tree *tree = copse_cpu_tree_of(index);
+    uint64_t units = 0, of_card = 0, bytes = 0;
+    const char *from = tree->units ? tree->units(index, &units) : NULL;
+    void *memory = NULL;
+    copse_kept_error before;
+    cached_free(mirror);
+    if (!from || mirror->tuning.cache < 64) return COPSE_OK;
+    device->backend->memory_info(device, &of_card, &bytes);
+    bytes = mirror->tuning.cache < of_card ? mirror->tuning.cache : of_card;
+    if (bytes / 64 > units) bytes = units * 64;
+    copse_error_keep(&before);
+    while (bytes >= 64 && copse_device_alloc(device, device->main, bytes, "copies of leaves", &memory) != COPSE_OK) {
+        copse_error_put_back(&before);
+        bytes = bytes * 7 / 8;
+    }
+    if (bytes < 64) return COPSE_OK;
+    mirror->cached = memory;
+    mirror->cached_bytes = bytes;
+    mirror->cached_units = bytes / 64;
+    return copse_transfer_to_device(device, memory, from, mirror->cached_units * 64);
+}
+
+/* What lies on the card against what it is a copy of, piece by piece. */
+static copse_status array_verify(const copse_mirror *mirror, const char *there, const char *here, uint64_t bytes,
+                                 const char *what, char *piece, uint64_t piece_bytes)
+{
     for (uint64_t at = 0; at < bytes; at += piece_bytes) {
         const uint64_t part = bytes - at < piece_bytes ? bytes - at : piece_bytes;
-        copse_status status = copse_transfer_to_host(mirror->device, piece, mirror->levels.level[l] + at, part);
+        copse_status status = copse_transfer_to_host(mirror->device, piece, there + at, part);
         if (status != COPSE_OK) return status;
-        if (memcmp(piece, levels->level[l] + at, part) != 0)
+        if (memcmp(piece, here + at, part) != 0)
             return copse_fail(mirror->device->ctx, COPSE_ERR_CORRUPT,
-                              "hybrid tree: level %u on the card is not that of the tree", (unsigned)l);
+                              "hybrid tree: %s on the card is not that of the tree", what);
     }
     return COPSE_OK;
 }
 
-copse_status copse_mirror_verify(const copse_index *index)
+static copse_status levels_verify(const copse_mirror *mirror, const copse_index *index)
 {
-    const copse_mirror *mirror = copse_mirror_of(index);
     const copse_levels *levels = copse_cpu_tree_of(index)->levels(index);
-    if (!mirror->current) return COPSE_OK;
     if (mirror->levels.height != levels->height)
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "hybrid tree: the card has %u levels, the tree %u",
                           (unsigned)mirror->levels.height, (unsigned)levels->height);
@@ -135,27 +178,81 @@ copse_status copse_mirror_verify(const copse_index *index)
     if (!piece) return copse_fail_memory(index->ctx, bytes, "checking the hybrid tree");
     copse_status status = COPSE_OK;
     for (uint32_t l = 0; status == COPSE_OK && l < levels->height; l++)
-        status = level_verify(mirror, levels, l, piece, bytes);
+        status = array_verify(mirror, mirror->levels.level[l], levels->level[l], levels->nodes[l] * 64,
+                              "an inner level", piece, bytes);
+    uint64_t units = 0;
+    if (status == COPSE_OK && mirror->cached_units)
+        status = array_verify(mirror, mirror->cached, copse_cpu_tree_of(index)->units(index, &units),
+                              mirror->cached_units * 64, "a copy of leaves", piece, bytes);
     copse_memory_free(index->ctx, piece, bytes);
     return status;
 }
 
-void copse_mirror_refresh(copse_index *index)
+copse_status copse_mirror_verify(const copse_index *index)
 {
-    copse_mirror *mirror = index->mirror;
+    copse_mirror *mirror = copse_mirror_of(index);
+    copse_status status = COPSE_OK;
+    pthread_mutex_lock(&mirror->lock);
+    if (mirror->behind) copse_mirror_refresh(index);
+    if (mirror->current) status = levels_verify(mirror, index);
+    if (mirror->current && status == COPSE_OK) status = copse_records_verify(mirror, index);
+    pthread_mutex_unlock(&mirror->lock);
+    return status;
+}
+
+/* Whether the tree is large enough for a card, and has what a card can walk. */
+static bool is_worth_it(const copse_mirror *mirror, const copse_index *index)
+{
     const copse_cpu_tree *tree = copse_cpu_tree_of(index);
-    const copse_levels *levels = tree->levels(index);
-    mirror->current = false;
-    if (tree->size(index) == 0 || levels->height == 0 || bytes_of(levels) < mirror->tuning.levels) return;
+    if (tree->size(index) == 0) return false;
+    const uint64_t bytes =
+        tree->copies ? tree->copies->pages(index) * tree->copies->bytes : bytes_of(tree->levels(index));
+    return bytes >= mirror->tuning.levels && (tree->copies || tree->levels(index)->height > 0);
+}
+
+void copse_mirror_refresh(const copse_index *index)
+{
+    copse_mirror *mirror = copse_mirror_of(index);
+    mirror->current = mirror->behind = false;
+    if (!is_worth_it(mirror, index)) return;
     copse_kept_error before;
     copse_error_keep(&before);
-    if (levels_copy(mirror, levels) == COPSE_OK)
+    copse_status status = copse_mirror_settle(mirror);
+    if (status == COPSE_OK) status = levels_copy(mirror, copse_cpu_tree_of(index)->levels(index));
+    if (status == COPSE_OK) status = copse_records_refresh(mirror, index);
+    if (status == COPSE_OK) status = cached_copy(mirror, index);
+    if (status == COPSE_OK) status = copse_device_wait(mirror->device, mirror->device->main);
+    if (status == COPSE_OK)
         mirror->current = true;
     else
         copse_mirror_failed(mirror, &before);
 }
 
+void copse_mirror_changed(copse_index *index, uint64_t n)
+{
+    copse_mirror *mirror = index->mirror;
+    if (n >= mirror->tuning.defer) {
+        copse_mirror_refresh(index);
+        return;
+    }
+    mirror->current = false;
+    mirror->behind = true;
+}
+
 /* --- slots --------------------------------------------------------------------------------------------------------------- */
+
+copse_status copse_mirror_settle(copse_mirror *mirror)
+{
+    copse_device *device = mirror->device;
+    copse_status status = COPSE_OK;
+    for (unsigned i = 0; i < COPSE_HYBRID_SLOTS; i++) {
+        copse_hybrid_slot *slot = &mirror->slot[i];
+        copse_status waited = slot->busy && slot->stream ? device->backend->wait(device, slot->stream) : COPSE_OK;
+        slot->busy = false;
+        if (status == COPSE_OK) status = waited;
+    }
+    return status;
+}
 
 copse_status copse_mirror_slot(copse_mirror *mirror, unsigned i, uint64_t bytes)
 {

@@ -15,7 +15,7 @@ static uint64_t implicit_find(const copse_index *index, const void *keys, uint64
                               uint8_t *found)
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
-    input.below = copse_walked_nodes(index, keys, false, first);
+    input.below = copse_walked_below(index, keys, false, first);
     return implicit_walks_of(index)->find(index->tree, &input, values, found);
 }
 
@@ -24,16 +24,16 @@ static uint64_t implicit_locate(const copse_index *index, const void *keys, uint
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
     input.upper = upper;
-    input.below = copse_walked_nodes(index, keys, upper, first);
+    input.below = copse_walked_below(index, keys, upper, first);
     return implicit_walks_of(index)->locate(index->tree, &input, locations);
 }
 
 /* Both sides of the ranges, or none. */
 static void walk_ranges_below(const copse_index *index, copse_walk_input *input)
 {
-    input->below = copse_walked_nodes(index, input->keys, false, input->first);
-    input->below_highs = copse_walked_nodes(index, input->highs, true, input->first);
-    if (!input->below_highs) input->below = NULL;
+    input->below = copse_walked_below(index, input->keys, false, input->first);
+    input->below_highs = copse_walked_below(index, input->highs, true, input->first);
+    if (!input->below_highs.nodes) input->below.nodes = NULL;
 }
 
 static uint64_t implicit_count(const copse_index *index, const void *lows, const void *highs, uint64_t first,

@@ -42,6 +42,13 @@ uint64_t copse_implicit_size(const copse_index *index)
     return ((const copse_implicit *)index->tree)->entries;
 }
 
+const char *copse_implicit_units(const copse_index *index, uint64_t *out_count)
+{
+    const copse_implicit *tree = index->tree;
+    *out_count = tree->unit_count;
+    return tree->units;
+}
+
 const copse_levels *copse_implicit_levels(const copse_index *index)
 {
     return &((const copse_implicit *)index->tree)->levels;

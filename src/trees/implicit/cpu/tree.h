@@ -10,4 +10,5 @@ void copse_implicit_rank(const copse_index *index, const uint64_t *locations, ui
 uint64_t copse_implicit_select(const copse_index *index, uint64_t rank);
 bool copse_implicit_has_sum(const copse_index *index);
 const copse_levels *copse_implicit_levels(const copse_index *index);
+const char *copse_implicit_units(const copse_index *index, uint64_t *out_count);
 uint64_t copse_implicit_size(const copse_index *index);

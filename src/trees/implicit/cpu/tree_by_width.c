@@ -118,6 +118,7 @@ const copse_cpu_tree NAME(copse_implicit_cpu) = {
     .fetch_range = implicit_fetch_range,
     .aggregate = implicit_aggregate,
     .levels = copse_implicit_levels,
+    .units = copse_implicit_units,
     .size = copse_implicit_size,
     .stats = implicit_stats,
     .verify = implicit_verify,

@@ -210,8 +210,8 @@ ALWAYS_INLINE void implicit_stage_below(const copse_implicit *tree, walk_state *
         walk_enter_ranges(w, g, queries);
     else
         walk_enter(w, g, width);
-    walk_place(w, group, w->input->below, g * queries, 0, queries);
-    if (ranges) walk_place(w, group, w->input->below_highs, g * queries, queries, queries);
+    walk_place(w, group, w->input->below.nodes, g * queries, 0, queries);
+    if (ranges) walk_place(w, group, w->input->below_highs.nodes, g * queries, queries, queries);
     for (uint32_t i = 0; i < width; i++) pipeline_fetch(units + (uint64_t)group->node[i] * stride, true);
     if (sums) walk_fetch_next(group, width, units, stride, true);
 }
@@ -249,7 +249,7 @@ ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk
     w.input = input;
     w.levels = &tree->levels;
     w.first_nan = input->n;
-    if (input->below) return implicit_run_below(tree, &w, to, mode);
+    if (input->below.nodes) return implicit_run_below(tree, &w, to, mode);
     w.plan.stages = tree->levels.height + 1;
     for (uint32_t s = 0; s < tree->levels.height; s++) w.plan.far[s] = tree->levels.nodes[s] * 64 > PIPELINE_FAR_BYTES;
     w.plan.far[tree->levels.height] = tree->unit_bytes > PIPELINE_FAR_BYTES;

@@ -56,10 +56,10 @@ static inline uint64_t regular_sum_wide(const copse_index *index, const void *lo
     for (uint64_t done = 0, count; done < n; done += count) {
         count = n - done < SUMS_AT_ONCE ? n - done : SUMS_AT_ONCE;
         copse_walk_input low = copse_walk_over(index, lows, first + done, count), high = low;
-        low.below = copse_walked_nodes(index, lows, false, first + done);
+        low.below = copse_walked_below(index, lows, false, first + done);
         high.keys = highs;
         high.upper = true;
-        high.below = copse_walked_nodes(index, highs, true, first + done);
+        high.below = copse_walked_below(index, highs, true, first + done);
         const uint64_t good = walks->sum(index->tree, &low, is_signed, in_front);
         const uint64_t good_high = walks->sum(index->tree, &high, is_signed, sums + done);
         if (good < count || good_high < count) return done + (good < good_high ? good : good_high);

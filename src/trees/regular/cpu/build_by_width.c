@@ -64,6 +64,7 @@ static copse_status build_reserve(const copse_ctx *ctx, copse_regular *tree)
         leaf_page *page = (leaf_page *)copse_leaf_take(ctx, &tree->page_pool);
         if (!page) return copse_fail_memory(ctx, pages * sizeof *page, "the pages of the regular tree");
         table->page[table->pages] = (char *)page;
+        page->mark = COPSE_PAGE_UNMARKED;
         page->used = (uint16_t)(left < PAGE_FILL ? left : PAGE_FILL);
         left -= page->used;
         for (uint32_t s = 0; s < page->used; s++) {

@@ -1,6 +1,7 @@
 /* A page of leaves of the object's widths: trees/regular/layout.h draws it. */
 #pragma once
 
+#include "cpu/driver.h"
 #include "cpu/unit.h"
 #include "trees/regular/layout.h"
 
@@ -47,7 +48,8 @@ typedef struct leaf_page {
     KEY fence[PAGE_SLOTS];
     uint16_t ahead[PAGE_SLOTS + 1]; /* entries of the leaves in front; [used]: of all */
     uint16_t used;
-    page_values *values; /* while the tree has a summary */
+    page_values *values;  /* while the tree has a summary */
+    copse_page_mark mark; /* of a hybrid tree's card      */
 } leaf_page;
 
 _Static_assert(sizeof(leaf_sums) == 64, "the sums of a leaf are one line");

@@ -15,7 +15,7 @@ static inline uint64_t regular_find(const copse_index *index, const void *keys, 
                                     void *values, uint8_t *found)
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
-    input.below = copse_walked_nodes(index, keys, false, first);
+    input.below = copse_walked_below(index, keys, false, first);
     return regular_walks_of(index)->find(index->tree, &input, values, found);
 }
 
@@ -24,7 +24,7 @@ static inline uint64_t regular_locate(const copse_index *index, const void *keys
 {
     copse_walk_input input = copse_walk_over(index, keys, first, n);
     input.upper = upper;
-    input.below = copse_walked_nodes(index, keys, upper, first);
+    input.below = copse_walked_below(index, keys, upper, first);
     return regular_walks_of(index)->locate(index->tree, &input, locations);
 }
 

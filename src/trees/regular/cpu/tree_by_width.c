@@ -1,4 +1,5 @@
 /* The regular tree of the object's widths: its table of operations, with the reads. */
+#include "trees/regular/cpu/copies.h"
 #include "trees/regular/cpu/tree.h"
 #include "trees/regular/cpu/aggregate.h"
 #include "trees/regular/cpu/operations.h"
@@ -47,6 +48,7 @@ const copse_cpu_tree NAME(copse_regular_cpu) = {
     .fetch_range = regular_fetch_range,
     .aggregate = regular_aggregate,
     .levels = copse_regular_levels,
+    .copies = &regular_copies,
     .size = copse_regular_size,
     .stats = regular_stats,
     .verify = NAME(copse_regular_verify),

@@ -57,6 +57,7 @@ static void page_sink_put(page_sink *sink, char *leaf, KEY fence, uint32_t count
         if (sink->page) page_refresh(sink->page, 0);
         sink->page = (leaf_page *)sink->u->out_page[p->page_out + k];
         sink->page->used = sink->page->ahead[0] = 0;
+        sink->page->mark.changed = true;
         sink->room = p->leaves * (k + 1) / p->page_outs - p->leaves * k / p->page_outs;
         if (p->packed && p->page_outs > 1)
             sink->room = k + 1 < p->page_outs ? PAGE_FILL : p->leaves - (p->page_outs - 1) * PAGE_FILL;
@@ -97,6 +98,7 @@ static void page_recount(leaf_page *page, const leaf_segment *s, const leaf_segm
         const uint32_t after = page->ahead[slot + 1];
         const bool merged = s < end && s->n && slot_at(s->slot) == slot;
         sum += merged ? (uint32_t)s->count : after - before;
+        if (merged && !s->values_only) page->mark.changed = true;
         s += merged;
         before = after;
         page->ahead[slot + 1] = (uint16_t)sum;
@@ -163,6 +165,7 @@ static void table_close(copse_page_directory *table, uint64_t *first_moved)
     if (last->fence[last->used - 1] == KEY_MAX) return;
     last->fence[last->used - 1] = KEY_MAX;
     page_refresh(last, last->used - 1u);
+    last->mark.changed = true;
     if (*first_moved > table->pages - 1) *first_moved = table->pages - 1;
 }
 
@@ -269,9 +272,11 @@ static void apply_compact(const copse_ctx *ctx, copse_regular *tree)
     if (copse_leaf_pool_sparse(&tree->value_pool)) copse_regular_drop_summary(ctx, tree);
     if (!copse_leaf_pool_sparse(&tree->pool)) return;
     copse_leaf_pool_compact_begin(&tree->pool);
-    for (uint64_t p = 0; p < tree->table.pages; p++)
-        copse_leaf_pool_compact_move(ctx, &tree->pool, table_page(&tree->table, p)->leaf,
-                                     table_page(&tree->table, p)->used);
+    for (uint64_t p = 0; p < tree->table.pages; p++) {
+        leaf_page *page = table_page(&tree->table, p);
+        copse_leaf_pool_compact_move(ctx, &tree->pool, page->leaf, page->used);
+        page->mark.changed = true;
+    }
     copse_leaf_pool_compact_end(ctx, &tree->pool);
 }
 

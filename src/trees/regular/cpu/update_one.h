@@ -54,6 +54,7 @@ static bool regular_update_one(copse_index *index, const copse_pair *pair, merge
     else if (kind == MERGE_UPSERT)
         units[at / UNIT_ENTRIES].values[at % UNIT_ENTRIES] = pair->value;
     if (adds || takes) table_count_one(table, slot, adds ? 1 : -1);
+    if (adds || takes) slot_page(table, slot)->mark.changed = true;
     tree->entries += (uint64_t)adds - (uint64_t)takes;
     if (!tree->has_summary) return true;
     values_of_leaf(index, slot_page(table, slot), slot_at(slot));

@@ -9,6 +9,7 @@
 static char *page_take(const copse_ctx *ctx, copse_regular *tree)
 {
     leaf_page *page = (leaf_page *)copse_leaf_take(ctx, &tree->page_pool);
+    if (page) page->mark = COPSE_PAGE_UNMARKED;
     if (!page || !tree->has_summary) return (char *)page;
     page->values = (page_values *)copse_leaf_take(ctx, &tree->value_pool);
     if (page->values) return (char *)page;

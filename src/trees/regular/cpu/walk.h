@@ -196,17 +196,6 @@ ALWAYS_INLINE void regular_fetch_fifths(const walk_group *group, uint32_t width)
     }
 }
 
-/* Takes group g into the tree: from the root on, or from below the levels where those are walked already. */
-ALWAYS_INLINE void regular_enter(const copse_regular *tree, walk_state *w, uint64_t g, uint32_t width)
-{
-    walk_group *group = &w->ring[g & w->plan.mask];
-    const uint32_t *below = w->input->below;
-    walk_enter(w, g, width);
-    if (!below) return;
-    walk_place(w, group, below, g * width, 0, width);
-    for (uint32_t i = 0; i < width; i++) pipeline_fetch(tree->table.page + group->node[i], w->plan.far[1]);
-}
-
 /* One step of the pipeline: the group at each stage goes one stage further, the deepest first. Stages: the levels, then the page, its
  * root, its node, the leaf, its unit, the end. */
 ALWAYS_INLINE void regular_step(const copse_regular *tree, walk_state *w, uint64_t t, uint64_t groups, uint32_t height,
@@ -234,8 +223,7 @@ ALWAYS_INLINE void regular_step(const copse_regular *tree, walk_state *w, uint64
     }
     for (uint32_t s = height; s-- > 0;) {
         if (!GROUP_AT(s)) continue;
-        if (s == 0) regular_enter(tree, w, g, width);
-        if (w->input->below) continue;
+        if (s == 0) walk_enter(w, g, width);
         const bool last = s + 1 == height;
         walk_level(GROUP, width, false, levels->level[s], last ? (const char *)tree->table.page : levels->level[s + 1],
                    last ? sizeof(char *) : 64, far[s + 1]);
@@ -250,6 +238,41 @@ ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, co
     const uint64_t groups = (w->input->n + width - 1) / width, steps = pipeline_steps(&w->plan, groups);
     const uint32_t height = w->plan.stages - 6;
     for (uint64_t t = 0; t < steps; t++) regular_step(tree, w, t, groups, height, to, mode, width);
+    return w->first_nan;
+}
+
+/* Takes group g to the units that somebody has walked to already (cpu/walked.h): each is asked for at once, and read some groups later. */
+ALWAYS_INLINE void regular_enter_below(walk_state *w, uint64_t g, uint32_t width)
+{
+    walk_group *group = &w->ring[g & w->plan.mask];
+    const uint32_t count = walk_count(w, g, width);
+    walk_enter(w, g, width);
+    walk_place(w, group, w->input->below.nodes, g * width, 0, width);
+    for (uint32_t i = 0; i < width; i++) {
+        const uint64_t leaf = w->input->below.leaves[g * width + (i < count ? i : 0)];
+        group->leaf[i] = (const char *)(uintptr_t)(leaf & ~UINT64_C(63));
+        group->unit[i] = (uint32_t)(leaf & 63);
+        pipeline_fetch(group->leaf[i] + 64 + (uint64_t)group->unit[i] * 64, true);
+    }
+}
+
+/* Groups are always full: a short one is filled up. */
+ALWAYS_INLINE uint64_t regular_run_below(const copse_regular *tree, walk_state *w, const regular_output *to,
+                                         walk_mode mode)
+{
+    const uint64_t groups = (w->input->n + PIPELINE_WIDTH - 1) / PIPELINE_WIDTH;
+    w->plan.stages = 2;
+    w->plan.far[0] = false;
+    w->plan.far[1] = true;
+    pipeline_schedule(&w->plan, 0, UINT64_MAX);
+    const uint64_t steps = pipeline_steps(&w->plan, groups);
+    for (uint64_t t = 0; t < steps; t++) {
+        const uint64_t done = pipeline_group(&w->plan, t, 1), next = pipeline_group(&w->plan, t, 0);
+        if (done < groups)
+            regular_finish(tree, w->input, &w->ring[done & w->plan.mask], walk_count(w, done, PIPELINE_WIDTH),
+                           done * PIPELINE_WIDTH, to, mode);
+        if (next < groups) regular_enter_below(w, next, PIPELINE_WIDTH);
+    }
     return w->first_nan;
 }
 
@@ -290,7 +313,8 @@ static uint64_t regular_run(const copse_regular *tree, const copse_walk_input *i
     w.input = input;
     w.levels = levels;
     w.first_nan = input->n;
-    const uint32_t height = input->below ? 1 : levels->height; /* levels that are walked already are one stage */
+    const uint32_t height = levels->height;
+    if (input->below.nodes) return regular_run_below(tree, &w, to, mode);
     w.plan.stages = height + 6;
     for (uint32_t s = 0; s < height; s++) w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
     bool far = tree->leaves * COPSE_LEAF_BYTES > PIPELINE_FAR_BYTES;
