@@ -81,6 +81,7 @@ typedef struct copse_paged_seen {
     uint64_t replaced;   /* not 0: some values are replaced     */
     uint64_t patched;    /* not 0: some pages are patched       */
     uint64_t take, give; /* counters of the kernels that write */
+    copse_pairs_speculation speculation; /* what came of it, where there is one */
 } copse_paged_seen;
 
 /*
@@ -99,6 +100,7 @@ typedef struct copse_paged_update_arguments {
     const uint32_t
         *value_rows; /* mixed: element j has values[value_rows[j]], and gone[...] says whether the key goes; NULL: j */
     const uint8_t *gone;
+    const copse_pairs_speculation *speculation; /* about the order of the keys; NULL: they are in order */
     uint32_t n;
     uint32_t mode; /* copse_paged_mode */
     /* of each element */
@@ -160,7 +162,7 @@ typedef struct copse_paged_kernels {
     copse_kernel bounds;                                               /* copse_paged_range_arguments   */
     copse_kernel copy, select, gather;                                 /* copse_paged_copy_arguments    */
     copse_kernel row_counts, summarize, aggregate;                     /* copse_paged_summary_arguments */
-    copse_kernel locate, runs, plan, replace, patch, write, move_rows; /* copse_paged_update_arguments  */
+    copse_kernel locate, runs, plan, plan_small, replace, patch, write, move_rows; /* copse_paged_update_arguments  */
     copse_kernel range_ends, pieces;                                   /* copse_paged_pieces_arguments  */
     copse_kernel fill_levels;                                          /* copse_paged_levels_arguments  */
     copse_kernel push_pages;                                           /* copse_paged_pool_arguments    */
@@ -168,3 +170,7 @@ typedef struct copse_paged_kernels {
 } copse_paged_kernels;
 
 COPSE_KERNEL_ROWS(copse_paged_kernels);
+
+/* Batches of up to so many keys are planned by one block of so many threads: one launch instead of seven. */
+#define COPSE_PAGED_PLAN_SMALL   2048u
+#define COPSE_PAGED_PLAN_THREADS 1024u

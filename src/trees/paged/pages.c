@@ -78,7 +78,7 @@ copse_status copse_paged_pool_reserve(const copse_index *index, copse_paged_pool
     copse_kept_error kept;
     copse_error_keep(&kept);
     copse_status status = chunk_add(index, pool, short_of > least ? short_of : least);
-    if (status != COPSE_ERR_MEMORY || short_of >= least) return status;
+    if (status != COPSE_ERR_MEMORY || short_of >= least || pool->pages == 0) return status;
     copse_error_put_back(&kept);
     return chunk_add(index, pool, short_of);
 }

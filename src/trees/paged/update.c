@@ -60,7 +60,7 @@ static copse_status elements_take(update *u, uint64_t n, bool pieces)
 }
 
 /* The plan for elements that a kernel has located. */
-static copse_status plan_read(update *u)
+static copse_status plan_make(const update *u)
 {
     copse_device *device = u->index->device;
     const copse_paged_kernels *kernels = copse_paged_kernels_of(u->index);
@@ -70,7 +70,13 @@ static copse_status plan_read(update *u)
     if (status == COPSE_OK) status = launch(u, &kernels->runs, n + 1, &u->a);
     if (status == COPSE_OK) status = launch(u, &kernels->plan, runs + 1, &u->a);
     if (status == COPSE_OK) status = primitives->scan_u64(device, device->main, u->a.run_scan, u->a.run_scan, runs + 1);
-    if (status == COPSE_OK) status = copse_device_read(device, device->main, &u->seen, u->a.seen, sizeof u->seen);
+    return status;
+}
+
+static copse_status plan_read(update *u)
+{
+    copse_device *device = u->index->device;
+    copse_status status = copse_device_read(device, device->main, &u->seen, u->a.seen, sizeof u->seen);
     u->a.runs = (uint32_t)u->seen.last;
     return status;
 }
@@ -152,11 +158,35 @@ static copse_status carry_out(update *u)
 /* Applies a batch of keys that are sorted and encoded. */
 static copse_status batch_apply(update *u, const void *keys, const void *values, uint64_t n)
 {
+    copse_device *device = u->index->device;
+    const copse_paged_kernels *kernels = copse_paged_kernels_of(u->index);
     copse_status status = elements_take(u, n, false);
     u->a.keys = keys;
     u->a.values = values;
-    if (status == COPSE_OK) status = launch(u, &copse_paged_kernels_of(u->index)->locate, n, &u->a);
-    if (status == COPSE_OK) status = plan_read(u);
+    if (status != COPSE_OK) return status;
+    if (n > COPSE_PAGED_PLAN_SMALL) {
+        status = launch(u, &kernels->locate, n, &u->a);
+        if (status == COPSE_OK) status = plan_make(u);
+    } else {
+        status = copse_device_launch(device, device->main, &kernels->plan_small, 1, &u->a);
+    }
+    return status == COPSE_OK ? plan_read(u) : status;
+}
+
+/* The same for a batch whose order is a speculation: where that was wrong, a second time. */
+static copse_status batch_apply_sorted(update *u, copse_device_pairs *pairs)
+{
+    u->a.speculation = pairs->speculation;
+    copse_status status = batch_apply(u, pairs->keys, pairs->values, pairs->n);
+    if (status == COPSE_OK && pairs->speculation) {
+        const copse_pairs_speculation seen = u->seen.speculation;
+        status = copse_device_pairs_check(u->index, pairs, &seen);
+        u->a.speculation = NULL;
+        if (status == COPSE_OK && seen.wrong) {
+            copse_scratch_free(u->index->device, &u->scratch);
+            status = batch_apply(u, pairs->keys, pairs->values, pairs->n);
+        }
+    }
     return status;
 }
 
@@ -258,7 +288,7 @@ static copse_status finish(copse_index *index, update *u, copse_status status)
     return status;
 }
 
-/* The caller's batch, sorted. */
+/* The caller's batch, sorted, mostly by speculation. */
 static copse_status batch_sort(copse_index *index, const void *keys, const void *values, uint64_t n, const char *what,
                                copse_device_pairs *out)
 {
@@ -266,9 +296,7 @@ static copse_status batch_sort(copse_index *index, const void *keys, const void 
     const copse_pairs_hint hint = {tree->view.entries != 0, tree->low, tree->high, &tree->predictor};
     copse_status status = copse_device_pairs_bring(index, keys, values, n, what, out);
     if (status == COPSE_OK) status = check_size(index, n);
-    if (status == COPSE_OK) status = copse_device_pairs_sort(index, &hint, what, out);
-    if (status == COPSE_OK) status = copse_device_pairs_confirm(index, out);
-    return status;
+    return status == COPSE_OK ? copse_device_pairs_sort(index, &hint, what, out) : status;
 }
 
 copse_status copse_paged_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
@@ -278,11 +306,14 @@ copse_status copse_paged_insert(copse_index *index, const void *keys, const void
     copse_status status = batch_sort(index, keys, values, n, "inserting", &pairs);
     if (status == COPSE_OK) status = pages_grow(index, n);
     if (status == COPSE_OK) {
-        update u = {.index = index, .tree = copse_paged_of(index), .low = pairs.low, .high = pairs.high};
+        update u = {.index = index, .tree = copse_paged_of(index)};
         u.a.mode = flags & COPSE_INSERT_IF_ABSENT ? COPSE_PAGED_ABSENT
                    : index->duplicates            ? COPSE_PAGED_ADD
                                                   : COPSE_PAGED_PUT;
-        status = finish(index, &u, batch_apply(&u, pairs.keys, pairs.values, n));
+        status = batch_apply_sorted(&u, &pairs);
+        u.low = pairs.low;
+        u.high = pairs.high;
+        status = finish(index, &u, status);
         if (status == COPSE_OK) *out_inserted = (uint64_t)entries_come(&u);
     }
     copse_device_pairs_free(index, &pairs);
@@ -319,6 +350,7 @@ static copse_status ranges_erase(copse_index *index, const void *lows, const voi
         status = elements_take(&u, pieces, true);
         a.update = u.a;
         if (status == COPSE_OK) status = launch(&u, &kernels->pieces, pieces, &a);
+        if (status == COPSE_OK) status = plan_make(&u);
         if (status == COPSE_OK) status = plan_read(&u);
         status = finish(index, &u, status);
         if (status == COPSE_OK) *out_erased = (uint64_t)-entries_come(&u);
@@ -331,12 +363,13 @@ copse_status copse_paged_erase(copse_index *index, const void *keys, uint64_t n,
 {
     copse_device_pairs pairs = {0};
     copse_status status = batch_sort(index, keys, NULL, n, "erasing", &pairs);
+    if (status == COPSE_OK && index->duplicates) status = copse_device_pairs_confirm(index, &pairs);
     if (status == COPSE_OK && index->duplicates) {
         status = ranges_erase(index, pairs.keys, pairs.keys, pairs.key_type, n, out_erased);
     } else if (status == COPSE_OK) {
         update u = {.index = index, .tree = copse_paged_of(index), .low = 1, .high = 0};
         u.a.mode = COPSE_PAGED_ERASE;
-        status = finish(index, &u, batch_apply(&u, pairs.keys, pairs.values, n));
+        status = finish(index, &u, batch_apply_sorted(&u, &pairs));
         if (status == COPSE_OK) *out_erased = (uint64_t)-entries_come(&u);
     }
     copse_device_pairs_free(index, &pairs);

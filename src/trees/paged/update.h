@@ -67,19 +67,24 @@ SIMT_DEVICE bool begins_run(const copse_paged_update_arguments *a, uint32_t j, u
     return a->mode == COPSE_PAGED_ADD ? before < high : before <= high;
 }
 
+/* Locates element j. Returns what goes into `scan`. */
+SIMT_DEVICE uint64_t element_locate(const copse_paged_update_arguments *a, uint32_t j, bool *replaced)
+{
+    const KEY q = element_key(a, j);
+    const place at = element_place(a, q);
+    const uint32_t does = element_decide(a, j, q, is_there(&a->tree, &at, q));
+    const uint32_t comes = does == COPSE_PAGED_NEW ? 1u : does == COPSE_PAGED_GONE ? UINT32_MAX : 0u;
+    *replaced = *replaced || does == COPSE_PAGED_REPLACED;
+    a->row[j] = at.row;
+    a->what[j] = does << COPSE_PAGED_DOES_SHIFT | at.leaf << COPSE_PAGED_LEAF_SHIFT | at.rank;
+    return (uint64_t)comes << 32 | (uint64_t)begins_run(a, j, at.row);
+}
+
 SIMT_KERNEL(NAME(locate), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
     bool replaced = false;
-    for (uint32_t j = blockIdx.x * blockDim.x + threadIdx.x; j < a.n; j += gridDim.x * blockDim.x) {
-        const KEY q = element_key(&a, j);
-        const place at = element_place(&a, q);
-        const uint32_t does = element_decide(&a, j, q, is_there(&a.tree, &at, q));
-        const uint32_t comes = does == COPSE_PAGED_NEW ? 1u : does == COPSE_PAGED_GONE ? UINT32_MAX : 0u;
-        replaced |= does == COPSE_PAGED_REPLACED;
-        a.row[j] = at.row;
-        a.what[j] = does << COPSE_PAGED_DOES_SHIFT | at.leaf << COPSE_PAGED_LEAF_SHIFT | at.rank;
-        a.scan[j] = (uint64_t)comes << 32 | (uint64_t)begins_run(&a, j, at.row);
-    }
+    for (uint32_t j = blockIdx.x * blockDim.x + threadIdx.x; j < a.n; j += gridDim.x * blockDim.x)
+        a.scan[j] = element_locate(&a, j, &replaced);
     if (blockIdx.x == 0 && threadIdx.x == 0) a.scan[a.n] = 0;
     if (replaced) simt_store_relaxed_u64(&a.seen->replaced, 1u);
 }
@@ -146,19 +151,24 @@ SIMT_KERNEL(NAME(pieces), copse_paged_pieces_arguments, COPSE_KERNEL_THREADS, 8)
 
 /* --- plan ----------------------------------------------------------------------------------------------------------------- */
 
-/* Where each run begins. */
+/* Notes element j where a run begins with it; behind the last element it notes the end. A batch that is not in order, which the host
+ * will see, may seem to have more runs than there are rows: nothing is planned then. */
+SIMT_DEVICE void run_note(const copse_paged_update_arguments *a, uint32_t j)
+{
+    const uint32_t run = low_half(a->scan[j]);
+    if (j == a->n) {
+        if (run <= a->runs_most) a->run_begin[run] = a->n;
+        a->seen->last = a->scan[j];
+        if (a->speculation) a->seen->speculation = *a->speculation;
+    } else if (low_half(a->scan[j + 1u]) != run && run < a->runs_most) {
+        a->run_begin[run] = j;
+        a->run_row[run] = a->row[j];
+    }
+}
+
 SIMT_KERNEL(NAME(runs), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint32_t j = blockIdx.x * blockDim.x + threadIdx.x; j <= a.n; j += gridDim.x * blockDim.x) {
-        const uint32_t run = low_half(a.scan[j]);
-        if (j == a.n) {
-            a.run_begin[run] = a.n;
-            a.seen->last = a.scan[j];
-        } else if (low_half(a.scan[j + 1u]) != run) {
-            a.run_begin[run] = j;
-            a.run_row[run] = a.row[j];
-        }
-    }
+    for (uint32_t j = blockIdx.x * blockDim.x + threadIdx.x; j <= a.n; j += gridDim.x * blockDim.x) run_note(&a, j);
 }
 
 /* Entries that a run adds, modulo 2^32. */
@@ -221,37 +231,108 @@ SIMT_DEVICE uint32_t run_decide(const copse_paged_update_arguments *a, uint32_t 
     return COPSE_PAGED_WRITTEN | (packed ? COPSE_PAGED_PACKED : 0u);
 }
 
+/* What a thread has planned. */
+typedef struct planned {
+    uint64_t items, shift, taken, freed, patched;
+} planned;
+
+/* Plans run x, where there is one, and returns what goes into `run_scan`. */
+SIMT_DEVICE uint64_t run_plan(const copse_paged_update_arguments *a, uint32_t x, planned *sums)
+{
+    const uint32_t runs = low_half(a->scan[a->n]);
+    run_shape shape;
+    if (x >= runs || runs > a->runs_most) return 0; /* there is none, or the batch is not in order */
+    const uint32_t does = run_decide(a, x, &shape);
+    const uint32_t written = (does & 7u) == COPSE_PAGED_WRITTEN ? shape.pages : 0u;
+    a->run_does[x] = does;
+    sums->items += written;
+    sums->shift += (uint64_t)shape.pages - 1u;
+    sums->taken += shape.pages > 1u ? shape.pages : 0u;
+    sums->freed += shape.pages != 1u;
+    sums->patched += does == COPSE_PAGED_PATCHED;
+    return (uint64_t)(shape.pages - 1u) << 32 | written;
+}
+
+SIMT_DEVICE void planned_add(uint64_t *to, uint64_t value)
+{
+    value = warp_sum(value);
+    if (simt_lane() == 0 && value) simt_atomic_add_u64(to, value);
+}
+
+SIMT_DEVICE void planned_report(copse_paged_seen *seen, planned sums)
+{
+    planned_add(&seen->items, sums.items);
+    planned_add(&seen->shift, sums.shift);
+    planned_add(&seen->taken, sums.taken);
+    planned_add(&seen->freed, sums.freed);
+    planned_add(&seen->patched, sums.patched);
+}
+
+SIMT_DEVICE planned planned_none(void)
+{
+    planned none;
+    none.items = none.shift = none.taken = none.freed = none.patched = 0;
+    return none;
+}
+
 SIMT_KERNEL(NAME(plan), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const uint32_t runs = low_half(a.scan[a.n]);
-    uint64_t items = 0, shift = 0, taken = 0, freed = 0, patched = 0;
-    for (uint32_t x = blockIdx.x * blockDim.x + threadIdx.x; x <= a.runs_most; x += gridDim.x * blockDim.x) {
-        uint64_t packed = 0;
-        if (x < runs) {
-            run_shape shape;
-            const uint32_t does = run_decide(&a, x, &shape);
-            const uint32_t written = (does & 7u) == COPSE_PAGED_WRITTEN ? shape.pages : 0u;
-            packed = (uint64_t)(shape.pages - 1u) << 32 | written;
-            a.run_does[x] = does;
-            items += written;
-            shift += (uint64_t)shape.pages - 1u;
-            taken += shape.pages > 1u ? shape.pages : 0u;
-            freed += shape.pages != 1u;
-            patched += does == COPSE_PAGED_PATCHED;
-        }
-        a.run_scan[x] = packed;
+    planned sums = planned_none();
+    for (uint32_t x = blockIdx.x * blockDim.x + threadIdx.x; x <= a.runs_most; x += gridDim.x * blockDim.x)
+        a.run_scan[x] = run_plan(&a, x, &sums);
+    planned_report(a.seen, sums);
+}
+
+/* --- all of the plan for a small batch, by one block ---------------------------------------------------------------------------- */
+
+/* Sums of values of the threads in front of this one; `warps` is shared, one for each warp. */
+SIMT_DEVICE uint64_t block_before(uint64_t value, uint64_t *warps)
+{
+    uint64_t sum = value;
+    for (uint32_t step = 1; step < SIMT_WARP; step *= 2u) {
+        const uint64_t left = simt_shfl_up_u64(SIMT_FULL_MASK, sum, step);
+        if (simt_lane() >= step) sum += left;
     }
-    items = warp_sum(items);
-    shift = warp_sum(shift);
-    taken = warp_sum(taken);
-    freed = warp_sum(freed);
-    patched = warp_sum(patched);
-    if (simt_lane() != 0) return;
-    if (items) simt_atomic_add_u64(&a.seen->items, items);
-    if (shift) simt_atomic_add_u64(&a.seen->shift, shift);
-    if (taken) simt_atomic_add_u64(&a.seen->taken, taken);
-    if (freed) simt_atomic_add_u64(&a.seen->freed, freed);
-    if (patched) simt_atomic_add_u64(&a.seen->patched, patched);
+    if (simt_lane() == SIMT_WARP - 1u) warps[simt_warp()] = sum;
+    __syncthreads();
+    uint64_t before = sum - value;
+    for (uint32_t w = 0; w < simt_warp(); w++) before += warps[w];
+    __syncthreads();
+    return before;
+}
+
+/* Replaces n numbers by the sums of those in front of each. */
+SIMT_DEVICE void block_sums(uint64_t *numbers, uint32_t n, uint64_t *warps)
+{
+    const uint32_t each = (n + COPSE_PAGED_PLAN_THREADS - 1u) / COPSE_PAGED_PLAN_THREADS, first = threadIdx.x * each;
+    uint64_t sum = 0;
+    for (uint32_t i = first; i < first + each && i < n; i++) sum += numbers[i];
+    sum = block_before(sum, warps);
+    for (uint32_t i = first; i < first + each && i < n; i++) {
+        const uint64_t own = numbers[i];
+        numbers[i] = sum;
+        sum += own;
+    }
+    __syncthreads();
+}
+
+SIMT_KERNEL(NAME(plan_small), copse_paged_update_arguments, COPSE_PAGED_PLAN_THREADS, 1)
+{
+    SIMT_SHARED(uint64_t, warps, COPSE_PAGED_PLAN_THREADS / SIMT_WARP);
+    bool replaced = false;
+    planned sums = planned_none();
+    for (uint32_t j = threadIdx.x; j <= a.n; j += COPSE_PAGED_PLAN_THREADS)
+        a.scan[j] = j < a.n ? element_locate(&a, j, &replaced) : 0;
+    if (replaced) simt_store_relaxed_u64(&a.seen->replaced, 1u);
+    __syncthreads();
+    block_sums(a.scan, a.n + 1u, warps);
+    for (uint32_t j = threadIdx.x; j <= a.n; j += COPSE_PAGED_PLAN_THREADS) run_note(&a, j);
+    __syncthreads();
+    for (uint32_t x = threadIdx.x; x <= a.runs_most; x += COPSE_PAGED_PLAN_THREADS)
+        a.run_scan[x] = run_plan(&a, x, &sums);
+    planned_report(a.seen, sums);
+    __syncthreads();
+    block_sums(a.run_scan, a.runs_most + 1u, warps);
 }
 
 /* --- replace ---------------------------------------------------------------------------------------------------------------- */
