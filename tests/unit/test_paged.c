@@ -174,7 +174,8 @@ static void an_empty_tree_takes_keys(void **state)
             uint64_t *keys = keys_of(COPSE_U64, 0, 3, 500), erased = 0;
             const uint64_t low = 0, high = UINT64_MAX;
             const copse_ranges range = COPSE_BETWEEN(&low, &high, 1);
-            assert_ok(ctx, by_range ? copse_erase_range(index, &range, &erased) : copse_erase(index, keys, 500, &erased));
+            assert_ok(ctx,
+                      by_range ? copse_erase_range(index, &range, &erased) : copse_erase(index, keys, 500, &erased));
             assert_int_equal(erased, duplicates ? 1000 : 500);
             assert_int_equal(copse_size(index), 0);
             assert_ok(ctx, copse_verify(index));
@@ -231,9 +232,9 @@ static void failures_leave_the_tree_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_around_the_size_of_a_page), cmocka_unit_test(appends_fill_pages),
-        cmocka_unit_test(few_keys_are_patched_in),        cmocka_unit_test(pages_grow_with_the_tree),
-        cmocka_unit_test(windows_take_no_more_memory),    cmocka_unit_test(an_empty_tree_takes_keys),
+        cmocka_unit_test(runs_around_the_size_of_a_page),    cmocka_unit_test(appends_fill_pages),
+        cmocka_unit_test(few_keys_are_patched_in),           cmocka_unit_test(pages_grow_with_the_tree),
+        cmocka_unit_test(windows_take_no_more_memory),       cmocka_unit_test(an_empty_tree_takes_keys),
         cmocka_unit_test(failures_leave_the_tree_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

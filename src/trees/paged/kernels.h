@@ -73,14 +73,14 @@ enum {
 
 /* What the host has to know before anything changes. In device memory, all zero at the start. */
 typedef struct copse_paged_seen {
-    uint64_t last;       /* packed as `scan`, over all elements */
-    uint64_t items;      /* pages that are written              */
-    uint64_t shift;      /* rows that come, less those that go  */
-    uint64_t taken;      /* new pages                           */
-    uint64_t freed;      /* pages that go                       */
-    uint64_t replaced;   /* not 0: some values are replaced     */
-    uint64_t patched;    /* not 0: some pages are patched       */
-    uint64_t take, give; /* counters of the kernels that write */
+    uint64_t last;                       /* packed as `scan`, over all elements */
+    uint64_t items;                      /* pages that are written              */
+    uint64_t shift;                      /* rows that come, less those that go  */
+    uint64_t taken;                      /* new pages                           */
+    uint64_t freed;                      /* pages that go                       */
+    uint64_t replaced;                   /* not 0: some values are replaced     */
+    uint64_t patched;                    /* not 0: some pages are patched       */
+    uint64_t take, give;                 /* counters of the kernels that write */
     copse_pairs_speculation speculation; /* what came of it, where there is one */
 } copse_paged_seen;
 
@@ -92,7 +92,7 @@ typedef struct copse_paged_seen {
  *   runs     where each run begins
  *   plan     what becomes of the page of each run
  *   (scan)   pages that are written, rows that come, in front of each run      then the host reads what was seen, and gets memory
- *   replace, patch, write, move_rows, fill_levels
+ *   replace, patch, patch_ends, write, move_rows, fill_levels
  */
 typedef struct copse_paged_update_arguments {
     copse_paged_tree tree;
@@ -158,15 +158,16 @@ typedef struct copse_paged_check_arguments {
 } copse_paged_check_arguments;
 
 typedef struct copse_paged_kernels {
-    copse_kernel find, neighbours;                                     /* copse_paged_point_arguments   */
-    copse_kernel bounds;                                               /* copse_paged_range_arguments   */
-    copse_kernel copy, select, gather;                                 /* copse_paged_copy_arguments    */
-    copse_kernel row_counts, summarize, aggregate;                     /* copse_paged_summary_arguments */
-    copse_kernel locate, runs, plan, plan_small, replace, patch, write, move_rows; /* copse_paged_update_arguments  */
-    copse_kernel range_ends, pieces;                                   /* copse_paged_pieces_arguments  */
-    copse_kernel fill_levels;                                          /* copse_paged_levels_arguments  */
-    copse_kernel push_pages;                                           /* copse_paged_pool_arguments    */
-    copse_kernel check;                                                /* copse_paged_check_arguments   */
+    copse_kernel find, neighbours;                 /* copse_paged_point_arguments   */
+    copse_kernel bounds;                           /* copse_paged_range_arguments   */
+    copse_kernel copy, select, gather;             /* copse_paged_copy_arguments    */
+    copse_kernel row_counts, summarize, aggregate; /* copse_paged_summary_arguments */
+    copse_kernel locate, runs, plan, plan_small, replace, patch, patch_ends, write,
+        move_rows;                   /* copse_paged_update_arguments  */
+    copse_kernel range_ends, pieces; /* copse_paged_pieces_arguments  */
+    copse_kernel fill_levels;        /* copse_paged_levels_arguments  */
+    copse_kernel push_pages;         /* copse_paged_pool_arguments    */
+    copse_kernel check;              /* copse_paged_check_arguments   */
 } copse_paged_kernels;
 
 COPSE_KERNEL_ROWS(copse_paged_kernels);

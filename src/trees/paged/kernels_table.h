@@ -17,7 +17,8 @@
 #define PAGED_KERNELS                                                                                                  \
     {                                                                                                                  \
         ENTRY(find), ENTRY(neighbours), ENTRY(bounds), ENTRY(copy), ENTRY(select), ENTRY(gather), ENTRY(row_counts),   \
-            ENTRY(summarize), ENTRY(aggregate), ENTRY(locate), ENTRY(runs), ENTRY(plan), SIMT_KERNEL_ENTRY(NAME(plan_small), COPSE_PAGED_PLAN_THREADS), ENTRY(replace), ENTRY(patch), \
-            ENTRY(write), ENTRY(move_rows), ENTRY(range_ends), ENTRY(pieces), ENTRY(fill_levels), ENTRY(push_pages),   \
-            ENTRY(check)                                                                                               \
+            ENTRY(summarize), ENTRY(aggregate), ENTRY(locate), ENTRY(runs), ENTRY(plan),                               \
+            SIMT_KERNEL_ENTRY(NAME(plan_small), COPSE_PAGED_PLAN_THREADS), ENTRY(replace), ENTRY(patch),               \
+            ENTRY(patch_ends), ENTRY(write), ENTRY(move_rows), ENTRY(range_ends), ENTRY(pieces), ENTRY(fill_levels),   \
+            ENTRY(push_pages), ENTRY(check)                                                                            \
     }

@@ -45,13 +45,18 @@ SIMT_DEVICE uint32_t page_slot(const copse_paged_tree *tree, char *page, uint32_
     return leaf * LEAF_SLOTS + rank - leaf_begin(tree, page, leaf);
 }
 
-/* Keys of a leaf in front of q; its keys are sorted, and free slots hold the largest one. */
-SIMT_DEVICE uint32_t leaf_before(const KEY *keys, KEY q)
+/* Keys less than q in so many lines of 64 bytes. All loads are under way together, where halving would make them wait for each other:
+ * so a lane alone waits once for each node on its way down. */
+SIMT_DEVICE uint32_t keys_before(const void *lines, uint32_t n, KEY q)
 {
-    uint32_t at = 0;
+    uint32_t before = 0;
     SIMT_UNROLL
-    for (uint32_t step = LEAF_SLOTS / 2u; step > 0; step /= 2u) at += keys[at + step - 1u] < q ? step : 0u;
-    return at + (uint32_t)(keys[at] < q);
+    for (uint32_t i = 0; i < n * 4u; i++) {
+        const simt_u32x4 v = simt_load16((const char *)lines + i * 16u);
+        SIMT_UNROLL
+        for (uint32_t j = 0; j < PIECE_KEYS; j++) before += (uint32_t)(piece_key(v, j) < q);
+    }
+    return before;
 }
 
 /* --- bounds, one lane to a query ------------------------------------------------------------------------------------------- */
@@ -66,15 +71,16 @@ typedef struct place {
 
 SIMT_DEVICE place place_of(const copse_paged_tree *tree, KEY q)
 {
-    const walk_bound bound = walk_start(&tree->levels, false, q);
     place to;
-    to.row = walk_down_alone(&tree->levels, false, bound);
+    to.row = 0;
+    for (uint32_t l = 0; l < tree->levels.height; l++)
+        to.row = to.row * FULL_FANOUT + keys_before(tree->levels.level[l] + (uint64_t)to.row * 64u, 1, q);
     char *page = page_of(tree, to.row);
-    const uint32_t line = walk_child_alone(page + COPSE_PAGED_TOP_AT, bound, false);
-    to.leaf = line * LINE_KEYS + walk_child_alone(page + COPSE_PAGED_SEPARATORS_AT + line * 64u, bound, false);
+    const uint32_t line = keys_before(page + COPSE_PAGED_TOP_AT, 1, q);
+    to.leaf = line * LINE_KEYS + keys_before(page + COPSE_PAGED_SEPARATORS_AT + line * 64u, 1, q);
     const KEY *keys = page_keys(tree, page) + to.leaf * LEAF_SLOTS;
     const uint32_t begin = leaf_begin(tree, page, to.leaf);
-    to.slot = leaf_before(keys, q);
+    to.slot = keys_before(keys, COPSE_PAGED_LEAF_BYTES / 64u, q);
     to.rank = begin + to.slot;
     to.equal = to.rank < page_ends(tree, page)[to.leaf] && keys[to.slot] == q;
     return to;

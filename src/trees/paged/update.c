@@ -90,7 +90,11 @@ static copse_status pages_change(const update *u)
     copse_device *device = u->index->device;
     copse_status status = COPSE_OK;
     if (u->seen.replaced) status = launch(u, &kernels->replace, u->a.n, &u->a);
-    if (status == COPSE_OK && u->seen.patched) status = launch(u, &kernels->patch, (uint64_t)u->a.runs * 32, &u->a);
+    if (status == COPSE_OK && u->seen.patched)
+        status = launch(u, &kernels->patch,
+                        (uint64_t)u->a.n * COPSE_PAGED_LEAF_BYTES / copse_type_size(u->index->key_type), &u->a);
+    if (status == COPSE_OK && u->seen.patched)
+        status = launch(u, &kernels->patch_ends, (uint64_t)u->a.runs * 32, &u->a);
     if (status == COPSE_OK && u->seen.items)
         status = copse_device_launch(device, device->main, &kernels->write, u->seen.items, &u->a);
     return status;

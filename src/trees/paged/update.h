@@ -196,6 +196,14 @@ SIMT_DEVICE run_shape shape_of(const copse_paged_tree *tree, uint32_t total, boo
     return shape;
 }
 
+/* The first rank of a part. Pages that come in numbers get more and fewer entries by turns, from 3/4 to 5/4 of the mean: else they would
+ * all be full at the same time later, and split in the same few updates. */
+SIMT_DEVICE uint32_t part_low(const run_shape *shape, uint32_t part)
+{
+    const uint32_t less = shape->packed || shape->pages < 4u ? 0u : shape->per_page / 256u * (part * 0x9e3779b1u >> 26);
+    return part * shape->per_page - (part & 1u ? less : 0u);
+}
+
 /* Has every leaf that the run touches room for what comes? */
 SIMT_DEVICE bool run_fits(const copse_paged_update_arguments *a, uint32_t first, uint32_t end, uint32_t row)
 {
@@ -350,7 +358,75 @@ SIMT_KERNEL(NAME(replace), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8
     }
 }
 
-/* --- patch: a warp per page ------------------------------------------------------------------------------------------------- */
+/* --- patch ------------------------------------------------------------------------------------------------------------------- */
+
+/* The run that element j is in. */
+SIMT_DEVICE uint32_t element_run(const copse_paged_update_arguments *a, uint32_t j)
+{
+    return low_half(a->scan[j + 1u]) - 1u;
+}
+
+/* Is element j the first of those that its leaf gets, and the page is to be patched? */
+SIMT_DEVICE bool begins_leaf(const copse_paged_update_arguments *a, uint32_t j)
+{
+    if (j >= a->n || a->run_does[element_run(a, j)] != COPSE_PAGED_PATCHED) return false;
+    return j == 0 || a->row[j - 1u] != a->row[j] || element_leaf(a->what[j - 1u]) != element_leaf(a->what[j]);
+}
+
+/* A slot of a leaf that changes, in a lane. */
+typedef struct lane_slot {
+    KEY key;
+    VALUE value;
+} lane_slot;
+
+/* Applies an element to a leaf: entries from `slot` on go one to the right, or those behind it one to the left. Every lane takes part. */
+SIMT_DEVICE void lane_apply(const copse_paged_update_arguments *a, uint32_t j, uint32_t does, uint32_t slot,
+                            lane_slot *to)
+{
+    const uint32_t own = simt_lane() % LEAF_SLOTS;
+    const KEY left_key = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, to->key, 1);
+    const VALUE left_value = COPSE_BITS(simt_shfl_up_u, VALUE_BITS)(SIMT_FULL_MASK, to->value, 1);
+    const KEY right_key = COPSE_BITS(simt_shfl_down_u, KEY_BITS)(SIMT_FULL_MASK, to->key, 1);
+    const VALUE right_value = COPSE_BITS(simt_shfl_down_u, VALUE_BITS)(SIMT_FULL_MASK, to->value, 1);
+    if (does == COPSE_PAGED_NEW && own > slot) {
+        to->key = left_key;
+        to->value = left_value;
+    } else if (does == COPSE_PAGED_NEW && own == slot) {
+        to->key = element_key(a, j);
+        to->value = ((const VALUE *)a->values)[element_value_at(a, j)];
+    } else if (does == COPSE_PAGED_GONE && own >= slot) {
+        to->key = own + 1u < LEAF_SLOTS ? right_key : KEY_MAX;
+        to->value = right_value;
+    }
+}
+
+/* Patches leaves where they are: a lane for each slot, so that a warp has one leaf, or two at a time. */
+SIMT_KERNEL(NAME(patch), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const uint32_t own = simt_lane() % LEAF_SLOTS, per_block = COPSE_KERNEL_THREADS / LEAF_SLOTS;
+    for (uint32_t from = blockIdx.x * per_block; from < a.n; from += gridDim.x * per_block) {
+        const uint32_t first = from + threadIdx.x / LEAF_SLOTS;
+        const bool mine = begins_leaf(&a, first);
+        const uint32_t row = mine ? a.row[first] : 0, leaf = mine ? element_leaf(a.what[first]) : 0;
+        char *page = page_of(&a.tree, row);
+        const uint32_t begin = leaf_begin(&a.tree, page, leaf);
+        KEY *key = page_keys(&a.tree, page) + leaf * LEAF_SLOTS + own;
+        VALUE *value = page_values(&a.tree, page) + leaf * LEAF_SLOTS + own;
+        lane_slot slot;
+        slot.key = mine ? *key : 0;
+        slot.value = mine ? *value : 0;
+        uint32_t shifted = 0; /* slots that what follows lies further to the right */
+        bool more = mine;
+        for (uint32_t j = first; __any_sync(SIMT_FULL_MASK, more); j++) {
+            const uint32_t what = more ? a.what[j] : 0, does = element_does(what);
+            lane_apply(&a, j, does, element_rank(what) - begin + shifted, &slot);
+            shifted += does == COPSE_PAGED_NEW ? 1u : does == COPSE_PAGED_GONE ? UINT32_MAX : 0u;
+            more = more && j + 1u < a.n && a.row[j + 1u] == row && element_leaf(a.what[j + 1u]) == leaf;
+        }
+        if (mine) *key = slot.key;
+        if (mine) *value = slot.value;
+    }
+}
 
 /* The first element of first .. end whose leaf is greater. */
 SIMT_DEVICE uint32_t run_leaf_end(const copse_paged_update_arguments *a, uint32_t first, uint32_t end, uint32_t leaf)
@@ -365,52 +441,14 @@ SIMT_DEVICE uint32_t run_leaf_end(const copse_paged_update_arguments *a, uint32_
     return first;
 }
 
-/* Applies elements first .. end to the leaf that they share. A lane per slot; those without a slot only go along. */
-SIMT_DEVICE void leaf_patch(const copse_paged_update_arguments *a, char *page, uint32_t first, uint32_t end)
-{
-    const uint32_t lane = simt_lane(), leaf = element_leaf(a->what[first]), begin = leaf_begin(&a->tree, page, leaf);
-    KEY *keys = page_keys(&a->tree, page) + leaf * LEAF_SLOTS;
-    VALUE *values = page_values(&a->tree, page) + leaf * LEAF_SLOTS;
-    const bool mine = lane < LEAF_SLOTS;
-    KEY key = mine ? keys[lane] : KEY_MAX;
-    VALUE value = mine ? values[lane] : 0;
-    uint32_t shifted = 0; /* slots that what follows lies further to the right */
-    for (uint32_t j = first; j < end; j++) {
-        const uint32_t what = a->what[j], does = element_does(what), slot = element_rank(what) - begin + shifted;
-        if (does == COPSE_PAGED_NEW) {
-            const KEY left_key = COPSE_BITS(simt_shfl_up_u, KEY_BITS)(SIMT_FULL_MASK, key, 1);
-            const VALUE left_value = COPSE_BITS(simt_shfl_up_u, VALUE_BITS)(SIMT_FULL_MASK, value, 1);
-            if (lane > slot) key = left_key;
-            if (lane > slot) value = left_value;
-            if (lane == slot) key = element_key(a, j);
-            if (lane == slot) value = ((const VALUE *)a->values)[element_value_at(a, j)];
-            shifted++;
-        } else if (does == COPSE_PAGED_GONE) {
-            KEY right_key = COPSE_BITS(simt_shfl_down_u, KEY_BITS)(SIMT_FULL_MASK, key, 1);
-            const VALUE right_value = COPSE_BITS(simt_shfl_down_u, VALUE_BITS)(SIMT_FULL_MASK, value, 1);
-            if (lane + 1u >= LEAF_SLOTS) right_key = KEY_MAX;
-            if (lane >= slot) key = right_key;
-            if (lane >= slot) value = right_value;
-            shifted--;
-        }
-    }
-    if (mine) keys[lane] = key;
-    if (mine) values[lane] = value;
-}
-
-SIMT_KERNEL(NAME(patch), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
+/* Then the ends and the counts of their pages follow: a warp for each. */
+SIMT_KERNEL(NAME(patch_ends), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint32_t warps = gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     for (uint32_t x = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); x < a.runs; x += warps) {
         if (a.run_does[x] != COPSE_PAGED_PATCHED) continue;
         const uint32_t first = a.run_begin[x], end = a.run_begin[x + 1u], row = a.run_row[x];
         char *page = page_of(&a.tree, row);
-        for (uint32_t j = first; j < end;) {
-            const uint32_t next = run_leaf_end(&a, j, end, element_leaf(a.what[j]));
-            leaf_patch(&a, page, j, next);
-            j = next;
-        }
-        __syncwarp(SIMT_FULL_MASK); /* all have read the ends */
         for (uint32_t l = simt_lane(); l < a.tree.leaves; l += SIMT_WARP)
             page_ends(&a.tree, page)[l] =
                 (uint16_t)(page_ends(&a.tree, page)[l] + run_comes(&a, first, run_leaf_end(&a, first, end, l)));
@@ -450,8 +488,8 @@ SIMT_DEVICE item item_of(const copse_paged_update_arguments *a, uint32_t number)
     it.row = a->run_row[low];
     it.shape = shape_of(&a->tree, a->tree.counts[it.row] + run_comes(a, it.first, it.end),
                         (a->run_does[low] & COPSE_PAGED_PACKED) != 0);
-    it.low = it.part * it.shape.per_page;
-    it.high = it.shape.total - it.low < it.shape.per_page ? it.shape.total : it.low + it.shape.per_page;
+    it.low = part_low(&it.shape, it.part);
+    it.high = it.part + 1u == it.shape.pages ? it.shape.total : part_low(&it.shape, it.part + 1u);
     return it;
 }
 
@@ -479,6 +517,9 @@ SIMT_DEVICE uint32_t element_from(const copse_paged_update_arguments *a, const i
 SIMT_DEVICE uint32_t entry_new_rank(const copse_paged_update_arguments *a, const item *it, uint32_t rank)
 {
     uint32_t low = it->first, high = it->end;
+    if (rank < element_rank(a->what[low]))
+        high = low; /* in front of them all, or behind: often, where keys come in order */
+    if (rank >= element_rank(a->what[it->end - 1u])) low = high;
     while (low < high) { /* the first element that stands behind the entry */
         const uint32_t middle = low + (high - low) / 2u;
         if (element_rank(a->what[middle]) <= rank)
