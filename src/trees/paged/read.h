@@ -102,7 +102,7 @@ SIMT_DEVICE void find_finish(const copse_paged_point_arguments *a, const group_l
     find_store(&a->queries, at, value, found);
 }
 
-SIMT_KERNEL(NAME(find), copse_paged_point_arguments, COPSE_KERNEL_THREADS, 12)
+SIMT_KERNEL(NAME(find), copse_paged_point_arguments, COPSE_KERNEL_THREADS, 10)
 {
     warp_queries warp;
     if (!read_queries(&a.queries, &a.tree.key_type, &a.tree.levels, &a.tree.unique, false, false, &warp)) return;
