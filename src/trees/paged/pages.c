@@ -98,7 +98,7 @@ static void pool_free(const copse_index *index, copse_paged_pool *pool)
 static uint64_t levels_plan(const copse_index *index, uint64_t rows, copse_paged_directory *out)
 {
     const uint64_t fanout = 64 / copse_type_size(index->key_type) + 1;
-    uint64_t sizes[COPSE_LEVELS_MOST], bytes = 0;
+    uint64_t sizes[COPSE_LEVELS_MOST] = {0}, bytes = 0;
     uint32_t height = 0;
     for (uint64_t n = rows; n > 1; n = sizes[height - 1]) sizes[height++] = (n + fanout - 1) / fanout;
     out->levels = (copse_device_levels){.height = height};
