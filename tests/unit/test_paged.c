@@ -47,10 +47,14 @@ static void expect(copse_ctx *ctx, const copse_index *index, struct widths w, ui
     free(found);
 }
 
-/* Of what row i of the directory says, as the emulator's memory is the host's. */
-static uint32_t count_of(const copse_index *index, uint32_t row)
+/* What row `row` of the directory says. */
+static uint32_t count_of(copse_ctx *ctx, const copse_index *index, uint32_t row)
 {
-    return copse_paged_of(index)->view.counts[row];
+    uint32_t count = 0;
+    copse_device *device = index->device;
+    assert_ok(ctx,
+              copse_device_read(device, device->main, &count, copse_paged_of(index)->view.counts + row, sizeof count));
+    return count;
 }
 
 /* --- a page and its borders ---------------------------------------------------------------------------------------------------- */
@@ -87,7 +91,8 @@ static void appends_fill_pages(void **state)
         const uint32_t rows = copse_paged_of(index)->view.rows;
         assert_ok(ctx, copse_verify(index));
         assert_true(rows > 10);
-        for (uint32_t row = 1; row + 1 < rows; row++) assert_int_equal(count_of(index, row), COPSE_PAGED_SLOTS_SMALL);
+        for (uint32_t row = 1; row + 1 < rows; row++)
+            assert_int_equal(count_of(ctx, index, row), COPSE_PAGED_SLOTS_SMALL);
         expect(ctx, index, widths[w], 0, 1, copse_size(index), true);
         copse_index_free(index);
     }
