@@ -102,7 +102,8 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_BLINK = 3,    /* the same on devices, where reads may run beside updates                          */
     COPSE_STRUCTURE_BPLUS = 4,    /* as BLINK without side links: readers that meet a writer start again              */
     COPSE_STRUCTURE_SORTED = 5,   /* a plain sorted array on the CPU: the baseline, and the example for a new tree    */
-    COPSE_STRUCTURE_RADIX = 6     /* byte strings: finds as deep as keys differ; updates in place; no ranks           */
+    COPSE_STRUCTURE_RADIX = 6,    /* byte strings: finds as deep as keys differ; updates in place; no ranks           */
+    COPSE_STRUCTURE_PAGED = 7     /* on devices: large pages, updates of any pattern at a like cost                   */
 } copse_structure;
 
 /* Where the nodes live and who walks them. AUTO keeps an index on the CPU while it has fewer than 65,536 entries,

@@ -9,6 +9,7 @@
     X(copse_tree_regular)                                                                                              \
     X(copse_tree_blink)                                                                                                \
     X(copse_tree_bplus)                                                                                                \
+    X(copse_tree_paged)                                                                                                \
     X(copse_tree_radix)                                                                                                \
     X(copse_tree_sorted)
 

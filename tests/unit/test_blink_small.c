@@ -76,7 +76,7 @@ static void assert_tables_empty(const copse_blink *tree)
 /* Keys of a batch, spread over the tree, every third one equal to the one before it. */
 static void spread_keys(double *keys, unsigned n, double offset)
 {
-    for (unsigned i = 0; i < n; i++) keys[i] = i % 3 == 2 ? keys[i - 1] : (double)i * 9000 + offset;
+    for (unsigned i = 0; i < n; i++) keys[i] = (i % 3 == 2 ? i - 1 : i) * 9000.0 + offset;
 }
 
 static void tables_are_empty_between_batches(void **state)

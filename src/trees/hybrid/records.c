@@ -203,8 +203,9 @@ copse_status copse_records_verify(copse_mirror *mirror, const copse_index *index
     const copse_page_copies *copies = copse_cpu_tree_of(index)->copies;
     if (!copies) return COPSE_OK;
     const size_t bytes = 2 * (size_t)copies->bytes;
-    char *wanted = copse_memory_alloc(index->ctx, bytes), *found = wanted + copies->bytes;
+    char *wanted = copse_memory_alloc(index->ctx, bytes);
     if (!wanted) return copse_fail_memory(index->ctx, bytes, "checking the hybrid tree");
+    char *const found = wanted + copies->bytes;
     copse_status status = COPSE_OK;
     for (uint64_t p = 0; status == COPSE_OK && p < copies->pages(index); p++) {
         uint32_t place = 0;

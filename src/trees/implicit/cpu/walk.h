@@ -217,20 +217,23 @@ ALWAYS_INLINE void implicit_stage_below(const copse_implicit *tree, walk_state *
 }
 
 /* Groups are always full: a short one is filled up, and there is little to wait for that a smaller width would spread. */
-ALWAYS_INLINE uint64_t implicit_run_below(const copse_implicit *tree, walk_state *w, const walk_output *to,
-                                          walk_mode mode)
+ALWAYS_INLINE uint64_t implicit_run_below(const copse_implicit *tree, const copse_walk_input *input,
+                                          const walk_output *to, walk_mode mode)
 {
     static const copse_levels none = {0};
+    walk_state w;
     const bool ranges = mode == WALK_SUM || mode == WALK_COUNT, digest = KEY_BITS == 64;
     const uint32_t queries = ranges ? PIPELINE_WIDTH / 2 : PIPELINE_WIDTH; /* of a group */
-    const uint64_t groups = (w->input->n + queries - 1) / queries;
-    w->levels = &none;
-    w->plan.stages = 2;
-    w->plan.far[0] = false;
-    w->plan.far[1] = true;
-    pipeline_schedule(&w->plan, 0, UINT64_MAX);
-    PIPELINE_RUN(&w->plan, groups, s, g, implicit_stage_below(tree, w, s, g, to, mode, PIPELINE_WIDTH, digest));
-    return w->first_nan;
+    const uint64_t groups = (input->n + queries - 1) / queries;
+    w.input = input;
+    w.levels = &none;
+    w.first_nan = input->n;
+    w.plan.stages = 2;
+    w.plan.far[0] = false;
+    w.plan.far[1] = true;
+    pipeline_schedule(&w.plan, 0, UINT64_MAX);
+    PIPELINE_RUN(&w.plan, groups, s, g, implicit_stage_below(tree, &w, s, g, to, mode, PIPELINE_WIDTH, digest));
+    return w.first_nan;
 }
 
 /* Batches of less than a group, and groups of a width that the context asks for: one function for all modes and separators, because the
@@ -245,11 +248,11 @@ static __attribute__((noinline)) uint64_t implicit_walk_short(const copse_implic
 ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk_input *input, const walk_output *to,
                                     walk_mode mode)
 {
+    if (input->below.nodes) return implicit_run_below(tree, input, to, mode);
     walk_state w;
     w.input = input;
     w.levels = &tree->levels;
     w.first_nan = input->n;
-    if (input->below.nodes) return implicit_run_below(tree, &w, to, mode);
     w.plan.stages = tree->levels.height + 1;
     for (uint32_t s = 0; s < tree->levels.height; s++) w.plan.far[s] = tree->levels.nodes[s] * 64 > PIPELINE_FAR_BYTES;
     w.plan.far[tree->levels.height] = tree->unit_bytes > PIPELINE_FAR_BYTES;

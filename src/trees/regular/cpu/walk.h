@@ -257,23 +257,27 @@ ALWAYS_INLINE void regular_enter_below(walk_state *w, uint64_t g, uint32_t width
 }
 
 /* Groups are always full: a short one is filled up. */
-ALWAYS_INLINE uint64_t regular_run_below(const copse_regular *tree, walk_state *w, const regular_output *to,
-                                         walk_mode mode)
+ALWAYS_INLINE uint64_t regular_run_below(const copse_regular *tree, const copse_walk_input *input,
+                                         const regular_output *to, walk_mode mode)
 {
-    const uint64_t groups = (w->input->n + PIPELINE_WIDTH - 1) / PIPELINE_WIDTH;
-    w->plan.stages = 2;
-    w->plan.far[0] = false;
-    w->plan.far[1] = true;
-    pipeline_schedule(&w->plan, 0, UINT64_MAX);
-    const uint64_t steps = pipeline_steps(&w->plan, groups);
+    walk_state w;
+    const uint64_t groups = (input->n + PIPELINE_WIDTH - 1) / PIPELINE_WIDTH;
+    w.input = input;
+    w.levels = &tree->table.levels;
+    w.first_nan = input->n;
+    w.plan.stages = 2;
+    w.plan.far[0] = false;
+    w.plan.far[1] = true;
+    pipeline_schedule(&w.plan, 0, UINT64_MAX);
+    const uint64_t steps = pipeline_steps(&w.plan, groups);
     for (uint64_t t = 0; t < steps; t++) {
-        const uint64_t done = pipeline_group(&w->plan, t, 1), next = pipeline_group(&w->plan, t, 0);
+        const uint64_t done = pipeline_group(&w.plan, t, 1), next = pipeline_group(&w.plan, t, 0);
         if (done < groups)
-            regular_finish(tree, w->input, &w->ring[done & w->plan.mask], walk_count(w, done, PIPELINE_WIDTH),
+            regular_finish(tree, input, &w.ring[done & w.plan.mask], walk_count(&w, done, PIPELINE_WIDTH),
                            done * PIPELINE_WIDTH, to, mode);
-        if (next < groups) regular_enter_below(w, next, PIPELINE_WIDTH);
+        if (next < groups) regular_enter_below(&w, next, PIPELINE_WIDTH);
     }
-    return w->first_nan;
+    return w.first_nan;
 }
 
 /* Fewer queries than this go down one after the other: planning a pipeline takes longer. */
@@ -309,12 +313,12 @@ static uint64_t regular_run(const copse_regular *tree, const copse_walk_input *i
         while (i < input->n && regular_walk_alone(tree, input, i, to, mode)) i++;
         return i;
     }
+    if (input->below.nodes) return regular_run_below(tree, input, to, mode);
     walk_state w;
     w.input = input;
     w.levels = levels;
     w.first_nan = input->n;
     const uint32_t height = levels->height;
-    if (input->below.nodes) return regular_run_below(tree, &w, to, mode);
     w.plan.stages = height + 6;
     for (uint32_t s = 0; s < height; s++) w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
     bool far = tree->leaves * COPSE_LEAF_BYTES > PIPELINE_FAR_BYTES;

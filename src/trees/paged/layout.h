@@ -1,0 +1,34 @@
+/*
+ * The bytes of the paged tree, in device memory.
+ *
+ *   levels      pointer-free, over the rows of the directory (core/levels.h)
+ *   directory   highs    | h0 | h1 | h2 | ...        row i: no key of its page is greater, none of the next row's is smaller
+ *               pages    | p0 | p1 | p2 | ...               the address of its page
+ *               counts   | c0 | c1 | c2 | ...               entries of its page; 0 only in an empty tree, which has one row
+ *               before   |  0 | c0 | c0 + c1 | ...          made by the first reader that needs it after an update
+ *
+ *   page        | summary | top | separators | ends | keys: leaf 0 | leaf 1 | ...   | values: leaf 0 | leaf 1 | ...   |
+ *                  64 B     64 B                      128 bytes each
+ *
+ *   summary     aggregate of the values, and whether it is stale
+ *   top         the last separator of each line of separators
+ *   separators  s[l] >= every key of leaf l, <= every key of leaf l + 1; the largest key where no entry follows, and behind that
+ *   ends        e[l]: entries of leaves 0 .. l
+ *   leaf        a line of keys, sorted, packed to the left, the free slots filled with the largest key; values at the same slots
+ *
+ * The rank of an entry in its page is e[leaf - 1] + slot. A *location* is (row << 16) + rank in the page; where the rank is as large as
+ * the page's count, it is the place in front of the next row's first entry.
+ */
+#pragma once
+
+#define COPSE_PAGED_LEAF_BYTES     128u
+#define COPSE_PAGED_STALE_AT       48u /* a word of the summary: not 0 where the aggregate does not agree with the values */
+#define COPSE_PAGED_TOP_AT         64u
+#define COPSE_PAGED_SEPARATORS_AT  128u
+#define COPSE_PAGED_LOCATION_SHIFT 16u
+
+/* Entries of a page: of a small tree, and of one that has more than COPSE_PAGED_SMALL_TREE entries. A page has at most one line of
+ * lines of separators, and fits shared memory. */
+#define COPSE_PAGED_SLOTS_SMALL 64u
+#define COPSE_PAGED_SLOTS       1024u
+#define COPSE_PAGED_SMALL_TREE  65536u

@@ -1,0 +1,246 @@
+/*
+ * The paged tree: runs of keys that just fit a page and those that do not, pages that come and go, small pages that become large ones,
+ * memory that stays the same, and what happens where there is none.
+ */
+#include "unit.h"
+
+#include "placed.h"
+#include "trees/paged/tree.h"
+
+static const struct unit_tree paged = {COPSE_STRUCTURE_PAGED, COPSE_PLACEMENT_EMULATED};
+
+static const struct widths {
+    copse_type key, value;
+} widths[] = {{COPSE_U32, COPSE_U32}, {COPSE_U64, COPSE_U64}, {COPSE_I32, COPSE_U64}, {COPSE_I64, COPSE_U32}};
+
+/* Keys first, first + step, ..., n of them. */
+static void *keys_of(copse_type type, uint64_t first, uint64_t step, uint64_t n)
+{
+    void *keys = typed_new(type, n);
+    for (uint64_t i = 0; i < n; i++) typed_set_bits(type, keys, i, first + i * step);
+    return keys;
+}
+
+static uint64_t insert(copse_ctx *ctx, copse_index *index, struct widths w, uint64_t first, uint64_t step, uint64_t n)
+{
+    void *keys = keys_of(w.key, first, step, n), *values = keys_of(w.value, first + 1, step, n);
+    uint64_t inserted = 0;
+    assert_ok(ctx, copse_insert(index, keys, values, n, 0, &inserted));
+    free(keys);
+    free(values);
+    return inserted;
+}
+
+/* Keys first, first + step, ... are there, with values that are one more, or none of them is. */
+static void expect(copse_ctx *ctx, const copse_index *index, struct widths w, uint64_t first, uint64_t step, uint64_t n,
+                   bool there)
+{
+    void *keys = keys_of(w.key, first, step, n), *values = keys_of(w.value, first + 1, step, n);
+    void *got = typed_new(w.value, n);
+    uint8_t *found = must_malloc(n);
+    assert_ok(ctx, copse_find(index, keys, n, got, found));
+    for (uint64_t i = 0; i < n; i++) assert_int_equal(found[i], there);
+    if (there) assert_memory_equal(got, values, n * typed_size(w.value));
+    free(keys);
+    free(values);
+    free(got);
+    free(found);
+}
+
+/* What row `row` of the directory says. */
+static uint32_t count_of(copse_ctx *ctx, const copse_index *index, uint32_t row)
+{
+    uint32_t count = 0;
+    copse_device *device = index->device;
+    assert_ok(ctx,
+              copse_device_read(device, device->main, &count, copse_paged_of(index)->view.counts + row, sizeof count));
+    return count;
+}
+
+/* --- a page and its borders ---------------------------------------------------------------------------------------------------- */
+
+/* Runs into the middle of one page: the totals around its slots, its fill, and several times that. */
+static void runs_around_the_size_of_a_page(void **state)
+{
+    (void)state;
+    const uint64_t sizes[] = {1, 2, 15, 16, 17, 29, 30, 31, 32, 33, 47, 48, 63, 64, 65, 96, 128, 129, 1000};
+    copse_ctx *ctx = unit_context(1);
+    for (unsigned w = 0; w < COUNT_OF(widths); w++)
+        for (unsigned s = 0; s < COUNT_OF(sizes); s++) {
+            copse_index *index = unit_index(ctx, paged, widths[w].key, widths[w].value, false);
+            assert_int_equal(insert(ctx, index, widths[w], 0, 10000, 30), 30);
+            assert_int_equal(insert(ctx, index, widths[w], 100001, 2, sizes[s]), sizes[s]);
+            assert_ok(ctx, copse_verify(index));
+            assert_int_equal(copse_size(index), 30 + sizes[s]);
+            expect(ctx, index, widths[w], 0, 10000, 30, true);
+            expect(ctx, index, widths[w], 100001, 2, sizes[s], true);
+            expect(ctx, index, widths[w], 100002, 2, sizes[s] < 4000 ? sizes[s] : 4000, false);
+            copse_index_free(index);
+        }
+    copse_ctx_free(ctx);
+}
+
+/* Appends fill pages to the last slot. */
+static void appends_fill_pages(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    for (unsigned w = 0; w < COUNT_OF(widths); w++) {
+        copse_index *index = unit_index(ctx, paged, widths[w].key, widths[w].value, false);
+        for (uint64_t i = 0, n = 1; i < 2000; i += n, n = n % 97 + 3) insert(ctx, index, widths[w], i, 1, n);
+        const uint32_t rows = copse_paged_of(index)->view.rows;
+        assert_ok(ctx, copse_verify(index));
+        assert_true(rows > 10);
+        for (uint32_t row = 1; row + 1 < rows; row++)
+            assert_int_equal(count_of(ctx, index, row), COPSE_PAGED_SLOTS_SMALL);
+        expect(ctx, index, widths[w], 0, 1, copse_size(index), true);
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
+/* A small change leaves the other leaves of its page where they are. */
+static void few_keys_are_patched_in(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = unit_tens(ctx, paged, 2000);
+    const copse_paged *tree = copse_paged_of(index);
+    const uint64_t *pages = tree->view.pages;
+    const uint32_t rows = tree->view.rows;
+    assert_int_equal(insert(ctx, index, widths[1], 5, 1010, 10), 10);
+    assert_ptr_equal(tree->view.pages, pages);
+    assert_int_equal(tree->view.rows, rows);
+    assert_ok(ctx, copse_verify(index));
+    expect(ctx, index, widths[1], 0, 10, 2000, true);
+    expect(ctx, index, widths[1], 5, 1010, 10, true);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* --- pages that come and go ------------------------------------------------------------------------------------------------------ */
+
+/* Small pages become large ones; content, ranks and sums are the same before and after. */
+static void pages_grow_with_the_tree(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = unit_index(ctx, paged, COPSE_U64, COPSE_U64, false);
+    const uint64_t n = 2 * (uint64_t)COPSE_PAGED_SMALL_TREE;
+    insert(ctx, index, widths[1], 0, 2, n - 1);
+    assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS_SMALL);
+    insert(ctx, index, widths[1], 1, 1000, 100);
+    assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS);
+    assert_ok(ctx, copse_verify(index));
+    assert_int_equal(copse_size(index), n + 99);
+    expect(ctx, index, widths[1], 0, 2, n - 1, true);
+    expect(ctx, index, widths[1], 1, 1000, 100, true);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* A window that slides: what leaves is taken again, so that memory stays the same. */
+static void windows_take_no_more_memory(void **state)
+{
+    (void)state;
+    enum { step = 200, live = 2000 };
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = unit_index(ctx, paged, COPSE_U64, COPSE_U64, false);
+    uint64_t pages = 0;
+    for (uint64_t i = 0; i < 60; i++) {
+        insert(ctx, index, widths[1], i * step, 1, step);
+        if (i * step >= live) {
+            const uint64_t low = 0, high = (i + 1) * step - live - 1;
+            const copse_ranges range = COPSE_BETWEEN(&low, &high, 1);
+            uint64_t erased = 0;
+            assert_ok(ctx, copse_erase_range(index, &range, &erased));
+            assert_int_equal(erased, step);
+            assert_int_equal(copse_size(index), live);
+        }
+        if (i == 20) pages = copse_paged_of(index)->pool.pages;
+        if (i > 20) assert_int_equal(copse_paged_of(index)->pool.pages, pages);
+    }
+    assert_ok(ctx, copse_verify(index));
+    expect(ctx, index, widths[1], 60 * step - live, 1, live, true);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* All of it goes, by keys and by a range, and the tree takes new keys. */
+static void an_empty_tree_takes_keys(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    for (unsigned duplicates = 0; duplicates < 2; duplicates++)
+        for (unsigned by_range = 0; by_range < 2; by_range++) {
+            copse_index *index = unit_index(ctx, paged, COPSE_U64, COPSE_U64, duplicates);
+            insert(ctx, index, widths[1], 0, 3, 500);
+            if (duplicates) insert(ctx, index, widths[1], 0, 3, 500);
+            uint64_t *keys = keys_of(COPSE_U64, 0, 3, 500), erased = 0;
+            const uint64_t low = 0, high = UINT64_MAX;
+            const copse_ranges range = COPSE_BETWEEN(&low, &high, 1);
+            assert_ok(ctx,
+                      by_range ? copse_erase_range(index, &range, &erased) : copse_erase(index, keys, 500, &erased));
+            assert_int_equal(erased, duplicates ? 1000 : 500);
+            assert_int_equal(copse_size(index), 0);
+            assert_ok(ctx, copse_verify(index));
+            insert(ctx, index, widths[1], 7, 5, 300);
+            expect(ctx, index, widths[1], 7, 5, 300, true);
+            assert_ok(ctx, copse_verify(index));
+            free(keys);
+            copse_index_free(index);
+        }
+    copse_ctx_free(ctx);
+}
+
+/* --- no memory ------------------------------------------------------------------------------------------------------------------- */
+
+/* Every allocation on the device fails once: the tree is as before, and its memory, too. */
+static void failures_leave_the_tree_as_it_was(void **state)
+{
+    (void)state;
+    enum { ways = 5 };
+    for (unsigned way = 0; way < ways; way++) {
+        bool done = false;
+        for (int64_t allowed = 0; !done; allowed++) {
+            copse_ctx *ctx = unit_context(1);
+            copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
+            copse_index *index = unit_tens(ctx, paged, 600);
+            struct unit_content before = unit_content_of(index);
+            uint64_t *keys = keys_of(COPSE_U64, way == 0 ? 6000 : 5, way < 2 ? 1 : 10, 400), changed = 0;
+            uint8_t operations[400];
+            for (unsigned i = 0; i < 400; i++) operations[i] = i % 2 ? COPSE_OP_ERASE : COPSE_OP_UPSERT;
+            const uint64_t low = 100, high = 4000;
+            const copse_ranges range = COPSE_BETWEEN(&low, &high, 1);
+            device->allocations_left = allowed;
+            const copse_status status = way < 3    ? copse_insert(index, keys, keys, 400, 0, &changed)
+                                        : way == 3 ? copse_erase_range(index, &range, &changed)
+                                                   : copse_apply(index, operations, keys, keys, 400, NULL, NULL);
+            done = device->allocations_left >= 0;
+            device->allocations_left = -1;
+            if (status == COPSE_OK) {
+                assert_ok(ctx, copse_verify(index));
+                free(before.keys);
+                free(before.values);
+            } else {
+                assert_int_equal(status, COPSE_ERR_MEMORY);
+                unit_assert_content(ctx, index, before);
+            }
+            free(keys);
+            copse_index_free(index);
+            assert_int_equal(device->allocated, 0);
+            copse_ctx_free(ctx);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_around_the_size_of_a_page),    cmocka_unit_test(appends_fill_pages),
+        cmocka_unit_test(few_keys_are_patched_in),           cmocka_unit_test(pages_grow_with_the_tree),
+        cmocka_unit_test(windows_take_no_more_memory),       cmocka_unit_test(an_empty_tree_takes_keys),
+        cmocka_unit_test(failures_leave_the_tree_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
