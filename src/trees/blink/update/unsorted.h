@@ -315,7 +315,7 @@ SIMT_DEVICE void counters_deliver(const copse_apply_arguments *a)
     __threadfence();
     for (uint32_t i = simt_lane(); i < sizeof *a->counters / sizeof *words; i += SIMT_WARP) {
         to[i] = simt_load_relaxed_u64(&words[i]);
-        if (i >= kept) words[i] = 0;
+        if (i >= kept) simt_store_relaxed_u64(&words[i], 0);
     }
 }
 
@@ -324,7 +324,8 @@ SIMT_KERNEL(NAME(apply_unsorted), copse_apply_arguments, COPSE_KERNEL_THREADS, 8
     const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), n = a.operations.n;
     const uint64_t warp_first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
     unsorted_update u = {&a.tree, a.counters, 0, 0};
-    const bool declined = a.counters->not_first_nan || a.counters->crowded == 1u; /* not a batch for this strategy */
+    const bool declined = simt_load_relaxed_u64(&a.counters->not_first_nan) != 0 ||
+                          simt_load_relaxed_u32(&a.counters->crowded) == 1u; /* not a batch for this strategy */
     for (uint64_t first = declined ? n : warp_first; first < n; first += groups) {
         const uint64_t i = first + simt_lane() / LEAF_LANES;
         const bool go = i < n && a.table[a.slots[i]] == (uint32_t)i + 1u;
