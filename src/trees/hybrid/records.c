@@ -180,7 +180,7 @@ copse_status copse_records_refresh(copse_mirror *mirror, const copse_index *inde
     copse_status status = room_make(mirror, &plan);
     const bool all = !records->whole;
     records->whole = false;
-    if (status == COPSE_OK) {
+    if (plan.taken) { /* there is room */
         places_give(&plan, all);
         status = pages_send(mirror, &plan);
     }
