@@ -3,6 +3,7 @@
  * updates, whatever the last batch was, and an update needs two kernels and one wait.
  */
 #include "blink_batches.h"
+#include "transfer/transfer.h"
 
 #include <math.h>
 
@@ -70,7 +71,11 @@ static void assert_tables_empty(const copse_blink *tree)
 {
     assert_non_null(tree->tables);
     assert_true(tree->table_slots > 0);
-    for (uint64_t i = 0; i < tree->table_slots; i++) assert_int_equal(tree->tables[i], 0);
+    const uint64_t bytes = tree->table_slots * sizeof(uint32_t);
+    uint32_t *slots = must_malloc(bytes);
+    assert_int_equal(copse_transfer_to_host(tree->owner.device, slots, tree->tables, bytes), COPSE_OK);
+    for (uint64_t i = 0; i < tree->table_slots; i++) assert_int_equal(slots[i], 0);
+    free(slots);
 }
 
 /* Keys of a batch, spread over the tree, every third one equal to the one before it. */
@@ -133,11 +138,13 @@ static void two_kernels_and_one_wait(void **state)
     copse_ctx *ctx = unit_context(1);
     copse_index *index = tens(ctx, COPSE_STRUCTURE_BLINK);
     copse_device *device = index->device;
-    double *keys = NULL;
-    assert_ok(ctx, copse_device_alloc(device, device->main, batch * sizeof *keys, "keys", (void **)&keys));
-    spread_keys(keys, batch, 1);
+    double host[batch], *keys = NULL;
+    assert_ok(ctx, copse_device_alloc(device, device->main, sizeof host, "keys", (void **)&keys));
+    spread_keys(host, batch, 1);
+    assert_ok(ctx, copse_transfer_to_device(device, keys, host, sizeof host));
     assert_ok(ctx, copse_insert(index, keys, keys, batch, COPSE_INSERT_UPSERT, NULL));
-    spread_keys(keys, batch, 2);
+    spread_keys(host, batch, 2);
+    assert_ok(ctx, copse_transfer_to_device(device, keys, host, sizeof host));
     count_from_here(device);
     assert_ok(ctx, copse_insert(index, keys, keys, batch, COPSE_INSERT_UPSERT, NULL));
     device->backend = real;
@@ -145,7 +152,7 @@ static void two_kernels_and_one_wait(void **state)
     assert_int_equal(fills, 0);
     assert_int_equal(copies, 0);
     assert_int_equal(waits, 1);
-    copse_device_free(device, device->main, keys, batch * sizeof *keys);
+    copse_device_free(device, device->main, keys, sizeof host);
     copse_index_free(index);
     copse_ctx_free(ctx);
 }
