@@ -7,7 +7,7 @@ BUILD   ?= build
 GPU_BUILD ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo install dist test test-full test-long test-gpu stress stress-gpu mutants bench lint format clean help
+.PHONY: build demo install dist test test-full test-long test-gpu stress stress-gpu mutants bench figures lint format clean help
 
 ##@ Build and try
 build: ## build the libraries and the command, build/copse (kernels for the card of this machine)
@@ -62,6 +62,11 @@ bench: ## run the standard benchmarks and draw the plots (bench/results/)
 	@scripts/setup bench
 	@scripts/build $(BUILD) -DCMAKE_BUILD_TYPE=Release -DCOPSE_PEERS=ON
 	@bench/standard $(BUILD)/copse
+
+figures: ## measure and draw the figures of the hybrid paper (build/figures/figures.html); QUICK=1: small ones
+	@scripts/setup bench
+	@scripts/build $(BUILD) -DCMAKE_BUILD_TYPE=Release
+	@bench/figures --command $(BUILD)/copse --results $(BUILD)/figures $(if $(QUICK),--quick)
 
 lint: ## check format, direction of includes, cppcheck, clang-tidy
 	@scripts/setup lint

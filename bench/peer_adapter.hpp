@@ -244,8 +244,8 @@ template <class Map, class K, class V> struct adapter {
     static const bench_peer *table(const char *name, bool counts_by_rank)
     {
         static const bench_peer peer = {
-            name,        counts_by_rank, false,       false, create, destroy, build, insert, erase, find,
-            lower_bound, successor,      predecessor, range, count,  sum,     visit, copy,   size,  bytes};
+            name,      counts_by_rank, false, false, create, destroy, build, insert, erase, find,   lower_bound,
+            successor, predecessor,    range, count, sum,    visit,   copy,  size,   bytes, nullptr};
         return &peer;
     }
 };

@@ -49,9 +49,16 @@ typedef struct bench_peer {
     void (*copy)(const void *store, void *out_keys, void *out_values);
     uint64_t (*size)(const void *store);
     uint64_t (*bytes)(const void *store);
+    /* A pass over all values, BENCH_PASS_*, on so many threads: their sum modulo 2^64 comes back, or each changes. */
+    void (*pass)(void *store, unsigned what, unsigned threads, uint64_t *out_sum);
 } bench_peer;
 
+#define BENCH_PASS_SUM      0u
+#define BENCH_PASS_ADD      1u /* 1 to each value */
+#define BENCH_PASS_SUBTRACT 2u
+
 /* NULL for widths other than 4 and 8. The last four exist where the library was there at build time. */
+const bench_peer *bench_peer_array(unsigned key_bytes, unsigned value_bytes);
 const bench_peer *bench_peer_std_map(unsigned key_bytes, unsigned value_bytes);
 const bench_peer *bench_peer_sorted_array(unsigned key_bytes, unsigned value_bytes);
 const bench_peer *bench_peer_absl(unsigned key_bytes, unsigned value_bytes);

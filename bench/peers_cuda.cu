@@ -4,6 +4,7 @@
 #include "peers.h"
 
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
 #include <cuda_runtime.h>
 #include <thrust/binary_search.h>
 #include <thrust/execution_policy.h>
@@ -96,6 +97,17 @@ template <class K, class P> struct subtract {
     __device__ void operator()(uint64_t i) const { out_counts[i] = lows[i] > highs[i] ? 0 : ends[i] - firsts[i]; }
 };
 
+struct widen {
+    template <class V> __host__ __device__ uint64_t operator()(V v) const { return v; }
+};
+
+template <class V> struct add_to {
+    V *values;
+    V by;
+
+    __device__ void operator()(uint64_t i) const { values[i] += by; }
+};
+
 template <class K, class V> struct sorted_array {
     using position = uint32_t; // a table of 2^32 entries is out of its reach, and half the bytes are faster
 
@@ -104,6 +116,8 @@ template <class K, class V> struct sorted_array {
     uint64_t count = 0;
     mutable array<position> firsts;
     mutable array<position> ends;
+    array<uint8_t> scratch;
+    array<uint64_t> sum;
 
     static const sorted_array *of(const void *opaque) { return static_cast<const sorted_array *>(opaque); }
     static void *create()
@@ -184,6 +198,24 @@ template <class K, class V> struct sorted_array {
         }
     }
 
+    // CUB's reduction, with the sum brought to the host, or one value a thread.
+    static void pass(void *opaque, unsigned what, unsigned, uint64_t *out_sum)
+    {
+        auto *self = static_cast<sorted_array *>(opaque);
+        V *values = self->values.data();
+        std::size_t needed = 0;
+        if (what != BENCH_PASS_SUM) {
+            each(self->count, add_to<V>{values, what == BENCH_PASS_ADD ? V(1) : V(~V(0))});
+            return;
+        }
+        cub::DeviceReduce::TransformReduce(nullptr, needed, values, self->sum.data(), self->count,
+                                           ::cuda::std::plus<uint64_t>(), widen(), uint64_t(0));
+        if (!self->scratch.resize(needed) || !self->sum.resize(1)) return;
+        cub::DeviceReduce::TransformReduce(self->scratch.data(), needed, values, self->sum.data(), self->count,
+                                           ::cuda::std::plus<uint64_t>(), widen(), uint64_t(0));
+        cudaMemcpy(out_sum, self->sum.data(), sizeof *out_sum, cudaMemcpyDeviceToHost);
+    }
+
     static uint64_t size(const void *opaque) { return of(opaque)->count; }
     static uint64_t bytes(const void *opaque) { return of(opaque)->count * (sizeof(K) + sizeof(V)); }
 
@@ -191,6 +223,7 @@ template <class K, class V> struct sorted_array {
     {
         static const bench_peer peer = [] {
             bench_peer p = {};
+            p.pass = pass;
             p.name = "thrust::lower_bound";
             p.counts_by_rank = true;
             p.on_device = true;

@@ -437,6 +437,37 @@ def draw_sequences(folder, op, name, title):
     finish(figure, folder, name, ours, title)
 
 
+def draw_orders(folder):
+    """The paged tree: builds, searches and visits over the order of pages, and inserts over the size of the tree."""
+    lines = read_part(folder, "orders")
+    if not lines:
+        return
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(16, 4.5))
+    shades = {"build": "#0b6e4f", "find": "#d1495b", "range100": "#edae49", "visit": "#66717e"}
+    ours = [line for line in lines if line["structure"] == "paged"]
+    for op, shade in shades.items():
+        axes = left if op == "build" else middle
+        chosen = sorted((line for line in ours if line["op"] == op and line["page_order"]),
+                        key=lambda line: line["page_order"])
+        plot_series(axes, [(line["page_order"], *billions(line)) for line in chosen], op, shade=shade)
+        for peer in (line for line in lines if line["op"] == op and line["structure"] != "paged"):
+            axes.axhline(peer["mops"] / 1000, linestyle=":", color=shade, label=f"{op}, {peer['structure']}")
+    inserts = [line for line in ours if line["op"] == "insert-new"]
+    for batch, shade in zip(dict.fromkeys(line["batch"] for line in inserts), shades.values()):
+        chosen = sorted((line for line in inserts if line["batch"] == batch), key=lambda line: line["n"])
+        right.plot([line["n"] for line in chosen], [line["us_per_call"] for line in chosen], "-o", markersize=3,
+                   color=shade, label=f"{size_name(batch)} a call")
+    for axes, xs, label in ((left, ours, "slots of a page"), (middle, ours, "slots of a page")):
+        powers(axes, [line["page_order"] for line in xs if line["page_order"]], label)
+    powers(right, [line["n"] for line in inserts], "entries")
+    for axes, title, unit in ((left, "build", "billion a second"), (middle, "reads", "billion a second"),
+                              (right, "inserts of new keys", "microseconds a call")):
+        logarithmic(axes)
+        tidy(axes, title, unit)
+        legend_below(axes)
+    finish(figure, folder, "orders", ours, "The paged tree by the order of its pages, arrays in device memory")
+
+
 def draw_gpu(folder):
     draw_gpu_sizes(folder)
     draw_gpu_batches(folder)
@@ -444,6 +475,7 @@ def draw_gpu(folder):
     draw_gpu_ops(folder)
     draw_updates(folder)
     draw_patterns(folder)
+    draw_orders(folder)
     draw_sequences(folder, "find", "sequences-find", "find of all keys, in the order in which they were inserted")
     draw_sequences(folder, "fill", "sequences-insert", "insert of all keys into an empty index, in one call")
 

@@ -77,3 +77,5 @@ fi
 . "$here/standard_updates.sh"
 # shellcheck source-path=SCRIPTDIR
 . "$here/standard_patterns.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$here/standard_orders.sh"

@@ -9,7 +9,7 @@ if(COPSE_STRIP)
   install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)")
 endif()
 
-install(FILES include/copse.h include/copse_query.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/copse.h include/copse_query.h include/copse_device.cuh DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Two export sets: a program that links the shared library need not have what only the static one asks for.
 install(TARGETS copse_shared EXPORT copseShared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS copse_static EXPORT copseStatic ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

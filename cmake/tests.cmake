@@ -52,6 +52,12 @@ if(COPSE_TESTS)
   target_link_libraries(differential_bytes PRIVATE Threads::Threads)
   add_test(NAME differential_bytes COMMAND differential_bytes WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 
+  # Queries on a card: bench/query/card.c says how it is started.
+  copse_test_program(bench_query_card . bench/query/card.c)
+  set_target_properties(bench_query_card PROPERTIES EXCLUDE_FROM_ALL ON)
+  target_compile_options(bench_query_card PRIVATE "SHELL:-include ${copse_commit_header}")
+  add_dependencies(bench_query_card copse_commit)
+
   # Queries beside SQLite, which is only a dependency of the tests.
   if(PkgConfig_FOUND)
     pkg_check_modules(SQLITE IMPORTED_TARGET sqlite3)
@@ -61,9 +67,11 @@ if(COPSE_TESTS)
     copse_test_program(differential_query tests ${copse_query_sources})
     target_link_libraries(differential_query PRIVATE PkgConfig::SQLITE)
     add_test(NAME differential_query COMMAND differential_query WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    # bench/query/run builds it.
-    add_executable(bench_query EXCLUDE_FROM_ALL bench/query/query.c)
-    target_link_libraries(bench_query PRIVATE copse_static PkgConfig::SQLITE)
+    # bench/query/run builds them.
+    foreach(part query paper orders)
+      add_executable(bench_${part} EXCLUDE_FROM_ALL bench/query/${part}.c)
+      target_link_libraries(bench_${part} PRIVATE copse_static PkgConfig::SQLITE)
+    endforeach()
   elseif(NOT COPSE_TESTS STREQUAL "PLAIN")
     message(FATAL_ERROR "COPSE_TESTS needs SQLite; on Debian: apt-get install libsqlite3-dev")
   endif()

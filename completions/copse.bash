@@ -17,18 +17,20 @@ _copse() {
             ;;
         demo)
             [ "$previous" = --placement ] && words='cpu gpu emulated'
-            options='--n --quick --placement --device --threads --json --no-timing --quiet --help'
+            options='--n --quick --placement --device --threads --json --seconds --steps --batch --window --no-timing --quiet --help'
             ;;
         devices)
             options='--json --threads --help'
             ;;
         query)
+            [ "$previous" = --placement ] && words='cpu gpu auto emulated'
             [ "$previous" = --on-bad ] && words='fail skip'
-            options='--where --select --count --sum --min --max --avg --count-distinct --group-by --order-by --limit --offset --join --asof --explain --format --json --index --types --delimiter --decimal --date-format --null --on-bad --no-header --threads --quiet --help'
+            options='--where --select --count --sum --min --max --avg --count-distinct --group-by --order-by --limit --offset --join --asof --explain --format --json --index --placement --device --types --delimiter --decimal --date-format --null --on-bad --no-header --threads --quiet --help'
             ;;
         shell)
+            [ "$previous" = --placement ] && words='cpu gpu auto emulated'
             [ "$previous" = --on-bad ] && words='fail skip'
-            options='--index --format --types --delimiter --decimal --date-format --null --on-bad --no-header --threads --quiet --help'
+            options='--index --format --placement --device --types --delimiter --decimal --date-format --null --on-bad --no-header --threads --quiet --help'
             ;;
         import)
             [ "$previous" = --on-bad ] && words='fail skip'
@@ -105,7 +107,7 @@ _copse() {
             ;;
         bench)
             [ "$previous" = --placement ] && words='cpu gpu auto emulated'
-            options='--structure --placement --key --value --n --op --queries --batch --calls --grown --duplicates --threads --dist --query-dist --memory --transfer --schedule --bucket --leaf-memory --slower --isa --huge-pages --pipeline --seed --repeat --peers --peer-queries --json --progress --help'
+            options='--structure --placement --key --value --n --op --queries --batch --calls --grown --after --duplicates --threads --dist --query-dist --memory --transfer --schedule --bucket --leaf-memory --slower --page-order --refresh --isa --huge-pages --pipeline --seed --repeat --peers --peer-queries --json --progress --help'
             ;;
         esac
     fi

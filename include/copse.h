@@ -410,6 +410,127 @@ typedef int (*copse_visit_fn)(void *user, const void *keys, const void *values, 
 /* Visits all entries in order, on the calling thread. Errors: CANCELLED (fn returned non-zero). */
 COPSE_API copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user);
 
+/* One value: the member of the index's value type counts. */
+typedef union copse_number {
+    uint32_t u32;
+    int32_t i32;
+    float f32;
+    uint64_t u64;
+    int64_t i64;
+    double f64;
+} copse_number;
+
+/* What a visit does with the values of the entries that it comes to.
+ *
+ * Maps give each value another one. ADD and MULTIPLY are as COPSE_OP_ADD is: integers wrap, floats are rounded to their
+ * type, what is no number is the quiet NaN without a payload. MIN, MAX and CLAMP leave a NaN as it is, and a value that
+ * equals the bound. Filter, histogram, largest and smallest pass over NaN. */
+typedef enum copse_visit_operation {
+    COPSE_VISIT_ADD = 1,      /* value + low                                                                          */
+    COPSE_VISIT_MULTIPLY = 2, /* value * low                                                                          */
+    COPSE_VISIT_MIN = 3,      /* the smaller one of value and high                                                    */
+    COPSE_VISIT_MAX = 4,      /* the larger one of value and low                                                      */
+    COPSE_VISIT_CLAMP = 5,    /* value, but not below low nor above high                                              */
+    COPSE_VISIT_REDUCE = 6,   /* count, sum, extremes, mean, variance: `wanted`, `reduction`                          */
+    COPSE_VISIT_FILTER = 7,   /* the entries with a value from low to high, both included, in key order               */
+    COPSE_VISIT_HISTOGRAM =
+        8,                    /* how many values fall into each of `bins` bins                                        */
+    COPSE_VISIT_LARGEST = 9,  /* the `capacity` entries with the largest values, the largest first                    */
+    COPSE_VISIT_SMALLEST = 10 /* ... with the smallest values; of equal values both have the first in key order first */
+} copse_visit_operation;
+
+#define COPSE_REDUCE_SUM      1u /* `sum`; only where it is wanted an overflow is an error */
+#define COPSE_REDUCE_SUM128   2u /* `sum128`, of integer value types                       */
+#define COPSE_REDUCE_MIN      4u
+#define COPSE_REDUCE_MAX      8u
+#define COPSE_REDUCE_MEAN     16u
+#define COPSE_REDUCE_VARIANCE 32u /* reads the values twice */
+
+/* What a reduction found; members that were not wanted are 0. */
+typedef struct copse_reduction {
+    uint64_t count;      /* of entries; always set */
+    copse_number sum;    /* u64, i64 or f64 as the results of copse_sum; 0 of no entries */
+    copse_int128 sum128; /* exact */
+    /* As copse_min and copse_max: `any` is 0 where there was no value, NaN left aside, and both are 0 then. */
+    uint32_t any;
+    uint32_t reserved;
+    copse_number min, max;
+    double mean;     /* NaN of no entries */
+    double variance; /* the mean of (value - mean)^2; NaN of no entries */
+} copse_reduction;
+
+/* A visit. Start from COPSE_VISIT_INIT(operation) and set what the operation has a use for; the rest stays 0. The struct,
+ * the scalars, the ends of the range, edges and counts are host memory; keys and values may be device memory where
+ * the index is on a GPU. */
+typedef struct copse_visit_request {
+    uint32_t struct_size; /* sizeof(copse_visit_request)   */
+    uint32_t operation;   /* copse_visit_operation         */
+    /* REDUCE: COPSE_REDUCE_*, or 0: only the count. */
+    uint32_t wanted;
+    /* HISTOGRAM: 1 .. COPSE_VISIT_MOST_BINS. */
+    uint32_t bins;
+    /* The keys whose entries are visited: one range, n being 1; NULL: all. */
+    const copse_ranges *range;
+    /* Scalars of the value type. FILTER: NULL is no end. HISTOGRAM: where the first bin begins and the last one ends;
+     * both included, where edges is NULL. */
+    const void *low, *high;
+    /* HISTOGRAM: bins + 1 values that do not fall: bin i has edges[i] <= value < edges[i + 1], the last one its upper
+     * edge, too. NULL: bins of equal width from low to high. */
+    const void *edges;
+    /* HISTOGRAM: bins + 3 counts: of each bin, of values below them, above them, and NaN. */
+    uint64_t *counts;
+    /* Maps into arrays, FILTER, LARGEST, SMALLEST: where the entries go, either may be NULL, and room for how many. */
+    void *keys, *values;
+    uint64_t capacity;
+    /* Set: entries that were visited (maps, REDUCE, HISTOGRAM), that fit the filter (FILTER), that came (LARGEST,
+     * SMALLEST). */
+    uint64_t n;
+    copse_reduction reduction;
+} copse_visit_request;
+#define COPSE_VISIT_INIT(operation)                                                                                    \
+    {                                                                                                                  \
+        sizeof(copse_visit_request), operation, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0,                  \
+        {                                                                                                              \
+            0, {0}, {0, 0}, 0, 0, {0}, {0}, 0.0, 0.0                                                                   \
+        }                                                                                                              \
+    }
+#define COPSE_VISIT_MOST_BINS 65536u
+
+/* One pass over the values of all entries or of a range of keys; the index stays as it is. Maps put the new values, and
+ * the keys, into arrays. Sizing (maps, FILTER): with capacity 0 and keys and values NULL the call only sets n; where
+ * capacity is less than n it returns COPSE_ERR_TOO_SMALL. A sum that does not fit 64 bits is set to the nearest limit,
+ * and the call returns COPSE_ERR_OVERFLOW; everything else that was wanted is right then. It waits for its end, also
+ * on a stream of the caller's.
+ * Errors: ARGUMENT (an unknown operation; a bound above the other one, edges that fall), NAN (the range, a scalar or an
+ * edge where NaN has no order), TYPE (a set), OVERFLOW, TOO_SMALL. */
+COPSE_API copse_status copse_visit_values(const copse_index *index, copse_visit_request *request);
+
+/* A map in place: each value of the entries that are visited becomes the new one, of all of them or, where the call
+ * fails, of none. keys, values and capacity are 0. A tree with COPSE_CAN_VISIT on a device needs no memory for it;
+ * the others take a copy of what is visited.
+ * Errors: as above, UNSUPPORTED (a view, a frozen index, an open file). */
+COPSE_API copse_status copse_visit_in_place(copse_index *index, copse_visit_request *request);
+
+/* The pages of a paged index, for a kernel of the caller's own: copse_device.cuh reads them. The addresses are those of the
+ * memory where the index is (a GPU's, or the host's on the emulator), and hold until the next call that changes the
+ * index. Keys are encoded; copse_device.cuh turns them back.
+ * Errors: UNSUPPORTED (another structure, or a placement that has no such pages). */
+typedef struct copse_page_table {
+    uint32_t struct_size; /* sizeof(copse_page_table), set by the caller      */
+    uint32_t pages;       /* in key order                                     */
+    uint64_t entries;
+    uint32_t key_type, value_type; /* copse_type                              */
+    uint32_t key_bytes, value_bytes;
+    uint32_t slots;                       /* of a page                                        */
+    uint32_t leaf_slots;                  /* of a leaf: its entries come first, then free slots */
+    uint32_t ends_at, keys_at, values_at; /* bytes from the beginning of a page               */
+    uint32_t reserved;
+    const uint64_t *addresses; /* of the pages   */
+    const uint32_t *counts;    /* their entries  */
+    uint64_t version;          /* copse_stats.version that they belong to     */
+} copse_page_table;
+COPSE_API copse_status copse_pages(const copse_index *index, copse_page_table *out_table);
+
 /* Copies all entries in order into arrays of `capacity` entries each (either may be NULL), on all threads;
  * copse_size tells the capacity that it takes. With capacity 0 and both NULL it does nothing. Of byte strings it
  * tells the bytes that they take, as copse_range does. Errors: TOO_SMALL. */
@@ -522,7 +643,10 @@ struct copse_ctx_options {
 
 typedef enum copse_updates {
     COPSE_UPDATES_EXPECTED = 0, /* batches will change the index; AUTO then picks an updatable structure */
-    COPSE_UPDATES_RARE = 1      /* built once, read often; AUTO then picks the fastest reader            */
+    COPSE_UPDATES_RARE = 1, /* built once, read often; AUTO then picks the fastest reader, paged builds full pages */
+    /* Batches come in patterns: time stamps, windows that slide, crowded places; AUTO then picks the paged tree where
+     * it is the fastest, on a GPU, and elsewhere what it picks for updates. */
+    COPSE_UPDATES_STREAMED = 2
 } copse_updates;
 
 /* What card and CPU do with the buckets of a batch on a hybrid index. */
@@ -548,11 +672,15 @@ struct copse_index_options {
     uint32_t bucket;
     /* The same: bytes of the card's memory for copies of leaves, of as many as fit; 0: none. */
     uint64_t leaf_memory;
+    /* The paged tree: slots of a page, a power of two from 64 to 16384; 0: the tree picks it, and picks again as it
+     * grows. */
+    uint32_t page_order;
+    uint32_t reserved; /* 0 */
 };
 #define COPSE_INDEX_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
         sizeof(copse_index_options), COPSE_U64, COPSE_U64, COPSE_STRUCTURE_AUTO, COPSE_PLACEMENT_AUTO,                 \
-            COPSE_UPDATES_EXPECTED, 0, COPSE_SCHEDULE_AUTO, 0, 0                                                       \
+            COPSE_UPDATES_EXPECTED, 0, COPSE_SCHEDULE_AUTO, 0, 0, 0, 0                                                 \
     }
 
 /* What bindings want to know of the last error on this thread besides its sentence. */
@@ -649,13 +777,52 @@ typedef enum copse_capability {
     COPSE_CAN_FREEZE = 3,          /* copse_freeze without a copy                                             */
     COPSE_CAN_KEEP_DUPLICATES = 4, /* the option `duplicates`                                                 */
     COPSE_CAN_AGGREGATE = 5,       /* sums, minima and maxima do not look at every entry of a wide range      */
-    COPSE_CAN_TAKE_BYTES = 6       /* keys that are byte strings                                              */
+    COPSE_CAN_TAKE_BYTES = 6,      /* keys that are byte strings                                              */
+    COPSE_CAN_VISIT = 7            /* copse_visit_values works where the entries lie: on all threads, by kernels */
 } copse_capability;
 
 /* 1 where the tree of that structure, at that placement and for keys of that type, has the capability, else 0. It
  * asks what this build has, not whether a card can be used. Neither structure nor placement is AUTO: those give 0. */
 COPSE_API int copse_supports(copse_structure structure, copse_placement placement, copse_type key_type,
                              copse_capability what);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * Keys of several fields
+ */
+
+/* One field of keys: an array with its value for each of them. The layout of this struct does not change. */
+typedef struct copse_field {
+    uint32_t type;  /* copse_type of a key: numbers, dates, timestamps, COPSE_BYTES */
+    uint32_t flags; /* COPSE_FIELD_DESCENDING and COPSE_FIELD_NULLABLE, or 0        */
+    /* One element for each key; of strings a copse_bytes *. Elements that are NULL may hold anything. */
+    void *data;
+    /* Of a field that may be NULL: bit i % 8 of byte i / 8 is 1 where key i has a value. NULL: all have. */
+    uint8_t *validity;
+} copse_field;
+
+#define COPSE_FIELD_DESCENDING 1u /* larger values first, and NULL last        */
+#define COPSE_FIELD_NULLABLE   2u /* it takes one byte more; NULL comes first  */
+
+#define COPSE_MOST_FIELDS 64u
+
+/* For copse_encode_fields: keys behind all that begin with the fields, as open upper ends of ranges. */
+#define COPSE_ENCODE_BEHIND 1u
+
+/* Makes keys for an index of type COPSE_BYTES: n strings that are ordered as the first field, where that is equal as the
+ * second, and so on. The first fields alone, encoded, are a prefix that just the keys with these values have: ranges with
+ * COPSE_RANGE_PREFIX take it. A range of the field behind them goes from the first fields and its low end up to the first
+ * fields and its high end encoded with COPSE_ENCODE_BEHIND, with COPSE_RANGE_HIGH_OPEN.
+ * flags: COPSE_ENCODE_BEHIND or 0. A number takes 4 or 8 bytes; a string its bytes, one more for each byte 0, and two.
+ * All arrays are host memory; out_keys is an output as copse_bytes has it, with sizing.
+ * Errors: ARGUMENT (a field that is wrong, a key that is longer than COPSE_LONGEST_KEY), NAN, TOO_SMALL, OVERFLOW, MEMORY. */
+COPSE_API copse_status copse_encode_fields(copse_ctx *ctx, const copse_field *fields, uint32_t field_count, uint64_t n,
+                                           uint32_t flags, copse_bytes *out_keys);
+
+/* The way back: the values of n keys, which have these fields, or these and more behind them. `data` of a field that is not
+ * wanted is NULL; strings are outputs as copse_bytes has it, with sizing. validity, where it is not NULL, is filled.
+ * Errors: ARGUMENT (a key that does not have the fields, with its position), TOO_SMALL, OVERFLOW, MEMORY. */
+COPSE_API copse_status copse_decode_fields(copse_ctx *ctx, const copse_bytes *keys, uint64_t n,
+                                           const copse_field *fields, uint32_t field_count);
 
 /* Names and sizes. copse_type_parse and copse_structure_parse return COPSE_ERR_ARGUMENT for an unknown name. */
 COPSE_API const char *copse_version(void);

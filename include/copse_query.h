@@ -21,7 +21,7 @@
  * one group, and in ascending order they come first. NaN is refused in columns; leave the cell NULL.
  *
  * Calls that only read a table (const copse_table *) may run at the same time from several threads, each with a query of
- * its own. A call that changes a table must have it alone. Tables are in host memory, and on the CPU.
+ * its own. A call that changes a table must have it alone. Tables are on the CPU, unless copse_table_place puts them on a card, too.
  */
 #ifndef COPSE_QUERY_H
 #define COPSE_QUERY_H
@@ -112,7 +112,7 @@ static inline copse_value copse_value_text(const char *text, uint32_t size)
 
 typedef struct copse_table copse_table;
 
-/* A table of `rows` rows from arrays, which are copied. Names are not empty, and differ.
+/* A table of `rows` rows from arrays, which are copied; those of numbers, and validity, may lie in device memory. Names are not empty, and differ.
  * Errors: ARGUMENT, TYPE (an unknown type), NAN. */
 COPSE_API copse_status copse_table_create(copse_ctx *ctx, const copse_column *columns, uint32_t column_count,
                                           uint64_t rows, copse_table **out_table);
@@ -216,6 +216,15 @@ COPSE_API copse_status copse_table_index(copse_table *table, const char *column,
  * of its first columns and a range of the next. It has no sums. Rows with NULLs are in it, too, unless it is unique. */
 COPSE_API copse_status copse_table_index_columns(copse_table *table, const char *const *columns, uint32_t column_count,
                                                  const copse_table_index_options *options);
+
+/* Puts the columns of numbers, the NULLs of all columns, and the indexes on such columns on a device: COPSE_PLACEMENT_GPU, or
+ * COPSE_PLACEMENT_EMULATED for tests; COPSE_PLACEMENT_CPU takes them away again. Conditions, orders, groups, aggregates and joins then run
+ * there, with the same answers; those with strings, which stay in host memory, run on the CPU, and copse_query_explain says so. Host memory keeps
+ * all columns: changes are made there, and their cells follow to the device. Where that has no memory for them, the change holds all the same, queries
+ * run on the CPU, and the next change, or this call, brings the device in step. After a failure the table is where it was.
+ * Errors: ARGUMENT (another placement), DEVICE (none that can be used), MEMORY, UNSUPPORTED (a context with COPSE_CTX_DEVICE_ARRAYS). */
+COPSE_API copse_status copse_table_place(copse_table *table, copse_placement placement);
+COPSE_API copse_placement copse_table_placement(const copse_table *table); /* AUTO for NULL */
 
 /* What an index is of. Columns are numbers; sums is UINT32_MAX where its values are rows. */
 typedef struct copse_table_index_info {
@@ -351,8 +360,8 @@ typedef enum copse_aggregate {
 
 /* Adds an aggregate, and a column "count", "count(x)", "sum(x)", "min(x)", "max(x)", "avg(x)" or "count(distinct x)" to the
  * result. Of no rows counts are 0 and all else is NULL. Integer sums are exact; where one does not fit, the run returns
- * COPSE_ERR_OVERFLOW with the exact sum in its sentence. Floats are added in the order of the rows, or, where an index with
- * `sums` answers, as copse_sum adds them. Errors: ARGUMENT, TYPE (sum and avg of dates, timestamps, strings). */
+ * COPSE_ERR_OVERFLOW with the exact sum in its sentence. Floats are added in blocks of rows, in one order that docs/QUERY.md draws, on
+ * the CPU and on a card; where an index with `sums` answers, as copse_sum adds them. Errors: ARGUMENT, TYPE (sum and avg of dates, timestamps, strings). */
 COPSE_API copse_status copse_query_aggregate(copse_query *query, copse_aggregate what, const char *column);
 /* Up to two; groups come in the order of these columns. */
 COPSE_API copse_status copse_query_group_by(copse_query *query, const char *column);
@@ -372,6 +381,21 @@ COPSE_API copse_status copse_query_run(copse_query *query, copse_table **out_tab
  * aggregates, all ranges go to them as one batch. Errors: ARGUMENT, NAN, OVERFLOW (the range is named). */
 COPSE_API copse_status copse_query_ranges(copse_query *query, const char *column, const copse_ranges *ranges,
                                           copse_table **out_table);
+
+/* The same into arrays of the caller's, one for each aggregate, in host or device memory, without a table: ends and results of a table on a
+ * card may all stay there, and nothing is copied. The query has no condition, and indexes answer its aggregates: COUNT gives uint64_t, SUM what
+ * copse_sum gives, AVG double, MIN and MAX of a column with sums that column's type. Of no rows they are 0; a count beside them tells. Bools have
+ * no minima and maxima here. Errors: ARGUMENT, NAN, UNSUPPORTED (no index answers; it is said which aggregate), OVERFLOW as in copse_sum. */
+COPSE_API copse_status copse_query_ranges_into(copse_query *query, const char *column, const copse_ranges *ranges,
+                                               void *const *results);
+/* A query that is asked again and again with other ends: gives the range that the query has of a column (from copse_query_between, or where
+ * with <, <=, >, >=, =) new ends, both included. Errors: ARGUMENT (no such range; a query with OR), UNSUPPORTED (a string
+ * column), and those of copse_query_between; the range is as before then. */
+COPSE_API copse_status copse_query_set_between(copse_query *query, const char *column, copse_value low,
+                                               copse_value high);
+/* Runs a query that has aggregates and no groups, and puts aggregate i into values[i]; `count` is how many there are. No table is made,
+ * and where indexes answer, no memory is taken. A text stays valid until the table changes. Errors: ARGUMENT, OVERFLOW. */
+COPSE_API copse_status copse_query_values(copse_query *query, copse_value *values, uint32_t count);
 
 /* The numbers of the rows, for a query without aggregates. out_n is how many there are; where that is more than capacity,
  * the call returns COPSE_ERR_TOO_SMALL, but not with capacity 0 and rows NULL. */
@@ -428,7 +452,8 @@ typedef struct copse_join_options {
 /* Pairs of row numbers, by the number of the left row, then of the right one. */
 typedef struct copse_pairs copse_pairs;
 
-/* Joins two tables of one context. Equal keys and bands are looked up in the index of right_on, all in one batch; without
+/* Joins two tables of one context. Where both are on one card (copse_table_place) and the columns are no strings, it joins them, but for
+ * bands. Equal keys and bands are looked up in the index of right_on, all in one batch; without
  * one an index is made for the call. Errors: ARGUMENT (no such column; a band or tolerance that is negative), TYPE
  * (columns of different types; a band of strings or bools). */
 COPSE_API copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
@@ -437,12 +462,32 @@ COPSE_API uint64_t copse_pairs_count(const copse_pairs *pairs);
 COPSE_API const uint64_t *copse_pairs_left(const copse_pairs *pairs);
 /* NULL after SEMI and ANTI, which have no right side. */
 COPSE_API const uint64_t *copse_pairs_right(const copse_pairs *pairs);
+/* Where a device made the pairs: the same arrays in its memory, while the pairs live; NULL: the CPU made them. The calls above copy
+ * them to the host when one is first made, and return NULL where there is no memory for that. */
+COPSE_API const uint64_t *copse_pairs_device_left(const copse_pairs *pairs);
+COPSE_API const uint64_t *copse_pairs_device_right(const copse_pairs *pairs);
 COPSE_API void copse_pairs_free(copse_pairs *pairs); /* NULL is fine */
 
 /* The pairs as a table: all columns of the left rows, then those of the right ones; NULLs where there is no partner. A right
  * column whose name the left table has gets "right." before it. The tables are those of the join, unchanged since. */
 COPSE_API copse_status copse_pairs_table(const copse_pairs *pairs, const copse_table *left, const copse_table *right,
                                          copse_table **out_table);
+
+/* An aggregate over all pairs of a join. The layout does not change. */
+typedef struct copse_join_aggregate {
+    uint32_t what;      /* copse_aggregate, all but COUNT_DISTINCT */
+    uint32_t right;     /* 0: a column of the left table, 1: of the right one */
+    const char *column; /* NULL: COUNT of pairs */
+} copse_join_aggregate;
+
+/* Joins two tables and adds up as it goes: no pairs are made, whatever their number. The table has one row with a column for each
+ * aggregate, named as in a query ("sum(x)"; "sum(right.x)" where the left table has an x, too). NULLs, types and overflow are as in
+ * copse_query_aggregate. Floats are added in the order of the pairs within each 65,536 left rows, and those sums in their order: the
+ * result does not depend on indexes and threads. Errors: those of copse_join; UNSUPPORTED (COUNT_DISTINCT: make a table of the
+ * pairs); ARGUMENT (a right column with SEMI and ANTI); OVERFLOW, with the exact sum. */
+COPSE_API copse_status copse_join_aggregates(const copse_table *left, const copse_table *right,
+                                             const copse_join_options *options, const copse_join_aggregate *aggregates,
+                                             uint32_t aggregate_count, copse_table **out_table);
 
 #ifdef __cplusplus
 }

@@ -66,6 +66,10 @@ CONJUNCTION = ("select count(*) + sum(amount) from t where a between 500000 and 
 JOIN = "select sum(few.rank) + sum(t.amount) from t join few on few.id = t.a"
 race("conjunction", "duckdb", THREADS, lambda: duck.execute(CONJUNCTION).fetchone()[0])
 race("join", "duckdb", THREADS, lambda: duck.execute(JOIN).fetchone()[0])
+duck.execute("create table t_apart as select a * 977 as a, amount from t")
+duck.execute("create table few_apart as select id * 977 as id, rank from few")
+APART = "select sum(few_apart.rank) + sum(t_apart.amount) from t_apart join few_apart on few_apart.id = t_apart.a"
+race("join apart", "duckdb", THREADS, lambda: duck.execute(APART).fetchone()[0])
 
 
 def pandas_conjunction():

@@ -1,121 +1,12 @@
 /* Queries of copse beside SQLite, in one process and in memory: the build target bench_query. bench/query/run adds DuckDB, pandas and the
  * commands.
  *
- *   bench_query [--rows N] [--case NAME] [--threads N] [--repeat N] [--csv FILE]
+ *   bench_query [--rows N] [--case NAME] [--threads N] [--repeat N] [--csv FILE] [--alone 1]
  *
  * Each case prints a JSON line for each contestant: seconds on the clock and of the processor, the median of the turns, which alternate. Answers
- * are compared; a difference ends the program with 1. */
+ * are compared; a difference ends the program with 1. --alone 1: without SQLite. */
 #define _POSIX_C_SOURCE 200809L
-#include "copse_query.h"
-
-#include <sqlite3.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#define MOST_TURNS 15
-
-static struct settings {
-    uint64_t rows;
-    const char *only;
-    const char *csv;
-    uint32_t threads;
-    int repeat;
-} settings = {10000000, NULL, NULL, 1, 3};
-
-static copse_ctx *ctx;
-static sqlite3 *db;
-
-static void need(copse_status status)
-{
-    if (status == COPSE_OK) return;
-    (void)fprintf(stderr, "bench_query: %s\n", copse_last_error(ctx));
-    exit(1);
-}
-
-static void sql(const char *text)
-{
-    char *message = NULL;
-    if (sqlite3_exec(db, text, NULL, NULL, &message) == SQLITE_OK) return;
-    (void)fprintf(stderr, "bench_query: SQLite: %s: %s\n", text, message);
-    exit(1);
-}
-
-static void same(const char *what, double a, double b)
-{
-    if (a == b) return;
-    (void)fprintf(stderr, "bench_query: %s: copse says %.17g, SQLite %.17g\n", what, a, b);
-    exit(1);
-}
-
-/* A number from a seed, the same as in bench/query/peers.py. */
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
-}
-
-static void *room(uint64_t n, size_t size)
-{
-    void *memory = malloc(n * size + 1);
-    if (!memory) exit(1);
-    return memory;
-}
-
-/* ---- clocks ---- */
-
-static double now(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-typedef struct contestant {
-    const char *name;
-    double (*run)(void); /* returns something that the others must return, too */
-    double wall[MOST_TURNS], cpu[MOST_TURNS];
-    double answer;
-} contestant;
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, ascending);
-    return values[n / 2];
-}
-
-static void race(const char *name, contestant *contestants, int count)
-{
-    for (int turn = 0; turn < settings.repeat; turn++)
-        for (int i = 0; i < count; i++) {
-            contestant *c = &contestants[i];
-            double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-            c->answer = c->run();
-            c->wall[turn] = now(CLOCK_MONOTONIC) - wall;
-            c->cpu[turn] = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-        }
-    for (int i = 0; i < count; i++) {
-        contestant *c = &contestants[i];
-        if (i > 0) same(name, contestants[0].answer, c->answer);
-        printf("{\"case\": \"%s\", \"who\": \"%s\", \"rows\": %llu, \"threads\": %u, \"seconds\": %.6f, "
-               "\"cpu_seconds\": %.6f, "
-               "\"answer\": %.17g}\n",
-               name, c->name, (unsigned long long)settings.rows,
-               strncmp(c->name, "copse", 5) == 0 ? settings.threads : 1, median(c->wall, settings.repeat),
-               median(c->cpu, settings.repeat), c->answer);
-        (void)fflush(stdout);
-    }
-}
+#include "race.h"
 
 /* ---- a table of numbers: id shuffled, a and b random, amount ---- */
 
@@ -130,6 +21,27 @@ static int64_t *lows, *highs, *amounts;
 static uint64_t shuffled(uint64_t i, uint64_t n)
 {
     return (i * UINT64_C(2654435761)) % n;
+}
+
+static void fill_numbers(const int64_t *id, const int32_t *a, const int32_t *b, const int64_t *amount)
+{
+    sql("create table t(id integer, a integer, b integer, amount integer)");
+    sql("begin");
+    sqlite3_stmt *insert = NULL;
+    sqlite3_prepare_v2(db, "insert into t values(?, ?, ?, ?)", -1, &insert, NULL);
+    for (uint64_t i = 0; i < settings.rows; i++) {
+        sqlite3_reset(insert);
+        sqlite3_bind_int64(insert, 1, id[i]);
+        sqlite3_bind_int64(insert, 2, a[i]);
+        sqlite3_bind_int64(insert, 3, b[i]);
+        sqlite3_bind_int64(insert, 4, amount[i]);
+        sqlite3_step(insert);
+    }
+    sqlite3_finalize(insert);
+    sql("commit");
+    sql("create index by_id on t(id, amount)"); /* covers the question: the best that SQLite can have */
+    sql("create index by_a on t(a)");
+    sql("create index by_b on t(b)");
 }
 
 static void make_numbers(void)
@@ -154,23 +66,7 @@ static void make_numbers(void)
     options.unique = 1;
     options.sums = "amount";
     need(copse_table_index(table, "id", &options));
-    sql("create table t(id integer, a integer, b integer, amount integer)");
-    sql("begin");
-    sqlite3_stmt *insert = NULL;
-    sqlite3_prepare_v2(db, "insert into t values(?, ?, ?, ?)", -1, &insert, NULL);
-    for (uint64_t i = 0; i < n; i++) {
-        sqlite3_reset(insert);
-        sqlite3_bind_int64(insert, 1, id[i]);
-        sqlite3_bind_int64(insert, 2, a[i]);
-        sqlite3_bind_int64(insert, 3, b[i]);
-        sqlite3_bind_int64(insert, 4, amount[i]);
-        sqlite3_step(insert);
-    }
-    sqlite3_finalize(insert);
-    sql("commit");
-    sql("create index by_id on t(id, amount)"); /* covers the question: the best that SQLite can have */
-    sql("create index by_a on t(a)");
-    sql("create index by_b on t(b)");
+    if (!settings.alone) fill_numbers(id, a, b, amount);
     lows = room(QUERIES, 8);
     highs = room(QUERIES, 8);
     for (uint64_t i = 0; i < QUERIES; i++) {
@@ -184,15 +80,6 @@ static void make_numbers(void)
 }
 
 /* ---- many narrow ranges ---- */
-
-static double cell(const copse_table *result, uint64_t row, uint32_t column)
-{
-    copse_value value = copse_value_null();
-    need(copse_table_get(result, row, column, &value));
-    return value.type == COPSE_F64   ? value.as.f64
-           : value.type == COPSE_U64 ? (double)value.as.u64
-                                     : (double)value.as.i64;
-}
 
 static copse_query *count_and_sum(void)
 {
@@ -228,6 +115,21 @@ static double ranges_one_by_one(void)
         copse_table_free(result);
         copse_query_free(query);
     }
+    return total;
+}
+
+static double ranges_prepared(void)
+{
+    copse_query *query = count_and_sum();
+    double total = 0;
+    need(copse_query_between(query, "id", copse_value_i64(0), copse_value_i64(0)));
+    for (uint64_t i = 0; i < QUERIES; i++) {
+        copse_value values[2];
+        need(copse_query_set_between(query, "id", copse_value_i64(lows[i]), copse_value_i64(highs[i])));
+        need(copse_query_values(query, values, 2));
+        total += (double)values[0].as.u64 + (double)values[1].as.i64;
+    }
+    copse_query_free(query);
     return total;
 }
 
@@ -298,6 +200,22 @@ static double flat_copse(void)
 
 static copse_table *few;
 
+static void fill_few(const int32_t *id, const int64_t *rank, uint64_t n)
+{
+    sql("create table few(id integer primary key, rank integer)");
+    sql("begin");
+    sqlite3_stmt *insert = NULL;
+    sqlite3_prepare_v2(db, "insert into few values(?, ?)", -1, &insert, NULL);
+    for (uint64_t i = 0; i < n; i++) {
+        sqlite3_reset(insert);
+        sqlite3_bind_int64(insert, 1, id[i]);
+        sqlite3_bind_int64(insert, 2, rank[i]);
+        sqlite3_step(insert);
+    }
+    sqlite3_finalize(insert);
+    sql("commit");
+}
+
 static void make_join(void)
 {
     uint64_t n = settings.rows / 10;
@@ -312,24 +230,32 @@ static void make_join(void)
     copse_table_index_options options = COPSE_TABLE_INDEX_OPTIONS_INIT;
     options.unique = 1;
     need(copse_table_index(few, "id", &options));
-    sql("create table few(id integer primary key, rank integer)");
-    sql("begin");
-    sqlite3_stmt *insert = NULL;
-    sqlite3_prepare_v2(db, "insert into few values(?, ?)", -1, &insert, NULL);
-    for (uint64_t i = 0; i < n; i++) {
-        sqlite3_reset(insert);
-        sqlite3_bind_int64(insert, 1, id[i]);
-        sqlite3_bind_int64(insert, 2, rank[i]);
-        sqlite3_step(insert);
-    }
-    sqlite3_finalize(insert);
-    sql("commit");
+    if (!settings.alone) fill_few(id, rank, n);
     free(id);
     free(rank);
 }
 
 /* Sums of a column of each side over all pairs, so that nobody gets away with an index alone; rank is the row number. */
+static double join_sums(const copse_table *left, const copse_table *right)
+{
+    copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+    const copse_join_aggregate sums[] = {{COPSE_AGGREGATE_SUM, 1, "rank"}, {COPSE_AGGREGATE_SUM, 0, "amount"}};
+    copse_table *result = NULL;
+    options.left_on = "a";
+    options.right_on = "id";
+    need(copse_join_aggregates(left, right, &options, sums, 2, &result));
+    double total = cell(result, 0, 0) + cell(result, 0, 1);
+    copse_table_free(result);
+    return total;
+}
+
 static double join_copse(void)
+{
+    return join_sums(table, few);
+}
+
+/* The same from an array of all pairs. */
+static double join_pairs(void)
 {
     copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
     copse_pairs *pairs = NULL;
@@ -353,6 +279,43 @@ static double join_sqlite(void)
         total += sqlite3_column_double(statement, 0) + sqlite3_column_double(statement, 1);
     sqlite3_finalize(statement);
     return total;
+}
+
+/* ---- the same with keys that lie apart: no array of places, the index is asked ---- */
+
+#define APART 977
+
+static copse_table *apart, *few_apart;
+
+static void make_apart(void)
+{
+    uint64_t n = settings.rows, few_rows = n / 10;
+    int32_t *a = room(n, 4), *id = room(few_rows, 4);
+    int64_t *amount = room(n, 8), *rank = room(few_rows, 8);
+    for (uint64_t i = 0; i < n; i++) {
+        a[i] = (int32_t)(mix(i) % SPREAD * APART);
+        amount[i] = (int64_t)(mix(i + 2 * n) % 10000);
+    }
+    for (uint64_t i = 0; i < few_rows; i++) {
+        id[i] = (int32_t)(shuffled(i, few_rows) * APART);
+        rank[i] = (int64_t)i;
+    }
+    const copse_column left[] = {{"a", COPSE_I32, 0, a, NULL}, {"amount", COPSE_I64, 0, amount, NULL}};
+    const copse_column right[] = {{"id", COPSE_I32, 0, id, NULL}, {"rank", COPSE_I64, 0, rank, NULL}};
+    copse_table_index_options options = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    options.unique = 1;
+    need(copse_table_create(ctx, left, 2, n, &apart));
+    need(copse_table_create(ctx, right, 2, few_rows, &few_apart));
+    need(copse_table_index(few_apart, "id", &options));
+    free(a);
+    free(id);
+    free(amount);
+    free(rank);
+}
+
+static double apart_copse(void)
+{
+    return join_sums(apart, few_apart);
 }
 
 /* ---- as-of joins: trades and quotes of 1,000 symbols, both by time ---- */
@@ -407,20 +370,18 @@ static double csv_copse(void)
 
 /* ---- all of it ---- */
 
-static bool wanted(const char *name)
-{
-    return !settings.only || strcmp(settings.only, name) == 0;
-}
-
 static void run_numbers(void)
 {
     make_numbers();
     contestant ranges[] = {{.name = "sqlite", .run = ranges_sqlite},
                            {.name = "copse", .run = ranges_as_batch},
+                           {.name = "copse prepared", .run = ranges_prepared},
                            {.name = "copse one by one", .run = ranges_one_by_one}};
     contestant both[] = {{.name = "sqlite", .run = conjunction_sqlite}, {.name = "copse", .run = conjunction_copse}};
-    contestant joined[] = {{.name = "sqlite", .run = join_sqlite}, {.name = "copse", .run = join_copse}};
-    if (wanted("ranges")) race("ranges", ranges, 3);
+    contestant joined[] = {{.name = "sqlite", .run = join_sqlite},
+                           {.name = "copse", .run = join_copse},
+                           {.name = "copse pairs", .run = join_pairs}};
+    if (wanted("ranges")) race("ranges", ranges, 4);
     if (wanted("conjunction")) race("conjunction", both, 2);
     for (flat_width = 10; wanted("flat") && flat_width <= settings.rows; flat_width *= 100) {
         contestant flat[] = {{.name = "copse", .run = flat_copse}};
@@ -430,7 +391,7 @@ static void run_numbers(void)
     }
     if (wanted("join")) {
         make_join();
-        race("join", joined, 2);
+        race("join", joined, 3);
         copse_table_free(few);
     }
     copse_table_free(table);
@@ -438,18 +399,16 @@ static void run_numbers(void)
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--rows") == 0) settings.rows = strtoull(argv[i + 1], NULL, 10);
-        if (strcmp(argv[i], "--case") == 0) settings.only = argv[i + 1];
-        if (strcmp(argv[i], "--csv") == 0) settings.csv = argv[i + 1];
-        if (strcmp(argv[i], "--threads") == 0) settings.threads = (uint32_t)strtoul(argv[i + 1], NULL, 10);
-        if (strcmp(argv[i], "--repeat") == 0) settings.repeat = atoi(argv[i + 1]);
-    }
-    if (settings.repeat < 1 || settings.repeat > MOST_TURNS) return 2;
-    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
-    options.threads = settings.threads;
-    if (copse_ctx_create(&options, &ctx) != COPSE_OK || sqlite3_open(":memory:", &db) != SQLITE_OK) return 1;
+    int code = open_all(argc, argv);
+    if (code) return code;
     if (wanted("ranges") || wanted("conjunction") || wanted("flat") || wanted("join")) run_numbers();
+    if (wanted("join apart")) {
+        contestant joined[] = {{.name = "copse", .run = apart_copse}};
+        make_apart();
+        race("join apart", joined, 1);
+        copse_table_free(apart);
+        copse_table_free(few_apart);
+    }
     if (wanted("asof")) {
         contestant asof[] = {{.name = "copse", .run = asof_copse}};
         trades = make_ticks(1);

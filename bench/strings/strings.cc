@@ -1,29 +1,31 @@
 // Byte strings as keys: the trees of copse and absl::btree_map<std::string> side by side, in one run.
 //
-//   bench_strings [--pattern NAME] [--n N] [--queries N] [--batch N] [--structure NAME] [--threads N] [--no-peer]
-//                [--no-inserts] [--cpu-time] [--placement cpu|gpu|emulated] [--prefix N]
+//   bench_strings [--preset NAME] [--pattern NAME] [--n N] [--queries N] [--batch N] [--new N] [--calls N] [--long PERCENT]
+//                 [--structure NAME] [--placement cpu|gpu|emulated] [--threads N] [--prefix N] [--ops LIST] [--zipf] [--peer]
+//                 [--cpu-time]
 //
-// Each line is a JSON object. Find: keys that are there, in random order, after a build of n. Insert: into half of the keys, the
-// other half in calls of `batch`, in the order of the pattern. Memory: bytes of the index beyond keys and values.
+// Each line is a JSON object. --ops is a list of: build, find (keys that are there, in random order), pinned (finds, arrays in pinned host
+// memory), upsert (of keys that are there, in calls of `batch`), prefix (counts of the keys with the first `prefix` bytes of each query),
+// insert (`new` keys behind the first n of the pattern, in calls of `batch`, `calls` of them at most), erase (those again). On a device
+// arrays are in device memory. Answers are checked. Patterns: random4 .. random32, u64 (keys of fixed width), dense, ordered, url, iri,
+// uuid, uuid7, tenant, prefix, words.
 //
-// On a device all of that, and, with arrays in device memory and in pinned host memory: finds, upserts of keys that are there in calls of
-// `batch`, counts of the keys with the first `prefix` bytes of each query. Answers are checked. On a card:
-//   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern random32 --n 16777216 --queries 16777216
-//   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern random8 --n 67108864 --queries 16777216
-//   bench_strings --placement gpu --threads 16 --no-peer --no-inserts --pattern url --n 16777216 --queries 16777216 --prefix 40
-//   bench_strings --placement gpu --threads 16 --no-peer --pattern random16 --n 33554432 --queries 1048576   (inserts into 2^24)
+// Presets (the experiments of the paper, and the table of what has to be kept): size, length, batch, threads, long, updates, data, bars,
+// patterns. --scale N divides the sizes of a preset by 2^N.
 #ifdef COPSE_HAVE_ABSL // else there is no peer
 #include <absl/container/btree_map.h>
 #include <absl/strings/string_view.h>
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "copse.h"
@@ -59,20 +61,49 @@ struct random_source {
     uint64_t below(uint64_t bound) { return next() % bound; }
 };
 
-// --- keys ------------------------------------------------------------------------------------------------------------
-
-std::string random_bytes(random_source &random, size_t n)
+// Runs work(first, last) over 0 .. n on all processors.
+template <typename work> void everywhere(uint64_t n, work run)
 {
-    std::string key(n, '\0');
-    for (size_t i = 0; i < n; i++) key[i] = static_cast<char>(random.next());
-    return key;
+    const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::thread> all;
+    for (unsigned t = 0; t < threads; t++) all.emplace_back([=] { run(n * t / threads, n * (t + 1) / threads); });
+    for (std::thread &one : all) one.join();
 }
 
-std::string big_endian(uint64_t number, size_t n)
+// --- keys ------------------------------------------------------------------------------------------------------------
+
+constexpr size_t longest = 256;
+
+struct shape {
+    std::string pattern = "random32";
+    unsigned long_percent = 0; // of keys get 40 to 120 bytes more
+};
+
+size_t put_number(char *to, uint64_t number, size_t n)
 {
-    std::string key(n, '\0');
-    for (size_t i = n < 8 ? 0 : n - 8; i < n; i++) key[i] = static_cast<char>(number >> (8 * (n - 1 - i)));
-    return key;
+    for (size_t i = 0; i < n; i++) to[i] = static_cast<char>(n - 1 - i < 8 ? number >> (8 * (n - 1 - i)) : 0);
+    return n;
+}
+
+size_t put_random(char *to, random_source &random, size_t n)
+{
+    for (size_t i = 0; i < n; i += 8) {
+        const uint64_t bytes = random.next();
+        memcpy(to + i, &bytes, std::min<size_t>(8, n - i));
+    }
+    return n;
+}
+
+size_t put_text(char *to, const char *text)
+{
+    const size_t n = strlen(text);
+    memcpy(to, text, n);
+    return n;
+}
+
+size_t put_decimal(char *to, uint64_t number)
+{
+    return static_cast<size_t>(snprintf(to, 24, "%llu", static_cast<unsigned long long>(number)));
 }
 
 const char *const words[] = {"index", "search", "product", "user",  "item",   "archive", "images", "news",
@@ -80,63 +111,106 @@ const char *const words[] = {"index", "search", "product", "user",  "item",   "a
                              "shop",  "order",  "report",  "data",  "public", "files",   "page",   "list"};
 
 // 20 to 80 bytes, on some thousand hosts, of which few have most pages.
-std::string url(random_source &random)
+size_t put_url(char *to, random_source &random)
 {
     const uint64_t skewed = random.below(4096) & random.below(4096);
-    std::string key = "https://www.";
-    key += words[skewed % 24];
-    key += std::to_string(skewed);
-    key += ".example.org/";
+    size_t n = put_text(to, "https://www.");
+    n += put_text(to + n, words[skewed % 24]);
+    n += put_decimal(to + n, skewed);
+    n += put_text(to + n, ".example.org/");
     for (uint64_t parts = random.below(4); parts > 0; parts--) {
-        key += words[random.below(24)];
-        key += '/';
+        n += put_text(to + n, words[random.below(24)]);
+        to[n++] = '/';
     }
-    key += std::to_string(random.below(1u << 26));
-    return key;
+    return n + put_decimal(to + n, random.below(1u << 26));
 }
 
-std::string key_of(const std::string &pattern, random_source &random, uint64_t i)
+// As in graphs of knowledge: few namespaces, long shared beginnings.
+size_t put_iri(char *to, random_source &random)
 {
-    if (pattern == "random32") return random_bytes(random, 32);
-    if (pattern == "random16") return random_bytes(random, 16);
-    if (pattern == "random8") return random_bytes(random, 8);
-    if (pattern == "url") return url(random);
-    if (pattern == "ordered") return big_endian(i, 16);
-    if (pattern == "uuid7") return big_endian(1700000000000u + i / 16, 6) + random_bytes(random, 10);
-    if (pattern == "tenant") return big_endian(random.below(1000), 8) + big_endian(1700000000000000u + i, 8);
-    if (pattern == "prefix") return "all/of/these/keys/have/one/prefix/" + big_endian(random.next(), 8);
-    if (pattern == "words") return std::string(words[random.below(24)]) + std::to_string(random.below(1u << 24));
-    fprintf(stderr, "unknown pattern %s\n", pattern.c_str());
-    exit(2);
+    size_t n = put_text(to, "http://example.org/ontology/");
+    n += put_text(to + n, words[random.below(8)]);
+    to[n++] = '#';
+    n += put_text(to + n, words[random.below(24)]);
+    to[n++] = '_';
+    return n + put_decimal(to + n, random.below(1u << 28));
 }
 
-std::vector<std::string> make_keys(const std::string &pattern, uint64_t n)
+size_t put_key(const shape &of, uint64_t i, char *to)
 {
-    random_source random{42};
-    std::vector<std::string> keys;
-    keys.reserve(n);
-    for (uint64_t i = 0; i < n; i++) keys.push_back(key_of(pattern, random, i));
-    return keys;
+    random_source random{i * 0x2545f4914f6cdd1du + 42};
+    const std::string &p = of.pattern;
+    size_t n = 0;
+    if (p.compare(0, 6, "random") == 0)
+        n = put_random(to, random, strtoul(p.c_str() + 6, nullptr, 10));
+    else if (p == "u64")
+        n = put_random(to, random, 8);
+    else if (p == "url")
+        n = put_url(to, random);
+    else if (p == "iri")
+        n = put_iri(to, random);
+    else if (p == "dense")
+        n = put_number(to, i, 8);
+    else if (p == "ordered")
+        n = put_number(to, i, 16);
+    else if (p == "uuid")
+        n = put_random(to, random, 16);
+    else if (p == "uuid7")
+        n = put_number(to, 1700000000000u + i / 16, 6), n += put_random(to + n, random, 10);
+    else if (p == "tenant")
+        n = put_number(to, random.below(1000), 8), n += put_number(to + n, 1700000000000000u + i, 8);
+    else if (p == "prefix")
+        n = put_text(to, "all/of/these/keys/have/one/prefix/"), n += put_number(to + n, random.next(), 8);
+    else if (p == "words")
+        n = put_text(to, words[random.below(24)]), n += put_decimal(to + n, random.below(1u << 28));
+    else {
+        fprintf(stderr, "unknown pattern %s\n", p.c_str());
+        exit(2);
+    }
+    if (of.long_percent && random.below(100) < of.long_percent) n += put_random(to + n, random, 40 + random.below(81));
+    return n;
 }
 
 // An array of keys as copse takes them.
 struct key_array {
-    std::string data;
+    std::vector<char> data;
     std::vector<int64_t> offsets{0};
     copse_bytes bytes{};
-    void add(std::string_view key)
-    {
-        data += key;
-        offsets.push_back(static_cast<int64_t>(data.size()));
-    }
     const copse_bytes *take()
     {
-        const copse_bytes made = COPSE_BYTES_INIT(&data[0], data.size(), offsets.data(), 64);
+        const copse_bytes made = COPSE_BYTES_INIT(data.data(), data.size(), offsets.data(), 64);
         bytes = made;
         return &bytes;
     }
     uint64_t n() const { return offsets.size() - 1; }
+    std::string_view key(uint64_t i) const
+    {
+        return {data.data() + offsets[i], static_cast<size_t>(offsets[i + 1] - offsets[i])};
+    }
 };
+
+// n keys, of which `put` writes number i and returns its length.
+template <typename putter> key_array make_array(uint64_t n, putter put)
+{
+    key_array made;
+    made.offsets.resize(n + 1);
+    int64_t *offsets = made.offsets.data();
+    everywhere(n, [=](uint64_t first, uint64_t last) {
+        char key[longest];
+        for (uint64_t i = first; i < last; i++) offsets[i + 1] = static_cast<int64_t>(put(i, key));
+    });
+    for (uint64_t i = 0; i < n; i++) offsets[i + 1] += offsets[i];
+    made.data.resize(static_cast<size_t>(offsets[n]));
+    char *data = made.data.data();
+    everywhere(n, [=](uint64_t first, uint64_t last) {
+        char key[longest];
+        for (uint64_t i = first; i < last; i++) {
+            const size_t length = put(i, key);
+            memcpy(data + offsets[i], key, length);
+        }
+    });
+    return made;
+}
 
 void must(copse_ctx *ctx, copse_status status)
 {
@@ -148,106 +222,31 @@ void must(copse_ctx *ctx, copse_status status)
 // --- measuring -------------------------------------------------------------------------------------------------------
 
 struct options {
-    std::string pattern = "random32", structure = "radix";
-    uint64_t n = 1u << 20, queries = 1u << 20, batch = 1u << 20;
-    unsigned threads = 1, prefix = 4;
+    shape keys;
+    std::string structure = "radix", preset, ops = "build,find,insert";
+    uint64_t n = 1u << 20, queries = 1u << 20, batch = 1u << 20, fresh = 1u << 20, calls = 1u << 20;
+    unsigned threads = 1, prefix = 4, scale = 0;
     copse_placement placement = COPSE_PLACEMENT_CPU;
-    const char *memory = "host";
-    bool peer = true, inserts = true;
+    bool peer = false, zipf = false;
+    bool wants(const char *op) const
+    {
+        return ("," + ops + ",").find("," + std::string(op) + ",") != std::string::npos;
+    }
+    bool on_device() const { return placement != COPSE_PLACEMENT_CPU; }
 };
 
-void report(const options &o, const char *structure, const char *op, uint64_t operations, double seconds, double extra)
+void report(const options &o, const char *structure, const char *memory, const char *op, uint64_t operations,
+            double seconds, const std::string &more = "")
 {
     printf(
-        "{\"structure\": \"%s\", \"placement\": \"%s\", \"memory\": \"%s\", \"pattern\": \"%s\", \"n\": %llu, \"op\": "
-        "\"%s\", \"batch\": %llu, \"threads\": %u, \"mops\": %.3f, \"ns_per_op\": %.1f, \"extra_bytes_per_key\": "
-        "%.2f}\n",
-        structure, copse_placement_name(o.placement), o.memory, o.pattern.c_str(), static_cast<unsigned long long>(o.n),
-        op, static_cast<unsigned long long>(o.batch), o.threads, static_cast<double>(operations) / seconds / 1e6,
-        seconds * 1e9 / static_cast<double>(operations), extra);
+        "{\"preset\": \"%s\", \"structure\": \"%s\", \"placement\": \"%s\", \"memory\": \"%s\", \"pattern\": \"%s\", "
+        "\"zipf\": %d, \"long_percent\": %u, \"n\": %llu, \"op\": \"%s\", \"batch\": %llu, \"threads\": %u, "
+        "\"mops\": %.3f, \"ns_per_op\": %.2f%s}\n",
+        o.preset.c_str(), structure, copse_placement_name(o.placement), memory, o.keys.pattern.c_str(), o.zipf,
+        o.keys.long_percent, static_cast<unsigned long long>(o.n), op, static_cast<unsigned long long>(o.batch),
+        o.threads, static_cast<double>(operations) / seconds / 1e6, seconds * 1e9 / static_cast<double>(operations),
+        more.c_str());
     fflush(stdout);
-}
-
-double extra_bytes(const copse_index *index)
-{
-    copse_stats stats = {};
-    stats.struct_size = sizeof stats;
-    must(nullptr, copse_index_stats(index, &stats));
-    copse_bytes size = COPSE_BYTES_INIT(nullptr, 0, nullptr, 64);
-    must(nullptr, copse_export(index, &size, nullptr, 0));
-    const uint64_t own = size.needed + 8 * stats.entries;
-    return (static_cast<double>(stats.bytes) - static_cast<double>(own)) / static_cast<double>(stats.entries);
-}
-
-copse_index *index_make(copse_ctx *ctx, const options &o)
-{
-    copse_index_options shape = COPSE_INDEX_OPTIONS_INIT;
-    copse_index *index = nullptr;
-    copse_structure structure = COPSE_STRUCTURE_AUTO;
-    must(ctx, copse_structure_parse(o.structure.c_str(), &structure));
-    shape.key_type = COPSE_BYTES;
-    shape.structure = structure;
-    shape.placement = o.placement;
-    must(ctx, copse_index_create(ctx, &shape, &index));
-    return index;
-}
-
-// --- arrays in device memory and in pinned host memory ----------------------------------------------------------------
-
-struct placed_array {
-    copse_device *device = nullptr;
-    bool pinned = false;
-    uint64_t bytes = 0;
-    void *memory = nullptr;
-
-    placed_array(copse_device *of, bool pin, const void *from, uint64_t size) : device(of), pinned(pin), bytes(size)
-    {
-        if (pinned)
-            memory = device->backend->pinned_alloc(device, bytes);
-        else
-            must(device->ctx, copse_device_alloc(device, device->main, bytes, "the benchmark", &memory));
-        if (from) copy(memory, from);
-    }
-    placed_array(const placed_array &) = delete;
-    placed_array &operator=(const placed_array &) = delete;
-    ~placed_array()
-    {
-        if (pinned)
-            device->backend->pinned_free(device, memory, bytes);
-        else
-            copse_device_free(device, device->main, memory, bytes);
-    }
-    void copy(void *to, const void *from)
-    {
-        must(device->ctx, copse_device_copy(device, device->main, to, from, bytes));
-        must(device->ctx, copse_device_wait(device, device->main));
-    }
-};
-
-struct placed_keys {
-    placed_array data, offsets;
-    copse_bytes bytes{};
-    placed_keys(copse_device *device, bool pinned, key_array &keys)
-        : data(device, pinned, keys.data.data(), keys.data.size()),
-          offsets(device, pinned, keys.offsets.data(), keys.offsets.size() * sizeof(int64_t))
-    {
-        const copse_bytes made = COPSE_BYTES_INIT(data.memory, data.bytes, offsets.memory, 64);
-        bytes = made;
-    }
-};
-
-void check_values(const std::vector<std::string> &keys, const std::vector<uint64_t> &queries, placed_array &values,
-                  placed_array &found)
-{
-    std::vector<uint64_t> got(queries.size());
-    std::vector<uint8_t> there(queries.size());
-    values.copy(got.data(), values.memory);
-    found.copy(there.data(), found.memory);
-    for (size_t i = 0; i < queries.size(); i++)
-        if (!there[i] || keys[got[i]] != keys[queries[i]]) {
-            fprintf(stderr, "query %zu has a wrong answer\n", i);
-            exit(3);
-        }
 }
 
 template <typename work> double best_of(int turns, work run)
@@ -261,157 +260,462 @@ template <typename work> double best_of(int turns, work run)
     return best;
 }
 
-void measure_placed(copse_ctx *ctx, const options &o, copse_index *index, const std::vector<std::string> &keys,
-                    const std::vector<uint64_t> &queries, key_array &asked, bool pinned)
-{
-    options said = o;
-    said.memory = pinned ? "pinned" : "device";
+// An array where the benchmark wants it: device memory, pinned memory, or the host memory that is given.
+struct placed {
+    copse_device *device;
+    bool pinned;
+    uint64_t bytes;
+    void *memory;
+    placed(copse_device *of, bool pin, const void *from, uint64_t size)
+        : device(of), pinned(pin), bytes(size), memory(nullptr)
+    {
+        if (pinned)
+            memory = device->backend->pinned_alloc(device, bytes + 1);
+        else
+            must(device->ctx, copse_device_alloc(device, device->main, bytes + 1, "the benchmark", &memory));
+        if (from) copy(memory, from);
+    }
+    placed(const placed &) = delete;
+    placed &operator=(const placed &) = delete;
+    ~placed()
+    {
+        if (pinned)
+            device->backend->pinned_free(device, memory, bytes + 1);
+        else
+            copse_device_free(device, device->main, memory, bytes + 1);
+    }
+    void copy(void *to, const void *from)
+    {
+        must(device->ctx, copse_device_copy(device, device->main, to, from, bytes));
+        must(device->ctx, copse_device_wait(device, device->main));
+    }
+};
+
+// One run: an index, its keys, and who measures.
+struct run {
+    copse_ctx *ctx = nullptr;
+    options o;
     copse_device *device = nullptr;
-    must(ctx, copse_device_get(ctx, o.placement, &device));
-    placed_keys there(device, pinned, asked);
-    placed_array values(device, pinned, nullptr, queries.size() * 8), found(device, pinned, nullptr, queries.size());
-    double best = best_of(5, [&] {
-        must(ctx, copse_find(index, &there.bytes, asked.n(), values.memory, static_cast<uint8_t *>(found.memory)));
-    });
-    check_values(keys, queries, values, found);
-    report(said, o.structure.c_str(), "find", asked.n(), best, 0);
-    key_array prefixes;
-    const uint64_t ranges_n = std::min<uint64_t>(queries.size(), 1u << 20);
-    for (uint64_t i = 0; i < ranges_n; i++)
-        prefixes.add(std::string_view(keys[queries[i]]).substr(0, std::min<size_t>(o.prefix, keys[queries[i]].size())));
-    placed_keys ends(device, pinned, prefixes);
-    placed_array counts(device, pinned, nullptr, ranges_n * 8);
-    copse_ranges ranges = COPSE_BETWEEN(&ends.bytes, nullptr, ranges_n);
-    ranges.flags = COPSE_RANGE_PREFIX;
-    best = best_of(5, [&] { must(ctx, copse_count(index, &ranges, static_cast<uint64_t *>(counts.memory))); });
-    report(said, o.structure.c_str(), "prefix count", ranges_n, best, 0);
-    std::vector<uint64_t> got(ranges_n);
-    counts.copy(got.data(), counts.memory);
-    for (uint64_t i = 0; i < ranges_n; i++)
-        if (got[i] == 0) exit(3);
-    // Upserts leave every value as it is: the number of the key, or of an equal one.
-    placed_array same(device, pinned, nullptr, queries.size() * 8);
-    same.copy(same.memory, queries.data());
-    const uint64_t batch = std::min<uint64_t>(o.batch, queries.size());
-    best = best_of(3, [&] { must(ctx, copse_insert(index, &there.bytes, same.memory, batch, 0, nullptr)); });
-    report(said, o.structure.c_str(), "upsert", batch, best, 0);
-    must(ctx, copse_find(index, &there.bytes, asked.n(), values.memory, static_cast<uint8_t *>(found.memory)));
-    check_values(keys, queries, values, found);
-}
+    copse_index *index = nullptr;
+    key_array keys; // all: the first n, and those that come
+    std::vector<uint64_t> queries;
+    bool fixed() const { return o.keys.pattern == "u64"; }
 
-void measure_copse(copse_ctx *ctx, const options &o, const std::vector<std::string> &keys,
-                   const std::vector<uint64_t> &queries)
-{
-    copse_index *index = index_make(ctx, o);
-    key_array all, asked;
-    for (const std::string &key : keys) all.add(key);
-    for (uint64_t q : queries) asked.add(keys[q]);
-    double start = now();
-    must(ctx, copse_build(index, all.take(), nullptr, all.n()));
-    report(o, o.structure.c_str(), "build", all.n(), seconds_since(start), extra_bytes(index));
-    std::vector<uint64_t> values(queries.size());
-    std::vector<uint8_t> found(queries.size());
-    double best = 1e9;
-    for (int turn = 0; turn < 3; turn++) {
-        start = now();
-        must(ctx, copse_find(index, asked.take(), asked.n(), values.data(), found.data()));
-        best = std::min(best, seconds_since(start));
-    }
-    for (size_t i = 0; i < queries.size(); i++)
-        if (!found[i] || keys[values[i]] != keys[queries[i]]) exit(3);
-    report(o, o.structure.c_str(), "find", asked.n(), best, extra_bytes(index));
-    if (o.placement != COPSE_PLACEMENT_CPU) {
-        measure_placed(ctx, o, index, keys, queries, asked, false);
-        measure_placed(ctx, o, index, keys, queries, asked, true);
-    }
-    copse_index_free(index);
-}
-
-// Every 16th key has the number of itself, or of an equal one.
-void check_inserted(copse_ctx *ctx, copse_index *index, const std::vector<std::string> &keys)
-{
-    key_array some;
-    for (uint64_t i = 0; i < keys.size(); i += 16) some.add(keys[i]);
-    std::vector<uint64_t> values(some.n());
-    std::vector<uint8_t> found(some.n());
-    must(ctx, copse_find(index, some.take(), some.n(), values.data(), found.data()));
-    for (uint64_t i = 0; i < some.n(); i++)
-        if (!found[i] || keys[values[i]] != keys[16 * i]) {
-            fprintf(stderr, "key %llu has a wrong value\n", 16 * static_cast<unsigned long long>(i));
-            exit(3);
+    // Keys as a call takes them, from memory that is placed or not.
+    struct call_keys {
+        copse_bytes bytes{};
+        const void *fixed = nullptr;
+        const void *get() const { return fixed ? fixed : &bytes; }
+    };
+    call_keys give(const void *data, uint64_t size, const void *offsets) const
+    {
+        call_keys g;
+        if (fixed()) {
+            g.fixed = data;
+            return g;
         }
-}
-
-double insert_call(copse_ctx *ctx, copse_index *index, const copse_bytes *keys, const void *values, uint64_t n)
-{
-    const double start = now();
-    must(ctx, copse_insert(index, keys, values, n, 0, nullptr));
-    return seconds_since(start);
-}
-
-// The same from device memory: keys, and as values their numbers.
-double insert_placed(copse_ctx *ctx, const options &o, copse_index *index, key_array &keys, uint64_t first)
-{
-    copse_device *device = nullptr;
-    must(ctx, copse_device_get(ctx, o.placement, &device));
-    std::vector<uint64_t> numbers(keys.n());
-    for (uint64_t i = 0; i < numbers.size(); i++) numbers[i] = first + i;
-    placed_keys there(device, false, keys);
-    placed_array values(device, false, numbers.data(), numbers.size() * 8);
-    return insert_call(ctx, index, &there.bytes, values.memory, keys.n());
-}
-
-void measure_inserts(copse_ctx *ctx, const options &o, const std::vector<std::string> &keys)
-{
-    copse_index *index = index_make(ctx, o);
-    const uint64_t half = keys.size() / 2;
-    key_array first;
-    for (uint64_t i = 0; i < half; i++) first.add(keys[i]);
-    must(ctx, copse_build(index, first.take(), nullptr, first.n()));
-    std::vector<double> calls;
-    double total = 0;
-    for (uint64_t at = half; at < keys.size(); at += o.batch) {
-        key_array some;
-        for (uint64_t i = at; i < keys.size() && i < at + o.batch; i++) some.add(keys[i]);
-        calls.push_back(o.placement == COPSE_PLACEMENT_CPU ? insert_call(ctx, index, some.take(), nullptr, some.n())
-                                                           : insert_placed(ctx, o, index, some, at));
-        total += calls.back();
+        const copse_bytes made = COPSE_BYTES_INIT(const_cast<void *>(data), size, const_cast<void *>(offsets), 64);
+        g.bytes = made;
+        return g;
     }
-    std::sort(calls.begin(), calls.end());
-    if (o.placement != COPSE_PLACEMENT_CPU) check_inserted(ctx, index, keys);
-    report(o, o.structure.c_str(), "insert", keys.size() - half, total, extra_bytes(index));
-    printf("{\"calls\": %zu, \"us_call_median\": %.1f, \"us_call_worst\": %.1f}\n", calls.size(),
-           calls[calls.size() / 2] * 1e6, calls.back() * 1e6);
-    copse_index_free(index);
-}
+    // Calls work(keys) with an array of keys where the memory is to be.
+    template <typename work> void with(key_array &array, bool pinned, work use)
+    {
+        if (!device || (!pinned && !o.on_device())) {
+            use(give(array.data.data(), array.data.size(), array.offsets.data()).get());
+            return;
+        }
+        placed data(device, pinned, array.data.data(), array.data.size());
+        placed offsets(device, pinned, array.offsets.data(), array.offsets.size() * 8);
+        use(give(data.memory, data.bytes, offsets.memory).get());
+    }
 
+    void open()
+    {
+        copse_index_options made = COPSE_INDEX_OPTIONS_INIT;
+        copse_structure structure = COPSE_STRUCTURE_AUTO;
+        must(ctx, copse_structure_parse(o.structure.c_str(), &structure));
+        made.key_type = fixed() ? COPSE_U64 : COPSE_BYTES;
+        made.structure = structure;
+        made.placement = o.placement;
+        must(ctx, copse_index_create(ctx, &made, &index));
+        if (o.on_device()) must(ctx, copse_device_get(ctx, o.placement, &device));
+    }
+    std::string memory_of(uint64_t data_bytes, uint64_t n) const
+    {
+        copse_stats stats = {};
+        char text[64];
+        stats.struct_size = sizeof stats;
+        must(ctx, copse_index_stats(index, &stats));
+        const double own = static_cast<double>(data_bytes) / static_cast<double>(n) + 8;
+        snprintf(text, sizeof text, ", \"extra_bytes_per_key\": %.2f",
+                 static_cast<double>(stats.bytes) / static_cast<double>(stats.entries) - own);
+        return text;
+    }
+    void build()
+    {
+        const shape of = o.keys;
+        keys = make_array(o.n + (o.wants("insert") ? o.fresh : 0),
+                          [of](uint64_t i, char *to) { return put_key(of, i, to); });
+        key_array first;
+        first.offsets.assign(keys.offsets.begin(), keys.offsets.begin() + static_cast<int64_t>(o.n) + 1);
+        first.data.assign(keys.data.begin(), keys.data.begin() + first.offsets.back());
+        double seconds = 0;
+        with(first, false, [&](const void *given) {
+            const double start = now();
+            must(ctx, copse_build(index, given, nullptr, o.n));
+            seconds = seconds_since(start);
+        });
+        report(o, o.structure.c_str(), "own", "build", o.n, seconds, memory_of(first.data.size(), o.n));
+    }
+    void ask()
+    {
+        random_source random{7};
+        queries.resize(o.queries);
+        for (uint64_t &q : queries) {
+            q = random.below(o.n);
+            if (o.zipf) // the rank of a key is n to the power of a random number: few keys take most
+                q = static_cast<uint64_t>(
+                        std::pow(static_cast<double>(o.n), static_cast<double>(random.next() >> 11) * 0x1p-53)) *
+                    0x9e3779b97f4a7c15u % o.n;
+        }
+    }
+    key_array asked(size_t most_bytes)
+    {
+        const key_array *all = &keys;
+        const uint64_t *q = queries.data();
+        return make_array(queries.size(), [=](uint64_t i, char *to) {
+            const std::string_view key = all->key(q[i]).substr(0, most_bytes);
+            memcpy(to, key.data(), key.size());
+            return key.size();
+        });
+    }
+    void check(const std::vector<uint64_t> &values, const std::vector<uint8_t> &found)
+    {
+        for (size_t i = 0; i < queries.size(); i += 7)
+            if (!found[i] || keys.key(values[i]) != keys.key(queries[i])) {
+                fprintf(stderr, "query %zu has a wrong answer\n", i);
+                exit(3);
+            }
+    }
+    void find(bool pinned)
+    {
+        key_array array = asked(longest);
+        std::vector<uint64_t> values(queries.size());
+        std::vector<uint8_t> found(queries.size());
+        with(array, pinned, [&](const void *given) {
+            if (!device) {
+                const double best =
+                    best_of(3, [&] { must(ctx, copse_find(index, given, array.n(), values.data(), found.data())); });
+                report(o, o.structure.c_str(), "host", "find", array.n(), best);
+                return;
+            }
+            placed out(device, pinned, nullptr, array.n() * 8), there(device, pinned, nullptr, array.n());
+            const double best = best_of(4, [&] {
+                must(ctx, copse_find(index, given, array.n(), out.memory, static_cast<uint8_t *>(there.memory)));
+                must(ctx, copse_ctx_synchronize(ctx));
+            });
+            report(o, o.structure.c_str(), pinned ? "pinned" : "device", "find", array.n(), best);
+            out.copy(values.data(), out.memory);
+            there.copy(found.data(), there.memory);
+        });
+        check(values, found);
+    }
+    void prefix()
+    {
+        const std::vector<uint64_t> all = queries;
+        queries.resize(std::min<uint64_t>(queries.size(), 1u << 20));
+        key_array array = asked(o.prefix);
+        std::vector<uint64_t> counts(array.n());
+        with(array, false, [&](const void *given) {
+            copse_ranges ranges = COPSE_BETWEEN(given, nullptr, array.n());
+            ranges.flags = COPSE_RANGE_PREFIX;
+            if (!device) {
+                const double best = best_of(3, [&] { must(ctx, copse_count(index, &ranges, counts.data())); });
+                report(o, o.structure.c_str(), "host", "prefix count", array.n(), best);
+                return;
+            }
+            placed out(device, false, nullptr, array.n() * 8);
+            const double best =
+                best_of(4, [&] { must(ctx, copse_count(index, &ranges, static_cast<uint64_t *>(out.memory))); });
+            report(o, o.structure.c_str(), "device", "prefix count", array.n(), best);
+            out.copy(counts.data(), out.memory);
+        });
+        for (uint64_t count : counts)
+            if (count == 0) exit(3);
+        queries = all;
+    }
+    // Every value stays as it is: the number of the key, or of an equal one.
+    void upsert()
+    {
+        const std::vector<uint64_t> all = queries;
+        queries.resize(std::min<uint64_t>(queries.size(), o.batch));
+        key_array array = asked(longest);
+        with(array, false, [&](const void *given) {
+            const void *values = queries.data();
+            auto call = [&] { must(ctx, copse_insert(index, given, values, array.n(), 0, nullptr)); };
+            if (!device) {
+                report(o, o.structure.c_str(), "host", "upsert", array.n(), best_of(3, call));
+                return;
+            }
+            placed same(device, false, queries.data(), array.n() * 8);
+            values = same.memory;
+            report(o, o.structure.c_str(), "device", "upsert", array.n(), best_of(5, call));
+        });
+        queries = all;
+    }
+    // Keys that come in calls of `batch`, and go again.
+    void change(bool erase)
+    {
+        std::vector<double> calls;
+        uint64_t done = 0;
+        const uint64_t end = std::min(keys.n(), o.n + o.calls * o.batch);
+        for (uint64_t at = o.n; at < end; at += o.batch) {
+            const uint64_t n = std::min(o.batch, end - at);
+            const key_array *all = &keys;
+            key_array array;
+            array.offsets.resize(n + 1);
+            for (uint64_t i = 0; i <= n; i++) array.offsets[i] = all->offsets[at + i] - all->offsets[at];
+            array.data.assign(all->data.begin() + all->offsets[at], all->data.begin() + all->offsets[at + n]);
+            std::vector<uint64_t> numbers(n);
+            for (uint64_t i = 0; i < n; i++) numbers[i] = at + i;
+            with(array, false, [&](const void *given) {
+                auto call = [&](const void *values) {
+                    const double start = now();
+                    must(ctx, erase ? copse_erase(index, given, n, nullptr)
+                                    : copse_insert(index, given, values, n, 0, nullptr));
+                    calls.push_back(seconds_since(start));
+                };
+                if (!device) return call(numbers.data());
+                placed values(device, false, numbers.data(), n * 8);
+                call(values.memory);
+            });
+            done += n;
+        }
+        if (calls.empty()) return;
+        double total = 0;
+        for (double one : calls) total += one;
+        std::sort(calls.begin(), calls.end());
+        char more[200];
+        snprintf(more, sizeof more, ", \"calls\": %zu, \"us_median\": %.1f, \"us_p99\": %.1f, \"us_worst\": %.1f",
+                 calls.size(), calls[calls.size() / 2] * 1e6, calls[calls.size() * 99 / 100] * 1e6, calls.back() * 1e6);
+        const uint64_t bytes = static_cast<uint64_t>(keys.offsets[end]);
+        report(o, o.structure.c_str(), device ? "device" : "host", erase ? "erase" : "insert", done, total,
+               more + (erase ? "" : memory_of(bytes, end)));
+        if (!erase) check_inserted(end);
+    }
+    // Every 64th key has the number of itself, or of an equal one.
+    void check_inserted(uint64_t end)
+    {
+        const std::vector<uint64_t> all = queries;
+        queries.clear();
+        for (uint64_t i = 0; i < end; i += 64) queries.push_back(i);
+        key_array array = asked(longest);
+        std::vector<uint64_t> values(array.n());
+        std::vector<uint8_t> found(array.n());
+        must(ctx, copse_find(index, give(array.data.data(), array.data.size(), array.offsets.data()).get(), array.n(),
+                             values.data(), found.data()));
+        check(values, found);
+        queries = all;
+    }
 #ifdef COPSE_HAVE_ABSL
-void measure_peer(const options &o, const std::vector<std::string> &keys, const std::vector<uint64_t> &queries)
-{
-    absl::btree_map<std::string, uint64_t> map;
-    double start = now();
-    for (uint64_t i = 0; i < keys.size(); i++) map.insert_or_assign(keys[i], i);
-    report(o, "absl::btree_map", "insert", keys.size(), seconds_since(start), 0);
-    key_array asked; // the same flat array that copse reads
-    for (uint64_t q : queries) asked.add(keys[q]);
-    double best = 1e9;
-    uint64_t sum = 0;
-    for (int turn = 0; turn < 3; turn++) {
-        start = now();
-        for (uint64_t i = 0; i < asked.n(); i++) {
-            const auto at = static_cast<size_t>(asked.offsets[i]);
-            const absl::string_view key(&asked.data[at], static_cast<size_t>(asked.offsets[i + 1]) - at);
-            const auto it = map.find(key);
-            if (it != map.end()) sum += it->second;
-        }
-        best = std::min(best, seconds_since(start));
+    void peer()
+    {
+        absl::btree_map<std::string, uint64_t> map;
+        double start = now();
+        for (uint64_t i = 0; i < o.n; i++) map.insert_or_assign(std::string(keys.key(i)), i);
+        report(o, "absl::btree_map", "host", "insert", o.n, seconds_since(start));
+        const key_array array = asked(longest); // the same flat array that copse reads
+        uint64_t sum = 0;
+        const double best = best_of(3, [&] {
+            for (uint64_t i = 0; i < array.n(); i++) {
+                const std::string_view key = array.key(i);
+                const auto it = map.find(absl::string_view(key.data(), key.size()));
+                if (it != map.end()) sum += it->second;
+            }
+        });
+        if (sum == 1) printf("\n"); // it has to be computed
+        report(o, "absl::btree_map", "host", "find", array.n(), best);
     }
-    if (sum == 1) printf("\n"); // it has to be computed
-    report(o, "absl::btree_map", "find", asked.n(), best, 0);
-}
 #else
-void measure_peer(const options &, const std::vector<std::string> &, const std::vector<uint64_t> &) {}
+    void peer() {}
 #endif
+    void all()
+    {
+        copse_ctx_options made = COPSE_CTX_OPTIONS_INIT;
+        made.threads = o.threads;
+        must(nullptr, copse_ctx_create(&made, &ctx));
+        open();
+        build();
+        ask();
+        if (o.wants("find")) find(false);
+        if (o.wants("pinned") && device) find(true);
+        if (o.wants("prefix")) prefix();
+        if (o.wants("upsert")) upsert();
+        if (o.wants("insert")) change(false);
+        if (o.wants("insert") && o.wants("erase")) change(true);
+        copse_index_free(index);
+        if (o.peer) peer();
+        copse_ctx_free(ctx);
+    }
+};
+
+void run_one(const options &o)
+{
+    run one;
+    one.o = o;
+    one.all();
+}
+
+// --- presets ---------------------------------------------------------------------------------------------------------
+
+options sized(const options &o, const char *pattern, unsigned log_n, const char *ops)
+{
+    options made = o;
+    made.keys.pattern = pattern;
+    made.n = UINT64_C(1) << (log_n > o.scale + 4 ? log_n - o.scale : 4);
+    made.queries = std::min<uint64_t>(made.n, (UINT64_C(1) << 24) >> o.scale);
+    made.fresh = (UINT64_C(1) << 20) >> o.scale;
+    made.batch = made.fresh;
+    made.ops = ops;
+    return made;
+}
+
+void preset_paper(const options &o)
+{
+    if (o.preset == "size")
+        for (unsigned log_n : {16u, 18u, 20u, 22u, 24u, 26u, 27u}) run_one(sized(o, "random8", log_n, "build,find"));
+    if (o.preset == "length")
+        for (unsigned length : {4u, 8u, 12u, 16u, 20u, 24u, 28u, 32u})
+            run_one(sized(o, ("random" + std::to_string(length)).c_str(), 22, "build,find"));
+    if (o.preset == "batch")
+        for (unsigned log_n : {10u, 12u, 14u, 16u, 18u, 20u, 22u}) {
+            options one = sized(o, "random16", 22, "build,find,upsert");
+            one.queries = one.batch = UINT64_C(1) << log_n >> o.scale;
+            run_one(one);
+        }
+    if (o.preset == "threads")
+        for (unsigned threads : {1u, 2u, 4u, 8u, 16u}) {
+            options one = sized(o, "random16", 22, "build,find");
+            one.threads = threads;
+            run_one(one);
+        }
+    if (o.preset == "long")
+        for (unsigned percent : {0u, 1u, 2u, 3u, 4u, 5u}) {
+            options one = sized(o, "random32", 22, "build,find,pinned");
+            one.keys.long_percent = percent;
+            run_one(one);
+        }
+    if (o.preset == "updates")
+        for (unsigned log_n : {18u, 20u, 22u, 24u})
+            for (unsigned log_batch : {12u, 15u, 18u, 20u}) {
+                options one = sized(o, "random16", log_n, "build,upsert,insert,erase");
+                one.batch = UINT64_C(1) << log_batch >> o.scale;
+                one.fresh = 4 * one.batch;
+                run_one(one);
+            }
+    if (o.preset == "data")
+        for (const char *pattern : {"random16", "dense", "url", "iri", "uuid", "words"}) {
+            options one = sized(o, pattern, 22, "build,find,prefix");
+            const std::string name = pattern;
+            one.prefix = name == "dense"                  ? 7
+                         : name == "url" || name == "iri" ? 48
+                         : name == "words"                ? 10
+                                                          : 4; // few keys each
+            run_one(one);
+        }
+}
+
+void preset_bars(const options &o)
+{
+    options one = sized(o, "random32", 24, "build,find,pinned");
+    run_one(one);
+    one = sized(o, "u64", 26, "build,find");
+    run_one(one);
+    one.keys.pattern = "random8";
+    run_one(one);
+    one = sized(o, "url", 24, "build,find,prefix,insert,erase");
+    one.prefix = 40;
+    run_one(one);
+    one = sized(o, "random16", 24, "build,find,upsert,prefix,insert,erase");
+    one.fresh *= 4;
+    run_one(one);
+    one.ops = "build,upsert";
+    one.batch = UINT64_C(1) << 15 >> o.scale;
+    run_one(one);
+    for (unsigned percent : {0u, 5u}) {
+        one = sized(o, "random32", 22, "build,find");
+        one.keys.long_percent = percent;
+        run_one(one);
+    }
+}
+
+void preset_patterns(const options &o)
+{
+    for (const char *pattern : {"random16", "ordered", "uuid7", "tenant", "prefix"})
+        for (unsigned log_batch : {0u, 10u, 20u}) {
+            options one =
+                sized(o, pattern, o.on_device() ? 22 : 21, log_batch == 20 ? "build,find,insert" : "build,insert");
+            one.batch = UINT64_C(1) << log_batch;
+            if (log_batch == 20) one.batch >>= o.scale;
+            one.calls = log_batch == 20 ? 4 : log_batch == 10 ? 100 : 1000;
+            one.fresh = one.calls * one.batch;
+            if (log_batch == 10) one.batch = 1000;
+            run_one(one);
+        }
+    options skewed = sized(o, "random16", o.on_device() ? 22 : 21, "build,find,upsert");
+    skewed.zipf = true;
+    run_one(skewed);
+}
+
+int run_preset(const options &o)
+{
+    const std::string known = ",size,length,batch,threads,long,updates,data,bars,patterns,";
+    if (known.find("," + o.preset + ",") == std::string::npos) {
+        fprintf(stderr, "unknown preset %s\n", o.preset.c_str());
+        return 2;
+    }
+    preset_paper(o);
+    if (o.preset == "bars") preset_bars(o);
+    if (o.preset == "patterns") preset_patterns(o);
+    return 0;
+}
+
+bool option_set(options &o, const std::string &word, const char *value)
+{
+    auto number = [&] { return strtoull(value, nullptr, 10); };
+    if (word == "--preset")
+        o.preset = value;
+    else if (word == "--pattern")
+        o.keys.pattern = value;
+    else if (word == "--long")
+        o.keys.long_percent = static_cast<unsigned>(number());
+    else if (word == "--structure")
+        o.structure = value;
+    else if (word == "--placement")
+        must(nullptr, copse_placement_parse(value, &o.placement));
+    else if (word == "--ops")
+        o.ops = value;
+    else if (word == "--prefix")
+        o.prefix = static_cast<unsigned>(number());
+    else if (word == "--n")
+        o.n = number();
+    else if (word == "--queries")
+        o.queries = number();
+    else if (word == "--batch")
+        o.batch = number();
+    else if (word == "--new")
+        o.fresh = number();
+    else if (word == "--calls")
+        o.calls = number();
+    else if (word == "--scale")
+        o.scale = static_cast<unsigned>(number());
+    else if (word == "--threads")
+        o.threads = static_cast<unsigned>(number());
+    else
+        return false;
+    return true;
+}
 
 } // namespace
 
@@ -420,40 +724,18 @@ int main(int count, char **argv)
     options o;
     for (int i = 1; i < count; i++) {
         const std::string word = argv[i];
-        const char *value = i + 1 < count ? argv[i + 1] : "";
-        if (word == "--no-peer") {
-            o.peer = false;
-            continue;
-        }
-        if (word == "--cpu-time") {
+        if (word == "--peer")
+            o.peer = true;
+        else if (word == "--cpu-time")
             cpu_time = true;
-            continue;
+        else if (word == "--zipf")
+            o.zipf = true;
+        else if (i + 1 == count || !option_set(o, word, argv[++i])) {
+            fprintf(stderr, "unknown option %s\n", word.c_str());
+            return 2;
         }
-        if (word == "--no-inserts") {
-            o.inserts = false;
-            continue;
-        }
-        i++;
-        if (word == "--pattern") o.pattern = value;
-        if (word == "--structure") o.structure = value;
-        if (word == "--placement") must(nullptr, copse_placement_parse(value, &o.placement));
-        if (word == "--prefix") o.prefix = static_cast<unsigned>(strtoul(value, nullptr, 10));
-        if (word == "--n") o.n = strtoull(value, nullptr, 10);
-        if (word == "--queries") o.queries = strtoull(value, nullptr, 10);
-        if (word == "--batch") o.batch = strtoull(value, nullptr, 10);
-        if (word == "--threads") o.threads = static_cast<unsigned>(strtoul(value, nullptr, 10));
     }
-    const std::vector<std::string> keys = make_keys(o.pattern, o.n);
-    random_source random{7};
-    std::vector<uint64_t> queries(o.queries);
-    for (uint64_t &q : queries) q = random.below(keys.size());
-    copse_ctx_options shape = COPSE_CTX_OPTIONS_INIT;
-    copse_ctx *ctx = nullptr;
-    shape.threads = o.threads;
-    must(nullptr, copse_ctx_create(&shape, &ctx));
-    measure_copse(ctx, o, keys, queries);
-    if (o.inserts) measure_inserts(ctx, o, keys);
-    copse_ctx_free(ctx);
-    if (o.peer) measure_peer(o, keys, queries);
+    if (!o.preset.empty()) return run_preset(o);
+    run_one(o);
     return 0;
 }

@@ -33,7 +33,7 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
     if ((unsigned)o->placement > COPSE_PLACEMENT_HYBRID_EMULATED)
         return copse_fail_argument(ctx, "options", "options->placement is %d, which is not a copse_placement",
                                    (int)o->placement);
-    if ((unsigned)o->updates > COPSE_UPDATES_RARE)
+    if ((unsigned)o->updates > COPSE_UPDATES_STREAMED)
         return copse_fail_argument(ctx, "options", "options->updates is %d, which is not a copse_updates value",
                                    (int)o->updates);
     if (o->schedule > COPSE_SCHEDULE_BALANCED)
@@ -43,6 +43,14 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
         return copse_fail_argument(ctx, "options",
                                    "options->bucket is %u; a bucket has at most %u queries (0: the default)", o->bucket,
                                    COPSE_HYBRID_LARGEST);
+    if (o->page_order && (o->page_order < COPSE_PAGE_ORDER_LEAST || o->page_order > COPSE_PAGE_ORDER_MOST ||
+                          (o->page_order & (o->page_order - 1))))
+        return copse_fail_argument(ctx, "options",
+                                   "options->page_order is %u; a page has a power of two of slots, from %u to %u (0: "
+                                   "chosen automatically)",
+                                   o->page_order, COPSE_PAGE_ORDER_LEAST, COPSE_PAGE_ORDER_MOST);
+    if (o->reserved)
+        return copse_fail_argument(ctx, "options", "options->reserved is %u; it takes 0 only", o->reserved);
     if (o->duplicates > 1)
         return copse_fail_argument(ctx, "options", "options->duplicates is %u; it takes 0 or 1", o->duplicates);
     return COPSE_OK;
@@ -69,6 +77,7 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
                            .key_type = o.key_type,
                            .value_type = o.value_type,
                            .duplicates = o.duplicates,
+                           .updates = o.updates,
                            .description = copse_registry_find(chosen.structure),
                            .placement = chosen.at->placement,
                            .calls = chosen.at->calls,
@@ -79,7 +88,8 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
                            .automatic = o.placement == COPSE_PLACEMENT_AUTO,
                            .schedule = o.schedule,
                            .bucket = o.bucket,
-                           .leaf_memory = o.leaf_memory};
+                           .leaf_memory = o.leaf_memory,
+                           .page_order = o.page_order};
     index->references = 1;
     index->version = &index->own_version;
     status = index->calls->create(index);

@@ -53,7 +53,9 @@ static copse_status choose_cpu(const copse_ctx *ctx, const copse_index_options *
  */
 copse_status copse_choose(copse_ctx *ctx, const copse_index_options *o, copse_choice *out)
 {
-    const unsigned use = o->updates == COPSE_UPDATES_RARE ? COPSE_AUTO_READS : COPSE_AUTO_UPDATES;
+    const unsigned use = o->updates == COPSE_UPDATES_RARE       ? COPSE_AUTO_READS
+                         : o->updates == COPSE_UPDATES_STREAMED ? COPSE_AUTO_STREAMED
+                                                                : COPSE_AUTO_UPDATES;
     const bool named = o->structure != COPSE_STRUCTURE_AUTO;
     const copse_type type = o->key_type;
     if (o->placement != COPSE_PLACEMENT_AUTO) {
@@ -137,9 +139,11 @@ static copse_status copy_as(const copse_index *index, copse_ctx *ctx, copse_stru
     options.structure = structure;
     options.placement = placement;
     options.duplicates = index->duplicates;
+    options.updates = index->updates;
     options.schedule = index->schedule;
     options.bucket = index->bucket;
     options.leaf_memory = index->leaf_memory;
+    options.page_order = index->page_order;
     copse_index *copy = NULL;
     copse_status status = copse_index_create(ctx, &options, &copy);
     if (status == COPSE_OK && copse_size(index)) status = copy_to(index, copy);
@@ -248,7 +252,14 @@ bool copse_retreat(copse_index *index, const void *keys, copse_status status)
     return !copse_device_owns(keys) && retreat_to_hybrid(index);
 }
 
-void copse_tune_hybrid(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower)
+void copse_tune_hybrid(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower, uint32_t refresh)
 {
-    copse_hybrid_tune(index, schedule, bucket, slower);
+    copse_hybrid_tune(index, schedule, bucket, slower, (copse_refresh)refresh);
+}
+
+double copse_hybrid_share(const copse_index *index)
+{
+    const copse_mirror *mirror = index ? copse_mirror_of(index) : NULL;
+    const uint64_t together = mirror ? mirror->last.together : 0;
+    return together ? (double)together / (double)(together + mirror->last.alone) : 0;
 }

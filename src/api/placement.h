@@ -34,4 +34,6 @@ bool copse_retreat(copse_index *index, const void *keys, copse_status status);
 
 /* For measurements: how the calls that follow on a hybrid index work through their batches. 0: the library's own way, and a card that is as fast
  * as it is. Nothing where the index is not hybrid. */
-void copse_tune_hybrid(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower);
+void copse_tune_hybrid(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower, uint32_t refresh);
+/* Of the queries of the last call that a hybrid index shared with its card, the part that the card has walked; 0 where there is none. */
+double copse_hybrid_share(const copse_index *index);

@@ -23,8 +23,8 @@ static copse_status check_prefix(const copse_index *index, const char *call, con
     return COPSE_OK;
 }
 
-static copse_status check(const copse_index *index, const char *call, const copse_ranges *asked, bool limit,
-                          copse_ranges *out)
+copse_status copse_ranges_check(const copse_index *index, const char *call, const copse_ranges *asked, bool limit,
+                                copse_ranges *out)
 {
     if (!index) return copse_fail_argument(NULL, "index", "%s: index is NULL", call);
     if (!asked) return copse_fail_argument(index->ctx, "ranges", "%s: ranges is NULL", call);
@@ -96,7 +96,7 @@ copse_status copse_ranges_take(const copse_index *index, const char *call, const
 {
     copse_ranges checked = COPSE_BETWEEN(NULL, NULL, 0);
     bool on_device;
-    copse_status status = check(index, call, asked, limit, &checked);
+    copse_status status = copse_ranges_check(index, call, asked, limit, &checked);
     if (status != COPSE_OK) return status;
     *out = (copse_checked_ranges){.ranges = checked};
     if (index->key_type == COPSE_BYTES) return COPSE_OK; /* the tree reads open ends */

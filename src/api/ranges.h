@@ -17,6 +17,9 @@ typedef struct copse_checked_ranges {
  * after success. `limit` says that the call has a use for one. */
 copse_status copse_ranges_take(const copse_index *index, const char *call, const copse_ranges *asked, bool limit,
                                copse_checked_ranges *out);
+/* Only the checks, for a call that has other uses for its ranges. */
+copse_status copse_ranges_check(const copse_index *index, const char *call, const copse_ranges *asked, bool limit,
+                                copse_ranges *out);
 /* copse_range without the promise of COPSE_CTX_DEVICE_ARRAYS: range.c. */
 copse_status copse_range_run_checked(const copse_index *index, const copse_ranges *ranges, const copse_rows *out_rows);
 void copse_ranges_release(const copse_index *index, copse_checked_ranges *ranges);

@@ -11,6 +11,7 @@ static inline copse_index copse_index_handle(const copse_index *index)
                          .key_type = index->key_type,
                          .value_type = index->value_type,
                          .duplicates = index->duplicates,
+                         .updates = index->updates,
                          .version = index->version,
                          .description = index->description,
                          .placement = index->placement,
@@ -25,5 +26,6 @@ static inline copse_index copse_index_handle(const copse_index *index)
                          .schedule = index->schedule,
                          .bucket = index->bucket,
                          .leaf_memory = index->leaf_memory,
+                         .page_order = index->page_order,
                          .mirror = index->mirror};
 }

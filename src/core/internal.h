@@ -43,6 +43,10 @@ struct copse_ctx {
     char placement_why[320]; /* why AUTO did not take a GPU, once that is known */
 };
 
+/* What copse_index_options.page_order may be, besides 0: powers of two between these. */
+#define COPSE_PAGE_ORDER_LEAST 64u
+#define COPSE_PAGE_ORDER_MOST  16384u
+
 struct copse_index {
     copse_ctx *ctx;
     uint32_t references; /* the caller's, while it has not freed the index, and one of each cursor */
@@ -50,6 +54,7 @@ struct copse_index {
     copse_type key_type;
     copse_type value_type;
     uint32_t duplicates;
+    uint32_t updates; /* copse_updates */
     uint64_t own_version;
     uint64_t *version; /* that of a tree which several handles share, else own_version; grows with every change */
     const copse_tree_description *description;
@@ -65,6 +70,7 @@ struct copse_index {
     void *tree;                  /* belongs to the calls                            */
     uint32_t schedule, bucket;   /* hybrid placements: copse_index_options */
     uint64_t leaf_memory;        /* the same                               */
+    uint32_t page_order;         /* the paged tree: slots of a page; 0: it picks them */
     void *mirror;                /* hybrid placements: what the card has of the tree (trees/hybrid/mirror.h)   */
     struct copse_walked *walked; /* in a hybrid call's own copy of the handle (cpu/walked.h); else NULL    */
 };

@@ -42,6 +42,7 @@ const copse_calls copse_cpu_calls = {
     .aggregate = copse_cpu_aggregate,
     .select = copse_cpu_select,
     .scan = copse_cpu_scan,
+    .visit = copse_cpu_visit,
     .scan_step = 4096,
     .size = cpu_size,
     .stats = cpu_stats,

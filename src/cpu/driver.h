@@ -69,6 +69,9 @@ typedef struct copse_cpu_tree {
                        uint64_t *locations);
     /* Entries before each location; the arrays may be the same. */
     void (*rank)(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks);
+    /* Optional: the entries between pairs of locations, 0 where the second is not behind the first. Without it the driver uses ranks. */
+    void (*between)(const copse_index *index, const uint64_t *lows, const uint64_t *highs, uint64_t n,
+                    uint64_t *counts);
     /* The location of the entry with that rank (rank <= size). */
     uint64_t (*select)(const copse_index *index, uint64_t rank);
     /* The single entry at (before: in front of) each location, into position first + i of the outputs; each may be NULL. */
@@ -76,6 +79,8 @@ typedef struct copse_cpu_tree {
                    void *keys, void *values, uint8_t *found);
     /* `count` entries from a location on, into position `at` of the outputs; the driver knows that they exist. */
     void (*copy)(const copse_index *index, uint64_t location, uint64_t count, uint64_t at, void *keys, void *values);
+    /* Optional: where the values of entries from a location on lie in a row; *count, how many are wanted, becomes how many those are. */
+    const void *(*values)(const copse_index *index, uint64_t location, uint64_t *count);
     /* Optional: a hint that copy will be called for this location soon. */
     void (*fetch)(const copse_index *index, uint64_t location, uint64_t count);
 
@@ -160,11 +165,14 @@ uint64_t copse_cpu_locate(const copse_index *index, const void *keys, uint64_t f
 copse_status copse_cpu_check_operations(const copse_index *index, const uint8_t *operations, uint64_t n,
                                         bool has_values, bool *out_finds, bool *out_adds);
 
+/* Entries in front of the bound of one key: driver_scan.c. */
+copse_status copse_cpu_bound_rank(const copse_index *index, const void *key, bool upper, uint64_t *out);
+
 /* Turns n elements of an array of this width round; NULL is fine. */
 void copse_reverse(void *array, uint64_t first, uint64_t n, size_t width);
 
 /* Calls: driver_points.c, driver_updates.c, driver_pairs.c, driver_erase_range.c, driver_mixed.c, driver_ranges.c,
- * driver_aggregates.c, driver_scan.c. */
+ * driver_aggregates.c, driver_scan.c, driver_visit.c. */
 copse_status copse_cpu_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_cpu_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                               uint64_t *out_inserted);
@@ -184,3 +192,4 @@ copse_status copse_cpu_range(const copse_index *index, const copse_ranges *range
 copse_status copse_cpu_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
                                  void *out, uint8_t *found);
 copse_status copse_cpu_scan(const copse_index *index, copse_scan *scan);
+copse_status copse_cpu_visit(const copse_index *index, copse_pass *pass);

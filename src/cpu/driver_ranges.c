@@ -8,6 +8,7 @@
  * they are copied; while one is copied, the lines between are asked for some ranges ahead. */
 #define RANGE_CHUNK 2048u
 #define RANGE_AHEAD 8u
+#define RANGE_EARLY 16u
 
 /* The first NaN among the bounds of a batch; lows come before highs. */
 typedef struct range_nan {
@@ -39,6 +40,10 @@ static void range_chunk(const copse_index *index, const void *lows, const void *
     if (good_high < n) copse_note_least(&nan->high, first + good_high);
     if (good < n || good_high < n) {
         memset(count, 0, n * sizeof *count);
+        return;
+    }
+    if (tree->between) {
+        tree->between(index, low, high, n, count);
         return;
     }
     tree->rank(index, low, n, low_rank);
@@ -122,7 +127,8 @@ typedef struct range_job {
     uint64_t *offsets;
     void *keys, *values;
     uint64_t capacity;
-    uint64_t chunks, next;    /* chunks; the first that nobody has taken, atomic */
+    uint64_t chunk, chunks;   /* ranges of a chunk; chunks                        */
+    uint64_t next;            /* the first that nobody has taken, atomic          */
     uint64_t *totals, *bases; /* atomic */
     range_nan nan;
 } range_job;
@@ -150,7 +156,7 @@ static void range_limit(const range_job *job, uint64_t *locations, uint64_t *cou
 
 static uint64_t range_first(const range_job *job, uint64_t chunk)
 {
-    return chunk < job->chunks ? chunk * RANGE_CHUNK : job->n;
+    return chunk < job->chunks ? chunk * job->chunk : job->n;
 }
 
 static bool range_has_nan(const range_job *job)
@@ -198,7 +204,9 @@ static void range_copy(const range_job *job, const range_held *held, uint64_t ba
     uint64_t first = range_first(job, held->chunk), end = range_first(job, held->chunk + 1);
     const bool copying = (job->keys || job->values) && base + total <= job->capacity && !range_has_nan(job);
     for (uint64_t i = first; i < end; i++) {
-        uint64_t count = job->offsets[i + 1], ahead = i + RANGE_AHEAD;
+        uint64_t count = job->offsets[i + 1], ahead = i + RANGE_AHEAD, early = i + RANGE_EARLY;
+        if (copying && early < end && tree->fetch_early)
+            tree->fetch_early(job->index, held->locations[early - first], held->locations[early - first]);
         if (copying && ahead < end && job->offsets[ahead + 1] && tree->fetch)
             tree->fetch(job->index, held->locations[ahead - first], job->offsets[ahead + 1]);
         if (copying && count) range_copy_one(job, held->locations[i - first], count, base);
@@ -237,6 +245,20 @@ static uint32_t range_copy_ready(const range_job *job, range_held **held, uint32
     return n - done;
 }
 
+/* Takes the next chunk and sizes it. False: none is left. */
+static bool range_take(range_job *job, range_held *held)
+{
+    copse_walked *walked = job->index->walked;
+    copse_share share;
+    if (walked && !walked->take(walked, &share)) return false;
+    held->chunk = walked ? share.first / job->chunk : __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED);
+    if (held->chunk >= job->chunks) return false;
+    uint64_t total = range_size(job, held->chunk, held->locations, job->offsets + range_first(job, held->chunk) + 1);
+    range_publish(job, held->chunk, total);
+    if (walked) walked->give(walked, &share);
+    return true;
+}
+
 /* Takes chunks until none is left. Every thread runs this once. */
 static void range_part(void *argument, uint64_t part, uint64_t end)
 {
@@ -246,9 +268,7 @@ static void range_part(void *argument, uint64_t part, uint64_t end)
     (void)part;
     (void)end;
     for (uint32_t i = 0; i < RANGE_HELD; i++) held[i] = &memory[i];
-    for (uint64_t chunk; (chunk = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->chunks;) {
-        held[n]->chunk = chunk;
-        range_publish(job, chunk, range_size(job, chunk, held[n]->locations, job->offsets + chunk * RANGE_CHUNK + 1));
+    while (range_take(job, held[n])) {
         n = range_copy_ready(job, held, n + 1);
         if (n < RANGE_HELD) continue;
         range_count_before(job, held[0]->chunk);
@@ -299,10 +319,12 @@ copse_status copse_cpu_range(const copse_index *index, const copse_ranges *range
                      .keys = rows->keys,
                      .values = rows->values,
                      .capacity = rows->capacity,
-                     .chunks = (n + RANGE_CHUNK - 1) / RANGE_CHUNK,
+                     .chunk = RANGE_CHUNK,
                      .nan = {n, n}};
+    if (index->walked) job.chunk = index->walked->open(index->walked, RANGE_CHUNK, true);
+    job.chunks = (n + job.chunk - 1) / job.chunk;
     job.offsets[0] = 0;
-    if (threads == 1)
+    if (threads == 1 && !index->walked)
         range_alone(&job);
     else
         status = range_together(&job, threads);

@@ -6,8 +6,7 @@
 /* Entries that a thread copies at once. */
 #define SCAN_ENTRIES 65536u
 
-/* The rank of the bound of one key. */
-static copse_status bound_rank(const copse_index *index, const void *key, bool upper, uint64_t *out)
+copse_status copse_cpu_bound_rank(const copse_index *index, const void *key, bool upper, uint64_t *out)
 {
     if (copse_cpu_locate(index, key, 0, 1, upper, out) < 1) return copse_fail_nan(index->ctx, "keys", 0);
     if (copse_size(index)) copse_cpu_tree_of(index)->rank(index, out, 1, out);
@@ -54,8 +53,8 @@ static copse_status entries_left(const copse_index *index, const copse_scan *sca
 {
     uint64_t end = scan->backwards ? 0 : copse_size(index);
     copse_status status = COPSE_OK;
-    if (scan->from) status = bound_rank(index, scan->from, scan->backwards, rank);
-    if (status == COPSE_OK && scan->to) status = bound_rank(index, scan->to, !scan->backwards, &end);
+    if (scan->from) status = copse_cpu_bound_rank(index, scan->from, scan->backwards, rank);
+    if (status == COPSE_OK && scan->to) status = copse_cpu_bound_rank(index, scan->to, !scan->backwards, &end);
     const uint64_t low = scan->backwards ? end : *rank, high = scan->backwards ? *rank : end;
     *out = high > low ? high - low : 0;
     return status;

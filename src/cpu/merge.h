@@ -237,13 +237,27 @@ static inline void unit_copy_few(const copse_unit *unit, uint32_t slot, uint32_t
     }
 }
 
+/* Copies a whole unit's worth of entries from a slot on, though only the first ones of them lie in this unit: the caller copies what
+ * follows over the others. So the length is a constant, which nobody has to predict. */
+static inline void unit_copy_over(const copse_unit *unit, uint32_t slot, uint64_t at, void *keys, void *values)
+{
+    const char *from = (const char *)unit;
+    if (keys) memcpy((KEY *)keys + at, from + slot * sizeof(KEY), sizeof unit->keys);
+    if (values)
+        memcpy((VALUE *)values + at, from + offsetof(copse_unit, values) + slot * sizeof(VALUE), sizeof unit->values);
+}
+
 /* Copies `count` entries of consecutive units, from a position on, decoded, to position `at` of the outputs. */
 static inline void unit_copy(const copse_unit *units, uint64_t position, uint64_t count, copse_type type, uint64_t at,
                              void *keys, void *values)
 {
     const copse_unit *unit = units + position / UNIT_ENTRIES;
     uint32_t slot = (uint32_t)(position % UNIT_ENTRIES);
-    if (slot) {
+    if (count > UNIT_ENTRIES && (type == COPSE_U32 || type == COPSE_U64)) {
+        unit_copy_over(unit++, slot, at, keys, values);
+        at += UNIT_ENTRIES - slot;
+        count -= UNIT_ENTRIES - slot;
+    } else if (slot) {
         uint32_t n = UNIT_ENTRIES - slot < count ? UNIT_ENTRIES - slot : (uint32_t)count;
         unit_copy_few(unit++, slot, n, type, at, keys, values);
         at += n;

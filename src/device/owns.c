@@ -4,8 +4,9 @@
 #ifdef COPSE_HAVE_CUDA
 #include <dlfcn.h>
 
-/* cuPointerGetAttribute of the driver, its attribute "memory type", and the value "device". */
-typedef int (*attribute_of)(void *out, int attribute, unsigned long long pointer);
+/* cuPointerGetAttributes of the driver, which unlike cuPointerGetAttribute takes any pointer without an error, its attribute "memory type",
+ * and the value "device". */
+typedef int (*attributes_of)(unsigned count, int *attributes, void **out, unsigned long long pointer);
 #define MEMORY_TYPE        2
 #define MEMORY_TYPE_DEVICE 2u
 
@@ -13,11 +14,13 @@ bool copse_device_owns(const void *memory)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (!driver) return false;
-    attribute_of ask;
-    *(void **)&ask = dlsym(driver, "cuPointerGetAttribute");
+    attributes_of ask;
+    *(void **)&ask = dlsym(driver, "cuPointerGetAttributes");
     unsigned type = 0;
+    int attribute = MEMORY_TYPE;
+    void *out = &type;
     const bool owns =
-        ask && ask(&type, MEMORY_TYPE, (unsigned long long)(uintptr_t)memory) == 0 && type == MEMORY_TYPE_DEVICE;
+        ask && ask(1, &attribute, &out, (unsigned long long)(uintptr_t)memory) == 0 && type == MEMORY_TYPE_DEVICE;
     (void)dlclose(driver);
     return owns;
 }

@@ -30,8 +30,7 @@ static copse_status summary_raise(const copse_index *index, const copse_device_s
     return status;
 }
 
-copse_status copse_device_summary_make(const copse_index *index, uint64_t items, const copse_kernel *kernel,
-                                       const void *arguments, copse_device_summary *to, copse_summary_memory *out)
+copse_status copse_device_summary_alloc(const copse_index *index, uint64_t items, copse_summary_memory *out)
 {
     copse_device *device = index->device;
     copse_summary_memory made = {.memory = NULL};
@@ -40,15 +39,31 @@ copse_status copse_device_summary_make(const copse_index *index, uint64_t items,
     if (status != COPSE_OK) return status;
     copse_aggregate *at = made.memory;
     for (uint32_t l = 0; l < made.summary.height; at += made.summary.nodes[l++]) made.summary.level[l] = at;
+    *out = made;
+    return COPSE_OK;
+}
+
+copse_status copse_device_summary_fill(const copse_index *index, const copse_kernel *kernel, uint64_t blocks,
+                                       const void *arguments, const copse_device_summary *summary)
+{
+    copse_device *device = index->device;
+    copse_status status = copse_device_launch(device, device->main, kernel, blocks, arguments);
+    if (status == COPSE_OK) status = summary_raise(index, summary);
+    return status == COPSE_OK ? copse_device_wait(device, device->main) : status;
+}
+
+copse_status copse_device_summary_make(const copse_index *index, uint64_t items, const copse_kernel *kernel,
+                                       const void *arguments, copse_device_summary *to, copse_summary_memory *out)
+{
+    copse_summary_memory made;
+    copse_status status = copse_device_summary_alloc(index, items, &made);
+    if (status != COPSE_OK) return status;
     *to = made.summary;
-    status =
-        copse_device_launch(device, device->main, kernel, copse_device_blocks(device, to->nodes[0] * 32), arguments);
-    if (status == COPSE_OK) status = summary_raise(index, &made.summary);
-    if (status == COPSE_OK) status = copse_device_wait(device, device->main);
+    status = copse_device_summary_fill(index, kernel, copse_device_blocks(index->device, items * 32), arguments, to);
     if (status == COPSE_OK)
         *out = made;
     else
-        copse_device_summary_free(device, &made);
+        copse_device_summary_free(index->device, &made);
     return status;
 }
 

@@ -16,6 +16,10 @@ typedef struct copse_summary_memory {
  * arguments have of the summary, and is filled in before. */
 copse_status copse_device_summary_make(const copse_index *index, uint64_t items, const copse_kernel *kernel,
                                        const void *arguments, copse_device_summary *to, copse_summary_memory *out);
+/* Its two halves, for a tree that keeps a summary up to date: memory, and filling it in by so many blocks of the kernel. */
+copse_status copse_device_summary_alloc(const copse_index *index, uint64_t items, copse_summary_memory *out);
+copse_status copse_device_summary_fill(const copse_index *index, const copse_kernel *kernel, uint64_t blocks,
+                                       const void *arguments, const copse_device_summary *summary);
 void copse_device_summary_free(copse_device *device, copse_summary_memory *summary);
 /* Do 64 bits hold the sum of every range? Then differences of running sums modulo 2^64 are exact. */
 copse_status copse_device_sums_fit(const copse_index *index, const copse_device_summary *summary, uint64_t entries,

@@ -13,6 +13,8 @@
 
 /* ---- whole numbers ---- */
 
+#define MOST_SAFE_DIGITS 19 /* so many always fit 64 bits */
+
 typedef struct whole {
     uint64_t magnitude;
     bool negative;
@@ -26,6 +28,13 @@ static copse_cell_error parse_whole(copse_span text, whole *out)
     if (at < text.end && (*at == '-' || *at == '+')) at++;
     if (at == text.end) return COPSE_CELL_FORM;
     bool overflow = false;
+    if (text.end - at <= MOST_SAFE_DIGITS) {
+        for (; at < text.end; at++) {
+            unsigned digit = (unsigned)(unsigned char)*at - '0';
+            if (digit > 9) return COPSE_CELL_FORM;
+            magnitude = magnitude * 10 + digit;
+        }
+    }
     for (; at < text.end; at++) {
         unsigned digit = (unsigned)(unsigned char)*at - '0';
         if (digit > 9) return COPSE_CELL_FORM;

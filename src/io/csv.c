@@ -44,6 +44,7 @@ struct copse_csv {
     uint64_t skip_lines;      /* line breaks between `begin` and there */
     int skip_rest_of_line;    /* the line that skip_to is on goes, too */
     unsigned char stops[256]; /* 1 for bytes that end an unquoted cell, and for NUL */
+    uint64_t delimiters;      /* eight of them */
     char delimiter;
     char message[640];
 };
@@ -178,10 +179,22 @@ static copse_status fill(copse_csv *csv)
 
 /* ---- scanning one record ---- */
 
-static copse_status add_cell(copse_csv *csv, size_t start, size_t length, int quoted)
+static copse_status add_first_cell(copse_csv *csv, size_t start, size_t length, int quoted);
+
+static inline copse_status add_cell(copse_csv *csv, size_t start, size_t length, int quoted)
+{
+    size_t index = csv->cell_count;
+    if (index >= csv->columns) return add_first_cell(csv, start, length, quoted);
+    csv->cells[index] = (copse_csv_cell){csv->buffer + start, length, quoted};
+    csv->cell_count++;
+    return COPSE_OK;
+}
+
+/* A cell of the first record, or one too many. */
+static copse_status add_first_cell(copse_csv *csv, size_t start, size_t length, int quoted)
 {
     size_t index = csv->cell_count++;
-    if (csv->columns > 0 && index >= csv->columns) return COPSE_OK;
+    if (csv->columns > 0) return COPSE_OK;
     if (index >= COPSE_CSV_MAX_COLUMNS)
         return fail(csv, COPSE_ERR_FORMAT, "line %llu: more than %u columns; is the delimiter right?",
                     (unsigned long long)csv->line, COPSE_CSV_MAX_COLUMNS);
@@ -221,11 +234,37 @@ static scan_result scan_quoted(copse_csv *csv, size_t *at)
     }
 }
 
-static scan_result scan_plain(copse_csv *csv, size_t *at)
+/* Eight bytes at once: bit 7 of each byte of `word` that is one of the stops. Behind the first of them there may be more such bits than
+ * stops; before it there are none. */
+static inline uint64_t find_stops(const copse_csv *csv, uint64_t word)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    const uint64_t delimiter = word ^ csv->delimiters, feed = word ^ ones * '\n', carriage = word ^ ones * '\r';
+    return (((delimiter - ones) & ~delimiter) | ((feed - ones) & ~feed) | ((carriage - ones) & ~carriage) |
+            ((word - ones) & ~word)) &
+           high;
+}
+
+/* The first stop at or behind `here`, or the end. */
+static inline size_t skip_plain(const copse_csv *csv, size_t here)
 {
     const char *text = csv->buffer;
-    size_t start = *at, here = start, end = csv->end;
-    while (here < end && !csv->stops[(unsigned char)text[here]]) here++;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    while (csv->end - here >= 8) {
+        uint64_t word;
+        memcpy(&word, text + here, sizeof word);
+        uint64_t stops = find_stops(csv, word);
+        if (stops) return here + (size_t)__builtin_ctzll(stops) / 8;
+        here += 8;
+    }
+#endif
+    while (here < csv->end && !csv->stops[(unsigned char)text[here]]) here++;
+    return here;
+}
+
+static scan_result scan_plain(copse_csv *csv, size_t *at)
+{
+    size_t start = *at, here = skip_plain(csv, start), end = csv->end;
     if (here == end && !csv->source_ended) return SCAN_MORE;
     *at = here;
     return add_cell(csv, start, here - start, 0) == COPSE_OK ? SCAN_RECORD : SCAN_FAILED;
@@ -456,16 +495,19 @@ static copse_status read_header(copse_csv *csv)
     return keep_header(csv, cells, count);
 }
 
-static copse_status start(copse_csv *csv, int no_header)
+static copse_status start(copse_csv *csv, const copse_csv_options *options)
 {
+    const size_t cells = options->columns > FIRST_CELLS ? options->columns : FIRST_CELLS;
     csv->buffer = take(csv, FIRST_BUFFER + 1);
     if (!csv->buffer) return out_of_memory(csv, FIRST_BUFFER + 1);
     csv->capacity = FIRST_BUFFER;
-    csv->cells = take(csv, FIRST_CELLS * sizeof *csv->cells);
-    if (!csv->cells) return out_of_memory(csv, FIRST_CELLS * sizeof *csv->cells);
-    csv->cell_capacity = FIRST_CELLS;
+    csv->cells = take(csv, cells * sizeof *csv->cells);
+    if (!csv->cells) return out_of_memory(csv, cells * sizeof *csv->cells);
+    csv->cell_capacity = cells;
+    csv->columns = options->columns;
+    if (options->columns > 0) return COPSE_OK;
     copse_status status = skip_byte_order_mark(csv);
-    if (status == COPSE_OK && !no_header) status = read_header(csv);
+    if (status == COPSE_OK && !options->no_header) status = read_header(csv);
     return status;
 }
 
@@ -497,9 +539,10 @@ static copse_status open_reader(const copse_csv *source, const copse_csv_options
     if (csv->read == read_memory) csv->user = &csv->memory;
     csv->allocator = allocator;
     csv->delimiter = delimiter;
+    csv->delimiters = (unsigned char)delimiter * UINT64_C(0x0101010101010101);
     csv->line = 1;
     csv->stops[(unsigned char)delimiter] = csv->stops['\n'] = csv->stops['\r'] = csv->stops[0] = 1;
-    copse_status status = start(csv, chosen->no_header);
+    copse_status status = start(csv, chosen);
     if (status == COPSE_OK) {
         *out_csv = csv;
     } else {
@@ -564,6 +607,13 @@ uint64_t copse_csv_line(const copse_csv *csv)
 uint64_t copse_csv_position(const copse_csv *csv)
 {
     return csv->discarded + csv->begin;
+}
+
+copse_status copse_csv_next_position(copse_csv *csv, uint64_t *out_position)
+{
+    if (csv->failed == COPSE_OK) (void)skip_line_feed(csv);
+    *out_position = copse_csv_position(csv);
+    return csv->failed;
 }
 
 copse_status copse_csv_bad_cell(copse_csv *csv, size_t column, const char *problem)

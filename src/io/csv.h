@@ -31,6 +31,7 @@ typedef struct copse_csv_options {
     char delimiter;            /* 0: a comma                                              */
     int no_header;             /* 1: the first record is data, columns have no names      */
     copse_allocator allocator; /* all zero: malloc and free                               */
+    size_t columns;            /* > 0: the input is the rest of one that has so many; no header */
 } copse_csv_options;
 
 /* Puts up to size bytes into buffer and returns how many; 0 at the end. On a read error sets *out_error to an errno. */
@@ -75,4 +76,6 @@ copse_status copse_csv_bad_cell(copse_csv *csv, size_t column, const char *probl
 
 /* The line that the current record starts on, and the bytes of input used so far. */
 uint64_t copse_csv_line(const copse_csv *csv);
+/* Where the next record begins, behind the whole line end of the last one. Errors: those of copse_csv_next. */
+copse_status copse_csv_next_position(copse_csv *csv, uint64_t *out_position);
 uint64_t copse_csv_position(const copse_csv *csv);

@@ -80,6 +80,7 @@ extern "C" const copse_primitives copse_primitives_cuda = {
     copse_cuda_scan_states,
     copse_cuda_unique_pairs,
     copse_cuda_select_pairs,
+    copse_cuda_select_flagged,
     copse_cuda_merge_pairs,
     sum_u64,
     min_u64,

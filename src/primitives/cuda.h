@@ -35,6 +35,8 @@ copse_status copse_cuda_unique_pairs(copse_device *device, copse_stream *stream,
 copse_status copse_cuda_select_pairs(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_in,
                                      const void *values_in, const uint8_t *flags, void *keys_out, void *values_out,
                                      uint64_t n, uint64_t *out_count);
+copse_status copse_cuda_select_flagged(copse_device *device, copse_stream *stream, const uint8_t *flags, uint32_t *out,
+                                       uint64_t n, uint64_t *out_count);
 copse_status copse_cuda_merge_pairs(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_a,
                                     const void *values_a, uint64_t n_a, const void *keys_b, const void *values_b,
                                     uint64_t n_b, void *keys_out, void *values_out);

@@ -7,6 +7,7 @@
 
 #include <cub/device/device_select.cuh>
 #include <cuda/std/iterator>
+#include <thrust/iterator/counting_iterator.h>
 
 namespace {
 
@@ -110,19 +111,35 @@ copse_status select_chunk(const selection &s, uint64_t first, uint64_t n, uint64
                                    });
 }
 
-/* Large inputs go in chunks, each of which has to know how many entries those before it kept. */
-template <typename Key, typename Value> copse_status select_any(const selection &s)
+/* Positions first .. first + n, as select_chunk. */
+copse_status flagged_chunk(const selection &s, uint64_t first, uint64_t n, uint64_t done)
 {
-    if (s.n <= chunk_most) return select_chunk<Key, Value>(s, 0, s.n, 0);
+    thrust::counting_iterator<uint32_t> in((uint32_t)first);
+    return copse_cuda_with_scratch(
+        s.device, s.stream, "selecting positions", [&](void *scratch, size_t &bytes) -> cudaError_t {
+            return cub::DeviceSelect::Flagged(scratch, bytes, in, s.flags + first, (uint32_t *)s.keys_out + done,
+                                              s.out_count, (int64_t)n, copse_cuda_stream(s.stream));
+        });
+}
+
+/* Large inputs go in chunks, each of which has to know how many entries those before it kept. */
+template <typename Chunk> copse_status select_all(const selection &s, Chunk chunk)
+{
+    if (s.n <= chunk_most) return chunk(s, 0, s.n, 0);
     uint64_t done = 0, kept = 0;
     copse_status status = COPSE_OK;
     for (uint64_t first = 0; first < s.n && status == COPSE_OK; first += chunk_most) {
-        status = select_chunk<Key, Value>(s, first, s.n - first < chunk_most ? s.n - first : chunk_most, done);
+        status = chunk(s, first, s.n - first < chunk_most ? s.n - first : chunk_most, done);
         if (status == COPSE_OK) status = copse_device_read(s.device, s.stream, &kept, s.out_count, sizeof kept);
         done += kept;
     }
     if (status == COPSE_OK) status = copse_device_copy(s.device, s.stream, s.out_count, &done, sizeof done);
     return status == COPSE_OK ? copse_device_wait(s.device, s.stream) : status;
+}
+
+template <typename Key, typename Value> copse_status select_any(const selection &s)
+{
+    return select_all(s, select_chunk<Key, Value>);
 }
 
 copse_status select_by_widths(unsigned pair, const selection &s)
@@ -156,4 +173,12 @@ copse_status copse_cuda_select_pairs(copse_device *device, copse_stream *stream,
 {
     return select_by_widths(
         pair, {device, stream, keys_in, values_in, flags, keys_out, values_out, n, COPSE_UNIQUE_FIRST, out_count});
+}
+
+copse_status copse_cuda_select_flagged(copse_device *device, copse_stream *stream, const uint8_t *flags, uint32_t *out,
+                                       uint64_t n, uint64_t *out_count)
+{
+    const selection s = {device, stream, nullptr, nullptr, flags, out, nullptr, n, COPSE_UNIQUE_FIRST, out_count};
+    if (n == 0) return copse_device_fill(device, stream, out_count, 0, sizeof *out_count);
+    return select_all(s, flagged_chunk);
 }

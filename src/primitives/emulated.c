@@ -86,6 +86,19 @@ static copse_status select_pairs(copse_device *device, copse_stream *stream, uns
     return COPSE_OK;
 }
 
+static copse_status select_flagged(copse_device *device, copse_stream *stream, const uint8_t *flags, uint32_t *out,
+                                   uint64_t n, uint64_t *out_count)
+{
+    copse_status status = begin(device, stream, n, "selecting positions");
+    if (status != COPSE_OK) return status;
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (flags[i]) out[kept++] = (uint32_t)i;
+    *out_count = kept;
+    copse_emulated_end();
+    return COPSE_OK;
+}
+
 static copse_status merge_pairs(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_a,
                                 const void *values_a, uint64_t n_a, const void *keys_b, const void *values_b,
                                 uint64_t n_b, void *keys_out, void *values_out)
@@ -138,6 +151,7 @@ const copse_primitives copse_primitives_host = {
     .scan_states = scan_states,
     .unique_pairs = unique_pairs,
     .select_pairs = select_pairs,
+    .select_flagged = select_flagged,
     .merge_pairs = merge_pairs,
     .sum_u64 = sum_u64,
     .min_u64 = min_u64,

@@ -39,6 +39,9 @@ struct copse_primitives {
     copse_status (*select_pairs)(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_in,
                                  const void *values_in, const uint8_t *flags, void *keys_out, void *values_out,
                                  uint64_t n, uint64_t *out_count);
+    /* The positions, up to 2^32 - 1, whose flag is not 0, ascending. */
+    copse_status (*select_flagged)(copse_device *device, copse_stream *stream, const uint8_t *flags, uint32_t *out,
+                                   uint64_t n, uint64_t *out_count);
     /* Merges two sorted inputs; among equal keys those of the first input come first. */
     copse_status (*merge_pairs)(copse_device *device, copse_stream *stream, unsigned pair, const void *keys_a,
                                 const void *values_a, uint64_t n_a, const void *keys_b, const void *values_b,

@@ -53,6 +53,9 @@ copse_structure copse_registry_automatic_for(copse_type key_type, copse_placemen
         const bool keeps = trees[i]->capabilities & COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES);
         if (at && at->automatic & use && (keeps || !duplicates)) return trees[i]->structure;
     }
+    if (use & COPSE_AUTO_STREAMED)
+        return copse_registry_automatic_for(key_type, placement, (use & ~COPSE_AUTO_STREAMED) | COPSE_AUTO_UPDATES,
+                                            duplicates);
     return COPSE_STRUCTURE_AUTO;
 }
 
@@ -118,8 +121,8 @@ copse_status copse_structure_parse(const char *name, copse_structure *out_struct
 int copse_supports(copse_structure structure, copse_placement placement, copse_type key_type, copse_capability what)
 {
     const copse_tree_description *tree = copse_registry_find(structure);
-    if (!tree || !copse_type_is_key(key_type) || !tree_at(tree, key_type, placement) ||
-        (unsigned)what > COPSE_CAN_TAKE_BYTES)
-        return 0;
+    const copse_tree_at *at = tree && copse_type_is_key(key_type) ? tree_at(tree, key_type, placement) : NULL;
+    if (!at || (unsigned)what > COPSE_CAN_VISIT) return 0;
+    if (what == COPSE_CAN_VISIT) return at->calls->visit != NULL;
     return what == COPSE_CAN_EXIST || (tree->capabilities & COPSE_CAPABILITY(what)) != 0;
 }

@@ -14,6 +14,9 @@
 #include "core/internal.h"
 #include "core/reads.h"
 
+/* A pass over values: core/pass.h. */
+typedef struct copse_pass copse_pass;
+
 /*
  * Entries in key order, from a key or from where the last scan stopped. Cursors, visits, exports and files stand on it, so
  * that a tree needs no ranks to have them.
@@ -80,6 +83,12 @@ typedef struct copse_calls {
                               void *out, uint8_t *found);
     copse_status (*scan)(const copse_index *index, copse_scan *scan);
     uint64_t scan_step; /* entries of one scan that make it worth its start, for passes over everything */
+    /* Optional (COPSE_CAN_VISIT): a pass over values where they lie (core/pass.h). Without it the API goes over a scan. The second one is
+     * a MAP that changes the values themselves; without it the API writes the entries anew. */
+    copse_status (*visit)(const copse_index *index, copse_pass *pass);
+    copse_status (*visit_in_place)(copse_index *index, copse_pass *pass);
+    /* Optional: the pages of the tree, for kernels of the caller's; the API has filled in types and version. */
+    copse_status (*pages)(const copse_index *index, copse_page_table *out);
 
     /* Another handle on the tree of `index`, which follows it (COPSE_CAN_VIEW) or stays as it is now (COPSE_CAN_FREEZE).
      * The API has set the other members of *other, whose context may be another one. NULL: the tree can do neither. */
@@ -91,8 +100,9 @@ typedef struct copse_calls {
     copse_status (*verify)(const copse_index *index);
 } copse_calls;
 
-/* What AUTO takes a tree for. ASKED: only where the caller has named the placement. */
-enum { COPSE_AUTO_UPDATES = 1, COPSE_AUTO_READS = 2, COPSE_AUTO_ASKED = 4 };
+/* What AUTO takes a tree for. ASKED: only where the caller has named the placement. STREAMED: updates in patterns; where no tree is for
+ * those, one for updates. */
+enum { COPSE_AUTO_UPDATES = 1, COPSE_AUTO_READS = 2, COPSE_AUTO_ASKED = 4, COPSE_AUTO_STREAMED = 8 };
 
 /* A tree at one placement. */
 typedef struct copse_tree_at {

@@ -3,4 +3,6 @@ printf 'time,symbol,bid\n2024-01-02T10:00:00,A,9.5\n2024-01-02T10:00:04,A,9.75\n
 try query trades.csv --asof 'quotes.csv on time by symbol' --select time,symbol,price,bid
 try query trades.csv --asof 'quotes.csv on time' --select price,right.symbol,bid
 try query trades.csv --asof 'quotes.csv on time by symbol tolerance 2000000' --select price,bid --format csv
+try query trades.csv --asof quotes.csv on time by symbol tolerance 2000000 --select price,bid --format csv
 try query trades.csv --asof 'quotes.csv by symbol'
+try query trades.csv --asof quotes.csv

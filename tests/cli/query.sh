@@ -17,6 +17,8 @@ try query buyers.csv --group-by who --count --order-by 'count desc,who'
 try query buyers.csv --join 'orders.csv on order=id' --join 'left people.csv on who=id' --select order,amount,name
 try query buyers.csv --join 'anti people.csv on who=id'
 try query buyers.csv --join 'semi people.csv on who=id' --count
+try query buyers.csv --join semi people.csv on who=id --count
+try query --join orders.csv on order=id buyers.csv --join left people.csv on who=id --select order,amount,name
 gzip -c orders.csv >orders.csv.gz
 try query orders.csv.gz --count
 copse query - --count <orders.csv

@@ -165,7 +165,7 @@ static void read_together(struct unit_tree tree, uint32_t threads, unsigned firs
 static void readers_share_an_index(void **state)
 {
     (void)state;
-    FOR_EACH_TREE(tree)
+    FOR_EACH_FULL_TREE(tree)
     for (uint32_t threads = 1; threads <= 2; threads++) {
         read_together(*tree, threads, 0);
         read_together(*tree, threads, 1);

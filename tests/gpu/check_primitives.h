@@ -230,6 +230,38 @@ static inline const char *check_kept(struct check *c, const struct device_pairs 
     return pairs_compare(c, out, expected, what);
 }
 
+/* Positions whose flag is set. */
+static inline const char *check_flagged(struct check *c, uint64_t n)
+{
+    copse_device *device = c->device;
+    uint64_t *flags = check_memory(n * 8), kept = 0, count = 0;
+    uint32_t *expected = check_memory(n * 4), *got = check_memory(n * 4);
+    void *device_flags = NULL, *out = NULL, *device_count = NULL;
+    const char *wrong = NULL;
+    for (uint64_t i = 0; i < n; i++) {
+        flags[i] = check_random(c) % 3;
+        if (flags[i]) expected[kept++] = (uint32_t)i;
+    }
+    check_need(c, numbers_up(c, flags, n, 1, &device_flags) &&
+                      copse_device_alloc(device, device->main, n * 4, "a test's positions", &out) == COPSE_OK &&
+                      copse_device_alloc(device, device->main, 8, "a test's count", &device_count) == COPSE_OK);
+    copse_status status = c->primitives->select_flagged(device, device->main, device_flags, out, n, device_count);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, &count, device_count, 8);
+    if (status == COPSE_OK && count == kept) status = copse_device_read(device, device->main, got, out, kept * 4);
+    if (status != COPSE_OK)
+        wrong = check_fails(c, "select by flags: %s", copse_last_error(device->ctx));
+    else if (count != kept || memcmp(got, expected, kept * 4) != 0)
+        wrong = check_fails(c, "select by flags kept %llu positions, or others; expected %llu",
+                            (unsigned long long)count, (unsigned long long)kept);
+    copse_device_free(device, device->main, device_count, 8);
+    copse_device_free(device, device->main, out, n * 4);
+    copse_device_free(device, device->main, device_flags, n);
+    free(flags);
+    free(expected);
+    free(got);
+    return wrong;
+}
+
 /* which: COPSE_UNIQUE_FIRST, COPSE_UNIQUE_LAST, or 2 for select by flags. */
 static inline const char *check_select(struct check *c, uint64_t n, enum spread spread, int which)
 {
@@ -419,6 +451,7 @@ static inline const char *check_all_of(struct check *c, uint64_t n)
         if (!wrong) wrong = check_sort(c, n, s, 8, 8);
         if (!wrong) wrong = check_sort(c, n, s, 0, 9);
         for (int which = 0; !wrong && which <= 2; which++) wrong = check_select(c, n, s, which);
+        if (!wrong) wrong = check_flagged(c, n);
         if (!wrong) wrong = check_states(c, n, s);
         if (!wrong) wrong = check_merge(c, n, n, s);
         if (!wrong) wrong = check_merge(c, n / 7, n, s);

@@ -132,6 +132,14 @@ static copse_type value_type_of(uint64_t turn, uint64_t round)
     return at < TYPED_VALUE_TYPES ? typed_value_types[at] : COPSE_NONE;
 }
 
+/* Orders of pages take turns where there are pages; the tree's own comes as often as all others. */
+static uint32_t page_order_of(const struct subject_config *config, uint64_t seed)
+{
+    const uint64_t orders = 9; /* 64 .. 16384 */
+    if (config->structure != COPSE_STRUCTURE_PAGED || seed % 2) return 0;
+    return UINT32_C(64) << seed / 2 % orders;
+}
+
 /* The configuration of a case follows from its number: the combinations take turns, round after round. */
 static struct subject_config cpu_config(copse_placement placement, uint64_t number, struct random_source *random)
 {
@@ -187,8 +195,10 @@ static struct subject_config device_config(copse_placement placement, uint64_t n
 static struct subject_config case_config(copse_placement placement, uint64_t seed, uint64_t number)
 {
     struct random_source random = {case_seed(seed, number) ^ 1};
-    if (in_host_memory(placement)) return cpu_config(placement, number, &random);
-    return device_config(placement, number, &random);
+    struct subject_config config =
+        in_host_memory(placement) ? cpu_config(placement, number, &random) : device_config(placement, number, &random);
+    config.page_order = page_order_of(&config, case_seed(seed, number) >> 8);
+    return config;
 }
 
 static enum profile case_profile(copse_placement placement, uint64_t number)
@@ -205,7 +215,7 @@ static bool selected(const struct settings *settings, const struct subject_confi
         char fact[64];
         const char *wanted = settings->only[i], *structure = copse_structure_name(config->structure);
         bool met = false;
-        for (int field = 0; field < 8 && !met; field++) {
+        for (int field = 0; field < 9 && !met; field++) {
             if (field == 0) (void)snprintf(fact, sizeof fact, "structure=%s", structure);
             if (field == 1) (void)snprintf(fact, sizeof fact, "key=%s", typed_name(config->key_type));
             if (field == 2) (void)snprintf(fact, sizeof fact, "value=%s", typed_name(config->value_type));
@@ -214,6 +224,7 @@ static bool selected(const struct settings *settings, const struct subject_confi
             if (field == 5) (void)snprintf(fact, sizeof fact, "duplicates=%d", config->duplicates);
             if (field == 6) (void)snprintf(fact, sizeof fact, "memory=%s", placed_memory_name(config->memory));
             if (field == 7) (void)snprintf(fact, sizeof fact, "stream=%d", config->stream);
+            if (field == 8) (void)snprintf(fact, sizeof fact, "order=%u", config->page_order);
             met = strcmp(fact, wanted) == 0;
         }
         if (!met) return false;
@@ -467,7 +478,7 @@ static const char usage[] =
     "  --case N    only this case (as a failure prints it)\n"
     "  --isolate   each case in a process of its own: a crash is then shrunken, too\n"
     "  --placement cpu, emulated, hybrid-emulated, gpu, hybrid; the first three unless one is named\n"
-    "  --only      only such cases: structure= key= value= isa= threads= duplicates= memory= stream=\n"
+    "  --only      only such cases: structure= key= value= isa= threads= duplicates= memory= stream= order=\n"
     "  --pattern   where keys come, in all cases: few, append, prepend, clustered, uniform, extreme, hot,\n"
     "              append-shuffled, append-late, points, gap, window; else each case has one by its seed\n"
     "  --small     cases as small as the emulator's, for a card under a sanitizer\n"

@@ -284,6 +284,7 @@ static void follow(struct generator *generator, const struct operation *operatio
 {
     struct model *shadow = &generator->shadow;
     if (!operation_updates(operation->kind) || !will_succeed(generator, operation)) return;
+    if (operation->kind == OPERATION_MAP) return; /* keys stay as they are */
     if (operation->kind == OPERATION_ERASE_RANGE) {
         (void)operation_erase_range(operation, shadow);
         return;
@@ -304,10 +305,12 @@ static void follow(struct generator *generator, const struct operation *operatio
     free(keys);
 }
 
-static copse_structure draw_structure(struct random_source *random, copse_placement placement)
+/* One that keeps what there is. */
+static copse_structure draw_structure(struct generator *generator, copse_placement placement)
 {
-    const struct trees trees = trees_that(placement, COPSE_CAN_EXIST);
-    return trees.structure[random_below(random, trees.n)];
+    const bool duplicates = generator->scenario->config.duplicates;
+    const struct trees trees = trees_that(placement, duplicates ? COPSE_CAN_KEEP_DUPLICATES : COPSE_CAN_EXIST);
+    return trees.structure[random_below(&generator->random, trees.n)];
 }
 
 /* Where to load a snapshot or move an index of a device to; mostly the way back, when it is away. */
@@ -323,7 +326,7 @@ static void fill_target(struct generator *generator, struct operation *operation
     static const uint32_t others[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU};
     bool other = random_one_in(random, 6);
     operation->target = random_one_in(random, 2) ? home : others[random_below(random, 2)];
-    operation->limit = other ? draw_structure(random, COPSE_PLACEMENT_CPU) : generator->scenario->config.structure;
+    operation->limit = other ? draw_structure(generator, COPSE_PLACEMENT_CPU) : generator->scenario->config.structure;
     generator->away = other || operation->target != home;
 }
 
@@ -331,8 +334,7 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
 {
     struct random_source *random = &generator->random;
     struct operation operation;
-    if (kind == OPERATION_VISIT || kind == OPERATION_SAVE_LOAD || kind == OPERATION_MOVE || kind == OPERATION_ENDS)
-        n = 0;
+    if (kind >= OPERATION_VISIT || kind == OPERATION_ENDS) n = 0;
     if (kind == OPERATION_CURSOR && n > (on_device(generator) ? 4 : 16)) n = on_device(generator) ? 4 : 16;
     operation_init(&operation, kind, n);
     operation.omit = random_one_in(random, 4) ? (uint32_t)random_below(random, 16) : 0;
@@ -341,8 +343,9 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
     if (kind == OPERATION_ENDS) operation.limit = random_below(random, random_one_in(random, 2) ? 3000 : 20);
     if (random_one_in(random, 2)) operation.ends = (uint32_t)random_below(random, OPERATION_ALL_ENDS + 1);
     if (kind == OPERATION_VISIT && random_one_in(random, 3)) operation.limit = random_below(random, 300);
+    if (kind == OPERATION_MAP) operation.limit = random_below(random, 1000);
     if (kind == OPERATION_SAVE_LOAD && random_one_in(random, 3))
-        operation.limit = draw_structure(random, COPSE_PLACEMENT_CPU);
+        operation.limit = draw_structure(generator, COPSE_PLACEMENT_CPU);
     if (on_device(generator)) operation.places = random_one_in(random, 8) ? 0 : (uint32_t)random_next(random);
     if (on_device(generator) && (kind == OPERATION_SAVE_LOAD || kind == OPERATION_MOVE))
         fill_target(generator, &operation);
@@ -354,7 +357,7 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
         fill_erase_ranges(generator, &operation);
     else if (kind == OPERATION_APPLY)
         fill_mixed(generator, &operation);
-    else if (operation_updates(kind))
+    else if (operation_updates(kind) && kind != OPERATION_MAP)
         fill_insert_keys(generator, &operation);
     else if (operation_has_bounds(kind))
         fill_bounds(generator, &operation);
@@ -431,6 +434,7 @@ static enum operation_kind draw_kind(struct generator *generator)
     if (choice < 42) return OPERATION_ERASE_RANGE;
     if (choice < 47) return OPERATION_APPLY;
     if (choice < 48) return OPERATION_SAVE_LOAD;
+    if (choice < 50) return OPERATION_MAP;
     return OPERATION_FIND + (enum operation_kind)random_below(random, OPERATION_SAVE_LOAD - OPERATION_FIND);
 }
 

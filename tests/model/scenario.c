@@ -112,6 +112,7 @@ void scenario_print_config(const struct subject_config *config, FILE *file)
         (void)fprintf(file, " memory=%s stream=%d transfer=%u ways=%u processors=%u simt_seed=%llu",
                       placed_memory_name(config->memory), config->stream, config->transfer, config->ways,
                       config->processors, (unsigned long long)config->simt_seed);
+    if (config->structure == COPSE_STRUCTURE_PAGED) (void)fprintf(file, " order=%u", config->page_order);
     (void)fprintf(file, " allocator=%s", config->own_allocator ? "test" : "library");
 }
 

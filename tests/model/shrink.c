@@ -185,7 +185,7 @@ static void keep_to_cpu(struct scenario *scenario)
 
 static void simplify_config(struct shrinker *shrinker)
 {
-    for (int step = 0; step < 13; step++) {
+    for (int step = 0; step < 14; step++) {
         struct scenario candidate;
         scenario_copy(&candidate, shrinker->best);
         struct subject_config *config = &candidate.config;
@@ -202,6 +202,7 @@ static void simplify_config(struct shrinker *shrinker)
         if (step == 10) config->processors = 0;
         if (step == 11) keep_to_cpu(&candidate);
         if (step == 12) config->ways = 0;
+        if (step == 13) config->page_order = 0;
         (void)try_candidate(shrinker, &candidate);
     }
 }

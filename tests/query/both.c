@@ -418,9 +418,23 @@ static bool compact(struct both *both)
            execute(both, "update t set row = (select n from m where r = -1 - row)") && execute(both, "drop table m");
 }
 
+/* To the device, or away from it, which seldom stays so. */
+static bool place(struct both *both)
+{
+    bool there = copse_table_placement(both->table) != COPSE_PLACEMENT_CPU && random_one_in(&both->random, 4);
+    copse_placement to = there ? COPSE_PLACEMENT_CPU : both->placement;
+    copse_placement before = copse_table_placement(both->table);
+    both_arm(both);
+    bool went = both_went(both, copse_table_place(both->table, to), "place");
+    if (copse_table_placement(both->table) != (went ? to : before))
+        both_differ(both, "the table is %s", copse_placement_name(copse_table_placement(both->table)));
+    return !both->why[0];
+}
+
 bool both_change(struct both *both)
 {
     bool good = true;
+    if (both->placement != COPSE_PLACEMENT_CPU && random_one_in(&both->random, 4) && !place(both)) return false;
     switch (random_below(&both->random, 15)) {
     case 0:
     case 1:
@@ -480,11 +494,11 @@ static void choose_columns(struct both *both)
     }
 }
 
-bool both_open(struct both *both, uint64_t seed)
+bool both_open(struct both *both, uint64_t seed, copse_placement placement)
 {
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
     struct arrays arrays;
-    *both = (struct both){.random = {seed}};
+    *both = (struct both){.random = {seed}, .placement = placement};
     test_allocator_init(&both->allocator);
     options.allocator = test_allocator_hooks(&both->allocator);
     options.threads = 1 + (uint32_t)random_below(&both->random, 3);
@@ -494,6 +508,8 @@ bool both_open(struct both *both, uint64_t seed)
     random_arrays(both, &arrays, random_below(&both->random, random_one_in(&both->random, 4) ? 2000 : 60));
     copse_status status = copse_table_create(both->ctx, arrays.columns, arrays.count, arrays.n, &both->table);
     if (both_went(both, status, "create") && execute(both, "begin")) sql_append(both, &arrays, 0);
+    if (placement != COPSE_PLACEMENT_CPU && !both->why[0])
+        both_went(both, copse_table_place(both->table, placement), "place");
     free_arrays(&arrays);
     return !both->why[0];
 }

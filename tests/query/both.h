@@ -46,10 +46,12 @@ struct both {
     uint32_t column_count; /* column 0 is "id", an i64, each once */
     int64_t next_id;
     bool unique;
-    char why[4096]; /* what went wrong, "": nothing */
+    copse_placement placement; /* where the table goes, now and then */
+    char why[4096];            /* what went wrong, "": nothing */
 };
 
-bool both_open(struct both *both, uint64_t seed);
+/* placement: CPU, or a device that the table is put on, taken from and put on again. */
+bool both_open(struct both *both, uint64_t seed, copse_placement placement);
 void both_close(struct both *both);
 /* One append, update, delete, new index or compaction, at times with an allocator that fails. false: why says what was wrong. */
 bool both_change(struct both *both);

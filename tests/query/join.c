@@ -138,6 +138,33 @@ static bool check_table(struct both *both, const copse_pairs *pairs, const copse
     return true;
 }
 
+/* What copse_join_aggregates says of the pairs: their number, and the sum of the row numbers of each side by way of the column of ids. */
+static bool check_aggregates(struct both *both, const copse_join_options *options, const copse_pairs *pairs)
+{
+    const copse_join_aggregate wanted[] = {{COPSE_AGGREGATE_COUNT, 0, NULL},
+                                           {COPSE_AGGREGATE_SUM, 0, both->columns[0].name},
+                                           {COPSE_AGGREGATE_MAX, 1, both->columns[0].name}};
+    const uint64_t *left = copse_pairs_left(pairs), *right = copse_pairs_right(pairs);
+    copse_value got[3], cell = copse_value_null();
+    copse_table *made = NULL;
+    int64_t sum = 0, most = INT64_MIN;
+    both_arm(both);
+    copse_status status = copse_join_aggregates(both->table, both->table, options, wanted, right ? 3 : 2, &made);
+    if (!both_went(both, status, "aggregates of a join")) return !both->why[0];
+    for (uint64_t i = 0; i < copse_pairs_count(pairs); i++) {
+        (void)copse_table_get(both->table, left[i], 0, &cell);
+        sum += cell.as.i64;
+        if (!right || right[i] == COPSE_NO_ROW) continue;
+        (void)copse_table_get(both->table, right[i], 0, &cell);
+        if (cell.as.i64 > most) most = cell.as.i64;
+    }
+    for (uint32_t i = 0; i < (right ? 3u : 2u); i++) (void)copse_table_get(made, 0, i, &got[i]);
+    bool good = got[0].as.u64 == copse_pairs_count(pairs) && (got[0].as.u64 == 0 || got[1].as.i64 == sum);
+    if (good && right) good = most == INT64_MIN ? got[2].type == 0 : got[2].as.i64 == most;
+    copse_table_free(made);
+    return good || both_differ(both, "aggregates of a join of kind %u differ from its pairs", options->kind);
+}
+
 bool both_join(struct both *both)
 {
     struct joined j = {.both = both};
@@ -164,6 +191,7 @@ bool both_join(struct both *both)
     both_arm(both);
     if (good && both_went(both, copse_pairs_table(pairs, both->table, both->table, &made), "table of pairs"))
         good = check_table(both, pairs, made);
+    if (good) good = check_aggregates(both, &options, pairs);
     copse_pairs_free(pairs);
     copse_table_free(made);
     return good && !both->why[0];

@@ -12,7 +12,7 @@
 
 bool operation_updates(enum operation_kind kind)
 {
-    return kind <= OPERATION_APPLY;
+    return kind <= OPERATION_APPLY || kind == OPERATION_MAP;
 }
 
 bool operation_has_bounds(enum operation_kind kind)
@@ -30,7 +30,8 @@ const char *operation_name(enum operation_kind kind)
                                                        "ends",        "cursor",      "range",
                                                        "count",       "sum",         "sum128",
                                                        "min",         "max",         "avg",
-                                                       "visit",       "save-load",   "move"};
+                                                       "visit",       "save-load",   "move",
+                                                       "map"};
     return names[kind];
 }
 
@@ -329,6 +330,7 @@ bool subject_open(struct subject *subject, const struct subject_config *config)
     model_init(&subject->model, config->key_type, config->value_type, config->duplicates);
     if (!open_context(subject)) return false;
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    options.page_order = config->page_order;
     options.key_type = config->key_type;
     options.value_type = config->value_type;
     options.structure = config->structure;
@@ -408,11 +410,13 @@ static bool run_one(struct subject *subject, const struct operation *operation)
     case OPERATION_AVG:
         return subject_run_average(subject, operation);
     case OPERATION_VISIT:
-        return subject_run_visit(subject, operation);
+        return subject_run_visit(subject, operation) && subject_run_questions(subject, operation);
     case OPERATION_SAVE_LOAD:
         return subject_run_save_load(subject, operation);
     case OPERATION_MOVE:
         return subject_run_move(subject, operation);
+    case OPERATION_MAP:
+        return subject_run_map(subject, operation);
     case OPERATION_KINDS:
         break;
     }

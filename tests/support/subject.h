@@ -14,7 +14,7 @@ enum operation_kind {
     OPERATION_ERASE,
     OPERATION_ERASE_PAIRS,
     OPERATION_ERASE_RANGE, /* has low and high bounds, too */
-    OPERATION_APPLY,       /* the last that changes the index */
+    OPERATION_APPLY,       /* the last that changes the index, but for MAP */
     OPERATION_FIND,
     OPERATION_CONTAINS,
     OPERATION_LOWER_BOUND,
@@ -35,6 +35,7 @@ enum operation_kind {
     OPERATION_VISIT,
     OPERATION_SAVE_LOAD,
     OPERATION_MOVE,
+    OPERATION_MAP, /* a visit in place */
     OPERATION_KINDS
 };
 
@@ -78,6 +79,7 @@ struct subject_config {
     bool stream;               /* a device's work goes through a stream of the caller's                      */
     uint32_t transfer;         /* how host arrays travel, see subject.c; 0: as always */
     uint32_t ways;       /* below SUBJECT_WAYS: how a device's trees are updated; 0: as they choose, see subject.c */
+    uint32_t page_order; /* of the paged tree; 0: its own                                                        */
     uint32_t processors; /* multiprocessors that the device is taken to have; 0: its own                  */
     copse_type key_type;
     copse_type value_type;

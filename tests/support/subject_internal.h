@@ -51,6 +51,9 @@ bool subject_run_average(struct subject *subject, const struct operation *operat
 /* Sums, extremes and averages of a set: refused. */
 bool subject_run_no_values(struct subject *subject, const struct operation *operation);
 bool subject_run_visit(struct subject *subject, const struct operation *operation);
+/* Random visits with operations, by the seed that the operation is; and one in place. */
+bool subject_run_questions(struct subject *subject, const struct operation *operation);
+bool subject_run_map(struct subject *subject, const struct operation *operation);
 bool subject_run_save_load(struct subject *subject, const struct operation *operation);
 bool subject_run_move(struct subject *subject, const struct operation *operation);
 

@@ -21,6 +21,8 @@
 
 /* Every tree of the registry, on the CPU and on the emulator; `name` points to a struct unit_tree (trees.h). */
 #define FOR_EACH_TREE(name) FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_AUTO, COPSE_CAN_EXIST)
+/* ... but for the radix tree, which keeps no duplicates and has no ranks. */
+#define FOR_EACH_FULL_TREE(name) FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_AUTO, COPSE_CAN_KEEP_DUPLICATES)
 /* ... of those at a placement (AUTO: both), those that have a capability. */
 #define FOR_EACH_TREE_THAT(name, where, what)                                                                          \
     for (struct unit_tree name##_now = {COPSE_STRUCTURE_AUTO, COPSE_PLACEMENT_AUTO}, *name = &name##_now;              \

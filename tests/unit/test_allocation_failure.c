@@ -139,7 +139,7 @@ static void small_indexes(void **state)
 {
     (void)state;
     static const copse_type keys[] = {COPSE_U32, COPSE_U64}, values[] = {COPSE_I64, COPSE_U32};
-    FOR_EACH_TREE(tree)
+    FOR_EACH_FULL_TREE(tree)
     for (int turn = 0; turn < 8; turn++) {
         if (turn % unit_fewer(*tree, 1, 5)) continue;
         struct subject_config config = config_of(*tree, keys[turn & 1], values[turn >> 1 & 1], 1, (turn >> 2 & 1) != 0);
@@ -153,7 +153,7 @@ static void small_indexes(void **state)
 static void sets_and_floats(void **state)
 {
     (void)state;
-    FOR_EACH_TREE(tree)
+    FOR_EACH_FULL_TREE(tree)
     for (int turn = 0; turn < 4; turn++) {
         if (turn % unit_fewer(*tree, 1, 3)) continue;
         struct subject_config config =
@@ -167,7 +167,7 @@ static void sets_and_floats(void **state)
 static void indexes_with_several_levels(void **state)
 {
     (void)state;
-    FOR_EACH_TREE(tree)
+    FOR_EACH_FULL_TREE(tree)
     for (int turn = 0; turn < 2; turn++) {
         struct subject_config config =
             config_of(*tree, turn ? COPSE_U32 : COPSE_I64, turn ? COPSE_F32 : COPSE_U64, 1, turn != 0);
@@ -196,7 +196,7 @@ static void every_way_of_updating(void **state)
 static void several_threads(void **state)
 {
     (void)state;
-    FOR_EACH_TREE(tree)
+    FOR_EACH_FULL_TREE(tree)
     {
         struct subject_config config = config_of(*tree, COPSE_U64, COPSE_U64, 2, false);
         uint64_t entries = unit_fewer(*tree, 20000, 2000), n = unit_fewer(*tree, 30000, 1000);
@@ -219,7 +219,7 @@ static void several_threads(void **state)
 static void contexts_and_indexes(void **state)
 {
     (void)state;
-    FOR_EACH_TREE(tree)
+    FOR_EACH_FULL_TREE(tree)
     for (int once = 0; once < 2; once++) {
         long long failed = 1;
         for (long long allowed = 0; failed; allowed++) {

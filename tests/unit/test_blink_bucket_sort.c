@@ -274,21 +274,26 @@ static void one_bucket(void **state)
             const uint64_t first = spread(width->key, 0.5, i, 40), end = spread(width->key, 0.5, i + 1, 40);
             uint64_t codes[batch];
             for (uint64_t k = 0; k < batch; k++) codes[k] = first + random_below(&random, end - first);
+            tree_of(&subject)->crowds = false; /* what counts here is the predictor */
             assert_int_equal(go(&subject, updates[i % 3], codes, batch, true), tried[i] ? IN_VAIN : OTHERWISE);
         }
         assert_int_equal(tree_of(&subject)->bucket_sorted.last_rest, 8);
         tree_of(&subject)->bucket_sorted.rest = 0;
-        for (unsigned i = 0; i < 2; i++) {
+        tree_of(&subject)->crowds = false;
+        const bool crowds =
+            tree_of(&subject)->current->view.directory_entries != 0; /* then it may be time to rebuild */
+        for (unsigned i = 0; i < 2 && !crowds; i++) {
             uint64_t codes[batch];
             take_some(&subject, &random, codes, batch, 1);
             assert_int_equal(go(&subject, OPERATION_INSERT, codes, batch, true), SORTED);
         }
-        assert_int_equal(tree_of(&subject)->bucket_sorted.last_rest, 2);
+        if (!crowds) assert_int_equal(tree_of(&subject)->bucket_sorted.last_rest, 2);
         close_subject(&subject);
     }
 }
 
-/* Many operations on a base_leaf: more than 30, and the batch is packed; more than 64, and it is sorted. */
+/* Many operations on a base leaf: more than 30, and a B+ tree is packed, while a B-link tree has kernels for crowds; more than 64, and the
+ * batch is sorted. */
 static void crowded_home(void **state)
 {
     (void)state;
@@ -310,7 +315,7 @@ static void crowded_home(void **state)
             codes[i * 7 + 5] = entry->key - random_below(&random, c % 2 ? entry->key - entry[-1].key : 8);
         const enum went went = go(&subject, updates[c % 3], codes, batch, true);
         assert_int_equal(went, crowd > 64 ? IN_VAIN : SORTED);
-        if (crowd >= 30) assert_ptr_not_equal(tree_of(&subject)->current, before);
+        if (crowd >= 30 && *kind == COPSE_STRUCTURE_BPLUS) assert_ptr_not_equal(tree_of(&subject)->current, before);
         free(codes);
         close_subject(&subject);
     }

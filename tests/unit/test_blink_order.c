@@ -61,13 +61,16 @@ static void verify_finds_damage(void **state)
         assert_ok(ctx, copse_verify(index));
         read_all(ctx, index, &sum, &rank, &largest);
         copse_blink_ranks *ranks = &version_of(index)->ranks;
-        const uint64_t base_leaves = version_of(index)->view.base_leaves;
-        assert_non_null(ranks->before);
-        assert_non_null(ranks->sums);
+        const uint64_t base_leaves = version_of(index)->view.base_leaves, blocks = ranks->blocks;
+        assert_true(base_leaves > COPSE_SUMS_BLOCK &&
+                    blocks == (base_leaves + COPSE_SUMS_BLOCK - 1) / COPSE_SUMS_BLOCK);
+        assert_true(ranks->sums_fit);
         assert_true(ranks->summary.summary.height >= 2);
-        uint64_t *const damaged[] = {&ranks->before[0], &ranks->before[base_leaves], &ranks->sums[0],
-                                     &ranks->sums[base_leaves / 2]};
-        for (unsigned i = 0; i < COUNT_OF(damaged); i++) assert_noticed(ctx, index, damaged[i]);
+        const void *const damaged[] = {&ranks->before.inside[0], &ranks->before.inside[base_leaves / 2],
+                                       &ranks->before.blocks[0], &ranks->before.blocks[1],
+                                       &ranks->sums.inside[0],   &ranks->sums.inside[base_leaves / 2],
+                                       &ranks->sums.blocks[0],   &ranks->sums.blocks[1]};
+        for (unsigned i = 0; i < COUNT_OF(damaged); i++) assert_noticed(ctx, index, (void *)(uintptr_t)damaged[i]);
         for (uint32_t level = 0; level < ranks->summary.summary.height; level++)
             assert_noticed(ctx, index, &ranks->summary.summary.level[level][0].largest);
         copse_index_free(index);
@@ -93,6 +96,7 @@ static void changes_are_seen(void **state)
             assert_int_equal(sum, expected);
             assert_int_equal(largest, value);
             assert_int_equal(rank, ENTRIES + i + 1 - (i + 1) / 10);
+            assert_ok(ctx, copse_verify(index));
         }
         copse_index_free(index);
     }

@@ -304,7 +304,100 @@ static void trees_are_small(void **state)
     }
 }
 
+/* Six more keys behind each. */
+static void scene_grow(struct scene *s)
+{
+    const uint64_t n = s->content.n;
+    void *keys = typed_new(s->key_type, 6 * n), *values = typed_new(s->value_type, 6 * n);
+    uint64_t came = 0;
+    for (uint64_t i = 0; i + 1 < n; i++)
+        for (uint64_t k = 1; k <= 6 && code_at(s, i) + k * 1000 < code_at(s, i + 1); k++) {
+            typed_set_code(s->key_type, keys, came, code_at(s, i) + k * 1000);
+            typed_set_bits(s->value_type, values, came, typed_position_bits(s->value_type, 9000 + came));
+            came++;
+        }
+    assert_ok(s->ctx, copse_insert(s->index, keys, values, came, COPSE_INSERT_UPSERT, NULL));
+    free(keys);
+    free(values);
+    content_free(s);
+    s->content = unit_content_of(s->index);
+    assert_true(s->content.n > 3000);
+}
+
+/* The same ranges through host memory. */
+static void check_host(struct scene *s)
+{
+    const uint64_t total = total_of(s, 0);
+    uint64_t *offsets = must_malloc((s->n + 1) * sizeof *offsets);
+    void *keys = typed_new(s->key_type, total + 1), *values = typed_new(s->value_type, total + 1);
+    assert_ok(s->ctx, copse_range(s->index, AT_MOST(0, s->lows, s->highs, s->n), ROWS(offsets, keys, values, total)));
+    assert_rows(s, 0, offsets, keys, values);
+    free(offsets);
+    free(keys);
+    free(values);
+}
+
+/* Ranges around the length from which on tiles of the output cut them, and of everything, among short ones. */
+static void long_ranges_are_cut(void **state)
+{
+    (void)state;
+    static const uint64_t lengths[] = {29, 100, 167, 168, 169, 1000, 1023, 1024, 1025, 1026, 2047, 2049, 100000};
+    for (unsigned k = 0; k < COUNT_OF(kinds); k++) {
+        for (unsigned p = k; p < COUNT_OF(pairs); p += 2) {
+            struct scene s = scene_open(kinds[k], pairs[p], true, false);
+            scene_grow(&s);
+            for (unsigned round = 0; round < 2;
+                 round++) { /* the second time with overflow chains, branches and empty leaves */
+                s.n = 0;
+                for (unsigned l = 0; l < COUNT_OF(lengths); l++) {
+                    range_of_entries(&s, random_below(&s.random, 3000), lengths[l]);
+                    range_of_entries(&s, l, l);
+                }
+                check(&s, 0);
+                check(&s, 1500);
+                check_host(&s);
+                scene_change(&s);
+            }
+            assert_ok(s.ctx, copse_verify(s.index));
+            scene_close(&s);
+        }
+    }
+}
+
 /* Memory of the device with this content. */
+/* A window has slid: thousands of entries in front and in the middle are gone, their leaves are still there. */
+static void empty_leaves_are_passed(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < COUNT_OF(kinds); k++) {
+        for (unsigned p = k; p < COUNT_OF(pairs); p += 2) {
+            struct scene s = scene_open(kinds[k], pairs[p], true, false);
+            scene_grow(&s);
+            const void *epoch = copse_blink_handle_of(s.index)->tree->current;
+            bool stayed = false;
+            for (unsigned round = 0; round < 5; round++) {
+                const uint64_t n = s.content.n / 9, from = round % 2 ? s.content.n / 2 : 0;
+                void *keys = typed_new(s.key_type, n);
+                for (uint64_t i = 0; i < n; i++) typed_set_code(s.key_type, keys, i, code_at(&s, from + i));
+                assert_ok(s.ctx, copse_erase(s.index, keys, n, NULL));
+                free(keys);
+                content_free(&s);
+                s.content = unit_content_of(s.index);
+                stayed = stayed || (round > 1 && copse_blink_handle_of(s.index)->tree->current == epoch);
+                s.n = 0;
+                range_add(&s, typed_lowest_code(s.key_type), typed_highest_code(s.key_type));
+                range_of_entries(&s, 0, 50);
+                range_of_entries(&s, s.content.n / 2 - 20, 200);
+                check(&s, 0);
+                check(&s, 40);
+                check_host(&s);
+            }
+            assert_true(stayed); /* or no leaf would be empty */
+            scene_close(&s);
+        }
+    }
+}
+
 static void *device_copy(const struct scene *s, const void *content, uint64_t bytes)
 {
     void *memory = NULL;
@@ -357,10 +450,9 @@ static void a_tile_looks_far_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_end_anywhere),
-        cmocka_unit_test(keys_repeat),
-        cmocka_unit_test(trees_are_small),
-        cmocka_unit_test(a_tile_looks_far_back),
+        cmocka_unit_test(ranges_end_anywhere),     cmocka_unit_test(keys_repeat),
+        cmocka_unit_test(trees_are_small),         cmocka_unit_test(long_ranges_are_cut),
+        cmocka_unit_test(empty_leaves_are_passed), cmocka_unit_test(a_tile_looks_far_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "trees/blink/tree.h"
+#include "trees/blink/update/strategies.h"
 #include "placed.h"
 #include "random.h"
 
@@ -415,6 +416,57 @@ static void test_duplicates(void **state)
     }
 }
 
+/* Of `n` sorted pairs and `more` others the ones that are put in behind their equals. */
+static void merge_behind(uint64_t *keys, uint64_t *values, uint64_t n, const uint64_t *more_keys,
+                         const uint64_t *more_values, uint64_t more)
+{
+    for (uint64_t i = 0; i < more; i++, n++) {
+        uint64_t at = n;
+        for (; at > 0 && keys[at - 1] > more_keys[i]; at--) {
+            keys[at] = keys[at - 1];
+            values[at] = values[at - 1];
+        }
+        keys[at] = more_keys[i];
+        values[at] = more_values[i];
+    }
+}
+
+/* Keys that repeat so often that they fill whole tiles, 0 and the largest among them: batches go tile by tile, each entry behind its
+ * equals. Those that are to be absent find theirs in the first of these tiles. */
+static void test_equals_fill_tiles(void **state)
+{
+    (void)state;
+    enum { first = 3000, batch = 250, rounds = 4, all = first + batch * rounds };
+    static const uint64_t often[] = {0, 77, 1u << 20, (1u << 20) + 1, UINT64_MAX - 1, UINT64_MAX};
+    for (size_t t = 0; t < COUNT_OF(trees); t++) {
+        struct random_source random = {t + 1};
+        copse_ctx *ctx = unit_context(1);
+        copse_index *index = unit_index(ctx, trees[t], COPSE_U64, COPSE_U64, true);
+        struct unit_content expected = {0, 8, 8, typed_new(COPSE_U64, all), typed_new(COPSE_U64, all)};
+        uint64_t *keys = typed_new(COPSE_U64, first), *values = typed_new(COPSE_U64, first), changed;
+        for (unsigned round = 0; round <= rounds; round++) {
+            const uint64_t n = round ? batch : first;
+            for (uint64_t i = 0; i < n; i++) {
+                keys[i] = random_below(&random, 2) ? often[random_below(&random, COUNT_OF(often))]
+                                                   : random_below(&random, 1u << 21);
+                values[i] = round * 10000 + i;
+            }
+            assert_ok(ctx, copse_insert(index, keys, values, n, COPSE_INSERT_UPSERT, &changed));
+            assert_int_equal(changed, n);
+            if (round) assert_string_equal(copse_blink_handle_of(index)->tree->last->name, "lookback-rebuild");
+            merge_behind(expected.keys, expected.values, expected.n, keys, values, n);
+            expected.n += n;
+        }
+        assert_ok(ctx, copse_insert(index, often, often, COUNT_OF(often), COPSE_INSERT_IF_ABSENT, &changed));
+        assert_int_equal(changed, 0);
+        unit_assert_content(ctx, index, expected);
+        free(keys);
+        free(values);
+        copse_index_free(index);
+        copse_ctx_free(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,7 +475,7 @@ int main(void)
         cmocka_unit_test(test_nothing_left),        cmocka_unit_test(test_few_operations),
         cmocka_unit_test(test_runs_of_equal_keys),  cmocka_unit_test(test_duplicates),
         cmocka_unit_test(test_last_leaves),         cmocka_unit_test(test_ranks_in_any_order),
-        cmocka_unit_test(test_room_for_what_comes),
+        cmocka_unit_test(test_room_for_what_comes), cmocka_unit_test(test_equals_fill_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void neighbours_and_ranks_follow_the_order(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_TREE(tree)
+    FOR_EACH_FULL_TREE(tree)
     for (size_t t = 0; t < COUNT_OF(all_keys); t++) {
         const struct ordered_keys *ordered = &all_keys[t];
         uint64_t n = ordered->n, ranks[16], counts[16];

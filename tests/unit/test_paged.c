@@ -193,6 +193,154 @@ static void an_empty_tree_takes_keys(void **state)
     copse_ctx_free(ctx);
 }
 
+/* --- orders ---------------------------------------------------------------------------------------------------------------------- */
+
+static copse_index *index_of_order(copse_ctx *ctx, struct widths w, uint32_t order, bool duplicates)
+{
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    copse_index *index = NULL;
+    options.structure = COPSE_STRUCTURE_PAGED;
+    options.placement = COPSE_PLACEMENT_EMULATED;
+    options.key_type = w.key;
+    options.value_type = w.value;
+    options.page_order = order;
+    options.duplicates = duplicates;
+    assert_ok(ctx, copse_index_create(ctx, &options, &index));
+    return index;
+}
+
+/* Pages of every order, filled to one entry less than a page, to a page, and to one more; then keys in the middle, and erases. */
+static void every_order_works(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    for (uint32_t order = COPSE_PAGE_ORDER_LEAST; order <= COPSE_PAGE_ORDER_MOST; order *= 4)
+        for (unsigned w = 0; w < 2; w++)
+            for (uint64_t n = order - 1; n <= order + 1; n++) {
+                copse_index *index = index_of_order(ctx, widths[w], order, false);
+                insert(ctx, index, widths[w], 10, 10, n);
+                assert_int_equal(copse_paged_of(index)->view.slots, order);
+                assert_ok(ctx, copse_verify(index));
+                insert(ctx, index, widths[w], 15, 70, 100);
+                insert(ctx, index, widths[w], 10 * n + 10, 10, order + 1);
+                assert_ok(ctx, copse_verify(index));
+                expect(ctx, index, widths[w], 10, 10, n + order + 1, true);
+                expect(ctx, index, widths[w], 15, 70, 100, true);
+                void *keys = keys_of(widths[w].key, 10, 20, n / 2);
+                uint64_t erased = 0;
+                assert_ok(ctx, copse_erase(index, keys, n / 2, &erased));
+                assert_int_equal(erased, n / 2);
+                assert_ok(ctx, copse_verify(index));
+                assert_int_equal(copse_size(index), n + order + 101 - n / 2);
+                expect(ctx, index, widths[w], 10, 20, n / 2, false);
+                free(keys);
+                copse_index_free(index);
+            }
+    copse_ctx_free(ctx);
+}
+
+static void other_orders_are_refused(void **state)
+{
+    (void)state;
+    const uint32_t wrong[] = {1, 32, 63, 65, 96, 1000, 16383, 32768, UINT32_MAX};
+    copse_ctx *ctx = unit_context(1);
+    for (unsigned i = 0; i < COUNT_OF(wrong); i++) {
+        copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+        copse_index *index = NULL;
+        options.page_order = wrong[i];
+        assert_int_equal(copse_index_create(ctx, &options, &index), COPSE_ERR_ARGUMENT);
+        assert_null(index);
+        assert_non_null(strstr(copse_last_error(ctx), "power of two"));
+    }
+    copse_ctx_free(ctx);
+}
+
+/* Of every 16 entries one stays: pages that are nearly empty become few, whatever erases them, and the tree goes on. */
+static void sparse_pages_are_joined(void **state)
+{
+    (void)state;
+    enum { n = 8000 };
+    copse_ctx *ctx = unit_context(1);
+    for (unsigned w = 0; w < COUNT_OF(widths); w++)
+        for (unsigned duplicates = 0; duplicates < 2; duplicates++) {
+            copse_index *index = index_of_order(ctx, widths[w], 64, duplicates);
+            insert(ctx, index, widths[w], 0, 1, n);
+            const uint32_t rows = copse_paged_of(index)->view.rows;
+            for (uint64_t i = 1; i < 16; i++) {
+                void *keys = keys_of(widths[w].key, i, 16, n / 16);
+                uint64_t erased = 0;
+                assert_ok(ctx, copse_erase(index, keys, n / 16, &erased));
+                assert_int_equal(erased, n / 16);
+                assert_ok(ctx, copse_verify(index));
+                free(keys);
+            }
+            assert_true(copse_paged_of(index)->view.rows < rows / 4);
+            expect(ctx, index, widths[w], 0, 16, n / 16, true);
+            insert(ctx, index, widths[w], 1, 16, n / 16);
+            insert(ctx, index, widths[w], n, 1, 500);
+            assert_ok(ctx, copse_verify(index));
+            expect(ctx, index, widths[w], 1, 16, n / 16, true);
+            assert_int_equal(copse_size(index), n / 8 + 500);
+            copse_index_free(index);
+        }
+    copse_ctx_free(ctx);
+}
+
+/* --- appends --------------------------------------------------------------------------------------------------------------------- */
+
+/* Appends of all sizes go on in the last page; keys that are none, and batches that only begin like one, find their places. */
+static void appends_and_what_looks_like_one(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    for (unsigned duplicates = 0; duplicates < 2; duplicates++)
+        for (unsigned w = 0; w < COUNT_OF(widths); w++) {
+            copse_index *index = index_of_order(ctx, widths[w], 64, duplicates);
+            uint64_t at = 0, late = 0;
+            for (uint64_t i = 0, n = 1; i < 60; i++, n = n * 7 % 193 + 1) {
+                assert_int_equal(insert(ctx, index, widths[w], at + 10, 10, n), n);
+                at += 10 * n;
+                if (i > 3) assert_true(copse_paged_of(index)->tail_known || i % 8 == 6);
+                if (i % 8 != 5) continue;
+                insert(ctx, index, widths[w], at / 20 * 10 + 5, 1000000, 1); /* in the middle */
+                insert(ctx, index, widths[w], at - 35, 10, 2);               /* near the end  */
+                late += 3;
+                assert_ok(ctx, copse_verify(index));
+            }
+            assert_int_equal(copse_size(index), at / 10 + late);
+            expect(ctx, index, widths[w], 10, 10, at / 10, true);
+            void *keys = keys_of(widths[w].key, at + 10, 10, 2500);
+            typed_set_bits(widths[w].key, keys, 2400, at + 15); /* ascending at first */
+            uint64_t inserted = 0;
+            assert_ok(ctx, copse_insert(index, keys, NULL, 2500, 0, &inserted));
+            assert_int_equal(inserted, 2500);
+            assert_ok(ctx, copse_verify(index));
+            free(keys);
+            copse_index_free(index);
+        }
+    copse_ctx_free(ctx);
+}
+
+/* AUTO takes the paged tree for streams on a device, and a tree for updates elsewhere. */
+static void streams_get_a_paged_tree(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    const copse_placement placements[] = {COPSE_PLACEMENT_EMULATED, COPSE_PLACEMENT_CPU};
+    for (unsigned i = 0; i < COUNT_OF(placements); i++) {
+        copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+        copse_index *index = NULL;
+        copse_stats stats = {.struct_size = sizeof stats};
+        options.updates = COPSE_UPDATES_STREAMED;
+        options.placement = placements[i];
+        assert_ok(ctx, copse_index_create(ctx, &options, &index));
+        assert_ok(ctx, copse_index_stats(index, &stats));
+        assert_int_equal(stats.structure, i == 0 ? COPSE_STRUCTURE_PAGED : COPSE_STRUCTURE_REGULAR);
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
 /* --- no memory ------------------------------------------------------------------------------------------------------------------- */
 
 /* Every allocation on the device fails once: the tree is as before, and its memory, too. */
@@ -237,10 +385,12 @@ static void failures_leave_the_tree_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_around_the_size_of_a_page),    cmocka_unit_test(appends_fill_pages),
-        cmocka_unit_test(few_keys_are_patched_in),           cmocka_unit_test(pages_grow_with_the_tree),
-        cmocka_unit_test(windows_take_no_more_memory),       cmocka_unit_test(an_empty_tree_takes_keys),
-        cmocka_unit_test(failures_leave_the_tree_as_it_was),
+        cmocka_unit_test(runs_around_the_size_of_a_page), cmocka_unit_test(appends_fill_pages),
+        cmocka_unit_test(few_keys_are_patched_in),        cmocka_unit_test(pages_grow_with_the_tree),
+        cmocka_unit_test(windows_take_no_more_memory),    cmocka_unit_test(an_empty_tree_takes_keys),
+        cmocka_unit_test(sparse_pages_are_joined),        cmocka_unit_test(every_order_works),
+        cmocka_unit_test(other_orders_are_refused),       cmocka_unit_test(appends_and_what_looks_like_one),
+        cmocka_unit_test(streams_get_a_paged_tree),       cmocka_unit_test(failures_leave_the_tree_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

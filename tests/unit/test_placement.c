@@ -10,7 +10,8 @@
 #include "placed.h"
 #include "trees/registry.h"
 
-#define FOR_EACH_EMULATED(name) FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_EMULATED, COPSE_CAN_EXIST)
+#define FOR_EACH_EMULATED(name)      FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_EMULATED, COPSE_CAN_EXIST)
+#define FOR_EACH_EMULATED_FULL(name) FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_EMULATED, COPSE_CAN_KEEP_DUPLICATES)
 static const struct unit_tree cpu_tree = {COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_CPU};
 
 static copse_device *emulated_device(copse_ctx *ctx)
@@ -264,7 +265,7 @@ static void wild_pointers_are_not_followed(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_EMULATED(tree)
+    FOR_EACH_EMULATED_FULL(tree)
     {
         copse_index *index = unit_tens(ctx, *tree, 100);
         bad_memory_is_named(ctx, index, (void *)(uintptr_t)64);
@@ -284,7 +285,7 @@ static void memory_of_another_device_is_refused(void **state)
     assert_ok(NULL, copse_ctx_create(&options, &other));
     copse_device *device = emulated_device(other);
     assert_ok(other, copse_device_alloc(device, device->main, 8192, "a test", &memory));
-    FOR_EACH_EMULATED(tree)
+    FOR_EACH_EMULATED_FULL(tree)
     {
         copse_index *index = unit_tens(ctx, *tree, 100);
         bad_memory_is_named(ctx, index, memory);
@@ -431,7 +432,7 @@ static void late_errors(struct unit_tree tree)
 static void late_errors_wait_for_synchronize(void **state)
 {
     (void)state;
-    FOR_EACH_EMULATED(tree) late_errors(*tree);
+    FOR_EACH_EMULATED_FULL(tree) late_errors(*tree);
 }
 
 int main(void)

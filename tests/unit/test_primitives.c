@@ -55,6 +55,7 @@ static void test_scratch_fails(void **state)
     FAILS(f->scan_states(device, s, 0, m, m + 32, m + 64, 8));
     FAILS(f->unique_pairs(device, s, 0, m, m + 32, m + 64, m + 96, 8, COPSE_UNIQUE_LAST, count));
     FAILS(f->select_pairs(device, s, 0, m, m + 32, (uint8_t *)m + 136, m + 64, m + 96, 8, count));
+    FAILS(f->select_flagged(device, s, (uint8_t *)m + 136, (uint32_t *)(void *)m, 8, count));
     FAILS(f->merge_pairs(device, s, 0, m, m + 16, 4, m + 32, m + 48, 4, m + 64, m + 96));
     FAILS(f->sum_u64(device, s, count, 4, count + 8));
     FAILS(f->min_u64(device, s, count, 4, count + 8));

@@ -110,7 +110,9 @@ static void every_long_call_reports(void **state)
     for (int which = 0; which < LONG_CALLS; which++) {
         struct progress_fixture fixture = open_fixture(*tree, 2);
         struct watcher watcher = watched(&fixture, (enum long_call)which, UINT64_MAX, COPSE_OK);
-        if (!watcher.calls) print_error("call %d never reported\n", which);
+        if (!watcher.calls)
+            print_error("%s on %s: call %d never reported\n", copse_structure_name(tree->structure),
+                        copse_placement_name(tree->placement), which);
         assert_true(watcher.calls > 0);
         close_fixture(&fixture);
     }

@@ -405,6 +405,25 @@ static void arrow_children_may_be_taken_out(void **state)
 
 /* ---- memory ---- */
 
+/* Joins by an array of places, kept and added up, and one of events. */
+static copse_status close_keys(const copse_table *table)
+{
+    copse_table *sums = NULL;
+    copse_pairs *pairs = NULL, *events = NULL;
+    copse_join_options join = COPSE_JOIN_OPTIONS_INIT;
+    const copse_join_aggregate wanted[] = {{COPSE_AGGREGATE_COUNT, 0, NULL}, {COPSE_AGGREGATE_MAX, 1, "day"}};
+    join.left_on = join.right_on = "day";
+    copse_status status = copse_join(table, table, &join, &pairs);
+    if (!status) status = copse_join_aggregates(table, table, &join, wanted, 2, &sums);
+    join.kind = COPSE_JOIN_ASOF;
+    join.left_on = join.right_on = "id";
+    if (!status) status = copse_join(table, table, &join, &events);
+    copse_pairs_free(pairs);
+    copse_pairs_free(events);
+    copse_table_free(sums);
+    return status;
+}
+
 /* All of a small life. Returns the first status that is not OK; what was made goes. */
 static copse_status live(copse_ctx *ctx)
 {
@@ -438,6 +457,7 @@ static copse_status live(copse_ctx *ctx)
     if (!status) status = copse_query_explain(query, &explained);
     if (!status) status = copse_join(table, table, &join, &pairs);
     if (!status) status = copse_pairs_table(pairs, table, table, &joined);
+    if (!status) status = close_keys(table);
     if (!status) status = read_csv(ctx, "a,b\n1,x\n,y\n", csv_options, &csv, NULL);
     if (!status) status = copse_table_to_arrow(table, &schema, &array);
     if (!status) status = copse_table_from_arrow(ctx, &schema, &array, &back);

@@ -94,7 +94,7 @@ static void nobody_waits_for_a_slow_thread(void **state)
     (void)state;
     copse_ctx *ctx = unit_context(3);
     fill_ranges();
-    FOR_EACH_TREE_THAT(which, COPSE_PLACEMENT_CPU, COPSE_CAN_EXIST)
+    FOR_EACH_TREE_THAT(which, COPSE_PLACEMENT_CPU, COPSE_CAN_KEEP_DUPLICATES)
     {
         static const uint64_t places[] = {0, 2047, 2048, 20000, RANGES - 1};
         copse_index *index = slow_index(ctx, *which);

@@ -152,6 +152,8 @@ static void supports_says_what_is_there(void **state)
                     assert_int_equal(
                         copse_supports(tree->structure, placements[p], typed_key_types[k], (copse_capability)what),
                         there && has(tree, (copse_capability)what));
+                assert_int_equal(copse_supports(tree->structure, placements[p], typed_key_types[k], COPSE_CAN_VISIT),
+                                 there && copse_registry_at(tree->structure, placements[p])->calls->visit);
             }
     }
 }
@@ -162,7 +164,7 @@ static void what_nobody_knows_is_not_supported(void **state)
     FOR_EACH_TREE(tree)
     {
         assert_int_equal(copse_supports(tree->structure, tree->placement, COPSE_U64, COPSE_CAN_EXIST), 1);
-        for (int what = COPSE_CAN_EXIST; what <= COPSE_CAN_TAKE_BYTES; what++) {
+        for (int what = COPSE_CAN_EXIST; what <= COPSE_CAN_VISIT; what++) {
             const copse_capability can = (copse_capability)what;
             assert_int_equal(copse_supports(COPSE_STRUCTURE_AUTO, tree->placement, COPSE_U64, can), 0);
             assert_int_equal(copse_supports((copse_structure)99, tree->placement, COPSE_U64, can), 0);
@@ -171,7 +173,7 @@ static void what_nobody_knows_is_not_supported(void **state)
             assert_int_equal(copse_supports(tree->structure, tree->placement, (copse_type)0, can), 0);
             assert_int_equal(copse_supports(tree->structure, tree->placement, (copse_type)99, can), 0);
         }
-        assert_int_equal(copse_supports(tree->structure, tree->placement, COPSE_U64, (copse_capability)7), 0);
+        assert_int_equal(copse_supports(tree->structure, tree->placement, COPSE_U64, (copse_capability)8), 0);
         assert_int_equal(copse_supports(tree->structure, tree->placement, COPSE_U64, (copse_capability)40), 0);
         assert_int_equal(copse_supports(tree->structure, tree->placement, COPSE_U64, (copse_capability)-1), 0);
     }

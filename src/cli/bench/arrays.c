@@ -18,6 +18,7 @@ static bool gives_keys(const bench_op *op)
     case BENCH_PREDECESSOR:
     case BENCH_RANGE:
     case BENCH_EXPORT:
+    case BENCH_VISIT_FILTER:
         return true;
     default:
         return false;
@@ -32,7 +33,7 @@ static bool gives_values(const bench_op *op)
 
 static bool gives_found(const bench_op *op)
 {
-    return op->code == BENCH_CONTAINS || (gives_values(op) && op->code != BENCH_RANGE && op->code != BENCH_EXPORT);
+    return op->code == BENCH_CONTAINS || (gives_values(op) && op->code != BENCH_RANGE && op->kind != BENCH_KIND_PASS);
 }
 
 static bool gives_words(const bench_op *op)
@@ -44,6 +45,11 @@ static bool gives_words(const bench_op *op)
     case BENCH_SUM:
     case BENCH_AVG:
     case BENCH_VISIT:
+    case BENCH_VISIT_SUM:
+    case BENCH_VISIT_MAP:
+    case BENCH_VISIT_FILTER:
+    case BENCH_VISIT_HISTOGRAM:
+    case BENCH_VISIT_TOP:
         return true;
     default:
         return false;

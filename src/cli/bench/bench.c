@@ -79,7 +79,8 @@ static uint64_t number_of_turns(const bench_options *o)
 {
     uint64_t contestants = o->structures.count * o->placements.count * o->threads.count * o->isas.count *
                                o->huge_pages.count * o->pipelines.count * o->memories.count * o->transfers.count *
-                               o->schedules.count * o->buckets.count * o->leaf_memories.count * o->slowers.count +
+                               o->schedules.count * o->buckets.count * o->leaf_memories.count * o->slowers.count *
+                               o->page_orders.count * o->refreshes.count +
                            o->peers.count * o->threads.count;
     uint64_t data_sets = o->keys.count * o->values.count * o->sizes.count * o->dists.count;
     return contestants * data_sets * o->op_count * o->batches.count * o->repeat;

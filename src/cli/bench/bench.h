@@ -59,7 +59,12 @@ typedef enum bench_code {
     BENCH_EXPORT,
     BENCH_SAVE,
     BENCH_LOAD,
-    BENCH_OPEN
+    BENCH_OPEN,
+    BENCH_VISIT_SUM, /* from here on visits with operations */
+    BENCH_VISIT_MAP,
+    BENCH_VISIT_FILTER,
+    BENCH_VISIT_HISTOGRAM,
+    BENCH_VISIT_TOP
 } bench_code;
 
 typedef enum bench_kind {
@@ -143,7 +148,9 @@ typedef struct bench_options {
     bench_list buckets;   /* 0: the library's   */
     bench_list leaf_memories;
     bench_list slowers;
-    bench_list peers; /* for bench_peer_at  */
+    bench_list refreshes;   /* copse_refresh      */
+    bench_list page_orders; /* 0: the tree's own */
+    bench_list peers;       /* for bench_peer_at  */
     bench_op ops[BENCH_LIST];
     bench_op_size op_sizes[BENCH_LIST];
     size_t op_count;
@@ -152,6 +159,7 @@ typedef struct bench_options {
     bool duplicates;       /* the index keeps them, and every new key comes BENCH_EQUALS times */
     uint64_t peer_queries; /* at most so many reads of a peer in one measurement; 0: no limit */
     uint64_t grown;        /* pairs per insert that the index is made by; 0: it is built; BENCH_NONE: all in one */
+    uint64_t after;        /* entries that are upserted, untimed, before each call of reads; 0: none */
     uint64_t calls;        /* at most so many of them in one measurement; 0: no limit */
     uint64_t seed;
     uint64_t repeat;
@@ -166,6 +174,7 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
 /* NULL past the end; 0 is "auto". */
 const char *bench_isa_name(uint64_t i);
 const char *bench_schedule_name(uint64_t i);
+const char *bench_refresh_name(uint64_t i);
 /* As --memory spells it; host memory is "pageable" for an index on a device. */
 const char *bench_memory_name(bench_memory_kind kind, bool on_device);
 
@@ -268,6 +277,8 @@ typedef struct bench_target {
     uint32_t bucket;             /* the same; 0: the library's                          */
     uint64_t leaf_memory;        /* the same                                            */
     uint32_t slower;             /* the same: times that the card seems slower; 0: it does not */
+    uint32_t page_order;         /* the paged tree; 0: its own                          */
+    uint32_t refresh;            /* the same: for bench_refresh_name                    */
     struct copse_device *device; /* NULL on the CPU                                     */
     char device_name[128];
     copse_ctx *ctx;             /* for a peer only that of its device                   */
@@ -347,6 +358,14 @@ uint64_t bench_check_gone(const bench_target *target, void *store, const bench_d
 /* All entries of the data set, seen through copse_visit. */
 uint64_t bench_check_visit(const bench_target *target, void *store, const bench_data *data);
 
+/* ---- cli/bench/visits.c: visits with operations ---- */
+
+bool bench_op_visits(const bench_op *op);
+/* One visit of all entries; call->n == 2 takes a map back. */
+copse_status bench_visit_run(copse_index *index, const bench_call *c);
+/* Number of wrong words, where `added` was added to each value before. */
+uint64_t bench_check_visits(const bench_data *data, const bench_op *op, uint64_t added, const uint64_t *words);
+
 /* ---- cli/bench/arrays.c: the caller's arrays, in the memory that a contestant is given ---- */
 
 typedef enum bench_array {
@@ -405,6 +424,7 @@ typedef struct bench_result {
     uint64_t entries;
     uint64_t bytes;
     uint64_t aggregate_bytes;
+    double card_share; /* of the queries of the last call of a hybrid index: those that its card has walked */
 } bench_result;
 
 typedef struct bench_group {

@@ -2,6 +2,8 @@
 #define _DEFAULT_SOURCE
 #include "cli/bench/bench.h"
 
+#include "api/placement.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +60,27 @@ static bool stops_before(uint64_t call, uint64_t batch)
     return (batch >= FEW_CALLS || call % FEW_CALLS == 0) && cli_interrupted();
 }
 
+/* Upserts random entries with what they have, so that the next call comes right after an update. *out_seconds: what that took. */
+static bool upsert_some(const measurement *m, bench_result *result, void **store, uint64_t turn, double *out_seconds)
+{
+    static const bench_op fill = {BENCH_FILL, BENCH_KIND_BUILD, 0, "fill"};
+    const bench_data *data = m->group->data;
+    const uint64_t n = m->group->options->after;
+    const double begun = cli_clock();
+    char *keys = bench_memory(n, data->key_size), *values = bench_memory(n, data->value_size);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = workload_hash(turn << 32 ^ i) % data->entries;
+        memcpy(keys + i * data->key_size, element(data->sorted_keys, at, data->key_size), data->key_size);
+        memcpy(values + i * data->value_size, element(data->sorted_values, at, data->value_size), data->value_size);
+    }
+    bench_call call = {.op = &fill, .n = n, .keys = keys, .values = values};
+    const bool done = bench_store_call(result->target, store, &call);
+    free(keys);
+    free(values);
+    *out_seconds = cli_clock() - begun;
+    return done;
+}
+
 static bool timed_calls(const measurement *m, bench_result *result, void **store, double *out_seconds,
                         uint64_t *out_changed)
 {
@@ -69,7 +92,13 @@ static bool timed_calls(const measurement *m, bench_result *result, void **store
     double *each = result->call_seconds;
     double begun = cli_clock();
     double before = begun;
+    double pauses = 0;
+    const bool updates = m->group->options->after && m->group->data->entries &&
+                         (m->group->op->kind == BENCH_KIND_POINT || m->group->op->kind == BENCH_KIND_RANGE);
     for (uint64_t first = 0; first < count; first += batch) {
+        double pause = 0;
+        if (updates && !upsert_some(m, result, store, result->runs * count + first, &pause)) return false;
+        pauses += pause;
         bench_call call = make_call(m, result, first, batch < count - first ? batch : count - first, k++);
         if (stops_before(k, batch) || !bench_store_call(result->target, store, &call)) {
             result->timed_calls = timed_before;
@@ -81,7 +110,7 @@ static bool timed_calls(const measurement *m, bench_result *result, void **store
         each[result->timed_calls++] = now - before;
         before = now;
     }
-    *out_seconds = cli_clock() - begun;
+    *out_seconds = cli_clock() - begun - pauses;
     *out_changed = changed;
     return true;
 }
@@ -92,6 +121,7 @@ static void note_store(bench_result *result, const void *store)
 {
     result->entries = bench_store_size(result->target, store);
     bench_store_bytes(result->target, store, &result->bytes, &result->aggregate_bytes);
+    if (!result->target->peer) result->card_share = copse_hybrid_share(store);
 }
 
 static bool turn_build(measurement *m, bench_result *result, double *out_seconds)
@@ -313,6 +343,20 @@ static bool turn_file(measurement *m, bench_result *result, void *store, double 
     return true;
 }
 
+/* The sum shows what a map has done; then it is taken back. */
+static bool check_map(measurement *m, bench_result *result, void **store)
+{
+    static const bench_op sums = {BENCH_VISIT_SUM, BENCH_KIND_PASS, 0, "visit-sum"};
+    bench_call sum = make_call(m, result, 0, 1, 0), back = sum;
+    sum.op = &sums;
+    back.n = 2;
+    if (!bench_store_call(result->target, store, &sum)) return false;
+    result->wrong += bench_check_visits(m->group->data, &sums, 1, sum.out_words);
+    if (!bench_store_call(result->target, store, &back) || !bench_store_call(result->target, store, &sum)) return false;
+    result->wrong += bench_check_visits(m->group->data, &sums, 0, sum.out_words);
+    return true;
+}
+
 static bool turn_pass(measurement *m, bench_result *result, void **store, double *out_seconds)
 {
     bench_code code = m->group->op->code;
@@ -326,7 +370,12 @@ static bool turn_pass(measurement *m, bench_result *result, void **store, double
     if (!bench_store_call(result->target, store, &call)) return false;
     *out_seconds = cli_clock() - begun;
     bench_outputs outputs;
+    if (code == BENCH_VISIT_MAP) return check_map(m, result, store);
     if (!bench_arrays_read(&result->arrays, &outputs)) return false;
+    if (bench_op_visits(m->group->op)) {
+        result->wrong += bench_check_visits(data, m->group->op, 0, outputs.words);
+        return true;
+    }
     result->wrong += code == BENCH_EXPORT ? check_copy(data, &outputs) : check_fold(data, &outputs);
     if (code == BENCH_VISIT) result->wrong += bench_check_visit(result->target, *store, data);
     return true;
@@ -408,13 +457,22 @@ static double *memory_for_calls(const measurement *m, const bench_result *result
 static void choose_contestants(measurement *m, bench_targets *targets)
 {
     bench_group *group = m->group;
-    bool reads = group->op->kind == BENCH_KIND_POINT || group->op->kind == BENCH_KIND_RANGE;
+    bool reads =
+        group->op->kind == BENCH_KIND_POINT || group->op->kind == BENCH_KIND_RANGE || bench_op_visits(group->op);
     group->result = bench_memory(targets->count, sizeof *group->result);
     group->count = 0;
     for (size_t i = 0; i < targets->count; i++) {
         bench_target *target = &targets->target[i];
         if (target->peer && (!bench_peer_can(target->peer, group->op) || (!reads && target->first != target))) continue;
+        if (bench_op_visits(group->op) &&
+            (group->data->value_type == COPSE_F32 || group->data->value_type == COPSE_F64)) {
+            cli_note("bench", "%s takes integer values only", group->op->name);
+            continue;
+        }
         if (bench_op_mixes(group->op) && !bench_store_mixes(target, group->data)) continue;
+        if (group->op->code == BENCH_RANK && !target->peer &&
+            !copse_supports(target->structure, target->placement, group->data->key_type, COPSE_CAN_RANK))
+            continue;
         bench_result *result = &group->result[group->count++];
         memset(result, 0, sizeof *result);
         result->target = target;

@@ -44,6 +44,11 @@ static const bench_op ops[] = {
     {BENCH_SAVE, BENCH_KIND_PASS, 0, "save"},
     {BENCH_LOAD, BENCH_KIND_PASS, 0, "load"},
     {BENCH_OPEN, BENCH_KIND_PASS, 0, "open"},
+    {BENCH_VISIT_SUM, BENCH_KIND_PASS, 0, "visit-sum"},
+    {BENCH_VISIT_MAP, BENCH_KIND_PASS, 0, "visit-map"},
+    {BENCH_VISIT_FILTER, BENCH_KIND_PASS, 0, "visit-filter"},
+    {BENCH_VISIT_HISTOGRAM, BENCH_KIND_PASS, 0, "visit-histogram"},
+    {BENCH_VISIT_TOP, BENCH_KIND_PASS, 0, "visit-top"},
 };
 
 const char *bench_op_name(size_t i)
@@ -55,6 +60,7 @@ const char *bench_op_name(size_t i)
 static const bench_op numbered[] = {
     {BENCH_RANGE, BENCH_KIND_RANGE, 0, "range"},
     {BENCH_POINTS, BENCH_KIND_CHANGE, 0, "insert-points"},
+    {BENCH_FIND, BENCH_KIND_POINT, 0, "find-hot"},
     {BENCH_UPDATE, BENCH_KIND_CHANGE, 0, "update-hot"},
     {BENCH_MIXED_UPDATE, BENCH_KIND_CHANGE, 0, "mixed-update-hot"},
 };

@@ -81,6 +81,17 @@ static void schedule_names(name_list *list)
     for (uint64_t i = 0; bench_schedule_name(i) != NULL; i++) add_name(list, bench_schedule_name(i), i);
 }
 
+const char *bench_refresh_name(uint64_t i)
+{
+    static const char *const names[] = {"auto", "synchronous", "asynchronous"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+static void refresh_names(name_list *list)
+{
+    for (uint64_t i = 0; bench_refresh_name(i) != NULL; i++) add_name(list, bench_refresh_name(i), i);
+}
+
 static void isa_names(name_list *list)
 {
     for (uint64_t i = 0; bench_isa_name(i) != NULL; i++) add_name(list, bench_isa_name(i), i);
@@ -311,7 +322,8 @@ static int read_peers(const char *text, bench_list *out)
 
 typedef struct raw_options {
     const char *structure, *placement, *key, *value, *n, *op, *batch, *threads, *dist, *memory, *query_dist, *isa,
-        *huge_pages, *pipeline, *peers, *transfer, *grown, *schedule, *bucket, *leaf_memory, *slower;
+        *huge_pages, *pipeline, *peers, *transfer, *grown, *schedule, *bucket, *leaf_memory, *slower, *refresh,
+        *page_order;
 } raw_options;
 
 static int read_types_and_sizes(const raw_options *raw, bench_options *out)
@@ -351,7 +363,7 @@ static int read_grown(const char *text, uint64_t *out)
     return CLI_OK;
 }
 
-/* How a hybrid tree works through a batch. */
+/* How a hybrid tree works through a batch, and the pages of a paged one. */
 static int read_hybrid(const raw_options *raw, bench_options *out)
 {
     name_list schedules = {0};
@@ -360,7 +372,11 @@ static int read_hybrid(const raw_options *raw, bench_options *out)
     if (code == CLI_OK) code = read_counts("bucket", raw->bucket, "auto", 1, UINT32_MAX, &out->buckets);
     if (code == CLI_OK)
         code = read_counts("leaf-memory", raw->leaf_memory, "none", 64, UINT64_MAX, &out->leaf_memories);
-    return code == CLI_OK ? read_counts("slower", raw->slower, "no", 1, 1000000, &out->slowers) : code;
+    if (code == CLI_OK) code = read_counts("page-order", raw->page_order, "auto", 1, UINT32_MAX, &out->page_orders);
+    if (code == CLI_OK) code = read_counts("slower", raw->slower, "no", 1, 1000000, &out->slowers);
+    name_list refreshes = {0};
+    refresh_names(&refreshes);
+    return code == CLI_OK ? read_names("refresh", raw->refresh, &refreshes, &out->refreshes) : code;
 }
 
 static int read_contestants(const raw_options *raw, bench_options *out)
@@ -426,10 +442,14 @@ static const char description[] =
     "neighbours), insert-hot (among one hundredth of the entries), window (appends, and erases as many of the oldest "
     "by\n"
     "a range), update, update-hot10 (all on 10 keys, or any other number), erase, mixed (half finds, half\n"
-    "inserts), mixed-update (half finds, half updates), mixed-update-hot10, find, miss, contains, lower-bound, rank,\n"
+    "inserts), mixed-update (half finds, half updates), mixed-update-hot10, find,\n"
+    "find-hot10, miss, contains, lower-bound, rank,\n"
     "successor, predecessor, range10, range100, range1000 (or any other number), count, sum, count-narrow, sum-narrow\n"
     "(ranges of 100 entries; without -narrow of any width), min, max, avg, visit, export, save, load, open (a file,\n"
-    "with one lookup in it). Behind a name may stand how many operations it gets, and how many of them a call, as in\n"
+    "with one lookup in it), visit-sum, visit-map (in place), visit-filter (one value in 100), visit-histogram (256 "
+    "bins),\n"
+    "visit-top (the 100 largest). Behind a name may stand how many operations it gets, and how many of them a call, as "
+    "in\n"
     "insert-new:2^25:2^20.\n\n"
     "Distributions: uniform, normal, gamma, zipf, ascending, descending, almost-sorted, shuffled, gaussian,\n"
     "bursty-timestamps, clustered-cells, jittered-ids, heavy-tailed, partly-sorted.\n\n"
@@ -469,8 +489,9 @@ static const char *describe(char text[DESCRIPTION_SIZE])
 bool bench_options_read(bench_options *options, int argc, char **argv, int *out_exit)
 {
     char on_cpu[CLI_STRUCTURES_SIZE], structures[CLI_STRUCTURES_SIZE], described[DESCRIPTION_SIZE];
-    raw_options raw = {"",     "auto", "u64",  "u64",  "2^20", "find", "all",  "auto", "uniform", "host", "uniform",
-                       "auto", "on",   "auto", "none", "auto", "no",   "auto", "auto", "none",    "no"};
+    raw_options raw = {"",        "auto", "u64",     "u64",  "2^20", "find", "all",  "auto",
+                       "uniform", "host", "uniform", "auto", "on",   "auto", "none", "auto",
+                       "no",      "auto", "auto",    "none", "no",   "auto", "auto"};
     raw.structure = cli_structures_at(COPSE_PLACEMENT_CPU, on_cpu);
     *options = (bench_options){.seed = 1, .repeat = 5};
     const cli_option table[] = {
@@ -490,6 +511,10 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
          "the index has grown by inserts of so many pairs a call, in their\norder of arrival, before it is measured; "
          "all: by one; no: it was\nbuilt (no)",
          &raw.grown},
+        {"after", 0, CLI_COUNT, "COUNT",
+         "so many random entries are upserted with what they have before each\ncall of reads, untimed: what reading "
+         "costs right after an update (0)",
+         &options->after},
         {"duplicates", 0, CLI_FLAG, NULL,
          "the index keeps equal keys, and each key that insert-new, a pattern\nor window inserts comes three times",
          &options->duplicates},
@@ -516,6 +541,11 @@ bool bench_options_read(bench_options *options, int argc, char **argv, int *out_
         {"leaf-memory", 0, CLI_TEXT, "COUNTS", "* bytes of the card for copies of a hybrid tree's leaves (none)",
          &raw.leaf_memory},
         {"slower", 0, CLI_TEXT, "COUNTS", "* a hybrid tree's card seems so many times slower (no)", &raw.slower},
+        {"page-order", 0, CLI_TEXT, "COUNTS", "* slots of a page of the paged tree (auto)", &raw.page_order},
+        {"refresh", 0, CLI_TEXT, "NAMES",
+         "* how updates reach a hybrid tree's card: synchronous, only changed\ninner nodes; asynchronous, all of them "
+         "(auto)",
+         &raw.refresh},
         {"isa", 0, CLI_TEXT, "NAMES", "* auto, scalar, avx2, avx512; all: those of this machine", &raw.isa},
         {"huge-pages", 0, CLI_TEXT, "NAMES", "* on, off (on)", &raw.huge_pages},
         {"pipeline", 0, CLI_TEXT, "COUNTS", "* queries in flight per thread, 1 to 256 (auto)", &raw.pipeline},

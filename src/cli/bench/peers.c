@@ -31,6 +31,7 @@ static const struct {
     bench_peer_fn peer;
     const char *needs;
 } peers[] = {
+    {"array", bench_peer_array, ""},
     {"std::map", WITH_PEERS(bench_peer_std_map), NEEDS_CXX},
     {"sorted-array", WITH_PEERS(bench_peer_sorted_array), NEEDS_CXX},
     {"absl::btree_map", WITH_ABSL(bench_peer_absl),
@@ -93,8 +94,11 @@ bool bench_peer_can(const bench_peer *peer, const bench_op *op)
         return peer->sum != NULL;
     case BENCH_VISIT:
         return peer->visit != NULL;
+    case BENCH_VISIT_SUM:
+    case BENCH_VISIT_MAP:
+        return peer->pass != NULL;
     case BENCH_EXPORT:
-        return !peer->on_device;
+        return !peer->on_device && peer->copy;
     default:
         return false;
     }

@@ -215,7 +215,7 @@ bool bench_queries_make(bench_queries *queries, bench_data *data, const bench_op
     queries->positions = bench_memory(queries->count, sizeof *queries->positions);
     if (op->kind == BENCH_KIND_CHANGE) return bench_changes_make(queries, data, op, options);
     if (op->kind == BENCH_KIND_POINT) {
-        bench_draw_positions(queries, data, options, data->entries, 0);
+        bench_draw_positions(queries, data, options, data->entries, op->span);
         return bench_draw_points(queries, data, op, options);
     }
     uint64_t span = op->span < data->entries ? op->span : data->entries;

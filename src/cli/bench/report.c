@@ -156,8 +156,9 @@ static void print_json_calls(cli_json *json, const bench_result *result)
 }
 
 /* null where there are no buckets; a bucket of 0 is of the library's size. */
-static void print_json_hybrid(cli_json *json, const bench_target *target)
+static void print_json_hybrid(cli_json *json, const bench_result *result)
 {
+    const bench_target *target = result->target;
     cli_json_text(json, "schedule", has_buckets(target) ? bench_schedule_name(target->schedule) : NULL);
     if (has_buckets(target))
         cli_json_u64(json, "bucket", target->bucket);
@@ -165,6 +166,12 @@ static void print_json_hybrid(cli_json *json, const bench_target *target)
         cli_json_null(json, "bucket");
     cli_json_u64(json, "leaf_memory", target->leaf_memory);
     cli_json_u64(json, "slower", target->slower);
+    cli_json_text(json, "refresh", has_buckets(target) ? bench_refresh_name(target->refresh) : NULL);
+    if (has_buckets(target))
+        cli_json_double(json, "card_share", result->card_share);
+    else
+        cli_json_null(json, "card_share");
+    cli_json_u64(json, "page_order", target->page_order);
 }
 
 static void print_json(const bench_group *group, const bench_result *result)
@@ -184,12 +191,13 @@ static void print_json(const bench_group *group, const bench_result *result)
     cli_json_text(&json, "dist", workload_dist_name(data->dist));
     cli_json_text(&json, "query_dist", group->options->query_dist_name);
     cli_json_u64(&json, "grown", grown_of(group, result));
+    if (group->options->after) cli_json_u64(&json, "after", group->options->after);
     cli_json_u64(&json, "queries", result->queries);
     cli_json_u64(&json, "batch", batch_of(group, result));
     cli_json_u64(&json, "threads", result->threads);
     cli_json_text(&json, "memory", bench_memory_name(target->memory, target->device != NULL));
     cli_json_text(&json, "transfer", transfer_of(target));
-    print_json_hybrid(&json, target);
+    print_json_hybrid(&json, result);
     cli_json_bool(&json, "duplicates", data->duplicates);
     cli_json_double(&json, "mops", s.median);
     cli_json_double(&json, "mops_min", s.slowest);
@@ -233,7 +241,7 @@ static void print_size(uint64_t n, char *text, size_t size)
 typedef struct columns {
     bool device; /* placement and memory */
     bool transfer;
-    bool schedule, bucket, leaf_memory, slower;
+    bool schedule, bucket, leaf_memory, slower, refresh, page_order;
     bool calls;
     bool each; /* calls were timed one by one, and there is more than one */
     bool isa;
@@ -251,6 +259,8 @@ static columns choose_columns(const bench_group *group)
                  options->buckets.count > 1,
                  options->leaf_memories.count > 1,
                  options->slowers.count > 1,
+                 options->refreshes.count > 1,
+                 options->page_orders.count > 1,
                  bench_op_batched(group->op) && group->batch > 0,
                  false,
                  options->isas.count > 1,
@@ -311,6 +321,8 @@ static void print_header(const bench_group *group, columns c)
     if (c.bucket) printf(" %9s", "bucket");
     if (c.leaf_memory) printf(" %11s", "leaf memory");
     if (c.slower) printf(" %6s", "slower");
+    if (c.refresh) printf(" %12s", "refresh");
+    if (c.page_order) printf(" %6s", "order");
     printf(" %7s", "threads");
     if (c.isa) printf(" %7s", "isa");
     if (c.huge_pages) printf(" %6s", "pages");
@@ -349,6 +361,8 @@ static void print_row(const bench_group *group, const bench_result *result, colu
     if (c.bucket) print_count(target, target->bucket, "auto", 9);
     if (c.leaf_memory) print_count(target, target->leaf_memory, "none", 11);
     if (c.slower) print_count(target, target->slower, "no", 6);
+    if (c.refresh) printf(" %12s", has_buckets(target) ? bench_refresh_name(target->refresh) : "");
+    if (c.page_order) printf(" %6u", target->page_order);
     printf(" %7u", result->threads);
     if (c.isa) printf(" %7s", target->isa ? target->isa : "");
     if (c.huge_pages) printf(" %6s", target->peer ? "" : target->huge_pages == COPSE_HUGE_PAGES_OFF ? "off" : "on");

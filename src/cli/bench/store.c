@@ -34,6 +34,7 @@ bool bench_store_make(const bench_target *target, const bench_data *data, void *
     wish.schedule = (uint32_t)target->schedule;
     wish.bucket = target->bucket;
     wish.leaf_memory = target->leaf_memory;
+    wish.page_order = target->page_order;
     copse_index *index = NULL;
     copse_status status = copse_index_create(target->ctx, &wish, &index);
     *out_store = index;
@@ -183,6 +184,12 @@ static copse_status run_copse(const bench_target *target, void **store, bench_ca
     }
     case BENCH_VISIT:
         return visit_copse(index, c);
+    case BENCH_VISIT_SUM:
+    case BENCH_VISIT_MAP:
+    case BENCH_VISIT_FILTER:
+    case BENCH_VISIT_HISTOGRAM:
+    case BENCH_VISIT_TOP:
+        return bench_visit_run(index, c);
     case BENCH_EXPORT:
         return copse_export(index, c->out_keys, c->out_values, c->capacity);
     case BENCH_SAVE:
@@ -200,7 +207,7 @@ static copse_status call_copse(const bench_target *target, void **store, bench_c
 {
     const bool pass = c->op->kind == BENCH_KIND_PASS && c->op->code != BENCH_EXPORT;
     target->ctx->device_arrays = target->memory == BENCH_PROMISED && !pass;
-    if (*store) copse_tune_hybrid(*store, target->schedule, target->bucket, target->slower);
+    if (*store) copse_tune_hybrid(*store, target->schedule, target->bucket, target->slower, target->refresh);
     copse_status status = run_copse(target, store, c);
     target->ctx->device_arrays = false;
     return status;
@@ -314,6 +321,15 @@ static bool call_peer(const bench_target *target, void *store, bench_call *c)
     case BENCH_ERASE:
         c->changed = peer->erase(store, c->keys, c->n);
         return true;
+    case BENCH_VISIT_SUM:
+        peer->pass(store, BENCH_PASS_SUM, target->threads, &c->out_words[0]);
+        c->out_words[1] = peer->size(store);
+        return true;
+    case BENCH_VISIT_MAP: {
+        uint64_t none;
+        peer->pass(store, c->n == 1 ? BENCH_PASS_ADD : BENCH_PASS_SUBTRACT, target->threads, &none);
+        return true;
+    }
     case BENCH_VISIT:
         peer->visit(store, &c->out_words[0], &c->out_words[1]);
         return true;

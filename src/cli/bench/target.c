@@ -88,7 +88,8 @@ static bench_target *keeper_of(const bench_targets *targets, bench_target *targe
         if (other->ctx && other->structure == target->structure && other->placement == target->placement &&
             other->threads == target->threads && other->isa == target->isa && other->memory == target->memory &&
             other->huge_pages == target->huge_pages && other->pipeline == target->pipeline &&
-            other->transfer == target->transfer && other->leaf_memory == target->leaf_memory && !other->peer)
+            other->transfer == target->transfer && other->leaf_memory == target->leaf_memory &&
+            other->page_order == target->page_order && !other->peer)
             return other->first;
     return target;
 }
@@ -100,12 +101,13 @@ static bool is_repeated(const bench_target *target, const bench_options *options
     bool cpu = target->placement == COPSE_PLACEMENT_CPU;
     bool other_memory = !takes_memory(target) && (uint64_t)target->memory != options->memories.item[0];
     bool other_transfer = target->transfer != &options->transfer[0];
-    bool other_buckets = (uint64_t)target->schedule != options->schedules.item[0] ||
-                         (uint64_t)target->bucket != options->buckets.item[0] ||
-                         target->leaf_memory != options->leaf_memories.item[0] ||
-                         (uint64_t)target->slower != options->slowers.item[0];
+    bool other_buckets =
+        (uint64_t)target->schedule != options->schedules.item[0] ||
+        (uint64_t)target->bucket != options->buckets.item[0] || target->leaf_memory != options->leaf_memories.item[0] ||
+        (uint64_t)target->slower != options->slowers.item[0] || (uint64_t)target->refresh != options->refreshes.item[0];
     return other_memory || (other_transfer && (cpu || target->memory >= BENCH_DEVICE)) ||
-           (other_buckets && !is_hybrid(target));
+           (other_buckets && !is_hybrid(target)) ||
+           (target->page_order != options->page_orders.item[0] && target->structure != COPSE_STRUCTURE_PAGED);
 }
 
 static copse_status set_transfer(const bench_target *target)
@@ -226,11 +228,11 @@ static uint32_t threads_by_default(void)
 /* Number c of the cross product of all options that make a contestant. */
 static bench_target combination(const bench_options *o, size_t c)
 {
-    const bench_list *lists[] = {&o->structures, &o->placements, &o->threads,       &o->isas,
-                                 &o->huge_pages, &o->pipelines,  &o->memories,      &o->transfers,
-                                 &o->schedules,  &o->buckets,    &o->leaf_memories, &o->slowers};
-    uint64_t chosen[12];
-    for (int i = 11; i >= 0; i--) {
+    const bench_list *lists[] = {&o->structures,    &o->placements, &o->threads,   &o->isas,       &o->huge_pages,
+                                 &o->pipelines,     &o->memories,   &o->transfers, &o->schedules,  &o->buckets,
+                                 &o->leaf_memories, &o->slowers,    &o->refreshes, &o->page_orders};
+    uint64_t chosen[14];
+    for (int i = 13; i >= 0; i--) {
         chosen[i] = lists[i]->item[c % lists[i]->count];
         c /= lists[i]->count;
     }
@@ -245,6 +247,8 @@ static bench_target combination(const bench_options *o, size_t c)
     target.bucket = (uint32_t)chosen[9];
     target.leaf_memory = chosen[10];
     target.slower = (uint32_t)chosen[11];
+    target.refresh = (uint32_t)chosen[12];
+    target.page_order = (uint32_t)chosen[13];
     return target;
 }
 
@@ -268,7 +272,8 @@ bool bench_targets_open(bench_targets *targets, const bench_options *options, co
     size_t combinations = options->structures.count * options->placements.count * options->threads.count *
                           options->isas.count * options->huge_pages.count * options->pipelines.count *
                           options->memories.count * options->transfers.count * options->schedules.count *
-                          options->buckets.count * options->leaf_memories.count * options->slowers.count;
+                          options->buckets.count * options->leaf_memories.count * options->slowers.count *
+                          options->refreshes.count * options->page_orders.count;
     targets->count = 0;
     targets->target =
         bench_memory(combinations + options->peers.count * options->threads.count, sizeof *targets->target);

@@ -1,6 +1,9 @@
 /* copse demo: the main job in one go. Every structure answers the same questions on every device there is, and every
  * answer is checked against a plain sorted array. */
 #include "cli/demo/demo.h"
+#include "cli/demo/stream.h"
+
+#include <string.h>
 
 #define LARGEST_N (UINT64_C(1) << 32)
 
@@ -31,6 +34,11 @@ static int run_steps(demo *d)
         demo_report_step(d, step, &result);
         for (unsigned t = 0; t < d->trees; t++) d->wrong += result.wrong[t];
     }
+    d->step = demo_step_count - 1;
+    copse_status status = demo_queries(d);
+    cli_progress_clear(&d->session.progress);
+    if (d->out_of_memory) return no_memory();
+    if (status != COPSE_OK) return cli_session_fail(&d->session, status);
     return CLI_OK;
 }
 
@@ -59,7 +67,7 @@ static int run(const demo_args *args)
     return code;
 }
 
-#define DESCRIPTION_SIZE (2 * CLI_STRUCTURES_SIZE + 512)
+#define DESCRIPTION_SIZE (2 * CLI_STRUCTURES_SIZE + 1024)
 #define HELP_WIDTH       109
 
 static const char *describe(char text[DESCRIPTION_SIZE])
@@ -69,15 +77,34 @@ static const char *describe(char text[DESCRIPTION_SIZE])
         text, DESCRIPTION_SIZE,
         "Shows what copse does and how fast it is here: makes a table of orders, indexes it with %s on the CPU and, "
         "where there is a card, with %s on a GPU; answers lookups, ranges, counts and sums, changes and erases "
-        "orders, and checks every answer against a plain sorted array. Exits with 1 if any answer is wrong.",
+        "orders, and checks every answer against a plain sorted array. Then it asks the query engine: ranges, groups, "
+        "a join. Exits with 1 if any answer is wrong.\n"
+        "With the word 'stream': measurements with time stamps arrive in batches, a little out of order; the index "
+        "keeps a sliding window of them, forgets the oldest and aggregates the newest. Shows rate and memory while it "
+        "runs.",
         demo_tree_names(COPSE_PLACEMENT_CPU, on_cpu), demo_tree_names(COPSE_PLACEMENT_GPU, on_gpu));
     cli_wrap(text, HELP_WIDTH);
     return text;
 }
 
+/* What both demos have in common. */
+static int run_stream(const demo_args *args, stream_args *flow)
+{
+    if (args->n || args->quick) return cli_usage_error("demo", "--n and --quick are not for 'copse demo stream'");
+    flow->where = args->where;
+    flow->where.name = args->placements;
+    flow->threads = args->threads;
+    flow->json = args->json;
+    flow->no_timing = args->no_timing;
+    flow->quiet = args->quiet;
+    const int code = cli_placement_read("demo", &flow->where);
+    return code == CLI_OK ? demo_stream(flow) : code;
+}
+
 int copse_cli_demo(int argc, char **argv)
 {
     demo_args args = {.where = CLI_PLACEMENT_INIT};
+    stream_args flow = {.where = CLI_PLACEMENT_INIT};
     char description[DESCRIPTION_SIZE];
     const cli_option options[] = {
         {"n", 'n', CLI_COUNT, "N", "number of orders: 1000000, 16M or 2^24 (default: 2^22)", &args.n},
@@ -90,16 +117,21 @@ int copse_cli_demo(int argc, char **argv)
         {"device", 0, CLI_COUNT, "N", CLI_DEVICE_HELP, &args.where.device},
         {"threads", 't', CLI_COUNT, "N", "use N threads (default: COPSE_THREADS, else all cores)", &args.threads},
         {"json", 'j', CLI_FLAG, NULL, "print one JSON object per step and tree", &args.json},
+        {"seconds", 0, CLI_COUNT, "N", "stream: so long (default: 10)", &flow.seconds},
+        {"steps", 0, CLI_COUNT, "N", "stream: so many batches, however long they take", &flow.steps},
+        {"batch", 0, CLI_COUNT, "N", "stream: measurements of a batch (default: 2^16)", &flow.batch},
+        {"window", 0, CLI_COUNT, "N", "stream: measurements that stay (default: 2^22)", &flow.window},
         {"no-timing", 0, CLI_FLAG, NULL, "leave speeds out, so that the output can be compared", &args.no_timing},
         {"quiet", 'q', CLI_FLAG, NULL, "no progress bar", &args.quiet},
     };
     const cli_command command = {
         "demo",
-        "[OPTIONS]",
+        "[stream] [OPTIONS]",
         describe(description),
         "  copse demo\n"
         "  copse demo --n 2^24 --threads 1\n"
-        "  copse demo --quick --placement cpu,emulated",
+        "  copse demo --quick --placement cpu,emulated\n"
+        "  copse demo stream --seconds 30 --placement gpu",
         options,
         sizeof options / sizeof options[0],
     };
@@ -107,7 +139,13 @@ int copse_cli_demo(int argc, char **argv)
     int count = 0, code = CLI_OK;
     if (argc > 63) return cli_usage_error("demo", "there are too many arguments");
     if (!cli_parse(&command, argc, argv, words, &count, &code)) return code;
-    if (count > 0) return cli_usage_error("demo", "'%s' is not expected: the command takes options only", words[0]);
+    const bool streams = count > 0 && strcmp(words[0], "stream") == 0;
+    if (count > (streams ? 1 : 0))
+        return cli_usage_error("demo", "'%s' is not expected: the command takes options and the word 'stream' only",
+                               words[streams ? 1 : 0]);
+    if (streams) return run_stream(&args, &flow);
+    if (flow.seconds || flow.steps || flow.batch || flow.window)
+        return cli_usage_error("demo", "--seconds, --steps, --batch and --window are for 'copse demo stream'");
     if (args.n == 0) args.n = UINT64_C(1) << (args.quick ? 18 : 22);
     if (args.n > LARGEST_N) return cli_usage_error("demo", "--n is at most 2^32");
     if (args.where.device != CLI_NO_DEVICE && args.where.device > INT32_MAX)

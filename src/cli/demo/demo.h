@@ -78,6 +78,10 @@ extern const unsigned demo_step_count;
 bool demo_room_make(demo *d);
 void demo_room_free(demo *d);
 
+/* ---- cli/demo/queries.c: the orders as a table, asked by the query engine ---- */
+
+copse_status demo_queries(demo *d);
+
 /* ---- cli/demo/report.c ---- */
 
 void demo_report_begin(const demo *d);

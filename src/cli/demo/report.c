@@ -105,12 +105,13 @@ void demo_report_end(const demo *d, double seconds)
     char time[CLI_NUMBER_SIZE];
     if (d->args->json) return;
     if (d->args->no_timing)
-        puts("\nEvery answer of every tree is that of the sorted array.");
+        puts("\nEvery answer is right.");
     else
-        printf("\nEvery answer of every tree is that of the sorted array. It took %s.\n", cli_seconds(seconds, time));
+        printf("\nEvery answer is right. It took %s.\n", cli_seconds(seconds, time));
     puts("\nWhere to go next\n"
          "  copse build orders.csv --key id --value amount -o orders.copse    index a table of your own\n"
          "  copse sum orders.copse 1000 1999                                  and ask it something\n"
+         "  copse query orders.csv --group-by city --sum amount               or all columns of a file\n"
          "  copse bench --help                                                measure, also against other libraries\n"
          "  copse help                                                        all commands");
 }

@@ -27,6 +27,8 @@ void cli_table_describe(const copse_table *table)
 {
     char number[CLI_NUMBER_SIZE], text[512];
     cli_fact("rows", "%s", cli_group(copse_table_rows(table), number));
+    if (copse_table_placement(table) != COPSE_PLACEMENT_CPU)
+        cli_fact("placement", "%s", copse_placement_name(copse_table_placement(table)));
     for (uint32_t i = 0; i < copse_table_columns(table); i++)
         cli_fact(i ? "" : "columns", "%s %s", copse_table_column_name(table, i),
                  type_name(copse_table_column_type(table, i)));

@@ -66,6 +66,18 @@ size_t cli_reading_options(cli_table_query *args, cli_option *out)
     return copy(options, sizeof options / sizeof *options, out);
 }
 
+size_t cli_place_options(cli_table_query *args, cli_option *out)
+{
+    const cli_option options[] = {
+        {"placement", 0, CLI_ONCE, "NAME",
+         "where the query runs: cpu, gpu, auto (a GPU where one\ncan be used) or emulated (a GPU's kernels run by the\n"
+         "CPU, for tests); default: cpu",
+         &args->place.name},
+        {"device", 0, CLI_COUNT, "N", CLI_DEVICE_HELP, &args->place.device},
+    };
+    return copy(options, sizeof options / sizeof *options, out);
+}
+
 int cli_format_check(const char *command, cli_table_query *args)
 {
     static const char *const formats[] = {"table", "csv", "json"};

@@ -14,6 +14,7 @@ typedef struct cli_table_query {
     const char *types, *delimiter, *decimal, *date_format, *on_bad, *format_name;
     uint64_t limit, offset, threads;
     cli_query_format format;
+    cli_placement place;
 } cli_table_query;
 
 /* ---- options.c ---- */
@@ -24,6 +25,8 @@ typedef struct cli_table_query {
 /* What is asked, and how files are read. Each fills `out`, and returns how many. */
 size_t cli_question_options(cli_table_query *args, cli_option *out);
 size_t cli_reading_options(cli_table_query *args, cli_option *out);
+/* Where tables are asked. */
+size_t cli_place_options(cli_table_query *args, cli_option *out);
 /* Each returns CLI_OK or a code, having said why. */
 int cli_format_check(const char *command, cli_table_query *args);
 int cli_reading_check(const char *command, const cli_table_query *args);
@@ -53,6 +56,8 @@ bool cli_token_is(const cli_token *token, const char *word);
 int cli_table_read(cli_session *session, const cli_table_query *args, const char *path, const char *types,
                    copse_table **out);
 bool cli_table_is_saved(const char *path);
+/* Puts a table where --placement says: auto goes on without a card. */
+int cli_table_place(cli_session *session, copse_table *table);
 /* All joins of the arguments, one after the other, as a new table; NULL where there are none. */
 int cli_table_join(cli_session *session, const cli_table_query *args, const copse_table *table, copse_table **out);
 /* An index on "a", or on "a,b"; and one on each of the words. */

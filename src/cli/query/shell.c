@@ -177,13 +177,14 @@ static int run(cli_session *session, const cli_table_query *reading)
 
 static int parse_and_run(int argc, char **argv, char **positional)
 {
-    cli_table_query args = {.limit = UINT64_MAX};
+    cli_table_query args = {.limit = UINT64_MAX, .place = CLI_PLACEMENT_INIT};
     cli_option options[CLI_TABLE_OPTIONS] = {
         {"index", 'i', CLI_WORDS, "COLUMNS", "make an index on this column first, or one on several", &args.index},
         {"format", 'f', CLI_ONCE, "FORMAT", "table, csv or json, unless a line says another\n(default: table)",
          &args.format_name},
     };
-    size_t option_count = 2 + cli_reading_options(&args, options + 2);
+    size_t option_count = 2 + cli_place_options(&args, options + 2);
+    option_count += cli_reading_options(&args, options + option_count);
     const cli_command command = {
         .name = "shell",
         .usage = "FILE [OPTIONS]",
@@ -208,9 +209,10 @@ static int parse_and_run(int argc, char **argv, char **positional)
         return cli_usage_error("shell", "standard input has the questions; the table comes from a file");
     code = cli_format_check("shell", &args);
     if (code == CLI_OK) code = cli_reading_check("shell", &args);
+    if (code == CLI_OK) code = cli_placement_read("shell", &args.place);
     if (code != CLI_OK) return code;
     args.format_name = NULL; /* a line may have another */
-    code = cli_session_open(&session, "shell", args.threads, args.quiet, NULL);
+    code = cli_session_open(&session, "shell", args.threads, args.quiet, &args.place);
     if (code == CLI_OK) code = run(&session, &args);
     cli_session_close(&session);
     return cli_finish("shell", code);

@@ -52,8 +52,11 @@ static int read_csv(cli_session *session, const cli_table_query *args, const cha
     code = cli_input_open(&input, session, path);
     if (code == CLI_OK) {
         options.types = types;
-        options.read = cli_input_read;
-        options.read_user = &input;
+        /* A plain file is left to the library, which reads it on all threads. */
+        if (input.gzip || input.file == stdin || input.size == 0) {
+            options.read = cli_input_read;
+            options.read_user = &input;
+        }
         if (!args->quiet) options.remark = remark;
         options.remark_user = session;
         copse_status status = copse_table_read_csv(session->ctx, input.name, &options, out, &skipped);
@@ -84,15 +87,29 @@ bool cli_table_is_saved(const char *path)
     return is;
 }
 
-int cli_table_read(cli_session *session, const cli_table_query *args, const char *path, const char *types,
-                   copse_table **out)
+static int open_saved(cli_session *session, const char *path, const char *types, copse_table **out)
 {
-    if (!cli_table_is_saved(path)) return read_csv(session, args, path, types, out);
     if (types)
         return cli_usage_error(session->command, "--types is for CSV: '%s' is a saved table, which has its types",
                                path);
     copse_status status = copse_table_open(session->ctx, path, out);
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
+}
+
+int cli_table_place(cli_session *session, copse_table *table)
+{
+    const bool any = session->placement == COPSE_PLACEMENT_AUTO;
+    if (session->placement == COPSE_PLACEMENT_CPU) return CLI_OK;
+    copse_status status = copse_table_place(table, any ? COPSE_PLACEMENT_GPU : session->placement);
+    return status == COPSE_OK || any ? CLI_OK : cli_session_fail(session, status);
+}
+
+int cli_table_read(cli_session *session, const cli_table_query *args, const char *path, const char *types,
+                   copse_table **out)
+{
+    int code =
+        cli_table_is_saved(path) ? open_saved(session, path, types, out) : read_csv(session, args, path, types, out);
+    return code == CLI_OK ? cli_table_place(session, *out) : code;
 }
 
 /* "a" or "a,b". */

@@ -1,33 +1,23 @@
-/* Several columns as one key of bytes.
- *
- *   (Oslo, 7, NULL)   ->   1 O s l o 0 0   1 80 00 00 07   0
- *
- * A byte says whether there is a value: NULL comes first. Numbers are their codes, the most significant byte first. A text ends in two
- * zeros, and a zero inside of it is followed by 255, so that no text is the beginning of another. */
+/* Several columns as one key of bytes: core/fields.h, each of them a field that may be NULL. */
 #include "query/index/index.h"
+
+#include "core/fields.h"
 
 unsigned char *copse_composite_code(unsigned char *to, uint64_t code, uint32_t width)
 {
     *to++ = 1;
-    for (uint32_t i = width; i-- > 0;) *to++ = (unsigned char)(code >> (8 * i));
-    return to;
+    return copse_field_put_code(to, code, width);
 }
 
 unsigned char *copse_composite_text(unsigned char *to, copse_slice text)
 {
     *to++ = 1;
-    for (size_t i = 0; i < text.length; i++) {
-        *to++ = text.start[i];
-        if (text.start[i] == 0) *to++ = 0xFF;
-    }
-    *to++ = 0;
-    *to++ = 0;
-    return to;
+    return copse_field_put_text(to, text);
 }
 
 size_t copse_composite_text_room(size_t length)
 {
-    return 2 * length + 3;
+    return 1 + copse_field_text_room(length);
 }
 
 size_t copse_composite_room(const copse_stored_column *column, uint64_t row)

@@ -3,13 +3,24 @@
 
 #include "core/structs.h"
 
+/* On a device: AUTO, where the structure that was asked for is not there; sums where the values of a range need no walk. */
+static void set_structure(const copse_stored_index *index, copse_index_options *options)
+{
+    options->structure = (copse_structure)index->structure;
+    if (options->placement == COPSE_PLACEMENT_CPU) return;
+    if (!copse_supports(options->structure, options->placement, options->key_type,
+                        index->unique ? COPSE_CAN_EXIST : COPSE_CAN_KEEP_DUPLICATES))
+        options->structure = COPSE_STRUCTURE_AUTO;
+    if (index->sums != COPSE_NO_COLUMN) options->updates = COPSE_UPDATES_RARE;
+}
+
 static copse_status open_tree(const copse_table *table, const copse_stored_index *index, copse_index **out)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     options.key_type = copse_index_key_type(table, index);
     options.value_type = copse_index_value_type(table, index);
-    options.structure = index->structure;
-    options.placement = COPSE_PLACEMENT_CPU;
+    options.placement = options.key_type == COPSE_BYTES ? COPSE_PLACEMENT_CPU : table->placement;
+    set_structure(index, &options);
     options.duplicates = !index->unique;
     return copse_index_create(table->ctx, &options, out);
 }
@@ -117,6 +128,37 @@ copse_status copse_indexes_refresh(copse_table *table)
         index->stale = false;
     }
     return COPSE_OK;
+}
+
+static bool stays_on_cpu(const copse_table *table, const copse_stored_index *index)
+{
+    return copse_index_key_type(table, index) == COPSE_BYTES;
+}
+
+copse_status copse_indexes_move(copse_table *table, copse_placement placement)
+{
+    const copse_placement before = table->placement;
+    copse_buffer trees = {0};
+    copse_status status = copse_buffer_reserve(table->ctx, &trees, table->index_count + 1u, sizeof(copse_index *),
+                                               "the indexes of a table");
+    copse_index **made = trees.data;
+    if (status == COPSE_OK) memset(made, 0, table->index_count * sizeof *made);
+    table->placement = placement;
+    for (uint32_t i = 0; status == COPSE_OK && i < table->index_count; i++)
+        if (!stays_on_cpu(table, &copse_indexes(table)[i]))
+            status = make_tree(table, &copse_indexes(table)[i], &made[i]);
+    table->placement = before;
+    for (uint32_t i = 0; made && i < table->index_count; i++) {
+        copse_stored_index *index = &copse_indexes(table)[i];
+        copse_index *old = status == COPSE_OK && made[i] ? index->tree : made[i];
+        if (status == COPSE_OK && made[i]) {
+            index->tree = made[i];
+            index->stale = false;
+        }
+        copse_index_free(old);
+    }
+    copse_buffer_free(table->ctx, &trees);
+    return status;
 }
 
 static copse_stored_index *find(const copse_table *table, const uint32_t *columns, uint32_t count, uint32_t sums)

@@ -41,6 +41,8 @@ static inline bool copse_index_is_composite(const copse_stored_index *index)
 /* The index on just this column that queries may use, or NULL. */
 const copse_stored_index *copse_index_on(const copse_table *table, uint32_t column, uint32_t sums);
 void copse_indexes_close(copse_table *table);
+/* Makes all indexes anew for a placement, or leaves all as they were. Those of strings and of several columns stay on the CPU. */
+copse_status copse_indexes_move(copse_table *table, copse_placement placement);
 
 /* ---- keys.c: cells as keys of a copse index ---- */
 

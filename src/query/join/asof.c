@@ -1,4 +1,5 @@
 /* As-of joins: rows of both sides in the order of their keys, and for each group the last right row so far. */
+#include "query/device/placed.h"
 #include "query/join/join.h"
 
 typedef struct side {
@@ -130,6 +131,7 @@ static uint32_t find_last(const group_list *list, const side *s, uint32_t row)
 
 /* ---- one side ---- */
 
+/* Like copse_column_ascends, but without rows that have no group. */
 static bool is_ascending(const side *s)
 {
     uint64_t last = UINT64_MAX;
@@ -161,18 +163,11 @@ static copse_status open_side(const copse_table *table, uint32_t on, uint32_t by
 
 /* ---- the tolerance ---- */
 
-typedef struct tolerance {
-    bool any;
-    bool floats;
-    copse_wide whole;
-    double number;
-} tolerance;
-
-static copse_status take_tolerance(const copse_joined *join, tolerance *out)
+static copse_status take_tolerance(const copse_joined *join, copse_tolerance *out)
 {
     const copse_stored_column *column = &join->left->columns[join->left_on];
     copse_value value = join->options.tolerance;
-    *out = (tolerance){.any = value.type == 0, .floats = copse_column_is_float(column)};
+    *out = (copse_tolerance){.any = value.type == 0, .floats = copse_column_is_float(column)};
     if (out->any) return COPSE_OK;
     out->whole = value.type == COPSE_U64 ? (copse_wide)value.as.u64 : value.as.i64;
     out->number = value.type == COPSE_F64 ? value.as.f64 : (double)out->whole;
@@ -186,7 +181,8 @@ static copse_status take_tolerance(const copse_joined *join, tolerance *out)
     return COPSE_OK;
 }
 
-static bool is_near(const tolerance *t, const side *left, uint32_t left_row, const side *right, uint32_t right_row)
+static bool is_near(const copse_tolerance *t, const side *left, uint32_t left_row, const side *right,
+                    uint32_t right_row)
 {
     if (t->any || copse_cell_compare(left->on, left_row, right->on, right_row) == 0) return true;
     if (t->floats) return copse_cell_float(left->on, left_row) - copse_cell_float(right->on, right_row) <= t->number;
@@ -198,17 +194,23 @@ static bool is_near(const tolerance *t, const side *left, uint32_t left_row, con
 typedef struct asof {
     copse_joined *join;
     side left, right;
-    tolerance tolerance;
+    copse_tolerance tolerance;
     group_list groups;
     copse_buffer partners; /* of each left row, where these do not come in their order */
 } asof;
+
+static void add_pair(copse_joined *join, uint64_t row, uint32_t partner)
+{
+    copse_pairs_add(join->pairs, row, partner == COPSE_ROW_NONE ? COPSE_NO_ROW : partner);
+    if (join->pairs->n == COPSE_JOIN_KEPT) copse_join_drain(join, false);
+}
 
 static void note_partner(asof *a, uint32_t row, uint32_t partner)
 {
     if (a->partners.data)
         ((uint32_t *)a->partners.data)[row] = partner;
     else
-        copse_pairs_add(a->join->pairs, row, partner == COPSE_ROW_NONE ? COPSE_NO_ROW : partner);
+        add_pair(a->join, row, partner);
 }
 
 static copse_status walk(asof *a)
@@ -239,7 +241,7 @@ static void list_partners(const asof *a)
     const uint32_t *partner = a->partners.data;
     for (uint64_t i = 0; partner && i < a->join->left->live; i++) {
         uint64_t row = copse_joined_left(a->join, i);
-        copse_pairs_add(a->join->pairs, row, partner[row] == COPSE_ROW_NONE ? COPSE_NO_ROW : partner[row]);
+        add_pair(a->join, row, partner[row]);
     }
 }
 
@@ -248,14 +250,20 @@ copse_status copse_join_asof(copse_joined *join)
     const copse_ctx *ctx = join->left->ctx;
     asof a = {.join = join, .groups = {.ctx = ctx}};
     uint64_t slots = join->left->slots + 1;
+    bool done = false;
     copse_status status = take_tolerance(join, &a.tolerance);
-    if (status == COPSE_OK) status = open_side(join->left, join->left_on, join->left_by, &a.left);
+    if (status == COPSE_OK && copse_card_can_join(join))
+        return copse_card_join_asof(join, !a.tolerance.any, (uint64_t)a.tolerance.whole, a.tolerance.number);
+    if (status == COPSE_OK) status = copse_join_ticks(join, &a.tolerance, &done);
+    if (status != COPSE_OK || done) return status;
+    status = open_side(join->left, join->left_on, join->left_by, &a.left);
     if (status == COPSE_OK) status = open_side(join->right, join->right_on, join->right_by, &a.right);
     if (status == COPSE_OK && a.left.order.data)
         status = copse_buffer_reserve(ctx, &a.partners, slots, sizeof(uint32_t), "the rows of a join");
     if (status == COPSE_OK && a.partners.data)
         memset(a.partners.data, 0xFF, slots * sizeof(uint32_t)); /* COPSE_ROW_NONE */
-    if (status == COPSE_OK) status = copse_pairs_reserve(join->pairs, join->left->live);
+    if (status == COPSE_OK)
+        status = copse_pairs_reserve(join->pairs, join->totals ? COPSE_JOIN_KEPT : join->left->live);
     if (status == COPSE_OK) status = walk(&a);
     if (status == COPSE_OK) list_partners(&a);
     copse_buffer_free(ctx, &a.partners);

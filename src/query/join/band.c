@@ -70,9 +70,13 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Left rows whose ranges are asked for at once. */
+#define BATCH_ROWS ((uint64_t)1 << 17)
+
 typedef struct ranged {
     copse_buffer lows, highs, found, offsets, rows, positions;
-    uint64_t n;
+    uint64_t first, rows_here; /* left rows of the batch */
+    uint64_t n;                /* those with a key */
 } ranged;
 
 static void ranged_free(const copse_ctx *ctx, ranged *r)
@@ -89,15 +93,15 @@ static copse_status make_ranges(const copse_joined *join, const band *b, ranged 
 {
     const copse_ctx *ctx = join->left->ctx;
     const copse_stored_column *column = &join->left->columns[join->left_on];
-    uint64_t n = join->left->live;
-    copse_cells_touch(column, join->left_rows.data, n);
+    uint64_t n = r->rows_here;
+    r->n = 0;
     copse_status status = copse_buffer_reserve(ctx, &r->lows, n + 1, column->width, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->highs, n + 1, column->width, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->found, n + 1, 8, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->offsets, n + 1, 8, "the ranges of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &r->positions, n + 1, 4, "the ranges of a join");
     for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
-        uint64_t left = copse_joined_left(join, i);
+        uint64_t left = copse_joined_left(join, r->first + i);
         if (!copse_cell_valid(column, left)) continue;
         put_end(column, left, b, true, r->lows.data, r->n);
         put_end(column, left, b, false, r->highs.data, r->n);
@@ -128,15 +132,26 @@ static copse_status find_rows(const copse_joined *join, ranged *r)
 }
 
 /* Offsets for all left rows, those without a key, too. */
-static void spread(const copse_joined *join, ranged *r)
+static void spread(ranged *r)
 {
     const uint32_t *positions = r->positions.data;
     const uint64_t *found = r->found.data;
     uint64_t *offsets = r->offsets.data, k = 0;
-    for (uint64_t i = 0; i <= join->left->live; i++) {
+    for (uint64_t i = 0; i <= r->rows_here; i++) {
         offsets[i] = found[k];
         if (k < r->n && positions[k] == i) k++;
     }
+}
+
+static copse_status join_batch(copse_joined *join, const band *b, ranged *r)
+{
+    copse_status status = make_ranges(join, b, r);
+    if (status == COPSE_OK) status = find_rows(join, r);
+    if (status != COPSE_OK) return status;
+    spread(r);
+    status = copse_join_list(join, r->first, r->rows_here, r->offsets.data, r->rows.data);
+    if (status == COPSE_OK) copse_join_drain(join, false);
+    return status;
 }
 
 copse_status copse_join_band(copse_joined *join)
@@ -149,11 +164,10 @@ copse_status copse_join_band(copse_joined *join)
                           copse_column_type_name(column->type));
     copse_status status = take_distance(join, "below", join->options.below, &b.below, &b.below_float);
     if (status == COPSE_OK) status = take_distance(join, "above", join->options.above, &b.above, &b.above_float);
-    if (status == COPSE_OK) status = make_ranges(join, &b, &r);
-    if (status == COPSE_OK) status = find_rows(join, &r);
-    if (status == COPSE_OK) {
-        spread(join, &r);
-        status = copse_join_list(join, 0, join->left->live, r.offsets.data, r.rows.data);
+    copse_cells_touch(column, join->left_rows.data, join->left->live);
+    for (; status == COPSE_OK && r.first < join->left->live; r.first += BATCH_ROWS) {
+        r.rows_here = join->left->live - r.first < BATCH_ROWS ? join->left->live - r.first : BATCH_ROWS;
+        status = join_batch(join, &b, &r);
     }
     ranged_free(join->left->ctx, &r);
     return status;

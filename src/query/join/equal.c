@@ -31,7 +31,8 @@ static copse_status find_one_each(copse_joined *join, found *f, uint64_t first, 
 {
     const copse_stored_column *column = &join->left->columns[join->left_on];
     const copse_ctx *ctx = join->left->ctx;
-    copse_status status = copse_buffer_reserve(ctx, &f->values, n, sizeof(uint32_t), "the rows of a join");
+    copse_status status = copse_pairs_reserve(join->pairs, join->pairs->n + n); /* one for each row at most */
+    if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &f->values, n, sizeof(uint32_t), "the rows of a join");
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &f->flags, n, 1, "the rows of a join");
     if (status == COPSE_OK)
         status = copse_find(join->index->tree, (const char *)column->cells.data + first * column->width, n,
@@ -79,11 +80,12 @@ copse_status copse_join_equal(copse_joined *join)
     copse_status status = COPSE_OK;
     if (one_each) {
         copse_cells_touch(&join->left->columns[join->left_on], NULL, join->left->slots);
-        status = copse_pairs_reserve(join->pairs, rows); /* one for each row at most */
+        if (!join->totals) status = copse_pairs_reserve(join->pairs, rows);
     }
     for (uint64_t first = 0; status == COPSE_OK && first < rows; first += BATCH_ROWS) {
         uint64_t n = rows - first < BATCH_ROWS ? rows - first : BATCH_ROWS;
         status = one_each ? find_one_each(join, &f, first, n) : find_all(join, &f, first, n);
+        if (status == COPSE_OK) copse_join_drain(join, false);
     }
     found_free(join->left->ctx, &f);
     return status;
@@ -91,13 +93,53 @@ copse_status copse_join_equal(copse_joined *join)
 
 /* ---- by a walk ---- */
 
-/* Whether rows come in the order of a column, those without a value left out. */
-static bool is_ascending(const copse_table *table, uint32_t at)
+/* Blocks without a branch inside, which the compiler makes wide instructions of. */
+#define DESCENDS(type, code)                                                                                           \
+    do {                                                                                                               \
+        const type *cells = (const type *)column->cells.data + begin;                                                  \
+        for (uint64_t i = 1; i < n; i++) descends |= (code(cells[i - 1]) > code(cells[i]));                            \
+    } while (0)
+#define AS_IT_IS(cell) (cell)
+
+/* All cells have a value. */
+static bool descends_somewhere(const copse_stored_column *column, uint64_t begin, uint64_t n)
+{
+    int descends = 0;
+    switch (column->type) {
+    case COPSE_I64:
+    case COPSE_TIMESTAMP:
+        DESCENDS(int64_t, AS_IT_IS);
+        break;
+    case COPSE_U64:
+        DESCENDS(uint64_t, AS_IT_IS);
+        break;
+    case COPSE_I32:
+    case COPSE_DATE:
+        DESCENDS(int32_t, AS_IT_IS);
+        break;
+    case COPSE_U32:
+        DESCENDS(uint32_t, AS_IT_IS);
+        break;
+    case COPSE_F64:
+        DESCENDS(uint64_t, copse_encode_f64);
+        break;
+    default:
+        for (uint64_t i = begin + 1; i < begin + n; i++) descends |= copse_cell_compare(column, i - 1, column, i) > 0;
+    }
+    return descends;
+}
+
+bool copse_column_ascends(const copse_table *table, uint32_t at)
 {
     const copse_stored_column *column = &table->columns[at];
+    const bool plain = !table->alive.data && column->nulls == 0;
     uint64_t last = UINT64_MAX;
     copse_cells_touch(column, NULL, table->slots);
-    for (uint64_t i = 0; i < table->slots; i++) {
+    for (uint64_t begin = 0; plain && begin + 1 < table->slots; begin += COPSE_JOIN_STEP) {
+        uint64_t left = table->slots - begin; /* one more than a step: the next begins with it */
+        if (descends_somewhere(column, begin, left < COPSE_JOIN_STEP + 1 ? left : COPSE_JOIN_STEP + 1)) return false;
+    }
+    for (uint64_t i = 0; !plain && i < table->slots; i++) {
         if (!copse_row_lives(table, i) || !copse_cell_valid(column, i)) continue;
         if (last != UINT64_MAX && copse_cell_compare(column, last, column, i) > 0) return false;
         last = i;
@@ -110,7 +152,7 @@ bool copse_join_can_walk(const copse_joined *join)
     uint64_t left = join->left->live, right = join->right->live;
     if (join->options.kind > COPSE_JOIN_ANTI) return false;
     if (copse_index_on(join->right, join->right_on, COPSE_NO_COLUMN) && right / WALK_SHARE > left) return false;
-    return is_ascending(join->left, join->left_on) && is_ascending(join->right, join->right_on);
+    return copse_column_ascends(join->left, join->left_on) && copse_column_ascends(join->right, join->right_on);
 }
 
 static uint64_t next_row(const copse_table *table, const copse_stored_column *column, uint64_t row)
@@ -124,7 +166,7 @@ copse_status copse_join_walk(copse_joined *join)
     const copse_table *left = join->left, *right = join->right;
     const copse_stored_column *a = &left->columns[join->left_on], *b = &right->columns[join->right_on];
     const uint32_t kind = join->options.kind;
-    copse_status status = copse_pairs_reserve(join->pairs, left->live);
+    copse_status status = copse_pairs_reserve(join->pairs, join->totals ? 0 : left->live);
     uint64_t from = next_row(right, b, 0); /* the first right row that is not below the left one */
     for (uint64_t i = 0; status == COPSE_OK && i < left->slots; i++) {
         if (!copse_row_lives(left, i)) continue;
@@ -140,6 +182,7 @@ copse_status copse_join_walk(copse_joined *join)
                 copse_pairs_add(join->pairs, i, j);
             }
         }
+        copse_join_drain(join, false);
         if (partner ? kind != COPSE_JOIN_SEMI : kind != COPSE_JOIN_LEFT && kind != COPSE_JOIN_ANTI) continue;
         status = copse_pairs_reserve(join->pairs, join->pairs->n + 1);
         if (status == COPSE_OK) copse_pairs_add(join->pairs, i, COPSE_NO_ROW);

@@ -2,6 +2,7 @@
 #include "query/join/join.h"
 
 #include "core/structs.h"
+#include "query/device/placed.h"
 
 /* ---- pairs ---- */
 
@@ -27,18 +28,19 @@ uint64_t copse_pairs_count(const copse_pairs *pairs)
 
 const uint64_t *copse_pairs_left(const copse_pairs *pairs)
 {
-    return pairs ? pairs->left.data : NULL;
+    return pairs && copse_pairs_fetch(pairs) == COPSE_OK ? pairs->left.data : NULL;
 }
 
 const uint64_t *copse_pairs_right(const copse_pairs *pairs)
 {
-    return pairs && pairs->has_right ? pairs->right.data : NULL;
+    return pairs && pairs->has_right && copse_pairs_fetch(pairs) == COPSE_OK ? pairs->right.data : NULL;
 }
 
 void copse_pairs_free(copse_pairs *pairs)
 {
     if (!pairs) return;
     copse_ctx *ctx = pairs->ctx;
+    copse_pairs_drop(pairs);
     copse_buffer_free(ctx, &pairs->left);
     copse_buffer_free(ctx, &pairs->right);
     copse_memory_free(ctx, pairs, sizeof *pairs);
@@ -156,30 +158,56 @@ static copse_status list_left_rows(copse_joined *join)
     return status;
 }
 
+copse_status copse_join_begin(const char *call, const copse_table *left, const copse_table *right,
+                              const copse_join_options *options, copse_joined *out)
+{
+    *out = (copse_joined){.left = left, .right = right, .options = COPSE_JOIN_OPTIONS_INIT};
+    if (copse_table_check(left, "copse_join: left") != COPSE_OK) return COPSE_ERR_ARGUMENT;
+    if (copse_table_check(right, "copse_join: right") != COPSE_OK) return COPSE_ERR_ARGUMENT;
+    if (!options) return copse_fail_argument(left->ctx, "options", "%s: options is NULL", call);
+    copse_status status = copse_struct_take(left->ctx, call, "options", options, &out->options, sizeof out->options);
+    return status == COPSE_OK ? resolve(out) : status;
+}
+
+copse_status copse_join_run(copse_joined *join)
+{
+    bool done = false;
+    const bool on_device = copse_card_can_join(join);
+    copse_status status = open_pairs(join);
+    if (status == COPSE_OK && !on_device) status = copse_join_direct(join, &done);
+    if (status == COPSE_OK && !done) {
+        status = list_left_rows(join);
+        if (status == COPSE_OK)
+            status = join->options.kind == COPSE_JOIN_ASOF ? copse_join_asof(join)
+                     : on_device                           ? copse_card_join_equal(join)
+                     : copse_join_can_walk(join)           ? copse_join_walk(join)
+                                                           : run_with_index(join);
+        if (status == COPSE_OK) copse_join_drain(join, true);
+    }
+    if (status == COPSE_OK) status = copse_table_sound(join->left);
+    return status == COPSE_OK ? copse_table_sound(join->right) : status;
+}
+
+void copse_join_end(copse_joined *join)
+{
+    if (join->left) copse_buffer_free(join->left->ctx, &join->left_rows);
+    copse_pairs_free(join->pairs);
+    join->pairs = NULL;
+}
+
 copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
                         copse_pairs **out_pairs)
 {
-    copse_joined join = {.left = left, .right = right, .options = COPSE_JOIN_OPTIONS_INIT};
-    if (copse_table_check(left, "copse_join: left") != COPSE_OK) return COPSE_ERR_ARGUMENT;
-    if (copse_table_check(right, "copse_join: right") != COPSE_OK) return COPSE_ERR_ARGUMENT;
-    if (!out_pairs) return copse_fail_argument(left->ctx, "out_pairs", "copse_join: out_pairs is NULL");
-    *out_pairs = NULL;
-    if (!options) return copse_fail_argument(left->ctx, "options", "copse_join: options is NULL");
-    copse_status status =
-        copse_struct_take(left->ctx, "copse_join", "options", options, &join.options, sizeof join.options);
-    if (status == COPSE_OK) status = resolve(&join);
-    if (status == COPSE_OK) status = open_pairs(&join);
-    if (status == COPSE_OK) status = list_left_rows(&join);
-    if (status == COPSE_OK)
-        status = join.options.kind == COPSE_JOIN_ASOF ? copse_join_asof(&join)
-                 : copse_join_can_walk(&join)         ? copse_join_walk(&join)
-                                                      : run_with_index(&join);
-    copse_buffer_free(left->ctx, &join.left_rows);
-    if (status == COPSE_OK) status = copse_table_sound(left);
-    if (status == COPSE_OK) status = copse_table_sound(right);
-    if (status == COPSE_OK)
+    copse_joined join;
+    if (out_pairs) *out_pairs = NULL;
+    copse_status status = copse_join_begin("copse_join", left, right, options, &join);
+    if (status == COPSE_OK && !out_pairs)
+        status = copse_fail_argument(left->ctx, "out_pairs", "copse_join: out_pairs is NULL");
+    if (status == COPSE_OK) status = copse_join_run(&join);
+    if (status == COPSE_OK && out_pairs) {
         *out_pairs = join.pairs;
-    else
-        copse_pairs_free(join.pairs);
+        join.pairs = NULL;
+    }
+    copse_join_end(&join);
     return status;
 }

@@ -28,6 +28,7 @@ copse_status copse_table_compact(copse_table *table)
     if (status != COPSE_OK) return status;
     copse_table_live_rows(table, rows.data);
     status = copse_output_rows(table, NULL, 0, rows.data, table->live, &made);
+    if (status == COPSE_OK) status = copse_table_place(made, table->placement);
     if (status == COPSE_OK) status = index_again(table, made);
     copse_buffer_free(table->ctx, &rows);
     if (status == COPSE_OK) {

@@ -193,20 +193,51 @@ static void say_rest(writer *w, uint64_t rows)
     say(w, "result: %llu row%s\n", (unsigned long long)rows, rows == 1 ? "" : "s");
 }
 
+static void say_device(writer *w)
+{
+    const copse_query *query = w->query;
+    say(w, "scan of all %llu rows", (unsigned long long)query->table->live);
+    for (uint32_t i = 0; i < query->conjunction_count; i++) {
+        say(w, i ? " or " : ": ");
+        say_terms(w, &copse_conjunctions(query)[i], false);
+    }
+    say(w, "\n  rows: looked at %llu, found %llu\n", (unsigned long long)query->table->live,
+        (unsigned long long)query->device_found);
+}
+
+/* Where it ran, of a table that is on a device. */
+static void say_place(writer *w)
+{
+    const copse_query *query = w->query;
+    const char *name = copse_placement_name(query->table->placement);
+    if (query->table->placement == COPSE_PLACEMENT_CPU) return;
+    if (query->way == COPSE_WAY_INDEX && !query->why_host)
+        say(w, "ran on: %s, where the indexes are\n", name);
+    else if (query->on_device)
+        say(w, "ran on: %s\n", name);
+    else
+        say(w, "ran on: cpu, though the table is on: %s; not there: %s\n", name,
+            query->why_host ? query->why_host : "?");
+}
+
 copse_status copse_output_explain(copse_query *query, uint64_t rows)
 {
     writer w = {query, 0, COPSE_OK};
-    if (query->way == COPSE_WAY_INDEX)
+    const bool by_rows = query->way == COPSE_WAY_ROWS && !query->on_device;
+    if (query->on_device)
+        say_device(&w);
+    else if (query->way == COPSE_WAY_INDEX)
         say_index_answers(&w);
     else if (query->way == COPSE_WAY_ORDER)
         say_walk(&w);
     else if (query->conjunction_count == 0)
         say(&w, "all %llu rows\n", (unsigned long long)query->table->live);
-    for (uint32_t i = 0; query->way == COPSE_WAY_ROWS && i < query->conjunction_count; i++) {
+    for (uint32_t i = 0; by_rows && i < query->conjunction_count; i++) {
         if (i > 0) say(&w, "or\n");
         say_conjunction(&w, &copse_conjunctions(query)[i]);
     }
     say_rest(&w, rows);
+    say_place(&w);
     return w.status;
 }
 

@@ -1,13 +1,23 @@
 /* Groups of rows and their aggregates as a table. */
 #include "query/output/output.h"
 
-static void aggregate_name(const copse_table *table, copse_chosen_aggregate aggregate, char *out, size_t size)
+#include "query/device/placed.h"
+
+copse_status copse_output_column(const copse_table *from, copse_chosen_aggregate aggregate, const char *prefix,
+                                 copse_stored_column *out)
 {
     static const char *const names[] = {"count(", "sum(", "min(", "max(", "avg(", "count(distinct "};
-    if (aggregate.column == COPSE_NO_COLUMN)
-        snprintf(out, size, "count");
+    const bool rows = aggregate.column == COPSE_NO_COLUMN;
+    size_t size = 40 + (rows ? 0 : from->columns[aggregate.column].name_bytes);
+    char *name = copse_memory_alloc(from->ctx, size);
+    if (!name) return copse_no_memory(from->ctx, size, "the name of a column");
+    if (rows)
+        snprintf(name, size, "count");
     else
-        snprintf(out, size, "%s%s)", names[aggregate.what], table->columns[aggregate.column].name);
+        snprintf(name, size, "%s%s%s)", names[aggregate.what], prefix, from->columns[aggregate.column].name);
+    copse_status status = copse_column_open(from->ctx, name, copse_aggregate_type(from, aggregate), out);
+    copse_memory_free(from->ctx, name, size);
+    return status;
 }
 
 static copse_status open_columns(const copse_query *query, copse_table *out)
@@ -18,20 +28,20 @@ static copse_status open_columns(const copse_query *query, copse_table *out)
         const copse_stored_column *from = &table->columns[query->groups[i]];
         status = copse_column_open(query->ctx, from->name, from->type, &out->columns[i]);
     }
-    for (uint32_t i = 0; status == COPSE_OK && i < query->aggregate_count; i++) {
-        copse_chosen_aggregate aggregate = copse_aggregates(query)[i];
-        size_t size = 32 + (aggregate.column == COPSE_NO_COLUMN ? 0 : table->columns[aggregate.column].name_bytes);
-        char *name = copse_memory_alloc(query->ctx, size);
-        if (!name) return copse_no_memory(query->ctx, size, "the name of a column");
-        aggregate_name(table, aggregate, name, size);
-        status = copse_column_open(query->ctx, name, copse_aggregate_type(table, aggregate),
-                                   &out->columns[query->group_count + i]);
-        copse_memory_free(query->ctx, name, size);
-    }
+    for (uint32_t i = 0; status == COPSE_OK && i < query->aggregate_count; i++)
+        status = copse_output_column(table, copse_aggregates(query)[i], "", &out->columns[query->group_count + i]);
     return status;
 }
 
-copse_status copse_output_add(const copse_query *query, const uint32_t *rows, uint64_t n, copse_table *out)
+/* By the plan of the query. */
+static copse_status aggregate_any(copse_query *query, copse_chosen_aggregate aggregate, const uint32_t *rows,
+                                  uint64_t n, copse_value *out)
+{
+    return query->way == COPSE_WAY_INDEX ? copse_aggregate_quick(query, aggregate, out)
+                                         : copse_aggregate_rows(query, aggregate, rows, n, out);
+}
+
+copse_status copse_output_add(copse_query *query, const uint32_t *rows, uint64_t n, copse_table *out)
 {
     copse_status status = COPSE_OK;
     for (uint32_t i = 0; status == COPSE_OK && i < query->group_count; i++)
@@ -40,8 +50,7 @@ copse_status copse_output_add(const copse_query *query, const uint32_t *rows, ui
     for (uint32_t i = 0; status == COPSE_OK && i < query->aggregate_count; i++) {
         copse_value value = copse_value_null();
         copse_chosen_aggregate aggregate = copse_aggregates(query)[i];
-        status = query->way == COPSE_WAY_INDEX ? copse_aggregate_quick(query, aggregate, &value)
-                                               : copse_aggregate_rows(query, aggregate, rows, n, &value);
+        status = aggregate_any(query, aggregate, rows, n, &value);
         if (status == COPSE_OK)
             status = copse_column_push(query->ctx, &out->columns[query->group_count + i], out->slots, value);
     }
@@ -59,12 +68,12 @@ static bool same_group(const copse_query *query, uint32_t a, uint32_t b)
     return true;
 }
 
-static copse_status add_groups(const copse_query *query, copse_row_list *list, copse_table *out)
+static copse_status add_groups(copse_query *query, copse_row_list *list, copse_table *out)
 {
     copse_sort_key keys[COPSE_MOST_GROUPS];
     uint32_t *rows = copse_row_list_rows(list);
     for (uint32_t i = 0; i < query->group_count; i++) keys[i] = (copse_sort_key){query->groups[i], false};
-    copse_status status = copse_sort_rows(query->table, keys, query->group_count, rows, list->n);
+    copse_status status = copse_group_rows(query->table, keys, query->group_count, rows, list->n);
     for (uint64_t first = 0, end = 0; status == COPSE_OK && first < list->n; first = end) {
         for (end = first + 1; end < list->n && same_group(query, rows[first], rows[end]);) end++;
         status = copse_output_add(query, rows + first, end - first, out);
@@ -113,12 +122,21 @@ copse_status copse_output_groups(copse_query *query, copse_row_list *rows, copse
     copse_table *made = NULL;
     copse_status status = copse_output_begin(query, &made);
     if (status != COPSE_OK) return status;
-    status = query->group_count > 0 ? add_groups(query, rows, made)
-                                    : copse_output_add(query, copse_row_list_rows(rows), rows->n, made);
+    status = query->on_device         ? copse_card_run_groups(query, made)
+             : query->group_count > 0 ? add_groups(query, rows, made)
+                                      : copse_output_add(query, copse_row_list_rows(rows), rows->n, made);
     if (status == COPSE_OK) status = arrange(query, &made);
     if (status == COPSE_OK)
         *out = made;
     else
         copse_table_close(made);
+    return status;
+}
+
+copse_status copse_output_values(copse_query *query, const copse_row_list *rows, copse_value *values)
+{
+    copse_status status = COPSE_OK;
+    for (uint32_t i = 0; status == COPSE_OK && i < query->aggregate_count; i++)
+        status = aggregate_any(query, copse_aggregates(query)[i], copse_row_list_rows(rows), rows->n, &values[i]);
     return status;
 }

@@ -1,4 +1,5 @@
 /* Pairs of rows as a table. */
+#include "query/device/placed.h"
 #include "query/join/join.h"
 #include "query/output/output.h"
 
@@ -65,7 +66,8 @@ copse_status copse_pairs_table(const copse_pairs *pairs, const copse_table *left
     if (pairs->n > COPSE_MOST_ROWS)
         return copse_fail(pairs->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_pairs_table: %llu pairs are more than a table holds", (unsigned long long)pairs->n);
-    copse_status status = narrow(pairs->ctx, left, "left", pairs->left.data, pairs->n, &left_rows);
+    copse_status status = copse_pairs_fetch(pairs);
+    if (status == COPSE_OK) status = narrow(pairs->ctx, left, "left", pairs->left.data, pairs->n, &left_rows);
     if (status == COPSE_OK && pairs->has_right)
         status = narrow(pairs->ctx, right, "right", pairs->right.data, pairs->n, &right_rows);
     if (status == COPSE_OK)

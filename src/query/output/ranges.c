@@ -1,6 +1,8 @@
 /* A query for each of many ranges. */
 #include "query/output/output.h"
 
+#include "query/device/placed.h"
+
 static bool indexes_answer(const copse_query *query, uint32_t column)
 {
     if (query->conjunction_count > 0 || query->table->columns[column].type == COPSE_BOOL) return false;
@@ -79,6 +81,21 @@ static void swap_with_last(copse_query *query, uint32_t group)
     groups[query->conjunction_count - 1] = turn;
 }
 
+/* The one row that the device has for a query becomes the next one of the result. */
+static copse_status add_from_device(copse_query *query, copse_table *out)
+{
+    copse_table *made = NULL;
+    copse_status status = copse_output_begin(query, &made);
+    if (status != COPSE_OK) return status;
+    status = copse_card_run_groups(query, made);
+    for (uint32_t i = 0; status == COPSE_OK && i < out->column_count; i++)
+        status = copse_column_gather(query->ctx, &out->columns[i], out->slots, &made->columns[i], NULL, 1);
+    out->slots++;
+    out->live++;
+    copse_table_close(made);
+    return status;
+}
+
 /* A query of its own, with the conditions of the other one and those of the range: AND binds them to each group of an OR. */
 static copse_status run_one(const copse_query *query, const char *column, const copse_ranges *ranges,
                             const copse_table *ends, uint64_t i, copse_table *out)
@@ -102,8 +119,12 @@ static copse_status run_one(const copse_query *query, const char *column, const 
         one->aggregate_count = query->aggregate_count;
         status = copse_query_plan(one);
     }
-    if (status == COPSE_OK && one->way == COPSE_WAY_ROWS) status = copse_run_rows(one, &rows);
-    if (status == COPSE_OK) status = copse_output_add(one, copse_row_list_rows(&rows), rows.n, out);
+    if (status == COPSE_OK && one->on_device) {
+        status = add_from_device(one, out);
+    } else if (status == COPSE_OK) {
+        if (one->way == COPSE_WAY_ROWS) status = copse_run_rows(one, &rows);
+        if (status == COPSE_OK) status = copse_output_add(one, copse_row_list_rows(&rows), rows.n, out);
+    }
     copse_buffer_free(query->ctx, &rows.memory);
     copse_query_free(one);
     return status;
@@ -122,12 +143,8 @@ static copse_status run_each(const copse_query *query, const char *column, uint3
 
 /* ---- the call ---- */
 
-static copse_status check(const copse_query *query, const copse_ranges *ranges, copse_table **out_table)
+copse_status copse_output_check_ranges(const copse_query *query, const char *call, const copse_ranges *ranges)
 {
-    const char *call = "copse_query_ranges";
-    if (!query) return copse_fail_argument(NULL, "query", "%s: query is NULL", call);
-    if (!out_table) return copse_fail_null(query->ctx, call, "out_table");
-    *out_table = NULL;
     if (!ranges) return copse_fail_null(query->ctx, call, "ranges");
     if (ranges->flags & ~(COPSE_RANGE_LOW_OPEN | COPSE_RANGE_HIGH_OPEN))
         return copse_fail_argument(query->ctx, "ranges", "%s: ranges->flags has other bits than those of open ends",
@@ -147,10 +164,14 @@ static copse_status check(const copse_query *query, const copse_ranges *ranges, 
 copse_status copse_query_ranges(copse_query *query, const char *column, const copse_ranges *ranges,
                                 copse_table **out_table)
 {
+    const char *call = "copse_query_ranges";
     copse_table *made = NULL;
     uint32_t at = 0;
-    copse_status status = check(query, ranges, out_table);
-    if (status == COPSE_OK) status = copse_table_column(query->table, "copse_query_ranges", column, &at);
+    if (!query) return copse_fail_argument(NULL, "query", "%s: query is NULL", call);
+    if (!out_table) return copse_fail_null(query->ctx, call, "out_table");
+    *out_table = NULL;
+    copse_status status = copse_output_check_ranges(query, call, ranges);
+    if (status == COPSE_OK) status = copse_table_column(query->table, call, column, &at);
     if (status == COPSE_OK) status = copse_output_begin(query, &made);
     if (status == COPSE_OK && ranges->n > 0)
         status =

@@ -1,6 +1,8 @@
 /* Rows of a table as a table, and as numbers. */
 #include "query/output/output.h"
 
+#include "query/device/placed.h"
+
 copse_status copse_output_rows(const copse_table *table, const uint32_t *columns, uint32_t column_count,
                                const uint32_t *rows, uint64_t n, copse_table **out)
 {
@@ -36,23 +38,42 @@ copse_status copse_output_order(const copse_query *query, const copse_table *tab
     return COPSE_OK;
 }
 
-/* Rows in the order that the query wants, before the limit. */
-static copse_status ordered_rows(copse_query *query, copse_row_list *out)
+/* Rows in the order that the query wants, before the limit: the plan is made. */
+static copse_status ordered_rows(copse_query *query, const copse_sort_key *keys, copse_row_list *out)
 {
-    copse_sort_key keys[COPSE_MOST_ORDERS];
-    copse_status status = copse_output_order(query, query->table, keys);
-    if (status == COPSE_OK) status = copse_query_plan(query);
-    if (status == COPSE_OK)
-        status = query->way == COPSE_WAY_ORDER ? copse_run_walk(query, out) : copse_run_rows(query, out);
+    copse_status status = query->way == COPSE_WAY_ORDER ? copse_run_walk(query, out) : copse_run_rows(query, out);
     if (status == COPSE_OK) status = copse_sort_rows(query->table, keys, query->order_count, out->memory.data, out->n);
     return status == COPSE_OK ? copse_table_sound(query->table) : status;
 }
 
+/* The numbers of the rows that the limit leaves, at *first of the list. */
+static copse_status numbered_rows(copse_query *query, copse_row_list *out, uint64_t *first, uint64_t *count)
+{
+    copse_sort_key keys[COPSE_MOST_ORDERS];
+    copse_status status = copse_output_order(query, query->table, keys);
+    if (status == COPSE_OK) status = copse_query_plan(query);
+    if (status != COPSE_OK) return status;
+    if (query->on_device) {
+        status = copse_card_run_row_numbers(query, out);
+        *first = 0;
+        *count = out->n;
+        return status;
+    }
+    status = ordered_rows(query, keys, out);
+    copse_output_cut(query, out->n, first, count);
+    return status;
+}
+
 static copse_status run_rows(copse_query *query, copse_table **out)
 {
+    copse_sort_key keys[COPSE_MOST_ORDERS];
     copse_row_list rows = {0};
     uint64_t first = 0, count = 0;
-    copse_status status = ordered_rows(query, &rows);
+    copse_status status = copse_output_order(query, query->table, keys);
+    if (status == COPSE_OK) status = copse_query_plan(query);
+    if (status != COPSE_OK) return status;
+    if (query->on_device) return copse_card_run_rows(query, out);
+    status = ordered_rows(query, keys, &rows);
     copse_output_cut(query, rows.n, &first, &count);
     if (status == COPSE_OK)
         status =
@@ -78,7 +99,7 @@ static copse_status run_groups(copse_query *query, copse_table **out)
 {
     copse_row_list rows = {0};
     copse_status status = copse_query_plan(query);
-    if (status == COPSE_OK && query->way == COPSE_WAY_ROWS) status = copse_run_rows(query, &rows);
+    if (status == COPSE_OK && query->way == COPSE_WAY_ROWS && !query->on_device) status = copse_run_rows(query, &rows);
     if (status == COPSE_OK) status = copse_output_groups(query, &rows, out);
     copse_buffer_free(query->ctx, &rows.memory);
     return status;
@@ -100,6 +121,45 @@ copse_status copse_query_run(copse_query *query, copse_table **out_table)
     return status;
 }
 
+static copse_status check_values(const copse_query *query, const copse_value *values, uint32_t count)
+{
+    const char *call = "copse_query_values";
+    copse_status status = check_run(query, call);
+    if (status != COPSE_OK) return status;
+    if (query->aggregate_count == 0 || query->group_count > 0)
+        return copse_fail_argument(query->ctx, "query", "%s: the query must have aggregates and no groups", call);
+    if (!values) return copse_fail_null(query->ctx, call, "values");
+    if (count != query->aggregate_count)
+        return copse_fail_argument(query->ctx, "count", "%s: count is %u, but the query has %u aggregates", call, count,
+                                   query->aggregate_count);
+    return COPSE_OK;
+}
+
+static copse_status device_values(copse_query *query, copse_value *values)
+{
+    copse_table *made = NULL;
+    copse_status status = copse_output_begin(query, &made);
+    if (status != COPSE_OK) return status;
+    status = copse_card_run_groups(query, made);
+    for (uint32_t i = 0; status == COPSE_OK && i < made->column_count; i++)
+        values[i] = copse_cell_value(&made->columns[i], 0); /* never a text */
+    copse_table_close(made);
+    return status;
+}
+
+copse_status copse_query_values(copse_query *query, copse_value *values, uint32_t count)
+{
+    copse_row_list rows = {0};
+    copse_status status = check_values(query, values, count);
+    if (status != COPSE_OK) return status;
+    status = copse_query_plan(query);
+    if (status == COPSE_OK && query->on_device) return device_values(query, values);
+    if (status == COPSE_OK && query->way == COPSE_WAY_ROWS) status = copse_run_rows(query, &rows);
+    if (status == COPSE_OK) status = copse_output_values(query, &rows, values);
+    copse_buffer_free(query->ctx, &rows.memory);
+    return status == COPSE_OK ? copse_table_sound(query->table) : status;
+}
+
 copse_status copse_query_rows(copse_query *query, uint64_t *rows, uint64_t capacity, uint64_t *out_n)
 {
     const char *call = "copse_query_rows";
@@ -111,8 +171,7 @@ copse_status copse_query_rows(copse_query *query, uint64_t *rows, uint64_t capac
     if (!rows && capacity > 0) return copse_fail_null(query->ctx, call, "rows");
     if (query->aggregate_count > 0 || query->group_count > 0)
         return copse_fail_argument(query->ctx, "query", "%s: aggregates and groups have no row numbers", call);
-    status = ordered_rows(query, &list);
-    copse_output_cut(query, list.n, &first, &count);
+    status = numbered_rows(query, &list, &first, &count);
     if (status == COPSE_OK) *out_n = count;
     if (status == COPSE_OK && count > capacity && rows)
         status =

@@ -1,4 +1,5 @@
 /* Conditions as one range of an index of several columns: equal in the first ones, between two ends in the next. */
+#include "core/fields.h"
 #include "query/plan/plan.h"
 
 static uint32_t find_range(const copse_conjunction *conjunction, uint32_t column)
@@ -23,16 +24,8 @@ static size_t room_for(const copse_term *term)
     return term->is_text ? copse_composite_text_room(low > high ? low : high) : 1 + sizeof(uint64_t);
 }
 
-/* One more than the key when it is read as a number: behind all keys that begin with it. The first byte is 0 or 1, so that there is
- * always room for it. */
-static size_t after(unsigned char *key, size_t length)
-{
-    while (key[length - 1] == 0xFF) length--;
-    key[length - 1]++;
-    return length;
-}
-
-/* Puts the ends of a term behind the equal columns, which are `at` bytes of both. The low end is in the range, the high end is not. */
+/* Puts the ends of a term behind the equal columns, which are `at` bytes of both. The first byte is 0 or 1, so that there is always a key
+ * behind. The low end is in the range, the high end is not. */
 static void put_ends(const copse_table *table, const copse_term *term, unsigned char *low, unsigned char *high,
                      size_t at, size_t *low_size, size_t *high_size)
 {
@@ -52,8 +45,8 @@ static void put_ends(const copse_table *table, const copse_term *term, unsigned 
                                  : copse_composite_code(high_end, term->high, width);
     *low_size = (size_t)(low_end - low);
     *high_size = (size_t)(high_end - high);
-    if (!any_low && term->is_text && term->low_text.open) *low_size = after(low, *low_size);
-    if (any_high || !term->is_text || !term->high_text.open) *high_size = after(high, *high_size);
+    if (!any_low && term->is_text && term->low_text.open) *low_size = copse_field_after(low, *low_size);
+    if (any_high || !term->is_text || !term->high_text.open) *high_size = copse_field_after(high, *high_size);
 }
 
 static copse_status reserve(const copse_ctx *ctx, copse_term_ranges *out, size_t room)

@@ -1,6 +1,8 @@
 /* The planner: the rules of plan.h. */
 #include "query/plan/plan.h"
 
+#include "query/device/placed.h"
+
 /* A scan reads cells one after the other, an index makes it jump: it has to save this much. */
 #define SCAN_IS_CHEAPER 4u
 /* What is thought of conditions that no index can count: one row in so many meets them. */
@@ -103,6 +105,13 @@ const copse_stored_index *copse_aggregate_index(const copse_query *query, copse_
     return copse_index_on(query->table, keys, column);
 }
 
+bool copse_index_same_entries(const copse_table *table, const copse_stored_index *a, const copse_stored_index *b)
+{
+    bool all_a = a->sums == COPSE_NO_COLUMN || table->columns[a->sums].nulls == 0;
+    bool all_b = b->sums == COPSE_NO_COLUMN || table->columns[b->sums].nulls == 0;
+    return a == b || (all_a && all_b);
+}
+
 static bool indexes_answer(const copse_query *query)
 {
     uint32_t ranged = COPSE_NO_COLUMN;
@@ -118,6 +127,19 @@ static bool indexes_answer(const copse_query *query)
         if (!all_rows && !copse_aggregate_index(query, aggregate, ranged)) return false;
     }
     return true;
+}
+
+/* Which stay on the CPU, also of a table on a device. */
+static bool indexes_have_text(const copse_query *query)
+{
+    const copse_stored_column *columns = query->table->columns;
+    if (query->conjunction_count == 1)
+        return copse_column_is_text(&columns[copse_terms(&copse_conjunctions(query)[0])[0].column]);
+    for (uint32_t i = 0; i < query->aggregate_count; i++) {
+        uint32_t column = copse_aggregates(query)[i].column;
+        if (column != COPSE_NO_COLUMN && copse_column_is_text(&columns[column])) return true;
+    }
+    return false;
 }
 
 /* ---- rule 2: walking an index in order ---- */
@@ -149,6 +171,11 @@ static void consider_walk(copse_query *query)
 copse_status copse_query_plan(copse_query *query)
 {
     query->way = indexes_answer(query) ? COPSE_WAY_INDEX : COPSE_WAY_ROWS;
+    query->quick.made = false;
+    query->quick.counted = NULL;
+    query->on_device = false;
+    query->why_host = query->way == COPSE_WAY_INDEX && indexes_have_text(query) ? "indexes of strings" : NULL;
+    if (query->way == COPSE_WAY_ROWS && copse_card_runs(query)) return COPSE_OK; /* which looks at all rows */
     for (uint32_t i = 0; query->way == COPSE_WAY_ROWS && i < query->conjunction_count; i++) {
         copse_status status = plan_conjunction(query, &copse_conjunctions(query)[i]);
         if (status != COPSE_OK) return status;

@@ -18,14 +18,7 @@
 #pragma once
 
 #include "query/index/index.h"
-
-typedef enum copse_term_kind {
-    COPSE_TERM_RANGE,
-    COPSE_TERM_LIST, /* IN */
-    COPSE_TERM_NOT,  /* not equal: a list of one that must not match */
-    COPSE_TERM_NULL,
-    COPSE_TERM_NOT_NULL
-} copse_term_kind;
+#include "query/plan/term_kind.h"
 
 /* The end of a range of texts. */
 typedef struct copse_text_end {
@@ -77,6 +70,23 @@ typedef struct copse_arena_block {
     size_t bytes;
 } copse_arena_block;
 
+/* The ranges of a term, as calls of copse.h take them; they live until the next call with the same memory. */
+typedef struct copse_term_ranges {
+    copse_buffer lows, highs; /* keys, or the text of keys */
+    copse_buffer low_offsets, high_offsets;
+    copse_bytes low_bytes, high_bytes;
+    copse_ranges ranges;
+} copse_term_ranges;
+
+/* What indexes are asked for and answer in one run. It stays with the query, so that the next run allocates nothing. */
+typedef struct copse_quick {
+    bool made; /* `ranges` are those of this run */
+    copse_term_ranges ranges;
+    const copse_stored_index *counted; /* whose entries in the ranges are `count` */
+    uint64_t count;
+    copse_buffer results, found; /* one for each range */
+} copse_quick;
+
 typedef enum copse_way { COPSE_WAY_ROWS, COPSE_WAY_INDEX, COPSE_WAY_ORDER } copse_way;
 
 struct copse_query {
@@ -100,6 +110,11 @@ struct copse_query {
     const copse_stored_index *walked; /* ORDER */
     uint64_t walk_expected;
     uint64_t walk_looked_at;
+    copse_quick quick; /* INDEX */
+    /* Of a table on a device: whether that ran the query, else why not (a few words), and how many rows met the conditions. */
+    bool on_device;
+    const char *why_host;
+    uint64_t device_found;
 };
 
 static inline copse_conjunction *copse_conjunctions(const copse_query *query)
@@ -119,6 +134,9 @@ static inline copse_chosen_aggregate *copse_aggregates(const copse_query *query)
 
 /* Memory that lives as long as the query. */
 void *copse_query_memory(copse_query *query, size_t bytes);
+
+/* Whether a column of the table (COPSE_NO_COLUMN: its rows) has this aggregate. Errors: ARGUMENT, TYPE. */
+copse_status copse_aggregate_check(const copse_table *table, const char *call, uint32_t what, uint32_t column);
 
 /* ---- value.c: what a value is in a column ---- */
 
@@ -148,13 +166,8 @@ copse_status copse_query_plan(copse_query *query);
  * rows needs none. */
 const copse_stored_index *copse_aggregate_index(const copse_query *query, copse_chosen_aggregate aggregate,
                                                 uint32_t ranged);
-/* The ranges of a term, as calls of copse.h take them; they live until the next call with the same memory. */
-typedef struct copse_term_ranges {
-    copse_buffer lows, highs; /* keys, or the text of keys */
-    copse_buffer low_offsets, high_offsets;
-    copse_bytes low_bytes, high_bytes;
-    copse_ranges ranges;
-} copse_term_ranges;
+/* Whether two indexes on the same column have an entry for the same rows. */
+bool copse_index_same_entries(const copse_table *table, const copse_stored_index *a, const copse_stored_index *b);
 copse_status copse_term_ranges_make(const copse_table *table, const copse_term *term, copse_term_ranges *out);
 /* The same of the terms that an index of several columns answers; *out_driving: which these are, 0: none. */
 copse_status copse_composite_ranges(const copse_table *table, const copse_conjunction *conjunction,

@@ -24,6 +24,9 @@ void copse_query_free(copse_query *query)
     copse_buffer_free(ctx, &query->selected);
     copse_buffer_free(ctx, &query->aggregates);
     copse_buffer_free(ctx, &query->explained);
+    copse_term_ranges_free(ctx, &query->quick.ranges);
+    copse_buffer_free(ctx, &query->quick.results);
+    copse_buffer_free(ctx, &query->quick.found);
     for (copse_arena_block *block = query->arena; block;) {
         copse_arena_block *next = block->next;
         copse_memory_free(ctx, block, block->bytes);
@@ -66,18 +69,17 @@ copse_status copse_query_select(copse_query *query, const char *column)
     return status;
 }
 
-static copse_status check_aggregate(const copse_query *query, copse_aggregate what, uint32_t column)
+copse_status copse_aggregate_check(const copse_table *table, const char *call, uint32_t what, uint32_t column)
 {
-    if ((unsigned)what > COPSE_AGGREGATE_COUNT_DISTINCT)
-        return copse_fail_argument(query->ctx, "what", "copse_query_aggregate: there is no aggregate %d", (int)what);
+    if (what > COPSE_AGGREGATE_COUNT_DISTINCT)
+        return copse_fail_argument(table->ctx, "what", "%s: there is no aggregate %d", call, (int)what);
     if (column == COPSE_NO_COLUMN)
         return what == COPSE_AGGREGATE_COUNT
                    ? COPSE_OK
-                   : copse_fail_argument(query->ctx, "column",
-                                         "copse_query_aggregate: column is NULL, which only a count may have");
-    const copse_stored_column *stored = &query->table->columns[column];
+                   : copse_fail_argument(table->ctx, "column", "%s: column is NULL, which only a count may have", call);
+    const copse_stored_column *stored = &table->columns[column];
     if ((what == COPSE_AGGREGATE_SUM || what == COPSE_AGGREGATE_AVG) && !copse_column_is_number(stored))
-        return copse_fail(query->ctx, COPSE_ERR_TYPE, "column \"%.40s\" (%s) has no sum and no mean", stored->name,
+        return copse_fail(table->ctx, COPSE_ERR_TYPE, "column \"%.40s\" (%s) has no sum and no mean", stored->name,
                           copse_column_type_name(stored->type));
     return COPSE_OK;
 }
@@ -88,7 +90,8 @@ copse_status copse_query_aggregate(copse_query *query, copse_aggregate what, con
     if (check(query, "copse_query_aggregate") != COPSE_OK) return COPSE_ERR_ARGUMENT;
     copse_status status =
         column ? copse_table_column(query->table, "copse_query_aggregate", column, &chosen.column) : COPSE_OK;
-    if (status == COPSE_OK) status = check_aggregate(query, what, chosen.column);
+    if (status == COPSE_OK)
+        status = copse_aggregate_check(query->table, "copse_query_aggregate", (uint32_t)what, chosen.column);
     for (uint32_t i = 0; status == COPSE_OK && i < query->aggregate_count; i++) {
         copse_chosen_aggregate other = copse_aggregates(query)[i];
         if (other.what == what && other.column == chosen.column)

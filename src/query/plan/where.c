@@ -260,6 +260,40 @@ copse_status copse_query_between(copse_query *query, const char *column, copse_v
     return add(query, &from);
 }
 
+/* The range of a column in a query without OR. */
+static copse_term *find_range(const copse_query *query, uint32_t column)
+{
+    if (query->conjunction_count != 1) return NULL;
+    const copse_conjunction *conjunction = &copse_conjunctions(query)[0];
+    for (uint32_t i = 0; i < conjunction->count; i++) {
+        copse_term *term = &copse_terms(conjunction)[i];
+        if (term->kind == COPSE_TERM_RANGE && term->column == column) return term;
+    }
+    return NULL;
+}
+
+copse_status copse_query_set_between(copse_query *query, const char *column, copse_value low, copse_value high)
+{
+    const char *call = "copse_query_set_between";
+    copse_term from, to;
+    uint32_t at = 0;
+    copse_status status = find(query, call, column, &at);
+    if (status != COPSE_OK) return status;
+    copse_term *term = find_range(query, at);
+    if (!term)
+        return copse_fail_argument(query->ctx, "column", "%s: the query has no range of \"%.40s\", or an OR", call,
+                                   column);
+    /* Texts of conditions live as long as the query: each new one would make it grow. */
+    if (term->is_text)
+        return copse_fail(query->ctx, COPSE_ERR_UNSUPPORTED, "%s: \"%.40s\" is a string column", call, column);
+    status = range_term(query, at, COPSE_GREATER_OR_EQUAL, low, &from);
+    if (status == COPSE_OK) status = range_term(query, at, COPSE_LESS_OR_EQUAL, high, &to);
+    if (status != COPSE_OK) return status;
+    copse_term_intersect(&from, &to);
+    *term = from;
+    return COPSE_OK;
+}
+
 copse_status copse_query_in(copse_query *query, const char *column, const copse_value *values, uint64_t n)
 {
     copse_term term;

@@ -1,4 +1,5 @@
 /* One aggregate over a list of rows. */
+#include "query/run/float_sum.h"
 #include "query/run/run.h"
 
 uint32_t copse_aggregate_type(const copse_table *table, copse_chosen_aggregate aggregate)
@@ -27,14 +28,13 @@ static const char *digits_of(copse_wide number, char text[48])
     return at;
 }
 
-copse_status copse_sum_value(const copse_query *query, uint32_t column, copse_wide sum, copse_value *out)
+copse_status copse_sum_value(const copse_ctx *ctx, const copse_stored_column *column, copse_wide sum, copse_value *out)
 {
-    const copse_stored_column *stored = &query->table->columns[column];
     char text[48];
-    bool is_unsigned = stored->type == COPSE_U32 || stored->type == COPSE_U64;
+    bool is_unsigned = column->type == COPSE_U32 || column->type == COPSE_U64;
     if (is_unsigned ? sum > (copse_wide)UINT64_MAX : sum > INT64_MAX || sum < INT64_MIN)
-        return copse_fail(query->ctx, COPSE_ERR_OVERFLOW, "the sum of column \"%.40s\" is %s, which does not fit %s",
-                          stored->name, digits_of(sum, text), is_unsigned ? "u64" : "i64");
+        return copse_fail(ctx, COPSE_ERR_OVERFLOW, "the sum of column \"%.40s\" is %s, which does not fit %s",
+                          column->name, digits_of(sum, text), is_unsigned ? "u64" : "i64");
     *out = is_unsigned ? copse_value_u64((uint64_t)sum) : copse_value_i64((int64_t)sum);
     return COPSE_OK;
 }
@@ -45,16 +45,17 @@ static copse_status add_up(const copse_query *query, copse_chosen_aggregate aggr
     const copse_stored_column *column = &query->table->columns[aggregate.column];
     bool floats = copse_column_is_float(column);
     copse_wide sum = 0;
-    double total = 0;
+    copse_float_sum parts = {0};
     uint64_t count = 0;
     for (uint64_t i = 0; i < n; i++) {
-        if (!copse_cell_valid(column, rows[i])) continue;
-        count++;
+        const bool valid = copse_cell_valid(column, rows[i]);
+        count += valid;
         if (floats)
-            total += copse_cell_float(column, rows[i]);
-        else
+            copse_float_sum_add(&parts, valid ? copse_cell_float(column, rows[i]) : 0);
+        else if (valid)
             sum += copse_cell_whole(column, rows[i]);
     }
+    const double total = floats ? copse_float_sum_end(&parts) : 0;
     *out = copse_value_null();
     if (count == 0) return COPSE_OK;
     if (aggregate.what == COPSE_AGGREGATE_AVG)
@@ -62,7 +63,7 @@ static copse_status add_up(const copse_query *query, copse_chosen_aggregate aggr
     else if (floats)
         *out = copse_value_f64(total);
     else
-        return copse_sum_value(query, aggregate.column, sum, out);
+        return copse_sum_value(query->ctx, column, sum, out);
     return COPSE_OK;
 }
 

@@ -9,18 +9,10 @@ typedef struct batch {
     copse_stored_column *out;
 } batch;
 
-/* Whether two indexes on the same column have an entry for the same rows. */
-static bool same_entries(const copse_table *table, const copse_stored_index *a, const copse_stored_index *b)
-{
-    bool all_a = a->sums == COPSE_NO_COLUMN || table->columns[a->sums].nulls == 0;
-    bool all_b = b->sums == COPSE_NO_COLUMN || table->columns[b->sums].nulls == 0;
-    return a == b || (all_a && all_b);
-}
-
 static copse_status count(const batch *b)
 {
     copse_each *each = b->each;
-    if (each->counted && same_entries(each->query->table, each->counted, b->index)) return COPSE_OK;
+    if (each->counted && copse_index_same_entries(each->query->table, each->counted, b->index)) return COPSE_OK;
     copse_status status =
         copse_buffer_reserve(each->query->ctx, &each->counts, b->ranges->n, sizeof(uint64_t), "counts of ranges");
     if (status == COPSE_OK) status = copse_count(b->index->tree, b->ranges, each->counts.data);
@@ -54,7 +46,7 @@ static copse_status whole_sums(const batch *b, copse_int128 *sums)
             ((double *)b->out->cells.data)[i] = counts[i] ? (double)sum / (double)counts[i] : 0;
             continue;
         }
-        status = copse_sum_value(query, b->aggregate.column, sum, &value);
+        status = copse_sum_value(query->ctx, &query->table->columns[b->aggregate.column], sum, &value);
         if (status != COPSE_OK)
             return copse_fail(query->ctx, status, "range %llu: %s", (unsigned long long)i,
                               copse_last_error(query->ctx));

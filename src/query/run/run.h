@@ -4,6 +4,7 @@
  *   rows.c       rows of each conjunction: those of the driving index, or all, through the filters; OR merges
  *   filter.c     one term over a list of rows
  *   sort.c       a list of rows in the order of columns
+ *   group.c      a list of rows group by group, where there are few groups
  *   walk.c       rows in the order of an index, as many as are needed
  *   aggregate.c  one aggregate over a list of rows
  *   quick.c      aggregates that indexes answer
@@ -45,10 +46,15 @@ typedef struct copse_sort_key {
 copse_status copse_sort_rows(const copse_table *table, const copse_sort_key *keys, uint32_t key_count, uint32_t *rows,
                              uint64_t n);
 
+/* Rows group by group, groups in the order of the columns and rows of one as they were: what copse_sort_rows does with ascending keys, and
+ * faster where there are few groups. */
+copse_status copse_group_rows(const copse_table *table, const copse_sort_key *keys, uint32_t key_count, uint32_t *rows,
+                              uint64_t n);
+
 uint32_t copse_aggregate_type(const copse_table *table, copse_chosen_aggregate aggregate);
 copse_status copse_aggregate_rows(const copse_query *query, copse_chosen_aggregate aggregate, const uint32_t *rows,
                                   uint64_t n, copse_value *out);
-copse_status copse_aggregate_quick(const copse_query *query, copse_chosen_aggregate aggregate, copse_value *out);
+copse_status copse_aggregate_quick(copse_query *query, copse_chosen_aggregate aggregate, copse_value *out);
 /* The aggregate over each of many ranges of a column, as cells 0, 1, ... of the result column, by the index that copse_aggregate_index
  * says. `room` is for one count of each range, which sums share: filled where *counted is that index already. */
 typedef struct copse_each {
@@ -59,4 +65,4 @@ typedef struct copse_each {
 copse_status copse_aggregate_each(copse_each *each, copse_chosen_aggregate aggregate, uint32_t column,
                                   const copse_ranges *ranges, copse_stored_column *out);
 /* A whole sum as a value of the type of sums of the column. Errors: OVERFLOW, with all of its digits. */
-copse_status copse_sum_value(const copse_query *query, uint32_t column, copse_wide sum, copse_value *out);
+copse_status copse_sum_value(const copse_ctx *ctx, const copse_stored_column *column, copse_wide sum, copse_value *out);

@@ -1,5 +1,6 @@
 /* Rows that come, change and go. The caller's arrays become a table first, which checks all of them; then the indexes follow; what is
  * left, writing the cells, cannot fail. */
+#include "query/device/placed.h"
 #include "query/index/index.h"
 
 /* For each column of the table, where it is in the incoming table. */
@@ -68,7 +69,10 @@ static copse_status append_table(copse_table *table, const copse_table *incoming
         const copse_index_change change = {table, incoming, of, number, NULL, incoming->slots, true};
         status = copse_indexes_apply(table, &change);
     }
-    if (status == COPSE_OK) write_rows(table, incoming, of);
+    if (status == COPSE_OK) {
+        write_rows(table, incoming, of);
+        copse_image_append(table);
+    }
     copse_buffer_free(table->ctx, &rows);
     return status;
 }
@@ -180,6 +184,7 @@ static copse_status update_rows(copse_table *table, const copse_table *incoming,
     for (uint32_t c = 0; c < table->column_count; c++)
         for (uint64_t i = 0; of[c] != COPSE_NO_COLUMN && i < n; i++)
             copse_column_put(&table->columns[c], rows[i], &incoming->columns[of[c]], from[i], false);
+    copse_image_update(table, of, rows, n);
     return COPSE_OK;
 }
 
@@ -229,6 +234,7 @@ static copse_status delete_rows(copse_table *table, const uint32_t *rows, uint64
     if (alive.data) table->alive = alive;
     for (uint64_t i = 0; i < n; i++) copse_bit_set(&table->alive, rows[i], false);
     table->live -= n;
+    copse_image_delete(table);
     return COPSE_OK;
 }
 

@@ -7,13 +7,7 @@
 
 #define STEP_ROWS 4096u /* between two looks at memory and at the user */
 
-typedef struct loading {
-    copse_csv_source *source;
-    copse_csv *csv;
-    copse_table *table;
-    uint64_t rows;
-    uint64_t skipped;
-} loading;
+typedef copse_csv_loading loading;
 
 /* ---- bytes ---- */
 
@@ -91,6 +85,13 @@ static copse_status take_text(loading *l, size_t column, const copse_csv_cell *c
 {
     copse_stored_column *stored = &l->table->columns[column];
     if (cell->length > COPSE_LONGEST_KEY) return refuse(l, column, "is longer than 65,536 bytes");
+    if (cell->length <= stored->text.bytes - stored->text_used && stored->text.data) {
+        copse_text *text = (copse_text *)stored->cells.data + l->rows;
+        *text = (copse_text){stored->text_used, cell->length};
+        memcpy((char *)stored->text.data + stored->text_used, cell->text, cell->length);
+        stored->text_used += cell->length;
+        return COPSE_OK;
+    }
     return copse_column_push(l->source->ctx, stored, l->rows, copse_value_text(cell->text, (uint32_t)cell->length));
 }
 
@@ -100,7 +101,7 @@ static copse_status take_cell(loading *l, size_t column, const copse_csv_cell *c
     copse_stored_column *stored = &l->table->columns[column];
     void *out = (char *)stored->cells.data + l->rows * stored->width;
     copse_type type = (copse_type)own->type;
-    if (copse_csv_is_null(l->source, own->type, cell))
+    if (copse_csv_may_be_null(l->source, cell) && copse_csv_is_null(l->source, own->type, cell))
         return copse_column_push(l->source->ctx, stored, l->rows, copse_value_null());
     if (own->type == COPSE_STRING) return take_text(l, column, cell);
     if (own->type == COPSE_BOOL) {
@@ -113,11 +114,10 @@ static copse_status take_cell(loading *l, size_t column, const copse_csv_cell *c
         copse_cell_error error = copse_cell_parse_as(&own->form, type, cell->text, cell->length, out);
         if (error != COPSE_CELL_OK && error != COPSE_CELL_FINE)
             return refuse(l, column, copse_cell_problem(type, error));
-        if (copse_cell_is_nan(type, out))
+        if (copse_column_is_float(stored) && copse_cell_is_nan(type, out))
             return refuse(l, column, "has no place in an order; nulls can say that it stands for NULL");
     }
-    copse_bit_set(&stored->validity, l->rows, true);
-    return COPSE_OK;
+    return COPSE_OK; /* make_room has said that the cell has a value */
 }
 
 /* Cells of a row that is not taken after all. */
@@ -125,14 +125,17 @@ static void take_back(loading *l, size_t columns, const uint64_t *text_used)
 {
     for (size_t i = 0; i < columns; i++) {
         copse_stored_column *stored = &l->table->columns[i];
-        if (!copse_bit(&stored->validity, l->rows)) stored->nulls--;
+        if (copse_bit(&stored->validity, l->rows)) continue;
+        stored->nulls--;
+        copse_bit_set(&stored->validity, l->rows, true);
     }
     for (size_t i = 0; i < l->source->column_count; i++) l->table->columns[i].text_used = text_used[i];
 }
 
-static copse_status take_row(loading *l, const copse_csv_cell *cells, uint64_t *text_used)
+static copse_status take_row(loading *l, const copse_csv_cell *cells)
 {
     copse_status status = COPSE_OK;
+    uint64_t *text_used = l->text_used.data;
     size_t i = 0;
     for (size_t c = 0; c < l->source->column_count; c++) text_used[c] = l->table->columns[c].text_used;
     for (; status == COPSE_OK && i < l->source->column_count; i++) status = take_cell(l, i, &cells[i]);
@@ -145,13 +148,24 @@ static copse_status take_row(loading *l, const copse_csv_cell *cells, uint64_t *
 
 /* ---- rows ---- */
 
+/* The next rows have values; those of NULLs are taken back one by one. */
+static void expect_values(copse_stored_column *column, uint64_t row)
+{
+    uint8_t *bytes = (uint8_t *)column->validity.data + row / 8;
+    *bytes |= (uint8_t)(0xFFu << (row % 8));
+    memset(bytes + 1, 0xFF, (row + STEP_ROWS) / 8 - row / 8);
+}
+
 static copse_status make_room(loading *l)
 {
-    copse_status status = copse_progress(l->source->ctx, "reading", copse_csv_position(l->csv), 0);
+    copse_status status =
+        l->is_piece ? COPSE_OK : copse_progress(l->source->ctx, "reading", copse_csv_position(l->csv), 0);
     if (l->rows + STEP_ROWS > COPSE_MOST_ROWS)
         return copse_fail(l->source->ctx, COPSE_ERR_UNSUPPORTED, "%s: more rows than a table holds", l->source->path);
     for (uint32_t i = 0; status == COPSE_OK && i < l->table->column_count; i++)
         status = copse_column_reserve(l->source->ctx, &l->table->columns[i], l->rows + STEP_ROWS + 1, 0);
+    for (uint32_t i = 0; status == COPSE_OK && i < l->table->column_count; i++)
+        expect_values(&l->table->columns[i], l->rows);
     return status;
 }
 
@@ -165,47 +179,78 @@ static copse_status refuse_record(loading *l)
     return COPSE_OK;
 }
 
-static copse_status read_rows(loading *l, uint64_t *text_used)
+copse_status copse_csv_loading_rows(loading *l, uint64_t stop)
 {
     copse_status status = COPSE_OK;
     for (uint64_t seen = 0; status == COPSE_OK; seen++) {
         copse_csv_cell *cells = NULL;
         size_t count = 0;
+        uint64_t at = 0;
         if (seen % STEP_ROWS == 0) status = make_room(l);
         if (status != COPSE_OK) break;
-        copse_status read = copse_csv_next(l->csv, &cells, &count);
+        copse_status read = stop == UINT64_MAX ? COPSE_OK : copse_csv_next_position(l->csv, &at);
+        if (read == COPSE_OK && stop != UINT64_MAX && at >= stop) break;
+        if (read == COPSE_OK) read = copse_csv_next(l->csv, &cells, &count);
         if (read == COPSE_OK && count == 0) break;
         if (read != COPSE_OK && read != COPSE_ERR_FORMAT)
             return copse_fail(l->source->ctx, read, "%s: %s", l->source->path, copse_csv_error(l->csv));
-        status = read == COPSE_OK ? take_row(l, cells, text_used) : refuse_record(l);
+        status = read == COPSE_OK ? take_row(l, cells) : refuse_record(l);
     }
     l->table->slots = l->table->live = l->rows;
     return status;
 }
 
-static copse_status load(copse_csv_source *source, copse_table **out, uint64_t *out_skipped)
+copse_status copse_csv_loading_open(copse_csv_source *source, loading *out)
+{
+    const copse_csv_column *columns = source->columns.data;
+    *out = (loading){.source = source};
+    copse_status status = copse_table_begin(source->ctx, (uint32_t)source->column_count, &out->table);
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(source->ctx, &out->text_used, source->column_count, sizeof(uint64_t),
+                                      "reading a file");
+    for (size_t i = 0; status == COPSE_OK && i < source->column_count; i++)
+        status = copse_column_open(source->ctx, columns[i].name, columns[i].type, &out->table->columns[i]);
+    return status;
+}
+
+void copse_csv_loading_close(loading *l)
+{
+    if (!l->source) return;
+    copse_buffer_free(l->source->ctx, &l->text_used);
+    if (l->table) copse_table_close(l->table);
+    l->table = NULL;
+}
+
+/* From the beginning to the end, on this thread. */
+static copse_status read_in_order(loading *l)
 {
     char message[512];
-    loading l = {.source = source};
-    copse_buffer text_used = {0};
-    const copse_csv_column *columns = source->columns.data;
-    copse_status status = copse_csv_open(read_bytes, source, &source->csv, &l.csv, message, sizeof message);
+    copse_csv_source *source = l->source;
+    copse_status status = copse_csv_open(read_bytes, source, &source->csv, &l->csv, message, sizeof message);
     if (status != COPSE_OK) return copse_fail(source->ctx, status, "%s: %s", source->path, message);
-    status = copse_table_begin(source->ctx, (uint32_t)source->column_count, &l.table);
-    if (status == COPSE_OK)
-        status =
-            copse_buffer_reserve(source->ctx, &text_used, source->column_count, sizeof(uint64_t), "reading a file");
-    for (size_t i = 0; status == COPSE_OK && i < source->column_count; i++)
-        status = copse_column_open(source->ctx, columns[i].name, columns[i].type, &l.table->columns[i]);
-    if (status == COPSE_OK) status = read_rows(&l, text_used.data);
-    copse_buffer_free(source->ctx, &text_used);
-    copse_csv_close(l.csv);
+    status = copse_csv_loading_rows(l, UINT64_MAX);
+    copse_csv_close(l->csv);
+    l->csv = NULL;
+    return status;
+}
+
+static copse_status load(copse_csv_source *source, copse_table **out, uint64_t *out_skipped)
+{
+    loading l;
+    bool done = false;
+    copse_status status = copse_csv_loading_open(source, &l);
+    if (status == COPSE_OK) status = copse_csv_read_threads(&l, &done);
+    if (status == COPSE_OK && !done) {
+        copse_csv_loading_close(&l); /* with the rows that came before what was wrong */
+        status = copse_csv_loading_open(source, &l);
+        if (status == COPSE_OK) status = read_in_order(&l);
+    }
     if (status == COPSE_OK) {
         *out = l.table;
+        l.table = NULL;
         if (out_skipped) *out_skipped = l.skipped;
-    } else if (l.table) {
-        copse_table_close(l.table);
     }
+    copse_csv_loading_close(&l);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "query/table/table.h"
 
 #include "io/cells.h"
+#include "query/device/placed.h"
 #include "query/index/index.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ copse_status copse_table_begin(copse_ctx *ctx, uint32_t column_count, copse_tabl
 {
     copse_table *table = copse_memory_alloc(ctx, sizeof *table);
     if (!table) return copse_no_memory(ctx, sizeof *table, "a table");
-    *table = (copse_table){.ctx = ctx, .column_count = column_count};
+    *table = (copse_table){.ctx = ctx, .column_count = column_count, .placement = COPSE_PLACEMENT_CPU};
     size_t bytes = copse_memory_product(column_count, sizeof *table->columns);
     table->columns = copse_memory_alloc(ctx, bytes);
     if (!table->columns) {
@@ -40,6 +41,7 @@ void copse_table_close(copse_table *table)
 {
     copse_ctx *ctx = table->ctx;
     copse_indexes_close(table);
+    copse_image_free(table->image);
     for (uint32_t i = 0; i < table->column_count; i++) copse_column_close(ctx, &table->columns[i]);
     copse_memory_free(ctx, table->columns, copse_memory_product(table->column_count, sizeof *table->columns));
     if (!table->file) copse_buffer_free(ctx, &table->alive);
@@ -117,16 +119,19 @@ static copse_status check_cells(const copse_ctx *ctx, const copse_stored_column 
     return COPSE_OK;
 }
 
-static copse_status take_cells(const copse_ctx *ctx, copse_stored_column *out, const copse_column *given, uint64_t rows)
+/* The arrays may lie in device memory. */
+static copse_status take_cells(copse_ctx *ctx, copse_stored_column *out, const copse_column *given, uint64_t rows)
 {
     copse_status status = copse_column_reserve(ctx, out, rows, 0);
     if (status != COPSE_OK) return status;
-    memcpy(out->cells.data, given->data, rows * out->width);
     memset(out->validity.data, 0xFF, rows / 8 + 1);
+    status = copse_take_array(ctx, out->cells.data, given->data, rows * out->width);
+    if (status == COPSE_OK && given->validity)
+        status = copse_take_array(ctx, out->validity.data, given->validity, (rows + 7) / 8);
+    if (status != COPSE_OK) return status;
     for (uint64_t i = 0; given->validity && i < rows; i++) {
-        if (is_given(given, i)) continue;
+        if (copse_bit(&out->validity, i)) continue;
         memset((char *)out->cells.data + i * out->width, 0, out->width);
-        copse_bit_set(&out->validity, i, false);
         out->nulls++;
     }
     return check_cells(ctx, out, rows);
@@ -159,6 +164,44 @@ copse_status copse_table_create(copse_ctx *ctx, const copse_column *columns, uin
     else
         copse_table_close(table);
     return status;
+}
+
+/* ---- where it is ---- */
+
+static copse_status check_place(const copse_table *table, copse_placement placement)
+{
+    if (placement != COPSE_PLACEMENT_CPU && placement != COPSE_PLACEMENT_GPU && placement != COPSE_PLACEMENT_EMULATED)
+        return copse_fail_argument(table->ctx, "placement",
+                                   "copse_table_place: a table is on the cpu, a gpu or emulated, not %s",
+                                   copse_placement_name(placement));
+    if (placement != COPSE_PLACEMENT_CPU && table->ctx->device_arrays)
+        return copse_fail(table->ctx, COPSE_ERR_UNSUPPORTED,
+                          "copse_table_place: the context takes all arrays for device memory "
+                          "(COPSE_CTX_DEVICE_ARRAYS), and tables have some in host memory");
+    return COPSE_OK;
+}
+
+copse_status copse_table_place(copse_table *table, copse_placement placement)
+{
+    copse_table_image *image = NULL;
+    if (copse_table_check(table, "copse_table_place") != COPSE_OK) return COPSE_ERR_ARGUMENT;
+    copse_status status = check_place(table, placement);
+    if (status == COPSE_OK) status = copse_image_make(table, placement, &image);
+    if (status != COPSE_OK) return status;
+    status = copse_indexes_move(table, placement);
+    if (status != COPSE_OK) {
+        copse_image_free(image);
+        return status;
+    }
+    copse_image_free(table->image);
+    table->image = image;
+    table->placement = placement;
+    return COPSE_OK;
+}
+
+copse_placement copse_table_placement(const copse_table *table)
+{
+    return table ? table->placement : COPSE_PLACEMENT_AUTO;
 }
 
 /* ---- asking ---- */

@@ -1,5 +1,5 @@
 /*
- * Tables: columns in host memory, and which rows there are.
+ * Tables: columns in host memory, and which rows there are. On a device they have an image besides (query/device/).
  *
  *   column "name" (string)                          column "price" (f64)
  *   cells     | start, length | start, length | ..   cells     | 1.5 | 0 | 2.25 | ..
@@ -45,6 +45,7 @@ typedef struct copse_stored_column {
 } copse_stored_column;
 
 typedef struct copse_stored_index copse_stored_index; /* query/index/index.h */
+typedef struct copse_table_image copse_table_image;   /* query/device/device.h */
 
 struct copse_table {
     copse_ctx *ctx;
@@ -56,6 +57,8 @@ struct copse_table {
     copse_buffer indexes; /* copse_stored_index */
     uint32_t index_count;
     copse_table_file *file; /* NULL: all is in memory */
+    copse_placement placement;
+    copse_table_image *image; /* on a device; NULL: on the CPU */
 };
 
 /* ---- one cell ---- */

@@ -19,10 +19,16 @@
 
 /* --- segments ----------------------------------------------------------------------------------------------------------------- */
 
-/* Counters and, behind them, the table of segments are one block of device memory. */
+/* Counters, directories and, behind them, the table of segments are one block of device memory. */
+typedef struct epoch_control {
+    copse_blink_counters counters;
+    copse_blink_directories directories;
+    uint64_t segments[];
+} epoch_control;
+
 static uint64_t control_bytes(const copse_blink_epoch *epoch)
 {
-    return sizeof(copse_blink_counters) + epoch->segments_most * sizeof(uint64_t);
+    return sizeof(epoch_control) + epoch->segments_most * sizeof(uint64_t);
 }
 
 static uint64_t epoch_size(unsigned segments_most)
@@ -110,7 +116,7 @@ static copse_status segments_publish(const copse_index *index, copse_blink_epoch
     while (first < epoch->segments_made && status == COPSE_OK) {
         const unsigned left = epoch->segments_made - first;
         arguments.n = left < COPSE_PUBLISH_MOST ? left : COPSE_PUBLISH_MOST;
-        arguments.to = (uint64_t *)(epoch->counters + 1) + first;
+        arguments.to = ((epoch_control *)epoch->counters)->segments + first;
         memset(arguments.addresses, 0, sizeof arguments.addresses);
         memcpy(arguments.addresses, epoch->segments + first, arguments.n * sizeof *epoch->segments);
         status = copse_device_launch(device, device->main, &copse_blink_kernels_of(index)->publish, 1, &arguments);
@@ -158,6 +164,7 @@ void copse_blink_epoch_free(const copse_index *index, copse_blink_epoch *epoch)
     if (!epoch) return;
     copse_device *device = index->device;
     segments_drop(index, epoch, 0);
+    copse_blink_directory_free(index, epoch);
     copse_device_free(device, device->main, epoch->counters, control_bytes(epoch));
     copse_device_levels_free(index, &epoch->levels);
     copse_blink_ranks_free(index, &epoch->ranks);
@@ -186,8 +193,9 @@ static copse_status epoch_memory(const copse_index *index, copse_blink_epoch *ep
     copse_status status = copse_device_alloc(device, device->main, control_bytes(epoch), "the tree", &memory);
     if (status != COPSE_OK) return status;
     epoch->counters = memory;
-    epoch->view.segments = (const uint64_t *)(epoch->counters + 1);
-    status = copse_device_fill(device, device->main, memory, 0, sizeof *epoch->counters);
+    epoch->view.segments = ((epoch_control *)memory)->segments;
+    epoch->view.directories = &((epoch_control *)memory)->directories;
+    status = copse_device_fill(device, device->main, memory, 0, sizeof(epoch_control));
     if (status == COPSE_OK) status = segments_add(index, epoch, base_leaf_segments(epoch), "the leaves of the tree");
     pool_measure(epoch);
     return status;
@@ -292,7 +300,8 @@ void copse_blink_epoch_shrink(const copse_index *index, copse_blink_epoch *epoch
 
 uint64_t copse_blink_epoch_bytes(const copse_blink_epoch *epoch)
 {
-    uint64_t bytes = epoch_size(epoch->segments_most) + epoch->levels.bytes + control_bytes(epoch);
+    uint64_t bytes = epoch_size(epoch->segments_most) + epoch->levels.bytes + control_bytes(epoch) +
+                     copse_blink_directory_bytes(epoch);
     for (unsigned segment = 0; segment < epoch->segments_made; segment++) bytes += segment_bytes(epoch, segment);
     return bytes;
 }

@@ -43,6 +43,21 @@
  *                     |             |                |            |
  *   segments   [ base leaves ][ base leaves ][ base leaves, pool ][ pool ]
  *
+ * Long overflow chains would have to be walked. So a B-link tree keeps an *overflow directory* of their leaves, sorted:
+ *
+ *   lows           [ l0 | l1 | l2 | ... ]        the lower bound of each: all of its keys are greater
+ *   leaves         [ 40 | 43 | 41 | ... ]        their numbers
+ *   base leaves    [  7 |  7 |  9 | ... ]        the base leaves to whose chains they belong
+ *   nodes          [ separators | ... ]          levels over `lows`, as over base leaves, root first
+ *
+ * Lower bounds never move, so an entry stays right as long as the epoch lives. It is a hint: who comes to a leaf by it goes
+ * on to the right, as from a base leaf. Base leaves and entries together, in key order, are the *places* of a tree: the leaves
+ * from one place up to the next are few. The place of base leaf b is b, plus the entries of chains in front of it; that of entry
+ * e of base leaf b is b + 1 + e.
+ *
+ * There are two directories, so that an update writes one while readers use the other. `version` is 2k + 1 while the k+1st
+ * is being written and 2k + 2 once it is complete; the directory to use is number version / 2 % 2.
+ *
  * When overflow chains or branches hold too many leaves, a rebuild moves all entries to new base leaves, with new
  * segments and new inner levels: a new *epoch*.
  */
@@ -56,14 +71,31 @@
 #define COPSE_LEAF_BRANCH   0x40000000u
 #define COPSE_LEAF_COUNT    0x000000ffu
 #define COPSE_LEAF_SEQUENCE 0x00000100u /* what a change adds */
-/* Leaves of an overflow chain, at most: an update that passes along more has the tree rebuilt. A branch has as many as
- * a leaf has slots, and no more than this. */
+/* Leaves of a place, about: an update that passes along more has them put into the directory. A branch has as many as a leaf
+ * has slots, and no more than this. */
 #define COPSE_CHAIN_MOST 16u
+/* Places that an update notes for that; the rest is for later ones. */
+#define COPSE_WINDERS 64u
 /* A check that passes along so many leaves takes the chain for a circle. */
 #define COPSE_CHAIN_CIRCLE 4096u
 /* Warps take leaves of the pool through this many counters, so that they do not queue at one: the k-th leaf of stripe s
  * is leaf k * COPSE_POOL_STRIPES + s of the pool. */
 #define COPSE_POOL_STRIPES 64u
+
+/* Levels of a directory, at most: 9^10 entries are more than there are leaves. */
+#define COPSE_DIRECTORY_HEIGHT 11u
+
+typedef struct copse_blink_directory {
+    uint64_t lows, leaves, base_leaves, nodes; /* addresses */
+    uint32_t entries, height;
+    uint32_t first[COPSE_DIRECTORY_HEIGHT + 1u]; /* node of each level, root first, and how many there are */
+} copse_blink_directory;
+
+typedef struct copse_blink_directories {
+    uint32_t version, unused;
+    copse_blink_directory slot[2];
+    uint32_t winders[COPSE_WINDERS]; /* first leaves of places along which an update passed too many leaves */
+} copse_blink_directories;
 
 /* A tree as kernels see it. */
 typedef struct copse_blink_tree {
@@ -74,11 +106,19 @@ typedef struct copse_blink_tree {
     uint32_t branches;    /* 1: a B+ tree */
     uint32_t unique;      /* 1: no two entries have equal keys */
     copse_type key_type, value_type;
-    uint32_t segment_shift;   /* a segment has 2^segment_shift leaves */
-    uint32_t pool_grows;      /* 1: the pool may get segments while a kernel runs */
-    const uint64_t *segments; /* their addresses */
+    uint32_t segment_shift;     /* a segment has 2^segment_shift leaves */
+    uint32_t pool_grows;        /* 1: the pool may get segments while a kernel runs */
+    uint32_t directory_entries; /* of the overflow directory; 0 as well where a writer may be at work */
+    const uint64_t *segments;   /* their addresses */
+    copse_blink_directories *directories;
     copse_device_levels levels;
 } copse_blink_tree;
+
+/* Base leaves and entries of the overflow directory. */
+static inline uint64_t copse_blink_places(const copse_blink_tree *tree)
+{
+    return (uint64_t)tree->base_leaves + tree->directory_entries;
+}
 
 /* What the host has to know about the leaves of one pair of widths. The kernels' own figures: node/leaf.h. */
 typedef struct copse_leaf_shape {

@@ -20,18 +20,37 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What reads by rank and aggregates need. The first of them after a change makes it, under the lock; the flags say what
- * is there (read/ranks.c). */
+/* What reads by rank and aggregates need. The first of them makes it, under the lock; the flags say what is there and up to
+ * date. After an update in place the next read brings it up to date where base leaves were touched (read/ranks.c). */
 typedef struct copse_blink_ranks {
     pthread_mutex_t lock;
     copse_device *device; /* whose memory it is */
     atomic_bool before_ready, summary_ready, sums_tried;
-    uint64_t *before; /* entries in front of each base leaf, one more behind the last */
-    /* Sums of the values in front of each base leaf, modulo 2^64, one more; NULL: not made, or 64 bits do not hold them. */
-    uint64_t *sums;
-    uint64_t bytes;               /* of each of these */
+    atomic_bool settled; /* the kernels that made it are through */
+    uint64_t places;     /* that running sums were made for, */
+    uint64_t blocks;     /* and blocks of these */
+    /* Bits of base leaves, a word for each block: those that updates touched, then those whose values have to be looked at again
+     * for running sums and for the summary. NULL: nothing is made. */
+    uint32_t *touched, *stale_sums, *stale_summary;
+    copse_entries_before before;
+    uint64_t *entry_totals; /* of each block, one more behind the last */
+    copse_values_before sums;
+    uint64_t *value_totals;
+    uint64_t *largest; /* no value was farther from 0 */
+    bool sums_fit;     /* 64 bits hold the sum of every range */
+    bool sums_given_up;
+    uint64_t before_bytes, sums_bytes;
     copse_summary_memory summary; /* over blocks of base leaves */
 } copse_blink_ranks;
+
+/* Directories that have become too small while there were views, at most: then the tree is better rebuilt. */
+#define COPSE_RETIRED_MOST 24u
+
+/* Memory of an overflow directory. */
+typedef struct copse_directory_memory {
+    void *memory;
+    uint64_t bytes, entries; /* there is room for so many */
+} copse_directory_memory;
 
 typedef struct copse_blink_epoch {
     copse_blink_tree view;
@@ -47,6 +66,9 @@ typedef struct copse_blink_epoch {
     uint32_t known;          /* of 256 keys that the last batch was to insert, so many were in the tree */
     bool speculation_known;  /* the rebuild that made it read the speculation about its batch: */
     copse_pairs_speculation speculation;
+    copse_directory_memory directory[2];                /* by turns; update/crowded.c */
+    copse_directory_memory retired[COPSE_RETIRED_MOST]; /* too small, but readers may use them yet */
+    unsigned directory_used, retired_count;
     unsigned holders; /* calls under way and frozen handles, under the lock of the tree */
     unsigned frozen;  /* frozen handles */
     uint32_t cut;     /* leaves of the last segment with base leaves, where it ends behind them; 0: it does not */
@@ -86,6 +108,7 @@ typedef struct copse_blink {
     copse_predictor bucket_sorted; /* ... and are distributed as those are                 */
     copse_predictor coarse;        /* a batch that is sorted by upper bits makes an epoch */
     copse_blink_tuning tuning;
+    bool crowds;                      /* the last batch that could tell had crowds: the next one probably has, too */
     const copse_blink_strategy *last; /* the strategy that the last update ended with; tests ask */
     /* Under `writer`: hash tables of "unsorted", which its kernels leave empty for the next batch. NULL: not made. */
     uint32_t *tables;
@@ -154,6 +177,7 @@ static inline copse_blink_tree copse_blink_tree_of(const copse_index *index, con
                               .segment_shift = view->segment_shift,
                               .pool_grows = 1,
                               .segments = view->segments,
+                              .directories = view->directories,
                               .levels = view->levels};
 }
 
@@ -212,6 +236,11 @@ copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epo
                                  const copse_blink_operations *operations, const void *input, uint64_t low,
                                  uint64_t high, copse_blink_epoch **out, uint64_t *out_changed);
 
+/* --- blink/update/crowded.c ---------------------------------------------------------------------------------------------- */
+
+void copse_blink_directory_free(const copse_index *index, copse_blink_epoch *epoch);
+uint64_t copse_blink_directory_bytes(const copse_blink_epoch *epoch);
+
 /* --- blink/update: strategies.h has the rest ------------------------------------------------------------------------------ */
 
 /* The strategy that COPSE_BLINK_STRATEGY names. Errors: ARGUMENT for an unknown name. */
@@ -246,13 +275,17 @@ const copse_kernel *copse_blink_find_concurrent(const copse_index *index);
 /* Checks what reads by rank and aggregates use, where it is there. */
 copse_status copse_blink_verify_ranks(const copse_index *index, copse_blink_epoch *epoch);
 void copse_blink_ranks_init(copse_blink_ranks *ranks);
-/* Forgets what was made, because the leaves changed; and for good. The memory goes in the order of the main stream. */
-void copse_blink_ranks_forget(const copse_index *index, copse_blink_ranks *ranks);
+/* The leaves changed: what was made is not up to date any more. */
+void copse_blink_ranks_stale(copse_blink_ranks *ranks);
+/* Where an update notes which base leaves it touches; NULL: nobody needs to know. */
+uint32_t *copse_blink_ranks_touched(copse_blink_epoch *epoch);
+/* The memory goes in the order of the main stream. */
 void copse_blink_ranks_free(const copse_index *index, copse_blink_ranks *ranks);
-/* Makes ranks.before where it is not there; the summary; the summary and running sums, where 64 bits hold them. Several
- * threads may read at once; nobody may change the tree meanwhile. */
+/* Brings ranks.before up to date; the summary; running sums, where 64 bits hold them (ranks.sums_fit). Before the latter two
+ * the first is due. Several threads may read at once; nobody may change the tree meanwhile. */
 copse_status copse_blink_ranks_ready(const copse_index *index, copse_blink_epoch *epoch);
-copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch, bool sums);
+copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch);
+copse_status copse_blink_sums_ready(const copse_index *index, copse_blink_epoch *epoch);
 /* Bytes of it all. */
 uint64_t copse_blink_ranks_bytes(copse_blink_ranks *ranks);
 copse_status copse_blink_entries(const copse_index *index, uint64_t rank, uint64_t count, void *keys, void *values);

@@ -12,9 +12,8 @@
 
 COPSE_PICK_KERNEL_ROW(copse_hybrid_kernels)
 
-/* Queries whose keys one thread copies at a time, and whose leaves it reads. */
-#define KEYS_AT_ONCE   8192u
-#define LEAVES_AT_ONCE 2048u
+/* Queries whose keys one thread copies at a time. */
+#define KEYS_AT_ONCE 8192u
 /* A call of which the card did less than one part in so many, or in which a query took no less time with it, says that it does not help:
  * the next ones do without it. */
 #define FRUITLESS 32u
@@ -149,12 +148,13 @@ static void relax(unsigned *tries)
 static void lock(copse_hybrid_call *call)
 {
     unsigned tries = 0;
-    while (atomic_flag_test_and_set_explicit(&call->lock, memory_order_acquire)) relax(&tries);
+    while (atomic_exchange_explicit(&call->lock, true, memory_order_acquire))
+        while (atomic_load_explicit(&call->lock, memory_order_relaxed)) relax(&tries);
 }
 
 static void unlock(copse_hybrid_call *call)
 {
-    atomic_flag_clear_explicit(&call->lock, memory_order_release);
+    atomic_store_explicit(&call->lock, false, memory_order_release);
 }
 
 /* --- what a thread can do: under the lock -------------------------------------------------------------------------------------- */
@@ -163,8 +163,9 @@ typedef enum work_kind { WORK_NONE, WORK_WAIT, WORK_KEYS, WORK_LEAVES } work_kin
 
 typedef struct bucket_work {
     work_kind kind;
-    copse_bucket *bucket; /* NULL: queries from the end of the batch */
+    copse_bucket *bucket; /* NULL: queries that no bucket has */
     uint64_t first, last;
+    bool known; /* the card has found what is below */
 } bucket_work;
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -183,7 +184,8 @@ static bool take_leaves(copse_hybrid_call *call, copse_bucket_state state, copse
     copse_bucket *b = bucket_of(call, call->oldest);
     if (call->oldest == call->filling || b->number != call->oldest || (b->state != state && b->state != other))
         return false;
-    *work = (bucket_work){WORK_LEAVES, b, b->taken, least(b->taken + call->chunk, b->last)};
+    *work = (bucket_work){WORK_LEAVES, b, b->taken, least(b->taken + call->chunk, b->last),
+                          b->state == COPSE_BUCKET_THROUGH};
     b->taken = work->last;
     if (b->taken == b->last) call->oldest++;
     return true;
@@ -194,41 +196,47 @@ static void bucket_begin(copse_hybrid_call *call, copse_bucket *b)
     b->state = COPSE_BUCKET_FILLING;
     b->number = call->filling;
     b->first = b->asked = b->taken = call->reach;
-    b->last = call->reach = least(call->reach + call->size, call->back);
+    b->last = call->reach = least(call->reach + call->size, call->n);
     b->keys = b->read = 0;
     b->due = 0;
-    atomic_store_explicit(&b->ready, 0, memory_order_relaxed);
 }
 
 static bool take_keys(copse_hybrid_call *call, bucket_work *work)
 {
     copse_bucket *b = bucket_of(call, call->filling);
-    if (b->state == COPSE_BUCKET_FREE && call->reach < call->back && !call->failed) bucket_begin(call, b);
+    if (b->state == COPSE_BUCKET_FREE && call->reach < call->n && !call->failed) bucket_begin(call, b);
     if (b->state != COPSE_BUCKET_FILLING || b->number != call->filling) return false;
-    *work = (bucket_work){WORK_KEYS, b, b->asked, call->direct ? b->last : least(b->asked + KEYS_AT_ONCE, b->last)};
+    *work =
+        (bucket_work){WORK_KEYS, b, b->asked, call->direct ? b->last : least(b->asked + KEYS_AT_ONCE, b->last), false};
     b->asked = work->last;
     if (b->asked == b->last) call->filling++;
     return true;
 }
 
-/* Queries that nobody has, from the end. */
-static bool take_back(copse_hybrid_call *call, bucket_work *work)
+/* Queries that nobody has. */
+static bool take_ahead(copse_hybrid_call *call, bucket_work *work)
 {
-    if (call->reach == call->back) return false;
-    const uint64_t last = call->back, room = last - call->reach;
-    call->back -= least(call->chunk, room);
-    *work = (bucket_work){WORK_LEAVES, NULL, call->back, last};
+    if (call->reach == call->n) return false;
+    *work = (bucket_work){WORK_LEAVES, NULL, call->reach, least(call->reach + call->chunk, call->n), false};
+    call->reach = work->last;
     return true;
 }
 
-static bucket_work take(copse_hybrid_call *call)
+/* Without the card: what it has not come to. Where the order counts, what it has, or is about to get, comes first. */
+static bool take_alone(copse_hybrid_call *call, bucket_work *work)
+{
+    if (!call->in_order && take_ahead(call, work)) return true;
+    return take_leaves(call, COPSE_BUCKET_SENT, COPSE_BUCKET_FILLING, work) || take_ahead(call, work);
+}
+
+static bucket_work next_work(copse_hybrid_call *call)
 {
     bucket_work work = {.kind = WORK_WAIT};
     lock(call);
-    const bool alone = call->shared || call->failed;
-    if (!take_leaves(call, COPSE_BUCKET_THROUGH, COPSE_BUCKET_LOST, &work) && !take_keys(call, &work) &&
-        !(alone && (take_back(call, &work) || take_leaves(call, COPSE_BUCKET_SENT, COPSE_BUCKET_SENT, &work))) &&
-        call->oldest == call->filling && call->reach == call->back)
+    /* Keys come first: the card is to have all slots while the CPU reads. */
+    if (!take_keys(call, &work) && !take_leaves(call, COPSE_BUCKET_THROUGH, COPSE_BUCKET_LOST, &work) &&
+        !((call->shared || call->failed) && take_alone(call, &work)) && call->oldest == call->filling &&
+        call->reach == call->n)
         work.kind = WORK_NONE;
     unlock(call);
     return work;
@@ -269,38 +277,7 @@ static void do_keys(copse_hybrid_call *call, const bucket_work *work)
     const bool sent = !failed && send(call, b) == COPSE_OK;
     if (!failed && !sent) note_failure(call, &before);
     lock(call);
-    b->state = sent ? COPSE_BUCKET_SENT : COPSE_BUCKET_LOST;
-    unlock(call);
-}
-
-/* What the card has answered, in place of what the CPU found in the first unit, where nodes of such queries lead. */
-static void put_cached(const copse_hybrid_call *call, const copse_bucket *b, uint64_t first, uint64_t last)
-{
-    const char *pinned = slot_of(call, b)->pinned;
-    const uint64_t n = b->last - b->first, width = copse_value_width(call->handle.value_type);
-    const char *values = pinned + leaves_at(call, n, 0) + (first - b->first) * width;
-    const uint8_t *found = (const uint8_t *)pinned + found_at(call, n) + (first - b->first);
-    for (uint64_t i = 0; i < last - first; i++) {
-        if (found[i] == COPSE_NOT_CACHED) continue;
-        if (call->values && width == 8) memcpy(call->values + (first + i) * 8, values + i * 8, 8);
-        if (call->values && width == 4) memcpy(call->values + (first + i) * 4, values + i * 4, 4);
-        if (call->found) call->found[first + i] = found[i];
-    }
-}
-
-static void do_leaves(copse_hybrid_call *call, const bucket_work *work)
-{
-    copse_bucket *b = work->bucket;
-    const uint64_t n = work->last - work->first;
-    const double begun = seconds();
-    call->part(call->job, work->first, work->last);
-    const bool together = b && atomic_load_explicit(&b->ready, memory_order_acquire) == b->number + 1;
-    if (together && call->cached) put_cached(call, b, work->first, work->last);
-    lock(call);
-    *(together ? &call->together : &call->alone) += n;
-    *(together ? &call->together_seconds : &call->alone_seconds) += seconds() - begun;
-    if (b) b->read += n;
-    if (b && b->read == b->last - b->first && b->state != COPSE_BUCKET_SENT) b->state = COPSE_BUCKET_FREE;
+    b->state = sent ? COPSE_BUCKET_SENT : b->read == n ? COPSE_BUCKET_FREE : COPSE_BUCKET_LOST;
     unlock(call);
 }
 
@@ -335,127 +312,108 @@ static copse_status is_done(copse_hybrid_call *call, const copse_bucket *b, bool
     return device->backend->event_done(device, slot_of(call, b)->through, out_done);
 }
 
-/* Looks whether the card is through with the bucket that is to be read next; one thread at a time. */
+/* The bucket that the card is to be through with next; NULL: it has none. */
+static copse_bucket *looked_for(copse_hybrid_call *call)
+{
+    lock(call);
+    copse_bucket *b = bucket_of(call, call->looked);
+    const bool there = call->looked < call->filling && b->number == call->looked;
+    const bool sent = there && b->state == COPSE_BUCKET_SENT;
+    if (there && (b->state == COPSE_BUCKET_LOST || b->state == COPSE_BUCKET_FREE)) call->looked++; /* it never went */
+    unlock(call);
+    return sent ? b : NULL;
+}
+
+/* Looks what the card is through with, one thread at a time: all that it has, so that nobody who comes to the next bucket has to ask. */
 static void look(copse_hybrid_call *call)
 {
     copse_kept_error before;
-    bool done = false;
+    copse_bucket *b;
+    bool done = true;
     if (atomic_flag_test_and_set_explicit(&call->looking, memory_order_acquire)) return;
-    lock(call);
-    copse_bucket *b = bucket_of(call, call->oldest);
-    const bool sent = b->number == call->oldest && b->state == COPSE_BUCKET_SENT;
-    unlock(call);
-    if (sent) {
+    while (done && (b = looked_for(call)) != NULL) {
         copse_error_keep(&before);
         const bool failed = is_done(call, b, &done) != COPSE_OK;
         if (failed) note_failure(call, &before);
-        if (failed || done) {
-            lock(call);
-            b->state = failed ? COPSE_BUCKET_LOST : COPSE_BUCKET_THROUGH;
-            if (!failed) atomic_store_explicit(&b->ready, b->number + 1, memory_order_release);
-            if (b->read == b->last - b->first) b->state = COPSE_BUCKET_FREE;
-            unlock(call);
-        }
+        if (!failed && !done) break;
+        lock(call);
+        b->state = failed ? COPSE_BUCKET_LOST : COPSE_BUCKET_THROUGH;
+        if (b->read == b->last - b->first) b->state = COPSE_BUCKET_FREE;
+        call->looked++;
+        unlock(call);
     }
     atomic_flag_clear_explicit(&call->looking, memory_order_release);
 }
 
-/* One thread, until there is nothing left that nobody does. */
-static void work_on(void *argument, uint64_t seat, uint64_t end)
+/* --- shares ------------------------------------------------------------------------------------------------------------------ */
+
+/* The bucket of the calling thread's share; NULL: it walks from the root. */
+static _Thread_local const copse_bucket *mine;
+
+static uint64_t shares_open(copse_walked *walked, uint64_t chunk, bool in_order)
 {
-    copse_hybrid_call *call = argument;
+    copse_hybrid_call *call = (copse_hybrid_call *)walked;
+    call->chunk = least(least(chunk, COPSE_HYBRID_SHARE), call->size);
+    call->size -= call->size % call->chunk;
+    call->in_order = in_order;
+    return call->chunk;
+}
+
+static bool share_take(copse_walked *walked, copse_share *out)
+{
+    copse_hybrid_call *call = (copse_hybrid_call *)walked;
     unsigned tries = 0;
-    (void)seat;
-    (void)end;
     for (;;) {
         look(call);
-        const bucket_work work = take(call);
-        if (work.kind == WORK_NONE) return;
+        const bucket_work work = next_work(call);
+        if (work.kind == WORK_NONE) return false;
         if (work.kind == WORK_KEYS) do_keys(call, &work);
-        if (work.kind == WORK_LEAVES) do_leaves(call, &work);
         if (work.kind == WORK_WAIT) relax(&tries);
+        if (work.kind != WORK_LEAVES) continue;
+        mine = work.known ? work.bucket : NULL;
+        *out = (copse_share){work.first, work.last, work.bucket, seconds()};
+        return true;
     }
 }
 
-static void buckets_run(copse_hybrid_call *call, uint32_t threads, uint64_t chunk, copse_chunk_fn part, void *job)
+static void share_give(copse_walked *walked, const copse_share *share)
 {
-    call->chunk = chunk < LEAVES_AT_ONCE ? chunk : LEAVES_AT_ONCE;
-    call->part = part;
-    call->job = job;
-    copse_parallel(call->handle.ctx, threads, threads, 1, work_on, call);
+    copse_hybrid_call *call = (copse_hybrid_call *)walked;
+    copse_bucket *b = share->from;
+    const uint64_t n = share->last - share->first;
+    const double took = seconds() - share->begun;
+    lock(call);
+    *(mine ? &call->together : &call->alone) += n;
+    *(mine ? &call->together_seconds : &call->alone_seconds) += took;
+    if (b) b->read += n;
+    if (b && b->read == b->last - b->first && (b->state == COPSE_BUCKET_THROUGH || b->state == COPSE_BUCKET_LOST))
+        b->state = COPSE_BUCKET_FREE;
+    unlock(call);
+    mine = NULL;
 }
 
-/* --- calls by position ----------------------------------------------------------------------------------------------------- */
-
-static void run(copse_walked *walked, uint32_t threads, uint64_t chunk, copse_chunk_fn part, void *job)
-{
-    buckets_run((copse_hybrid_call *)walked, threads, chunk, part, job);
-}
-
-/* A thread that asks has taken these queries, so that the bucket does not go meanwhile. */
 static copse_below below(const copse_walked *walked, unsigned side, uint64_t first)
 {
     const copse_hybrid_call *call = (const copse_hybrid_call *)walked;
-    const uint64_t number = first / call->size;
-    const copse_bucket *b = &call->bucket[number % call->slots];
-    const bool ready = atomic_load_explicit(&b->ready, memory_order_acquire) == number + 1;
-    if (!ready || first >= b->last)
-        return (copse_below){NULL, NULL}; /* the last bucket may end in front of what the CPU has */
-    const char *pinned = slot_of(call, b)->pinned;
-    const uint64_t n = b->last - b->first, at = first - b->first;
+    if (!mine || first < mine->first || first >= mine->last) return (copse_below){NULL, NULL};
+    const char *pinned = slot_of(call, mine)->pinned;
+    const uint64_t n = mine->last - mine->first, at = first - mine->first;
     return (copse_below){.nodes = (const uint32_t *)(const void *)(pinned + nodes_at(call, n, side)) + at,
                          .leaves = call->mirror->records.bytes
                                        ? (const uint64_t *)(const void *)(pinned + leaves_at(call, n, side)) + at
                                        : NULL};
 }
 
-/* --- calls that need all nodes --------------------------------------------------------------------------------------------- */
-
-static void nodes_keep(void *argument, uint64_t first, uint64_t last)
+bool copse_hybrid_answers(const copse_hybrid_call *call, uint64_t first, copse_below *out_below,
+                          const char **out_values, const uint8_t **out_found)
 {
-    copse_hybrid_call *call = argument;
-    for (unsigned i = 0; i < call->sides; i++) {
-        const copse_below from = below(&call->walked, i, first);
-        if (!from.nodes) return;
-        memcpy(call->whole + i * call->n + first, from.nodes, (last - first) * sizeof(uint32_t));
-        if (from.leaves)
-            memcpy(call->whole_leaves + i * call->n + first, from.leaves, (last - first) * sizeof(uint64_t));
-    }
-}
-
-static copse_below below_of_all(const copse_walked *walked, unsigned side, uint64_t first)
-{
-    const copse_hybrid_call *call = (const copse_hybrid_call *)walked;
-    const uint64_t at = side * call->n + first;
-    if (!call->whole || call->failed) return (copse_below){NULL, NULL};
-    return (copse_below){call->whole + at, call->whole_leaves ? call->whole_leaves + at : NULL};
-}
-
-static size_t whole_bytes(const copse_hybrid_call *call)
-{
-    const size_t each = sizeof(uint32_t) + (call->mirror->records.bytes ? sizeof(uint64_t) : 0);
-    return copse_memory_product(call->n, call->sides * each);
-}
-
-void copse_hybrid_use_leaves(copse_hybrid_call *call, void *values, uint8_t *found)
-{
-    call->cached = call->mirror->cached_units != 0;
-    call->values = values;
-    call->found = found;
-}
-
-void copse_hybrid_walk_all(copse_hybrid_call *call)
-{
-    char *memory = copse_memory_alloc(call->handle.ctx, whole_bytes(call));
-    const bool leaves = call->mirror->records.bytes != 0;
-    call->walked.run = NULL;
-    if (memory) {
-        call->whole_leaves = leaves ? (uint64_t *)(void *)memory : NULL;
-        call->whole = (uint32_t *)(void *)(memory + (leaves ? call->n * call->sides * sizeof(uint64_t) : 0));
-        call->shared = false; /* all of them have to come */
-        buckets_run(call, copse_threads_for_lookups(call->handle.ctx, call->n * 2), LEAVES_AT_ONCE, nodes_keep, call);
-    }
-    call->walked.below = below_of_all;
+    *out_below = below(&call->walked, 0, first);
+    if (!mine) return false;
+    const char *pinned = slot_of(call, mine)->pinned;
+    const uint64_t n = mine->last - mine->first, at = first - mine->first;
+    *out_values = pinned + leaves_at(call, n, 0) + at * copse_value_width(call->handle.value_type);
+    *out_found = (const uint8_t *)pinned + found_at(call, n) + at;
+    return true;
 }
 
 /* --- begin and end ----------------------------------------------------------------------------------------------------------- */
@@ -507,15 +465,17 @@ bool copse_hybrid_begin(copse_hybrid_call *call, const copse_index *index, uint6
     if (!take_card(index, n)) return false;
     const copse_hybrid_tuning *tuning = &mirror->tuning;
     const unsigned slots = (unsigned)tuning->schedule - COPSE_SCHEDULE_SEQUENTIAL + 1;
-    *call = (copse_hybrid_call){.walked = {.side = {{keys, upper}, {highs, true}}, .below = below, .run = run},
+    *call = (copse_hybrid_call){.walked = {.side = {{keys, upper}, {highs, true}},
+                                           .below = below,
+                                           .open = shares_open,
+                                           .take = share_take,
+                                           .give = share_give},
                                 .mirror = mirror,
                                 .sides = highs ? 2 : 1,
                                 .n = n,
-                                .back = n,
                                 .size = bucket_size(tuning, n, slots),
                                 .slots = slots,
                                 .shared = tuning->schedule == COPSE_SCHEDULE_BALANCED,
-                                .lock = ATOMIC_FLAG_INIT,
                                 .looking = ATOMIC_FLAG_INIT};
     call->handle = copse_index_handle(index);
     call->handle.walked = &call->walked;
@@ -554,8 +514,7 @@ copse_status copse_hybrid_end(copse_hybrid_call *call, copse_status status)
     leave(call);
     copse_error_put_back(&kept);
     if (call->shared && !call->failed && !helps(call)) mirror->rest = mirror->tuning.rest;
-    copse_memory_free(call->handle.ctx, call->whole_leaves ? (void *)call->whole_leaves : (void *)call->whole,
-                      whole_bytes(call));
+    mirror->last = (copse_hybrid_balance){call->together, call->alone, call->together_seconds, call->alone_seconds};
     pthread_mutex_unlock(&mirror->lock);
     return status;
 }

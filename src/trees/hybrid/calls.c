@@ -74,8 +74,9 @@ static copse_status hybrid_find(const copse_index *index, const void *keys, uint
 {
     copse_hybrid_call call;
     if (!copse_hybrid_begin(&call, index, n, keys, false, NULL)) return copse_cpu_find(index, keys, n, values, found);
-    copse_hybrid_use_leaves(&call, values, found);
-    return copse_hybrid_end(&call, copse_cpu_find(&call.handle, keys, n, values, found));
+    return copse_hybrid_end(&call, copse_mirror_of(index)->cached_units
+                                       ? copse_hybrid_find_cached(&call, keys, n, values, found)
+                                       : copse_cpu_find(&call.handle, keys, n, values, found));
 }
 
 static copse_status hybrid_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
@@ -97,13 +98,11 @@ static copse_status hybrid_count(const copse_index *index, const copse_ranges *r
     return copse_hybrid_end(&call, copse_cpu_count(&call.handle, ranges, counts));
 }
 
-/* Where the entries of a range go depends on all ranges in front of it, so its threads do not go by position. */
 static copse_status hybrid_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows)
 {
     copse_hybrid_call call;
     if (ranges->n == 0 || !copse_hybrid_begin(&call, index, ranges->n, ranges->lows, false, ranges->highs))
         return copse_cpu_range(index, ranges, rows);
-    copse_hybrid_walk_all(&call);
     return copse_hybrid_end(&call, copse_cpu_range(&call.handle, ranges, rows));
 }
 
@@ -148,6 +147,7 @@ const copse_calls copse_hybrid_calls = {
     .range = hybrid_range,
     .aggregate = hybrid_aggregate,
     .scan = copse_cpu_scan,
+    .visit = copse_cpu_visit,
     .scan_step = 4096,
     .size = hybrid_size,
     .stats = hybrid_stats,

@@ -8,7 +8,7 @@
 
 /* On a card (docs/LAB.md has the measurements); the emulator is there for tests, which want to see all of it at work. */
 static const copse_hybrid_tuning on_card = {.schedule = COPSE_SCHEDULE_BALANCED,
-                                            .bucket = UINT64_C(1) << 16,
+                                            .bucket = UINT64_C(1) << 18,
                                             .least = UINT64_C(1) << 16,
                                             .levels = UINT64_C(1) << 20,
                                             .smallest = UINT64_C(1) << 13,
@@ -34,11 +34,12 @@ copse_status copse_mirror_make(copse_index *index)
     index->mirror = mirror;
     mirror->best.cache = index->leaf_memory;
     mirror->tuning = mirror->best;
-    copse_hybrid_tune(index, (copse_schedule)index->schedule, index->bucket, 0);
+    copse_hybrid_tune(index, (copse_schedule)index->schedule, index->bucket, 0, COPSE_REFRESH_AUTO);
     return COPSE_OK;
 }
 
-void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower)
+void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower,
+                       copse_refresh refresh)
 {
     copse_mirror *mirror = index->mirror;
     if (!mirror) return;
@@ -47,6 +48,7 @@ void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t buc
     mirror->tuning.smallest = bucket ? 0 : mirror->best.smallest;
     if (mirror->tuning.slower != slower) mirror->rest = 0;
     mirror->tuning.slower = slower;
+    mirror->tuning.refresh = refresh;
 }
 
 static void slot_free(copse_device *device, copse_hybrid_slot *slot)
@@ -231,7 +233,7 @@ void copse_mirror_refresh(const copse_index *index)
 void copse_mirror_changed(copse_index *index, uint64_t n)
 {
     copse_mirror *mirror = index->mirror;
-    if (n >= mirror->tuning.defer) {
+    if (n >= mirror->tuning.defer || mirror->tuning.refresh != COPSE_REFRESH_AUTO) {
         copse_mirror_refresh(index);
         return;
     }

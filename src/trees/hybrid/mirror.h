@@ -23,6 +23,13 @@
 /* A bucket is counted with 32 bits, and has slots of pinned memory. */
 #define COPSE_HYBRID_LARGEST (UINT32_C(1) << 26)
 
+/* How an update reaches the card: the paper's two methods, and ours (docs/HYBRID.md). */
+typedef enum copse_refresh {
+    COPSE_REFRESH_AUTO,         /* a large update at once, a small one when a read wants the card; changed pages only */
+    COPSE_REFRESH_SYNCHRONOUS,  /* every update at once, changed pages only */
+    COPSE_REFRESH_ASYNCHRONOUS, /* every update at once, all pages          */
+} copse_refresh;
+
 /* To be set while no call is under way. */
 typedef struct copse_hybrid_tuning {
     copse_schedule schedule;
@@ -34,6 +41,7 @@ typedef struct copse_hybrid_tuning {
     uint64_t cache;    /* bytes for copies of leaves                                                    */
     uint32_t rest;     /* calls that do without a card that did not help in the one before             */
     uint32_t slower;   /* tests: the card seems so many times slower                                   */
+    copse_refresh refresh;
 } copse_hybrid_tuning;
 
 /* One bucket under way. */
@@ -44,6 +52,13 @@ typedef struct copse_hybrid_slot {
     uint64_t bytes;        /* of each                                */
     bool busy;             /* the card may still be at what a call has left there */
 } copse_hybrid_slot;
+
+/* How a call was shared: queries that were read from what the card has found, those that the CPU walked from the root, and the seconds
+ * that threads spent on each. */
+typedef struct copse_hybrid_balance {
+    uint64_t together, alone;
+    double together_seconds, alone_seconds;
+} copse_hybrid_balance;
 
 typedef struct copse_mirror {
     copse_device *device;
@@ -61,7 +76,8 @@ typedef struct copse_mirror {
 
     pthread_mutex_t lock; /* one call at a time uses the slots; others do without the card */
     copse_hybrid_slot slot[COPSE_HYBRID_SLOTS];
-    uint32_t rest; /* calls to come that do without the card, since it did not help */
+    uint32_t rest;             /* calls to come that do without the card, since it did not help */
+    copse_hybrid_balance last; /* of the last call that used it */
 } copse_mirror;
 
 static inline copse_mirror *copse_mirror_of(const copse_index *index)
@@ -71,7 +87,8 @@ static inline copse_mirror *copse_mirror_of(const copse_index *index)
 
 /* How the calls that follow work through their batches; 0: the measured best, and a card as fast as it is. Nothing where the index is
  * not hybrid. */
-void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower);
+void copse_hybrid_tune(copse_index *index, copse_schedule schedule, uint64_t bucket, uint32_t slower,
+                       copse_refresh refresh);
 /* Sets index->mirror, for an empty tree. Errors: DEVICE where there is none, MEMORY. */
 copse_status copse_mirror_make(copse_index *index);
 void copse_mirror_free(copse_index *index);

@@ -178,7 +178,7 @@ copse_status copse_records_refresh(copse_mirror *mirror, const copse_index *inde
     refresh_plan plan = {.index = index, .copies = copies, .pages = copies->pages(index)};
     records->bytes = copies->bytes;
     copse_status status = room_make(mirror, &plan);
-    const bool all = !records->whole;
+    const bool all = !records->whole || mirror->tuning.refresh == COPSE_REFRESH_ASYNCHRONOUS;
     records->whole = false;
     if (plan.taken) { /* there is room */
         places_give(&plan, all);

@@ -15,7 +15,7 @@ SIMT_DEVICE bool in_order(const copse_paged_tree *tree, KEY before, KEY key)
 /* The keys of a leaf: in order, within the separators on both sides and the high keys of the rows. */
 SIMT_DEVICE bool leaf_in_order(const copse_paged_tree *tree, uint32_t row, char *page, uint32_t leaf)
 {
-    const KEY *separators = (const KEY *)(page + COPSE_PAGED_SEPARATORS_AT), *highs = (const KEY *)tree->highs;
+    const KEY *separators = page_separators(tree, page), *highs = (const KEY *)tree->highs;
     const KEY *keys = page_keys(tree, page) + leaf * LEAF_SLOTS;
     const uint32_t n = page_ends(tree, page)[leaf] - leaf_begin(tree, page, leaf);
     bool right = true;
@@ -31,8 +31,7 @@ SIMT_DEVICE bool leaf_in_order(const copse_paged_tree *tree, uint32_t row, char 
 /* Ends, separators and free slots of a leaf. */
 SIMT_DEVICE bool leaf_in_shape(const copse_paged_tree *tree, uint32_t row, char *page, uint32_t leaf)
 {
-    const KEY *separators = (const KEY *)(page + COPSE_PAGED_SEPARATORS_AT),
-              *top = (const KEY *)(page + COPSE_PAGED_TOP_AT);
+    const KEY *separators = page_separators(tree, page), *top = (const KEY *)(page + COPSE_PAGED_TOP_AT);
     const KEY *keys = page_keys(tree, page) + leaf * LEAF_SLOTS;
     const uint32_t begin = leaf_begin(tree, page, leaf), end = page_ends(tree, page)[leaf];
     if (end < begin || end - begin > LEAF_SLOTS) return false;

@@ -8,7 +8,7 @@
  *               before   |  0 | c0 | c0 + c1 | ...          made by the first reader that needs it after an update
  *
  *   page        | summary | top | separators | ends | keys: leaf 0 | leaf 1 | ...   | values: leaf 0 | leaf 1 | ...   |
- *                  64 B     64 B                      128 bytes each
+ *                  64 B     lines of 64 B each        128 bytes each
  *
  *   summary     aggregate of the values, and whether it is stale
  *   top         the last separator of each line of separators
@@ -24,11 +24,10 @@
 #define COPSE_PAGED_LEAF_BYTES     128u
 #define COPSE_PAGED_STALE_AT       48u /* a word of the summary: not 0 where the aggregate does not agree with the values */
 #define COPSE_PAGED_TOP_AT         64u
-#define COPSE_PAGED_SEPARATORS_AT  128u
 #define COPSE_PAGED_LOCATION_SHIFT 16u
 
-/* Entries of a page: of a small tree, and of one that has more than COPSE_PAGED_SMALL_TREE entries. A page has at most one line of
- * lines of separators, and fits shared memory. */
-#define COPSE_PAGED_SLOTS_SMALL 64u
+/* The order of a page is its number of slots, a power of two. COPSE_PAGED_SLOTS is the largest that is written through shared memory,
+ * and the one that a tree of more than COPSE_PAGED_SMALL_TREE entries takes by itself. */
+#define COPSE_PAGED_SLOTS_SMALL 64u /* COPSE_PAGE_ORDER_LEAST */
 #define COPSE_PAGED_SLOTS       1024u
 #define COPSE_PAGED_SMALL_TREE  65536u

@@ -29,6 +29,11 @@ SIMT_DEVICE uint16_t *page_ends(const copse_paged_tree *tree, char *page)
     return (uint16_t *)(page + tree->ends_at);
 }
 
+SIMT_DEVICE KEY *page_separators(const copse_paged_tree *tree, char *page)
+{
+    return (KEY *)(page + tree->separators_at);
+}
+
 /* Entries in front of a leaf. */
 SIMT_DEVICE uint32_t leaf_begin(const copse_paged_tree *tree, char *page, uint32_t leaf)
 {
@@ -59,6 +64,15 @@ SIMT_DEVICE uint32_t keys_before(const void *lines, uint32_t n, KEY q)
     return before;
 }
 
+/* The line of the top to look at; only pages of large orders have more than one. */
+SIMT_DEVICE uint32_t top_part(const copse_paged_tree *tree, const char *page, KEY q)
+{
+    uint32_t part = 0;
+    for (uint32_t step = tree->top_lines / 2u; step > 0; step /= 2u)
+        if (((const KEY *)(page + COPSE_PAGED_TOP_AT))[(part + step) * LINE_KEYS - 1u] < q) part += step;
+    return part;
+}
+
 /* --- bounds, one lane to a query ------------------------------------------------------------------------------------------- */
 
 /* Where the first key >= q is, or would be. */
@@ -76,8 +90,9 @@ SIMT_DEVICE place place_of(const copse_paged_tree *tree, KEY q)
     for (uint32_t l = 0; l < tree->levels.height; l++)
         to.row = to.row * FULL_FANOUT + keys_before(tree->levels.level[l] + (uint64_t)to.row * 64u, 1, q);
     char *page = page_of(tree, to.row);
-    const uint32_t line = keys_before(page + COPSE_PAGED_TOP_AT, 1, q);
-    to.leaf = line * LINE_KEYS + keys_before(page + COPSE_PAGED_SEPARATORS_AT + line * 64u, 1, q);
+    const uint32_t part = top_part(tree, page, q);
+    const uint32_t line = part * LINE_KEYS + keys_before(page + COPSE_PAGED_TOP_AT + part * 64u, 1, q);
+    to.leaf = line * LINE_KEYS + keys_before(page + tree->separators_at + line * 64u, 1, q);
     const KEY *keys = page_keys(tree, page) + to.leaf * LEAF_SLOTS;
     const uint32_t begin = leaf_begin(tree, page, to.leaf);
     to.slot = keys_before(keys, COPSE_PAGED_LEAF_BYTES / 64u, q);
@@ -169,7 +184,7 @@ SIMT_DEVICE uint32_t element_does(uint32_t what)
 
 SIMT_DEVICE uint32_t element_leaf(uint32_t what)
 {
-    return what >> COPSE_PAGED_LEAF_SHIFT & 0x3fffu;
+    return what >> COPSE_PAGED_LEAF_SHIFT & 0xfffu;
 }
 
 SIMT_DEVICE uint32_t element_rank(uint32_t what)

@@ -6,6 +6,10 @@
 /* Pages of the first chunk; a later one has this share of what is there, so that little stays unused. */
 #define CHUNK_LEAST 4u
 #define CHUNK_SHARE 16u
+/* ... but not more bytes than this: getting memory takes time with its size, and one call has to wait for it. */
+#define CHUNK_BYTES (UINT64_C(8) << 20)
+/* A directory has room for this share of its rows more, which appends fill. */
+#define SPARE_SHARE 16u
 
 static uint64_t line_up(uint64_t bytes)
 {
@@ -73,7 +77,8 @@ static copse_status chunk_add(const copse_index *index, copse_paged_pool *pool, 
 copse_status copse_paged_pool_reserve(const copse_index *index, copse_paged_pool *pool, uint64_t pages)
 {
     if (pages <= pool->top) return COPSE_OK;
-    const uint64_t short_of = pages - pool->top, share = pool->pages / CHUNK_SHARE;
+    const uint64_t short_of = pages - pool->top, most = CHUNK_BYTES / pool->page_bytes;
+    const uint64_t share = pool->pages / CHUNK_SHARE < most ? pool->pages / CHUNK_SHARE : most;
     const uint64_t least = share > CHUNK_LEAST ? share : CHUNK_LEAST;
     copse_kept_error kept;
     copse_error_keep(&kept);
@@ -109,15 +114,16 @@ static uint64_t levels_plan(const copse_index *index, uint64_t rows, copse_paged
     return bytes;
 }
 
-copse_status copse_paged_directory_make(const copse_index *index, uint64_t rows, copse_paged_directory *out)
+copse_status copse_paged_directory_make(const copse_index *index, uint64_t rows, bool spare, copse_paged_directory *out)
 {
     copse_device *device = index->device;
-    const uint64_t key_bytes = line_up(rows * copse_type_size(index->key_type));
-    const uint64_t page_bytes = line_up(rows * sizeof *out->pages), count_bytes = line_up(rows * sizeof *out->counts);
-    *out = (copse_paged_directory){.rows = (uint32_t)rows};
-    if (rows > UINT32_MAX / 2)
+    const uint64_t room = spare ? rows + rows / SPARE_SHARE + 1 : rows;
+    const uint64_t key_bytes = line_up(room * copse_type_size(index->key_type));
+    const uint64_t page_bytes = line_up(room * sizeof *out->pages), count_bytes = line_up(room * sizeof *out->counts);
+    *out = (copse_paged_directory){.rows = (uint32_t)rows, .room = (uint32_t)room};
+    if (room > UINT32_MAX / 2)
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED, "the paged tree has at most %u pages", UINT32_MAX / 2);
-    out->bytes = levels_plan(index, rows, out) + key_bytes + page_bytes + count_bytes;
+    out->bytes = levels_plan(index, room, out) + key_bytes + page_bytes + count_bytes;
     copse_status status = copse_device_alloc(device, device->main, out->bytes, "the directory of pages", &out->memory);
     if (status != COPSE_OK) return status;
     char *at = out->memory;
@@ -143,22 +149,26 @@ static void view_follow(copse_paged_tree *view, const copse_paged_directory *dir
     view->levels = directory->levels;
 }
 
-copse_status copse_paged_directory_put(const copse_index *index, copse_paged *tree, copse_paged_directory *directory)
+copse_status copse_paged_levels_fill(const copse_index *index, const copse_paged *tree,
+                                     const copse_paged_directory *directory, const copse_paged_seen *seen)
 {
     copse_device *device = index->device;
-    copse_paged_levels_arguments arguments = {.tree = tree->view};
+    copse_paged_levels_arguments arguments = {.tree = tree->view, .room = directory->room, .seen = seen};
     view_follow(&arguments.tree, directory);
+    if (seen) arguments.tree.rows = tree->view.rows;
     for (uint32_t l = 0; l < directory->levels.height; l++) {
         arguments.nodes[l] = directory->nodes[l];
         arguments.separators += directory->nodes[l] * (64 / copse_type_size(index->key_type));
     }
-    copse_status status = copse_device_launch(device, device->main, &copse_paged_kernels_of(index)->fill_levels,
-                                              copse_device_blocks(device, arguments.separators), &arguments);
-    if (status != COPSE_OK) return status;
-    copse_paged_directory_free(index, &tree->directory);
+    return copse_device_launch(device, device->main, &copse_paged_kernels_of(index)->fill_levels,
+                               copse_device_blocks(device, arguments.separators), &arguments);
+}
+
+void copse_paged_directory_put(const copse_index *index, copse_paged *tree, const copse_paged_directory *directory)
+{
+    if (tree->directory.memory != directory->memory) copse_paged_directory_free(index, &tree->directory);
     tree->directory = *directory;
     view_follow(&tree->view, directory);
-    return COPSE_OK;
 }
 
 /* --- a tree --------------------------------------------------------------------------------------------------------------------- */
@@ -167,10 +177,12 @@ copse_status copse_paged_directory_put(const copse_index *index, copse_paged *tr
 static uint64_t page_plan(const copse_index *index, uint32_t slots, copse_paged_tree *view)
 {
     const uint64_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
-    const uint64_t leaves = slots * key / COPSE_PAGED_LEAF_BYTES, separators = (leaves * key + 63) / 64 * 64;
+    const uint64_t leaves = slots * key / COPSE_PAGED_LEAF_BYTES, lines = (leaves * key + 63) / 64;
     view->slots = slots;
     view->leaves = (uint32_t)leaves;
-    view->ends_at = (uint32_t)(COPSE_PAGED_SEPARATORS_AT + separators);
+    view->top_lines = (uint32_t)((lines * key + 63) / 64);
+    view->separators_at = COPSE_PAGED_TOP_AT + view->top_lines * 64;
+    view->ends_at = (uint32_t)(view->separators_at + lines * 64);
     view->keys_at = (uint32_t)line_up(view->ends_at + leaves * sizeof(uint16_t));
     view->values_at = (uint32_t)(view->keys_at + slots * key);
     return line_up(view->values_at + slots * value);
@@ -196,13 +208,16 @@ static copse_status tree_start(const copse_index *index, copse_paged *tree)
     tree->pool.top--; /* the top of the stack is the last page of the only chunk */
     const uint64_t last = (uint64_t)(uintptr_t)tree->pool.chunks[0].memory + tree->pool.top * tree->pool.page_bytes;
     status = page_blank(index, tree, (void *)(uintptr_t)last);
-    if (status == COPSE_OK) status = copse_paged_directory_make(index, 1, &directory);
+    if (status == COPSE_OK) status = copse_paged_directory_make(index, 1, true, &directory);
     if (status != COPSE_OK) return status;
     status = copse_device_fill(device, device->main, directory.counts, 0, sizeof *directory.counts);
     if (status == COPSE_OK) status = copse_device_copy(device, device->main, directory.pages, &last, sizeof last);
-    if (status == COPSE_OK) status = copse_paged_directory_put(index, tree, &directory);
-    if (status == COPSE_OK) return copse_device_wait(device, device->main); /* `last` is copied */
-    copse_paged_directory_free(index, &directory);
+    if (status == COPSE_OK) status = copse_paged_levels_fill(index, tree, &directory, NULL);
+    if (status == COPSE_OK) status = copse_device_wait(device, device->main); /* `last` is copied */
+    if (status == COPSE_OK)
+        copse_paged_directory_put(index, tree, &directory);
+    else
+        copse_paged_directory_free(index, &directory);
     return status;
 }
 
@@ -213,6 +228,7 @@ copse_status copse_paged_make(const copse_index *index, uint32_t slots, copse_pa
     memset(tree, 0, sizeof *tree);
     pthread_mutex_init(&tree->lock, NULL);
     tree->view.unique = !index->duplicates;
+    tree->view.packs_from = index->updates == COPSE_UPDATES_RARE ? 0 : 1;
     tree->view.key_type = index->key_type;
     tree->view.value_type = index->value_type;
     tree->pool.page_bytes = page_plan(index, slots, &tree->view);

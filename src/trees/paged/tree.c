@@ -1,11 +1,15 @@
 /* The paged tree on a device: inspection, the table of calls, the description. */
 #include "trees/paged/tree.h"
+#include "core/widths.h"
+#include "cpu/driver.h"
 #include "gpu/scan.h"
+#include "trees/paged/visit.h"
 
 static copse_status paged_create(copse_index *index)
 {
     copse_paged *tree = NULL;
-    copse_status status = copse_paged_make(index, COPSE_PAGED_SLOTS_SMALL, &tree);
+    copse_status status =
+        copse_paged_make(index, index->page_order ? index->page_order : COPSE_PAGED_SLOTS_SMALL, &tree);
     index->tree = tree;
     return status;
 }
@@ -115,19 +119,26 @@ static const copse_calls paged_calls = {
     .select = copse_paged_select,
     .scan = paged_scan,
     .scan_step = COPSE_GPU_SCAN_STEP,
+    .visit = copse_paged_visit,
+    .visit_in_place = copse_paged_visit_in_place,
+    .pages = copse_paged_pages,
     .size = paged_size,
     .stats = paged_stats,
     .verify = paged_verify,
 };
 
+COPSE_DECLARE_WIDTHS(const copse_cpu_tree, copse_paged_cpu);
+
 const copse_tree_description copse_tree_paged = {
     .structure = COPSE_STRUCTURE_PAGED,
     .name = "paged",
-    .summary = "for GPUs: large pages; updates of any pattern, appends in full pages",
+    .summary = "large pages: updates of any pattern, appends in full pages, visits",
     .capabilities = COPSE_CAPABILITY(COPSE_CAN_RANK) | COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES) |
                     COPSE_CAPABILITY(COPSE_CAN_AGGREGATE),
     .counterpart = COPSE_STRUCTURE_REGULAR,
-    .at = (const copse_tree_at[]){{COPSE_PLACEMENT_GPU, 0, &paged_calls, NULL},
-                                  {COPSE_PLACEMENT_EMULATED, 0, &paged_calls, NULL},
+    .at = (const copse_tree_at[]){{COPSE_PLACEMENT_CPU, 0, &copse_cpu_calls,
+                                   (const void *const[])COPSE_WIDTH_ROW(copse_paged_cpu)},
+                                  {COPSE_PLACEMENT_GPU, COPSE_AUTO_STREAMED, &paged_calls, NULL},
+                                  {COPSE_PLACEMENT_EMULATED, COPSE_AUTO_STREAMED, &paged_calls, NULL},
                                   {0}},
 };

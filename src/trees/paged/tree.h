@@ -29,11 +29,11 @@ typedef struct copse_paged_pool {
 typedef struct copse_paged_directory {
     void *memory;
     uint64_t bytes;
-    uint32_t rows;
+    uint32_t rows, room; /* rows that are there, and for how many there is room */
     void *highs;
     uint64_t *pages;
     uint32_t *counts;
-    copse_device_levels levels;
+    copse_device_levels levels; /* over all for which there is room */
     uint64_t nodes[COPSE_LEVELS_MOST];
 } copse_paged_directory;
 
@@ -43,6 +43,11 @@ typedef struct copse_paged {
     copse_paged_pool pool;
     uint64_t low, high; /* no key is smaller, greater; of an empty tree nothing */
     copse_predictor predictor;
+
+    /* The last page, where it is known: its leaves are full, up to its count. An append goes on there. */
+    bool tail_known, appending; /* appending: the last insert was an append */
+    uint32_t tail_count;
+    uint64_t erased; /* entries, since pages were joined */
 
     /* Made by the first reader that needs it, under the lock; the flags say what is there. */
     pthread_mutex_t lock;
@@ -69,11 +74,16 @@ copse_status copse_paged_make(const copse_index *index, uint32_t slots, copse_pa
 void copse_paged_free(const copse_index *index, copse_paged *tree);
 /* Gets memory until so many pages are free. */
 copse_status copse_paged_pool_reserve(const copse_index *index, copse_paged_pool *pool, uint64_t pages);
-/* Memory for a directory of so many rows. */
-copse_status copse_paged_directory_make(const copse_index *index, uint64_t rows, copse_paged_directory *out);
+/* Memory for a directory of so many rows, and for more to come where `spare` says so. */
+copse_status copse_paged_directory_make(const copse_index *index, uint64_t rows, bool spare,
+                                        copse_paged_directory *out);
 void copse_paged_directory_free(const copse_index *index, copse_paged_directory *directory);
-/* Puts the levels over its rows on the stream, and makes it the directory of the tree, whose old one it frees. */
-copse_status copse_paged_directory_put(const copse_index *index, copse_paged *tree, copse_paged_directory *directory);
+/* Puts the levels over its rows on the stream. seen: the plan of the kernels in front, which the host has not read, and which says
+ * how many rows there are. */
+copse_status copse_paged_levels_fill(const copse_index *index, const copse_paged *tree,
+                                     const copse_paged_directory *directory, const copse_paged_seen *seen);
+/* Makes it the directory of the tree, whose old one it frees. */
+void copse_paged_directory_put(const copse_index *index, copse_paged *tree, const copse_paged_directory *directory);
 
 /* --- update.c --------------------------------------------------------------------------------------------------------------------- */
 
@@ -86,6 +96,11 @@ copse_status copse_paged_erase_pairs(copse_index *index, const void *keys, const
                                      uint64_t *out_erased);
 copse_status copse_paged_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                uint64_t n, void *out_values, uint8_t *out_found);
+
+/* --- join.c ----------------------------------------------------------------------------------------------------------------------- */
+
+/* After so many entries were erased: joins pages that are nearly empty, where that is worth a pass. */
+copse_status copse_paged_join(const copse_index *index, uint64_t erased);
 
 /* --- read.c ----------------------------------------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,8 @@
 #include "transfer/transfer.h"
 #include "trees/paged/tree.h"
 
+#include <string.h>
+
 typedef struct update {
     const copse_index *index;
     copse_paged *tree;
@@ -16,7 +18,11 @@ typedef struct update {
     copse_scratch scratch;
     copse_paged_seen seen;
     uint64_t low, high; /* of the keys that are put */
+    bool done;          /* the pages are changed    */
 } update;
+
+/* Blocks that write pages in haste. */
+#define HASTY_PAGES 132u
 
 static copse_status launch(const update *u, const copse_kernel *kernel, uint64_t items, const void *arguments)
 {
@@ -26,13 +32,13 @@ static copse_status launch(const update *u, const copse_kernel *kernel, uint64_t
 
 /* --- the plan --------------------------------------------------------------------------------------------------------------------- */
 
-/* Memory for n elements. */
-static copse_status elements_take(update *u, uint64_t n, bool pieces)
+/* Memory for n elements; of a small batch for its sorted pairs as well. */
+static copse_status elements_take(update *u, uint64_t n, bool pieces, copse_paged_small_arguments *small)
 {
     copse_device *device = u->index->device;
     const uint64_t runs = n < u->tree->view.rows ? n : u->tree->view.rows;
     void *row = NULL, *what = NULL, *lost = NULL, *scan = NULL, *begin = NULL, *run_row = NULL, *does = NULL,
-         *run_scan = NULL, *seen = NULL;
+         *run_scan = NULL, *seen = NULL, *keys = NULL, *values = NULL;
     const copse_scratch_array arrays[] = {{&seen, sizeof u->seen},
                                           {&row, n * sizeof(uint32_t)},
                                           {&what, n * sizeof(uint32_t)},
@@ -41,9 +47,15 @@ static copse_status elements_take(update *u, uint64_t n, bool pieces)
                                           {&begin, (runs + 1) * sizeof(uint32_t)},
                                           {&run_row, runs * sizeof(uint32_t)},
                                           {&does, runs * sizeof(uint32_t)},
-                                          {&run_scan, (runs + 1) * sizeof(uint64_t)}};
+                                          {&run_scan, (runs + 1) * sizeof(uint64_t)},
+                                          {&keys, small ? n * copse_type_size(u->index->key_type) : 0},
+                                          {&values, small ? n * copse_value_width(u->index->value_type) : 0}};
     copse_status status = copse_scratch_take(device, "the update", arrays, sizeof arrays / sizeof *arrays, &u->scratch);
-    if (status == COPSE_OK) status = copse_device_fill(device, device->main, seen, 0, sizeof u->seen);
+    if (status == COPSE_OK && !small) status = copse_device_fill(device, device->main, seen, 0, sizeof u->seen);
+    if (small) {
+        small->sorted_keys = keys;
+        small->sorted_values = values;
+    }
     u->a.tree = u->tree->view;
     u->a.n = (uint32_t)n;
     u->a.row = row;
@@ -76,47 +88,48 @@ static copse_status plan_make(const update *u)
 static copse_status plan_read(update *u)
 {
     copse_device *device = u->index->device;
-    copse_status status = copse_device_read(device, device->main, &u->seen, u->a.seen, sizeof u->seen);
-    u->a.runs = (uint32_t)u->seen.last;
-    return status;
+    return copse_device_read(device, device->main, &u->seen, u->a.seen, sizeof u->seen);
 }
 
 /* --- the change ------------------------------------------------------------------------------------------------------------------- */
 
-/* Kernels that change pages. */
-static copse_status pages_change(const update *u)
+/* Kernels that change pages. hasty: all of them, since the host does not know what there is to do. */
+static copse_status pages_change(const update *u, bool hasty)
 {
     const copse_paged_kernels *kernels = copse_paged_kernels_of(u->index);
     copse_device *device = u->index->device;
+    const uint64_t runs = hasty ? u->a.runs_most : (uint32_t)u->seen.last;
+    const uint64_t items = hasty ? HASTY_PAGES : u->seen.items;
+    const bool replaces = u->a.mode == COPSE_PAGED_PUT || u->a.mode == COPSE_PAGED_MIXED;
     copse_status status = COPSE_OK;
-    if (u->seen.replaced) status = launch(u, &kernels->replace, u->a.n, &u->a);
-    if (status == COPSE_OK && u->seen.patched)
-        status = launch(u, &kernels->patch,
-                        (uint64_t)u->a.n * COPSE_PAGED_LEAF_BYTES / copse_type_size(u->index->key_type), &u->a);
-    if (status == COPSE_OK && u->seen.patched)
-        status = launch(u, &kernels->patch_ends, (uint64_t)u->a.runs * 32, &u->a);
-    if (status == COPSE_OK && u->seen.items)
-        status = copse_device_launch(device, device->main, &kernels->write, u->seen.items, &u->a);
+    if (hasty ? replaces : u->seen.replaced != 0) status = launch(u, &kernels->replace, u->a.n, &u->a);
+    if (status == COPSE_OK && (hasty || u->seen.patched)) status = launch(u, &kernels->patch, u->a.n, &u->a);
+    if (status == COPSE_OK && (hasty || u->seen.patched)) status = launch(u, &kernels->settle, runs * 32, &u->a);
+    if (status == COPSE_OK && items) status = copse_device_launch(device, device->main, &kernels->write, items, &u->a);
     return status;
 }
 
-/* The same with rows that come or go. */
-static copse_status rows_change(update *u, copse_paged_directory *directory)
+/* The same with rows that come or go, into a directory that has room for them. */
+static copse_status rows_change(update *u, const copse_paged_directory *directory, bool hasty)
 {
     copse_paged *tree = u->tree;
-    u->a.moved = 1;
-    u->a.new_rows = directory->rows;
+    u->a.new_room = directory->room;
     u->a.new_highs = directory->highs;
     u->a.new_pages = directory->pages;
     u->a.new_counts = directory->counts;
     u->a.stack = tree->pool.stack;
     u->a.stack_top = tree->pool.top;
-    u->a.stack_rest = tree->pool.top - u->seen.taken;
-    copse_status status = pages_change(u);
+    copse_status status = pages_change(u, hasty);
     if (status == COPSE_OK) status = launch(u, &copse_paged_kernels_of(u->index)->move_rows, u->a.tree.rows, &u->a);
-    if (status == COPSE_OK) status = copse_paged_directory_put(u->index, tree, directory);
-    if (status == COPSE_OK) tree->pool.top = u->a.stack_rest + u->seen.freed;
+    if (status == COPSE_OK) status = copse_paged_levels_fill(u->index, tree, directory, hasty ? u->a.seen : NULL);
     return status;
+}
+
+/* The directory that kernels have written becomes that of the tree. */
+static void rows_follow(const update *u, const copse_paged_directory *directory)
+{
+    copse_paged_directory_put(u->index, u->tree, directory);
+    u->tree->pool.top = u->tree->pool.top - u->seen.taken + u->seen.freed;
 }
 
 static copse_status rows_prepare_and_change(update *u)
@@ -124,10 +137,13 @@ static copse_status rows_prepare_and_change(update *u)
     copse_paged_directory directory;
     const uint64_t rows = u->tree->view.rows + u->seen.shift;
     copse_status status = copse_paged_pool_reserve(u->index, &u->tree->pool, u->seen.taken);
-    if (status == COPSE_OK) status = copse_paged_directory_make(u->index, rows, &directory);
+    if (status == COPSE_OK) status = copse_paged_directory_make(u->index, rows, true, &directory);
     if (status != COPSE_OK) return status;
-    status = rows_change(u, &directory);
-    if (status != COPSE_OK) copse_paged_directory_free(u->index, &directory);
+    status = rows_change(u, &directory, false);
+    if (status == COPSE_OK)
+        rows_follow(u, &directory);
+    else
+        copse_paged_directory_free(u->index, &directory);
     return status;
 }
 
@@ -145,35 +161,53 @@ static void bounds_follow(const update *u)
     if (tree->view.entries == 0 || u->high > tree->high) tree->high = u->high;
 }
 
+static bool plan_is_empty(const update *u)
+{
+    return !u->seen.replaced && !u->seen.patched && !u->seen.items && !u->seen.taken && !u->seen.freed;
+}
+
+static void tail_follow(const update *u)
+{
+    copse_paged *tree = u->tree;
+    if (u->seen.tail == COPSE_PAGED_TAIL_COUNT) tree->tail_count = 0;
+    if (u->seen.tail == COPSE_PAGED_TAIL_COUNT || u->seen.tail == COPSE_PAGED_TAIL_MORE)
+        tree->tail_count += (uint32_t)u->seen.tail_count;
+    if (u->seen.tail == COPSE_PAGED_TAIL_COUNT) tree->tail_known = true;
+    if (u->seen.tail == COPSE_PAGED_TAIL_UNKNOWN) tree->tail_known = false;
+}
+
+/* After a change of the pages: what the host knows of the tree. */
+static void tree_follow(update *u)
+{
+    if (plan_is_empty(u)) return;
+    bounds_follow(u);
+    tail_follow(u);
+    u->tree->view.entries += (uint64_t)entries_come(u);
+    copse_paged_forget(u->index, u->tree);
+    u->done = true;
+}
+
 /* Carries a plan out. */
 static copse_status carry_out(update *u)
 {
     copse_device *device = u->index->device;
-    const bool moved = u->seen.taken || u->seen.freed;
-    if (!u->seen.replaced && !u->seen.patched && !u->seen.items && !moved) return COPSE_OK;
-    copse_status status = moved ? rows_prepare_and_change(u) : pages_change(u);
+    if (plan_is_empty(u)) return COPSE_OK;
+    copse_status status = u->seen.taken || u->seen.freed ? rows_prepare_and_change(u) : pages_change(u, false);
     if (status != COPSE_OK) return status;
-    bounds_follow(u);
-    u->tree->view.entries += (uint64_t)entries_come(u);
-    copse_paged_forget(u->index, u->tree);
+    tree_follow(u);
     return device->callers_stream ? COPSE_OK : copse_device_wait(device, device->main);
 }
+
+/* --- large batches ---------------------------------------------------------------------------------------------------------------- */
 
 /* Applies a batch of keys that are sorted and encoded. */
 static copse_status batch_apply(update *u, const void *keys, const void *values, uint64_t n)
 {
-    copse_device *device = u->index->device;
-    const copse_paged_kernels *kernels = copse_paged_kernels_of(u->index);
-    copse_status status = elements_take(u, n, false);
+    copse_status status = elements_take(u, n, false, NULL);
     u->a.keys = keys;
     u->a.values = values;
-    if (status != COPSE_OK) return status;
-    if (n > COPSE_PAGED_PLAN_SMALL) {
-        status = launch(u, &kernels->locate, n, &u->a);
-        if (status == COPSE_OK) status = plan_make(u);
-    } else {
-        status = copse_device_launch(device, device->main, &kernels->plan_small, 1, &u->a);
-    }
+    if (status == COPSE_OK) status = launch(u, &copse_paged_kernels_of(u->index)->locate, n, &u->a);
+    if (status == COPSE_OK) status = plan_make(u);
     return status == COPSE_OK ? plan_read(u) : status;
 }
 
@@ -194,10 +228,170 @@ static copse_status batch_apply_sorted(update *u, copse_device_pairs *pairs)
     return status;
 }
 
+/* --- small batches ---------------------------------------------------------------------------------------------------------------- */
+
+/* Launches what carries a small batch out, and waits. The plan is delivered to the note of the device, which is locked. directory
+ * NULL: one block does it all, or nothing. */
+static copse_status small_launch(update *u, const copse_paged_small_arguments *arguments,
+                                 const copse_paged_directory *directory)
+{
+    copse_device *device = u->index->device;
+    copse_paged_small_arguments a = *arguments;
+    u->a.stack_top = directory ? u->tree->pool.top : 0;
+    u->a.new_room = directory ? directory->room : 0;
+    a.update = u->a;
+    copse_status status = copse_device_launch(device, device->main, &copse_paged_kernels_of(u->index)->small, 1, &a);
+    if (status == COPSE_OK && directory) status = rows_change(u, directory, true);
+    return status == COPSE_OK ? copse_device_wait(device, device->main) : status;
+}
+
+static copse_status small_run(update *u, copse_paged_small_arguments *a, const copse_paged_directory *directory)
+{
+    copse_device *device = u->index->device;
+    pthread_mutex_lock(&device->note_lock);
+    a->delivered = (copse_paged_seen *)(void *)device->note;
+    copse_status status = small_launch(u, a, directory);
+    if (status == COPSE_OK) memcpy(&u->seen, device->note, sizeof u->seen);
+    pthread_mutex_unlock(&device->note_lock);
+    if (status != COPSE_OK) return status;
+    const copse_pairs_speculation *seen = &u->seen.speculation;
+    if (seen->not_first_nan) return copse_fail_nan(u->index->ctx, "keys", ~seen->not_first_nan);
+    if (u->a.mode != COPSE_PAGED_ERASE) {
+        u->low = seen->smallest;
+        u->high = seen->largest;
+    }
+    return COPSE_OK;
+}
+
+/* After a plan that one block made: the host carries out what was refused. */
+static copse_status small_finish(update *u, copse_paged_directory *directory)
+{
+    copse_device *device = u->index->device;
+    const bool moved = !u->seen.refused && (u->seen.taken || u->seen.freed);
+    if (moved) {
+        directory->rows = u->a.tree.rows + (uint32_t)u->seen.shift;
+        rows_follow(u, directory);
+    } else {
+        copse_paged_directory_free(u->index, directory);
+    }
+    if (!u->seen.refused) {
+        tree_follow(u);
+        return COPSE_OK;
+    }
+    u->seen.refused = 0;
+    return copse_device_fill(device, device->main, &u->a.seen->refused, 0, sizeof u->seen.refused);
+}
+
+/* A batch of up to COPSE_PAGED_SMALL keys, as it came. */
+static copse_status small_apply(update *u, const copse_device_pairs *pairs)
+{
+    copse_paged_small_arguments a = {.keys = pairs->keys, .values = pairs->values, .key_type = pairs->key_type};
+    copse_paged_directory directory = {0};
+    copse_status status = elements_take(u, pairs->n, false, &a);
+    u->a.keys = a.sorted_keys;
+    u->a.values = a.sorted_values;
+    if (status == COPSE_OK && pairs->n > COPSE_PAGED_TINY)
+        status = copse_paged_directory_make(u->index, u->tree->view.rows + pairs->n, true, &directory);
+    if (status == COPSE_OK) status = small_run(u, &a, directory.memory ? &directory : NULL);
+    if (status == COPSE_OK) return small_finish(u, &directory);
+    copse_paged_directory_free(u->index, &directory);
+    return status;
+}
+
+/* --- appends ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Makes room for more rows. */
+static copse_status directory_grow(const copse_index *index, copse_paged *tree, uint64_t rows)
+{
+    copse_device *device = index->device;
+    copse_paged_directory grown;
+    const copse_paged_directory *old = &tree->directory;
+    const uint64_t key_bytes = copse_type_size(index->key_type);
+    if (rows <= old->room) return COPSE_OK;
+    copse_status status = copse_paged_directory_make(index, rows, true, &grown);
+    if (status != COPSE_OK) return status;
+    grown.rows = old->rows;
+    status = copse_device_copy(device, device->main, grown.highs, old->highs, old->rows * key_bytes);
+    if (status == COPSE_OK)
+        status = copse_device_copy(device, device->main, grown.pages, old->pages, old->rows * sizeof *old->pages);
+    if (status == COPSE_OK)
+        status = copse_device_copy(device, device->main, grown.counts, old->counts, old->rows * sizeof *old->counts);
+    if (status == COPSE_OK) status = copse_paged_levels_fill(index, tree, &grown, NULL);
+    if (status == COPSE_OK)
+        copse_paged_directory_put(index, tree, &grown);
+    else
+        copse_paged_directory_free(index, &grown);
+    return status;
+}
+
+/* Launches an append and waits. The levels may follow though the batch turns out to be none: rows that are not there have the largest key. */
+static copse_status append_launch(const copse_index *index, copse_paged_append_arguments *a,
+                                  const copse_paged_directory *directory, copse_pairs_speculation *seen)
+{
+    copse_device *device = index->device;
+    const copse_paged_kernels *kernels = copse_paged_kernels_of(index);
+    copse_status status = copse_device_speculation_make(device, &a->seen);
+    if (status != COPSE_OK) return status;
+    status = copse_device_launch(device, device->main, &kernels->order, copse_device_blocks(device, a->n), a);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->append, (uint64_t)a->pages + 1, a);
+    if (status == COPSE_OK && a->pages) status = copse_paged_levels_fill(index, copse_paged_of(index), directory, NULL);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, seen, a->seen, sizeof *seen);
+    copse_device_speculation_free(device, a->seen);
+    return status;
+}
+
+static void append_follow(const copse_index *index, copse_paged *tree, const copse_paged_append_arguments *a,
+                          const copse_paged_directory *directory, uint64_t largest)
+{
+    const uint64_t rest = a->tree.slots - a->tail_count;
+    copse_paged_directory_put(index, tree, directory);
+    tree->pool.top -= a->pages;
+    tree->tail_count =
+        (uint32_t)(a->pages ? a->n - rest - (uint64_t)(a->pages - 1) * a->tree.slots : a->tail_count + a->n);
+    tree->view.entries += a->n;
+    tree->high = largest;
+    copse_paged_forget(index, tree);
+}
+
+/* Appends a batch, as long as the last one was an append; *out_done false: it is not one after all. Where keys repeat, an equal of the last
+ * key is an append, unless only absent keys are to come. */
+static copse_status append_try(const copse_index *index, copse_device_pairs *pairs, uint32_t flags, bool *out_done)
+{
+    copse_paged *tree = copse_paged_of(index);
+    copse_pairs_speculation seen = {0};
+    *out_done = false;
+    if (!tree->appending || !tree->tail_known || copse_type_is_float(index->key_type)) return COPSE_OK;
+    if (index->duplicates && flags & COPSE_INSERT_IF_ABSENT) return COPSE_OK;
+    const uint64_t slots = tree->view.slots, rest = slots - tree->tail_count;
+    const uint64_t pages = pairs->n > rest ? (pairs->n - rest + slots - 1) / slots : 0;
+    copse_status status = copse_device_pairs_encode(index, pairs);
+    if (status == COPSE_OK) status = copse_paged_pool_reserve(index, &tree->pool, pages);
+    if (status == COPSE_OK) status = directory_grow(index, tree, tree->view.rows + pages);
+    if (status != COPSE_OK) return status;
+    copse_paged_directory directory = tree->directory;
+    directory.rows += (uint32_t)pages;
+    copse_paged_append_arguments a = {.tree = tree->view,
+                                      .keys = pairs->keys,
+                                      .values = pairs->values,
+                                      .n = pairs->n,
+                                      .high = tree->high,
+                                      .tail_count = tree->tail_count,
+                                      .pages = (uint32_t)pages,
+                                      .stack = tree->pool.stack,
+                                      .stack_top = tree->pool.top};
+    status = append_launch(index, &a, &directory, &seen);
+    *out_done = status == COPSE_OK && !seen.wrong;
+    tree->appending = *out_done;
+    if (*out_done) append_follow(index, tree, &a, &directory, seen.largest);
+    return status;
+}
+
 /* --- new trees -------------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t slots_for(uint64_t entries)
+static uint32_t slots_for(const copse_index *index, uint64_t entries)
 {
+    if (index->page_order) return index->page_order;
     return entries > COPSE_PAGED_SMALL_TREE ? COPSE_PAGED_SLOTS : COPSE_PAGED_SLOTS_SMALL;
 }
 
@@ -220,7 +414,7 @@ static copse_status replace(copse_index *index, copse_device_pairs *pairs)
 {
     copse_paged *tree = NULL;
     copse_status status = check_size(index, pairs->n);
-    if (status == COPSE_OK) status = copse_paged_make(index, slots_for(pairs->n), &tree);
+    if (status == COPSE_OK) status = copse_paged_make(index, slots_for(index, pairs->n), &tree);
     if (status != COPSE_OK) return status;
     if (pairs->n) {
         update u = {.index = index, .tree = tree, .low = pairs->low, .high = pairs->high};
@@ -252,7 +446,7 @@ copse_status copse_paged_build(copse_index *index, const void *keys, const void 
 static copse_status pages_grow(copse_index *index, uint64_t more)
 {
     const copse_paged *tree = copse_paged_of(index);
-    if (tree->view.slots >= slots_for((tree->view.entries + more) / 2)) return COPSE_OK;
+    if (tree->view.slots >= slots_for(index, (tree->view.entries + more) / 2)) return COPSE_OK;
     copse_device_pairs all;
     copse_paged *grown = NULL;
     copse_status status = copse_paged_entries_out(index, &all);
@@ -285,41 +479,67 @@ static copse_status drop_all(copse_index *index)
 /* Ends an update of the index: carries the plan out, unless `status` is an error. */
 static copse_status finish(copse_index *index, update *u, copse_status status)
 {
-    if (status == COPSE_OK)
-        status = u->tree->view.entries + (uint64_t)entries_come(u) == 0 && u->tree->view.entries ? drop_all(index)
-                                                                                                 : carry_out(u);
+    if (status == COPSE_OK && !u->done) {
+        const bool empties = u->tree->view.entries && u->tree->view.entries + (uint64_t)entries_come(u) == 0;
+        status = empties ? drop_all(index) : carry_out(u);
+    }
     copse_scratch_free(index->device, &u->scratch);
     return status;
 }
 
-/* The caller's batch, sorted, mostly by speculation. */
-static copse_status batch_sort(copse_index *index, const void *keys, const void *values, uint64_t n, const char *what,
-                               copse_device_pairs *out)
+/* Puts the caller's batch, which is on the device, into the tree, or takes its keys out. */
+static copse_status pairs_apply(copse_index *index, update *u, copse_device_pairs *pairs, const char *what)
 {
-    copse_paged *tree = copse_paged_of(index);
+    copse_paged *tree = u->tree;
     const copse_pairs_hint hint = {tree->view.entries != 0, tree->low, tree->high, &tree->predictor};
-    copse_status status = copse_device_pairs_bring(index, keys, values, n, what, out);
-    if (status == COPSE_OK) status = check_size(index, n);
-    return status == COPSE_OK ? copse_device_pairs_sort(index, &hint, what, out) : status;
+    if (pairs->n <= COPSE_PAGED_SMALL) {
+        copse_status status = small_apply(u, pairs);
+        tree->predictor.ascending = tree->predictor.ascending && u->seen.speculation.ascending;
+        return finish(index, u, status);
+    }
+    copse_status status = copse_device_pairs_sort(index, &hint, what, pairs);
+    if (status == COPSE_OK) status = batch_apply_sorted(u, pairs);
+    u->seen.speculation.ascending = tree->predictor.ascending;
+    if (u->a.mode != COPSE_PAGED_ERASE) {
+        u->low = pairs->low;
+        u->high = pairs->high;
+    }
+    return finish(index, u, status);
+}
+
+/* Was that an append, so that the next one may be? */
+static bool was_append(const update *u)
+{
+    return (uint32_t)u->seen.last == 1 && u->seen.speculation.ascending &&
+           (u->seen.tail == COPSE_PAGED_TAIL_COUNT || u->seen.tail == COPSE_PAGED_TAIL_MORE);
+}
+
+static copse_status pairs_insert(copse_index *index, copse_device_pairs *pairs, uint32_t flags, uint64_t *out_inserted)
+{
+    bool done = false;
+    copse_status status = pages_grow(index, pairs->n);
+    if (status == COPSE_OK) status = append_try(index, pairs, flags, &done);
+    if (status != COPSE_OK) return status;
+    *out_inserted = pairs->n;
+    if (done) return COPSE_OK;
+    update u = {.index = index, .tree = copse_paged_of(index)};
+    u.a.mode = flags & COPSE_INSERT_IF_ABSENT ? COPSE_PAGED_ABSENT
+               : index->duplicates            ? COPSE_PAGED_ADD
+                                              : COPSE_PAGED_PUT;
+    status = pairs_apply(index, &u, pairs, "inserting");
+    if (status != COPSE_OK) return status;
+    *out_inserted = (uint64_t)entries_come(&u);
+    u.tree->appending = was_append(&u);
+    return COPSE_OK;
 }
 
 copse_status copse_paged_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                 uint64_t *out_inserted)
 {
     copse_device_pairs pairs = {0};
-    copse_status status = batch_sort(index, keys, values, n, "inserting", &pairs);
-    if (status == COPSE_OK) status = pages_grow(index, n);
-    if (status == COPSE_OK) {
-        update u = {.index = index, .tree = copse_paged_of(index)};
-        u.a.mode = flags & COPSE_INSERT_IF_ABSENT ? COPSE_PAGED_ABSENT
-                   : index->duplicates            ? COPSE_PAGED_ADD
-                                                  : COPSE_PAGED_PUT;
-        status = batch_apply_sorted(&u, &pairs);
-        u.low = pairs.low;
-        u.high = pairs.high;
-        status = finish(index, &u, status);
-        if (status == COPSE_OK) *out_inserted = (uint64_t)entries_come(&u);
-    }
+    copse_status status = copse_device_pairs_bring(index, keys, values, n, "inserting", &pairs);
+    if (status == COPSE_OK) status = check_size(index, n);
+    if (status == COPSE_OK) status = pairs_insert(index, &pairs, flags, out_inserted);
     copse_device_pairs_free(index, &pairs);
     return status;
 }
@@ -351,31 +571,44 @@ static copse_status ranges_erase(copse_index *index, const void *lows, const voi
     if (status == COPSE_OK) status = copse_device_read(device, device->main, &pieces, a.sums + n, sizeof pieces);
     if (status == COPSE_OK) status = check_size(index, pieces);
     if (status == COPSE_OK && pieces) {
-        status = elements_take(&u, pieces, true);
+        status = elements_take(&u, pieces, true, NULL);
         a.update = u.a;
         if (status == COPSE_OK) status = launch(&u, &kernels->pieces, pieces, &a);
         if (status == COPSE_OK) status = plan_make(&u);
         if (status == COPSE_OK) status = plan_read(&u);
         status = finish(index, &u, status);
         if (status == COPSE_OK) *out_erased = (uint64_t)-entries_come(&u);
+        if (status == COPSE_OK) status = copse_paged_join(index, *out_erased);
     }
     copse_scratch_free(device, &scratch);
     return status;
 }
 
+/* Erases keys, each with all entries that have it. */
+static copse_status pairs_erase(copse_index *index, copse_device_pairs *pairs, uint64_t *out_erased)
+{
+    copse_paged *tree = copse_paged_of(index);
+    if (index->duplicates) {
+        const copse_pairs_hint hint = {tree->view.entries != 0, tree->low, tree->high, &tree->predictor};
+        copse_status status = copse_device_pairs_sort(index, &hint, "erasing", pairs);
+        if (status == COPSE_OK) status = copse_device_pairs_confirm(index, pairs);
+        if (status != COPSE_OK) return status;
+        return ranges_erase(index, pairs->keys, pairs->keys, pairs->key_type, pairs->n, out_erased);
+    }
+    update u = {.index = index, .tree = tree, .low = 1, .high = 0};
+    u.a.mode = COPSE_PAGED_ERASE;
+    copse_status status = pairs_apply(index, &u, pairs, "erasing");
+    if (status != COPSE_OK) return status;
+    *out_erased = (uint64_t)-entries_come(&u);
+    return copse_paged_join(index, *out_erased);
+}
+
 copse_status copse_paged_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
 {
     copse_device_pairs pairs = {0};
-    copse_status status = batch_sort(index, keys, NULL, n, "erasing", &pairs);
-    if (status == COPSE_OK && index->duplicates) status = copse_device_pairs_confirm(index, &pairs);
-    if (status == COPSE_OK && index->duplicates) {
-        status = ranges_erase(index, pairs.keys, pairs.keys, pairs.key_type, n, out_erased);
-    } else if (status == COPSE_OK) {
-        update u = {.index = index, .tree = copse_paged_of(index), .low = 1, .high = 0};
-        u.a.mode = COPSE_PAGED_ERASE;
-        status = finish(index, &u, batch_apply_sorted(&u, &pairs));
-        if (status == COPSE_OK) *out_erased = (uint64_t)-entries_come(&u);
-    }
+    copse_status status = copse_device_pairs_bring(index, keys, NULL, n, "erasing", &pairs);
+    if (status == COPSE_OK) status = check_size(index, n);
+    if (status == COPSE_OK) status = pairs_erase(index, &pairs, out_erased);
     copse_device_pairs_free(index, &pairs);
     return status;
 }

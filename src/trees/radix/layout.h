@@ -204,3 +204,27 @@ COPSE_ANYWHERE uint32_t copse_radix_units(uint32_t length, uint32_t width)
 {
     return (length + (width ? 8 : 0) + 7) / 8;
 }
+
+/* Blocks of the heap come in sizes, each with a list of free ones: one for each number of units up to COPSE_RADIX_EXACT_UNITS, then eight
+ * from each power of two to the next. */
+#define COPSE_RADIX_EXACT_UNITS 64u
+#define COPSE_RADIX_CLASSES     (COPSE_RADIX_EXACT_UNITS + 8 * 9)
+
+/* The class of a block of so many units, and the units that it really has. */
+COPSE_ANYWHERE uint32_t copse_radix_class_of(uint32_t units, uint32_t *size)
+{
+    uint32_t octave = 6;
+    *size = units;
+    if (units <= COPSE_RADIX_EXACT_UNITS) return units - 1;
+    while ((units - 1) >> (octave + 1)) octave++;
+    const uint32_t eighths = ((units - 1) >> (octave - 3)) + 1; /* 9 .. 16 */
+    *size = eighths << (octave - 3);
+    return COPSE_RADIX_EXACT_UNITS + (octave - 6) * 8 + (eighths - 9);
+}
+
+COPSE_ANYWHERE uint32_t copse_radix_heap_units(uint32_t units)
+{
+    uint32_t size;
+    (void)copse_radix_class_of(units, &size);
+    return size;
+}

@@ -7,13 +7,23 @@
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/arguments.h"
 
-/* The leaf of a base leaf where keys from `low` on begin, or one in front of it. */
+/* The leaf of a base leaf where keys from `low` on begin, or one in front of it. Where the base leaf has none of these it may be no leaf. */
 SIMT_DEVICE void read_from(const copse_blink_tree *tree, uint32_t base_leaf, KEY low, leaf_read *out)
 {
-    if (tree->branches)
+    if (tree->branches) {
         read_branched(tree, base_leaf, low, out);
-    else
-        read_linked(tree, base_leaf, out);
+        return;
+    }
+    read_linked(tree, base_leaf, out);
+    if (out->high >= low || out->next == COPSE_LEAF_NONE) return;
+    const directory_entry entry = directory_find_concurrent(tree, low);
+    if (entry.leaf == COPSE_LEAF_NONE || entry.low <= out->high) return;
+    if (entry.base_leaf == base_leaf) {
+        read_linked(tree, entry.leaf, out);
+    } else { /* the keys begin further to the right */
+        out->count = 0;
+        out->next = COPSE_LEAF_NONE;
+    }
 }
 
 /* The first entry of a leaf with a key >= q. */
@@ -43,12 +53,13 @@ SIMT_DEVICE bool concurrent_after(const copse_blink_tree *tree, KEY q, KEY *key,
     return false;
 }
 
-/* The last entry of a base leaf with a key <= q. */
-SIMT_DEVICE bool base_leaf_upto_key(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, KEY *key, VALUE *value)
+/* The last entry of a base leaf with a key <= q, in its leaves where keys from `low` on begin. */
+SIMT_DEVICE bool base_leaf_upto_key(const copse_blink_tree *tree, uint32_t base_leaf, KEY low, KEY q, KEY *key,
+                                    VALUE *value)
 {
     leaf_read leaf;
     bool found = false;
-    read_from(tree, base_leaf, 0, &leaf);
+    read_from(tree, base_leaf, low, &leaf);
     for (;;) {
         SIMT_UNROLL
         for (uint32_t i = 0; i < LEAF_SLOTS; i++)
@@ -65,7 +76,9 @@ SIMT_DEVICE bool base_leaf_upto_key(const copse_blink_tree *tree, uint32_t base_
 SIMT_DEVICE bool concurrent_upto(const copse_blink_tree *tree, KEY q, KEY *key, VALUE *value)
 {
     for (uint32_t base_leaf = base_leaf_upto(tree, q) + 1u; base_leaf-- > 0;)
-        if (base_leaf_upto_key(tree, base_leaf, q, key, value)) return true;
+        if ((!tree->branches && base_leaf_upto_key(tree, base_leaf, q, q, key, value)) ||
+            base_leaf_upto_key(tree, base_leaf, 0, q, key, value))
+            return true;
     return false;
 }
 

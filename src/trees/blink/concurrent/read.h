@@ -200,7 +200,7 @@ SIMT_DEVICE void find_concurrent_group(const copse_blink_point_arguments *a, wal
 {
     const copse_blink_tree *tree = &a->tree;
     const KEY q = bound.q;
-    uint32_t node = bound.node;
+    uint32_t node = bound.node, steps = 0;
     for (bool open = at < a->queries.n; __any_sync(SIMT_FULL_MASK, open);) {
         const char *line = leaf_at(tree, node), *leaf = line;
         const uint32_t state = simt_load_acquire_u32((const uint32_t *)(line + LEAF_STATE));
@@ -209,11 +209,16 @@ SIMT_DEVICE void find_concurrent_group(const copse_blink_point_arguments *a, wal
         const uint32_t slot = group_match(leaf, own & COPSE_LEAF_COUNT, q);
         const VALUE value = slot < LEAF_SLOTS && a->queries.out_values ? peek_value(leaf, slot) : 0;
         const uint32_t next = tree->branches ? node + 1u : peek_u32(leaf + LEAF_NEXT);
-        const bool beyond = peek_high(leaf) < q; /* it was split; or a digest led too far left */
+        const KEY high = peek_high(leaf);
+        const bool beyond = high < q; /* it was split; or a digest led too far left */
         if (!group_agrees(line, state)) {
             if (open) simt_yield();
         } else if (open && beyond) {
             node = next;
+            if (!tree->branches && ++steps % 16u == 2u) { /* a chain that goes on may be long */
+                const directory_entry entry = directory_find_concurrent(tree, q);
+                if (entry.leaf != COPSE_LEAF_NONE && entry.low > high) node = entry.leaf;
+            }
         } else if (open) {
             open = false;
             if (simt_lane() & 3u) continue;

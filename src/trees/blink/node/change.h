@@ -103,6 +103,15 @@ SIMT_DEVICE uint32_t branch_lead(const copse_blink_tree *tree, uint32_t base_lea
     return simt_load_relaxed_u32((const uint32_t *)(branch + LEAF_VALUES) + child);
 }
 
+/* Notes a place of a B-link tree, by its first leaf, along which an operation passed so many leaves. */
+SIMT_DEVICE void winding_note(const copse_blink_tree *tree, copse_blink_counters *counters, uint32_t first,
+                              uint32_t steps)
+{
+    if (steps < COPSE_CHAIN_MOST) return;
+    const uint32_t at = simt_atomic_add_u32(&counters->winding, 1u);
+    if (at < COPSE_WINDERS) simt_store_relaxed_u32(&tree->directories->winders[at], first);
+}
+
 /* Adds up what the lanes of a warp changed. */
 SIMT_DEVICE void update_count(copse_blink_counters *counters, uint32_t lane_came, uint32_t lane_went)
 {

@@ -6,6 +6,7 @@
 
 #include "gpu/kernel.h"
 #include "trees/blink/layout.h"
+#include "trees/blink/node/directory.h"
 
 #if KEY_BITS == VALUE_BITS
 #define LEAF_SLOTS  (448u / KEY_BITS)
@@ -24,6 +25,8 @@
 #define LEAF_VALUES 88u
 #endif
 #define LEAF_NEXT (LEAF_STATE + 4u)
+/* Lanes that work on one leaf together, an entry each: more than a leaf has. */
+#define LEAF_LANES (KEY_BITS == 64 && VALUE_BITS == 64 ? 8u : 16u)
 
 /* Entries that two leaves get when a tree is packed: room for some more, within the memory that a key may take. */
 #define LEAF_PACKED_TWO (KEY_BITS != VALUE_BITS ? 15u : KEY_BITS == 32 ? 21u : 11u)
@@ -98,23 +101,28 @@ SIMT_DEVICE uint32_t leaf_before(const char *leaf, KEY q, bool or_equal)
     return before < count ? before : count; /* free slots look like the largest key */
 }
 
-/* --- the leaves of a base leaf, one after the other ------------------------------------------------------------------------ */
+/* --- the leaves of a place, one after the other --------------------------------------------------------------------------- */
 
-/* A leaf on the way along the leaves of one base leaf after the other. */
+/* A leaf on the way along the leaves of one place after the other. Without a directory places are base leaves. */
 typedef struct leaf_cursor {
-    uint32_t base_leaf;
-    uint32_t child; /* of a branch */
+    uint32_t base_leaf; /* the place: node/directory.h */
+    uint32_t child;     /* of a branch */
     uint32_t number;
+    uint32_t end; /* the first leaf of the next place, where that is an entry of the directory; else COPSE_LEAF_NONE */
+    uint32_t steps; /* within the place */
     const char *leaf;
 } leaf_cursor;
 
-/* The first leaf of a base leaf. */
-SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t base_leaf)
+/* The first leaf of a place. */
+SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t place)
 {
+    const place_leaves leaves = place_at(tree, place);
     leaf_cursor cursor;
-    cursor.base_leaf = cursor.number = base_leaf;
-    cursor.child = 0;
-    cursor.leaf = leaf_at(tree, base_leaf);
+    cursor.base_leaf = place;
+    cursor.number = leaves.first;
+    cursor.end = leaves.end;
+    cursor.child = cursor.steps = 0;
+    cursor.leaf = leaf_at(tree, cursor.number);
     if (tree->branches && leaf_state(cursor.leaf) & COPSE_LEAF_BRANCH) {
         cursor.number = branch_child(cursor.leaf, 0);
         cursor.leaf = leaf_at(tree, cursor.number);
@@ -122,7 +130,7 @@ SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t base_le
     return cursor;
 }
 
-/* The next leaf of the same base leaf. False: that was the last one. */
+/* The next leaf of the same place. False: that was the last one. */
 SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
 {
     uint32_t next = COPSE_LEAF_NONE;
@@ -133,21 +141,22 @@ SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
             next = branch_child(branch, ++cursor->child);
     } else {
         next = leaf_next(cursor->leaf);
-        if (next < tree->base_leaves) next = COPSE_LEAF_NONE;
+        if (next < tree->base_leaves || next == cursor->end) next = COPSE_LEAF_NONE;
     }
     if (next == COPSE_LEAF_NONE) return false;
     cursor->number = next;
+    cursor->steps++;
     cursor->leaf = leaf_at(tree, next);
     return true;
 }
 
 /*
- * The leaf where q belongs, from the base leaf that the levels led to on: that base leaf, or one to its right where digests led too
- * far left. *offset (may be NULL) counts the entries of the same base leaf in front of that leaf.
+ * The leaf where q belongs, from the base leaf that the levels led to on: of that base leaf, or of one to its right where digests led
+ * too far left. *offset (may be NULL) counts the entries of the same place in front of that leaf.
  */
 SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, uint32_t *offset)
 {
-    leaf_cursor cursor = cursor_at(tree, base_leaf);
+    leaf_cursor cursor = cursor_at(tree, place_find(tree, base_leaf, q).place);
     uint32_t in_front = 0;
     while (leaf_high(cursor.leaf) < q) {
         in_front += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
@@ -159,12 +168,18 @@ SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t base_
     return cursor;
 }
 
-/* Entries of a base leaf. */
-SIMT_DEVICE uint32_t base_leaf_entries(const copse_blink_tree *tree, uint32_t base_leaf)
+/* Entries of a place. */
+SIMT_DEVICE uint32_t base_leaf_entries(const copse_blink_tree *tree, uint32_t place)
 {
-    leaf_cursor cursor = cursor_at(tree, base_leaf);
+    leaf_cursor cursor = cursor_at(tree, place);
     uint32_t entries = 0;
     do entries += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
     while (cursor_step(tree, &cursor));
     return entries;
+}
+
+/* Notes that an update may change a base leaf: bits as read/ranks.c wants them, or NULL. */
+SIMT_DEVICE void base_leaf_touch(uint32_t *touched, uint32_t base_leaf)
+{
+    if (touched) (void)simt_atomic_or_u32(&touched[base_leaf / 32u], 1u << base_leaf % 32u);
 }

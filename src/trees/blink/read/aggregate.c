@@ -8,12 +8,13 @@ static copse_status aggregate_quiet(const copse_index *index, copse_blink_epoch 
     const copse_blink_ranks *ranks = &epoch->ranks;
     const bool is_sum = copse_kind_is_sum(kind);
     copse_status status = copse_blink_ranks_ready(index, epoch);
-    if (status == COPSE_OK) status = copse_blink_summary_ready(index, epoch, is_sum);
+    if (status == COPSE_OK && is_sum) status = copse_blink_sums_ready(index, epoch);
+    const bool quick = is_sum && status == COPSE_OK && ranks->sums_fit;
+    if (status == COPSE_OK && !quick) status = copse_blink_summary_ready(index, epoch);
     if (status != COPSE_OK) return status;
-    const bool quick = is_sum && ranks->sums;
     copse_blink_range_arguments ranges = {.tree = epoch->view, .before = ranks->before, .sums = ranks->sums};
-    copse_blink_summary_arguments arguments = {
-        .tree = epoch->view, .summary = ranks->summary.summary, .before = ranks->before};
+    copse_blink_summary_arguments arguments = {.tree = epoch->view, .before = ranks->before};
+    if (!quick) arguments.summary = ranks->summary.summary;
     copse_aggregate_call call = {
         .index = index,
         .kind = kind,

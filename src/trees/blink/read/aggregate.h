@@ -27,18 +27,20 @@ SIMT_DEVICE void partial_base_leaves(const copse_blink_tree *tree, uint64_t loca
     }
 }
 
-/* Level 0 of the summary: a warp per block. */
-SIMT_KERNEL(NAME(summarize), copse_blink_summary_arguments, COPSE_KERNEL_THREADS, 8)
+/* What an item of the summary should hold: the base leaves of its block, by a warp. */
+SIMT_DEVICE partial partial_of_block(const copse_blink_tree *tree, uint64_t item)
 {
-    const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
-    for (uint64_t b = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); b < a.summary.nodes[0];
-         b += warps) {
-        const uint64_t first = b * COPSE_BLOCK_BASE_LEAVES, end = first + COPSE_BLOCK_BASE_LEAVES;
-        partial all = partial_empty();
-        partial_base_leaves(&a.tree, first << 32, (end < a.tree.base_leaves ? end : a.tree.base_leaves) << 32, &all);
-        all = partial_of_warp(all);
-        if (simt_lane() == 0) partial_store(&a.summary.level[0][b], all);
-    }
+    const uint64_t first = item * COPSE_BLOCK_BASE_LEAVES, end = first + COPSE_BLOCK_BASE_LEAVES;
+    const uint64_t places = tree_places(tree);
+    partial all = partial_empty();
+    partial_base_leaves(tree, first << 32, (end < places ? end : places) << 32, &all);
+    return partial_of_warp(all);
+}
+
+SIMT_DEVICE void summarize(const copse_blink_tree *tree, const copse_device_summary *summary, uint64_t item)
+{
+    const partial all = partial_of_block(tree, item);
+    if (simt_lane() == 0) partial_store(&summary->level[0][item], all);
 }
 
 /* A warp per range. */
@@ -64,7 +66,7 @@ SIMT_KERNEL(NAME(aggregate), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
         all = partial_of_warp(all);
         if (simt_lane() == 0)
             aggregate_store(&a.extents.result, r, all,
-                            location_rank(a.before, end) - location_rank(a.before, location));
+                            location_rank(&a.before, end) - location_rank(&a.before, location));
     }
 }
 
@@ -73,12 +75,23 @@ SIMT_KERNEL(NAME(aggregate), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
 /* trouble[3]: a base leaf with wrong entries or sums in front. */
 SIMT_KERNEL(NAME(verify_base_leaves), copse_ranks_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.tree.base_leaves;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tree_places(&a.tree);
          i += (uint64_t)gridDim.x * blockDim.x) {
-        const uint64_t entries = base_leaf_entries(&a.tree, (uint32_t)i);
-        const uint64_t sum = base_leaf_sum(&a.tree, location_make((uint32_t)i, UINT32_MAX), 0, 1u);
-        bool wrong = a.before && (a.before[i + 1u] - a.before[i] != entries || (i == 0 && a.before[0] != 0));
-        wrong |= a.sums && (a.sums[i + 1u] - a.sums[i] != sum || (i == 0 && a.sums[0] != 0));
+        const uint64_t b = i / COPSE_SUMS_BLOCK;
+        const bool first = i % COPSE_SUMS_BLOCK == 0, last = (i + 1u) % COPSE_SUMS_BLOCK == 0;
+        const copse_entries_before *entries = &a.before;
+        const copse_values_before *sums = &a.sums;
+        bool wrong = false;
+        if (entries->blocks) {
+            const uint64_t next = last ? entries->blocks[b + 1u] - entries->blocks[b] : entries->inside[i + 1u];
+            wrong = next - entries->inside[i] != base_leaf_entries(&a.tree, (uint32_t)i);
+            wrong |= (first && entries->inside[i] != 0) || (i == 0 && entries->blocks[0] != 0);
+        }
+        if (sums->blocks) {
+            const uint64_t next = last ? sums->blocks[b + 1u] - sums->blocks[b] : sums->inside[i + 1u];
+            wrong |= next - sums->inside[i] != base_leaf_sum(&a.tree, location_make((uint32_t)i, UINT32_MAX), 0, 1u);
+            wrong |= (first && sums->inside[i] != 0) || (i == 0 && sums->blocks[0] != 0);
+        }
         if (wrong) simt_atomic_min_u64(&a.survey->trouble[3], i);
     }
 }
@@ -89,10 +102,7 @@ SIMT_KERNEL(NAME(verify_summary), copse_ranks_check_arguments, COPSE_KERNEL_THRE
     const uint64_t warps = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     for (uint64_t b = (uint64_t)blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp(); b < a.summary.nodes[0];
          b += warps) {
-        const uint64_t first = b * COPSE_BLOCK_BASE_LEAVES, end = first + COPSE_BLOCK_BASE_LEAVES;
-        partial all = partial_empty(), kept = partial_load(&a.summary.level[0][b]);
-        partial_base_leaves(&a.tree, first << 32, (end < a.tree.base_leaves ? end : a.tree.base_leaves) << 32, &all);
-        all = partial_of_warp(all);
+        const partial all = partial_of_block(&a.tree, b), kept = partial_load(&a.summary.level[0][b]);
         if (simt_lane() == 0 && !partial_same(all, kept)) simt_atomic_min_u64(&a.survey->trouble[3], b);
     }
     summary_check(&a.summary, a.survey);

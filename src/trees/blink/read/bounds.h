@@ -1,5 +1,5 @@
 /*
- * Template: bounds in the B-link and the B+ tree while no writer is at work, entries in front of base leaves, and neighbours.
+ * Template: bounds in the B-link and the B+ tree while no writer is at work, and neighbours.
  *
  * Four lanes share a bound, as in levels_walk.h, down to the base leaf; of that they load the half with the keys. What a
  * base leaf cannot answer by itself (a chain, a branch, a digest that led too far left) one lane finds out alone.
@@ -31,9 +31,10 @@ SIMT_DEVICE uint64_t location_make(uint32_t base_leaf, uint32_t offset)
     return (uint64_t)base_leaf << 32 | offset;
 }
 
-SIMT_DEVICE uint64_t location_rank(const uint64_t *before, uint64_t location)
+SIMT_DEVICE uint64_t location_rank(const copse_entries_before *before, uint64_t location)
 {
-    return before[location >> 32] + (uint32_t)location;
+    const uint32_t base_leaf = (uint32_t)(location >> 32);
+    return before->blocks[base_leaf / COPSE_SUMS_BLOCK] + before->inside[base_leaf] + (uint32_t)location;
 }
 
 SIMT_DEVICE uint64_t spot_location(const entry_spot *spot)
@@ -47,7 +48,7 @@ SIMT_DEVICE uint64_t spot_location(const entry_spot *spot)
 SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
 {
     entry_spot spot;
-    spot.leaf = cursor_at(tree, tree->base_leaves - 1u);
+    spot.leaf = cursor_at(tree, tree_places(tree) - 1u);
     spot.front = spot.entries = 0;
     for (;;) {
         spot.slot = leaf_count(spot.leaf.leaf);
@@ -74,6 +75,16 @@ typedef struct leaf_piece {
     simt_u32x4 rest; /* in all four lanes: the ninth key, state, next */
 #endif
 } leaf_piece;
+
+/* Value j of this lane's 16 bytes. */
+SIMT_DEVICE VALUE piece_value(simt_u32x4 v, uint32_t j)
+{
+#if VALUE_BITS == 64
+    return j == 0 ? walk_join(v.x, v.y) : walk_join(v.z, v.w);
+#else
+    return piece_word(v, j);
+#endif
+}
 
 SIMT_DEVICE leaf_piece piece_load(const copse_blink_tree *tree, uint32_t base_leaf)
 {
@@ -126,25 +137,18 @@ SIMT_DEVICE entry_spot spot_of_group(const copse_blink_tree *tree, bool digest, 
     const uint32_t less = sum & 0xffffu, count = state & COPSE_LEAF_COUNT;
     const bool chained = !tree->branches && next != COPSE_LEAF_NONE && next >= tree->base_leaves;
     const bool beyond = less >= count && (digest || chained); /* or may be, `high` says */
-    if (beyond || state & COPSE_LEAF_BRANCH || (upper && bound.q == 0)) return spot_alone(tree, bound, upper);
+    if (beyond || tree->directory_entries || state & COPSE_LEAF_BRANCH || (upper && bound.q == 0))
+        return spot_alone(tree, bound, upper);
     entry_spot spot;
     spot.leaf.base_leaf = spot.leaf.number = bound.node;
-    spot.leaf.child = 0;
+    spot.leaf.child = spot.leaf.steps = 0;
+    spot.leaf.end = COPSE_LEAF_NONE;
     spot.leaf.leaf = base_leaf_at(tree, bound.node);
     spot.front = 0;
     spot.entries = chained ? 0 : count;
     spot.slot = less + (upper && tree->unique ? sum >> 16 : 0);
     if (spot.slot > count) spot.slot = count; /* free slots look like the largest key */
     return spot;
-}
-
-/* --- base leaves -------------------------------------------------------------------------------------------------------------- */
-
-SIMT_KERNEL(NAME(base_leaf_entries_all), copse_base_leaf_arguments, COPSE_KERNEL_THREADS, 8)
-{
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.tree.base_leaves;
-         i += (uint64_t)gridDim.x * blockDim.x)
-        a.out[i] = i < a.tree.base_leaves ? base_leaf_entries(&a.tree, (uint32_t)i) : 0;
 }
 
 /* --- neighbours --------------------------------------------------------------------------------------------------------- */
@@ -154,7 +158,7 @@ SIMT_DEVICE bool spot_forward(const copse_blink_tree *tree, entry_spot *spot)
 {
     while (spot->slot >= leaf_count(spot->leaf.leaf)) {
         if (!cursor_step(tree, &spot->leaf)) {
-            if (spot->leaf.base_leaf + 1u >= tree->base_leaves) return false;
+            if (spot->leaf.base_leaf + 1u >= tree_places(tree)) return false;
             spot->leaf = cursor_at(tree, spot->leaf.base_leaf + 1u);
         }
         spot->slot = 0;
@@ -198,7 +202,7 @@ SIMT_DEVICE void neighbour_store(const copse_blink_point_arguments *a, uint32_t 
     const copse_blink_tree *tree = &a->tree;
     const copse_point_queries *to = &a->queries;
     if (at >= to->n) return;
-    if (to->out_ranks) to->out_ranks[at] = location_rank(a->before, spot_location(&spot));
+    if (to->out_ranks) to->out_ranks[at] = location_rank(&a->before, spot_location(&spot));
     if (!to->out_found && !to->out_keys && !to->out_values) return;
     const bool found = copse_neighbour_back(to->which) ? spot_back(tree, &spot) : spot_forward(tree, &spot);
     const char *leaf = spot.leaf.leaf;

@@ -6,13 +6,27 @@
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/read/arguments.h"
 
+/* The leaf where q belongs, from its base leaf on. A step right is shorter than a walk down the directory, two steps are not. */
+SIMT_DEVICE const char *find_leaf(const copse_blink_tree *tree, uint32_t base_leaf, KEY q)
+{
+    if (tree->branches || !tree->unique) return cursor_seek(tree, base_leaf, q, NULL).leaf;
+    const char *leaf = leaf_at(tree, base_leaf);
+    for (uint32_t steps = 0; leaf_high(leaf) < q; steps++) {
+        uint32_t next = leaf_next(leaf);
+        if (steps == 1u && tree->directory_entries)
+            next = directory_further(directory_of(tree), next, leaf_high(leaf), q);
+        leaf = leaf_at(tree, next);
+    }
+    return leaf;
+}
+
 /* One lane to a query, from its base leaf on. */
 SIMT_DEVICE void find_from(const copse_blink_point_arguments *a, uint32_t base_leaf, KEY q, uint32_t at)
 {
-    const leaf_cursor cursor = cursor_seek(&a->tree, base_leaf, q, NULL);
-    const uint32_t slot = leaf_before(cursor.leaf, q, false);
-    const bool found = slot < (leaf_state(cursor.leaf) & COPSE_LEAF_COUNT) && leaf_key(cursor.leaf, slot) == q;
-    find_store(&a->queries, at, found && a->queries.out_values ? leaf_value(cursor.leaf, slot) : 0, found);
+    const char *leaf = find_leaf(&a->tree, base_leaf, q);
+    const uint32_t slot = leaf_before(leaf, q, false);
+    const bool found = slot < (leaf_state(leaf) & COPSE_LEAF_COUNT) && leaf_key(leaf, slot) == q;
+    find_store(&a->queries, at, found && a->queries.out_values ? leaf_value(leaf, slot) : 0, found);
 }
 
 #if KEY_BITS == VALUE_BITS
@@ -79,11 +93,15 @@ SIMT_DEVICE bool query_branch(const group_query *query)
 /* Goes on until every group of the warp is at the leaf of its key. */
 SIMT_DEVICE void query_descend(const copse_blink_tree *tree, bool branches, group_query *query)
 {
-    for (;;) {
+    for (uint32_t steps = 0;; steps++) {
         const bool beyond = query_beyond(query), branch = branches && query_branch(query);
         if (!__any_sync(SIMT_FULL_MASK, beyond || branch)) return;
-        const uint32_t next = query_next(query, branches, beyond);
+        uint32_t next = query_next(query, branches, beyond);
+        const KEY high =
+            COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, piece_key(query->lower, 0), simt_lane() & 28u);
         if (next == COPSE_LEAF_NONE) continue;
+        if (!branches && steps == 1u && tree->directory_entries) /* all four lanes look for the same */
+            next = directory_further(directory_of(tree), next, high, query->bound.q);
         query->bound.node = next;
         query_load(tree, query);
     }

@@ -3,25 +3,50 @@
  * arguments, and the table of them that each backend has per pair of widths. Leaves are drawn in blink/layout.h.
  *
  * The *location* of an entry: the base leaf in the upper 32 bits, the entries of that base leaf in front of it in the lower ones. The
- * location behind the last entry of a base leaf and that of the first entry behind it mean the same. With `before`, the
- * entries in front of each base leaf, a location gives a rank.
+ * location behind the last entry of a base leaf and that of the first entry behind it mean the same. With `before` a location
+ * gives a rank.
+ *
+ * Running sums over base leaves have two levels, so that an update that touches some base leaves costs these and a pass over
+ * blocks, not one over the tree. A block is 32 base leaves:
+ *
+ *   base leaves   | 0: 5 entries | 1: 6 | 2: 5 | ... | 31 | 32: 6 | 33: 5 | ...
+ *   inside        |      0       |   5  |  11  | ... | 165|   0   |   6   | ...    of base leaves in front in the same block
+ *   totals        |                 170                   |      176 ...
+ *   blocks        |                  0                    |      170 ...           of the blocks in front
+ *
+ * An update sets a bit for each base leaf that it may have changed. The next read in key order counts those again, corrects
+ * their blocks, and sums up `totals` (read/refresh.h).
  */
 #pragma once
 
 #include "gpu/kernel_rows.h"
 #include "gpu/reads.h"
 #include "trees/blink/layout.h"
+#include "trees/blink/read/arguments.h"
 
-/* Something of each base leaf, and 0 behind the last: what primitives->scan_u64 sums up. */
-typedef struct copse_base_leaf_arguments {
+/* Sums of values in front of each base leaf, modulo 2^64, likewise. */
+typedef struct copse_values_before {
+    const uint64_t *inside;
+    const uint64_t *blocks;
+} copse_values_before;
+
+/* Brings running sums up to date, or the blocks of the summary, where base leaves have changed. */
+typedef struct copse_refresh_arguments {
     copse_blink_tree tree;
-    uint64_t *out;
-} copse_base_leaf_arguments;
+    uint64_t blocks;
+    uint32_t *touched; /* a word for each block with bits of base leaves to look at; the kernel makes it 0 */
+    uint32_t *stale_sums, *stale_summary; /* refresh_entries: words to which it hands these bits on */
+    uint32_t *entries;                    /* refresh_entries: `inside` */
+    uint64_t *values;                     /* refresh_values: `inside` */
+    uint64_t *totals;
+    uint64_t *largest; /* refresh_values: no value that it has seen was farther from 0 */
+    copse_device_summary summary;
+} copse_refresh_arguments;
 
 typedef struct copse_blink_range_arguments {
     copse_blink_tree tree;
-    const uint64_t *before; /* entries in front of each base leaf */
-    const uint64_t *sums;   /* of values in front of each base leaf, for sums and means */
+    copse_entries_before before;
+    copse_values_before sums; /* for sums and means */
     copse_range_queries queries;
 } copse_blink_range_arguments;
 
@@ -47,7 +72,7 @@ typedef struct copse_blink_short_range_arguments {
 
 typedef struct copse_blink_copy_arguments {
     copse_blink_tree tree;
-    const uint64_t *before;
+    copse_entries_before before;
     copse_entry_output output;
     const copse_short_range_state *state; /* NULL, or of `short_range`, which has run before */
 } copse_blink_copy_arguments;
@@ -56,7 +81,7 @@ typedef struct copse_blink_copy_arguments {
 typedef struct copse_blink_summary_arguments {
     copse_blink_tree tree;
     copse_device_summary summary;
-    const uint64_t *before;
+    copse_entries_before before;
     copse_range_extents extents; /* with ends */
 } copse_blink_summary_arguments;
 
@@ -82,18 +107,19 @@ typedef struct copse_concurrent_arguments {
 /* Checks. */
 typedef struct copse_ranks_check_arguments {
     copse_blink_tree tree;
-    const uint64_t *before, *sums; /* either may be NULL */
+    copse_entries_before before; /* NULLs: there are none, */
+    copse_values_before sums;    /* likewise */
     copse_device_summary summary;
     copse_device_survey *survey; /* trouble[3] */
 } copse_ranks_check_arguments;
 
 typedef struct copse_blink_ordered_kernels {
-    copse_kernel base_leaf_entries, base_leaf_sums; /* copse_base_leaf_arguments */
+    copse_kernel refresh_entries, refresh_values, refresh_summary; /* copse_refresh_arguments */
     copse_kernel neighbours[2];        /* copse_blink_point_arguments; [0]: full separators, [1]: digests */
     copse_kernel count[2], sum[2];     /* copse_blink_range_arguments */
     copse_kernel copy, select, gather; /* copse_blink_copy_arguments */
     copse_kernel short_range[2];       /* copse_blink_short_range_arguments */
-    copse_kernel summarize, aggregate; /* copse_blink_summary_arguments */
+    copse_kernel aggregate;            /* copse_blink_summary_arguments */
     copse_kernel verify_base_leaves, verify_summary; /* copse_ranks_check_arguments */
     /* While a writer may be at work. */
     copse_kernel find_concurrent, neighbours_concurrent; /* copse_blink_point_arguments; without ranks */

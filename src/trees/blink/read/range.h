@@ -21,7 +21,7 @@ SIMT_DEVICE uint64_t count_between(const copse_blink_range_arguments *a, const e
     if (low->leaf.base_leaf == high->leaf.base_leaf) return end - location;
     if (low->leaf.base_leaf + 1u == high->leaf.base_leaf && low->entries)
         return (uint64_t)low->entries - (uint32_t)location + (uint32_t)end;
-    return location_rank(a->before, end) - location_rank(a->before, location);
+    return location_rank(&a->before, end) - location_rank(&a->before, location);
 }
 
 SIMT_DEVICE void count_store(const copse_blink_range_arguments *a, uint32_t at, const entry_spot *low,
@@ -51,11 +51,11 @@ SIMT_DEVICE uint64_t base_leaf_sum(const copse_blink_tree *tree, uint64_t locati
     return sum;
 }
 
-SIMT_KERNEL(NAME(base_leaf_sums), copse_base_leaf_arguments, COPSE_KERNEL_THREADS, 8)
+/* The values in front of the base leaf of a location. */
+SIMT_DEVICE uint64_t values_before(const copse_values_before *sums, uint64_t location)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= a.tree.base_leaves;
-         i += (uint64_t)gridDim.x * blockDim.x)
-        a.out[i] = i < a.tree.base_leaves ? base_leaf_sum(&a.tree, location_make((uint32_t)i, UINT32_MAX), 0, 1u) : 0;
+    const uint32_t base_leaf = (uint32_t)(location >> 32);
+    return sums->blocks[base_leaf / COPSE_SUMS_BLOCK] + sums->inside[base_leaf];
 }
 
 /* Stores the sum of a range. `ends` is what running sums leave out: the values in front of its end within the last base leaf, less
@@ -64,9 +64,9 @@ SIMT_DEVICE void range_sum_store(const copse_blink_range_arguments *a, uint32_t 
                                  uint64_t ends)
 {
     const bool any = end > location;
-    const uint64_t sum = any ? a->sums[end >> 32] - a->sums[location >> 32] + ends : 0;
+    const uint64_t sum = any ? values_before(&a->sums, end) - values_before(&a->sums, location) + ends : 0;
     const uint64_t count = any && a->queries.kind == COPSE_KIND_AVG
-                               ? location_rank(a->before, end) - location_rank(a->before, location)
+                               ? location_rank(&a->before, end) - location_rank(&a->before, location)
                                : 0;
     sum_store(&a->queries, &a->tree.value_type, at, sum, count != 0, count);
 }
@@ -146,33 +146,30 @@ SIMT_KERNEL(NAME(sum_digest), copse_blink_range_arguments, COPSE_KERNEL_THREADS,
 }
 #endif
 
-/* The kernel looks for entries of a range up to here near its first one, for those behind by their rank. */
-#define GATHER_NEAR (2u * LEAF_SLOTS)
+/* --- entries by rank -------------------------------------------------------------------------------------------------------- */
 
-/* --- entries --------------------------------------------------------------------------------------------------------------- */
-
-/* The base leaf of the entry with that rank, `base_leaf` or one behind it: probes at growing distances, then halving. */
-SIMT_DEVICE uint32_t rank_base_leaf(const uint64_t *before, uint32_t base_leaves, uint32_t base_leaf, uint64_t rank)
+/* Of the 32 base leaves of a block, the one that holds the entry with that rank, by all lanes together. */
+SIMT_DEVICE uint64_t block_locate(const copse_entries_before *before, uint64_t block, uint64_t rank)
 {
-    uint32_t low = base_leaf, high = base_leaf + 1u; /* before[low] <= rank */
-    for (uint32_t step = 1; high < base_leaves && before[high] <= rank; step *= 2u) {
-        low = high;
-        high = base_leaves - high > step ? high + step : base_leaves;
-    }
-    while (high - low > 1u) { /* rank < before[high] */
-        const uint32_t middle = low + (high - low) / 2u;
-        if (before[middle] <= rank)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    const uint64_t here = rank - before->blocks[block];
+    const uint32_t inside = before->inside[block * COPSE_SUMS_BLOCK + simt_lane()];
+    const uint32_t at = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, inside <= here)) - 1u;
+    const uint32_t front = simt_shfl_u32(SIMT_FULL_MASK, inside, at);
+    return location_make((uint32_t)block * COPSE_SUMS_BLOCK + at, (uint32_t)here - front);
 }
 
-SIMT_DEVICE void copy_slot(const copse_blink_copy_arguments *a, const char *leaf, uint32_t slot, uint64_t at)
+/* The location of the entry with that rank, in block `block` or behind it: by all lanes together, in stretches of blocks that grow
+ * until one has it. */
+SIMT_DEVICE uint64_t rank_locate(const copse_blink_copy_arguments *a, uint64_t block, uint64_t rank)
 {
-    if (a->output.keys) ((KEY *)a->output.keys)[at] = DECODE_ONE(a->tree.key_type, leaf_key(leaf, slot));
-    if (a->output.values) ((VALUE *)a->output.values)[at] = leaf_value(leaf, slot);
+    const uint64_t blocks = (tree_places(&a->tree) + (uint64_t)COPSE_SUMS_BLOCK - 1u) / COPSE_SUMS_BLOCK;
+    uint64_t n = SIMT_WARP + 1u;
+    while (n < blocks - block && a->before.blocks[block + n] <= rank) {
+        block += n;
+        n *= SIMT_WARP + 1u;
+    }
+    if (n > blocks - block) n = blocks - block;
+    return block_locate(&a->before, block + gather_seek(a->before.blocks + block, n, rank), rank);
 }
 
 /* Entry `offset` of a base leaf, into position `at` of the output. */
@@ -184,100 +181,29 @@ SIMT_DEVICE void copy_one(const copse_blink_copy_arguments *a, uint32_t base_lea
         slot -= leaf_count(cursor.leaf);
         if (!cursor_step(&a->tree, &cursor)) return;
     }
-    copy_slot(a, cursor.leaf, slot, at);
-}
-
-/* Has a base leaf no overflow chain, and is it no branch? */
-SIMT_DEVICE bool base_leaf_simple(const copse_blink_tree *tree, const char *leaf)
-{
-    const uint32_t next = leaf_next(leaf);
-    if (tree->branches) return !(leaf_state(leaf) & COPSE_LEAF_BRANCH);
-    return next < tree->base_leaves || next == COPSE_LEAF_NONE;
-}
-
-/* Copies the entry `beyond` entries behind a location, where its base leaf or the next one has it: the lane loads both lines at
- * once, and they hold the entry itself, too. Else returns false and copies nothing. */
-SIMT_DEVICE bool copy_near(const copse_blink_copy_arguments *a, uint64_t location, uint64_t beyond, uint64_t at)
-{
-    const uint32_t base_leaf = (uint32_t)(location >> 32),
-                   other = base_leaf + 1u < a->tree.base_leaves ? base_leaf + 1u : base_leaf;
-    const char *leaf = base_leaf_at(&a->tree, base_leaf), *second = base_leaf_at(&a->tree, other);
-    const uint32_t count = leaf_count(leaf), more = leaf_count(second);
-    const bool simple = base_leaf_simple(&a->tree, leaf), both = simple && base_leaf_simple(&a->tree, second);
-    const uint64_t offset = (uint32_t)location + beyond;
-    if (simple && offset < count) {
-        copy_slot(a, leaf, (uint32_t)offset, at);
-        return true;
-    }
-    if (!both || offset < count || offset - count >= more) return false;
-    copy_slot(a, second, (uint32_t)offset - count, at);
-    return true;
-}
-
-/* Entries by rank, in tiles as those of ranges: a warp looks for the base leaf once a tile. */
-SIMT_KERNEL(NAME(copy), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
-{
-    for (uint64_t tile = gather_first(0); tile < a.output.count; tile += gather_step()) {
-        const uint64_t end = a.output.count - tile < COPSE_GATHER_TILE ? a.output.count : tile + COPSE_GATHER_TILE;
-        uint32_t base_leaf = (uint32_t)gather_seek(a.before, a.tree.base_leaves, a.output.first + tile);
-        for (uint64_t from = tile; from < end; from += SIMT_WARP) {
-            const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
-            base_leaf = rank_base_leaf(a.before, a.tree.base_leaves, base_leaf, a.output.first + p);
-            if (from + simt_lane() < end) copy_one(&a, base_leaf, a.output.first + p - a.before[base_leaf], p);
-            base_leaf = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, SIMT_WARP - 1u);
-        }
-    }
+    if (a->output.keys) ((KEY *)a->output.keys)[at] = DECODE_ONE(a->tree.key_type, leaf_key(cursor.leaf, slot));
+    if (a->output.values) ((VALUE *)a->output.values)[at] = leaf_value(cursor.leaf, slot);
 }
 
 /* The entries with some ranks, one to a lane. */
 SIMT_KERNEL(NAME(select), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
+    const uint32_t blocks = (tree_places(&a.tree) + COPSE_SUMS_BLOCK - 1u) / COPSE_SUMS_BLOCK;
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.output.count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         if (!select_is_there(&a.output, i, a.tree.entries)) continue;
         const uint64_t rank = a.output.ranks[i];
-        uint32_t low = 0, high = a.tree.base_leaves; /* before[low] <= rank < before[high] */
+        uint32_t low = 0, high = blocks, at = 0; /* blocks[low] <= rank < blocks[high] */
         while (high - low > 1u) {
             const uint32_t middle = low + (high - low) / 2u;
-            if (a.before[middle] <= rank)
+            if (a.before.blocks[middle] <= rank)
                 low = middle;
             else
                 high = middle;
         }
-        copy_one(&a, low, rank - a.before[low], i);
+        const uint64_t here = rank - a.before.blocks[low];
+        const uint32_t *inside = a.before.inside + (uint64_t)low * COPSE_SUMS_BLOCK;
+        for (uint32_t step = COPSE_SUMS_BLOCK / 2u; step > 0; step /= 2u) at += inside[at + step] <= here ? step : 0;
+        copy_one(&a, low * COPSE_SUMS_BLOCK + at, here - inside[at], i);
     }
-}
-
-/* Copies output positions tile .. end of ranges. Where a range goes on from the last 32 positions, so does its search for
- * base leaves. */
-SIMT_DEVICE void gather_some(const copse_blink_copy_arguments *a, uint64_t tile, uint64_t end)
-{
-    uint64_t range = gather_seek(a->output.offsets, a->output.n, tile);
-    uint32_t base_leaf = 0; /* of the last position so far, or one in front of it, where it was in `range` */
-    for (uint64_t from = tile; from < end; from += SIMT_WARP) {
-        const uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
-        const uint64_t mine = gather_range(a->output.offsets, a->output.n, range, p),
-                       location = a->output.locations[mine];
-        const uint64_t beyond = gather_beyond(&a->output, mine, p);
-        const bool there = from + simt_lane() < end;
-        uint32_t own = (uint32_t)(location >> 32);
-        if (location != COPSE_LOCATION_DONE &&
-            (beyond >= GATHER_NEAR || (there && !copy_near(a, location, beyond, p - a->output.first)))) {
-            const uint64_t rank = location_rank(a->before, location) + beyond;
-            if (from > tile && mine == range && base_leaf > own && !a->output.wholes) own = base_leaf;
-            own = rank_base_leaf(a->before, a->tree.base_leaves, own, rank);
-            if (there) copy_one(a, own, rank - a->before[own], p - a->output.first);
-        }
-        range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
-        base_leaf = simt_shfl_u32(SIMT_FULL_MASK, own, SIMT_WARP - 1u);
-    }
-}
-
-SIMT_KERNEL(NAME(gather), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
-{
-    uint64_t stop;
-    if (!gather_stop(&a.output, &stop)) return;
-    if (a.state && !a.state->left) return;
-    for (uint64_t tile = gather_first(a.output.first); tile < stop; tile += gather_step())
-        gather_some(&a, tile, stop - tile < COPSE_GATHER_TILE ? stop : tile + COPSE_GATHER_TILE);
 }

@@ -12,99 +12,251 @@ void copse_blink_ranks_init(copse_blink_ranks *ranks)
     pthread_mutex_init(&ranks->lock, NULL);
 }
 
-void copse_blink_ranks_forget(const copse_index *index, copse_blink_ranks *ranks)
+void copse_blink_ranks_stale(copse_blink_ranks *ranks)
 {
-    (void)index; /* the memory belongs to the first handle of the tree, whoever changes it */
-    if (!ranks->device) return;
-    copse_device *device = ranks->device;
-    copse_device_free(device, device->main, ranks->before, ranks->bytes);
-    copse_device_free(device, device->main, ranks->sums, ranks->bytes);
-    copse_device_summary_free(device, &ranks->summary);
-    ranks->before = ranks->sums = NULL;
     atomic_store_explicit(&ranks->before_ready, false, memory_order_relaxed);
     atomic_store_explicit(&ranks->summary_ready, false, memory_order_relaxed);
     atomic_store_explicit(&ranks->sums_tried, false, memory_order_relaxed);
 }
 
+uint32_t *copse_blink_ranks_touched(copse_blink_epoch *epoch)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    if (epoch->view.directory_entries) return NULL; /* they are made anew, then */
+    pthread_mutex_lock(&ranks->lock);
+    uint32_t *touched = ranks->touched;
+    pthread_mutex_unlock(&ranks->lock);
+    return touched;
+}
+
+static void sums_free(copse_blink_ranks *ranks)
+{
+    copse_device_free(ranks->device, ranks->device->main, ranks->value_totals, ranks->sums_bytes);
+    ranks->value_totals = NULL;
+    ranks->sums = (copse_values_before){NULL, NULL};
+    ranks->sums_bytes = 0;
+}
+
+/* Frees all of it: where updates have given places other numbers, bits of base leaves do not say what changed. */
+static void ranks_drop(copse_blink_ranks *ranks)
+{
+    if (!ranks->device) return;
+    copse_device_free(ranks->device, ranks->device->main, ranks->entry_totals, ranks->before_bytes);
+    ranks->entry_totals = NULL;
+    ranks->touched = NULL;
+    ranks->before = (copse_entries_before){NULL, NULL};
+    ranks->before_bytes = 0;
+    sums_free(ranks);
+    copse_device_summary_free(ranks->device, &ranks->summary);
+}
+
 void copse_blink_ranks_free(const copse_index *index, copse_blink_ranks *ranks)
 {
-    copse_blink_ranks_forget(index, ranks);
+    (void)index; /* the memory belongs to the first handle of the tree, whoever frees it */
+    ranks_drop(ranks);
     pthread_mutex_destroy(&ranks->lock);
 }
 
 uint64_t copse_blink_ranks_bytes(copse_blink_ranks *ranks)
 {
     pthread_mutex_lock(&ranks->lock); /* a reader may be making some of it */
-    const uint64_t arrays = (ranks->before ? 1u : 0u) + (ranks->sums ? 1u : 0u);
-    const uint64_t bytes = arrays * ranks->bytes + (ranks->summary.memory ? ranks->summary.bytes : 0);
+    const uint64_t bytes = ranks->before_bytes + ranks->sums_bytes + (ranks->summary.memory ? ranks->summary.bytes : 0);
     pthread_mutex_unlock(&ranks->lock);
     return bytes;
 }
 
-/* --- making it ------------------------------------------------------------------------------------------------------------ */
+/* --- making it, and bringing it up to date ---------------------------------------------------------------------------------- */
 
-/* Sums of something of each base leaf in front of each base leaf. Waits for it, so that any stream may use it. */
-static copse_status prefix_make(const copse_index *owner, copse_blink_epoch *epoch, const copse_kernel *kernel,
-                                const char *what, uint64_t **out)
+/* Base leaves and entries of the directory: what running sums and the summary have an item for. */
+static uint64_t place_count(const copse_blink_epoch *epoch)
+{
+    return (uint64_t)epoch->view.base_leaves + epoch->view.directory_entries;
+}
+
+static uint64_t block_count(const copse_blink_epoch *epoch)
+{
+    return (place_count(epoch) + COPSE_SUMS_BLOCK - 1) / COPSE_SUMS_BLOCK;
+}
+
+/* Memory for running sums of entries, and bits that say that all base leaves are to be counted. */
+static copse_status before_alloc(copse_device *device, copse_blink_epoch *epoch)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    const uint64_t blocks = block_count(epoch), leaves = blocks * COPSE_SUMS_BLOCK;
+    const uint64_t bytes =
+        2 * (blocks + 1) * sizeof(uint64_t) + leaves * sizeof(uint32_t) + 3 * blocks * sizeof(uint32_t);
+    void *memory = NULL;
+    copse_status status = copse_device_alloc(device, device->main, bytes, "ranks", &memory);
+    if (status != COPSE_OK) return status;
+    uint64_t *totals = memory, *sums = totals + blocks + 1;
+    uint32_t *inside = (uint32_t *)(sums + blocks + 1), *touched = inside + leaves;
+    status = copse_device_fill(device, device->main, totals, 0, (blocks + 1) * sizeof *totals);
+    if (status == COPSE_OK)
+        status = copse_device_fill(device, device->main, touched, 0xff, 3 * blocks * sizeof *touched);
+    if (status != COPSE_OK) {
+        copse_device_free(device, device->main, memory, bytes);
+        return status;
+    }
+    ranks->blocks = blocks;
+    ranks->places = place_count(epoch);
+    ranks->entry_totals = totals;
+    ranks->before = (copse_entries_before){inside, sums};
+    ranks->touched = touched;
+    ranks->stale_sums = touched + blocks;
+    ranks->stale_summary = touched + 2 * blocks;
+    ranks->before_bytes = bytes;
+    return COPSE_OK;
+}
+
+/* Corrects blocks, and sums them up. */
+static copse_status blocks_refresh(const copse_index *owner, copse_blink_epoch *epoch, const copse_kernel *kernel,
+                                   copse_refresh_arguments *arguments, uint64_t *out)
 {
     copse_device *device = owner->device;
-    const uint64_t n = (uint64_t)epoch->view.base_leaves + 1;
-    void *memory = NULL;
-    epoch->ranks.bytes = n * sizeof(uint64_t);
-    copse_status status = copse_device_alloc(device, device->main, epoch->ranks.bytes, what, &memory);
+    const uint64_t blocks = epoch->ranks.blocks;
+    arguments->tree = epoch->view;
+    arguments->blocks = blocks;
+    copse_status status =
+        copse_device_launch(device, device->main, kernel, copse_device_blocks(device, blocks), arguments);
+    if (status == COPSE_OK && out)
+        status = device->backend->primitives->scan_u64(device, device->main, arguments->totals, out, blocks + 1);
+    return status;
+}
+
+static copse_status before_make(const copse_index *owner, copse_blink_epoch *epoch)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    if (ranks->touched && (epoch->view.directory_entries || ranks->places != place_count(epoch))) ranks_drop(ranks);
+    copse_status status = ranks->touched ? COPSE_OK : before_alloc(owner->device, epoch);
     if (status != COPSE_OK) return status;
-    copse_base_leaf_arguments arguments = {.tree = epoch->view, .out = memory};
-    status = copse_device_launch(device, device->main, kernel, copse_device_blocks(device, n), &arguments);
-    if (status == COPSE_OK) status = device->backend->primitives->scan_u64(device, device->main, memory, memory, n);
-    if (status == COPSE_OK) status = copse_device_wait(device, device->main);
+    copse_refresh_arguments arguments = {.touched = ranks->touched,
+                                         .stale_sums = ranks->stale_sums,
+                                         .stale_summary = ranks->stale_summary,
+                                         .entries = (uint32_t *)(uintptr_t)ranks->before.inside,
+                                         .totals = ranks->entry_totals};
+    return blocks_refresh(owner, epoch, &copse_blink_ordered_kernels_of(owner)->refresh_entries, &arguments,
+                          (uint64_t *)(uintptr_t)ranks->before.blocks);
+}
+
+static copse_status summary_alloc(const copse_index *owner, copse_blink_epoch *epoch)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    copse_device *device = owner->device;
+    const uint64_t items = (place_count(epoch) + COPSE_BLOCK_BASE_LEAVES - 1) / COPSE_BLOCK_BASE_LEAVES;
+    copse_status status = copse_device_fill(device, device->main, ranks->stale_summary, 0xff,
+                                            ranks->blocks * sizeof *ranks->stale_summary);
+    return status == COPSE_OK ? copse_device_summary_alloc(owner, items, &ranks->summary) : status;
+}
+
+static copse_status summary_make(const copse_index *owner, copse_blink_epoch *epoch)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    copse_status status = ranks->summary.memory ? COPSE_OK : summary_alloc(owner, epoch);
+    if (status != COPSE_OK) return status;
+    const copse_refresh_arguments arguments = {.tree = epoch->view,
+                                               .blocks = ranks->blocks,
+                                               .touched = ranks->stale_summary,
+                                               .summary = ranks->summary.summary};
+    return copse_device_summary_fill(owner, &copse_blink_ordered_kernels_of(owner)->refresh_summary,
+                                     copse_device_blocks(owner->device, ranks->blocks), &arguments, &arguments.summary);
+}
+
+/* --- running sums of values -------------------------------------------------------------------------------------------------- */
+
+static copse_status sums_alloc(copse_device *device, copse_blink_ranks *ranks)
+{
+    const uint64_t blocks = ranks->blocks,
+                   bytes = (2 * (blocks + 1) + blocks * COPSE_SUMS_BLOCK + 1) * sizeof(uint64_t);
+    void *memory = NULL;
+    copse_status status = copse_device_alloc(device, device->main, bytes, "running sums", &memory);
+    if (status != COPSE_OK) return status;
+    uint64_t *totals = memory;
+    ranks->value_totals = totals;
+    ranks->largest = totals + blocks + 1;
+    ranks->sums = (copse_values_before){totals + 2 * (blocks + 1) + 1, totals + blocks + 2};
+    ranks->sums_bytes = bytes;
+    status = copse_device_fill(device, device->main, totals, 0, (blocks + 2) * sizeof *totals);
     if (status == COPSE_OK)
-        *out = memory;
-    else
-        copse_device_free(device, device->main, memory, epoch->ranks.bytes);
+        status = copse_device_fill(device, device->main, ranks->stale_sums, 0xff, blocks * sizeof *ranks->stale_sums);
+    if (status != COPSE_OK) sums_free(ranks);
+    return status;
+}
+
+static copse_status sums_refresh(const copse_index *owner, copse_blink_epoch *epoch, bool *out_fit)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    copse_device *device = owner->device;
+    uint64_t largest = 0;
+    copse_status status = ranks->value_totals ? COPSE_OK : sums_alloc(device, ranks);
+    if (status != COPSE_OK) return status;
+    copse_refresh_arguments arguments = {.touched = ranks->stale_sums,
+                                         .values = (uint64_t *)(uintptr_t)ranks->sums.inside,
+                                         .totals = ranks->value_totals,
+                                         .largest = ranks->largest};
+    status = blocks_refresh(owner, epoch, &copse_blink_ordered_kernels_of(owner)->refresh_values, &arguments,
+                            (uint64_t *)(uintptr_t)ranks->sums.blocks);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, &largest, ranks->largest, sizeof largest);
+    const bool is_signed = owner->value_type == COPSE_I32 || owner->value_type == COPSE_I64;
+    const uint64_t most = is_signed ? INT64_MAX : UINT64_MAX;
+    *out_fit = largest == 0 || epoch->view.entries <= most / largest;
     return status;
 }
 
 /* Running sums are a convenience: where there is no memory for them the summary serves. A fault is an error. */
 static copse_status sums_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
-    bool fit;
-    copse_status status = copse_device_sums_fit(owner, &epoch->ranks.summary.summary, epoch->view.entries, &fit);
-    if (status != COPSE_OK || !fit) return status;
-    status = prefix_make(owner, epoch, &copse_blink_ordered_kernels_of(owner)->base_leaf_sums, "running sums",
-                         &epoch->ranks.sums);
+    copse_blink_ranks *ranks = &epoch->ranks;
+    bool fit = false;
+    ranks->sums_fit = false;
+    if (ranks->sums_given_up || copse_type_is_float(owner->value_type)) return COPSE_OK;
+    copse_status status = sums_refresh(owner, epoch, &fit);
+    if (status == COPSE_OK &&
+        !fit) { /* the largest value as often as there are entries: what there is may fit all the same */
+        status = summary_make(owner, epoch);
+        if (status == COPSE_OK)
+            status = copse_device_sums_fit(owner, &ranks->summary.summary, epoch->view.entries, &fit);
+        if (status == COPSE_OK && !fit) {
+            sums_free(ranks);
+            ranks->sums_given_up = true;
+        }
+    }
+    ranks->sums_fit = status == COPSE_OK && fit;
     return status == COPSE_ERR_MEMORY ? COPSE_OK : status;
 }
 
 typedef copse_status (*ranks_maker)(const copse_index *owner, copse_blink_epoch *epoch);
 
-static copse_status before_make(const copse_index *owner, copse_blink_epoch *epoch)
+/* Waits until what was made is complete, where the reader's kernels do not come behind it on the same stream: through another handle,
+ * or where the caller may set another stream before that one is through. */
+static copse_status settle(const copse_index *index, const copse_index *owner, copse_blink_ranks *ranks)
 {
-    return prefix_make(owner, epoch, &copse_blink_ordered_kernels_of(owner)->base_leaf_entries, "ranks",
-                       &epoch->ranks.before);
-}
-
-static copse_status summary_make(const copse_index *owner, copse_blink_epoch *epoch)
-{
-    const uint64_t blocks = (epoch->view.base_leaves + (uint64_t)COPSE_BLOCK_BASE_LEAVES - 1) / COPSE_BLOCK_BASE_LEAVES;
-    copse_blink_summary_arguments arguments = {.tree = epoch->view};
-    return copse_device_summary_make(owner, blocks, &copse_blink_ordered_kernels_of(owner)->summarize, &arguments,
-                                     &arguments.summary, &epoch->ranks.summary);
+    copse_device *device = owner->device;
+    if (index->device == device && !device->callers_stream) return COPSE_OK;
+    if (atomic_load_explicit(&ranks->settled, memory_order_acquire)) return COPSE_OK;
+    pthread_mutex_lock(&ranks->lock);
+    copse_status status = copse_device_wait(device, device->main);
+    if (status == COPSE_OK) atomic_store_explicit(&ranks->settled, true, memory_order_release);
+    pthread_mutex_unlock(&ranks->lock);
+    return status;
 }
 
 /* Readers may come at the same time: the first makes it, the others wait; afterwards the flag alone is read. It is made on
  * the main stream of the first handle, to whose device the memory belongs, and an error is the reader's. */
 static copse_status make_once(const copse_index *index, copse_blink_epoch *epoch, atomic_bool *ready, ranks_maker make)
 {
-    if (atomic_load_explicit(ready, memory_order_acquire)) return COPSE_OK;
     const copse_index *owner = &copse_blink_handle_of(index)->tree->owner;
     copse_status status = COPSE_OK;
-    pthread_mutex_lock(&epoch->ranks.lock);
-    if (!atomic_load_explicit(ready, memory_order_relaxed)) {
-        epoch->ranks.device = owner->device;
-        status = make(owner, epoch);
-        if (status == COPSE_OK) atomic_store_explicit(ready, true, memory_order_release);
+    if (!atomic_load_explicit(ready, memory_order_acquire)) {
+        pthread_mutex_lock(&epoch->ranks.lock);
+        if (!atomic_load_explicit(ready, memory_order_relaxed)) {
+            epoch->ranks.device = owner->device;
+            atomic_store_explicit(&epoch->ranks.settled, false, memory_order_relaxed);
+            status = make(owner, epoch);
+            if (status == COPSE_OK) atomic_store_explicit(ready, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&epoch->ranks.lock);
     }
-    pthread_mutex_unlock(&epoch->ranks.lock);
+    if (status == COPSE_OK) status = settle(index, owner, &epoch->ranks);
     if (status != COPSE_OK) {
         copse_kept_error kept;
         copse_error_keep(&kept);
@@ -119,32 +271,38 @@ copse_status copse_blink_ranks_ready(const copse_index *index, copse_blink_epoch
     return make_once(index, epoch, &epoch->ranks.before_ready, before_make);
 }
 
-copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch, bool sums)
+copse_status copse_blink_summary_ready(const copse_index *index, copse_blink_epoch *epoch)
 {
-    copse_status status = make_once(index, epoch, &epoch->ranks.summary_ready, summary_make);
-    if (status != COPSE_OK || !sums) return status;
+    return make_once(index, epoch, &epoch->ranks.summary_ready, summary_make);
+}
+
+copse_status copse_blink_sums_ready(const copse_index *index, copse_blink_epoch *epoch)
+{
     return make_once(index, epoch, &epoch->ranks.sums_tried, sums_make);
 }
 
 /* --- checking it ---------------------------------------------------------------------------------------------------------- */
 
+/* What is up to date. */
 static copse_status check_launch(const copse_index *index, const copse_blink_epoch *epoch, copse_device_survey *survey)
 {
     copse_device *device = index->device;
     const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(index);
     const copse_blink_ranks *ranks = &epoch->ranks;
-    copse_ranks_check_arguments arguments = {.tree = epoch->view,
-                                             .before = ranks->before,
-                                             .sums = ranks->sums,
-                                             .summary = ranks->summary.summary,
-                                             .survey = survey};
+    const bool before = atomic_load_explicit(&ranks->before_ready, memory_order_relaxed),
+               sums = atomic_load_explicit(&ranks->sums_tried, memory_order_relaxed) && ranks->sums_fit,
+               summary = atomic_load_explicit(&ranks->summary_ready, memory_order_relaxed);
+    copse_ranks_check_arguments arguments = {.tree = epoch->view, .survey = survey};
     copse_status status = COPSE_OK;
-    if (ranks->before || ranks->sums)
+    if (before) arguments.before = ranks->before;
+    if (sums) arguments.sums = ranks->sums;
+    if (summary) arguments.summary = ranks->summary.summary;
+    if (before || sums)
         status = copse_device_launch(device, device->main, &kernels->verify_base_leaves,
-                                     copse_device_blocks(device, epoch->view.base_leaves), &arguments);
-    if (status == COPSE_OK && ranks->summary.memory)
+                                     copse_device_blocks(device, place_count(epoch)), &arguments);
+    if (status == COPSE_OK && summary)
         status = copse_device_launch(device, device->main, &kernels->verify_summary,
-                                     copse_device_blocks(device, ranks->summary.summary.nodes[0] * 32), &arguments);
+                                     copse_device_blocks(device, arguments.summary.nodes[0] * 32), &arguments);
     return status;
 }
 

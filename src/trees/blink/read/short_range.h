@@ -135,15 +135,6 @@ typedef struct near_spans {
     uint32_t skip, start[NEAR_LEAVES], count[NEAR_LEAVES];
 } near_spans;
 
-SIMT_DEVICE VALUE near_value(simt_u32x4 v, uint32_t j)
-{
-#if VALUE_BITS == 64
-    return j == 0 ? walk_join(v.x, v.y) : walk_join(v.z, v.w);
-#else
-    return piece_word(v, j);
-#endif
-}
-
 /* The slot of key j that this lane has of a half, LEAF_SLOTS or more where that is none, and of value j. */
 SIMT_DEVICE uint32_t near_key_slot(uint32_t half, uint32_t j)
 {
@@ -275,7 +266,7 @@ SIMT_DEVICE void near_stage(const near_leaves *near, const near_spans *spans, KE
             for (uint32_t j = 0; j < 128u / VALUE_BITS; j++) {
                 const uint32_t i = near_value_slot(half, j) - skip;
                 if (NEAR_ANY_VALUE(half, j) && i < count)
-                    values[spans->start[k] + i] = near_value(near->half[k][half], j);
+                    values[spans->start[k] + i] = piece_value(near->half[k][half], j);
             }
         }
     }
@@ -304,8 +295,11 @@ SIMT_DEVICE entry_spot short_range_begin(const copse_blink_tree *tree, bool dige
         return spot_alone(tree, low, false);
     }
     entry_spot spot;
-    spot.leaf.base_leaf = spot.leaf.number = base_leaf;
+    spot.leaf.base_leaf = place_find(tree, base_leaf, range->low).place;
+    spot.leaf.number = base_leaf;
     spot.leaf.child = 0;
+    spot.leaf.steps = 0;
+    spot.leaf.end = place_at(tree, spot.leaf.base_leaf).end;
     spot.leaf.leaf = SHORT_RANGE_AT(range);
     spot.front = spot.entries = 0;
     spot.slot = sums & NEAR_MASK;
@@ -343,7 +337,7 @@ SIMT_DEVICE void short_range_stage(const copse_blink_tree *tree, uint64_t locati
         done += entries > skip ? entries - skip : 0;
         skip -= entries > skip ? skip : entries;
         if (cursor_step(tree, &cursor)) continue;
-        if (cursor.base_leaf + 1u >= tree->base_leaves) return;
+        if (cursor.base_leaf + 1u >= tree_places(tree)) return;
         cursor = cursor_at(tree, cursor.base_leaf + 1u);
     }
 }
@@ -396,7 +390,7 @@ SIMT_DEVICE short_range_found short_range_eight(const copse_blink_range_argument
     const bool fits = found.count <= NEAR_MOST && (at + size <= STAGE_ENTRIES || !size);
     if (__any_sync(SIMT_FULL_MASK, resolved && !fits)) {
         const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, reader);
-        if (resolved) found.location = location_make(first, spans.skip);
+        if (resolved) found.location = location_make(place_find(&a->tree, first, range->low).place, spans.skip);
     }
     if (!fits) return found;
     if (resolved && size) near_stage(&near, &spans, stage->keys + at, stage->values + at);

@@ -11,7 +11,7 @@ static bool may_be_independent(const copse_rebuilder *p)
     const copse_blink_operations *operations = &arguments->operations;
     return copse_rebuild_inserts_most(p) != 0 && !operations->gone && !operations->row &&
            operations->action != COPSE_ACTION_ERASE && arguments->from.unique &&
-           arguments->from.base_leaves >= LEAST_BASE_LEAVES;
+           arguments->from.base_leaves >= LEAST_BASE_LEAVES && arguments->from.directory_entries == 0;
 }
 
 /*

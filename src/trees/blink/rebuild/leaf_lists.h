@@ -103,7 +103,8 @@ SIMT_DEVICE leaf_cursor chain_at(const copse_blink_tree *tree, uint32_t link)
 {
     leaf_cursor cursor;
     if (tree->branches) return cursor_at(tree, link);
-    cursor.base_leaf = cursor.child = 0; /* without branches nobody reads them */
+    cursor.base_leaf = cursor.child = cursor.steps = 0; /* without branches nobody reads them */
+    cursor.end = COPSE_LEAF_NONE;
     cursor.number = link;
     cursor.leaf = leaf_at(tree, link);
     return cursor;

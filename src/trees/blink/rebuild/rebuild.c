@@ -141,7 +141,6 @@ static uint32_t tile_most(const copse_rebuilder *p, double base_leaves, double o
     const size_t bytes = copse_type_size(index->key_type) + copse_value_width(index->value_type);
     const uint64_t room = COPSE_TILE_ENTRIES(bytes);
     const double come = (double)copse_rebuild_inserts_most(p) / base_leaves * times;
-    if (p->arguments.operations.n && !from->unique) return 0;
     uint32_t fit = COPSE_TILE_LEAVES;
     while (fit > 0 && !tile_fits((double)room, fit, (double)from->entries / base_leaves, come, others)) fit--;
     return fit;
@@ -149,20 +148,26 @@ static uint32_t tile_most(const copse_rebuilder *p, double base_leaves, double o
 
 uint32_t copse_rebuild_tile_leaves(const copse_rebuilder *p)
 {
+    if (!p->arguments.from.unique) return 0;
     return tile_most(p, (double)p->arguments.from.base_leaves + (double)p->pool_taken, 0, 2);
 }
 
 static uint32_t tile_base_leaves(const copse_rebuilder *p)
 {
-    const double base_leaves = p->arguments.from.base_leaves;
-    return tile_most(p, base_leaves, (double)p->pool_taken / base_leaves, 1);
+    const double entries = p->arguments.from.directory_entries, places = p->arguments.from.base_leaves + entries;
+    /* Tiles over a directory were seen to wait for ever on the emulator (docs/BLINK.md, "Limits"): leafwise is slow, but ends. */
+    if (p->arguments.from.directory_entries) return 0;
+    /* An operation that erases every entry of a key may have to do so in several tiles. */
+    if (!p->arguments.from.unique && p->arguments.operations.n && p->arguments.operations.action == COPSE_ACTION_ERASE)
+        return 0;
+    return tile_most(p, places, ((double)p->pool_taken - entries) / places, 1);
 }
 
 /* Takes memory for tiles of so many base leaves. */
 static copse_status tiles_take(copse_rebuilder *p, uint32_t base_leaves)
 {
     copse_rebuild_arguments *arguments = &p->arguments;
-    const uint64_t tiles = (arguments->from.base_leaves + base_leaves - 1) / base_leaves;
+    const uint64_t tiles = (copse_blink_places(&arguments->from) + base_leaves - 1) / base_leaves;
     arguments->tile_base_leaves = base_leaves;
     arguments->tiles = (uint32_t)tiles;
     copse_status status = copse_rebuild_take_totals(p, tiles);
@@ -279,7 +284,7 @@ static copse_status count_base_leaves(copse_rebuilder *p, uint64_t *out_entries)
 {
     const copse_index *index = p->index;
     copse_device *device = index->device;
-    const uint64_t base_leaves = p->arguments.from.base_leaves, n = p->arguments.operations.n;
+    const uint64_t base_leaves = copse_blink_places(&p->arguments.from), n = p->arguments.operations.n;
     uint64_t effects = 0;
     copse_status status = copse_rebuild_take(p, COPSE_REBUILD_BEFORE, (base_leaves + 1) * sizeof(uint64_t));
     if (status == COPSE_OK && n)
@@ -308,7 +313,8 @@ static copse_status fill_base_leaves(copse_rebuilder *p)
 {
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     const uint64_t lanes = 16; /* of a leaf, at most */
-    copse_status status = copse_rebuild_launch(p, &kernels->rebuild_old, p->arguments.from.base_leaves * lanes);
+    copse_status status =
+        copse_rebuild_launch(p, &kernels->rebuild_old, copse_blink_places(&p->arguments.from) * lanes);
     if (status == COPSE_OK && p->arguments.operations.n && p->arguments.operations.values)
         status = copse_rebuild_launch(p, &kernels->rebuild_new, p->arguments.operations.n);
     return status;

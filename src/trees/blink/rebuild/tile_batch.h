@@ -346,7 +346,7 @@ SIMT_DEVICE void batch_operate_few(const copse_rebuild_arguments *a, leaf_tile *
     const batch_others others = batch_others_of(tile, own, n, operation.key);
     const uint32_t beaten_by = wins ? ~(in_front | 1u << lane) : in_front; /* see operation_dead */
     if (wins <= 1u && others.same & beaten_by) operation.live = false;
-    const tile_fate fate = tile_fate_of(tile, &operation);
+    const tile_fate fate = tile_fate_of(tile, &operation, 0);
     const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts);
     sizes->came = (uint32_t)__popc(in);
     tile_change(tile, &fate, &operation, fate.before + (uint32_t)__popc(in & others.smaller));
@@ -365,7 +365,7 @@ SIMT_DEVICE bool batch_operate(const copse_rebuild_arguments *a, leaf_tile *tile
     batch_sort(tile, a->operations.coarse, n);
     for (uint32_t done = 0; done < n; done += SIMT_WARP) {
         const tile_operation operation = batch_operation(a, tile, done + simt_lane(), n);
-        if (!tile_operate(tile, &operation, sizes)) return false;
+        if (!tile_operate(tile, &operation, false, sizes)) return false;
     }
     __syncwarp(SIMT_FULL_MASK);
     return true;

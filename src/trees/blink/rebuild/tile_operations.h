@@ -18,6 +18,12 @@ SIMT_DEVICE KEY base_leaf_high(const copse_blink_tree *tree, uint32_t base_leaf)
     return leaf_high(cursor.leaf);
 }
 
+/* Do the operations insert all of their keys, each behind its equals? So it is where keys may repeat, unless they are to be absent. */
+SIMT_DEVICE bool operations_repeat(const copse_rebuild_arguments *a)
+{
+    return !a->from.unique && a->operations.action == COPSE_ACTION_UPSERT;
+}
+
 /* Of operations first .. end - 1, the first whose key is greater than `high`, where the lowest `coarse` bits of both do
  * not count. Each step leaves 1/TILE_FANOUT: neighbouring threads mostly read the same keys, and the time goes into
  * steps that wait for each other. */
@@ -46,9 +52,13 @@ SIMT_KERNEL(NAME(tile_starts), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
     for (uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; t <= a.tiles;
          t += (uint64_t)gridDim.x * blockDim.x) {
         uint64_t start = t == 0 ? 0 : a.operations.n;
-        if (t > 0 && t < a.tiles)
-            start = tile_seek(&a.operations, 0, a.operations.n,
-                              base_leaf_high(&a.from, (uint32_t)t * a.tile_base_leaves - 1u));
+        if (t > 0 && t < a.tiles) {
+            const KEY high = base_leaf_high(&a.from, (uint32_t)t * a.tile_base_leaves - 1u);
+            /* Behind their equals: those equal to `high` belong to this tile, which may begin with that key, too. */
+            start = !operations_repeat(&a) ? tile_seek(&a.operations, 0, a.operations.n, high)
+                    : high                 ? tile_seek(&a.operations, 0, a.operations.n, (KEY)(high - 1u))
+                                           : 0;
+        }
         a.starts[t] = (uint32_t)start;
     }
 }
@@ -110,14 +120,19 @@ SIMT_DEVICE uint32_t tile_slot_of(leaf_tile *tile, uint32_t row, KEY key)
     return slot;
 }
 
-SIMT_DEVICE tile_fate tile_fate_of(leaf_tile *tile, const tile_operation *operation)
+/* `behind`: 0, or the leaves of a tile where keys repeat: each operation inserts its key behind the equal ones. These are the keys
+ * < key + 1, and for the largest key all there are. */
+SIMT_DEVICE tile_fate tile_fate_of(leaf_tile *tile, const tile_operation *operation, uint32_t behind)
 {
+    const bool largest = behind && operation->key == KEY_MAX;
+    const KEY key = (KEY)(operation->key + (KEY)(behind && !largest));
     tile_fate fate;
-    fate.row = tile_row_of(tile, operation->key);
-    fate.slot = tile_slot_of(tile, fate.row, operation->key);
+    fate.row = largest ? behind - 1u : tile_row_of(tile, key);
+    const uint32_t count = *tile_word(tile, fate.row, LEAF_STATE / 4u) & COPSE_LEAF_COUNT;
+    fate.slot = largest ? count : tile_slot_of(tile, fate.row, key);
+    if (behind && fate.slot > count) fate.slot = count; /* free slots hold the largest key */
     fate.before = tile->fronts[fate.row] + fate.slot;
-    const bool there = fate.slot < (*tile_word(tile, fate.row, LEAF_STATE / 4u) & COPSE_LEAF_COUNT) &&
-                       tile_key(tile, fate.row, fate.slot * ROW_KEY) == operation->key;
+    const bool there = !behind && fate.slot < count && tile_key(tile, fate.row, fate.slot * ROW_KEY) == operation->key;
     fate.inserts = operation->live && !there && operation->action != COPSE_ACTION_ERASE;
     fate.removes = operation->live && there && operation->action == COPSE_ACTION_ERASE;
     fate.replaces = operation->live && there && operation->action == COPSE_ACTION_UPSERT;
@@ -140,10 +155,10 @@ SIMT_DEVICE void tile_change(leaf_tile *tile, const tile_fate *fate, const tile_
 
 /* Runs the operations that the lanes have: inserted entries go to their positions, values are replaced in the rows, and
  * the sets and `changes` note what is inserted and removed. Returns false where not all fit. */
-SIMT_DEVICE bool tile_operate(leaf_tile *tile, const tile_operation *operation, tile_sizes *sizes)
+SIMT_DEVICE bool tile_operate(leaf_tile *tile, const tile_operation *operation, bool repeat, tile_sizes *sizes)
 {
     const uint32_t below = (1u << simt_lane()) - 1u;
-    const tile_fate fate = tile_fate_of(tile, operation);
+    const tile_fate fate = tile_fate_of(tile, operation, repeat ? sizes->leaves : 0);
     const uint32_t in = __ballot_sync(SIMT_FULL_MASK, fate.inserts), out = __ballot_sync(SIMT_FULL_MASK, fate.removes);
     const uint32_t position =
         fate.before + sizes->came + (uint32_t)__popc(in & below) - sizes->went - (uint32_t)__popc(out & below);
@@ -162,7 +177,7 @@ SIMT_DEVICE bool tile_operate_all(const copse_rebuild_arguments *a, leaf_tile *t
         const tile_operation operation = next;
         const uint32_t i = done + SIMT_WARP + simt_lane();
         if (done + SIMT_WARP < n) next = tile_fetch(&a->operations, start + i, i < n);
-        if (!tile_operate(tile, &operation, sizes)) return false;
+        if (!tile_operate(tile, &operation, operations_repeat(a), sizes)) return false;
     }
     __syncwarp(SIMT_FULL_MASK);
     return true;

@@ -61,8 +61,8 @@ SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uin
     const uint32_t running = warp_running(own), all = simt_shfl_u32(SIMT_FULL_MASK, running, SIMT_WARP - 1u);
     uint32_t at = running - own;
     cursor = start;
-    for (bool more = any && all > base_leaves && all <= COPSE_TILE_LEAVES; more; more = cursor_step(tree, &cursor))
-        leaves[at++] = cursor.number;
+    const bool lists = (all > base_leaves || tree->directory_entries) && all <= COPSE_TILE_LEAVES;
+    for (bool more = any && lists; more; more = cursor_step(tree, &cursor)) leaves[at++] = cursor.number;
     __syncwarp(SIMT_FULL_MASK);
     return all;
 }
@@ -130,11 +130,11 @@ SIMT_DEVICE void tile_arrive(leaf_tile *tile, tile_sizes *sizes)
 /* Fetches the leaves of tile t into shared memory. Returns false where they do not fit. */
 SIMT_DEVICE bool tile_load(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
 {
-    const uint32_t first = t * a->tile_base_leaves, left = a->from.base_leaves - first;
+    const uint32_t first = t * a->tile_base_leaves, left = tree_places(&a->from) - first;
     const uint32_t base_leaves = left < a->tile_base_leaves ? left : a->tile_base_leaves;
     sizes->leaves = a->chains ? tile_list(&a->from, first, base_leaves, tile->leaves) : base_leaves;
     if (sizes->leaves > COPSE_TILE_LEAVES) return false;
-    tile_bring(&a->from, tile, first, sizes->leaves, sizes->leaves > base_leaves);
+    tile_bring(&a->from, tile, first, sizes->leaves, sizes->leaves > base_leaves || a->from.directory_entries);
     tile_arrive(tile, sizes);
     return true;
 }

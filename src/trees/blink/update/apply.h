@@ -10,6 +10,7 @@
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/node/row.h"
 #include "trees/blink/update/arguments.h"
+#include "trees/blink/update/crowded.h"
 #include "trees/blink/update/locate.h"
 #include "trees/blink/update/owned_leaf.h"
 #include "trees/blink/update/owned_leaf_split.h"
@@ -215,8 +216,9 @@ SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool
         next = behind;
     }
     own_put_back(s, &own, go);
+    if (go) base_leaf_touch(a->touched, own.base_leaf);
     if (go && a->shared && a->tree.branches) branch_release(s, &own);
-    if (go && !easy && own.steps >= COPSE_CHAIN_MOST) simt_store_relaxed_u32(&a->counters->winding, 1u);
+    if (go && !easy) winding_note(&a->tree, a->counters, own.base_leaf, own.steps);
     return rest;
 }
 
@@ -263,10 +265,14 @@ SIMT_DEVICE uint32_t queue_take(uint32_t *count, bool *out_any)
     return *out_any ? at : 0;
 }
 
-/* Queues the run that begins with operation i, if one does; before, behind: the base leaves of the operations next to it. */
-SIMT_DEVICE void runs_note(apply_queue *queues, uint32_t i, uint32_t before, uint32_t base_leaf, uint32_t behind)
+/* Queues the run that begins with operation i, if one does; before, behind: the base leaves of the operations next to it. Crowds are
+ * for others. */
+SIMT_DEVICE void runs_note(const copse_apply_arguments *a, apply_queue *queues, uint32_t i, uint32_t before,
+                           uint32_t base_leaf, uint32_t behind)
 {
-    const bool begins = base_leaf != COPSE_LEAF_NONE && before != base_leaf, one = begins && behind != base_leaf;
+    bool begins = base_leaf != COPSE_LEAF_NONE && before != base_leaf;
+    const bool one = begins && behind != base_leaf;
+    if (a->crowd && begins && !one) begins = !crowd_begins(a->base_leaves, a->operations.n, a->crowd, i);
     const uint32_t ones = queue_add(&queues->ones, one);
     const uint32_t longer = queue_add(&queues->longer, begins && !one);
     const run_rest run = {i, base_leaf};
@@ -295,7 +301,7 @@ SIMT_DEVICE void runs_look(const copse_apply_arguments *a, apply_queue *queues)
         const uint32_t before = simt_shfl_up_u32(SIMT_FULL_MASK, mine, 1);
         const uint32_t behind = simt_shfl_down_u32(SIMT_FULL_MASK, mine, 1);
         const bool first_of_all = i == 0, last_of_all = i + 1u == a->operations.n;
-        runs_note(queues, i,
+        runs_note(a, queues, i,
                   first_of_all ? COPSE_LEAF_NONE
                   : lane == 0  ? edge[j]
                                : before,
@@ -374,11 +380,9 @@ SIMT_DEVICE void chunk_apply(sorted_update *s, apply_queue *queues)
     deferred_send(s->a, queues);
 }
 
-/* May the batch change leaves at all? */
 SIMT_DEVICE bool apply_may(const copse_apply_arguments *a)
 {
-    return !a->counters->speculation.wrong && a->counters->crowded != 1u && a->counters->extra <= a->extra_most &&
-           a->counters->dead <= a->dead_most;
+    return update_may(a->counters, a->extra_most, a->dead_most);
 }
 
 /* All of the batch but the deferred runs: each warp has a chunk. */

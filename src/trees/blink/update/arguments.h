@@ -33,16 +33,19 @@ typedef struct copse_blink_counters {
     uint64_t not_low, high;              /* ~smallest and largest key of a batch that is not sorted */
     copse_pairs_speculation speculation; /* plan: that of the batch; partition, bucket_sort: what they find */
     uint32_t crowded;                    /* 1: too many operations for one chain or branch; 2: the pool had no leaf */
-    uint32_t winding;                    /* 1: some operation passed along COPSE_CHAIN_MOST leaves or more */
+    uint32_t winding;                    /* places in which operations passed along COPSE_CHAIN_MOST leaves or more */
     uint32_t deferred;                   /* runs that apply leaves to apply_splits */
     uint32_t through;                    /* blocks of apply_unsorted that are done */
+    uint32_t placed;                     /* entries that the overflow directory got */
+    uint32_t unused;
 } copse_blink_counters;
 
 /* To which base leaves the operations of a sorted batch belong. */
 typedef struct copse_locate_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations;
-    uint32_t *base_leaves; /* of each operation */
+    uint32_t *base_leaves; /* of each operation: the place; plan: the first leaf of it */
+    uint32_t crowd;        /* plan: not 0: runs of so many operations are crowds, for others */
     uint64_t *effects;     /* NULL, or of each operation: 1 where it inserts an entry, 2^32 where it removes one */
     uint32_t *offsets;     /* with effects: entries of its base leaf in front of the key */
     const copse_pairs_speculation *speculation; /* plan: NULL, or whether the batch turned out to be sorted */
@@ -89,12 +92,40 @@ typedef struct copse_resolve_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations; /* keys are raw */
     uint32_t *base_leaves;
-    uint32_t *slots;  /* of each operation the slot of `table` that has its key */
-    uint32_t *table;  /* hash table: position + 1 of the operation that counts, 0 where there is none */
-    uint32_t *crowds; /* operations on base leaves, by a hash of their number */
-    uint32_t mask;    /* size of the tables - 1, a power of two - 1 */
+    uint32_t *slots;   /* of each operation the slot of `table` that has its key */
+    uint32_t *table;   /* hash table: position + 1 of the operation that counts, 0 where there is none */
+    uint32_t *crowds;  /* operations on base leaves, by a hash of their number */
+    uint32_t mask;     /* size of the tables - 1, a power of two - 1 */
+    uint32_t *touched; /* bits of base leaves that may change, for read/ranks.c; may be NULL */
     copse_blink_counters *counters;
 } copse_resolve_arguments;
+
+/* A leaf that a crowd of operations changes: it becomes `outs` + 1 leaves. */
+typedef struct copse_crowd_item {
+    uint32_t leaf, base_leaf;
+    uint32_t first, end; /* operations */
+    uint32_t outs, out;  /* new leaves, and how many new ones those of other items in front have */
+    uint32_t right;      /* the first new leaf */
+} copse_crowd_item;
+
+/* Crowds: runs of a sorted batch with many operations on one place (update/crowded.h). */
+typedef struct copse_crowd_arguments {
+    copse_blink_tree tree;
+    copse_blink_operations operations; /* sorted, one action for all */
+    const uint32_t *leaves;            /* of each operation: the first leaf of its place */
+    uint32_t crowd;                    /* operations from which on a run is one */
+    uint32_t shared;                   /* 1: concurrent readers may be at work */
+    uint64_t
+        *sizes; /* of each crowd its items << 32 | new leaves, at its first operation; then those in front; n + 1 */
+    copse_crowd_item *items;
+    void *lows; /* of new leaves, in key order: what the directory gets */
+    uint32_t *new_leaves, *new_base_leaves;
+    uint32_t items_most, new_most, entries_most; /* room for items, new leaves, entries of the directory */
+    copse_blink_directory to;                    /* memory of the next directory */
+    uint64_t extra_most, dead_most;              /* as for apply */
+    uint32_t *touched;
+    copse_blink_counters *counters;
+} copse_crowd_arguments;
 
 /* Blocks of `apply` and of `apply_splits` that a multiprocessor has at a time. */
 #define COPSE_APPLY_BLOCKS  6u
@@ -110,7 +141,9 @@ typedef struct copse_apply_arguments {
     copse_blink_counters *delivered;      /* apply_unsorted: pinned memory, gets the counters, which are then reset */
     uint32_t shared;                      /* 1: concurrent readers may be at work */
     uint32_t chunk;                       /* apply: operations of a warp, a multiple of 32 */
+    uint32_t crowd;                       /* apply: leaves out runs of so many operations; 0: none */
     uint32_t *deferred, *deferred_leaves; /* operations that apply leaves to apply_splits, and leaves to begin with */
+    uint32_t *touched;                    /* bits of base leaves that may change, for read/ranks.c; may be NULL */
     uint64_t extra_most, dead_most;       /* apply: where the counters say more, or `crowded`, it changes nothing */
     copse_blink_counters *counters;
 } copse_apply_arguments;

@@ -57,7 +57,7 @@ static bool may(const copse_blink_update *u)
     const bool short_separators = levels->digest || copse_type_size(u->index->key_type) == 4;
     copse_bucket_sort_arguments ignored;
     if (u->sorted || !copse_blink_in_place_may(u) || !short_separators || levels->height == 0) return false;
-    if (!u->forced && (n < least || u->tree->predictor.ascending)) return false;
+    if (!u->forced && (n < least || u->tree->predictor.ascending || u->tree->crowds)) return false;
     return buckets_choose(u->index, u->epoch->view.base_leaves, n, &ignored) &&
            (u->forced || copse_predictor_ask(&u->tree->bucket_sorted));
 }
@@ -125,7 +125,7 @@ static copse_status attempt(copse_blink_update *u, copse_blink_bucket_sorting *s
     if (status == COPSE_OK) status = copse_blink_in_place_attempt(u, &sorting->made, sorting);
     if (status != COPSE_OK) return status;
     u->tree->predictor.ascending = u->tree->bucket_sorted.ascending;
-    if (u->attempt != TOO_MANY_EQUALS && u->attempt != TOO_MANY_SPLITS) return COPSE_OK;
+    if (u->attempt != TOO_MANY_EQUALS && u->attempt != CROWDED && u->attempt != TOO_MANY_SPLITS) return COPSE_OK;
     copse_device_pairs_free(u->index, &u->pairs);
     u->pairs = sorting->made;
     u->sorted = true;

@@ -26,8 +26,8 @@ static bool coarse_may(const copse_blink_update *u)
 {
     if (u->sorted || u->action == COPSE_ACTION_ERASE || u->index->duplicates || u->epoch->view.entries == 0)
         return false;
-    return u->forced ||
-           (!u->tree->predictor.ascending && copse_blink_rebuild_expected(u) && copse_predictor_ask(&u->tree->coarse));
+    return u->forced || (!u->tree->predictor.ascending && !u->tree->crowds && copse_blink_rebuild_expected(u) &&
+                         copse_predictor_ask(&u->tree->coarse));
 }
 
 static int coarse_run(copse_blink_update *u)

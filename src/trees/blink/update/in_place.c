@@ -44,6 +44,7 @@ typedef struct in_place {
         *base_leaves; /* of all operations; behind them room for the deferred runs of `apply`, and for their leaves */
     uint64_t most;    /* leaves that the batch may add                                      */
     bool roomy;       /* the pool has a leaf for every split that could happen              */
+    copse_blink_crowds crowds; /* where the batch has some */
     copse_blink_counters seen;
 } in_place;
 
@@ -57,10 +58,11 @@ static void make_roomy(in_place *p)
     const uint64_t half = copse_blink_slots(p->u->index) / 2, all = p->operations.n;
     const uint64_t n = p->u->action == COPSE_ACTION_ERASE ? 0 : all;
     const uint64_t each_once = epoch->view.base_leaves + epoch->pool_taken + n / half;
+    const uint64_t uneven = epoch->pool_used - epoch->pool_taken; /* crowds take leaves from all stripes */
     copse_kept_error kept;
-    if (epoch->view.branches || all < ASKED_LEAST) return;
+    if (epoch->view.branches || (all < ASKED_LEAST && !p->u->crowds)) return;
     copse_error_keep(&kept);
-    p->roomy = copse_blink_pool_reserve(p->u->index, p->u->epoch, n < each_once ? n : each_once) == COPSE_OK;
+    p->roomy = copse_blink_pool_reserve(p->u->index, p->u->epoch, uneven + (n < each_once ? n : each_once)) == COPSE_OK;
     copse_error_put_back(&kept);
 }
 
@@ -79,7 +81,9 @@ static copse_status apply_launch(const in_place *p, uint64_t most)
                                        .deferred = p->base_leaves + n,
                                        .deferred_leaves = p->base_leaves + 2 * n,
                                        .chunk = (uint32_t)chunk / 32 * 32,
+                                       .crowd = p->crowds.arguments.crowd,
                                        .shared = p->u->tree->views != 0,
+                                       .touched = copse_blink_ranks_touched(p->u->epoch),
                                        .extra_most = most,
                                        .dead_most = n / EQUAL_SHARE,
                                        .counters = p->u->epoch->counters};
@@ -87,25 +91,33 @@ static copse_status apply_launch(const in_place *p, uint64_t most)
     const uint64_t resident = (uint64_t)device->multiprocessors * COPSE_SPLITS_BLOCKS;
     copse_status status =
         copse_device_launch(device, device->main, &kernels->apply, (n + block - 1) / block, &arguments);
-    if (status != COPSE_OK) return status;
-    return copse_device_launch(device, device->main, &kernels->apply_splits, lanes < resident ? lanes : resident,
-                               &arguments);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->apply_splits, lanes < resident ? lanes : resident,
+                                     &arguments);
+    return status == COPSE_OK && p->u->crowds ? copse_blink_crowds_link(p->u, &p->crowds) : status;
 }
 
 /* Enqueues the kernels that find the base leaves of the operations and count what these need. */
 static copse_status plan_launch(const in_place *p)
 {
     const copse_index *index = p->u->index;
-    const uint32_t one_of = p->roomy ? ASKED_SHARE : 1;
+    const uint32_t one_of = p->roomy && p->operations.n >= ASKED_LEAST ? ASKED_SHARE : 1;
     if (p->sorting) return copse_blink_bucket_sort_launch(p->u, &p->sorting->arguments, p->base_leaves, one_of);
     copse_locate_arguments arguments = {.tree = p->u->epoch->view,
                                         .operations = p->operations,
                                         .base_leaves = p->base_leaves,
+                                        .crowd = p->crowds.arguments.crowd,
                                         .speculation = p->pairs->speculation,
                                         .one_of = one_of,
                                         .counters = p->u->epoch->counters};
     return copse_device_launch(index->device, index->device->main, &copse_blink_kernels_of(index)->plan,
                                copse_device_blocks(index->device, p->operations.n), &arguments);
+}
+
+/* May the batch be tried again, with kernels for crowds? A branch has an end, and the operations of a mixed batch differ. */
+static bool crowds_may(const copse_blink_update *u)
+{
+    return !u->crowds && !u->mixed && !u->epoch->view.branches && u->pairs.n < UINT32_MAX / 8;
 }
 
 /* What came of the attempt. A batch whose sort was mispredicted is sorted afterwards; one that the tree was to put in order is not. */
@@ -116,6 +128,7 @@ static copse_status judge(in_place *p)
     const bool equals = p->seen.dead > p->operations.n / EQUAL_SHARE;
     u->attempt = wrong                                                       ? MISPREDICTED
                  : equals && !u->mixed                                       ? TOO_MANY_EQUALS
+                 : p->seen.crowded == 1 && crowds_may(u)                     ? CROWDED
                  : equals || p->seen.crowded == 1 || p->seen.extra > p->most ? TOO_MANY_SPLITS
                                                                              : APPLIED;
     if (p->sorting) return copse_device_pairs_accept(u->index, p->pairs, &p->seen.speculation);
@@ -128,6 +141,9 @@ static copse_status plan_and_apply(in_place *p)
     copse_blink_epoch *epoch = p->u->epoch;
     const uint64_t unused = epoch->view.pool_leaves - epoch->pool_taken;
     copse_status status = plan_launch(p);
+    p->crowds.arguments.extra_most = p->most;
+    p->crowds.arguments.dead_most = p->operations.n / EQUAL_SHARE;
+    if (status == COPSE_OK && p->u->crowds) status = copse_blink_crowds_launch(p->u, &p->crowds);
     if (status == COPSE_OK) status = apply_launch(p, p->roomy || unused > p->most ? p->most : unused);
     if (status == COPSE_OK && p->u->action != COPSE_ACTION_ERASE)
         copse_blink_preallocate(p->u->index, epoch, p->operations.n);
@@ -148,9 +164,21 @@ static copse_status finish(in_place *p)
     if (p->pairs->low < u->epoch->low) u->epoch->low = p->pairs->low;
     if (p->pairs->high > u->epoch->high) u->epoch->high = p->pairs->high;
     u->epoch->grown_by = n;
+    u->tree->crowds = p->seen.placed != 0;
     copse_status status = copse_blink_in_place_finish(u, &p->seen);
     if (!u->erases) u->tree->current->known = (uint32_t)((n - u->changed) * 256 / n);
     return status;
+}
+
+/* Room for everything that a batch with crowds may need; false: a new epoch is surer. */
+static bool crowds_ready(in_place *p)
+{
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    const bool ready =
+        p->roomy && copse_blink_crowds_take(p->u, &p->operations, p->base_leaves, &p->crowds) == COPSE_OK;
+    copse_error_put_back(&kept);
+    return ready;
 }
 
 copse_status copse_blink_in_place_attempt(copse_blink_update *u, copse_device_pairs *pairs,
@@ -166,10 +194,12 @@ copse_status copse_blink_in_place_attempt(copse_blink_update *u, copse_device_pa
     /* The device has something to do while the host looks for memory. */
     if (status == COPSE_OK && sorting) status = copse_blink_partition_launch(u, &sorting->arguments);
     if (status == COPSE_OK) make_roomy(&p);
-    if (status == COPSE_OK) status = plan_and_apply(&p);
+    u->attempt = TOO_MANY_SPLITS;
+    if (status == COPSE_OK && (!u->crowds || crowds_ready(&p))) status = plan_and_apply(&p);
+    copse_blink_crowds_free(u->index, &p.crowds);
     copse_device_free(device, device->main, memory, bytes);
     if (status == COPSE_OK && u->attempt == APPLIED) return finish(&p);
-    if (status == COPSE_OK && u->attempt == TOO_MANY_SPLITS)
+    if (status != COPSE_OK || u->attempt == TOO_MANY_SPLITS)
         copse_blink_pool_trim(u->index, u->epoch); /* the new epoch can use what was reserved */
     return status;
 }
@@ -184,11 +214,14 @@ static bool may(const copse_blink_update *u)
 static int run(copse_blink_update *u)
 {
     copse_status status;
-    /* At most three attempts: the second one is sorted for certain, the third one has no equal keys. */
+    u->crowds = (u->attempt == CROWDED || u->tree->crowds) && crowds_may(u);
+    /* At most four attempts: the second one is sorted for certain, then equal keys go, then crowds have kernels of their own. */
     do {
+        u->crowds |= u->attempt == CROWDED;
         status = copse_blink_update_sort(u);
         if (status == COPSE_OK) status = copse_blink_in_place_attempt(u, &u->pairs, NULL);
-    } while (status == COPSE_OK && (u->attempt == MISPREDICTED || u->attempt == TOO_MANY_EQUALS));
+    } while (status == COPSE_OK &&
+             (u->attempt == MISPREDICTED || u->attempt == TOO_MANY_EQUALS || u->attempt == CROWDED));
     return status == COPSE_OK && u->attempt != APPLIED ? COPSE_DECLINED : (int)status;
 }
 

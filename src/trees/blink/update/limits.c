@@ -11,6 +11,8 @@
 #define GROWS_MORE    3.0
 /* Bytes of a leaf with its share of the levels. */
 #define LEAF_WITH_LEVELS UINT64_C(132)
+/* ... and of an entry of the overflow directory, about: there are two of these, with room for more. */
+#define ENTRY_BYTES UINT64_C(48)
 /* A pool of so many leaves is never a reason to rebuild, */
 #define POOL_LEAST UINT64_C(64)
 /* ... one of more than 1/POOL_SHARE of the base leaves is. */
@@ -62,8 +64,9 @@ static bool rebuild_is_due(const copse_blink_update *u, const copse_blink_counte
     const uint64_t pool = u->epoch->pool_taken, base_leaves = u->epoch->view.base_leaves, leaves = base_leaves + pool,
                    entries = u->epoch->view.entries;
     if (u->erases && leaves > 64 && entries * EMPTY_SHARE < leaves * copse_blink_slots(u->index)) return true;
-    if (seen->winding || pool * POOL_SHARE > base_leaves + 128) return true;
-    return pool * 16 > base_leaves + 1024 && leaves * LEAF_WITH_LEVELS * 100 > entries * bytes_most(u->index);
+    if ((seen->winding && u->epoch->view.branches) || pool * POOL_SHARE > base_leaves + 128) return true;
+    const uint64_t bytes = leaves * LEAF_WITH_LEVELS + u->epoch->view.directory_entries * ENTRY_BYTES;
+    return pool * 16 > base_leaves + 1024 && bytes * 100 > entries * bytes_most(u->index);
 }
 
 /* Takes over what the kernels counted. */
@@ -84,6 +87,7 @@ static void counters_take_over(copse_blink_update *u, const copse_blink_counters
     epoch->pool_taken = taken;
     epoch->pool_used = rows * COPSE_POOL_STRIPES;
     epoch->view.entries += came - went;
+    copse_blink_directory_grown(epoch, seen->placed);
     pthread_mutex_unlock(&u->tree->lock);
     u->changed = came + went;
 }
@@ -102,15 +106,16 @@ static copse_status rebuild(const copse_blink_update *u)
 copse_status copse_blink_in_place_finish(copse_blink_update *u, const copse_blink_counters *seen)
 {
     counters_take_over(u, seen);
-    copse_blink_ranks_forget(u->index, &u->epoch->ranks);
+    copse_blink_ranks_stale(&u->epoch->ranks);
     if (seen->crowded == 2)
         return copse_device_fault(u->index->device, "the pool of a tree ran out of leaves, which should not happen");
     copse_blink_pool_trim(u->index, u->epoch);
-    if (!rebuild_is_due(u, seen)) return COPSE_OK;
-    /* The update is done: without memory for the rebuild the tree stays as it is. */
+    const bool due = rebuild_is_due(u, seen);
+    if (!due && !seen->winding) return COPSE_OK;
+    /* The update is done: without memory for more the tree stays as it is. */
     copse_kept_error kept;
     copse_error_keep(&kept);
-    copse_status status = rebuild(u);
+    copse_status status = due ? rebuild(u) : copse_blink_directory_adopt(u, seen->winding);
     if (status != COPSE_ERR_MEMORY && status != COPSE_ERR_CANCELLED) return status;
     copse_error_put_back(&kept);
     return COPSE_OK;

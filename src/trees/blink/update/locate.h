@@ -3,10 +3,11 @@
 
 #include "gpu/levels_walk.h"
 #include "gpu/pairs.h"
+#include "trees/blink/node/change.h"
 #include "trees/blink/node/leaf.h"
 #include "trees/blink/update/arguments.h"
 
-/* Most operations that a base leaf may get unsorted: they go one after the other. */
+/* Most operations that a leaf may get unsorted: they go one after the other. */
 #define CROWD_MOST 32u
 
 SIMT_DEVICE bool levels_digest(const copse_blink_tree *tree)
@@ -96,9 +97,9 @@ SIMT_DEVICE uint64_t run_end(const uint32_t *base_leaves, uint64_t n, uint64_t i
 }
 
 /*
- * Leaves that `inserts` keys may add to a base leaf. A full leaf splits, and then each half has room for half a leaf: so every leaf
- * splits at most once, and each further split takes half a leaf of keys. all: the base leaf gets no other keys. The first split of a
- * base leaf in a B+ tree takes two leaves, because the base leaf itself becomes the branch.
+ * Leaves that `inserts` keys may add to a place. A full leaf splits, and then each half has room for half a leaf: so every leaf
+ * splits at most once, and each further split takes half a leaf of keys. all: the place gets no other keys. The first split of a
+ * base leaf in a B+ tree takes two leaves, because the base leaf itself becomes the branch; and a branch has an end.
  */
 SIMT_DEVICE uint64_t splits_most(const copse_blink_tree *tree, uint32_t base_leaf, uint64_t inserts, bool all,
                                  bool *crowded)
@@ -112,8 +113,8 @@ SIMT_DEVICE uint64_t splits_most(const copse_blink_tree *tree, uint32_t base_lea
     if (all && leaves == 1u && entries + inserts <= LEAF_SLOTS) return 0;
     const uint64_t most = leaves + inserts / (LEAF_SLOTS / 2u), splits = inserts < most ? inserts : most;
     /* Twice: two warps of `plan` may share the operations of a base leaf, and each counts its own. */
-    const uint32_t room = tree->branches && LEAF_SLOTS < COPSE_CHAIN_MOST ? LEAF_SLOTS : COPSE_CHAIN_MOST;
-    *crowded |= leaves + 2u * splits > room;
+    const uint32_t room = LEAF_SLOTS < COPSE_CHAIN_MOST ? LEAF_SLOTS : COPSE_CHAIN_MOST;
+    *crowded |= tree->branches && leaves + 2u * splits > room;
     return splits + (tree->branches && leaves == 1u ? 1u : 0);
 }
 
@@ -154,10 +155,10 @@ SIMT_DEVICE walk_position walk_together(const copse_device_levels *levels, bool 
 }
 
 /*
- * The base leaf of a sorted operation, from where the warp has come on. Digests may lead too far left, but only where the greatest key
+ * The place of a sorted operation, from where the warp has come on. Digests may lead too far left, but only where the greatest key
  * of that base leaf has the same digest as the operation's; the lane reads the leaf then, and where the lowest level does not say.
  */
-SIMT_DEVICE uint32_t plan_base_leaf(const copse_blink_tree *tree, walk_bound bound, walk_position position)
+SIMT_DEVICE place_found plan_place(const copse_blink_tree *tree, walk_bound bound, walk_position position)
 {
     const copse_device_levels *levels = &tree->levels;
     const bool digest = levels_digest(tree);
@@ -165,13 +166,15 @@ SIMT_DEVICE uint32_t plan_base_leaf(const copse_blink_tree *tree, walk_bound bou
     uint32_t base_leaf = position.node;
     for (uint32_t l = position.level; l < levels->height; l++)
         base_leaf = base_leaf * fanout + walk_child_alone(levels->level[l] + (uint64_t)base_leaf * 64u, bound, digest);
-    if (!digest) return base_leaf;
+    if (!digest) return place_find(tree, base_leaf, bound.q);
     const uint32_t node = base_leaf / DIGEST_FANOUT, child = base_leaf - node * DIGEST_FANOUT;
     if (levels->height > 0 && child + 1u < DIGEST_FANOUT) {
         const uint32_t *lowest = (const uint32_t *)(levels->level[levels->height - 1u] + (uint64_t)node * 64u);
-        if (bound.digest < lowest[child]) return base_leaf;
+        if (bound.digest < lowest[child]) return place_find(tree, base_leaf, bound.q);
     }
-    return cursor_seek(tree, base_leaf, bound.q, NULL).base_leaf;
+    place_found found = {cursor_seek(tree, base_leaf, bound.q, NULL).base_leaf, 0, 0};
+    found.leaf = place_at(tree, found.place).first;
+    return found;
 }
 
 /* Operations that a warp of `plan` handles at a time. */
@@ -196,6 +199,7 @@ SIMT_DEVICE void plan_ask(const copse_locate_arguments *a, uint32_t base_leaf, u
     const uint32_t later = heads & ~((2u << lane) - 1u);
     const uint32_t end = later ? (uint32_t)__ffs((int)later) - 1u : 32u - (uint32_t)__clz((int)all);
     const bool alone = !(lane == 1u && before == base_leaf) && !(!later && behind == base_leaf);
+    if (a->crowd && (!alone || end - lane >= a->crowd)) return;
     found->extra += splits_most(&a->tree, base_leaf, end - lane, alone, &found->crowded);
 }
 
@@ -225,12 +229,13 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
         const bool any = i < n, mine = any && lane > 0 && lane <= PLAN_OWN;
         const walk_bound bound = walk_start(&a.tree.levels, digest, any ? ((const KEY *)a.operations.keys)[i] : 0);
         const walk_position position = walk_together(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
-        const uint32_t base_leaf = any ? plan_base_leaf(&a.tree, bound, position) : COPSE_LEAF_NONE;
-        if (mine) a.base_leaves[i] = base_leaf;
-        /* A base leaf that gets all 30 may get any number. */
-        const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, PLAN_OWN);
-        found.crowded |= lane == 1u && last == base_leaf && last != COPSE_LEAF_NONE;
-        if (w % a.one_of == 0) plan_ask(&a, base_leaf, i, mine, &found);
+        place_found at = {COPSE_LEAF_NONE, COPSE_LEAF_NONE, COPSE_LEAF_NONE};
+        if (any) at = plan_place(&a.tree, bound, position);
+        if (mine) a.base_leaves[i] = at.leaf;
+        /* A place that gets all 30 may get any number. */
+        const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, at.place, PLAN_OWN);
+        found.crowded |= !a.crowd && lane == 1u && last == at.place && last != COPSE_LEAF_NONE;
+        if (w % a.one_of == 0) plan_ask(&a, at.place, i, mine, &found);
     }
     found.extra = warp_sum(found.extra) * a.one_of;
     found.dead = warp_sum(found.dead) * a.one_of;
@@ -281,12 +286,17 @@ SIMT_DEVICE KEY resolve_one(const copse_resolve_arguments *a, uint32_t i)
     const KEY bits = ((const KEY *)a->operations.keys)[i];
     if (IS_NAN(a->tree.key_type, bits)) simt_atomic_max_u64(&a->counters->not_first_nan, ~(uint64_t)i);
     const KEY key = ENCODE_ONE(a->tree.key_type, bits);
-    const uint32_t base_leaf = cursor_seek(&a->tree, base_leaf_of(&a->tree, key), key, NULL).base_leaf;
-    a->base_leaves[i] = base_leaf;
+    const leaf_cursor cursor = cursor_seek(&a->tree, base_leaf_of(&a->tree, key), key, NULL);
+    const uint32_t leaf = a->tree.branches ? cursor.base_leaf : cursor.number;
+    a->base_leaves[i] = leaf;
+    base_leaf_touch(a->touched, cursor.base_leaf);
     a->slots[i] = table_resolve(a, i, key);
-    const uint32_t inserts = crowd_resolve(a, base_leaf);
+    const uint32_t inserts = crowd_resolve(a, leaf);
     bool crowded = inserts > CROWD_MOST;
-    if (a->operations.action != COPSE_ACTION_ERASE) (void)splits_most(&a->tree, base_leaf, inserts, true, &crowded);
+    if (a->tree.branches && a->operations.action != COPSE_ACTION_ERASE)
+        (void)splits_most(&a->tree, leaf, inserts, true, &crowded);
+    if (cursor.steps >= COPSE_CHAIN_MOST)
+        winding_note(&a->tree, a->counters, place_at(&a->tree, cursor.base_leaf).first, cursor.steps);
     if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);
     return key;
 }

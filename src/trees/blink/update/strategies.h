@@ -14,9 +14,10 @@ enum { COPSE_DONE = COPSE_OK, COPSE_DECLINED = -1 };
 /*
  * What the last attempt to change leaves in place came to. Unless it was APPLIED nothing has changed. MISPREDICTED: the keys are not in
  * the order that the strategy took for granted. TOO_MANY_EQUALS: so many keys are equal that these are taken out first.
- * TOO_MANY_SPLITS: a new epoch costs less, or a base leaf cannot take so many operations.
+ * CROWDED: places get so many operations that all threads have to work on them (update/crowded.h). TOO_MANY_SPLITS: a new epoch costs
+ * less, or a base leaf cannot take so many operations.
  */
-typedef enum copse_attempt { UNTRIED, APPLIED, MISPREDICTED, TOO_MANY_EQUALS, TOO_MANY_SPLITS } copse_attempt;
+typedef enum copse_attempt { UNTRIED, APPLIED, MISPREDICTED, TOO_MANY_EQUALS, CROWDED, TOO_MANY_SPLITS } copse_attempt;
 
 /* A batch on its way. The caller holds `writer` of the tree. */
 typedef struct copse_blink_update {
@@ -32,6 +33,7 @@ typedef struct copse_blink_update {
     bool brought, sorted;                /* `pairs` are on the device; ... in order, perhaps in speculation  */
     copse_device_pairs pairs;            /* the batch as it stands; of a mixed one n, low and high           */
     copse_attempt attempt;
+    bool crowds;      /* it has some */
     uint64_t changed; /* once it is done: entries that came plus those that went */
 } copse_blink_update;
 
@@ -83,6 +85,29 @@ typedef struct copse_blink_bucket_sorting {
     void *memory;
     uint64_t bytes;
 } copse_blink_bucket_sorting;
+
+/* Memory of the kernels for crowds. */
+typedef struct copse_blink_crowds {
+    copse_crowd_arguments arguments;
+    void *memory;
+    uint64_t bytes;
+} copse_blink_crowds;
+
+/* --- update/crowded.c ------------------------------------------------------------------------------------------------------- */
+
+/* Takes that memory. leaves: of each operation the first leaf of its place. */
+copse_status copse_blink_crowds_take(const copse_blink_update *u, const copse_blink_operations *operations,
+                                     const uint32_t *leaves, copse_blink_crowds *out);
+void copse_blink_crowds_free(const copse_index *index, copse_blink_crowds *crowds);
+/* Enqueues the kernels that make new leaves and the next directory; and those that link them to the old leaves. */
+copse_status copse_blink_crowds_launch(const copse_blink_update *u, copse_blink_crowds *crowds);
+copse_status copse_blink_crowds_link(const copse_blink_update *u, const copse_blink_crowds *crowds);
+/* The directory has got so many entries. */
+void copse_blink_directory_grown(copse_blink_epoch *epoch, uint32_t placed);
+/* Puts leaves of places that have become long into the directory: so many were noted. */
+copse_status copse_blink_directory_adopt(const copse_blink_update *u, uint32_t winding);
+
+/* --- update/in_place.c, again ------------------------------------------------------------------------------------------------ */
 
 /* Tries to carry out `pairs` in place; u->attempt says what came of it. sorting: NULL, or what puts them in order. */
 copse_status copse_blink_in_place_attempt(copse_blink_update *u, copse_device_pairs *pairs,

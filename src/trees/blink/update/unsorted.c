@@ -13,6 +13,8 @@ _Static_assert(sizeof(copse_blink_counters) <= COPSE_NOTE_BYTES, "a note has roo
 /* Operations up to which this is the fastest strategy, see docs/PERFORMANCE.md; and what the hash tables hold in any case. */
 #define UNSORTED_MOST (UINT64_C(1) << 17)
 #define FORCED_MOST   (UINT64_C(1) << 28)
+/* Operations that may be a crowd, where the last batch had some: as many as a leaf may get here. */
+#define CROWD 32u
 /* Up to so many operations the tables have eight slots for each: every further slot that a lane looks at is a trip to memory. */
 #define ROOMY_MOST (UINT64_C(1) << 15)
 /* Up to so many operations the tree keeps the tables, where these are a small share of its memory, and the kernel empties what it
@@ -162,6 +164,7 @@ static copse_status kernels_run(const copse_blink_update *u, const unsorted_memo
 static bool may(const copse_blink_update *u)
 {
     const uint64_t tuned = u->tree->tuning.unsorted_most, most = tuned ? tuned : UNSORTED_MOST;
+    if (u->tree->crowds && u->pairs.n > CROWD && !u->forced) return false;
     return !u->sorted && u->pairs.n <= (u->forced ? FORCED_MOST : most) && copse_blink_in_place_may(u);
 }
 
@@ -181,6 +184,7 @@ static int run(copse_blink_update *u)
     if (status == COPSE_OK) status = copse_blink_pool_reserve(index, epoch, leaves);
     if (status == COPSE_OK) status = memory_take(u, n, &m);
     m.resolve.tree = epoch->view;
+    m.resolve.touched = copse_blink_ranks_touched(epoch);
     if (status == COPSE_OK) status = operations_bring(u, &m);
     if (status == COPSE_OK) status = kernels_run(u, &m, &seen);
     copse_device_free(index->device, index->device->main, m.memory, m.bytes);

@@ -57,19 +57,32 @@ ALWAYS_INLINE uint64_t implicit_step(const copse_implicit *tree, uint64_t unit, 
     return unit;
 }
 
+/* All ones or all zeros. The processor must not predict what was found, or whether a range is empty: a misprediction waits for
+ * memory. */
+ALWAYS_INLINE uint64_t walk_mask(bool keep)
+{
+    uint64_t mask = 0 - (uint64_t)keep;
+    __asm__("" : "+r"(mask)); /* keeps the compiler from making it a branch again */
+    return mask;
+}
+
+/* The end of one lookup. */
+ALWAYS_INLINE void implicit_find_at(const copse_implicit *tree, uint64_t unit, KEY q, uint64_t at,
+                                    const walk_output *to, bool digest)
+{
+    const copse_unit *units = tree->units;
+    if (digest) unit = implicit_step(tree, unit, q);
+    uint32_t slot = LESS(units[unit].keys, q, UNIT_ENTRIES);
+    slot -= slot == UNIT_ENTRIES; /* greater than all: the compare below fails */
+    bool found = (units[unit].keys[slot] == q) & (unit * UNIT_ENTRIES + slot < tree->entries);
+    if (to->values) to->values[at] = units[unit].values[slot] & (VALUE)walk_mask(found);
+    if (to->found) to->found[at] = found;
+}
+
 ALWAYS_INLINE void implicit_finish_find(const copse_implicit *tree, const walk_group *group, uint32_t count,
                                         uint64_t at, const walk_output *to, bool digest)
 {
-    const copse_unit *units = tree->units;
-    for (uint32_t i = 0; i < count; i++) {
-        KEY q = group->q[i];
-        uint64_t unit = digest ? implicit_step(tree, group->node[i], q) : group->node[i];
-        uint32_t slot = LESS(units[unit].keys, q, UNIT_ENTRIES);
-        slot -= slot == UNIT_ENTRIES; /* greater than all: the compare below fails */
-        bool found = (units[unit].keys[slot] == q) & (unit * UNIT_ENTRIES + slot < tree->entries);
-        if (to->values) to->values[at + i] = found ? units[unit].values[slot] : 0;
-        if (to->found) to->found[at + i] = found;
-    }
+    for (uint32_t i = 0; i < count; i++) implicit_find_at(tree, group->node[i], group->q[i], at + i, to, digest);
 }
 
 /* Keys of a unit in front of a bound: those < q, or, for an upper bound among unique keys, those <= q. */
@@ -96,14 +109,6 @@ ALWAYS_INLINE void implicit_finish_locate(const copse_implicit *tree, const cops
 {
     for (uint32_t i = 0; i < count; i++)
         to->out[at + i] = implicit_location(tree, input, group->node[i], group->q[i], digest, input->upper);
-}
-
-/* All ones or all zeros. The processor must not predict whether a range is empty: a misprediction waits for memory. */
-ALWAYS_INLINE uint64_t walk_mask(bool keep)
-{
-    uint64_t mask = 0 - (uint64_t)keep;
-    __asm__("" : "+r"(mask)); /* keeps the compiler from making it a branch again */
-    return mask;
 }
 
 ALWAYS_INLINE void implicit_finish_count(const copse_implicit *tree, const copse_walk_input *input,
@@ -236,6 +241,89 @@ ALWAYS_INLINE uint64_t implicit_run_below(const copse_implicit *tree, const cops
     return w.first_nan;
 }
 
+/* Lookups and ranges whose inner levels are walked already are most of a hybrid tree's work, and nothing but the units is left to wait for.
+ * So each asks for the line of one that comes much later and reads its own, without groups in between. */
+#define BELOW_AHEAD  64u
+#define BELOW_RANGES 24u
+
+/* Queries at .. at + count, of n, with `ahead` of them so far in front of the end that there is something to ask for. */
+ALWAYS_INLINE void implicit_find_block(const copse_implicit *tree, const copse_walk_input *input, const KEY *q,
+                                       uint64_t at, uint32_t count, uint32_t ahead, const walk_output *to)
+{
+    const uint32_t *nodes = input->below.nodes + at;
+    const char *units = tree->units;
+    const bool digest = KEY_BITS == 64;
+    for (uint32_t i = 0; i < ahead; i++) {
+        pipeline_fetch(units + (uint64_t)nodes[i + BELOW_AHEAD] * 64, true);
+        implicit_find_at(tree, nodes[i], q[i], input->first + at + i, to, digest);
+    }
+    for (uint32_t i = ahead; i < count; i++) implicit_find_at(tree, nodes[i], q[i], input->first + at + i, to, digest);
+}
+
+ALWAYS_INLINE uint32_t below_block(uint64_t n, uint64_t at)
+{
+    return at >= n ? 0 : n - at < BELOW_AHEAD ? (uint32_t)(n - at) : BELOW_AHEAD;
+}
+
+static uint64_t implicit_find_below(const copse_implicit *tree, const copse_walk_input *input, const walk_output *to)
+{
+    _Alignas(64) KEY q[BELOW_AHEAD];
+    const walk_output both = *to;
+    const uint64_t n = input->n;
+    uint64_t first_nan = n;
+    for (uint32_t i = 0; i < below_block(n, 0); i++)
+        pipeline_fetch((const char *)tree->units + (uint64_t)input->below.nodes[i] * 64, true);
+    for (uint64_t at = 0; at < n; at += BELOW_AHEAD) {
+        const uint32_t count = below_block(n, at), ahead = below_block(n, at + BELOW_AHEAD);
+        const uint32_t good = ENCODE(input->type, input->keys, input->first + at, count, q);
+        if (good < count && at + good < first_nan) first_nan = at + good;
+        if (both.values && both.found)
+            implicit_find_block(tree, input, q, at, count, ahead, &both);
+        else
+            implicit_find_block(tree, input, q, at, count, ahead, &both);
+    }
+    return first_nan;
+}
+
+/* The same for ranges. Entries that will be copied: one line of those between the ends is asked for, too, which is all there is of a
+ * range of some ten. */
+ALWAYS_INLINE void below_fetch_range(const copse_implicit *tree, const copse_walk_input *input, uint64_t i,
+                                     bool between)
+{
+    const uint64_t low = input->below.nodes[i], high = input->below_highs.nodes[i];
+    const char *units = tree->units;
+    pipeline_fetch(units + low * 64, true);
+    pipeline_fetch(units + high * 64, true);
+    if (between) pipeline_fetch(units + (low + (low < high)) * 64, true);
+}
+
+static uint64_t implicit_count_below(const copse_implicit *tree, const copse_walk_input *input, const walk_output *to)
+{
+    _Alignas(64) KEY low[BELOW_AHEAD], high[BELOW_AHEAD];
+    const KEY step = !input->unique;
+    const uint64_t n = input->n;
+    const bool between = to->locations != NULL, digest = KEY_BITS == 64;
+    uint64_t first_nan = n;
+    for (uint32_t i = 0; i < BELOW_RANGES && i < n; i++) below_fetch_range(tree, input, i, between);
+    for (uint64_t at = 0; at < n; at += BELOW_AHEAD) {
+        const uint32_t count = below_block(n, at);
+        uint32_t good = ENCODE(input->type, input->keys, input->first + at, count, low);
+        const uint32_t good_high = ENCODE(input->type, input->highs, input->first + at, count, high);
+        if (good_high < good) good = good_high;
+        if (good < count && at + good < first_nan) first_nan = at + good;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t r = at + i;
+            if (r + BELOW_RANGES < n) below_fetch_range(tree, input, r + BELOW_RANGES, between);
+            const uint64_t from = implicit_location(tree, input, input->below.nodes[r], low[i], digest, false);
+            const uint64_t end =
+                implicit_location(tree, input, input->below_highs.nodes[r], (KEY)(high[i] + step), digest, true);
+            to->out[r] = (end - from) & walk_mask(end > from);
+            if (between) to->locations[r] = from;
+        }
+    }
+    return first_nan;
+}
+
 /* Batches of less than a group, and groups of a width that the context asks for: one function for all modes and separators, because the
  * compiler takes seconds for each and a short batch gains little from constants. */
 static __attribute__((noinline)) uint64_t implicit_walk_short(const copse_implicit *tree, walk_state *w,
@@ -248,6 +336,8 @@ static __attribute__((noinline)) uint64_t implicit_walk_short(const copse_implic
 ALWAYS_INLINE uint64_t implicit_run(const copse_implicit *tree, const copse_walk_input *input, const walk_output *to,
                                     walk_mode mode)
 {
+    if (input->below.nodes && mode == WALK_FIND) return implicit_find_below(tree, input, to);
+    if (input->below.nodes && mode == WALK_COUNT) return implicit_count_below(tree, input, to);
     if (input->below.nodes) return implicit_run_below(tree, input, to, mode);
     walk_state w;
     w.input = input;

@@ -224,20 +224,66 @@ SIMT_KERNEL(NAME(select), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
         if (select_is_there(&a.output, i, a.tree.entries)) copy_one(&a, a.output.ranks[i], i);
 }
 
+/* Copies output positions of a tile, 32 at a time, each lane looking for its range. */
+SIMT_DEVICE void gather_positions(const copse_copy_arguments *a, const gather_tiles *tiles)
+{
+    const copse_entry_output *to = &a->output;
+    uint64_t range = gather_seek(to->offsets, to->n, tiles->begin);
+    for (uint64_t from = tiles->begin; from < tiles->end; from += SIMT_WARP) {
+        const bool there = from + simt_lane() < tiles->end;
+        const uint64_t p = there ? from + simt_lane() : tiles->end - 1u;
+        const uint64_t mine = gather_range(to->offsets, to->n, range, p);
+        if (there) copy_one(a, to->locations[mine] + gather_beyond(to, mine, p), p - to->first);
+        range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
+    }
+}
+
+/* Entries of a piece that a lane has loaded before it stores the first. */
+#define PIECE_AHEAD 4u
+
+/* Copies a piece: entries by rank lie side by side, nearly. */
+SIMT_DEVICE void gather_copy(const copse_copy_arguments *a, const gather_piece *piece)
+{
+    const uint64_t rank = piece->location + piece->beyond;
+    for (uint64_t from = simt_lane(); from < piece->count; from += PIECE_AHEAD * SIMT_WARP) {
+        KEY key[PIECE_AHEAD];
+        VALUE value[PIECE_AHEAD];
+        SIMT_UNROLL
+        for (uint32_t j = 0; j < PIECE_AHEAD; j++) {
+            const uint64_t i = from + j * SIMT_WARP, at = rank + (i < piece->count ? i : from);
+            key[j] = a->output.keys ? unit_key(&a->tree, at) : 0;
+            value[j] = a->output.values ? unit_value(&a->tree, at) : 0;
+        }
+        SIMT_UNROLL
+        for (uint32_t j = 0; j < PIECE_AHEAD; j++) {
+            const uint64_t i = from + j * SIMT_WARP, at = piece->back ? piece->at - i : piece->at + i;
+            if (i >= piece->count) continue;
+            if (a->output.keys) COPSE_BITS(simt_store_once_u, KEY_BITS)
+            ((KEY *)a->output.keys + at, a->encoded ? key[j] : DECODE_ONE(a->tree.key_type, key[j]));
+            if (a->output.values) COPSE_BITS(simt_store_once_u, VALUE_BITS)((VALUE *)a->output.values + at, value[j]);
+        }
+    }
+}
+
+/* Ranges of fewer entries than this, on average, go by positions. */
+#define PIECES_LEAST 48u
+
 /* Copies the entries of ranges, see gather.h. */
 SIMT_KERNEL(NAME(gather), copse_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const copse_entry_output *to = &a.output;
     uint64_t stop;
     if (!gather_stop(to, &stop)) return;
-    for (uint64_t tile = gather_first(to->first); tile < stop; tile += gather_step()) {
-        uint64_t end = stop - tile < COPSE_GATHER_TILE ? stop : tile + COPSE_GATHER_TILE;
-        uint64_t range = gather_seek(to->offsets, to->n, tile);
-        for (uint64_t from = tile; from < end; from += SIMT_WARP) {
-            uint64_t p = from + simt_lane() < end ? from + simt_lane() : end - 1u;
-            uint64_t mine = gather_range(to->offsets, to->n, range, p);
-            if (from + simt_lane() < end) copy_one(&a, to->locations[mine] + gather_beyond(to, mine, p), p - to->first);
-            range = simt_shfl_u64(SIMT_FULL_MASK, mine, SIMT_WARP - 1u);
+    const uint64_t total = to->offsets[to->n];
+    const bool pieces = total / PIECES_LEAST >= to->n;
+    gather_tiles tiles = gather_open(to->first, stop, total);
+    while (gather_next(&tiles)) {
+        if (!pieces) {
+            gather_positions(&a, &tiles);
+            continue;
         }
+        gather_ranges ranges = ranges_open(to, &tiles, UINT64_MAX);
+        gather_piece piece = {0, 0, 0, 0, false};
+        while (ranges_piece(to, &tiles, UINT64_MAX, &ranges, &piece)) gather_copy(&a, &piece);
     }
 }

@@ -72,13 +72,13 @@ copse_radix_link copse_radix_leaf_make(copse_radix *tree, copse_slice key)
     return leaf;
 }
 
-static void leaf_drop(copse_radix *tree, copse_radix_link leaf)
+void copse_radix_item_drop(copse_radix *tree, copse_radix_link item)
 {
-    const uint32_t type = copse_radix_type_of(leaf);
-    const uint64_t index = copse_radix_index_of(leaf);
-    copse_radix_touch(tree, leaf);
+    const uint32_t type = copse_radix_type_of(item);
+    const uint64_t index = copse_radix_index_of(item);
+    copse_radix_touch(tree, item);
     if (type == COPSE_RADIX_LEAF_LONG)
-        copse_radix_heap_give(&tree->heap, index, copse_radix_units(copse_radix_length_of(leaf), tree->width));
+        copse_radix_heap_give(&tree->heap, index, copse_radix_units(copse_radix_length_of(item), tree->width));
     else
         copse_radix_pool_give(&tree->pools[type], index);
 }
@@ -92,18 +92,12 @@ static copse_radix_link node_make(copse_radix *tree, uint32_t type, uint32_t dep
     return node;
 }
 
-static void node_drop(copse_radix *tree, copse_radix_link node)
-{
-    copse_radix_touch(tree, node);
-    copse_radix_pool_give(&tree->pools[copse_radix_type_of(node)], copse_radix_index_of(node));
-}
-
 /* A node of another type with the same links; the old one is gone. */
 static copse_radix_link node_convert(copse_radix *tree, copse_radix_link node, uint32_t type)
 {
     const copse_radix_link made = node_make(tree, type, copse_radix_depth_of(node));
     copse_radix_copy(type, copse_radix_at(tree, made), copse_radix_type_of(node), copse_radix_at(tree, node));
-    node_drop(tree, node);
+    copse_radix_item_drop(tree, node);
     return made;
 }
 
@@ -232,7 +226,7 @@ static void node_shrink(const copse_ctx *ctx, copse_radix *tree, place at, copse
     if (count + (end != 0) == 1) {
         const int only = copse_radix_next(type, memory, COPSE_RADIX_BEFORE_FIRST);
         place_set(tree, at, copse_radix_get(type, memory, only));
-        node_drop(tree, node);
+        copse_radix_item_drop(tree, node);
     } else if (copse_radix_sparse(type, count) && copse_radix_pool_reserve(ctx, &tree->pools[type - 1])) {
         place_set(tree, at, node_convert(tree, node, type - 1));
     }
@@ -247,7 +241,7 @@ void copse_radix_erase_one(const copse_ctx *ctx, copse_radix *tree, copse_slice 
         at = (place){link, copse_radix_symbol(key, copse_radix_depth_of(link))};
         link = copse_radix_step(tree, link, key);
     }
-    leaf_drop(tree, link);
+    copse_radix_item_drop(tree, link);
     tree->entries--;
     if (!at.node) {
         tree->root = 0;

@@ -1,4 +1,5 @@
 /* Lookups in the radix tree: several at a time on each thread, so that their waits for memory overlap. */
+#include "core/codec.h"
 #include "core/threads.h"
 #include "trees/radix/cpu/tree.h"
 
@@ -11,6 +12,7 @@ typedef struct flight {
     copse_radix_link link;
     const copse_radix_link *slot; /* of a node48: the link that comes next, once its slot is known */
     uint64_t number;
+    unsigned char own[8]; /* of a key of fixed width: its bytes */
 } flight;
 
 /* What a job of lookups has: keys come from a caller's array or from `key`. */
@@ -20,6 +22,8 @@ typedef struct find_job {
     const copse_byte_keys *queries; /* NULL: key(user, i) */
     copse_radix_key_fn key;
     const void *user;
+    const void *fixed; /* keys of fixed width; NULL: strings */
+    uint64_t first_nan;
     copse_radix_link *leaves; /* NULL: values and found */
     char *values;
     uint8_t *found;
@@ -107,12 +111,43 @@ static void finish(const find_job *job, const flight *f)
     }
 }
 
-/* Lookup i begins. False: it is over. */
-static bool begin(const find_job *job, flight *f, uint64_t i)
+/* The bytes of a key of fixed width. */
+static copse_slice fixed_key(find_job *job, flight *f, uint64_t i)
 {
-    *f = (flight){.key = job->queries ? copse_byte_key(job->queries, i) : job->key(job->user, i),
-                  .link = job->tree->root,
-                  .number = i};
+    const copse_type type = job->index->key_type;
+    const size_t width = copse_type_size(type);
+    bool nan;
+    if (width == 4) {
+        const uint32_t bits = ((const uint32_t *)job->fixed)[i];
+        const uint32_t code = __builtin_bswap32(copse_encode_one_k32(type, bits));
+        nan = copse_is_nan_k32(type, bits);
+        memcpy(f->own, &code, sizeof code);
+    } else {
+        const uint64_t bits = ((const uint64_t *)job->fixed)[i];
+        const uint64_t code = __builtin_bswap64(copse_encode_one_k64(type, bits));
+        nan = copse_is_nan_k64(type, bits);
+        memcpy(f->own, &code, sizeof code);
+    }
+    if (nan) copse_note_least(&job->first_nan, i);
+    return (copse_slice){f->own, width};
+}
+
+/* A lookup moves to another place of the pipeline. */
+static void flight_move(const find_job *job, flight *to, const flight *from)
+{
+    *to = *from;
+    if (job->fixed) to->key.start = to->own;
+}
+
+/* Lookup i begins. False: it is over. */
+static bool begin(find_job *job, flight *f, uint64_t i)
+{
+    f->key = job->queries ? copse_byte_key(job->queries, i)
+             : job->fixed ? fixed_key(job, f, i)
+                          : job->key(job->user, i);
+    f->link = job->tree->root;
+    f->slot = NULL;
+    f->number = i;
     if (f->link && copse_radix_is_leaf(f->link) && copse_radix_length_of(f->link) != f->key.length) f->link = 0;
     if (f->link) fetch(job->tree, f);
     return f->link != 0;
@@ -120,7 +155,7 @@ static bool begin(const find_job *job, flight *f, uint64_t i)
 
 static void find_chunk(void *of, uint64_t first, uint64_t last)
 {
-    const find_job *job = of;
+    find_job *job = of;
     const uint32_t asked = job->index->ctx->pipeline;
     flight flights[MOST_IN_FLIGHT];
     uint64_t next = first;
@@ -147,7 +182,7 @@ static void find_chunk(void *of, uint64_t first, uint64_t last)
                 next++;
                 i++;
             } else {
-                *f = flights[--n]; /* one that is over before it begins is met again above */
+                flight_move(job, f, &flights[--n]); /* one that is over before it begins is met again above */
             }
         }
     }
@@ -170,4 +205,14 @@ copse_status copse_radix_find(const copse_index *index, const void *keys, uint64
     const uint32_t threads = copse_threads_for(index->ctx, n);
     copse_parallel(index->ctx, threads, n, copse_even_chunk(n, threads), find_chunk, &job);
     return COPSE_OK;
+}
+
+copse_status copse_radix_find_fixed(const copse_index *index, const void *keys, uint64_t n, void *values,
+                                    uint8_t *found)
+{
+    find_job job = {
+        .index = index, .tree = index->tree, .fixed = keys, .first_nan = n, .values = values, .found = found};
+    const uint32_t threads = copse_threads_for(index->ctx, n);
+    copse_parallel(index->ctx, threads, n, copse_even_chunk(n, threads), find_chunk, &job);
+    return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
 }

@@ -3,14 +3,18 @@
 
 #include <string.h>
 
-/* A chunk has about so many bytes: few enough that a table of chunks stays in the first cache, and that copying one is nothing. */
-#define CHUNK_BYTES (1u << 20)
-#define SMALLEST    8u /* items */
+/* A chunk has at most so many bytes: few enough that a call that has to make one takes no time, and enough that a table of chunks stays in a
+ * near cache. Whatever the stride of a pool, it is a number of whole pages of COPSE_RADIX_PAGE_BITS. */
+#define CHUNK_BYTES (160u << 10)
+/* ... of units, from which blocks of up to 80 KiB are cut: enough that what is left at the ends is little. */
+#define UNIT_CHUNK_BYTES (1u << 20)
+#define SMALLEST         8u /* items */
 
 void copse_radix_pool_init(copse_radix_pool *pool, uint32_t stride)
 {
     *pool = (copse_radix_pool){.stride = stride};
-    while ((uint64_t)stride << (pool->shift + 1) <= CHUNK_BYTES) pool->shift++;
+    const uint64_t most = stride == copse_radix_stride(COPSE_RADIX_LEAF_LONG, 0) ? UNIT_CHUNK_BYTES : CHUNK_BYTES;
+    while ((uint64_t)stride << (pool->shift + 1) <= most) pool->shift++;
 }
 
 void copse_radix_pool_free(const copse_ctx *ctx, copse_radix_pool *pool)
@@ -67,6 +71,9 @@ static bool block_add(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t fir
 
 bool copse_radix_pool_size(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t n)
 {
+    const uint64_t chunk = UINT64_C(1) << pool->shift;
+    /* More than one chunk: whole ones, for a part would be copied when the pool grows. Of units that costs more than it saves. */
+    if (n > chunk && chunk * pool->stride <= CHUNK_BYTES) n = (n + chunk - 1) >> pool->shift << pool->shift;
     return n == 0 || block_add(ctx, pool, 0, n);
 }
 
@@ -82,7 +89,7 @@ bool copse_radix_pool_extend(const copse_ctx *ctx, copse_radix_pool *pool, uint6
 {
     const uint64_t chunk = UINT64_C(1) << pool->shift, needed = pool->used + n, old = pool->capacity;
     if (needed <= old) return true;
-    uint64_t items = old + old / 8;
+    uint64_t items = old + old / 64;
     if (old < chunk) items = old ? 2 * old : SMALLEST; /* one chunk that is not whole yet grows by copying */
     if (items < needed) items = needed;
     if (items > chunk) items = (items + chunk - 1) >> pool->shift << pool->shift;
@@ -114,26 +121,6 @@ void copse_radix_pool_give(copse_radix_pool *pool, uint64_t index)
 
 /* --- the heap ------------------------------------------------------------------------------------------------------- */
 
-/* The class of a size, and the size of its blocks: beyond the exact ones there are eight classes from each power of two to the next. */
-static uint32_t class_of(uint32_t units, uint32_t *size)
-{
-    if (units <= COPSE_RADIX_EXACT_UNITS) {
-        *size = units;
-        return units - 1;
-    }
-    const uint32_t octave = 31 - (uint32_t)__builtin_clz(units - 1), step = octave - 3;
-    const uint32_t eighths = ((units - 1) >> step) + 1; /* 9 .. 16 */
-    *size = eighths << step;
-    return COPSE_RADIX_EXACT_UNITS + (octave - 6) * 8 + (eighths - 9);
-}
-
-uint32_t copse_radix_heap_units(uint32_t units)
-{
-    uint32_t size;
-    (void)class_of(units, &size);
-    return size;
-}
-
 uint64_t copse_radix_heap_place(const copse_radix_pool *pool, uint64_t used, uint32_t units)
 {
     const uint64_t chunk = UINT64_C(1) << pool->shift;
@@ -144,7 +131,7 @@ bool copse_radix_heap_reserve(const copse_ctx *ctx, copse_radix_heap *heap, uint
 {
     copse_radix_pool *pool = &heap->pool;
     uint32_t size;
-    if (heap->free[class_of(units, &size)]) return true;
+    if (heap->free[copse_radix_class_of(units, &size)]) return true;
     return copse_radix_pool_extend(ctx, pool, copse_radix_heap_place(pool, pool->used, size) + size - pool->used);
 }
 
@@ -152,7 +139,7 @@ uint64_t copse_radix_heap_take(copse_radix_heap *heap, uint32_t units)
 {
     copse_radix_pool *pool = &heap->pool;
     uint32_t size;
-    uint64_t *free = &heap->free[class_of(units, &size)];
+    uint64_t *free = &heap->free[copse_radix_class_of(units, &size)];
     if (!*free) {
         const uint64_t index = copse_radix_heap_place(pool, pool->used, size);
         pool->free_count += index - pool->used; /* what is left of a chunk stays unused */
@@ -168,7 +155,7 @@ uint64_t copse_radix_heap_take(copse_radix_heap *heap, uint32_t units)
 void copse_radix_heap_give(copse_radix_heap *heap, uint64_t index, uint32_t units)
 {
     uint32_t size;
-    uint64_t *free = &heap->free[class_of(units, &size)];
+    uint64_t *free = &heap->free[copse_radix_class_of(units, &size)];
     memcpy(copse_radix_pool_at(&heap->pool, index), free, sizeof *free);
     *free = index + 1;
     heap->pool.free_count += size;

@@ -26,7 +26,7 @@ typedef struct copse_radix_pool {
 /* An empty pool, which has no memory. */
 void copse_radix_pool_init(copse_radix_pool *pool, uint32_t stride);
 void copse_radix_pool_free(const copse_ctx *ctx, copse_radix_pool *pool);
-/* Memory for exactly n items, of an empty pool. False: there is none. */
+/* Memory for n items, and what is left of a chunk, of an empty pool. False: there is none. */
 bool copse_radix_pool_size(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t n);
 /* Memory for n items in a row behind those that were taken. False: there is none, and nothing changed. Items may lie elsewhere after
  * it, under the same index. */
@@ -49,16 +49,11 @@ void copse_radix_pool_give(copse_radix_pool *pool, uint64_t index);
 
 /* --- the heap: a pool of units from which blocks are cut -------------------------------------------------------------- */
 
-#define COPSE_RADIX_EXACT_UNITS 64u /* blocks up to this size have a class for each size */
-#define COPSE_RADIX_CLASSES     (COPSE_RADIX_EXACT_UNITS + 8 * 9)
-
 typedef struct copse_radix_heap {
     copse_radix_pool pool;
     uint64_t free[COPSE_RADIX_CLASSES]; /* index + 1 of the first free block of a class */
 } copse_radix_heap;
 
-/* The units that a block of so many really has: those of its class. */
-uint32_t copse_radix_heap_units(uint32_t units);
 /* Where a block goes that is cut behind `used` units. */
 uint64_t copse_radix_heap_place(const copse_radix_pool *pool, uint64_t used, uint32_t units);
 bool copse_radix_heap_reserve(const copse_ctx *ctx, copse_radix_heap *heap, uint32_t units);

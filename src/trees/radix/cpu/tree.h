@@ -63,6 +63,8 @@ void copse_radix_init(copse_radix *tree, uint32_t width);
 void copse_radix_release(const copse_ctx *ctx, copse_radix *tree);
 /* A leaf for the key, without its value; memory has been reserved. */
 copse_radix_link copse_radix_leaf_make(copse_radix *tree, copse_slice key);
+/* A node or leaf is free. */
+void copse_radix_item_drop(copse_radix *tree, copse_radix_link item);
 /* Adds a key that is not there, with a value of tree->width bytes. False: no memory, and nothing has changed. */
 bool copse_radix_insert_one(const copse_ctx *ctx, copse_radix *tree, copse_slice key, const void *value);
 /* Takes a key away that is there. It needs no memory. */
@@ -81,6 +83,9 @@ copse_status copse_radix_erase_pairs(copse_index *index, const void *keys, const
 copse_status copse_radix_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                uint64_t n, void *out_values, uint8_t *out_found);
 copse_status copse_radix_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found);
+/* ... of keys of fixed width (trees/radix/fixed/fixed.h). */
+copse_status copse_radix_find_fixed(const copse_index *index, const void *keys, uint64_t n, void *values,
+                                    uint8_t *found);
 copse_status copse_radix_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
                                     void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
 copse_status copse_radix_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);

@@ -42,18 +42,24 @@ SIMT_DEVICE copse_radix_link step16(const unsigned char *node, uint32_t byte)
     return at < (head.x & 0xffffu) ? ((const copse_radix_node16 *)node)->links[at] : 0;
 }
 
-/* The link by which a key goes on from a node; 0 where there is none. */
-SIMT_DEVICE copse_radix_link step_down(const copse_radix_view *tree, copse_radix_link link, copse_slice key)
+/* The link of a byte in a node; 0 where there is none. */
+SIMT_DEVICE copse_radix_link step_byte(const copse_radix_view *tree, copse_radix_link link, uint32_t byte)
 {
-    const uint32_t type = copse_radix_type_of(link), depth = copse_radix_depth_of(link);
+    const uint32_t type = copse_radix_type_of(link);
     const unsigned char *node = copse_radix_at(tree, link);
-    if (key.length <= depth) return key.length == depth ? ((const copse_radix_node *)node)->end : 0;
-    const uint32_t byte = key.start[depth];
     if (type == COPSE_RADIX_NODE256) return ((const copse_radix_node256 *)node)->links[byte];
     if (type <= COPSE_RADIX_NODE4) return step_small(type, node, byte);
     if (type == COPSE_RADIX_NODE16) return step16(node, byte);
     const uint32_t slot = ((const copse_radix_node48 *)node)->slots[byte];
     return slot ? ((const copse_radix_node48 *)node)->links[slot - 1u] : 0;
+}
+
+/* The link by which a key goes on from a node; 0 where there is none. */
+SIMT_DEVICE copse_radix_link step_down(const copse_radix_view *tree, copse_radix_link link, copse_slice key)
+{
+    const uint32_t depth = copse_radix_depth_of(link);
+    if (key.length > depth) return step_byte(tree, link, key.start[depth]);
+    return key.length == depth ? ((const copse_radix_node *)copse_radix_at(tree, link))->end : 0;
 }
 
 /* Up to 8 bytes of a string from `from` on, zeros behind them: by two aligned words, unless that would go behind `end`, the end of the

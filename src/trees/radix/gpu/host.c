@@ -66,16 +66,19 @@ static copse_status loan_begin(loan *of)
     return of->status;
 }
 
-/* Gives outputs back, where the call went well, and frees everything. */
+/* Gives outputs back, where the call went well or has said what it wanted in them, and frees everything. */
 static copse_status loan_end(loan *of, copse_status status)
 {
     copse_device *device = of->index->device;
+    const bool written = status == COPSE_OK || status == COPSE_ERR_OVERFLOW || status == COPSE_ERR_TOO_SMALL;
+    copse_status given = COPSE_OK;
     for (unsigned i = 0; i < of->n; i++) {
         const borrowed *b = &of->arrays[i];
-        if (status == COPSE_OK && b->output) status = copse_transfer_to_device(device, b->callers, b->host, b->bytes);
+        if (written && given == COPSE_OK && b->output)
+            given = copse_transfer_to_device(device, b->callers, b->host, b->bytes);
         copse_memory_free(of->index->ctx, b->host, b->bytes ? b->bytes : 1);
     }
-    return status;
+    return status == COPSE_OK ? given : status;
 }
 
 /* --- change -------------------------------------------------------------------------------------------------------------- */
@@ -84,12 +87,15 @@ copse_status copse_radix_device_build(copse_index *index, const void *keys, cons
 {
     copse_radix_device *tree = copse_radix_device_of(index), made = {0};
     copse_bytes given;
+    bool done = false;
+    copse_status status = copse_radix_device_grow(index, keys, values, n, &done);
+    if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     copse_radix_init(&made.host, tree->host.width);
     const uint64_t value_bytes = copse_memory_product(n, tree->host.width);
     const void *host_keys = n ? borrow_keys(&of, "keys", keys, n, &given) : NULL;
     const void *host_values = n ? borrow(&of, values, value_bytes, false, "values") : NULL;
-    copse_status status = loan_begin(&of);
+    status = loan_begin(&of);
     of.host.tree = &made.host;
     if (status == COPSE_OK) status = copse_radix_build(&of.host, host_keys, host_values, n);
     if (status == COPSE_OK) status = copse_radix_mirror_make(index, &made);
@@ -113,7 +119,7 @@ copse_status copse_radix_device_build(copse_index *index, const void *keys, cons
 static copse_status room_make(const copse_index *index, const void *given, uint64_t n)
 {
     const uint32_t width = copse_radix_device_of(index)->host.width;
-    uint64_t leaves[COPSE_RADIX_TYPES] = {0};
+    uint64_t leaves[COPSE_RADIX_TYPES] = {0}, most[COPSE_RADIX_TYPES];
     copse_byte_keys keys;
     if (given) {
         copse_status status = copse_byte_keys_take(index->ctx, "keys", given, n, &keys);
@@ -126,7 +132,8 @@ static copse_status room_make(const copse_index *index, const void *given, uint6
         }
         leaves[COPSE_RADIX_LEAF_LONG] += leaves[COPSE_RADIX_LEAF_LONG] / 8; /* what chunks leave over at their ends */
     }
-    return copse_radix_mirror_reserve(index, n, leaves);
+    copse_radix_items_most(copse_radix_device_of(index), n, leaves, most);
+    return copse_radix_mirror_reserve(index, most);
 }
 
 /* An update has changed the host's tree, or has failed and changed it back, perhaps with other nodes. */
@@ -158,9 +165,12 @@ copse_status copse_radix_device_insert(copse_index *index, const void *keys, con
 copse_status copse_radix_device_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
 {
     copse_bytes given;
+    bool done = false;
+    copse_status status = copse_radix_device_take(index, keys, n, out_erased, &done);
+    if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
-    copse_status status = loan_begin(&of);
+    status = loan_begin(&of);
     if (status == COPSE_OK) status = room_make(index, NULL, n);
     if (status == COPSE_OK) status = change_end(index, copse_radix_erase(&of.host, host_keys, n, out_erased));
     return loan_end(&of, status);

@@ -39,6 +39,28 @@ typedef struct copse_radix_find_arguments {
     uint64_t *report;
 } copse_radix_find_arguments;
 
+/* Keys of fixed width (trees/radix/fixed/fixed.h): found, */
+typedef struct copse_radix_fixed_find_arguments {
+    copse_radix_view tree;
+    copse_type type;
+    const void *keys;
+    uint64_t first; /* position of key 0 in the caller's batch, for reports */
+    uint64_t n;
+    void *values; /* either may be NULL */
+    uint8_t *found;
+    uint64_t *report; /* NULL: no key can be NaN */
+} copse_radix_fixed_find_arguments;
+
+/* and turned into strings, or back. */
+typedef struct copse_radix_fixed_arguments {
+    copse_type type;
+    void *keys;
+    uint64_t n;
+    unsigned char *data;
+    void *offsets; /* n + 1, of 64 bits */
+    uint64_t *report;
+} copse_radix_fixed_arguments;
+
 /* Leaves that a call gives, one for each of n: links, 0 for none, and in `sizes` the bytes of their keys. */
 typedef struct copse_radix_leaves {
     uint64_t n;
@@ -100,64 +122,172 @@ typedef struct copse_radix_upsert_arguments {
     copse_radix_strings keys;
     const void *values;
     uint64_t n;
-    copse_radix_claim *claims; /* at the start all zero */
-    uint32_t claim_bits;       /* 2^claim_bits of them, at least 2 n */
-    uint32_t *places;          /* of each key in the table, UINT32_MAX for one that is missing */
-    uint64_t *missing;         /* keys that are not there, or not sound; behind it how many of each type of leaf */
-    uint32_t *pending;         /* which they are; those of equal keys are there several times */
-    uint32_t partly;           /* 0: nothing is written where a key is missing */
-    uint32_t keep;             /* 1: nothing is written at all                 */
+    copse_radix_claim *claims;          /* at the start all zero */
+    uint32_t claim_bits;                /* 2^claim_bits of them, at least 2 n */
+    uint32_t *places;                   /* of each key in the table, UINT32_MAX for one that is missing */
+    uint64_t *missing;                  /* keys are missing, or not sound: not 0 */
+    uint32_t partly;                    /* 0: nothing is written where a key is missing */
+    uint32_t keep;                      /* 1: nothing is written at all                 */
     uint32_t *ahead[COPSE_RADIX_TYPES]; /* a bit for each page of the leaves whose values the host does not have */
     uint64_t *report;
 } copse_radix_upsert_arguments;
 
 /*
- * Keys that are new. In each round every pending key looks for the place where its leaf is to hang, and those that want the same place agree
- * on one of them, which hangs its leaf there; the others come again. A place is a link in a node. A leaf that hangs changes the link, and perhaps
- * the node that it leads to: whoever wants a place in a node that may change waits for the next round.
+ * The keys of a batch in order (gpu/order.c). Strings are sorted by words of 8 bytes, the last word first, and of those only by the bits in
+ * which keys differ; then by what distinguishes them they become a list without equal ones.
+ */
+#define COPSE_RADIX_SORT_WORDS 32u                    /* keys up to 256 bytes */
+#define COPSE_RADIX_LENGTHS    COPSE_RADIX_SORT_WORDS /* instead of a word: the length */
+
+typedef struct copse_radix_survey {
+    uint64_t longest, shortest;              /* the latter as its complement */
+    uint64_t ties;                           /* not 0: words that are next to each other are equal */
+    uint64_t differ[COPSE_RADIX_SORT_WORDS]; /* bits in which some word differs from that of the first key */
+} copse_radix_survey;
+
+typedef struct copse_radix_order_arguments {
+    copse_radix_strings keys;
+    uint64_t keys_n;
+    const uint32_t *places; /* those that are UINT32_MAX are wanted; NULL: all */
+    uint32_t *positions;    /* n of them, in the order so far */
+    uint64_t n;
+    uint32_t word;
+    uint64_t *words; /* of each */
+    copse_radix_survey *survey;
+    uint64_t *ranks; /* 1 for those that count, and their sums */
+    uint32_t first;  /* 1: of equal keys the first counts, else the last */
+    uint32_t *
+        unique; /* positions of different keys, in order; and bytes in common with the next of them, -1 behind the last: */
+    int32_t *common;
+} copse_radix_order_arguments;
+
+/*
+ * Keys in order become trees (gpu/forest.c). `common` between neighbours has the shape of them: where it is -1, one tree ends and the next
+ * begins. A node is a *chain* of borders with the same depth and none lower between them; its first border stands for it.
+ *
+ *   keys       car   card   care   dog   dot
+ *   common         3      3      0     2      -1
+ *   chains         3------3      |     |            node of depth 3: car (end), card, care
+ *                                |     2            node of depth 2: dog, dot
+ *                                0                  node of depth 0: both
+ *
+ * Whatever is made, leaf or node, is put beside the border that it hangs at: the deeper one of those on its two sides.
+ */
+#define COPSE_RADIX_LEVELS     8u
+#define COPSE_RADIX_LEVEL_BITS 4u
+
+/* What kernels count. */
+typedef struct copse_radix_tally {
+    copse_radix_link root;
+    uint64_t heads; /* trees */
+    uint64_t later, freed, erased;
+    uint64_t levels, crowd; /* the most */
+    uint64_t needed[COPSE_RADIX_TYPES];
+    uint64_t taken[COPSE_RADIX_TYPES];
+    uint64_t spare[COPSE_RADIX_TYPES]; /* items in the arrays of free ones, when all is done */
+} copse_radix_tally;
+
+/* Items that are free: first those of an array, from its end, then those behind the last one that was ever taken. */
+typedef struct copse_radix_items {
+    const uint64_t *hand[COPSE_RADIX_TYPES];
+    uint64_t hand_n[COPSE_RADIX_TYPES], used[COPSE_RADIX_TYPES];
+    uint32_t *ahead[COPSE_RADIX_TYPES]; /* pages that the host does not have; NULL: it has none of the type yet */
+} copse_radix_items;
+
+/* Items that became free go to the ends of the arrays. */
+typedef struct copse_radix_spare_arguments {
+    const copse_radix_link *freed;
+    uint64_t n;
+    uint64_t *spare[COPSE_RADIX_TYPES];
+    uint64_t *count; /* of each type, before and after */
+} copse_radix_spare_arguments;
+
+typedef struct copse_radix_forest_arguments {
+    copse_radix_view tree;
+    copse_radix_strings keys;
+    uint64_t keys_n;
+    const void *values;    /* NULL: positions are the values, */
+    copse_type value_type; /* as this type                    */
+    uint64_t n;            /* different keys */
+    const uint32_t *unique;
+    int32_t *level[COPSE_RADIX_LEVELS]; /* `common`, and the least of each 16 of the level before */
+    uint32_t levels, make;              /* how many; the one to be made */
+    uint32_t *start;                    /* of the first border of a chain: the first key of the node; else UINT32_MAX */
+    uint32_t *next;                     /* the next border that is not deeper */
+    copse_radix_link *node;             /* of the first border of a chain */
+    copse_radix_link *left, *right;     /* what hangs beside a border */
+    copse_radix_link *roots;            /* of a tree, by its first key    */
+    uint32_t *heads;                    /* first keys of trees            */
+    uint32_t leaf_type;                 /* 0: `sizes` is to be filled for a type, else what is counted */
+    uint64_t *sizes;                    /* items of the type in front of each leaf */
+    copse_radix_items items;
+    copse_radix_tally *tally;
+} copse_radix_forest_arguments;
+
+/*
+ * Trees come to the tree. In each round every pending one looks for the place where it is to hang: a link in a node. Of those that want the
+ * same place, all that share as many bytes with what is there hang in one node, which one thread makes or changes; the others come again.
+ * Whoever wants a place in a node that may change in this round waits for the next.
  */
 typedef struct copse_radix_group {
     uint64_t place; /* 0: free */
-    uint32_t best;  /* of those that want it, the greatest number from the end of the pending ones */
+    uint32_t head;  /* number + 1 of one that wants it */
     uint32_t count; /* how many do */
 } copse_radix_group;
 
-/* Where a key is to go. */
+/* Where a key is to go, or where it is. */
 typedef struct copse_radix_spot {
     copse_radix_link node, link; /* above: 0 is the root; and what hangs there */
-    copse_radix_link other;      /* a leaf that shares `common` bytes with the key; 0: the key has come already */
+    copse_radix_link other;      /* a leaf that shares `common` bytes with the key */
     uint32_t common;
     uint32_t group;
+    uint32_t next; /* number + 1 of another that wants the place */
 } copse_radix_spot;
-
-/* What rounds count. */
-typedef struct copse_radix_tally {
-    copse_radix_link root;
-    uint64_t later, made, freed;
-    uint64_t levels, crowd; /* the most */
-    uint64_t taken[COPSE_RADIX_TYPES];
-} copse_radix_tally;
 
 typedef struct copse_radix_insert_arguments {
     copse_radix_view tree;
     copse_radix_strings keys;
     uint64_t keys_n;
-    const void *values;
-    uint32_t first; /* 1: of equal keys the first counts, else the last */
-    const uint32_t *pending;
+    const uint32_t *unique;
+    copse_radix_spot *first; /* the spot of each key */
+    int32_t *common;         /* with the next key; it becomes -1 where keys share more with the tree */
+    uint64_t unique_n;
+    const copse_radix_link *roots;
+    const uint32_t *pending; /* first keys of trees */
     uint32_t *later;
-    uint64_t n; /* pending */
+    uint64_t n;     /* pending */
+    uint32_t again; /* 1: spots are to be looked for */
     copse_radix_spot *spots;
     copse_radix_group *groups; /* both at the start of a round all zero, 2^bits of them, at least 2 n */
-    uint64_t *changing;        /* nodes that a leaf may change: their places */
+    uint64_t *changing;        /* nodes that may change: their places */
     uint32_t bits;
     copse_radix_tally *tally;
-    /* Items that are free: first those of an array, then those behind the last one that was ever taken. */
-    const uint64_t *hand[COPSE_RADIX_TYPES];
-    uint64_t hand_n[COPSE_RADIX_TYPES], used[COPSE_RADIX_TYPES];
-    copse_radix_link *made, *freed; /* leaves that came, and nodes that went */
-    uint32_t *ahead[COPSE_RADIX_TYPES];
+    copse_radix_items items;
+    copse_radix_link *freed; /* nodes that went */
 } copse_radix_insert_arguments;
+
+/*
+ * Keys that go. In each round every pending key goes down to what is to be taken away: its leaf, or a node that has become empty. All that
+ * goes from one node is taken by one thread, which then makes the node smaller, or puts its last link in its place; a node without any is
+ * taken from the node above in the next round.
+ */
+typedef struct copse_radix_erase_arguments {
+    copse_radix_view tree;
+    copse_radix_strings keys;
+    uint64_t keys_n;
+    const copse_radix_claim *claims; /* of the leaves: where a key is several times, one of its positions goes on */
+    const uint32_t *places;
+    uint32_t *pending;
+    uint32_t *later;
+    uint64_t n;
+    copse_radix_spot *spots;   /* node: the one that loses `link`; other: the one above it */
+    copse_radix_group *groups; /* by node; count: how many have been put */
+    uint32_t bits;
+    copse_radix_tally *tally;
+    copse_radix_items items;
+    copse_radix_link *freed; /* leaves and nodes that went */
+    uint32_t shrink;         /* 1: there are items for smaller nodes */
+} copse_radix_erase_arguments;
 
 /* Pages of pools between the host's tree and the device's: page i of `pages` belongs at at[i]. */
 #define COPSE_RADIX_PAGE 1024u
@@ -169,7 +299,12 @@ typedef struct copse_radix_page_arguments {
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, neighbours, ranges, rows, give, claim, upsert, locate, hang, settle, pages;
+    copse_kernel find, neighbours, ranges, rows, give, claim, upsert, pages;
+    copse_kernel find_fixed, encode, decode;
+    copse_kernel absent, survey, words, ties, ends, unique;
+    copse_kernel level, chains, sizes, leaves, nodes, fill, height;
+    copse_kernel locate, hang;
+    copse_kernel doomed, lose, take, spare;
 } copse_radix_kernels;
 
 #ifdef __cplusplus

@@ -20,9 +20,7 @@ void copse_radix_mirror_free(const copse_index *index, copse_radix_device *tree)
     copse_scratch_free(index->device, &tree->ahead);
     tree->is_ahead = false;
     memset(tree->more, 0, sizeof tree->more);
-    copse_memory_free(index->ctx, tree->spare, tree->spare_room * sizeof *tree->spare);
-    tree->spare = NULL;
-    tree->spare_n = tree->spare_room = 0;
+    copse_radix_spares_free(index, tree);
 }
 
 /* Room for `items` of a type; what is there stays. */
@@ -44,6 +42,14 @@ static copse_status pool_reserve(const copse_index *index, copse_radix_device *t
     tree->view.pool[type] = memory;
     tree->bytes[type] = bytes;
     return COPSE_OK;
+}
+
+copse_status copse_radix_mirror_size(const copse_index *index, copse_radix_device *tree)
+{
+    copse_status status = COPSE_OK;
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++)
+        status = pool_reserve(index, tree, type, copse_radix_items_used(tree, type));
+    return status;
 }
 
 /* A bit for each page that the device has of a pool. */
@@ -191,7 +197,7 @@ copse_status copse_radix_mirror_verify(const copse_index *index)
 
 /* --- before an update ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t items_used(const copse_radix_device *tree, uint32_t type)
+uint64_t copse_radix_items_used(const copse_radix_device *tree, uint32_t type)
 {
     return copse_radix_pool_of(&tree->host, type)->used + tree->more[type];
 }
@@ -199,28 +205,36 @@ static uint64_t items_used(const copse_radix_device *tree, uint32_t type)
 /* A key makes a node of two links, or turns one node into another type. A node that comes to be of a type was there before, as one of the
  * next smaller type (or, where keys go, of the next larger one), or it was made by the keys: then it took one of them to be made with
  * one link more than the type before that has room for, and one for each link up to one more than the smaller type has room for. */
-uint64_t copse_radix_items_most(const copse_radix_device *tree, uint32_t type, uint64_t n, const uint64_t *leaves)
+static uint64_t nodes_most(const copse_radix_device *tree, uint32_t type, uint64_t n)
 {
     static const uint32_t keys[] = {[COPSE_RADIX_NODE4] = 2,
                                     [COPSE_RADIX_NODE16] = 1 + 5 - 3,
                                     [COPSE_RADIX_NODE48] = 1 + 17 - 5,
                                     [COPSE_RADIX_NODE256] = 1 + 49 - 17};
-    if (type >= COPSE_RADIX_LEAF8) return leaves[type];
     if (type == COPSE_RADIX_NODE2) return n;
-    uint64_t most = items_used(tree, type - 1) + n / keys[type];
-    if (type < COPSE_RADIX_NODE256) most += items_used(tree, type + 1);
+    uint64_t most = copse_radix_items_used(tree, type - 1) + n / keys[type];
+    for (uint32_t larger = type + 1; larger <= COPSE_RADIX_NODE256; larger++)
+        most += copse_radix_items_used(tree, larger);
     return most < n ? most : n;
 }
 
-copse_status copse_radix_mirror_reserve(const copse_index *index, uint64_t n, const uint64_t *leaves)
+void copse_radix_items_most(const copse_radix_device *tree, uint64_t n, const uint64_t *leaves,
+                            uint64_t most[COPSE_RADIX_TYPES])
+{
+    most[COPSE_RADIX_NONE] = 0;
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++)
+        most[type] = type < COPSE_RADIX_LEAF8 ? nodes_most(tree, type, n) : leaves[type];
+}
+
+copse_status copse_radix_mirror_reserve(const copse_index *index, const uint64_t *most)
 {
     copse_radix_device *tree = copse_radix_device_of(index);
     copse_status status = COPSE_OK;
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++) {
-        const uint64_t most = copse_radix_items_most(tree, type, n, leaves);
         const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
-        const uint64_t free = type == COPSE_RADIX_LEAF_LONG ? 0 : pool->free_count;
-        status = pool_reserve(index, tree, type, items_used(tree, type) + (most > free ? most - free : 0));
+        const uint64_t free = type == COPSE_RADIX_LEAF_LONG ? 0 : pool->free_count + tree->spare_n[type];
+        status = pool_reserve(index, tree, type,
+                              copse_radix_items_used(tree, type) + (most[type] > free ? most[type] - free : 0));
         if (status == COPSE_OK) status = marks_reserve(index, tree, type);
     }
     return status;

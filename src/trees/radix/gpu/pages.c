@@ -120,9 +120,9 @@ static copse_status ahead_keep(const copse_index *index, uint32_t *const *from, 
     return status;
 }
 
-copse_status copse_radix_ahead_make(const copse_index *index, uint32_t *out[COPSE_RADIX_TYPES])
+copse_status copse_radix_ahead_make(const copse_index *index, copse_radix_device *tree,
+                                    uint32_t *out[COPSE_RADIX_TYPES])
 {
-    copse_radix_device *tree = copse_radix_device_of(index);
     copse_device *device = index->device;
     copse_scratch_array arrays[COPSE_RADIX_TYPES];
     uint32_t *bits[COPSE_RADIX_TYPES] = {NULL};
@@ -167,30 +167,24 @@ static copse_status pool_fetch(stage *s, const copse_radix_device *tree, uint32_
     return status;
 }
 
+static copse_radix_pool *pool_of(copse_radix_device *tree, uint32_t type)
+{
+    return type == COPSE_RADIX_LEAF_LONG ? &tree->host.heap.pool : &tree->host.pools[type];
+}
+
 /* Room in the host's pools for the items that kernels have taken. */
 static copse_status pools_extend(const copse_index *index, copse_radix_device *tree)
 {
-    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_LEAF_LONG; type++) {
-        copse_radix_pool *pool = &tree->host.pools[type];
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++) {
+        copse_radix_pool *pool = pool_of(tree, type);
         if (tree->more[type] && !copse_radix_pool_extend(index->ctx, pool, tree->more[type]))
             return copse_fail_memory(index->ctx, tree->more[type] * pool->stride, "the radix tree");
     }
-    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_LEAF_LONG; type++) {
-        tree->host.pools[type].used += tree->more[type];
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++) {
+        pool_of(tree, type)->used += tree->more[type];
         tree->more[type] = 0;
     }
     return COPSE_OK;
-}
-
-/* Items that are free go to the lists of the host's pools. */
-static void spares_give(copse_radix_device *tree)
-{
-    for (uint64_t i = 0; i < tree->spare_n; i++) {
-        copse_radix_touch(&tree->host, tree->spare[i]);
-        copse_radix_pool_give(&tree->host.pools[copse_radix_type_of(tree->spare[i])],
-                              copse_radix_index_of(tree->spare[i]));
-    }
-    tree->spare_n = 0;
 }
 
 static copse_status pages_fetch(const copse_index *index, copse_radix_device *tree)
@@ -202,9 +196,9 @@ static copse_status pages_fetch(const copse_index *index, copse_radix_device *tr
         status = pool_fetch(&s, tree, type);
     if (status == COPSE_OK) status = stage_send(&s);
     stage_close(&s);
+    if (status == COPSE_OK) status = copse_radix_spares_give(index, tree);
     if (status != COPSE_OK) return status;
     copse_scratch_free(index->device, &tree->ahead);
-    spares_give(tree);
     if (tree->marks.any) atomic_store_explicit(&tree->behind, true, memory_order_release);
     return COPSE_OK;
 }

@@ -46,8 +46,15 @@ static void radix_device_stats(const copse_index *index, copse_stats *out)
     copse_radix_calls.stats(&host, out);
     out->bytes += sizeof *tree - sizeof tree->host;
     for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++)
-        out->bytes += tree->bytes[type] + tree->marks.words[type] * sizeof(uint64_t);
-    out->bytes += tree->ahead.bytes + tree->spare_room * sizeof *tree->spare;
+        out->bytes += tree->bytes[type] + (tree->marks.words[type] + tree->spare_room[type]) * sizeof(uint64_t);
+    out->bytes += tree->ahead.bytes;
+    uint64_t filled = 0, bytes = 0;
+    for (uint32_t type = COPSE_RADIX_LEAF8; type < COPSE_RADIX_TYPES; type++) {
+        const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
+        filled += (copse_radix_items_used(tree, type) - pool->free_count) * pool->stride;
+        bytes += tree->bytes[type];
+    }
+    out->fill = bytes ? (double)filled / (double)bytes : 0.0;
 }
 
 static copse_status radix_device_verify(const copse_index *index)

@@ -1,9 +1,9 @@
 /*
  * The radix tree on a device: what its files share.
  *
- * It is there twice, in the same bytes: pools on the device, which kernels read, and the tree of trees/radix/cpu in host memory, which
- * updates change. After an update the pages of the pools that it touched go to the device. Values of keys that are there are written by
- * kernels; the host fetches the pages with them when it needs them.
+ * It is there twice, in the same bytes: pools on the device, which kernels read and change, and the tree of trees/radix/cpu in host memory,
+ * for what no kernel does. The host fetches the pages that kernels have written when it needs them; after an update of its own the pages of
+ * the pools that it touched go to the device.
  */
 #pragma once
 
@@ -26,8 +26,9 @@ typedef struct copse_radix_device {
     uint32_t *ahead_bits[COPSE_RADIX_TYPES];
     uint64_t ahead_bytes[COPSE_RADIX_TYPES]; /* of the bits                                        */
     uint64_t more[COPSE_RADIX_TYPES];        /* so many items behind the last that the host's pools have taken */
-    copse_radix_link *spare;                 /* items that are free, and not in the lists of the host's pools  */
-    uint64_t spare_n, spare_room;
+    /* Items that are free, and not in the lists of the host's pools: their indexes, of long leaves their links. Device memory. */
+    uint64_t *spare[COPSE_RADIX_TYPES];
+    uint64_t spare_n[COPSE_RADIX_TYPES], spare_room[COPSE_RADIX_TYPES];
 } copse_radix_device;
 
 static inline copse_radix_device *copse_radix_device_of(const copse_index *index)
@@ -51,12 +52,17 @@ static inline copse_index copse_radix_host(const copse_index *index)
 
 /* Makes the pools of `tree`, which has none, from its host's tree. After a failure it has none. */
 copse_status copse_radix_mirror_make(const copse_index *index, copse_radix_device *tree);
+/* Makes pools of `tree`, which has none, for the items that kernels will take. After a failure it has some, or none. */
+copse_status copse_radix_mirror_size(const copse_index *index, copse_radix_device *tree);
 void copse_radix_mirror_free(const copse_index *index, copse_radix_device *tree);
-/* Room on the device for what n keys may need, `leaves` of each type of leaf (units of long ones). After it an update needs no device
- * memory but for the way there. */
-copse_status copse_radix_mirror_reserve(const copse_index *index, uint64_t n, const uint64_t *leaves);
-/* The most items of a type that n new keys take. */
-uint64_t copse_radix_items_most(const copse_radix_device *tree, uint32_t type, uint64_t n, const uint64_t *leaves);
+/* Room on the device for so many more items of each type (units of long leaves). After it an update needs no device memory but for the
+ * way there. */
+copse_status copse_radix_mirror_reserve(const copse_index *index, const uint64_t *most);
+/* The most items of each type that n new keys take, with these leaves, or n keys that go. */
+void copse_radix_items_most(const copse_radix_device *tree, uint64_t n, const uint64_t *leaves,
+                            uint64_t most[COPSE_RADIX_TYPES]);
+/* Items of a type that were ever taken. */
+uint64_t copse_radix_items_used(const copse_radix_device *tree, uint32_t type);
 /* Takes the pages that changed to the device. Where there is no memory for that, the next call that needs the device tries again. */
 copse_status copse_radix_mirror_update(const copse_index *index);
 /* Before kernels read: the device has what the host has. */
@@ -67,8 +73,9 @@ copse_status copse_radix_mirror_verify(const copse_index *index);
 /* --- pages: pages.c ------------------------------------------------------------------------------------------------------ */
 
 copse_status copse_radix_pages_send(const copse_index *index, copse_radix_device *tree);
-/* Bits for a kernel that writes values. */
-copse_status copse_radix_ahead_make(const copse_index *index, uint32_t *out[COPSE_RADIX_TYPES]);
+/* Bits for a kernel that writes. */
+copse_status copse_radix_ahead_make(const copse_index *index, copse_radix_device *tree,
+                                    uint32_t *out[COPSE_RADIX_TYPES]);
 /* Before the host's tree is read or changed: it has what the device has. */
 copse_status copse_radix_values_fetch(const copse_index *index);
 
@@ -125,9 +132,63 @@ copse_status copse_radix_device_range(const copse_index *index, const copse_rang
 /* An insert by kernels: upsert.c. *out_done: false where the host has to do it, and nothing has changed. */
 copse_status copse_radix_device_upsert(copse_index *index, const void *keys, const void *values, uint64_t n,
                                        uint32_t flags, uint64_t *out_inserted, bool *out_done);
-/* The part of it that adds keys: insert.c. `batch` is what the first kernel was called with, and `missing` what it counted. */
+/* The part of it that adds keys: insert.c. `batch` is what the first kernel was called with. */
 copse_status copse_radix_device_add(copse_index *index, const copse_radix_upsert_arguments *batch, uint32_t flags,
-                                    const uint64_t *missing, uint64_t *out_inserted, bool *out_done);
+                                    uint64_t *out_inserted, bool *out_done);
+
+/* --- batches in order: order.c ------------------------------------------------------------------------------------------ */
+
+/* Keys of a batch, different ones in order. */
+typedef struct copse_radix_ordered {
+    copse_radix_strings keys;
+    uint64_t keys_n;
+    uint64_t n; /* different keys that are wanted: */
+    uint32_t *unique;
+    int32_t *common;
+    uint64_t longest, shortest;
+    copse_scratch scratch;
+} copse_radix_ordered;
+
+/* Orders those keys whose place is UINT32_MAX (NULL: all). *out_done: false where they are too long for it. The scratch memory has to be
+ * freed in any case. */
+copse_status copse_radix_order(const copse_index *index, const copse_radix_strings *keys, uint64_t keys_n,
+                               const uint32_t *places, bool first, copse_radix_ordered *out, bool *out_done);
+
+/* --- trees of them: forest.c --------------------------------------------------------------------------------------------- */
+
+typedef struct copse_radix_forest {
+    copse_radix_forest_arguments a;
+    uint64_t leaves[COPSE_RADIX_TYPES]; /* items that they take */
+    copse_radix_tally tally;
+    copse_scratch scratch;
+} copse_radix_forest;
+
+/* Works out the shape: what trees there are, and how many nodes and leaves of each type. */
+copse_status copse_radix_forest_shape(const copse_index *index, const copse_radix_ordered *keys, const void *values,
+                                      copse_radix_forest *out);
+/* Makes them, of items for which there is memory; `a.tree`, `a.items` and the tally are set. */
+copse_status copse_radix_forest_make(const copse_index *index, copse_radix_forest *forest);
+
+/* --- free items: spares.c ------------------------------------------------------------------------------------------------ */
+
+/* Hands free items out to kernels: at most so many of each type, with room for as many that become free. Errors: MEMORY, and some may have
+ * gone from the host's lists to the device. */
+copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *most, uint64_t freed,
+                                     copse_radix_items *out);
+/* What kernels have taken, and freed; `there` is the tally in device memory. It needs no memory. */
+copse_status copse_radix_spares_account(const copse_index *index, const copse_radix_items *items,
+                                        const copse_radix_tally *tally, copse_radix_tally *there,
+                                        const copse_radix_link *freed);
+/* All of them go to the lists of the host's pools, which have the pages of the device. */
+copse_status copse_radix_spares_give(const copse_index *index, copse_radix_device *tree);
+void copse_radix_spares_free(const copse_index *index, copse_radix_device *tree);
+
+/* Erases by kernels: erase.c. */
+copse_status copse_radix_device_take(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased,
+                                     bool *out_done);
+/* A build by kernels: build.c. *out_done: false where the host has to do it. */
+copse_status copse_radix_device_grow(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                     bool *out_done);
 
 /* By the host's tree, with arrays in any memory: host.c. */
 copse_status copse_radix_device_build(copse_index *index, const void *keys, const void *values, uint64_t n);

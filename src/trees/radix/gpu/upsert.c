@@ -22,12 +22,11 @@ static copse_status arrays_make(upsert_call *call, const void *values)
     void *own = NULL;
     a->claim_bits = 5;
     while (UINT64_C(1) << a->claim_bits < 2 * a->n) a->claim_bits++;
-    const copse_scratch_array arrays[] = {{(void **)&a->missing, COPSE_RADIX_TYPES * sizeof *a->missing},
+    const copse_scratch_array arrays[] = {{(void **)&a->missing, sizeof *a->missing},
                                           {(void **)&a->claims, sizeof *a->claims << a->claim_bits},
                                           {(void **)&a->places, a->n * sizeof *a->places},
-                                          {(void **)&a->pending, a->n * sizeof *a->pending},
                                           {&own, call->values_there ? 0 : bytes}};
-    copse_status status = copse_scratch_take(device, "the update", arrays, 5, &call->scratch);
+    copse_status status = copse_scratch_take(device, "the update", arrays, 4, &call->scratch);
     if (status == COPSE_OK) /* missing, and the claims behind it */
         status =
             copse_device_fill(device, device->main, a->missing, 0,
@@ -35,7 +34,8 @@ static copse_status arrays_make(upsert_call *call, const void *values)
     a->values = call->values_there ? values : own;
     if (status == COPSE_OK && !call->values_there && bytes)
         status = copse_transfer_to_device(device, own, values, bytes);
-    return status == COPSE_OK ? copse_radix_ahead_make(call->index, a->ahead) : status;
+    return status == COPSE_OK ? copse_radix_ahead_make(call->index, copse_radix_device_of(call->index), a->ahead)
+                              : status;
 }
 
 /* Both kernels, and what they say. */
@@ -62,7 +62,7 @@ static copse_status kernels_run(upsert_call *call, uint64_t *out_missing)
 static copse_status upsert_run(upsert_call *call, const void *values, uint64_t *out_inserted, bool *out_done)
 {
     copse_index *index = call->index;
-    uint64_t missing = 0, counts[COPSE_RADIX_TYPES];
+    uint64_t missing = 0;
     copse_status status = copse_radix_input_bring(index, &call->keys);
     call->a.keys = call->keys.strings;
     if (status == COPSE_OK) status = arrays_make(call, values);
@@ -70,10 +70,7 @@ static copse_status upsert_run(upsert_call *call, const void *values, uint64_t *
     if (status != COPSE_OK) return status;
     *out_done = missing == 0;
     *out_inserted = 0;
-    if (missing == 0) return COPSE_OK;
-    status = copse_device_read(index->device, index->device->main, counts, call->a.missing, sizeof counts);
-    if (status != COPSE_OK) return status;
-    return copse_radix_device_add(index, &call->a, call->flags, counts, out_inserted, out_done);
+    return missing ? copse_radix_device_add(index, &call->a, call->flags, out_inserted, out_done) : COPSE_OK;
 }
 
 copse_status copse_radix_device_upsert(copse_index *index, const void *keys, const void *values, uint64_t n,

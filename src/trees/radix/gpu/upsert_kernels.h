@@ -27,8 +27,7 @@ SIMT_KERNEL(radix_claim, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
     else
         simt_atomic_min_u64(&a.report[COPSE_RADIX_UNSOUND], a.keys.first + i);
     if (!leaf) {
-        a.pending[simt_atomic_add_u64(a.missing, 1)] = (uint32_t)i;
-        (void)simt_atomic_add_u64(&a.missing[copse_radix_leaf_type(key.length)], 1);
+        if (!simt_load_relaxed_u64(a.missing)) (void)simt_atomic_max_u64(a.missing, 1);
         a.places[i] = UINT32_MAX;
         return;
     }

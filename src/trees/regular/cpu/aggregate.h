@@ -108,21 +108,28 @@ static inline void scan_extreme(const copse_unit *units, uint32_t from, uint32_t
     if (kind == COPSE_KIND_MAX && (VALUE)~least > all->largest) all->largest = (VALUE)~least;
 }
 
-/* The same for one kind, by thirds where they are whole. */
+/* What one kind of extreme needs of a leaf. */
+static inline const leaf_extremes *extremes_at(const copse_regular *tree, uint64_t slot, copse_aggregate_kind kind)
+{
+    const page_values *v = values_at(tree, slot);
+    return kind == COPSE_KIND_MAX ? &v->highs[slot_at(slot)] : &v->lows[slot_at(slot)];
+}
+
+/* The same for one kind, by fifths where they are whole. */
 static inline void fold_leaf(const copse_index *index, uint64_t slot, uint32_t from, uint32_t to,
                              copse_aggregate_kind kind, copse_aggregate *all)
 {
     const copse_regular *tree = index->tree;
     const leaf_page *page = slot_page(&tree->table, slot);
     const uint32_t at = slot_at(slot), count = page_count(page, at);
-    const leaf_extremes *extremes = &values_at(tree, slot)->extremes[at];
+    const uint64_t *extremes = extremes_at(tree, slot, kind)->fifth;
     if (to > count) to = count;
     for (uint32_t next; from < to; from = next) {
-        const uint32_t third = from / THIRD_ENTRIES, start = third * THIRD_ENTRIES;
-        const uint32_t end = start + THIRD_ENTRIES < count ? start + THIRD_ENTRIES : count;
+        const uint32_t fifth = from / FIFTH_ENTRIES, start = fifth * FIFTH_ENTRIES;
+        const uint32_t end = start + FIFTH_ENTRIES < count ? start + FIFTH_ENTRIES : count;
         next = end < to ? end : to;
         if (from == start && next == end && is_extreme(kind))
-            fold(extremes->low, extremes->high, NULL, third, third + 1, kind, all);
+            fold(extremes, extremes, NULL, fifth, fifth + 1, kind, all);
         else if (is_extreme(kind) && !copse_type_is_float(index->value_type))
             scan_extreme(leaf_units(page->leaf[at]), from, next, index->value_type, kind, all);
         else
@@ -198,23 +205,21 @@ static inline void fold_slots(const copse_regular *tree, uint64_t first, uint64_
                               copse_aggregate *all)
 {
     const uint64_t page = first >> COPSE_PAGE_SHIFT, end = last >> COPSE_PAGE_SHIFT;
-    const page_values *v = values_at(tree, first), *w;
     if (page == end) {
-        fold_page(v, slot_at(first) + 1, slot_at(last), kind, all);
+        fold_page(values_at(tree, first), slot_at(first) + 1, slot_at(last), kind, all);
         return;
     }
     const uint32_t next = slot_at(first) + 1, used = table_page(&tree->table, page)->used;
     if (!is_extreme(kind))
-        fold_page(v, next, used, kind, all);
-    else if (next < used)
-        fold_one(kind == COPSE_KIND_MIN ? v->low_from[next] : v->high_from[next], kind, all);
+        fold_page(values_at(tree, first), next, used, kind, all);
+    else
+        fold_one(extremes_at(tree, first, kind)->behind, kind, all);
     fold_pages(tree, page + 1, end, kind, all);
     if (end == tree->table.pages) return;
-    w = values_at(tree, last);
     if (!is_extreme(kind))
-        fold_page(w, 0, slot_at(last), kind, all);
+        fold_page(values_at(tree, last), 0, slot_at(last), kind, all);
     else
-        fold_one(kind == COPSE_KIND_MIN ? w->low_ahead[slot_at(last)] : w->high_ahead[slot_at(last)], kind, all);
+        fold_one(extremes_at(tree, last, kind)->ahead, kind, all);
 }
 
 /* One extreme was looked for; the other has to say whether there was a value. An integer may be what an empty range has. */
@@ -273,29 +278,23 @@ static inline void regular_fetch_early(const copse_index *index, uint64_t locati
     fetch_address(index->tree, end);
 }
 
-/* Asks for what regular_aggregate reads of the leaf at a location: its third, from the start of that on (a sum in front of the
+/* Asks for what regular_aggregate reads of the leaf at a location: its fifth, from the start of that on (a sum in front of the
  * location, or a range that ends there) or to its end. */
 static inline void fetch_end(const copse_regular *tree, uint64_t location, copse_aggregate_kind kind, bool from_start)
 {
     const uint64_t slot = location >> COPSE_LOCATION_SHIFT;
     if (slot >= table_end(&tree->table)) return;
-    const uint32_t at = slot_at(slot), position = location_position(location), third = position / THIRD_ENTRIES;
+    const uint32_t at = slot_at(slot), position = location_position(location), fifth = position / FIFTH_ENTRIES;
     const copse_unit *units = leaf_units(slot_leaf(&tree->table, slot));
-    const uint32_t start = third * THIRD_ENTRIES;
-    const uint32_t from = from_start ? start : position, to = from_start ? position : start + THIRD_ENTRIES;
+    const uint32_t start = fifth * FIFTH_ENTRIES;
+    const uint32_t from = from_start ? start : position, to = from_start ? position : start + FIFTH_ENTRIES;
     for (uint32_t i = from; i < to && i < LEAF_CAPACITY; i += UNIT_ENTRIES)
         __builtin_prefetch(units + i / UNIT_ENTRIES);
     if (!tree->has_summary) return;
-    const page_values *v = values_at(tree, slot);
-    if (!is_extreme(kind)) {
-        __builtin_prefetch(&v->sums[at]);
-        return;
-    }
-    __builtin_prefetch(&v->extremes[at]);
-    if (from_start)
-        __builtin_prefetch(kind == COPSE_KIND_MIN ? &v->low_ahead[at] : &v->high_ahead[at]);
+    if (is_extreme(kind))
+        __builtin_prefetch(extremes_at(tree, slot, kind));
     else
-        __builtin_prefetch(kind == COPSE_KIND_MIN ? &v->low_from[at + 1] : &v->high_from[at + 1]);
+        __builtin_prefetch(&values_at(tree, slot)->sums[at]);
 }
 
 static inline void regular_fetch_range(const copse_index *index, uint64_t location, uint64_t end,

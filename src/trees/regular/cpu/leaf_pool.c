@@ -1,6 +1,8 @@
 /* The pool of leaves. */
 #include "trees/regular/cpu/leaf_pool.h"
 
+#include "core/threads.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,16 +70,17 @@ static bool slab_list_grow(const copse_ctx *ctx, copse_leaf_pool *pool)
     return true;
 }
 
-static bool slab_add(const copse_ctx *ctx, copse_leaf_pool *pool)
+/* Leaves of the next slab, the header included. An eighth more each time: what is not used yet stays a small share of the whole. */
+static uint64_t slab_size(const copse_leaf_pool *pool, uint64_t capacity)
 {
-    if (pool->slabs == pool->slab_room && !slab_list_grow(ctx, pool)) return false;
-    /* An eighth more each time: what is not used yet stays a small share of the whole. */
-    uint64_t leaves = pool->capacity / 8 < pool->smallest_slab ? pool->smallest_slab : pool->capacity / 8;
-    uint64_t most = COPSE_HUGE_PAGE / pool->leaf_bytes;
-    if (leaves > most) leaves = most;
-    copse_leaf_slab *slab = copse_memory_alloc(ctx, leaves * pool->leaf_bytes);
-    if (!slab) return false;
-    *slab = (copse_leaf_slab){.capacity = (uint32_t)leaves - 1};
+    const uint64_t leaves = capacity / 8 < pool->smallest_slab ? pool->smallest_slab : capacity / 8;
+    const uint64_t most = COPSE_HUGE_PAGE / pool->leaf_bytes;
+    return leaves < most ? leaves : most;
+}
+
+/* Adds a slab whose header is written. There is room for it in the list. */
+static void slab_link(copse_leaf_pool *pool, copse_leaf_slab *slab)
+{
     uint64_t at = slab_behind(pool, (const char *)slab);
     memmove(pool->slab + at + 1, pool->slab + at, (pool->slabs - at) * sizeof *pool->slab);
     pool->slab[at] = slab;
@@ -85,7 +88,50 @@ static bool slab_add(const copse_ctx *ctx, copse_leaf_pool *pool)
     pool->capacity += slab->capacity;
     pool->bytes += slab_bytes(pool, slab);
     room_add(pool, slab);
+}
+
+static bool slab_add(const copse_ctx *ctx, copse_leaf_pool *pool)
+{
+    if (pool->slabs == pool->slab_room && !slab_list_grow(ctx, pool)) return false;
+    const uint64_t leaves = slab_size(pool, pool->capacity);
+    copse_leaf_slab *slab = copse_memory_alloc(ctx, leaves * pool->leaf_bytes);
+    if (!slab) return false;
+    *slab = (copse_leaf_slab){.capacity = (uint32_t)leaves - 1};
+    slab_link(pool, slab);
     return true;
+}
+
+/* New slabs of the same size, whose headers all threads write. */
+typedef struct slab_job {
+    copse_leaf_slab **slab;
+    uint32_t capacity;
+} slab_job;
+
+static void slabs_touch(void *argument, uint64_t first, uint64_t last)
+{
+    const slab_job *job = argument;
+    for (uint64_t i = first; i < last; i++) *job->slab[i] = (copse_leaf_slab){.capacity = job->capacity};
+}
+
+bool copse_leaf_reserve(const copse_ctx *ctx, copse_leaf_pool *pool, uint32_t threads, uint64_t leaves)
+{
+    const uint64_t size = slab_size(pool, pool->capacity), left = pool->capacity - pool->used;
+    const uint64_t slabs = leaves > left ? (leaves - left + size - 2) / (size - 1) : 0;
+    if (threads < 2 || slabs < 2) return true; /* copse_leaf_take gets them one by one */
+    while (pool->slab_room < pool->slabs + slabs)
+        if (!slab_list_grow(ctx, pool)) return false;
+    slab_job job = {copse_memory_alloc(ctx, slabs * sizeof *job.slab), (uint32_t)size - 1};
+    uint64_t made = 0;
+    while (job.slab && made < slabs && (job.slab[made] = copse_memory_alloc(ctx, size * pool->leaf_bytes))) made++;
+    if (made == slabs) copse_parallel(ctx, threads, slabs, 1, slabs_touch, &job);
+    for (uint64_t i = 0; i < made; i++) {
+        if (made == slabs)
+            slab_link(pool, job.slab[i]);
+        else
+            copse_memory_free(ctx, job.slab[i], size * pool->leaf_bytes);
+    }
+    copse_memory_free(ctx, job.slab, slabs * sizeof *job.slab);
+    return made == slabs;
 }
 
 static void slab_drop(const copse_ctx *ctx, copse_leaf_pool *pool, copse_leaf_slab *slab)

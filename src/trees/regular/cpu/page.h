@@ -9,12 +9,10 @@
 #define PAGE_SLOTS    (FANOUT * FANOUT)
 #define LEAF_CAPACITY (COPSE_LEAF_UNITS * UNIT_ENTRIES)
 
-/* What sums, minima and maxima need of a page. A leaf is kept in thirds, and for sums in fifths, so that a range that ends in it reads
- * few of its values. */
-#define LEAF_THIRDS   3u
-#define THIRD_ENTRIES (COPSE_LEAF_UNITS / LEAF_THIRDS * UNIT_ENTRIES)
+/* What sums, minima and maxima need of a page. A leaf is kept in fifths, so that a range that ends in it reads few of its values. */
 #define LEAF_FIFTHS   5u
 #define FIFTH_ENTRIES (COPSE_LEAF_UNITS / LEAF_FIFTHS * UNIT_ENTRIES)
+_Static_assert(COPSE_LEAF_UNITS == 3 * LEAF_FIFTHS, "a fifth has three units: sums.h counts on it");
 
 /* One line each. */
 typedef struct leaf_sums {
@@ -23,18 +21,16 @@ typedef struct leaf_sums {
     int8_t upper[LEAF_FIFTHS];     /* and what is above them, of which a leaf's values cannot fill a byte */
 } leaf_sums;
 
+/* One kind of extreme, as in copse_aggregate. A range that begins or ends in the leaf takes one number for the rest of the page. */
 typedef struct leaf_extremes {
-    _Alignas(64) uint64_t low[LEAF_THIRDS]; /* of each third, as in copse_aggregate */
-    uint64_t high[LEAF_THIRDS];
+    _Alignas(64) uint64_t fifth[LEAF_FIFTHS];
+    uint64_t ahead, behind; /* of the leaves in front of this one and of those behind it, in the page */
 } leaf_extremes;
 
-/* Extremes of leaves are kept three times: of each, of those in front of it and of those from it on, so that a range takes one number of
- * the page in which it begins and one of that in which it ends. */
 typedef struct page_values {
     leaf_sums sums[PAGE_SLOTS]; /* integers */
-    leaf_extremes extremes[PAGE_SLOTS];
-    uint64_t low[PAGE_SLOTS], low_ahead[PAGE_SLOTS], low_from[PAGE_SLOTS];
-    uint64_t high[PAGE_SLOTS], high_ahead[PAGE_SLOTS], high_from[PAGE_SLOTS];
+    leaf_extremes lows[PAGE_SLOTS], highs[PAGE_SLOTS];
+    uint64_t low[PAGE_SLOTS], high[PAGE_SLOTS]; /* of whole leaves */
     double float_sum[PAGE_SLOTS];
     uint64_t node_low[FANOUT], node_high[FANOUT]; /* of the leaves below a node */
     double node_float_sum[FANOUT];
@@ -52,6 +48,6 @@ typedef struct leaf_page {
     copse_page_mark mark; /* of a hybrid tree's card      */
 } leaf_page;
 
-_Static_assert(sizeof(leaf_sums) == 64, "the sums of a leaf are one line");
+_Static_assert(sizeof(leaf_sums) == 64 && sizeof(leaf_extremes) == 64, "each is one line");
 _Static_assert(PAGE_SLOTS <= 1u << COPSE_PAGE_SHIFT, "a slot is a page and a position in it");
 _Static_assert((uint64_t)PAGE_SLOTS *LEAF_CAPACITY <= UINT16_MAX, "the entries of a page are counted in 16 bits");

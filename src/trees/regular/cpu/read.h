@@ -41,10 +41,37 @@ static inline uint64_t regular_rank_one(const copse_regular *tree, uint64_t loca
     return rank;
 }
 
+/* Locations whose lines are asked for while the rank of another is looked up. */
+#define RANK_AHEAD 12u
+
 static inline void regular_rank(const copse_index *index, const uint64_t *locations, uint64_t n, uint64_t *ranks)
 {
     const copse_regular *tree = index->tree;
-    for (uint64_t i = 0; i < n; i++) ranks[i] = regular_rank_one(tree, locations[i]);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t slot = (i + RANK_AHEAD < n ? locations[i + RANK_AHEAD] : 0) >> COPSE_LOCATION_SHIFT;
+        if (slot < table_end(&tree->table)) __builtin_prefetch(&slot_page(&tree->table, slot)->ahead[slot_at(slot)]);
+        ranks[i] = regular_rank_one(tree, locations[i]);
+    }
+}
+
+/* Most ranges are narrow: their ends lie in one leaf, whose entries have positions, or in one page, which knows what is in front of its
+ * leaves. */
+static inline void regular_between(const copse_index *index, const uint64_t *lows, const uint64_t *highs, uint64_t n,
+                                   uint64_t *counts)
+{
+    const copse_regular *tree = index->tree;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t ahead = i + RANK_AHEAD < n ? i + RANK_AHEAD : i;
+        const uint64_t slot = lows[ahead] >> COPSE_LOCATION_SHIFT;
+        if (slot != highs[ahead] >> COPSE_LOCATION_SHIFT && slot < table_end(&tree->table))
+            __builtin_prefetch(&slot_page(&tree->table, slot)->ahead[slot_at(slot)]);
+        if (highs[i] <= lows[i])
+            counts[i] = 0;
+        else if (lows[i] >> COPSE_LOCATION_SHIFT == highs[i] >> COPSE_LOCATION_SHIFT)
+            counts[i] = highs[i] - lows[i];
+        else
+            counts[i] = regular_rank_one(tree, highs[i]) - regular_rank_one(tree, lows[i]);
+    }
 }
 
 static inline uint64_t regular_select(const copse_index *index, uint64_t rank)

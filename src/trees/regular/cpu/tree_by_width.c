@@ -37,6 +37,7 @@ const copse_cpu_tree NAME(copse_regular_cpu) = {
     .find = regular_find,
     .locate = regular_locate,
     .rank = regular_rank,
+    .between = regular_between,
     .select = regular_select,
     .gather = regular_gather,
     .copy = regular_copy,

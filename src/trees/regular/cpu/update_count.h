@@ -18,7 +18,7 @@ static void segment_run(const update_plan *u, leaf_segment *s, const copse_unit 
     s->run_at = (uint8_t)to;
 }
 
-/* While one segment is counted, the leaf of the one so many later is asked for. */
+/* While one segment is counted or applied, the leaf of the one so many later is asked for. */
 #define SEGMENTS_AHEAD 6
 
 static inline void segment_fetch(const copse_page_directory *table, const leaf_segment *s)
@@ -28,27 +28,45 @@ static inline void segment_fetch(const copse_page_directory *table, const leaf_s
     for (uint32_t line = 0; line <= COPSE_LEAF_UNITS; line++) __builtin_prefetch(leaf + (size_t)line * 64, 1, 2);
 }
 
+/* Counts what the leaf of a segment will hold. */
+static void segment_count(const update_plan *u, const leaf_page *page, leaf_segment *s)
+{
+    const merge_kind kind = u->kind;
+    const uint32_t before = page_count(page, slot_at(s->slot));
+    const copse_unit *units = leaf_units(page->leaf[slot_at(s->slot)]);
+    uint64_t fresh = s->n;
+    s->counted = true;
+    s->run = s->values_only = false;
+    if (!kind_erases(kind)) segment_run(u, s, units, before);
+    if (s->run) {
+        s->count = before + s->n;
+        return;
+    }
+    s->count = merge_count(units, 0, before, merge_slice_of(u->batch, s->first, s->n), kind, &fresh);
+    s->values_only =
+        (kind == MERGE_UPSERT || kind == MERGE_MIXED || kind == MERGE_GROUPS) && fresh == 0 && s->count == before;
+}
+
+/* Whether a leaf has room for a segment even if all of its keys are new. */
+static inline bool segment_fits(const update_plan *u, const copse_page_directory *table, const leaf_segment *s)
+{
+    return !kind_erases(u->kind) && slot_count(table, s->slot) + s->n <= LEAF_CAPACITY;
+}
+
 static void count_segments(void *argument, uint64_t first, uint64_t last)
 {
     const update_job *job = argument;
     const update_plan *u = job->u;
-    const merge_kind kind = u->kind;
+    const copse_page_directory *table = &job->tree->table;
     for (leaf_segment *s = u->segment + first, *end = u->segment + last; s < end; s++) {
-        if (end - s > SEGMENTS_AHEAD) segment_fetch(&job->tree->table, s + SEGMENTS_AHEAD);
+        if (end - s > SEGMENTS_AHEAD && s[SEGMENTS_AHEAD].n && !segment_fits(u, table, s + SEGMENTS_AHEAD))
+            segment_fetch(table, s + SEGMENTS_AHEAD);
         if (s->n == 0) continue;
-        const leaf_page *page = slot_page(&job->tree->table, s->slot);
-        const uint32_t before = page_count(page, slot_at(s->slot));
-        const copse_unit *units = leaf_units(page->leaf[slot_at(s->slot)]);
-        uint64_t fresh = s->n;
-        s->run = s->in_edit = s->values_only = false;
-        if (!kind_erases(kind)) segment_run(u, s, units, before);
-        if (s->run) {
-            s->count = before + s->n;
-            continue;
-        }
-        s->count = merge_count(units, 0, before, merge_slice_of(u->batch, s->first, s->n), kind, &fresh);
-        s->values_only =
-            (kind == MERGE_UPSERT || kind == MERGE_MIXED || kind == MERGE_GROUPS) && fresh == 0 && s->count == before;
+        s->in_edit = s->counted = s->run = s->values_only = false;
+        if (segment_fits(u, table, s))
+            s->count = slot_count(table, s->slot) + s->n;
+        else
+            segment_count(u, slot_page(table, s->slot), s);
     }
 }
 

@@ -72,7 +72,7 @@ static void route_cuts(void *argument, uint64_t first, uint64_t last)
             for (; slot <= page_last && slot <= ends.last; slot++) {
                 uint32_t from, until = cut_of(table, &u->stretch[i], slot, &from);
                 if (to == room || to[-1].slot != slot)
-                    *to++ = (leaf_segment){.slot = slot, .first = i, .count = slot_count(table, slot)};
+                    *to++ = (leaf_segment){.slot = slot, .first = i, .count = slot_count(table, slot), .counted = true};
                 to[-1].n++;
                 to[-1].count -= until - from;
             }

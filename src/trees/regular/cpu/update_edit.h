@@ -1,16 +1,18 @@
 /* Updates, the second step: leaves that become more or fewer. */
 #pragma once
 
-#include "trees/regular/cpu/update_plan.h"
+#include "trees/regular/cpu/update_count.h"
 
 /* Collects up to three neighbours of the page from segment s on, of segments up to `end`; returns how many of them they took. */
-static uint64_t edit_collect(const leaf_page *page, const leaf_segment *s, const leaf_segment *end, leaf_edit *e)
+static uint64_t edit_collect(const update_plan *u, const leaf_page *page, leaf_segment *s, const leaf_segment *end,
+                             leaf_edit *e)
 {
-    const leaf_segment *at = s;
+    leaf_segment *at = s;
     *e = (leaf_edit){.slot = s->slot};
     for (uint32_t slot = slot_at(s->slot); e->members < EDIT_MEMBERS && slot < page->used; slot++) {
         const uint32_t m = e->members++;
         const bool touched = at < end && at->n && slot_at(at->slot) == slot;
+        if (touched && !at->counted) segment_count(u, page, at);
         e->leaf[m] = page->leaf[slot];
         e->count[m] = (uint8_t)page_count(page, slot);
         e->first[m] = touched ? at->first : 0;
@@ -116,7 +118,7 @@ static uint64_t edit_join(const leaf_page *page, const leaf_segment *s, const le
 }
 
 /* Turns a segment that does not fit its leaf into an edit. Returns how many segments it took; 0: no edit is needed. */
-static uint64_t edit_plan(const update_plan *u, const leaf_page *page, const leaf_segment *s, const leaf_segment *end,
+static uint64_t edit_plan(const update_plan *u, const leaf_page *page, leaf_segment *s, const leaf_segment *end,
                           uint32_t floor, leaf_edit *e)
 {
     if (s->count <= LEAF_CAPACITY)
@@ -131,7 +133,7 @@ static uint64_t edit_plan(const update_plan *u, const leaf_page *page, const lea
         e->leaves = edit_left_leaves(e) + (s->run_at < before);
         return 1;
     }
-    const uint64_t took = edit_collect(page, s, end, e);
+    const uint64_t took = edit_collect(u, page, s, end, e);
     e->leaves = edit_leaves(e);
     return took;
 }

@@ -121,10 +121,17 @@ static void apply_leaves(void *argument, uint64_t first, uint64_t last)
     const update_job *job = argument;
     const update_plan *u = job->u;
     const uint64_t end = last < u->segments ? last : u->segments;
+    uint64_t fewer = 0; /* entries than the plan thought possible */
     for (uint64_t i = first; i < end; i++) {
-        if (i + SEGMENTS_AHEAD < end) segment_fetch(&job->tree->table, &u->segment[i + SEGMENTS_AHEAD]);
-        if (u->segment[i].n && !u->segment[i].in_edit) apply_segment(job->tree, u, &u->segment[i]);
+        leaf_segment *s = &u->segment[i];
+        if (i + SEGMENTS_AHEAD < end) segment_fetch(&job->tree->table, s + SEGMENTS_AHEAD);
+        if (s->n == 0 || s->in_edit) continue;
+        const uint64_t most = s->count;
+        if (!s->counted) segment_count(u, slot_page(&job->tree->table, s->slot), s);
+        fewer += most - s->count;
+        apply_segment(job->tree, u, s);
     }
+    if (fewer) __atomic_fetch_sub(&job->u->entries_after, fewer, __ATOMIC_RELAXED);
     for (uint64_t i = first > u->segments ? first : u->segments; i < last; i++)
         apply_edit(job->tree, u, &u->edit[i - u->segments]);
 }

@@ -9,10 +9,11 @@
 typedef struct leaf_segment {
     uint64_t slot;
     uint64_t first, n; /* of the batch, or of the stretches to be cut out; n == 0: no segment */
-    uint64_t count;    /* entries afterwards */
-    bool values_only;  /* every key is there already */
-    bool run;          /* all keys are new and lie between two neighbours of the leaf, */
-    uint8_t run_at;    /* and these are the entries in front of them */
+    uint64_t count;    /* entries afterwards, or while it is not counted the most that they can be */
+    bool counted; /* not where all of them fit, whichever are there already: then the leaf is only read to be written */
+    bool values_only; /* every key is there already */
+    bool run;         /* all keys are new and lie between two neighbours of the leaf, */
+    uint8_t run_at;   /* and these are the entries in front of them */
     bool in_edit;
 } leaf_segment;
 

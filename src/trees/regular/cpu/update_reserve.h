@@ -75,6 +75,8 @@ static copse_status update_take_leaves(const copse_index *index, copse_regular *
     u->fresh = u->freshes ? copse_memory_alloc(ctx, u->fresh_room * sizeof *u->fresh) : NULL;
     if (!u->edit || (u->outs && (!u->out_units || !u->out_fill)) || (u->freshes && !u->fresh))
         return copse_fail_memory(ctx, u->edit_room * sizeof *u->edit, "planning the update");
+    if (!copse_leaf_reserve(ctx, &tree->pool, u->threads, u->freshes))
+        return copse_fail_memory(ctx, u->freshes * COPSE_LEAF_BYTES, "new leaves");
     for (; u->taken < u->freshes; u->taken++)
         if (!(u->fresh[u->taken] = copse_leaf_take(ctx, &tree->pool)))
             return copse_fail_memory(ctx, COPSE_LEAF_BYTES, "a new leaf");

@@ -119,20 +119,48 @@ static void parts_of_segments(update_plan *u)
     }
 }
 
-/* Cuts the batch by page. Each part gets room for as many segments as it can have. */
-static void parts_of_batch(const copse_regular *tree, update_plan *u)
+/* Where the keys of each page begin in the batch. Neighbours are found from each other, so a piece begins with a search. */
+typedef struct border_job {
+    const KEY *fence;
+    const copse_pair *pairs;
+    uint64_t n;
+    uint64_t *border; /* pairs of pages 0 .. p */
+} border_job;
+
+static void find_borders(void *argument, uint64_t first, uint64_t last)
+{
+    const border_job *job = argument;
+    uint64_t at = 0;
+    for (uint64_t page = first; page < last; page++)
+        job->border[page] = at = pair_seek(job->pairs, at, job->n, job->fence[page]);
+}
+
+/* Pairs i and up, n of them, go to a page. The part gets room for as many segments as it can have: the page itself is not looked at
+ * here. */
+static inline void part_put(update_plan *u, uint64_t page, uint64_t i, uint64_t n)
+{
+    const uint64_t most = n < PAGE_SLOTS ? n : PAGE_SLOTS;
+    u->part[u->parts++] = (page_part){.page = page, .first = i, .n = n, .segment = u->segments, .segments = most};
+    u->segments += most;
+}
+
+/* Cuts the batch by page; all threads look for the borders of a batch that touches most pages. */
+static void parts_of_batch(const copse_index *index, const copse_regular *tree, update_plan *u)
 {
     const copse_page_directory *table = &tree->table;
     const copse_pair *pairs = u->batch->pairs;
-    uint64_t page = 0, end;
-    for (uint64_t i = 0; i < u->batch->n; i = end, page++) {
-        page = fence_seek(table_fence(table), page, table->pages, pairs[i].key);
-        end = pair_seek(pairs, i, u->batch->n, table_fence(table)[page]);
-        const uint64_t most = end - i < PAGE_SLOTS ? end - i : PAGE_SLOTS; /* the page itself is not looked at here */
-        u->part[u->parts++] =
-            (page_part){.page = page, .first = i, .n = end - i, .segment = u->segments, .segments = most};
-        u->segments += most;
+    const uint64_t n = u->batch->n, pages = table->pages;
+    border_job job = {table_fence(table), pairs, n, NULL};
+    uint64_t page = 0, end = 0;
+    if (u->threads > 1 && n / 4 > pages) job.border = copse_memory_alloc(index->ctx, pages * sizeof *job.border);
+    if (job.border)
+        copse_parallel(index->ctx, u->threads, pages, copse_even_chunk(pages, u->threads), find_borders, &job);
+    for (uint64_t i = 0; i < n; i = end, page++) {
+        if (!job.border) page = fence_seek(table_fence(table), page, pages, pairs[i].key);
+        end = job.border ? job.border[page] : pair_seek(pairs, i, n, table_fence(table)[page]);
+        if (end > i) part_put(u, page, i, end - i);
     }
+    copse_memory_free(index->ctx, job.border, pages * sizeof *job.border);
 }
 
 /* Cuts parts by leaf. */
@@ -167,6 +195,6 @@ static void update_route(const copse_index *index, copse_regular *tree, update_p
         parts_of_segments(u);
         return;
     }
-    parts_of_batch(tree, u);
+    parts_of_batch(index, tree, u);
     copse_parallel(index->ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), route_parts, &job);
 }

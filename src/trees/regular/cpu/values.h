@@ -1,4 +1,4 @@
-/* The summary of the values: sums, minima and maxima of thirds of leaves, leaves, nodes, pages, 16 pages, ... Updates keep it up to
+/* The summary of the values: sums, minima and maxima of fifths of leaves, leaves, nodes, pages, 16 pages, ... Updates keep it up to
  * date where it has been made. */
 #pragma once
 
@@ -9,20 +9,20 @@
 /* One leaf; the caller closes the page in the end. */
 static inline void values_of_leaf(const copse_index *index, leaf_page *page, uint32_t slot)
 {
-    enum { FIFTH = COPSE_LEAF_UNITS / LEAF_FIFTHS, THIRD = COPSE_LEAF_UNITS / LEAF_THIRDS };
+    enum { FIFTH = COPSE_LEAF_UNITS / LEAF_FIFTHS };
     page_values *to = page->values;
     const copse_unit *units = leaf_units(page->leaf[slot]);
     const uint32_t count = page_count(page, slot);
-    copse_aggregate all = COPSE_AGGREGATE_EMPTY, third = COPSE_AGGREGATE_EMPTY;
+    copse_aggregate all = COPSE_AGGREGATE_EMPTY, fifth = COPSE_AGGREGATE_EMPTY;
     for (uint32_t u = 0; u < COPSE_LEAF_UNITS; u++) {
         const uint32_t left = count > u * UNIT_ENTRIES ? count - u * UNIT_ENTRIES : 0;
-        copse_aggregate_add(&third, index->value_type, units[u].values, left < UNIT_ENTRIES ? left : UNIT_ENTRIES);
-        if (u % FIFTH == FIFTH - 1) sums_put(&to->sums[slot], u / FIFTH, all.sum + third.sum);
-        if (u % THIRD != THIRD - 1) continue;
-        to->extremes[slot].low[u / THIRD] = third.smallest;
-        to->extremes[slot].high[u / THIRD] = third.largest;
-        copse_aggregate_merge(&all, &third);
-        third = COPSE_AGGREGATE_EMPTY;
+        copse_aggregate_add(&fifth, index->value_type, units[u].values, left < UNIT_ENTRIES ? left : UNIT_ENTRIES);
+        if (u % FIFTH != FIFTH - 1) continue;
+        copse_aggregate_merge(&all, &fifth);
+        sums_put(&to->sums[slot], u / FIFTH, all.sum);
+        to->lows[slot].fifth[u / FIFTH] = fifth.smallest;
+        to->highs[slot].fifth[u / FIFTH] = fifth.largest;
+        fifth = COPSE_AGGREGATE_EMPTY;
     }
     to->low[slot] = all.smallest;
     to->high[slot] = all.largest;
@@ -42,6 +42,21 @@ static inline void extremes_spread(const uint64_t *own, uint64_t *ahead, uint64_
     for (uint64_t i = end; i-- > first;) {
         if (least ? own[i] < extreme : own[i] > extreme) extreme = own[i];
         from[i] = extreme;
+    }
+}
+
+/* The same for the leaves of a page. */
+static inline void extremes_spread_leaves(const uint64_t *own, leaf_extremes *to, uint32_t n, bool least)
+{
+    uint64_t extreme = least ? UINT64_MAX : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        to[i].ahead = extreme;
+        if (least ? own[i] < extreme : own[i] > extreme) extreme = own[i];
+    }
+    extreme = least ? UINT64_MAX : 0;
+    for (uint32_t i = n; i-- > 0;) {
+        to[i].behind = extreme;
+        if (least ? own[i] < extreme : own[i] > extreme) extreme = own[i];
     }
 }
 
@@ -79,8 +94,8 @@ static inline void values_close_page(leaf_page *page)
         v->sums[s].ahead = v->sum;
         v->sum += sums_until(&v->sums[s], LEAF_FIFTHS - 1);
     }
-    extremes_spread(v->low, v->low_ahead, v->low_from, 0, page->used, true);
-    extremes_spread(v->high, v->high_ahead, v->high_from, 0, page->used, false);
+    extremes_spread_leaves(v->low, v->lows, page->used, true);
+    extremes_spread_leaves(v->high, v->highs, page->used, false);
     for (uint32_t node = 0; node < FANOUT; node++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         const uint32_t end = (node + 1) * FANOUT < page->used ? (node + 1) * FANOUT : page->used;

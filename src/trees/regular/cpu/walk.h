@@ -93,23 +93,29 @@ ALWAYS_INLINE uint32_t regular_position(const char *leaf, uint32_t unit, KEY q)
     return unit * UNIT_ENTRIES + LESS(units[unit].keys, q, UNIT_ENTRIES);
 }
 
+/* The end of a lookup in a leaf, at a unit of it. */
+ALWAYS_INLINE void regular_find_at(const copse_regular *tree, const char *leaf, uint32_t at, uint32_t slot, KEY q,
+                                   VALUE *value, uint8_t *found)
+{
+    const copse_unit *units = (const copse_unit *)(leaf + 64);
+    uint32_t position = regular_position(leaf, at, q);
+    position -= position == COPSE_LEAF_UNITS * UNIT_ENTRIES;
+    const copse_unit *unit = &units[position / UNIT_ENTRIES];
+    bool there = unit->keys[position % UNIT_ENTRIES] == q;
+    /* Free positions hold the largest key: only for that one the count decides. */
+    if (__builtin_expect(q == KEY_MAX, 0)) there = there && position < regular_count(tree, slot);
+    if (value) *value = there ? unit->values[position % UNIT_ENTRIES] : 0;
+    if (found) *found = there;
+}
+
 /* Inlined where it is known that the caller asks for both, and where it is not. */
 ALWAYS_INLINE void regular_finish_some(const copse_regular *tree, const walk_group *group, uint32_t count,
                                        VALUE *values, uint8_t *found)
 {
 #pragma GCC unroll 2
-    for (uint32_t i = 0; i < count; i++) {
-        KEY q = group->q[i];
-        const copse_unit *units = (const copse_unit *)(group->leaf[i] + 64);
-        uint32_t position = regular_position(group->leaf[i], group->unit[i], q);
-        position -= position == COPSE_LEAF_UNITS * UNIT_ENTRIES;
-        const copse_unit *unit = &units[position / UNIT_ENTRIES];
-        bool there = unit->keys[position % UNIT_ENTRIES] == q;
-        /* Free positions hold the largest key: only for that one the count decides. */
-        if (__builtin_expect(q == KEY_MAX, 0)) there = there && position < regular_count(tree, group->node[i]);
-        if (values) values[i] = there ? unit->values[position % UNIT_ENTRIES] : 0;
-        if (found) found[i] = there;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        regular_find_at(tree, group->leaf[i], group->unit[i], group->node[i], group->q[i], values ? values + i : NULL,
+                        found ? found + i : NULL);
 }
 
 /* The ends of a walk are called once a group and not inlined: the code is long. */
@@ -187,12 +193,12 @@ ALWAYS_INLINE void regular_fetch_sums(const copse_regular *tree, const walk_grou
     }
 }
 
+/* The first unit of the fifth, where the bound is in the second; else once more the unit of the bound. */
 ALWAYS_INLINE void regular_fetch_fifths(const walk_group *group, uint32_t width)
 {
     for (uint32_t i = 0; i < width; i++) {
-        const char *units = group->leaf[i] + 64 + (size_t)(group->unit[i] / 3 * 3) * 64;
-        pipeline_fetch(units, true);
-        pipeline_fetch(units + 64, true);
+        const uint32_t unit = group->unit[i] - (group->unit[i] % 3 == 1);
+        pipeline_fetch(group->leaf[i] + 64 + (size_t)unit * 64, true);
     }
 }
 
@@ -280,6 +286,41 @@ ALWAYS_INLINE uint64_t regular_run_below(const copse_regular *tree, const copse_
     return w.first_nan;
 }
 
+/* Lookups of that kind, which are most of a hybrid tree's: each asks for the unit of one that comes much later and reads its own. */
+#define BELOW_AHEAD 64u
+
+ALWAYS_INLINE const char *below_leaf(uint64_t leaf)
+{
+    return (const char *)(uintptr_t)(leaf & ~UINT64_C(63));
+}
+
+ALWAYS_INLINE void below_fetch(uint64_t leaf)
+{
+    pipeline_fetch(below_leaf(leaf) + 64 + (leaf & 63) * 64, true);
+}
+
+static uint64_t regular_find_below(const copse_regular *tree, const copse_walk_input *input, const regular_output *to)
+{
+    _Alignas(64) KEY q[BELOW_AHEAD];
+    const uint64_t *leaves = input->below.leaves, n = input->n;
+    VALUE *values = to->values ? to->values + input->first : NULL;
+    uint8_t *found = to->found ? to->found + input->first : NULL;
+    uint64_t first_nan = n;
+    for (uint64_t i = 0; i < BELOW_AHEAD && i < n; i++) below_fetch(leaves[i]);
+    for (uint64_t at = 0; at < n; at += BELOW_AHEAD) {
+        const uint32_t count = n - at < BELOW_AHEAD ? (uint32_t)(n - at) : BELOW_AHEAD;
+        const uint32_t good = ENCODE(input->type, input->keys, input->first + at, count, q);
+        if (good < count && at + good < first_nan) first_nan = at + good;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t r = at + i, leaf = leaves[r];
+            if (r + BELOW_AHEAD < n) below_fetch(leaves[r + BELOW_AHEAD]);
+            regular_find_at(tree, below_leaf(leaf), (uint32_t)(leaf & 63), input->below.nodes[r], q[i],
+                            values ? values + r : NULL, found ? found + r : NULL);
+        }
+    }
+    return first_nan;
+}
+
 /* Fewer queries than this go down one after the other: planning a pipeline takes longer. */
 #define REGULAR_FEW 4u
 
@@ -313,6 +354,7 @@ static uint64_t regular_run(const copse_regular *tree, const copse_walk_input *i
         while (i < input->n && regular_walk_alone(tree, input, i, to, mode)) i++;
         return i;
     }
+    if (input->below.nodes && mode == WALK_FIND) return regular_find_below(tree, input, to);
     if (input->below.nodes) return regular_run_below(tree, input, to, mode);
     walk_state w;
     w.input = input;

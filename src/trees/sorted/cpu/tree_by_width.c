@@ -1,9 +1,15 @@
 /* The sorted array on the CPU, for one pair of widths: what the driver (cpu/driver.h) asks of a tree, and nothing more. */
+#include "cpu/array_merge.h"
 #include "cpu/driver.h"
-#include "trees/sorted/cpu/merge.h"
+#include "trees/sorted/layout.h"
 
 /* Keys are encoded this many at a time into a buffer on the stack. */
 #define BLOCK 256u
+
+static entry_array entries_of(const copse_sorted *tree)
+{
+    return (entry_array){tree->keys, tree->values, tree->entries};
+}
 
 /* --- life ----------------------------------------------------------------------------------------------------------- */
 
@@ -57,16 +63,16 @@ static copse_status sorted_build(copse_index *index, const copse_batch *batch)
 }
 
 /* Merges twice: to count, and then, into a block of just that size, to write. */
-static copse_status sorted_update(copse_index *index, const copse_batch *batch, sorted_action action)
+static copse_status sorted_update(copse_index *index, const copse_batch *batch, array_action action)
 {
-    const copse_sorted *old = index->tree;
-    sorted_output count = {0};
+    const entry_array old = entries_of(index->tree);
+    array_output count = {0};
     copse_sorted made;
-    sorted_merge(old, batch, action, &count);
+    array_merge(&old, batch, action, &count);
     if (!sorted_allocate(index->ctx, count.n, &made))
         return copse_fail_memory(index->ctx, made.bytes, "the sorted array");
-    sorted_output to = {.keys = made.keys, .values = made.values};
-    if (count.n) sorted_merge(old, batch, action, &to);
+    array_output to = {.keys = made.keys, .values = made.values};
+    if (count.n) array_merge(&old, batch, action, &to);
     sorted_replace(index, &made);
     return COPSE_OK;
 }
@@ -74,9 +80,9 @@ static copse_status sorted_update(copse_index *index, const copse_batch *batch, 
 static copse_status sorted_insert(copse_index *index, const copse_batch *pairs, uint32_t flags, uint64_t *out_inserted)
 {
     const uint64_t before = ((const copse_sorted *)index->tree)->entries;
-    const sorted_action action = flags & COPSE_INSERT_IF_ABSENT ? SORTED_ABSENT
-                                 : index->duplicates            ? SORTED_APPEND
-                                                                : SORTED_UPSERT;
+    const array_action action = flags & COPSE_INSERT_IF_ABSENT ? ARRAY_ABSENT
+                                : index->duplicates            ? ARRAY_APPEND
+                                                               : ARRAY_UPSERT;
     copse_status status = sorted_update(index, pairs, action);
     if (status == COPSE_OK) *out_inserted = ((const copse_sorted *)index->tree)->entries - before;
     return status;
@@ -85,31 +91,31 @@ static copse_status sorted_insert(copse_index *index, const copse_batch *pairs, 
 static copse_status sorted_erase(copse_index *index, const copse_batch *pairs, uint64_t *out_erased)
 {
     const uint64_t before = ((const copse_sorted *)index->tree)->entries;
-    copse_status status = sorted_update(index, pairs, SORTED_ERASE);
+    copse_status status = sorted_update(index, pairs, ARRAY_ERASE);
     if (status == COPSE_OK) *out_erased = before - ((const copse_sorted *)index->tree)->entries;
     return status;
 }
 
 static copse_status sorted_apply(copse_index *index, const copse_batch *pairs)
 {
-    return sorted_update(index, pairs, SORTED_UPSERT);
+    return sorted_update(index, pairs, ARRAY_UPSERT);
 }
 
 /* Copies what stays between the stretches. */
 static copse_status sorted_erase_between(copse_index *index, const copse_stretch *stretches, uint64_t n,
                                          uint64_t erased)
 {
-    const copse_sorted *old = index->tree;
+    const entry_array old = entries_of(index->tree);
     copse_sorted made;
-    if (!sorted_allocate(index->ctx, old->entries - erased, &made))
+    if (!sorted_allocate(index->ctx, old.entries - erased, &made))
         return copse_fail_memory(index->ctx, made.bytes, "the sorted array");
-    sorted_output to = {.keys = made.keys, .values = made.values};
+    array_output to = {.keys = made.keys, .values = made.values};
     uint64_t at = 0; /* of the old entries, all in front are done */
     for (uint64_t i = 0; i < n; i++) {
-        sorted_keep(&to, old, at, stretches[i].first);
+        array_keep(&to, &old, at, stretches[i].first);
         at = stretches[i].end;
     }
-    sorted_keep(&to, old, at, old->entries);
+    array_keep(&to, &old, at, old.entries);
     sorted_replace(index, &made);
     return COPSE_OK;
 }
@@ -119,11 +125,12 @@ static copse_status sorted_erase_between(copse_index *index, const copse_stretch
 static uint64_t sorted_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
                               uint64_t *locations)
 {
+    const entry_array all = entries_of(index->tree);
     KEY block[BLOCK];
     for (uint64_t at = 0; at < n; at += BLOCK) {
         const uint32_t count = (uint32_t)(n - at < BLOCK ? n - at : BLOCK);
         const uint32_t good = ENCODE(index->key_type, keys, first + at, count, block);
-        for (uint32_t i = 0; i < good; i++) locations[at + i] = sorted_bound(index->tree, 0, block[i], upper);
+        for (uint32_t i = 0; i < good; i++) locations[at + i] = array_bound(&all, 0, block[i], upper);
         if (good < count) return at + good; /* a NaN */
     }
     return n;
@@ -133,12 +140,13 @@ static uint64_t sorted_find(const copse_index *index, const void *keys, uint64_t
                             uint8_t *found)
 {
     const copse_sorted *tree = index->tree;
+    const entry_array all = entries_of(tree);
     KEY block[BLOCK];
     for (uint64_t at = 0; at < n; at += BLOCK) {
         const uint32_t count = (uint32_t)(n - at < BLOCK ? n - at : BLOCK);
         const uint32_t good = ENCODE(index->key_type, keys, first + at, count, block);
         for (uint32_t i = 0; i < good; i++) {
-            const uint64_t location = sorted_bound(tree, 0, block[i], false);
+            const uint64_t location = array_bound(&all, 0, block[i], false);
             const bool there = location < tree->entries && ((const KEY *)tree->keys)[location] == block[i];
             if (found) found[first + at + i] = there;
             if (values) ((VALUE *)values)[first + at + i] = there ? ((const VALUE *)tree->values)[location] : 0;
@@ -168,6 +176,13 @@ static void sorted_copy(const copse_index *index, uint64_t location, uint64_t co
     for (uint64_t i = 0; keys && i < count; i++)
         DECODE(index->key_type, ((const KEY *)tree->keys)[location + i], keys, at + i);
     if (values) memcpy((VALUE *)values + at, (const VALUE *)tree->values + location, count * sizeof(VALUE));
+}
+
+static const void *sorted_values(const copse_index *index, uint64_t location, uint64_t *count)
+{
+    const copse_sorted *tree = index->tree;
+    if (*count > tree->entries - location) *count = tree->entries - location;
+    return (const VALUE *)tree->values + location;
 }
 
 static void sorted_gather(const copse_index *index, const uint64_t *locations, uint64_t first, uint64_t n, bool before,
@@ -238,6 +253,7 @@ const copse_cpu_tree NAME(copse_sorted_cpu) = {
     .select = sorted_select,
     .gather = sorted_gather,
     .copy = sorted_copy,
+    .values = sorted_values,
     .aggregate = sorted_aggregate,
     .size = sorted_size,
     .stats = sorted_stats,

@@ -1,0 +1,412 @@
+/* The kernels of queries, for the compiler of cards and for that of the emulator, and the initializer of their table. */
+#pragma once
+
+#include "core/codec.h"
+#include "query/device/kernels.h"
+#include "query/plan/term_kind.h"
+#include "simt/simt.h"
+
+#define CARD_NONE UINT32_MAX
+
+SIMT_DEVICE uint64_t card_thread(void)
+{
+    return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+SIMT_DEVICE bool card_bit(const uint8_t *bits, uint64_t at)
+{
+    return bits[at / 8] >> (at % 8) & 1u;
+}
+
+SIMT_DEVICE bool card_lives(const uint8_t *alive, uint64_t row)
+{
+    return !alive || card_bit(alive, row);
+}
+
+SIMT_DEVICE bool card_valid(const copse_card_column *column, uint64_t row)
+{
+    return !column->validity || card_bit(column->validity, row);
+}
+
+SIMT_DEVICE uint64_t card_code(const copse_card_column *column, uint64_t row)
+{
+    if (column->width == 8)
+        return copse_encode_one_k64((copse_type)column->type, ((const uint64_t *)column->cells)[row]);
+    if (column->width == 4)
+        return copse_encode_one_k32((copse_type)column->type, ((const uint32_t *)column->cells)[row]);
+    return ((const uint8_t *)column->cells)[row];
+}
+
+SIMT_DEVICE uint64_t card_row(const uint32_t *rows, uint64_t i)
+{
+    return rows ? rows[i] : i;
+}
+
+/* How many of n ascending numbers are smaller than `what`; with `equal` or as large. */
+SIMT_DEVICE uint64_t card_below(const uint64_t *numbers, uint64_t n, uint64_t what, bool equal)
+{
+    uint64_t low = 0, high = n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        uint64_t number = numbers[middle];
+        if (number < what || (equal && number == what))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- conditions ---- */
+
+SIMT_DEVICE bool card_meets(const copse_card_term *term, const uint64_t *codes, uint64_t row)
+{
+    bool valid = card_valid(&term->column, row);
+    if (term->kind == COPSE_TERM_NULL) return !valid;
+    if (!valid || term->empty) return false;
+    if (term->kind == COPSE_TERM_NOT_NULL) return true;
+    uint64_t code = card_code(&term->column, row);
+    if (term->kind == COPSE_TERM_RANGE) return code - term->low <= term->span;
+    uint64_t at = card_below(codes + term->first, term->count, code, false);
+    bool listed = at < term->count && codes[term->first + at] == code;
+    return listed == (term->kind == COPSE_TERM_LIST);
+}
+
+SIMT_KERNEL(card_filter, copse_card_filter_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t row = card_thread();
+    if (row >= a.n) return;
+    bool fits = card_lives(a.alive, row);
+    uint32_t at = 0;
+    bool any = a.conjunctions == 0;
+    for (uint32_t c = 0; fits && !any && c < a.conjunctions; c++) {
+        bool all = true;
+        for (at = c ? a.ends[c - 1] : 0; all && at < a.ends[c]; at++) all = card_meets(&a.terms[at], a.codes, row);
+        any = all;
+    }
+    a.flags[row] = fits && any;
+}
+
+/* ---- orders and groups ---- */
+
+SIMT_KERNEL(card_keys, copse_card_keys_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    uint64_t row = card_row(a.rows, i);
+    uint64_t key = a.what == COPSE_CARD_VALID ? (uint64_t)card_valid(&a.column, row) : card_code(&a.column, row);
+    a.keys[i] = key ^ a.flip;
+    if (a.values) a.values[i] = (uint32_t)(a.positions ? i : row);
+}
+
+SIMT_KERNEL(card_heads, copse_card_heads_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    bool head = i == 0;
+    for (uint32_t c = 0; !head && c < a.count; c++) {
+        uint64_t row = card_row(a.rows, i), before = card_row(a.rows, i - 1);
+        bool valid = card_valid(&a.columns[c], row);
+        head = valid != card_valid(&a.columns[c], before) ||
+               (valid && card_code(&a.columns[c], row) != card_code(&a.columns[c], before));
+    }
+    a.flags[i] = head;
+}
+
+SIMT_KERNEL(card_widen, copse_card_widen_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i < a.count) a.to[i] = a.from[i];
+    if (i == a.count) a.to[i] = a.n;
+}
+
+/* ---- aggregates ---- */
+
+SIMT_KERNEL(card_blocks, copse_card_blocks_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t g = card_thread();
+    if (g < a.groups) a.counts[g] = (a.starts[g + 1] - a.starts[g] + COPSE_SUM_BLOCK - 1) / COPSE_SUM_BLOCK;
+    if (g == a.groups) a.counts[g] = 0;
+}
+
+SIMT_DEVICE void card_add_wide(copse_card_partial *to, uint64_t low, uint64_t high)
+{
+    to->low += low;
+    to->high += high + (to->low < low ? 1u : 0u);
+}
+
+SIMT_DEVICE void card_add_cell(copse_card_partial *to, const copse_card_column *column, uint64_t row)
+{
+    if (!card_valid(column, row)) return;
+    to->count++;
+    if (!column->cells) return; /* strings are only counted */
+    uint64_t code = card_code(column, row);
+    if (code < to->least) to->least = code;
+    if (code > to->largest) to->largest = code;
+    int64_t whole = 0;
+    switch (column->type) {
+    case COPSE_F32:
+        to->total += (double)((const float *)column->cells)[row];
+        return;
+    case COPSE_F64:
+        to->total += ((const double *)column->cells)[row];
+        return;
+    case COPSE_I32:
+    case COPSE_DATE:
+        whole = ((const int32_t *)column->cells)[row];
+        break;
+    case COPSE_I64:
+    case COPSE_TIMESTAMP:
+        whole = ((const int64_t *)column->cells)[row];
+        break;
+    default:
+        card_add_wide(to, code, 0); /* unsigned numbers are their codes */
+        return;
+    }
+    card_add_wide(to, (uint64_t)whole, whole < 0 ? UINT64_MAX : 0);
+}
+
+SIMT_DEVICE void card_add_partial(copse_card_partial *to, const copse_card_partial *from)
+{
+    card_add_wide(to, from->low, from->high);
+    to->total += from->total;
+    if (from->least < to->least) to->least = from->least;
+    if (from->largest > to->largest) to->largest = from->largest;
+    to->count += from->count;
+}
+
+SIMT_DEVICE double card_shfl_f64(double value, uint32_t x)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = simt_shfl_xor_u64(SIMT_FULL_MASK, bits, x);
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+
+SIMT_KERNEL(card_reduce, copse_card_reduce_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t block = card_thread() / SIMT_WARP;
+    copse_card_partial part = {0, 0, 0, UINT64_MAX, 0, 0}, other;
+    if (block >= a.blocks) return; /* the whole warp */
+    uint64_t group = card_below(a.firsts, a.groups + 1, block, true) - 1;
+    uint64_t begin = a.starts[group] + (block - a.firsts[group]) * COPSE_SUM_BLOCK, end = a.starts[group + 1];
+    if (end - begin > COPSE_SUM_BLOCK) end = begin + COPSE_SUM_BLOCK;
+    for (uint64_t i = begin + simt_lane(); i < end; i += SIMT_WARP) {
+        if (a.in)
+            card_add_partial(&part, &a.in[i]);
+        else
+            card_add_cell(&part, &a.column, card_row(a.rows, i));
+    }
+    for (uint32_t d = SIMT_WARP / 2; d > 0; d /= 2) {
+        other.low = simt_shfl_xor_u64(SIMT_FULL_MASK, part.low, d);
+        other.high = simt_shfl_xor_u64(SIMT_FULL_MASK, part.high, d);
+        other.total = card_shfl_f64(part.total, d);
+        other.least = simt_shfl_xor_u64(SIMT_FULL_MASK, part.least, d);
+        other.largest = simt_shfl_xor_u64(SIMT_FULL_MASK, part.largest, d);
+        other.count = simt_shfl_xor_u64(SIMT_FULL_MASK, part.count, d);
+        card_add_partial(&part, &other);
+    }
+    if (simt_lane() == 0) a.out[block] = part;
+}
+
+SIMT_KERNEL(card_valued, copse_card_valued_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    uint64_t row = card_row(a.rows, i);
+    a.flags[i] = card_valid(&a.column, row);
+    a.codes[i] = card_code(&a.column, row);
+}
+
+SIMT_KERNEL(card_owner, copse_card_owner_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    a.out[i] = card_below(a.starts, a.groups + 1, a.positions[i], true) - 1;
+    a.numbers[i] = (uint32_t)i;
+}
+
+SIMT_KERNEL(card_distinct, copse_card_distinct_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    bool is_new = false;
+    uint64_t group = 0;
+    if (i < a.n) {
+        uint64_t at = a.order[i], before = i ? a.order[i - 1] : at;
+        group = a.groups_of[i];
+        is_new = i == 0 || group != a.groups_of[i - 1] || a.codes[at] != a.codes[before];
+    }
+    /* Most warps lie in one group: one addition for all of it. */
+    uint64_t first = simt_shfl_u64(SIMT_FULL_MASK, group, 0);
+    bool together = __all_sync(SIMT_FULL_MASK, i >= a.n || group == first);
+    uint32_t new_ones = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, is_new));
+    if (together && simt_lane() == 0 && new_ones) (void)simt_atomic_add_u64(&a.counts[first], new_ones);
+    if (!together && is_new) (void)simt_atomic_add_u64(&a.counts[group], 1);
+}
+
+/* ---- cells that move ---- */
+
+SIMT_KERNEL(card_gather, copse_card_gather_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    uint64_t row = i < a.n ? card_row(a.rows, i) : CARD_NONE;
+    bool valid = row != CARD_NONE && card_valid(&a.column, row);
+    uint32_t bits = __ballot_sync(SIMT_FULL_MASK, valid);
+    if (a.out_validity && simt_lane() == 0 && i < a.n) a.out_validity[i / 32] = bits;
+    if (i >= a.n || !a.out) return;
+    if (a.column.width == 8)
+        ((uint64_t *)a.out)[i] = valid ? ((const uint64_t *)a.column.cells)[row] : 0;
+    else if (a.column.width == 4)
+        ((uint32_t *)a.out)[i] = valid ? ((const uint32_t *)a.column.cells)[row] : 0;
+    else if (a.widen)
+        ((uint32_t *)a.out)[i] = valid ? ((const uint8_t *)a.column.cells)[row] : 0;
+    else
+        ((uint8_t *)a.out)[i] = valid ? ((const uint8_t *)a.column.cells)[row] : 0;
+}
+
+SIMT_KERNEL(card_put, copse_card_put_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    uint64_t row = a.rows[i];
+    uint32_t bit = 1u << (row % 32);
+    if (a.width == 8)
+        ((uint64_t *)a.cells)[row] = ((const uint64_t *)a.from)[i];
+    else if (a.width == 4)
+        ((uint32_t *)a.cells)[row] = ((const uint32_t *)a.from)[i];
+    else if (a.width == 1)
+        ((uint8_t *)a.cells)[row] = ((const uint8_t *)a.from)[i];
+    if (a.from_valid[i])
+        (void)simt_atomic_or_u32(&a.validity[row / 32], bit);
+    else
+        (void)simt_atomic_and_u32(&a.validity[row / 32], ~bit);
+}
+
+SIMT_KERNEL(card_used, copse_card_used_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t row = card_thread();
+    if (row >= a.n) return;
+    bool used = card_lives(a.alive, row);
+    for (uint32_t c = 0; c < COPSE_CARD_GROUPS; c++) used = used && card_valid(&a.columns[c], row);
+    a.flags[row] = used;
+}
+
+/* ---- joins ---- */
+
+SIMT_KERNEL(card_found, copse_card_found_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t row = card_thread();
+    if (row >= a.n) return;
+    bool lives = card_lives(a.alive, row), found = lives && a.found[row] && card_valid(&a.column, row);
+    a.found[row] = found;
+    if (!a.flags) return;
+    bool alone = a.kind == COPSE_JOIN_LEFT || a.kind == COPSE_JOIN_ANTI;
+    a.flags[row] = lives && (found ? a.kind != COPSE_JOIN_ANTI : alone);
+}
+
+SIMT_KERNEL(card_pair, copse_card_pair_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    uint64_t row = card_row(a.left, i);
+    a.out_left[i] = row;
+    if (!a.out_right) return;
+    uint32_t partner = a.found && !a.found[row] ? CARD_NONE : a.partners[row];
+    a.out_right[i] = partner == CARD_NONE ? COPSE_NO_ROW : partner;
+}
+
+SIMT_DEVICE uint64_t card_pairs_of(uint32_t kind, uint64_t found)
+{
+    if (kind == COPSE_JOIN_INNER) return found;
+    if (kind == COPSE_JOIN_LEFT) return found ? found : 1;
+    return (kind == COPSE_JOIN_SEMI) == (found > 0) ? 1 : 0;
+}
+
+SIMT_KERNEL(card_count, copse_card_count_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    if (a.rows)
+        a.counts[a.rows[i]] = card_pairs_of(a.kind, a.offsets[i + 1] - a.offsets[i]);
+    else
+        a.counts[i] = card_lives(a.alive, i) ? card_pairs_of(a.kind, 0) : 0;
+}
+
+SIMT_KERNEL(card_list, copse_card_list_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    uint64_t row = card_row(a.rows, i), first = a.places[row], count = a.places[row + 1] - first;
+    uint64_t found = a.rows ? a.offsets[i + 1] - a.offsets[i] : 0;
+    for (uint64_t k = 0; k < count; k++) {
+        a.out_left[first + k] = row;
+        if (a.out_right) a.out_right[first + k] = k < found ? a.partners[a.offsets[i] + k] : COPSE_NO_ROW;
+    }
+}
+
+SIMT_KERNEL(card_ascend, copse_card_ascend_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread() + 1;
+    if (i < a.n && a.left[i - 1] == a.left[i] && a.right[i - 1] > a.right[i]) simt_store_relaxed_u32(a.out, 1);
+}
+
+SIMT_DEVICE double card_float_of(uint32_t type, uint64_t code)
+{
+    double wide;
+    float narrow;
+    if (type == COPSE_F64) {
+        uint64_t bits = copse_decode_one_k64(COPSE_F64, code);
+        memcpy(&wide, &bits, sizeof wide);
+        return wide;
+    }
+    uint32_t bits = copse_decode_one_k32(COPSE_F32, (uint32_t)code);
+    memcpy(&narrow, &bits, sizeof narrow);
+    return narrow;
+}
+
+SIMT_KERNEL(card_asof, copse_card_asof_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t row = card_thread(), begin = 0, end = a.right;
+    if (row >= a.n) return;
+    a.partners[row] = CARD_NONE;
+    if (!card_lives(a.alive, row) || !card_valid(&a.on, row)) return;
+    if (a.group_codes) {
+        if (!card_valid(&a.by, row)) return;
+        uint64_t group = card_code(&a.by, row), g = card_below(a.group_codes, a.groups, group, false);
+        if (g == a.groups || a.group_codes[g] != group) return;
+        begin = a.group_starts[g];
+        if (g + 1 < a.groups) end = a.group_starts[g + 1];
+    }
+    uint64_t code = card_code(&a.on, row);
+    uint64_t at = begin + card_below(a.codes + begin, end - begin, code, true);
+    if (at == begin) return;
+    uint64_t found = a.codes[at - 1];
+    if (a.limited && found != code) {
+        bool floats = a.on.type == COPSE_F32 || a.on.type == COPSE_F64;
+        /* Codes of whole numbers are as far apart as the numbers. */
+        if (floats ? !(card_float_of(a.on.type, code) - card_float_of(a.on.type, found) <= a.distance)
+                   : code - found > a.tolerance)
+            return;
+    }
+    a.partners[row] = a.rows[at - 1];
+}
+
+SIMT_KERNEL(card_pick, copse_card_pick_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    uint32_t from = a.order[i];
+    if (a.to_codes) a.to_codes[i] = a.codes[from];
+    if (a.to_rows) a.to_rows[i] = a.rows[from];
+}
+
+#define CARD_ENTRY(name) SIMT_KERNEL_ENTRY(name, COPSE_CARD_THREADS)
+#define CARD_KERNELS                                                                                                   \
+    {                                                                                                                  \
+        CARD_ENTRY(card_filter), CARD_ENTRY(card_keys), CARD_ENTRY(card_heads), CARD_ENTRY(card_widen),                \
+            CARD_ENTRY(card_blocks), CARD_ENTRY(card_reduce), CARD_ENTRY(card_valued), CARD_ENTRY(card_owner),         \
+            CARD_ENTRY(card_distinct), CARD_ENTRY(card_gather), CARD_ENTRY(card_put), CARD_ENTRY(card_used),           \
+            CARD_ENTRY(card_found), CARD_ENTRY(card_pair), CARD_ENTRY(card_count), CARD_ENTRY(card_list),              \
+            CARD_ENTRY(card_ascend), CARD_ENTRY(card_asof), CARD_ENTRY(card_pick)                                      \
+    }

@@ -1,0 +1,163 @@
+/* Keys go from the radix tree on a device by kernels, in rounds (copse_radix_erase_arguments). The memory for smaller nodes is there before;
+ * what becomes free waits for the next keys that come. */
+#include "gpu/call.h"
+#include "gpu/sort.h"
+#include "trees/radix/gpu/tree.h"
+
+/* Keys on their way out. */
+typedef struct take_call {
+    copse_index *index;
+    copse_radix_input keys;
+    copse_radix_upsert_arguments claims; /* finds the leaves */
+    copse_radix_erase_arguments a;
+    copse_scratch found, scratch;
+    copse_radix_tally tally;
+} take_call;
+
+static copse_status launch(take_call *call, const copse_kernel *kernel, uint64_t n)
+{
+    copse_device *device = call->index->device;
+    return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, n), &call->a);
+}
+
+static copse_status tally_read(take_call *call)
+{
+    copse_device *device = call->index->device;
+    return copse_device_read(device, device->main, &call->tally, call->a.tally, sizeof call->tally);
+}
+
+/* --- before ------------------------------------------------------------------------------------------------------------------- */
+
+static copse_status claims_make(take_call *call, uint64_t n)
+{
+    copse_device *device = call->index->device;
+    copse_radix_upsert_arguments *c = &call->claims;
+    copse_radix_erase_arguments *a = &call->a;
+    c->n = n;
+    c->claim_bits = 5;
+    while (UINT64_C(1) << c->claim_bits < 2 * n) c->claim_bits++;
+    const copse_scratch_array arrays[] = {{(void **)&c->missing, sizeof *c->missing},
+                                          {(void **)&a->tally, sizeof *a->tally},
+                                          {(void **)&c->claims, sizeof *c->claims << c->claim_bits},
+                                          {(void **)&c->places, n * sizeof *c->places},
+                                          {(void **)&a->pending, n * sizeof *a->pending},
+                                          {(void **)&a->later, n * sizeof *a->later}};
+    copse_status status = copse_scratch_take(device, "the keys that go", arrays, 6, &call->found);
+    if (status == COPSE_OK) /* missing, the tally, and the claims behind them */
+        status =
+            copse_device_fill(device, device->main, c->missing, 0,
+                              (uint64_t)((char *)(c->claims + (UINT64_C(1) << c->claim_bits)) - (char *)c->missing));
+    return status;
+}
+
+/* Finds the leaves of all keys; of each one position is pending. */
+static copse_status keys_find(take_call *call)
+{
+    copse_device *device = call->index->device;
+    const copse_radix_kernels *kernels = copse_radix_kernels_on(device);
+    copse_radix_upsert_arguments *c = &call->claims;
+    uint64_t words[COPSE_REPORT_WORDS];
+    int report;
+    c->tree = call->a.tree = copse_radix_device_of(call->index)->view;
+    c->keys = call->a.keys = call->keys.strings;
+    call->a.keys_n = c->n;
+    call->a.claims = c->claims;
+    call->a.places = c->places;
+    copse_status status = copse_report_take(device, &report, &c->report);
+    if (status != COPSE_OK) return status;
+    status = copse_device_launch(device, device->main, &kernels->claim,
+                                 (c->n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, c);
+    if (status == COPSE_OK) status = launch(call, &kernels->doomed, c->n);
+    const copse_status read = copse_report_read(device, report, words);
+    if (status == COPSE_OK) status = read;
+    if (status == COPSE_OK && words[COPSE_RADIX_UNSOUND] != UINT64_MAX)
+        status = copse_radix_input_fail(call->index, &call->keys, words[COPSE_RADIX_UNSOUND]);
+    return status == COPSE_OK ? tally_read(call) : status;
+}
+
+/* Memory for everything. Where there is none for smaller nodes, they stay as large as they are. */
+static copse_status take_prepare(take_call *call)
+{
+    static const uint64_t no_leaves[COPSE_RADIX_TYPES];
+    const copse_index *index = call->index;
+    copse_radix_device *tree = copse_radix_device_of(index);
+    copse_radix_erase_arguments *a = &call->a;
+    const uint64_t n = call->tally.later;
+    uint64_t most[COPSE_RADIX_TYPES];
+    a->n = n;
+    a->bits = 5;
+    while (UINT64_C(1) << a->bits < 2 * n) a->bits++;
+    copse_radix_items_most(tree, n, no_leaves, most);
+    copse_status status = copse_radix_mirror_reserve(index, most);
+    if (status == COPSE_OK) status = copse_radix_ahead_make(index, tree, a->items.ahead);
+    if (status == COPSE_OK) status = copse_radix_spares_hand(index, most, n, &a->items);
+    if (status != COPSE_OK) return status;
+    const copse_scratch_array arrays[] = {{(void **)&a->spots, n * sizeof *a->spots},
+                                          {(void **)&a->groups, sizeof *a->groups << a->bits},
+                                          {(void **)&a->freed, 3 * n * sizeof *a->freed}};
+    status = copse_scratch_take(index->device, "the keys that go", arrays, 3, &call->scratch);
+    a->tree = tree->view;
+    a->shrink = 1;
+    call->tally = (copse_radix_tally){.root = tree->view.root};
+    if (status == COPSE_OK)
+        status = copse_device_copy(index->device, index->device->main, a->tally, &call->tally, sizeof call->tally);
+    return status == COPSE_OK ? copse_device_wait(index->device, index->device->main) : status;
+}
+
+/* --- rounds ------------------------------------------------------------------------------------------------------------------- */
+
+static copse_status take_round(take_call *call)
+{
+    copse_device *device = call->index->device;
+    const copse_radix_kernels *kernels = copse_radix_kernels_on(device);
+    copse_radix_erase_arguments *a = &call->a;
+    copse_status status = copse_device_fill(device, device->main, a->groups, 0, sizeof *a->groups << a->bits);
+    if (status == COPSE_OK)
+        status = copse_device_fill(device, device->main, &a->tally->later, 0, sizeof a->tally->later);
+    if (status == COPSE_OK) status = launch(call, &kernels->lose, a->n);
+    if (status == COPSE_OK) status = launch(call, &kernels->take, a->n);
+    if (status == COPSE_OK) status = tally_read(call);
+    if (status != COPSE_OK) return status;
+    uint32_t *const done = a->pending;
+    a->pending = a->later;
+    a->later = done;
+    a->n = call->tally.later;
+    a->tree.root = call->tally.root;
+    while (a->bits > 5 && UINT64_C(1) << (a->bits - 1) >= 2 * a->n) a->bits--; /* less to clear */
+    return COPSE_OK;
+}
+
+static copse_status take_run(take_call *call, uint64_t n, uint64_t *out_erased)
+{
+    copse_radix_device *tree = copse_radix_device_of(call->index);
+    copse_status status = copse_radix_input_bring(call->index, &call->keys);
+    *out_erased = 0;
+    if (status == COPSE_OK) status = claims_make(call, n);
+    if (status == COPSE_OK) status = keys_find(call);
+    if (status == COPSE_OK) status = copse_progress(call->index->ctx, "erasing", n, n);
+    if (status != COPSE_OK || call->tally.later == 0) return status;
+    status = take_prepare(call);
+    while (status == COPSE_OK && call->a.n) status = take_round(call);
+    if (status != COPSE_OK) return status;
+    *out_erased = call->tally.erased;
+    tree->host.entries -= call->tally.erased;
+    tree->host.root = tree->view.root = call->tally.root;
+    return copse_radix_spares_account(call->index, &call->a.items, &call->tally, call->a.tally, call->a.freed);
+}
+
+copse_status copse_radix_device_take(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased,
+                                     bool *out_done)
+{
+    take_call call = {.index = index};
+    *out_done = false;
+    if (n >> 31) return COPSE_OK;
+    copse_status status = copse_radix_input_look(index, "keys", keys, n, &call.keys);
+    *out_done = true;
+    (void)copse_promise_end(COPSE_OK);
+    if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
+    if (status == COPSE_OK) status = take_run(&call, n, out_erased);
+    copse_scratch_free(index->device, &call.scratch);
+    copse_scratch_free(index->device, &call.found);
+    copse_scratch_free(index->device, &call.keys.scratch);
+    return status;
+}

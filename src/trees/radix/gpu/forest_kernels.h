@@ -1,0 +1,237 @@
+/* Template: keys in order become trees (copse_radix_forest_arguments). */
+#pragma once
+
+#include "trees/radix/gpu/items.h"
+
+/* --- borders that are not deeper ---------------------------------------------------------------------------------------------- */
+
+SIMT_KERNEL(radix_level, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 6)
+{
+    const int32_t *from = a.level[a.make - 1u];
+    const uint64_t below = ((a.n - 1u) >> COPSE_RADIX_LEVEL_BITS * (a.make - 1u)) + 1u;
+    const uint64_t n = ((a.n - 1u) >> COPSE_RADIX_LEVEL_BITS * a.make) + 1u;
+    RADIX_FOR(i, n)
+    {
+        int32_t least = INT32_MAX;
+        for (uint64_t j = i << COPSE_RADIX_LEVEL_BITS; j < (i + 1u) << COPSE_RADIX_LEVEL_BITS && j < below; j++)
+            if (from[j] < least) least = from[j];
+        a.level[a.make][i] = least;
+    }
+}
+
+/* The next border behind i with a depth of at most `depth`; there is one, for behind the last key is -1. */
+SIMT_DEVICE uint32_t border_after(const copse_radix_forest_arguments *a, uint32_t i, int32_t depth)
+{
+    const uint32_t mask = (1u << COPSE_RADIX_LEVEL_BITS) - 1u;
+    uint32_t level = 0, at = i + 1u;
+    for (;;) {
+        if (a->level[level][at] <= depth) {
+            if (level == 0) return at;
+            level--;
+            at <<= COPSE_RADIX_LEVEL_BITS;
+            continue;
+        }
+        at++;
+        while (level + 1u < a->levels && !(at & mask)) {
+            at >>= COPSE_RADIX_LEVEL_BITS;
+            level++;
+        }
+    }
+}
+
+/* The one in front of i; UINT32_MAX where there is none. */
+SIMT_DEVICE uint32_t border_before(const copse_radix_forest_arguments *a, uint32_t i, int32_t depth)
+{
+    const uint32_t mask = (1u << COPSE_RADIX_LEVEL_BITS) - 1u;
+    uint32_t level = 0, at = i; /* behind the one that is looked at */
+    for (;;) {
+        while (level + 1u < a->levels && at && !(at & mask)) {
+            at >>= COPSE_RADIX_LEVEL_BITS;
+            level++;
+        }
+        if (at == 0) return UINT32_MAX;
+        at--;
+        if (a->level[level][at] > depth) continue;
+        while (level) {
+            level--;
+            at = (at << COPSE_RADIX_LEVEL_BITS) + mask;
+            while (a->level[level][at] > depth) at--;
+        }
+        return at;
+    }
+}
+
+/* --- shape -------------------------------------------------------------------------------------------------------------------- */
+
+SIMT_DEVICE copse_slice forest_key(const copse_radix_forest_arguments *a, uint64_t i)
+{
+    copse_slice key;
+    (void)string_at(&a->keys, a->unique[i], a->keys_n, &key);
+    return key;
+}
+
+SIMT_KERNEL(radix_chains, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
+{
+    const int32_t *common = a.level[0];
+    RADIX_FOR(i, a.n)
+    {
+        const int32_t depth = common[i];
+        if (i == 0 || common[i - 1u] < 0) a.heads[simt_atomic_add_u64(&a.tally->heads, 1)] = (uint32_t)i;
+        a.start[i] = UINT32_MAX;
+        if (depth < 0) continue;
+        const uint32_t before = border_before(&a, (uint32_t)i, depth);
+        a.next[i] = border_after(&a, (uint32_t)i, depth);
+        if (before == UINT32_MAX || common[before] < depth) a.start[i] = before + 1u;
+    }
+}
+
+/* What a node has, and where it ends. */
+typedef struct chain {
+    uint32_t links;  /* the end included */
+    uint32_t ends;   /* 1: the first is the end */
+    uint32_t last;   /* border */
+    uint32_t behind; /* the first border that is not in it */
+} chain;
+
+SIMT_DEVICE chain chain_of(const copse_radix_forest_arguments *a, uint32_t border)
+{
+    const int32_t *common = a->level[0], depth = common[border];
+    chain c;
+    c.links = 2;
+    c.last = border;
+    c.behind = a->next[border];
+    while (common[c.behind] == depth) {
+        c.last = c.behind;
+        c.behind = a->next[c.behind];
+        c.links++;
+    }
+    c.ends = forest_key(a, a->start[border]).length == (uint32_t)depth;
+    return c;
+}
+
+/* Puts what has keys first .. last beside the border that it hangs at. */
+SIMT_DEVICE void forest_put(const copse_radix_forest_arguments *a, uint64_t first, uint64_t last, copse_radix_link link)
+{
+    const int32_t before = first ? a->level[0][first - 1u] : -1, behind = a->level[0][last];
+    if (before < 0 && behind < 0)
+        a->roots[first] = link;
+    else if (behind >= before)
+        a->left[last] = link;
+    else
+        a->right[first - 1u] = link;
+}
+
+/* How many items of the type leaves take. */
+SIMT_KERNEL(radix_sizes, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const uint32_t length = (uint32_t)forest_key(&a, i).length, type = copse_radix_leaf_type(length);
+        a.sizes[i] = type != a.leaf_type             ? 0
+                     : type == COPSE_RADIX_LEAF_LONG ? copse_radix_heap_units(copse_radix_units(length, a.tree.width))
+                                                     : 1;
+    }
+}
+
+/* --- leaves -------------------------------------------------------------------------------------------------------------------- */
+
+/* A position as a value. */
+SIMT_DEVICE uint64_t position_value(copse_type type, uint32_t position)
+{
+    const float narrow = (float)position;
+    const double wide = (double)position;
+    uint64_t bits = position;
+    uint32_t half;
+    if (type == COPSE_F64) memcpy(&bits, &wide, sizeof bits);
+    if (type != COPSE_F32) return bits;
+    memcpy(&half, &narrow, sizeof half);
+    return half;
+}
+
+SIMT_DEVICE void leaf_fill(const copse_radix_forest_arguments *a, copse_radix_link leaf, copse_slice key,
+                           uint32_t position)
+{
+    const uint32_t type = copse_radix_type_of(leaf), width = a->tree.width, length = (uint32_t)key.length;
+    const uint32_t bytes = type == COPSE_RADIX_LEAF_LONG ? 8u * copse_radix_heap_units(copse_radix_units(length, width))
+                                                         : copse_radix_stride(type, width);
+    const unsigned char *end = a->keys.data + (a->keys.high - a->keys.low);
+    unsigned char *at = copse_radix_at(&a->tree, leaf);
+    uint64_t *to = (uint64_t *)(at + copse_radix_key_at(type, width));
+    const uint32_t room =
+        type == COPSE_RADIX_LEAF_LONG ? bytes - copse_radix_key_at(type, width) : copse_radix_key_room(type);
+    for (uint32_t word = 0; word < room / 8u; word++) {
+        const uint32_t left = 8u * word < length ? length - 8u * word : 0;
+        to[word] = left ? string_word(key.start + 8u * word, left < 8u ? left : 8u, end) : 0;
+    }
+    if (width)
+        *(uint64_t *)copse_radix_value(&a->tree, leaf) = !a->values    ? position_value(a->value_type, position)
+                                                         : width == 8u ? ((const uint64_t *)a->values)[position]
+                                                                       : ((const uint32_t *)a->values)[position];
+    item_ahead(&a->items, &a->tree, type, at, bytes);
+}
+
+/* Leaves of one type, or of the only one; what `sizes` says of each is its number. */
+SIMT_KERNEL(radix_leaves, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const copse_slice key = forest_key(&a, i);
+        const uint32_t type = copse_radix_leaf_type(key.length);
+        if (type != a.leaf_type) continue;
+        const uint64_t item = item_number(&a.items, type, a.sizes ? a.sizes[i] : i);
+        const copse_radix_link leaf = copse_radix_leaf_link(key.length, item);
+        leaf_fill(&a, leaf, key, a.unique[i]);
+        forest_put(&a, i, i, leaf);
+    }
+}
+
+/* --- nodes --------------------------------------------------------------------------------------------------------------------- */
+
+/* First how many of each type there will be; then, where `make` says so, the nodes, without their links. */
+SIMT_KERNEL(radix_nodes, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
+{
+    RADIX_FOR(i, a.n)
+    {
+        if (a.start[i] == UINT32_MAX) continue;
+        const chain c = chain_of(&a, (uint32_t)i);
+        const uint32_t type = copse_radix_type_for(c.links - c.ends);
+        if (!a.make) {
+            (void)simt_atomic_add_u64(&a.tally->needed[type], 1);
+            continue;
+        }
+        const copse_radix_link node = node_make(&a.items, &a.tree, a.tally, type, (uint32_t)a.level[0][i]);
+        a.node[i] = node;
+        forest_put(&a, a.start[i], c.behind, node);
+    }
+}
+
+SIMT_KERNEL(radix_fill, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
+{
+    const int32_t *common = a.level[0];
+    RADIX_FOR(i, a.n)
+    {
+        if (a.start[i] == UINT32_MAX) continue;
+        const uint32_t depth = (uint32_t)common[i];
+        const copse_radix_link node = a.node[i];
+        uint32_t border = (uint32_t)i, last = border;
+        for (;; border = a.next[border]) {
+            node_add(&a.items, &a.tree, node, copse_radix_symbol(forest_key(&a, border), depth), a.left[border]);
+            last = border;
+            if (common[a.next[border]] != (int32_t)depth) break;
+        }
+        node_add(&a.items, &a.tree, node, forest_key(&a, last + 1u).start[depth], a.right[last]);
+    }
+}
+
+/* Levels on the way to each key. */
+SIMT_KERNEL(radix_height, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const copse_slice key = forest_key(&a, i);
+        copse_radix_link link = a.tree.root;
+        uint64_t levels = 1;
+        for (; !copse_radix_is_leaf(link); levels++) link = step_down(&a.tree, link, key);
+        if (levels > simt_load_relaxed_u64(&a.tally->levels)) (void)simt_atomic_max_u64(&a.tally->levels, levels);
+    }
+}

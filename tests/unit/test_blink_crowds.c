@@ -1,0 +1,168 @@
+/*
+ * Crowds: batches of which many keys belong to one leaf of a B-link tree. The leaf becomes as many leaves as they take, and the overflow
+ * directory leads to these. Numbers of keys around all borders, behind, in front of and between the entries of a leaf, several times in
+ * the same place, with equal keys, as erasures, and without memory.
+ */
+#include "blink_batches.h"
+
+static const struct width {
+    copse_type key, value;
+    uint64_t slots;
+} widths[] = {
+    {COPSE_U32, COPSE_U32, 14}, {COPSE_U64, COPSE_U64, 7}, {COPSE_I32, COPSE_U64, 9}, {COPSE_I64, COPSE_U32, 9}};
+
+enum { few = 400, many = 6000, crowd = 16 };
+/* Between two neighbours of the tree is room for as many keys. */
+#define GAP UINT64_C(4000)
+
+static void open_tree(struct subject *subject, const struct width *width, uint64_t entries)
+{
+    uint64_t *codes = must_malloc(entries * sizeof *codes);
+    const struct subject_config config = {.structure = COPSE_STRUCTURE_BLINK,
+                                          .placement = COPSE_PLACEMENT_EMULATED,
+                                          .key_type = width->key,
+                                          .value_type = width->value,
+                                          .threads = 1,
+                                          .huge_pages = COPSE_HUGE_PAGES_OFF};
+    if (!subject_open(subject, &config)) fail_msg("%s", subject->why);
+    for (uint64_t i = 0; i < entries; i++) codes[i] = typed_lowest_code(width->key) + (i + 2) * GAP;
+    run_codes(subject, OPERATION_BUILD, codes, entries);
+    free(codes);
+    tree_of(subject)->tuning.unsorted_most = 1;
+    tree_of(subject)->tuning.in_place_share = 1;
+}
+
+static uint32_t directory_of(const struct subject *subject)
+{
+    return tree_of(subject)->current->view.directory_entries;
+}
+
+/* n keys from `first` on, `step` apart, counted from the least of the type. */
+static void run_keys(struct subject *subject, enum operation_kind kind, uint64_t first, uint64_t step, uint64_t n)
+{
+    uint64_t *codes = must_malloc(n * sizeof *codes);
+    for (uint64_t i = 0; i < n; i++) codes[i] = typed_lowest_code(subject->config.key_type) + first + i * step;
+    struct operation operation;
+    operation_init(&operation, kind, n);
+    memcpy(operation.first, codes, n * sizeof *codes);
+    for (uint64_t i = 0; operation.second && i < n; i++)
+        operation.second[i] = typed_position_bits(subject->config.value_type, i);
+    run(subject, &operation);
+    operation_free(&operation);
+    free(codes);
+}
+
+/* As many keys as make a leaf, or some leaves, just full, and one more or less: into a gap, in front of all, behind all. */
+static void every_count(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < COUNT_OF(widths); w++)
+        for (uint64_t n = crowd - 1; n <= crowd + 2 * widths[w].slots + 1; n++) {
+            struct subject subject;
+            open_tree(&subject, &widths[w], few);
+            const copse_blink_epoch *built = tree_of(&subject)->current;
+            run_keys(&subject, OPERATION_INSERT, 50 * GAP + 1, 3, 2 * n); /* a crowd, so that the host expects more */
+            assert_true(directory_of(&subject) > 0);
+            run_keys(&subject, OPERATION_INSERT, 70 * GAP + 1, 1, n);
+            run_keys(&subject, OPERATION_INSERT_IF_ABSENT, (few + 9) * GAP, 2, n);
+            run_keys(&subject, OPERATION_INSERT, 1, 1, n);
+            run_keys(&subject, OPERATION_INSERT, 69 * GAP + 1, GAP - 1, 3); /* beside the crowd */
+            run_keys(&subject, OPERATION_FIND, 68 * GAP, 17, 600);
+            run_keys(&subject, OPERATION_COUNT, 70 * GAP, 1, n);
+            assert_ptr_equal(tree_of(&subject)->current, built);
+            close_subject(&subject);
+        }
+}
+
+/* Into the same gap again and again: behind what came last, in between, the same keys; then some of them go. */
+static void one_place(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < COUNT_OF(widths); w++) {
+        struct subject subject;
+        open_tree(&subject, &widths[w], many);
+        uint32_t before = 0;
+        for (uint64_t turn = 0; turn < 5; turn++) {
+            run_keys(&subject, OPERATION_INSERT, 100 * GAP + turn * 500 + 3, 4, 90);
+            assert_true(directory_of(&subject) > before);
+            before = directory_of(&subject);
+        }
+        run_keys(&subject, OPERATION_INSERT_IF_ABSENT, 100 * GAP + 1, 2, 700); /* half of them are there */
+        run_keys(&subject, OPERATION_INSERT, 100 * GAP + 1, 3, 600);
+        run_keys(&subject, OPERATION_PREDECESSOR, 100 * GAP, 7, 400);
+        run_keys(&subject, OPERATION_ERASE, 100 * GAP + 2, 1, 900);
+        run_keys(&subject, OPERATION_ERASE, 30 * GAP + 1, 1, 200); /* none is there */
+        run_keys(&subject, OPERATION_INSERT, 100 * GAP + 2, 5, 200);
+        run_keys(&subject, OPERATION_VISIT, 0, 1, 0);
+        close_subject(&subject);
+    }
+}
+
+/* Many places at once, and keys that are equal. */
+static void many_places(void **state)
+{
+    (void)state;
+    enum { places = 13, each = 60 };
+    for (size_t w = 0; w < COUNT_OF(widths); w++) {
+        struct subject subject;
+        uint64_t codes[places * each];
+        open_tree(&subject, &widths[w], many);
+        for (uint64_t turn = 0; turn < 4; turn++) {
+            for (uint64_t i = 0; i < places * each; i++)
+                codes[i] = typed_lowest_code(widths[w].key) + i % places * 29 * GAP + 2 * GAP + 1 + turn * each +
+                           i / places / (turn == 2 ? 2 : 1); /* in the third turn each key comes twice */
+            run_codes(&subject, turn % 2 ? OPERATION_INSERT_IF_ABSENT : OPERATION_INSERT, codes, places * each);
+            if (turn == 0) assert_true(directory_of(&subject) > places);
+        }
+        run_keys(&subject, OPERATION_RANGE, 0, GAP, 3);
+        close_subject(&subject);
+    }
+}
+
+/* A few keys a call, behind all others: the chain gets long, leaf by leaf, and then goes into the directory. */
+static void few_at_a_time(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < COUNT_OF(widths); w++) {
+        struct subject subject;
+        open_tree(&subject, &widths[w], few);
+        const copse_blink_epoch *built = tree_of(&subject)->current;
+        tree_of(&subject)->tuning.unsorted_most = 0;
+        for (uint64_t turn = 0; turn < 50; turn++)
+            run_keys(&subject, OPERATION_INSERT, (few + 5) * GAP + turn * 100, 1, widths[w].slots);
+        assert_true(directory_of(&subject) > 0);
+        assert_ptr_equal(tree_of(&subject)->current, built);
+        close_subject(&subject);
+    }
+}
+
+/* Every allocation fails once: the tree has what it had, or all of the batch. */
+static void without_memory(void **state)
+{
+    (void)state;
+    struct subject subject;
+    open_tree(&subject, &widths[1], few);
+    for (int64_t fail_at = 0; fail_at < 40; fail_at++) {
+        struct operation operation;
+        operation_init(&operation, OPERATION_INSERT, 100);
+        for (uint64_t i = 0; i < 100; i++) {
+            operation.first[i] = (40 + (uint64_t)fail_at) * GAP + 1 + i;
+            operation.second[i] = i;
+        }
+        operation.fail_at = fail_at / 2;
+        operation.fail_device = fail_at % 2;
+        operation.fail_once = true;
+        run(&subject, &operation);
+        operation_free(&operation);
+    }
+    close_subject(&subject);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_count),   cmocka_unit_test(one_place),      cmocka_unit_test(many_places),
+        cmocka_unit_test(few_at_a_time), cmocka_unit_test(without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,382 @@
+/* Joins at sizes that tests/query does not come to: several threads, blocks and pieces, beside a plain model; aggregates over pairs; prepared
+ * queries. */
+#include "unit.h"
+
+#include "copse_query.h"
+#include "random.h"
+
+#include <stdlib.h>
+
+#define ROWS  150000u /* more than two blocks of 65,536 left rows */
+#define RIGHT 40000u
+
+typedef struct sides {
+    copse_ctx *ctx;
+    copse_table *left, *right;
+    int64_t *left_key, *right_key;
+    int32_t *left_group, *right_group;
+    double *left_price;
+    int64_t *right_amount;
+    uint8_t *left_valid; /* a bit for each key */
+    uint64_t left_rows, right_rows;
+} sides;
+
+static void *room(uint64_t n, size_t size)
+{
+    void *memory = calloc(n + 1, size);
+    assert_non_null(memory);
+    return memory;
+}
+
+typedef struct shape {
+    uint32_t threads;
+    uint64_t spread; /* of keys */
+    bool nulls;      /* in the left key */
+    bool ordered;    /* keys ascend, on both sides */
+    bool deleted;    /* some left rows */
+} shape;
+
+static copse_table *make_table(copse_ctx *ctx, const copse_column *columns, uint32_t count, uint64_t rows)
+{
+    copse_table *table = NULL;
+    assert_ok(ctx, copse_table_create(ctx, columns, count, rows, &table));
+    return table;
+}
+
+static void delete_some(sides *s)
+{
+    int32_t gone[] = {3, 5};
+    const copse_column keys = {"grp", COPSE_I32, 0, gone, NULL};
+    assert_ok(s->ctx, copse_table_index(s->left, "grp", NULL));
+    assert_ok(s->ctx, copse_table_delete(s->left, &keys, 2, NULL));
+}
+
+static void sides_open(sides *s, shape how)
+{
+    struct random_source random = {17 + how.spread};
+    *s = (sides){.ctx = unit_context(how.threads), .left_rows = ROWS, .right_rows = RIGHT};
+    s->left_key = room(ROWS, 8);
+    s->left_group = room(ROWS, 4);
+    s->left_price = room(ROWS, 8);
+    s->left_valid = room(ROWS / 8 + 1, 1);
+    s->right_key = room(RIGHT, 8);
+    s->right_group = room(RIGHT, 4);
+    s->right_amount = room(RIGHT, 8);
+    int64_t at = -500, other = -300;
+    for (uint64_t i = 0; i < ROWS; i++) {
+        at += (int64_t)random_below(&random, 3);
+        s->left_key[i] = how.ordered ? at : (int64_t)random_below(&random, how.spread) - 7;
+        s->left_group[i] = (int32_t)random_below(&random, 20) - 2;
+        s->left_price[i] = (double)random_below(&random, 1000) / 7;
+        if (!how.nulls || !random_one_in(&random, 10)) s->left_valid[i / 8] |= (uint8_t)(1u << (i % 8));
+    }
+    for (uint64_t i = 0; i < RIGHT; i++) {
+        other += (int64_t)random_below(&random, 12);
+        s->right_key[i] = how.ordered ? other : (int64_t)random_below(&random, how.spread);
+        s->right_group[i] = (int32_t)random_below(&random, 16);
+        s->right_amount[i] = (int64_t)random_below(&random, 100000) - 50000;
+    }
+    const copse_column left[] = {{"k", COPSE_I64, 0, s->left_key, s->left_valid},
+                                 {"grp", COPSE_I32, 0, s->left_group, NULL},
+                                 {"price", COPSE_F64, 0, s->left_price, NULL}};
+    const copse_column right[] = {{"k", COPSE_I64, 0, s->right_key, NULL},
+                                  {"grp", COPSE_I32, 0, s->right_group, NULL},
+                                  {"amount", COPSE_I64, 0, s->right_amount, NULL}};
+    s->left = make_table(s->ctx, left, 3, ROWS);
+    s->right = make_table(s->ctx, right, 3, RIGHT);
+    if (how.deleted) delete_some(s);
+}
+
+static void sides_close(sides *s)
+{
+    copse_table_free(s->left);
+    copse_table_free(s->right);
+    copse_ctx_free(s->ctx);
+    free(s->left_key);
+    free(s->left_group);
+    free(s->left_price);
+    free(s->left_valid);
+    free(s->right_key);
+    free(s->right_group);
+    free(s->right_amount);
+}
+
+static bool has_key(const sides *s, uint64_t row)
+{
+    return s->left_valid[row / 8] >> (row % 8) & 1;
+}
+
+/* ---- equal keys, beside lists of right rows by key ---- */
+
+typedef struct lists {
+    uint64_t *begin; /* of each key, in rows */
+    uint32_t *rows;
+    uint64_t keys;
+} lists;
+
+static lists lists_make(const sides *s, uint64_t keys)
+{
+    lists l = {room(keys + 2, 8), room(s->right_rows, 4), keys};
+    for (uint64_t i = 0; i < s->right_rows; i++) l.begin[s->right_key[i] + 2]++;
+    for (uint64_t k = 1; k <= keys + 1; k++) l.begin[k] += l.begin[k - 1];
+    for (uint64_t i = 0; i < s->right_rows; i++) l.rows[l.begin[s->right_key[i] + 1]++] = (uint32_t)i;
+    return l;
+}
+
+/* The pairs of one left row must come next. Returns the number of the pair behind them. */
+static uint64_t expect_row(const sides *s, const lists *l, uint32_t kind, const copse_pairs *pairs, uint64_t at,
+                           uint64_t row)
+{
+    const uint64_t *left = copse_pairs_left(pairs), *right = copse_pairs_right(pairs);
+    int64_t key = s->left_key[row];
+    bool inside = has_key(s, row) && key >= 0 && (uint64_t)key < l->keys;
+    uint64_t first = inside ? l->begin[key] : 0, end = inside ? l->begin[key + 1] : 0;
+    bool one = first < end ? kind == COPSE_JOIN_SEMI : kind == COPSE_JOIN_LEFT || kind == COPSE_JOIN_ANTI;
+    for (uint64_t j = first; kind <= COPSE_JOIN_LEFT && j < end; j++, at++) {
+        assert_true(at < copse_pairs_count(pairs));
+        assert_int_equal(left[at], row);
+        assert_int_equal(right[at], l->rows[j]);
+    }
+    if (!one) return at;
+    assert_true(at < copse_pairs_count(pairs));
+    assert_int_equal(left[at], row);
+    if (right) assert_true(right[at] == COPSE_NO_ROW);
+    return at + 1;
+}
+
+static copse_value result_cell(const copse_table *table, uint32_t column)
+{
+    copse_value value = copse_value_null();
+    assert_int_equal(copse_table_get(table, 0, column, &value), COPSE_OK);
+    return value;
+}
+
+/* Aggregates while joining give what adding up all pairs gives, floats by blocks of left rows. */
+static void expect_totals(const sides *s, const copse_join_options *options, const copse_pairs *pairs)
+{
+    const uint64_t *left = copse_pairs_left(pairs), *right = copse_pairs_right(pairs);
+    const copse_join_aggregate wanted[] = {{COPSE_AGGREGATE_COUNT, 0, NULL}, {COPSE_AGGREGATE_SUM, 0, "price"},
+                                           {COPSE_AGGREGATE_MAX, 0, "grp"},  {COPSE_AGGREGATE_SUM, 1, "amount"},
+                                           {COPSE_AGGREGATE_MIN, 1, "k"},    {COPSE_AGGREGATE_COUNT, 1, "amount"}};
+    double price = 0, block = 0;
+    int64_t amount = 0, least = INT64_MAX;
+    int32_t most = INT32_MIN;
+    uint64_t partners = 0;
+    copse_table *table = NULL;
+    for (uint64_t i = 0; i < copse_pairs_count(pairs); i++) {
+        if (i > 0 && left[i] / 65536 != left[i - 1] / 65536) {
+            price += block;
+            block = 0;
+        }
+        block += s->left_price[left[i]];
+        if (s->left_group[left[i]] > most) most = s->left_group[left[i]];
+        if (!right || right[i] == COPSE_NO_ROW) continue;
+        partners++;
+        amount += s->right_amount[right[i]];
+        if (s->right_key[right[i]] < least) least = s->right_key[right[i]];
+    }
+    assert_ok(s->ctx, copse_join_aggregates(s->left, s->right, options, wanted, right ? 6 : 3, &table));
+    assert_int_equal(copse_table_rows(table), 1);
+    assert_int_equal(result_cell(table, 0).as.u64, copse_pairs_count(pairs));
+    assert_true(copse_pairs_count(pairs) > 0);
+    assert_true(result_cell(table, 1).as.f64 == price + block);
+    assert_int_equal(result_cell(table, 2).as.i64, most);
+    assert_string_equal(copse_table_column_name(table, 1), "sum(price)");
+    if (right) {
+        assert_int_equal(result_cell(table, 3).as.i64, amount);
+        assert_int_equal(result_cell(table, 4).as.i64, least);
+        assert_int_equal(result_cell(table, 5).as.u64, partners);
+        assert_string_equal(copse_table_column_name(table, 4), "min(right.k)");
+    }
+    copse_table_free(table);
+}
+
+static void join_and_compare(shape how, uint32_t kind)
+{
+    sides s;
+    sides_open(&s, how);
+    lists l = lists_make(&s, how.spread);
+    copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+    copse_pairs *pairs = NULL;
+    uint64_t at = 0;
+    options.kind = kind;
+    options.left_on = options.right_on = "k";
+    assert_ok(s.ctx, copse_join(s.left, s.right, &options, &pairs));
+    for (uint64_t row = 0; row < ROWS; row++)
+        if (copse_table_has_row(s.left, row)) at = expect_row(&s, &l, kind, pairs, at, row);
+    assert_int_equal(at, copse_pairs_count(pairs));
+    expect_totals(&s, &options, pairs);
+    copse_pairs_free(pairs);
+    free(l.begin);
+    free(l.rows);
+    sides_close(&s);
+}
+
+/* Keys close together and far apart: by an array of places, by an index. */
+static void equal_keys(void **state)
+{
+    (void)state;
+    for (uint32_t kind = COPSE_JOIN_INNER; kind <= COPSE_JOIN_ANTI; kind++) {
+        join_and_compare((shape){.threads = 4, .spread = 30000}, kind);
+        join_and_compare((shape){.threads = 3, .spread = 100000, .nulls = true, .deleted = true}, kind);
+        join_and_compare((shape){.threads = 2, .spread = 4000000, .nulls = true}, kind);
+    }
+}
+
+/* ---- as-of ---- */
+
+static void asof_and_compare(shape how, bool grouped, int64_t tolerance)
+{
+    sides s;
+    sides_open(&s, how);
+    uint64_t last[32];
+    copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+    copse_pairs *pairs = NULL;
+    options.kind = COPSE_JOIN_ASOF;
+    options.left_on = options.right_on = "k";
+    if (grouped) options.left_by = options.right_by = "grp";
+    if (tolerance >= 0) options.tolerance = copse_value_i64(tolerance);
+    assert_ok(s.ctx, copse_join(s.left, s.right, &options, &pairs));
+    assert_int_equal(copse_pairs_count(pairs), ROWS);
+    for (uint64_t g = 0; g < 32; g++) last[g] = COPSE_NO_ROW;
+    for (uint64_t i = 0, j = 0; i < ROWS; i++) {
+        for (; j < RIGHT && s.right_key[j] <= s.left_key[i]; j++) last[grouped ? s.right_group[j] + 2 : 0] = j;
+        uint64_t found = has_key(&s, i) ? last[grouped ? s.left_group[i] + 2 : 0] : COPSE_NO_ROW;
+        if (found != COPSE_NO_ROW && tolerance >= 0 && s.left_key[i] - s.right_key[found] > tolerance)
+            found = COPSE_NO_ROW;
+        assert_int_equal(copse_pairs_left(pairs)[i], i);
+        assert_true(copse_pairs_right(pairs)[i] == found);
+    }
+    expect_totals(&s, &options, pairs);
+    copse_pairs_free(pairs);
+    sides_close(&s);
+}
+
+static void nearest_earlier_rows(void **state)
+{
+    (void)state;
+    const shape one = {.threads = 1, .spread = 1, .ordered = true}, many = {.threads = 4, .spread = 1, .ordered = true};
+    const shape nulls = {.threads = 4, .spread = 1, .ordered = true, .nulls = true};
+    for (int64_t tolerance = -1; tolerance <= 20; tolerance += 21)
+        for (int grouped = 0; grouped < 2; grouped++) {
+            asof_and_compare(one, grouped, tolerance);
+            asof_and_compare(many, grouped, tolerance);
+            asof_and_compare(nulls, grouped, tolerance);
+        }
+}
+
+/* ---- what does not fit ---- */
+
+static void aggregates_that_do_not_fit(void **state)
+{
+    (void)state;
+    sides s;
+    sides_open(&s, (shape){.threads = 1, .spread = 100});
+    copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+    copse_join_aggregate wanted[] = {{COPSE_AGGREGATE_COUNT, 0, NULL}, {COPSE_AGGREGATE_SUM, 1, "amonut"}};
+    copse_table *table = NULL;
+    options.left_on = options.right_on = "k";
+    assert_fails_naming(s.ctx, COPSE_ERR_ARGUMENT, "amount",
+                        copse_join_aggregates(s.left, s.right, &options, wanted, 2, &table));
+    assert_fails(s.ctx, COPSE_ERR_ARGUMENT, copse_join_aggregates(s.left, s.right, &options, wanted, 0, &table));
+    assert_fails(s.ctx, COPSE_ERR_ARGUMENT, copse_join_aggregates(s.left, s.right, &options, wanted, 1, NULL));
+    assert_fails(s.ctx, COPSE_ERR_ARGUMENT, copse_join_aggregates(s.left, s.right, NULL, wanted, 1, &table));
+    assert_int_equal(copse_join_aggregates(NULL, s.right, &options, wanted, 1, &table), COPSE_ERR_ARGUMENT);
+    wanted[1] = (copse_join_aggregate){COPSE_AGGREGATE_COUNT_DISTINCT, 1, "k"};
+    assert_fails(s.ctx, COPSE_ERR_UNSUPPORTED, copse_join_aggregates(s.left, s.right, &options, wanted, 2, &table));
+    wanted[1] = (copse_join_aggregate){COPSE_AGGREGATE_COUNT, 1, NULL};
+    assert_fails_naming(s.ctx, COPSE_ERR_ARGUMENT, "before",
+                        copse_join_aggregates(s.left, s.right, &options, wanted, 2, &table));
+    options.kind = COPSE_JOIN_SEMI;
+    wanted[1] = (copse_join_aggregate){COPSE_AGGREGATE_SUM, 1, "amount"};
+    assert_fails_naming(s.ctx, COPSE_ERR_ARGUMENT, "right side",
+                        copse_join_aggregates(s.left, s.right, &options, wanted, 2, &table));
+    assert_null(table);
+    sides_close(&s);
+}
+
+static void sums_that_do_not_fit(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    const int32_t key[] = {1, 1, 2};
+    const int64_t large[] = {INT64_MAX, 5, -7};
+    const copse_column columns[] = {{"k", COPSE_I32, 0, key, NULL}, {"n", COPSE_I64, 0, large, NULL}};
+    const copse_join_aggregate sum = {COPSE_AGGREGATE_SUM, 1, "n"};
+    copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+    copse_table *table = make_table(ctx, columns, 2, 3), *result = NULL;
+    options.left_on = options.right_on = "k";
+    /* Twice each of the first two, and once the last. */
+    assert_fails_naming(ctx, COPSE_ERR_OVERFLOW, "18446744073709551617",
+                        copse_join_aggregates(table, table, &options, &sum, 1, &result));
+    assert_null(result);
+    copse_table_free(table);
+    copse_ctx_free(ctx);
+}
+
+/* ---- prepared queries ---- */
+
+static void queries_with_new_ends(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    int64_t id[1000], amount[1000];
+    for (int64_t i = 0; i < 1000; i++) {
+        id[i] = i * 7 % 1000;
+        amount[i] = id[i] * 3 - 1000;
+    }
+    const copse_column columns[] = {{"id", COPSE_I64, 0, id, NULL}, {"amount", COPSE_I64, 0, amount, NULL}};
+    copse_table *table = make_table(ctx, columns, 2, 1000);
+    copse_table_index_options by_id = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    copse_query *query = NULL;
+    copse_value values[3];
+    by_id.unique = 1;
+    by_id.sums = "amount";
+    for (int indexed = 0; indexed < 2; indexed++) {
+        if (indexed) assert_ok(ctx, copse_table_index(table, "id", &by_id));
+        assert_ok(ctx, copse_query_create(table, &query));
+        assert_fails(ctx, COPSE_ERR_ARGUMENT, copse_query_values(query, values, 3));
+        assert_ok(ctx, copse_query_aggregate(query, COPSE_AGGREGATE_COUNT, NULL));
+        assert_ok(ctx, copse_query_aggregate(query, COPSE_AGGREGATE_SUM, "amount"));
+        assert_ok(ctx, copse_query_aggregate(query, COPSE_AGGREGATE_MAX, "id"));
+        assert_fails(ctx, COPSE_ERR_ARGUMENT,
+                     copse_query_set_between(query, "id", copse_value_i64(0), copse_value_i64(1)));
+        assert_ok(ctx, copse_query_between(query, "id", copse_value_i64(0), copse_value_i64(0)));
+        assert_fails(ctx, COPSE_ERR_ARGUMENT, copse_query_values(query, values, 2));
+        for (int64_t low = -3; low < 1003; low += 13)
+            for (int64_t high = low - 1; high < 1010; high += 101) {
+                int64_t count = 0, sum = 0, most = -1;
+                for (int64_t k = low < 0 ? 0 : low; k <= high && k < 1000; k++) {
+                    count++;
+                    sum += k * 3 - 1000;
+                    most = k;
+                }
+                assert_ok(ctx, copse_query_set_between(query, "id", copse_value_i64(low), copse_value_i64(high)));
+                assert_ok(ctx, copse_query_values(query, values, 3));
+                assert_int_equal(values[0].as.u64, count);
+                assert_int_equal(values[1].type, count ? COPSE_I64 : 0);
+                if (count) assert_int_equal(values[1].as.i64, sum);
+                if (count) assert_int_equal(values[2].as.i64, most);
+            }
+        /* A value that does not fit leaves the range as it was. */
+        assert_ok(ctx, copse_query_set_between(query, "id", copse_value_i64(5), copse_value_i64(9)));
+        assert_fails(ctx, COPSE_ERR_TYPE, copse_query_set_between(query, "id", copse_value_i64(0), copse_value_null()));
+        assert_ok(ctx, copse_query_values(query, values, 3));
+        assert_int_equal(values[0].as.u64, 5);
+        copse_query_free(query);
+    }
+    copse_table_free(table);
+    copse_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_keys),
+        cmocka_unit_test(nearest_earlier_rows),
+        cmocka_unit_test(aggregates_that_do_not_fit),
+        cmocka_unit_test(sums_that_do_not_fit),
+        cmocka_unit_test(queries_with_new_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
