@@ -10,10 +10,11 @@
 /* Separators of a node; children are one more. */
 #define DIRECTORY_SEPARATORS (FULL_FANOUT - 1u)
 
-/* The directory to use while no writer is at work. */
+/* The directory to use while no other one is published. The load is relaxed: the kernel that begins the next version says so in the lowest
+ * bit while its other threads read the current one. */
 SIMT_DEVICE const copse_blink_directory *directory_of(const copse_blink_tree *tree)
 {
-    return &tree->directories->slot[tree->directories->version / 2u % 2u];
+    return &tree->directories->slot[simt_load_relaxed_u32(&tree->directories->version) / 2u % 2u];
 }
 
 /* Loads of what a directory holds are relaxed: a writer may be at work, and the reader find out afterwards. */
