@@ -106,6 +106,7 @@ SIMT_DEVICE void blocks_refresh(const copse_refresh_arguments *a, bool values, u
         inside[r] = values ? a->values[at] : a->entries[at];
         total[r] = a->totals[block[r]];
     }
+    __syncwarp(SIMT_FULL_MASK); /* all lanes have read the totals before lane 0 writes them */
     SIMT_UNROLL
     for (uint32_t r = 0; r < REFRESH_AHEAD; r++) {
         if (!there[r]) break;
