@@ -136,7 +136,7 @@ static copse_status write_tables(saving *s)
     h->directory_checksum = snapshot_checksum(s->directory.data, (size_t)s->layout.directory.size);
     h->checksums_checksum = snapshot_checksum(s->checksums.data, (size_t)s->layout.checksums.size);
     h->checksum = table_header_checksum(h);
-    const char nothing = 0; /* the file is as long as it says, also where its last section ends before, or there is none */
+    const char nothing = 0; /* the file is as long as it says, also where nothing ends there */
     int error = snapshot_target_write(&s->target, &nothing, 1, h->file_size - 1);
     if (!error)
         error = snapshot_target_write(&s->target, s->checksums.data, (size_t)s->layout.checksums.size,
