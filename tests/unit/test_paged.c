@@ -130,7 +130,7 @@ static void pages_grow_with_the_tree(void **state)
     insert(ctx, index, widths[1], 0, 2, n - 1);
     assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS_SMALL);
     insert(ctx, index, widths[1], 1, 1000, 100);
-    assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS);
+    assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS_MID);
     assert_ok(ctx, copse_verify(index));
     assert_int_equal(copse_size(index), n + 99);
     expect(ctx, index, widths[1], 0, 2, n - 1, true);
