@@ -47,7 +47,8 @@ typedef struct copse_paged {
     /* The last page, where it is known: its leaves are full, up to its count. An append goes on there. */
     bool tail_known, appending; /* appending: the last insert was an append */
     uint32_t tail_count;
-    uint64_t erased; /* entries, since pages were joined */
+    uint64_t erased;          /* entries, since pages were joined          */
+    uint64_t taken, taken_by; /* pages, by the last batch of so many keys */
 
     /* Made by the first reader that needs it, under the lock; the flags say what is there. */
     pthread_mutex_t lock;

@@ -191,6 +191,8 @@ static void tree_follow(update *u)
 static copse_status carry_out(update *u)
 {
     copse_device *device = u->index->device;
+    u->tree->taken = u->tree->view.entries ? u->seen.taken : 0; /* a bulk load does not come again */
+    u->tree->taken_by = u->a.n;
     if (plan_is_empty(u)) return COPSE_OK;
     copse_status status = u->seen.taken || u->seen.freed ? rows_prepare_and_change(u) : pages_change(u, false);
     if (status != COPSE_OK) return status;
@@ -200,6 +202,17 @@ static copse_status carry_out(update *u)
 
 /* --- large batches ---------------------------------------------------------------------------------------------------------------- */
 
+/* Gets memory for as many pages as the last batch has taken, by its keys, while the device is at the plan of this one, so that the host
+ * need not wait for both, one behind the other. Where there is none, carrying the plan out will tell. */
+static void pool_fill_ahead(const update *u)
+{
+    const copse_paged *tree = u->tree;
+    const uint64_t pages = u->a.n < tree->taken_by ? tree->taken * u->a.n / tree->taken_by : tree->taken;
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    if (copse_paged_pool_reserve(u->index, &u->tree->pool, pages) != COPSE_OK) copse_error_put_back(&kept);
+}
+
 /* Applies a batch of keys that are sorted and encoded. */
 static copse_status batch_apply(update *u, const void *keys, const void *values, uint64_t n)
 {
@@ -208,7 +221,9 @@ static copse_status batch_apply(update *u, const void *keys, const void *values,
     u->a.values = values;
     if (status == COPSE_OK) status = launch(u, &copse_paged_kernels_of(u->index)->locate, n, &u->a);
     if (status == COPSE_OK) status = plan_make(u);
-    return status == COPSE_OK ? plan_read(u) : status;
+    if (status != COPSE_OK) return status;
+    pool_fill_ahead(u);
+    return plan_read(u);
 }
 
 /* The same for a batch whose order is a speculation: where that was wrong, a second time. */
