@@ -234,6 +234,13 @@ static void a_bulk_load_is_dense(void **state)
             assert_true(stats.fill > 0.68 && stats.fill < 0.78); /* room as before */
             if (order >= 1024) assert_true(bytes_per_byte(ctx, index, (uint32_t)typed_size(widths[w].value)) < 1.09);
             const uint32_t rows = copse_paged_of(index)->view.rows;
+            uint32_t fewest = order, most = 0;
+            for (uint32_t row = 0; row + 1 < rows; row++) {
+                const uint32_t count = count_of(ctx, index, row);
+                fewest = count < fewest ? count : fewest;
+                most = count > most ? count : most;
+            }
+            if (rows > 8) assert_true(fewest * 10 < most * 9); /* so that they split at different times */
             for (uint64_t i = 1; i < 4; i++) insert(ctx, index, widths[w], i, 200, n / 20);
             assert_ok(ctx, copse_verify(index));
             if (order >= 256) assert_true(copse_paged_of(index)->view.rows < rows + rows / 2); /* few have split */

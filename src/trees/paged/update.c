@@ -23,6 +23,8 @@ typedef struct update {
 
 /* Blocks that write pages in haste. */
 #define HASTY_PAGES 132u
+/* Of all pages, at most this share is got before it is known that they are wanted. */
+#define AHEAD_SHARE 16u
 
 static copse_status launch(const update *u, const copse_kernel *kernel, uint64_t items, const void *arguments)
 {
@@ -207,10 +209,12 @@ static copse_status carry_out(update *u)
 static void pool_fill_ahead(const update *u)
 {
     const copse_paged *tree = u->tree;
-    const uint64_t pages = u->a.n < tree->taken_by ? tree->taken * u->a.n / tree->taken_by : tree->taken;
+    const uint64_t most = tree->pool.pages / AHEAD_SHARE;
+    const uint64_t likely = u->a.n < tree->taken_by ? tree->taken * u->a.n / tree->taken_by : tree->taken;
     copse_kept_error kept;
     copse_error_keep(&kept);
-    if (copse_paged_pool_reserve(u->index, &u->tree->pool, pages) != COPSE_OK) copse_error_put_back(&kept);
+    if (copse_paged_pool_reserve(u->index, &u->tree->pool, likely < most ? likely : most) != COPSE_OK)
+        copse_error_put_back(&kept);
 }
 
 /* Applies a batch of keys that are sorted and encoded. */

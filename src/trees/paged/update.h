@@ -206,7 +206,7 @@ SIMT_DEVICE run_shape shape_of(const copse_paged_tree *tree, uint32_t total, boo
  * all be full at the same time later, and split in the same few updates. */
 SIMT_DEVICE uint32_t part_low(const run_shape *shape, uint32_t part)
 {
-    const uint32_t less = shape->packed || shape->pages < 4u ? 0u : shape->per_page / 384u * (part * 0x9e3779b1u >> 26);
+    const uint32_t less = shape->packed || shape->pages < 4u ? 0u : shape->per_page * (part * 0x9e3779b1u >> 26) / 384u;
     return part * shape->per_page - (part & 1u ? less : 0u);
 }
 
