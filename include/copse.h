@@ -111,7 +111,8 @@ typedef enum copse_structure {
  * has the structure; at once where the context has a stream or COPSE_CTX_DEVICE_ARRAYS. copse_stats.placement_why
  * says why it is where it is. Arrays of reads may be device memory only where the index is on a GPU: name that
  * placement where all yours are. A HYBRID index is in host memory, and so are its arrays; a card helps with large
- * batches, and where it fails the CPU answers alone. */
+ * batches, and where it fails the CPU answers alone. Of a HYBRID paged tree the pages are on the card, and the CPU
+ * finds the page of each key. */
 typedef enum copse_placement {
     COPSE_PLACEMENT_AUTO = 0,
     COPSE_PLACEMENT_CPU = 1,
