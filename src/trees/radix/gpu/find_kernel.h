@@ -95,14 +95,24 @@ SIMT_DEVICE bool leaf_has(const unsigned char *leaf, copse_slice key, const unsi
     return differ == 0;
 }
 
-/* The leaf of a key, or 0. `end`: of the array that the key is in. */
-SIMT_DEVICE copse_radix_link leaf_of(const copse_radix_view *tree, copse_slice key, const unsigned char *end)
+/* The one leaf that may have a key, or 0. */
+SIMT_DEVICE copse_radix_link candidate_of(const copse_radix_view *tree, copse_slice key)
 {
     copse_radix_link link = tree->root;
     while (link && !copse_radix_is_leaf(link)) link = step_down(tree, link, key);
-    if (!link || copse_radix_length_of(link) != key.length) return 0;
-    const unsigned char *leaf = copse_radix_at(tree, link) + copse_radix_key_at(copse_radix_type_of(link), tree->width);
-    return leaf_has(leaf, key, end) ? link : 0;
+    return link && copse_radix_length_of(link) == key.length ? link : 0;
+}
+
+SIMT_DEVICE const unsigned char *leaf_key(const copse_radix_view *tree, copse_radix_link leaf)
+{
+    return copse_radix_at(tree, leaf) + copse_radix_key_at(copse_radix_type_of(leaf), tree->width);
+}
+
+/* The leaf of a key, or 0. `end`: of the array that the key is in. */
+SIMT_DEVICE copse_radix_link leaf_of(const copse_radix_view *tree, copse_slice key, const unsigned char *end)
+{
+    const copse_radix_link link = candidate_of(tree, key);
+    return link && leaf_has(leaf_key(tree, link), key, end) ? link : 0;
 }
 
 /* Writes value i of an array. */
@@ -123,4 +133,34 @@ SIMT_KERNEL(radix_find, copse_radix_find_arguments, COPSE_RADIX_THREADS, 6)
     const copse_radix_link leaf = leaf_of(&a.tree, key, a.keys.data + (a.keys.high - a.keys.low));
     if (a.values) value_put(&a.tree, a.values, i, leaf);
     if (a.found) simt_store_once_u8(&a.found[i], leaf != 0);
+}
+
+/* The same where some leaves are in host memory: what arrives at one of those is left to the CPU. */
+SIMT_KERNEL(radix_find_apart, copse_radix_find_arguments, COPSE_RADIX_THREADS, 6)
+{
+    const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= a.n) return;
+    const copse_slice key = string_take(&a.keys, i, a.n, &a.report[COPSE_RADIX_UNSOUND]);
+    const bool beside = a.beside && copse_radix_leaf_type(key.length) == COPSE_RADIX_LEAF_LONG;
+    copse_radix_link link = beside ? a.tree.root : candidate_of(&a.tree, key);
+    if (link && (beside || !a.tree.pool[copse_radix_type_of(link)])) {
+        copse_radix_rest *rest = &a.rest[simt_atomic_add_u64(a.rest_n, 1)];
+        rest->link = link;
+        rest->position = a.keys.first + i;
+        return;
+    }
+    if (link && !leaf_has(leaf_key(&a.tree, link), key, a.keys.data + (a.keys.high - a.keys.low))) link = 0;
+    if (a.values) value_put(&a.tree, a.values, i, link);
+    if (a.found) simt_store_once_u8(&a.found[i], link != 0);
+}
+
+SIMT_KERNEL(radix_settle, copse_radix_settle_arguments, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const uint64_t to = a.rest[i].position;
+        if (a.found) a.found[to] = a.there[i];
+        if (a.values && a.width == 8u) ((uint64_t *)a.values)[to] = ((const uint64_t *)a.answers)[i];
+        if (a.values && a.width == 4u) ((uint32_t *)a.values)[to] = ((const uint32_t *)a.answers)[i];
+    }
 }

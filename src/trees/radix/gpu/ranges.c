@@ -85,7 +85,8 @@ copse_status copse_radix_device_count(const copse_index *index, const copse_rang
     copse_status status = ranges_look(&call);
     if (status == COPSE_OK) status = copse_call_array(index, counts, "out_counts", &there);
     if (status != COPSE_OK) return status;
-    if (!ranges->lows && !ranges->highs) return copse_radix_host_count(index, ranges, counts);
+    if ((!ranges->lows && !ranges->highs) || copse_radix_device_of(index)->marks.without)
+        return copse_radix_host_count(index, ranges, counts);
     (void)copse_promise_end(COPSE_OK);
     status = copse_radix_mirror_ready(index);
     if (status != COPSE_OK) return status;
@@ -163,7 +164,8 @@ copse_status copse_radix_device_range(const copse_index *index, const copse_rang
     range_call call = {.index = index, .asked = ranges};
     copse_radix_output out;
     bool there = false;
-    if (ranges->n == 0 || (!ranges->lows && !ranges->highs)) return copse_radix_host_range(index, ranges, rows);
+    if (ranges->n == 0 || (!ranges->lows && !ranges->highs) || copse_radix_device_of(index)->marks.without)
+        return copse_radix_host_range(index, ranges, rows);
     copse_status status = ranges_look(&call);
     if (status == COPSE_OK) status = copse_radix_output_look(index, rows->keys, rows->values, NULL, &out);
     if (status == COPSE_OK) status = copse_call_array(index, rows->offsets, "out_rows", &there);
