@@ -283,13 +283,36 @@ static void compare_counts(struct both *both, const copse_ranges *asked, const s
     assert_ok(both->ctx, copse_count(both->device, &ranges, placed_output(&call, got, n, 8)));
     place_end(&call);
     assert_memory_equal(got, want, n * 8);
-    call = place_for(both);
-    const copse_ranges again = place_ranges(&call, asked, lows, highs, ends);
-    memset(got, 0, sizeof got);
-    assert_ok(both->ctx, copse_sum(both->cpu, asked, want));
-    assert_ok(both->ctx, copse_sum(both->device, &again, placed_output(&call, got, n, 8)));
-    place_end(&call);
-    assert_memory_equal(got, want, n * 8);
+}
+
+/* Sums, means, minima and maxima. */
+static void compare_aggregates(struct both *both, const copse_ranges *asked, const struct byte_array *lows,
+                               const struct byte_array *highs)
+{
+    const uint64_t n = asked->n;
+    const size_t width = typed_size(both->value_type);
+    copse_bytes ends[2];
+    for (int what = 0; what < 4; what++) {
+        uint64_t want[BATCH] = {0}, got[BATCH] = {0};
+        uint8_t want_found[BATCH] = {0}, got_found[BATCH] = {0};
+        struct placed_call call = place_for(both);
+        const copse_ranges ranges = place_ranges(&call, asked, lows, highs, ends);
+        void *out = placed_output(&call, got, n, what < 2 ? 8 : width);
+        uint8_t *found = placed_output(&call, got_found, n, 1);
+        for (int side = 0; side < 2; side++) {
+            const copse_index *index = side ? both->device : both->cpu;
+            const copse_ranges *of = side ? &ranges : asked;
+            void *to = side ? out : want;
+            uint8_t *there = side ? found : want_found;
+            assert_ok(both->ctx, what == 0   ? copse_sum(index, of, to)
+                                 : what == 1 ? copse_avg(index, of, to)
+                                 : what == 2 ? copse_min(index, of, to, there)
+                                             : copse_max(index, of, to, there));
+        }
+        place_end(&call);
+        assert_memory_equal(got, want, n * (what < 2 ? 8 : width));
+        if (what >= 2) assert_memory_equal(got_found, want_found, n);
+    }
 }
 
 static void compare_ranges(struct both *both, const struct byte_array *lows, const struct byte_array *highs)
@@ -307,6 +330,7 @@ static void compare_ranges(struct both *both, const struct byte_array *lows, con
         asked.limit = 0;
         asked.flags &= ~(uint32_t)COPSE_RANGE_DESCENDING;
         compare_counts(both, &asked, &few_lows, &few_highs);
+        compare_aggregates(both, &asked, &few_lows, &few_highs);
     }
     copse_ranges open = COPSE_BETWEEN(NULL, &highs->bytes, n);
     open.limit = 5;
@@ -398,14 +422,19 @@ static void same_as_the_cpu(enum placed_memory memory, copse_type value_type)
     both_close(&both);
 }
 
-static void arrays_in_any_memory(void **state)
+static void arrays_in_any_memory_now(void)
 {
-    (void)state;
     same_as_the_cpu(PLACED_HOST, COPSE_U64);
     same_as_the_cpu(PLACED_PINNED, COPSE_U32);
     same_as_the_cpu(PLACED_DEVICE, COPSE_U64);
-    same_as_the_cpu(PLACED_MIXED, COPSE_U32);
-    same_as_the_cpu(PLACED_MIXED, COPSE_U64);
+    same_as_the_cpu(PLACED_MIXED, COPSE_I32);
+    same_as_the_cpu(PLACED_MIXED, COPSE_I64);
+}
+
+static void arrays_in_any_memory(void **state)
+{
+    (void)state;
+    all_ways(arrays_in_any_memory_now);
 }
 
 /* --- the way to the device ------------------------------------------------------------------------------------------------- */

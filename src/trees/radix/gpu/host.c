@@ -284,16 +284,13 @@ copse_status copse_radix_device_apply(copse_index *index, const uint8_t *operati
 
 /* --- read ---------------------------------------------------------------------------------------------------------------- */
 
-copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggregate_kind kind,
-                                          const copse_ranges *ranges, void *out, uint8_t *found)
+copse_status copse_radix_host_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                                        void *out, uint8_t *found)
 {
-    const size_t width = kind == COPSE_KIND_SUM128                          ? 16
-                         : kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_type_size(index->value_type)
-                                                                            : 8;
     copse_bytes ends[2];
     loan of = loan_open(index);
     const copse_ranges host = borrow_ranges(&of, ranges, ends);
-    void *host_out = borrow(&of, out, ranges->n * width, true, "out");
+    void *host_out = borrow(&of, out, ranges->n * copse_radix_result_width(index, kind), true, "out");
     uint8_t *host_found = borrow(&of, found, ranges->n, true, "out_found");
     copse_status status = loan_begin(&of);
     if (status == COPSE_OK) status = copse_radix_aggregate(&of.host, kind, &host, host_out, host_found);

@@ -120,6 +120,22 @@ typedef struct copse_radix_row_arguments {
     copse_radix_leaves to;
 } copse_radix_row_arguments;
 
+/* Values of the leaves of a range, added up in their order as core/aggregate.h does it. */
+typedef struct copse_radix_total {
+    uint64_t low, high; /* of the 128-bit sum of integers */
+    double real;        /* the sum of floats */
+    uint64_t smallest, largest;
+} copse_radix_total;
+
+typedef struct copse_radix_total_arguments {
+    copse_radix_view tree;
+    copse_type type; /* of values */
+    const copse_radix_link *starts;
+    const uint64_t *counts;
+    uint64_t n;
+    copse_radix_total *totals;
+} copse_radix_total_arguments;
+
 /* What is wanted of leaves. `from.sizes` has been summed up: where the key of each begins. */
 typedef struct copse_radix_give_arguments {
     copse_radix_view tree;
@@ -322,7 +338,7 @@ typedef struct copse_radix_page_arguments {
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, find_apart, settle, neighbours, ranges, rows, give, claim, upsert, pages;
+    copse_kernel find, find_apart, settle, neighbours, ranges, totals, rows, give, claim, upsert, pages;
     copse_kernel find_fixed, encode, decode;
     copse_kernel absent, survey, words, ties, ends, unique;
     copse_kernel level, chains, sizes, leaves, nodes, fill, height;

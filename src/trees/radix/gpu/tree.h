@@ -47,6 +47,13 @@ static inline copse_radix_device *copse_radix_device_of(const copse_index *index
     return index->tree;
 }
 
+/* Bytes of an aggregate. */
+static inline size_t copse_radix_result_width(const copse_index *index, copse_aggregate_kind kind)
+{
+    if (kind == COPSE_KIND_SUM128) return sizeof(copse_int128);
+    return kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_type_size(index->value_type) : 8;
+}
+
 const copse_radix_kernels *copse_radix_kernels_on(const copse_device *device);
 
 /* The handle as the calls of the tree on the CPU want it: the host's tree. */
@@ -244,5 +251,7 @@ copse_status copse_radix_device_apply(copse_index *index, const uint8_t *operati
 copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggregate_kind kind,
                                           const copse_ranges *ranges, void *out, uint8_t *found);
 copse_status copse_radix_device_scan(const copse_index *index, copse_scan *scan);
+copse_status copse_radix_host_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                                        void *out, uint8_t *found);
 copse_status copse_radix_host_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
 copse_status copse_radix_host_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
