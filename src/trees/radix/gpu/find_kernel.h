@@ -79,6 +79,20 @@ SIMT_DEVICE uint64_t string_word(const unsigned char *from, uint32_t n, const un
     return word;
 }
 
+/* How many bytes two strings have in common, by words; their ends are those of the arrays that they are in. */
+SIMT_DEVICE uint32_t strings_common(copse_slice a, const unsigned char *a_end, copse_slice b,
+                                    const unsigned char *b_end)
+{
+    const uint32_t both = (uint32_t)(a.length < b.length ? a.length : b.length);
+    for (uint32_t at = 0; at < both; at += 8u) {
+        const uint32_t n = both - at < 8u ? both - at : 8u;
+        const uint64_t differ = string_word(a.start + at, n, a_end) ^ string_word(b.start + at, n, b_end);
+        const uint32_t low = (uint32_t)differ, high = (uint32_t)(differ >> 32);
+        if (differ) return at + (low ? (uint32_t)__ffs((int)low) - 1u : 31u + (uint32_t)__ffs((int)high)) / 8u;
+    }
+    return both;
+}
+
 /* Does the leaf have this key, which is as long? Leaves are filled up with zeros. */
 SIMT_DEVICE bool leaf_has(const unsigned char *leaf, copse_slice key, const unsigned char *end)
 {
@@ -113,6 +127,20 @@ SIMT_DEVICE copse_radix_link leaf_of(const copse_radix_view *tree, copse_slice k
 {
     const copse_radix_link link = candidate_of(tree, key);
     return link && leaf_has(leaf_key(tree, link), key, end) ? link : 0;
+}
+
+/* A leaf that shares with the key as many bytes as any leaf does, and how many; the tree is not empty. */
+SIMT_DEVICE copse_radix_link nearest_of(const copse_radix_view *tree, copse_slice key, const unsigned char *end,
+                                        uint32_t *out_common)
+{
+    copse_radix_link link = tree->root;
+    while (!copse_radix_is_leaf(link)) {
+        const copse_radix_link next = step_down(tree, link, key);
+        link = next ? next : copse_radix_edge(tree, link, false);
+    }
+    const copse_slice other = copse_radix_key(tree, link);
+    *out_common = strings_common(key, end, other, other.start + other.length + 16u); /* leaves are whole words */
+    return link;
 }
 
 /* Writes value i of an array. */
