@@ -144,6 +144,7 @@ static copse_status copy_as(const copse_index *index, copse_ctx *ctx, copse_stru
     options.bucket = index->bucket;
     options.leaf_memory = index->leaf_memory;
     options.page_order = index->page_order;
+    options.long_keys = index->long_keys;
     copse_index *copy = NULL;
     copse_status status = copse_index_create(ctx, &options, &copy);
     if (status == COPSE_OK && copse_size(index)) status = copy_to(index, copy);
