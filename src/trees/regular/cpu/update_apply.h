@@ -219,7 +219,7 @@ static void apply_values_of_parts(void *argument, uint64_t first, uint64_t last)
         leaf_page *page = (leaf_page *)u->out_page[p->page_out];
         for (const leaf_segment *s = u->segment + p->segment; s < u->segment + p->segment + p->segments && s->n; s++)
             values_of_leaf(job->index, page, slot_at(s->slot));
-        values_close_page(page);
+        values_close_page(job->index, page);
     }
 }
 
