@@ -161,44 +161,32 @@ static inline void values_raise(copse_value_directory *v, uint32_t l, uint64_t p
     v->float_sum[l + 1][parent] = all.float_sum;
 }
 
-/* Pages first .. last, and what stands above them. */
-static inline void values_refresh(copse_regular *tree, uint64_t first, uint64_t last)
+/* Pages first .. last. */
+static inline void values_read_pages(copse_regular *tree, uint64_t first, uint64_t last)
 {
-    const copse_page_directory *table = &tree->table;
     copse_value_directory *v = &tree->values;
     for (uint64_t p = first; p <= last; p++) {
-        const leaf_page *page = table_page(table, p);
-        const page_values *values = page->values;
+        const page_values *values = table_page(&tree->table, p)->values;
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         fold(values->node_low, values->node_high, values->node_float_sum, 0, FANOUT, &all);
-        v->page[p] = (char *)page->values;
+        v->page[p] = (char *)table_page(&tree->table, p)->values;
         v->sum[0][p] = values->sum;
         v->low[0][p] = all.smallest;
         v->high[0][p] = all.largest;
         v->float_sum[0][p] = all.float_sum;
     }
-    uint64_t n = table->pages;
-    for (uint32_t l = 0; l < table->rank_height; l++, n = (n + 15) / 16) {
-        first /= 16;
-        last /= 16;
-        for (uint64_t i = first; i <= last; i++) values_raise(v, l, i, n, l + 1 == table->rank_height);
-    }
 }
 
-/* A larger directory of values where there are more pages than it has room for. Without memory for it the summary goes, and it
- * returns false. */
-static inline bool values_grow(const copse_ctx *ctx, copse_regular *tree, bool *out_new)
+/* What stands above pages first .. last. */
+static inline void values_raise_all(copse_regular *tree, uint64_t first, uint64_t last)
 {
-    copse_value_directory larger;
-    *out_new = tree->table.pages > tree->values.room;
-    if (!*out_new) return true;
-    if (!values_create(ctx, tree->table.room, &larger)) {
-        copse_regular_drop_summary(ctx, tree);
-        return false;
+    const uint32_t height = tree->table.rank_height;
+    uint64_t n = tree->table.pages;
+    for (uint32_t l = 0; l < height; l++, n = (n + 15) / 16) {
+        first /= 16;
+        last /= 16;
+        for (uint64_t i = first; i <= last; i++) values_raise(&tree->values, l, i, n, l + 1 == height);
     }
-    copse_memory_free(ctx, tree->values.memory, tree->values.bytes);
-    tree->values = larger;
-    return true;
 }
 
 static inline void values_make_pages(void *argument, uint64_t first, uint64_t last)
@@ -223,6 +211,7 @@ static inline void regular_make_summary(const copse_index *index, copse_regular 
     uint32_t threads = copse_threads_for(ctx, tree->entries);
     table_job job = {.index = index, .table = &tree->table};
     copse_parallel(ctx, threads, pages, copse_even_chunk(pages, threads), values_make_pages, &job);
-    values_refresh(tree, 0, pages - 1);
+    values_read_pages(tree, 0, pages - 1);
+    values_raise_all(tree, 0, pages - 1);
     tree->has_summary = true;
 }
