@@ -145,7 +145,8 @@ static void by_tiles(void **state)
         for (uint64_t turn = 0; turn < 4; turn++) {
             struct subject subject;
             open_tree(&subject, &widths[w], many);
-            for (uint64_t place = 1; place < 6; place++) /* at tile borders and within tiles, one chain right behind another */
+            for (uint64_t place = 1; place < 6;
+                 place++) /* at tile borders and within tiles, one chain right behind another */
                 run_keys(&subject, OPERATION_INSERT, place * place * 7 * GAP + 1, 2, 16 * place);
             run_keys(&subject, OPERATION_INSERT, (many + 5) * GAP, 1, 100);
             assert_true(directory_of(&subject) > 5);
