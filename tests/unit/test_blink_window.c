@@ -156,6 +156,49 @@ static void ranges_of_all_sizes(void **state)
     }
 }
 
+/* Turns that a range takes which has `n` entries. */
+static uint64_t turns_of_range(copse_ctx *ctx, copse_index *index, uint64_t low, uint64_t high, uint64_t n)
+{
+    uint64_t offsets[2], *keys = must_malloc(n * sizeof *keys);
+    copse_rows rows = COPSE_ROWS_INIT;
+    rows.offsets = offsets;
+    rows.keys = keys;
+    rows.capacity = n;
+    turns = 0;
+    copse_emulator_between_turns = count_turns;
+    assert_ok(ctx, copse_range(index, &(copse_ranges)COPSE_BETWEEN(&low, &high, 1), &rows));
+    copse_emulator_between_turns = NULL;
+    assert_int_equal(offsets[1], n);
+    assert_int_equal(keys[0], low);
+    assert_int_equal(keys[n - 1], high);
+    for (uint64_t i = 1; i < n; i++) assert_true(keys[i] > keys[i - 1]);
+    free(keys);
+    return turns;
+}
+
+/* A range over a stretch of leaves without entries does not pass along them. */
+static void over_an_empty_stretch(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("COPSE_SIMT_SEED", "5", 1), 0);
+    copse_ctx *ctx = unit_context(1);
+    assert_int_equal(unsetenv("COPSE_SIMT_SEED"), 0);
+    copse_index *index = unit_index(ctx, blink, COPSE_U64, COPSE_U64, false);
+    const uint64_t low = 4001, high = 11000;
+    uint64_t erased = 0;
+    come(ctx, index, 1, 20000);
+    const copse_blink_epoch *built = epoch_of(index);
+    assert_ok(ctx, copse_erase_range(index, &(copse_ranges)COPSE_BETWEEN(&low, &high, 1), &erased));
+    assert_int_equal(erased, 7000);
+    assert_ptr_equal(epoch_of(index), built);
+    (void)turns_of_range(ctx, index, 1, 100, 100); /* makes running sums */
+    const uint64_t usual = turns_of_range(ctx, index, 12901, 13100, 200);
+    const uint64_t over = turns_of_range(ctx, index, 3901, 11100, 200);
+    if (over > 2 * usual) fail_msg("%llu turns, usually %llu", (unsigned long long)over, (unsigned long long)usual);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
 /* A frozen handle keeps what it shows. */
 static void beside_a_frozen_handle(void **state)
 {
@@ -178,9 +221,8 @@ static void beside_a_frozen_handle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thousand_steps),
-        cmocka_unit_test(until_nothing_is_left),
-        cmocka_unit_test(ranges_of_all_sizes),
+        cmocka_unit_test(a_thousand_steps),       cmocka_unit_test(until_nothing_is_left),
+        cmocka_unit_test(ranges_of_all_sizes),    cmocka_unit_test(over_an_empty_stretch),
         cmocka_unit_test(beside_a_frozen_handle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
