@@ -228,7 +228,8 @@ static COPSE_NO_TSAN void random_turn(emulated_block *block)
 {
     uint32_t turns = 1u << copse_emulator_random(&block->random) % RANDOM_TURNS_BITS;
     for (uint32_t i = 0; i < turns && block->ready_warps != 0; i++) {
-        if (!(block->ready_warps & ~block->waiting)) { /* all of them wait, perhaps for another block: that comes first */
+        if (!(block->ready_warps &
+              ~block->waiting)) { /* all of them wait, perhaps for another block: that comes first */
             block->waiting = 0;
             if (i > 0) return;
         }
