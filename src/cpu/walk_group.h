@@ -113,7 +113,8 @@ ALWAYS_INLINE void walk_read_ranges(walk_state *w, uint64_t g, uint32_t half, ui
 #endif
 }
 
-static __attribute__((noinline)) void walk_enter_ranges(walk_state *w, uint64_t g, uint32_t half)
+/* Unused where a tree walks single keys only. */
+static __attribute__((noinline, unused)) void walk_enter_ranges(walk_state *w, uint64_t g, uint32_t half)
 {
     uint32_t count = walk_count(w, g, half);
     if (count == PIPELINE_WIDTH / 2)
