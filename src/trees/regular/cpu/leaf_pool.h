@@ -19,8 +19,6 @@ typedef struct copse_leaf_pool {
     uint64_t slabs, slab_room;
     copse_leaf_slab *room;   /* list of those with a free leaf    */
     uint64_t used, capacity; /* leaves                            */
-    bool
-        in_steps; /* new slabs are cleared in steps: those of a call that takes few leaves, which must not wait for all */
     size_t bytes;
 } copse_leaf_pool;
 

@@ -112,13 +112,9 @@ static bool update_take_table(const copse_ctx *ctx, const copse_regular *tree, u
     return u->old_rows && (u->new_table || !too_small);
 }
 
-/* A call that takes fewer leaves than this is over before a huge page is cleared. */
-#define LEAVES_IN_STEPS 40u
-
 static copse_status update_reserve(const copse_index *index, copse_regular *tree, update_plan *u)
 {
     const copse_ctx *ctx = index->ctx;
-    tree->pool.in_steps = tree->page_pool.in_steps = tree->value_pool.in_steps = u->freshes < LEAVES_IN_STEPS;
     if (u->edits) {
         const copse_status status = update_take_leaves(index, tree, u);
         if (status != COPSE_OK) return status;
