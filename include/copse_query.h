@@ -463,7 +463,8 @@ COPSE_API const uint64_t *copse_pairs_left(const copse_pairs *pairs);
 /* NULL after SEMI and ANTI, which have no right side. */
 COPSE_API const uint64_t *copse_pairs_right(const copse_pairs *pairs);
 /* Where a device made the pairs: the same arrays in its memory, while the pairs live; NULL: the CPU made them. The calls above copy
- * them to the host when one is first made, and return NULL where there is no memory for that. */
+ * them to the host when one is first made, and return NULL where there is no memory for that; so does copse_pairs_left after an as-of join,
+ * which lists the rows when first called. */
 COPSE_API const uint64_t *copse_pairs_device_left(const copse_pairs *pairs);
 COPSE_API const uint64_t *copse_pairs_device_right(const copse_pairs *pairs);
 COPSE_API void copse_pairs_free(copse_pairs *pairs); /* NULL is fine */

@@ -134,6 +134,21 @@ copse_value copse_cell_value(const copse_stored_column *column, uint64_t row);
 /* < 0, 0, > 0; cells of columns of the same type; NULL is the smallest. */
 int copse_cell_compare(const copse_stored_column *a, uint64_t row_a, const copse_stored_column *b, uint64_t row_b);
 
+/* Of a text and its prefix; not mixed yet. */
+static inline uint64_t copse_text_hash(copse_slice text, uint64_t prefix)
+{
+    uint64_t hash = prefix ^ text.length;
+    for (size_t i = 8; i < text.length; i++) hash = (hash ^ text.start[i]) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+/* Different numbers have different hashes. */
+static inline uint64_t copse_mix(uint64_t hash)
+{
+    hash *= UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 32;
+}
+
 /* ---- columns: column.c ---- */
 
 const char *copse_column_type_name(uint32_t type);
