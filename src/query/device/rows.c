@@ -126,7 +126,8 @@ static copse_status add_term(const copse_query *query, const copse_term *term, c
     copse_status status =
         copse_buffer_reserve(query->ctx, &to->terms, to->count + 1u, sizeof card, "the conditions of a query");
     if (status == COPSE_OK && term->is_text && term->kind == COPSE_TERM_RANGE) take_range(query, term, &card);
-    if (status == COPSE_OK && (term->codes || term->texts) && !term->empty) status = add_codes(query, term, to, &card);
+    const bool lists = term->is_text ? term->texts != NULL : term->codes != NULL;
+    if (status == COPSE_OK && lists && !term->empty) status = add_codes(query, term, to, &card);
     if (status == COPSE_OK) ((copse_card_term *)to->terms.data)[to->count++] = card;
     return status;
 }
