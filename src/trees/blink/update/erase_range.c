@@ -11,8 +11,9 @@
 /* The ranges of a call that may hold entries, encoded. They are in order and apart. */
 typedef struct encoded_ranges {
     uint64_t n;
-    uint64_t low, high; /* ends of all of them */
-    char *lows, *highs; /* in host memory; keys of the tree's width */
+    uint64_t low, first_high; /* ends of the first */
+    uint64_t last_low, high;  /* ... and of the last  */
+    char *lows, *highs;       /* in host memory; keys of the tree's width */
     size_t bytes;
 } encoded_ranges;
 
@@ -42,23 +43,21 @@ static copse_status spans_take(const copse_index *index, const copse_blink_epoch
         memcpy(out->lows + (i - from) * width, &low, width); /* little endian: the lower half of a shorter key */
         memcpy(out->highs + (i - from) * width, &high, width);
         if (i == from) out->low = low;
+        if (i == from) out->first_high = high;
+        out->last_low = low;
         out->high = high;
     }
     return COPSE_OK;
 }
 
 /* The bounds of the epoch's keys, once the ranges are empty. */
-static void bounds_narrow(const copse_index *index, copse_blink_epoch *epoch, const encoded_ranges *spans)
+static void bounds_narrow(copse_blink_epoch *epoch, const encoded_ranges *spans)
 {
-    const size_t width = copse_type_size(index->key_type);
-    uint64_t first_high = 0, last_low = 0;
-    memcpy(&first_high, spans->highs, width);
-    memcpy(&last_low, spans->lows + (spans->n - 1) * width, width);
-    if (spans->low == epoch->low && first_high < epoch->high) {
-        epoch->low = first_high + 1;
+    if (spans->low == epoch->low && spans->first_high < epoch->high) {
+        epoch->low = spans->first_high + 1;
         epoch->slides = true;
     }
-    if (spans->high >= epoch->high && last_low > epoch->low) epoch->high = last_low - 1;
+    if (spans->high >= epoch->high && spans->last_low > epoch->low) epoch->high = spans->last_low - 1;
 }
 
 static copse_status launch(const copse_blink_update *u, const encoded_ranges *spans, copse_erase_arguments *arguments)
@@ -105,7 +104,7 @@ static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spa
     if (status == COPSE_OK) status = copse_blink_counters_read(index, u->epoch, &seen);
     copse_scratch_free(index->device, &scratch);
     if (status != COPSE_OK) return status;
-    bounds_narrow(index, u->epoch, spans);
+    bounds_narrow(u->epoch, spans);
     return copse_blink_in_place_finish(u, &seen);
 }
 
