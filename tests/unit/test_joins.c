@@ -315,7 +315,7 @@ static void put_form(form how, int64_t number, uint64_t i, void *cells, char *te
     if (how == AS_F64) ((double *)cells)[i] = (double)number;
     if (how == AS_F32) ((float *)cells)[i] = (float)number;
     offsets[i + 1] = offsets[i];
-    if (how == AS_STRING) offsets[i + 1] += snprintf(text + offsets[i], 16, "key%07lld", (long long)(number + 1000000));
+    if (how == AS_STRING) offsets[i + 1] += snprintf(text + offsets[i], 16, "key%07lld", (long long)number + 1000000);
 }
 
 static copse_table *form_table(copse_ctx *ctx, const events *e, form key, form group, bool nulls)

@@ -91,6 +91,7 @@ static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spa
     copse_scratch scratch;
     copse_blink_counters seen;
     copse_status status = copse_scratch_take(index->device, "erasing ranges", arrays, 3, &scratch);
+    if (status != COPSE_OK) return status;
     copse_erase_arguments arguments = {.tree = u->epoch->view,
                                        .lows = ends,
                                        .highs = (char *)ends + spans->bytes / 2,
@@ -100,7 +101,7 @@ static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spa
                                        .shared = u->tree->views != 0,
                                        .touched = copse_blink_ranks_touched(u->epoch),
                                        .counters = u->epoch->counters};
-    if (status == COPSE_OK) status = launch(u, spans, &arguments);
+    status = launch(u, spans, &arguments);
     if (status == COPSE_OK) status = copse_blink_counters_read(index, u->epoch, &seen);
     copse_scratch_free(index->device, &scratch);
     if (status != COPSE_OK) return status;
