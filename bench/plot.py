@@ -465,7 +465,7 @@ def draw_orders(folder):
         logarithmic(axes)
         tidy(axes, title, unit)
         legend_below(axes)
-    finish(figure, folder, "orders", ours, "The paged tree by the order of its pages, arrays in device memory")
+    finish(figure, folder, "orders", ours, "The paged tree by the order of its pages")
 
 
 def draw_gpu(folder):
@@ -562,6 +562,7 @@ def main():
     draw_groups(folder, "pages", "Huge pages, 1 thread", "huge_pages")
     draw_dists(folder)
     draw_patterns(folder)
+    draw_orders(folder)
 
 
 if __name__ == "__main__":

@@ -62,3 +62,5 @@ fi
 
 # shellcheck source-path=SCRIPTDIR
 . "$here/standard_patterns.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$here/standard_orders.sh"

@@ -111,7 +111,8 @@ typedef enum copse_structure {
  * has the structure; at once where the context has a stream or COPSE_CTX_DEVICE_ARRAYS. copse_stats.placement_why
  * says why it is where it is. Arrays of reads may be device memory only where the index is on a GPU: name that
  * placement where all yours are. A HYBRID index is in host memory, and so are its arrays; a card helps with large
- * batches, and where it fails the CPU answers alone. */
+ * batches, and where it fails the CPU answers alone. Of a HYBRID paged tree the pages are on the card, and the CPU
+ * finds the page of each key. */
 typedef enum copse_placement {
     COPSE_PLACEMENT_AUTO = 0,
     COPSE_PLACEMENT_CPU = 1,
@@ -658,6 +659,14 @@ typedef enum copse_schedule {
     COPSE_SCHEDULE_BALANCED = 4         /* the next three, and the CPU waits for none of them      */
 } copse_schedule;
 
+/* Where a radix tree on a device keeps keys of more than 32 bytes. Answers do not depend on it, nor on where leaves are. */
+typedef enum copse_long_keys {
+    COPSE_LONG_KEYS_AUTO = 0,   /* CARD while it has room for them, then LINKED; then all leaves are in host memory  */
+    COPSE_LONG_KEYS_CARD = 1,   /* leaves of their own size on the card; an update that finds no room there fails    */
+    COPSE_LONG_KEYS_LINKED = 2, /* leaves in host memory, links to them on the card: the CPU compares                */
+    COPSE_LONG_KEYS_CPU = 3     /* the same leaves, and the CPU looks such keys up alone while the card has others   */
+} copse_long_keys;
+
 struct copse_index_options {
     uint32_t struct_size; /* sizeof(copse_index_options) */
     uint32_t key_type;    /* copse_type                  */
@@ -675,7 +684,7 @@ struct copse_index_options {
     /* The paged tree: slots of a page, a power of two from 64 to 16384; 0: the tree picks it, and picks again as it
      * grows. */
     uint32_t page_order;
-    uint32_t reserved; /* 0 */
+    uint32_t long_keys; /* copse_long_keys: of the radix tree on devices */
 };
 #define COPSE_INDEX_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \

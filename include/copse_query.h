@@ -219,7 +219,7 @@ COPSE_API copse_status copse_table_index_columns(copse_table *table, const char 
 
 /* Puts the columns of numbers, the NULLs of all columns, and the indexes on such columns on a device: COPSE_PLACEMENT_GPU, or
  * COPSE_PLACEMENT_EMULATED for tests; COPSE_PLACEMENT_CPU takes them away again. Conditions, orders, groups, aggregates and joins then run
- * there, with the same answers; those with strings, which stay in host memory, run on the CPU, and copse_query_explain says so. Host memory keeps
+ * there, with the same answers; strings, which stay in host memory, have numbers there that sort as they do, made when first needed. Host memory keeps
  * all columns: changes are made there, and their cells follow to the device. Where that has no memory for them, the change holds all the same, queries
  * run on the CPU, and the next change, or this call, brings the device in step. After a failure the table is where it was.
  * Errors: ARGUMENT (another placement), DEVICE (none that can be used), MEMORY, UNSUPPORTED (a context with COPSE_CTX_DEVICE_ARRAYS). */
@@ -452,8 +452,8 @@ typedef struct copse_join_options {
 /* Pairs of row numbers, by the number of the left row, then of the right one. */
 typedef struct copse_pairs copse_pairs;
 
-/* Joins two tables of one context. Where both are on one card (copse_table_place) and the columns are no strings, it joins them, but for
- * bands. Equal keys and bands are looked up in the index of right_on, all in one batch; without
+/* Joins two tables of one context. Where both are on one card (copse_table_place) it joins them, but for bands and
+ * for as-of joins whose keys are strings. Equal keys and bands are looked up in the index of right_on, all in one batch; without
  * one an index is made for the call. Errors: ARGUMENT (no such column; a band or tolerance that is negative), TYPE
  * (columns of different types; a band of strings or bools). */
 COPSE_API copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
@@ -463,7 +463,8 @@ COPSE_API const uint64_t *copse_pairs_left(const copse_pairs *pairs);
 /* NULL after SEMI and ANTI, which have no right side. */
 COPSE_API const uint64_t *copse_pairs_right(const copse_pairs *pairs);
 /* Where a device made the pairs: the same arrays in its memory, while the pairs live; NULL: the CPU made them. The calls above copy
- * them to the host when one is first made, and return NULL where there is no memory for that. */
+ * them to the host when one is first made, and return NULL where there is no memory for that; so does copse_pairs_left after an as-of join,
+ * which lists the rows when first called. */
 COPSE_API const uint64_t *copse_pairs_device_left(const copse_pairs *pairs);
 COPSE_API const uint64_t *copse_pairs_device_right(const copse_pairs *pairs);
 COPSE_API void copse_pairs_free(copse_pairs *pairs); /* NULL is fine */

@@ -87,6 +87,24 @@ race("join", "pandas", 1, pandas_join)
 duck.close()
 del numbers, few
 
-trades, quotes = ticks(1), ticks(2000000000)
-quotes["row"] = np.arange(ROWS, dtype=np.int64)
-race("asof", "pandas", 1, lambda: pd.merge_asof(trades, quotes, on="time", by="symbol").row.sum())
+
+
+def asof(left, right, order=False):
+    """merge_asof wants rows in order; who has not sorts them first."""
+    if order:
+        left, right = left.sort_values("time", kind="stable"), right.sort_values("time", kind="stable")
+    return pd.merge_asof(left, right, on="time", by="symbol").row.sum()
+
+
+for form in ("asof", "asof shuffled", "asof floats", "asof strings"):
+    trades, quotes = ticks(1), ticks(2000000000)
+    if form == "asof shuffled":
+        moved = ((rows * np.uint64(2654435761)) % np.uint64(ROWS)).astype(np.int64)
+        trades, quotes = (side.iloc[moved].reset_index(drop=True) for side in (trades, quotes))
+    quotes["row"] = np.arange(ROWS, dtype=np.int64)
+    for side in (trades, quotes):
+        if form == "asof floats":
+            side["time"] = side.time.astype(np.float64)
+        if form == "asof strings":
+            side["symbol"] = pd.Series(np.array([f"S{s:04d}" for s in range(1000)])[side.symbol], dtype="str")
+    race(form, "pandas", 1, lambda: asof(trades, quotes, form == "asof shuffled"))

@@ -318,26 +318,59 @@ static double apart_copse(void)
     return join_sums(apart, few_apart);
 }
 
-/* ---- as-of joins: trades and quotes of 1,000 symbols, both by time ---- */
+/* ---- as-of joins: trades and quotes of 1,000 symbols, by time ---- */
+
+#define SYMBOLS 1000u
+
+typedef enum form {
+    IN_ORDER,
+    SHUFFLED,
+    FLOATS,
+    STRINGS
+} form; /* rows by time; in no order; times are f64; symbols are strings */
 
 static copse_table *trades, *quotes;
 
-static copse_table *make_ticks(uint64_t seed)
+static int64_t *make_times(uint64_t seed, form how)
 {
     uint64_t n = settings.rows;
-    int64_t *time = room(n, 8);
-    int32_t *symbol = room(n, 4);
-    copse_table *made = NULL;
-    int64_t at = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        at += (int64_t)(mix(i + seed) % 20);
-        time[i] = at;
-        symbol[i] = (int32_t)(mix(i + seed + n) % 1000);
+    int64_t *time = room(n, 8), *moved = how == SHUFFLED ? room(n, 8) : NULL, at = 0;
+    for (uint64_t i = 0; i < n; i++) time[i] = at += (int64_t)(mix(i + seed) % 20);
+    for (uint64_t i = 0; moved && i < n; i++) moved[i] = time[shuffled(i, n)];
+    if (moved) free(time);
+    time = moved ? moved : time;
+    for (uint64_t i = 0; how == FLOATS && i < n; i++) {
+        double number = (double)time[i];
+        memcpy(&time[i], &number, sizeof number);
     }
-    const copse_column columns[] = {{"time", COPSE_I64, 0, time, NULL}, {"symbol", COPSE_I32, 0, symbol, NULL}};
+    return time;
+}
+
+static copse_table *make_ticks(uint64_t seed, form how)
+{
+    uint64_t n = settings.rows;
+    int64_t *time = make_times(seed, how), *offsets = room(n + 1, 8);
+    int32_t *symbol = room(n, 4);
+    char *names = room(n, 5);
+    copse_table *made = NULL;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t tick = how == SHUFFLED ? shuffled(i, n) : i;
+        char name[8];
+        symbol[i] = (int32_t)(mix(tick + seed + n) % SYMBOLS);
+        offsets[i] = (int64_t)(5 * i);
+        (void)snprintf(name, sizeof name, "S%04u", (unsigned)symbol[i] % 10000u);
+        memcpy(names + 5 * i, name, 5);
+    }
+    offsets[n] = (int64_t)(5 * n);
+    copse_bytes texts = COPSE_BYTES_INIT(names, 5 * n, offsets, 64);
+    const copse_column columns[] = {
+        {"time", how == FLOATS ? COPSE_F64 : COPSE_I64, 0, time, NULL},
+        {"symbol", how == STRINGS ? COPSE_STRING : COPSE_I32, 0, how == STRINGS ? (const void *)&texts : symbol, NULL}};
     need(copse_table_create(ctx, columns, 2, n, &made));
     free(time);
+    free(offsets);
     free(symbol);
+    free(names);
     return made;
 }
 
@@ -409,11 +442,13 @@ int main(int argc, char **argv)
         copse_table_free(apart);
         copse_table_free(few_apart);
     }
-    if (wanted("asof")) {
+    static const char *const forms[] = {"asof", "asof shuffled", "asof floats", "asof strings"};
+    for (int how = IN_ORDER; how <= STRINGS; how++) {
         contestant asof[] = {{.name = "copse", .run = asof_copse}};
-        trades = make_ticks(1);
-        quotes = make_ticks(2000000000);
-        race("asof", asof, 1);
+        if (!wanted(forms[how])) continue;
+        trades = make_ticks(1, (form)how);
+        quotes = make_ticks(2000000000, (form)how);
+        race(forms[how], asof, 1);
         copse_table_free(trades);
         copse_table_free(quotes);
     }

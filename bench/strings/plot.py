@@ -36,6 +36,8 @@ def curves_of(lines, preset, what):
         name = f'{line["op"]}, {line["placement"]}'
         if line["memory"] == "pinned":
             name += ", pinned memory"
+        if preset == "long" and line.get("long_keys", "auto") != "auto":
+            name += f', long keys: {line["long_keys"]}'
         if preset == "updates":
             name += f', 2^{line["n"].bit_length() - 1} keys'
         curves.setdefault(name, []).append((value_of(line, what), line["mops"]))

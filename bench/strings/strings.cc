@@ -1,7 +1,7 @@
 // Byte strings as keys: the trees of copse and absl::btree_map<std::string> side by side, in one run.
 //
 //   bench_strings [--preset NAME] [--pattern NAME] [--n N] [--queries N] [--batch N] [--new N] [--calls N] [--long PERCENT]
-//                 [--structure NAME] [--placement cpu|gpu|emulated] [--threads N] [--prefix N] [--ops LIST] [--zipf] [--peer]
+//                 [--long-keys auto|card|linked|cpu] [--structure NAME] [--placement cpu|gpu|emulated] [--threads N] [--prefix N] [--ops LIST] [--zipf] [--peer]
 //                 [--cpu-time]
 //
 // Each line is a JSON object. --ops is a list of: build, find (keys that are there, in random order), pinned (finds, arrays in pinned host
@@ -226,6 +226,7 @@ struct options {
     std::string structure = "radix", preset, ops = "build,find,insert";
     uint64_t n = 1u << 20, queries = 1u << 20, batch = 1u << 20, fresh = 1u << 20, calls = 1u << 20;
     unsigned threads = 1, prefix = 4, scale = 0;
+    unsigned way = COPSE_LONG_KEYS_AUTO;
     copse_placement placement = COPSE_PLACEMENT_CPU;
     bool peer = false, zipf = false;
     bool wants(const char *op) const
@@ -235,17 +236,20 @@ struct options {
     bool on_device() const { return placement != COPSE_PLACEMENT_CPU; }
 };
 
+const char *const way_names[] = {"auto", "card", "linked", "cpu"}; // copse_long_keys
+
 void report(const options &o, const char *structure, const char *memory, const char *op, uint64_t operations,
             double seconds, const std::string &more = "")
 {
     printf(
         "{\"preset\": \"%s\", \"structure\": \"%s\", \"placement\": \"%s\", \"memory\": \"%s\", \"pattern\": \"%s\", "
-        "\"zipf\": %d, \"long_percent\": %u, \"n\": %llu, \"op\": \"%s\", \"batch\": %llu, \"threads\": %u, "
+        "\"zipf\": %d, \"long_percent\": %u, \"long_keys\": \"%s\", \"n\": %llu, \"op\": \"%s\", \"batch\": %llu, "
+        "\"threads\": %u, "
         "\"mops\": %.3f, \"ns_per_op\": %.2f%s}\n",
         o.preset.c_str(), structure, copse_placement_name(o.placement), memory, o.keys.pattern.c_str(), o.zipf,
-        o.keys.long_percent, static_cast<unsigned long long>(o.n), op, static_cast<unsigned long long>(o.batch),
-        o.threads, static_cast<double>(operations) / seconds / 1e6, seconds * 1e9 / static_cast<double>(operations),
-        more.c_str());
+        o.keys.long_percent, way_names[o.way], static_cast<unsigned long long>(o.n), op,
+        static_cast<unsigned long long>(o.batch), o.threads, static_cast<double>(operations) / seconds / 1e6,
+        seconds * 1e9 / static_cast<double>(operations), more.c_str());
     fflush(stdout);
 }
 
@@ -338,6 +342,7 @@ struct run {
         made.key_type = fixed() ? COPSE_U64 : COPSE_BYTES;
         made.structure = structure;
         made.placement = o.placement;
+        made.long_keys = o.way;
         must(ctx, copse_index_create(ctx, &made, &index));
         if (o.on_device()) must(ctx, copse_device_get(ctx, o.placement, &device));
     }
@@ -600,12 +605,15 @@ void preset_paper(const options &o)
             one.threads = threads;
             run_one(one);
         }
-    if (o.preset == "long")
-        for (unsigned percent : {0u, 1u, 2u, 3u, 4u, 5u}) {
-            options one = sized(o, "random32", 22, "build,find,pinned");
-            one.keys.long_percent = percent;
-            run_one(one);
-        }
+    if (o.preset == "long") // on a device all ways of the paper
+        for (unsigned way = o.on_device() ? COPSE_LONG_KEYS_CARD : COPSE_LONG_KEYS_AUTO;
+             way <= (o.on_device() ? COPSE_LONG_KEYS_CPU : COPSE_LONG_KEYS_AUTO); way++)
+            for (unsigned percent : {0u, 1u, 2u, 3u, 4u, 5u}) {
+                options one = sized(o, "random32", 22, "build,find,pinned");
+                one.keys.long_percent = percent;
+                one.way = way;
+                run_one(one);
+            }
     if (o.preset == "updates")
         for (unsigned log_n : {18u, 20u, 22u, 24u})
             for (unsigned log_batch : {12u, 15u, 18u, 20u}) {
@@ -690,6 +698,8 @@ bool option_set(options &o, const std::string &word, const char *value)
         o.keys.pattern = value;
     else if (word == "--long")
         o.keys.long_percent = static_cast<unsigned>(number());
+    else if (word == "--long-keys")
+        for (o.way = 3; o.way > 0 && strcmp(value, way_names[o.way]) != 0;) o.way--;
     else if (word == "--structure")
         o.structure = value;
     else if (word == "--placement")

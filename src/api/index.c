@@ -49,8 +49,9 @@ static copse_status options_check(const copse_ctx *ctx, const copse_index_option
                                    "options->page_order is %u; a page has a power of two of slots, from %u to %u (0: "
                                    "chosen automatically)",
                                    o->page_order, COPSE_PAGE_ORDER_LEAST, COPSE_PAGE_ORDER_MOST);
-    if (o->reserved)
-        return copse_fail_argument(ctx, "options", "options->reserved is %u; it takes 0 only", o->reserved);
+    if (o->long_keys > COPSE_LONG_KEYS_CPU)
+        return copse_fail_argument(ctx, "options", "options->long_keys is %u, which is not a copse_long_keys",
+                                   o->long_keys);
     if (o->duplicates > 1)
         return copse_fail_argument(ctx, "options", "options->duplicates is %u; it takes 0 or 1", o->duplicates);
     return COPSE_OK;
@@ -89,7 +90,8 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
                            .schedule = o.schedule,
                            .bucket = o.bucket,
                            .leaf_memory = o.leaf_memory,
-                           .page_order = o.page_order};
+                           .page_order = o.page_order,
+                           .long_keys = o.long_keys};
     index->references = 1;
     index->version = &index->own_version;
     status = index->calls->create(index);

@@ -144,6 +144,7 @@ static copse_status copy_as(const copse_index *index, copse_ctx *ctx, copse_stru
     options.bucket = index->bucket;
     options.leaf_memory = index->leaf_memory;
     options.page_order = index->page_order;
+    options.long_keys = index->long_keys;
     copse_index *copy = NULL;
     copse_status status = copse_index_create(ctx, &options, &copy);
     if (status == COPSE_OK && copse_size(index)) status = copy_to(index, copy);
@@ -204,14 +205,18 @@ copse_status copse_move(copse_index *index, copse_placement placement)
     return COPSE_OK;
 }
 
-/* From the CPU or the GPU to both. A failure changes nothing, and leaves the last error as it was. */
+/* From the CPU or the GPU to both: the tree itself, or its counterpart where AUTO does not take it there, since its pages would be on the
+ * card again. A failure changes nothing, and leaves the last error as it was. */
 static bool retreat_to_hybrid(copse_index *index)
 {
+    const copse_tree_at *there = copse_registry_at(index->description->structure, COPSE_PLACEMENT_HYBRID);
+    const copse_structure structure =
+        there && there->automatic ? index->description->structure : index->description->counterpart;
     copse_index *moved = NULL;
     copse_kept_error kept;
     copse_error_keep(&kept);
     if (index->key_type == COPSE_BYTES ||
-        copse_index_copy(index, index->ctx, COPSE_PLACEMENT_HYBRID, &moved) != COPSE_OK) {
+        copy_as(index, index->ctx, structure, COPSE_PLACEMENT_HYBRID, &moved) != COPSE_OK) {
         copse_error_put_back(&kept);
         return false;
     }

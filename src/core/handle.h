@@ -27,5 +27,6 @@ static inline copse_index copse_index_handle(const copse_index *index)
                          .bucket = index->bucket,
                          .leaf_memory = index->leaf_memory,
                          .page_order = index->page_order,
+                         .long_keys = index->long_keys,
                          .mirror = index->mirror};
 }

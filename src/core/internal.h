@@ -71,6 +71,7 @@ struct copse_index {
     uint32_t schedule, bucket;   /* hybrid placements: copse_index_options */
     uint64_t leaf_memory;        /* the same                               */
     uint32_t page_order;         /* the paged tree: slots of a page; 0: it picks them */
+    uint32_t long_keys;          /* the radix tree on devices: copse_long_keys        */
     void *mirror;                /* hybrid placements: what the card has of the tree (trees/hybrid/mirror.h)   */
     struct copse_walked *walked; /* in a hybrid call's own copy of the handle (cpu/walked.h); else NULL    */
 };

@@ -98,6 +98,11 @@ typedef struct copse_cpu_tree {
     uint64_t (*sum_wide)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
                          copse_wide *sums);
 
+    /* Optional: minima or (largest) maxima, encoded as in copse_aggregate, where has_extremes says so; found[i]: whether there is one. */
+    bool (*has_extremes)(const copse_index *index);
+    uint64_t (*extremes)(const copse_index *index, const void *lows, const void *highs, uint64_t first, uint64_t n,
+                         bool largest, uint64_t *codes, uint8_t *found);
+
     /* Aggregates. Optional: `prepare` makes what has_sum and aggregate profit from, once, by whichever thread comes first; where
      * there is no memory for it, aggregate scans. `aggregate` adds the entries between two locations to *out, or at least what this
      * kind of aggregate needs; fetch_early and fetch_range, optional, are hints that it will be called with these locations: soon, and

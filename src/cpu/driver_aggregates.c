@@ -83,15 +83,32 @@ static void sums_part(void *argument, uint64_t first, uint64_t last)
         ((copse_int128 *)job->out)[first + i] = (copse_int128){sums[i], is_signed && (int64_t)sums[i] < 0 ? -1 : 0};
 }
 
-/* Sums in one walk per range, whatever its width: the structure knows the sums in front of the bounds. */
-static copse_status sums_in_one_walk(aggregate_job *job, bool wide)
+static void extremes_part(void *argument, uint64_t first, uint64_t last)
+{
+    aggregate_job *job = argument;
+    const uint64_t n = last - first;
+    const copse_index *index = job->index;
+    uint64_t codes[COPSE_CPU_CHUNK];
+    uint8_t found[COPSE_CPU_CHUNK];
+    const bool largest = job->kind == COPSE_KIND_MAX;
+    const uint64_t good =
+        copse_cpu_tree_of(index)->extremes(index, job->lows, job->highs, first, n, largest, codes, found);
+    if (good < n) copse_note_least(&job->nan_low, first + good);
+    for (uint64_t i = 0; i < good; i++) {
+        copse_aggregate all = COPSE_AGGREGATE_EMPTY;
+        if (found[i]) all.smallest = all.largest = codes[i];
+        (void)copse_aggregate_give(job->kind, index->value_type, &all, 0, job->out, job->found, first + i);
+    }
+}
+
+/* One walk per range, whatever its width: the structure knows the sums in front of the bounds, or the extremes between them. */
+static copse_status in_one_walk(aggregate_job *job, copse_chunk_fn part)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
     uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
-    const bool whole = !wide && job->kind == COPSE_KIND_SUM && threads == 1;
-    copse_cpu_run(index, threads, n, whole ? n : copse_cpu_small_chunk(n, threads), wide ? wide_sums_part : sums_part,
-                  job);
+    const bool whole = part == sums_part && job->kind == COPSE_KIND_SUM && threads == 1;
+    copse_cpu_run(index, threads, n, whole ? n : copse_cpu_small_chunk(n, threads), part, job);
     if (job->nan_low < n) return copse_cpu_nan_range(index, job->lows, job->nan_low);
     return job->overflow < n ? copse_fail_overflow(index->ctx, job->overflow) : COPSE_OK;
 }
@@ -101,11 +118,13 @@ static copse_status aggregate_run(aggregate_job *job)
     const copse_index *index = job->index;
     const uint64_t n = job->n;
     const bool sums = job->kind == COPSE_KIND_SUM || job->kind == COPSE_KIND_SUM128;
+    const bool extreme = job->kind == COPSE_KIND_MIN || job->kind == COPSE_KIND_MAX;
     const copse_cpu_tree *tree = copse_cpu_tree_of(index);
     if (tree->size(index)) {
         if (tree->prepare) tree->prepare(index, sums);
-        if (sums && tree->has_sum && tree->has_sum(index)) return sums_in_one_walk(job, false);
-        if (sums && tree->has_sum_wide && tree->has_sum_wide(index)) return sums_in_one_walk(job, true);
+        if (sums && tree->has_sum && tree->has_sum(index)) return in_one_walk(job, sums_part);
+        if (sums && tree->has_sum_wide && tree->has_sum_wide(index)) return in_one_walk(job, wide_sums_part);
+        if (extreme && tree->has_extremes && tree->has_extremes(index)) return in_one_walk(job, extremes_part);
     }
     uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
     copse_cpu_run(index, threads, n, AGGREGATE_CHUNK, chunk_by_locations, job);

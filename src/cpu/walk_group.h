@@ -86,6 +86,52 @@ static __attribute__((noinline)) void walk_enter(walk_state *w, uint64_t g, uint
         walk_read(w, g, width, count);
 }
 
+/* walk_read for ranges: lows in the first half of the group, highs, as bounds of what comes behind them, in the second. */
+ALWAYS_INLINE void walk_read_ranges(walk_state *w, uint64_t g, uint32_t half, uint32_t count)
+{
+    const copse_walk_input *in = w->input;
+    const KEY step = !in->unique;
+    walk_group *group = &w->ring[g & w->plan.mask];
+    uint32_t good = ENCODE(in->type, in->keys, in->first + g * half, count, group->q);
+    uint32_t good_high = ENCODE(in->type, in->highs, in->first + g * half, count, group->q + half);
+    if (good_high < good) good = good_high;
+    if (good < count && g * half + good < w->first_nan) w->first_nan = g * half + good;
+    for (uint32_t i = count; i < half; i++) {
+        group->q[i] = group->q[0];
+        group->q[half + i] = group->q[half];
+    }
+    for (uint32_t i = 0; i < half; i++) {
+        group->q[half + i] += step;
+        group->node[i] = group->node[half + i] = 0;
+    }
+#if KEY_BITS == 64
+    if (w->levels->digest) {
+        const uint64_t base = w->levels->base;
+        const uint32_t shift = w->levels->shift;
+        for (uint32_t i = 0; i < half * 2; i++) group->digest[i] = copse_digest(group->q[i], base, shift);
+    }
+#endif
+}
+
+/* Unused where a tree walks single keys only. */
+static __attribute__((noinline, unused)) void walk_enter_ranges(walk_state *w, uint64_t g, uint32_t half)
+{
+    uint32_t count = walk_count(w, g, half);
+    if (count == PIPELINE_WIDTH / 2)
+        walk_read_ranges(w, g, PIPELINE_WIDTH / 2, PIPELINE_WIDTH / 2);
+    else
+        walk_read_ranges(w, g, half, count);
+}
+
+/* All ones or all zeros. The processor must not predict what was found, or whether a range is empty: a misprediction waits for
+ * memory. */
+ALWAYS_INLINE uint64_t walk_mask(bool keep)
+{
+    uint64_t mask = 0 - (uint64_t)keep;
+    __asm__("" : "+r"(mask)); /* keeps the compiler from making it a branch again */
+    return mask;
+}
+
 /* Puts queries at .. of a group where they have been walked to: places `to` .. `to + width` of it. Those that fill up a short group
  * stand with its first. */
 ALWAYS_INLINE void walk_place(const walk_state *w, walk_group *group, const uint32_t *below, uint64_t at, uint32_t to,
@@ -114,7 +160,7 @@ ALWAYS_INLINE void walk_level(walk_group *group, uint32_t width, bool digest, co
     }
 }
 
-typedef enum walk_mode { WALK_FIND, WALK_LOCATE, WALK_COUNT, WALK_SUM } walk_mode;
+typedef enum walk_mode { WALK_FIND, WALK_LOCATE, WALK_COUNT, WALK_SUM, WALK_EXTREME } walk_mode;
 
 typedef struct walk_output {
     VALUE *values;

@@ -1,6 +1,7 @@
 /* One key or value between text and memory. Reading is on the path of every CSV cell, so whole numbers and short
  * decimals are read by hand; everything else goes to the C library. */
 #include "io/cells.h"
+#include "io/digits.h"
 #include "io/locale.h"
 #include "io/times.h"
 
@@ -12,8 +13,6 @@
 #define LONGEST_DECIMAL 1024 /* digits of a number with a decimal comma; more is no number that people write */
 
 /* ---- whole numbers ---- */
-
-#define MOST_SAFE_DIGITS 19 /* so many always fit 64 bits */
 
 typedef struct whole {
     uint64_t magnitude;
@@ -28,12 +27,13 @@ static copse_cell_error parse_whole(copse_span text, whole *out)
     if (at < text.end && (*at == '-' || *at == '+')) at++;
     if (at == text.end) return COPSE_CELL_FORM;
     bool overflow = false;
-    if (text.end - at <= MOST_SAFE_DIGITS) {
-        for (; at < text.end; at++) {
-            unsigned digit = (unsigned)(unsigned char)*at - '0';
-            if (digit > 9) return COPSE_CELL_FORM;
-            magnitude = magnitude * 10 + digit;
-        }
+    const size_t digits = (size_t)(text.end - at);
+    if (digits <= 8) return copse_digits(at, digits, &out->magnitude) ? COPSE_CELL_OK : COPSE_CELL_FORM;
+    if (digits <= 16) {
+        uint64_t last = 0;
+        if (!copse_digits(at, digits - 8, &magnitude) || !copse_digits(text.end - 8, 8, &last)) return COPSE_CELL_FORM;
+        out->magnitude = magnitude * 100000000 + last;
+        return COPSE_CELL_OK;
     }
     for (; at < text.end; at++) {
         unsigned digit = (unsigned)(unsigned char)*at - '0';
@@ -132,11 +132,31 @@ static bool parse_special(copse_span text, double *out)
     return true;
 }
 
+static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* [-] 1 to 7 digits . 1 to 8 digits: what most cells are. */
+static bool parse_short_f64(copse_span text, double *out)
+{
+    static const uint32_t shifts[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    const bool negative = text.at < text.end && *text.at == '-';
+    const char *at = text.at + negative;
+    const size_t length = (size_t)(text.end - at);
+    uint64_t first = 0, rest = 0;
+    if (length < 3 || length > 16) return false;
+    const unsigned before = copse_find_byte(copse_short_word(at, length < 8 ? length : 8), '.');
+    const size_t after = length - before - 1;
+    if (before == 0 || before >= 8 || after == 0 || after > 8) return false;
+    if (!copse_digits(at, before, &first) || !copse_digits(at + before + 1, after, &rest)) return false;
+    const uint64_t digits = first * shifts[after] + rest; /* below 10^15: exact, and so is the power of ten */
+    *out = (negative ? -(double)digits : (double)digits) / powers[after];
+    return true;
+}
+
 static copse_cell_error parse_f64(copse_span text, double *out)
 {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     decimal number;
+    if (parse_short_f64(text, out)) return COPSE_CELL_OK;
     if (!scan_decimal(text, &number)) return parse_special(text, out) ? COPSE_CELL_OK : COPSE_CELL_FORM;
     if (number.exact && number.digits <= UINT64_C(1) << 53 && number.exponent >= -22 && number.exponent <= 22) {
         /* Both operands are exact, so that the one rounding here is the right one. */
@@ -172,7 +192,7 @@ static copse_cell_error parse_timestamp(copse_span text, bool ends_range, int64_
 
 /* ---- any type ---- */
 
-static copse_span trim(const char *text, size_t length)
+static inline copse_span trim(const char *text, size_t length)
 {
     copse_span span = {text, text + length};
     while (span.at < span.end && (*span.at == ' ' || *span.at == '\t')) span.at++;
@@ -355,12 +375,6 @@ size_t copse_cell_format(copse_type type, const void *cell, char text[COPSE_CELL
         text[0] = '\0';
         return 0;
     }
-}
-
-bool copse_cell_is_nan(copse_type type, const void *cell)
-{
-    if (type == COPSE_F32) return isnan(*(const float *)cell);
-    return type == COPSE_F64 && isnan(*(const double *)cell);
 }
 
 static void put_limit(copse_type type, bool largest, void *out)

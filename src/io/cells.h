@@ -3,6 +3,7 @@
 
 #include "copse.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +40,11 @@ copse_cell_error copse_cell_parse_end(copse_type type, const char *text, size_t 
 const char *copse_cell_problem(copse_type type, copse_cell_error error);
 /* Text that copse_cell_parse reads back as the same element. Returns its length. */
 size_t copse_cell_format(copse_type type, const void *cell, char text[COPSE_CELL_TEXT]);
-bool copse_cell_is_nan(copse_type type, const void *cell);
+static inline bool copse_cell_is_nan(copse_type type, const void *cell)
+{
+    if (type == COPSE_F32) return isnan(*(const float *)cell);
+    return type == COPSE_F64 && isnan(*(const double *)cell);
+}
 /* The smallest and the largest element of a type (infinities for floats), nothing of text. */
 void copse_cell_smallest(copse_type type, void *out);
 void copse_cell_largest(copse_type type, void *out);

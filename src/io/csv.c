@@ -234,15 +234,12 @@ static scan_result scan_quoted(copse_csv *csv, size_t *at)
     }
 }
 
-/* Eight bytes at once: bit 7 of each byte of `word` that is one of the stops. Behind the first of them there may be more such bits than
- * stops; before it there are none. */
+/* Eight bytes at once: bit 7 of each byte of `word` that may be a stop: a delimiter, or a byte below 16, as line ends and NUL are. Behind the
+ * first of them there may be more such bits than such bytes; before it there are none. */
 static inline uint64_t find_stops(const copse_csv *csv, uint64_t word)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
-    const uint64_t delimiter = word ^ csv->delimiters, feed = word ^ ones * '\n', carriage = word ^ ones * '\r';
-    return (((delimiter - ones) & ~delimiter) | ((feed - ones) & ~feed) | ((carriage - ones) & ~carriage) |
-            ((word - ones) & ~word)) &
-           high;
+    const uint64_t ones = UINT64_C(0x0101010101010101), delimiter = word ^ csv->delimiters;
+    return (((delimiter - ones) & ~delimiter) | ((word - ones * 16) & ~word)) & ones << 7;
 }
 
 /* The first stop at or behind `here`, or the end. */
@@ -254,8 +251,10 @@ static inline size_t skip_plain(const copse_csv *csv, size_t here)
         uint64_t word;
         memcpy(&word, text + here, sizeof word);
         uint64_t stops = find_stops(csv, word);
-        if (stops) return here + (size_t)__builtin_ctzll(stops) / 8;
-        here += 8;
+        here += stops ? (size_t)__builtin_ctzll(stops) / 8 : 8;
+        if (!stops) continue;
+        if (csv->stops[(unsigned char)text[here]]) return here;
+        here++; /* a tab, or another byte that people have in cells */
     }
 #endif
     while (here < csv->end && !csv->stops[(unsigned char)text[here]]) here++;
@@ -286,12 +285,28 @@ static scan_result bad_byte(copse_csv *csv, size_t at)
     return SCAN_FAILED;
 }
 
+/* The first cells of a record as most have them, not quoted and with a delimiter behind each; returns where the next one starts. */
+static size_t scan_first_cells(copse_csv *csv)
+{
+    const size_t end = csv->end, columns = csv->columns;
+    copse_csv_cell *cells = csv->cells;
+    char *text = csv->buffer;
+    size_t at = csv->begin, count = 0;
+    while (count + 1 < columns && at < end && text[at] != '"') {
+        size_t here = skip_plain(csv, at);
+        if (here == end || text[here] != csv->delimiter) break;
+        cells[count++] = (copse_csv_cell){text + at, here - at, 0};
+        at = here + 1;
+    }
+    csv->cell_count = count;
+    return at;
+}
+
 /* Finds the cells of the record at `begin` and, in *out_next, where the following one starts. */
 static scan_result scan_record(copse_csv *csv, size_t *out_next)
 {
-    size_t at = csv->begin;
-    csv->cell_count = 0;
-    if (at == csv->end) return csv->source_ended ? SCAN_END : SCAN_MORE;
+    if (csv->begin == csv->end) return csv->source_ended ? SCAN_END : SCAN_MORE;
+    size_t at = scan_first_cells(csv);
     for (;;) {
         int quoted = at < csv->end && csv->buffer[at] == '"';
         scan_result result = quoted ? scan_quoted(csv, &at) : scan_plain(csv, &at);

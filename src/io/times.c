@@ -1,5 +1,6 @@
 /* Dates and timestamps in the one form that copse writes, ISO 8601, and in what of it people and programs write. */
 #include "io/times.h"
+#include "io/digits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,10 +88,24 @@ static bool take_year(copse_span *text, int64_t *out)
     return true;
 }
 
+/* Ten bytes as most dates have them: YYYY-MM-DD. */
+static bool take_plain_date(copse_span *text, int64_t *out_days)
+{
+    const char *at = text->at;
+    uint64_t year = 0, month = 0, day = 0;
+    if (text->end - at < 10 || at[4] != '-' || at[7] != '-') return false;
+    if (!copse_digits(at, 4, &year) || !copse_digits(at + 5, 2, &month) || !copse_digits(at + 8, 2, &day)) return false;
+    if (month < 1 || month > 12 || day < 1 || (int)day > copse_days_in_month((int64_t)year, (int)month)) return false;
+    *out_days = copse_days_from_date((int64_t)year, (int)month, (int)day);
+    text->at += 10;
+    return true;
+}
+
 static bool take_date(copse_span *text, int64_t *out_days)
 {
     int64_t year = 0;
     int month = 0, day = 0;
+    if (take_plain_date(text, out_days)) return true;
     if (!take_year(text, &year) || !copse_take_byte(text, '-') || !copse_take_number(text, 2, 2, 12, &month) ||
         month < 1 || !copse_take_byte(text, '-') || !copse_take_number(text, 2, 2, 31, &day) || day < 1 ||
         day > copse_days_in_month(year, month))

@@ -101,6 +101,13 @@ COPSE_NO_TSAN void copse_simt_preempt(void)
     copse_emulator_give_way((emulated_lane *)copse_simt_me);
 }
 
+COPSE_NO_TSAN void copse_simt_wait(void)
+{
+    emulated_lane *lane = (emulated_lane *)copse_simt_me;
+    lane->warp->block->waiting |= 1u << lane->warp->number;
+    copse_emulator_give_way(lane);
+}
+
 /* --- turns ------------------------------------------------------------------------------------------------------------- */
 
 static COPSE_NO_TSAN void lane_ended(emulated_lane *lane)
@@ -198,6 +205,7 @@ static COPSE_NO_TSAN emulated_lane *pick_lane(emulated_block *block)
     uint64_t random = copse_emulator_random(&block->random);
     uint32_t warps = block->ready_warps;
     bool starve = (random & 31u) != 0; /* not always: the others may wait for just those */
+    warps &= ~block->waiting;
     if (starve && (warps & ~block->starved)) warps &= ~block->starved;
     if (!((random >> 8 & block->stick) && (warps >> block->last_warp & 1u))) block->last_warp = pick(warps, random);
     emulated_warp *warp = &block->warp[block->last_warp];
@@ -220,6 +228,11 @@ static COPSE_NO_TSAN void random_turn(emulated_block *block)
 {
     uint32_t turns = 1u << copse_emulator_random(&block->random) % RANDOM_TURNS_BITS;
     for (uint32_t i = 0; i < turns && block->ready_warps != 0; i++) {
+        if (!(block->ready_warps &
+              ~block->waiting)) { /* all of them wait, perhaps for another block: that comes first */
+            block->waiting = 0;
+            if (i > 0) return;
+        }
         run_lane(block, pick_lane(block));
         if (has_faulted(block)) return;
         between_turns(block);
@@ -244,7 +257,7 @@ static COPSE_NO_TSAN void choose_order(emulated_block *block)
     static const uint32_t sticks[] = {0, 0, 7, 63};
     block->random = block->launch->options->seed ^ (block->number + UINT64_C(1)) * UINT64_C(0xd1342543de82ef95);
     uint64_t random = copse_emulator_random(&block->random);
-    block->last_warp = 0;
+    block->last_warp = block->waiting = 0;
     block->stick = sticks[random & 3u];
     block->starved = random >> 2 & 1u ? (uint32_t)copse_emulator_random(&block->random) : 0;
     block->starved_lanes = random >> 3 & 1u ? (uint32_t)copse_emulator_random(&block->random) : 0;

@@ -79,6 +79,7 @@ struct emulated_block {
     uint32_t last_warp;
     uint32_t stick;   /* after a lane, the same warp goes on unless these bits of a random number are 0 */
     uint32_t starved; /* warps that seldom get a turn */
+    uint32_t waiting; /* warps that said that they wait, since the others last had a turn */
     uint32_t starved_lanes;
 
     char *shared;

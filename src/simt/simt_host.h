@@ -91,6 +91,8 @@ void copse_simt_barrier(unsigned line);
 /* `argument` is the lane, the mask or the distance of a shuffle. */
 uint64_t copse_simt_rendezvous(copse_simt_collective collective, uint32_t mask, uint64_t value, uint32_t argument);
 void copse_simt_preempt(void);
+/* The same in a loop that waits for another thread: the others come first. */
+void copse_simt_wait(void);
 void copse_simt_fence(void);
 /* Ends the launch with a sentence about this access. */
 void copse_simt_bad_access(const void *p, unsigned bytes, const char *function);
@@ -287,7 +289,7 @@ static inline void __threadfence_block(void)
 
 static inline void simt_yield(void)
 {
-    copse_simt_preempt();
+    copse_simt_wait();
 }
 
 /* --- loads and stores that say how long they want to be remembered --------------------------------------------------- */

@@ -47,10 +47,16 @@ static size_t draw_string(struct random_source *random, const struct byte_pool *
             if (n < size && random_one_in(random, 3)) out[n++] = 0;
         }
         return n;
-    case 4: /* now and then one that is as long as a key may be */
+    case 4: /* now and then a long one, or one that is as long as a key may be */
         if (random_one_in(random, 200)) {
             memset(out, 'b', size);
             return size - random_below(random, 2);
+        }
+        if (random_one_in(random, 3)) {
+            n = 33 + random_below(random, random_one_in(random, 20) ? size - 33 : 100);
+            memset(out, 'c', n);
+            out[random_below(random, n)] = (unsigned char)random_next(random);
+            return n;
         } /* fallthrough */
     default:
         n = random_below(random, 40);

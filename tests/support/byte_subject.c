@@ -2,6 +2,7 @@
 #include "byte_subject.h"
 #include "device/device.h"
 #include "placed.h"
+#include "trees/radix/gpu/tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ bool byte_went(struct byte_subject *subject, copse_status got, copse_status want
 {
     bool refused = atomic_load(&subject->allocator.failures) != subject->failures_before;
     test_allocator_never_fail(&subject->allocator);
+    refused |= subject->device_small;
     if (subject->device_armed) {
         refused |= subject->device->allocations_left < 0;
         subject->device->allocations_left = -1;
@@ -174,6 +176,15 @@ bool byte_has_ranks(struct byte_subject *subject)
     return copse_supports((copse_structure)stats.structure, COPSE_PLACEMENT_CPU, COPSE_BYTES, COPSE_CAN_RANK);
 }
 
+/* Pieces of lookups that are smaller than batches, and now and then a device that will not have room for all leaves. */
+static void byte_small_device(struct byte_subject *subject)
+{
+    copse_radix_device_of(subject->index)->piece = 1 + byte_draw(subject, 50);
+    subject->device_small = byte_draw(subject, 3) == 0;
+    if (subject->device_small)
+        subject->device->limit = subject->device->allocated + (UINT64_C(5) << 18) + byte_draw(subject, 1u << 20);
+}
+
 bool byte_subject_open(struct byte_subject *subject, struct byte_source source, const struct byte_pool *pool,
                        uint64_t most)
 {
@@ -200,6 +211,7 @@ bool byte_subject_open(struct byte_subject *subject, struct byte_source source, 
     const copse_placement placements[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU, byte_device_placement};
     shape.placement = placements[byte_draw(subject, 3)];
     if (duplicates && shape.placement == byte_device_placement) shape.placement = COPSE_PLACEMENT_CPU;
+    shape.long_keys = (uint32_t)byte_draw(subject, 4);
     if (shape.placement == byte_device_placement && shape.structure == COPSE_STRUCTURE_SORTED)
         shape.structure = COPSE_STRUCTURE_AUTO; /* that is radix */
     model_init(&subject->model, COPSE_U64, value_type, duplicates);
@@ -207,6 +219,7 @@ bool byte_subject_open(struct byte_subject *subject, struct byte_source source, 
         copse_index_create(subject->ctx, &shape, &subject->index) != COPSE_OK)
         byte_differ(subject, "%s", copse_last_error(subject->ctx));
     if (!subject->wrong) subject->device = placed_device(subject->ctx, shape.placement);
+    if (subject->device) byte_small_device(subject);
     return !subject->wrong;
 }
 

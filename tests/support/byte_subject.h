@@ -26,6 +26,7 @@ struct byte_subject {
     struct model model;
     long long failures_before; /* of the allocator */
     bool device_armed;         /* an allocation of device memory may fail */
+    bool device_small;         /* it has so little that any may           */
     bool wrong;
     const char *operation; /* the last one          */
     char why[512];         /* what was wrong        */

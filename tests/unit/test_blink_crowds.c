@@ -136,6 +136,31 @@ static void few_at_a_time(void **state)
     }
 }
 
+/* A tree with a directory is rebuilt by tiles of places: with nothing new, with upserts everywhere, with erasures and with a crowd that
+ * no tile can take, after which another strategy does. */
+static void by_tiles(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < COUNT_OF(widths); w++)
+        for (uint64_t turn = 0; turn < 4; turn++) {
+            struct subject subject;
+            open_tree(&subject, &widths[w], many);
+            for (uint64_t place = 1; place < 6;
+                 place++) /* at tile borders and within tiles, one chain right behind another */
+                run_keys(&subject, OPERATION_INSERT, place * place * 7 * GAP + 1, 2, 16 * place);
+            run_keys(&subject, OPERATION_INSERT, (many + 5) * GAP, 1, 100);
+            assert_true(directory_of(&subject) > 5);
+            tree_of(&subject)->tuning.forced = copse_blink_strategy_named("lookback-rebuild");
+            if (turn == 0) run_keys(&subject, OPERATION_INSERT, 2 * GAP, 7 * GAP, 500);
+            if (turn == 1) run_keys(&subject, OPERATION_INSERT_IF_ABSENT, 7 * GAP + 1, 1, 200);
+            if (turn == 2) run_keys(&subject, OPERATION_ERASE, 175 * GAP, 1, 400);
+            if (turn == 3) run_keys(&subject, OPERATION_INSERT, (many + 9) * GAP, 1, 6000);
+            assert_string_equal(tree_of(&subject)->last->name, turn == 3 ? "leafwise-rebuild" : "lookback-rebuild");
+            assert_int_equal(directory_of(&subject), 0);
+            close_subject(&subject);
+        }
+}
+
 /* Every allocation fails once: the tree has what it had, or all of the batch. */
 static void without_memory(void **state)
 {
@@ -162,7 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_count),   cmocka_unit_test(one_place),      cmocka_unit_test(many_places),
-        cmocka_unit_test(few_at_a_time), cmocka_unit_test(without_memory),
+        cmocka_unit_test(few_at_a_time), cmocka_unit_test(without_memory), cmocka_unit_test(by_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -520,12 +520,13 @@ static copse_ctx *context_with_card(uint64_t bytes)
     return ctx;
 }
 
-static copse_stats grow_to(copse_ctx *ctx, uint64_t first, uint64_t n, copse_index **out)
+static copse_stats grow_to(copse_ctx *ctx, copse_updates updates, uint64_t first, uint64_t n, copse_index **out)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_stats stats = {.struct_size = sizeof stats};
     uint64_t *more = must_malloc(n * sizeof *more), *got = must_malloc(n * sizeof *got);
     for (uint64_t i = 0; i < n; i++) more[i] = i * 11;
+    options.updates = updates;
     assert_ok(ctx, copse_index_create(ctx, &options, out));
     assert_ok(ctx, copse_insert(*out, more, more, first, 0, NULL));
     assert_ok(ctx, copse_insert(*out, more + first, more + first, n - first, 0, NULL));
@@ -546,18 +547,27 @@ static void auto_goes_where_there_is_room(void **state)
         uint64_t memory, first;
         copse_placement placement;
         const char *why;
+        copse_updates updates;
+        copse_structure structure;
     } cases[] = {
-        {0, 70000, COPSE_PLACEMENT_GPU, "can be used"},
-        {6 << 20, 70000, COPSE_PLACEMENT_HYBRID, "no room for all"},         /* it grows out of the card */
-        {1 << 20, 60000, COPSE_PLACEMENT_HYBRID, "no room for all"},         /* it never gets there      */
-        {300, 60000, COPSE_PLACEMENT_HYBRID, "of the 300 that the context"}, /* not even the levels do   */
+        {0, 70000, COPSE_PLACEMENT_GPU, "can be used", COPSE_UPDATES_EXPECTED, COPSE_STRUCTURE_BLINK},
+        {0, 70000, COPSE_PLACEMENT_GPU, "can be used", COPSE_UPDATES_STREAMED, COPSE_STRUCTURE_PAGED},
+        /* it grows out of the card */
+        {6 << 20, 70000, COPSE_PLACEMENT_HYBRID, "no room for all", COPSE_UPDATES_EXPECTED, COPSE_STRUCTURE_REGULAR},
+        {3 << 20, 70000, COPSE_PLACEMENT_HYBRID, "no room for all", COPSE_UPDATES_STREAMED, COPSE_STRUCTURE_REGULAR},
+        /* it never gets there */
+        {1 << 20, 60000, COPSE_PLACEMENT_HYBRID, "no room for all", COPSE_UPDATES_EXPECTED, COPSE_STRUCTURE_REGULAR},
+        /* not even the levels do */
+        {300, 60000, COPSE_PLACEMENT_HYBRID, "of the 300 that the context", COPSE_UPDATES_EXPECTED,
+         COPSE_STRUCTURE_REGULAR},
     };
     for (unsigned i = 0; i < COUNT_OF(cases); i++) {
         copse_ctx *ctx = context_with_card(cases[i].memory);
         copse_index *index = NULL;
-        copse_stats stats = grow_to(ctx, cases[i].first, 140000, &index);
+        copse_stats stats = grow_to(ctx, cases[i].updates, cases[i].first, 140000, &index);
         if (!strstr(stats.placement_why, cases[i].why)) fail_msg("%u: %s", i, stats.placement_why);
         assert_int_equal(stats.placement, cases[i].placement);
+        assert_int_equal(stats.structure, cases[i].structure);
         copse_index_free(index);
         copse_ctx_free(ctx);
     }

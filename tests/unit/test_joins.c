@@ -265,6 +265,148 @@ static void nearest_earlier_rows(void **state)
         }
 }
 
+/* The same keys and groups as columns of other types, in order and not: the pairs are those of a plain model. */
+typedef enum form { AS_I64, AS_I32, AS_F64, AS_F32, AS_STRING, FORMS } form;
+
+typedef struct events {
+    int64_t *key;
+    int32_t *group; /* NULL in group 13 */
+    uint64_t n;
+    uint64_t *order; /* rows by key, equal ones by row */
+} events;
+
+static const events *sorted; /* qsort takes no argument */
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    if (sorted->key[x] != sorted->key[y]) return sorted->key[x] < sorted->key[y] ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static events make_events(uint64_t n, uint64_t seed, bool ordered)
+{
+    struct random_source random = {seed};
+    events e = {room(n, 8), room(n, 4), n, room(n, 8)};
+    int64_t at = -200;
+    for (uint64_t i = 0; i < n; i++) {
+        at += (int64_t)random_below(&random, 3) * (n < ROWS / 4 ? 9 : 1);
+        e.key[i] = ordered ? at : (int64_t)random_below(&random, ROWS / 2) - 500;
+        e.group[i] = (int32_t)random_below(&random, 20);
+        e.order[i] = i;
+    }
+    sorted = &e;
+    qsort(e.order, n, sizeof *e.order, by_key);
+    return e;
+}
+
+static void free_events(events *e)
+{
+    free(e->key);
+    free(e->group);
+    free(e->order);
+}
+
+/* `number` + 10^6 keeps its order as a text of ten bytes and more. */
+static void put_form(form how, int64_t number, uint64_t i, void *cells, char *text, int64_t *offsets)
+{
+    if (how == AS_I64) ((int64_t *)cells)[i] = number * 1000000007;
+    if (how == AS_I32) ((int32_t *)cells)[i] = (int32_t)number;
+    if (how == AS_F64) ((double *)cells)[i] = (double)number;
+    if (how == AS_F32) ((float *)cells)[i] = (float)number;
+    offsets[i + 1] = offsets[i];
+    if (how == AS_STRING) offsets[i + 1] += snprintf(text + offsets[i], 16, "key%07lld", (long long)number + 1000000);
+}
+
+static copse_table *form_table(copse_ctx *ctx, const events *e, form key, form group, bool nulls)
+{
+    static const uint32_t types[] = {COPSE_I64, COPSE_I32, COPSE_F64, COPSE_F32, COPSE_STRING};
+    void *cells[2];
+    char *text[2];
+    int64_t *offsets[2];
+    copse_bytes strings[2];
+    uint8_t *valid = room(e->n / 8 + 1, 1);
+    copse_table *table = NULL;
+    const form forms[2] = {key, group};
+    for (int c = 0; c < 2; c++) {
+        cells[c] = room(e->n, 8);
+        text[c] = room(e->n + 1, 16);
+        offsets[c] = room(e->n + 1, 8);
+        for (uint64_t i = 0; i < e->n; i++)
+            put_form(forms[c], c ? e->group[i] : e->key[i], i, cells[c], text[c], offsets[c]);
+        strings[c] = (copse_bytes)COPSE_BYTES_INIT(text[c], (uint64_t)offsets[c][e->n], offsets[c], 64);
+    }
+    for (uint64_t i = 0; i < e->n; i++)
+        if (!nulls || e->group[i] != 13) valid[i / 8] |= (uint8_t)(1u << (i % 8));
+    const copse_column columns[] = {
+        {"k", types[key], 0, key == AS_STRING ? (const void *)&strings[0] : cells[0], NULL},
+        {"grp", types[group], 0, group == AS_STRING ? (const void *)&strings[1] : cells[1], nulls ? valid : NULL}};
+    assert_ok(ctx, copse_table_create(ctx, columns, 2, e->n, &table));
+    for (int c = 0; c < 2; c++) {
+        free(cells[c]);
+        free(text[c]);
+        free(offsets[c]);
+    }
+    free(valid);
+    return table;
+}
+
+static void expect_asof(const events *left, const events *right, bool nulls, int64_t tolerance,
+                        const copse_pairs *pairs)
+{
+    uint64_t last[20], j = 0;
+    const uint64_t *lefts = copse_pairs_left(pairs), *rights = copse_pairs_right(pairs);
+    for (uint64_t g = 0; g < 20; g++) last[g] = COPSE_NO_ROW;
+    assert_int_equal(copse_pairs_count(pairs), left->n);
+    for (uint64_t i = 0; i < left->n; i++) {
+        uint64_t row = left->order[i];
+        for (; j < right->n && right->key[right->order[j]] <= left->key[row]; j++)
+            last[right->group[right->order[j]]] = right->order[j];
+        uint64_t found = nulls && left->group[row] == 13 ? COPSE_NO_ROW : last[left->group[row]];
+        if (found != COPSE_NO_ROW && tolerance >= 0 && left->key[row] - right->key[found] > tolerance)
+            found = COPSE_NO_ROW;
+        if (lefts[row] != row || rights[row] != found)
+            fail_msg("row %llu: partner %lld, not %lld", (unsigned long long)row, (long long)rights[row],
+                     (long long)found);
+    }
+}
+
+static void check_forms(uint32_t threads, bool ordered, bool nulls)
+{
+    copse_ctx *ctx = unit_context(threads);
+    events left = make_events(ROWS / 2, 5, ordered), right = make_events(RIGHT / 4, 6, ordered);
+    for (form key = AS_I64; key < FORMS; key++)
+        for (form group = AS_I64; group < FORMS; group++) {
+            int64_t tolerance = group % 2 && key != AS_STRING ? 40 : -1;
+            copse_table *a = form_table(ctx, &left, key, group, nulls);
+            copse_table *b = form_table(ctx, &right, key, group, nulls);
+            copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+            copse_pairs *pairs = NULL;
+            options.kind = COPSE_JOIN_ASOF;
+            options.left_on = options.right_on = "k";
+            options.left_by = options.right_by = "grp";
+            if (tolerance >= 0) options.tolerance = copse_value_i64(key == AS_I64 ? tolerance * 1000000007 : tolerance);
+            assert_ok(ctx, copse_join(a, b, &options, &pairs));
+            expect_asof(&left, &right, nulls, tolerance, pairs);
+            copse_pairs_free(pairs);
+            copse_table_free(a);
+            copse_table_free(b);
+        }
+    free_events(&left);
+    free_events(&right);
+    copse_ctx_free(ctx);
+}
+
+static void nearest_earlier_rows_of_all_types(void **state)
+{
+    (void)state;
+    for (int ordered = 0; ordered < 2; ordered++)
+        for (int nulls = 0; nulls < 2; nulls++) {
+            check_forms(1, ordered, nulls);
+            check_forms(4, ordered, nulls);
+        }
+}
+
 /* ---- what does not fit ---- */
 
 static void aggregates_that_do_not_fit(void **state)
@@ -374,6 +516,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_keys),
         cmocka_unit_test(nearest_earlier_rows),
+        cmocka_unit_test(nearest_earlier_rows_of_all_types),
         cmocka_unit_test(aggregates_that_do_not_fit),
         cmocka_unit_test(sums_that_do_not_fit),
         cmocka_unit_test(queries_with_new_ends),

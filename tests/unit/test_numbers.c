@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "io/cells.h"
+#include "io/times.h"
 #include "random.h"
 
 #include <locale.h>
@@ -47,6 +48,49 @@ static void numbers_are_read_as_the_c_library_does(void **state)
                 ? error != COPSE_CELL_RANGE
                 : error != COPSE_CELL_OK || single != want_single || signbit(single) != signbit(want_single))
             fail_msg("%s gives %.9g, not %.9g", text, (double)single, (double)want_single);
+    }
+}
+
+/* Digits are read eight at a time: every length, and every byte in the place of a digit. */
+static void whole_numbers_are_digits_and_nothing_else(void **state)
+{
+    (void)state;
+    struct random_source random = {19};
+    for (int i = 0; i < NUMBERS / 4; i++) {
+        char text[32];
+        uint64_t number = 0, length = 1 + random_below(&random, 19), bad = random_below(&random, 2 * length);
+        double decimal = 0;
+        for (uint64_t d = 0; d < length; d++) text[d] = (char)('0' + random_below(&random, 10));
+        text[length] = '\0';
+        assert_int_equal(copse_cell_parse(COPSE_U64, text, length, &number), COPSE_CELL_OK);
+        assert_true(number == strtoull(text, NULL, 10));
+        if (bad >= length) continue;
+        text[bad] = (char)random_below(&random, 256);
+        if ((text[bad] >= '0' && text[bad] <= '9') || (bad == 0 && (text[0] == '+' || text[0] == '-'))) continue;
+        if ((bad == 0 || bad == length - 1) && (text[bad] == ' ' || text[bad] == '\t')) continue; /* blanks around it */
+        if (copse_cell_parse(COPSE_U64, text, length, &number) != COPSE_CELL_FORM) fail_msg("%s is a number", text);
+        if (text[bad] != '.' && text[bad] != 'e' && text[bad] != 'E' &&
+            copse_cell_parse(COPSE_F64, text, length, &decimal) != COPSE_CELL_FORM)
+            fail_msg("%s is a decimal", text);
+    }
+}
+
+static void dates_are_ten_bytes_and_nothing_else(void **state)
+{
+    (void)state;
+    struct random_source random = {23};
+    for (int i = 0; i < NUMBERS / 4; i++) {
+        char text[COPSE_CELL_TEXT];
+        int32_t day = (int32_t)random_below(&random, 3000000) - 700000, back = 0;
+        size_t length = copse_date_write(day, text, sizeof text), bad = random_below(&random, length);
+        assert_int_equal(copse_cell_parse(COPSE_DATE, text, length, &back), COPSE_CELL_OK);
+        assert_int_equal(day, back);
+        if (length != 10) continue;
+        text[bad] = (char)random_below(&random, 256);
+        if (copse_cell_parse(COPSE_DATE, text, length, &back) != COPSE_CELL_OK) continue;
+        char again[COPSE_CELL_TEXT]; /* whatever is read is written so */
+        copse_date_write(back, again, sizeof again);
+        if (strcmp(text, again) != 0) fail_msg("%s is read as %s", text, again);
     }
 }
 
@@ -109,6 +153,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_as_the_c_library_does),
+        cmocka_unit_test(whole_numbers_are_digits_and_nothing_else),
+        cmocka_unit_test(dates_are_ten_bytes_and_nothing_else),
         cmocka_unit_test(numbers_come_back),
         cmocka_unit_test(short_numbers_are_written_as_by_printf),
         cmocka_unit_test(the_locale_of_the_program_does_not_matter),

@@ -57,6 +57,20 @@ static uint32_t count_of(copse_ctx *ctx, const copse_index *index, uint32_t row)
     return count;
 }
 
+static copse_index *index_of_order(copse_ctx *ctx, struct widths w, uint32_t order, bool duplicates)
+{
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    copse_index *index = NULL;
+    options.structure = COPSE_STRUCTURE_PAGED;
+    options.placement = COPSE_PLACEMENT_EMULATED;
+    options.key_type = w.key;
+    options.value_type = w.value;
+    options.page_order = order;
+    options.duplicates = duplicates;
+    assert_ok(ctx, copse_index_create(ctx, &options, &index));
+    return index;
+}
+
 /* --- a page and its borders ---------------------------------------------------------------------------------------------------- */
 
 /* Runs into the middle of one page: the totals around its slots, its fill, and several times that. */
@@ -130,12 +144,112 @@ static void pages_grow_with_the_tree(void **state)
     insert(ctx, index, widths[1], 0, 2, n - 1);
     assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS_SMALL);
     insert(ctx, index, widths[1], 1, 1000, 100);
-    assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS);
+    assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS_MID);
     assert_ok(ctx, copse_verify(index));
     assert_int_equal(copse_size(index), n + 99);
     expect(ctx, index, widths[1], 0, 2, n - 1, true);
     expect(ctx, index, widths[1], 1, 1000, 100, true);
     copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* Orders follow the number of entries up and down; one that the caller has named stays. */
+static void orders_follow_the_size(void **state)
+{
+    (void)state;
+    const uint64_t small = COPSE_PAGED_SMALL_TREE, mid = COPSE_PAGED_MID_TREE;
+    const struct {
+        uint32_t asked, slots;
+        uint64_t entries;
+        uint32_t next;
+    } cases[] = {
+        {0, 64, 0, 64},
+        {0, 64, 2 * small + 1, 64},
+        {0, 64, 2 * small + 2, 256},
+        {0, 64, 2 * mid + 2, 1024},
+        {0, 256, 2 * mid + 1, 256},
+        {0, 256, 2 * mid + 2, 1024},
+        {0, 256, small / 4 + 1, 256},
+        {0, 256, small / 4, 64},
+        {0, 1024, mid / 4 + 1, 1024},
+        {0, 1024, mid / 4, 256},
+        {0, 1024, small / 4, 64},
+        {0, 1024, UINT64_C(1) << 32, 1024},
+        {64, 64, 1 << 30, 64},
+        {16384, 16384, 1, 16384},
+    };
+    for (unsigned i = 0; i < COUNT_OF(cases); i++)
+        assert_int_equal(copse_paged_slots_next(cases[i].asked, cases[i].slots, cases[i].entries), cases[i].next);
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = unit_index(ctx, paged, COPSE_U64, COPSE_U64, false);
+    uint64_t *keys = keys_of(COPSE_U64, 0, 2, 2 * small + 2);
+    assert_ok(ctx, copse_build(index, keys, keys, 2 * small + 2));
+    assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS_MID);
+    const uint64_t low = small / 2, high = UINT64_MAX;
+    const copse_ranges range = COPSE_BETWEEN(&low, &high, 1);
+    assert_ok(ctx, copse_erase_range(index, &range, NULL));
+    assert_int_equal(copse_paged_of(index)->view.slots, COPSE_PAGED_SLOTS_SMALL);
+    assert_int_equal(copse_size(index), small / 4);
+    assert_ok(ctx, copse_verify(index));
+    uint8_t found[2];
+    assert_ok(ctx, copse_find(index, &keys[small / 4 - 1], 2, NULL, found));
+    assert_true(found[0] && !found[1]);
+    free(keys);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* Bytes of values that a visit reads, in the 64 that come from memory at a time, for each byte of an entry. */
+static double bytes_per_byte(copse_ctx *ctx, const copse_index *index, uint32_t value_bytes)
+{
+    const copse_paged_tree *view = &copse_paged_of(index)->view;
+    uint64_t *pages = must_malloc(view->rows * sizeof *pages), pieces = 0;
+    uint16_t ends[COPSE_PAGE_ORDER_MOST / 16];
+    copse_device *device = index->device;
+    assert_ok(ctx, copse_device_read(device, device->main, pages, view->pages, view->rows * sizeof *pages));
+    for (uint32_t row = 0; row < view->rows; row++) {
+        const char *page = (const char *)(uintptr_t)pages[row];
+        assert_ok(ctx, copse_device_read(device, device->main, ends, page + view->ends_at, view->leaves * 2));
+        for (uint32_t leaf = 0; leaf < view->leaves; leaf++)
+            pieces += ((ends[leaf] - (leaf ? ends[leaf - 1] : 0)) * value_bytes + 63) / 64;
+    }
+    free(pages);
+    return (double)pieces * 64 / (double)(view->entries * value_bytes);
+}
+
+/* A bulk load leaves the room of a page in whole leaves, which a visit passes by; what comes then finds that room. */
+static void a_bulk_load_is_dense(void **state)
+{
+    (void)state;
+    enum { n = 20000 };
+    copse_ctx *ctx = unit_context(1);
+    for (unsigned w = 0; w < COUNT_OF(widths); w++)
+        for (uint32_t order = 64; order <= 4096; order *= 4) {
+            copse_index *index = index_of_order(ctx, widths[w], order, false);
+            void *keys = keys_of(widths[w].key, 0, 10, n), *values = keys_of(widths[w].value, 1, 10, n);
+            assert_ok(ctx, copse_build(index, keys, values, n));
+            assert_ok(ctx, copse_verify(index));
+            copse_stats stats = {.struct_size = sizeof stats};
+            assert_ok(ctx, copse_index_stats(index, &stats));
+            assert_true(stats.fill > 0.68 && stats.fill < 0.78); /* room as before */
+            if (order >= 1024) assert_true(bytes_per_byte(ctx, index, (uint32_t)typed_size(widths[w].value)) < 1.09);
+            const uint32_t rows = copse_paged_of(index)->view.rows;
+            uint32_t fewest = order, most = 0;
+            for (uint32_t row = 0; row + 1 < rows; row++) {
+                const uint32_t count = count_of(ctx, index, row);
+                fewest = count < fewest ? count : fewest;
+                most = count > most ? count : most;
+            }
+            if (rows > 8) assert_true(fewest * 10 < most * 9); /* so that they split at different times */
+            for (uint64_t i = 1; i < 4; i++) insert(ctx, index, widths[w], i, 200, n / 20);
+            assert_ok(ctx, copse_verify(index));
+            if (order >= 256) assert_true(copse_paged_of(index)->view.rows < rows + rows / 2); /* few have split */
+            expect(ctx, index, widths[w], 0, 10, n, true);
+            expect(ctx, index, widths[w], 3, 200, n / 20, true);
+            free(keys);
+            free(values);
+            copse_index_free(index);
+        }
     copse_ctx_free(ctx);
 }
 
@@ -194,20 +308,6 @@ static void an_empty_tree_takes_keys(void **state)
 }
 
 /* --- orders ---------------------------------------------------------------------------------------------------------------------- */
-
-static copse_index *index_of_order(copse_ctx *ctx, struct widths w, uint32_t order, bool duplicates)
-{
-    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-    copse_index *index = NULL;
-    options.structure = COPSE_STRUCTURE_PAGED;
-    options.placement = COPSE_PLACEMENT_EMULATED;
-    options.key_type = w.key;
-    options.value_type = w.value;
-    options.page_order = order;
-    options.duplicates = duplicates;
-    assert_ok(ctx, copse_index_create(ctx, &options, &index));
-    return index;
-}
 
 /* Pages of every order, filled to one entry less than a page, to a page, and to one more; then keys in the middle, and erases. */
 static void every_order_works(void **state)
@@ -341,6 +441,93 @@ static void streams_get_a_paged_tree(void **state)
     copse_ctx_free(ctx);
 }
 
+/* --- hybrid ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Every read that looks for keys, against what keys 0, 10, ... with values that are one more have. */
+static void reads_are_right(copse_ctx *ctx, const copse_index *index, uint64_t n)
+{
+    const uint64_t lows[] = {0, 15, 10 * (n / 2)}, highs[] = {10 * n, 95, 10 * n - 10};
+    const uint64_t wanted[] = {n, 8, n - n / 2};
+    const copse_ranges ranges = COPSE_BETWEEN(lows, highs, 3);
+    uint64_t counts[3], sums[3], sum = 0, rank = 0, key = 10 * n - 15, near = 0;
+    uint8_t found = 0;
+    expect(ctx, index, widths[1], 0, 10, n, true);
+    expect(ctx, index, widths[1], 5, 10, n, false);
+    assert_ok(ctx, copse_count(index, &ranges, counts));
+    assert_ok(ctx, copse_sum(index, &ranges, sums));
+    for (unsigned i = 0; i < 3; i++) assert_int_equal(counts[i], wanted[i]);
+    for (uint64_t i = n / 2; i < n; i++) sum += 10 * i + 1;
+    assert_int_equal(sums[2], sum);
+    assert_ok(ctx, copse_lower_bound(index, &key, 1, &near, NULL, &found, &rank));
+    assert_true(found && near == 10 * n - 10 && rank == n - 1);
+    copse_visit_request request = COPSE_VISIT_INIT(COPSE_VISIT_REDUCE);
+    request.wanted = COPSE_REDUCE_SUM;
+    const copse_ranges last = COPSE_BETWEEN(&lows[2], &highs[2], 1);
+    request.range = &last;
+    assert_ok(ctx, copse_visit_values(index, &request));
+    assert_int_equal(request.reduction.sum.u64, sum);
+}
+
+/* Reads are walked by the host: they are right though the card's levels lead nowhere, also after pages have come. */
+static void the_host_walks_in_hybrid_placements(void **state)
+{
+    (void)state;
+    const struct unit_tree hybrid = {COPSE_STRUCTURE_PAGED, COPSE_PLACEMENT_HYBRID_EMULATED};
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        copse_ctx *ctx = unit_context(threads);
+        copse_index *index = unit_index(ctx, hybrid, COPSE_U64, COPSE_U64, false);
+        uint64_t n = 3000;
+        insert(ctx, index, widths[1], 0, 10, n);
+        for (unsigned turn = 0; turn < 3; turn++, n += 2000) {
+            if (turn) insert(ctx, index, widths[1], 10 * n - 20000, 10, 2000);
+            reads_are_right(ctx, index, n);
+            copse_device *device = index->device;
+            const copse_paged_directory *directory = &copse_paged_of(index)->directory;
+            const uint64_t bytes = (uint64_t)((char *)directory->highs - (char *)directory->memory);
+            char *levels = must_malloc(bytes);
+            assert_ok(ctx, copse_device_read(device, device->main, levels, directory->memory, bytes));
+            assert_ok(ctx, copse_device_fill(device, device->main, directory->memory, 0xff, bytes));
+            reads_are_right(ctx, index, n);
+            assert_ok(ctx, copse_device_copy(device, device->main, directory->memory, levels, bytes));
+            assert_ok(ctx, copse_device_wait(device, device->main));
+            free(levels);
+            assert_ok(ctx, copse_verify(index));
+        }
+        copse_index_free(index);
+        copse_ctx_free(ctx);
+    }
+}
+
+/* A read for which there is no memory says so, and the next one is right. */
+static void hybrid_reads_without_memory(void **state)
+{
+    (void)state;
+    const struct unit_tree hybrid = {COPSE_STRUCTURE_PAGED, COPSE_PLACEMENT_HYBRID_EMULATED};
+    copse_ctx *ctx = unit_context(1);
+    bool done = false;
+    for (int64_t allowed = 0; !done; allowed++) {
+        copse_index *index = unit_tens(ctx, hybrid, 2000);
+        copse_device *device = index->device;
+        const uint64_t low = 100, high = 4000;
+        const copse_ranges range = COPSE_BETWEEN(&low, &high, 1);
+        uint64_t count = 0;
+        uint8_t found = 0;
+        device->allocations_left = allowed;
+        const copse_status find = copse_find(index, &low, 1, NULL, &found);
+        const copse_status counted = copse_count(index, &range, &count);
+        done = device->allocations_left >= 0;
+        device->allocations_left = -1;
+        assert_true(find == COPSE_OK ? found : find == COPSE_ERR_MEMORY);
+        assert_true(counted == COPSE_OK ? count == 391 : counted == COPSE_ERR_MEMORY);
+        assert_ok(ctx, copse_find(index, &low, 1, NULL, &found));
+        assert_true(found);
+        assert_ok(ctx, copse_verify(index));
+        copse_index_free(index);
+        assert_int_equal(device->allocated, 0);
+    }
+    copse_ctx_free(ctx);
+}
+
 /* --- no memory ------------------------------------------------------------------------------------------------------------------- */
 
 /* Every allocation on the device fails once: the tree is as before, and its memory, too. */
@@ -385,12 +572,22 @@ static void failures_leave_the_tree_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_around_the_size_of_a_page), cmocka_unit_test(appends_fill_pages),
-        cmocka_unit_test(few_keys_are_patched_in),        cmocka_unit_test(pages_grow_with_the_tree),
-        cmocka_unit_test(windows_take_no_more_memory),    cmocka_unit_test(an_empty_tree_takes_keys),
-        cmocka_unit_test(sparse_pages_are_joined),        cmocka_unit_test(every_order_works),
-        cmocka_unit_test(other_orders_are_refused),       cmocka_unit_test(appends_and_what_looks_like_one),
-        cmocka_unit_test(streams_get_a_paged_tree),       cmocka_unit_test(failures_leave_the_tree_as_it_was),
+        cmocka_unit_test(runs_around_the_size_of_a_page),
+        cmocka_unit_test(appends_fill_pages),
+        cmocka_unit_test(few_keys_are_patched_in),
+        cmocka_unit_test(pages_grow_with_the_tree),
+        cmocka_unit_test(windows_take_no_more_memory),
+        cmocka_unit_test(an_empty_tree_takes_keys),
+        cmocka_unit_test(sparse_pages_are_joined),
+        cmocka_unit_test(every_order_works),
+        cmocka_unit_test(other_orders_are_refused),
+        cmocka_unit_test(appends_and_what_looks_like_one),
+        cmocka_unit_test(orders_follow_the_size),
+        cmocka_unit_test(a_bulk_load_is_dense),
+        cmocka_unit_test(the_host_walks_in_hybrid_placements),
+        cmocka_unit_test(hybrid_reads_without_memory),
+        cmocka_unit_test(streams_get_a_paged_tree),
+        cmocka_unit_test(failures_leave_the_tree_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

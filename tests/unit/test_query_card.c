@@ -78,6 +78,45 @@ static void same_tables(const copse_table *a, const copse_table *b)
         }
 }
 
+/* Questions on strings, of which "c" is one, "ca" and "nothing" are none. */
+static bool ask_strings(copse_query *query, unsigned number)
+{
+    const copse_value list[] = {copse_value_text("c", 1), copse_value_text("nothing", 7), copse_value_text("x", 1)};
+    const copse_value there = list[0], not_there = copse_value_text("ca", 2), last = copse_value_text("f", 1);
+    switch (number) {
+    case 0:
+        return !copse_query_where(query, "s", COPSE_EQUAL, there);
+    case 1:
+        return !copse_query_where(query, "s", COPSE_EQUAL, not_there);
+    case 2:
+        return !copse_query_where(query, "s", COPSE_LESS, not_there) && !copse_query_order_by(query, "s", 0);
+    case 3:
+        return !copse_query_where(query, "s", COPSE_GREATER, there) && !copse_query_order_by(query, "s", 1) &&
+               !copse_query_limit(query, 7, 3);
+    case 4:
+        return !copse_query_between(query, "s", there, last);
+    case 5:
+        return !copse_query_where(query, "s", COPSE_PREFIX, last);
+    case 6:
+        return !copse_query_in(query, "s", list, 3);
+    case 7:
+        return !copse_query_where(query, "s", COPSE_NOT_EQUAL, there) && !copse_query_or(query) &&
+               !copse_query_where(query, "s", COPSE_IS_NULL, copse_value_null());
+    case 8:
+        return !copse_query_where(query, "s", COPSE_NOT_EQUAL, not_there);
+    case 9:
+        return !copse_query_group_by(query, "s") && !copse_query_group_by(query, "b") &&
+               !copse_query_aggregate(query, COPSE_AGGREGATE_COUNT, "s") &&
+               !copse_query_aggregate(query, COPSE_AGGREGATE_SUM, "f");
+    case 10:
+        return !copse_query_group_by(query, "g") && !copse_query_aggregate(query, COPSE_AGGREGATE_MIN, "s") &&
+               !copse_query_aggregate(query, COPSE_AGGREGATE_MAX, "s") &&
+               !copse_query_aggregate(query, COPSE_AGGREGATE_COUNT_DISTINCT, "s");
+    default:
+        return false;
+    }
+}
+
 /* Questions of all kinds; a false end is beyond the last. */
 static bool ask(copse_query *query, unsigned number)
 {
@@ -126,7 +165,7 @@ static bool ask(copse_query *query, unsigned number)
     case 9: /* a group of NULLs alone */
         return !copse_query_group_by(query, "n") && !copse_query_aggregate(query, COPSE_AGGREGATE_MAX, "n");
     default:
-        return false;
+        return ask_strings(query, number - 10);
     }
 }
 
@@ -247,34 +286,6 @@ static void values_come_without_a_table(void **state)
     copse_ctx_free(ctx);
 }
 
-static void strings_stay_on_the_cpu(void **state)
-{
-    (void)state;
-    static const char *const why[] = {"conditions on strings", "orders of strings", "groups of strings",
-                                      "aggregates of strings"};
-    copse_ctx *ctx = unit_context(1);
-    copse_table *table = make(ctx, 100), *result = NULL;
-    assert_ok(ctx, copse_table_place(table, COPSE_PLACEMENT_EMULATED));
-    for (int i = 0; i < 4; i++) {
-        copse_query *query = NULL;
-        const char *text = NULL;
-        assert_ok(ctx, copse_query_create(table, &query));
-        if (i == 0) assert_ok(ctx, copse_query_where(query, "s", COPSE_EQUAL, copse_value_text("c", 1)));
-        if (i == 1) assert_ok(ctx, copse_query_order_by(query, "s", 0));
-        if (i == 2) assert_ok(ctx, copse_query_group_by(query, "s"));
-        if (i >= 2) assert_ok(ctx, copse_query_aggregate(query, COPSE_AGGREGATE_MAX, "s"));
-        assert_ok(ctx, copse_query_run(query, &result));
-        assert_int_equal(copse_table_rows(result), i == 0 ? 4 : i == 1 ? 100 : i == 2 ? 26 : 1);
-        copse_table_free(result);
-        assert_ok(ctx, copse_query_explain(query, &text));
-        assert_non_null(strstr(text, "ran on: cpu"));
-        assert_non_null(strstr(text, why[i]));
-        copse_query_free(query);
-    }
-    copse_table_free(table);
-    copse_ctx_free(ctx);
-}
-
 static void a_sum_that_does_not_fit_has_its_digits(void **state)
 {
     (void)state;
@@ -385,18 +396,52 @@ static void nulls_find_nobody(void **state)
     copse_ctx_free(ctx);
 }
 
-static void joins_of_strings_stay_on_the_cpu(void **state)
+/* Two tables number the same strings differently. */
+static void joins_of_strings_match_words(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    copse_table *table = make(ctx, 40);
-    copse_pairs *pairs = NULL;
-    assert_ok(ctx, copse_table_place(table, COPSE_PLACEMENT_EMULATED));
-    assert_ok(ctx, join(table, table, COPSE_JOIN_SEMI, "s", copse_value_null(), &pairs));
-    assert_int_equal(copse_pairs_count(pairs), 40);
-    assert_null(copse_pairs_device_left(pairs));
-    copse_pairs_free(pairs);
-    copse_table_free(table);
+    copse_table *left = make(ctx, 300), *right = make(ctx, 9);
+    for (uint32_t kind = COPSE_JOIN_INNER; kind <= COPSE_JOIN_ANTI; kind++) {
+        copse_pairs *there = NULL, *here = NULL;
+        assert_ok(ctx, copse_table_place(left, COPSE_PLACEMENT_EMULATED));
+        assert_ok(ctx, copse_table_place(right, COPSE_PLACEMENT_EMULATED));
+        assert_ok(ctx, join(left, right, kind, "s", copse_value_null(), &there));
+        assert_non_null(copse_pairs_device_left(there));
+        assert_ok(ctx, copse_table_place(left, COPSE_PLACEMENT_CPU));
+        assert_ok(ctx, copse_table_place(right, COPSE_PLACEMENT_CPU));
+        assert_ok(ctx, join(left, right, kind, "s", copse_value_null(), &here));
+        same_pairs(there, here);
+        copse_pairs_free(there);
+        copse_pairs_free(here);
+    }
+    copse_table_free(left);
+    copse_table_free(right);
+    copse_ctx_free(ctx);
+}
+
+static void asof_joins_take_groups_of_strings(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_table *left = make(ctx, 300), *right = make(ctx, 60);
+    copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+    copse_pairs *pairs[2] = {NULL, NULL};
+    options.kind = COPSE_JOIN_ASOF;
+    options.left_on = options.right_on = "k";
+    options.left_by = options.right_by = "s";
+    for (int i = 0; i < 2; i++) {
+        copse_placement placement = i ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU;
+        assert_ok(ctx, copse_table_place(left, placement));
+        assert_ok(ctx, copse_table_place(right, placement));
+        assert_ok(ctx, copse_join(left, right, &options, &pairs[i]));
+    }
+    assert_non_null(copse_pairs_device_left(pairs[1]));
+    same_pairs(pairs[0], pairs[1]);
+    copse_pairs_free(pairs[0]);
+    copse_pairs_free(pairs[1]);
+    copse_table_free(left);
+    copse_table_free(right);
     copse_ctx_free(ctx);
 }
 
@@ -704,22 +749,14 @@ static void device_memory_runs_out_at_every_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_those_of_the_cpu),
-        cmocka_unit_test(floats_are_added_in_blocks),
-        cmocka_unit_test(values_come_without_a_table),
-        cmocka_unit_test(strings_stay_on_the_cpu),
-        cmocka_unit_test(a_sum_that_does_not_fit_has_its_digits),
-        cmocka_unit_test(joins_are_those_of_the_cpu),
-        cmocka_unit_test(nulls_find_nobody),
-        cmocka_unit_test(joins_of_strings_stay_on_the_cpu),
-        cmocka_unit_test(changes_follow_to_the_device),
-        cmocka_unit_test(a_change_without_device_memory_holds),
-        cmocka_unit_test(threads_ask_at_the_same_time),
-        cmocka_unit_test(tables_come_from_device_memory),
-        cmocka_unit_test(many_ranges_stay_on_the_device),
-        cmocka_unit_test(wrong_places_are_refused),
-        cmocka_unit_test(host_memory_runs_out_at_every_place),
-        cmocka_unit_test(device_memory_runs_out_at_every_place),
+        cmocka_unit_test(answers_are_those_of_the_cpu),        cmocka_unit_test(floats_are_added_in_blocks),
+        cmocka_unit_test(values_come_without_a_table),         cmocka_unit_test(a_sum_that_does_not_fit_has_its_digits),
+        cmocka_unit_test(joins_are_those_of_the_cpu),          cmocka_unit_test(nulls_find_nobody),
+        cmocka_unit_test(joins_of_strings_match_words),        cmocka_unit_test(asof_joins_take_groups_of_strings),
+        cmocka_unit_test(changes_follow_to_the_device),        cmocka_unit_test(a_change_without_device_memory_holds),
+        cmocka_unit_test(threads_ask_at_the_same_time),        cmocka_unit_test(tables_come_from_device_memory),
+        cmocka_unit_test(many_ranges_stay_on_the_device),      cmocka_unit_test(wrong_places_are_refused),
+        cmocka_unit_test(host_memory_runs_out_at_every_place), cmocka_unit_test(device_memory_runs_out_at_every_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -420,6 +420,60 @@ static void memory_per_key(void **state)
     copse_ctx_free(ctx);
 }
 
+/* Counts of ranges and prefixes: as the sorted array has them, where leaves are an interval of each pool, and after a change, where they are not. */
+static void counts_of_leaves_in_order(void **state)
+{
+    (void)state;
+    enum { STRINGS = 900, RANGES = 600 };
+    static const unsigned char letters[] = {0x00, 0x01, 'a', 0xff};
+    copse_ctx *ctx = unit_context(2);
+    copse_index *index = radix_index(ctx),
+                *sorted = unit_index(ctx, (struct unit_tree){COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_CPU}, COPSE_BYTES,
+                                     COPSE_U64, false);
+    struct random_source random = {9};
+    struct byte_pool pool = {NULL, 0};
+    unsigned char bytes[40];
+    while (pool.n < STRINGS) { /* of all types of leaves but the long ones, many the beginning of others */
+        const size_t n = random_below(&random, 33), same = random_below(&random, n + 1);
+        memset(bytes, 0, sizeof bytes);
+        for (size_t i = same; i < n; i++) bytes[i] = letters[random_below(&random, sizeof letters)];
+        byte_pool_add(&pool, bytes, n);
+    }
+    byte_pool_sort(&pool);
+    uint64_t codes[RANGES], others[RANGES], want[RANGES], got[RANGES];
+    for (int round = 0; round < 12; round++) {
+        for (uint64_t i = 0; i < RANGES; i++) {
+            codes[i] = random_below(&random, pool.n);
+            others[i] = random_below(&random, pool.n);
+        }
+        struct byte_array lows = byte_array_of(&pool, codes, RANGES, 64, 0, 0),
+                          highs = byte_array_of(&pool, others, RANGES, 64, 0, 0);
+        if (round % 4 == 0) {
+            assert_ok(ctx, copse_build(index, &highs.bytes, NULL, RANGES / 2));
+            assert_ok(ctx, copse_build(sorted, &highs.bytes, NULL, RANGES / 2));
+        } else if (round % 4 == 3) {
+            assert_ok(ctx, copse_erase(index, &lows.bytes, RANGES / 2, NULL));
+            assert_ok(ctx, copse_erase(sorted, &lows.bytes, RANGES / 2, NULL));
+        }
+        assert_int_equal(((const copse_radix *)index->tree)->ordered, round % 4 != 3);
+        for (uint32_t flags = 0; flags < 5; flags++) {
+            copse_ranges ranges = COPSE_BETWEEN(&lows.bytes, flags == 4 ? NULL : &highs.bytes, RANGES);
+            ranges.flags = flags == 4
+                               ? COPSE_RANGE_PREFIX
+                               : (flags & 1 ? COPSE_RANGE_LOW_OPEN : 0) | (flags & 2 ? COPSE_RANGE_HIGH_OPEN : 0);
+            assert_ok(ctx, copse_count(sorted, &ranges, want));
+            assert_ok(ctx, copse_count(index, &ranges, got));
+            assert_memory_equal(got, want, sizeof want);
+        }
+        byte_array_free(&lows);
+        byte_array_free(&highs);
+    }
+    byte_pool_free(&pool);
+    copse_index_free(sorted);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +487,7 @@ int main(void)
         cmocka_unit_test(as_deep_as_can_be),
         cmocka_unit_test(without_memory_a_batch_leaves_no_trace),
         cmocka_unit_test(memory_per_key),
+        cmocka_unit_test(counts_of_leaves_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 #include "trees/radix/gpu/tree.h"
 
 static const struct unit_tree on_cpu = {COPSE_STRUCTURE_RADIX, COPSE_PLACEMENT_CPU};
-static const struct unit_tree emulated = {COPSE_STRUCTURE_RADIX, COPSE_PLACEMENT_EMULATED};
 
 #define STRINGS 700u
 #define BATCH   300u
@@ -52,6 +51,37 @@ static uint64_t *some_codes(struct random_source *random, uint64_t n, uint64_t m
     return codes;
 }
 
+/* --- trees on the device --------------------------------------------------------------------------------------------------- */
+
+/* Where long keys are, in the tests that go over all ways; with pieces of lookups that are smaller than batches. */
+static copse_long_keys way;
+
+static copse_index *device_index(copse_ctx *ctx, copse_type value_type)
+{
+    copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
+    copse_index *index = NULL;
+    options.key_type = COPSE_BYTES;
+    options.value_type = value_type;
+    options.structure = COPSE_STRUCTURE_RADIX;
+    options.placement = COPSE_PLACEMENT_EMULATED;
+    options.long_keys = way;
+    assert_ok(ctx, copse_index_create(ctx, &options, &index));
+    copse_radix_device_of(index)->piece = 70;
+    return index;
+}
+
+/* Runs a test with each way of long keys. */
+static void all_ways(void (*test)(void))
+{
+    for (way = COPSE_LONG_KEYS_AUTO; way <= COPSE_LONG_KEYS_CPU; way++) test();
+    way = COPSE_LONG_KEYS_AUTO;
+}
+
+static uint32_t apart(const copse_index *index)
+{
+    return copse_radix_device_of(index)->marks.without;
+}
+
 /* --- both trees --------------------------------------------------------------------------------------------------------- */
 
 struct both {
@@ -67,7 +97,7 @@ static struct both both_open(enum placed_memory memory, copse_type value_type)
 {
     struct both both = {.ctx = unit_context(2), .random = {memory + 11}, .memory = memory, .value_type = value_type};
     both.cpu = unit_index(both.ctx, on_cpu, COPSE_BYTES, value_type, false);
-    both.device = unit_index(both.ctx, emulated, COPSE_BYTES, value_type, false);
+    both.device = device_index(both.ctx, value_type);
     both.pool = some_strings(memory + 1);
     return both;
 }
@@ -253,13 +283,36 @@ static void compare_counts(struct both *both, const copse_ranges *asked, const s
     assert_ok(both->ctx, copse_count(both->device, &ranges, placed_output(&call, got, n, 8)));
     place_end(&call);
     assert_memory_equal(got, want, n * 8);
-    call = place_for(both);
-    const copse_ranges again = place_ranges(&call, asked, lows, highs, ends);
-    memset(got, 0, sizeof got);
-    assert_ok(both->ctx, copse_sum(both->cpu, asked, want));
-    assert_ok(both->ctx, copse_sum(both->device, &again, placed_output(&call, got, n, 8)));
-    place_end(&call);
-    assert_memory_equal(got, want, n * 8);
+}
+
+/* Sums, means, minima and maxima. */
+static void compare_aggregates(struct both *both, const copse_ranges *asked, const struct byte_array *lows,
+                               const struct byte_array *highs)
+{
+    const uint64_t n = asked->n;
+    const size_t width = typed_size(both->value_type);
+    copse_bytes ends[2];
+    for (int what = 0; what < 4; what++) {
+        uint64_t want[BATCH] = {0}, got[BATCH] = {0};
+        uint8_t want_found[BATCH] = {0}, got_found[BATCH] = {0};
+        struct placed_call call = place_for(both);
+        const copse_ranges ranges = place_ranges(&call, asked, lows, highs, ends);
+        void *out = placed_output(&call, got, n, what < 2 ? 8 : width);
+        uint8_t *found = placed_output(&call, got_found, n, 1);
+        for (int side = 0; side < 2; side++) {
+            const copse_index *index = side ? both->device : both->cpu;
+            const copse_ranges *of = side ? &ranges : asked;
+            void *to = side ? out : want;
+            uint8_t *there = side ? found : want_found;
+            assert_ok(both->ctx, what == 0   ? copse_sum(index, of, to)
+                                 : what == 1 ? copse_avg(index, of, to)
+                                 : what == 2 ? copse_min(index, of, to, there)
+                                             : copse_max(index, of, to, there));
+        }
+        place_end(&call);
+        assert_memory_equal(got, want, n * (what < 2 ? 8 : width));
+        if (what >= 2) assert_memory_equal(got_found, want_found, n);
+    }
 }
 
 static void compare_ranges(struct both *both, const struct byte_array *lows, const struct byte_array *highs)
@@ -277,6 +330,7 @@ static void compare_ranges(struct both *both, const struct byte_array *lows, con
         asked.limit = 0;
         asked.flags &= ~(uint32_t)COPSE_RANGE_DESCENDING;
         compare_counts(both, &asked, &few_lows, &few_highs);
+        compare_aggregates(both, &asked, &few_lows, &few_highs);
     }
     copse_ranges open = COPSE_BETWEEN(NULL, &highs->bytes, n);
     open.limit = 5;
@@ -368,14 +422,19 @@ static void same_as_the_cpu(enum placed_memory memory, copse_type value_type)
     both_close(&both);
 }
 
-static void arrays_in_any_memory(void **state)
+static void arrays_in_any_memory_now(void)
 {
-    (void)state;
     same_as_the_cpu(PLACED_HOST, COPSE_U64);
     same_as_the_cpu(PLACED_PINNED, COPSE_U32);
     same_as_the_cpu(PLACED_DEVICE, COPSE_U64);
-    same_as_the_cpu(PLACED_MIXED, COPSE_U32);
-    same_as_the_cpu(PLACED_MIXED, COPSE_U64);
+    same_as_the_cpu(PLACED_MIXED, COPSE_I32);
+    same_as_the_cpu(PLACED_MIXED, COPSE_I64);
+}
+
+static void arrays_in_any_memory(void **state)
+{
+    (void)state;
+    all_ways(arrays_in_any_memory_now);
 }
 
 /* --- the way to the device ------------------------------------------------------------------------------------------------- */
@@ -396,11 +455,10 @@ static struct byte_array numbered_keys(uint64_t first, uint64_t n, uint64_t step
 }
 
 /* A small update leaves most pages alone, and the device sees it; so does one that makes pools grow. */
-static void changes_arrive(void **state)
+static void changes_arrive_now(void)
 {
-    (void)state;
     copse_ctx *ctx = unit_context(1);
-    copse_index *index = unit_index(ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    copse_index *index = device_index(ctx, COPSE_U64);
     struct byte_array all = numbered_keys(0, 3000, UINT64_C(0x123456789abcd));
     assert_ok(ctx, copse_build(index, &all.bytes, NULL, all.n));
     for (uint64_t round = 0; round < 12; round++) {
@@ -424,11 +482,17 @@ static void changes_arrive(void **state)
 }
 
 /* More entries in a range than a thread goes along: the host answers. */
+static void changes_arrive(void **state)
+{
+    (void)state;
+    all_ways(changes_arrive_now);
+}
+
 static void wide_ranges_are_counted(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(2);
-    copse_index *index = unit_index(ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    copse_index *index = device_index(ctx, COPSE_U64);
     struct byte_array all = numbered_keys(0, 9000, 1), ends = numbered_keys(0, 2, 8000);
     uint64_t count = 0, offsets[2], *values = must_malloc(8000 * sizeof *values);
     assert_ok(ctx, copse_build(index, &all.bytes, NULL, all.n));
@@ -453,12 +517,11 @@ static void wide_ranges_are_counted(void **state)
 }
 
 /* So many bytes in pinned memory that they go in several chunks. */
-static void large_batches_go_in_chunks(void **state)
+static void large_batches_now(void)
 {
-    (void)state;
     enum { KEYS = 1300, LENGTH = 60000, THERE = 60 };
     struct both both = {.ctx = unit_context(1), .memory = PLACED_PINNED, .random = {5}, .value_type = COPSE_U64};
-    copse_index *index = unit_index(both.ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    copse_index *index = device_index(both.ctx, COPSE_U64);
     struct byte_array queries = byte_array_room(KEYS, (uint64_t)KEYS * LENGTH, 64);
     uint64_t *values = must_malloc(KEYS * sizeof *values);
     uint8_t *found = must_malloc(KEYS);
@@ -490,11 +553,16 @@ static void large_batches_go_in_chunks(void **state)
     copse_ctx_free(both.ctx);
 }
 
-/* --- what is wrong ------------------------------------------------------------------------------------------------------------ */
-
-static void unsound_offsets_are_refused(void **state)
+static void large_batches_go_in_chunks(void **state)
 {
     (void)state;
+    all_ways(large_batches_now);
+}
+
+/* --- what is wrong ------------------------------------------------------------------------------------------------------------ */
+
+static void unsound_offsets_now(void)
+{
     struct both both = both_open(PLACED_DEVICE, COPSE_U64);
     struct byte_array keys = numbered_keys(0, 20, 1);
     uint64_t values[20];
@@ -522,10 +590,15 @@ static void unsound_offsets_are_refused(void **state)
     both_close(&both);
 }
 
-/* Every allocation of device memory fails in its turn: the call says so, and the index is as before, or as after. */
-static void no_device_memory(void **state)
+static void unsound_offsets_are_refused(void **state)
 {
     (void)state;
+    all_ways(unsound_offsets_now);
+}
+
+/* Every allocation of device memory fails in its turn: the call says so, and the index is as before, or as after. */
+static void no_device_memory_now(void)
+{
     struct both both = both_open(PLACED_HOST, COPSE_U64);
     copse_device *device = placed_device(both.ctx, COPSE_PLACEMENT_EMULATED);
     struct byte_array keys = numbered_keys(0, 50, UINT64_C(0x9e3779b97f4a7c15)),
@@ -564,16 +637,21 @@ static void no_device_memory(void **state)
     both_close(&both);
 }
 
-/* A context that says that all arrays are device memory. */
-static void device_arrays_are_promised(void **state)
+static void no_device_memory(void **state)
 {
     (void)state;
+    all_ways(no_device_memory_now);
+}
+
+/* A context that says that all arrays are device memory. */
+static void device_arrays_are_promised_now(void)
+{
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
     copse_ctx *ctx = NULL;
     options.flags = COPSE_CTX_DEVICE_ARRAYS;
     assert_ok(NULL, copse_ctx_create(&options, &ctx));
     struct both both = {.ctx = ctx, .memory = PLACED_DEVICE, .random = {3}, .value_type = COPSE_U64};
-    copse_index *index = unit_index(ctx, emulated, COPSE_BYTES, COPSE_U64, false);
+    copse_index *index = device_index(ctx, COPSE_U64);
     struct byte_array keys = numbered_keys(0, 100, 77), more = numbered_keys(100, 100, 77);
     uint64_t values[100], got[100] = {0};
     uint8_t got_found[100] = {0};
@@ -597,13 +675,162 @@ static void device_arrays_are_promised(void **state)
     copse_ctx_free(ctx);
 }
 
+static void device_arrays_are_promised(void **state)
+{
+    (void)state;
+    all_ways(device_arrays_are_promised_now);
+}
+
+/* --- larger than device memory --------------------------------------------------------------------------------------------- */
+
+#define ALL_LEAVES  0x3c0u
+#define LONG_LEAVES 0x200u
+
+/* Numbered keys, each with so many bytes more behind the number. */
+static struct byte_array padded_keys(uint64_t first, uint64_t n, size_t padding)
+{
+    const size_t length = 8 + padding;
+    struct byte_array keys = byte_array_room(n, n * length, 64);
+    memset(keys.bytes.data, 'p', n * length);
+    for (uint64_t i = 0; i <= n; i++) byte_array_set_offset(&keys.bytes, i, (int64_t)(i * length));
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t number = __builtin_bswap64((first + i) * UINT64_C(0x9e3779b97f4a7c15));
+        memcpy((char *)keys.bytes.data + i * length, &number, sizeof number);
+    }
+    return keys;
+}
+
+static void all_there(copse_ctx *ctx, const copse_index *index, const struct byte_array *keys, uint64_t first)
+{
+    uint64_t *values = must_malloc(keys->n * sizeof *values), limit = index->device->limit;
+    uint8_t *found = must_malloc(keys->n);
+    index->device->limit = UINT64_MAX; /* the way of the keys */
+    assert_ok(ctx, copse_find(index, &keys->bytes, keys->n, values, found));
+    for (uint64_t i = 0; i < keys->n; i++) assert_true(found[i] && values[i] == first + i);
+    free(values);
+    free(found);
+    assert_ok(ctx, copse_verify(index));
+    index->device->limit = limit;
+}
+
+static void insert_numbered(copse_ctx *ctx, copse_index *index, const struct byte_array *keys, uint64_t first,
+                            copse_status want)
+{
+    uint64_t *values = must_malloc(keys->n * sizeof *values);
+    for (uint64_t i = 0; i < keys->n; i++) values[i] = first + i;
+    const copse_status status = copse_insert(index, &keys->bytes, values, keys->n, 0, NULL);
+    if (want == COPSE_OK) assert_ok(ctx, status);
+    assert_int_equal(status, want);
+    free(values);
+}
+
+/* The index grows while the device has room for less and less of it: first for all, then not for long leaves, then for nodes only. What asks
+ * for all on the card fails instead, and is as before. */
+static void leaves_leave_the_device(void **state)
+{
+    (void)state;
+    enum { N = 600, LONG = 300 };
+    for (int asked = 0; asked < 2; asked++) {
+        copse_ctx *ctx = unit_context(2);
+        way = asked ? COPSE_LONG_KEYS_CARD : COPSE_LONG_KEYS_AUTO;
+        copse_index *index = device_index(ctx, COPSE_U64);
+        copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
+        struct byte_array shorts = padded_keys(0, N, 8), longs = padded_keys(N, LONG, 20000),
+                          more = padded_keys(N + LONG, 20 * N, 20);
+        const uint64_t all = device->limit;
+        insert_numbered(ctx, index, &shorts, 0, COPSE_OK);
+        insert_numbered(ctx, index, &shorts, 0, COPSE_OK);
+        assert_int_equal(apart(index), 0);
+        device->limit = device->allocated + (UINT64_C(3) << 20); /* the long ones take 6 MB */
+        insert_numbered(ctx, index, &longs, N, asked ? COPSE_ERR_MEMORY : COPSE_OK);
+        assert_int_equal(copse_size(index), asked ? N : N + LONG);
+        all_there(ctx, index, &shorts, 0);
+        if (!asked) {
+            assert_int_equal(apart(index), LONG_LEAVES);
+            assert_string_equal(copse_last_error(ctx), "");
+            all_there(ctx, index, &longs, N);
+            insert_numbered(ctx, index, &more, N + LONG, COPSE_OK);
+            device->limit = device->allocated + (UINT64_C(3) << 19);
+            insert_numbered(ctx, index, &more, N + LONG, COPSE_OK);
+            struct byte_array others = padded_keys(N + LONG + 20 * N, 20 * N, 22);
+            insert_numbered(ctx, index, &others, 0, COPSE_OK);
+            assert_int_equal(apart(index), ALL_LEAVES);
+            all_there(ctx, index, &shorts, 0);
+            all_there(ctx, index, &longs, N);
+            all_there(ctx, index, &more, N + LONG);
+            all_there(ctx, index, &others, 0);
+            device->limit = all; /* smaller nodes that take the place of larger ones */
+            assert_ok(ctx, copse_erase(index, &others.bytes, others.n, NULL));
+            all_there(ctx, index, &more, N + LONG);
+            byte_array_free(&others);
+        }
+        device->limit = all; /* a build has all of it there again */
+        assert_ok(ctx, copse_build(index, &shorts.bytes, NULL, N));
+        assert_int_equal(apart(index), 0);
+        all_there(ctx, index, &shorts, 0);
+        byte_array_free(&shorts);
+        byte_array_free(&longs);
+        byte_array_free(&more);
+        copse_index_free(index);
+        copse_ctx_free(ctx);
+    }
+    way = COPSE_LONG_KEYS_AUTO;
+}
+
+/* Builds while the device has less and less room: with all leaves there, without the long ones, with nodes only, and not at all. */
+static void builds_leave_leaves_behind(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    copse_ctx *ctx = unit_context(2);
+    copse_index *index = device_index(ctx, COPSE_U64),
+                *fixed = unit_index(ctx, (struct unit_tree){COPSE_STRUCTURE_RADIX, COPSE_PLACEMENT_EMULATED}, COPSE_F64,
+                                    COPSE_U64, false);
+    copse_device *device = placed_device(ctx, COPSE_PLACEMENT_EMULATED);
+    struct byte_array keys = padded_keys(0, N, 24);
+    double numbers[N];
+    uint64_t values[N];
+    uint8_t found[N];
+    const uint64_t all = device->limit;
+    uint32_t seen = 0, seen_fixed = 0;
+    copse_status status = COPSE_OK;
+    for (uint64_t i = 0; i < N; i++) numbers[i] = 1.5 * (double)i;
+    for (uint64_t room = UINT64_C(4) << 20; status == COPSE_OK; room -= room / 8) {
+        assert_ok(ctx, copse_build(index, NULL, NULL, 0));
+        assert_ok(ctx, copse_build(fixed, NULL, NULL, 0));
+        device->limit = device->allocated + room;
+        status = copse_build(index, &keys.bytes, NULL, N);
+        device->limit = all;
+        if (status == COPSE_OK) {
+            assert_true(apart(index) >= seen);
+            seen = apart(index);
+            all_there(ctx, index, &keys, 0);
+        }
+        assert_int_equal(copse_size(index), status == COPSE_OK ? N : 0);
+        device->limit = device->allocated + room / 4;
+        if (copse_build(fixed, numbers, NULL, N) == COPSE_OK) seen_fixed = apart(fixed);
+        device->limit = all;
+        if (!copse_size(fixed)) continue;
+        assert_ok(ctx, copse_find(fixed, numbers, N, values, found));
+        for (uint64_t i = 0; i < N; i++) assert_true(found[i] && values[i] == i);
+    }
+    assert_int_equal(status, COPSE_ERR_MEMORY);
+    assert_int_equal(seen, ALL_LEAVES);
+    assert_int_equal(seen_fixed, ALL_LEAVES);
+    copse_index_free(fixed);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+    byte_array_free(&keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_in_any_memory),        cmocka_unit_test(changes_arrive),
         cmocka_unit_test(wide_ranges_are_counted),     cmocka_unit_test(large_batches_go_in_chunks),
         cmocka_unit_test(unsound_offsets_are_refused), cmocka_unit_test(no_device_memory),
-        cmocka_unit_test(device_arrays_are_promised),
+        cmocka_unit_test(device_arrays_are_promised),  cmocka_unit_test(leaves_leave_the_device),
+        cmocka_unit_test(builds_leave_leaves_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,6 +288,88 @@ static void many_ranges(void **state)
     }
 }
 
+/* --- aggregates -------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t number_at(copse_type type, const void *array, uint64_t i)
+{
+    return type == COPSE_U64 ? ((const uint64_t *)array)[i] : ((const uint32_t *)array)[i];
+}
+
+/* Sums, minima and maxima of ranges of every width, some of them to the end, against the keys that there should be. */
+static void check_aggregates(const struct subject *s)
+{
+    enum { RANGES = 600 };
+    const struct shape *shape = s->shape;
+    uint64_t lows[RANGES], highs[RANGES], sums[RANGES], least[RANGES], most[RANGES], random = 88172645463325252u;
+    uint8_t found[RANGES], found_most[RANGES];
+    for (unsigned i = 0; i < RANGES; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        lows[i] = random % s->domain;
+        highs[i] = i % 8 == 7 ? s->domain : lows[i] + (random >> 32) % (UINT64_C(1) << i % 17) - (i % 16 == 0);
+    }
+    void *l = packed(shape->key, lows, RANGES), *h = packed(shape->key, highs, RANGES);
+    assert_ok(s->ctx, copse_sum(s->index, BETWEEN(l, h, RANGES), sums));
+    assert_ok(s->ctx, copse_min(s->index, BETWEEN(l, h, RANGES), least, found));
+    assert_ok(s->ctx, copse_max(s->index, BETWEEN(l, h, RANGES), most, found_most));
+    for (unsigned i = 0; i < RANGES; i++) {
+        uint64_t sum = 0, low = UINT64_MAX, high = 0;
+        for (uint64_t key = lows[i]; key <= highs[i] && key < s->domain; key++) {
+            const uint64_t value = value_of(key);
+            if (!s->has[key]) continue;
+            sum += value;
+            low = value < low ? value : low;
+            high = value > high ? value : high;
+        }
+        assert_int_equal(sums[i], sum);
+        assert_int_equal(found[i], low <= high);
+        assert_int_equal(found_most[i], low <= high);
+        assert_int_equal(number_at(shape->value, least, i), low <= high ? low : 0);
+        assert_int_equal(number_at(shape->value, most, i), high);
+    }
+    free(l);
+    free(h);
+}
+
+static void put_in_calls(struct subject *s, uint64_t first, int64_t step, uint64_t n, uint64_t calls)
+{
+    uint64_t *keys = must_malloc(n * sizeof *keys);
+    for (uint64_t c = 0; c < calls; c++) {
+        for (uint64_t i = 0; i < n; i++) keys[i] = first + (uint64_t)step * (c * n + i);
+        assert_ok(s->ctx, put(s, keys, n));
+    }
+    free(keys);
+}
+
+/* The summary follows pages that come and go at either end, one by one and many at once, and those whose last neighbours went. */
+static void aggregates_follow_pages(void **state)
+{
+    (void)state;
+    for (const struct shape *shape = SHAPES; shape < SHAPES + COUNT_OF(SHAPES); shape++) {
+        struct subject s;
+        const uint64_t page = shape->leaf * shape->page, first = page * 3, n = page * 20, end = first + n + page * 5;
+        open_subject(&s, shape, end, 1);
+        build(&s, first, 1, n, true);
+        check_aggregates(&s);
+        for (uint64_t left = 19; left > 15; left--) { /* exactly the last page */
+            const uint64_t low = first + left * page;
+            assert_ok(s.ctx, take_ranges(&s, &low, &end, 1));
+            check_aggregates(&s);
+        }
+        put_in_calls(&s, first + 15 * page, 1, page / 7, 60); /* a page now and then, at the end, */
+        check_aggregates(&s);
+        put_in_calls(&s, first - 1, -1, page / 7, 14); /* and in front */
+        check_aggregates(&s);
+        check(&s);
+        for (uint64_t low = first, high; low < first + 10 * page; low += page * 5 / 2) {
+            high = low + page;
+            assert_ok(s.ctx, take_ranges(&s, &low, &high, 1));
+        }
+        check_aggregates(&s);
+        check(&s);
+        close_subject(&s);
+    }
+}
+
 /* --- no memory --------------------------------------------------------------------------------------------------------------- */
 
 enum way { RUN, SCATTERED, JOIN, CUT, WAYS };
@@ -352,7 +434,7 @@ int main(void)
         cmocka_unit_test(sizes_one_off_a_border),          cmocka_unit_test(runs_fill_leaves_and_pages),
         cmocka_unit_test(keys_in_order_leave_full_leaves), cmocka_unit_test(erases_leave_no_sparse_leaves),
         cmocka_unit_test(ranges_one_off_a_border),         cmocka_unit_test(many_ranges),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(aggregates_follow_pages),         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,12 +148,51 @@ static int close_pool(void **state)
     return 0;
 }
 
+/* --- warps that wait ------------------------------------------------------------------------------------------------------ */
+
+struct chain_arguments {
+    uint32_t *ticket, *done, *polls;
+};
+
+/* As a decoupled look-back: warps take numbers in order, work for a while, and wait for the one in front. */
+SIMT_KERNEL(wait_in_a_chain, struct chain_arguments, 128, 1)
+{
+    uint32_t own = simt_lane() == 0 ? simt_atomic_add_u32(a.ticket, 1u) : 0;
+    own = simt_shfl_u32(SIMT_FULL_MASK, own, 0);
+    for (uint32_t i = 0; i < 20; i++) (void)simt_load_relaxed_u32(a.ticket);
+    while (own > 0 && !simt_load_relaxed_u32(&a.done[own - 1u])) {
+        if (simt_lane() == 0) (void)simt_atomic_add_u32(a.polls, 1u);
+        simt_yield();
+    }
+    __syncwarp(SIMT_FULL_MASK);
+    if (simt_lane() == 0) simt_store_relaxed_u32(&a.done[own], 1u);
+}
+
+/* A warp that waits leaves the turns to those that do not, in every order: it asks a few times, not thousands of times. */
+static void who_waits_gives_way(void **state)
+{
+    enum { blocks = 24, warps = 4 * blocks };
+    static const copse_kernel kernel = SIMT_KERNEL_ENTRY(wait_in_a_chain, 128);
+    (void)state;
+    uint32_t all = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        uint32_t ticket = 0, polls = 0, done[warps] = {0};
+        const struct chain_arguments arguments = {&ticket, done, &polls};
+        const copse_emulator_launch_options options = {.threads = 1, .seed = seed};
+        assert_true(copse_emulator_launch(&options, &kernel, blocks, &arguments));
+        for (int i = 0; i < warps; i++) assert_int_equal(done[i], 1);
+        all += polls;
+    }
+    if (all > 20u * warps * 2u) fail_msg("%u polls", (unsigned)all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_the_fixed_order),       cmocka_unit_test(in_random_orders),
         cmocka_unit_test(on_several_host_threads),  cmocka_unit_test(after_giving_memory_back),
         cmocka_unit_test(a_seed_repeats_its_order), cmocka_unit_test(each_block_once),
+        cmocka_unit_test(who_waits_gives_way),
     };
     return cmocka_run_group_tests(tests, open_pool, close_pool);
 }

@@ -59,6 +59,10 @@ const char *bench_op_name(size_t i)
 /* Names that end in any number from 1 to 2^24, as range25 does. */
 static const bench_op numbered[] = {
     {BENCH_RANGE, BENCH_KIND_RANGE, 0, "range"},
+    {BENCH_COUNT, BENCH_KIND_RANGE, 0, "count"},
+    {BENCH_SUM, BENCH_KIND_RANGE, 0, "sum"},
+    {BENCH_MIN, BENCH_KIND_RANGE, 0, "min"},
+    {BENCH_MAX, BENCH_KIND_RANGE, 0, "max"},
     {BENCH_POINTS, BENCH_KIND_CHANGE, 0, "insert-points"},
     {BENCH_FIND, BENCH_KIND_POINT, 0, "find-hot"},
     {BENCH_UPDATE, BENCH_KIND_CHANGE, 0, "update-hot"},

@@ -107,8 +107,12 @@ copse_status copse_card_join_asof(copse_joined *join, bool limited, uint64_t who
                                            .limited = limited,
                                            .tolerance = whole,
                                            .distance = number};
-    if (join->left_by != COPSE_NO_COLUMN) a.search.by = copse_card_column_of(join->left, join->left_by);
-    copse_status status = sort_right(&a);
+    copse_status status = copse_card_strings(join->left, join->left_by);
+    if (status == COPSE_OK) status = copse_card_strings(join->right, join->right_by);
+    if (status == COPSE_OK && join->left_by != COPSE_NO_COLUMN)
+        status =
+            copse_card_left_column(join->left, join->left_by, join->right, join->right_by, &a.memory, &a.search.by);
+    if (status == COPSE_OK) status = sort_right(&a);
     if (status == COPSE_OK)
         status = copse_card_take(&a.memory, a.search.n, sizeof *a.search.partners, &a.search.partners);
     if (status == COPSE_OK) status = copse_card_launch(a.device, &a.kernels->asof, a.search.n, &a.search);

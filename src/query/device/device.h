@@ -1,9 +1,9 @@
 /*
  * Tables on a device: an image of the columns there, and queries and joins that run on it.
  *
- *   host      cells, NULL bits, texts        the table: changes, files, strings, and what the device cannot do
+ *   host      cells, NULL bits, texts        the table: changes, files, texts, and what the device cannot do
  *                │ copse_table_place, and the cells of every change
- *   device    cells, NULL bits, live rows    the image (image.c)      indexes of fixed-width columns (index/)
+ *   device    cells, NULL bits, live rows    the image (image.c), numbers for strings (strings.c)    indexes of fixed-width columns (index/)
  *                │ filter: a flag for each row; select                 rows.c
  *             row numbers ── sort by columns                           order.c
  *                │            ├─ groups: heads of equal keys; partials of each, in blocks of 1,024 rows    groups.c, reduce.c
@@ -22,9 +22,14 @@
 /* ---- image.c ---- */
 
 typedef struct copse_image_column {
-    void *cells;        /* NULL for strings */
+    void *cells;        /* of strings: their numbers, NULL while nobody has asked for them */
     uint32_t *validity; /* bits */
     uint64_t cell_bytes;
+    /* Of strings: */
+    bool
+        numbered; /* cells and words are those of the rows; atomic, since threads may ask while another one makes them */
+    copse_buffer words; /* copse_text, in host memory: each once, in their order */
+    uint64_t word_count;
 } copse_image_column;
 
 struct copse_table_image {
@@ -37,7 +42,7 @@ struct copse_table_image {
     bool stale;        /* a change did not reach it: the next one makes it anew */
 };
 
-/* A column of a placed table for kernels; NULL bits only where there are NULLs. */
+/* A column of a placed table for kernels; NULL bits only where there are NULLs. One of strings is one of u32 once they are numbered. */
 copse_card_column copse_card_column_of(const copse_table *table, uint32_t column);
 const uint8_t *copse_card_alive(const copse_table *table);
 /* The device of a table whose image is as its rows are, or NULL. */
@@ -64,6 +69,17 @@ uint64_t copse_card_keep(copse_card_memory *memory, const void *array);
 void copse_card_release(copse_card_memory *memory);
 /* Launches a kernel with a thread for each of n. */
 copse_status copse_card_launch(copse_device *device, const copse_kernel *kernel, uint64_t n, const void *arguments);
+
+/* ---- strings.c ---- */
+
+/* Numbers the strings of a column, if it is one of strings and they are not. */
+copse_status copse_card_strings(const copse_table *table, uint32_t column);
+/* The words of a numbered column, as cells 0, 1, ..; how many of them are smaller than a text, and whether it is one of them. */
+copse_stored_column copse_card_words(const copse_table *table, uint32_t column);
+uint64_t copse_card_rank(const copse_table *table, uint32_t column, copse_slice text, bool *out_exact);
+/* The left column of a join; of strings with the numbers that they have in the right column. Both are numbered. */
+copse_status copse_card_left_column(const copse_table *left, uint32_t left_column, const copse_table *right,
+                                    uint32_t right_column, copse_card_memory *memory, copse_card_column *out);
 
 /* ---- rows.c ---- */
 
@@ -100,7 +116,7 @@ copse_status copse_card_distinct(const copse_table *table, uint32_t column, cons
 
 /* ---- output.c, groups.c: results in host memory ---- */
 
-/* Cells of rows as a column in host memory. Not of strings. */
+/* Cells of rows as a column in host memory; strings come from there. */
 copse_status copse_card_fetch(const copse_table *table, uint32_t column, const copse_card_rows *rows,
                               copse_card_memory *memory, copse_stored_column *out);
 

@@ -10,27 +10,22 @@ typedef struct equal_join {
     const copse_card_kernels *kernels;
     copse_card_memory memory;
     const copse_index *tree;
+    copse_card_column left;
 } equal_join;
 
 bool copse_card_can_join(const copse_joined *join)
 {
-    const uint32_t columns[4] = {join->left_on, join->left_by, join->right_on, join->right_by};
     copse_device *device = copse_card_of(join->left);
     if (!device || device != copse_card_of(join->right)) return false;
     if (join->options.kind == COPSE_JOIN_BAND || join->totals) return false;
-    for (uint32_t i = 0; i < 4; i++) {
-        const copse_table *table = i < 2 ? join->left : join->right;
-        if (columns[i] != COPSE_NO_COLUMN && copse_column_is_text(&table->columns[columns[i]])) return false;
-    }
-    return true;
+    /* Numbers of strings say which are equal in two tables, not which are near. */
+    return join->options.kind != COPSE_JOIN_ASOF || !copse_column_is_text(&join->left->columns[join->left_on]);
 }
 
 /* Keys of rows as an index takes them: where they lie, or a copy in the order of the list. */
-static copse_status keys_of(equal_join *e, const copse_table *table, uint32_t column, const copse_card_rows *rows,
-                            const void **out)
+static copse_status keys_of(equal_join *e, copse_card_column column, const copse_card_rows *rows, const void **out)
 {
-    copse_card_gather_arguments gather = {
-        .column = copse_card_column_of(table, column), .rows = rows->rows, .n = rows->n, .widen = 1};
+    copse_card_gather_arguments gather = {.column = column, .rows = rows->rows, .n = rows->n, .widen = 1};
     *out = gather.column.cells;
     if (!rows->rows && gather.column.width != 1) return COPSE_OK;
     copse_status status = copse_card_take(&e->memory, rows->n, gather.column.width == 8 ? 8 : 4, &gather.out);
@@ -47,13 +42,14 @@ static copse_status make_index(equal_join *e, copse_index **out)
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
     copse_card_rows rows = {0};
     const void *keys = NULL;
-    options.key_type = copse_key_type(&join->right->columns[join->right_on]);
+    const copse_card_column column = copse_card_column_of(join->right, join->right_on);
+    options.key_type = column.type == COPSE_BOOL ? COPSE_U32 : (copse_type)column.type;
     options.value_type = COPSE_U32;
     options.placement = e->device->backend->placement;
     options.updates = COPSE_UPDATES_RARE;
     options.duplicates = 1;
     copse_status status = copse_card_used(join->right, join->right_on, COPSE_NO_COLUMN, &e->memory, &rows);
-    if (status == COPSE_OK) status = keys_of(e, join->right, join->right_on, &rows, &keys);
+    if (status == COPSE_OK) status = keys_of(e, column, &rows, &keys);
     if (status == COPSE_OK) status = copse_index_create(join->right->ctx, &options, out);
     if (status == COPSE_OK) status = copse_build(*out, keys, rows.rows, rows.n);
     e->tree = *out;
@@ -71,13 +67,10 @@ static copse_status join_unique(equal_join *e)
     copse_card_rows all = {NULL, n};
     const void *keys = NULL;
     uint32_t *partners = NULL;
-    copse_card_found_arguments found = {.column = copse_card_column_of(join->left, join->left_on),
-                                        .alive = copse_card_alive(join->left),
-                                        .n = n,
-                                        .kind = kind};
+    copse_card_found_arguments found = {.column = e->left, .alive = copse_card_alive(join->left), .n = n, .kind = kind};
     const bool keeps_all = kind == COPSE_JOIN_LEFT && !found.alive;
     copse_card_pair_arguments pair = {0};
-    copse_status status = keys_of(e, join->left, join->left_on, &all, &keys);
+    copse_status status = keys_of(e, e->left, &all, &keys);
     if (status == COPSE_OK) status = copse_card_take(&e->memory, n, sizeof *partners, &partners);
     if (status == COPSE_OK) status = copse_card_take(&e->memory, n, 1, &found.found);
     if (status == COPSE_OK && !keeps_all) status = copse_card_take(&e->memory, n, 1, &found.flags);
@@ -186,7 +179,7 @@ static copse_status list_pairs(equal_join *e, const copse_card_rows *rows, const
 static copse_status left_rows(equal_join *e, copse_card_rows *out)
 {
     const copse_joined *join = e->join;
-    copse_card_keys_arguments list = {.column = copse_card_column_of(join->left, join->left_on)};
+    copse_card_keys_arguments list = {.column = e->left};
     copse_status status = copse_card_used(join->left, join->left_on, COPSE_NO_COLUMN, &e->memory, out);
     if (status != COPSE_OK || out->rows) return status;
     list.n = out->n;
@@ -204,7 +197,7 @@ static copse_status join_lists(equal_join *e)
     const void *keys = NULL;
     uint64_t *places = NULL, n = 0;
     copse_status status = left_rows(e, &rows);
-    if (status == COPSE_OK) status = keys_of(e, e->join->left, e->join->left_on, &rows, &keys);
+    if (status == COPSE_OK) status = keys_of(e, e->left, &rows, &keys);
     if (status == COPSE_OK) status = find_all(e, keys, rows.n, &found);
     if (status == COPSE_OK) status = place_pairs(e, &rows, &found, &places, &n);
     return status == COPSE_OK ? list_pairs(e, &rows, &found, places, n) : status;
@@ -213,12 +206,17 @@ static copse_status join_lists(equal_join *e)
 copse_status copse_card_join_equal(copse_joined *join)
 {
     equal_join e = {.join = join, .device = copse_card_of(join->left)};
-    const copse_stored_index *index = copse_index_on(join->right, join->right_on, COPSE_NO_COLUMN);
+    const bool text = copse_column_is_text(&join->right->columns[join->right_on]); /* whose index has texts */
+    const copse_stored_index *index = text ? NULL : copse_index_on(join->right, join->right_on, COPSE_NO_COLUMN);
     copse_index *made = NULL;
     e.memory.device = e.device;
     e.kernels = copse_card_kernels_on(e.device);
     e.tree = index ? index->tree : NULL;
-    copse_status status = index ? COPSE_OK : make_index(&e, &made);
+    copse_status status = copse_card_strings(join->left, join->left_on);
+    if (status == COPSE_OK) status = copse_card_strings(join->right, join->right_on);
+    if (status == COPSE_OK && !index) status = make_index(&e, &made);
+    if (status == COPSE_OK)
+        status = copse_card_left_column(join->left, join->left_on, join->right, join->right_on, &e.memory, &e.left);
     if (status == COPSE_OK) status = index && index->unique ? join_unique(&e) : join_lists(&e);
     copse_card_release(&e.memory);
     copse_index_free(made);

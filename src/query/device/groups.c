@@ -73,10 +73,12 @@ static copse_status sum_value(const copse_query *query, copse_chosen_aggregate a
 }
 
 /* The cell of a code, as a value. -0.0 and 0.0 have the same. */
-static copse_value code_value(const copse_stored_column *column, uint64_t code)
+static copse_value code_value(const copse_table *table, uint32_t at, uint64_t code)
 {
+    const copse_stored_column *column = &table->columns[at];
     uint64_t cell = 0;
-    copse_stored_column one = *column;
+    copse_stored_column one = copse_column_is_text(column) ? copse_card_words(table, at) : *column;
+    if (copse_column_is_text(column)) return copse_cell_value(&one, code);
     copse_code_store(column, code, &cell);
     one.cells.data = &cell;
     one.nulls = 0;
@@ -86,16 +88,15 @@ static copse_value code_value(const copse_stored_column *column, uint64_t code)
 static copse_status part_value(const copse_query *query, copse_chosen_aggregate aggregate,
                                const copse_card_partial *part, copse_value *out)
 {
-    const copse_stored_column *column = &query->table->columns[aggregate.column];
     *out = copse_value_null();
     if (aggregate.what == COPSE_AGGREGATE_COUNT)
         *out = copse_value_u64(part->count);
     else if (part->count == 0)
         return COPSE_OK;
     else if (aggregate.what == COPSE_AGGREGATE_MIN)
-        *out = code_value(column, part->least);
+        *out = code_value(query->table, aggregate.column, part->least);
     else if (aggregate.what == COPSE_AGGREGATE_MAX)
-        *out = code_value(column, part->largest);
+        *out = code_value(query->table, aggregate.column, part->largest);
     else
         return sum_value(query, aggregate, part, out);
     return COPSE_OK;

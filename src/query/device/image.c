@@ -20,8 +20,11 @@ copse_card_column copse_card_column_of(const copse_table *table, uint32_t column
 {
     const copse_stored_column *stored = &table->columns[column];
     const copse_image_column *own = &table->image->columns[column];
-    return (copse_card_column){own->cells, stored->nulls ? (const uint8_t *)own->validity : NULL, stored->type,
-                               stored->width};
+    const bool numbers = copse_column_is_text(stored) && __atomic_load_n(&own->numbered, __ATOMIC_ACQUIRE);
+    return (copse_card_column){copse_column_is_text(stored) && !numbers ? NULL : own->cells,
+                               stored->nulls ? (const uint8_t *)own->validity : NULL,
+                               numbers ? (uint32_t)COPSE_U32 : stored->type,
+                               numbers ? (uint32_t)sizeof(uint32_t) : stored->width};
 }
 
 const uint8_t *copse_card_alive(const copse_table *table)
@@ -49,6 +52,7 @@ void copse_image_free(copse_table_image *image)
         copse_image_column *column = &image->columns[i];
         copse_device_free(device, device->main, column->cells, column->cell_bytes);
         copse_device_free(device, device->main, column->validity, bit_words(image->capacity) * sizeof(uint32_t));
+        copse_buffer_free(ctx, &column->words);
     }
     copse_device_free(device, device->main, image->alive, bit_words(image->capacity) * sizeof(uint32_t));
     copse_memory_free(ctx, image->columns, copse_memory_product(image->column_count, sizeof *image->columns));
@@ -71,7 +75,8 @@ static copse_status copy_rows(copse_table_image *image, const copse_table *table
         const copse_stored_column *column = &table->columns[i];
         copse_cells_touch(column, NULL, table->slots);
         status = copy_bits(device, image->columns[i].validity, column->validity.data, from, table->slots);
-        if (status == COPSE_OK && image->columns[i].cells)
+        image->columns[i].numbered = false;
+        if (status == COPSE_OK && !copse_column_is_text(column))
             status = copse_device_copy(device, device->main, (char *)image->columns[i].cells + from * column->width,
                                        (const char *)column->cells.data + from * column->width,
                                        (table->slots - from) * column->width);
@@ -209,6 +214,7 @@ static copse_status put_column(copse_table *table, uint32_t column, const uint32
     void *from = NULL;
     uint8_t *from_valid = NULL;
     const uint32_t width = copse_column_is_text(&table->columns[column]) ? 0 : table->columns[column].width;
+    image->columns[column].numbered = false;
     copse_status status = pack(table, column, rows, n, &cells, &valid);
     if (status == COPSE_OK) status = copse_card_take(&memory, n, sizeof *there, &there);
     if (status == COPSE_OK) status = copse_card_take(&memory, n, width ? width : 1, &from);

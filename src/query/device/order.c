@@ -42,13 +42,10 @@ static copse_status sort_by(const copse_table *table, const copse_sort_key *key,
 {
     copse_device *device = memory->device;
     copse_card_memory own = {.device = device};
-    const uint32_t width = table->columns[key->column].width;
-    uint64_t mask = what == COPSE_CARD_VALID || width == 1 ? 1 : width == 8 ? UINT64_MAX : UINT32_MAX;
-    copse_card_keys_arguments arguments = {.column = copse_card_column_of(table, key->column),
-                                           .rows = rows->rows,
-                                           .n = rows->n,
-                                           .flip = key->descending ? mask : 0,
-                                           .what = what};
+    const copse_card_column column = copse_card_column_of(table, key->column);
+    uint64_t mask = what == COPSE_CARD_VALID || column.width == 1 ? 1 : column.width == 8 ? UINT64_MAX : UINT32_MAX;
+    copse_card_keys_arguments arguments = {
+        .column = column, .rows = rows->rows, .n = rows->n, .flip = key->descending ? mask : 0, .what = what};
     copse_status status = copse_card_take(&own, rows->n, sizeof *arguments.keys, &arguments.keys);
     if (status == COPSE_OK) status = copse_card_take(&own, rows->n, sizeof *arguments.values, &arguments.values);
     if (status == COPSE_OK)

@@ -12,6 +12,31 @@ static void count_nulls(copse_stored_column *column, uint64_t n)
     column->nulls = n - valid;
 }
 
+static copse_status read_numbers(const copse_ctx *ctx, copse_card_memory *memory, const copse_card_rows *rows,
+                                 copse_row_list *out)
+{
+    copse_device *device = memory->device;
+    copse_status status = copse_buffer_reserve(ctx, &out->memory, rows->n + 1, sizeof(uint32_t), "the rows of a query");
+    if (status != COPSE_OK) return status;
+    out->n = rows->n;
+    for (uint64_t i = 0; !rows->rows && i < rows->n; i++) copse_row_list_rows(out)[i] = (uint32_t)i;
+    return rows->rows
+               ? copse_device_read(device, device->main, out->memory.data, rows->rows, rows->n * sizeof(uint32_t))
+               : COPSE_OK;
+}
+
+static copse_status fetch_strings(const copse_table *table, uint32_t column, const copse_card_rows *rows,
+                                  copse_card_memory *memory, copse_stored_column *out)
+{
+    copse_row_list numbers = {0};
+    copse_status status = read_numbers(table->ctx, memory, rows, &numbers);
+    if (status == COPSE_OK)
+        status =
+            copse_column_gather(table->ctx, out, 0, &table->columns[column], copse_row_list_rows(&numbers), rows->n);
+    copse_buffer_free(table->ctx, &numbers.memory);
+    return status;
+}
+
 copse_status copse_card_fetch(const copse_table *table, uint32_t column, const copse_card_rows *rows,
                               copse_card_memory *memory, copse_stored_column *out)
 {
@@ -19,6 +44,7 @@ copse_status copse_card_fetch(const copse_table *table, uint32_t column, const c
     copse_card_memory own = {.device = device};
     copse_card_gather_arguments gather = {
         .column = copse_card_column_of(table, column), .rows = rows->rows, .n = rows->n};
+    if (copse_column_is_text(&table->columns[column])) return fetch_strings(table, column, rows, memory, out);
     copse_status status = copse_column_reserve(table->ctx, out, rows->n, 0);
     if (status != COPSE_OK || rows->n == 0) return status;
     status = copse_card_take(&own, rows->n, out->width, &gather.out);
@@ -61,52 +87,27 @@ static copse_status ordered(copse_query *query, copse_card_memory *memory, copse
     return status;
 }
 
-static copse_status read_numbers(copse_query *query, copse_card_memory *memory, const copse_card_rows *rows,
-                                 copse_row_list *out)
-{
-    copse_device *device = memory->device;
-    copse_status status =
-        copse_buffer_reserve(query->ctx, &out->memory, rows->n + 1, sizeof(uint32_t), "the rows of a query");
-    if (status != COPSE_OK) return status;
-    out->n = rows->n;
-    for (uint64_t i = 0; !rows->rows && i < rows->n; i++) copse_row_list_rows(out)[i] = (uint32_t)i;
-    return rows->rows
-               ? copse_device_read(device, device->main, out->memory.data, rows->rows, rows->n * sizeof(uint32_t))
-               : COPSE_OK;
-}
-
 copse_status copse_card_run_row_numbers(copse_query *query, copse_row_list *out)
 {
     copse_card_memory memory = {.device = copse_card_of(query->table)};
     copse_card_rows rows = {0};
     copse_status status = ordered(query, &memory, &rows);
-    if (status == COPSE_OK) status = read_numbers(query, &memory, &rows, out);
+    if (status == COPSE_OK) status = read_numbers(query->ctx, &memory, &rows, out);
     copse_card_release(&memory);
     return status;
 }
 
-/* Strings are on the host, and so come from there. */
 static copse_status fill_columns(copse_query *query, copse_card_memory *memory, const copse_card_rows *rows,
                                  copse_table *out)
 {
     const uint32_t *selected = query->selected_count ? query->selected.data : NULL;
     const copse_table *table = query->table;
-    copse_row_list numbers = {0};
     copse_status status = COPSE_OK;
     for (uint32_t i = 0; status == COPSE_OK && i < out->column_count; i++) {
         const uint32_t at = selected ? selected[i] : i;
-        const copse_stored_column *from = &table->columns[at];
-        status = copse_column_open(table->ctx, from->name, from->type, &out->columns[i]);
-        if (status == COPSE_OK && !copse_column_is_text(from)) {
-            status = copse_card_fetch(table, at, rows, memory, &out->columns[i]);
-        } else if (status == COPSE_OK) {
-            if (!numbers.memory.data) status = read_numbers(query, memory, rows, &numbers);
-            if (status == COPSE_OK)
-                status =
-                    copse_column_gather(table->ctx, &out->columns[i], 0, from, copse_row_list_rows(&numbers), rows->n);
-        }
+        status = copse_column_open(table->ctx, table->columns[at].name, table->columns[at].type, &out->columns[i]);
+        if (status == COPSE_OK) status = copse_card_fetch(table, at, rows, memory, &out->columns[i]);
     }
-    copse_buffer_free(query->ctx, &numbers.memory);
     return status;
 }
 

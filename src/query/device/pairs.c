@@ -1,4 +1,4 @@
-/* Pairs that a join left in device memory. */
+/* Pairs that a join left in device memory, or to be listed. */
 #include "query/device/device.h"
 
 void copse_card_pairs_take(copse_pairs *pairs, copse_card_memory *memory, uint64_t *left, uint64_t *right, uint64_t n)
@@ -20,8 +20,16 @@ void copse_pairs_drop(copse_pairs *pairs)
     pairs->device = NULL;
 }
 
+static copse_status list_numbers(copse_pairs *pairs)
+{
+    copse_status status = copse_pairs_reserve(pairs, pairs->n);
+    for (uint64_t i = 0; status == COPSE_OK && i < pairs->n; i++) ((uint64_t *)pairs->left.data)[i] = i;
+    return status;
+}
+
 static copse_status fetch(copse_pairs *pairs)
 {
+    if (pairs->left_is_number) return list_numbers(pairs);
     copse_device *device = pairs->device;
     const uint64_t bytes = pairs->n * sizeof(uint64_t);
     copse_status status = copse_pairs_reserve(pairs, pairs->n);
@@ -37,7 +45,7 @@ copse_status copse_pairs_fetch(const copse_pairs *pairs)
     /* Threads may ask at the same time, and rarely do: one lock for all pairs is enough. */
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     copse_status status = COPSE_OK;
-    if (!pairs->device) return COPSE_OK;
+    if (!pairs->device && !pairs->left_is_number) return COPSE_OK;
     pthread_mutex_lock(&lock);
     if (!pairs->fetched) {
         copse_pairs *own = (copse_pairs *)(uintptr_t)pairs; /* ours: copse_join made it */

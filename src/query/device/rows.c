@@ -5,43 +5,31 @@
 
 /* ---- what a device can run ---- */
 
-static bool is_text(const copse_query *query, uint32_t column)
+static bool is_compared(const copse_term *term)
 {
-    return column != COPSE_NO_COLUMN && copse_column_is_text(&query->table->columns[column]);
+    return term->kind != COPSE_TERM_NULL && term->kind != COPSE_TERM_NOT_NULL;
 }
 
-static bool terms_have_text(const copse_query *query)
+/* Numbers all strings that the query compares. */
+static copse_status number_strings(const copse_query *query)
 {
-    for (uint32_t i = 0; i < query->conjunction_count; i++)
-        for (uint32_t t = 0; t < copse_conjunctions(query)[i].count; t++) {
+    const copse_table *table = query->table;
+    copse_sort_key keys[COPSE_MOST_ORDERS];
+    const bool of_groups = query->aggregate_count > 0 || query->group_count > 0; /* their order is the host's work */
+    copse_status status = of_groups ? COPSE_OK : copse_output_order(query, table, keys);
+    for (uint32_t i = 0; status == COPSE_OK && !of_groups && i < query->order_count; i++)
+        status = copse_card_strings(table, keys[i].column);
+    for (uint32_t i = 0; status == COPSE_OK && i < query->conjunction_count; i++)
+        for (uint32_t t = 0; status == COPSE_OK && t < copse_conjunctions(query)[i].count; t++) {
             const copse_term *term = &copse_terms(&copse_conjunctions(query)[i])[t];
-            if (term->is_text && term->kind != COPSE_TERM_NULL && term->kind != COPSE_TERM_NOT_NULL) return true;
+            if (is_compared(term)) status = copse_card_strings(table, term->column);
         }
-    return false;
-}
-
-static bool orders_have_text(const copse_query *query)
-{
-    bool of_groups =
-        query->aggregate_count > 0 || query->group_count > 0; /* the result's, which is sorted on the host */
-    for (uint32_t i = 0; !of_groups && i < query->order_count; i++)
-        for (uint32_t c = 0; c < query->table->column_count; c++)
-            if (is_text(query, c) && strcmp(query->table->columns[c].name, query->orders[i].name) == 0) return true;
-    return false;
-}
-
-static const char *why_not(const copse_query *query)
-{
-    if (query->table->image->stale) return "there was no room on the device for the last change";
-    if (terms_have_text(query)) return "conditions on strings";
-    if (orders_have_text(query)) return "orders of strings";
-    for (uint32_t i = 0; i < query->group_count; i++)
-        if (is_text(query, query->groups[i])) return "groups of strings";
-    for (uint32_t i = 0; i < query->aggregate_count; i++) {
-        copse_chosen_aggregate aggregate = copse_aggregates(query)[i];
-        if (is_text(query, aggregate.column) && aggregate.what != COPSE_AGGREGATE_COUNT) return "aggregates of strings";
-    }
-    return NULL;
+    for (uint32_t i = 0; status == COPSE_OK && i < query->group_count; i++)
+        status = copse_card_strings(table, query->groups[i]);
+    for (uint32_t i = 0; status == COPSE_OK && i < query->aggregate_count; i++)
+        if (copse_aggregates(query)[i].what != COPSE_AGGREGATE_COUNT)
+            status = copse_card_strings(table, copse_aggregates(query)[i].column);
+    return status;
 }
 
 bool copse_card_runs(copse_query *query)
@@ -49,7 +37,7 @@ bool copse_card_runs(copse_query *query)
     query->on_device = false;
     query->why_host = NULL;
     if (!query->table->image) return false;
-    query->why_host = why_not(query);
+    if (query->table->image->stale) query->why_host = "there was no room on the device for the last change";
     query->on_device = !query->why_host;
     return query->on_device;
 }
@@ -93,14 +81,38 @@ typedef struct conditions {
     uint64_t code_count;
 } conditions;
 
-static copse_status add_codes(const copse_query *query, const copse_term *term, conditions *to)
+static copse_status add_codes(const copse_query *query, const copse_term *term, conditions *to, copse_card_term *out)
 {
     copse_status status = copse_buffer_reserve(query->ctx, &to->codes, to->code_count + term->count, sizeof(uint64_t),
                                                "the conditions of a query");
     if (status != COPSE_OK) return status;
-    memcpy((uint64_t *)to->codes.data + to->code_count, term->codes, term->count * sizeof(uint64_t));
-    to->code_count += term->count;
+    uint64_t *codes = (uint64_t *)to->codes.data + to->code_count;
+    for (uint64_t i = 0; i < term->count; i++) {
+        bool exact = true;
+        codes[out->count] =
+            term->is_text ? copse_card_rank(query->table, term->column, term->texts[i], &exact) : term->codes[i];
+        out->count += exact;
+    }
+    to->code_count += out->count;
     return COPSE_OK;
+}
+
+/* A range of texts as one of their numbers. */
+static void take_range(const copse_query *query, const copse_term *term, copse_card_term *out)
+{
+    bool exact = false;
+    uint64_t low = 0, end = query->table->image->columns[term->column].word_count;
+    if (term->low_text.given) {
+        low = copse_card_rank(query->table, term->column, term->low_text.text, &exact);
+        low += exact && term->low_text.open;
+    }
+    if (term->high_text.given) {
+        end = copse_card_rank(query->table, term->column, term->high_text.text, &exact);
+        end += exact && !term->high_text.open;
+    }
+    out->empty |= low >= end;
+    out->low = low;
+    out->span = end - low - 1;
 }
 
 static copse_status add_term(const copse_query *query, const copse_term *term, conditions *to)
@@ -113,10 +125,9 @@ static copse_status add_term(const copse_query *query, const copse_term *term, c
                             .first = to->code_count};
     copse_status status =
         copse_buffer_reserve(query->ctx, &to->terms, to->count + 1u, sizeof card, "the conditions of a query");
-    if (status == COPSE_OK && term->codes && !term->empty) {
-        card.count = term->count;
-        status = add_codes(query, term, to);
-    }
+    if (status == COPSE_OK && term->is_text && term->kind == COPSE_TERM_RANGE) take_range(query, term, &card);
+    const bool lists = term->is_text ? term->texts != NULL : term->codes != NULL;
+    if (status == COPSE_OK && lists && !term->empty) status = add_codes(query, term, to, &card);
     if (status == COPSE_OK) ((copse_card_term *)to->terms.data)[to->count++] = card;
     return status;
 }
@@ -165,13 +176,13 @@ copse_status copse_card_select(copse_query *query, copse_card_memory *memory, co
     const copse_table *table = query->table;
     copse_card_filter_arguments arguments = {.alive = copse_card_alive(table), .n = table->slots};
     conditions terms = {0};
-    copse_status status = COPSE_OK;
+    copse_status status = number_strings(query);
     *out = (copse_card_rows){NULL, table->slots};
-    if (query->conjunction_count > 0) {
+    if (status == COPSE_OK && query->conjunction_count > 0) {
         status = list_terms(query, &terms);
         if (status == COPSE_OK) status = filter(query, memory, &terms, &arguments);
         if (status == COPSE_OK) status = copse_card_flagged(memory, arguments.flags, table->slots, out);
-    } else {
+    } else if (status == COPSE_OK) {
         status = copse_card_used(table, COPSE_NO_COLUMN, COPSE_NO_COLUMN, memory, out);
     }
     copse_buffer_free(query->ctx, &terms.terms);

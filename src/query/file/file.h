@@ -32,7 +32,7 @@
 #include <stdatomic.h>
 
 #define TABLE_MAGIC   "\211CPT\r\n\032\n"
-#define TABLE_VERSION 1u
+#define TABLE_VERSION 2u
 #define TABLE_BLOCK   4096u
 
 typedef struct table_header {

@@ -77,14 +77,13 @@ static copse_status check_header(copse_table_file *file)
     memcpy(h, file->bytes, sizeof *h);
     if (h->endianness != SNAPSHOT_LITTLE_ENDIAN)
         return fail_damaged(file, "its header has no mark of little-endian numbers");
-    if (h->version > TABLE_VERSION)
+    if (h->version != TABLE_VERSION)
         return copse_fail(file->ctx, COPSE_ERR_VERSION,
-                          "the table '%s' has format version %u; copse %s reads up to version %u",
-                          snapshot_shown(file->path), h->version, COPSE_VERSION, TABLE_VERSION);
+                          "the table '%s' has format version %u; copse %s reads version %u", snapshot_shown(file->path),
+                          h->version, COPSE_VERSION, TABLE_VERSION);
     if (h->checksum != table_header_checksum(h))
         return fail_damaged(file, "header, bytes 0..127: the checksum does not match");
-    if (h->version == 0 || h->header_size != sizeof *h || h->block_size != TABLE_BLOCK ||
-        memcmp(h->zero, zero, sizeof zero) != 0)
+    if (h->header_size != sizeof *h || h->block_size != TABLE_BLOCK || memcmp(h->zero, zero, sizeof zero) != 0)
         return fail_damaged(file, "its header has a number that no writer gives");
     if (h->column_count == 0 || h->slots > COPSE_MOST_ROWS || h->live > h->slots)
         return fail_damaged(file, "its header has an impossible number of rows or columns");

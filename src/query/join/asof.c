@@ -1,19 +1,36 @@
-/* As-of joins: rows of both sides in the order of their keys, and for each group the last right row so far. */
+/* As-of joins: what their columns are decides how both sides come into the order of their keys; ticks.c then walks along them.
+ *
+ *   cells where they lie    keys are numbers, nothing is NULL or deleted, rows come in order
+ *   pairs                   all else: of each row that has a key and a group the code of its key, the number of its group and its own number,
+ *                           sorted where rows do not come so. Codes of texts are ranks among the texts of both sides.
+ *
+ * Groups are whole numbers close together as they are; all others are numbered as they come.
+ */
 #include "query/device/placed.h"
-#include "query/join/join.h"
+#include "query/join/ticks.h"
+
+#include "core/sort.h"
+#include "core/threads.h"
+
+#define MOST_GROUPS ((uint64_t)1 << 20) /* that lie close together */
 
 typedef struct side {
     const copse_table *table;
+    uint32_t on_number;
     const copse_stored_column *on;
     const copse_stored_column *by; /* NULL: one group */
-    copse_buffer order;            /* rows in the order of `on`; none: they come so */
-    uint64_t n;                    /* of those in order */
+    copse_buffer numbers;          /* of the groups of rows; none: `by` is close together */
+    copse_buffer pairs;            /* copse_pair */
+    void *other;                   /* room for as many, while they are sorted */
+    uint64_t n;
 } side;
 
-static uint32_t row_at(const side *s, uint64_t i)
-{
-    return s->order.data ? ((const uint32_t *)s->order.data)[i] : (uint32_t)i;
-}
+typedef struct asof {
+    copse_joined *join;
+    side left, right;
+    copse_ticks ticks;
+    uint64_t base; /* the code of the smallest group */
+} asof;
 
 /* Rows without a key or a group have no partner and are none. */
 static bool is_used(const side *s, uint64_t row)
@@ -21,72 +38,61 @@ static bool is_used(const side *s, uint64_t row)
     return copse_row_lives(s->table, row) && copse_cell_valid(s->on, row) && (!s->by || copse_cell_valid(s->by, row));
 }
 
-/* Whether the key of a row is larger than that of another. */
-static bool is_behind(const side *a, uint64_t row_a, const side *b, uint64_t row_b)
-{
-    if (copse_column_is_text(a->on)) return copse_cell_compare(a->on, row_a, b->on, row_b) > 0;
-    return copse_cell_code(a->on, row_a) > copse_cell_code(b->on, row_b);
-}
-
 /* ---- groups ---- */
 
-/* A group and its last right row so far. */
+/* A group: the code of its cell, or of a text the first eight bytes, the length, and a row that has it. */
 typedef struct group {
-    const copse_stored_column *column; /* whose cell it is */
-    uint64_t row;
-    uint64_t hash;
-    uint32_t last;
+    uint64_t hash, prefix;
+    uint32_t length, row;
 } group;
 
-/* Groups by cell. Open addressing: a slot holds 1 + the place in the list, or 0. */
+/* Groups of the right side. Open addressing: a slot holds 1 + the number of a group, or 0. */
 typedef struct group_list {
     const copse_ctx *ctx;
-    copse_buffer slots; /* uint32_t */
-    copse_buffer groups;
+    const copse_stored_column *column;
+    copse_buffer slots;  /* uint32_t */
+    copse_buffer groups; /* group */
     uint64_t mask;
     uint32_t count;
+    side *side; /* whose groups are looked for */
 } group_list;
 
-/* Of codes every step can be undone, so that different ones have different hashes. */
-static uint64_t hash_cell(const copse_stored_column *column, uint64_t row)
+static inline group group_at(const copse_stored_column *by, uint64_t row)
 {
-    uint64_t hash = 0;
-    if (!column) return 0;
-    if (!copse_column_is_text(column)) {
-        hash = copse_cell_code(column, row);
-    } else {
-        copse_slice text = copse_cell_text(column, row);
-        for (size_t i = 0; i < text.length; i++) hash = (hash ^ text.start[i]) * UINT64_C(0x100000001B3);
-        hash += text.length;
+    if (!copse_column_is_text(by)) {
+        uint64_t code = copse_cell_code(by, row);
+        return (group){copse_mix(code), code, 0, (uint32_t)row};
     }
-    hash *= UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ (hash >> 32);
+    copse_slice text = copse_cell_text(by, row);
+    uint64_t prefix = copse_slice_prefix(text);
+    return (group){copse_mix(copse_text_hash(text, prefix)), prefix, (uint32_t)text.length, (uint32_t)row};
 }
 
-static bool is_group(const group *g, uint64_t hash, const copse_stored_column *column, uint64_t row)
+/* The slot of a group, or the one where it would be. */
+static inline uint32_t *find_slot(const group_list *list, const copse_stored_column *by, const group *wanted)
 {
-    if (g->hash != hash) return false;
-    return !column || !copse_column_is_text(column) || copse_cell_compare(g->column, g->row, column, row) == 0;
-}
-
-static group *find_group(const group_list *list, uint64_t hash, const copse_stored_column *column, uint64_t row)
-{
-    const uint32_t *slots = list->slots.data;
-    group *groups = list->groups.data;
-    for (uint64_t at = hash & list->mask; slots[at]; at = (at + 1) & list->mask)
-        if (is_group(&groups[slots[at] - 1], hash, column, row)) return &groups[slots[at] - 1];
-    return NULL;
+    uint32_t *slots = list->slots.data;
+    uint64_t at = wanted->hash & list->mask;
+    for (; slots[at]; at = (at + 1) & list->mask) {
+        const group *g = (const group *)list->groups.data + slots[at] - 1;
+        if (g->hash == wanted->hash && g->prefix == wanted->prefix && g->length == wanted->length &&
+            (g->length <= 8 || copse_cell_compare(list->column, g->row, by, wanted->row) == 0))
+            break;
+    }
+    return &slots[at];
 }
 
 static copse_status grow(group_list *list)
 {
     copse_buffer larger = {0};
-    uint64_t size = list->slots.data ? 2 * (list->mask + 1) : 4096;
-    copse_status status = copse_buffer_reserve(list->ctx, &larger, size, sizeof(uint32_t), "the groups of a join");
+    uint64_t size = list->slots.data ? 4 * (list->mask + 1) : 4096;
+    copse_status status =
+        copse_buffer_reserve(list->ctx, &list->groups, size / 2, sizeof(group), "the groups of a join");
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(list->ctx, &larger, size, sizeof(uint32_t), "the groups of a join");
     if (status != COPSE_OK) return status;
-    memset(larger.data, 0, size * sizeof(uint32_t));
     const group *groups = list->groups.data;
-    uint32_t *slots = larger.data;
+    uint32_t *slots = memset(larger.data, 0, size * sizeof(uint32_t));
     for (uint32_t i = 0; i < list->count; i++) {
         uint64_t at = groups[i].hash & (size - 1);
         while (slots[at]) at = (at + 1) & (size - 1);
@@ -98,76 +104,212 @@ static copse_status grow(group_list *list)
     return COPSE_OK;
 }
 
-static copse_status add_group(group_list *list, uint64_t hash, const copse_stored_column *column, uint32_t row)
+static copse_status number_right(group_list *list, side *s)
 {
-    copse_status status = list->count >= list->mask / 2 ? grow(list) : COPSE_OK;
-    if (status == COPSE_OK)
-        status =
-            copse_buffer_reserve(list->ctx, &list->groups, list->count + 1u, sizeof(group), "the groups of a join");
-    if (status != COPSE_OK) return status;
-    uint32_t *slots = list->slots.data;
-    uint64_t at = hash & list->mask;
-    while (slots[at]) at = (at + 1) & list->mask;
-    ((group *)list->groups.data)[list->count++] = (group){column, row, hash, row};
-    slots[at] = list->count;
-    return COPSE_OK;
-}
-
-/* The row is the last one of its group now. */
-static copse_status note_last(group_list *list, const side *s, uint32_t row)
-{
-    uint64_t hash = hash_cell(s->by, row);
-    group *found = find_group(list, hash, s->by, row);
-    if (!found) return add_group(list, hash, s->by, row);
-    found->last = row;
-    return COPSE_OK;
-}
-
-static uint32_t find_last(const group_list *list, const side *s, uint32_t row)
-{
-    const group *found = find_group(list, hash_cell(s->by, row), s->by, row);
-    return found ? found->last : COPSE_ROW_NONE;
-}
-
-/* ---- one side ---- */
-
-/* Like copse_column_ascends, but without rows that have no group. */
-static bool is_ascending(const side *s)
-{
-    uint64_t last = UINT64_MAX;
-    for (uint64_t i = 0; i < s->table->slots; i++) {
-        if (!is_used(s, i)) continue;
-        if (last != UINT64_MAX && is_behind(s, last, s, i)) return false;
-        last = i;
+    uint32_t *numbers = s->numbers.data;
+    copse_status status = grow(list);
+    for (uint64_t row = 0; status == COPSE_OK && row < s->table->slots; row++) {
+        if (!is_used(s, row)) continue;
+        const group g = group_at(s->by, row);
+        uint32_t *slot = find_slot(list, s->by, &g);
+        if (!*slot) {
+            ((group *)list->groups.data)[list->count] = g;
+            *slot = ++list->count;
+        }
+        numbers[row] = *slot - 1;
+        if (list->count == (list->mask + 1) / 2) status = grow(list);
     }
+    return status;
+}
+
+/* Rows whose group the right side has not get the number behind the last. */
+static void number_left(void *job, uint64_t first, uint64_t end)
+{
+    const group_list *list = job;
+    const side *s = list->side;
+    uint32_t *numbers = s->numbers.data;
+    for (uint64_t row = first; row < end; row++) {
+        if (!is_used(s, row)) continue;
+        const group g = group_at(s->by, row);
+        uint32_t found = *find_slot(list, s->by, &g);
+        numbers[row] = found ? found - 1 : list->count;
+    }
+}
+
+static copse_status number_groups(asof *a)
+{
+    const copse_ctx *ctx = a->join->left->ctx;
+    const uint64_t rows = a->left.table->slots, others = a->right.table->slots;
+    const uint32_t threads = copse_threads_for(ctx, rows);
+    group_list list = {.ctx = ctx, .column = a->right.by, .side = &a->left};
+    copse_status status =
+        copse_buffer_reserve(ctx, &a->left.numbers, rows + 1, sizeof(uint32_t), "the groups of a join");
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(ctx, &a->right.numbers, others + 1, sizeof(uint32_t), "the groups of a join");
+    if (status == COPSE_OK) status = number_right(&list, &a->right);
+    if (status == COPSE_OK && rows > 0)
+        copse_parallel(ctx, threads, rows, copse_even_chunk(rows, threads), number_left, &list);
+    a->ticks.groups = list.count;
+    copse_buffer_free(ctx, &list.slots);
+    copse_buffer_free(ctx, &list.groups);
+    return status;
+}
+
+static uint64_t group_of(const asof *a, const side *s, uint64_t row)
+{
+    if (s->numbers.data) return ((const uint32_t *)s->numbers.data)[row];
+    if (!s->by) return 0;
+    uint64_t place = copse_cell_code(s->by, row) - a->base;
+    return place < a->ticks.groups ? place : a->ticks.groups;
+}
+
+/* Whether groups are numbers as they are. */
+static bool find_groups(asof *a)
+{
+    const side *right = &a->right;
+    uint64_t high = 0;
+    a->ticks.groups = 1;
+    if (!right->by) return true;
+    if (!copse_column_is_whole(right->by) ||
+        !copse_column_span(right->table, right->by, MOST_GROUPS - 1, &a->base, &high))
+        return false;
+    copse_code_store(right->by, a->base, &a->ticks.base);
+    a->ticks.groups = high - a->base + 1;
     return true;
 }
 
-static copse_status open_side(const copse_table *table, uint32_t on, uint32_t by, side *out)
+/* ---- sides as pairs ---- */
+
+/* Returns whether they are in order. */
+static bool fill(const asof *a, side *s)
 {
-    const copse_sort_key key = {on, false};
-    *out = (side){.table = table, .on = &table->columns[on], .n = table->slots};
-    if (by != COPSE_NO_COLUMN) out->by = &table->columns[by];
-    copse_cells_touch(out->on, NULL, table->slots);
-    if (out->by) copse_cells_touch(out->by, NULL, table->slots);
-    if (is_ascending(out)) return COPSE_OK;
-    copse_status status =
-        copse_buffer_reserve(table->ctx, &out->order, table->slots + 1, sizeof(uint32_t), "the rows of a join");
-    if (status != COPSE_OK) return status;
-    uint32_t *rows = out->order.data;
-    out->n = 0;
-    for (uint64_t i = 0; i < table->slots; i++)
-        if (is_used(out, i)) rows[out->n++] = (uint32_t)i;
-    return copse_sort_rows(table, &key, 1, rows, out->n);
+    copse_pair *pairs = s->pairs.data;
+    const bool text = copse_column_is_text(s->on);
+    bool in_order = true;
+    s->n = 0;
+    for (uint64_t row = 0; row < s->table->slots; row++) {
+        if (!is_used(s, row)) continue;
+        uint64_t key = text ? 0 : copse_cell_code(s->on, row);
+        pairs[s->n++] = (copse_pair){key, group_of(a, s, row) << 32 | row};
+        if (s->n > 1 && pairs[s->n - 2].key > key) in_order = false;
+    }
+    return in_order;
+}
+
+static void fill_sides(void *job, uint64_t first, uint64_t end)
+{
+    asof *a = job;
+    for (uint64_t i = first; i < end; i++) {
+        side *s = i == 0 ? &a->left : &a->right;
+        if (!fill(a, s)) sort_bucket(s->pairs.data, s->other, s->n, false);
+    }
+}
+
+/* Pairs of texts in their order: by way of a list of rows, which is in the memory that the sort of numbers would take. */
+static copse_status sort_texts(side *s)
+{
+    const copse_sort_key key = {s->on_number, false};
+    copse_pair *pairs = s->pairs.data;
+    uint32_t *rows = s->other;
+    uint64_t *values = (uint64_t *)s->other + s->n / 2 + 1; /* by row, groups and all: there is one for each slot */
+    for (uint64_t i = 0; i < s->n; i++) {
+        rows[i] = (uint32_t)pairs[i].value;
+        values[rows[i]] = pairs[i].value;
+    }
+    copse_status status = copse_sort_rows(s->table, &key, 1, rows, s->n);
+    for (uint64_t i = 0; i < s->n; i++) pairs[i].value = values[rows[i]];
+    return status;
+}
+
+static int compare_texts(const side *a, uint64_t i, const side *b, uint64_t j)
+{
+    const copse_pair *left = a->pairs.data, *right = b->pairs.data;
+    return copse_cell_compare(a->on, (uint32_t)left[i].value, b->on, (uint32_t)right[j].value);
+}
+
+static void rank_texts(side *left, side *right)
+{
+    copse_pair *lefts = left->pairs.data, *rights = right->pairs.data;
+    uint64_t i = 0, j = 0;
+    for (uint64_t rank = 0; i < left->n || j < right->n; rank++) {
+        int order = i == left->n ? 1 : j == right->n ? -1 : compare_texts(left, i, right, j);
+        uint64_t first_left = i, first_right = j;
+        if (order <= 0) do
+                lefts[i++].key = rank;
+            while (i < left->n && compare_texts(left, i, left, first_left) == 0);
+        if (order >= 0) do
+                rights[j++].key = rank;
+            while (j < right->n && compare_texts(right, j, right, first_right) == 0);
+    }
+}
+
+static copse_status make_pairs(asof *a)
+{
+    const copse_ctx *ctx = a->join->left->ctx;
+    const uint64_t lefts = a->left.table->slots + 1, rights = a->right.table->slots + 1;
+    const uint32_t threads = copse_threads_for(ctx, lefts + rights);
+    const bool text = copse_column_is_text(a->left.on);
+    const uint64_t most = lefts > rights ? lefts : rights;
+    copse_buffer other = {0};
+    copse_status status = copse_buffer_reserve(ctx, &a->left.pairs, lefts, sizeof(copse_pair), "the rows of a join");
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(ctx, &a->right.pairs, rights, sizeof(copse_pair), "the rows of a join");
+    if (status == COPSE_OK)
+        status = copse_buffer_reserve(ctx, &other, threads > 1 ? lefts + rights : most, sizeof(copse_pair),
+                                      "the rows of a join");
+    if (status == COPSE_OK) {
+        a->left.other = other.data;
+        a->right.other = threads > 1 ? (copse_pair *)other.data + lefts : other.data;
+        copse_parallel(ctx, threads, 2, 1, fill_sides, a);
+        if (text) status = sort_texts(&a->left);
+        if (text && status == COPSE_OK) status = sort_texts(&a->right);
+        if (text && status == COPSE_OK) rank_texts(&a->left, &a->right);
+    }
+    copse_buffer_free(ctx, &other);
+    a->ticks.left = (copse_ticks_side){a->left.pairs.data, NULL, a->left.n};
+    a->ticks.right = (copse_ticks_side){a->right.pairs.data, NULL, a->right.n};
+    a->ticks.key_width = sizeof(copse_pair);
+    return status;
+}
+
+/* ---- sides as they lie ---- */
+
+static bool is_plain(const side *s)
+{
+    return !s->table->alive.data && s->on->nulls == 0 && (!s->by || s->by->nulls == 0) &&
+           !copse_column_is_text(s->on) && copse_column_ascends(s->table, s->on_number);
+}
+
+static copse_ticks_side plain_side(const side *s)
+{
+    const void *groups = s->numbers.data ? s->numbers.data : s->by ? s->by->cells.data : NULL;
+    return (copse_ticks_side){s->on->cells.data, groups, s->table->slots};
+}
+
+static void take_cells(asof *a)
+{
+    const copse_stored_column *on = a->left.on;
+    const bool is_signed = copse_column_is_whole(on) && on->type != COPSE_U32 && on->type != COPSE_U64 && on->width > 1;
+    a->ticks.left = plain_side(&a->left);
+    a->ticks.right = plain_side(&a->right);
+    a->ticks.key_width = on->width;
+    a->ticks.group_width = a->left.numbers.data ? sizeof(uint32_t) : a->left.by ? a->left.by->width : 0;
+    a->ticks.sign = is_signed ? UINT64_C(1) << (on->width * 8 - 1) : 0;
 }
 
 /* ---- the tolerance ---- */
 
-static copse_status take_tolerance(const copse_joined *join, copse_tolerance *out)
+typedef struct tolerance {
+    bool any, floats;
+    copse_wide whole;
+    double number;
+} tolerance;
+
+static copse_status take_tolerance(const copse_joined *join, tolerance *out)
 {
     const copse_stored_column *column = &join->left->columns[join->left_on];
     copse_value value = join->options.tolerance;
-    *out = (copse_tolerance){.any = value.type == 0, .floats = copse_column_is_float(column)};
+    *out = (tolerance){.any = value.type == 0, .floats = copse_column_is_float(column)};
     if (out->any) return COPSE_OK;
     out->whole = value.type == COPSE_U64 ? (copse_wide)value.as.u64 : value.as.i64;
     out->number = value.type == COPSE_F64 ? value.as.f64 : (double)out->whole;
@@ -181,95 +323,80 @@ static copse_status take_tolerance(const copse_joined *join, copse_tolerance *ou
     return COPSE_OK;
 }
 
-static bool is_near(const copse_tolerance *t, const side *left, uint32_t left_row, const side *right,
-                    uint32_t right_row)
+/* ---- the join ---- */
+
+static void open_side(const copse_table *table, uint32_t on, uint32_t by, side *out)
 {
-    if (t->any || copse_cell_compare(left->on, left_row, right->on, right_row) == 0) return true;
-    if (t->floats) return copse_cell_float(left->on, left_row) - copse_cell_float(right->on, right_row) <= t->number;
-    return copse_cell_whole(left->on, left_row) - copse_cell_whole(right->on, right_row) <= t->whole;
+    *out = (side){.table = table, .on_number = on, .on = &table->columns[on]};
+    if (by != COPSE_NO_COLUMN) out->by = &table->columns[by];
+    copse_cells_touch(out->on, NULL, table->slots);
+    if (out->by) copse_cells_touch(out->by, NULL, table->slots);
 }
 
-/* ---- the walk ---- */
-
-typedef struct asof {
-    copse_joined *join;
-    side left, right;
-    copse_tolerance tolerance;
-    group_list groups;
-    copse_buffer partners; /* of each left row, where these do not come in their order */
-} asof;
-
-static void add_pair(copse_joined *join, uint64_t row, uint32_t partner)
+static void close_side(const copse_ctx *ctx, side *s)
 {
-    copse_pairs_add(join->pairs, row, partner == COPSE_ROW_NONE ? COPSE_NO_ROW : partner);
-    if (join->pairs->n == COPSE_JOIN_KEPT) copse_join_drain(join, false);
+    copse_buffer_free(ctx, &s->numbers);
+    copse_buffer_free(ctx, &s->pairs);
 }
 
-static void note_partner(asof *a, uint32_t row, uint32_t partner)
+/* Partners by row as pairs, without rows that were deleted. */
+static copse_status list_pairs(copse_joined *join, const uint64_t *rights)
 {
-    if (a->partners.data)
-        ((uint32_t *)a->partners.data)[row] = partner;
-    else
-        add_pair(a->join, row, partner);
-}
-
-static copse_status walk(asof *a)
-{
-    const side *left = &a->left, *right = &a->right;
-    copse_status status = grow(&a->groups);
-    uint64_t j = 0; /* right rows before it are not behind the left row */
-    for (uint64_t i = 0; status == COPSE_OK && i < left->n; i++) {
-        uint32_t row = row_at(left, i), found = COPSE_ROW_NONE;
-        if (!left->order.data && !copse_row_lives(left->table, row)) continue;
-        if (left->order.data || is_used(left, row)) {
-            for (; status == COPSE_OK && j < right->n; j++) {
-                uint32_t other = row_at(right, j);
-                if (!right->order.data && !is_used(right, other)) continue;
-                if (is_behind(right, other, left, row)) break;
-                status = note_last(&a->groups, right, other);
-            }
-            found = find_last(&a->groups, left, row);
-            if (found != COPSE_ROW_NONE && !is_near(&a->tolerance, left, row, right, found)) found = COPSE_ROW_NONE;
-        }
-        note_partner(a, row, found);
+    copse_status status = copse_pairs_reserve(join->pairs, join->totals ? COPSE_JOIN_KEPT : join->left->live);
+    for (uint64_t i = 0; status == COPSE_OK && i < join->left->live; i++) {
+        uint64_t row = copse_joined_left(join, i);
+        copse_pairs_add(join->pairs, row, rights[row]);
+        if (join->pairs->n == COPSE_JOIN_KEPT) copse_join_drain(join, false);
     }
     return status;
 }
 
-static void list_partners(const asof *a)
+static copse_status walk(asof *a)
 {
-    const uint32_t *partner = a->partners.data;
-    for (uint64_t i = 0; partner && i < a->join->left->live; i++) {
-        uint64_t row = copse_joined_left(a->join, i);
-        add_pair(a->join, row, partner[row]);
+    copse_joined *join = a->join;
+    const copse_ctx *ctx = join->left->ctx;
+    const uint64_t rows = join->left->slots;
+    copse_buffer rights = {0};
+    copse_status status = COPSE_OK;
+    if (is_plain(&a->left) && is_plain(&a->right))
+        take_cells(a);
+    else
+        status = make_pairs(a);
+    if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &rights, rows + 1, sizeof(uint64_t), "pairs of rows");
+    if (status == COPSE_OK && a->ticks.left.n < rows)
+        memset(rights.data, 0xFF, rows * sizeof(uint64_t)); /* COPSE_NO_ROW */
+    a->ticks.rights = rights.data;
+    if (status == COPSE_OK) status = copse_ticks_walk(ctx, &a->ticks);
+    if (status == COPSE_OK && (join->totals || join->left->alive.data)) {
+        status = list_pairs(join, rights.data);
+    } else if (status == COPSE_OK) { /* left rows are 0, 1, ..: nobody lists them before somebody asks */
+        copse_buffer_free(ctx, &join->pairs->right);
+        join->pairs->right = rights;
+        join->pairs->n = rows;
+        join->pairs->left_is_number = true;
+        return COPSE_OK;
     }
+    copse_buffer_free(ctx, &rights);
+    return status;
 }
 
 copse_status copse_join_asof(copse_joined *join)
 {
-    const copse_ctx *ctx = join->left->ctx;
-    asof a = {.join = join, .groups = {.ctx = ctx}};
-    uint64_t slots = join->left->slots + 1;
-    bool done = false;
-    copse_status status = take_tolerance(join, &a.tolerance);
+    asof a = {.join = join};
+    tolerance t;
+    copse_status status = take_tolerance(join, &t);
     if (status == COPSE_OK && copse_card_can_join(join))
-        return copse_card_join_asof(join, !a.tolerance.any, (uint64_t)a.tolerance.whole, a.tolerance.number);
-    if (status == COPSE_OK) status = copse_join_ticks(join, &a.tolerance, &done);
-    if (status != COPSE_OK || done) return status;
-    status = open_side(join->left, join->left_on, join->left_by, &a.left);
-    if (status == COPSE_OK) status = open_side(join->right, join->right_on, join->right_by, &a.right);
-    if (status == COPSE_OK && a.left.order.data)
-        status = copse_buffer_reserve(ctx, &a.partners, slots, sizeof(uint32_t), "the rows of a join");
-    if (status == COPSE_OK && a.partners.data)
-        memset(a.partners.data, 0xFF, slots * sizeof(uint32_t)); /* COPSE_ROW_NONE */
-    if (status == COPSE_OK)
-        status = copse_pairs_reserve(join->pairs, join->totals ? COPSE_JOIN_KEPT : join->left->live);
+        return copse_card_join_asof(join, !t.any, (uint64_t)t.whole, t.number);
+    if (status != COPSE_OK) return status;
+    open_side(join->left, join->left_on, join->left_by, &a.left);
+    open_side(join->right, join->right_on, join->right_by, &a.right);
+    a.ticks.float_width = t.floats ? a.left.on->width : 0;
+    a.ticks.near = !t.any;
+    a.ticks.whole = t.whole > (copse_wide)UINT64_MAX ? UINT64_MAX : (uint64_t)t.whole;
+    a.ticks.number = t.number;
+    if (!find_groups(&a)) status = number_groups(&a);
     if (status == COPSE_OK) status = walk(&a);
-    if (status == COPSE_OK) list_partners(&a);
-    copse_buffer_free(ctx, &a.partners);
-    copse_buffer_free(ctx, &a.groups.slots);
-    copse_buffer_free(ctx, &a.groups.groups);
-    copse_buffer_free(ctx, &a.left.order);
-    copse_buffer_free(ctx, &a.right.order);
+    close_side(join->left->ctx, &a.left);
+    close_side(join->left->ctx, &a.right);
     return status;
 }

@@ -94,12 +94,11 @@ copse_status copse_join_equal(copse_joined *join)
 /* ---- by a walk ---- */
 
 /* Blocks without a branch inside, which the compiler makes wide instructions of. */
-#define DESCENDS(type, code)                                                                                           \
+#define DESCENDS(type)                                                                                                 \
     do {                                                                                                               \
         const type *cells = (const type *)column->cells.data + begin;                                                  \
-        for (uint64_t i = 1; i < n; i++) descends |= (code(cells[i - 1]) > code(cells[i]));                            \
+        for (uint64_t i = 1; i < n; i++) descends |= cells[i - 1] > cells[i];                                          \
     } while (0)
-#define AS_IT_IS(cell) (cell)
 
 /* All cells have a value. */
 static bool descends_somewhere(const copse_stored_column *column, uint64_t begin, uint64_t n)
@@ -108,20 +107,20 @@ static bool descends_somewhere(const copse_stored_column *column, uint64_t begin
     switch (column->type) {
     case COPSE_I64:
     case COPSE_TIMESTAMP:
-        DESCENDS(int64_t, AS_IT_IS);
+        DESCENDS(int64_t);
         break;
     case COPSE_U64:
-        DESCENDS(uint64_t, AS_IT_IS);
+        DESCENDS(uint64_t);
         break;
     case COPSE_I32:
     case COPSE_DATE:
-        DESCENDS(int32_t, AS_IT_IS);
+        DESCENDS(int32_t);
         break;
     case COPSE_U32:
-        DESCENDS(uint32_t, AS_IT_IS);
+        DESCENDS(uint32_t);
         break;
     case COPSE_F64:
-        DESCENDS(uint64_t, copse_encode_f64);
+        DESCENDS(double);
         break;
     default:
         for (uint64_t i = begin + 1; i < begin + n; i++) descends |= copse_cell_compare(column, i - 1, column, i) > 0;

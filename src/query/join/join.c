@@ -33,7 +33,8 @@ const uint64_t *copse_pairs_left(const copse_pairs *pairs)
 
 const uint64_t *copse_pairs_right(const copse_pairs *pairs)
 {
-    return pairs && pairs->has_right && copse_pairs_fetch(pairs) == COPSE_OK ? pairs->right.data : NULL;
+    if (!pairs || !pairs->has_right) return NULL;
+    return pairs->left_is_number || copse_pairs_fetch(pairs) == COPSE_OK ? pairs->right.data : NULL;
 }
 
 void copse_pairs_free(copse_pairs *pairs)

@@ -8,8 +8,7 @@
  *   direct.c  inner, left, semi, anti where right keys lie close together: an array with a place for each key
  *   equal.c   the same by lookups in the index, or by a walk along both sides where they are in order
  *   band.c    ranges of the index
- *   asof.c    a walk along both sides in the order of their keys, with the last right row of each group; ticks.c the same for columns of
- *             whole numbers without NULLs that are in order, on several threads
+ *   asof.c    both sides in the order of their keys; ticks.c walks along them with the last right row of each group, on several threads
  *   on a device: query/device/equal.c, asof.c
  *
  * Who wants aggregates of the pairs and not the pairs gets no array of them: each block of pairs is added up while it is in the
@@ -24,6 +23,7 @@ struct copse_pairs {
     uint64_t n;
     bool has_right;
     copse_buffer left, right; /* uint64_t */
+    bool left_is_number;      /* left row i is that of pair i: listed once somebody asked (fetched) */
     /* Pairs that a device made lie there, and here once somebody asked (fetched): query/device/pairs.c. */
     struct copse_device *device;
     uint64_t *device_left, *device_right;
@@ -89,17 +89,6 @@ copse_status copse_join_walk(copse_joined *join);
 copse_status copse_join_band(copse_joined *join);
 copse_status copse_join_asof(copse_joined *join);
 
-/* The distance that an as-of join allows. */
-typedef struct copse_tolerance {
-    bool any;
-    bool floats;
-    copse_wide whole;
-    double number;
-} copse_tolerance;
-
-/* As-of for both sides in the order of keys that are whole numbers, with groups that are whole numbers close together, and no NULLs;
- * *out_done: whether that is so. */
-copse_status copse_join_ticks(copse_joined *join, const copse_tolerance *tolerance, bool *out_done);
 /* Whether rows come in the order of a column, those without a value left out. */
 bool copse_column_ascends(const copse_table *table, uint32_t column);
 /* Types whose cells, as unsigned numbers of their width, are as far apart as what they stand for. */

@@ -17,24 +17,19 @@ typedef struct grouping {
     uint16_t slots[SLOTS];
 } grouping;
 
-static uint64_t hash_text(copse_slice text)
-{
-    uint64_t hash = copse_slice_prefix(text) ^ text.length;
-    for (size_t i = 8; i < text.length; i++) hash = (hash ^ text.start[i]) * UINT64_C(0x100000001B3);
-    return hash;
-}
-
 static uint64_t hash_row(const grouping *g, uint32_t row)
 {
     uint64_t hash = 0;
     for (uint32_t i = 0; i < g->key_count; i++) {
         const copse_stored_column *column = &g->table->columns[g->keys[i].column];
         uint64_t cell = UINT64_C(0x7FB5D329728EA185); /* of NULL */
-        if (copse_cell_valid(column, row))
-            cell =
-                copse_column_is_text(column) ? hash_text(copse_cell_text(column, row)) : copse_cell_code(column, row);
-        hash = (hash ^ cell) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
+        if (copse_cell_valid(column, row) && copse_column_is_text(column)) {
+            copse_slice text = copse_cell_text(column, row);
+            cell = copse_text_hash(text, copse_slice_prefix(text));
+        } else if (copse_cell_valid(column, row)) {
+            cell = copse_cell_code(column, row);
+        }
+        hash = copse_mix(hash ^ cell);
     }
     return hash;
 }

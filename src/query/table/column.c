@@ -48,7 +48,7 @@ copse_status copse_column_reserve(const copse_ctx *ctx, copse_stored_column *col
 static void put_text(copse_stored_column *column, uint64_t row, copse_slice slice)
 {
     if (slice.length > 0) memcpy((char *)column->text.data + column->text_used, slice.start, slice.length);
-    ((copse_text *)column->cells.data)[row] = (copse_text){column->text_used, slice.length};
+    ((copse_text *)column->cells.data)[row] = copse_text_at(column->text_used, slice.length);
     column->text_used += slice.length;
 }
 

@@ -86,8 +86,7 @@ static copse_status take_text(loading *l, size_t column, const copse_csv_cell *c
     copse_stored_column *stored = &l->table->columns[column];
     if (cell->length > COPSE_LONGEST_KEY) return refuse(l, column, "is longer than 65,536 bytes");
     if (cell->length <= stored->text.bytes - stored->text_used && stored->text.data) {
-        copse_text *text = (copse_text *)stored->cells.data + l->rows;
-        *text = (copse_text){stored->text_used, cell->length};
+        ((copse_text *)stored->cells.data)[l->rows] = copse_text_at(stored->text_used, cell->length);
         memcpy((char *)stored->text.data + stored->text_used, cell->text, cell->length);
         stored->text_used += cell->length;
         return COPSE_OK;

@@ -26,6 +26,7 @@
 #define MOST_LINES      16                 /* line ends that are tried */
 #define TRIED_RECORDS   2
 #define MOST_BAD_ROUNDS 4
+#define FIRST_ROOM      1.06
 #define NO_PLACE        UINT64_MAX
 
 typedef struct bytes_at {
@@ -174,7 +175,7 @@ static void append_piece(copse_stored_column *to, uint64_t at, const copse_store
     memcpy((char *)to->cells.data + at * to->width, from->cells.data, n * to->width);
     if (!copse_column_is_text(to)) return;
     copse_text *texts = (copse_text *)to->cells.data + at;
-    for (uint64_t i = 0; i < n; i++) texts[i].start += to->text_used;
+    for (uint64_t i = 0; i < n; i++) texts[i] += copse_text_at(to->text_used, 0);
     if (from->text_used > 0) memcpy((char *)to->text.data + to->text_used, from->text.data, from->text_used);
     to->text_used += from->text_used;
 }
@@ -192,6 +193,14 @@ static void append_columns(void *job, uint64_t first, uint64_t last)
     }
 }
 
+/* Room for what a round adds; the first makes it for the whole file, as if that went on so: a column that does not move lies on huge pages. */
+static uint64_t room_for(const reading *r, uint64_t added)
+{
+    const uint64_t looked_at = r->pieces[r->counting - 1].stopped - r->at;
+    if (r->to->rows > 0 || looked_at == 0) return added;
+    return (uint64_t)((double)added * (double)(r->size - r->at) / (double)looked_at * FIRST_ROOM);
+}
+
 static copse_status append(reading *r, uint32_t threads)
 {
     copse_table *table = r->to->table;
@@ -204,7 +213,7 @@ static copse_status append(reading *r, uint32_t threads)
     for (uint32_t c = 0; status == COPSE_OK && c < table->column_count; c++) {
         uint64_t text = 0;
         for (uint64_t i = 0; i < r->counting; i++) text += r->pieces[i].loading.table->columns[c].text_used;
-        status = copse_column_reserve(ctx, &table->columns[c], r->to->rows + rows + 8, text);
+        status = copse_column_reserve(ctx, &table->columns[c], r->to->rows + room_for(r, rows) + 8, room_for(r, text));
     }
     if (status != COPSE_OK) return status;
     copse_parallel(ctx, threads, table->column_count, 1, append_columns, r);

@@ -85,13 +85,8 @@ static copse_status take_texts(const copse_ctx *ctx, copse_stored_column *out, c
     uint64_t bytes = 0;
     copse_status status = copse_byte_keys_take(ctx, "data", given->data, rows, &keys);
     if (status != COPSE_OK) return copse_fail(ctx, status, "column \"%.40s\": %s", given->name, copse_last_error(ctx));
-    for (uint64_t i = 0; i < rows; i++) {
-        size_t length = copse_byte_key(&keys, i).length;
-        if (length > UINT32_MAX)
-            return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "row %llu of column \"%.40s\" has more than 2^32 - 1 bytes",
-                              (unsigned long long)i, given->name);
-        if (is_given(given, i)) bytes += length;
-    }
+    for (uint64_t i = 0; i < rows; i++)
+        if (is_given(given, i)) bytes += copse_byte_key(&keys, i).length;
     status = copse_column_reserve(ctx, out, rows, bytes);
     for (uint64_t i = 0; status == COPSE_OK && i < rows; i++) {
         copse_slice text = copse_byte_key(&keys, i);

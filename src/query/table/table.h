@@ -22,10 +22,14 @@
 #define COPSE_MOST_ROWS  (UINT32_MAX - 1u)
 #define COPSE_SHOWN_CELL 72 /* bytes of a cell in a sentence */
 
-typedef struct copse_text {
-    uint64_t start;
-    uint64_t length;
-} copse_text;
+/* Where a text begins, and its length in the lowest COPSE_TEXT_LENGTH bits. */
+typedef uint64_t copse_text;
+#define COPSE_TEXT_LENGTH 17u /* up to COPSE_LONGEST_KEY bytes */
+
+static inline copse_text copse_text_at(uint64_t start, uint64_t length)
+{
+    return start << COPSE_TEXT_LENGTH | length;
+}
 
 typedef struct copse_table_file copse_table_file; /* query/file/file.h */
 
@@ -86,11 +90,11 @@ static inline bool copse_cell_valid(const copse_stored_column *column, uint64_t 
 
 static inline copse_slice copse_cell_text(const copse_stored_column *column, uint64_t row)
 {
-    const copse_text *text = (const copse_text *)column->cells.data + row;
+    const copse_text text = ((const copse_text *)column->cells.data)[row];
+    const uint64_t start = text >> COPSE_TEXT_LENGTH, length = text & ((1u << COPSE_TEXT_LENGTH) - 1);
     /* A file may say anything. */
-    if (text->length == 0 || text->start >= column->text_used || text->length > column->text_used - text->start)
-        return COPSE_SLICE_EMPTY;
-    return (copse_slice){(const unsigned char *)column->text.data + text->start, text->length};
+    if (length == 0 || start >= column->text_used || length > column->text_used - start) return COPSE_SLICE_EMPTY;
+    return (copse_slice){(const unsigned char *)column->text.data + start, length};
 }
 
 /* The code of a fixed-width cell. */
@@ -129,6 +133,21 @@ double copse_cell_float(const copse_stored_column *column, uint64_t row);
 copse_value copse_cell_value(const copse_stored_column *column, uint64_t row);
 /* < 0, 0, > 0; cells of columns of the same type; NULL is the smallest. */
 int copse_cell_compare(const copse_stored_column *a, uint64_t row_a, const copse_stored_column *b, uint64_t row_b);
+
+/* Of a text and its prefix; not mixed yet. */
+static inline uint64_t copse_text_hash(copse_slice text, uint64_t prefix)
+{
+    uint64_t hash = prefix ^ text.length;
+    for (size_t i = 8; i < text.length; i++) hash = (hash ^ text.start[i]) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+/* Different numbers have different hashes. */
+static inline uint64_t copse_mix(uint64_t hash)
+{
+    hash *= UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 32;
+}
 
 /* ---- columns: column.c ---- */
 

@@ -24,6 +24,7 @@
 #include "trees/blink/update/bucket_sort.h"
 #include "trees/blink/update/crowded.h"
 #include "trees/blink/update/directory_merge.h"
+#include "trees/blink/update/erase_range.h"
 #include "trees/blink/update/locate.h"
 #include "trees/blink/update/owned_leaf.h"
 #include "trees/blink/update/owned_leaf_split.h"
@@ -50,9 +51,10 @@
             SIMT_KERNEL_ENTRY(NAME(partition), PARTITION_THREADS),                                                     \
             SIMT_KERNEL_ENTRY(NAME(bucket_sort), COPSE_BUCKET_SORT_THREADS), ENTRY(resolve), ENTRY(apply),             \
             ENTRY(apply_splits), ENTRY(apply_unsorted), ENTRY(crowd_count), ENTRY(crowd_list), ENTRY(crowd_spill),     \
-            ENTRY(crowd_link), ENTRY(directory_adopt), ENTRY(directory_merge), ENTRY(directory_nodes),                 \
-            ENTRY(directory_publish), ENTRY(rebuild_fill), ENTRY(rebuild_empty), ENTRY(tile_starts),                   \
-            ENTRY(tile_lookback), ENTRY(tile_finish), SIMT_KERNEL_ENTRY(NAME(base_leaf_lists), COPSE_LIST_THREADS),    \
-            ENTRY(tile_edges), ENTRY(tile_independent), ENTRY(rebuild_count), ENTRY(rebuild_old), ENTRY(rebuild_new),  \
-            ENTRY(publish), ENTRY(check_highs), ENTRY(check_leaves)                                                    \
+            ENTRY(crowd_link), ENTRY(erase_bounds), ENTRY(erase_places), ENTRY(directory_adopt),                       \
+            ENTRY(directory_merge), ENTRY(directory_nodes), ENTRY(directory_publish), ENTRY(rebuild_fill),             \
+            ENTRY(rebuild_empty), ENTRY(tile_starts), ENTRY(tile_lookback), ENTRY(tile_finish),                        \
+            SIMT_KERNEL_ENTRY(NAME(base_leaf_lists), COPSE_LIST_THREADS), ENTRY(tile_edges), ENTRY(tile_independent),  \
+            ENTRY(rebuild_count), ENTRY(rebuild_old), ENTRY(rebuild_new), ENTRY(publish), ENTRY(check_highs),          \
+            ENTRY(check_leaves)                                                                                        \
     }

@@ -1,6 +1,5 @@
 /* The B-link and the B+ tree on a device: handles, inspection, the table of calls, the descriptions. */
 #include "trees/blink/tree.h"
-#include "gpu/erase_range.h"
 #include "gpu/scan.h"
 #include "trees/blink/update/strategies.h"
 
@@ -230,7 +229,7 @@ static const copse_calls blink_calls = {
     .insert = copse_blink_insert,
     .erase = copse_blink_erase,
     .erase_pairs = copse_blink_erase_pairs,
-    .erase_range = copse_device_erase_range,
+    .erase_range = copse_blink_erase_range,
     .apply = copse_blink_apply,
     .find = copse_blink_find,
     .neighbours = copse_blink_neighbours,

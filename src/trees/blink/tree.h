@@ -60,7 +60,8 @@ typedef struct copse_blink_epoch {
     uint64_t pool_wanted; /* leaves that the last update with insertions asked for */
     copse_blink_counters *counters;
     bool counters_reset; /* they are 0, but for `taken` */
-    uint64_t low, high;  /* no key that was ever in it is smaller or greater */
+    uint64_t low, high;  /* no key in it is smaller or greater */
+    bool slides;         /* entries were erased at its lower end by range: more will be */
     copse_blink_ranks ranks;
     uint64_t grown_by, grew; /* operations of the last update in place, and leaves that it added */
     uint32_t known;          /* of 256 keys that the last batch was to insert, so many were in the tree */
@@ -249,6 +250,7 @@ copse_status copse_blink_build(copse_index *index, const void *keys, const void 
 copse_status copse_blink_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                 uint64_t *out_inserted);
 copse_status copse_blink_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
+copse_status copse_blink_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased);
 copse_status copse_blink_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                uint64_t n, void *out_values, uint8_t *out_found);
 extern const copse_mixed_structure copse_blink_mixed;

@@ -45,7 +45,7 @@ SIMT_KERNEL(NAME(join_pages), copse_paged_join_arguments, COPSE_KERNEL_THREADS, 
         __syncthreads();
         page_target target;
         target.n = first + tree->counts[row];
-        target.per_leaf = target.stride = leaf_share(tree, target.n, false);
+        target.per_leaf = target.stride = leaf_share(tree, target.n, 0);
         target.keys = keys;
         target.values = values;
         page_write(tree, page, &target);

@@ -26,11 +26,13 @@ typedef struct copse_paged_tree {
 typedef struct copse_paged_point_arguments {
     copse_paged_tree tree;
     copse_point_queries queries;
+    const uint32_t *rows; /* hybrid: that each key of the caller's batch leads to; NULL: the kernel walks the levels */
 } copse_paged_point_arguments;
 
 typedef struct copse_paged_range_arguments {
     copse_paged_tree tree;
     copse_range_queries queries; /* with locations, counts, ends */
+    const uint32_t *low_rows, *high_rows;
 } copse_paged_range_arguments;
 
 typedef struct copse_paged_copy_arguments {

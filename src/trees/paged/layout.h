@@ -21,13 +21,36 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #define COPSE_PAGED_LEAF_BYTES     128u
 #define COPSE_PAGED_STALE_AT       48u /* a word of the summary: not 0 where the aggregate does not agree with the values */
 #define COPSE_PAGED_TOP_AT         64u
 #define COPSE_PAGED_LOCATION_SHIFT 16u
 
 /* The order of a page is its number of slots, a power of two. COPSE_PAGED_SLOTS is the largest that is written through shared memory,
- * and the one that a tree of more than COPSE_PAGED_SMALL_TREE entries takes by itself. */
+ * and that a tree takes by itself. */
 #define COPSE_PAGED_SLOTS_SMALL 64u /* COPSE_PAGE_ORDER_LEAST */
+#define COPSE_PAGED_SLOTS_MID   256u
 #define COPSE_PAGED_SLOTS       1024u
-#define COPSE_PAGED_SMALL_TREE  65536u
+#define COPSE_PAGED_SMALL_TREE  (1u << 16)
+#define COPSE_PAGED_MID_TREE    (1u << 18)
+
+/* The order that a tree of so many entries takes; asked: the caller's, or 0. So a tree that fills some pages has about a thousand of
+ * them, and the multiprocessors of a card one each. */
+static inline uint32_t copse_paged_slots_for(uint32_t asked, uint64_t entries)
+{
+    if (asked) return asked;
+    return entries <= COPSE_PAGED_SMALL_TREE ? COPSE_PAGED_SLOTS_SMALL
+           : entries <= COPSE_PAGED_MID_TREE ? COPSE_PAGED_SLOTS_MID
+                                             : COPSE_PAGED_SLOTS;
+}
+
+/* The order that a tree has next, which has pages of `slots`: a larger one with twice the entries that it is for, a smaller one with a
+ * quarter of them, so that none is changed to and fro. It is made anew then, of 2^19 entries at most. */
+static inline uint32_t copse_paged_slots_next(uint32_t asked, uint32_t slots, uint64_t entries)
+{
+    const uint32_t larger = copse_paged_slots_for(asked, entries / 2),
+                   smaller = copse_paged_slots_for(asked, entries * 4);
+    return larger > slots ? larger : smaller < slots ? smaller : slots;
+}

@@ -83,12 +83,19 @@ typedef struct place {
     bool equal;    /* q itself is there; where keys may repeat it may be elsewhere, too */
 } place;
 
-SIMT_DEVICE place place_of(const copse_paged_tree *tree, KEY q)
+SIMT_DEVICE uint32_t row_of(const copse_paged_tree *tree, KEY q)
+{
+    uint32_t row = 0;
+    for (uint32_t l = 0; l < tree->levels.height; l++)
+        row = row * FULL_FANOUT + keys_before(tree->levels.level[l] + (uint64_t)row * 64u, 1, q);
+    return row;
+}
+
+/* The same from the row on that the levels lead to. */
+SIMT_DEVICE place place_in(const copse_paged_tree *tree, uint32_t row, KEY q)
 {
     place to;
-    to.row = 0;
-    for (uint32_t l = 0; l < tree->levels.height; l++)
-        to.row = to.row * FULL_FANOUT + keys_before(tree->levels.level[l] + (uint64_t)to.row * 64u, 1, q);
+    to.row = row;
     char *page = page_of(tree, to.row);
     const uint32_t part = top_part(tree, page, q);
     const uint32_t line = part * LINE_KEYS + keys_before(page + COPSE_PAGED_TOP_AT + part * 64u, 1, q);
@@ -99,6 +106,11 @@ SIMT_DEVICE place place_of(const copse_paged_tree *tree, KEY q)
     to.rank = begin + to.slot;
     to.equal = to.rank < page_ends(tree, page)[to.leaf] && keys[to.slot] == q;
     return to;
+}
+
+SIMT_DEVICE place place_of(const copse_paged_tree *tree, KEY q)
+{
+    return place_in(tree, row_of(tree, q), q);
 }
 
 SIMT_DEVICE uint64_t location_of(uint32_t row, uint32_t rank)
@@ -116,11 +128,11 @@ SIMT_DEVICE uint32_t location_rank(uint64_t location)
     return (uint32_t)(location & ((1u << COPSE_PAGED_LOCATION_SHIFT) - 1u));
 }
 
-/* The location of a bound whose key went through bound_key. */
-SIMT_DEVICE uint64_t bound_location(const copse_paged_tree *tree, KEY q, bool upper)
+/* The location of a bound whose key went through bound_key. row: where the host has noted it; NULL: it has not. */
+SIMT_DEVICE uint64_t bound_location(const copse_paged_tree *tree, KEY q, bool upper, const uint32_t *row)
 {
     if (upper && !tree->unique && q == 0) return location_of(tree->rows - 1u, tree->counts[tree->rows - 1u]);
-    const place at = place_of(tree, q);
+    const place at = place_in(tree, row ? *row : row_of(tree, q), q);
     return location_of(at.row, at.rank + (uint32_t)(upper && tree->unique && at.equal));
 }
 

@@ -1,5 +1,5 @@
 /* The paged tree on a device: making and freeing it, memory of pages, the directory. */
-#include "trees/paged/tree.h"
+#include "trees/paged/hybrid.h"
 
 #include <string.h>
 
@@ -168,6 +168,7 @@ void copse_paged_directory_put(const copse_index *index, copse_paged *tree, cons
 {
     if (tree->directory.memory != directory->memory) copse_paged_directory_free(index, &tree->directory);
     tree->directory = *directory;
+    atomic_store_explicit(&tree->host_levels_ready, false, memory_order_relaxed);
     view_follow(&tree->view, directory);
 }
 
@@ -244,6 +245,7 @@ void copse_paged_free(const copse_index *index, copse_paged *tree)
 {
     if (!tree) return;
     copse_paged_forget(index, tree);
+    copse_paged_host_levels_free(index, tree);
     copse_paged_directory_free(index, &tree->directory);
     pool_free(index, &tree->pool);
     pthread_mutex_destroy(&tree->lock);

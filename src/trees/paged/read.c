@@ -1,7 +1,7 @@
 /* Reads of the paged tree, and what they need besides the pages. */
 #include "gpu/points.h"
 #include "primitives/primitives.h"
-#include "trees/paged/tree.h"
+#include "trees/paged/hybrid.h"
 
 COPSE_PICK_KERNEL_ROW(copse_paged_kernels)
 
@@ -46,8 +46,8 @@ static copse_status summary_make(const copse_index *index, copse_paged *tree)
 }
 
 /* Readers may come at the same time: the first makes it, the others wait; afterwards the flag alone is read. */
-static copse_status prepare(const copse_index *index, atomic_bool *ready,
-                            copse_status (*make)(const copse_index *index, copse_paged *tree))
+copse_status copse_paged_prepare(const copse_index *index, atomic_bool *ready,
+                                 copse_status (*make)(const copse_index *index, copse_paged *tree))
 {
     copse_paged *tree = copse_paged_of(index);
     copse_status status = COPSE_OK;
@@ -64,7 +64,7 @@ static copse_status prepare(const copse_index *index, atomic_bool *ready,
 copse_status copse_paged_ranks(const copse_index *index, copse_paged_tree *out)
 {
     copse_paged *tree = copse_paged_of(index);
-    copse_status status = prepare(index, &tree->ranks_ready, ranks_make);
+    copse_status status = copse_paged_prepare(index, &tree->ranks_ready, ranks_make);
     *out = tree->view;
     if (status == COPSE_OK) out->before = tree->before;
     return status;
@@ -73,17 +73,29 @@ copse_status copse_paged_ranks(const copse_index *index, copse_paged_tree *out)
 copse_status copse_paged_summary(const copse_index *index, copse_paged_tree *out)
 {
     copse_status status = copse_paged_ranks(index, out);
-    return status == COPSE_OK ? prepare(index, &copse_paged_of(index)->summary_ready, summary_make) : status;
+    if (status == COPSE_OK) status = copse_paged_prepare(index, &copse_paged_of(index)->summary_ready, summary_make);
+    return status;
 }
 
 /* --- points --------------------------------------------------------------------------------------------------------------------- */
 
+/* A whole call, with rows from the host where it is its part to find them. */
+static copse_status points_run(const copse_index *index, const copse_kernel *kernel,
+                               copse_paged_point_arguments *arguments, bool upper, const copse_point_arrays *arrays)
+{
+    copse_point_call call = {index, kernel, arguments, &arguments->queries};
+    copse_scratch scratch = {0};
+    copse_status status = copse_paged_rows(index, arrays->keys, arrays->n, upper, &scratch, &arguments->rows);
+    if (status == COPSE_OK) status = copse_point_call_run(&call, arrays);
+    copse_scratch_free(index->device, &scratch);
+    return status;
+}
+
 copse_status copse_paged_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
     copse_paged_point_arguments arguments = {.tree = copse_paged_of(index)->view};
-    copse_point_call call = {index, &copse_paged_kernels_of(index)->find, &arguments, &arguments.queries};
-    return copse_point_call_run(&call,
-                                &(copse_point_arrays){.keys = keys, .n = n, .out_values = values, .out_found = found});
+    return points_run(index, &copse_paged_kernels_of(index)->find, &arguments, false,
+                      &(copse_point_arrays){.keys = keys, .n = n, .out_values = values, .out_found = found});
 }
 
 copse_status copse_paged_look_up(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
@@ -98,10 +110,10 @@ copse_status copse_paged_neighbours(const copse_index *index, const void *keys, 
                                     void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
 {
     copse_paged_point_arguments arguments = {.tree = copse_paged_of(index)->view, .queries.which = (uint32_t)which};
-    copse_point_call call = {index, &copse_paged_kernels_of(index)->neighbours, &arguments, &arguments.queries};
     copse_status status = out_ranks ? copse_paged_ranks(index, &arguments.tree) : COPSE_OK;
     if (status != COPSE_OK) return status;
-    return copse_point_call_run(&call, &(copse_point_arrays){keys, n, out_keys, out_values, out_found, out_ranks});
+    return points_run(index, &copse_paged_kernels_of(index)->neighbours, &arguments, copse_neighbour_upper(which),
+                      &(copse_point_arrays){keys, n, out_keys, out_values, out_found, out_ranks});
 }
 
 /* --- entries -------------------------------------------------------------------------------------------------------------------- */
@@ -144,12 +156,32 @@ copse_status copse_paged_entries_out(const copse_index *index, copse_device_pair
 
 /* --- ranges --------------------------------------------------------------------------------------------------------------------- */
 
+copse_status copse_paged_range_rows(const copse_index *index, const void *lows, const void *highs, uint64_t n,
+                                    copse_paged_range_arguments *arguments, copse_scratch scratch[2])
+{
+    scratch[0] = scratch[1] = (copse_scratch){0};
+    copse_status status = copse_paged_rows(index, lows, n, false, &scratch[0], &arguments->low_rows);
+    if (status == COPSE_OK) status = copse_paged_rows(index, highs, n, true, &scratch[1], &arguments->high_rows);
+    return status;
+}
+
+void copse_paged_range_rows_free(const copse_index *index, copse_scratch scratch[2])
+{
+    copse_scratch_free(index->device, &scratch[0]);
+    copse_scratch_free(index->device, &scratch[1]);
+}
+
 copse_status copse_paged_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
 {
     copse_paged_range_arguments arguments = {0};
     const copse_range_kernel bounds = {&copse_paged_kernels_of(index)->bounds, &arguments, &arguments.queries};
+    copse_scratch rows[2];
     copse_status status = copse_paged_ranks(index, &arguments.tree);
-    return status == COPSE_OK ? copse_count_run(index, &bounds, ranges, counts) : status;
+    if (status != COPSE_OK) return status;
+    status = copse_paged_range_rows(index, ranges->lows, ranges->highs, ranges->n, &arguments, rows);
+    if (status == COPSE_OK) status = copse_count_run(index, &bounds, ranges, counts);
+    copse_paged_range_rows_free(index, rows);
+    return status;
 }
 
 copse_status copse_paged_range(const copse_index *index, const copse_ranges *asked, const copse_rows *rows)
@@ -157,6 +189,7 @@ copse_status copse_paged_range(const copse_index *index, const copse_ranges *ask
     const copse_paged_kernels *kernels = copse_paged_kernels_of(index);
     copse_paged_range_arguments ranges = {0};
     copse_paged_copy_arguments entries = {0};
+    copse_scratch found[2];
     copse_status status = copse_paged_ranks(index, &ranges.tree);
     if (status != COPSE_OK) return status;
     entries.tree = ranges.tree;
@@ -164,9 +197,14 @@ copse_status copse_paged_range(const copse_index *index, const copse_ranges *ask
     const copse_entry_kernel gather = {&kernels->gather, &entries, &entries.output, false};
     const copse_range_target target = copse_range_target_of(asked, rows);
     copse_range_call call = copse_range_call_of(index, asked, rows);
-    status = copse_range_begin(&call, &target);
-    if (status == COPSE_OK) status = copse_range_run(&call, &bounds, &gather);
-    return copse_range_end(&call, status);
+    status = copse_paged_range_rows(index, asked->lows, asked->highs, asked->n, &ranges, found);
+    if (status == COPSE_OK) {
+        status = copse_range_begin(&call, &target);
+        if (status == COPSE_OK) status = copse_range_run(&call, &bounds, &gather);
+        status = copse_range_end(&call, status);
+    }
+    copse_paged_range_rows_free(index, found);
+    return status;
 }
 
 copse_status copse_paged_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *asked,
@@ -174,6 +212,7 @@ copse_status copse_paged_aggregate(const copse_index *index, copse_aggregate_kin
 {
     const copse_paged_kernels *kernels = copse_paged_kernels_of(index);
     copse_paged_range_arguments ranges = {0};
+    copse_scratch rows[2];
     copse_status status = copse_paged_summary(index, &ranges.tree);
     if (status != COPSE_OK) return status;
     copse_paged_summary_arguments arguments = {.tree = ranges.tree, .summary = copse_paged_of(index)->summary.summary};
@@ -183,7 +222,11 @@ copse_status copse_paged_aggregate(const copse_index *index, copse_aggregate_kin
                                  .aggregate = &kernels->aggregate,
                                  .arguments = &arguments,
                                  .extents = &arguments.extents};
-    return copse_aggregate_call_run(
-        &call,
-        &(copse_range_arrays){.lows = asked->lows, .highs = asked->highs, .n = asked->n, .out = out, .found = found});
+    status = copse_paged_range_rows(index, asked->lows, asked->highs, asked->n, &ranges, rows);
+    if (status == COPSE_OK)
+        status = copse_aggregate_call_run(
+            &call, &(copse_range_arrays){
+                       .lows = asked->lows, .highs = asked->highs, .n = asked->n, .out = out, .found = found});
+    copse_paged_range_rows_free(index, rows);
+    return status;
 }

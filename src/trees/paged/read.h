@@ -39,11 +39,18 @@ SIMT_DEVICE bool entry_in_front(const copse_paged_tree *tree, uint64_t location,
     return true;
 }
 
+/* The row of query `at` of a launch, where the host has noted it. */
+SIMT_DEVICE const uint32_t *row_noted(const uint32_t *rows, uint64_t first, uint32_t n, uint32_t at)
+{
+    return rows ? rows + first + query_at(n, at) : NULL;
+}
+
 SIMT_DEVICE void find_alone(const copse_paged_point_arguments *a, KEY q, uint32_t at)
 {
     const copse_paged_tree *tree = &a->tree;
     entry_at entry;
-    const bool found = entry_at_or_behind(tree, bound_location(tree, q, false), &entry) &&
+    const uint32_t *row = row_noted(a->rows, a->queries.first, a->queries.n, at);
+    const bool found = entry_at_or_behind(tree, bound_location(tree, q, false, row), &entry) &&
                        page_keys(tree, entry.page)[entry.slot] == q;
     find_store(&a->queries, at, found && a->queries.out_values ? page_values(tree, entry.page)[entry.slot] : 0, found);
 }
@@ -117,7 +124,12 @@ SIMT_KERNEL(NAME(find), copse_paged_point_arguments, COPSE_KERNEL_THREADS, 10)
         const uint32_t lane_x = from + group, lane_y = lane_x + second;
         walk_bound x = walk_take(warp.own, lane_x, false), y = walk_take(warp.own, lane_y, false);
         group_leaf leaf_x, leaf_y;
-        walk_pair(&a.tree.levels, false, &x, &y);
+        if (a.rows) {
+            x.node = *row_noted(a.rows, a.queries.first, a.queries.n, warp.first + lane_x);
+            y.node = *row_noted(a.rows, a.queries.first, a.queries.n, warp.first + lane_y);
+        } else {
+            walk_pair(&a.tree.levels, false, &x, &y);
+        }
         group_descend(&a.tree, x, y, &leaf_x, &leaf_y);
         const uint32_t look_x = leaf_look(&a.tree, &leaf_x, x.q), look_y = leaf_look(&a.tree, &leaf_y, y.q);
         const uint32_t seen_x = walk_group_sum(look_x), seen_y = walk_group_sum(look_y);
@@ -136,7 +148,8 @@ SIMT_KERNEL(NAME(neighbours), copse_paged_point_arguments, COPSE_KERNEL_THREADS,
     if (!read_queries(&a.queries, &tree->key_type, &tree->levels, &tree->unique, false, upper, &warp)) return;
     const uint32_t at = warp.mine;
     if (at >= a.queries.n || simt_lane() >= a.queries.per_warp) return;
-    const uint64_t location = bound_location(tree, warp.own.q, upper);
+    const uint32_t *row = row_noted(a.rows, a.queries.first, a.queries.n, at);
+    const uint64_t location = bound_location(tree, warp.own.q, upper, row);
     entry_at entry;
     const bool found = copse_neighbour_back(a.queries.which) ? entry_in_front(tree, location, &entry)
                                                              : entry_at_or_behind(tree, location, &entry);
@@ -157,7 +170,10 @@ SIMT_KERNEL(NAME(bounds), copse_paged_range_arguments, COPSE_KERNEL_THREADS, 8)
     if (!read_ranges(&a.queries, &tree->key_type, &tree->levels, &tree->unique, false, &warp)) return;
     const uint32_t at = warp.mine;
     if (at >= a.queries.n || simt_lane() >= a.queries.per_warp) return;
-    const uint64_t low = bound_location(tree, warp.low.q, false), high = bound_location(tree, warp.high.q, true);
+    const uint64_t low =
+        bound_location(tree, warp.low.q, false, row_noted(a.low_rows, a.queries.first, a.queries.n, at));
+    const uint64_t high =
+        bound_location(tree, warp.high.q, true, row_noted(a.high_rows, a.queries.first, a.queries.n, at));
     if (a.queries.locations) simt_store_once_u64(a.queries.locations + at, low);
     if (a.queries.ends) simt_store_once_u64(a.queries.ends + at, high);
     if (!a.queries.counts) return;

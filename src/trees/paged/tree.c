@@ -1,5 +1,5 @@
 /* The paged tree on a device: inspection, the table of calls, the description. */
-#include "trees/paged/tree.h"
+#include "trees/paged/hybrid.h"
 #include "core/widths.h"
 #include "cpu/driver.h"
 #include "gpu/scan.h"
@@ -8,8 +8,10 @@
 static copse_status paged_create(copse_index *index)
 {
     copse_paged *tree = NULL;
-    copse_status status =
-        copse_paged_make(index, index->page_order ? index->page_order : COPSE_PAGED_SLOTS_SMALL, &tree);
+    copse_status status = COPSE_OK;
+    if (!index->device) status = copse_device_get(index->ctx, index->placement, &index->device); /* hybrid */
+    if (status != COPSE_OK) return status;
+    status = copse_paged_make(index, index->page_order ? index->page_order : COPSE_PAGED_SLOTS_SMALL, &tree);
     index->tree = tree;
     return status;
 }
@@ -33,7 +35,8 @@ static void paged_stats(const copse_index *index, copse_stats *out)
     out->entries = entries;
     out->aggregate_bytes = (tree->before ? tree->before_bytes : 0) + (tree->summary.memory ? tree->summary.bytes : 0);
     out->bytes = sizeof *tree + pool->pages * pool->page_bytes + pool->stack_room * sizeof *pool->stack +
-                 pool->chunk_room * sizeof *pool->chunks + tree->directory.bytes + out->aggregate_bytes;
+                 pool->chunk_room * sizeof *pool->chunks + tree->directory.bytes + tree->host_levels.bytes +
+                 out->aggregate_bytes;
     out->height = entries ? tree->view.levels.height + 1 : 0;
     out->fill = entries ? (double)entries / ((double)tree->view.rows * tree->view.slots) : 0.0;
     pthread_mutex_unlock(&tree->lock);
@@ -128,6 +131,7 @@ static const copse_calls paged_calls = {
 };
 
 COPSE_DECLARE_WIDTHS(const copse_cpu_tree, copse_paged_cpu);
+COPSE_DECLARE_WIDTHS(const copse_paged_walks, copse_paged_walks);
 
 const copse_tree_description copse_tree_paged = {
     .structure = COPSE_STRUCTURE_PAGED,
@@ -136,9 +140,12 @@ const copse_tree_description copse_tree_paged = {
     .capabilities = COPSE_CAPABILITY(COPSE_CAN_RANK) | COPSE_CAPABILITY(COPSE_CAN_KEEP_DUPLICATES) |
                     COPSE_CAPABILITY(COPSE_CAN_AGGREGATE),
     .counterpart = COPSE_STRUCTURE_REGULAR,
-    .at = (const copse_tree_at[]){{COPSE_PLACEMENT_CPU, 0, &copse_cpu_calls,
-                                   (const void *const[])COPSE_WIDTH_ROW(copse_paged_cpu)},
-                                  {COPSE_PLACEMENT_GPU, COPSE_AUTO_STREAMED, &paged_calls, NULL},
-                                  {COPSE_PLACEMENT_EMULATED, COPSE_AUTO_STREAMED, &paged_calls, NULL},
-                                  {0}},
+    .at =
+        (const copse_tree_at[]){
+            {COPSE_PLACEMENT_CPU, 0, &copse_cpu_calls, (const void *const[])COPSE_WIDTH_ROW(copse_paged_cpu)},
+            {COPSE_PLACEMENT_GPU, COPSE_AUTO_STREAMED, &paged_calls, NULL},
+            {COPSE_PLACEMENT_EMULATED, COPSE_AUTO_STREAMED, &paged_calls, NULL},
+            {COPSE_PLACEMENT_HYBRID, 0, &paged_calls, (const void *const[])COPSE_WIDTH_ROW(copse_paged_walks)},
+            {COPSE_PLACEMENT_HYBRID_EMULATED, 0, &paged_calls, (const void *const[])COPSE_WIDTH_ROW(copse_paged_walks)},
+            {0}},
 };

@@ -47,7 +47,8 @@ typedef struct copse_paged {
     /* The last page, where it is known: its leaves are full, up to its count. An append goes on there. */
     bool tail_known, appending; /* appending: the last insert was an append */
     uint32_t tail_count;
-    uint64_t erased; /* entries, since pages were joined */
+    uint64_t erased;          /* entries, since pages were joined          */
+    uint64_t taken, taken_by; /* pages, by the last batch of so many keys */
 
     /* Made by the first reader that needs it, under the lock; the flags say what is there. */
     pthread_mutex_t lock;
@@ -55,6 +56,10 @@ typedef struct copse_paged {
     uint64_t *before;
     uint64_t before_bytes;
     copse_summary_memory summary;
+
+    /* hybrid: a copy of the levels in host memory, made the same way */
+    atomic_bool host_levels_ready;
+    copse_levels host_levels;
 } copse_paged;
 
 static inline copse_paged *copse_paged_of(const copse_index *index)
@@ -104,6 +109,9 @@ copse_status copse_paged_join(const copse_index *index, uint64_t erased);
 
 /* --- read.c ----------------------------------------------------------------------------------------------------------------------- */
 
+/* What `make` makes, unless the flag says that it is there. Readers may come at the same time. */
+copse_status copse_paged_prepare(const copse_index *index, atomic_bool *ready,
+                                 copse_status (*make)(const copse_index *index, copse_paged *tree));
 /* The tree as readers see it that need ranks, or the summary as well. */
 copse_status copse_paged_ranks(const copse_index *index, copse_paged_tree *out);
 copse_status copse_paged_summary(const copse_index *index, copse_paged_tree *out);

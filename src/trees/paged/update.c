@@ -23,6 +23,8 @@ typedef struct update {
 
 /* Blocks that write pages in haste. */
 #define HASTY_PAGES 132u
+/* Of all pages, at most this share is got before it is known that they are wanted. */
+#define AHEAD_SHARE 16u
 
 static copse_status launch(const update *u, const copse_kernel *kernel, uint64_t items, const void *arguments)
 {
@@ -191,6 +193,8 @@ static void tree_follow(update *u)
 static copse_status carry_out(update *u)
 {
     copse_device *device = u->index->device;
+    u->tree->taken = u->tree->view.entries ? u->seen.taken : 0; /* a bulk load does not come again */
+    u->tree->taken_by = u->a.n;
     if (plan_is_empty(u)) return COPSE_OK;
     copse_status status = u->seen.taken || u->seen.freed ? rows_prepare_and_change(u) : pages_change(u, false);
     if (status != COPSE_OK) return status;
@@ -200,6 +204,19 @@ static copse_status carry_out(update *u)
 
 /* --- large batches ---------------------------------------------------------------------------------------------------------------- */
 
+/* Gets memory for as many pages as the last batch has taken, by its keys, while the device is at the plan of this one, so that the host
+ * need not wait for both, one behind the other. Where there is none, carrying the plan out will tell. */
+static void pool_fill_ahead(const update *u)
+{
+    const copse_paged *tree = u->tree;
+    const uint64_t most = tree->pool.pages / AHEAD_SHARE;
+    const uint64_t likely = u->a.n < tree->taken_by ? tree->taken * u->a.n / tree->taken_by : tree->taken;
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    if (copse_paged_pool_reserve(u->index, &u->tree->pool, likely < most ? likely : most) != COPSE_OK)
+        copse_error_put_back(&kept);
+}
+
 /* Applies a batch of keys that are sorted and encoded. */
 static copse_status batch_apply(update *u, const void *keys, const void *values, uint64_t n)
 {
@@ -208,7 +225,9 @@ static copse_status batch_apply(update *u, const void *keys, const void *values,
     u->a.values = values;
     if (status == COPSE_OK) status = launch(u, &copse_paged_kernels_of(u->index)->locate, n, &u->a);
     if (status == COPSE_OK) status = plan_make(u);
-    return status == COPSE_OK ? plan_read(u) : status;
+    if (status != COPSE_OK) return status;
+    pool_fill_ahead(u);
+    return plan_read(u);
 }
 
 /* The same for a batch whose order is a speculation: where that was wrong, a second time. */
@@ -389,12 +408,6 @@ static copse_status append_try(const copse_index *index, copse_device_pairs *pai
 
 /* --- new trees -------------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t slots_for(const copse_index *index, uint64_t entries)
-{
-    if (index->page_order) return index->page_order;
-    return entries > COPSE_PAGED_SMALL_TREE ? COPSE_PAGED_SLOTS : COPSE_PAGED_SLOTS_SMALL;
-}
-
 static void tree_replace(copse_index *index, copse_paged *tree)
 {
     copse_paged_free(index, index->tree);
@@ -409,12 +422,12 @@ static copse_status check_size(const copse_index *index, uint64_t n)
                       (unsigned long long)n, INT32_MAX - 1);
 }
 
-/* Puts sorted, encoded pairs into a new tree, and that in the place of the old one. */
-static copse_status replace(copse_index *index, copse_device_pairs *pairs)
+/* Puts sorted, encoded pairs into a new tree with pages of so many slots, and that in the place of the old one. */
+static copse_status tree_make(copse_index *index, uint32_t slots, const copse_device_pairs *pairs)
 {
     copse_paged *tree = NULL;
     copse_status status = check_size(index, pairs->n);
-    if (status == COPSE_OK) status = copse_paged_make(index, slots_for(index, pairs->n), &tree);
+    if (status == COPSE_OK) status = copse_paged_make(index, slots, &tree);
     if (status != COPSE_OK) return status;
     if (pairs->n) {
         update u = {.index = index, .tree = tree, .low = pairs->low, .high = pairs->high};
@@ -431,6 +444,11 @@ static copse_status replace(copse_index *index, copse_device_pairs *pairs)
     return status;
 }
 
+static copse_status replace(copse_index *index, copse_device_pairs *pairs)
+{
+    return tree_make(index, copse_paged_slots_for(index->page_order, pairs->n), pairs);
+}
+
 copse_status copse_paged_build(copse_index *index, const void *keys, const void *values, uint64_t n)
 {
     copse_device_pairs pairs;
@@ -442,29 +460,32 @@ copse_status copse_paged_build(copse_index *index, const void *keys, const void 
     return status;
 }
 
-/* Small trees have small pages; one that outgrows them gets large ones, once. */
-static copse_status pages_grow(copse_index *index, uint64_t more)
+/* A tree whose pages have another order than one of its size has, with what is to come, is made anew. */
+static copse_status pages_follow(copse_index *index, uint64_t more)
 {
     const copse_paged *tree = copse_paged_of(index);
-    if (tree->view.slots >= slots_for(index, (tree->view.entries + more) / 2)) return COPSE_OK;
+    const uint32_t slots = copse_paged_slots_next(index->page_order, tree->view.slots, tree->view.entries + more);
+    if (tree->view.slots == slots) return COPSE_OK;
     copse_device_pairs all;
-    copse_paged *grown = NULL;
     copse_status status = copse_paged_entries_out(index, &all);
     if (status != COPSE_OK) return status;
-    status = copse_paged_make(index, COPSE_PAGED_SLOTS, &grown);
-    if (status == COPSE_OK && all.n) {
-        update u = {.index = index, .tree = grown, .low = tree->low, .high = tree->high};
-        u.a.mode = index->duplicates ? COPSE_PAGED_ADD : COPSE_PAGED_PUT;
-        status = batch_apply(&u, all.keys, all.values, all.n);
-        if (status == COPSE_OK) status = carry_out(&u);
-        copse_scratch_free(index->device, &u.scratch);
-    }
+    all.low = tree->low;
+    all.high = tree->high;
+    status = tree_make(index, slots, &all);
     copse_device_pairs_free(index, &all);
-    if (status == COPSE_OK)
-        tree_replace(index, grown);
-    else
-        copse_paged_free(index, grown);
     return status;
+}
+
+/* The same after an erase, which is done, and which nobody has to hear of. */
+static copse_status pages_shrink(copse_index *index, copse_status status)
+{
+    copse_kept_error kept;
+    if (status != COPSE_OK) return status;
+    copse_error_keep(&kept);
+    status = pages_follow(index, 0);
+    if (status != COPSE_ERR_MEMORY) return status;
+    copse_error_put_back(&kept);
+    return COPSE_OK;
 }
 
 /* --- calls ------------------------------------------------------------------------------------------------------------------------ */
@@ -517,7 +538,7 @@ static bool was_append(const update *u)
 static copse_status pairs_insert(copse_index *index, copse_device_pairs *pairs, uint32_t flags, uint64_t *out_inserted)
 {
     bool done = false;
-    copse_status status = pages_grow(index, pairs->n);
+    copse_status status = pages_follow(index, pairs->n);
     if (status == COPSE_OK) status = append_try(index, pairs, flags, &done);
     if (status != COPSE_OK) return status;
     *out_inserted = pairs->n;
@@ -578,7 +599,7 @@ static copse_status ranges_erase(copse_index *index, const void *lows, const voi
         if (status == COPSE_OK) status = plan_read(&u);
         status = finish(index, &u, status);
         if (status == COPSE_OK) *out_erased = (uint64_t)-entries_come(&u);
-        if (status == COPSE_OK) status = copse_paged_join(index, *out_erased);
+        if (status == COPSE_OK) status = pages_shrink(index, copse_paged_join(index, *out_erased));
     }
     copse_scratch_free(device, &scratch);
     return status;
@@ -600,7 +621,7 @@ static copse_status pairs_erase(copse_index *index, copse_device_pairs *pairs, u
     copse_status status = pairs_apply(index, &u, pairs, "erasing");
     if (status != COPSE_OK) return status;
     *out_erased = (uint64_t)-entries_come(&u);
-    return copse_paged_join(index, *out_erased);
+    return pages_shrink(index, copse_paged_join(index, *out_erased));
 }
 
 copse_status copse_paged_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
@@ -635,7 +656,7 @@ copse_status copse_paged_erase_range(copse_index *index, const copse_ranges *ran
 static copse_status change(copse_index *index, const copse_mixed_changes *changes)
 {
     copse_status status = check_size(index, changes->n);
-    if (status == COPSE_OK) status = pages_grow(index, changes->n);
+    if (status == COPSE_OK) status = pages_follow(index, changes->n);
     if (status != COPSE_OK) return status;
     update u = {.index = index, .tree = copse_paged_of(index), .low = changes->low, .high = changes->high};
     u.a.mode = COPSE_PAGED_MIXED;

@@ -102,8 +102,8 @@ SIMT_KERNEL(NAME(range_ends), copse_paged_pieces_arguments, COPSE_KERNEL_THREADS
             const KEY low = ENCODE_ONE(a.key_type, ((const KEY *)a.lows)[i]);
             const KEY high = ENCODE_ONE(a.key_type, ((const KEY *)a.highs)[i]);
             const bool superseded = i + 1u < a.n && ENCODE_ONE(a.key_type, ((const KEY *)a.lows)[i + 1u]) == low;
-            const uint64_t first = bound_location(tree, low, false);
-            const uint64_t end = bound_location(tree, bound_key(&tree->unique, high, true), true);
+            const uint64_t first = bound_location(tree, low, false, NULL);
+            const uint64_t end = bound_location(tree, bound_key(&tree->unique, high, true), true, NULL);
             a.first[i] = first;
             a.end[i] = end;
             if (!superseded && end > first) pieces = location_row(end) - location_row(first) + 1u;
@@ -180,10 +180,13 @@ SIMT_DEVICE uint32_t run_comes(const copse_paged_update_arguments *a, uint32_t f
 /* How the entries of a run's page and of the run are spread over pages and leaves. */
 typedef struct run_shape {
     uint32_t total, pages;
-    uint32_t per_page; /* entries of each page but the last */
+    uint32_t per_page;   /* entries of each page but the last */
+    uint32_t leaf_least; /* of each leaf but the last         */
     bool packed;
 } run_shape;
 
+/* A bulk load leaves room in every leaf for one more, and the rest of a page's room in whole leaves at its end: those are not read by
+ * a visit. Where a leaf wants more room, a window or the page is shared out anew. */
 SIMT_DEVICE run_shape shape_of(const copse_paged_tree *tree, uint32_t total, bool packed)
 {
     run_shape shape;
@@ -193,6 +196,9 @@ SIMT_DEVICE run_shape shape_of(const copse_paged_tree *tree, uint32_t total, boo
     shape.packed = packed;
     shape.pages = total == 0 ? 0 : total <= most ? 1u : (total - 1u) / fill + 1u;
     shape.per_page = shape.pages == 0 ? 1u : packed && shape.pages > 1u ? fill : (total - 1u) / shape.pages + 1u;
+    shape.leaf_least = packed                                   ? LEAF_SLOTS
+                       : tree->entries == 0 && shape.pages > 1u ? LEAF_SLOTS - LEAF_SLOTS / 16u
+                                                                : 0u;
     return shape;
 }
 
@@ -200,7 +206,7 @@ SIMT_DEVICE run_shape shape_of(const copse_paged_tree *tree, uint32_t total, boo
  * all be full at the same time later, and split in the same few updates. */
 SIMT_DEVICE uint32_t part_low(const run_shape *shape, uint32_t part)
 {
-    const uint32_t less = shape->packed || shape->pages < 4u ? 0u : shape->per_page / 384u * (part * 0x9e3779b1u >> 26);
+    const uint32_t less = shape->packed || shape->pages < 4u ? 0u : shape->per_page * (part * 0x9e3779b1u >> 26) / 384u;
     return part * shape->per_page - (part & 1u ? less : 0u);
 }
 

@@ -3,7 +3,7 @@
 #include "gpu/scratch.h"
 #include "primitives/primitives.h"
 #include "transfer/transfer.h"
-#include "trees/paged/tree.h"
+#include "trees/paged/hybrid.h"
 
 #include <string.h>
 
@@ -55,7 +55,11 @@ static copse_status range_find(visit *v)
                                          .ends = locations + 1,
                                          .counts = v->a.tree.before ? v->range_count : NULL};
     v->a.ends = locations;
-    return copse_ranges_launch(index, device->main, &bounds, &queries, 1);
+    copse_scratch rows[2];
+    status = copse_paged_range_rows(index, v->pass->low, v->pass->high, 1, &arguments, rows);
+    if (status == COPSE_OK) status = copse_ranges_launch(index, device->main, &bounds, &queries, 1);
+    copse_paged_range_rows_free(index, rows);
+    return status;
 }
 
 /* --- reduce, histogram ---------------------------------------------------------------------------------------------------------- */

@@ -78,9 +78,10 @@ SIMT_DEVICE uint32_t target_at(const page_target *to, uint32_t i)
     return to->stride == to->per_leaf ? i : i / to->per_leaf * to->stride + i % to->per_leaf;
 }
 
-SIMT_DEVICE uint32_t leaf_share(const copse_paged_tree *tree, uint32_t n, bool packed)
+SIMT_DEVICE uint32_t leaf_share(const copse_paged_tree *tree, uint32_t n, uint32_t least)
 {
-    return packed ? LEAF_SLOTS : (n - 1u) / tree->leaves + 1u;
+    const uint32_t even = (n - 1u) / tree->leaves + 1u;
+    return even > least ? even : least;
 }
 
 /* Brings the entries of the page together, in order. */
@@ -181,7 +182,7 @@ SIMT_KERNEL(NAME(write), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
         char *page = (char *)(uintptr_t)to[0];
         page_target target;
         target.n = it.high - it.low;
-        target.per_leaf = leaf_share(&a.tree, target.n, it.shape.packed);
+        target.per_leaf = leaf_share(&a.tree, target.n, it.shape.leaf_least);
         target.stride = staged ? target.per_leaf : LEAF_SLOTS;
         target.keys = staged ? keys : page_keys(&a.tree, page);
         target.values = staged ? values : page_values(&a.tree, page);

@@ -142,6 +142,12 @@ COPSE_ANYWHERE copse_radix_link copse_radix_leaf_link(size_t length, uint64_t in
     return copse_radix_link_of(type, (uint32_t)length - (type == COPSE_RADIX_LEAF_LONG), index);
 }
 
+/* A lookup that is to go on at a link: that of query number `position`. */
+typedef struct copse_radix_rest {
+    copse_radix_link link;
+    uint64_t position;
+} copse_radix_rest;
+
 /* --- sizes ---------------------------------------------------------------------------------------------------------- */
 
 /* Links that a node of a type has room for, besides `end`. */

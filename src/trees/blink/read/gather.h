@@ -165,13 +165,19 @@ SIMT_DEVICE uint32_t chain_copy(const copse_blink_copy_arguments *a, piece_walk 
     }
 }
 
-/* Copies the piece, which begins so many entries behind the first one of a place. */
-SIMT_DEVICE void gather_copy(const copse_blink_copy_arguments *a, piece_walk *walk, uint32_t place)
+/* Rounds without an entry after which a warp looks for the next one by rank: so it passes over stretches that were erased. */
+#define GATHER_EMPTY 4u
+
+/* Copies the piece, which begins so many entries behind the first one of a place. False: it came to a stretch without entries. */
+SIMT_DEVICE bool gather_copy(const copse_blink_copy_arguments *a, piece_walk *walk, uint32_t place)
 {
     const copse_blink_tree *tree = &a->tree;
     uint32_t base_leaf = place_at(tree, place).first;
     if (base_leaf >= tree->base_leaves) base_leaf = chain_copy(a, walk, leaf_at(tree, base_leaf));
+    uint32_t empty = 0;
     while (walk->left && base_leaf < tree->base_leaves) {
+        const uint64_t to_come = walk->skip + walk->left;
+        if (empty == GATHER_EMPTY) return false;
         /* As many as a packed tree would take: entries that are erased cost another round. */
         const uint64_t wanted = (walk->skip + walk->left) / (LEAF_PACKED_TWO / 2u) + 1u;
         uint32_t some = wanted < GATHER_AHEAD ? (uint32_t)wanted : GATHER_AHEAD;
@@ -186,17 +192,23 @@ SIMT_DEVICE void gather_copy(const copse_blink_copy_arguments *a, piece_walk *wa
         else
             (void)chain_copy(a, walk, first);
         base_leaf += some ? some : 1u;
+        empty = walk->skip + walk->left == to_come ? empty + 1u : 0;
     }
+    return true;
 }
 
 SIMT_DEVICE void piece_copy(const copse_blink_copy_arguments *a, piece_walk *walk, uint64_t location,
                             const gather_piece *piece)
 {
+    const uint64_t start = location;
     walk->skip = (uint32_t)location;
     walk->left = piece->count;
     walk->at = piece->at;
     walk->back = piece->back;
-    gather_copy(a, walk, (uint32_t)(location >> 32));
+    while (!gather_copy(a, walk, (uint32_t)(location >> 32))) {
+        location = rank_locate(a, 0, location_rank(&a->before, start) + piece->count - walk->left);
+        walk->skip = (uint32_t)location;
+    }
 }
 
 SIMT_DEVICE piece_walk piece_open(gather_stage *stages)

@@ -155,8 +155,6 @@ uint32_t copse_rebuild_tile_leaves(const copse_rebuilder *p)
 static uint32_t tile_base_leaves(const copse_rebuilder *p)
 {
     const double entries = p->arguments.from.directory_entries, places = p->arguments.from.base_leaves + entries;
-    /* Tiles over a directory were seen to wait for ever on the emulator (docs/BLINK.md, "Limits"): leafwise is slow, but ends. */
-    if (p->arguments.from.directory_entries) return 0;
     /* An operation that erases every entry of a key may have to do so in several tiles. */
     if (!p->arguments.from.unique && p->arguments.operations.n && p->arguments.operations.action == COPSE_ACTION_ERASE)
         return 0;
@@ -223,6 +221,13 @@ static copse_status finish_tiles(copse_rebuilder *p, const copse_rebuild_totals 
     return status == COPSE_OK ? copse_rebuild_levels(p) : status;
 }
 
+/* The next size of a tile to try. Each try may be a pass over the tree, so they are few. */
+static uint32_t tile_smaller(uint32_t base_leaves)
+{
+    if (base_leaves <= TILE_BASE_LEAVES_LEAST) return 0;
+    return base_leaves / 3 > TILE_BASE_LEAVES_LEAST ? base_leaves / 3 : TILE_BASE_LEAVES_LEAST;
+}
+
 /* *out_done: false where the tree has to be rebuilt base leaf by base leaf. */
 static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
 {
@@ -238,9 +243,10 @@ static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
         copse_error_put_back(&kept);
         status = COPSE_OK;
     }
-    for (; status == COPSE_OK && room && base_leaves > 0 && !*out_done;
-         base_leaves = base_leaves > TILE_BASE_LEAVES_LEAST ? base_leaves * 3 / 4 : 0)
+    while (status == COPSE_OK && room && base_leaves > 0 && !*out_done) {
         status = move_tiles(p, base_leaves, &totals, out_done);
+        base_leaves = tile_smaller(base_leaves);
+    }
     if (status == COPSE_OK && *out_done) return finish_tiles(p, &totals);
     if (status == COPSE_OK) copse_rebuild_begin_anew(p);
     return status;

@@ -86,10 +86,22 @@ SIMT_DEVICE uint32_t tile_move_one(const copse_rebuild_arguments *a, leaf_tile *
     return next;
 }
 
+/* Stops the work at once where some tile has too many operations: the last one has them where keys come in order. Each warp looks at
+ * its share of the tiles. */
+SIMT_DEVICE void tiles_look_ahead(const copse_rebuild_arguments *a)
+{
+    const uint32_t stride = gridDim.x * COPSE_KERNEL_THREADS;
+    bool fits = true;
+    for (uint32_t t = blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x; t < a->tiles && a->operations.n; t += stride)
+        fits = fits && a->starts[t + 1u] - a->starts[t] <= TILE_OPERATIONS;
+    if (!__all_sync(SIMT_FULL_MASK, fits)) tiles_stop(a);
+}
+
 SIMT_KERNEL(NAME(tile_lookback), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 6)
 {
     SIMT_SHARED(leaf_tile, tiles, TILE_WARPS);
     tile_work work = {0, 0, 0};
+    tiles_look_ahead(&a);
     for (uint32_t t = tile_ticket(&a);;) {
         t = simt_shfl_u32(SIMT_FULL_MASK, t, 0);
         if (t >= a.tiles) break;

@@ -108,6 +108,18 @@ typedef struct copse_crowd_item {
     uint32_t right;      /* the first new leaf */
 } copse_crowd_item;
 
+/* Erasing by ranges (update/erase_range.h). */
+typedef struct copse_erase_arguments {
+    copse_blink_tree tree;
+    const void *lows, *highs; /* encoded ends of ranges that are in order and apart */
+    uint64_t n;
+    uint64_t *places; /* of each range: those that are its own; then those in front; one more behind the last */
+    uint32_t *firsts; /* ... the first of them */
+    uint32_t shared;  /* 1: concurrent readers may be at work */
+    uint32_t *touched;
+    copse_blink_counters *counters;
+} copse_erase_arguments;
+
 /* Crowds: runs of a sorted batch with many operations on one place (update/crowded.h). */
 typedef struct copse_crowd_arguments {
     copse_blink_tree tree;
@@ -130,6 +142,8 @@ typedef struct copse_crowd_arguments {
 /* Blocks of `apply` and of `apply_splits` that a multiprocessor has at a time. */
 #define COPSE_APPLY_BLOCKS  6u
 #define COPSE_SPLITS_BLOCKS 5u
+/* ... and of `erase_places`. */
+#define COPSE_ERASE_BLOCKS 8u
 
 /* Changes leaves in place. */
 typedef struct copse_apply_arguments {

@@ -315,23 +315,13 @@ SIMT_DEVICE void crowd_shrink(const copse_crowd_arguments *a, const copse_crowd_
 {
     const crowd_leaf leaf = crowd_load(a, item);
     const uint32_t lane = held_lane(), size = crowd_part(item, &leaf, 1u);
-    char *to = leaf_at(&a->tree, item->leaf);
-    uint32_t *state = (uint32_t *)(to + LEAF_STATE);
     KEY key;
     VALUE value;
     crowd_entry(a, item, &leaf, lane, go && lane < size, &key, &value);
     const KEY greatest = held_pick_key(key, size ? size - 1u : 0);
-    if (go && lane == 0 && a->shared) {
-        simt_store_relaxed_u32(state, leaf.held.state | COPSE_LEAF_LATCH);
-        __threadfence(); /* orders what follows behind the latch */
-    }
-    __syncwarp(SIMT_FULL_MASK);
-    if (go)
-        store_entries(to, key, value, item->outs ? item->right : leaf.held.next,
-                      item->outs ? greatest : leaf.held.high);
-    __syncwarp(SIMT_FULL_MASK); /* the release below covers the stores of all lanes */
+    held_replace(&a->tree, a->shared, &leaf.held, key, value, item->outs ? item->right : leaf.held.next,
+                 item->outs ? greatest : leaf.held.high, size, go);
     if (!go || lane != 0) return;
-    simt_store_release_u32(state, state_after(leaf.held.state, size));
     if (leaf.all > leaf.held.count) *came += leaf.all - leaf.held.count;
     if (leaf.all < leaf.held.count) *went += leaf.held.count - leaf.all;
 }

@@ -20,27 +20,35 @@
 /* A tree that uses less than 1/EMPTY_SHARE of its slots is rebuilt. */
 #define EMPTY_SHARE 2u
 
-bool copse_blink_in_place_may(const copse_blink_update *u)
+bool copse_blink_frozen(const copse_blink_update *u)
 {
-    const uint64_t tuned = u->tree->tuning.in_place_share, share = tuned ? tuned : REBUILD_SHARE;
     pthread_mutex_lock(&u->tree->lock); /* another thread may free a frozen handle meanwhile */
     const bool frozen = u->epoch->frozen != 0;
     pthread_mutex_unlock(&u->tree->lock);
-    return !frozen && !u->index->duplicates && (u->forced || u->pairs.n <= u->epoch->view.entries / share + SMALL);
+    return frozen;
 }
 
-/* Bytes that an entry may take, in hundredths, before the tree is rebuilt. After a rebuild they are 1257, 2400, 1760. */
-static uint64_t bytes_most(const copse_index *index)
+bool copse_blink_in_place_may(const copse_blink_update *u)
 {
-    const size_t key = copse_type_size(index->key_type), value = copse_value_width(index->value_type);
-    return key != value ? 1950 : key == 4 ? 1270 : 2520;
+    const uint64_t tuned = u->tree->tuning.in_place_share, share = tuned ? tuned : REBUILD_SHARE;
+    return !copse_blink_frozen(u) && !u->index->duplicates &&
+           (u->forced || u->pairs.n <= u->epoch->view.entries / share + SMALL);
+}
+
+/* Bytes that an entry may take, in hundredths, before the tree is rebuilt. After a rebuild they are 1257, 2400, 1760. A window that slides
+ * fills what a rebuild has won again and again, so it gets twice as much. */
+static uint64_t bytes_most(const copse_blink_update *u)
+{
+    const size_t key = copse_type_size(u->index->key_type), value = copse_value_width(u->index->value_type);
+    const uint64_t most = key != value ? 1950 : key == 4 ? 1270 : 2520;
+    return u->epoch->slides ? most + most / 18 : most;
 }
 
 uint64_t copse_blink_extra_most(const copse_blink_update *u)
 {
     const copse_blink_epoch *epoch = u->epoch;
     const uint64_t base_leaves = epoch->view.base_leaves;
-    const uint64_t loose = (epoch->view.entries + u->pairs.n) * bytes_most(u->index) / 100 / LEAF_WITH_LEVELS;
+    const uint64_t loose = (epoch->view.entries + u->pairs.n) * bytes_most(u) / 100 / LEAF_WITH_LEVELS;
     uint64_t pool = base_leaves / POOL_SHARE;
     if (loose < base_leaves + pool) pool = loose > base_leaves ? loose - base_leaves : 0;
     if (pool < POOL_LEAST) pool = POOL_LEAST;
@@ -66,7 +74,7 @@ static bool rebuild_is_due(const copse_blink_update *u, const copse_blink_counte
     if (u->erases && leaves > 64 && entries * EMPTY_SHARE < leaves * copse_blink_slots(u->index)) return true;
     if ((seen->winding && u->epoch->view.branches) || pool * POOL_SHARE > base_leaves + 128) return true;
     const uint64_t bytes = leaves * LEAF_WITH_LEVELS + u->epoch->view.directory_entries * ENTRY_BYTES;
-    return pool * 16 > base_leaves + 1024 && bytes * 100 > entries * bytes_most(u->index);
+    return pool * 16 > base_leaves + 1024 && bytes * 100 > entries * bytes_most(u);
 }
 
 /* Takes over what the kernels counted. */

@@ -66,6 +66,8 @@ copse_pairs_hint copse_blink_update_hint(const copse_blink_update *u, copse_pred
 
 /* --- update/limits.c: in place or a new epoch ------------------------------------------------------------------------------ */
 
+/* Does a frozen handle show the current epoch? Then no leaf of it may change. */
+bool copse_blink_frozen(const copse_blink_update *u);
 /* Is the batch small enough to change leaves in place? */
 bool copse_blink_in_place_may(const copse_blink_update *u);
 /* Leaves that it may add before the tree would be better rebuilt. */

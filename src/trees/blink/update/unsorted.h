@@ -95,6 +95,23 @@ SIMT_DEVICE void store_entries(char *leaf, KEY key, VALUE value, uint32_t next, 
     COPSE_BITS(simt_store_relaxed_u, KEY_BITS)((KEY *)(leaf + LEAF_HIGH), high);
 }
 
+/* Gives a leaf of a B-link tree, which the group has loaded, other entries, as many as `count`, under its latch where there are readers.
+ * All lanes call this, groups with `go` write. */
+SIMT_DEVICE void held_replace(const copse_blink_tree *tree, uint32_t shared, const held_leaf *held, KEY key,
+                              VALUE value, uint32_t next, KEY high, uint32_t count, bool go)
+{
+    char *leaf = leaf_at(tree, held->number);
+    uint32_t *state = (uint32_t *)(leaf + LEAF_STATE);
+    if (go && held_lane() == 0 && shared) {
+        simt_store_relaxed_u32(state, held->state | COPSE_LEAF_LATCH);
+        __threadfence(); /* orders what follows behind the latch */
+    }
+    __syncwarp(SIMT_FULL_MASK);
+    if (go) store_entries(leaf, key, value, next, high);
+    __syncwarp(SIMT_FULL_MASK); /* the release below covers the stores of all lanes */
+    if (go && held_lane() == 0) simt_store_release_u32(state, state_after(held->state, count));
+}
+
 /* Writes a leaf back where it was changed. In a B-link tree that gives its latch back, in a B+ tree the base leaf keeps it. All
  * lanes call this, groups with `go` write. */
 SIMT_DEVICE void held_put_back(const unsorted_update *u, held_leaf *held, bool go)

@@ -5,42 +5,6 @@
 #include "trees/implicit/cpu/sum_unit.h"
 #include "trees/implicit/cpu/walk_table.h"
 
-/* walk_read for ranges: lows in the first half of the group, highs, as bounds of what comes behind them, in the second. */
-ALWAYS_INLINE void walk_read_ranges(walk_state *w, uint64_t g, uint32_t half, uint32_t count)
-{
-    const copse_walk_input *in = w->input;
-    const KEY step = !in->unique;
-    walk_group *group = &w->ring[g & w->plan.mask];
-    uint32_t good = ENCODE(in->type, in->keys, in->first + g * half, count, group->q);
-    uint32_t good_high = ENCODE(in->type, in->highs, in->first + g * half, count, group->q + half);
-    if (good_high < good) good = good_high;
-    if (good < count && g * half + good < w->first_nan) w->first_nan = g * half + good;
-    for (uint32_t i = count; i < half; i++) {
-        group->q[i] = group->q[0];
-        group->q[half + i] = group->q[half];
-    }
-    for (uint32_t i = 0; i < half; i++) {
-        group->q[half + i] += step;
-        group->node[i] = group->node[half + i] = 0;
-    }
-#if KEY_BITS == 64
-    if (w->levels->digest) {
-        const uint64_t base = w->levels->base;
-        const uint32_t shift = w->levels->shift;
-        for (uint32_t i = 0; i < half * 2; i++) group->digest[i] = copse_digest(group->q[i], base, shift);
-    }
-#endif
-}
-
-static __attribute__((noinline)) void walk_enter_ranges(walk_state *w, uint64_t g, uint32_t half)
-{
-    uint32_t count = walk_count(w, g, half);
-    if (count == PIPELINE_WIDTH / 2)
-        walk_read_ranges(w, g, PIPELINE_WIDTH / 2, PIPELINE_WIDTH / 2);
-    else
-        walk_read_ranges(w, g, half, count);
-}
-
 /* Asks for the units behind those of the upper bounds of ranges, too: the sum in front of the next entry may lie there. */
 ALWAYS_INLINE void walk_fetch_next(const walk_group *group, uint32_t width, const char *units, uint32_t stride,
                                    bool far)
@@ -55,15 +19,6 @@ ALWAYS_INLINE uint64_t implicit_step(const copse_implicit *tree, uint64_t unit, 
     const copse_unit *units = tree->units;
     while (units[unit].keys[UNIT_ENTRIES - 1] < q && unit + 1 < tree->unit_count) unit++;
     return unit;
-}
-
-/* All ones or all zeros. The processor must not predict what was found, or whether a range is empty: a misprediction waits for
- * memory. */
-ALWAYS_INLINE uint64_t walk_mask(bool keep)
-{
-    uint64_t mask = 0 - (uint64_t)keep;
-    __asm__("" : "+r"(mask)); /* keeps the compiler from making it a branch again */
-    return mask;
 }
 
 /* The end of one lookup. */

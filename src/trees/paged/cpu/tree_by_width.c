@@ -25,12 +25,6 @@ static size_t page_bytes(uint32_t slots)
     return (size_t)slots * (sizeof(KEY) + sizeof(VALUE));
 }
 
-static uint32_t slots_for(const copse_index *index, uint64_t entries)
-{
-    if (index->page_order) return index->page_order;
-    return entries > COPSE_PAGED_SMALL_TREE ? COPSE_PAGED_SLOTS : COPSE_PAGED_SLOTS_SMALL;
-}
-
 /* --- the directory -------------------------------------------------------------------------------------------------------------- */
 
 static size_t directory_bytes(uint32_t room)
@@ -100,7 +94,7 @@ static copse_status paged_create(copse_index *index)
 {
     copse_paged_cpu *tree = copse_memory_alloc(index->ctx, sizeof *tree);
     if (!tree) return no_memory(index, sizeof *tree);
-    *tree = (copse_paged_cpu){.slots = slots_for(index, 0)};
+    *tree = (copse_paged_cpu){.slots = copse_paged_slots_for(index->page_order, 0)};
     if (!directory_make(index->ctx, 0, tree)) {
         copse_memory_free(index->ctx, tree, sizeof *tree);
         return no_memory(index, directory_bytes(0));
@@ -290,7 +284,7 @@ static bool segment_merge(change *c, const segment *s, array_action action)
 /* A build: all pairs in new pages. */
 static copse_status paged_build(copse_index *index, const copse_batch *batch)
 {
-    const uint32_t slots = slots_for(index, batch->n), fill = slots / 8 * FILL_BUILD;
+    const uint32_t slots = copse_paged_slots_for(index->page_order, batch->n), fill = slots / 8 * FILL_BUILD;
     KEY keys[BLOCK];
     VALUE values[BLOCK];
     change c;
@@ -317,12 +311,12 @@ static copse_status paged_build(copse_index *index, const copse_batch *batch)
 static copse_status pages_grow(copse_index *index, uint64_t more)
 {
     const copse_paged_cpu *old = index->tree;
-    const uint32_t slots = slots_for(index, (old->entries + more) / 2);
+    const uint32_t slots = copse_paged_slots_next(index->page_order, old->slots, old->entries + more);
     const segment all = {.first = 0, .end = old->page_count};
     entry_array entries = {0};
     void *memory = NULL;
     change c;
-    if (old->slots >= slots || old->entries == 0) return COPSE_OK;
+    if (old->slots == slots || old->entries == 0) return COPSE_OK;
     if (!change_begin(index, old->entries / (slots / 8 * FILL_BUILD) + 1, slots, &c))
         return no_memory(index, directory_bytes(0));
     if (!segment_entries(&c, &all, &entries, &memory) ||

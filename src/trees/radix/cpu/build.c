@@ -164,6 +164,7 @@ copse_status copse_radix_build_batch(const copse_byte_update *update, copse_radi
     b.counting = false;
     made = made && batch_pass(&b, &out->root, &out->entries);
     out->height = b.height ? b.height : 1;
+    out->ordered = true;
     copse_memory_free(b.ctx, b.nodes.items, b.nodes.room * sizeof(open_node));
     copse_memory_free(b.ctx, b.links.items, b.links.room * sizeof(open_link));
     if (made) return COPSE_OK;

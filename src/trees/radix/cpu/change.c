@@ -19,6 +19,7 @@ void copse_radix_release(const copse_ctx *ctx, copse_radix *tree)
 static void mark_bytes(const copse_radix *tree, uint32_t type, uint64_t at, uint64_t bytes)
 {
     copse_radix_marks *marks = tree->marks;
+    if (marks->without >> type & 1) return;
     marks->any = true;
     for (uint64_t page = at >> COPSE_RADIX_PAGE_BITS; page <= (at + bytes - 1) >> COPSE_RADIX_PAGE_BITS; page++)
         if (page / 64 < marks->words[type])
@@ -196,6 +197,7 @@ bool copse_radix_insert_one(const copse_ctx *ctx, copse_radix *tree, copse_slice
     copse_radix_link leaf;
     uint32_t levels = 1;
     if (!leaf_reserve(ctx, tree, key.length)) return false;
+    tree->ordered = false;
     if (tree->root) {
         const copse_radix_link near = copse_radix_nearest(tree, key);
         copse_slice other = copse_radix_key(tree, near);
@@ -236,6 +238,7 @@ void copse_radix_erase_one(const copse_ctx *ctx, copse_radix *tree, copse_slice 
 {
     place above = {0}, at = {0};
     copse_radix_link link = tree->root;
+    tree->ordered = false;
     while (!copse_radix_is_leaf(link)) {
         above = at;
         at = (place){link, copse_radix_symbol(key, copse_radix_depth_of(link))};

@@ -20,6 +20,7 @@ typedef struct find_job {
     const copse_index *index;
     const copse_radix *tree;
     const copse_byte_keys *queries; /* NULL: key(user, i) */
+    const copse_radix_rest *rest;   /* which of them, and where they go on; NULL: all, from the root */
     copse_radix_key_fn key;
     const void *user;
     const void *fixed; /* keys of fixed width; NULL: strings */
@@ -142,10 +143,10 @@ static void flight_move(const find_job *job, flight *to, const flight *from)
 /* Lookup i begins. False: it is over. */
 static bool begin(find_job *job, flight *f, uint64_t i)
 {
-    f->key = job->queries ? copse_byte_key(job->queries, i)
+    f->key = job->queries ? copse_byte_key(job->queries, job->rest ? job->rest[i].position : i)
              : job->fixed ? fixed_key(job, f, i)
                           : job->key(job->user, i);
-    f->link = job->tree->root;
+    f->link = job->rest ? job->rest[i].link : job->tree->root;
     f->slot = NULL;
     f->number = i;
     if (f->link && copse_radix_is_leaf(f->link) && copse_radix_length_of(f->link) != f->key.length) f->link = 0;
@@ -192,6 +193,15 @@ void copse_radix_find_leaves(const copse_index *index, copse_radix_key_fn key, c
                              copse_radix_link *leaves)
 {
     find_job job = {.index = index, .tree = index->tree, .key = key, .user = user, .leaves = leaves};
+    const uint32_t threads = copse_threads_for(index->ctx, n);
+    copse_parallel(index->ctx, threads, n, copse_even_chunk(n, threads), find_chunk, &job);
+}
+
+void copse_radix_find_rest(const copse_index *index, const copse_byte_keys *queries, const copse_radix_rest *rest,
+                           uint64_t n, void *values, uint8_t *found)
+{
+    find_job job = {
+        .index = index, .tree = index->tree, .queries = queries, .rest = rest, .values = values, .found = found};
     const uint32_t threads = copse_threads_for(index->ctx, n);
     copse_parallel(index->ctx, threads, n, copse_even_chunk(n, threads), find_chunk, &job);
 }

@@ -77,14 +77,53 @@ typedef struct count_job {
     uint64_t *counts;
 } count_job;
 
+/* Does item `at` of a pool of leaves come before a key of another type of leaf? What leaves are filled up with sorts as if it were not
+ * there. */
+static bool leaf_precedes(const copse_radix *tree, uint32_t type, uint64_t at, copse_slice key)
+{
+    const size_t room = copse_radix_key_room(type), both = room < key.length ? room : key.length;
+    const int order = memcmp(copse_radix_pool_at(&tree->pools[type], at), key.start, both);
+    return order ? order < 0 : room < key.length;
+}
+
+/* How many leaves of a type come before a leaf, 0: the end of all, where they lie in key order. */
+static uint64_t leaves_before(const copse_radix *tree, uint32_t type, copse_radix_link leaf)
+{
+    uint64_t low = 0, high = tree->pools[type].used;
+    if (!leaf) return high;
+    if (copse_radix_type_of(leaf) == type) return copse_radix_index_of(leaf);
+    const copse_slice key = copse_radix_key(tree, leaf);
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (leaf_precedes(tree, type, middle, key))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Leaves that lie in key order are an interval of each pool; long ones have no numbers, and are walked along with all others. */
+static uint64_t row_count(const copse_radix *tree, row *from)
+{
+    uint64_t count = 0;
+    if (from->empty) return 0;
+    if (tree->ordered && !tree->heap.pool.used) {
+        for (uint32_t type = COPSE_RADIX_LEAF8; type < COPSE_RADIX_LEAF_LONG; type++)
+            count += leaves_before(tree, type, from->end) - leaves_before(tree, type, from->walk.leaf);
+        return count;
+    }
+    while (row_next(from)) count++;
+    return count;
+}
+
 static void count_chunk(void *of, uint64_t first, uint64_t last)
 {
     const count_job *job = of;
     row from;
     for (uint64_t i = first; i < last; i++) {
-        job->counts[i] = 0;
         row_open(job->tree, job->ends, i, false, &from);
-        while (row_next(&from)) job->counts[i]++;
+        job->counts[i] = row_count(job->tree, &from);
     }
 }
 

@@ -12,7 +12,8 @@
 typedef struct copse_radix_marks {
     uint64_t *bits[COPSE_RADIX_TYPES];
     uint64_t words[COPSE_RADIX_TYPES];
-    bool any, all; /* all: a page for which there was no bit */
+    bool any, all;    /* all: a page for which there was no bit */
+    uint32_t without; /* types that the copy does not have: bit `type` */
 } copse_radix_marks;
 
 typedef struct copse_radix {
@@ -20,6 +21,7 @@ typedef struct copse_radix {
     uint64_t entries;
     uint32_t width;                                /* of a value */
     uint32_t height;                               /* the most levels that an entry had when it came */
+    bool ordered;                                  /* no key came or went since the build: leaves lie in key order */
     copse_radix_pool pools[COPSE_RADIX_LEAF_LONG]; /* by type, but for that of long leaves: */
     copse_radix_heap heap;
     copse_radix_marks *marks; /* NULL: nobody wants to know */
@@ -56,6 +58,10 @@ static inline void copse_radix_touch(const copse_radix *tree, copse_radix_link l
 typedef copse_slice (*copse_radix_key_fn)(const void *user, uint64_t i);
 void copse_radix_find_leaves(const copse_index *index, copse_radix_key_fn key, const void *user, uint64_t n,
                              copse_radix_link *leaves);
+
+/* The rest of lookups that others began: answer i is that of rest[i]. */
+void copse_radix_find_rest(const copse_index *index, const copse_byte_keys *queries, const copse_radix_rest *rest,
+                           uint64_t n, void *values, uint8_t *found);
 
 /* --- change ---------------------------------------------------------------------------------------------------------- */
 

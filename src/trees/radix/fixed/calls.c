@@ -115,8 +115,14 @@ static copse_status fixed_apply(copse_index *index, const uint8_t *operations, c
 
 static copse_status fixed_find(const copse_index *index, const void *keys, uint64_t n, void *values, uint8_t *found)
 {
-    return index->device ? copse_radix_fixed_device_find(index, keys, n, values, found)
-                         : copse_radix_find_fixed(index, keys, n, values, found);
+    if (!index->device) return copse_radix_find_fixed(index, keys, n, values, found);
+    if (!copse_radix_is_apart(copse_radix_device_of(index), COPSE_RADIX_LEAF8))
+        return copse_radix_fixed_device_find(index, keys, n, values, found);
+    copse_radix_fixed_array strings;
+    copse_status status = copse_radix_fixed_take(index, "keys", keys, n, &strings);
+    if (status == COPSE_OK) status = copse_radix_device_find(index, &strings.bytes, n, values, found);
+    copse_radix_fixed_free(index, &strings);
+    return status;
 }
 
 static copse_status fixed_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,

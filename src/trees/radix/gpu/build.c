@@ -74,6 +74,7 @@ static copse_status tree_make(grow_call *call)
     made->host.root = made->view.root = forest->a.tree.root;
     made->host.height = (uint32_t)forest->tally.levels;
     made->host.entries = forest->a.n;
+    made->host.ordered = true;
     return status;
 }
 
@@ -86,10 +87,12 @@ static void tree_replace(grow_call *call)
     copse_radix_release(index->ctx, &tree->host);
     tree->host = made->host;
     tree->host.marks = &tree->marks;
+    tree->marks.without = 0;
     tree->view = made->view;
     tree->ahead = made->ahead;
     memcpy(tree->bytes, made->bytes, sizeof tree->bytes);
     memcpy(tree->more, made->more, sizeof tree->more);
+    memset(tree->known, 0, sizeof tree->known);
     memcpy(tree->ahead_bits, made->ahead_bits, sizeof tree->ahead_bits);
     memcpy(tree->ahead_bytes, made->ahead_bytes, sizeof tree->ahead_bytes);
     atomic_store_explicit(&tree->is_ahead, true, memory_order_release);

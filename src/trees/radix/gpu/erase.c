@@ -36,7 +36,7 @@ static copse_status claims_make(take_call *call, uint64_t n)
     c->n = n;
     c->claim_bits = 5;
     while (UINT64_C(1) << c->claim_bits < 2 * n) c->claim_bits++;
-    const copse_scratch_array arrays[] = {{(void **)&c->missing, sizeof *c->missing},
+    const copse_scratch_array arrays[] = {{(void **)&c->missing, 2 * sizeof *c->missing},
                                           {(void **)&a->tally, sizeof *a->tally},
                                           {(void **)&c->claims, sizeof *c->claims << c->claim_bits},
                                           {(void **)&c->places, n * sizeof *c->places},
@@ -150,7 +150,7 @@ copse_status copse_radix_device_take(copse_index *index, const void *keys, uint6
 {
     take_call call = {.index = index};
     *out_done = false;
-    if (n >> 31) return COPSE_OK;
+    if (copse_radix_device_of(index)->marks.without || n >> 31) return COPSE_OK;
     copse_status status = copse_radix_input_look(index, "keys", keys, n, &call.keys);
     *out_done = true;
     (void)copse_promise_end(COPSE_OK);

@@ -14,9 +14,10 @@ typedef struct find_call {
     const copse_index *index;
     copse_radix_input *input;
     copse_radix_find_arguments arguments;
-    bool chunked;           /* the bytes of keys go there chunk by chunk, through two rooms in turns: */
-    unsigned char *room[2]; /* device memory for those of one chunk                                   */
-    copse_stream *copies;   /* on which they go, while kernels work on the chunk before               */
+    copse_radix_apart *apart; /* NULL: all leaves are on the device */
+    bool chunked;             /* the bytes of keys go there chunk by chunk, through two rooms in turns: */
+    unsigned char *room[2];   /* device memory for those of one chunk                                   */
+    copse_stream *copies;     /* on which they go, while kernels work on the chunk before               */
     copse_event *arrived[2], *worked[2];
     uint64_t turn;
 } find_call;
@@ -85,15 +86,16 @@ static copse_status find_launch(void *user, copse_stream *stream, uint64_t first
     a->values = memory[FIND_VALUES];
     a->found = memory[FIND_FOUND];
     keys->offsets = memory[FIND_OFFSETS];
-    keys->first = first;
+    keys->first = call->input->first + first;
     if (!call->input->offsets_there) keys->end = copse_radix_input_offset(call->input, first + n);
     if (call->chunked) status = chunk_bring(call, stream, first);
+    const copse_radix_kernels *kernels = copse_radix_kernels_on(device);
     if (status == COPSE_OK)
-        status = copse_device_launch(device, stream, &copse_radix_kernels_on(device)->find,
+        status = copse_device_launch(device, stream, call->apart ? &kernels->find_apart : &kernels->find,
                                      (n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, a);
     if (status == COPSE_OK && call->chunked)
         status = device->backend->event_record(device, call->worked[call->turn++ % 2], stream);
-    return status;
+    return status == COPSE_OK && call->apart ? call->apart->meanwhile(call->apart->user) : status;
 }
 
 /* The most bytes of a chunk. */
@@ -169,33 +171,47 @@ static copse_status find_end(const find_call *call, int report, copse_status sta
     return copse_radix_input_fail(index, call->input, words[COPSE_RADIX_UNSOUND]);
 }
 
-copse_status copse_radix_device_find(const copse_index *index, const void *keys, uint64_t n, void *values,
-                                     uint8_t *found)
+copse_status copse_radix_find_run(const copse_index *index, copse_radix_input *input, void *values, uint8_t *found,
+                                  copse_radix_apart *apart)
 {
-    copse_radix_input input;
+    const copse_bytes *bytes = &input->bytes;
     copse_scratch scratch = {0};
     int report;
-    copse_status status = copse_radix_input_look(index, "keys", keys, n, &input);
-    if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
-    if (status != COPSE_OK) return status;
-    find_call call = {.index = index, .input = &input, .arguments.tree = copse_radix_device_of(index)->view};
+    find_call call = {
+        .index = index, .input = input, .apart = apart, .arguments.tree = copse_radix_device_of(index)->view};
     copse_transfer_job job = {
         .device = index->device,
-        .array = {{.memory = input.bytes.offsets, .element = input.bytes.offset_bits / 8, .name = "keys"},
+        .array = {{.memory = bytes->offsets, .element = bytes->offset_bits / 8, .name = "keys"},
                   {.memory = values, .element = call.arguments.tree.width, .output = true, .name = "out_values"},
                   {.memory = found, .element = 1, .output = true, .name = "out_found"}},
         .arrays = FIND_ARRAYS,
-        .n = n,
+        .n = input->n,
         .work = find_launch,
         .user = &call};
-    const void *all[] = {input.bytes.offsets, input.bytes.size ? input.bytes.data : NULL, values, found};
-    const bool waits = copse_call_waits(index, all, 4);
-    status = data_open(&call, &job.chunk, &scratch);
+    const void *all[] = {bytes->offsets, bytes->size ? bytes->data : NULL, values, found};
+    const bool waits = apart || copse_call_waits(index, all, 4);
+    copse_status status = data_open(&call, &job.chunk, &scratch);
+    if (apart) {
+        call.arguments.rest = apart->rest;
+        call.arguments.rest_n = apart->rest_n;
+        call.arguments.beside = apart->beside;
+    }
     if (status == COPSE_OK) status = copse_report_take(index->device, &report, &call.arguments.report);
     if (status == COPSE_OK) status = find_end(&call, report, copse_transfer_run(&job), waits);
     chunks_close(&call);
     copse_scratch_free(index->device, &scratch);
     return status;
+}
+
+copse_status copse_radix_device_find(const copse_index *index, const void *keys, uint64_t n, void *values,
+                                     uint8_t *found)
+{
+    copse_radix_input input;
+    copse_status status = copse_radix_input_look(index, "keys", keys, n, &input);
+    if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
+    if (status != COPSE_OK) return status;
+    return copse_radix_device_of(index)->marks.without ? copse_radix_host_find(index, &input, keys, values, found)
+                                                       : copse_radix_find_run(index, &input, values, found, NULL);
 }
 
 /* --- neighbours ----------------------------------------------------------------------------------------------------------- */
@@ -235,6 +251,8 @@ copse_status copse_radix_device_neighbours(const copse_index *index, const void 
 {
     copse_radix_input input;
     copse_radix_output out;
+    if (copse_radix_device_of(index)->marks.without)
+        return copse_radix_host_neighbours(index, keys, n, which, out_keys, out_values, out_found, out_ranks);
     copse_status status = copse_radix_input_look(index, "keys", keys, n, &input);
     if (status == COPSE_OK && out_ranks)
         status =

@@ -79,6 +79,20 @@ SIMT_DEVICE uint64_t string_word(const unsigned char *from, uint32_t n, const un
     return word;
 }
 
+/* How many bytes two strings have in common, by words; their ends are those of the arrays that they are in. */
+SIMT_DEVICE uint32_t strings_common(copse_slice a, const unsigned char *a_end, copse_slice b,
+                                    const unsigned char *b_end)
+{
+    const uint32_t both = (uint32_t)(a.length < b.length ? a.length : b.length);
+    for (uint32_t at = 0; at < both; at += 8u) {
+        const uint32_t n = both - at < 8u ? both - at : 8u;
+        const uint64_t differ = string_word(a.start + at, n, a_end) ^ string_word(b.start + at, n, b_end);
+        const uint32_t low = (uint32_t)differ, high = (uint32_t)(differ >> 32);
+        if (differ) return at + (low ? (uint32_t)__ffs((int)low) - 1u : 31u + (uint32_t)__ffs((int)high)) / 8u;
+    }
+    return both;
+}
+
 /* Does the leaf have this key, which is as long? Leaves are filled up with zeros. */
 SIMT_DEVICE bool leaf_has(const unsigned char *leaf, copse_slice key, const unsigned char *end)
 {
@@ -95,14 +109,38 @@ SIMT_DEVICE bool leaf_has(const unsigned char *leaf, copse_slice key, const unsi
     return differ == 0;
 }
 
-/* The leaf of a key, or 0. `end`: of the array that the key is in. */
-SIMT_DEVICE copse_radix_link leaf_of(const copse_radix_view *tree, copse_slice key, const unsigned char *end)
+/* The one leaf that may have a key, or 0. */
+SIMT_DEVICE copse_radix_link candidate_of(const copse_radix_view *tree, copse_slice key)
 {
     copse_radix_link link = tree->root;
     while (link && !copse_radix_is_leaf(link)) link = step_down(tree, link, key);
-    if (!link || copse_radix_length_of(link) != key.length) return 0;
-    const unsigned char *leaf = copse_radix_at(tree, link) + copse_radix_key_at(copse_radix_type_of(link), tree->width);
-    return leaf_has(leaf, key, end) ? link : 0;
+    return link && copse_radix_length_of(link) == key.length ? link : 0;
+}
+
+SIMT_DEVICE const unsigned char *leaf_key(const copse_radix_view *tree, copse_radix_link leaf)
+{
+    return copse_radix_at(tree, leaf) + copse_radix_key_at(copse_radix_type_of(leaf), tree->width);
+}
+
+/* The leaf of a key, or 0. `end`: of the array that the key is in. */
+SIMT_DEVICE copse_radix_link leaf_of(const copse_radix_view *tree, copse_slice key, const unsigned char *end)
+{
+    const copse_radix_link link = candidate_of(tree, key);
+    return link && leaf_has(leaf_key(tree, link), key, end) ? link : 0;
+}
+
+/* A leaf that shares with the key as many bytes as any leaf does, and how many; the tree is not empty. */
+SIMT_DEVICE copse_radix_link nearest_of(const copse_radix_view *tree, copse_slice key, const unsigned char *end,
+                                        uint32_t *out_common)
+{
+    copse_radix_link link = tree->root;
+    while (!copse_radix_is_leaf(link)) {
+        const copse_radix_link next = step_down(tree, link, key);
+        link = next ? next : copse_radix_edge(tree, link, false);
+    }
+    const copse_slice other = copse_radix_key(tree, link);
+    *out_common = strings_common(key, end, other, other.start + other.length + 16u); /* leaves are whole words */
+    return link;
 }
 
 /* Writes value i of an array. */
@@ -123,4 +161,34 @@ SIMT_KERNEL(radix_find, copse_radix_find_arguments, COPSE_RADIX_THREADS, 6)
     const copse_radix_link leaf = leaf_of(&a.tree, key, a.keys.data + (a.keys.high - a.keys.low));
     if (a.values) value_put(&a.tree, a.values, i, leaf);
     if (a.found) simt_store_once_u8(&a.found[i], leaf != 0);
+}
+
+/* The same where some leaves are in host memory: what arrives at one of those is left to the CPU. */
+SIMT_KERNEL(radix_find_apart, copse_radix_find_arguments, COPSE_RADIX_THREADS, 6)
+{
+    const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= a.n) return;
+    const copse_slice key = string_take(&a.keys, i, a.n, &a.report[COPSE_RADIX_UNSOUND]);
+    const bool beside = a.beside && copse_radix_leaf_type(key.length) == COPSE_RADIX_LEAF_LONG;
+    copse_radix_link link = beside ? a.tree.root : candidate_of(&a.tree, key);
+    if (link && (beside || !a.tree.pool[copse_radix_type_of(link)])) {
+        copse_radix_rest *rest = &a.rest[simt_atomic_add_u64(a.rest_n, 1)];
+        rest->link = link;
+        rest->position = a.keys.first + i;
+        return;
+    }
+    if (link && !leaf_has(leaf_key(&a.tree, link), key, a.keys.data + (a.keys.high - a.keys.low))) link = 0;
+    if (a.values) value_put(&a.tree, a.values, i, link);
+    if (a.found) simt_store_once_u8(&a.found[i], link != 0);
+}
+
+SIMT_KERNEL(radix_settle, copse_radix_settle_arguments, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const uint64_t to = a.rest[i].position;
+        if (a.found) a.found[to] = a.there[i];
+        if (a.values && a.width == 8u) ((uint64_t *)a.values)[to] = ((const uint64_t *)a.answers)[i];
+        if (a.values && a.width == 4u) ((uint32_t *)a.values)[to] = ((const uint32_t *)a.answers)[i];
+    }
 }

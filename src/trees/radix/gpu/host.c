@@ -83,12 +83,13 @@ static copse_status loan_end(loan *of, copse_status status)
 
 /* --- change -------------------------------------------------------------------------------------------------------------- */
 
-copse_status copse_radix_device_build(copse_index *index, const void *keys, const void *values, uint64_t n)
+/* With leaves of the types `without` in host memory only. */
+static copse_status build_apart(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t without)
 {
-    copse_radix_device *tree = copse_radix_device_of(index), made = {0};
+    copse_radix_device *tree = copse_radix_device_of(index), made = {.marks.without = without};
     copse_bytes given;
     bool done = false;
-    copse_status status = copse_radix_device_grow(index, keys, values, n, &done);
+    copse_status status = without ? COPSE_OK : copse_radix_device_grow(index, keys, values, n, &done);
     if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     copse_radix_init(&made.host, tree->host.width);
@@ -108,11 +109,24 @@ copse_status copse_radix_device_build(copse_index *index, const void *keys, cons
     copse_radix_release(index->ctx, &tree->host);
     tree->host = made.host;
     tree->host.marks = &tree->marks;
+    tree->marks.without = without;
     tree->view = made.view;
     atomic_store_explicit(&tree->is_ahead, false, memory_order_release);
     memcpy(tree->bytes, made.bytes, sizeof tree->bytes);
     atomic_store_explicit(&tree->behind, false, memory_order_release);
     return COPSE_OK;
+}
+
+copse_status copse_radix_device_build(copse_index *index, const void *keys, const void *values, uint64_t n)
+{
+    uint32_t without = copse_radix_apart_first(index);
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    copse_status status = build_apart(index, keys, values, n, without);
+    while (status == COPSE_ERR_MEMORY && copse_radix_apart_more(index, &without))
+        status = build_apart(index, keys, values, n, without);
+    if (status == COPSE_OK) copse_error_put_back(&kept);
+    return status;
 }
 
 /* Room on the device for n keys that may be new; NULL: none is. */
@@ -143,8 +157,8 @@ static copse_status change_end(const copse_index *index, copse_status status)
     return status == COPSE_OK ? updated : status;
 }
 
-copse_status copse_radix_device_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
-                                       uint32_t flags, uint64_t *out_inserted)
+static copse_status insert_once(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
+                                uint64_t *out_inserted)
 {
     copse_bytes given;
     bool done = false;
@@ -162,7 +176,7 @@ copse_status copse_radix_device_insert(copse_index *index, const void *keys, con
     return loan_end(&of, status);
 }
 
-copse_status copse_radix_device_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
+static copse_status erase_once(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
 {
     copse_bytes given;
     bool done = false;
@@ -176,8 +190,8 @@ copse_status copse_radix_device_erase(copse_index *index, const void *keys, uint
     return loan_end(&of, status);
 }
 
-copse_status copse_radix_device_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
-                                            uint64_t *out_erased)
+static copse_status erase_pairs_once(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                     uint64_t *out_erased)
 {
     copse_bytes given;
     loan of = loan_open(index);
@@ -199,7 +213,7 @@ static copse_ranges borrow_ranges(loan *of, const copse_ranges *asked, copse_byt
     return host;
 }
 
-copse_status copse_radix_device_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased)
+static copse_status erase_range_once(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased)
 {
     copse_bytes ends[2];
     loan of = loan_open(index);
@@ -210,8 +224,8 @@ copse_status copse_radix_device_erase_range(copse_index *index, const copse_rang
     return loan_end(&of, status);
 }
 
-copse_status copse_radix_device_apply(copse_index *index, const uint8_t *operations, const void *keys,
-                                      const void *values, uint64_t n, void *out_values, uint8_t *out_found)
+static copse_status apply_once(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                               uint64_t n, void *out_values, uint8_t *out_found)
 {
     const uint64_t value_bytes = copse_memory_product(n, copse_radix_device_of(index)->host.width);
     copse_bytes given;
@@ -229,18 +243,54 @@ copse_status copse_radix_device_apply(copse_index *index, const uint8_t *operati
     return loan_end(&of, status);
 }
 
+/* An update, again where leaves that go to host memory make room for it. */
+#define RETREATING(index, call)                                                                                        \
+    copse_kept_error kept;                                                                                             \
+    copse_status status;                                                                                               \
+    copse_error_keep(&kept);                                                                                           \
+    do {                                                                                                               \
+        status = (call);                                                                                               \
+    } while (copse_radix_retreat(index, status));                                                                      \
+    if (status == COPSE_OK) copse_error_put_back(&kept);                                                               \
+    return status
+
+copse_status copse_radix_device_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                       uint32_t flags, uint64_t *out_inserted)
+{
+    RETREATING(index, insert_once(index, keys, values, n, flags, out_inserted));
+}
+
+copse_status copse_radix_device_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased)
+{
+    RETREATING(index, erase_once(index, keys, n, out_erased));
+}
+
+copse_status copse_radix_device_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                            uint64_t *out_erased)
+{
+    RETREATING(index, erase_pairs_once(index, keys, values, n, out_erased));
+}
+
+copse_status copse_radix_device_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased)
+{
+    RETREATING(index, erase_range_once(index, ranges, out_erased));
+}
+
+copse_status copse_radix_device_apply(copse_index *index, const uint8_t *operations, const void *keys,
+                                      const void *values, uint64_t n, void *out_values, uint8_t *out_found)
+{
+    RETREATING(index, apply_once(index, operations, keys, values, n, out_values, out_found));
+}
+
 /* --- read ---------------------------------------------------------------------------------------------------------------- */
 
-copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggregate_kind kind,
-                                          const copse_ranges *ranges, void *out, uint8_t *found)
+copse_status copse_radix_host_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                                        void *out, uint8_t *found)
 {
-    const size_t width = kind == COPSE_KIND_SUM128                          ? 16
-                         : kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_type_size(index->value_type)
-                                                                            : 8;
     copse_bytes ends[2];
     loan of = loan_open(index);
     const copse_ranges host = borrow_ranges(&of, ranges, ends);
-    void *host_out = borrow(&of, out, ranges->n * width, true, "out");
+    void *host_out = borrow(&of, out, ranges->n * copse_radix_result_width(index, kind), true, "out");
     uint8_t *host_found = borrow(&of, found, ranges->n, true, "out_found");
     copse_status status = loan_begin(&of);
     if (status == COPSE_OK) status = copse_radix_aggregate(&of.host, kind, &host, host_out, host_found);
@@ -267,6 +317,34 @@ static void room_needed(void *given, const copse_bytes *host)
     if (!given) return;
     memcpy(&size, given, sizeof size);
     if (size >= sizeof(copse_bytes)) ((copse_bytes *)given)->needed = host->needed;
+}
+
+copse_status copse_radix_host_find(const copse_index *index, copse_radix_input *input, const void *keys, void *values,
+                                   uint8_t *found)
+{
+    copse_bytes given;
+    loan of = loan_open(index);
+    const void *host_keys = borrow_keys(&of, "keys", keys, input->n, &given);
+    copse_status status = loan_begin(&of);
+    if (status == COPSE_OK) status = copse_radix_find_apart(index, input, host_keys, values, found);
+    return loan_end(&of, status);
+}
+
+copse_status copse_radix_host_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
+                                         void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks)
+{
+    const uint64_t value_bytes = copse_memory_product(n, copse_radix_device_of(index)->host.width);
+    copse_bytes given, room;
+    loan of = loan_open(index);
+    const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
+    void *host_room = borrow_room(&of, out_keys, n, &room);
+    void *host_values = borrow(&of, out_values, value_bytes, true, "out_values");
+    uint8_t *host_found = borrow(&of, out_found, n, true, "out_found");
+    copse_status status = loan_begin(&of);
+    if (status == COPSE_OK)
+        status = copse_radix_neighbours(&of.host, host_keys, n, which, host_room, host_values, host_found, out_ranks);
+    if (host_room == &room) room_needed(out_keys, &room);
+    return loan_end(&of, status);
 }
 
 copse_status copse_radix_device_scan(const copse_index *index, copse_scan *scan)

@@ -145,7 +145,6 @@ static copse_status trees_make(add_call *call)
     memcpy(&call->tally.taken[COPSE_RADIX_LEAF8], &forest->leaves[COPSE_RADIX_LEAF8],
            (COPSE_RADIX_TYPES - COPSE_RADIX_LEAF8) * sizeof *forest->leaves);
     copse_status status = copse_device_copy(device, device->main, call->a.tally, &call->tally, sizeof call->tally);
-    if (status == COPSE_OK) status = copse_device_wait(device, device->main);
     forest->a.tree = call->a.tree;
     forest->a.items = call->a.items;
     forest->a.tally = call->a.tally;
@@ -189,7 +188,7 @@ static copse_status add_run(add_call *call, const copse_radix_upsert_arguments *
         status = round_locate(call);
         if (status == COPSE_OK) status = round_hang(call);
     }
-    if (status == COPSE_OK) status = rest_write(call->index, batch, call);
+    if (status == COPSE_OK && batch->places) status = rest_write(call->index, batch, call);
     if (status != COPSE_OK) return status;
     call->tree->host.entries += call->keys.n;
     call->tree->host.root = call->tree->view.root = call->tally.root;

@@ -16,14 +16,13 @@ SIMT_DEVICE copse_radix_spot spot_of(const copse_radix_insert_arguments *a, cops
 {
     copse_radix_spot spot;
     uint64_t levels = 2;
-    spot.other = copse_radix_nearest(&a->tree, key);
-    spot.common = (uint32_t)copse_radix_common(key, copse_radix_key(&a->tree, spot.other));
+    spot.other = nearest_of(&a->tree, key, a->keys.data + (a->keys.high - a->keys.low), &spot.common);
     spot.node = 0;
     spot.link = a->tree.root;
     spot.group = spot.next = 0;
     while (!copse_radix_is_leaf(spot.link) && copse_radix_depth_of(spot.link) < spot.common) {
         spot.node = spot.link;
-        spot.link = copse_radix_step(&a->tree, spot.link, key);
+        spot.link = step_down(&a->tree, spot.link, key);
         levels++;
     }
     if (levels > simt_load_relaxed_u64(&a->tally->levels)) (void)simt_atomic_max_u64(&a->tally->levels, levels);

@@ -14,7 +14,9 @@ SIMT_DEVICE uint64_t item_number(const copse_radix_items *items, uint32_t type, 
 SIMT_DEVICE void item_ahead(const copse_radix_items *items, const copse_radix_view *tree, uint32_t type,
                             const void *from, uint32_t bytes)
 {
-    if (items->ahead[type]) bytes_ahead(items->ahead, tree, type, from, bytes);
+    const uint64_t at = (uint64_t)((const unsigned char *)from - tree->pool[type]);
+    if (items->ahead[type] && at < items->known[type] * copse_radix_stride(type, tree->width))
+        bytes_ahead(items->ahead, tree, type, from, bytes);
 }
 
 /* An item whose bytes are all 0, and which the host does not have. */

@@ -27,8 +27,14 @@ typedef struct copse_radix_strings {
 } copse_radix_strings;
 
 /* Words of reports: the least position of a string that is not sound, of lows and of highs; some range was too wide;
- * how many keys are missing. */
-enum { COPSE_RADIX_UNSOUND = 0, COPSE_RADIX_UNSOUND_HIGH = 1, COPSE_RADIX_TOO_WIDE = 2, COPSE_RADIX_MISSING = 3 };
+ * keys are missing, and keys are there: not 0. */
+enum {
+    COPSE_RADIX_UNSOUND = 0,
+    COPSE_RADIX_UNSOUND_HIGH = 1,
+    COPSE_RADIX_TOO_WIDE = 2,
+    COPSE_RADIX_MISSING = 3,
+    COPSE_RADIX_PRESENT = 4
+};
 
 typedef struct copse_radix_find_arguments {
     copse_radix_view tree;
@@ -37,7 +43,22 @@ typedef struct copse_radix_find_arguments {
     void *values; /* either may be NULL */
     uint8_t *found;
     uint64_t *report;
+    /* Of trees whose leaves are not all on the device (gpu/apart.c): */
+    copse_radix_rest *rest; /* lookups that the CPU has to finish, in any order, */
+    uint64_t *rest_n;       /* and how many they are */
+    uint32_t beside;        /* 1: those of long keys from the root on */
 } copse_radix_find_arguments;
+
+/* Answers of the CPU to the lookups that were left to it, on their way to arrays in device memory. */
+typedef struct copse_radix_settle_arguments {
+    const copse_radix_rest *rest;
+    uint64_t n;
+    uint32_t width;
+    const void *answers; /* values, of the width of 0, 4 or 8 bytes, */
+    const uint8_t *there;
+    void *values; /* go where each lookup wants them; either may be NULL */
+    uint8_t *found;
+} copse_radix_settle_arguments;
 
 /* Keys of fixed width (trees/radix/fixed/fixed.h): found, */
 typedef struct copse_radix_fixed_find_arguments {
@@ -99,6 +120,22 @@ typedef struct copse_radix_row_arguments {
     copse_radix_leaves to;
 } copse_radix_row_arguments;
 
+/* Values of the leaves of a range, added up in their order as core/aggregate.h does it. */
+typedef struct copse_radix_total {
+    uint64_t low, high; /* of the 128-bit sum of integers */
+    double real;        /* the sum of floats */
+    uint64_t smallest, largest;
+} copse_radix_total;
+
+typedef struct copse_radix_total_arguments {
+    copse_radix_view tree;
+    copse_type type; /* of values */
+    const copse_radix_link *starts;
+    const uint64_t *counts;
+    uint64_t n;
+    copse_radix_total *totals;
+} copse_radix_total_arguments;
+
 /* What is wanted of leaves. `from.sizes` has been summed up: where the key of each begins. */
 typedef struct copse_radix_give_arguments {
     copse_radix_view tree;
@@ -125,7 +162,7 @@ typedef struct copse_radix_upsert_arguments {
     copse_radix_claim *claims;          /* at the start all zero */
     uint32_t claim_bits;                /* 2^claim_bits of them, at least 2 n */
     uint32_t *places;                   /* of each key in the table, UINT32_MAX for one that is missing */
-    uint64_t *missing;                  /* keys are missing, or not sound: not 0 */
+    uint64_t *missing;                  /* [0]: keys are missing, or not sound; [1]: keys are there: not 0 */
     uint32_t partly;                    /* 0: nothing is written where a key is missing */
     uint32_t keep;                      /* 1: nothing is written at all                 */
     uint32_t *ahead[COPSE_RADIX_TYPES]; /* a bit for each page of the leaves whose values the host does not have */
@@ -191,6 +228,8 @@ typedef struct copse_radix_tally {
 typedef struct copse_radix_items {
     const uint64_t *hand[COPSE_RADIX_TYPES];
     uint64_t hand_n[COPSE_RADIX_TYPES], used[COPSE_RADIX_TYPES];
+    uint64_t known
+        [COPSE_RADIX_TYPES]; /* items up to here the host has ever had; of all behind them it lacks the pages anyway */
     uint32_t *ahead[COPSE_RADIX_TYPES]; /* pages that the host does not have; NULL: it has none of the type yet */
 } copse_radix_items;
 
@@ -299,7 +338,7 @@ typedef struct copse_radix_page_arguments {
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, neighbours, ranges, rows, give, claim, upsert, pages;
+    copse_kernel find, find_apart, settle, neighbours, ranges, totals, rows, give, claim, upsert, pages;
     copse_kernel find_fixed, encode, decode;
     copse_kernel absent, survey, words, ties, ends, unique;
     copse_kernel level, chains, sizes, leaves, nodes, fill, height;

@@ -16,7 +16,7 @@ void copse_radix_mirror_free(const copse_index *index, copse_radix_device *tree)
         tree->bytes[type] = 0;
         copse_memory_free(index->ctx, tree->marks.bits[type], tree->marks.words[type] * sizeof(uint64_t));
     }
-    tree->marks = (copse_radix_marks){0};
+    tree->marks = (copse_radix_marks){.without = tree->marks.without};
     copse_scratch_free(index->device, &tree->ahead);
     tree->is_ahead = false;
     memset(tree->more, 0, sizeof tree->more);
@@ -30,7 +30,7 @@ static copse_status pool_reserve(const copse_index *index, copse_radix_device *t
     const uint64_t old = tree->bytes[type],
                    exact = page_bytes(copse_memory_product(items, copse_radix_pool_of(&tree->host, type)->stride));
     void *memory = NULL;
-    if (exact <= old) return COPSE_OK;
+    if (exact <= old || copse_radix_is_apart(tree, type)) return COPSE_OK;
     const uint64_t bytes = page_bytes(exact > old + old / 8 ? exact : old + old / 8);
     copse_status status = copse_device_alloc(device, device->main, bytes, "the radix tree", &memory);
     if (status == COPSE_OK && old) status = copse_device_copy(device, device->main, memory, tree->view.pool[type], old);
@@ -75,6 +75,7 @@ static copse_status pool_upload(const copse_index *index, const copse_radix_devi
     const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
     const uint64_t chunk = (uint64_t)pool->stride << pool->shift, end = pool->used * pool->stride;
     copse_status status = COPSE_OK;
+    if (copse_radix_is_apart(tree, type)) return COPSE_OK;
     for (uint64_t at = 0, next; at < end && status == COPSE_OK; at = next) {
         next = at + chunk;
         while (next < end && pool->chunks[next / chunk] == pool->chunks[next / chunk - 1] + chunk) next += chunk;
@@ -118,10 +119,10 @@ copse_status copse_radix_mirror_make(const copse_index *index, copse_radix_devic
 static copse_status update(const copse_index *index, copse_radix_device *tree)
 {
     copse_status status = COPSE_OK;
-    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++)
-        tree->marks.all |=
-            copse_radix_pool_of(&tree->host, type)->used * copse_radix_pool_of(&tree->host, type)->stride >
-            tree->bytes[type];
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++) {
+        const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
+        tree->marks.all |= pool->used * pool->stride > tree->bytes[type] && !copse_radix_is_apart(tree, type);
+    }
     if (tree->marks.all)
         status = upload_all(index, tree);
     else if (tree->marks.any)
@@ -167,6 +168,7 @@ static copse_status pool_verify(const copse_index *index, const copse_radix_devi
 {
     const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
     const uint64_t chunk = (uint64_t)pool->stride << pool->shift, end = pool->used * pool->stride;
+    if (copse_radix_is_apart(tree, type)) return COPSE_OK;
     for (uint64_t at = 0, bytes; at < end; at += bytes) {
         bytes = chunk - at % chunk;
         if (bytes > end - at) bytes = end - at;

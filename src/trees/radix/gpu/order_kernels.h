@@ -77,7 +77,8 @@ SIMT_KERNEL(radix_ends, copse_radix_order_arguments, COPSE_RADIX_THREADS, 4)
         bool last = i + 1u == a.n;
         if (!last) {
             const copse_slice key = ordered_key(&a, a.positions[i]), next = ordered_key(&a, a.positions[i + 1u]);
-            common = (uint32_t)copse_radix_common(key, next);
+            const unsigned char *end = a.keys.data + (a.keys.high - a.keys.low);
+            common = strings_common(key, end, next, end);
             last = common != key.length || common != next.length;
         }
         a.words[i] = common;

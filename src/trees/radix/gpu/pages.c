@@ -128,6 +128,7 @@ copse_status copse_radix_ahead_make(const copse_index *index, copse_radix_device
     uint32_t *bits[COPSE_RADIX_TYPES] = {NULL};
     uint64_t bytes[COPSE_RADIX_TYPES];
     bool enough = tree->ahead.memory != NULL;
+    const bool first = !enough; /* the host has all that there is */
     for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++) {
         bytes[type] = (tree->bytes[type] / COPSE_RADIX_PAGE + 31) / 32 * sizeof(uint32_t);
         arrays[type] = (copse_scratch_array){(void **)&bits[type], bytes[type]};
@@ -147,22 +148,30 @@ copse_status copse_radix_ahead_make(const copse_index *index, copse_radix_device
         tree->ahead = made;
         memcpy(tree->ahead_bits, bits, sizeof bits);
         memcpy(tree->ahead_bytes, bytes, sizeof bytes);
+        for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && first; type++)
+            tree->known[type] = copse_radix_pool_of(&tree->host, type)->used;
         atomic_store_explicit(&tree->is_ahead, true, memory_order_release);
     }
     memcpy(out, tree->ahead_bits, sizeof tree->ahead_bits);
     return COPSE_OK;
 }
 
+/* The pages of a pool that kernels have written: those that have a bit, and those of items that the host never had. */
 static copse_status pool_fetch(stage *s, const copse_radix_device *tree, uint32_t type)
 {
     copse_device *device = s->index->device;
-    const uint64_t bytes = tree->ahead_bytes[type];
+    const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
+    const uint64_t bytes = tree->ahead_bytes[type], fresh = tree->known[type] * pool->stride / COPSE_RADIX_PAGE;
     if (bytes == 0) return COPSE_OK;
     uint32_t *bits = copse_memory_alloc(s->index->ctx, bytes);
     if (!bits) return copse_fail_memory(s->index->ctx, bytes, "the radix tree");
     copse_status status = copse_transfer_to_host(device, bits, tree->ahead_bits[type], bytes);
-    for (uint64_t word = 0; word < bytes / sizeof *bits && status == COPSE_OK; word++)
-        status = word_add(s, tree, type, word * 32, bits[word]);
+    for (uint64_t page = 0; page < fresh && status == COPSE_OK; page += 32) {
+        const uint32_t all = fresh - page < 32 ? (1u << (fresh - page)) - 1 : UINT32_MAX;
+        status = word_add(s, tree, type, page, bits[page / 32] & all);
+    }
+    for (uint64_t page = fresh; page * COPSE_RADIX_PAGE < pool->used * pool->stride && status == COPSE_OK; page++)
+        status = page_add(s, tree, type, page);
     copse_memory_free(s->index->ctx, bits, bytes);
     return status;
 }

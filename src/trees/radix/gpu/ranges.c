@@ -1,5 +1,6 @@
-/* Ranges of the radix tree on a device: how many entries they have, and the entries. A thread goes along the leaves of a range; where one
+/* Ranges of the radix tree on a device: how many entries they have, their aggregates, and the entries. A thread goes along the leaves of a range; where one
  * has more than a thread should, or where there are no ends, the host's tree answers. */
+#include "core/aggregate.h"
 #include "gpu/call.h"
 #include "gpu/sort.h"
 #include "primitives/primitives.h"
@@ -85,7 +86,8 @@ copse_status copse_radix_device_count(const copse_index *index, const copse_rang
     copse_status status = ranges_look(&call);
     if (status == COPSE_OK) status = copse_call_array(index, counts, "out_counts", &there);
     if (status != COPSE_OK) return status;
-    if (!ranges->lows && !ranges->highs) return copse_radix_host_count(index, ranges, counts);
+    if ((!ranges->lows && !ranges->highs) || copse_radix_device_of(index)->marks.without)
+        return copse_radix_host_count(index, ranges, counts);
     (void)copse_promise_end(COPSE_OK);
     status = copse_radix_mirror_ready(index);
     if (status != COPSE_OK) return status;
@@ -98,6 +100,89 @@ copse_status copse_radix_device_count(const copse_index *index, const copse_rang
         status = copse_transfer_to_host(index->device, counts, own, bytes);
     ranges_free(&call);
     return status == COPSE_OK && call.too_wide ? copse_radix_host_count(index, ranges, counts) : status;
+}
+
+/* --- aggregates ------------------------------------------------------------------------------------------------------------- */
+
+/* The results of a call, in memory of the host. */
+typedef struct aggregate_call {
+    copse_aggregate_kind kind;
+    size_t width; /* of a result */
+    void *out;
+    uint8_t *found;
+    bool out_there, found_there; /* in device memory */
+} aggregate_call;
+
+/* Turns sums into results, and gives them to the caller. */
+static copse_status totals_give(range_call *call, const aggregate_call *to, const copse_radix_total *totals,
+                                const uint64_t *counts, char *out, uint8_t *found)
+{
+    const copse_index *index = call->index;
+    const uint64_t n = call->a.n;
+    uint64_t overflow = n;
+    copse_status status = COPSE_OK;
+    for (uint64_t i = 0; i < n; i++) {
+        const copse_radix_total *t = &totals[i];
+        const copse_aggregate all = {(copse_wide)(int64_t)t->high * ((copse_wide)1 << 64) + (copse_wide)t->low, t->real,
+                                     t->smallest, t->largest};
+        if (!copse_aggregate_give(to->kind, index->value_type, &all, counts[i], to->out_there ? out : to->out,
+                                  to->found_there ? found : to->found, i) &&
+            overflow == n)
+            overflow = i;
+    }
+    if (to->out_there) status = copse_transfer_to_device(index->device, to->out, out, n * to->width);
+    if (status == COPSE_OK && to->found_there) status = copse_transfer_to_device(index->device, to->found, found, n);
+    if (status != COPSE_OK) return status;
+    return overflow < n ? copse_fail_overflow(index->ctx, overflow) : COPSE_OK;
+}
+
+static copse_status aggregate_run(range_call *call, const aggregate_call *to)
+{
+    const copse_index *index = call->index;
+    copse_device *device = index->device;
+    const uint64_t n = call->a.n, bytes = n * (sizeof(copse_radix_total) + sizeof(uint64_t) + sizeof(copse_int128) + 1);
+    copse_radix_total_arguments a = {.type = index->value_type, .n = n};
+    const copse_scratch_array arrays[] = {{(void **)&call->a.starts, n * sizeof(uint64_t)},
+                                          {(void **)&call->a.counts, n * sizeof(uint64_t)},
+                                          {(void **)&a.totals, n * sizeof *a.totals}};
+    copse_status status = copse_scratch_take(device, "the ranges", arrays, 3, &call->scratch);
+    if (status == COPSE_OK) status = ranges_count(call);
+    if (status != COPSE_OK || call->too_wide) return status;
+    a.tree = call->a.tree;
+    a.starts = call->a.starts;
+    a.counts = call->a.counts;
+    status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->totals,
+                                 copse_device_blocks(device, n), &a);
+    if (status != COPSE_OK) return status;
+    copse_int128 *out = copse_memory_alloc(index->ctx, bytes);
+    if (!out) return copse_fail_memory(index->ctx, bytes, "the aggregates");
+    copse_radix_total *totals = (copse_radix_total *)(out + n);
+    uint64_t *counts = (uint64_t *)(totals + n);
+    status = copse_transfer_to_host(device, totals, a.totals, n * sizeof *totals);
+    if (status == COPSE_OK) status = copse_transfer_to_host(device, counts, a.counts, n * sizeof *counts);
+    if (status == COPSE_OK) status = totals_give(call, to, totals, counts, (char *)out, (uint8_t *)(counts + n));
+    copse_memory_free(index->ctx, out, bytes);
+    return status;
+}
+
+copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggregate_kind kind,
+                                          const copse_ranges *ranges, void *out, uint8_t *found)
+{
+    range_call call = {.index = index, .asked = ranges};
+    aggregate_call to = {.kind = kind, .width = copse_radix_result_width(index, kind), .out = out, .found = found};
+    if ((!ranges->lows && !ranges->highs) || copse_radix_device_of(index)->marks.without)
+        return copse_radix_host_aggregate(index, kind, ranges, out, found);
+    copse_status status = ranges_look(&call);
+    if (status == COPSE_OK) status = copse_call_array(index, out, "out", &to.out_there);
+    if (status == COPSE_OK && found) status = copse_call_array(index, found, "out_found", &to.found_there);
+    if (status != COPSE_OK) return status;
+    (void)copse_promise_end(COPSE_OK);
+    call.a.limit = 0; /* of rows only, and so is the direction */
+    call.a.descending = 0;
+    status = copse_radix_mirror_ready(index);
+    if (status == COPSE_OK) status = aggregate_run(&call, &to);
+    ranges_free(&call);
+    return status == COPSE_OK && call.too_wide ? copse_radix_host_aggregate(index, kind, ranges, out, found) : status;
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------------------ */
@@ -163,7 +248,8 @@ copse_status copse_radix_device_range(const copse_index *index, const copse_rang
     range_call call = {.index = index, .asked = ranges};
     copse_radix_output out;
     bool there = false;
-    if (ranges->n == 0 || (!ranges->lows && !ranges->highs)) return copse_radix_host_range(index, ranges, rows);
+    if (ranges->n == 0 || (!ranges->lows && !ranges->highs) || copse_radix_device_of(index)->marks.without)
+        return copse_radix_host_range(index, ranges, rows);
     copse_status status = ranges_look(&call);
     if (status == COPSE_OK) status = copse_radix_output_look(index, rows->keys, rows->values, NULL, &out);
     if (status == COPSE_OK) status = copse_call_array(index, rows->offsets, "out_rows", &there);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trees/radix/gpu/find_kernel.h"
+#include "trees/radix/gpu/fixed_kernels.h"
 #include "trees/radix/gpu/view.h"
 
 SIMT_KERNEL(radix_neighbours, copse_radix_neighbour_arguments, COPSE_RADIX_THREADS, 4)
@@ -99,6 +100,47 @@ SIMT_KERNEL(radix_ranges, copse_radix_range_arguments, COPSE_RADIX_THREADS, 3)
         } else {
             range_go(&a, i, low, high);
         }
+    }
+}
+
+SIMT_DEVICE void total_add(copse_radix_total *to, copse_type type, bool wide, const void *value)
+{
+    const uint64_t bits = wide ? *(const uint64_t *)value : *(const uint32_t *)value;
+    uint64_t order;
+    if (type == COPSE_F32 || type == COPSE_F64) {
+        float narrow;
+        double number;
+        const uint32_t half = (uint32_t)bits;
+        memcpy(&narrow, &half, sizeof narrow);
+        memcpy(&number, &bits, sizeof number);
+        if (!wide) number = (double)narrow;
+        to->real += number;
+        if (number != number) return; /* in the sum, but neither smallest nor largest */
+    } else {
+        const uint64_t number = type == COPSE_I32 ? (uint64_t)(int64_t)(int32_t)bits : bits;
+        to->low += number;
+        to->high += (uint64_t)(to->low < number) - (uint64_t)((type == COPSE_I32 || type == COPSE_I64) && number >> 63);
+    }
+    order = wide ? copse_encode_one_k64(type, bits) : copse_encode_one_k32(type, (uint32_t)bits);
+    if (order < to->smallest) to->smallest = order;
+    if (order > to->largest) to->largest = order;
+}
+
+SIMT_KERNEL(radix_totals, copse_radix_total_arguments, COPSE_RADIX_THREADS, 3)
+{
+    RADIX_FOR(i, a.n)
+    {
+        copse_radix_total total;
+        copse_radix_walk walk;
+        total.low = total.high = total.largest = 0;
+        total.smallest = UINT64_MAX;
+        total.real = 0.0;
+        if (a.counts[i]) copse_radix_walk_at(&walk, &a.tree, a.starts[i]);
+        for (uint64_t left = a.counts[i]; left > 0; left--) {
+            total_add(&total, a.type, a.tree.width == 8u, copse_radix_value(&a.tree, walk.leaf));
+            if (left > 1u) copse_radix_walk_next(&walk);
+        }
+        a.totals[i] = total;
     }
 }
 

@@ -71,6 +71,7 @@ copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *m
         out->hand[type] = tree->spare[type];
         out->hand_n[type] = type == COPSE_RADIX_LEAF_LONG ? 0 : tree->spare_n[type];
         out->used[type] = copse_radix_items_used(tree, type);
+        out->known[type] = tree->known[type];
     }
     return status;
 }
@@ -95,6 +96,7 @@ copse_status copse_radix_spares_account(const copse_index *index, const copse_ra
                                         const copse_radix_link *freed)
 {
     copse_radix_device *tree = copse_radix_device_of(index);
+    tree->host.ordered = false;
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++) {
         const uint64_t taken = tally->taken[type], hand = items->hand_n[type];
         if (taken > hand) tree->more[type] += taken - hand;

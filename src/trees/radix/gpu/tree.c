@@ -14,7 +14,9 @@ static copse_status radix_device_create(copse_index *index)
 {
     copse_radix_device *tree = copse_memory_alloc(index->ctx, sizeof *tree);
     if (!tree) return copse_fail_memory(index->ctx, sizeof *tree, "the radix tree");
-    *tree = (copse_radix_device){.view.width = (uint32_t)copse_type_size(index->value_type)};
+    *tree =
+        (copse_radix_device){.view.width = (uint32_t)copse_type_size(index->value_type), .piece = COPSE_RADIX_PIECE};
+    tree->marks.without = copse_radix_apart_first(index);
     copse_radix_init(&tree->host, tree->view.width);
     tree->host.marks = &tree->marks;
     pthread_mutex_init(&tree->lock, NULL);
@@ -52,7 +54,7 @@ static void radix_device_stats(const copse_index *index, copse_stats *out)
     for (uint32_t type = COPSE_RADIX_LEAF8; type < COPSE_RADIX_TYPES; type++) {
         const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
         filled += (copse_radix_items_used(tree, type) - pool->free_count) * pool->stride;
-        bytes += tree->bytes[type];
+        bytes += copse_radix_is_apart(tree, type) ? pool->capacity * pool->stride : tree->bytes[type];
     }
     out->fill = bytes ? (double)filled / (double)bytes : 0.0;
 }

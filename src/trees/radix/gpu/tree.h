@@ -14,6 +14,9 @@
 
 #include <stdatomic.h>
 
+/* Lookups of a batch that the device and the CPU have at a time, where the CPU finishes some. */
+#define COPSE_RADIX_PIECE (UINT64_C(1) << 18)
+
 typedef struct copse_radix_device {
     copse_radix host;
     copse_radix_marks marks; /* of the host's tree: pages that the device does not have yet */
@@ -25,15 +28,30 @@ typedef struct copse_radix_device {
     copse_scratch ahead;               /* in the pages whose bits are set; and nodes and leaves,   */
     uint32_t *ahead_bits[COPSE_RADIX_TYPES];
     uint64_t ahead_bytes[COPSE_RADIX_TYPES]; /* of the bits                                        */
+    uint64_t known[COPSE_RADIX_TYPES];       /* or which lie behind these items of the host's pools */
     uint64_t more[COPSE_RADIX_TYPES];        /* so many items behind the last that the host's pools have taken */
     /* Items that are free, and not in the lists of the host's pools: their indexes, of long leaves their links. Device memory. */
     uint64_t *spare[COPSE_RADIX_TYPES];
     uint64_t spare_n[COPSE_RADIX_TYPES], spare_room[COPSE_RADIX_TYPES];
+    /* Leaves of the types of marks.without are in host memory only: apart.c. Then the host's tree is never behind. */
+    uint64_t piece; /* COPSE_RADIX_PIECE; tests lower it */
 } copse_radix_device;
+
+static inline bool copse_radix_is_apart(const copse_radix_device *tree, uint32_t type)
+{
+    return tree->marks.without >> type & 1;
+}
 
 static inline copse_radix_device *copse_radix_device_of(const copse_index *index)
 {
     return index->tree;
+}
+
+/* Bytes of an aggregate. */
+static inline size_t copse_radix_result_width(const copse_index *index, copse_aggregate_kind kind)
+{
+    if (kind == COPSE_KIND_SUM128) return sizeof(copse_int128);
+    return kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_type_size(index->value_type) : 8;
 }
 
 const copse_radix_kernels *copse_radix_kernels_on(const copse_device *device);
@@ -87,6 +105,7 @@ typedef struct copse_radix_input {
     uint64_t n;
     copse_bytes bytes;
     bool offsets_there, data_there; /* in device memory */
+    uint64_t first;                 /* position of key 0 in the caller's batch */
     copse_radix_strings strings;
     copse_scratch scratch;
 } copse_radix_input;
@@ -128,6 +147,31 @@ copse_status copse_radix_device_neighbours(const copse_index *index, const void 
                                            uint64_t *out_ranks);
 copse_status copse_radix_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
 copse_status copse_radix_device_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
+
+/* Finds of a piece of a batch, after which `meanwhile` is called while the device is at work: find.c. NULL: the whole batch. */
+typedef struct copse_radix_apart copse_radix_apart;
+copse_status copse_radix_find_run(const copse_index *index, copse_radix_input *input, void *values, uint8_t *found,
+                                  copse_radix_apart *apart);
+
+/* --- leaves in host memory: apart.c --------------------------------------------------------------------------------------- */
+
+/* What a piece of lookups leaves to the CPU. */
+struct copse_radix_apart {
+    copse_radix_rest *rest; /* device memory */
+    uint64_t *rest_n;
+    uint32_t beside;
+    void *user; /* for this, which the device's work is not waited for: */
+    copse_status (*meanwhile)(void *user);
+};
+
+/* Which types of leaves a new tree keeps in host memory; and more of them, where there is no device memory. False: there are no more. */
+uint32_t copse_radix_apart_first(const copse_index *index);
+bool copse_radix_apart_more(const copse_index *index, uint32_t *without);
+/* After an update found no memory: leaves go to host memory, and the update may be tried again. False: that does not help. */
+bool copse_radix_retreat(copse_index *index, copse_status status);
+/* Finds in a tree some of whose leaves are in host memory; `keys` are the caller's as the CPU reads them. */
+copse_status copse_radix_find_apart(const copse_index *index, copse_radix_input *input, const copse_bytes *keys,
+                                    void *values, uint8_t *found);
 
 /* An insert by kernels: upsert.c. *out_done: false where the host has to do it, and nothing has changed. */
 copse_status copse_radix_device_upsert(copse_index *index, const void *keys, const void *values, uint64_t n,
@@ -191,6 +235,10 @@ copse_status copse_radix_device_grow(copse_index *index, const void *keys, const
                                      bool *out_done);
 
 /* By the host's tree, with arrays in any memory: host.c. */
+copse_status copse_radix_host_find(const copse_index *index, copse_radix_input *input, const void *keys, void *values,
+                                   uint8_t *found);
+copse_status copse_radix_host_neighbours(const copse_index *index, const void *keys, uint64_t n, copse_neighbour which,
+                                         void *out_keys, void *out_values, uint8_t *out_found, uint64_t *out_ranks);
 copse_status copse_radix_device_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_radix_device_insert(copse_index *index, const void *keys, const void *values, uint64_t n,
                                        uint32_t flags, uint64_t *out_inserted);
@@ -203,5 +251,7 @@ copse_status copse_radix_device_apply(copse_index *index, const uint8_t *operati
 copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggregate_kind kind,
                                           const copse_ranges *ranges, void *out, uint8_t *found);
 copse_status copse_radix_device_scan(const copse_index *index, copse_scan *scan);
+copse_status copse_radix_host_aggregate(const copse_index *index, copse_aggregate_kind kind, const copse_ranges *ranges,
+                                        void *out, uint8_t *found);
 copse_status copse_radix_host_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
 copse_status copse_radix_host_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);

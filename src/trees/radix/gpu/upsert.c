@@ -22,7 +22,7 @@ static copse_status arrays_make(upsert_call *call, const void *values)
     void *own = NULL;
     a->claim_bits = 5;
     while (UINT64_C(1) << a->claim_bits < 2 * a->n) a->claim_bits++;
-    const copse_scratch_array arrays[] = {{(void **)&a->missing, sizeof *a->missing},
+    const copse_scratch_array arrays[] = {{(void **)&a->missing, 2 * sizeof *a->missing},
                                           {(void **)&a->claims, sizeof *a->claims << a->claim_bits},
                                           {(void **)&a->places, a->n * sizeof *a->places},
                                           {&own, call->values_there ? 0 : bytes}};
@@ -39,7 +39,7 @@ static copse_status arrays_make(upsert_call *call, const void *values)
 }
 
 /* Both kernels, and what they say. */
-static copse_status kernels_run(upsert_call *call, uint64_t *out_missing)
+static copse_status kernels_run(upsert_call *call, bool *out_missing)
 {
     copse_device *device = call->index->device;
     const copse_radix_kernels *kernels = copse_radix_kernels_on(device);
@@ -54,7 +54,8 @@ static copse_status kernels_run(upsert_call *call, uint64_t *out_missing)
     const copse_status read = copse_report_read(device, report, words);
     if (status == COPSE_OK) status = read;
     if (status != COPSE_OK) return status;
-    *out_missing = words[COPSE_RADIX_MISSING];
+    *out_missing = words[COPSE_RADIX_MISSING] != 0;
+    if (!words[COPSE_RADIX_PRESENT]) call->a.places = NULL; /* all are missing */
     if (words[COPSE_RADIX_UNSOUND] == UINT64_MAX) return COPSE_OK;
     return copse_radix_input_fail(call->index, &call->keys, words[COPSE_RADIX_UNSOUND]);
 }
@@ -62,7 +63,7 @@ static copse_status kernels_run(upsert_call *call, uint64_t *out_missing)
 static copse_status upsert_run(upsert_call *call, const void *values, uint64_t *out_inserted, bool *out_done)
 {
     copse_index *index = call->index;
-    uint64_t missing = 0;
+    bool missing = false;
     copse_status status = copse_radix_input_bring(index, &call->keys);
     call->a.keys = call->keys.strings;
     if (status == COPSE_OK) status = arrays_make(call, values);
@@ -78,7 +79,8 @@ copse_status copse_radix_device_upsert(copse_index *index, const void *keys, con
 {
     upsert_call call = {.index = index, .flags = flags};
     *out_done = false;
-    if (!copse_radix_device_of(index)->host.root || n >> 31) return COPSE_OK;
+    if (!copse_radix_device_of(index)->host.root || copse_radix_device_of(index)->marks.without || n >> 31)
+        return COPSE_OK;
     copse_status status = copse_radix_input_look(index, "keys", keys, n, &call.keys);
     call.values_there = true;
     if (status == COPSE_OK && values) status = copse_call_array(index, values, "values", &call.values_there);

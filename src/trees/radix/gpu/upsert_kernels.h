@@ -31,6 +31,7 @@ SIMT_KERNEL(radix_claim, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
         a.places[i] = UINT32_MAX;
         return;
     }
+    if (!simt_load_relaxed_u64(&a.missing[1])) (void)simt_atomic_max_u64(&a.missing[1], 1);
     const uint32_t place = claim_place(&a, leaf);
     a.places[i] = place;
     simt_atomic_max_u64(&a.claims[place].position, i);
@@ -52,7 +53,10 @@ SIMT_KERNEL(radix_upsert, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
 {
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const uint64_t missing = *a.missing;
-    if (i == 0) a.report[COPSE_RADIX_MISSING] = missing;
+    if (i == 0) {
+        a.report[COPSE_RADIX_MISSING] = missing;
+        a.report[COPSE_RADIX_PRESENT] = a.missing[1];
+    }
     if (i >= a.n || a.keep || (missing && !a.partly) || a.places[i] == UINT32_MAX) return;
     const copse_radix_claim claim = a.claims[a.places[i]];
     if (claim.position != i) return;

@@ -92,7 +92,7 @@ copse_status NAME(copse_regular_build)(copse_index *index, const copse_batch *ba
     }
     if (batch->n) {
         build_pages(ctx, batch, tree);
-        table_refresh(ctx, &tree->table, 0);
+        table_refresh(ctx, &tree->table, 0, 0);
     }
     copse_regular_free(ctx, index->tree);
     index->tree = tree;

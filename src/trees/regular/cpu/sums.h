@@ -3,16 +3,9 @@
 
 #include "trees/regular/cpu/page.h"
 
-/* Sum of a leaf's values up to the end of a fifth, and the other way round. */
-static inline copse_wide sums_until(const leaf_sums *sums, uint32_t fifth)
+static inline copse_wide wide_of(uint64_t lower, int upper)
 {
-    return (copse_wide)sums->upper[fifth] * ((copse_wide)1 << 64) + (copse_wide)sums->until[fifth];
-}
-
-static inline void sums_put(leaf_sums *sums, uint32_t fifth, copse_wide sum)
-{
-    sums->until[fifth] = (uint64_t)sum;
-    sums->upper[fifth] = (int8_t)(sum >> 64);
+    return (copse_wide)upper * ((copse_wide)1 << 64) + (copse_wide)lower;
 }
 
 #if VALUE_BITS == 64
@@ -21,12 +14,14 @@ typedef int64_t signed_value;
 typedef int32_t signed_value;
 #endif
 
-/* Sum of entries from .. to of a leaf, of integers. */
-static inline copse_wide sum_entries(const copse_unit *units, uint32_t from, uint32_t to, bool is_signed)
+/* Sum of the entries of a unit in front of entry `end` (rest: of those from it on), of integers. Without a branch, as nobody can guess
+ * where a range begins or ends. */
+static inline copse_wide sum_unit(const copse_unit *unit, uint32_t end, bool rest, bool is_signed)
 {
     copse_wide sum = 0;
-    for (uint32_t i = from; i < to; i++) {
-        const VALUE value = units[i / UNIT_ENTRIES].values[i % UNIT_ENTRIES];
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < UNIT_ENTRIES; i++) {
+        const VALUE value = unit->values[i] & (VALUE)(0 - (VALUE)((i < end) != rest));
         sum += is_signed ? (copse_wide)(signed_value)value : (copse_wide)value;
     }
     return sum;
@@ -41,22 +36,24 @@ static inline copse_wide sum_of_all(const copse_regular *tree)
     return sum;
 }
 
-/* Of all entries in front of a position in the leaf in a slot. A fifth has three units: in the last of them the way back from the
- * fifth's end is the short one (free entries of a unit have the value 0), so that besides the unit of the position only the first of a
- * fifth is ever read. */
-static inline copse_wide sum_in_front(const copse_regular *tree, uint64_t slot, const char *leaf, uint32_t position,
-                                      bool is_signed)
+/* Of all entries in front of entry `end` of a unit of the leaf in a slot. An even unit is counted from its beginning, an odd one back from its
+ * end (free entries have the value 0). So only the last two units, which few leaves use, need another one. */
+static inline copse_wide sum_in_front(const copse_regular *tree, uint64_t slot, const char *leaf, uint32_t unit,
+                                      uint32_t end, bool is_signed)
 {
     const copse_value_directory *v = &tree->values;
     uint64_t node = slot >> COPSE_PAGE_SHIFT;
     const page_values *page = (const page_values *)v->page[node];
     const leaf_sums *sums = &page->sums[slot & ((1u << COPSE_PAGE_SHIFT) - 1)];
     const copse_unit *units = (const copse_unit *)(leaf + 64);
-    const uint32_t fifth = position / FIFTH_ENTRIES, start = fifth * FIFTH_ENTRIES;
-    copse_wide sum = sums->ahead;
+    copse_wide sum = wide_of(sums->ahead, sums->ahead_upper);
     for (uint32_t l = 0; l < tree->table.rank_height; l++, node /= 16) sum += v->before[l][node];
-    if (position - start >= 2 * UNIT_ENTRIES)
-        return sum + sums_until(sums, fifth) - sum_entries(units, position, start + FIFTH_ENTRIES, is_signed);
-    if (fifth) sum += sums_until(sums, fifth - 1);
-    return sum + sum_entries(units, start, position, is_signed);
+    const bool far = unit > 2 * SUMS_UNTIL, odd = unit % 2 && !far;
+    const uint32_t known = far ? SUMS_UNTIL : (unit + 1) / 2, at = known ? known - 1 : 0;
+    const uint64_t any = 0 - (uint64_t)(known != 0);
+    sum += wide_of(sums->until[at] & any, sums->upper[at] & (int)any);
+    if (__builtin_expect(far, 0))
+        for (uint32_t u = 2 * SUMS_UNTIL; u < unit; u++) sum += sum_unit(&units[u], UNIT_ENTRIES, false, is_signed);
+    const copse_wide part = sum_unit(&units[unit], end, odd, is_signed), turn = 0 - (copse_wide)odd;
+    return sum + ((part ^ turn) - turn);
 }

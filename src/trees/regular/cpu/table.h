@@ -388,8 +388,9 @@ static inline void table_raise_counts(copse_page_directory *table, uint64_t firs
         }
 }
 
-/* After pages from `first` on have changed their places: everything in the directory but the pages themselves. */
-static inline void table_refresh(const copse_ctx *ctx, copse_page_directory *table, uint64_t first)
+/* After pages from `first` on have changed their places: everything in the directory but the pages themselves. What it knows of a page is
+ * read from those from `unread` on. */
+static inline void table_refresh(const copse_ctx *ctx, copse_page_directory *table, uint64_t first, uint64_t unread)
 {
     const uint64_t pages = table->pages;
     copse_levels *levels = &table->levels;
@@ -404,7 +405,7 @@ static inline void table_refresh(const copse_ctx *ctx, copse_page_directory *tab
     table->rank_height = 1;
     for (uint64_t n = pages; n > 16; n = (n + 15) / 16) table->rank_height++;
     if (levels->height != height) first = 0;
-    table_read_pages(ctx, table, first, pages - 1);
+    table_read_pages(ctx, table, unread, pages - 1);
     /* The separator in front of the first of them may change, too. */
     table_refresh_nodes(ctx, table, first ? first - 1 : 0, pages - 1);
     table_raise_counts(table, first, pages - 1);

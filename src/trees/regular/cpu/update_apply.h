@@ -128,34 +128,48 @@ static void apply_pages(void *argument, uint64_t first, uint64_t last)
     }
 }
 
-/* Puts the pages of all parts into the directory, from the first one that moves on. */
+/* Where the pages of each part stand when all have moved. */
+static void place_parts(update_plan *u)
+{
+    uint64_t more = 0; /* pages, wrapping */
+    for (page_part *p = u->part; p < u->part + u->parts; p++) {
+        if (p->members == 0) continue;
+        p->now = p->start + more;
+        more += p->page_outs - p->members;
+    }
+}
+
+/* Rows of a directory, one for each page, move with the pages from the first one that moves on. Those of parts are left open. */
+static void rows_move(const update_plan *u, void *now, const void *old, size_t width)
+{
+    const uint64_t first = u->first_moved;
+    const char *rows = (const char *)old + first * width;
+    if (first >= u->pages_before) return;
+    if (now == old) rows = memcpy(u->old_rows, rows, (u->pages_before - first) * width);
+    uint64_t from = first, to = first;
+    for (const page_part *p = u->part; p < u->part + u->parts; p++) {
+        if (p->members == 0 || p->start < first) continue;
+        memcpy((char *)now + to * width, rows + (from - first) * width, (p->start - from) * width);
+        from = p->start + p->members;
+        to = p->now + p->page_outs;
+    }
+    memcpy((char *)now + to * width, rows + (from - first) * width, (u->pages_before - from) * width);
+}
+
+/* Puts the pages of all parts into the directory, and moves the others with what it knows of them: most need not be read. */
 static void apply_moves(const copse_index *index, copse_regular *tree, update_plan *u)
 {
-    copse_page_directory *table = &tree->table;
-    const uint64_t pages = table->pages;
-    uint64_t from = u->first_moved, to = from;
-    char **old = table->page + from;
-    if (u->old_page) old = memcpy(u->old_page, old, u->old_room * sizeof *old);
-    char **now = u->new_table ? u->table.page : table->page;
-    const page_part *p = u->part, *end = u->part + u->parts;
-    while (p < end && p->start < from) p++;
-    while (from < pages) {
-        while (p < end && p->members == 0) p++;
-        const uint64_t stop = p < end ? p->start : pages;
-        memcpy(now + to, old + from - u->first_moved, (stop - from) * sizeof *old);
-        to += stop - from;
-        from = stop;
-        if (p == end) continue;
-        if (p->page_outs) memcpy(now + to, u->out_page + p->page_out, p->page_outs * sizeof *old);
-        to += p->page_outs;
-        from += p->members;
-        p++;
-    }
-    if (u->new_table) {
-        copse_memory_free(index->ctx, table->memory, table->bytes);
-        *table = u->table;
-    }
-    table->pages = to;
+    copse_page_directory *table = &tree->table, *now = u->new_table ? &u->table : table;
+    now->pages = u->pages_after;
+    rows_move(u, now->page, table->page, sizeof *now->page);
+    rows_move(u, now->fence, table->fence, sizeof(KEY));
+    rows_move(u, now->below[0], table->below[0], sizeof *now->below[0]);
+    for (const page_part *p = u->part; p < u->part + u->parts; p++)
+        if (p->members && p->page_outs && p->start >= u->first_moved)
+            memcpy(now->page + p->now, u->out_page + p->page_out, p->page_outs * sizeof *now->page);
+    if (!u->new_table) return;
+    copse_memory_free(index->ctx, table->memory, table->bytes);
+    *table = u->table;
 }
 
 /* The last leaf of all may hold the maximum, also one that has just become the last. */
@@ -186,12 +200,17 @@ static void apply_table(const copse_index *index, copse_regular *tree, update_pl
     copse_page_directory *table = &tree->table;
     const uint64_t pages = table->pages;
     uint64_t moved = u->first_moved;
+    place_parts(u);
     for (const page_part *p = u->part; p < u->part + u->parts; p++)
         for (uint64_t k = p->page_outs; k < p->members; k++) page_give(index->ctx, tree, table->page[p->start + k]);
+    const bool many = u->parts * 4 > u->pages_after;
     if (u->new_table || moved < pages) apply_moves(index, tree, u);
     table_close(table, &moved);
-    if (moved < pages || u->new_table) table_refresh(index->ctx, table, moved);
-    if (u->parts * 4 > table->pages) {
+    for (const page_part *p = u->part; !many && p < u->part + u->parts; p++)
+        if (p->members && p->page_outs && p->now + p->page_outs > moved)
+            table_read_pages(index->ctx, table, p->now, p->now + p->page_outs - 1);
+    if (moved < pages || u->new_table) table_refresh(index->ctx, table, moved, many ? moved : table->pages - 1);
+    if (many) {
         if (kind_erases(u->kind)) refresh_fences(index->ctx, table, u, moved);
         const uint64_t stay = moved < table->pages ? moved : table->pages;
         if (stay) table_read_pages(index->ctx, table, 0, stay - 1);
@@ -219,25 +238,49 @@ static void apply_values_of_parts(void *argument, uint64_t first, uint64_t last)
         leaf_page *page = (leaf_page *)u->out_page[p->page_out];
         for (const leaf_segment *s = u->segment + p->segment; s < u->segment + p->segment + p->segments && s->n; s++)
             values_of_leaf(job->index, page, slot_at(s->slot));
-        values_close_page(page);
+        values_close_page(job->index, page);
     }
+}
+
+/* What the summary has of pages, moved with them; into larger arrays where there are more than it has room for. Without memory for those the
+ * summary goes, and it returns false. */
+static bool move_values(const copse_ctx *ctx, copse_regular *tree, const update_plan *u)
+{
+    copse_value_directory *now = &tree->values;
+    const copse_value_directory old = *now;
+    if (tree->table.pages > old.room && !values_create(ctx, tree->table.room, now)) {
+        copse_regular_drop_summary(ctx, tree);
+        return false;
+    }
+    rows_move(u, now->page, old.page, sizeof *now->page);
+    rows_move(u, now->sum[0], old.sum[0], sizeof *now->sum[0]);
+    rows_move(u, now->low[0], old.low[0], sizeof *now->low[0]);
+    rows_move(u, now->high[0], old.high[0], sizeof *now->high[0]);
+    rows_move(u, now->float_sum[0], old.float_sum[0], sizeof *now->float_sum[0]);
+    if (now->memory != old.memory) copse_memory_free(ctx, old.memory, old.bytes);
+    return true;
 }
 
 static void apply_values_of_pages(const copse_index *index, copse_regular *tree, update_plan *u)
 {
     update_job job = {index, tree, u, true};
     const uint64_t pages = tree->table.pages;
-    bool all;
-    if (!tree->has_summary || !values_grow(index->ctx, tree, &all)) return;
+    if (!tree->has_summary || !move_values(index->ctx, tree, u)) return;
     copse_parallel(index->ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), apply_values_of_parts,
                    &job);
-    all = all || u->parts * 4 > pages;
-    for (const page_part *p = u->part; !all && p < u->part + u->parts && p->page < u->first_moved; p++)
-        values_refresh(tree, p->page, p->page);
-    if (all)
-        values_refresh(tree, 0, pages - 1);
-    else if (u->first_moved < pages)
-        values_refresh(tree, u->first_moved, pages - 1);
+    if (u->parts * 4 > pages) {
+        values_read_pages(tree, 0, pages - 1);
+        values_raise_all(tree, 0, pages - 1);
+        return;
+    }
+    for (const page_part *p = u->part; p < u->part + u->parts; p++) {
+        if (!p->members || !p->page_outs) continue;
+        values_read_pages(tree, p->now, p->now + p->page_outs - 1);
+        if (p->now < u->first_moved) values_raise_all(tree, p->now, p->now);
+    }
+    if (u->first_moved <
+        u->pages_before) /* where the last pages went, the one in front of them is the last of its kind now */
+        values_raise_all(tree, u->first_moved < pages ? u->first_moved : pages - 1, pages - 1);
 }
 
 /* Gives back leaves that have gone, while the pages still have them. */

@@ -58,7 +58,8 @@ static bool regular_update_one(copse_index *index, const copse_pair *pair, merge
     tree->entries += (uint64_t)adds - (uint64_t)takes;
     if (!tree->has_summary) return true;
     values_of_leaf(index, slot_page(table, slot), slot_at(slot));
-    values_close_page(slot_page(table, slot));
-    values_refresh(tree, slot >> COPSE_PAGE_SHIFT, slot >> COPSE_PAGE_SHIFT);
+    values_close_page(index, slot_page(table, slot));
+    values_read_pages(tree, slot >> COPSE_PAGE_SHIFT, slot >> COPSE_PAGE_SHIFT);
+    values_raise_all(tree, slot >> COPSE_PAGE_SHIFT, slot >> COPSE_PAGE_SHIFT);
     return true;
 }

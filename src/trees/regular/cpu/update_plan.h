@@ -49,6 +49,7 @@ typedef struct page_part {
     int64_t more_leaves, more_entries; /* than before */
     uint64_t start, members;           /* pages that become others, this one among them; 0: another part has taken it */
     uint64_t page_out, page_outs;
+    uint64_t now; /* where they stand in the directory afterwards */
     bool packed;
     char *emptied; /* leaves that went because pages joined, a list through their first bytes */
     uint64_t emptied_leaves;
@@ -76,8 +77,8 @@ typedef struct update_plan {
     uint64_t taken, pages_taken; /* new leaves, and pages, of the lists above that are filled in */
     uint64_t entries_after, leaves_after, pages_after;
     uint64_t first_moved; /* page from which on pages change their places; as many as there are: none does */
-    char **old_page;      /* room for the pages from there on */
-    uint64_t old_room;
+    void *old_rows;       /* room for what a directory has of the pages from there on */
+    uint64_t old_room, pages_before;
     bool new_table;
     copse_page_directory table;
 } update_plan;

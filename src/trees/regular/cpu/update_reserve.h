@@ -40,7 +40,7 @@ static void update_release(const copse_index *index, copse_regular *tree, update
     copse_memory_free(ctx, u->out_fill, u->out_room);
     copse_memory_free(ctx, u->fresh, u->fresh_room * sizeof *u->fresh);
     copse_memory_free(ctx, u->out_page, u->page_out_room * sizeof *u->out_page);
-    copse_memory_free(ctx, u->old_page, u->old_room * sizeof *u->old_page);
+    copse_memory_free(ctx, u->old_rows, u->old_room * sizeof(copse_wide));
 }
 
 /* The leaves that edits write: their own, then new ones. */
@@ -105,10 +105,11 @@ static bool update_take_table(const copse_ctx *ctx, const copse_regular *tree, u
     const bool too_small = pages > table->room, too_large = pages < table->room / 4;
     if (too_small || too_large) u->new_table = table_create(ctx, pages + pages / 4 + 1, &u->table);
     if (u->new_table) u->first_moved = 0;
-    if (u->new_table || u->first_moved == table->pages) return !too_small || u->new_table;
+    u->pages_before = table->pages;
+    if (u->first_moved == table->pages) return !too_small;
     u->old_room = table->pages - u->first_moved;
-    u->old_page = copse_memory_alloc(ctx, u->old_room * sizeof *u->old_page);
-    return u->old_page && !too_small;
+    u->old_rows = copse_memory_alloc(ctx, u->old_room * sizeof(copse_wide)); /* the widest */
+    return u->old_rows && (u->new_table || !too_small);
 }
 
 static copse_status update_reserve(const copse_index *index, copse_regular *tree, update_plan *u)

@@ -2,31 +2,39 @@
  * date where it has been made. */
 #pragma once
 
-#include "trees/regular/cpu/sums.h"
 #include "trees/regular/cpu/table.h"
 #include "trees/regular/cpu/tree.h"
 
 /* One leaf; the caller closes the page in the end. */
 static inline void values_of_leaf(const copse_index *index, leaf_page *page, uint32_t slot)
 {
-    enum { FIFTH = COPSE_LEAF_UNITS / LEAF_FIFTHS };
     page_values *to = page->values;
+    leaf_sums *sums = &to->sums[slot];
     const copse_unit *units = leaf_units(page->leaf[slot]);
     const uint32_t count = page_count(page, slot);
     copse_aggregate all = COPSE_AGGREGATE_EMPTY, fifth = COPSE_AGGREGATE_EMPTY;
+    copse_wide sum = 0;
     for (uint32_t u = 0; u < COPSE_LEAF_UNITS; u++) {
         const uint32_t left = count > u * UNIT_ENTRIES ? count - u * UNIT_ENTRIES : 0;
+        if (u && u % 2 == 0 && u <= 2 * SUMS_UNTIL) {
+            sums->until[u / 2 - 1] = (uint64_t)(sum + fifth.sum);
+            sums->upper[u / 2 - 1] = (int8_t)((sum + fifth.sum) >> 64);
+        }
         copse_aggregate_add(&fifth, index->value_type, units[u].values, left < UNIT_ENTRIES ? left : UNIT_ENTRIES);
-        if (u % FIFTH != FIFTH - 1) continue;
+        if (u % FIFTH_UNITS != FIFTH_UNITS - 1) continue;
         copse_aggregate_merge(&all, &fifth);
-        sums_put(&to->sums[slot], u / FIFTH, all.sum);
-        to->lows[slot].fifth[u / FIFTH] = fifth.smallest;
-        to->highs[slot].fifth[u / FIFTH] = fifth.largest;
+        sum = all.sum;
+        to->lows[slot].fifth[u / FIFTH_UNITS] = fifth.smallest;
+        to->highs[slot].fifth[u / FIFTH_UNITS] = fifth.largest;
         fifth = COPSE_AGGREGATE_EMPTY;
     }
+    to->lows[slot].count = to->highs[slot].count = count;
     to->low[slot] = all.smallest;
     to->high[slot] = all.largest;
-    to->float_sum[slot] = all.float_sum;
+    if (copse_type_is_float(index->value_type))
+        to->float_sum[slot] = all.float_sum;
+    else
+        to->leaf_sum[slot] = all.sum;
 }
 
 /* Extremes of items first .. end that have the same parent: of those in front of each and of those from each on. */
@@ -60,46 +68,37 @@ static inline void extremes_spread_leaves(const uint64_t *own, leaf_extremes *to
     }
 }
 
-/* What one kind of aggregate takes of items from .. to. */
+/* Adds items from .. to; sum is NULL where values are integers. */
 static inline void fold(const uint64_t *low, const uint64_t *high, const double *sum, uint64_t from, uint64_t to,
-                        copse_aggregate_kind kind, copse_aggregate *all)
+                        copse_aggregate *all)
 {
     uint64_t smallest = all->smallest, largest = all->largest; /* in registers, as the items may not lie in *all */
-    double float_sum = all->float_sum;
-    if (kind == COPSE_KIND_MIN)
-        for (; from < to; from++) smallest = low[from] < smallest ? low[from] : smallest;
-    else if (kind == COPSE_KIND_MAX)
-        for (; from < to; from++) largest = high[from] > largest ? high[from] : largest;
-    else
-        for (; from < to; from++) float_sum += sum[from];
+    for (uint64_t i = from; i < to; i++) {
+        smallest = low[i] < smallest ? low[i] : smallest;
+        largest = high[i] > largest ? high[i] : largest;
+    }
     all->smallest = smallest;
     all->largest = largest;
-    all->float_sum = float_sum;
-}
-
-static inline void fold_all(const uint64_t *low, const uint64_t *high, const double *sum, uint64_t from, uint64_t to,
-                            copse_aggregate *all)
-{
-    fold(low, high, sum, from, to, COPSE_KIND_MIN, all);
-    fold(low, high, sum, from, to, COPSE_KIND_MAX, all);
-    fold(low, high, sum, from, to, COPSE_KIND_SUM, all);
+    for (uint64_t i = from; sum && i < to; i++) all->float_sum += sum[i];
 }
 
 /* What follows from the leaves of a page. */
-static inline void values_close_page(leaf_page *page)
+static inline void values_close_page(const copse_index *index, leaf_page *page)
 {
+    const bool is_float = copse_type_is_float(index->value_type);
     page_values *v = page->values;
     v->sum = 0;
-    for (uint32_t s = 0; s < page->used; s++) {
-        v->sums[s].ahead = v->sum;
-        v->sum += sums_until(&v->sums[s], LEAF_FIFTHS - 1);
+    for (uint32_t s = 0; s < page->used && !is_float; s++) {
+        v->sums[s].ahead = (uint64_t)v->sum;
+        v->sums[s].ahead_upper = (int16_t)(v->sum >> 64);
+        v->sum += v->leaf_sum[s];
     }
     extremes_spread_leaves(v->low, v->lows, page->used, true);
     extremes_spread_leaves(v->high, v->highs, page->used, false);
     for (uint32_t node = 0; node < FANOUT; node++) {
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
         const uint32_t end = (node + 1) * FANOUT < page->used ? (node + 1) * FANOUT : page->used;
-        fold_all(v->low, v->high, v->float_sum, (uint64_t)node * FANOUT, end, &all);
+        fold(v->low, v->high, is_float ? v->float_sum : NULL, (uint64_t)node * FANOUT, end, &all);
         v->node_low[node] = all.smallest;
         v->node_high[node] = all.largest;
         v->node_float_sum[node] = all.float_sum;
@@ -109,7 +108,7 @@ static inline void values_close_page(leaf_page *page)
 static inline void values_of_page(const copse_index *index, leaf_page *page)
 {
     for (uint32_t s = 0; s < page->used; s++) values_of_leaf(index, page, s);
-    values_close_page(page);
+    values_close_page(index, page);
 }
 
 /* Room for the values of so many pages. False: no memory. */
@@ -155,51 +154,39 @@ static inline void values_raise(copse_value_directory *v, uint32_t l, uint64_t p
     extremes_spread(v->low[l], v->low_ahead[l], v->low_from[l], first, end, true);
     extremes_spread(v->high[l], v->high_ahead[l], v->high_from[l], first, end, false);
     if (top) return;
-    fold_all(v->low[l], v->high[l], v->float_sum[l], first, end, &all);
+    fold(v->low[l], v->high[l], v->float_sum[l], first, end, &all);
     v->sum[l + 1][parent] = all.sum;
     v->low[l + 1][parent] = all.smallest;
     v->high[l + 1][parent] = all.largest;
     v->float_sum[l + 1][parent] = all.float_sum;
 }
 
-/* Pages first .. last, and what stands above them. */
-static inline void values_refresh(copse_regular *tree, uint64_t first, uint64_t last)
+/* Pages first .. last. */
+static inline void values_read_pages(copse_regular *tree, uint64_t first, uint64_t last)
 {
-    const copse_page_directory *table = &tree->table;
     copse_value_directory *v = &tree->values;
     for (uint64_t p = first; p <= last; p++) {
-        const leaf_page *page = table_page(table, p);
-        const page_values *values = page->values;
+        const page_values *values = table_page(&tree->table, p)->values;
         copse_aggregate all = COPSE_AGGREGATE_EMPTY;
-        fold_all(values->node_low, values->node_high, values->node_float_sum, 0, FANOUT, &all);
-        v->page[p] = (char *)page->values;
+        fold(values->node_low, values->node_high, values->node_float_sum, 0, FANOUT, &all);
+        v->page[p] = (char *)table_page(&tree->table, p)->values;
         v->sum[0][p] = values->sum;
         v->low[0][p] = all.smallest;
         v->high[0][p] = all.largest;
         v->float_sum[0][p] = all.float_sum;
     }
-    uint64_t n = table->pages;
-    for (uint32_t l = 0; l < table->rank_height; l++, n = (n + 15) / 16) {
-        first /= 16;
-        last /= 16;
-        for (uint64_t i = first; i <= last; i++) values_raise(v, l, i, n, l + 1 == table->rank_height);
-    }
 }
 
-/* A larger directory of values where there are more pages than it has room for. Without memory for it the summary goes, and it
- * returns false. */
-static inline bool values_grow(const copse_ctx *ctx, copse_regular *tree, bool *out_new)
+/* What stands above pages first .. last. */
+static inline void values_raise_all(copse_regular *tree, uint64_t first, uint64_t last)
 {
-    copse_value_directory larger;
-    *out_new = tree->table.pages > tree->values.room;
-    if (!*out_new) return true;
-    if (!values_create(ctx, tree->table.room, &larger)) {
-        copse_regular_drop_summary(ctx, tree);
-        return false;
+    const uint32_t height = tree->table.rank_height;
+    uint64_t n = tree->table.pages;
+    for (uint32_t l = 0; l < height; l++, n = (n + 15) / 16) {
+        first /= 16;
+        last /= 16;
+        for (uint64_t i = first; i <= last; i++) values_raise(&tree->values, l, i, n, l + 1 == height);
     }
-    copse_memory_free(ctx, tree->values.memory, tree->values.bytes);
-    tree->values = larger;
-    return true;
 }
 
 static inline void values_make_pages(void *argument, uint64_t first, uint64_t last)
@@ -223,6 +210,7 @@ static inline void regular_make_summary(const copse_index *index, copse_regular 
     uint32_t threads = copse_threads_for(ctx, tree->entries);
     table_job job = {.index = index, .table = &tree->table};
     copse_parallel(ctx, threads, pages, copse_even_chunk(pages, threads), values_make_pages, &job);
-    values_refresh(tree, 0, pages - 1);
+    values_read_pages(tree, 0, pages - 1);
+    values_raise_all(tree, 0, pages - 1);
     tree->has_summary = true;
 }

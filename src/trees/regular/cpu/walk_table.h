@@ -9,8 +9,10 @@ typedef struct regular_walks {
     uint64_t (*find)(const copse_regular *tree, const copse_walk_input *input, void *values, uint8_t *found);
     /* Locations of the bounds, into out[0 .. n). */
     uint64_t (*locate)(const copse_regular *tree, const copse_walk_input *input, uint64_t *out);
-    /* Sums of all values in front of the bounds, of integers, by the summary, into out[0 .. n). */
+    /* Ranges, by the summary: sums of integers; minima or maxima as in copse_aggregate, and whether there is one. Into [0 .. n). */
     uint64_t (*sum)(const copse_regular *tree, const copse_walk_input *input, bool is_signed, copse_wide *out);
+    uint64_t (*extreme)(const copse_regular *tree, const copse_walk_input *input, copse_type type, bool largest,
+                        uint64_t *out, uint8_t *found);
 } regular_walks;
 
 COPSE_DECLARE_WALKS(regular_walks, copse_regular_walks);
