@@ -28,6 +28,23 @@ static bool structure_known(uint32_t structure)
            strcmp(copse_structure_name((copse_structure)structure), "unknown") != 0;
 }
 
+/* The tree that the file names, or its counterpart at the placement that the caller asks for. AUTO where that one cannot hold what the
+ * file has: a copse with more trees wrote it, or somebody who forges files, and its entries are sound all the same. */
+static copse_structure structure_for(const snapshot_header *h, const copse_index_options *o)
+{
+    const bool strings = o->key_type == COPSE_BYTES;
+    const bool placed =
+        o->placement != COPSE_PLACEMENT_AUTO && (unsigned)o->placement <= COPSE_PLACEMENT_HYBRID_EMULATED;
+    const copse_placement at = placed && !strings ? o->placement : COPSE_PLACEMENT_CPU;
+    const copse_structure named = (copse_structure)h->structure;
+    /* No tree of byte strings has a counterpart for other keys. */
+    const bool moves = !strings && copse_registry_takes(named, o->key_type);
+    const copse_structure there = moves ? copse_registry_nearest(named, at) : named;
+    if (!copse_supports(there, at, o->key_type, o->duplicates ? COPSE_CAN_KEEP_DUPLICATES : COPSE_CAN_EXIST))
+        return COPSE_STRUCTURE_AUTO;
+    return placed ? there : named;
+}
+
 /* Makes the empty index first, so that impossible options fail before the file is read. */
 static copse_status index_make(reader *r, const copse_index_options *options)
 {
@@ -42,17 +59,7 @@ static copse_status index_make(reader *r, const copse_index_options *options)
                 "the snapshot '%s' is of structure %u, which copse %s does not know; options->structure can "
                 "name another to load it into",
                 snapshot_shown(r->source.path), h->structure, COPSE_VERSION);
-        o.structure = (copse_structure)h->structure;
-        const bool takes_strings = copse_supports(o.structure, COPSE_PLACEMENT_CPU, COPSE_BYTES,
-                                                  o.duplicates ? COPSE_CAN_KEEP_DUPLICATES : COPSE_CAN_EXIST);
-        if (snapshot_has_strings(h)) {
-            if (!takes_strings)
-                o.structure = COPSE_STRUCTURE_AUTO; /* the file may come from a copse with more trees for them */
-        } else if (!copse_registry_find(o.structure)->at || !copse_registry_find(o.structure)->at->calls) {
-            o.structure =
-                COPSE_STRUCTURE_AUTO; /* a tree of byte strings alone: nobody has saved this, and the entries are sound */
-        } else if (o.placement != COPSE_PLACEMENT_AUTO && (unsigned)o.placement <= COPSE_PLACEMENT_HYBRID_EMULATED)
-            o.structure = copse_registry_nearest(o.structure, o.placement);
+        o.structure = structure_for(h, &o);
     }
     return copse_index_create(r->source.ctx, &o, &r->index);
 }
