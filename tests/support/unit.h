@@ -31,7 +31,8 @@
 /* A number of entries or queries for this tree: an emulated one is given fewer, because it is so much slower. */
 static inline uint64_t unit_fewer(struct unit_tree tree, uint64_t n, uint64_t emulated)
 {
-    return tree.placement == COPSE_PLACEMENT_EMULATED ? emulated : n;
+    return tree.placement == COPSE_PLACEMENT_EMULATED || tree.placement == COPSE_PLACEMENT_HYBRID_EMULATED ? emulated
+                                                                                                           : n;
 }
 
 /* The call succeeds; its sentence is shown where it does not. */
