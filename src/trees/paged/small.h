@@ -168,6 +168,7 @@ SIMT_KERNEL(NAME(small), copse_paged_small_arguments, COPSE_PAGED_SMALL_THREADS,
     __syncthreads();
     const bool whole = u->n <= COPSE_PAGED_TINY && !u->seen->refused && u->seen->items == 0 && u->seen->taken == 0 &&
                        u->seen->freed == 0;
+    __syncthreads(); /* all have read what the first thread is about to write */
     if (whole) block_carry_out(u, keys, values);
     if (threadIdx.x != 0) return;
     if (u->n <= COPSE_PAGED_TINY) u->seen->refused = !whole;
