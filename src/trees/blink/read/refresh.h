@@ -101,7 +101,7 @@ SIMT_DEVICE void blocks_refresh(const copse_refresh_arguments *a, bool values, u
     SIMT_UNROLL
     for (uint32_t r = 0; r < REFRESH_AHEAD; r++) {
         there[r] = touched_next(first, own, words, &block[r], &bits[r]);
-        if (!there[r]) continue;
+        if (!there[r] || bits[r] == UINT32_MAX) continue; /* made anew: what stands there may never have been written */
         const uint64_t at = block[r] * COPSE_SUMS_BLOCK + simt_lane();
         inside[r] = values ? a->values[at] : a->entries[at];
         total[r] = a->totals[block[r]];
