@@ -49,7 +49,7 @@ COPSE_ANYWHERE VALUE pass_map(copse_type type, uint32_t map, VALUE value, VALUE 
     return pass_bound(type, map, value, a, b);
 }
 
-/* The bin of a value, where n bins have edges in codes; `even` as in copse_pass. Bins lie behind each other: those beside them come last. */
+/* The bin of a value, where n bins have edges in codes; `even` as in copse_pass. Bins lie behind each other: those outside come last. */
 #define PASS_BIN(EDGE)                                                                                                 \
     COPSE_ANYWHERE uint32_t pass_bin_##EDGE(copse_type type, const EDGE *edges, uint32_t n, uint32_t even,             \
                                             VALUE value)                                                               \

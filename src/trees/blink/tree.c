@@ -171,7 +171,7 @@ static copse_status check_result(const copse_index *index, const copse_blink_epo
     static const char *const sentences[] = {"the keys of leaf %llu are not in order, or not within its bounds",
                                             "leaf %llu has a wrong state, or a free place that is not padded",
                                             "separator %llu of a level is wrong",
-                                            "the leaves of home %llu are not linked as they should be"};
+                                            "the leaves of base leaf %llu are not linked as they should be"};
     char what[96];
     for (unsigned i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         if (seen->trouble[i] == UINT64_MAX) continue;

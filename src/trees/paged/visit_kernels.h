@@ -363,12 +363,12 @@ SIMT_KERNEL(NAME(visit_finish), copse_paged_visit_arguments, COPSE_KERNEL_THREAD
 SIMT_KERNEL(NAME(visit_histogram), copse_paged_visit_arguments, COPSE_KERNEL_THREADS, 8)
 {
     SIMT_SHARED(VALUE, near_edges, COPSE_VISIT_NEAR_BINS + 1u);
-    SIMT_SHARED(uint32_t, near_counts, COPSE_VISIT_NEAR_BINS + COPSE_BINS_BESIDE);
+    SIMT_SHARED(uint32_t, near_counts, COPSE_VISIT_NEAR_BINS + COPSE_BINS_OUTSIDE);
     const copse_paged_tree *tree = &a.tree;
     const bool near_by = a.bins <= COPSE_VISIT_NEAR_BINS;
     const VALUE *edges = near_by ? near_edges : (const VALUE *)a.edges;
     const visit_rows rows = visit_all_rows(&a);
-    for (uint32_t i = threadIdx.x; near_by && i < a.bins + COPSE_BINS_BESIDE; i += COPSE_KERNEL_THREADS) {
+    for (uint32_t i = threadIdx.x; near_by && i < a.bins + COPSE_BINS_OUTSIDE; i += COPSE_KERNEL_THREADS) {
         if (i <= a.bins) near_edges[i] = ((const VALUE *)a.edges)[i];
         near_counts[i] = 0;
     }
@@ -390,7 +390,7 @@ SIMT_KERNEL(NAME(visit_histogram), copse_paged_visit_arguments, COPSE_KERNEL_THR
         }
     }
     __syncthreads();
-    for (uint32_t i = threadIdx.x; near_by && i < a.bins + COPSE_BINS_BESIDE; i += COPSE_KERNEL_THREADS)
+    for (uint32_t i = threadIdx.x; near_by && i < a.bins + COPSE_BINS_OUTSIDE; i += COPSE_KERNEL_THREADS)
         if (near_counts[i]) simt_atomic_add_u64(&a.counts[i], near_counts[i]);
 }
 

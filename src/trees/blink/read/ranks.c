@@ -228,14 +228,14 @@ typedef copse_status (*ranks_maker)(const copse_index *owner, copse_blink_epoch 
 
 /* Waits until what was made is complete, where the reader's kernels do not come behind it on the same stream: through another handle,
  * or where the caller may set another stream before that one is through. */
-static copse_status settle(const copse_index *index, const copse_index *owner, copse_blink_ranks *ranks)
+static copse_status wait_complete(const copse_index *index, const copse_index *owner, copse_blink_ranks *ranks)
 {
     copse_device *device = owner->device;
     if (index->device == device && !device->callers_stream) return COPSE_OK;
-    if (atomic_load_explicit(&ranks->settled, memory_order_acquire)) return COPSE_OK;
+    if (atomic_load_explicit(&ranks->complete, memory_order_acquire)) return COPSE_OK;
     pthread_mutex_lock(&ranks->lock);
     copse_status status = copse_device_wait(device, device->main);
-    if (status == COPSE_OK) atomic_store_explicit(&ranks->settled, true, memory_order_release);
+    if (status == COPSE_OK) atomic_store_explicit(&ranks->complete, true, memory_order_release);
     pthread_mutex_unlock(&ranks->lock);
     return status;
 }
@@ -250,13 +250,13 @@ static copse_status make_once(const copse_index *index, copse_blink_epoch *epoch
         pthread_mutex_lock(&epoch->ranks.lock);
         if (!atomic_load_explicit(ready, memory_order_relaxed)) {
             epoch->ranks.device = owner->device;
-            atomic_store_explicit(&epoch->ranks.settled, false, memory_order_relaxed);
+            atomic_store_explicit(&epoch->ranks.complete, false, memory_order_relaxed);
             status = make(owner, epoch);
             if (status == COPSE_OK) atomic_store_explicit(ready, true, memory_order_release);
         }
         pthread_mutex_unlock(&epoch->ranks.lock);
     }
-    if (status == COPSE_OK) status = settle(index, owner, &epoch->ranks);
+    if (status == COPSE_OK) status = wait_complete(index, owner, &epoch->ranks);
     if (status != COPSE_OK) {
         copse_kept_error kept;
         copse_error_keep(&kept);

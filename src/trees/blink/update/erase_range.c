@@ -19,11 +19,11 @@ typedef struct encoded_ranges {
 
 static uint64_t end_at(const copse_index *index, const void *ends, uint64_t i)
 {
-    const bool narrow = copse_type_size(index->key_type) == 4;
-    return copse_key_code(index->key_type, narrow ? ((const uint32_t *)ends)[i] : ((const uint64_t *)ends)[i]);
+    const bool four_bytes = copse_type_size(index->key_type) == 4;
+    return copse_key_code(index->key_type, four_bytes ? ((const uint32_t *)ends)[i] : ((const uint64_t *)ends)[i]);
 }
 
-/* Leaves out what lies beside the keys of the epoch: so a window that slides does not come back to what it has left. */
+/* Leaves out what lies outside the keys of the epoch: so a window that slides does not come back to what it has left. */
 static copse_status spans_take(const copse_index *index, const copse_blink_epoch *epoch, const copse_ranges *ranges,
                                encoded_ranges *out)
 {
@@ -51,7 +51,7 @@ static copse_status spans_take(const copse_index *index, const copse_blink_epoch
 }
 
 /* The bounds of the epoch's keys, once the ranges are empty. */
-static void bounds_narrow(copse_blink_epoch *epoch, const encoded_ranges *spans)
+static void bounds_follow(copse_blink_epoch *epoch, const encoded_ranges *spans)
 {
     if (spans->low == epoch->low && spans->first_high < epoch->high) {
         epoch->low = spans->first_high + 1;
@@ -105,7 +105,7 @@ static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spa
     if (status == COPSE_OK) status = copse_blink_counters_read(index, u->epoch, &seen);
     copse_scratch_free(index->device, &scratch);
     if (status != COPSE_OK) return status;
-    bounds_narrow(u->epoch, spans);
+    bounds_follow(u->epoch, spans);
     return copse_blink_in_place_finish(u, &seen);
 }
 
