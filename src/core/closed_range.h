@@ -10,6 +10,8 @@
 
 #include "core/codec.h"
 
+#include <stdbool.h>
+
 /* The bits of a key, in the low half where it has 32, and its code. */
 COPSE_ANYWHERE uint64_t copse_key_code(copse_type type, uint64_t bits)
 {

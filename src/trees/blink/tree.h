@@ -27,7 +27,7 @@ typedef struct copse_blink_ranks {
     copse_device *device; /* whose memory it is */
     atomic_bool before_ready, summary_ready, sums_tried;
     atomic_bool complete; /* the kernels that made it are through */
-    uint64_t places;      /* that running sums were made for, */
+    uint64_t anchors;     /* that running sums were made for, */
     uint64_t blocks;      /* and blocks of these */
     /* Bits of base leaves, a word for each block: those that updates touched, then those whose values have to be looked at again
      * for running sums and for the summary. NULL: nothing is made. */

@@ -65,8 +65,8 @@ static copse_status launch(const copse_blink_update *u, const encoded_ranges *sp
     const copse_index *index = u->index;
     copse_device *device = index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
-    const uint64_t lanes = 16, places = copse_blink_places(&u->epoch->view); /* of a leaf, at most */
-    const uint64_t all = copse_device_blocks(device, places * lanes);
+    const uint64_t lanes = 16, anchors = copse_blink_anchors(&u->epoch->view); /* of a leaf, at most */
+    const uint64_t all = copse_device_blocks(device, anchors * lanes);
     const uint64_t most = (uint64_t)device->multiprocessors * COPSE_ERASE_BLOCKS;
     copse_status status =
         copse_transfer_to_device(device, (void *)(uintptr_t)arguments->lows, spans->lows, spans->bytes);
@@ -75,19 +75,19 @@ static copse_status launch(const copse_blink_update *u, const encoded_ranges *sp
         status = copse_device_launch(device, device->main, &kernels->erase_bounds,
                                      copse_device_blocks(device, spans->n + 1), arguments);
     if (status == COPSE_OK)
-        status = device->backend->primitives->scan_u64(device, device->main, arguments->places, arguments->places,
+        status = device->backend->primitives->scan_u64(device, device->main, arguments->anchors, arguments->anchors,
                                                        spans->n + 1);
     return status == COPSE_OK
-               ? copse_device_launch(device, device->main, &kernels->erase_places, all < most ? all : most, arguments)
+               ? copse_device_launch(device, device->main, &kernels->erase_anchors, all < most ? all : most, arguments)
                : status;
 }
 
 static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spans)
 {
     const copse_index *index = u->index;
-    void *places = NULL, *ends = NULL, *firsts = NULL;
+    void *anchors = NULL, *ends = NULL, *firsts = NULL;
     const copse_scratch_array arrays[] = {
-        {&places, (spans->n + 1) * sizeof(uint64_t)}, {&ends, spans->bytes}, {&firsts, spans->n * sizeof(uint32_t)}};
+        {&anchors, (spans->n + 1) * sizeof(uint64_t)}, {&ends, spans->bytes}, {&firsts, spans->n * sizeof(uint32_t)}};
     copse_scratch scratch;
     copse_blink_counters seen;
     copse_status status = copse_scratch_take(index->device, "erasing ranges", arrays, 3, &scratch);
@@ -96,7 +96,7 @@ static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spa
                                        .lows = ends,
                                        .highs = (char *)ends + spans->bytes / 2,
                                        .n = spans->n,
-                                       .places = places,
+                                       .anchors = anchors,
                                        .firsts = firsts,
                                        .shared = u->tree->views != 0,
                                        .touched = copse_blink_ranks_touched(u->epoch),
