@@ -15,6 +15,21 @@ COPSE_ANYWHERE bool pass_is_nan(copse_type type, VALUE value)
     return COPSE_BITS(copse_is_nan_k, VALUE_BITS)(type, value) != 0;
 }
 
+COPSE_ANYWHERE double pass_real(copse_type type, VALUE value)
+{
+#if VALUE_BITS == 64
+    double number;
+    if (type == COPSE_U64) return (double)value;
+    if (type == COPSE_I64) return (double)(int64_t)value;
+#else
+    float number;
+    if (type == COPSE_U32) return (double)value;
+    if (type == COPSE_I32) return (double)(int32_t)value;
+#endif
+    memcpy(&number, &value, sizeof number);
+    return (double)number;
+}
+
 COPSE_ANYWHERE VALUE pass_multiply(copse_type type, VALUE a, VALUE b)
 {
 #if VALUE_BITS == 64

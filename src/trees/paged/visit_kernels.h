@@ -207,21 +207,6 @@ SIMT_DEVICE visit_sums visit_sums_empty(void)
     return empty;
 }
 
-SIMT_DEVICE double visit_real(copse_type type, VALUE value)
-{
-#if VALUE_BITS == 64
-    double number;
-    if (type == COPSE_U64) return (double)value;
-    if (type == COPSE_I64) return (double)(int64_t)value;
-#else
-    float number;
-    if (type == COPSE_U32) return (double)value;
-    if (type == COPSE_I32) return (double)(int32_t)value;
-#endif
-    memcpy(&number, &value, sizeof number);
-    return (double)number;
-}
-
 SIMT_DEVICE void visit_take(copse_type type, uint32_t look, double mean, VALUE value, visit_sums *to)
 {
     const bool is_float = type == COPSE_F32 || type == COPSE_F64;
@@ -233,9 +218,9 @@ SIMT_DEVICE void visit_take(copse_type type, uint32_t look, double mean, VALUE v
         to->high += up >> 32;
 #endif
     }
-    if (look & COPSE_LOOK_SUM && is_float) to->real += visit_real(type, value);
+    if (look & COPSE_LOOK_SUM && is_float) to->real += pass_real(type, value);
     if (look & COPSE_LOOK_SQUARES) {
-        const double away = visit_real(type, value) - mean;
+        const double away = pass_real(type, value) - mean;
         to->squares += away * away;
     }
     if (look & COPSE_LOOK_EXTREMES && !pass_is_nan(type, value)) {
