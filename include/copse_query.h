@@ -384,7 +384,7 @@ COPSE_API copse_status copse_query_ranges(copse_query *query, const char *column
 
 /* The same into arrays of the caller's, one for each aggregate, in host or device memory, without a table: ends and results of a table on a
  * card may all stay there, and nothing is copied. The query has no condition, and indexes answer its aggregates: COUNT gives uint64_t, SUM what
- * copse_sum gives, AVG double, MIN and MAX of a column with sums that column's type. Of no rows they are 0; a count beside them tells. Bools have
+ * copse_sum gives, AVG double, MIN and MAX of a column with sums that column's type. Of no rows they are 0; a count next to them shows it. Bools have
  * no minima and maxima here. Errors: ARGUMENT, NAN, UNSUPPORTED (no index answers; it is said which aggregate), OVERFLOW as in copse_sum. */
 COPSE_API copse_status copse_query_ranges_into(copse_query *query, const char *column, const copse_ranges *ranges,
                                                void *const *results);

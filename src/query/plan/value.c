@@ -54,9 +54,9 @@ static copse_position place_float(const copse_stored_column *column, double numb
         return (copse_position){copse_encode_f64(bits), true, false};
     }
     float nearest = (float)number;
-    uint32_t narrow;
-    memcpy(&narrow, &nearest, sizeof narrow);
-    copse_position at = {copse_encode_f32(narrow), (double)nearest == number, false};
+    uint32_t bits32;
+    memcpy(&bits32, &nearest, sizeof bits32);
+    copse_position at = {copse_encode_f32(bits32), (double)nearest == number, false};
     if ((double)nearest < number) at.code++; /* the largest is infinity, which is not smaller than any number */
     return at;
 }
@@ -78,7 +78,7 @@ static copse_status place_f64(const copse_query *query, const copse_stored_colum
     return COPSE_OK;
 }
 
-/* Whole numbers beside floats: doubles hold those up to 2^53. */
+/* Whole numbers compared with floats: doubles hold those up to 2^53. */
 static copse_status place_number(const copse_query *query, const copse_stored_column *column, copse_wide number,
                                  copse_position *out)
 {

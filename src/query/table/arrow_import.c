@@ -87,13 +87,13 @@ static void take_text(const struct ArrowArray *child, const char *format, uint64
 {
     bool wide = *format == 'U' || *format == 'Z';
     const char *offsets = (const char *)child->buffers[1] + first * (wide ? 8 : 4);
-    int32_t narrow_end = 0;
+    int32_t end32 = 0;
     int64_t end = 0;
     if (wide)
         memcpy(&end, offsets + rows * 8, sizeof end);
     else
-        memcpy(&narrow_end, offsets + rows * 4, sizeof narrow_end);
-    copse_bytes bytes = COPSE_BYTES_INIT((void *)(uintptr_t)child->buffers[2], (uint64_t)(wide ? end : narrow_end),
+        memcpy(&end32, offsets + rows * 4, sizeof end32);
+    copse_bytes bytes = COPSE_BYTES_INIT((void *)(uintptr_t)child->buffers[2], (uint64_t)(wide ? end : end32),
                                          (void *)(uintptr_t)offsets, wide ? 64 : 32);
     out->bytes = bytes;
     out->column.data = &out->bytes;

@@ -1,4 +1,4 @@
-/* CSV on its way into a table: what the first rows tell (csv_layout.c), then all rows (csv.c). */
+/* CSV on its way into a table: what the first rows show (csv_layout.c), then all rows (csv.c). */
 #pragma once
 
 #include "query/table/table.h"

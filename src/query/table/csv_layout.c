@@ -1,4 +1,4 @@
-/* What the first rows of a CSV file tell: the delimiter, types, decimal commas. */
+/* What the first rows of a CSV file show: the delimiter, types, decimal commas. */
 #include "query/table/csv.h"
 
 #include <ctype.h>
@@ -102,7 +102,7 @@ static copse_type nearly(const trial *t)
     return copse_guess_fitting(guess) * 2 > t->cells ? copse_guess_result(guess) : (copse_type)0;
 }
 
-static void settle(const copse_csv_source *source, const trial *t, copse_csv_column *column)
+static void choose_type(const copse_csv_source *source, const trial *t, copse_csv_column *column)
 {
     /* Where bad rows are left out, a few of them do not decide. */
     uint64_t least = source->options.flags & COPSE_CSV_SKIP_BAD ? t->cells / 2 + 1 : t->cells;
@@ -141,7 +141,7 @@ static void guess_types(copse_csv_source *source, copse_csv *csv, trial *trials)
         for (size_t i = 0; i < count; i++) add_cell(source, &trials[i], &cells[i]);
         source->sampled++;
     }
-    for (size_t i = 0; i < source->column_count; i++) settle(source, &trials[i], &columns_of(source)[i]);
+    for (size_t i = 0; i < source->column_count; i++) choose_type(source, &trials[i], &columns_of(source)[i]);
 }
 
 /* ---- remarks ---- */

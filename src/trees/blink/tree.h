@@ -26,9 +26,9 @@ typedef struct copse_blink_ranks {
     pthread_mutex_t lock;
     copse_device *device; /* whose memory it is */
     atomic_bool before_ready, summary_ready, sums_tried;
-    atomic_bool settled; /* the kernels that made it are through */
-    uint64_t places;     /* that running sums were made for, */
-    uint64_t blocks;     /* and blocks of these */
+    atomic_bool complete; /* the kernels that made it are through */
+    uint64_t anchors;     /* that running sums were made for, */
+    uint64_t blocks;      /* and blocks of these */
     /* Bits of base leaves, a word for each block: those that updates touched, then those whose values have to be looked at again
      * for running sums and for the summary. NULL: nothing is made. */
     uint32_t *touched, *stale_sums, *stale_summary;
@@ -109,7 +109,7 @@ typedef struct copse_blink {
     copse_predictor bucket_sorted; /* ... and are distributed as those are                 */
     copse_predictor coarse;        /* a batch that is sorted by upper bits makes an epoch */
     copse_blink_tuning tuning;
-    bool crowds;                      /* the last batch that could tell had crowds: the next one probably has, too */
+    bool crowds;                      /* the last batch that could show it had crowds: the next one probably has, too */
     const copse_blink_strategy *last; /* the strategy that the last update ended with; tests ask */
     /* Under `writer`: hash tables of "unsorted", which its kernels leave empty for the next batch. NULL: not made. */
     uint32_t *tables;

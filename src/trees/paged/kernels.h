@@ -113,7 +113,7 @@ typedef struct copse_paged_seen {
  *   runs     where each run begins
  *   plan     what becomes of the page of each run
  *   (scan)   pages that are written, rows that come, in front of each run      then the host reads what was seen, and gets memory
- *   replace, patch, settle, write, move_rows, fill_levels
+ *   replace, patch, finish, write, move_rows, fill_levels
  *
  * A small batch is sorted and planned by one block. The others follow in haste, before the host has seen the plan: with the free pages
  * that there are, into a directory that is large enough for any plan. Where they are not enough, the plan is refused.
@@ -220,7 +220,7 @@ typedef struct copse_paged_kernels {
     copse_kernel bounds;                                                       /* copse_paged_range_arguments   */
     copse_kernel copy, select, gather;                                         /* copse_paged_copy_arguments    */
     copse_kernel row_counts, summarize, aggregate;                             /* copse_paged_summary_arguments */
-    copse_kernel locate, runs, plan, replace, patch, settle, write, move_rows; /* copse_paged_update_arguments  */
+    copse_kernel locate, runs, plan, replace, patch, finish, write, move_rows; /* copse_paged_update_arguments  */
     copse_kernel small;                                                        /* copse_paged_small_arguments   */
     copse_kernel order, append;                                                /* copse_paged_append_arguments  */
     copse_kernel join_mark, join_pages, join_rows;                             /* copse_paged_join_arguments    */

@@ -243,7 +243,7 @@ SIMT_KERNEL(NAME(patch), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
         patch_elements(&a, (uint32_t)from);
 }
 
-/* --- settle: a warp per run ------------------------------------------------------------------------------------------------------- */
+/* --- finish: a warp per run ------------------------------------------------------------------------------------------------------- */
 
 #define WINDOW_SLOTS (COPSE_PAGED_WINDOW * LEAF_SLOTS)
 
@@ -424,7 +424,7 @@ SIMT_DEVICE void windows_spread(const copse_paged_update_arguments *a, uint32_t 
     }
 }
 
-/* A run as settle needs it, loaded by a lane. */
+/* A run as finish needs it, loaded by a lane. */
 typedef struct lane_run {
     uint32_t does, first, end, row;
     uint64_t page;
@@ -444,8 +444,8 @@ SIMT_DEVICE lane_run run_load(const copse_paged_update_arguments *a, uint32_t x,
     return run;
 }
 
-/* Settles runs x .. x + n - 1, at most 32, by a warp. */
-SIMT_DEVICE void settle_runs(const copse_paged_update_arguments *a, uint32_t x, uint32_t n, uint32_t runs, KEY *keys,
+/* Finishes runs x .. x + n - 1, at most 32, by a warp. */
+SIMT_DEVICE void finish_runs(const copse_paged_update_arguments *a, uint32_t x, uint32_t n, uint32_t runs, KEY *keys,
                              VALUE *values)
 {
     const lane_run mine = run_load(a, simt_lane() < n ? x + simt_lane() : runs, runs);
@@ -461,7 +461,7 @@ SIMT_DEVICE void settle_runs(const copse_paged_update_arguments *a, uint32_t x, 
 }
 
 /* After the patches: windows, and the ends and counts of all pages that were patched. */
-SIMT_KERNEL(NAME(settle), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(finish), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
     SIMT_SHARED(KEY, keys, COPSE_KERNEL_THREADS / SIMT_WARP * WINDOW_SLOTS);
     SIMT_SHARED(VALUE, values, COPSE_KERNEL_THREADS / SIMT_WARP * WINDOW_SLOTS);
@@ -470,6 +470,6 @@ SIMT_KERNEL(NAME(settle), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
     const uint32_t own = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     const uint32_t share = (runs + warps - 1u) / warps, each = share < SIMT_WARP ? share : SIMT_WARP;
     for (uint64_t x = (uint64_t)own * each; x < runs; x += (uint64_t)warps * each)
-        settle_runs(&a, (uint32_t)x, each, runs, keys + simt_warp() * WINDOW_SLOTS,
+        finish_runs(&a, (uint32_t)x, each, runs, keys + simt_warp() * WINDOW_SLOTS,
                     values + simt_warp() * WINDOW_SLOTS);
 }

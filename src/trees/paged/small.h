@@ -139,7 +139,7 @@ SIMT_DEVICE void block_carry_out(const copse_paged_update_arguments *a, KEY *key
     __syncthreads();
     const uint32_t runs = low_half(a->seen->last);
     for (uint32_t x = simt_warp(); simt_warp() < SMALL_WINDOWS && x < runs; x += SMALL_WINDOWS)
-        settle_runs(a, x, 1, runs, keys + simt_warp() * WINDOW_SLOTS, values + simt_warp() * WINDOW_SLOTS);
+        finish_runs(a, x, 1, runs, keys + simt_warp() * WINDOW_SLOTS, values + simt_warp() * WINDOW_SLOTS);
     __syncthreads();
 }
 

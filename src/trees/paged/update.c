@@ -106,7 +106,7 @@ static copse_status pages_change(const update *u, bool hasty)
     copse_status status = COPSE_OK;
     if (hasty ? replaces : u->seen.replaced != 0) status = launch(u, &kernels->replace, u->a.n, &u->a);
     if (status == COPSE_OK && (hasty || u->seen.patched)) status = launch(u, &kernels->patch, u->a.n, &u->a);
-    if (status == COPSE_OK && (hasty || u->seen.patched)) status = launch(u, &kernels->settle, runs * 32, &u->a);
+    if (status == COPSE_OK && (hasty || u->seen.patched)) status = launch(u, &kernels->finish, runs * 32, &u->a);
     if (status == COPSE_OK && items) status = copse_device_launch(device, device->main, &kernels->write, items, &u->a);
     return status;
 }
@@ -205,7 +205,7 @@ static copse_status carry_out(update *u)
 /* --- large batches ---------------------------------------------------------------------------------------------------------------- */
 
 /* Gets memory for as many pages as the last batch has taken, by its keys, while the device is at the plan of this one, so that the host
- * need not wait for both, one behind the other. Where there is none, carrying the plan out will tell. */
+ * need not wait for both, one behind the other. Where there is none, carrying the plan out shows it. */
 static void pool_fill_ahead(const update *u)
 {
     const copse_paged *tree = u->tree;

@@ -1,4 +1,4 @@
-/* Template: the plan of an update of the paged tree; copse_paged_update_arguments tells how its kernels follow each other. */
+/* Template: the plan of an update of the paged tree; copse_paged_update_arguments says how its kernels follow each other. */
 #pragma once
 
 #include "gpu/kernel.h"

@@ -168,11 +168,11 @@ SIMT_DEVICE uint32_t chain_copy(const copse_blink_copy_arguments *a, piece_walk 
 /* Rounds without an entry after which a warp looks for the next one by rank: so it passes over stretches that were erased. */
 #define GATHER_EMPTY 4u
 
-/* Copies the piece, which begins so many entries behind the first one of a place. False: it came to a stretch without entries. */
-SIMT_DEVICE bool gather_copy(const copse_blink_copy_arguments *a, piece_walk *walk, uint32_t place)
+/* Copies the piece, which begins so many entries behind the first one of an anchor. False: it came to a stretch without entries. */
+SIMT_DEVICE bool gather_copy(const copse_blink_copy_arguments *a, piece_walk *walk, uint32_t anchor)
 {
     const copse_blink_tree *tree = &a->tree;
-    uint32_t base_leaf = place_at(tree, place).first;
+    uint32_t base_leaf = anchor_at(tree, anchor).first;
     if (base_leaf >= tree->base_leaves) base_leaf = chain_copy(a, walk, leaf_at(tree, base_leaf));
     uint32_t empty = 0;
     while (walk->left && base_leaf < tree->base_leaves) {

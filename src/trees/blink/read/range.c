@@ -109,7 +109,7 @@ copse_status copse_blink_range(const copse_index *index, const copse_ranges *ran
     copse_range_call call = copse_range_call_of(index, ranges, rows);
     bool done = false;
     if (!copse_blink_concurrent(index)) return range_quiet(index, &call, &target);
-    /* Kernels beside a writer read leaves from left to right: for the other way it has to wait. */
+    /* Kernels that run during updates read leaves from left to right: for the other way it has to wait. */
     copse_status status = call.descending ? COPSE_OK : copse_concurrent_range(&call, &target, &done);
     if (status != COPSE_OK || done) return status;
     copse_blink *tree = copse_blink_handle_of(index)->tree;

@@ -77,11 +77,11 @@ SIMT_DEVICE uint64_t leaf_values(copse_type type, const char *leaf, uint64_t *la
     return sum;
 }
 
-/* What a place adds to running sums: its entries or the sum of their values. */
-SIMT_DEVICE uint64_t place_share(const copse_blink_tree *tree, uint64_t place, bool values, uint64_t *largest)
+/* What an anchor adds to running sums: its entries or the sum of their values. */
+SIMT_DEVICE uint64_t anchor_share(const copse_blink_tree *tree, uint64_t anchor, bool values, uint64_t *largest)
 {
-    if (place >= tree_places(tree)) return 0;
-    leaf_cursor cursor = cursor_at(tree, (uint32_t)place);
+    if (anchor >= tree_anchors(tree)) return 0;
+    leaf_cursor cursor = cursor_at(tree, (uint32_t)anchor);
     uint64_t share = 0;
     do share += values ? leaf_values(tree->value_type, cursor.leaf, largest) : leaf_count(cursor.leaf);
     while (cursor_step(tree, &cursor));
@@ -112,7 +112,7 @@ SIMT_DEVICE void blocks_refresh(const copse_refresh_arguments *a, bool values, u
         if (!there[r]) break;
         const uint64_t at = block[r] * COPSE_SUMS_BLOCK + simt_lane();
         uint64_t share = block_share(inside[r], total[r]);
-        if (bits[r] >> simt_lane() & 1u) share = place_share(&a->tree, at, values, largest);
+        if (bits[r] >> simt_lane() & 1u) share = anchor_share(&a->tree, at, values, largest);
         const uint64_t front = block_sums(share, &total[r]);
         if (values)
             a->values[at] = front;

@@ -4,7 +4,7 @@
 
 /* Operations from which on a run is a crowd, in a batch that has large ones: most that split a leaf. Fewer are carried out by one lane. */
 #define CROWD 4u
-/* Leaves of a place that go into the directory at a time: ADOPT_MOST of update/directory_merge.h. */
+/* Leaves of an anchor that go into the directory at a time: ADOPT_MOST of update/directory_merge.h. */
 #define ADOPT_MOST 64u
 
 /* --- the memory of directories --------------------------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static copse_status directory_publish(const copse_index *index, const copse_crow
 /* --- crowds ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Lays out the arrays of the kernels in `memory`; NULL: only says how many bytes they take. */
-static uint64_t arrays_place(uint64_t key, uint64_t n, uint64_t some, char *memory, copse_crowd_arguments *out)
+static uint64_t arrays_lay_out(uint64_t key, uint64_t n, uint64_t some, char *memory, copse_crowd_arguments *out)
 {
     const uint64_t lows = (n + 1) * sizeof(uint64_t), leaves = lows + some * key,
                    base_leaves = leaves + some * sizeof(uint32_t), items = base_leaves + some * sizeof(uint32_t);
@@ -118,12 +118,12 @@ copse_status copse_blink_crowds_take(const copse_blink_update *u, const copse_bl
     copse_crowd_arguments *arguments = &out->arguments;
     const uint64_t n = operations->n, some = n / 2 + 64, key = copse_type_size(u->index->key_type);
     void *memory = NULL;
-    out->bytes = arrays_place(key, n, some, NULL, arguments);
+    out->bytes = arrays_lay_out(key, n, some, NULL, arguments);
     copse_status status = directory_room(u, epoch->view.directory_entries + some, &arguments->to);
     if (status == COPSE_OK) status = copse_device_alloc(device, device->main, out->bytes, "the update", &memory);
     if (status != COPSE_OK) return status;
     out->memory = memory;
-    (void)arrays_place(key, n, some, memory, arguments);
+    (void)arrays_lay_out(key, n, some, memory, arguments);
     arguments->tree = epoch->view;
     arguments->operations = *operations;
     arguments->leaves = leaves;
@@ -170,7 +170,7 @@ void copse_blink_crowds_free(const copse_index *index, copse_blink_crowds *crowd
     crowds->memory = NULL;
 }
 
-/* --- places that have become long -------------------------------------------------------------------------------------------------- */
+/* --- anchors that have become long -------------------------------------------------------------------------------------------------- */
 
 copse_status copse_blink_directory_adopt(const copse_blink_update *u, uint32_t winding)
 {
@@ -183,11 +183,11 @@ copse_status copse_blink_directory_adopt(const copse_blink_update *u, uint32_t w
         .tree = epoch->view, .extra_most = UINT64_MAX, .dead_most = UINT64_MAX, .counters = epoch->counters};
     void *memory = NULL;
     copse_blink_counters seen;
-    const uint64_t bytes = arrays_place(key, 0, some, NULL, &arguments);
+    const uint64_t bytes = arrays_lay_out(key, 0, some, NULL, &arguments);
     copse_status status = directory_room(u, epoch->view.directory_entries + some, &arguments.to);
     if (status == COPSE_OK) status = copse_device_alloc(device, device->main, bytes, "the overflow directory", &memory);
     if (status != COPSE_OK) return status;
-    (void)arrays_place(key, 0, some, memory, &arguments);
+    (void)arrays_lay_out(key, 0, some, memory, &arguments);
     epoch->counters_reset = false;
     status = copse_blink_counters_reset(index, epoch);
     if (status == COPSE_OK)

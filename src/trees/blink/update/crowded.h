@@ -1,9 +1,9 @@
 /*
- * Template: crowds, runs of a sorted batch with many operations on one place of a B-link tree. All threads work on them: a leaf with e
+ * Template: crowds, runs of a sorted batch with many operations on one anchor of a B-link tree. All threads work on them: a leaf with e
  * entries that gets m new ones becomes as many leaves as these take, k. It keeps its first part; the others are new, linked to its right.
  * That is the split of a B-link tree for any k: lower bounds stay, and every new leaf is complete before something leads to it.
  *
- *   crowd_count     finds the crowds, cuts each by the leaves of its place, and counts the new leaves: an item for each leaf
+ *   crowd_count     finds the crowds, cuts each by the leaves of its anchor, and counts the new leaves: an item for each leaf
  *   (a scan)
  *   crowd_list      writes down the items, in key order
  *   crowd_spill     fills the new leaves: a group of lanes for each. Nothing leads to them yet
@@ -167,7 +167,7 @@ SIMT_KERNEL(NAME(crowd_list), copse_crowd_arguments, COPSE_KERNEL_THREADS, 8)
         if (!crowd_begins(a.leaves, n, a.crowd, i)) continue;
         const uint32_t leaf = a.leaves[i];
         const KEY key = ((const KEY *)a.operations.keys)[i];
-        const uint32_t base_leaf = leaf < a.tree.base_leaves ? leaf : place_find(&a.tree, 0, key).base_leaf;
+        const uint32_t base_leaf = leaf < a.tree.base_leaves ? leaf : anchor_find(&a.tree, 0, key).base_leaf;
         base_leaf_touch(a.touched, base_leaf);
         (void)crowd_run(&a, i, a.items, a.sizes[i], base_leaf);
     }
@@ -179,7 +179,7 @@ SIMT_KERNEL(NAME(crowd_list), copse_crowd_arguments, COPSE_KERNEL_THREADS, 8)
 typedef struct crowd_leaf {
     held_leaf held;
     uint32_t
-        place; /* of this lane's entry: its position in the merged list << 2, 2: it stays, 1: it counts; or no entry: */
+        packed; /* of this lane's entry: its position in the merged list << 2, 2: it stays, 1: it counts; or no entry: */
     uint32_t all; /* entries of the merged list */
 } crowd_leaf;
 
@@ -218,7 +218,7 @@ SIMT_DEVICE crowd_leaf crowd_load(const copse_crowd_arguments *a, const copse_cr
     const uint32_t staying = held_ballot(stays);
     const uint32_t at = (erases ? 0 : before) + (uint32_t)__popc(staying & ((1u << lane) - 1u));
     const bool counts = stays || a->operations.action == COPSE_ACTION_IF_ABSENT;
-    leaf.place = there ? at << 2 | (uint32_t)stays << 1 | (uint32_t)counts : CROWD_NO_ENTRY;
+    leaf.packed = there ? at << 2 | (uint32_t)stays << 1 | (uint32_t)counts : CROWD_NO_ENTRY;
     leaf.all = (erases ? 0 : some) + (uint32_t)__popc(staying);
     return leaf;
 }
@@ -230,10 +230,10 @@ SIMT_DEVICE void crowd_entry(const copse_crowd_arguments *a, const copse_crowd_i
     uint32_t below = 0, from = LEAF_LANES;
     SIMT_UNROLL
     for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
-        const uint32_t place = held_pick_u32(leaf->place, i);
-        if (place == CROWD_NO_ENTRY) continue;
-        below += (uint32_t)(place >> 2 < t && place & 2u);
-        if (place >> 2 == t && place & 1u) from = i;
+        const uint32_t packed = held_pick_u32(leaf->packed, i);
+        if (packed == CROWD_NO_ENTRY) continue;
+        below += (uint32_t)(packed >> 2 < t && packed & 2u);
+        if (packed >> 2 == t && packed & 1u) from = i;
     }
     const uint32_t holder = (simt_lane() & ~(LEAF_LANES - 1u)) + from % LEAF_LANES;
     const KEY old_key = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, leaf->held.key, holder);

@@ -53,7 +53,7 @@ SIMT_DEVICE void item_free(const copse_radix_erase_arguments *a, copse_radix_lin
 }
 
 /* A node that has lost links: its last one in its place, a smaller node, or in the next round nothing. */
-SIMT_DEVICE void node_settle(const copse_radix_erase_arguments *a, const copse_radix_spot *spot, uint32_t position)
+SIMT_DEVICE void node_shrink(const copse_radix_erase_arguments *a, const copse_radix_spot *spot, uint32_t position)
 {
     const uint32_t type = copse_radix_type_of(spot->node);
     const copse_slice key = erase_key(a, position);
@@ -95,7 +95,7 @@ SIMT_DEVICE void group_take(const copse_radix_erase_arguments *a, uint32_t head)
         if (copse_radix_is_leaf(gone)) (void)simt_atomic_add_u64(&a->tally->erased, 1);
     }
     if (spot.node)
-        node_settle(a, &spot, a->pending[head]);
+        node_shrink(a, &spot, a->pending[head]);
     else
         a->tally->root = 0;
 }

@@ -109,7 +109,7 @@ SIMT_DEVICE chain chain_of(const copse_radix_forest_arguments *a, uint32_t borde
     return c;
 }
 
-/* Puts what has keys first .. last beside the border that it hangs at. */
+/* Attaches what has keys first .. last to the border that it hangs at. */
 SIMT_DEVICE void forest_put(const copse_radix_forest_arguments *a, uint64_t first, uint64_t last, copse_radix_link link)
 {
     const int32_t before = first ? a->level[0][first - 1u] : -1, behind = a->level[0][last];
@@ -138,13 +138,13 @@ SIMT_KERNEL(radix_sizes, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 6)
 /* A position as a value. */
 SIMT_DEVICE uint64_t position_value(copse_type type, uint32_t position)
 {
-    const float narrow = (float)position;
+    const float single = (float)position;
     const double wide = (double)position;
     uint64_t bits = position;
     uint32_t half;
     if (type == COPSE_F64) memcpy(&bits, &wide, sizeof bits);
     if (type != COPSE_F32) return bits;
-    memcpy(&half, &narrow, sizeof half);
+    memcpy(&half, &single, sizeof half);
     return half;
 }
 

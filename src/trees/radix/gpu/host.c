@@ -310,7 +310,7 @@ static void *borrow_room(loan *of, void *given, uint64_t n, copse_bytes *out)
     return out;
 }
 
-/* Tells the caller what its keys take. */
+/* Says to the caller what its keys take. */
 static void room_needed(void *given, const copse_bytes *host)
 {
     uint32_t size;

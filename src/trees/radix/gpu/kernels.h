@@ -46,11 +46,11 @@ typedef struct copse_radix_find_arguments {
     /* Of trees whose leaves are not all on the device (gpu/apart.c): */
     copse_radix_rest *rest; /* lookups that the CPU has to finish, in any order, */
     uint64_t *rest_n;       /* and how many they are */
-    uint32_t beside;        /* 1: those of long keys from the root on */
+    uint32_t long_skipped;  /* 1: those of long keys from the root on */
 } copse_radix_find_arguments;
 
 /* Answers of the CPU to the lookups that were left to it, on their way to arrays in device memory. */
-typedef struct copse_radix_settle_arguments {
+typedef struct copse_radix_scatter_arguments {
     const copse_radix_rest *rest;
     uint64_t n;
     uint32_t width;
@@ -58,7 +58,7 @@ typedef struct copse_radix_settle_arguments {
     const uint8_t *there;
     void *values; /* go where each lookup wants them; either may be NULL */
     uint8_t *found;
-} copse_radix_settle_arguments;
+} copse_radix_scatter_arguments;
 
 /* Keys of fixed width (trees/radix/fixed/fixed.h): found, */
 typedef struct copse_radix_fixed_find_arguments {
@@ -208,7 +208,7 @@ typedef struct copse_radix_order_arguments {
  *                                |     2            node of depth 2: dog, dot
  *                                0                  node of depth 0: both
  *
- * Whatever is made, leaf or node, is put beside the border that it hangs at: the deeper one of those on its two sides.
+ * Whatever is made, leaf or node, is attached to the border that it hangs at: the deeper one of those on its two sides.
  */
 #define COPSE_RADIX_LEVELS     8u
 #define COPSE_RADIX_LEVEL_BITS 4u
@@ -254,7 +254,7 @@ typedef struct copse_radix_forest_arguments {
     uint32_t *start;                    /* of the first border of a chain: the first key of the node; else UINT32_MAX */
     uint32_t *next;                     /* the next border that is not deeper */
     copse_radix_link *node;             /* of the first border of a chain */
-    copse_radix_link *left, *right;     /* what hangs beside a border */
+    copse_radix_link *left, *right;     /* what hangs at a border */
     copse_radix_link *roots;            /* of a tree, by its first key    */
     uint32_t *heads;                    /* first keys of trees            */
     uint32_t leaf_type;                 /* 0: `sizes` is to be filled for a type, else what is counted */
@@ -338,7 +338,7 @@ typedef struct copse_radix_page_arguments {
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, find_apart, settle, neighbours, ranges, totals, rows, give, claim, upsert, pages;
+    copse_kernel find, find_apart, scatter, neighbours, ranges, totals, rows, give, claim, upsert, pages;
     copse_kernel find_fixed, encode, decode;
     copse_kernel absent, survey, words, ties, ends, unique;
     copse_kernel level, chains, sizes, leaves, nodes, fill, height;

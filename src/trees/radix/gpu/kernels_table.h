@@ -13,7 +13,7 @@
 #define RADIX_ENTRY(name) SIMT_KERNEL_ENTRY(name, COPSE_RADIX_THREADS)
 #define RADIX_KERNELS                                                                                                  \
     {                                                                                                                  \
-        RADIX_ENTRY(radix_find), RADIX_ENTRY(radix_find_apart), RADIX_ENTRY(radix_settle),                             \
+        RADIX_ENTRY(radix_find), RADIX_ENTRY(radix_find_apart), RADIX_ENTRY(radix_scatter),                            \
             RADIX_ENTRY(radix_neighbours), RADIX_ENTRY(radix_ranges), RADIX_ENTRY(radix_totals),                       \
             RADIX_ENTRY(radix_rows), RADIX_ENTRY(radix_give), RADIX_ENTRY(radix_claim), RADIX_ENTRY(radix_upsert),     \
             RADIX_ENTRY(radix_pages), RADIX_ENTRY(radix_find_fixed), RADIX_ENTRY(radix_encode),                        \

@@ -159,7 +159,7 @@ copse_status copse_radix_find_run(const copse_index *index, copse_radix_input *i
 struct copse_radix_apart {
     copse_radix_rest *rest; /* device memory */
     uint64_t *rest_n;
-    uint32_t beside;
+    uint32_t long_skipped;
     void *user; /* for this, which the device's work is not waited for: */
     copse_status (*meanwhile)(void *user);
 };

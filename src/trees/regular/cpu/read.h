@@ -54,7 +54,7 @@ static inline void regular_rank(const copse_index *index, const uint64_t *locati
     }
 }
 
-/* Most ranges are narrow: their ends lie in one leaf, whose entries have positions, or in one page, which knows what is in front of its
+/* Most ranges are short: their ends lie in one leaf, whose entries have positions, or in one page, which knows what is in front of its
  * leaves. */
 static inline void regular_between(const copse_index *index, const uint64_t *lows, const uint64_t *highs, uint64_t n,
                                    uint64_t *counts)
