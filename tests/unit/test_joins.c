@@ -34,6 +34,7 @@ typedef struct shape {
     bool nulls;      /* in the left key */
     bool ordered;    /* keys ascend, on both sides */
     bool deleted;    /* some left rows */
+    bool rare;       /* the right side has each group but one once, in its first rows */
 } shape;
 
 static copse_table *make_table(copse_ctx *ctx, const copse_column *columns, uint32_t count, uint64_t rows)
@@ -73,7 +74,7 @@ static void sides_open(sides *s, shape how)
     for (uint64_t i = 0; i < RIGHT; i++) {
         other += (int64_t)random_below(&random, 12);
         s->right_key[i] = how.ordered ? other : (int64_t)random_below(&random, how.spread);
-        s->right_group[i] = (int32_t)random_below(&random, 16);
+        s->right_group[i] = how.rare ? (int32_t)(i < 16 ? i : 16) : (int32_t)random_below(&random, 16);
         s->right_amount[i] = (int64_t)random_below(&random, 100000) - 50000;
     }
     const copse_column left[] = {{"k", COPSE_I64, 0, s->left_key, s->left_valid},
@@ -309,6 +310,7 @@ static void nearest_earlier_rows(void **state)
     (void)state;
     const shape one = {.threads = 1, .spread = 1, .ordered = true}, many = {.threads = 4, .spread = 1, .ordered = true};
     const shape nulls = {.threads = 4, .spread = 1, .ordered = true, .nulls = true};
+    asof_and_compare((shape){.threads = 4, .spread = 1, .ordered = true, .rare = true}, true, -1);
     for (int64_t tolerance = -1; tolerance <= 20; tolerance += 21)
         for (int grouped = 0; grouped < 2; grouped++) {
             asof_and_compare(one, grouped, tolerance);
