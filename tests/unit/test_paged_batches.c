@@ -1,4 +1,4 @@
-/* The paged tree on the CPU, with pages so small that batches touch many of them: pages that are patched, split and dropped, equal keys in
+/* The paged tree at all placements, with pages so small that batches touch many of them: pages that are patched, split and dropped, equal keys in
  * several pages, entries in front of a page, ranges that go, and an allocation that fails at every place. Each step is compared with the model. */
 #include "unit.h"
 
@@ -32,19 +32,18 @@ static struct operation batch_make(struct random_source *random, enum operation_
     return operation;
 }
 
-static void changes_and_reads(void **state)
+static void changes_and_reads(copse_placement placement, uint64_t seeds)
 {
-    (void)state;
     static const enum operation_kind changes[] = {OPERATION_INSERT, OPERATION_INSERT,      OPERATION_INSERT_IF_ABSENT,
                                                   OPERATION_ERASE,  OPERATION_ERASE_RANGE, OPERATION_APPLY};
     static const enum operation_kind reads[] = {OPERATION_FIND,  OPERATION_LOWER_BOUND, OPERATION_SUCCESSOR,
                                                 OPERATION_FLOOR, OPERATION_PREDECESSOR, OPERATION_SELECT,
                                                 OPERATION_RANGE, OPERATION_COUNT,       OPERATION_SUM};
-    for (uint64_t seed = 1; seed <= 48; seed++) {
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
         struct random_source random = {seed};
         const bool duplicates = seed % 3 == 0;
         struct subject_config config = {.structure = COPSE_STRUCTURE_PAGED,
-                                        .placement = COPSE_PLACEMENT_CPU,
+                                        .placement = placement,
                                         .page_order = 64,
                                         .key_type = seed % 2 ? COPSE_U64 : COPSE_U32,
                                         .value_type = seed % 4 < 2 ? COPSE_U64 : COPSE_U32,
@@ -57,6 +56,7 @@ static void changes_and_reads(void **state)
             struct operation operation =
                 batch_make(&random, changes[random_below(&random, COUNT_OF(changes))], duplicates);
             if (random_one_in(&random, 4)) operation.fail_at = (int64_t)random_below(&random, 12);
+            operation.fail_device = random_one_in(&random, 2);
             run(&subject, &operation);
             operation = batch_make(&random, reads[step % COUNT_OF(reads)], duplicates);
             run(&subject, &operation);
@@ -65,8 +65,27 @@ static void changes_and_reads(void **state)
     }
 }
 
+static void on_the_cpu(void **state)
+{
+    (void)state;
+    changes_and_reads(COPSE_PLACEMENT_CPU, 48);
+}
+
+static void on_a_device(void **state)
+{
+    (void)state;
+    changes_and_reads(COPSE_PLACEMENT_EMULATED, 12);
+}
+
+static void on_both(void **state)
+{
+    (void)state;
+    changes_and_reads(COPSE_PLACEMENT_HYBRID_EMULATED, 4);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(changes_and_reads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(on_the_cpu), cmocka_unit_test(on_a_device),
+                                       cmocka_unit_test(on_both)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
