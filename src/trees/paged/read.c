@@ -86,8 +86,7 @@ static copse_status points_run(const copse_index *index, const copse_kernel *ker
     copse_point_call call = {index, kernel, arguments, &arguments->queries};
     copse_scratch scratch = {0};
     copse_status status = COPSE_OK;
-    if (index->by_width)
-        status = copse_paged_rows(index, arrays->keys, arrays->n, upper, &scratch, &arguments->rows);
+    if (index->by_width) status = copse_paged_rows(index, arrays->keys, arrays->n, upper, &scratch, &arguments->rows);
     if (status == COPSE_OK) status = copse_point_call_run(&call, arrays);
     copse_scratch_free(index->device, &scratch);
     return status;
