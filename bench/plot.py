@@ -25,6 +25,9 @@ COLOURS = {
     "regular": "#6bbf59",
     "blink": "#0b6e4f",
     "bplus": "#edae49",
+    "paged": "#3d5a80",
+    "radix": "#bc6c25",
+    "sorted": "#b8b8b8",
     "absl::btree_map": "#d1495b",
     "sorted-array": "#edae49",
     "std::map": "#66717e",
@@ -34,7 +37,7 @@ COLOURS = {
     "torch.searchsorted": "#8d6a9f",
     "cupy.searchsorted": "#66717e",
 }
-SPARE_COLOURS = ("#3d5a80", "#bc6c25", "#5f0f40", "#2a9d8f", "#a44a3f", "#6d6875")  # of trees that are not named above
+SPARE_COLOURS = ("#5f0f40", "#2a9d8f", "#a44a3f", "#6d6875")  # of trees that are not named above
 SINGLE = {"torch.searchsorted": "^", "cupy.searchsorted": "v"}  # signs of peers with one point
 PEER = "absl::btree_map"
 
@@ -59,7 +62,7 @@ def spread(figure, lines):
     """What a point or bar stands for, and the band around a line where there is one."""
     repeats = sorted({line["repeat"] for line in lines if line.get("repeat")})
     turns = " or ".join(map(str, repeats))
-    text = f"medians of {turns} turns" if repeats else "medians"
+    text = "one turn each" if repeats == [1] else f"medians of {turns} turns" if repeats else "medians"
     banded = any(isinstance(item, PolyCollection) for axes in figure.axes for item in axes.collections)
     return f"{text}; bands from the slowest turn to the fastest" if banded else text
 
@@ -71,12 +74,22 @@ def legend_below(axes, columns=None, **options):
                 ncol=columns or min(4, len(labels)), **options)
 
 
+def commits(lines):
+    """Of which build lines are: one, unless a file was put together of several runs."""
+    return ", ".join(dict.fromkeys(line["commit"] for line in lines if line.get("commit")))
+
+
+def label_bars(axes, bars, beside, fontsize=7):
+    """The figure on each bar; upright where many bars stand beside each other, so that no two figures overlap."""
+    axes.bar_label(bars, fmt="%.3g", fontsize=fontsize, padding=1, rotation=90 if beside > 2 else 0)
+
+
 def finish(figure, folder, part, lines, title):
     sample = lines[0]
     figure.suptitle(title, fontsize=13, fontweight="bold")
     figure.text(0.01, 0.005, spread(figure, lines), ha="left", fontsize=7, color="#777777")
     machine = ", ".join(text for text in (sample.get("device"), sample["machine"]) if text)
-    figure.text(0.99, 0.005, f"{machine}, copse {sample['commit']}", ha="right", fontsize=7, color="#777777")
+    figure.text(0.99, 0.005, f"{machine}, copse {commits(lines)}", ha="right", fontsize=7, color="#777777")
     figure.tight_layout(rect=(0, 0.02, 1, 0.98))
     figure.savefig(folder / f"{part}.png", dpi=120)
     plt.close(figure)
@@ -140,14 +153,14 @@ def draw_ops(folder):
     ops = [op for op in dict.fromkeys(line["op"] for line in lines) if rates.get((PEER, op))]
     if not ops:
         return
-    figure, axes = plt.subplots(figsize=(max(8, 0.75 * len(ops)), 4.8))
     names = [name for name in dict.fromkeys(line["structure"] for line in lines) if name != PEER]
+    figure, axes = plt.subplots(figsize=(max(8, 0.75 * len(ops), 0.2 * len(ops) * len(names)), 4.8))
     width = 0.76 / len(names)
     for i, name in enumerate(names):
         ratios = [rates.get((name, op), 0) / rates[PEER, op] for op in ops]
         bars = axes.bar([x + (i - (len(names) - 1) / 2) * width for x in range(len(ops))], ratios, width * 0.95,
                         color=colour(name), label=name)
-        axes.bar_label(bars, fmt="%.3g", fontsize=7, padding=1)
+        label_bars(axes, bars, len(names))
     axes.axhline(1, color=colour(PEER), linewidth=1.2, label=PEER)
     logarithmic(axes, "x")
     axes.set_xticks(range(len(ops)), ops, rotation=35, ha="right", fontsize=8)
@@ -163,7 +176,10 @@ def draw_groups(folder, part, title, field):
     if not lines:
         return
     panels = list(dict.fromkeys((line["key"], line["value"], line["n"]) for line in lines))
-    figure, grid = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 1, 4.5), squeeze=False)
+    counts = [len({(line["structure"], line["op"], line[field]) for line in lines
+                   if (line["key"], line["value"], line["n"]) == panel}) for panel in panels]
+    widths = [max(4.6, 0.26 * count) for count in counts]
+    figure, grid = plt.subplots(1, len(panels), figsize=(sum(widths) + 1, 4.5), squeeze=False, width_ratios=widths)
     shades = ("#c9d6cf", "#7fb69a", "#0b6e4f", "#063b2a")
     for axes, (key, value, n) in zip(grid[0], panels):
         chosen = [line for line in lines if (line["key"], line["value"], line["n"]) == (key, value, n)]
@@ -175,7 +191,7 @@ def draw_groups(folder, part, title, field):
             bars = axes.bar([g + (i - (len(settings) - 1) / 2) * width for g in range(len(groups))],
                             [rates.get(group, 0) for group in groups], width * 0.94,
                             color=shades[i % len(shades)], label=str(setting))
-            axes.bar_label(bars, fmt="%.3g", fontsize=6, padding=1)
+            label_bars(axes, bars, len(settings), 6)
         axes.set_xticks(range(len(groups)), [f"{s}\n{op}" for s, op in groups], fontsize=7)
         tidy(axes, f"{key}/{value}, n = {size_name(n)}")
         axes.legend(frameon=False, fontsize=8, title=field.replace("_", " "), ncol=len(settings), loc="upper center",
@@ -493,26 +509,27 @@ GPU_FIND = {"op": "find", "n": 1 << 26, "batch": 1 << 26, "memory": "device", "q
 OVERVIEW_GPU = {"find, u32 keys": {**GPU_FIND, "bits": "32"}, "find, u64 keys": {**GPU_FIND, "bits": "64"}}
 
 
-def first_rate(lines, name, fields):
-    """The rate of the first line of a structure with these fields, None where there is no such line."""
+def first_line(lines, name, fields):
+    """The first line of a structure with these fields, None where there is no such line."""
     for line in lines:
         if line["structure"] == name and all(dict(line, bits=line["key"][1:])[field] == value
                                              for field, value in fields.items()):
-            return line["mops"]
+            return line
     return None
 
 
 def draw_bars(axes, lines, names, rows, scale, title, unit):
-    """Horizontal bars: a group for each row, a bar for each name that has a figure."""
-    position, ticks = 0.0, []
+    """Horizontal bars: a group for each row, a bar for each name that has a figure. Returns the lines that were drawn."""
+    position, ticks, drawn = 0.0, [], []
     seen = set()
     for label, fields in rows.items():
         start = position
         for name in names:
-            rate = first_rate(lines, name, fields)
-            if rate is None:
+            line = first_line(lines, name, fields)
+            if line is None:
                 continue
-            bar = axes.barh(position, rate / scale, 0.85, color=colour(name), label=None if name in seen else name)
+            drawn.append(line)
+            bar = axes.barh(position, line["mops"] / scale, 0.85, color=colour(name), label=None if name in seen else name)
             axes.bar_label(bar, fmt="%.3g", fontsize=9, padding=3)
             seen.add(name)
             position += 1
@@ -528,18 +545,21 @@ def draw_bars(axes, lines, names, rows, scale, title, unit):
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.legend(frameon=False, fontsize=9, ncol=3, loc="upper center", bbox_to_anchor=(0.45, -0.14))
+    return drawn
 
 
 def draw_overview(cpu_folder, gpu_folder, output):
     cpu = [line for line in read_part(cpu_folder, "promises") if (line["key"], line["threads"]) == ("u64", 1)]
     gpu = [line for part in ("promises", "updates", "searchsorted") for line in read_part(gpu_folder, part)]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.9))
-    draw_bars(left, cpu, ("implicit", "regular", "absl::btree_map", "std::map"), OVERVIEW_CPU, 1,
-              "One thread of a CPU, 16.8 million u64 keys", "million operations a second")
+    drawn = draw_bars(left, cpu, ("implicit", "regular", "absl::btree_map", "std::map"), OVERVIEW_CPU, 1,
+                      "One thread of a CPU, 16.8 million u64 keys", "million operations a second")
     COLOURS["blink"] = "#6bbf59"  # beside implicit here, as regular is on the left
-    draw_bars(right, gpu, ("implicit", "blink", "thrust::lower_bound", "cupy.searchsorted", "torch.searchsorted"),
-              OVERVIEW_GPU, 1000, "NVIDIA H200, 67 million keys", "billion operations a second")
-    figure.tight_layout()
+    drawn += draw_bars(right, gpu, ("implicit", "blink", "thrust::lower_bound", "cupy.searchsorted", "torch.searchsorted"),
+                       OVERVIEW_GPU, 1000, "NVIDIA H200, 67 million keys", "billion operations a second")
+    figure.text(0.99, 0.005, spread(figure, drawn) + f"; copse {commits(drawn)}", ha="right", fontsize=7,
+                color="#777777")
+    figure.tight_layout(rect=(0, 0.02, 1, 1))
     figure.savefig(output, dpi=100)
     print(output)
 

@@ -13,6 +13,8 @@ fi
 # Every tree of the CPU, baselines too: what the command takes unless it is told.
 ours=$("$command" bench --n 1 --queries 1 --repeat 1 --placement cpu --json |
     sed -n 's/.*"structure": *"\([^"]*\)".*/\1/p' | paste -sd, -)
+# Those that walk down nodes with the instructions of the machine, many queries in flight.
+walked=implicit,regular
 trees=std::map,absl::btree_map
 all=std::map,sorted-array,absl::btree_map
 
@@ -41,16 +43,16 @@ if begin ops; then
     measure ops --n $large --structure "$ours" --threads 1 --repeat 3 --op rank,count,sum,min,max,avg,save,load
 fi
 if begin isa; then
-    measure isa --n 2^16,$large --structure "$ours" --threads 1 --isa all --op find,range10,count
-    measure isa --n 2^16,$large --structure "$ours" --threads 1 --isa all --op find --key u32 --value u32
+    measure isa --n 2^16,$large --structure $walked --threads 1 --isa all --op find,range10,count
+    measure isa --n 2^16,$large --structure $walked --threads 1 --isa all --op find --key u32 --value u32
 fi
 if begin pages; then
-    measure pages --n $large --structure "$ours" --threads 1 --huge-pages on,off --op find,range10,count
+    measure pages --n $large --structure $walked --threads 1 --huge-pages on,off --op find,range10,count
 fi
 if begin pipeline; then
     depths=1,2,4,8,16,32,64,128
-    measure pipeline --n $large --structure "$ours" --threads 1 --pipeline $depths --op find
-    measure pipeline --n $large --structure "$ours" --threads 1 --pipeline $depths --op find --key u32 --value u32
+    measure pipeline --n $large --structure $walked --threads 1 --pipeline $depths --op find
+    measure pipeline --n $large --structure $walked --threads 1 --pipeline $depths --op find --key u32 --value u32
 fi
 if begin dists; then
     measure dists --n $middle --structure "$ours" --threads 1 --peers absl::btree_map --dist all --op find,build,insert \

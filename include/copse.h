@@ -2,8 +2,8 @@
  * copse: an in-memory ordered index for batches.
  *
  * The header runs in tiers. Tier 1 is all most programs need: a context, an index, build, find, insert, erase, sum.
- * Tier 2 adds mixed batches, bounds, ranges, aggregates, whole-index passes and snapshots. Tier 3 is control: options,
- * allocators, progress, inspection.
+ * Tier 2 adds mixed batches, bounds, ranges, aggregates, whole-index passes, keys of several fields and snapshots.
+ * Tier 3 is control: options, allocators, progress, inspection.
  *
  * Every operation takes arrays: one call, n independent operations, results in input order.
  *
@@ -102,24 +102,24 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_BLINK = 3,    /* the same on devices, where reads may run during updates                          */
     COPSE_STRUCTURE_BPLUS = 4,    /* as BLINK without side links: readers that run into a writer start again          */
     COPSE_STRUCTURE_SORTED = 5,   /* a plain sorted array on the CPU: the baseline, and the example for a new tree    */
-    COPSE_STRUCTURE_RADIX = 6,    /* byte strings: finds as deep as keys differ; updates in place; no ranks           */
-    COPSE_STRUCTURE_PAGED = 7     /* on devices: large pages, updates of any pattern at a like cost                   */
+    COPSE_STRUCTURE_RADIX = 6,    /* made for byte strings: finds as deep as keys differ; updates in place; no ranks  */
+    COPSE_STRUCTURE_PAGED = 7     /* large pages, updates of any pattern at a like cost; made for devices             */
 } copse_structure;
 
 /* Where the nodes live and who walks them. AUTO keeps an index on the CPU while it has fewer than 65,536 entries,
  * and takes it to a GPU when it gets that large, or when its keys come in device memory, where one can be used and
  * has the structure; at once where the context has a stream or COPSE_CTX_DEVICE_ARRAYS. copse_stats.placement_why
  * says why it is where it is. Arrays of reads may be device memory only where the index is on a GPU: name that
- * placement where all yours are. A HYBRID index is in host memory, and so are its arrays; a card helps with large
- * batches, and where it fails the CPU answers alone. Of a HYBRID paged tree the pages are on the card, and the CPU
- * finds the page of each key. */
+ * placement where all yours are. A HYBRID index is in host memory, its inner levels also on a card, and its arrays
+ * are host memory; the card helps with large batches, and where it fails the CPU answers alone. Of a HYBRID paged
+ * tree the pages are on the card, and the CPU finds the page of each key. */
 typedef enum copse_placement {
     COPSE_PLACEMENT_AUTO = 0,
     COPSE_PLACEMENT_CPU = 1,
-    COPSE_PLACEMENT_GPU = 2, /* a CUDA card                                                                       */
-    COPSE_PLACEMENT_EMULATED = 3, /* the GPU's kernels run by the CPU: slow, for tests                                */
-    COPSE_PLACEMENT_HYBRID = 4, /* leaves in host memory, inner levels there and on a CUDA card: larger than the card */
-    COPSE_PLACEMENT_HYBRID_EMULATED = 5 /* the same with the emulator for the card, for tests                         */
+    COPSE_PLACEMENT_GPU = 2,            /* a CUDA card                                             */
+    COPSE_PLACEMENT_EMULATED = 3,       /* the GPU's kernels run by the CPU: slow, for tests       */
+    COPSE_PLACEMENT_HYBRID = 4,         /* host memory and a CUDA card: may be larger than the card */
+    COPSE_PLACEMENT_HYBRID_EMULATED = 5 /* the same with the emulator for the card, for tests      */
 } copse_placement;
 
 /* Keys of the type COPSE_BYTES, in Arrow's layout: key i is data[offsets[i]] up to data[offsets[i + 1]]. Where a
@@ -203,9 +203,6 @@ COPSE_API copse_status copse_contains(const copse_index *index, const void *keys
 #define COPSE_INSERT_UPSERT    0u /* an existing key gets the new value; in a batch the highest position wins */
 #define COPSE_INSERT_IF_ABSENT 1u /* an existing key keeps its value; in a batch the lowest position wins     */
 
-/* Takes all entries away. */
-COPSE_API copse_status copse_clear(copse_index *index);
-
 /* Inserts n pairs as if one after the other in array order. An index with duplicates adds every pair behind its
  * equals (IF_ABSENT: only where the key was not there). values may be NULL: then every value is its array
  * position, as a number of the value type. out_inserted (may be NULL) receives the number of entries that the
@@ -218,13 +215,8 @@ COPSE_API copse_status copse_insert(copse_index *index, const void *keys, const 
  * the number of entries that went. Errors: NAN, MEMORY, CANCELLED. */
 COPSE_API copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased);
 
-/* Erases entries by key and value: each of n pairs, in array order, takes away the first entry with that key and
- * that value, if there is one left. Values are equal where their bits are: 0.0 is not -0.0, and a NaN is itself.
- * In a set values is NULL and each key takes one entry. out_erased as above. With duplicates it reads and writes
- * all entries of the keys of the batch, on a device all of the index.
- * Errors: NAN (keys), MEMORY, CANCELLED. */
-COPSE_API copse_status copse_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
-                                         uint64_t *out_erased);
+/* Takes all entries away. */
+COPSE_API copse_status copse_clear(copse_index *index);
 
 /* Ranges of keys: range i reaches from lows[i] to highs[i]. Start from COPSE_BETWEEN(lows, highs, n), which has
  * both ends included, and change what is to be different. lows[i] > highs[i] is an empty range, and no error. */
@@ -251,11 +243,6 @@ typedef struct copse_ranges {
     {                                                                                                                  \
         sizeof(copse_ranges), 0, lows, highs, n, 0                                                                     \
     }
-
-/* Erases every entry that is in one of the ranges, which may overlap; none of them has a limit, and the order asked for
- * is without effect. Ranges that have no lower and no upper end take all entries away. out_erased (may be NULL)
- * receives the number of entries that went. Errors: NAN, MEMORY, CANCELLED. */
-COPSE_API copse_status copse_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased);
 
 /* Sums the values of n ranges; 0 for an empty one. out_sums is an array of uint64_t (value types u32 u64), int64_t
  * (i32 i64) or double (f32 f64). Integer sums are exact; where one does not fit, it is set to the nearest limit,
@@ -289,6 +276,19 @@ typedef enum copse_operation {
  * TYPE (ADD in a set), UNSUPPORTED (on a device more than 2^32 - 1 operations). */
 COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
                                    uint64_t n, void *out_values, uint8_t *out_found);
+
+/* Erases entries by key and value: each of n pairs, in array order, takes away the first entry with that key and
+ * that value, if there is one left. Values are equal where their bits are: 0.0 is not -0.0, and a NaN is itself.
+ * In a set values is NULL and each key takes one entry. out_erased as above. With duplicates it reads and writes
+ * all entries of the keys of the batch, on a device all of the index.
+ * Errors: NAN (keys), MEMORY, CANCELLED. */
+COPSE_API copse_status copse_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                         uint64_t *out_erased);
+
+/* Erases every entry that is in one of the ranges, which may overlap; none of them has a limit, and the order asked
+ * for is without effect. Ranges that have no lower and no upper end take all entries away. out_erased (may be NULL)
+ * receives the number of entries that went. Errors: NAN, MEMORY, CANCELLED. */
+COPSE_API copse_status copse_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased);
 
 /* A second, read-only handle on the same index, through another context, and so on another stream. Its calls may
  * run while the index is updated through the first handle: they see every key that was there before and stays, and
@@ -423,21 +423,22 @@ typedef union copse_number {
 
 /* What a visit does with the values of the entries that it comes to.
  *
- * Maps give each value another one. ADD and MULTIPLY are as COPSE_OP_ADD is: integers wrap, floats are rounded to their
- * type, what is no number is the quiet NaN without a payload. MIN, MAX and CLAMP leave a NaN as it is, and a value that
- * equals the bound. Filter, histogram, largest and smallest pass over NaN. */
+ * Maps give each value another one. ADD and MULTIPLY are as COPSE_OP_ADD is: integers wrap, floats are rounded to
+ * their type, what is no number is the quiet NaN without a payload. MIN, MAX and CLAMP leave a NaN as it is, and a
+ * value that equals the bound. Filter, histogram, largest and smallest pass over NaN. */
 typedef enum copse_visit_operation {
-    COPSE_VISIT_ADD = 1,      /* value + low                                                                          */
-    COPSE_VISIT_MULTIPLY = 2, /* value * low                                                                          */
-    COPSE_VISIT_MIN = 3,      /* the smaller one of value and high                                                    */
-    COPSE_VISIT_MAX = 4,      /* the larger one of value and low                                                      */
-    COPSE_VISIT_CLAMP = 5,    /* value, but not below low nor above high                                              */
-    COPSE_VISIT_REDUCE = 6,   /* count, sum, extremes, mean, variance: `wanted`, `reduction`                          */
-    COPSE_VISIT_FILTER = 7,   /* the entries with a value from low to high, both included, in key order               */
-    COPSE_VISIT_HISTOGRAM =
-        8,                    /* how many values fall into each of `bins` bins                                        */
-    COPSE_VISIT_LARGEST = 9,  /* the `capacity` entries with the largest values, the largest first                    */
-    COPSE_VISIT_SMALLEST = 10 /* ... with the smallest values; of equal values both have the first in key order first */
+    COPSE_VISIT_ADD = 1,       /* value + low                                                            */
+    COPSE_VISIT_MULTIPLY = 2,  /* value * low                                                            */
+    COPSE_VISIT_MIN = 3,       /* the smaller one of value and high                                      */
+    COPSE_VISIT_MAX = 4,       /* the larger one of value and low                                        */
+    COPSE_VISIT_CLAMP = 5,     /* value, but not below low nor above high                                */
+    COPSE_VISIT_REDUCE = 6,    /* count, sum, extremes, mean, variance: `wanted`, `reduction`            */
+    COPSE_VISIT_FILTER = 7,    /* the entries with a value from low to high, both included, in key order */
+    COPSE_VISIT_HISTOGRAM = 8, /* how many values fall into each of `bins` bins                          */
+    /* The `capacity` entries with the largest values, the largest first, and those with the smallest values; of
+     * equal values the first in key order comes first. */
+    COPSE_VISIT_LARGEST = 9,
+    COPSE_VISIT_SMALLEST = 10
 } copse_visit_operation;
 
 #define COPSE_REDUCE_SUM      1u /* `sum`; only where it is wanted an overflow is an error */
@@ -460,9 +461,9 @@ typedef struct copse_reduction {
     double variance; /* the mean of (value - mean)^2; NaN of no entries */
 } copse_reduction;
 
-/* A visit. Start from COPSE_VISIT_INIT(operation) and set what the operation has a use for; the rest stays 0. The struct,
- * the scalars, the ends of the range, edges and counts are host memory; keys and values may be device memory where
- * the index is on a GPU. */
+/* A visit. Start from COPSE_VISIT_INIT(operation) and set what the operation has a use for; the rest stays 0. The
+ * struct, the scalars, the ends of the range, edges and counts are host memory; keys and values may be device memory
+ * where the index is on a GPU. */
 typedef struct copse_visit_request {
     uint32_t struct_size; /* sizeof(copse_visit_request)   */
     uint32_t operation;   /* copse_visit_operation         */
@@ -497,13 +498,13 @@ typedef struct copse_visit_request {
     }
 #define COPSE_VISIT_MOST_BINS 65536u
 
-/* One pass over the values of all entries or of a range of keys; the index stays as it is. Maps put the new values, and
- * the keys, into arrays. Sizing (maps, FILTER): with capacity 0 and keys and values NULL the call only sets n; where
- * capacity is less than n it returns COPSE_ERR_TOO_SMALL. A sum that does not fit 64 bits is set to the nearest limit,
- * and the call returns COPSE_ERR_OVERFLOW; everything else that was wanted is right then. It waits for its end, also
- * on a stream of the caller's.
- * Errors: ARGUMENT (an unknown operation; a bound above the other one, edges that fall), NAN (the range, a scalar or an
- * edge where NaN has no order), TYPE (a set), OVERFLOW, TOO_SMALL. */
+/* One pass over the values of all entries or of a range of keys; the index stays as it is. Maps put the new values,
+ * and the keys, into arrays. Sizing (maps, FILTER): with capacity 0 and keys and values NULL the call only sets n;
+ * where capacity is less than n it returns COPSE_ERR_TOO_SMALL. A sum that does not fit 64 bits is set to the nearest
+ * limit, and the call returns COPSE_ERR_OVERFLOW; everything else that was wanted is right then. It waits for its
+ * end, also on a stream of the caller's.
+ * Errors: ARGUMENT (an unknown operation; a bound above the other one, edges that fall), NAN (the range, a scalar or
+ * an edge where NaN has no order), TYPE (a set), OVERFLOW, TOO_SMALL. */
 COPSE_API copse_status copse_visit_values(const copse_index *index, copse_visit_request *request);
 
 /* A map in place: each value of the entries that are visited becomes the new one, of all of them or, where the call
@@ -512,9 +513,9 @@ COPSE_API copse_status copse_visit_values(const copse_index *index, copse_visit_
  * Errors: as above, UNSUPPORTED (a view, a frozen index, an open file). */
 COPSE_API copse_status copse_visit_in_place(copse_index *index, copse_visit_request *request);
 
-/* The pages of a paged index, for a kernel of the caller's own: copse_device.cuh reads them. The addresses are those of the
- * memory where the index is (a GPU's, or the host's on the emulator), and hold until the next call that changes the
- * index. Keys are encoded; copse_device.cuh turns them back.
+/* The pages of a paged index, for a kernel of the caller's own: copse_device.cuh reads them. The addresses are those
+ * of the memory where the index is (a GPU's, or the host's on the emulator), and hold until the next call that
+ * changes the index. Keys are encoded; copse_device.cuh turns them back.
  * Errors: UNSUPPORTED (another structure, or a placement that has no such pages). */
 typedef struct copse_page_table {
     uint32_t struct_size; /* sizeof(copse_page_table), set by the caller      */
@@ -556,6 +557,42 @@ COPSE_API copse_status copse_cursor_previous(copse_cursor *cursor, void *out_key
                                              uint64_t *out_n);
 COPSE_API void copse_cursor_free(copse_cursor *cursor);
 
+/* One field of keys that have several (copse_encode_fields): an array with its value for each of them. The layout of this struct does not change. */
+typedef struct copse_field {
+    uint32_t type;  /* copse_type of a key: numbers, dates, timestamps, COPSE_BYTES */
+    uint32_t flags; /* COPSE_FIELD_DESCENDING and COPSE_FIELD_NULLABLE, or 0        */
+    /* One element for each key; of strings a copse_bytes *. Elements that are NULL may hold anything. */
+    void *data;
+    /* Of a field that may be NULL: bit i % 8 of byte i / 8 is 1 where key i has a value. NULL: all have. */
+    uint8_t *validity;
+} copse_field;
+
+#define COPSE_FIELD_DESCENDING 1u /* larger values first, and NULL last        */
+#define COPSE_FIELD_NULLABLE   2u /* it takes one byte more; NULL comes first  */
+
+#define COPSE_MOST_FIELDS 64u
+
+/* For copse_encode_fields: keys behind all that begin with the fields, as open upper ends of ranges. */
+#define COPSE_ENCODE_BEHIND 1u
+
+/* Makes keys for an index of type COPSE_BYTES: n strings that are ordered as the first field, where that is equal as
+ * the second, and so on. The first fields alone, encoded, are a prefix that just the keys with these values have:
+ * ranges with COPSE_RANGE_PREFIX take it. A range of the field behind them goes from the first fields and its low end
+ * up to the first fields and its high end encoded with COPSE_ENCODE_BEHIND, with COPSE_RANGE_HIGH_OPEN.
+ * flags: COPSE_ENCODE_BEHIND or 0. A number takes 4 or 8 bytes; a string its bytes, one more for each byte 0, and
+ * two. All arrays are host memory; out_keys is an output as copse_bytes has it, with sizing.
+ * Errors: ARGUMENT (a field that is wrong, a key that is longer than COPSE_LONGEST_KEY), NAN, TOO_SMALL, OVERFLOW,
+ * MEMORY. */
+COPSE_API copse_status copse_encode_fields(copse_ctx *ctx, const copse_field *fields, uint32_t field_count, uint64_t n,
+                                           uint32_t flags, copse_bytes *out_keys);
+
+/* The way back: the values of n keys, which have these fields, or these and more behind them. `data` of a field that
+ * is not wanted is NULL; strings are outputs as copse_bytes has it, with sizing. validity, where it is not NULL, is
+ * filled.
+ * Errors: ARGUMENT (a key that does not have the fields, with its position), TOO_SMALL, OVERFLOW, MEMORY. */
+COPSE_API copse_status copse_decode_fields(copse_ctx *ctx, const copse_bytes *keys, uint64_t n,
+                                           const copse_field *fields, uint32_t field_count);
+
 /* Writes a snapshot: to a temporary file next to `path`, synced, then renamed over it, so that a failure leaves the
  * old file. docs/FORMAT.md is the format. Errors: IO, CANCELLED. */
 COPSE_API copse_status copse_save(const copse_index *index, const char *path);
@@ -570,8 +607,8 @@ COPSE_API copse_status copse_load(copse_ctx *ctx, const char *path, const copse_
  * when it is first looked at, so that a file of gigabytes answers in milliseconds. The index only reads, on the
  * CPU, and is searched as the implicit tree is (byte strings as the sorted array is), whatever was saved. Damage
  * that a call meets makes it return COPSE_ERR_FORMAT with a sentence on the place; copse_verify looks at all of
- * the file. options as in copse_load; structure may only be AUTO or that one, placement AUTO or CPU. The file must not be cut or written to while it is
- * open (replace it by renaming, as copse_save does): docs/FORMAT.md.
+ * the file. options as in copse_load; structure may only be AUTO or that one, placement AUTO or CPU. The file must
+ * not be cut or written to while it is open (replace it by renaming, as copse_save does): docs/FORMAT.md.
  * Errors: IO, FORMAT, VERSION, TYPE, ARGUMENT (duplicates), UNSUPPORTED (a file of format version 1; structure,
  * placement). */
 COPSE_API copse_status copse_open(copse_ctx *ctx, const char *path, const copse_index_options *options,
@@ -643,8 +680,10 @@ struct copse_ctx_options {
 #define COPSE_CTX_DEVICE_ARRAYS 1u
 
 typedef enum copse_updates {
-    COPSE_UPDATES_EXPECTED = 0, /* batches will change the index; AUTO then picks an updatable structure */
-    COPSE_UPDATES_RARE = 1, /* built once, read often; AUTO then picks the fastest reader, paged builds full pages */
+    /* Batches will change the index; AUTO then picks an updatable structure. */
+    COPSE_UPDATES_EXPECTED = 0,
+    /* Built once, read often; AUTO then picks the fastest reader, and the paged tree builds full pages. */
+    COPSE_UPDATES_RARE = 1,
     /* Batches come in patterns: time stamps, windows that slide, crowded places; AUTO then picks the paged tree where
      * it is the fastest, on a GPU, and elsewhere what it picks for updates. */
     COPSE_UPDATES_STREAMED = 2
@@ -659,7 +698,7 @@ typedef enum copse_schedule {
     COPSE_SCHEDULE_BALANCED = 4         /* the next three, and the CPU waits for none of them      */
 } copse_schedule;
 
-/* Where a radix tree on a device keeps keys of more than 32 bytes. Answers do not depend on it, nor on where leaves are. */
+/* Where a radix tree on a device keeps keys of more than 32 bytes. Answers do not depend on it. */
 typedef enum copse_long_keys {
     COPSE_LONG_KEYS_AUTO = 0,   /* CARD while it has room for them, then LINKED; then all leaves are in host memory  */
     COPSE_LONG_KEYS_CARD = 1,   /* leaves of their own size on the card; an update that finds no room there fails    */
@@ -696,7 +735,8 @@ struct copse_index_options {
 typedef struct copse_error_info {
     uint32_t struct_size; /* sizeof(copse_error_info), set by the caller */
     int32_t status;       /* copse_status; COPSE_OK: no call failed      */
-    /* The argument that was wrong, "" where it was none: "keys", "options". */
+    /* What was wrong with ARGUMENT, and with other errors where it is known: an argument, such as "keys" or
+     * "options", or a variable of the environment, "COPSE_ISA"; else "". */
     char argument[32];
     /* The element of that array; UINT64_MAX: none. */
     uint64_t position;
@@ -787,51 +827,13 @@ typedef enum copse_capability {
     COPSE_CAN_KEEP_DUPLICATES = 4, /* the option `duplicates`                                                 */
     COPSE_CAN_AGGREGATE = 5,       /* sums, minima and maxima do not look at every entry of a wide range      */
     COPSE_CAN_TAKE_BYTES = 6,      /* keys that are byte strings                                              */
-    COPSE_CAN_VISIT = 7            /* copse_visit_values works where the entries lie: on all threads, by kernels */
+    COPSE_CAN_VISIT = 7            /* copse_visit_values works where entries lie: on all threads, by kernels  */
 } copse_capability;
 
 /* 1 where the tree of that structure, at that placement and for keys of that type, has the capability, else 0. It
  * asks what this build has, not whether a card can be used. Neither structure nor placement is AUTO: those give 0. */
 COPSE_API int copse_supports(copse_structure structure, copse_placement placement, copse_type key_type,
                              copse_capability what);
-
-/* ------------------------------------------------------------------------------------------------------------------
- * Keys of several fields
- */
-
-/* One field of keys: an array with its value for each of them. The layout of this struct does not change. */
-typedef struct copse_field {
-    uint32_t type;  /* copse_type of a key: numbers, dates, timestamps, COPSE_BYTES */
-    uint32_t flags; /* COPSE_FIELD_DESCENDING and COPSE_FIELD_NULLABLE, or 0        */
-    /* One element for each key; of strings a copse_bytes *. Elements that are NULL may hold anything. */
-    void *data;
-    /* Of a field that may be NULL: bit i % 8 of byte i / 8 is 1 where key i has a value. NULL: all have. */
-    uint8_t *validity;
-} copse_field;
-
-#define COPSE_FIELD_DESCENDING 1u /* larger values first, and NULL last        */
-#define COPSE_FIELD_NULLABLE   2u /* it takes one byte more; NULL comes first  */
-
-#define COPSE_MOST_FIELDS 64u
-
-/* For copse_encode_fields: keys behind all that begin with the fields, as open upper ends of ranges. */
-#define COPSE_ENCODE_BEHIND 1u
-
-/* Makes keys for an index of type COPSE_BYTES: n strings that are ordered as the first field, where that is equal as the
- * second, and so on. The first fields alone, encoded, are a prefix that just the keys with these values have: ranges with
- * COPSE_RANGE_PREFIX take it. A range of the field behind them goes from the first fields and its low end up to the first
- * fields and its high end encoded with COPSE_ENCODE_BEHIND, with COPSE_RANGE_HIGH_OPEN.
- * flags: COPSE_ENCODE_BEHIND or 0. A number takes 4 or 8 bytes; a string its bytes, one more for each byte 0, and two.
- * All arrays are host memory; out_keys is an output as copse_bytes has it, with sizing.
- * Errors: ARGUMENT (a field that is wrong, a key that is longer than COPSE_LONGEST_KEY), NAN, TOO_SMALL, OVERFLOW, MEMORY. */
-COPSE_API copse_status copse_encode_fields(copse_ctx *ctx, const copse_field *fields, uint32_t field_count, uint64_t n,
-                                           uint32_t flags, copse_bytes *out_keys);
-
-/* The way back: the values of n keys, which have these fields, or these and more behind them. `data` of a field that is not
- * wanted is NULL; strings are outputs as copse_bytes has it, with sizing. validity, where it is not NULL, is filled.
- * Errors: ARGUMENT (a key that does not have the fields, with its position), TOO_SMALL, OVERFLOW, MEMORY. */
-COPSE_API copse_status copse_decode_fields(copse_ctx *ctx, const copse_bytes *keys, uint64_t n,
-                                           const copse_field *fields, uint32_t field_count);
 
 /* Names and sizes. copse_type_parse and copse_structure_parse return COPSE_ERR_ARGUMENT for an unknown name. */
 COPSE_API const char *copse_version(void);

@@ -24,8 +24,8 @@ static copse_status threads_choose(uint32_t asked, uint32_t *out)
         errno = 0;
         unsigned long n = strtoul(text, &end, 10);
         if (errno || *end || n < 1 || n > MOST_THREADS || *text == '-')
-            return copse_fail(NULL, COPSE_ERR_ARGUMENT, "COPSE_THREADS is '%.40s'; it takes a number from 1 to %u",
-                              text, MOST_THREADS);
+            return copse_fail_argument(NULL, "COPSE_THREADS",
+                                       "COPSE_THREADS is '%.40s'; it takes a number from 1 to %u", text, MOST_THREADS);
         asked = (uint32_t)n;
     }
     *out = asked ? asked : copse_processors(COPSE_PROC_SELF, COPSE_CGROUPS);
@@ -34,17 +34,14 @@ static copse_status threads_choose(uint32_t asked, uint32_t *out)
 
 static copse_status instruction_set_choose(const char *asked, copse_instruction_set *out)
 {
-    const char *where = "options->isa";
-    if (!asked) {
-        asked = getenv("COPSE_ISA");
-        where = "COPSE_ISA";
-    }
+    const char *argument = asked ? "options" : "COPSE_ISA", *where = asked ? "options->isa" : "COPSE_ISA";
+    if (!asked) asked = getenv("COPSE_ISA");
     if (!asked || !*asked) {
         *out = copse_instruction_set_best();
         return COPSE_OK;
     }
     if (!copse_instruction_set_parse(asked, out))
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s is '%.40s'; it takes scalar, avx2 or avx512", where, asked);
+        return copse_fail_argument(NULL, argument, "%s is '%.40s'; it takes scalar, avx2 or avx512", where, asked);
     if (!copse_instruction_set_present(*out))
         return copse_fail(NULL, COPSE_ERR_UNSUPPORTED, "%s asks for '%s', but this machine offers only: %s", where,
                           asked, copse_instruction_sets_offered());
@@ -78,7 +75,8 @@ static copse_status device_choose(int32_t asked, int32_t *out)
         errno = 0;
         unsigned long n = strtoul(text, &end, 10);
         if (errno || *end || n > INT32_MAX || *text < '0' || *text > '9')
-            return copse_fail(NULL, COPSE_ERR_ARGUMENT, "COPSE_DEVICE is '%.40s'; it takes the number of a card", text);
+            return copse_fail_argument(NULL, "COPSE_DEVICE", "COPSE_DEVICE is '%.40s'; it takes the number of a card",
+                                       text);
         asked = (int32_t)n;
     }
     *out = asked;
@@ -105,8 +103,8 @@ static copse_status device_memory_choose(uint64_t asked, uint64_t *out)
     if (asked || !text || !*text) return COPSE_OK;
     *out = bytes_parse(text);
     if (*out) return COPSE_OK;
-    return copse_fail(NULL, COPSE_ERR_ARGUMENT,
-                      "COPSE_DEVICE_MEMORY is '%.40s'; it takes bytes, as 8G, 512M or 1000000", text);
+    return copse_fail_argument(NULL, "COPSE_DEVICE_MEMORY",
+                               "COPSE_DEVICE_MEMORY is '%.40s'; it takes bytes, as 8G, 512M or 1000000", text);
 }
 
 static copse_status options_check_values(const copse_ctx_options *o)
@@ -138,7 +136,7 @@ copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_
     copse_ctx_options o = COPSE_CTX_OPTIONS_INIT;
     copse_ctx made;
     copse_status status;
-    if (!out_ctx) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_ctx_create: out_ctx is NULL");
+    if (!out_ctx) return copse_fail_argument(NULL, "out_ctx", "copse_ctx_create: out_ctx is NULL");
     *out_ctx = NULL;
     if (options) {
         status = copse_struct_take(NULL, "copse_ctx_create", "options", options, &o, sizeof o);
@@ -194,7 +192,7 @@ void copse_ctx_free(copse_ctx *ctx)
 
 copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, void *user)
 {
-    if (!ctx) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_ctx_set_progress: ctx is NULL");
+    if (!ctx) return copse_fail_argument(NULL, "ctx", "copse_ctx_set_progress: ctx is NULL");
     ctx->progress = progress;
     ctx->progress_user = user;
     return COPSE_OK;
@@ -202,8 +200,7 @@ copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, 
 
 copse_status copse_ctx_describe(const copse_ctx *ctx, copse_ctx_info *out_info)
 {
-    if (!ctx || !out_info)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_ctx_describe: %s is NULL", ctx ? "out_info" : "ctx");
+    if (!ctx || !out_info) return copse_fail_missing(ctx, "copse_ctx_describe", ctx ? "out_info" : "ctx");
     const copse_ctx_info info = {.threads = ctx->threads,
                                  .isa = copse_instruction_set_name(ctx->instruction_set),
                                  .isa_offered = copse_instruction_sets_offered(),

@@ -4,7 +4,7 @@
 
 copse_status copse_ctx_synchronize(copse_ctx *ctx)
 {
-    if (!ctx) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_ctx_synchronize: ctx is NULL");
+    if (!ctx) return copse_fail_argument(NULL, "ctx", "copse_ctx_synchronize: ctx is NULL");
     pthread_mutex_lock(&ctx->device_lock);
     copse_device *const devices[] = {ctx->gpu, ctx->emulated};
     pthread_mutex_unlock(&ctx->device_lock);
@@ -38,7 +38,7 @@ int32_t copse_device_count(const char **out_why)
 copse_status copse_device_describe(int32_t device, copse_device_info *out_info)
 {
     const char *why = "";
-    if (!out_info) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_device_describe: out_info is NULL");
+    if (!out_info) return copse_fail_argument(NULL, "out_info", "copse_device_describe: out_info is NULL");
     int count = copse_device_cuda.count(&why);
     if (count == 0) return copse_fail(NULL, COPSE_ERR_DEVICE, "there is no card %d: %s", device, why);
     if (device < 0 || device >= count)

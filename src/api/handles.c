@@ -8,7 +8,7 @@ static copse_status check(const copse_index *index, const copse_ctx *ctx, const 
 {
     const char *missing = !index ? "index" : !ctx ? "ctx" : !out ? out_name : NULL;
     if (!missing) return COPSE_OK;
-    (void)copse_fail(ctx, COPSE_ERR_ARGUMENT, "%s: %s is NULL", call, missing);
+    (void)copse_fail_argument(ctx, missing, "%s: %s is NULL", call, missing);
     return COPSE_ERR_ARGUMENT; /* said here, so that an analyzer knows that it is never COPSE_OK */
 }
 
@@ -19,8 +19,8 @@ static copse_status share(const copse_index *index, copse_ctx *ctx, bool frozen,
     copse_status status = copse_device_get(ctx, index->placement, &device);
     if (status != COPSE_OK) return status;
     if (device->number != index->device->number)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "%s: ctx uses device %d, but the index is on device %d", call,
-                          device->number, index->device->number);
+        return copse_fail_argument(ctx, "ctx", "%s: ctx uses device %d, but the index is on device %d", call,
+                                   device->number, index->device->number);
     copse_index *other = copse_memory_alloc(ctx, sizeof *other);
     if (!other) return copse_fail_memory(ctx, sizeof *other, "the index");
     *other = copse_index_handle(index);

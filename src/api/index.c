@@ -62,8 +62,7 @@ copse_status copse_index_create(copse_ctx *ctx, const copse_index_options *optio
     copse_index_options o;
     copse_status status;
     if (out_index) *out_index = NULL;
-    if (!ctx || !out_index)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_index_create: %s is NULL", ctx ? "out_index" : "ctx");
+    if (!ctx || !out_index) return copse_fail_missing(ctx, "copse_index_create", ctx ? "out_index" : "ctx");
     if ((status = copse_index_options_take(ctx, "copse_index_create", options, &o)) != COPSE_OK) return status;
     if ((status = options_check(ctx, &o)) != COPSE_OK) return status;
     copse_choice chosen;
@@ -123,7 +122,7 @@ void copse_index_free(copse_index *index)
 copse_status copse_check_change(const copse_index *index, const char *call)
 {
     if (!index) {
-        (void)copse_fail(NULL, COPSE_ERR_ARGUMENT, "%s: index is NULL", call);
+        (void)copse_fail_argument(NULL, "index", "%s: index is NULL", call);
         return COPSE_ERR_ARGUMENT; /* said here, so that an analyzer knows that it is never COPSE_OK */
     }
     if (!index->read_only) return COPSE_OK;
@@ -161,8 +160,8 @@ copse_status copse_insert(copse_index *index, const void *keys, const void *valu
     copse_status status = copse_check_change(index, "copse_insert");
     if (status != COPSE_OK) return status;
     if (flags > COPSE_INSERT_IF_ABSENT)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_insert: flags is %u, which is none of COPSE_INSERT_*",
-                          flags);
+        return copse_fail_argument(index->ctx, "flags", "copse_insert: flags is %u, which is none of COPSE_INSERT_*",
+                                   flags);
     if (n == 0) return COPSE_OK;
     if (!keys) return copse_fail_null(index->ctx, "copse_insert", "keys");
     if ((status = copse_check_values(index, "copse_insert", values, "values")) != COPSE_OK) return status;
@@ -196,8 +195,7 @@ copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint6
 copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats)
 {
     if (!index || !out_stats)
-        return copse_fail(index ? index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_index_stats: %s is NULL",
-                          index ? "out_stats" : "index");
+        return copse_fail_missing(index ? index->ctx : NULL, "copse_index_stats", index ? "out_stats" : "index");
     copse_stats stats = {.structure = index->description->structure,
                          .placement = index->placement,
                          .key_type = index->key_type,
@@ -217,6 +215,6 @@ uint64_t copse_size(const copse_index *index)
 
 copse_status copse_verify(const copse_index *index)
 {
-    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_verify: index is NULL");
+    if (!index) return copse_fail_argument(NULL, "index", "copse_verify: index is NULL");
     return index->calls->verify(index);
 }

@@ -46,9 +46,7 @@ static copse_status visit_bytes(const copse_index *index, copse_visit_fn fn, voi
 
 copse_status copse_visit(const copse_index *index, copse_visit_fn fn, void *user)
 {
-    if (!index || !fn)
-        return copse_fail(index ? index->ctx : NULL, COPSE_ERR_ARGUMENT, "copse_visit: %s is NULL",
-                          index ? "fn" : "index");
+    if (!index || !fn) return copse_fail_missing(index ? index->ctx : NULL, "copse_visit", index ? "fn" : "index");
     if (index->key_type == COPSE_BYTES) return visit_bytes(index, fn, user);
     const uint64_t n = copse_size(index);
     uint64_t step = index->calls->scan_step;
@@ -83,7 +81,7 @@ static copse_status export_bytes(const copse_index *index, void *keys, void *val
 
 copse_status copse_export(const copse_index *index, void *out_keys, void *out_values, uint64_t capacity)
 {
-    if (!index) return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_export: index is NULL");
+    if (!index) return copse_fail_argument(NULL, "index", "copse_export: index is NULL");
     const uint64_t n = copse_size(index);
     copse_status status = copse_check_values(index, "copse_export", out_values, "out_values");
     if (status != COPSE_OK) return status;

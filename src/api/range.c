@@ -21,7 +21,7 @@ static copse_status rows_take(const copse_index *index, const copse_rows *rows, 
     if (!rows) return copse_fail_argument(index->ctx, "out_rows", "copse_range: out_rows is NULL");
     const copse_rows defaults = COPSE_ROWS_INIT;
     *out = defaults;
-    copse_status status = copse_struct_take(index->ctx, "copse_range", "out_rows", rows, out, sizeof *out);
+    copse_status status = copse_struct_take_whole(index->ctx, "copse_range", "out_rows", rows, out, sizeof *out);
     if (status != COPSE_OK) return status;
     if (out->reserved)
         return copse_fail_argument(index->ctx, "out_rows", "copse_range: out_rows->reserved is %u; it has to be 0",

@@ -30,7 +30,7 @@ copse_status copse_ranges_check(const copse_index *index, const char *call, cons
     if (!asked) return copse_fail_argument(index->ctx, "ranges", "%s: ranges is NULL", call);
     const copse_ranges defaults = COPSE_BETWEEN(NULL, NULL, 0);
     *out = defaults;
-    copse_status status = copse_struct_take(index->ctx, call, "ranges", asked, out, sizeof *out);
+    copse_status status = copse_struct_take_whole(index->ctx, call, "ranges", asked, out, sizeof *out);
     if (status != COPSE_OK) return status;
     if (out->flags & ~ALL_FLAGS)
         return copse_fail_argument(index->ctx, "ranges",

@@ -118,7 +118,8 @@ static copse_status request_take(visit *v, const copse_visit_request *given)
     const copse_index *index = v->index;
     const copse_visit_request defaults = COPSE_VISIT_INIT(0);
     v->request = defaults;
-    copse_status status = copse_struct_take(index->ctx, v->call, "request", given, &v->request, sizeof v->request);
+    copse_status status =
+        copse_struct_take_whole(index->ctx, v->call, "request", given, &v->request, sizeof v->request);
     if (status != COPSE_OK) return status;
     if (v->request.operation < COPSE_VISIT_ADD || v->request.operation > COPSE_VISIT_SMALLEST)
         return copse_fail_argument(index->ctx, "request",

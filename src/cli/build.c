@@ -138,17 +138,27 @@ static void show_repeated_key(cli_session *session, const cli_pairs *pairs, char
     snprintf(text, text_size, "%s%s", *r.text ? ", for instance " : "", r.text);
 }
 
+#define REPEATING_SIZE (2 * CLI_NUMBER_SIZE + 64)
+
+/* "2 of 4 rows repeat the key of an earlier row": an index without duplicates has fewer entries than there are rows. */
+static const char *say_repeating(const cli_session *session, const cli_pairs *pairs, char text[REPEATING_SIZE])
+{
+    const uint64_t count = pairs->keys.count - session->stats.entries;
+    char repeating[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE];
+    snprintf(text, REPEATING_SIZE, "%s of %s rows repeat%s the key of an earlier row", cli_group(count, repeating),
+             cli_group(pairs->keys.count, rows), count == 1 ? "s" : "");
+    return text;
+}
+
 /* Nobody said what is to become of rows that share a key, so none of them is lost. That there are such rows is known once they
  * are counted: an index without duplicates has fewer entries than rows. */
 static int keep_duplicates(cli_session *session, const cli_build_args *args, const cli_pairs *pairs,
                            copse_structure structure)
 {
-    char repeating[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE];
+    char repeating[REPEATING_SIZE];
     if (!args->rows.quiet)
-        cli_note("build",
-                 "%s of %s rows repeat the key of an earlier row; all rows are kept, and --duplicates last, first or "
-                 "fail does otherwise",
-                 cli_group(pairs->keys.count - session->stats.entries, repeating), cli_group(pairs->keys.count, rows));
+        cli_note("build", "%s; all rows are kept, and --duplicates last, first or fail does otherwise",
+                 say_repeating(session, pairs, repeating));
     copse_index_free(session->index);
     session->index = NULL;
     return make_index(session, pairs, structure, true);
@@ -156,12 +166,10 @@ static int keep_duplicates(cli_session *session, const cli_build_args *args, con
 
 static int refuse_duplicates(cli_session *session, const cli_pairs *pairs)
 {
-    char repeating[CLI_NUMBER_SIZE], rows[CLI_NUMBER_SIZE], key[CLI_KEY_SHOWN + 32];
-    cli_group(pairs->keys.count - session->stats.entries, repeating);
+    char repeating[REPEATING_SIZE], key[CLI_KEY_SHOWN + 32];
+    say_repeating(session, pairs, repeating);
     show_repeated_key(session, pairs, key, sizeof key);
-    return cli_fail("build",
-                    "%s of %s rows repeat the key of an earlier row%s; --duplicates keep, last or first takes them",
-                    repeating, cli_group(pairs->keys.count, rows), key);
+    return cli_fail("build", "%s%s; --duplicates keep, last or first takes them", repeating, key);
 }
 
 static int index_pairs(cli_session *session, const cli_build_args *args, cli_pairs *pairs, copse_structure structure)

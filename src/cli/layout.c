@@ -203,22 +203,53 @@ static void prepare_types(finder *f)
     if (layout->value.row_number && layout->value.type == 0) layout->value.type = COPSE_U64;
 }
 
+/* Forms of dates that people have and nobody can guess: which number is the day? */
+static const char *const date_formats[] = {"%d/%m/%Y", "%m/%d/%Y",       "%d.%m.%Y",       "%d-%m-%Y",      "%m-%d-%Y",
+                                           "%Y/%m/%d", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M"};
+#define DATE_FORMATS (sizeof date_formats / sizeof date_formats[0])
+
+static void start_dates(copse_guess *dates)
+{
+    for (size_t i = 0; i < DATE_FORMATS; i++)
+        copse_guess_start_with(&dates[i], &(copse_cell_form){.date_format = date_formats[i]}, COPSE_TIMESTAMP);
+}
+
+static void add_date(const finder *f, copse_guess *dates, const copse_csv_cell *cell)
+{
+    if (copse_nulls_has(f->nulls, cell->text, cell->length)) return;
+    for (size_t i = 0; i < DATE_FORMATS; i++) copse_guess_add(&dates[i], cell->text, cell->length);
+}
+
+static void settle_dates(const finder *f, const copse_guess *dates)
+{
+    for (size_t i = DATE_FORMATS; i-- > 0;) {
+        if (dates[i].cells == 0 || copse_guess_fitting(&dates[i]) < dates[i].cells) continue;
+        f->layout->other_date_format = f->layout->date_format;
+        f->layout->date_format = date_formats[i];
+    }
+}
+
 /* Whether the keys are text can be told once all rows of the sample are known; then they are read again for the rest. */
 static bool keys_are_text(const finder *f)
 {
     copse_csv *csv = NULL;
     copse_csv_cell *cells = NULL;
     column_guess key;
-    size_t count = 1;
+    copse_guess dates[DATE_FORMATS];
+    size_t count = 0;
     bool text = true;
     if (copse_csv_open_memory(f->input->head, f->head, &f->layout->csv, &csv, NULL, 0) != COPSE_OK) return false;
     start_guess(f, &key, &f->layout->key, false);
-    for (int rows = 0; count > 0 && rows < CLI_SAMPLE_ROWS; rows++) {
+    start_dates(dates);
+    for (int rows = 0; rows < CLI_SAMPLE_ROWS; rows++) {
         count = 0;
         next_sample(f, csv, &cells, &count);
-        if (count > 0) add_cell(f, &key, cells);
+        if (count == 0) break;
+        add_cell(f, &key, cells);
+        add_date(f, dates, &cells[key.column->index]);
     }
     for (decimal_form i = f->least; i <= f->most; i++) text &= copse_guess_is_text(&key.forms[i]);
+    if (text) settle_dates(f, dates);
     copse_csv_close(csv);
     return text;
 }

@@ -146,6 +146,10 @@ static void remark_guess(const cli_rows *r)
     cli_note(r->session->command, "%s%s%s, guessed from %s%s row%s", key, *key && *value ? ", " : "", value,
              l->sampled == CLI_SAMPLE_ROWS ? "the first " : "", cli_group(l->sampled, rows),
              l->sampled == 1 ? "" : "s");
+    if (l->date_format)
+        cli_note(r->session->command, "key %s looks like dates; --date-format '%s'%s%s%s takes them as such",
+                 r->key_name, l->date_format, l->other_date_format ? " or '" : "",
+                 l->other_date_format ? l->other_date_format : "", l->other_date_format ? "'" : "");
 }
 
 /* ---- bad rows ---- */

@@ -107,6 +107,8 @@ typedef struct cli_layout {
     uint64_t sampled; /* rows that were looked at */
     bool guessed_delimiter;
     bool guessed_decimal;
+    /* Of keys that are text: the --date-format that all of them have, and a second one; NULL: none. */
+    const char *date_format, *other_date_format;
 } cli_layout;
 
 /* The words of --null, or those that people use. Returns CLI_OK, or CLI_USAGE having said why: rows.c. */

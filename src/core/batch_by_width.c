@@ -392,8 +392,8 @@ copse_status NAME(copse_batch_make)(const copse_index *index, copse_equal_keys e
     const copse_ctx *ctx = index->ctx;
     /* Sizes that no array can have are refused before any of it is read. */
     if (copse_memory_product(batch->n, sizeof(copse_pair)) == SIZE_MAX)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "n is %llu: more entries than memory can address",
-                          (unsigned long long)batch->n);
+        return copse_fail_argument(ctx, "n", "n is %llu: more entries than memory can address",
+                                   (unsigned long long)batch->n);
     copse_status status = copse_progress(ctx, what, 0, batch->n);
     if (status != COPSE_OK) return status;
     if (batch->n == 1) return batch_make_one(ctx, batch);

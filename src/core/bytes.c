@@ -9,7 +9,7 @@ copse_status copse_bytes_take(const copse_ctx *ctx, const char *name, const void
 {
     const copse_bytes defaults = COPSE_BYTES_INIT(NULL, 0, NULL, 64);
     *out = defaults;
-    copse_status status = copse_struct_take(ctx, "byte strings", name, given, out, sizeof *out);
+    copse_status status = copse_struct_take_whole(ctx, "byte strings", name, given, out, sizeof *out);
     if (status != COPSE_OK) return status;
     if (out->offset_bits != 32 && out->offset_bits != 64)
         return copse_fail_argument(ctx, name, "%s->offset_bits is %u; offsets have 32 or 64 bits", name,
@@ -153,9 +153,7 @@ copse_status copse_byte_output_close(const copse_ctx *ctx, copse_byte_output *ou
 {
     if (!out->given) return COPSE_OK;
     offset_put(out);
-    uint32_t struct_size;
-    memcpy(&struct_size, out->given, sizeof struct_size);
-    if (struct_size >= sizeof(copse_bytes)) ((copse_bytes *)out->given)->needed = out->needed;
+    ((copse_bytes *)out->given)->needed = out->needed;
     if (out->overflow)
         return copse_error_at(copse_fail(ctx, COPSE_ERR_OVERFLOW,
                                          "%s->offset_bits is 32, but the keys take %llu bytes; use 64 bits", out->name,

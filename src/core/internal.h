@@ -85,8 +85,12 @@ copse_status copse_fail(const copse_ctx *ctx, copse_status status, const char *f
 /* COPSE_ERR_ARGUMENT, with the name of the argument for copse_last_error_info. */
 copse_status copse_fail_argument(const copse_ctx *ctx, const char *argument, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* ... for an array that is NULL in a call whose n is not 0. */
+/* ... for an argument that may not be NULL, and for an array that is NULL in a call whose n is not 0. */
+copse_status copse_fail_missing(const copse_ctx *ctx, const char *call, const char *argument);
 copse_status copse_fail_null(const copse_ctx *ctx, const char *call, const char *argument);
+/* ... for operations[at] of copse_apply, which is none or needs a value where values is NULL. */
+copse_status copse_fail_operation(const copse_ctx *ctx, uint64_t at, uint8_t operation);
+copse_status copse_fail_no_value(const copse_ctx *ctx, uint64_t at);
 /* Adds to the error that was just stored what copse_last_error_info tells besides; returns `status`. */
 copse_status copse_error_at(copse_status status, const char *argument, uint64_t position, uint64_t needed);
 

@@ -36,6 +36,11 @@ copse_status copse_fail_argument(const copse_ctx *ctx, const char *argument, con
     return COPSE_ERR_ARGUMENT;
 }
 
+copse_status copse_fail_missing(const copse_ctx *ctx, const char *call, const char *argument)
+{
+    return copse_fail_argument(ctx, argument, "%s: %s is NULL", call, argument);
+}
+
 copse_status copse_fail_null(const copse_ctx *ctx, const char *call, const char *argument)
 {
     return copse_fail_argument(ctx, argument, "%s: %s is NULL, but n is not 0", call, argument);
@@ -47,6 +52,22 @@ copse_status copse_error_at(copse_status status, const char *argument, uint64_t 
     last.position = position;
     last.needed = needed;
     return status;
+}
+
+copse_status copse_fail_operation(const copse_ctx *ctx, uint64_t at, uint8_t operation)
+{
+    return copse_error_at(copse_fail(ctx, COPSE_ERR_ARGUMENT,
+                                     "copse_apply: operations[%llu] is %u, which is none of COPSE_OP_*",
+                                     (unsigned long long)at, operation),
+                          "operations", at, 0);
+}
+
+copse_status copse_fail_no_value(const copse_ctx *ctx, uint64_t at)
+{
+    return copse_error_at(copse_fail(ctx, COPSE_ERR_ARGUMENT,
+                                     "copse_apply: values is NULL, but operations[%llu] needs one",
+                                     (unsigned long long)at),
+                          "values", at, 0);
 }
 
 copse_status copse_last_error_info(const copse_ctx *ctx, copse_error_info *out_info)

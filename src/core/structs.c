@@ -6,9 +6,9 @@
 /* No version of any struct is larger: what claims to be was never set. */
 #define LARGEST_STRUCT 4096u
 
-static copse_status size_check(const copse_ctx *ctx, const char *call, const char *what, uint32_t size)
+static copse_status size_check(const copse_ctx *ctx, const char *call, const char *what, uint32_t size, uint32_t least)
 {
-    if (size >= sizeof(uint32_t) && size <= LARGEST_STRUCT) return COPSE_OK;
+    if (size >= least && size <= LARGEST_STRUCT) return COPSE_OK;
     return copse_fail_argument(ctx, what, "%s: %s->struct_size is %u; it must be the sizeof of the struct", call, what,
                                size);
 }
@@ -18,7 +18,7 @@ copse_status copse_struct_take(const copse_ctx *ctx, const char *call, const cha
 {
     uint32_t size;
     memcpy(&size, given, sizeof size);
-    copse_status status = size_check(ctx, call, what, size);
+    copse_status status = size_check(ctx, call, what, size, sizeof size);
     if (status != COPSE_OK) return status;
     for (uint32_t at = known_size; at < size; at++)
         if (((const unsigned char *)given)[at])
@@ -32,12 +32,21 @@ copse_status copse_struct_take(const copse_ctx *ctx, const char *call, const cha
     return COPSE_OK;
 }
 
+copse_status copse_struct_take_whole(const copse_ctx *ctx, const char *call, const char *what, const void *given,
+                                     void *known, uint32_t known_size)
+{
+    uint32_t size;
+    memcpy(&size, given, sizeof size);
+    copse_status status = size_check(ctx, call, what, size, known_size);
+    return status == COPSE_OK ? copse_struct_take(ctx, call, what, given, known, known_size) : status;
+}
+
 copse_status copse_struct_give(const copse_ctx *ctx, const char *call, const char *what, void *given, const void *made,
                                uint32_t made_size)
 {
     uint32_t size;
     memcpy(&size, given, sizeof size);
-    copse_status status = size_check(ctx, call, what, size);
+    copse_status status = size_check(ctx, call, what, size, sizeof size);
     if (status != COPSE_OK) return status;
     memcpy((char *)given + sizeof size, (const char *)made + sizeof size,
            (size < made_size ? size : made_size) - sizeof size);

@@ -15,6 +15,10 @@
 copse_status copse_struct_take(const copse_ctx *ctx, const char *call, const char *what, const void *given, void *known,
                                uint32_t known_size);
 
+/* The same for a struct that there is in one version only, so that a smaller one was never set. */
+copse_status copse_struct_take_whole(const copse_ctx *ctx, const char *call, const char *what, const void *given,
+                                     void *known, uint32_t known_size);
+
 /* Fills a caller's output struct from *made, as far as it reaches; its struct_size stays. */
 copse_status copse_struct_give(const copse_ctx *ctx, const char *call, const char *what, void *given, const void *made,
                                uint32_t made_size);

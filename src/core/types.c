@@ -76,26 +76,25 @@ const char *copse_placement_name(copse_placement placement)
 
 copse_status copse_type_parse(const char *name, copse_type *out_type)
 {
-    if (!name || !out_type)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_type_parse: %s is NULL", name ? "out_type" : "name");
+    if (!name || !out_type) return copse_fail_missing(NULL, "copse_type_parse", name ? "out_type" : "name");
     for (unsigned i = 1; i < COUNT_OF(types); i++)
         if (types[i].name && strcmp(types[i].name, name) == 0) {
             *out_type = (copse_type)i;
             return COPSE_OK;
         }
-    return copse_fail(NULL, COPSE_ERR_ARGUMENT,
-                      "'%.40s' is not a type: use u32, i32, f32, u64, i64, f64, date, timestamp, bytes or none", name);
+    return copse_fail_argument(
+        NULL, "name", "'%.40s' is not a type: use u32, i32, f32, u64, i64, f64, date, timestamp, bytes or none", name);
 }
 
 copse_status copse_placement_parse(const char *name, copse_placement *out_placement)
 {
     if (!name || !out_placement)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_placement_parse: %s is NULL",
-                          name ? "out_placement" : "name");
+        return copse_fail_missing(NULL, "copse_placement_parse", name ? "out_placement" : "name");
     for (unsigned i = 0; i < COUNT_OF(placements); i++)
         if (strcmp(placements[i], name) == 0) {
             *out_placement = (copse_placement)i;
             return COPSE_OK;
         }
-    return copse_fail(NULL, COPSE_ERR_ARGUMENT, "'%.40s' is not a placement: use auto, cpu, gpu or emulated", name);
+    return copse_fail_argument(
+        NULL, "name", "'%.40s' is not a placement: use auto, cpu, gpu, emulated, hybrid or hybrid-emulated", name);
 }

@@ -110,13 +110,9 @@ copse_status copse_cpu_check_operations(const copse_index *index, const uint8_t 
     if (most <= COPSE_OP_ADD && (has_values || !(needs & 1))) return COPSE_OK;
     uint64_t at = 0;
     while (most > COPSE_OP_ADD && operations[at] <= COPSE_OP_ADD) at++;
-    if (most > COPSE_OP_ADD)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT,
-                          "copse_apply: operations[%llu] is %u, which is none of COPSE_OP_*", (unsigned long long)at,
-                          operations[at]);
+    if (most > COPSE_OP_ADD) return copse_fail_operation(index->ctx, at, operations[at]);
     while (operations[at] == COPSE_OP_FIND || operations[at] == COPSE_OP_ERASE) at++;
-    return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "copse_apply: values is NULL, but operations[%llu] needs one",
-                      (unsigned long long)at);
+    return copse_fail_no_value(index->ctx, at);
 }
 
 copse_status copse_cpu_apply(copse_index *index, const uint8_t *operations, const void *keys, const void *values,

@@ -62,7 +62,8 @@ static copse_status seed_read(copse_device *device)
     errno = 0;
     device->seed = strtoull(text, &end, 10);
     if (errno || *end || *text < '0' || *text > '9')
-        return copse_fail(device->ctx, COPSE_ERR_ARGUMENT, "COPSE_SIMT_SEED is '%.40s'; it takes a number", text);
+        return copse_fail_argument(device->ctx, "COPSE_SIMT_SEED", "COPSE_SIMT_SEED is '%.40s'; it takes a number",
+                                   text);
     return COPSE_OK;
 }
 

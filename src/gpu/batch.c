@@ -310,8 +310,8 @@ static copse_status start(const copse_index *index, uint64_t n, const char *what
 {
     *out = (copse_device_pairs){.n = n, .key_type = index->key_type};
     if (copse_memory_product(n, 32) == SIZE_MAX)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "n is %llu: more entries than memory can address",
-                          (unsigned long long)n);
+        return copse_fail_argument(index->ctx, "n", "n is %llu: more entries than memory can address",
+                                   (unsigned long long)n);
     return copse_progress(index->ctx, what, 0, n);
 }
 

@@ -29,9 +29,9 @@ copse_status copse_call_array(const copse_index *index, const void *array, const
     copse_memory_kind kind = copse_device_kind(index->device, array);
     *out_on_device = kind == COPSE_MEMORY_DEVICE;
     if (kind == COPSE_MEMORY_FOREIGN)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s is memory of another device", name);
+        return copse_fail_argument(index->ctx, name, "%s is memory of another device", name);
     if (kind == COPSE_MEMORY_NOWHERE)
-        return copse_fail(index->ctx, COPSE_ERR_ARGUMENT, "%s points to memory that cannot be read", name);
+        return copse_fail_argument(index->ctx, name, "%s points to memory that cannot be read", name);
     return COPSE_OK;
 }
 

@@ -116,13 +116,11 @@ static copse_status check_seen(const mixed *m)
         copse_status status =
             copse_device_read(m->device, m->device->main, &code, m->arguments.operations + bad, sizeof code);
         if (status != COPSE_OK) return status;
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_apply: operations[%llu] is %u, which is none of COPSE_OP_*",
-                          (unsigned long long)bad, code);
+        return copse_fail_operation(ctx, bad, code);
     }
     if (has(m, COPSE_OP_ADD) && m->index->value_type == COPSE_NONE) return copse_fail_set(m->index, "copse_apply");
     if (m->seen.first_without != UINT64_MAX && m->index->value_type != COPSE_NONE)
-        return copse_fail(ctx, COPSE_ERR_ARGUMENT, "copse_apply: values is NULL, but operations[%llu] needs one",
-                          (unsigned long long)m->seen.first_without);
+        return copse_fail_no_value(ctx, m->seen.first_without);
     if (m->seen.first_nan != UINT64_MAX) return copse_fail_nan(ctx, "keys", (unsigned long long)m->seen.first_nan);
     return COPSE_OK;
 }

@@ -38,9 +38,10 @@ copse_status snapshot_options_take(const snapshot_source *source, const copse_in
     if ((status = type_check(source, "key", o.key_type, h->key_type)) != COPSE_OK) return status;
     if ((status = type_check(source, "value", o.value_type, h->value_type)) != COPSE_OK) return status;
     if (h->flags & SNAPSHOT_FLAG_DUPLICATES && !o.duplicates)
-        return copse_fail(source->ctx, COPSE_ERR_ARGUMENT,
-                          "options->duplicates is 0, but the snapshot '%s' keeps entries with equal keys: set it to 1",
-                          snapshot_shown(source->path));
+        return copse_fail_argument(
+            source->ctx, "options",
+            "options->duplicates is 0, but the snapshot '%s' keeps entries with equal keys: set it to 1",
+            snapshot_shown(source->path));
     o.key_type = (copse_type)h->key_type;
     o.value_type = (copse_type)h->value_type;
     *out = o;

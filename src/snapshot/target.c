@@ -42,7 +42,7 @@ static copse_status place_check(const snapshot_target *target, mode_t *out_mode,
     size_t length = strlen(target->path);
     *out_mode = 0666;
     *out_replaces = false;
-    if (length == 0) return copse_fail(target->ctx, COPSE_ERR_ARGUMENT, "copse_save: path is empty");
+    if (length == 0) return copse_fail_argument(target->ctx, "path", "copse_save: path is empty");
     if (target->path[length - 1] == '/') return snapshot_fail_write(target, "the path names a directory", EISDIR);
     if (stat(target->path, &old) != 0)
         return COPSE_OK; /* not there; if it is worse, making the temporary file will fail */

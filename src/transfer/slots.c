@@ -23,7 +23,8 @@ static copse_status mode_choose(const copse_ctx *ctx, copse_transfer_mode *out)
         *out = (copse_transfer_mode)i;
         return COPSE_OK;
     }
-    return copse_fail(ctx, COPSE_ERR_ARGUMENT, "COPSE_TRANSFER is '%.40s'; it takes auto, staged or pinned", text);
+    return copse_fail_argument(ctx, "COPSE_TRANSFER", "COPSE_TRANSFER is '%.40s'; it takes auto, staged or pinned",
+                               text);
 }
 
 static copse_status handles_make(copse_device *device, copse_transfer *transfer)
@@ -135,8 +136,8 @@ copse_status copse_transfer_settings_get(copse_device *device, copse_transfer_se
 copse_status copse_transfer_settings_set(copse_device *device, const copse_transfer_settings *settings)
 {
     if (settings->slots < 2 || settings->slots > COPSE_TRANSFER_SLOTS)
-        return copse_fail(device->ctx, COPSE_ERR_ARGUMENT, "settings->slots is %u; it goes from 2 to %d",
-                          settings->slots, COPSE_TRANSFER_SLOTS);
+        return copse_fail_argument(device->ctx, "settings", "settings->slots is %u; it goes from 2 to %d",
+                                   settings->slots, COPSE_TRANSFER_SLOTS);
     copse_transfer *transfer;
     pthread_mutex_lock(&device->transfer_lock);
     copse_status status = copse_transfer_open(device, &transfer);

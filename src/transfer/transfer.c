@@ -10,8 +10,9 @@
 
 static copse_status array_refuse(const copse_transfer_job *job, unsigned i, const char *why)
 {
-    if (job->array[i].name) return copse_fail(job->device->ctx, COPSE_ERR_ARGUMENT, "%s %s", job->array[i].name, why);
-    return copse_fail(job->device->ctx, COPSE_ERR_ARGUMENT, "array %u %s", i, why);
+    if (job->array[i].name)
+        return copse_fail_argument(job->device->ctx, job->array[i].name, "%s %s", job->array[i].name, why);
+    return copse_fail_argument(job->device->ctx, "array", "array %u %s", i, why);
 }
 
 /* Finds out which arrays are device memory, and the bytes of all that are not. */

@@ -103,8 +103,7 @@ copse_status copse_structure_parse(const char *name, copse_structure *out_struct
 {
     char names[256];
     if (!name || !out_structure)
-        return copse_fail(NULL, COPSE_ERR_ARGUMENT, "copse_structure_parse: %s is NULL",
-                          name ? "out_structure" : "name");
+        return copse_fail_missing(NULL, "copse_structure_parse", name ? "out_structure" : "name");
     if (strcmp(name, "auto") == 0) {
         *out_structure = COPSE_STRUCTURE_AUTO;
         return COPSE_OK;
@@ -115,7 +114,7 @@ copse_status copse_structure_parse(const char *name, copse_structure *out_struct
             return COPSE_OK;
         }
     names_join(names, sizeof names);
-    return copse_fail(NULL, COPSE_ERR_ARGUMENT, "'%.40s' is not a structure: use %s", name, names);
+    return copse_fail_argument(NULL, "name", "'%.40s' is not a structure: use %s", name, names);
 }
 
 int copse_supports(copse_structure structure, copse_placement placement, copse_type key_type, copse_capability what)

@@ -32,3 +32,7 @@ show '15/11/2026' --date-format '%d/%Q/%Y'
 show '15/11/2026' --date-format '%d/%m/%Y%'
 show '15/11/2026' --date-format '%d/%m/%Y' --key-type i64
 show '15/11/2026 10:00' --date-format '%d/%m/%Y %R' --key-type date
+# Keys that were taken as text though they look like dates: a remark says which formats fit all of them.
+show '15/11/2026~1/2/2026'
+show '5/11/2026~1/2/2026'
+show '15/11/2026~none at all'

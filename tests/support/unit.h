@@ -58,6 +58,11 @@ static inline void unit_expect(const copse_ctx *ctx, copse_status got, copse_sta
         print_error("%s left no sentence\n", call);
         _fail(file, line);
     }
+    copse_error_info info = {.struct_size = sizeof info};
+    if (want == COPSE_ERR_ARGUMENT && copse_last_error_info(ctx, &info) == COPSE_OK && !*info.argument) {
+        print_error("%s does not say which argument is wrong: '%s'\n", call, copse_last_error(ctx));
+        _fail(file, line);
+    }
 }
 
 static inline void unit_expect_word(const copse_ctx *ctx, const char *word, const char *call, const char *file,

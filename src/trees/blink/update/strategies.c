@@ -27,7 +27,8 @@ copse_status copse_blink_strategy_asked(const copse_ctx *ctx, const copse_blink_
     if (!name || !*name || (*out = copse_blink_strategy_named(name))) return COPSE_OK;
     for (unsigned s = 0; s < STRATEGIES; s++)
         (void)snprintf(names + strlen(names), sizeof names - strlen(names), s ? ", %s" : "%s", strategies[s]->name);
-    return copse_fail(ctx, COPSE_ERR_ARGUMENT, "COPSE_BLINK_STRATEGY is '%.40s'; it takes one of %s", name, names);
+    return copse_fail_argument(ctx, "COPSE_BLINK_STRATEGY", "COPSE_BLINK_STRATEGY is '%.40s'; it takes one of %s", name,
+                               names);
 }
 
 copse_status copse_blink_update_run(copse_blink_update *u)
