@@ -334,8 +334,8 @@ typedef enum copse_comparison {
 /* Conditions. Those of a query are joined by AND; copse_query_or ends one group of them and begins the next, of which a row
  * has to meet one.
  *
- * Values: whole numbers for columns of whole numbers, any number for floats; a number that the type of the column cannot hold
- * is compared all the same. A text is read as a cell of the column: "2024-03-31", "12.5", "true". A date alone, as the
+ * Values: any number for columns of numbers; one that the type of the column cannot hold is compared all the same, as 1.5 lies between
+ * 1 and 2. A text is read as a cell of the column: "2024-03-31", "12.5", "true". A date alone, as the
  * end of timestamps (LESS_OR_EQUAL, GREATER, high), means the end of that day.
  * Errors: ARGUMENT (no such column; a date that does not exist), TYPE (a value that does not fit the column; PREFIX of a
  * column that is no string; NULL), NAN. */
@@ -459,6 +459,8 @@ typedef struct copse_pairs copse_pairs;
 COPSE_API copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
                                   copse_pairs **out_pairs);
 COPSE_API uint64_t copse_pairs_count(const copse_pairs *pairs);
+/* How they were found, for people, as copse_query_explain says it of queries: "the index of the right side". */
+COPSE_API const char *copse_pairs_how(const copse_pairs *pairs);
 COPSE_API const uint64_t *copse_pairs_left(const copse_pairs *pairs);
 /* NULL after SEMI and ANTI, which have no right side. */
 COPSE_API const uint64_t *copse_pairs_right(const copse_pairs *pairs);

@@ -137,6 +137,36 @@ static void changes_name_what_is_wrong(void **state)
 
 /* ---- queries ---- */
 
+static uint64_t rows_where(copse_ctx *ctx, const copse_table *table, copse_comparison comparison, copse_value value)
+{
+    copse_query *query = NULL;
+    uint64_t n = 0;
+    assert_ok(ctx, copse_query_create(table, &query));
+    assert_ok(ctx, copse_query_where(query, "id", comparison, value));
+    assert_ok(ctx, copse_query_rows(query, NULL, 0, &n));
+    copse_query_free(query);
+    return n;
+}
+
+static void fractions_lie_between_whole_numbers(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_table *table = make(ctx); /* ids 10 to 13 */
+    assert_int_equal(rows_where(ctx, table, COPSE_LESS, copse_value_f64(11.5)), 2);
+    assert_int_equal(rows_where(ctx, table, COPSE_GREATER_OR_EQUAL, copse_value_f64(11.5)), 2);
+    assert_int_equal(rows_where(ctx, table, COPSE_GREATER, copse_value_f64(11)), 2);
+    assert_int_equal(rows_where(ctx, table, COPSE_EQUAL, copse_value_f64(11.5)), 0);
+    assert_int_equal(rows_where(ctx, table, COPSE_NOT_EQUAL, copse_value_f64(11.5)), 4);
+    assert_int_equal(rows_where(ctx, table, COPSE_EQUAL, text("11.0")), 1);
+    assert_int_equal(rows_where(ctx, table, COPSE_LESS, text("1.15e1")), 2);
+    assert_int_equal(rows_where(ctx, table, COPSE_LESS, copse_value_f64(INFINITY)), 4);
+    assert_int_equal(rows_where(ctx, table, COPSE_LESS, copse_value_f64(-1e300)), 0);
+    assert_int_equal(rows_where(ctx, table, COPSE_GREATER, text("-99999999999999999999")), 4);
+    copse_ctx_free(ctx);
+    copse_table_free(table);
+}
+
 static void conditions_that_do_not_fit(void **state)
 {
     (void)state;
@@ -147,7 +177,8 @@ static void conditions_that_do_not_fit(void **state)
     assert_ok(ctx, copse_query_create(table, &query));
     assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "price",
                         copse_query_where(query, "prise", COPSE_EQUAL, copse_value_i64(1)));
-    assert_fails_naming(ctx, COPSE_ERR_TYPE, "id", copse_query_where(query, "id", COPSE_EQUAL, copse_value_f64(1.5)));
+    assert_fails_naming(ctx, COPSE_ERR_TYPE, "day", copse_query_where(query, "day", COPSE_EQUAL, copse_value_f64(1.5)));
+    assert_fails_naming(ctx, COPSE_ERR_TYPE, "flag", copse_query_where(query, "flag", COPSE_EQUAL, copse_value_f64(0)));
     assert_fails_naming(ctx, COPSE_ERR_TYPE, "name", copse_query_where(query, "name", COPSE_EQUAL, copse_value_i64(1)));
     assert_fails_naming(ctx, COPSE_ERR_TYPE, "NULL", copse_query_where(query, "id", COPSE_LESS, copse_value_null()));
     assert_fails(ctx, COPSE_ERR_TYPE, copse_query_where(query, "id", COPSE_PREFIX, text("1")));
@@ -596,6 +627,7 @@ int main(void)
         cmocka_unit_test(tables_hold_what_they_were_given),
         cmocka_unit_test(bad_columns_are_refused),
         cmocka_unit_test(changes_name_what_is_wrong),
+        cmocka_unit_test(fractions_lie_between_whole_numbers),
         cmocka_unit_test(conditions_that_do_not_fit),
         cmocka_unit_test(infinities_and_days_of_timestamps),
         cmocka_unit_test(sums_are_exact_or_an_error),

@@ -128,7 +128,7 @@ static int parse_and_run(int argc, char **argv, char **positional)
     if (!cli_parse(&command, argc, argv, positional, &count, &code)) return code;
     code = check(&args, count, positional);
     if (code != CLI_OK) return code;
-    code = cli_session_open(&session, "import", args.reading.threads, args.reading.quiet, NULL);
+    code = cli_session_open_once(&session, "import", args.reading.threads, args.reading.quiet);
     if (code == CLI_OK) code = run(&session, &args);
     cli_session_close(&session);
     return cli_finish("import", code);
