@@ -302,9 +302,10 @@ struct ArrowArray {
 COPSE_API copse_status copse_table_to_arrow(const copse_table *table, struct ArrowSchema *out_schema,
                                             struct ArrowArray *out_array);
 
-/* A table from such an array; also u, z and Z for strings, and tss and tsm for timestamps, with any time zone, which is
+/* A table from such an array; also u, z and Z for strings, and tss, tsm and tsn for timestamps, with any time zone, which is
  * not kept: timestamps are UTC. On success both were released; on failure they are the caller's as before.
- * Errors: ARGUMENT, TYPE (a column that is none of these: it is named), NAN, OVERFLOW (a timestamp out of range). */
+ * Errors: ARGUMENT, TYPE (a column that is none of these, or a time finer than a microsecond: it is named), NAN, OVERFLOW
+ * (a timestamp out of range). */
 COPSE_API copse_status copse_table_from_arrow(copse_ctx *ctx, struct ArrowSchema *schema, struct ArrowArray *array,
                                               copse_table **out_table);
 
