@@ -91,6 +91,9 @@ static int check(import_args *args, int count, char **positional)
         return cli_usage_error("import", count == 0 ? "which file?" : "one file at a time: '%s' is left over",
                                count == 0 ? "" : positional[1]);
     if (!args->output) return cli_usage_error("import", "where to? -o names the table to write");
+    if (strcmp(args->output, "-") == 0)
+        return cli_usage_error("import", "-o takes a file: a table cannot go to standard output, its beginning is "
+                                         "written last");
     args->reading.input = positional[0];
     return cli_reading_check("import", &args->reading);
 }
