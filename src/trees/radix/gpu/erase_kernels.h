@@ -17,7 +17,7 @@ SIMT_KERNEL(radix_doomed, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 4)
     {
         if (a.places[i] == UINT32_MAX) continue;
         const copse_radix_claim claim = a.claims[a.places[i]];
-        if (claim.position == i) a.pending[simt_atomic_add_u64(&a.tally->later, 1)] = (uint32_t)i;
+        if (claim.position == i) a.pending[counter_next(&a.tally->later, 0)] = (uint32_t)i;
     }
 }
 
@@ -49,7 +49,7 @@ SIMT_KERNEL(radix_lose, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 4)
 
 SIMT_DEVICE void item_free(const copse_radix_erase_arguments *a, copse_radix_link item)
 {
-    a->freed[simt_atomic_add_u64(&a->tally->freed, 1)] = item;
+    a->freed[counter_next(&a->tally->freed, 0)] = item;
 }
 
 /* A node that has lost links: its last one in its place, a smaller node, or in the next round nothing. */
@@ -63,7 +63,7 @@ SIMT_DEVICE void node_settle(const copse_radix_erase_arguments *a, const copse_r
     copse_radix_link instead = 0;
     item_ahead(&a->items, &a->tree, type, at, copse_radix_stride(type, a->tree.width));
     if (left == 0) {
-        a->later[simt_atomic_add_u64(&a->tally->later, 1)] = position;
+        a->later[counter_next(&a->tally->later, 0)] = position;
         return;
     }
     if (left == 1u) {
@@ -92,7 +92,7 @@ SIMT_DEVICE void group_take(const copse_radix_erase_arguments *a, uint32_t head)
                 copse_radix_take(copse_radix_type_of(spot.node), at, (uint32_t)symbol);
         }
         item_free(a, gone);
-        if (copse_radix_is_leaf(gone)) (void)simt_atomic_add_u64(&a->tally->erased, 1);
+        if (copse_radix_is_leaf(gone)) (void)counter_next(&a->tally->erased, 0);
     }
     if (spot.node)
         node_settle(a, &spot, a->pending[head]);
@@ -107,7 +107,7 @@ SIMT_KERNEL(radix_take, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 3)
         const copse_radix_spot *spot = &a.spots[i];
         const uint32_t words = sizeof(copse_radix_group) / 8u;
         if (spot->other && hash_has(&a.groups[0].place, words, a.bits, node_number(spot->other)))
-            a.later[simt_atomic_add_u64(&a.tally->later, 1)] = a.pending[i];
+            a.later[counter_next(&a.tally->later, 0)] = a.pending[i];
         else if (a.groups[spot->group].head == (uint32_t)i + 1u)
             group_take(&a, (uint32_t)i);
     }
@@ -119,7 +119,7 @@ SIMT_KERNEL(radix_spare, copse_radix_spare_arguments, COPSE_RADIX_THREADS, 6)
     {
         const copse_radix_link item = a.freed[i];
         const uint32_t type = copse_radix_type_of(item);
-        const uint64_t at = simt_atomic_add_u64(&a.count[type], 1);
+        const uint64_t at = counter_next(a.count, type);
         a.spare[type][at] = type == COPSE_RADIX_LEAF_LONG ? item : copse_radix_index_of(item);
     }
 }

@@ -76,7 +76,7 @@ SIMT_KERNEL(radix_chains, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
     RADIX_FOR(i, a.n)
     {
         const int32_t depth = common[i];
-        if (i == 0 || common[i - 1u] < 0) a.heads[simt_atomic_add_u64(&a.tally->heads, 1)] = (uint32_t)i;
+        if (i == 0 || common[i - 1u] < 0) a.heads[counter_next(&a.tally->heads, 0)] = (uint32_t)i;
         a.start[i] = UINT32_MAX;
         if (depth < 0) continue;
         const uint32_t before = border_before(&a, (uint32_t)i, depth);
@@ -196,7 +196,7 @@ SIMT_KERNEL(radix_nodes, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
         const chain c = chain_of(&a, (uint32_t)i);
         const uint32_t type = copse_radix_type_for(c.links - c.ends);
         if (!a.make) {
-            (void)simt_atomic_add_u64(&a.tally->needed[type], 1);
+            (void)counter_next(a.tally->needed, type);
             continue;
         }
         const copse_radix_link node = node_make(&a.items, &a.tree, a.tally, type, (uint32_t)a.level[0][i]);

@@ -58,7 +58,7 @@ static copse_status listed_take(const copse_index *index, copse_radix_device *tr
     return status;
 }
 
-copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *most, uint64_t freed,
+copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *most, const uint64_t *freed,
                                      copse_radix_items *out)
 {
     copse_radix_device *tree = copse_radix_device_of(index);
@@ -66,7 +66,8 @@ copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *m
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++) {
         const uint64_t used = copse_radix_items_used(tree, type) + most[type],
                        wanted = listed_wanted(tree, type, most[type]);
-        status = array_reserve(index, tree, type, tree->spare_n[type] + wanted + (freed < used ? freed : used));
+        status =
+            array_reserve(index, tree, type, tree->spare_n[type] + wanted + (freed[type] < used ? freed[type] : used));
         if (status == COPSE_OK) status = listed_take(index, tree, type, wanted);
         out->hand[type] = tree->spare[type];
         out->hand_n[type] = type == COPSE_RADIX_LEAF_LONG ? 0 : tree->spare_n[type];
