@@ -35,7 +35,7 @@ SIMT_KERNEL(radix_lose, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 4)
         const copse_slice key = erase_key(&a, a.pending[i]);
         copse_radix_spot spot;
         spot.node = spot.other = 0;
-        spot.common = spot.group = spot.next = 0;
+        spot.common = spot.group = spot.next = spot.joining = 0;
         spot.link = a.tree.root;
         while (!copse_radix_is_leaf(spot.link) && !node_is_empty(&a.tree, spot.link)) {
             spot.other = spot.node;

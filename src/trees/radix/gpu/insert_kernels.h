@@ -20,6 +20,7 @@ SIMT_DEVICE copse_radix_spot spot_of(const copse_radix_insert_arguments *a, cops
     spot.node = 0;
     spot.link = a->tree.root;
     spot.group = spot.next = spot.joining = 0;
+    spot.symbol = copse_radix_symbol(key, spot.common);
     while (!copse_radix_is_leaf(spot.link) && copse_radix_depth_of(spot.link) < spot.common) {
         spot.node = spot.link;
         spot.link = step_down(&a->tree, spot.link, key);
@@ -53,20 +54,16 @@ SIMT_KERNEL(radix_locate, copse_radix_insert_arguments, COPSE_RADIX_THREADS, 3)
         const uint64_t count = group_enter(a.groups, a.bits, place_number(spot.node, byte), (uint32_t)i, &spot);
         if (count > 1u && count > simt_load_relaxed_u64(&a.tally->crowd))
             (void)simt_atomic_max_u64(&a.tally->crowd, count);
-        if (node_is_there(&spot) || !a.again) {
-            const copse_radix_link node =
-                copse_radix_link_of(copse_radix_type_of(spot.link), spot.common, copse_radix_index_of(spot.link));
-            spot.joining = hash_put(&a.nodes[0].place, sizeof(copse_radix_group) / 8u, a.bits, node);
-            if (!a.again) {
-                simt_store_relaxed_u32(&a.nodes[spot.joining].head, (uint32_t)i + 1u);
-                (void)simt_atomic_add_u32(&a.nodes[spot.joining].count, 1);
-            }
-        }
+        const copse_radix_link node =
+            copse_radix_link_of(copse_radix_type_of(spot.link), spot.common, copse_radix_index_of(spot.link));
+        spot.joining = hash_put(&a.nodes[0].place, sizeof(copse_radix_group) / 8u, a.bits, node);
+        if (spot.symbol >= 0) (void)simt_atomic_add_u32(&a.nodes[spot.joining].count, 1);
+        simt_store_relaxed_u32(&a.nodes[spot.joining].head, (uint32_t)i + 1u);
         a.spots[i] = spot;
     }
 }
 
-/* After the places of the first round: how many nodes of each type will be made, at most. A tree that hangs as the end counts as a link. */
+/* After the places of the first round: how many nodes of each type will be made, at most. */
 SIMT_KERNEL(radix_need, copse_radix_insert_arguments, COPSE_RADIX_THREADS, 6)
 {
     RADIX_FOR(i, a.n)
@@ -117,14 +114,9 @@ SIMT_DEVICE copse_radix_link node_for(const copse_radix_insert_arguments *a, con
 SIMT_DEVICE void group_hang(const copse_radix_insert_arguments *a, uint32_t head)
 {
     const copse_radix_spot spot = a->spots[head];
-    uint32_t more = 0;
+    const copse_radix_link node = node_for(a, &spot, a->nodes[spot.joining].count);
     for (uint32_t i = head; i != UINT32_MAX; i = member_after(a, i, spot.common))
-        more += insert_key(a, a->pending[i]).length > spot.common;
-    const copse_radix_link node = node_for(a, &spot, more);
-    for (uint32_t i = head; i != UINT32_MAX; i = member_after(a, i, spot.common)) {
-        const uint32_t key = a->pending[i];
-        node_add(&a->items, &a->tree, node, copse_radix_symbol(insert_key(a, key), spot.common), a->roots[key]);
-    }
+        node_add(&a->items, &a->tree, node, a->spots[i].symbol, a->roots[a->pending[i]]);
     if (node != spot.link) link_set(&a->items, &a->tree, a->tally, spot.node, insert_key(a, a->pending[head]), node);
 }
 

@@ -267,7 +267,7 @@ typedef struct copse_radix_forest_arguments {
  * Trees come to the tree. In each round every pending one looks for the place where it is to hang: a link in a node. Of those that want the
  * same place, all that share as many bytes with what is there hang in one node, which one thread makes or changes; the others come again.
  * Whoever wants a place in a node that may change in this round waits for the next. Those that hang in one node do so in one round, whatever
- * hangs there before them: the first round knows all nodes that will be made.
+ * is made above it before: the first round knows all nodes that will be made.
  */
 typedef struct copse_radix_group {
     uint64_t place; /* 0: free */
@@ -283,6 +283,7 @@ typedef struct copse_radix_spot {
     uint32_t group;
     uint32_t next;    /* number + 1 of another that wants the place */
     uint32_t joining; /* in the table of nodes that change          */
+    int32_t symbol;   /* behind the common bytes of the key         */
 } copse_radix_spot;
 
 typedef struct copse_radix_insert_arguments {
@@ -300,8 +301,8 @@ typedef struct copse_radix_insert_arguments {
     uint32_t again; /* 1: spots are to be looked for */
     copse_radix_spot *spots;
     copse_radix_group *groups; /* both at the start of a round all zero, 2^bits of them, at least 2 n */
-    copse_radix_group
-        *nodes; /* nodes that get links, by their links; in the first round those that will come to be, too */
+    /* The same by the node: of what hangs there the link with the depth of the node as its extent. count: how many besides the end. */
+    copse_radix_group *nodes;
     uint32_t bits;
     copse_radix_tally *tally;
     copse_radix_items items;
