@@ -42,6 +42,7 @@ SIMT_KERNEL(radix_lose, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 4)
             spot.node = spot.link;
             spot.link = step_down(&a.tree, spot.link, key);
         }
+        spot.symbol = spot.node ? copse_radix_symbol(key, copse_radix_depth_of(spot.node)) : COPSE_RADIX_END;
         (void)group_enter(a.groups, a.bits, node_number(spot.node), (uint32_t)i, &spot);
         a.spots[i] = spot;
     }
@@ -84,7 +85,7 @@ SIMT_DEVICE void group_take(const copse_radix_erase_arguments *a, uint32_t head)
     for (uint32_t i = head + 1u; i; i = a->spots[i - 1u].next) {
         const copse_radix_link gone = a->spots[i - 1u].link;
         if (spot.node) {
-            const int symbol = copse_radix_symbol(erase_key(a, a->pending[i - 1u]), copse_radix_depth_of(spot.node));
+            const int symbol = a->spots[i - 1u].symbol;
             unsigned char *at = copse_radix_at(&a->tree, spot.node);
             if (symbol < 0)
                 ((copse_radix_node *)at)->end = 0;

@@ -251,14 +251,16 @@ typedef struct copse_radix_forest_arguments {
     const uint32_t *unique;
     int32_t *level[COPSE_RADIX_LEVELS]; /* `common`, and the least of each 16 of the level before */
     uint32_t levels, make;              /* how many; the one to be made */
-    uint32_t *start;                    /* of the first border of a chain: the first key of the node; else UINT32_MAX */
-    uint32_t *next;                     /* the next border that is not deeper */
-    copse_radix_link *node;             /* of the first border of a chain */
-    copse_radix_link *left, *right;     /* what hangs beside a border */
-    copse_radix_link *roots;            /* of a tree, by its first key    */
-    uint32_t *heads;                    /* first keys of trees            */
-    uint32_t leaf_type;                 /* 0: `sizes` is to be filled for a type, else what is counted */
-    uint64_t *sizes;                    /* items of the type in front of each leaf */
+    uint32_t *
+        start; /* of the first border of a chain: the first key of the node, later how many links it has; else UINT32_MAX */
+    uint32_t *next;  /* the next border that is not deeper */
+    int16_t *symbol; /* by which the key in front of the border leaves the node */
+    uint64_t *node;  /* of the first border of a chain: where it ends, and how many links it has; later the node */
+    copse_radix_link *left, *right; /* what hangs beside a border */
+    copse_radix_link *roots;        /* of a tree, by its first key    */
+    uint32_t *heads;                /* first keys of trees            */
+    uint32_t leaf_type;             /* 0: `sizes` is to be filled for a type, else what is counted */
+    uint64_t *sizes;                /* items of the type in front of each leaf */
     copse_radix_items items;
     copse_radix_tally *tally;
 } copse_radix_forest_arguments;
@@ -283,7 +285,7 @@ typedef struct copse_radix_spot {
     uint32_t group;
     uint32_t next;    /* number + 1 of another that wants the place */
     uint32_t joining; /* in the table of nodes that change          */
-    int32_t symbol;   /* behind the common bytes of the key         */
+    int32_t symbol;   /* by which the key leaves the node           */
 } copse_radix_spot;
 
 typedef struct copse_radix_insert_arguments {
