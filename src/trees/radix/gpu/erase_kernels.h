@@ -48,11 +48,6 @@ SIMT_KERNEL(radix_lose, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 4)
     }
 }
 
-SIMT_DEVICE void item_free(const copse_radix_erase_arguments *a, copse_radix_link item)
-{
-    a->freed[counter_next(&a->tally->freed, 0)] = item;
-}
-
 /* A node that has lost links: its last one in its place, a smaller node, or in the next round nothing. */
 SIMT_DEVICE void node_settle(const copse_radix_erase_arguments *a, const copse_radix_spot *spot, uint32_t position)
 {
@@ -76,7 +71,7 @@ SIMT_DEVICE void node_settle(const copse_radix_erase_arguments *a, const copse_r
     }
     if (!instead) return;
     link_set(&a->items, &a->tree, a->tally, spot->other, key, instead);
-    item_free(a, spot->node);
+    item_free(a->tally, a->freed, spot->node);
 }
 
 SIMT_DEVICE void group_take(const copse_radix_erase_arguments *a, uint32_t head)
@@ -92,7 +87,7 @@ SIMT_DEVICE void group_take(const copse_radix_erase_arguments *a, uint32_t head)
             else
                 copse_radix_take(copse_radix_type_of(spot.node), at, (uint32_t)symbol);
         }
-        item_free(a, gone);
+        item_free(a->tally, a->freed, gone);
         if (copse_radix_is_leaf(gone)) (void)counter_next(&a->tally->erased, 0);
     }
     if (spot.node)
@@ -121,6 +116,6 @@ SIMT_KERNEL(radix_spare, copse_radix_spare_arguments, COPSE_RADIX_THREADS, 6)
         const copse_radix_link item = a.freed[i];
         const uint32_t type = copse_radix_type_of(item);
         const uint64_t at = counter_next(a.count, type);
-        a.spare[type][at] = type == COPSE_RADIX_LEAF_LONG ? item : copse_radix_index_of(item);
+        a.ends[type][at] = type == COPSE_RADIX_LEAF_LONG ? item : copse_radix_index_of(item);
     }
 }

@@ -107,7 +107,7 @@ SIMT_DEVICE copse_radix_link node_for(const copse_radix_insert_arguments *a, con
     const uint32_t larger = copse_radix_type_for(node->count + more);
     const copse_radix_link made = node_make(&a->items, &a->tree, a->tally, larger, spot->common);
     copse_radix_copy(larger, copse_radix_at(&a->tree, made), type, node);
-    a->freed[counter_next(&a->tally->freed, 0)] = spot->link;
+    item_free(a->tally, a->freed, spot->link);
     return made;
 }
 

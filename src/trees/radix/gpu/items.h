@@ -52,6 +52,13 @@ SIMT_DEVICE copse_radix_link node_make(const copse_radix_items *items, const cop
     return made;
 }
 
+/* Says that an item is free. */
+SIMT_DEVICE void item_free(copse_radix_tally *tally, copse_radix_link *freed, copse_radix_link item)
+{
+    freed[counter_next(&tally->freed, 0)] = item;
+    (void)counter_next(tally->gone, copse_radix_type_of(item));
+}
+
 /* Adds a link to a node that has none for the symbol, and room. */
 SIMT_DEVICE void node_add(const copse_radix_items *items, const copse_radix_view *tree, copse_radix_link node,
                           int symbol, copse_radix_link link)

@@ -179,6 +179,7 @@ typedef struct copse_radix_upsert_arguments {
 typedef struct copse_radix_survey {
     uint64_t longest, shortest;              /* the latter as its complement */
     uint64_t ties;                           /* not 0: words that are next to each other are equal */
+    uint64_t different;                      /* keys */
     uint64_t differ[COPSE_RADIX_SORT_WORDS]; /* bits in which some word differs from that of the first key */
 } copse_radix_survey;
 
@@ -221,7 +222,8 @@ typedef struct copse_radix_tally {
     uint64_t levels, crowd; /* the most */
     uint64_t needed[COPSE_RADIX_TYPES];
     uint64_t taken[COPSE_RADIX_TYPES];
-    uint64_t spare[COPSE_RADIX_TYPES]; /* items in the arrays of free ones, when all is done */
+    uint64_t gone[COPSE_RADIX_TYPES];  /* of `freed`, those of each type */
+    uint64_t spare[COPSE_RADIX_TYPES]; /* how many of them are in the arrays of free items */
 } copse_radix_tally;
 
 /* Items that are free: first those of an array, from its end, then those behind the last one that was ever taken. */
@@ -237,8 +239,8 @@ typedef struct copse_radix_items {
 typedef struct copse_radix_spare_arguments {
     const copse_radix_link *freed;
     uint64_t n;
-    uint64_t *spare[COPSE_RADIX_TYPES];
-    uint64_t *count; /* of each type, before and after */
+    uint64_t *ends[COPSE_RADIX_TYPES];
+    uint64_t *count; /* of each type, how many have gone there: at the start 0 */
 } copse_radix_spare_arguments;
 
 typedef struct copse_radix_forest_arguments {
