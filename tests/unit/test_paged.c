@@ -140,7 +140,7 @@ static void large_batches_follow_each_other(void **state)
     enum { few = 2500, many = 10000 };
     copse_ctx *ctx = unit_context(1);
     for (unsigned w = 0; w < COUNT_OF(widths); w++)
-        for (uint32_t order = 64; order <= 4096; order *= 8) {
+        for (uint32_t order = 64; order <= 1024; order *= 16) {
             copse_index *index = index_of_order(ctx, widths[w], order, false);
             assert_int_equal(insert(ctx, index, widths[w], 0, 160, many), many);
             for (uint64_t i = 1; i < 4; i++) assert_int_equal(insert(ctx, index, widths[w], i, 1600, few), few);

@@ -118,25 +118,32 @@ SIMT_DEVICE place place_in(const copse_paged_tree *tree, uint32_t row, KEY q)
 /* Lanes that look at a leaf together, 16 bytes each. */
 #define LEAF_LANES (COPSE_PAGED_LEAF_BYTES / 16u)
 
-/* Keys of a leaf that are less than q, and those that are not greater << 16. Every lane of the warp asks, about a leaf and a key of its
- * own. A lane that loads a leaf alone takes a turn of the first cache for each 16 bytes, since the other lanes want other lines. */
-SIMT_DEVICE uint32_t leaf_before(const KEY *leaf, KEY q)
+/* Keys of a leaf that are less than q; *out_equal: one of its slots has q. Every lane of the warp asks, about a leaf and a key of its own.
+ * A lane that loads a leaf alone takes a turn of the first cache for each 16 bytes, since the other lanes want other lines. */
+SIMT_DEVICE uint32_t leaf_before(const KEY *leaf, KEY q, bool *out_equal)
 {
-    const uint32_t group = simt_lane() / LEAF_LANES, groups = SIMT_WARP / LEAF_LANES;
+    const uint32_t groups = SIMT_WARP / LEAF_LANES,
+                   own = simt_lane() % groups * LEAF_LANES; /* where the answer is seen */
     uint32_t answer = 0;
+    *out_equal = false;
     SIMT_UNROLL
     for (uint32_t turn = 0; turn < LEAF_LANES; turn++) {
-        const uint32_t lane = turn * groups + group;
+        const uint32_t lane = turn * groups + simt_lane() / LEAF_LANES;
         const KEY asked = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, q, lane);
         const char *from = (const char *)(uintptr_t)simt_shfl_u64(SIMT_FULL_MASK, (uint64_t)(uintptr_t)leaf, lane);
         const simt_u32x4 v = simt_load16(from + simt_lane() % LEAF_LANES * 16u);
-        uint32_t seen = 0;
+        uint32_t before = 0;
+        bool equal = false;
         SIMT_UNROLL
-        for (uint32_t i = 0; i < PIECE_KEYS; i++)
-            seen += (uint32_t)(piece_key(v, i) < asked) + ((uint32_t)(piece_key(v, i) <= asked) << 16);
-        for (uint32_t step = 1; step < LEAF_LANES; step *= 2u) seen += simt_shfl_xor_u32(SIMT_FULL_MASK, seen, step);
-        const uint32_t other = simt_shfl_u32(SIMT_FULL_MASK, seen, simt_lane() % groups * LEAF_LANES);
-        if (simt_lane() / groups == turn) answer = other;
+        for (uint32_t i = 0; i < PIECE_KEYS; i++) {
+            const uint32_t less = __ballot_sync(SIMT_FULL_MASK, piece_key(v, i) < asked);
+            before += (uint32_t)__popc(less >> own & ((1u << LEAF_LANES) - 1u));
+            equal = equal || piece_key(v, i) == asked;
+        }
+        const uint32_t equals = __ballot_sync(SIMT_FULL_MASK, equal) >> own & ((1u << LEAF_LANES) - 1u);
+        if (simt_lane() / groups != turn) continue;
+        answer = before;
+        *out_equal = equals != 0;
     }
     return answer;
 }
@@ -145,16 +152,20 @@ SIMT_DEVICE uint32_t leaf_before(const KEY *leaf, KEY q)
 SIMT_DEVICE place place_of_warp(const copse_paged_tree *tree, KEY q)
 {
     place to;
+    to.row = to.leaf = to.slot = to.rank = 0;
+    to.room = COPSE_PAGED_ROOM_MOST;
+    to.equal = false;
+    if (tree->entries == 0) return to;
     to.row = row_of(tree, q);
     char *page = page_of(tree, to.row);
     to.leaf = leaf_of(tree, page, q);
     const uint32_t begin = leaf_begin(tree, page, to.leaf), end = page_ends(tree, page)[to.leaf];
-    const uint32_t seen = leaf_before(page_keys(tree, page) + to.leaf * LEAF_SLOTS, q);
+    bool equal;
+    to.slot = leaf_before(page_keys(tree, page) + to.leaf * LEAF_SLOTS, q, &equal);
     const uint32_t room = LEAF_SLOTS - (end - begin);
-    to.slot = seen & 0xffffu;
     to.rank = begin + to.slot;
     to.room = room < COPSE_PAGED_ROOM_MOST ? room : COPSE_PAGED_ROOM_MOST;
-    to.equal = to.rank < end && seen >> 16 > to.slot;
+    to.equal = equal && to.rank < end; /* free slots have the largest key */
     return to;
 }
 

@@ -22,9 +22,10 @@ typedef struct update {
     bool done;                   /* the pages are changed          */
 } update;
 
-/* Blocks that write pages in haste: of a small batch in all, of a large one for each multiprocessor. */
+/* Blocks that write pages in haste: of a small batch in all, of a large one for each multiprocessor. These are more than run at a time, so
+ * that none waits for others with more to do. */
 #define HASTY_PAGES 132u
-#define HASTY_SHARE 12u
+#define HASTY_SHARE 64u
 /* Of all pages, at most this share is got before it is known that they are wanted. */
 #define AHEAD_SHARE 4u
 
@@ -192,8 +193,10 @@ static void tree_follow(update *u)
     u->done = true;
 }
 
+/* Notes what a batch takes, by which the next one is judged; those that erase say nothing about that. */
 static void taken_note(const update *u)
 {
+    if (u->a.mode == COPSE_PAGED_PIECES || u->a.mode == COPSE_PAGED_ERASE) return;
     u->tree->taken = u->tree->view.entries ? u->seen.taken : 0; /* a bulk load does not come again */
     u->tree->taken_by = u->a.n;
 }
