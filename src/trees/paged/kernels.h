@@ -118,7 +118,8 @@ typedef struct copse_paged_seen {
  *   replace, patch, settle, write, move_rows, fill_levels
  *
  * A small batch is sorted and planned by one block. The others follow in haste, before the host has seen the plan: with the free pages
- * that there are, into a directory that is large enough for any plan. Where they are not enough, the plan is refused.
+ * that there are, into a directory that is large enough for any plan. Where they are not enough, the plan is refused. So it is with large
+ * batches, where the last one tells what there should be.
  */
 typedef struct copse_paged_update_arguments {
     copse_paged_tree tree;
