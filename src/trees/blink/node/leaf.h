@@ -113,10 +113,9 @@ typedef struct leaf_cursor {
     const char *leaf;
 } leaf_cursor;
 
-/* The first leaf of a place. */
-SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t place)
+/* The first leaf of a place, which has these leaves. */
+SIMT_DEVICE leaf_cursor cursor_of(const copse_blink_tree *tree, uint32_t place, place_leaves leaves)
 {
-    const place_leaves leaves = place_at(tree, place);
     leaf_cursor cursor;
     cursor.base_leaf = place;
     cursor.number = leaves.first;
@@ -128,6 +127,11 @@ SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t place)
         cursor.leaf = leaf_at(tree, cursor.number);
     }
     return cursor;
+}
+
+SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t place)
+{
+    return cursor_of(tree, place, place_at(tree, place));
 }
 
 /* The next leaf of the same place. False: that was the last one. */
