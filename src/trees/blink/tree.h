@@ -108,6 +108,7 @@ typedef struct copse_blink {
     copse_predictor predictor;     /* keys of a batch lie between those of the tree        */
     copse_predictor bucket_sorted; /* ... and are distributed as those are                 */
     copse_predictor coarse;        /* a batch that is sorted by upper bits makes an epoch */
+    copse_predictor appended;      /* ... comes in order and behind all entries            */
     copse_blink_tuning tuning;
     bool crowds;                      /* the last batch that could tell had crowds: the next one probably has, too */
     const copse_blink_strategy *last; /* the strategy that the last update ended with; tests ask */
