@@ -108,6 +108,7 @@ typedef struct copse_blink {
     copse_predictor predictor;     /* keys of a batch lie between those of the tree        */
     copse_predictor bucket_sorted; /* ... and are distributed as those are                 */
     copse_predictor coarse;        /* a batch that is sorted by upper bits makes an epoch */
+    copse_predictor appended;      /* ... comes in order and behind all entries            */
     copse_blink_tuning tuning;
     bool crowds;                      /* the last batch that could show it had crowds: the next one probably has, too */
     const copse_blink_strategy *last; /* the strategy that the last update ended with; tests ask */
@@ -117,7 +118,8 @@ typedef struct copse_blink {
     uint64_t table_bytes;
     pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
-    atomic_uint views; /* grows under `writer`, shrinks at any time */
+    atomic_bool wide_ranges; /* those of the last call were: the next ones probably are, too */
+    atomic_uint views;       /* grows under `writer`, shrinks at any time */
     copse_blink_epoch *current;
 } copse_blink;
 

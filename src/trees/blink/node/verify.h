@@ -42,8 +42,8 @@ SIMT_DEVICE bool check_entry(const copse_blink_tree *tree, const anchor_leaves *
     if (leaves->first == leaves->base_leaf) return true; /* it is a base leaf */
     const uint32_t entry = anchor - leaves->base_leaf - 1u;
     const copse_blink_directory *directory = directory_of(tree);
-    return directory_low(directory, entry) == low && low < KEY_MAX &&
-           directory_before(directory, (KEY)(low + 1u)) == entry + 1u;
+    const uint32_t upto = low < KEY_MAX ? directory_before(directory, (KEY)(low + 1u)) : 0;
+    return directory_low(directory, entry) == low && (upto == entry + 1u || (!tree->unique && upto > entry));
 }
 
 /* An anchor: its leaves tile the keys between the anchor in front of it and its own greatest one. */

@@ -92,11 +92,12 @@ typedef struct copse_resolve_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations; /* keys are raw */
     uint32_t *base_leaves;
-    uint32_t *slots;   /* of each operation the slot of `table` that has its key */
-    uint32_t *table;   /* hash table: position + 1 of the operation that counts, 0 where there is none */
-    uint32_t *crowds;  /* operations on base leaves, by a hash of their number */
-    uint32_t mask;     /* size of the tables - 1, a power of two - 1 */
-    uint32_t *touched; /* bits of base leaves that may change, for read/ranks.c; may be NULL */
+    uint32_t *slots;    /* of each operation the slot of `table` that has its key */
+    uint32_t *table;    /* hash table: position + 1 of the operation that counts, 0 where there is none */
+    uint32_t *crowds;   /* operations on base leaves, by a hash of their number */
+    uint32_t mask;      /* size of the tables - 1, a power of two - 1 */
+    uint32_t *touched;  /* bits of base leaves that may change, for read/ranks.c; may be NULL */
+    uint64_t low, high; /* of the tree: only keys beyond these are reported */
     copse_blink_counters *counters;
 } copse_resolve_arguments;
 

@@ -173,6 +173,56 @@ SIMT_KERNEL(NAME(crowd_list), copse_crowd_arguments, COPSE_KERNEL_THREADS, 8)
     }
 }
 
+/* The last leaf of all. */
+SIMT_DEVICE uint32_t last_leaf(const copse_blink_tree *tree)
+{
+    uint32_t number = tree->base_leaves - 1u;
+    if (tree->directory_entries) {
+        const copse_blink_directory *directory = directory_of(tree);
+        const uint32_t entry = directory->entries - 1u;
+        if (directory_base_leaf(directory, entry) == number) number = directory_leaf(directory, entry);
+    }
+    for (uint32_t next = leaf_next(leaf_at(tree, number)); next != COPSE_LEAF_NONE;) {
+        number = next;
+        next = leaf_next(leaf_at(tree, number));
+    }
+    return number;
+}
+
+/* A batch in the caller's order as one crowd, of the last leaf. By the first lane. False: it does not come behind all entries. */
+SIMT_DEVICE bool append_list(const copse_crowd_arguments *a)
+{
+    const KEY *keys = (const KEY *)a->operations.keys;
+    const uint32_t n = (uint32_t)a->operations.n, number = last_leaf(&a->tree);
+    const char *leaf = leaf_at(&a->tree, number);
+    const uint32_t count = leaf_state(leaf) & COPSE_LEAF_COUNT, outs = (count + n - 1u) / LEAF_SLOTS;
+    const KEY greatest = leaf_key(leaf, count ? count - 1u : 0);
+    const copse_crowd_item item = {number, a->tree.base_leaves - 1u, 0, n, outs, 0, crowd_number(a, 0)};
+    a->items[0] = item;
+    a->sizes[n] = (uint64_t)1 << 32 | outs;
+    a->counters->extra = outs;
+    a->counters->high = keys[n - 1u];
+    base_leaf_touch(a->touched, item.base_leaf);
+    simt_store_relaxed_u32(&a->tree.directories->version, a->tree.directories->version | 1u);
+    return count && keys[n - 1u] != KEY_MAX && (keys[0] > greatest || (!a->tree.unique && keys[0] == greatest));
+}
+
+/* Lists a batch that comes behind all entries and in order. If it turns out not to, the kernels behind change nothing. */
+SIMT_KERNEL(NAME(crowd_append), copse_crowd_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const KEY *keys = (const KEY *)a.operations.keys;
+    bool may = true;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i + 1u < a.operations.n;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        may = may && (keys[i] < keys[i + 1u] || (!a.tree.unique && keys[i] == keys[i + 1u]));
+    if (blockIdx.x == 0 && simt_warp() == 0) {
+        if (simt_lane() == 0) may = append_list(&a) && may;
+        __syncwarp(SIMT_FULL_MASK);
+        may = crowd_fits(&a) && may;
+    }
+    if (!may) simt_store_relaxed_u32(&a.counters->crowded, 1u);
+}
+
 /* --- merging ---------------------------------------------------------------------------------------------------------------------- */
 
 /* An old leaf with its operations. Lane i of a group has entry i. */
@@ -214,7 +264,8 @@ SIMT_DEVICE crowd_leaf crowd_load(const copse_crowd_arguments *a, const copse_cr
     held_load(&a->tree, &leaf.held);
     const bool there = lane < leaf.held.count;
     const uint32_t before = there ? crowd_before(keys, item->first, item->end, leaf.held.key) : 0;
-    const bool stays = there && !(before < some && keys[item->first + before] == leaf.held.key);
+    const bool replaced = a->tree.unique && before < some && keys[item->first + before] == leaf.held.key;
+    const bool stays = there && !replaced;
     const uint32_t staying = held_ballot(stays);
     const uint32_t at = (erases ? 0 : before) + (uint32_t)__popc(staying & ((1u << lane) - 1u));
     const bool counts = stays || a->operations.action == COPSE_ACTION_IF_ABSENT;

@@ -42,7 +42,8 @@ SIMT_KERNEL(NAME(directory_merge), copse_crowd_arguments, COPSE_KERNEL_THREADS, 
             directory_put(&a.to, at + directory_new_before(lows, some, low), low, directory_leaf(from, at),
                           directory_base_leaf(from, at));
         } else {
-            const uint32_t before = old ? directory_before(from, lows[fresh]) : 0;
+            const KEY behind = (KEY)(lows[fresh] + 1u); /* where keys repeat, an old leaf may have the same bound */
+            const uint32_t before = !old ? 0 : behind ? directory_before(from, behind) : old;
             directory_put(&a.to, fresh + before, lows[fresh], a.new_leaves[fresh], a.new_base_leaves[fresh]);
         }
     }

@@ -288,6 +288,7 @@ SIMT_DEVICE KEY resolve_one(const copse_resolve_arguments *a, uint32_t i)
     const KEY key = ENCODE_ONE(a->tree.key_type, bits);
     const leaf_cursor cursor = cursor_seek(&a->tree, base_leaf_of(&a->tree, key), key, NULL);
     const uint32_t leaf = a->tree.branches ? cursor.base_leaf : cursor.number;
+    simt_prefetch(cursor.leaf, COPSE_LEAF_BYTES); /* for `apply_unsorted` */
     a->base_leaves[i] = leaf;
     base_leaf_touch(a->touched, cursor.base_leaf);
     a->slots[i] = table_resolve(a, i, key);
@@ -314,6 +315,6 @@ SIMT_KERNEL(NAME(resolve), copse_resolve_arguments, COPSE_KERNEL_THREADS, 8)
     low = warp_min(low);
     high = warp_max(high);
     if (simt_lane() != 0) return;
-    simt_atomic_max_u64(&a.counters->not_low, ~low);
-    simt_atomic_max_u64(&a.counters->high, high);
+    if (low < a.low) simt_atomic_max_u64(&a.counters->not_low, ~low);
+    if (high > a.high) simt_atomic_max_u64(&a.counters->high, high);
 }

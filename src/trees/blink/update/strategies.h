@@ -43,9 +43,9 @@ struct copse_blink_strategy {
     int (*run)(copse_blink_update *u);
 };
 
-/* update/unsorted.c, update/by_rebuild.c, update/bucket_sort.c, update/in_place.c */
-extern const copse_blink_strategy copse_blink_unsorted, copse_blink_coarse_rebuild, copse_blink_bucket_sort,
-    copse_blink_sorted_in_place, copse_blink_independent_rebuild, copse_blink_lookback_rebuild,
+/* update/unsorted.c, update/crowded.c, update/by_rebuild.c, update/bucket_sort.c, update/in_place.c */
+extern const copse_blink_strategy copse_blink_unsorted, copse_blink_append, copse_blink_coarse_rebuild,
+    copse_blink_bucket_sort, copse_blink_sorted_in_place, copse_blink_independent_rebuild, copse_blink_lookback_rebuild,
     copse_blink_leafwise_rebuild;
 
 /* The strategy of that name, NULL: there is none. */
@@ -69,6 +69,8 @@ copse_pairs_hint copse_blink_update_hint(const copse_blink_update *u, copse_pred
 /* Does a frozen handle show the current epoch? Then no leaf of it may change. */
 bool copse_blink_frozen(const copse_blink_update *u);
 /* Is the batch small enough to change leaves in place? */
+bool copse_blink_leaves_may(const copse_blink_update *u);
+/* ... and are keys unique? */
 bool copse_blink_in_place_may(const copse_blink_update *u);
 /* Leaves that it may add before the tree would be better rebuilt. */
 uint64_t copse_blink_extra_most(const copse_blink_update *u);
