@@ -146,13 +146,13 @@ SIMT_DEVICE anchor_leaves anchor_at(const copse_blink_tree *tree, uint32_t ancho
     return anchor_make(directory, anchor - low, anchor - low, low);
 }
 
-/* The same for each lane and the place `first` + its number, by all lanes of a warp: neighbours find theirs together. Behind the last place
+/* The same for each lane and the anchor `first` + its number, by all lanes of a warp: neighbours find theirs together. Behind the last anchor
  * that is the last one. */
-SIMT_DEVICE place_leaves places_at(const copse_blink_tree *tree, uint32_t first)
+SIMT_DEVICE anchor_leaves anchors_at(const copse_blink_tree *tree, uint32_t first)
 {
-    const uint32_t lane = simt_lane(), last = tree_places(tree) - 1u - first,
-                   place = first + (lane < last ? lane : last);
-    place_leaves plain = {place, COPSE_LEAF_NONE, place};
+    const uint32_t lane = simt_lane(), last = tree_anchors(tree) - 1u - first,
+                   anchor = first + (lane < last ? lane : last);
+    anchor_leaves plain = {anchor, COPSE_LEAF_NONE, anchor};
     if (tree->directory_entries == 0) return plain;
     const copse_blink_directory *directory = directory_of(tree);
     uint32_t low = 0, high = directory->entries; /* entries in front of `first`: each step leaves one in 33 */
@@ -163,22 +163,22 @@ SIMT_DEVICE place_leaves places_at(const copse_blink_tree *tree, uint32_t first)
         low += steps * step;
         if (steps < SIMT_WARP && low + step - 1u < high) high = low + step - 1u;
     }
-    const uint32_t entry = low + lane; /* of 32 places no more are entries */
+    const uint32_t entry = low + lane; /* of 32 anchors no more are entries */
     const uint32_t own = entry < directory->entries ? directory_base_leaf(directory, entry) + 1u + entry : UINT32_MAX;
-    uint32_t upto = 0; /* entries from `low` on that are not behind this lane's place */
+    uint32_t upto = 0; /* entries from `low` on that are not behind this lane's anchor */
     SIMT_UNROLL
     for (uint32_t step = SIMT_WARP / 2u; step > 0; step /= 2u)
-        if (simt_shfl_u32(SIMT_FULL_MASK, own, upto + step - 1u) <= place) upto += step;
-    upto += (uint32_t)(simt_shfl_u32(SIMT_FULL_MASK, own, upto) <= place);
+        if (simt_shfl_u32(SIMT_FULL_MASK, own, upto + step - 1u) <= anchor) upto += step;
+    upto += (uint32_t)(simt_shfl_u32(SIMT_FULL_MASK, own, upto) <= anchor);
     const uint32_t before = simt_shfl_u32(SIMT_FULL_MASK, own, (upto - 1u) & (SIMT_WARP - 1u));
-    const bool is_entry = upto > 0 && before == place;
-    const uint32_t base_leaf = place - low - upto;
-    return place_make(directory, is_entry ? directory_leaf(directory, low + upto - 1u) : base_leaf, base_leaf,
-                      low + upto);
+    const bool is_entry = upto > 0 && before == anchor;
+    const uint32_t base_leaf = anchor - low - upto;
+    return anchor_make(directory, is_entry ? directory_leaf(directory, low + upto - 1u) : base_leaf, base_leaf,
+                       low + upto);
 }
 
-/* The place that begins with a base leaf. */
-SIMT_DEVICE uint32_t place_of_base_leaf(const copse_blink_tree *tree, uint32_t base_leaf)
+/* The anchor that begins with a base leaf. */
+SIMT_DEVICE uint32_t anchor_of_base_leaf(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     if (tree->directory_entries == 0) return base_leaf;
     const copse_blink_directory *directory = directory_of(tree);

@@ -113,8 +113,8 @@ typedef struct leaf_cursor {
     const char *leaf;
 } leaf_cursor;
 
-/* The first leaf of a place, which has these leaves. */
-SIMT_DEVICE leaf_cursor cursor_of(const copse_blink_tree *tree, uint32_t place, place_leaves leaves)
+/* The first leaf of an anchor, which has these leaves. */
+SIMT_DEVICE leaf_cursor cursor_of(const copse_blink_tree *tree, uint32_t anchor, anchor_leaves leaves)
 {
     leaf_cursor cursor;
     cursor.base_leaf = anchor;
@@ -129,12 +129,12 @@ SIMT_DEVICE leaf_cursor cursor_of(const copse_blink_tree *tree, uint32_t place, 
     return cursor;
 }
 
-SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t place)
+SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t anchor)
 {
-    return cursor_of(tree, place, place_at(tree, place));
+    return cursor_of(tree, anchor, anchor_at(tree, anchor));
 }
 
-/* The next leaf of the same place. False: that was the last one. */
+/* The next leaf of the same anchor. False: that was the last one. */
 SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
 {
     uint32_t next = COPSE_LEAF_NONE;

@@ -80,14 +80,14 @@ SIMT_DEVICE uint64_t anchor_share(const copse_blink_tree *tree, uint64_t anchor,
 /* Blocks whose running sums a warp has on their way at a time. */
 #define REFRESH_AHEAD 4u
 
-/* Some of the words of a warp, with up to 32 bits together: each lane reads the place of one bit, so that all wait together. */
+/* Some of the words of a warp, with up to 32 bits together: each lane reads the anchor of one bit, so that all wait together. */
 typedef struct touched_some {
     uint64_t first;    /* block of lane 0 */
     uint32_t own;      /* the word of this lane */
     uint32_t in_front; /* bits in the words of the lanes in front of it */
     uint32_t words;    /* the lanes whose words these are */
     uint32_t begin;    /* bits in the words of the lanes in front of those */
-    uint64_t share;    /* of the place of bit number `lane` */
+    uint64_t share;    /* of the anchor of bit number `lane` */
 } touched_some;
 
 /* The next ones of `words`. False: there are none. */
@@ -102,8 +102,8 @@ SIMT_DEVICE bool touched_next(touched_some *some, uint32_t *words)
     return true;
 }
 
-/* The place of bit number `lane` of these words; a huge number: there are not so many. */
-SIMT_DEVICE uint64_t touched_place(const touched_some *some)
+/* The anchor of bit number `lane` of these words; a huge number: there are not so many. */
+SIMT_DEVICE uint64_t touched_anchor(const touched_some *some)
 {
     const uint32_t n = some->begin + simt_lane(), upto = some->in_front + (uint32_t)__popc(some->own);
     uint32_t word = 0, bit = 0;
@@ -170,8 +170,8 @@ SIMT_DEVICE uint64_t sums_refresh(const copse_refresh_arguments *a, bool values)
         uint32_t words = __ballot_sync(SIMT_FULL_MASK, some.own != 0);
         if (words) some.in_front = (uint32_t)block_sums((uint32_t)__popc(some.own), &bits);
         while (touched_next(&some, &words)) {
-            const uint64_t place = touched_place(&some);
-            some.share = place_share(&a->tree, place, values, &largest);
+            const uint64_t anchor = touched_anchor(&some);
+            some.share = anchor_share(&a->tree, anchor, values, &largest);
             for (uint32_t left = some.words; left;) blocks_correct(a, values, &some, &left);
         }
     }

@@ -54,7 +54,7 @@ SIMT_DEVICE uint32_t warp_running(uint32_t value)
 SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uint32_t base_leaves, uint32_t *leaves)
 {
     const bool any = simt_lane() < base_leaves;
-    const leaf_cursor start = cursor_of(tree, first + simt_lane(), places_at(tree, first));
+    const leaf_cursor start = cursor_of(tree, first + simt_lane(), anchors_at(tree, first));
     leaf_cursor cursor = start;
     uint32_t own = 0;
     for (bool more = any; more; more = cursor_step(tree, &cursor)) own++;
