@@ -45,7 +45,7 @@ test-long: ## both, with long fuzzing (FUZZ_SECONDS, 600 each), stress and diffe
 test-gpu: ## on a machine with a CUDA card: its tests, the differential run on it, compute-sanitizer (minutes)
 	@scripts/test-gpu $(GPU_BUILD)
 
-stress: ## contention and readers beside a writer, emulated (STRESS_SECONDS, 3600; half of it with ThreadSanitizer)
+stress: ## contention and concurrent readers, emulated (STRESS_SECONDS, 3600; half of it with ThreadSanitizer)
 	@scripts/setup test
 	@scripts/stress
 

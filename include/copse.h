@@ -99,8 +99,8 @@ typedef enum copse_structure {
     COPSE_STRUCTURE_AUTO = 0,
     COPSE_STRUCTURE_IMPLICIT = 1, /* fastest reads; an update merges and rebuilds                                     */
     COPSE_STRUCTURE_REGULAR = 2,  /* reads nearly as fast; batches of updates in place                                */
-    COPSE_STRUCTURE_BLINK = 3,    /* the same on devices, where reads may run beside updates                          */
-    COPSE_STRUCTURE_BPLUS = 4,    /* as BLINK without side links: readers that meet a writer start again              */
+    COPSE_STRUCTURE_BLINK = 3,    /* the same on devices, where reads may run during updates                          */
+    COPSE_STRUCTURE_BPLUS = 4,    /* as BLINK without side links: readers that run into a writer start again          */
     COPSE_STRUCTURE_SORTED = 5,   /* a plain sorted array on the CPU: the baseline, and the example for a new tree    */
     COPSE_STRUCTURE_RADIX = 6,    /* made for byte strings: finds as deep as keys differ; updates in place; no ranks  */
     COPSE_STRUCTURE_PAGED = 7     /* large pages, updates of any pattern at a like cost; made for devices             */
@@ -534,8 +534,8 @@ typedef struct copse_page_table {
 COPSE_API copse_status copse_pages(const copse_index *index, copse_page_table *out_table);
 
 /* Copies all entries in order into arrays of `capacity` entries each (either may be NULL), on all threads;
- * copse_size tells the capacity that it takes. With capacity 0 and both NULL it does nothing. Of byte strings it
- * tells the bytes that they take, as copse_range does. Errors: TOO_SMALL. */
+ * copse_size gives the capacity that it takes. With capacity 0 and both NULL it does nothing. Of byte strings it
+ * gives the bytes that they take, as copse_range does. Errors: TOO_SMALL. */
 COPSE_API copse_status copse_export(const copse_index *index, void *out_keys, void *out_values, uint64_t capacity);
 
 /* A cursor stands between two entries and walks them in order, in both directions. An update of the index makes it
@@ -593,7 +593,7 @@ COPSE_API copse_status copse_encode_fields(copse_ctx *ctx, const copse_field *fi
 COPSE_API copse_status copse_decode_fields(copse_ctx *ctx, const copse_bytes *keys, uint64_t n,
                                            const copse_field *fields, uint32_t field_count);
 
-/* Writes a snapshot: to a temporary file beside `path`, synced, then renamed over it, so that a failure leaves the
+/* Writes a snapshot: to a temporary file next to `path`, synced, then renamed over it, so that a failure leaves the
  * old file. docs/FORMAT.md is the format. Errors: IO, CANCELLED. */
 COPSE_API copse_status copse_save(const copse_index *index, const char *path);
 
@@ -636,7 +636,7 @@ typedef struct copse_allocator {
     void *user;
 } copse_allocator;
 
-/* Told now and then how far a long call is (build, insert, erase, apply, save, load, verify, export). Called on
+/* Called now and then to say how far a long call is (build, insert, erase, apply, save, load, verify, export). Called on
  * the thread of the call. Return 0 to go on; anything else ends the call with COPSE_ERR_CANCELLED and the index as
  * it was. */
 typedef int (*copse_progress_fn)(void *user, const char *what, uint64_t done, uint64_t total);
@@ -757,7 +757,7 @@ COPSE_API copse_status copse_ctx_set_stream(copse_ctx *ctx, void *stream);
 COPSE_API copse_status copse_ctx_synchronize(copse_ctx *ctx);
 
 /* Cards. copse_device_count gives 0 on a machine without one; out_why (may be NULL) then receives a sentence that
- * says why: built without CUDA, no driver, a driver that is too old, no card. copse_device_describe tells about
+ * says why: built without CUDA, no driver, a driver that is too old, no card. copse_device_describe is about
  * card `device`; `usable` is 0 where copse cannot use it, and `why` says why. Errors: ARGUMENT, DEVICE (no such
  * card). */
 typedef struct copse_device_info {
@@ -822,7 +822,7 @@ COPSE_API copse_status copse_verify(const copse_index *index);
 typedef enum copse_capability {
     COPSE_CAN_EXIST = 0,           /* the structure is there for this placement and key type at all           */
     COPSE_CAN_RANK = 1,            /* ranks cost no more than a lookup, and so do counts of any width          */
-    COPSE_CAN_VIEW = 2,            /* copse_index_view: readers beside a writer                               */
+    COPSE_CAN_VIEW = 2,            /* copse_index_view: readers concurrent with a writer                      */
     COPSE_CAN_FREEZE = 3,          /* copse_freeze without a copy                                             */
     COPSE_CAN_KEEP_DUPLICATES = 4, /* the option `duplicates`                                                 */
     COPSE_CAN_AGGREGATE = 5,       /* sums, minima and maxima do not look at every entry of a wide range      */

@@ -302,9 +302,10 @@ struct ArrowArray {
 COPSE_API copse_status copse_table_to_arrow(const copse_table *table, struct ArrowSchema *out_schema,
                                             struct ArrowArray *out_array);
 
-/* A table from such an array; also u, z and Z for strings, and tss and tsm for timestamps, with any time zone, which is
+/* A table from such an array; also u, z and Z for strings, and tss, tsm and tsn for timestamps, with any time zone, which is
  * not kept: timestamps are UTC. On success both were released; on failure they are the caller's as before.
- * Errors: ARGUMENT, TYPE (a column that is none of these: it is named), NAN, OVERFLOW (a timestamp out of range). */
+ * Errors: ARGUMENT, TYPE (a column that is none of these, or a time finer than a microsecond: it is named), NAN, OVERFLOW
+ * (a timestamp out of range). */
 COPSE_API copse_status copse_table_from_arrow(copse_ctx *ctx, struct ArrowSchema *schema, struct ArrowArray *array,
                                               copse_table **out_table);
 
@@ -334,8 +335,8 @@ typedef enum copse_comparison {
 /* Conditions. Those of a query are joined by AND; copse_query_or ends one group of them and begins the next, of which a row
  * has to meet one.
  *
- * Values: whole numbers for columns of whole numbers, any number for floats; a number that the type of the column cannot hold
- * is compared all the same. A text is read as a cell of the column: "2024-03-31", "12.5", "true". A date alone, as the
+ * Values: any number for columns of numbers; one that the type of the column cannot hold is compared all the same, as 1.5 lies between
+ * 1 and 2. A text is read as a cell of the column: "2024-03-31", "12.5", "true". A date alone, as the
  * end of timestamps (LESS_OR_EQUAL, GREATER, high), means the end of that day.
  * Errors: ARGUMENT (no such column; a date that does not exist), TYPE (a value that does not fit the column; PREFIX of a
  * column that is no string; NULL), NAN. */
@@ -384,7 +385,7 @@ COPSE_API copse_status copse_query_ranges(copse_query *query, const char *column
 
 /* The same into arrays of the caller's, one for each aggregate, in host or device memory, without a table: ends and results of a table on a
  * card may all stay there, and nothing is copied. The query has no condition, and indexes answer its aggregates: COUNT gives uint64_t, SUM what
- * copse_sum gives, AVG double, MIN and MAX of a column with sums that column's type. Of no rows they are 0; a count beside them tells. Bools have
+ * copse_sum gives, AVG double, MIN and MAX of a column with sums that column's type. Of no rows they are 0; a count next to them shows it. Bools have
  * no minima and maxima here. Errors: ARGUMENT, NAN, UNSUPPORTED (no index answers; it is said which aggregate), OVERFLOW as in copse_sum. */
 COPSE_API copse_status copse_query_ranges_into(copse_query *query, const char *column, const copse_ranges *ranges,
                                                void *const *results);
@@ -459,6 +460,8 @@ typedef struct copse_pairs copse_pairs;
 COPSE_API copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
                                   copse_pairs **out_pairs);
 COPSE_API uint64_t copse_pairs_count(const copse_pairs *pairs);
+/* How they were found, for people, as copse_query_explain says it of queries: "the index of the right side". */
+COPSE_API const char *copse_pairs_how(const copse_pairs *pairs);
 COPSE_API const uint64_t *copse_pairs_left(const copse_pairs *pairs);
 /* NULL after SEMI and ANTI, which have no right side. */
 COPSE_API const uint64_t *copse_pairs_right(const copse_pairs *pairs);

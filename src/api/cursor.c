@@ -8,8 +8,8 @@
 
 /* The bits of one key of fixed width. */
 typedef union key_bits {
-    uint32_t narrow;
-    uint64_t wide;
+    uint32_t bits32;
+    uint64_t bits64;
 } key_bits;
 
 struct copse_cursor {
@@ -176,12 +176,12 @@ static int order_of(copse_type type, const void *a, const void *b)
         (void)copse_byte_keys_take(NULL, "key", b, 1, &second);
         return copse_slice_compare(copse_byte_key(&first, 0), copse_byte_key(&second, 0));
     }
-    const bool narrow = copse_type_size(type) == 4;
+    const bool four_bytes = copse_type_size(type) == 4;
     key_bits first = {0}, second = {0};
     memcpy(&first, a, copse_type_size(type));
     memcpy(&second, b, copse_type_size(type));
-    const uint64_t code = copse_key_code(type, narrow ? first.narrow : first.wide);
-    const uint64_t other = copse_key_code(type, narrow ? second.narrow : second.wide);
+    const uint64_t code = copse_key_code(type, four_bytes ? first.bits32 : first.bits64);
+    const uint64_t other = copse_key_code(type, four_bytes ? second.bits32 : second.bits64);
     return (code > other) - (code < other);
 }
 

@@ -263,7 +263,7 @@ static copse_status histogram(visit *v)
     v->pass.edges = edges;
     v->pass.bins = r->bins;
     v->pass.counts = r->counts;
-    memset(r->counts, 0, (r->bins + COPSE_BINS_BESIDE) * sizeof *r->counts);
+    memset(r->counts, 0, (r->bins + COPSE_BINS_OUTSIDE) * sizeof *r->counts);
     if (status == COPSE_OK) status = copse_visit_pass(v->index, &v->pass);
     copse_memory_free(v->index->ctx, edges, bytes);
     return status;

@@ -1,5 +1,5 @@
 /*
- * The largest and the smallest values. Histograms over codes narrow down where the last of the wanted values is:
+ * The largest and the smallest values. Histograms over codes find where the last of the wanted values is:
  *
  *   all codes   |.......|.......|...x...|.......|        k largest: all bins right of x, and some of those in x
  *   bin of x                    |..|..|x.|..|            and so on, until few entries are left, or the bin is one code
@@ -16,20 +16,20 @@
 #define FEW  65536u /* entries that are taken without another histogram */
 
 /* Codes between which the last wanted value is. */
-typedef struct narrowing {
+typedef struct search {
     uint64_t low, high;
     uint64_t better; /* entries beyond, all of them wanted */
     uint64_t inside;
     uint64_t edges[BINS + 1];
-    uint64_t counts[BINS + COPSE_BINS_BESIDE];
-} narrowing;
+    uint64_t counts[BINS + COPSE_BINS_OUTSIDE];
+} search;
 
 typedef struct ranked {
     uint64_t code;
     uint64_t at; /* place in key order */
 } ranked;
 
-static copse_status histogram(const copse_index *index, const copse_pass *pass, narrowing *to, uint32_t bins,
+static copse_status histogram(const copse_index *index, const copse_pass *pass, search *to, uint32_t bins,
                               uint32_t even)
 {
     copse_pass counting = {.kind = COPSE_PASS_HISTOGRAM,
@@ -46,7 +46,7 @@ static copse_status histogram(const copse_index *index, const copse_pass *pass, 
 }
 
 /* Cuts the codes into bins, and goes on in the one that has the last wanted value. */
-static copse_status narrow(const copse_index *index, const copse_pass *pass, bool largest, narrowing *to)
+static copse_status search_step(const copse_index *index, const copse_pass *pass, bool largest, search *to)
 {
     const uint64_t span = to->high - to->low;
     uint32_t shift = 0;
@@ -153,7 +153,7 @@ static copse_status chosen_give(const copse_index *index, copse_pass *pass, bool
     return status;
 }
 
-static copse_status choose(const copse_index *index, copse_pass *pass, bool largest, const narrowing *to)
+static copse_status choose(const copse_index *index, copse_pass *pass, bool largest, const search *to)
 {
     const copse_type type = pass->value_type;
     const uint64_t first = copse_smallest_code(type), last = copse_largest_code(type);
@@ -180,14 +180,14 @@ copse_status copse_visit_top(const copse_index *index, copse_pass *pass, bool la
         return copse_fail(index->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_visit_values: keys of largest and smallest values may not be byte strings");
     if (pass->capacity == 0) return COPSE_OK;
-    narrowing *to = copse_memory_alloc(index->ctx, sizeof *to);
+    search *to = copse_memory_alloc(index->ctx, sizeof *to);
     if (!to) return copse_fail_memory(index->ctx, sizeof *to, "the visit");
     to->low = copse_smallest_code(pass->value_type);
     to->high = copse_largest_code(pass->value_type);
     to->better = 0;
     copse_status status;
     do {
-        status = narrow(index, pass, largest, to);
+        status = search_step(index, pass, largest, to);
     } while (status == COPSE_OK && to->low < to->high && to->better + to->inside > pass->capacity &&
              to->better + to->inside > FEW);
     if (status == COPSE_OK) status = choose(index, pass, largest, to);

@@ -249,6 +249,9 @@ typedef struct cli_session {
 /* threads 0: the library's choice; where NULL: the CPU. Returns CLI_OK or the code to leave with, having said why. */
 int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet,
                      const cli_placement *where);
+/* For a command that fills its memory, writes it to a file and ends: it has no use for huge pages, and a virtual machine may have to
+ * ask its host for each of them. */
+int cli_session_open_once(cli_session *session, const char *command, uint64_t threads, bool quiet);
 int cli_session_load(cli_session *session, const char *path);
 /* The same without a word about a failure. */
 copse_status cli_session_try_load(cli_session *session, const char *path);

@@ -1,4 +1,4 @@
-/* Where results go that are files: written beside their place and then put there, or to standard output. */
+/* Where results go that are files: written next to the path and then renamed, or to standard output. */
 #pragma once
 
 #include "cli/cli.h"
@@ -9,7 +9,7 @@ typedef struct cli_text_file {
     const char *command;
     const char *path; /* NULL or "-": standard output */
     FILE *out;
-    char *temporary; /* beside the path, until it is complete; NULL: written where it is, as a pipe has to be */
+    char *temporary; /* next to the path, until it is complete; NULL: written where it is, as a pipe has to be */
 } cli_text_file;
 
 int cli_text_file_open(cli_text_file *file, const char *command, const char *path);

@@ -20,7 +20,7 @@ static bool is_escaped(const unsigned char *at, size_t length)
     return *at < 0x20 || *at == '"' || *at == '\\' || *at == 0x7F || (length == 2 && *at == 0xC2 && at[1] < 0xA0);
 }
 
-/* Bytes from the start on that are written as they are, whatever stands beside them. */
+/* Bytes from the start on that are written as they are, whatever stands next to them. */
 static size_t plain_run(const char *text, size_t size)
 {
     size_t n = 0;

@@ -64,7 +64,7 @@ static shown show_next(const char *at, size_t left, bool terminal)
 
 /* ---- lines ---- */
 
-/* Bytes from the start on that are written as they are, whatever stands beside them. */
+/* Bytes from the start on that are written as they are, whatever stands next to them. */
 static size_t plain_run(const char *text, size_t length, bool terminal)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* What the first bytes of a table tell: the delimiter, which columns hold keys and values, decimal commas, types. */
+/* What the first bytes of a table show: the delimiter, which columns hold keys and values, decimal commas, types. */
 #include "cli/rows.h"
 
 #include <string.h>
@@ -180,7 +180,7 @@ static decimal_form choose_decimal(const finder *f, const column_guess *key, con
     return fitting[COMMA] > fitting[POINT] ? COMMA : POINT;
 }
 
-static int settle_type(const finder *f, copse_csv *csv, const column_guess *g, decimal_form form, bool is_value)
+static int choose_type(const finder *f, copse_csv *csv, const column_guess *g, decimal_form form, bool is_value)
 {
     const copse_guess *guess = &g->forms[form];
     g->column->form = (copse_cell_form){is_value ? NULL : f->args->date_format, form == COMMA ? ',' : '.'};
@@ -265,8 +265,8 @@ static int find_types(finder *f, copse_csv *csv, copse_csv_cell *cells, size_t c
     int code = sample_rows(f, csv, cells, count, &key, &value);
     if (code != CLI_OK) return code;
     decimal_form form = choose_decimal(f, &key, &value);
-    code = settle_type(f, csv, &key, form, false);
-    return code == CLI_OK ? settle_type(f, csv, &value, form, true) : code;
+    code = choose_type(f, csv, &key, form, false);
+    return code == CLI_OK ? choose_type(f, csv, &value, form, true) : code;
 }
 
 /* ---- all of it ---- */

@@ -120,7 +120,7 @@ static void name_column(const copse_csv *csv, const cli_column *c, char *out, si
         snprintf(out, size, "#%zu", c->index + 1);
 }
 
-static void tell_form(const cli_rows *r)
+static void remark_form(const cli_rows *r)
 {
     const cli_layout *l = &r->layout;
     char delimiter[32] = "";
@@ -134,12 +134,12 @@ static void tell_form(const cli_rows *r)
              comma ? "decimals have a comma" : "");
 }
 
-static void tell_guess(const cli_rows *r)
+static void remark_guess(const cli_rows *r)
 {
     const cli_layout *l = &r->layout;
     char key[128] = "", value[128] = "", rows[CLI_NUMBER_SIZE];
     if (r->args->quiet) return;
-    tell_form(r);
+    remark_form(r);
     if (!l->key.guessed && !l->value.guessed) return;
     if (l->key.guessed) snprintf(key, sizeof key, "key %s is %s", r->key_name, cli_type_name(l->key.type));
     if (l->value.guessed) snprintf(value, sizeof value, "value %s is %s", r->value_name, cli_type_name(l->value.type));
@@ -324,7 +324,7 @@ static int open_reader(cli_rows *r)
         return cli_fail(r->session->command, "%s: %s", r->input.name, message);
     name_column(r->csv, &r->layout.key, r->key_name, sizeof r->key_name);
     name_column(r->csv, &r->layout.value, r->value_name, sizeof r->value_name);
-    tell_guess(r);
+    remark_guess(r);
     return CLI_OK;
 }
 

@@ -31,7 +31,7 @@ typedef struct cli_input {
     copse_gzip *gzip;       /* NULL: plain */
     uint64_t size;          /* of the file, 0: not known */
     uint64_t taken;         /* bytes of the file so far */
-    unsigned char start[2]; /* the first bytes, which tell gzip data */
+    unsigned char start[2]; /* the first bytes, which identify gzip data */
     size_t start_size;
     size_t start_used;
     char *head; /* the first bytes of the text, looked at for the layout and then read again */
@@ -79,16 +79,16 @@ int cli_rows_check(const char *command, cli_rows_args *args);
 
 typedef struct cli_rows cli_rows;
 
-/* Finds columns and types, and tells what was guessed. args must outlive the rows. */
+/* Finds columns and types, and says what was guessed. args must outlive the rows. */
 int cli_rows_open(cli_session *session, const cli_rows_args *args, cli_rows **out);
 copse_type cli_rows_key_type(const cli_rows *rows);
 /* Appends up to `most` pairs; none at the end. Fills in types and names of the pairs, and counts rows that were left out. */
 int cli_rows_next(cli_rows *rows, uint64_t most, cli_pairs *pairs);
-/* Tells what was left out. Returns CLI_FAILED where that was every row. */
+/* Says what was left out. Returns CLI_FAILED where that was every row. */
 int cli_rows_finish(cli_rows *rows);
 void cli_rows_close(cli_rows *rows);
 
-/* ---- layout.c: what the first bytes of a table tell ---- */
+/* ---- layout.c: what the first bytes of a table show ---- */
 
 #define CLI_SAMPLE_ROWS 1000
 

@@ -8,8 +8,8 @@
 
 #include "trees/registry.h"
 
-int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet,
-                     const cli_placement *where)
+static int open_context(cli_session *session, const char *command, uint64_t threads, bool quiet,
+                        const cli_placement *where, copse_huge_pages huge_pages)
 {
     copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
     memset(session, 0, sizeof *session);
@@ -19,11 +19,23 @@ int cli_session_open(cli_session *session, const char *command, uint64_t threads
     if (threads > UINT32_MAX) return cli_usage_error(command, "--threads is too large");
     cli_progress_start(&session->progress, quiet);
     options.threads = (uint32_t)threads;
+    options.huge_pages = huge_pages;
     if (where && where->device != CLI_NO_DEVICE) options.device = (int32_t)where->device;
     options.progress = cli_progress_callback;
     options.progress_user = &session->progress;
     if (copse_ctx_create(&options, &session->ctx) == COPSE_OK) return CLI_OK;
     return cli_fail(command, "%s", copse_last_error(NULL));
+}
+
+int cli_session_open(cli_session *session, const char *command, uint64_t threads, bool quiet,
+                     const cli_placement *where)
+{
+    return open_context(session, command, threads, quiet, where, COPSE_HUGE_PAGES_AUTO);
+}
+
+int cli_session_open_once(cli_session *session, const char *command, uint64_t threads, bool quiet)
+{
+    return open_context(session, command, threads, quiet, NULL, COPSE_HUGE_PAGES_OFF);
 }
 
 /* Whether the keys of a file are text, for which a device has no tree. */

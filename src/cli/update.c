@@ -1,4 +1,4 @@
-/* Changing a snapshot: load it, change it in memory, save it in one piece, and tell what was done. */
+/* Changing a snapshot: load it, change it in memory, save it in one piece, and say what was done. */
 #define _DEFAULT_SOURCE
 #include "cli/update.h"
 
@@ -38,7 +38,7 @@ static void unlock(cli_update *update)
     update->lock = -1;
 }
 
-/* Where a file system has no locks, and where the file cannot be opened, which loading it will tell, it goes on without. */
+/* Where a file system has no locks, and where the file cannot be opened, which loading it will show, it goes on without. */
 static int lock_snapshot(cli_session *session, cli_update *update)
 {
     int code = CLI_OK;

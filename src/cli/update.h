@@ -1,4 +1,4 @@
-/* What the commands that change a snapshot share: load it, change it in memory, save it in one piece, and tell what was done. */
+/* What the commands that change a snapshot share: load it, change it in memory, save it in one piece, and say what was done. */
 #pragma once
 
 #include "cli/cli.h"

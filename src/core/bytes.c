@@ -117,13 +117,13 @@ copse_status copse_byte_output_open(const copse_ctx *ctx, const char *name, void
 static void offset_put(copse_byte_output *out)
 {
     const int64_t wide = (int64_t)out->needed;
-    const int32_t narrow = (int32_t)wide;
+    const int32_t offset32 = (int32_t)wide;
     if (!out->offsets) return;
     if (out->wide) {
         memcpy(out->offsets + out->n * sizeof wide, &wide, sizeof wide);
     } else {
         out->overflow |= wide > INT32_MAX;
-        memcpy(out->offsets + out->n * sizeof narrow, &narrow, sizeof narrow);
+        memcpy(out->offsets + out->n * sizeof offset32, &offset32, sizeof offset32);
     }
 }
 

@@ -52,14 +52,14 @@ copse_status copse_byte_keys_take(const copse_ctx *ctx, const char *name, const 
 
 static inline int64_t copse_byte_offset(const copse_byte_keys *keys, uint64_t i)
 {
-    int32_t narrow;
+    int32_t offset32;
     int64_t wide;
     if (keys->wide) {
         memcpy(&wide, keys->offsets + i * sizeof wide, sizeof wide);
         return wide;
     }
-    memcpy(&narrow, keys->offsets + i * sizeof narrow, sizeof narrow);
-    return narrow;
+    memcpy(&offset32, keys->offsets + i * sizeof offset32, sizeof offset32);
+    return offset32;
 }
 
 static inline copse_slice copse_byte_key(const copse_byte_keys *keys, uint64_t i)

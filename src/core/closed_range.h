@@ -10,17 +10,19 @@
 
 #include "core/codec.h"
 
+#include <stdbool.h>
+
 /* The bits of a key, in the low half where it has 32, and its code. */
 COPSE_ANYWHERE uint64_t copse_key_code(copse_type type, uint64_t bits)
 {
-    const bool narrow = type == COPSE_U32 || type == COPSE_I32 || type == COPSE_F32 || type == COPSE_DATE;
-    return narrow ? copse_encode_one_k32(type, (uint32_t)bits) : copse_encode_one_k64(type, bits);
+    const bool four_bytes = type == COPSE_U32 || type == COPSE_I32 || type == COPSE_F32 || type == COPSE_DATE;
+    return four_bytes ? copse_encode_one_k32(type, (uint32_t)bits) : copse_encode_one_k64(type, bits);
 }
 
 COPSE_ANYWHERE uint64_t copse_key_bits(copse_type type, uint64_t code)
 {
-    const bool narrow = type == COPSE_U32 || type == COPSE_I32 || type == COPSE_F32 || type == COPSE_DATE;
-    return narrow ? copse_decode_one_k32(type, (uint32_t)code) : copse_decode_one_k64(type, code);
+    const bool four_bytes = type == COPSE_U32 || type == COPSE_I32 || type == COPSE_F32 || type == COPSE_DATE;
+    return four_bytes ? copse_decode_one_k32(type, (uint32_t)code) : copse_decode_one_k64(type, code);
 }
 
 COPSE_ANYWHERE uint64_t copse_smallest_code(copse_type type)

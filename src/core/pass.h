@@ -32,7 +32,7 @@ typedef struct copse_pass_sums {
 #define COPSE_PASS_SUMS_EMPTY ((copse_pass_sums){COPSE_AGGREGATE_EMPTY, 0.0, 0})
 
 /* Behind the bins of a histogram. */
-enum { COPSE_BIN_BELOW, COPSE_BIN_ABOVE, COPSE_BIN_NAN, COPSE_BINS_BESIDE };
+enum { COPSE_BIN_BELOW, COPSE_BIN_ABOVE, COPSE_BIN_NAN, COPSE_BINS_OUTSIDE };
 
 typedef struct copse_pass copse_pass;
 struct copse_pass {
@@ -47,7 +47,7 @@ struct copse_pass {
     uint32_t look; /* COPSE_LOOK_* */
     double mean;
     copse_pass_sums sums; /* starts empty */
-    /* HISTOGRAM: bins + 1 codes, and bins + COPSE_BINS_BESIDE counts, which start at 0 */
+    /* HISTOGRAM: bins + 1 codes, and bins + COPSE_BINS_OUTSIDE counts, which start at 0 */
     const uint64_t *edges;
     uint32_t bins;
     uint32_t even; /* not 0: edge i is edge 0 plus i * 2^(even - 1), but for the last one: a bin is found by a shift */

@@ -26,21 +26,6 @@ static void map_values(const copse_pass *pass, const void *values, uint64_t n, v
 
 /* --- reductions ----------------------------------------------------------------------------------------------------------- */
 
-static double real_of(copse_type type, VALUE value)
-{
-#if VALUE_BITS == 64
-    double number;
-    if (type == COPSE_U64) return (double)value;
-    if (type == COPSE_I64) return (double)(int64_t)value;
-#else
-    float number;
-    if (type == COPSE_U32) return (double)value;
-    if (type == COPSE_I32) return (double)(int32_t)value;
-#endif
-    memcpy(&number, &value, sizeof number);
-    return (double)number;
-}
-
 /* Integers, moved up so that none is negative, in two halves of 32 bits, whose sums 64 bits hold for 2^32 values. */
 static copse_wide sum_integers(copse_type type, const VALUE *values, uint64_t n)
 {
@@ -62,8 +47,8 @@ static double sum_reals(copse_type type, const VALUE *values, uint64_t n)
     double part[ACCUMULATORS] = {0};
     uint64_t i = 0;
     for (; i + ACCUMULATORS <= n; i += ACCUMULATORS)
-        for (uint64_t j = 0; j < ACCUMULATORS; j++) part[j] += real_of(type, values[i + j]);
-    for (; i < n; i++) part[0] += real_of(type, values[i]);
+        for (uint64_t j = 0; j < ACCUMULATORS; j++) part[j] += pass_real(type, values[i + j]);
+    for (; i < n; i++) part[0] += pass_real(type, values[i]);
     for (uint64_t j = 1; j < ACCUMULATORS; j++) part[0] += part[j];
     return part[0];
 }
@@ -74,11 +59,11 @@ static double sum_squares(copse_type type, const VALUE *values, uint64_t n, doub
     uint64_t i = 0;
     for (; i + ACCUMULATORS <= n; i += ACCUMULATORS)
         for (uint64_t j = 0; j < ACCUMULATORS; j++) {
-            const double away = real_of(type, values[i + j]) - mean;
+            const double away = pass_real(type, values[i + j]) - mean;
             part[j] += away * away;
         }
     for (; i < n; i++) {
-        const double away = real_of(type, values[i]) - mean;
+        const double away = pass_real(type, values[i]) - mean;
         part[0] += away * away;
     }
     for (uint64_t j = 1; j < ACCUMULATORS; j++) part[0] += part[j];

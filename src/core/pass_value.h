@@ -15,6 +15,21 @@ COPSE_ANYWHERE bool pass_is_nan(copse_type type, VALUE value)
     return COPSE_BITS(copse_is_nan_k, VALUE_BITS)(type, value) != 0;
 }
 
+COPSE_ANYWHERE double pass_real(copse_type type, VALUE value)
+{
+#if VALUE_BITS == 64
+    double number;
+    if (type == COPSE_U64) return (double)value;
+    if (type == COPSE_I64) return (double)(int64_t)value;
+#else
+    float number;
+    if (type == COPSE_U32) return (double)value;
+    if (type == COPSE_I32) return (double)(int32_t)value;
+#endif
+    memcpy(&number, &value, sizeof number);
+    return (double)number;
+}
+
 COPSE_ANYWHERE VALUE pass_multiply(copse_type type, VALUE a, VALUE b)
 {
 #if VALUE_BITS == 64
@@ -49,7 +64,7 @@ COPSE_ANYWHERE VALUE pass_map(copse_type type, uint32_t map, VALUE value, VALUE 
     return pass_bound(type, map, value, a, b);
 }
 
-/* The bin of a value, where n bins have edges in codes; `even` as in copse_pass. Bins lie behind each other: those beside them come last. */
+/* The bin of a value, where n bins have edges in codes; `even` as in copse_pass. Bins lie behind each other: those outside come last. */
 #define PASS_BIN(EDGE)                                                                                                 \
     COPSE_ANYWHERE uint32_t pass_bin_##EDGE(copse_type type, const EDGE *edges, uint32_t n, uint32_t even,             \
                                             VALUE value)                                                               \

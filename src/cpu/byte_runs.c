@@ -8,14 +8,14 @@ void copse_byte_given_value(const copse_byte_update *update, uint64_t at, char *
 {
     const copse_type type = update->index->value_type;
     const double wide = (double)at;
-    const float narrow = (float)at;
+    const float single = (float)at;
     const uint32_t low = (uint32_t)at;
     if (update->given)
         memcpy(to, (const char *)update->given + at * update->width, update->width);
     else if (update->width == sizeof wide)
         memcpy(to, type == COPSE_F64 ? (const void *)&wide : (const void *)&at, update->width);
     else
-        memcpy(to, type == COPSE_F32 ? (const void *)&narrow : (const void *)&low, update->width);
+        memcpy(to, type == COPSE_F32 ? (const void *)&single : (const void *)&low, update->width);
 }
 
 /* COPSE_OP_ADD: integers wrap, and a sum that is no number is always the same one. */
@@ -23,8 +23,8 @@ static void value_add(const copse_byte_update *update, uint64_t at, char *to)
 {
     const copse_type type = update->index->value_type;
     uint64_t wide[2] = {0, 0};
-    uint32_t narrow[2] = {0, 0};
-    void *both = update->width == sizeof *wide ? (void *)wide : (void *)narrow;
+    uint32_t words[2] = {0, 0};
+    void *both = update->width == sizeof *wide ? (void *)wide : (void *)words;
     memcpy(both, to, update->width);
     copse_byte_given_value(update, at, (char *)both + update->width);
     if (type == COPSE_F64) {
@@ -35,13 +35,13 @@ static void value_add(const copse_byte_update *update, uint64_t at, char *to)
         if (!isnan(numbers[0])) memcpy(wide, numbers, sizeof *wide);
     } else if (type == COPSE_F32) {
         float numbers[2];
-        memcpy(numbers, narrow, sizeof numbers);
+        memcpy(numbers, words, sizeof numbers);
         numbers[0] += numbers[1];
-        narrow[0] = 0x7fc00000u;
-        if (!isnan(numbers[0])) memcpy(narrow, numbers, sizeof *narrow);
+        words[0] = 0x7fc00000u;
+        if (!isnan(numbers[0])) memcpy(words, numbers, sizeof *words);
     } else {
         wide[0] += wide[1];
-        narrow[0] += narrow[1];
+        words[0] += words[1];
     }
     memcpy(to, both, update->width);
 }

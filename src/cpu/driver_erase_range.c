@@ -1,4 +1,4 @@
-/* The CPU driver: erasing by ranges. The tree is told where the entries lie that go, and drops them without looking at their keys. */
+/* The CPU driver: erasing by ranges. The tree gets the stretches of entries that go, and drops them without looking at their keys. */
 #include "cpu/driver.h"
 
 /* Locations of both ends of each range, and their ranks. */

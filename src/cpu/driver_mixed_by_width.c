@@ -4,6 +4,7 @@
 #include "core/codec.h"
 #include "core/value_add.h"
 #include "cpu/driver.h"
+#include "cpu/fetch.h"
 
 #include <string.h>
 
@@ -63,7 +64,7 @@ static void mixed_look_up(const mixed_call *call, uint64_t at, uint64_t last, mi
 }
 
 /* The replay visits the caller's arrays in the order of the keys, that is at random. */
-static inline void mixed_fetch(const mixed_call *call, uint64_t tagged)
+COPSE_FETCH void mixed_fetch(const mixed_call *call, uint64_t tagged)
 {
     const uint64_t at = tagged >> COPSE_TAG_BITS;
     if (call->values) __builtin_prefetch((const VALUE *)call->values + at);

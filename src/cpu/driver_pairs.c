@@ -1,8 +1,8 @@
 /*
  * The CPU driver: erasing pairs of key and value.
  *
- * Where keys are there once, a lookup tells which of them have the value; those are erased. Where they may repeat, the entries of
- * each key of the batch are read, and what is left of them takes their place: a cost of the batch and of the groups that it meets.
+ * Where keys are there once, a lookup says which of them have the value; those are erased. Where they may repeat, the entries of
+ * each key of the batch are read, and what is left of them takes their place: a cost of the batch and of the groups that it touches.
  * Nothing is changed before the last step that can fail.
  */
 #include "cpu/driver_pairs.h"

@@ -7,8 +7,10 @@
 /* Ranges are sized and then copied this many at a time, so that their first and last leaves are still in the caches when
  * they are copied; while one is copied, the lines between are asked for some ranges ahead. */
 #define RANGE_CHUNK 2048u
-#define RANGE_AHEAD 8u
-#define RANGE_EARLY 16u
+/* Where the way down is gone by somebody else, there is no pipeline to fill, and fewer lines stay in nearer caches. */
+#define RANGE_WALKED 512u
+#define RANGE_AHEAD  8u
+#define RANGE_EARLY  16u
 
 /* The first NaN among the bounds of a batch; lows come before highs. */
 typedef struct range_nan {
@@ -115,7 +117,7 @@ copse_status copse_cpu_count(const copse_index *index, const copse_ranges *range
  * Until it knows, it keeps the chunk and sizes the next. With its hands full it counts the missing chunk itself: the thread that has it
  * may not be running. So nobody waits for anybody.
  */
-#define RANGE_HELD    4u
+#define RANGE_HELD    8u
 #define RANGE_UNKNOWN UINT64_MAX
 
 /* One copse_range call at work. */
@@ -321,7 +323,7 @@ copse_status copse_cpu_range(const copse_index *index, const copse_ranges *range
                      .capacity = rows->capacity,
                      .chunk = RANGE_CHUNK,
                      .nan = {n, n}};
-    if (index->walked) job.chunk = index->walked->open(index->walked, RANGE_CHUNK, true);
+    if (index->walked) job.chunk = index->walked->open(index->walked, RANGE_WALKED, true);
     job.chunks = (n + job.chunk - 1) / job.chunk;
     job.offsets[0] = 0;
     if (threads == 1 && !index->walked)

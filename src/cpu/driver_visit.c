@@ -77,7 +77,7 @@ static void piece_visit(void *argument, uint64_t first, uint64_t last)
     const bool keys = pass->keys && (pass->kind == COPSE_PASS_MAP || job->writes);
     visit_piece *piece = job->pieces + first / job->chunk;
     visit_block block;
-    uint64_t own[OWN_COUNTS + COPSE_BINS_BESIDE] = {0}, *counts = pass->bins > OWN_COUNTS ? pass->counts : own;
+    uint64_t own[OWN_COUNTS + COPSE_BINS_OUTSIDE] = {0}, *counts = pass->bins > OWN_COUNTS ? pass->counts : own;
     for (uint64_t at = first; at < last; at += block.n) {
         block_read(job, job->rank + at, last - at, keys, &block);
         if (pass->kind == COPSE_PASS_MAP)
@@ -89,7 +89,8 @@ static void piece_visit(void *argument, uint64_t first, uint64_t last)
         else
             block_filter(job, &block, piece);
     }
-    for (uint32_t i = 0; pass->kind == COPSE_PASS_HISTOGRAM && counts == own && i < pass->bins + COPSE_BINS_BESIDE; i++)
+    for (uint32_t i = 0; pass->kind == COPSE_PASS_HISTOGRAM && counts == own && i < pass->bins + COPSE_BINS_OUTSIDE;
+         i++)
         __atomic_fetch_add(pass->counts + i, own[i], __ATOMIC_RELAXED);
 }
 

@@ -17,6 +17,8 @@
  */
 #pragma once
 
+#include "cpu/fetch.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #define PIPELINE_WIDTH  16u /* queries of a group */
@@ -54,7 +56,7 @@ static inline void pipeline_schedule(pipeline_plan *plan, uint32_t wanted, uint6
     if (queries < plan->width) plan->width = queries ? (uint32_t)queries : 1;
 }
 
-static inline void pipeline_fetch(const void *line, bool far)
+COPSE_FETCH void pipeline_fetch(const void *line, bool far)
 {
     if (far)
         __builtin_prefetch(line, 0, 2);

@@ -330,7 +330,7 @@ copse_status copse_device_pairs_make(const copse_index *index, const void *keys,
 /* Batches that go without a hint, at most, after one was wrong. */
 #define REST_MOST 32u
 
-static void predictor_lost(copse_predictor *predictor)
+void copse_predictor_lost(copse_predictor *predictor)
 {
     predictor->last_rest = predictor->last_rest == 0          ? 1
                            : predictor->last_rest < REST_MOST ? predictor->last_rest * 2
@@ -440,7 +440,7 @@ copse_status copse_device_pairs_accept(const copse_index *index, copse_device_pa
     pairs->predictor = NULL;
     if (seen->not_first_nan) return nan_refused(index, ~seen->not_first_nan);
     if (predictor) predictor->ascending = seen->ascending != 0;
-    if (predictor && seen->wrong) predictor_lost(predictor);
+    if (predictor && seen->wrong) copse_predictor_lost(predictor);
     if (seen->wrong) return COPSE_OK;
     if (predictor) predictor->last_rest /= 2;
     pairs->low = seen->smallest;

@@ -20,6 +20,9 @@ static inline bool copse_predictor_ask(copse_predictor *predictor)
     return false;
 }
 
+/* That was a wrong speculation; batches go without one, then two, four, ... */
+void copse_predictor_lost(copse_predictor *predictor);
+
 /* What a tree speculates about a batch: its keys lie where those of the tree do. */
 typedef struct copse_pairs_hint {
     bool there;         /* false: it knows nothing                      */

@@ -1,6 +1,7 @@
 /* Names that were misspelt. */
 #include "io/cells.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define LONGEST_NAME 32
@@ -10,7 +11,12 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn a into b. */
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours that turn a into b, capital or small. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t rows[3][LONGEST_NAME + 1], a_length = strlen(a), b_length = strlen(b);
@@ -20,9 +26,9 @@ static size_t edit_distance(const char *a, const char *b)
         size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            size_t cost = a[i - 1] == b[j - 1] ? 0 : 1;
+            size_t cost = same(a[i - 1], b[j - 1]) ? 0 : 1;
             row[j] = least(least(above[j] + 1, row[j - 1] + 1), above[j - 1] + cost);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
                 row[j] = least(row[j], second[j - 2] + 1);
         }
     }

@@ -214,7 +214,7 @@ static COPSE_NO_TSAN emulated_lane *pick_lane(emulated_block *block)
     return &warp->lanes[pick(lanes, copse_emulator_random(&block->random))];
 }
 
-/* Other launches, of other host threads, may be at the same memory: readers beside a writer. A lane gives way between any two words of a
+/* Other launches, of other host threads, may be at the same memory: concurrent readers. A lane gives way between any two words of a
  * leaf, and here its host thread does. Where this is the only launch it would only lose time. */
 static COPSE_NO_TSAN void between_turns(emulated_block *block)
 {

@@ -172,15 +172,11 @@ SIMT_DEVICE void simt_fetch_wait(void)
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-/* For one lane at a time: the address comes from a uniform register, so that lanes would take turns. */
+/* Sector by sector: a bulk prefetch takes its address from a uniform register, so that lanes would take turns. */
 SIMT_DEVICE void simt_prefetch(const void *p, uint32_t bytes)
 {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(bytes));
-#else
     for (uint32_t at = 0; at < bytes; at += 32u)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global((const char *)p + at)));
-#endif
 }
 
 SIMT_DEVICE void simt_store_once_u8(uint8_t *p, uint8_t value)

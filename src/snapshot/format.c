@@ -68,7 +68,7 @@ static void sections_place(snapshot_header *header)
     header->file_size = end;
 }
 
-/* What the file has for each key beside the strings themselves: the key, or its offset. Fences are as wide. */
+/* What the file has for each key in addition to the strings themselves: the key, or its offset. Fences are as wide. */
 static uint64_t key_width(const snapshot_header *header)
 {
     return snapshot_has_strings(header) ? sizeof(uint64_t) : copse_type_size((copse_type)header->key_type);

@@ -94,7 +94,7 @@ static uint64_t fences_before(const snapshot_mapped *file, uint64_t prefix, bool
 }
 
 /* A key with a smaller prefix is smaller, one with a larger prefix larger; of the same prefix nothing is known. */
-static void file_narrow(const copse_sorted_bytes *tree, copse_slice key, uint64_t *low, uint64_t *high)
+static void file_bounds(const copse_sorted_bytes *tree, copse_slice key, uint64_t *low, uint64_t *high)
 {
     const snapshot_mapped *file = call_of(tree)->file;
     const uint64_t prefix = copse_slice_prefix(key);
@@ -106,7 +106,7 @@ static void file_narrow(const copse_sorted_bytes *tree, copse_slice key, uint64_
 }
 
 const copse_sorted_bytes_file snapshot_strings_file = {
-    .key = file_key, .length = file_length, .values_touch = file_values_touch, .narrow = file_narrow};
+    .key = file_key, .length = file_length, .values_touch = file_values_touch, .bounds = file_bounds};
 
 /* --- blocks of offsets ---------------------------------------------------------------------------------------------- */
 

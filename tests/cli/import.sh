@@ -25,6 +25,7 @@ cksum <orders.table | diff before - && echo unchanged
 try import lines.csv -o lines.table --primary order
 try import orders.csv
 try import -o x.table
+try import orders.csv -o -
 try import orders.csv lines.csv -o x.table
 try import orders.csv -o x.table --index id,amount,city,id,id
 try import orders.csv -o x.table --index citty

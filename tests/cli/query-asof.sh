@@ -6,3 +6,7 @@ try query trades.csv --asof 'quotes.csv on time by symbol tolerance 2000000' --s
 try query trades.csv --asof quotes.csv on time by symbol tolerance 2000000 --select price,bid --format csv
 try query trades.csv --asof 'quotes.csv by symbol'
 try query trades.csv --asof quotes.csv
+try query trades.csv --asof 'quotes.csv on time by symbol tolerance 2s' --select price,bid --format csv
+try query trades.csv --asof 'quotes.csv on time by symbol tolerance 2y'
+try query trades.csv --asof 'quotes.csv on time by symbol tolerance 9999999999999d'
+try query trades.csv --asof 'quotes.csv on time by symbol tolerance 2s' --explain

@@ -38,3 +38,14 @@ try query empty.csv --count
 echo id,x >header.csv
 try query header.csv --count --sum x
 try query header.csv --count --max x
+try query orders.csv --where '(amount > 5'
+try query orders.csv --where 'amount > 5)'
+try query orders.csv --where 'city = New York'
+try query orders.csv --where 'city = null'
+try query orders.csv --where 'city not = Rome'
+both='(id = 1 or id = 2)'
+try query orders.csv --where "$both and $both and $both and $both and $both and $both and $both and $both and $both and $both and $both"
+deep=$(printf '(%.0s' $(seq 1 101))
+try query orders.csv --where "${deep}id = 1"
+try query orders.csv --where 'ID = 1'
+try query orders.csv --order-by '"id" down'

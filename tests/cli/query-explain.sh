@@ -7,3 +7,6 @@ try query many.csv --index amount --order-by 'amount desc' --limit 3 --explain
 try query many.csv --index id --where 'id = 7 or group is null' --explain
 try query many.csv --group-by group --sum amount --explain
 try query many.csv --count --explain
+printf 'which,name\n3,three\n5,five\n' >few.csv
+try query many.csv --join 'few.csv on group=which' --count --explain
+try query many.csv --join 'semi many.csv on id=amount' --count --explain

@@ -5,3 +5,6 @@ try query dirty.csv --null 12x,soon --sum amount
 try query dirty.csv --select amount --quiet
 try query dirty.csv --on-bad skip --sum amount
 try query names.csv --count
+printf 'id,day,other\n1,31.12.2024,12/31/2024\n2,,1/2/2024\n' >days.csv
+try query days.csv --count
+try query days.csv --types day=string --date-format %d.%m.%Y --count

@@ -23,3 +23,14 @@ gzip -c orders.csv >orders.csv.gz
 try query orders.csv.gz --count
 copse query - --count <orders.csv
 printf '7;1,5\n8;2,25\n' | copse query - --no-header --sum '#2'
+# As in SQL: parentheses and NOT, fractions beside whole numbers, * and names in quotes.
+try query orders.csv --where '(amount >= 75 or id = 1002) and not city = Oslo' --select id,city,amount
+try query orders.csv --where 'not (amount >= 75 or city is not null)' --count
+try query orders.csv --where "id not in (1001, 1002) and amount not between 10 and 80 and city not like 'L%'" --select id,city,amount
+try query people.csv --where "not (name is null or name like 'Ann%')" --format csv
+try query orders.csv --where 'id > 1001.5 and id < 1e30' --count
+try query people.csv --select '*' --limit 1
+printf 'order id,"city, state",note\n1,"Austin, TX",%s\n2,"Salem, OR",short\n' "$(printf 'long %.0s' 1 2 3 4 5 6 7 8 9)" >names.csv
+try query names.csv --where '"order id" = 2' --select '"city, state","order id"'
+try query names.csv --group-by '"city, state"' --sum 'order id' --order-by '"city, state" desc'
+try query names.csv

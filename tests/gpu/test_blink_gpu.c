@@ -220,10 +220,10 @@ static void run_sizes(copse_ctx *ctx)
             run_size(ctx, structure, types[i & 1], types[i >> 1], fewer(1u << 22, 1500), fewer(1u << 19, 300));
 }
 
-/* --- readers beside a writer ----------------------------------------------------------------------------------------------------- */
+/* --- concurrent readers ---------------------------------------------------------------------------------------------------------- */
 
 /* Pairs below `kept` stay; others come and go meanwhile. */
-struct beside {
+struct shared {
     copse_index *index;
     uint64_t kept;
     atomic_bool over;
@@ -231,7 +231,7 @@ struct beside {
 
 struct reader {
     pthread_t thread;
-    struct beside *beside;
+    struct shared *shared;
     copse_ctx *ctx;
     copse_index *view;
     const char *wrong;
@@ -247,13 +247,13 @@ static const char *read_once(struct reader *reader, struct random_source *random
     const uint64_t n = fewer(queries, 64);
     uint64_t wrong = 0;
     const uint64_t from = random_next(random);
-    for (uint64_t i = 0; i < n; i++) keys[i] = key_of(COPSE_U64, (from + i * 977) % reader->beside->kept);
+    for (uint64_t i = 0; i < n; i++) keys[i] = key_of(COPSE_U64, (from + i * 977) % reader->shared->kept);
     const char *failure = wrong_status(reader->ctx, "copse_find", copse_find(reader->view, keys, n, values, found));
     if (!failure)
         failure = wrong_status(reader->ctx, "copse_lower_bound",
                                copse_lower_bound(reader->view, keys, n, bounds, bound_values, bound_found, NULL));
     for (uint64_t i = 0; i < n && !failure; i++) {
-        const uint64_t value = value_of(COPSE_U64, (from + i * 977) % reader->beside->kept);
+        const uint64_t value = value_of(COPSE_U64, (from + i * 977) % reader->shared->kept);
         wrong += !found[i] || values[i] != value || !bound_found[i] || bounds[i] != keys[i] || bound_values[i] != value;
     }
     return failure ? failure : wrong ? "a key that stays was not read as it is" : NULL;
@@ -263,7 +263,7 @@ static void *reader_run(void *argument)
 {
     struct reader *reader = argument;
     struct random_source random = {(uint64_t)(uintptr_t)reader};
-    while (!atomic_load(&reader->beside->over) && !reader->wrong) {
+    while (!atomic_load(&reader->shared->over) && !reader->wrong) {
         reader->wrong = read_once(reader, &random);
         reader->calls++;
     }
@@ -271,50 +271,50 @@ static void *reader_run(void *argument)
 }
 
 /* Small and large batches by turns: in place, and into new versions. */
-static const char *write_for(copse_ctx *ctx, struct beside *beside, double seconds)
+static const char *write_for(copse_ctx *ctx, struct shared *shared, double seconds)
 {
     const double end = now() + seconds;
     for (unsigned turn = 0; now() < end; turn++) {
         const uint64_t n = turn % 4 == 3 ? fewer(1u << 19, 300) : fewer(1u << (turn % 12), 20);
-        struct pairs pairs = pairs_make(COPSE_U64, COPSE_U64, beside->kept, n);
+        struct pairs pairs = pairs_make(COPSE_U64, COPSE_U64, shared->kept, n);
         const char *wrong =
-            wrong_status(ctx, "copse_insert", copse_insert(beside->index, pairs.keys, pairs.values, n, 0, NULL));
-        if (!wrong) wrong = wrong_status(ctx, "copse_erase", copse_erase(beside->index, pairs.keys, n, NULL));
+            wrong_status(ctx, "copse_insert", copse_insert(shared->index, pairs.keys, pairs.values, n, 0, NULL));
+        if (!wrong) wrong = wrong_status(ctx, "copse_erase", copse_erase(shared->index, pairs.keys, n, NULL));
         pairs_free(&pairs);
         if (wrong) return wrong;
     }
     return NULL;
 }
 
-static void run_beside(copse_ctx *ctx, copse_structure structure)
+static void run_concurrent(copse_ctx *ctx, copse_structure structure)
 {
     enum { readers = 2 };
     struct reader reader[readers];
-    struct beside beside = {new_index(ctx, structure, COPSE_U64, COPSE_U64), fewer(1u << 20, 2000), false};
-    struct pairs pairs = pairs_make(COPSE_U64, COPSE_U64, 0, beside.kept);
-    count_test("readers beside a writer, build",
-               wrong_status(ctx, "copse_build", copse_build(beside.index, pairs.keys, pairs.values, beside.kept)));
+    struct shared shared = {new_index(ctx, structure, COPSE_U64, COPSE_U64), fewer(1u << 20, 2000), false};
+    struct pairs pairs = pairs_make(COPSE_U64, COPSE_U64, 0, shared.kept);
+    count_test("concurrent readers, build",
+               wrong_status(ctx, "copse_build", copse_build(shared.index, pairs.keys, pairs.values, shared.kept)));
     pairs_free(&pairs);
     for (int i = 0; i < readers; i++) {
-        reader[i] = (struct reader){.beside = &beside};
+        reader[i] = (struct reader){.shared = &shared};
         if (copse_ctx_create(NULL, &reader[i].ctx) != COPSE_OK ||
-            copse_index_view(beside.index, reader[i].ctx, &reader[i].view) != COPSE_OK ||
+            copse_index_view(shared.index, reader[i].ctx, &reader[i].view) != COPSE_OK ||
             pthread_create(&reader[i].thread, NULL, reader_run, &reader[i]) != 0) {
             (void)fprintf(stderr, "test_blink_gpu: a reader: %s\n", copse_last_error(reader[i].ctx));
             exit(2);
         }
     }
-    count_test("the writer", write_for(ctx, &beside, placement == COPSE_PLACEMENT_EMULATED ? 0.5 : 2.0));
-    atomic_store(&beside.over, true);
+    count_test("the writer", write_for(ctx, &shared, placement == COPSE_PLACEMENT_EMULATED ? 0.5 : 2.0));
+    atomic_store(&shared.over, true);
     for (int i = 0; i < readers; i++) {
         (void)pthread_join(reader[i].thread, NULL);
-        count_test("a reader beside the writer", reader[i].wrong);
+        count_test("a concurrent reader", reader[i].wrong);
         count_test("a reader that read", reader[i].calls ? NULL : "no call");
         copse_index_free(reader[i].view);
         copse_ctx_free(reader[i].ctx);
     }
-    check_content("after readers and a writer", ctx, beside.index, COPSE_U64, COPSE_U64, beside.kept);
-    copse_index_free(beside.index);
+    check_content("after readers and a writer", ctx, shared.index, COPSE_U64, COPSE_U64, shared.kept);
+    copse_index_free(shared.index);
 }
 
 /* --- a card without room ---------------------------------------------------------------------------------------------------------- */
@@ -397,9 +397,9 @@ int main(int argc, char **argv)
     run_sizes(ctx);
     for (copse_structure structure = COPSE_STRUCTURE_BLINK; structure <= COPSE_STRUCTURE_BPLUS; structure++) {
         double start = now();
-        run_beside(ctx, structure);
+        run_concurrent(ctx, structure);
         run_without_room(ctx, device, structure);
-        (void)printf("%s, readers beside a writer and a card without room: %.1f s\n", copse_structure_name(structure),
+        (void)printf("%s, concurrent readers and a card without room: %.1f s\n", copse_structure_name(structure),
                      now() - start);
     }
     return finish(ctx);

@@ -317,17 +317,17 @@ static copse_structure draw_structure(struct generator *generator, copse_placeme
 static void fill_target(struct generator *generator, struct operation *operation)
 {
     struct random_source *random = &generator->random;
-    uint32_t home = generator->scenario->config.placement;
+    uint32_t made_at = generator->scenario->config.placement;
     if (operation->kind == OPERATION_MOVE) {
-        operation->target = generator->away || random_one_in(random, 8) ? home : COPSE_PLACEMENT_CPU;
-        generator->away = operation->target != home;
+        operation->target = generator->away || random_one_in(random, 8) ? made_at : COPSE_PLACEMENT_CPU;
+        generator->away = operation->target != made_at;
         return;
     }
     static const uint32_t others[] = {COPSE_PLACEMENT_AUTO, COPSE_PLACEMENT_CPU};
     bool other = random_one_in(random, 6);
-    operation->target = random_one_in(random, 2) ? home : others[random_below(random, 2)];
+    operation->target = random_one_in(random, 2) ? made_at : others[random_below(random, 2)];
     operation->limit = other ? draw_structure(generator, COPSE_PLACEMENT_CPU) : generator->scenario->config.structure;
-    generator->away = other || operation->target != home;
+    generator->away = other || operation->target != made_at;
 }
 
 static void add_operation(struct generator *generator, enum operation_kind kind, uint64_t n, bool faults)

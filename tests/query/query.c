@@ -54,6 +54,10 @@ static struct cell operand(struct asked *asked, uint32_t column)
     bool whole = cell.value.type == COPSE_I64 || cell.value.type == COPSE_U64;
     static const int64_t odd[] = {-1, 5000000000, -5000000000, 2, INT64_MAX, INT64_MIN};
     if (whole && random_one_in(&both->random, 12)) cell.value = copse_value_i64(odd[random_below(&both->random, 6)]);
+    static const double between[] = {1.5, -0.5, 2, 1e19, -1e19, 4294967295.5, -2147483648.5, 0x1p63};
+    bool number = whole && type != COPSE_BOOL && type != COPSE_DATE && type != COPSE_TIMESTAMP;
+    if (number && random_one_in(&both->random, 12))
+        cell.value = copse_value_f64(between[random_below(&both->random, 8)]);
     if (type == COPSE_F32 && random_one_in(&both->random, 6))
         cell.value = copse_value_f64((double[]){0.1, -0.3, 1e300, -1e300}[random_below(&both->random, 4)]);
     if ((type == COPSE_F32 || type == COPSE_F64) && random_one_in(&both->random, 6))

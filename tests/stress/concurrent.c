@@ -1,4 +1,4 @@
-/* Readers beside a writer. One thread changes an index in batches of all sizes, while others read it through views, each
+/* Concurrent readers. One thread changes an index in batches of all sizes, while others read it through views, each
  * with a context of its own. Some keys stay for the whole round, others come and go; truth.h says what a reader may see
  * of them. The writer's own answers and what is left in the end must be exact. */
 #include <stdarg.h>
@@ -174,15 +174,15 @@ static void follow(struct writer *writer, struct batch *batch, unsigned kind, ui
         struct truth_moment moment = truth->now[at];
         moment.moving = true;
         moment.present = writer->touched[at] == 2;
-        truth_tell(truth, at, moment);
+        truth_publish(truth, at, moment);
     }
 }
 
-static void settle(struct writer *writer)
+static void batch_is_over(struct writer *writer)
 {
     for (uint64_t i = 0; i < writer->changed_n; i++) {
         uint64_t at = writer->changed[i];
-        truth_tell(&writer->truth, at, writer->truth.now[at]);
+        truth_publish(&writer->truth, at, writer->truth.now[at]);
         writer->touched[at] = 0;
     }
 }
@@ -294,7 +294,7 @@ static bool write_once(struct writer *writer, bool mixes)
         draw_positions(writer, &batch);
     follow(writer, &batch, kind, kept);
     bool right = call(writer, &batch, kind);
-    settle(writer);
+    batch_is_over(writer);
     if (writer->round->locked) (void)pthread_rwlock_unlock(&writer->lock);
     batch_free(&batch);
     writer->work = writer->work > n ? writer->work - n : 0;
@@ -540,7 +540,7 @@ static void make_lock(pthread_rwlock_t *lock)
     (void)pthread_rwlockattr_destroy(&attributes);
 }
 
-void stress_beside(const struct stress_round *round, struct stress_result *result)
+void stress_concurrent(const struct stress_round *round, struct stress_result *result)
 {
     struct writer *writer = must_malloc(sizeof *writer);
     memset(writer, 0, sizeof *writer);

@@ -13,7 +13,7 @@ struct reader {
     const copse_index *index; /* a view, or with a lock the index itself */
     copse_ctx *ctx;
     struct copse_device *device; /* of the context; NULL: the arrays are ordinary memory */
-    pthread_rwlock_t *lock;      /* NULL: reads run beside updates                       */
+    pthread_rwlock_t *lock;      /* NULL: reads run during updates                       */
     atomic_bool *stop;           /* also set where an answer was wrong                   */
     struct random_source random;
     uint32_t reads;     /* as in struct stress_round */

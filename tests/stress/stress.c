@@ -1,6 +1,6 @@
 /* Stress: random rounds for as long as it is told, each from a seed of its own. One kind runs sequences of batches in which
  * many warps contend for few keys, against a model (inside.c); the other kind reads through views while batches change the
- * index (beside.c). A mismatch prints the command that repeats its round. docs/TESTING.md is the guide. */
+ * index (concurrent.c). A mismatch prints the command that repeats its round. docs/TESTING.md is the guide. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 #define SELF_TEST_TRIES 40u
 
-enum part { PART_BOTH, PART_INSIDE, PART_BESIDE };
-static const char *const part_names[] = {"both", "inside", "beside"};
+enum part { PART_BOTH, PART_INSIDE, PART_CONCURRENT };
+static const char *const part_names[] = {"both", "inside", "concurrent"};
 
 struct settings {
     uint64_t seed;
@@ -108,9 +108,9 @@ static struct stress_round choose_round(const struct settings *settings, struct 
     struct random_source random = {round.seed ^ UINT64_C(0x5bd1e995)};
     unsigned which = (unsigned)random_below(&random, settings->structures.n);
     round.structure = settings->structures.structure[which];
-    *out_part = random_one_in(&random, 2) ? PART_INSIDE : PART_BESIDE;
+    *out_part = random_one_in(&random, 2) ? PART_INSIDE : PART_CONCURRENT;
     if (settings->part != PART_BOTH) *out_part = settings->part;
-    if (*out_part == PART_BESIDE && tally->no_views[which] && settings->part == PART_BOTH) {
+    if (*out_part == PART_CONCURRENT && tally->no_views[which] && settings->part == PART_BOTH) {
         tally->not_run++;
         *out_part = PART_INSIDE;
     }
@@ -148,7 +148,7 @@ static void run_round(const struct settings *settings, uint64_t number, struct t
     if (part == PART_INSIDE)
         stress_inside(&round, &result);
     else
-        stress_beside(&round, &result);
+        stress_concurrent(&round, &result);
     if (!result.run) {
         note_not_run(settings, &round, &result, tally);
         return;
@@ -168,12 +168,12 @@ static int run_rounds(const struct settings *settings)
     double start = now();
     for (uint64_t number = 0; tally.mismatches == 0; number++) {
         if (settings->rounds ? number >= settings->rounds : now() - start >= settings->seconds) break;
-        if (settings->part == PART_BESIDE && tally.not_run) break;
+        if (settings->part == PART_CONCURRENT && tally.not_run) break;
         run_round(settings, number, &tally);
     }
     repeat[0] = '\0';
     if (tally.not_run)
-        (void)printf("%llu rounds of readers beside a writer were NOT RUN: %s\n", (unsigned long long)tally.not_run,
+        (void)printf("%llu rounds of concurrent readers were NOT RUN: %s\n", (unsigned long long)tally.not_run,
                      tally.why_not);
     if (tally.no_snapshots) (void)printf("snapshots were NOT RUN: the structure has none\n");
     (void)printf("%llu rounds, %llu operations, %llu mismatches, seed %llu\n", (unsigned long long)tally.rounds,
@@ -190,7 +190,7 @@ static struct stress_result run_lying(const struct stress_round *round, bool ins
     if (inside)
         stress_inside(round, &result);
     else
-        stress_beside(round, &result);
+        stress_concurrent(round, &result);
     return result;
 }
 
@@ -254,12 +254,12 @@ static int run_self_test(const struct settings *settings)
 
 static const char usage[] =
     "usage: stress [--seconds N | --rounds N] [--seed S] [--placement emulated|gpu] [--structure NAME] [--threads N]\n"
-    "              [--part both|inside|beside] [--readers N] [--reads NAME,...] [--locked] [--self-test]\n"
+    "              [--part both|inside|concurrent] [--readers N] [--reads NAME,...] [--locked] [--self-test]\n"
     "  --seconds    how long (60)\n"
     "  --seed       of the first round; the others count on from it (the time)\n"
     "  --structure  every one that has views unless one is named\n"
     "  --threads    of each context (by the seed); with 1 the emulator repeats a round exactly, readers apart\n"
-    "  --part       inside: batches against a model; beside: readers while batches run\n"
+    "  --part       inside: batches against a model; concurrent: readers while batches run\n"
     "  --readers    threads that read (by the seed)\n"
     "  --reads      find, contains, lower_bound, successor, predecessor, range, count: only these calls of readers\n"
     "  --locked     readers wait for the writer: for structures that cannot be read while they are updated\n"

@@ -51,7 +51,7 @@ struct stress_result {
 /* Sequences of batches against the model: warps that contend within a batch. */
 void stress_inside(const struct stress_round *round, struct stress_result *result);
 /* Readers through views while batches change the index. */
-void stress_beside(const struct stress_round *round, struct stress_result *result);
+void stress_concurrent(const struct stress_round *round, struct stress_result *result);
 
 /* The calls of readers, as --reads names them. */
 #define STRESS_READS 7

@@ -150,7 +150,7 @@ uint64_t truth_poison(const struct truth *truth, uint64_t i)
 
 /* --- what a reader may see --------------------------------------------------------------------------------------------- */
 
-void truth_tell(struct truth *truth, uint64_t i, struct truth_moment moment)
+void truth_publish(struct truth *truth, uint64_t i, struct truth_moment moment)
 {
     atomic_store(&truth->words[i], pack(moment));
 }

@@ -1,4 +1,4 @@
-/* What a reader beside a writer may see. Every key of a round has a word that says how often it was written and erased
+/* What a concurrent reader may see. Every key of a round has a word that says how often it was written and erased
  * so far; the writer changes it before and after each batch, and a reader looks at it before and after each call. From
  * the two words follows whether the key must have been found, may have been found, and with which values. Nothing here
  * calls the library. */
@@ -53,7 +53,7 @@ uint32_t truth_most_writes(const struct truth *truth);
 uint64_t truth_position(const struct truth *truth, uint64_t code);
 
 /* The writer tells the readers about a key. */
-void truth_tell(struct truth *truth, uint64_t i, struct truth_moment moment);
+void truth_publish(struct truth *truth, uint64_t i, struct truth_moment moment);
 /* All words as they are. */
 void truth_look(const struct truth *truth, uint64_t *out_words);
 

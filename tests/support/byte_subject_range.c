@@ -31,7 +31,7 @@ static struct some_ranges ranges_draw(struct byte_subject *subject, uint64_t n)
 }
 
 /* The ends are in the struct, which was copied: they are set where it stays. */
-static void ranges_settle(struct byte_subject *subject, struct some_ranges *some)
+static void ranges_finish(struct byte_subject *subject, struct some_ranges *some)
 {
     const uint64_t missing = byte_draw(subject, 6);
     some->ranges.lows = missing == 1 || missing == 3 ? NULL : &some->lows.bytes;
@@ -175,7 +175,7 @@ void byte_run_range(struct byte_subject *subject)
 {
     const uint64_t n = 1 + byte_draw(subject, 12), which = byte_draw(subject, 4);
     struct some_ranges some = ranges_draw(subject, n);
-    ranges_settle(subject, &some);
+    ranges_finish(subject, &some);
     subject->operation = which == 0 ? "count" : which == 1 ? "find all" : "range";
     if (which == 1) {
         some.ranges.flags = 0;
@@ -203,7 +203,7 @@ void byte_run_erase_range(struct byte_subject *subject)
         if (some.high_codes[i] >= subject->pool->n) some.high_codes[i] = subject->pool->n - 1;
     byte_array_free(&some.highs);
     some.highs = byte_keys(subject, some.high_codes, n);
-    ranges_settle(subject, &some);
+    ranges_finish(subject, &some);
     for (uint64_t i = 0; i < n; i++) spans[i] = span_of(subject, &some, i);
     byte_arm(subject);
     if (byte_went(subject, copse_erase_range(subject->index, &some.ranges, &erased), COPSE_OK) &&
@@ -304,7 +304,7 @@ void byte_run_aggregate(struct byte_subject *subject)
 {
     const uint64_t n = 1 + byte_draw(subject, 12), which = byte_draw(subject, 5);
     struct some_ranges some = ranges_draw(subject, n);
-    ranges_settle(subject, &some);
+    ranges_finish(subject, &some);
     subject->operation = "aggregate";
     if (subject->model.value_type == COPSE_NONE) {
         double means[13];
@@ -475,7 +475,7 @@ static void walk_seek(struct byte_subject *subject, struct walk *walk)
 void byte_run_cursor(struct byte_subject *subject)
 {
     struct some_ranges some = ranges_draw(subject, 1);
-    ranges_settle(subject, &some);
+    ranges_finish(subject, &some);
     subject->operation = "cursor";
     struct walk walk = {.span = span_of(subject, &some, 0), .descending = some.ranges.flags & COPSE_RANGE_DESCENDING};
     walk.at = walk.descending ? walk.span.last : walk.span.first;

@@ -45,9 +45,9 @@ copse_blink_tuning *placed_tuning(const copse_index *index)
     return &copse_blink_handle_of(index)->tree->tuning;
 }
 
-const char *const placed_strategies[PLACED_STRATEGIES] = {"unsorted",        "coarse-rebuild",      "bucket-sort",
-                                                          "sorted-in-place", "independent-rebuild", "lookback-rebuild",
-                                                          "leafwise-rebuild"};
+const char *const placed_strategies[PLACED_STRATEGIES] = {
+    "unsorted",         "coarse-rebuild",   "bucket-sort", "sorted-in-place", "independent-rebuild",
+    "lookback-rebuild", "leafwise-rebuild", "append"};
 
 static enum placed_memory choose(const struct placed_call *call, unsigned which)
 {

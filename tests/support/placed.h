@@ -57,7 +57,7 @@ struct copse_device *placed_device(copse_ctx *ctx, copse_placement placement);
 /* What steers updates of a B-link or a B+ tree, NULL for other structures. */
 struct copse_blink_tuning *placed_tuning(const copse_index *index);
 /* The names of the strategies that it may force. */
-#define PLACED_STRATEGIES 7u
+#define PLACED_STRATEGIES 8u
 extern const char *const placed_strategies[PLACED_STRATEGIES];
 
 #endif

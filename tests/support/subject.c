@@ -92,7 +92,7 @@ static int stop_when_due(void *user, const char *what, uint64_t done, uint64_t t
 static copse_device *subject_device(const struct subject *subject)
 {
     copse_placement placement = subject->config.placement;
-    return placed_device(subject->ctx, placement == COPSE_PLACEMENT_CPU ? subject->base_leaf : placement);
+    return placed_device(subject->ctx, placement == COPSE_PLACEMENT_CPU ? subject->made_at : placement);
 }
 
 struct placed_call subject_begin(const struct subject *subject)
@@ -143,7 +143,7 @@ bool subject_offered(copse_structure structure, copse_placement placement)
 
 bool subject_excused(const struct subject *subject, const struct operation *operation, copse_status status)
 {
-    bool fails = operation->fail_device ? subject->base_leaf != COPSE_PLACEMENT_CPU : subject->config.own_allocator;
+    bool fails = operation->fail_device ? subject->made_at != COPSE_PLACEMENT_CPU : subject->config.own_allocator;
     if (status == COPSE_ERR_MEMORY) return fails && operation->fail_at >= 0;
     return status == COPSE_ERR_CANCELLED && operation->cancel_at >= 0;
 }
@@ -231,7 +231,7 @@ static bool open_stream(struct subject *subject)
     copse_stream *stream = NULL;
     if (copse_ctx_create(NULL, &subject->stream_ctx) != COPSE_OK)
         return subject_fail(subject, "copse_ctx_create: %s", copse_last_error(NULL));
-    copse_device *device = placed_device(subject->stream_ctx, subject->base_leaf);
+    copse_device *device = placed_device(subject->stream_ctx, subject->made_at);
     int before = device->backend->enter(device);
     copse_status status = device->backend->stream_create(device, &stream);
     device->backend->leave(device, before);
@@ -243,7 +243,7 @@ static bool open_stream(struct subject *subject)
 static void close_stream(struct subject *subject)
 {
     if (subject->stream) {
-        copse_device *device = placed_device(subject->stream_ctx, subject->base_leaf);
+        copse_device *device = placed_device(subject->stream_ctx, subject->made_at);
         int before = device->backend->enter(device);
         device->backend->stream_free(device, subject->stream);
         device->backend->leave(device, before);
@@ -278,11 +278,11 @@ static bool open_context(struct subject *subject)
     options.pipeline = config->pipeline;
     options.huge_pages = config->huge_pages;
     if (config->own_allocator) options.allocator = test_allocator_hooks(&subject->allocator);
-    if (config->stream && subject->base_leaf == COPSE_PLACEMENT_GPU && !open_stream(subject)) return false;
+    if (config->stream && subject->made_at == COPSE_PLACEMENT_GPU && !open_stream(subject)) return false;
     options.stream = subject->stream;
     if (copse_ctx_create(&options, &subject->ctx) != COPSE_OK)
         return subject_fail(subject, "copse_ctx_create: %s", copse_last_error(NULL));
-    copse_device *device = placed_device(subject->ctx, subject->base_leaf);
+    copse_device *device = placed_device(subject->ctx, subject->made_at);
     if (!device) return true;
     device->seed = config->simt_seed;
     if (config->processors) device->multiprocessors = config->processors;
@@ -324,7 +324,7 @@ bool subject_open(struct subject *subject, const struct subject_config *config)
     memset(subject, 0, sizeof *subject);
     subject->config = *config;
     if (config->placement == COPSE_PLACEMENT_AUTO) subject->config.placement = COPSE_PLACEMENT_CPU;
-    subject->base_leaf = subject->config.placement;
+    subject->made_at = subject->config.placement;
     subject->progress_left = OPERATION_NO_FAULT;
     test_allocator_init(&subject->allocator);
     model_init(&subject->model, config->key_type, config->value_type, config->duplicates);
@@ -334,7 +334,7 @@ bool subject_open(struct subject *subject, const struct subject_config *config)
     options.key_type = config->key_type;
     options.value_type = config->value_type;
     options.structure = config->structure;
-    options.placement = subject->base_leaf;
+    options.placement = subject->made_at;
     options.duplicates = config->duplicates;
     if (copse_index_create(subject->ctx, &options, &subject->index) != COPSE_OK)
         return subject_fail(subject, "copse_index_create: %s", copse_last_error(subject->ctx));
@@ -345,8 +345,8 @@ bool subject_open(struct subject *subject, const struct subject_config *config)
 /* Nothing may be left on the device when the index is gone but what the transfer pipeline keeps for later. */
 static bool check_device_memory(struct subject *subject)
 {
-    if (!subject->ctx || subject->base_leaf == COPSE_PLACEMENT_CPU) return true;
-    copse_device *device = placed_device(subject->ctx, subject->base_leaf);
+    if (!subject->ctx || subject->made_at == COPSE_PLACEMENT_CPU) return true;
+    copse_device *device = placed_device(subject->ctx, subject->made_at);
     copse_transfer_close(device);
     if (device->allocated == 0) return true;
     return subject_fail(subject, "after freeing the index the device still holds %llu bytes",

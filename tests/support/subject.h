@@ -55,7 +55,7 @@ struct operation {
                          structure to load a snapshot as (0: the file's); of a mixed batch, if not 0: the code at
                          position limit - 1 (modulo n) is no operation                                           */
     uint8_t *codes;    /* n operations of a mixed batch                                                            */
-    uint32_t target;   /* placement to load a snapshot into (0: automatic) or to move to (0: from home to the CPU, or
+    uint32_t target;   /* placement to load a snapshot into (0: automatic) or to move to (0: away to the CPU, or
                          back)                                                                                    */
     uint32_t places;   /* where the arrays of the call lie, see placed.h                                           */
     uint32_t ends;     /* of ranges, a cursor: COPSE_RANGE_*, OPERATION_NO_LOWS, OPERATION_NO_HIGHS                  */
@@ -93,7 +93,7 @@ struct subject_config {
 
 struct subject {
     struct subject_config config;
-    copse_placement base_leaf; /* where the index was made; config.placement is where it is */
+    copse_placement made_at; /* where the index was made; config.placement is where it is */
     copse_ctx *ctx;
     copse_ctx *stream_ctx; /* owns the caller's stream, if there is one */
     void *stream;

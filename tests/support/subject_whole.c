@@ -142,7 +142,7 @@ bool subject_run_save_load(struct subject *subject, const struct operation *oper
 
 bool subject_run_move(struct subject *subject, const struct operation *operation)
 {
-    copse_placement away = subject->config.placement == COPSE_PLACEMENT_CPU ? subject->base_leaf : COPSE_PLACEMENT_CPU;
+    copse_placement away = subject->config.placement == COPSE_PLACEMENT_CPU ? subject->made_at : COPSE_PLACEMENT_CPU;
     copse_placement target = operation->target ? (copse_placement)operation->target : away;
     bool skip = false;
     copse_stats stats = {.struct_size = sizeof stats};

@@ -294,7 +294,7 @@ static void one_bucket(void **state)
 
 /* Many operations on a base leaf: more than 30, and a B+ tree is packed, while a B-link tree has kernels for crowds; more than 64, and the
  * batch is sorted. */
-static void crowded_home(void **state)
+static void crowded_base_leaf(void **state)
 {
     (void)state;
     static const uint64_t crowds[] = {20, 40, 64, 65, 200};
@@ -441,10 +441,12 @@ static void beside_a_view(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spread_keys),    cmocka_unit_test(sizes),          cmocka_unit_test(beyond_both_ends),
-        cmocka_unit_test(equal_keys),     cmocka_unit_test(not_a_number),   cmocka_unit_test(few_buckets),
-        cmocka_unit_test(one_bucket),     cmocka_unit_test(crowded_home),   cmocka_unit_test(equal_digests),
-        cmocka_unit_test(ascending_keys), cmocka_unit_test(without_memory), cmocka_unit_test(beside_a_view),
+        cmocka_unit_test(spread_keys),      cmocka_unit_test(sizes),
+        cmocka_unit_test(beyond_both_ends), cmocka_unit_test(equal_keys),
+        cmocka_unit_test(not_a_number),     cmocka_unit_test(few_buckets),
+        cmocka_unit_test(one_bucket),       cmocka_unit_test(crowded_base_leaf),
+        cmocka_unit_test(equal_digests),    cmocka_unit_test(ascending_keys),
+        cmocka_unit_test(without_memory),   cmocka_unit_test(beside_a_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

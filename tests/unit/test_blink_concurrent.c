@@ -1,5 +1,5 @@
 /*
- * A reader beside a writer, step by step: two host threads, of which one at a time runs, and the emulator lets them change places between
+ * A concurrent reader, step by step: two host threads, of which one at a time runs, and the emulator lets them change places between
  * any two accesses of a lane to memory, by a seed. So a reader is stopped in the middle of a leaf while the writer changes all of it, and
  * the other way round, again and again, and each seed is one order that can be repeated.
  *

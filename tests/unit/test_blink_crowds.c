@@ -15,7 +15,7 @@ enum { few = 400, many = 6000, crowd = 16 };
 /* Between two neighbours of the tree is room for as many keys. */
 #define GAP UINT64_C(4000)
 
-static void open_tree(struct subject *subject, const struct width *width, uint64_t entries)
+static void open_tree_of(struct subject *subject, const struct width *width, uint64_t entries, bool duplicates)
 {
     uint64_t *codes = must_malloc(entries * sizeof *codes);
     const struct subject_config config = {.structure = COPSE_STRUCTURE_BLINK,
@@ -23,6 +23,7 @@ static void open_tree(struct subject *subject, const struct width *width, uint64
                                           .key_type = width->key,
                                           .value_type = width->value,
                                           .threads = 1,
+                                          .duplicates = duplicates,
                                           .huge_pages = COPSE_HUGE_PAGES_OFF};
     if (!subject_open(subject, &config)) fail_msg("%s", subject->why);
     for (uint64_t i = 0; i < entries; i++) codes[i] = typed_lowest_code(width->key) + (i + 2) * GAP;
@@ -30,6 +31,11 @@ static void open_tree(struct subject *subject, const struct width *width, uint64
     free(codes);
     tree_of(subject)->tuning.unsorted_most = 1;
     tree_of(subject)->tuning.in_place_share = 1;
+}
+
+static void open_tree(struct subject *subject, const struct width *width, uint64_t entries)
+{
+    open_tree_of(subject, width, entries, false);
 }
 
 static uint32_t directory_of(const struct subject *subject)
@@ -183,11 +189,83 @@ static void without_memory(void **state)
     close_subject(&subject);
 }
 
+/* Appends n keys. Did the strategy for that do it? Where there would be too many leaves another one makes a new epoch. */
+static bool append_keys(struct subject *subject, uint64_t first, uint64_t step, uint64_t n)
+{
+    run_keys(subject, OPERATION_INSERT, first, step, n);
+    return strcmp(tree_of(subject)->last->name, "append") == 0;
+}
+
+/* Reads all around the keys that were appended last. */
+static void look_at_end(struct subject *subject, uint64_t last)
+{
+    run_keys(subject, OPERATION_FIND, last - 100, 1, 200);
+    run_keys(subject, OPERATION_COUNT, last - 100, 3, 60);
+    run_keys(subject, OPERATION_UPPER_BOUND, last - 20, 1, 40);
+}
+
+/* Batches behind all entries and in order, of any size; equal keys within them and beside those that are there; and batches that only
+ * look like that. */
+static void appended(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < 2 * COUNT_OF(widths); w++) {
+        struct subject subject;
+        const bool duplicates = w >= COUNT_OF(widths);
+        const uint64_t slots = widths[w % COUNT_OF(widths)].slots;
+        open_tree_of(&subject, &widths[w % COUNT_OF(widths)], few, duplicates);
+        tree_of(&subject)->tuning.forced = copse_blink_strategy_named("append");
+        uint64_t last = (few + 1) * GAP;
+        unsigned did = 0, of = 0;
+        for (uint64_t n = 2; n < 4 * slots; n += slots / 3, of++) {
+            did += append_keys(&subject, last + 1, 2, n);
+            last += 1 + 2 * (n - 1);
+            assert_true(!append_keys(&subject, last, 1, n) || duplicates); /* the first one is there */
+            last += n - 1;
+        }
+        assert_in_range(did, of / 2, of);
+        assert_true(!append_keys(&subject, last + 1, 0, 5 * slots) || duplicates); /* all equal */
+        assert_true(!append_keys(&subject, last + 1, 0, 3 * slots) || duplicates);
+        (void)append_keys(&subject, last + 1, 1, 7);
+        look_at_end(&subject, last);
+        assert_false(append_keys(&subject, last + 99, UINT64_MAX, 8)); /* falling */
+        assert_false(append_keys(&subject, 70 * GAP + 1, 1, 30));
+        assert_false(append_keys(&subject, 70 * GAP + 1, 400 * GAP, 2));
+        look_at_end(&subject, last);
+        close_subject(&subject);
+    }
+}
+
+/* The greatest keys go by range, and come again: a leaf may be responsible for a key that it has no more. */
+static void appended_again(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < 2 * COUNT_OF(widths); w++) {
+        struct subject subject;
+        open_tree_of(&subject, &widths[w % COUNT_OF(widths)], few, w >= COUNT_OF(widths));
+        tree_of(&subject)->tuning.forced = copse_blink_strategy_named("append");
+        const uint64_t first = (few + 2) * GAP, lowest = typed_lowest_code(subject.config.key_type);
+        for (uint64_t gone = 0; gone < 30; gone++) {
+            struct operation erase;
+            (void)append_keys(&subject, first + 100 * gone, 1, 40);
+            operation_init(&erase, OPERATION_ERASE_RANGE, 1);
+            erase.first[0] = lowest + first + 100 * gone + 40 - (gone + 1) % 10 * 4 - ((gone + 1) % 10 == 0 ? 200 : 0);
+            erase.second[0] = lowest + first + 100 * gone + 90;
+            run(&subject, &erase);
+            operation_free(&erase);
+            run_keys(&subject, OPERATION_INSERT, first + 100 * gone + 30, 1, 12);
+            run_keys(&subject, OPERATION_FIND, first + 100 * gone, 1, 60);
+        }
+        close_subject(&subject);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_count),   cmocka_unit_test(one_place),      cmocka_unit_test(many_places),
         cmocka_unit_test(few_at_a_time), cmocka_unit_test(without_memory), cmocka_unit_test(by_tiles),
+        cmocka_unit_test(appended),      cmocka_unit_test(appended_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

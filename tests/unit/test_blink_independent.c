@@ -177,7 +177,7 @@ static void make_chains(struct subject *subject, struct random_source *random)
     crowd(subject, random, 40, slots - two / 2 + 1, slots); /* none has room for these */
     assert_in_range(version->pool_taken, 8, 16);
     const uint64_t before = version->pool_taken;
-    /* Nor have two leaves room for those. Where a fork has few places, they come one by one. */
+    /* Nor have two leaves room for those. Where a branch has few slots, they come one by one. */
     crowd(subject, random, 400, 2 * slots - two / 2 + 1, version->view.branches && slots < 9 ? 1 : 2 * slots);
     assert_true(version->pool_taken >= before + 16);
 }
@@ -408,7 +408,7 @@ static void one_place(void **state)
     }
 }
 
-/* Homes with other leaves behind them, or with branches: leaves are listed. */
+/* Base leaves with other leaves behind them, or with branches: leaves are listed. */
 static void chains(void **state)
 {
     (void)state;
@@ -432,7 +432,7 @@ static void chains(void **state)
     }
 }
 
-/* Homes that have lost most of their entries beside others that have all: leaves are listed, too. */
+/* Base leaves that have lost most of their entries among others that have all: leaves are listed, too. */
 static void thin_places(void **state)
 {
     (void)state;
@@ -551,27 +551,27 @@ static void without_memory(void **state)
 
 /* --- tiles that are full ------------------------------------------------------------------------------------------------------- */
 
-/* Entries of a home leaf, which lies in the emulated device's memory: this process has it, too. */
-static uint32_t entries_of_home(const struct subject *subject, uint32_t home)
+/* Entries of a base leaf, which lies in the emulated device's memory: this process has it, too. */
+static uint32_t entries_of_base_leaf(const struct subject *subject, uint32_t base_leaf)
 {
     const copse_blink_epoch *version = tree_of(subject)->current;
     const uint32_t shift = version->view.segment_shift;
     const size_t key = typed_size(subject->config.key_type), value = typed_size(subject->config.value_type);
     const size_t at = key == value ? 56 : key == 4 ? 36 : 72; /* of the state: blink/layout.h */
-    const char *leaf = (const char *)(uintptr_t)version->segments[home >> shift];
-    leaf += (size_t)(home & ((1u << shift) - 1u)) * COPSE_LEAF_BYTES;
+    const char *leaf = (const char *)(uintptr_t)version->segments[base_leaf >> shift];
+    leaf += (size_t)(base_leaf & ((1u << shift) - 1u)) * COPSE_LEAF_BYTES;
     uint32_t state = 0;
     copse_device *device = subject->index->device;
     assert_ok(subject->ctx, copse_device_read(device, device->main, &state, leaf + at, sizeof state));
     return state & COPSE_LEAF_COUNT;
 }
 
-/* Full home leaves from the first one on. */
-static uint32_t full_homes(const struct subject *subject)
+/* Full base leaves from the first one on. */
+static uint32_t full_base_leaves(const struct subject *subject)
 {
     const uint32_t slots = (uint32_t)copse_blink_slots(subject->index);
     uint32_t full = 0;
-    while (full < tree_of(subject)->current->view.base_leaves && entries_of_home(subject, full) == slots) full++;
+    while (full < tree_of(subject)->current->view.base_leaves && entries_of_base_leaf(subject, full) == slots) full++;
     return full;
 }
 
@@ -612,7 +612,7 @@ static void full_tiles(void **state)
             assert_int_not_equal(went, OTHERWISE);
         }
         assert_true(n > (COPSE_TILE_LEAVES - 2) * slots - packed);
-        assert_int_equal(packed + n, full_homes(&subject) * slots);
+        assert_int_equal(packed + n, full_base_leaves(&subject) * slots);
         close_subject(&subject);
     }
 }

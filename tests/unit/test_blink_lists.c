@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { block_homes = COPSE_LIST_THREADS * COPSE_LIST_EACH, guard = 64 };
+enum { block_leaves = COPSE_LIST_THREADS * COPSE_LIST_EACH, guard = 64 };
 
 static const copse_structure kinds[] = {COPSE_STRUCTURE_BLINK, COPSE_STRUCTURE_BPLUS};
 #define FOR_EACH_KIND(kind) for (const copse_structure *kind = kinds; kind < kinds + COUNT_OF(kinds); kind++)
@@ -162,7 +162,7 @@ static struct lists list_on(const struct subject *subject, const copse_blink_tre
                             struct past past)
 {
     copse_device *device = subject->index->device;
-    const uint64_t blocks = (tree->base_leaves + block_homes - 1) / block_homes, tiles = (room + tile - 1) / tile;
+    const uint64_t blocks = (tree->base_leaves + block_leaves - 1) / block_leaves, tiles = (room + tile - 1) / tile;
     const uint64_t order = (room + guard) * sizeof(uint32_t), before = (tiles + guard) * sizeof(uint64_t);
     const uint64_t totals = sizeof(copse_rebuild_totals) + blocks * sizeof(uint64_t);
     struct lists lists = {.arguments = {.from = *tree,
@@ -224,14 +224,14 @@ static uint64_t walk(const struct lists *lists, const struct widths *width, uint
     const copse_blink_tree *tree = &lists->arguments.from;
     const char *first = leaf_at(tree, base_leaf);
     const uint32_t state = word_of(first, width->state);
-    const bool fork = state & COPSE_LEAF_BRANCH;
+    const bool branch = state & COPSE_LEAF_BRANCH;
     uint32_t leaf = base_leaf;
     for (uint64_t n = 0;; n++) {
-        if (fork && n == (state & COPSE_LEAF_COUNT)) return n;
-        if (fork) leaf = word_of(first, width->values + 4 * n);
+        if (branch && n == (state & COPSE_LEAF_COUNT)) return n;
+        if (branch) leaf = word_of(first, width->values + 4 * n);
         expect(lists, at + n, leaf, *entries);
         *entries += word_of(leaf_at(tree, leaf), width->state) & COPSE_LEAF_COUNT;
-        if (fork) continue;
+        if (branch) continue;
         leaf = word_of(leaf_at(tree, leaf), width->state + 4);
         if (tree->branches || leaf < tree->base_leaves || leaf == COPSE_LEAF_NONE) return n + 1;
     }
@@ -279,7 +279,8 @@ static uint64_t check_all(const struct subject *subject, const struct widths *wi
 static void no_chains(void **state)
 {
     (void)state;
-    static const uint64_t base_leaves[] = {0, 1, 5, block_homes - 2, block_homes, 2 * block_homes, 5 * block_homes + 3};
+    static const uint64_t base_leaves[] = {
+        0, 1, 5, block_leaves - 2, block_leaves, 2 * block_leaves, 5 * block_leaves + 3};
     uint32_t turn = 0;
     FOR_EACH_WIDTH(width)
     for (size_t i = 0; i < COUNT_OF(base_leaves); i++) {
@@ -296,14 +297,14 @@ static void no_chains(void **state)
 static void at_bounds(void **state)
 {
     (void)state;
-    static const uint32_t of[] = {0, 3, block_homes - 1, block_homes, 2 * block_homes - 1, 2 * block_homes};
+    static const uint32_t of[] = {0, 3, block_leaves - 1, block_leaves, 2 * block_leaves - 1, 2 * block_leaves};
     uint32_t turn = 0;
     FOR_EACH_KIND(kind)
     FOR_EACH_WIDTH(width)
     {
         struct subject subject;
         open_subject(&subject, *kind, width, turn++);
-        build(&subject, 2 * block_homes + 7);
+        build(&subject, 2 * block_leaves + 7);
         const copse_blink_epoch *version = tree_of(&subject)->current;
         const uint64_t slots = copse_blink_slots(subject.index);
         uint32_t base_leaves[COUNT_OF(of) + 1];
@@ -313,7 +314,7 @@ static void at_bounds(void **state)
         const uint64_t more = check_all(&subject, width) - version->view.base_leaves;
         assert_true(more >= COUNT_OF(base_leaves));
         for (uint64_t i = 0; i < slots; i++)
-            crowd(&subject, base_leaves + turn % 3, 3, slots + i, 1); /* a fork has an end */
+            crowd(&subject, base_leaves + turn % 3, 3, slots + i, 1); /* a branch has an end */
         assert_true(check_all(&subject, width) > version->view.base_leaves + more);
         close_subject(&subject);
     }
@@ -331,11 +332,11 @@ static void many_chains(void **state)
         struct subject subject;
         uint32_t base_leaves[some];
         open_subject(&subject, *kind, width, turn++);
-        build(&subject, 3 * block_homes);
-        for (uint32_t i = 0; i < some; i++) base_leaves[i] = block_homes + i * 2;
+        build(&subject, 3 * block_leaves);
+        for (uint32_t i = 0; i < some; i++) base_leaves[i] = block_leaves + i * 2;
         const uint64_t there = fill(&subject);
         crowd(&subject, base_leaves, some, there, 2);
-        assert_true(check_all(&subject, width) >= 3 * block_homes + some);
+        assert_true(check_all(&subject, width) >= 3 * block_leaves + some);
         close_subject(&subject);
     }
 }
@@ -347,9 +348,9 @@ static void long_chain(void **state)
     FOR_EACH_WIDTH(width)
     {
         struct subject subject;
-        const uint32_t base_leaf = block_homes - 1;
+        const uint32_t base_leaf = block_leaves - 1;
         open_subject(&subject, COPSE_STRUCTURE_BLINK, width, 0);
-        build(&subject, block_homes + block_homes / 2);
+        build(&subject, block_leaves + block_leaves / 2);
         const uint64_t slots = copse_blink_slots(subject.index);
         for (uint64_t i = 0; i < 5 * slots; i++) crowd(&subject, &base_leaf, 1, i, 1);
         assert_true(tree_of(&subject)->current->pool_taken >= 5);
@@ -362,17 +363,17 @@ static void long_chain(void **state)
 static void other_room(void **state)
 {
     (void)state;
-    static const uint32_t base_leaves[] = {5, block_homes, block_homes + 9};
+    static const uint32_t base_leaves[] = {5, block_leaves, block_leaves + 9};
     uint32_t turn = 0;
     FOR_EACH_KIND(kind)
     FOR_EACH_WIDTH(width)
     {
         struct subject subject;
         open_subject(&subject, *kind, width, turn++);
-        build(&subject, 2 * block_homes);
+        build(&subject, 2 * block_leaves);
         crowd(&subject, base_leaves, COUNT_OF(base_leaves), 0, copse_blink_slots(subject.index));
         const uint64_t leaves = check_all(&subject, width);
-        static const uint64_t less[] = {1, 40, 2 * block_homes};
+        static const uint64_t less[] = {1, 40, 2 * block_leaves};
         (void)check(&subject, width, 8, leaves);
         (void)check(&subject, width, 8, leaves + 100);
         for (size_t i = 0; i < COUNT_OF(less); i++) {
@@ -426,7 +427,7 @@ static copse_blink_tree repeated(const struct subject *subject, uint64_t **table
 /* What blocks in front of the last one may have said: those up to `summed` the sum, the others what they have. */
 static void say(const copse_blink_tree *tree, uint64_t *words, uint64_t n, uint64_t summed)
 {
-    const uint64_t each = tree->entries / (tree->base_leaves / block_homes);
+    const uint64_t each = tree->entries / (tree->base_leaves / block_leaves);
     for (uint64_t i = 0; i < n; i++)
         words[i] = i <= summed ? (uint64_t)2 << 62 | (i + 1) * each : (uint64_t)1 << 62 | each;
 }
@@ -441,8 +442,8 @@ static void far_back(void **state)
         struct subject subject;
         uint64_t *table, words[blocks], turn = 0;
         open_subject(&subject, COPSE_STRUCTURE_BLINK, width, 0);
-        build(&subject, block_homes);
-        const copse_blink_tree tree = repeated(&subject, &table, width, blocks * block_homes);
+        build(&subject, block_leaves);
+        const copse_blink_tree tree = repeated(&subject, &table, width, blocks * block_leaves);
         struct lists all = list(&subject, &tree, tile, tree.base_leaves);
         assert_int_equal(lists_check(&all, width), tree.base_leaves);
         for (uint64_t summed = 0; summed < blocks - 1; summed += summed < 3 || summed > 143 ? 1 : 6) {
@@ -451,7 +452,7 @@ static void far_back(void **state)
             struct lists last = list_on(&subject, &tree, tile, tree.base_leaves,
                                         (struct past){blocks - 1, summed + turn % (blocks - 1 - summed), words});
             assert_int_equal(last.totals.leaves, tree.base_leaves); /* and the entries are as many */
-            for (uint64_t i = (blocks - 1) * block_homes; i < tree.base_leaves; i++) {
+            for (uint64_t i = (blocks - 1) * block_leaves; i < tree.base_leaves; i++) {
                 assert_int_equal(last.order[i], i);
                 if (i % tile == 0) assert_int_equal(last.before[i / tile], all.before[i / tile]);
             }

@@ -60,6 +60,7 @@ static void build(struct subject *subject)
 static bool takes(const char *name, enum operation_kind kind)
 {
     const bool mixed = kind == OPERATION_APPLY, erases = kind == OPERATION_ERASE;
+    if (strcmp(name, "append") == 0) return false; /* these come in no order: test_blink_crowds has those that do */
     if (strcmp(name, "unsorted") == 0 || strcmp(name, "bucket-sort") == 0) return !mixed;
     if (strcmp(name, "coarse-rebuild") == 0 || strcmp(name, "independent-rebuild") == 0) return !mixed && !erases;
     return true;
@@ -167,8 +168,8 @@ static void unknown_names(void **state)
     assert_int_equal(copse_index_create(ctx, &options, &index), COPSE_ERR_ARGUMENT);
     assert_null(index);
     assert_string_equal(copse_last_error(ctx),
-                        "COPSE_BLINK_STRATEGY is 'fastest'; it takes one of unsorted, coarse-rebuild, bucket-sort, "
-                        "sorted-in-place, independent-rebuild, lookback-rebuild, leafwise-rebuild");
+                        "COPSE_BLINK_STRATEGY is 'fastest'; it takes one of unsorted, append, coarse-rebuild, "
+                        "bucket-sort, sorted-in-place, independent-rebuild, lookback-rebuild, leafwise-rebuild");
     (void)unsetenv("COPSE_BLINK_STRATEGY");
     assert_ok(ctx, copse_index_create(ctx, &options, &index));
     copse_index_free(index);

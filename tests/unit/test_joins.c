@@ -1,4 +1,4 @@
-/* Joins at sizes that tests/query does not come to: several threads, blocks and pieces, beside a plain model; aggregates over pairs; prepared
+/* Joins at sizes that tests/query does not come to: several threads, blocks and pieces, against a plain model; aggregates over pairs; prepared
  * queries. */
 #include "unit.h"
 
@@ -34,6 +34,7 @@ typedef struct shape {
     bool nulls;      /* in the left key */
     bool ordered;    /* keys ascend, on both sides */
     bool deleted;    /* some left rows */
+    bool rare;       /* the right side has each group but one once, in its first rows */
 } shape;
 
 static copse_table *make_table(copse_ctx *ctx, const copse_column *columns, uint32_t count, uint64_t rows)
@@ -73,7 +74,7 @@ static void sides_open(sides *s, shape how)
     for (uint64_t i = 0; i < RIGHT; i++) {
         other += (int64_t)random_below(&random, 12);
         s->right_key[i] = how.ordered ? other : (int64_t)random_below(&random, how.spread);
-        s->right_group[i] = (int32_t)random_below(&random, 16);
+        s->right_group[i] = how.rare ? (int32_t)(i < 16 ? i : 16) : (int32_t)random_below(&random, 16);
         s->right_amount[i] = (int64_t)random_below(&random, 100000) - 50000;
     }
     const copse_column left[] = {{"k", COPSE_I64, 0, s->left_key, s->left_valid},
@@ -106,7 +107,7 @@ static bool has_key(const sides *s, uint64_t row)
     return s->left_valid[row / 8] >> (row % 8) & 1;
 }
 
-/* ---- equal keys, beside lists of right rows by key ---- */
+/* ---- equal keys, against lists of right rows by key ---- */
 
 typedef struct lists {
     uint64_t *begin; /* of each key, in rows */
@@ -223,6 +224,58 @@ static void equal_keys(void **state)
     }
 }
 
+/* The pairs of both sides by looking at all of them. */
+static uint64_t expect_pairs(const copse_pairs *pairs, uint32_t kind, const double *left, uint64_t lefts,
+                             const double *right, uint64_t rights)
+{
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < lefts; i++) {
+        uint64_t partners = 0;
+        for (uint64_t j = 0; j < rights; j++) {
+            if (left[i] != right[j]) continue;
+            partners++;
+            if (kind > COPSE_JOIN_LEFT) continue;
+            assert_true(at < copse_pairs_count(pairs));
+            assert_int_equal(copse_pairs_left(pairs)[at], i);
+            assert_int_equal(copse_pairs_right(pairs)[at++], j);
+        }
+        if (partners ? kind != COPSE_JOIN_SEMI : kind != COPSE_JOIN_LEFT && kind != COPSE_JOIN_ANTI) continue;
+        assert_true(at < copse_pairs_count(pairs));
+        assert_int_equal(copse_pairs_left(pairs)[at++], i);
+    }
+    return at;
+}
+
+/* Keys that ascend on both sides, with equals, are walked along; those that fall once, where a step of the check ends and the next
+ * begins, are not. Floats, so that no array has a place for each key. */
+static void keys_in_order(void **state)
+{
+    (void)state;
+    enum { lefts = 2500, rights = 700, step = 1024 };
+    double left[lefts], right[rights];
+    copse_ctx *ctx = unit_context(2);
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        for (uint32_t i = 0; i < lefts; i++) left[i] = (i / 3) / 4.0;
+        for (uint32_t i = 0; i < rights; i++) right[i] = (i / 2) / 2.0;
+        for (uint32_t i = 0; turn == 1 && i < lefts; i++) left[i] += i < step ? 100.0 : -200.0;
+        for (uint32_t i = 0; turn == 2 && i < lefts; i++) left[i] += i < 2 * step ? 10.0 : -200.0;
+        const copse_column left_key = {"k", COPSE_F64, 0, left, NULL}, right_key = {"k", COPSE_F64, 0, right, NULL};
+        copse_table *a = make_table(ctx, &left_key, 1, lefts), *b = make_table(ctx, &right_key, 1, rights);
+        for (uint32_t kind = COPSE_JOIN_INNER; kind <= COPSE_JOIN_ANTI; kind++) {
+            copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+            copse_pairs *pairs = NULL;
+            options.kind = kind;
+            options.left_on = options.right_on = "k";
+            assert_ok(ctx, copse_join(a, b, &options, &pairs));
+            assert_int_equal(expect_pairs(pairs, kind, left, lefts, right, rights), copse_pairs_count(pairs));
+            copse_pairs_free(pairs);
+        }
+        copse_table_free(a);
+        copse_table_free(b);
+    }
+    copse_ctx_free(ctx);
+}
+
 /* ---- as-of ---- */
 
 static void asof_and_compare(shape how, bool grouped, int64_t tolerance)
@@ -257,6 +310,7 @@ static void nearest_earlier_rows(void **state)
     (void)state;
     const shape one = {.threads = 1, .spread = 1, .ordered = true}, many = {.threads = 4, .spread = 1, .ordered = true};
     const shape nulls = {.threads = 4, .spread = 1, .ordered = true, .nulls = true};
+    asof_and_compare((shape){.threads = 4, .spread = 1, .ordered = true, .rare = true}, true, -1);
     for (int64_t tolerance = -1; tolerance <= 20; tolerance += 21)
         for (int grouped = 0; grouped < 2; grouped++) {
             asof_and_compare(one, grouped, tolerance);
@@ -515,6 +569,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_keys),
+        cmocka_unit_test(keys_in_order),
         cmocka_unit_test(nearest_earlier_rows),
         cmocka_unit_test(nearest_earlier_rows_of_all_types),
         cmocka_unit_test(aggregates_that_do_not_fit),

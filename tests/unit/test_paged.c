@@ -132,6 +132,44 @@ static void few_keys_are_patched_in(void **state)
     copse_ctx_free(ctx);
 }
 
+/* Large batches are carried out before the host has read the plan, with what the last one took: as many keys again, ten times as many,
+ * for which there is no memory yet, updates that take no page, keys outside the tree's bounds, crowds, erases, and all of it. */
+static void large_batches_follow_each_other(void **state)
+{
+    (void)state;
+    enum { few = 2500, many = 10000 };
+    copse_ctx *ctx = unit_context(1);
+    for (unsigned w = 0; w < COUNT_OF(widths); w++)
+        for (uint32_t order = 64; order <= 1024; order *= 16) {
+            copse_index *index = index_of_order(ctx, widths[w], order, false);
+            assert_int_equal(insert(ctx, index, widths[w], 0, 160, many), many);
+            for (uint64_t i = 1; i < 4; i++) assert_int_equal(insert(ctx, index, widths[w], i, 1600, few), few);
+            assert_ok(ctx, copse_verify(index));
+            assert_int_equal(insert(ctx, index, widths[w], 4, 160, many), many);
+            assert_int_equal(insert(ctx, index, widths[w], 5, 160, many), many);
+            assert_int_equal(insert(ctx, index, widths[w], 5, 160, many), 0);
+            assert_ok(ctx, copse_verify(index));
+            assert_int_equal(insert(ctx, index, widths[w], 100000000, 7, few), few);
+            assert_int_equal(insert(ctx, index, widths[w], 50000000, 3, many), many);
+            assert_int_equal(insert(ctx, index, widths[w], 1000001, 1, 150), 145); /* a run into one page */
+            assert_ok(ctx, copse_verify(index));
+            void *keys = keys_of(widths[w].key, 0, 160, many);
+            uint64_t erased = 0;
+            assert_ok(ctx, copse_erase(index, keys, many, &erased));
+            assert_int_equal(erased, many);
+            assert_ok(ctx, copse_verify(index));
+            for (uint64_t i = 1; i < 4; i++) expect(ctx, index, widths[w], i, 1600, few, true);
+            for (uint64_t i = 4; i < 6; i++) expect(ctx, index, widths[w], i, 160, many, true);
+            expect(ctx, index, widths[w], 0, 160, many, false);
+            expect(ctx, index, widths[w], 100000000, 7, few, true);
+            expect(ctx, index, widths[w], 50000000, 3, many, true);
+            assert_int_equal(copse_size(index), 4 * few + 3 * many + 145);
+            free(keys);
+            copse_index_free(index);
+        }
+    copse_ctx_free(ctx);
+}
+
 /* --- pages that come and go ------------------------------------------------------------------------------------------------------ */
 
 /* Small pages become large ones; content, ranks and sums are the same before and after. */
@@ -575,6 +613,7 @@ int main(void)
         cmocka_unit_test(runs_around_the_size_of_a_page),
         cmocka_unit_test(appends_fill_pages),
         cmocka_unit_test(few_keys_are_patched_in),
+        cmocka_unit_test(large_batches_follow_each_other),
         cmocka_unit_test(pages_grow_with_the_tree),
         cmocka_unit_test(windows_take_no_more_memory),
         cmocka_unit_test(an_empty_tree_takes_keys),

@@ -1,11 +1,11 @@
-/* Batches of updates on their way into a tree on a device: sorted by a guess and without a wait, settled, doubted, sorted again;
+/* Batches of updates on their way into a tree on a device: sorted by speculation and without a wait, finished, mispredicted, sorted again;
  * against a plain stable sort. */
 #include "unit.h"
 
 #include "trees/blink/tree.h"
 #include "random.h"
 
-/* No shorter run is ever too long; no longer one is ever settled. */
+/* No shorter run is ever too long; no longer one is ever finished. */
 #define RUN_FINE 24u
 #define RUN_MOST 31u
 

@@ -137,6 +137,36 @@ static void changes_name_what_is_wrong(void **state)
 
 /* ---- queries ---- */
 
+static uint64_t rows_where(copse_ctx *ctx, const copse_table *table, copse_comparison comparison, copse_value value)
+{
+    copse_query *query = NULL;
+    uint64_t n = 0;
+    assert_ok(ctx, copse_query_create(table, &query));
+    assert_ok(ctx, copse_query_where(query, "id", comparison, value));
+    assert_ok(ctx, copse_query_rows(query, NULL, 0, &n));
+    copse_query_free(query);
+    return n;
+}
+
+static void fractions_lie_between_whole_numbers(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_table *table = make(ctx); /* ids 10 to 13 */
+    assert_int_equal(rows_where(ctx, table, COPSE_LESS, copse_value_f64(11.5)), 2);
+    assert_int_equal(rows_where(ctx, table, COPSE_GREATER_OR_EQUAL, copse_value_f64(11.5)), 2);
+    assert_int_equal(rows_where(ctx, table, COPSE_GREATER, copse_value_f64(11)), 2);
+    assert_int_equal(rows_where(ctx, table, COPSE_EQUAL, copse_value_f64(11.5)), 0);
+    assert_int_equal(rows_where(ctx, table, COPSE_NOT_EQUAL, copse_value_f64(11.5)), 4);
+    assert_int_equal(rows_where(ctx, table, COPSE_EQUAL, text("11.0")), 1);
+    assert_int_equal(rows_where(ctx, table, COPSE_LESS, text("1.15e1")), 2);
+    assert_int_equal(rows_where(ctx, table, COPSE_LESS, copse_value_f64(INFINITY)), 4);
+    assert_int_equal(rows_where(ctx, table, COPSE_LESS, copse_value_f64(-1e300)), 0);
+    assert_int_equal(rows_where(ctx, table, COPSE_GREATER, text("-99999999999999999999")), 4);
+    copse_ctx_free(ctx);
+    copse_table_free(table);
+}
+
 static void conditions_that_do_not_fit(void **state)
 {
     (void)state;
@@ -147,7 +177,8 @@ static void conditions_that_do_not_fit(void **state)
     assert_ok(ctx, copse_query_create(table, &query));
     assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "price",
                         copse_query_where(query, "prise", COPSE_EQUAL, copse_value_i64(1)));
-    assert_fails_naming(ctx, COPSE_ERR_TYPE, "id", copse_query_where(query, "id", COPSE_EQUAL, copse_value_f64(1.5)));
+    assert_fails_naming(ctx, COPSE_ERR_TYPE, "day", copse_query_where(query, "day", COPSE_EQUAL, copse_value_f64(1.5)));
+    assert_fails_naming(ctx, COPSE_ERR_TYPE, "flag", copse_query_where(query, "flag", COPSE_EQUAL, copse_value_f64(0)));
     assert_fails_naming(ctx, COPSE_ERR_TYPE, "name", copse_query_where(query, "name", COPSE_EQUAL, copse_value_i64(1)));
     assert_fails_naming(ctx, COPSE_ERR_TYPE, "NULL", copse_query_where(query, "id", COPSE_LESS, copse_value_null()));
     assert_fails(ctx, COPSE_ERR_TYPE, copse_query_where(query, "id", COPSE_PREFIX, text("1")));
@@ -382,6 +413,61 @@ static void arrow_there_and_back(void **state)
     copse_ctx_free(ctx);
 }
 
+static void keep_arrow(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+static void arrow_in_nanoseconds(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    const int64_t times[] = {1704067200123456000, -1704067200000001000, 5};
+    const copse_column column = {"at", COPSE_I64, 0, times, NULL};
+    copse_table *table = NULL, *back = NULL;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    assert_ok(ctx, copse_table_create(ctx, &column, 1, 3, &table));
+    assert_ok(ctx, copse_table_to_arrow(table, &schema, &array));
+    copse_table_free(table);
+    schema.children[0]->format = "tsn:UTC";
+    assert_fails_naming(ctx, COPSE_ERR_TYPE, "row 2", copse_table_from_arrow(ctx, &schema, &array, &back));
+    array.length = 2;
+    assert_ok(ctx, copse_table_from_arrow(ctx, &schema, &array, &back));
+    assert_int_equal(copse_table_column_type(back, 0), COPSE_TIMESTAMP);
+    assert_int_equal(cell(back, 0, "at").as.i64, 1704067200123456);
+    assert_int_equal(cell(back, 1, "at").as.i64, -1704067200000001);
+    copse_table_free(back);
+    copse_ctx_free(ctx);
+}
+
+/* Nobody has counted the rows that are NULL as a whole; bits say which. */
+static void arrow_rows_that_are_null(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_table *table = make(ctx), *back = NULL;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    const uint8_t bits = 0x0B;
+    assert_ok(ctx, copse_table_to_arrow(table, &schema, &array));
+    copse_table_free(table);
+    const void **buffers = array.buffers, *own[] = {&bits};
+    array.buffers = own;
+    array.null_count = -1;
+    assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "NULL", copse_table_from_arrow(ctx, &schema, &array, &back));
+    array.length = 2; /* none of these */
+    /* On success it is released with the buffers that it came with. */
+    struct ArrowArray given = array;
+    array.buffers = buffers;
+    given.release = keep_arrow;
+    assert_ok(ctx, copse_table_from_arrow(ctx, &schema, &given, &back));
+    assert_int_equal(copse_table_rows(back), 2);
+    array.release(&array);
+    copse_table_free(back);
+    copse_ctx_free(ctx);
+}
+
 static void arrow_children_may_be_taken_out(void **state)
 {
     (void)state;
@@ -596,6 +682,7 @@ int main(void)
         cmocka_unit_test(tables_hold_what_they_were_given),
         cmocka_unit_test(bad_columns_are_refused),
         cmocka_unit_test(changes_name_what_is_wrong),
+        cmocka_unit_test(fractions_lie_between_whole_numbers),
         cmocka_unit_test(conditions_that_do_not_fit),
         cmocka_unit_test(infinities_and_days_of_timestamps),
         cmocka_unit_test(sums_are_exact_or_an_error),
@@ -603,6 +690,8 @@ int main(void)
         cmocka_unit_test(csv_finds_types_and_nulls),
         cmocka_unit_test(csv_errors),
         cmocka_unit_test(arrow_there_and_back),
+        cmocka_unit_test(arrow_in_nanoseconds),
+        cmocka_unit_test(arrow_rows_that_are_null),
         cmocka_unit_test(arrow_children_may_be_taken_out),
         cmocka_unit_test(an_index_of_several_columns_drives),
         cmocka_unit_test(many_ranges_give_a_row_each),

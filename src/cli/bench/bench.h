@@ -87,6 +87,8 @@ typedef struct bench_op {
 const char *bench_op_name(size_t i);
 /* Also reads range followed by any number, as in range25, and updates of a few keys, as in update-hot10. */
 bool bench_op_parse(const char *name, bench_op *out_op);
+/* Does it insert or replace, one array of keys a call? */
+bool bench_op_inserts(const bench_op *op);
 /* Inserts keys that are new, by a pattern or as they come. */
 bool bench_op_inserts_new(const bench_op *op);
 /* Uses the sums that the index keeps beside its entries. */

@@ -96,6 +96,11 @@ bool bench_op_parse(const char *name, bench_op *out_op)
     return false;
 }
 
+bool bench_op_inserts(const bench_op *op)
+{
+    return (op->code >= BENCH_FILL && op->code <= BENCH_HOT) || op->code == BENCH_UPDATE;
+}
+
 bool bench_op_inserts_new(const bench_op *op)
 {
     return op->code == BENCH_INSERT_NEW || (op->code >= BENCH_APPEND && op->code <= BENCH_WINDOW);

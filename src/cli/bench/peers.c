@@ -58,22 +58,11 @@ const char *bench_peer_needs(size_t i)
 
 bool bench_peer_can(const bench_peer *peer, const bench_op *op)
 {
+    if (bench_op_inserts(op)) return peer->insert != NULL;
     switch (op->code) {
     case BENCH_BUILD:
     case BENCH_BUILD_SORTED:
         return !peer->builds_for_reads;
-    case BENCH_FILL:
-    case BENCH_INSERT:
-    case BENCH_INSERT_NEW:
-    case BENCH_APPEND:
-    case BENCH_APPEND_SHUFFLED:
-    case BENCH_APPEND_LATE:
-    case BENCH_PREPEND:
-    case BENCH_POINTS:
-    case BENCH_GAP:
-    case BENCH_HOT:
-    case BENCH_UPDATE:
-        return peer->insert != NULL;
     case BENCH_ERASE:
         return peer->erase != NULL;
     case BENCH_FIND:

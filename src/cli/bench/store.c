@@ -158,19 +158,8 @@ static copse_status slide_copse(copse_index *index, bench_call *c)
 static copse_status run_copse(const bench_target *target, void **store, bench_call *c)
 {
     copse_index *index = *store;
+    if (bench_op_inserts(c->op)) return copse_insert(index, c->keys, c->values, c->n, COPSE_INSERT_UPSERT, &c->changed);
     switch (c->op->code) {
-    case BENCH_FILL:
-    case BENCH_INSERT:
-    case BENCH_INSERT_NEW:
-    case BENCH_APPEND:
-    case BENCH_APPEND_SHUFFLED:
-    case BENCH_APPEND_LATE:
-    case BENCH_PREPEND:
-    case BENCH_POINTS:
-    case BENCH_GAP:
-    case BENCH_HOT:
-    case BENCH_UPDATE:
-        return copse_insert(index, c->keys, c->values, c->n, COPSE_INSERT_UPSERT, &c->changed);
     case BENCH_WINDOW:
         return slide_copse(index, c);
     case BENCH_ERASE:
@@ -305,19 +294,9 @@ static void read_peer_in_parallel(const bench_target *target, const void *store,
 static bool call_peer(const bench_target *target, void *store, bench_call *c)
 {
     const bench_peer *peer = target->peer;
-    switch (c->op->code) {
-    case BENCH_FILL:
-    case BENCH_INSERT:
-    case BENCH_INSERT_NEW:
-    case BENCH_APPEND:
-    case BENCH_APPEND_SHUFFLED:
-    case BENCH_APPEND_LATE:
-    case BENCH_PREPEND:
-    case BENCH_POINTS:
-    case BENCH_GAP:
-    case BENCH_HOT:
-    case BENCH_UPDATE:
+    if (bench_op_inserts(c->op))
         return peer->insert(store, c->keys, c->values, c->n, &c->changed) || out_of_memory(target);
+    switch (c->op->code) {
     case BENCH_ERASE:
         c->changed = peer->erase(store, c->keys, c->n);
         return true;

@@ -19,8 +19,8 @@ typedef struct scalars {
 
 static scalars scalars_of(copse_type type)
 {
-    const bool narrow = copse_type_size(type) == 4, is_signed = type == COPSE_I32 || type == COPSE_I64;
-    const uint64_t all = narrow ? UINT32_MAX : UINT64_MAX, half = all / 2 + 1;
+    const bool four_bytes = copse_type_size(type) == 4, is_signed = type == COPSE_I32 || type == COPSE_I64;
+    const uint64_t all = four_bytes ? UINT32_MAX : UINT64_MAX, half = all / 2 + 1;
     scalars s = {.least = is_signed ? half : 0, .greatest = is_signed ? half - 1 : all};
     s.high = s.greatest - s.greatest / 100;
     return s;
@@ -101,8 +101,8 @@ static uint64_t top_sum(const bench_data *data, uint64_t *out_count)
 uint64_t bench_check_visits(const bench_data *data, const bench_op *op, uint64_t added, const uint64_t *words)
 {
     const copse_type type = data->value_type;
-    const bool narrow = data->value_size == 4, is_signed = type == COPSE_I32 || type == COPSE_I64;
-    const uint64_t high = order_of(type, scalars_of(type).high), shift = narrow ? 24 : 56;
+    const bool four_bytes = data->value_size == 4, is_signed = type == COPSE_I32 || type == COPSE_I64;
+    const uint64_t high = order_of(type, scalars_of(type).high), shift = four_bytes ? 24 : 56;
     uint64_t sum = 0, count = op->code == BENCH_VISIT_FILTER ? 0 : data->entries;
     if (op->code == BENCH_VISIT_TOP) {
         sum = top_sum(data, &count);
@@ -110,7 +110,7 @@ uint64_t bench_check_visits(const bench_data *data, const bench_op *op, uint64_t
     }
     for (uint64_t i = 0; i < data->entries; i++) {
         uint64_t bits = bench_word(data->sorted_values, data->value_size, i) + added;
-        if (narrow) bits = is_signed ? (uint64_t)(int64_t)(int32_t)bits : (uint32_t)bits;
+        if (four_bytes) bits = is_signed ? (uint64_t)(int64_t)(int32_t)bits : (uint32_t)bits;
         const uint64_t order = order_of(type, bits);
         count += op->code == BENCH_VISIT_FILTER && order >= high;
         sum += op->code == BENCH_VISIT_HISTOGRAM ? order >> shift : bits;

@@ -91,6 +91,9 @@ static int check(import_args *args, int count, char **positional)
         return cli_usage_error("import", count == 0 ? "which file?" : "one file at a time: '%s' is left over",
                                count == 0 ? "" : positional[1]);
     if (!args->output) return cli_usage_error("import", "where to? -o names the table to write");
+    if (strcmp(args->output, "-") == 0)
+        return cli_usage_error("import", "-o takes a file: a table cannot go to standard output, its beginning is "
+                                         "written last");
     args->reading.input = positional[0];
     return cli_reading_check("import", &args->reading);
 }
@@ -128,7 +131,7 @@ static int parse_and_run(int argc, char **argv, char **positional)
     if (!cli_parse(&command, argc, argv, positional, &count, &code)) return code;
     code = check(&args, count, positional);
     if (code != CLI_OK) return code;
-    code = cli_session_open(&session, "import", args.reading.threads, args.reading.quiet, NULL);
+    code = cli_session_open_once(&session, "import", args.reading.threads, args.reading.quiet);
     if (code == CLI_OK) code = run(&session, &args);
     cli_session_close(&session);
     return cli_finish("import", code);

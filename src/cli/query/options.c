@@ -13,9 +13,8 @@ size_t cli_question_options(cli_table_query *args, cli_option *out)
 {
     const cli_option options[] = {
         {"where", 'w', CLI_WORDS, "CONDITION",
-         "rows that meet it: = <> < <= > >=, between A and B,\nin (A, B), like 'A%', is [not] null, joined by and, "
-         "or;\n"
-         "several --where are joined by and",
+         "rows that meet it: = <> < <= > >=, between A and B,\nin (A, B), like 'A%', is null, joined by and, or, not,\n"
+         "( and ); several --where are joined by and",
          &args->where},
         {"select", 's', CLI_WORDS, "COLUMNS", "these columns, with commas between (default: all)", &args->select},
         {"count", 'c', CLI_FLAG, NULL, "the number of rows", &args->count},
@@ -35,7 +34,8 @@ size_t cli_question_options(cli_table_query *args, cli_option *out)
          "the same name: right.NAME",
          &args->join},
         {"asof", 0, CLI_WORDS, "JOIN",
-         "'FILE on A[=B] [by G[=H]] [tolerance N]': each row with\nthe last row of another file whose B is not above A",
+         "'FILE on A[=B] [by G[=H]] [tolerance N]': each row with\nthe last row of another file whose B is not above "
+         "A,\nand by N at most below it: of times 30s, 5m, 2h or 1d,\nelse microseconds; of dates days",
          &args->asof},
         {"explain", 0, CLI_FLAG, NULL, "say how the query ran, with rows expected and found", &args->explain},
         {"format", 'f', CLI_ONCE, "FORMAT", "table, csv or json (default: table)", &args->format_name},

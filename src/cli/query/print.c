@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDEST_CELL 40 /* of a table for people; longer texts are cut */
+#define WIDEST_CELL 40 /* of a table for people; longer texts are cut, and end in dots */
 
 typedef struct printer {
     cli_session *session;
@@ -57,22 +57,30 @@ static bool cell_text(printer *p, uint64_t row, uint32_t column, copse_value *ou
 /* ---- for people ---- */
 
 /* Characters, not bytes, of UTF-8. */
+static size_t characters_of(const char *text)
+{
+    size_t characters = 0;
+    for (; *text; text++) characters += ((unsigned char)*text & 0xC0) != 0x80;
+    return characters;
+}
+
 static size_t width_of(const char *text)
 {
-    size_t width = 0;
-    for (; *text; text++) width += ((unsigned char)*text & 0xC0) != 0x80;
+    size_t width = characters_of(text);
     return width < WIDEST_CELL ? width : WIDEST_CELL;
 }
 
 static void put_padded(const char *text, size_t width, bool right, bool last)
 {
-    size_t shown = width_of(text), characters = 0;
+    const bool cut = characters_of(text) > WIDEST_CELL;
+    size_t shown = width_of(text), characters = 0, most = cut ? WIDEST_CELL - 3 : WIDEST_CELL;
     if (right) printf("%*s", (int)(width - shown), "");
     for (; *text; text++) {
         characters += ((unsigned char)*text & 0xC0) != 0x80;
-        if (characters > WIDEST_CELL) break;
+        if (characters > most) break;
         putchar((unsigned char)*text < 0x20 ? ' ' : *text);
     }
+    if (cut) fputs("...", stdout);
     if (!right && !last) printf("%*s", (int)(width - shown), "");
     fputs(last ? "\n" : "  ", stdout);
 }

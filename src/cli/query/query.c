@@ -104,8 +104,9 @@ static int parse_and_run(int argc, char **argv, char **positional)
             "that meet conditions, in an order, or counts, sums and other aggregates of them, for each group.\n"
             "A table that 'copse import' saved opens at once, whatever its size; 'copse shell' takes many questions.\n"
             "\n"
-            "A value is written as in the file: 42, 1.5, 2025-03-31, Oslo, 'New York'. NULL is no value: it\n"
-            "meets 'is null' only, and comes first in ascending order.",
+            "A value is written as 42, 1.5, 2025-03-31 (whatever dates look like in the file), Oslo, 'New York', a\n"
+            "column as day or \"order day\". NULL is no value: it meets 'is null' only, and comes first in ascending\n"
+            "order.",
         .examples = EXAMPLES,
         .options = options,
         .option_count = option_count,

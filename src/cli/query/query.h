@@ -36,10 +36,21 @@ int cli_reading_check(const char *command, const cli_table_query *args);
 /* Runs the query of the arguments and prints its answer. */
 int cli_table_ask(cli_session *session, const cli_table_query *args, const copse_table *table);
 
+/* Cuts the first name off a list with commas between, in place: NAME, or "NAME" where it has commas. What is behind a name in quotes,
+ * "NAME" desc, goes to *out_rest, else it is part of the name. Returns the name, and *list is the rest of the list, NULL at its end. */
+char *cli_next_name(char **list, char **out_rest);
+
 /* ---- where.c ---- */
 
 /* Adds all conditions of --where to a query. Returns CLI_OK or a code, having said why. */
 int cli_where_add(cli_session *session, copse_query *query, const cli_words *given);
+
+/* ---- tokens.c ---- */
+
+static inline bool cli_is_operator(char byte)
+{
+    return byte == '=' || byte == '<' || byte == '>' || byte == '!';
+}
 /* A word, an operator, one of ( ) and comma, or a text without its quotes. */
 typedef struct cli_token {
     char *text;

@@ -38,7 +38,8 @@ static int csv_options(cli_session *session, const cli_table_query *args, copse_
 static void remark(void *user, const char *sentence)
 {
     const cli_session *session = user;
-    cli_note(session->command, "%s; --null or --on-bad skip can help", sentence);
+    const char *option = strstr(sentence, "date_format") ? "--date-format" : "--null or --on-bad skip";
+    cli_note(session->command, "%s; %s can help", sentence, option);
 }
 
 static int read_csv(cli_session *session, const cli_table_query *args, const char *path, const char *types,
@@ -116,17 +117,12 @@ int cli_table_read(cli_session *session, const cli_table_query *args, const char
 int cli_table_index_on(cli_session *session, copse_table *table, const char *columns,
                        const copse_table_index_options *options)
 {
-    char *names = malloc(strlen(columns) + 1), *list[CLI_INDEX_COLUMNS + 1];
+    char *names = strdup(columns), *list[CLI_INDEX_COLUMNS + 1];
     uint32_t count = 0;
     if (!names) return cli_fail(session->command, "out of memory");
-    memcpy(names, columns, strlen(columns) + 1);
     for (char *at = names; at && count <= CLI_INDEX_COLUMNS;) {
-        char *comma = strchr(at, ',');
-        if (comma) *comma = '\0';
-        at += strspn(at, " ");
-        for (size_t n = strlen(at); n > 0 && at[n - 1] == ' ';) at[--n] = '\0';
-        list[count++] = at;
-        at = comma ? comma + 1 : NULL;
+        char *rest = NULL, *name = cli_next_name(&at, &rest);
+        list[count++] = *rest ? rest : name;
     }
     copse_status status = copse_table_index_columns(table, (const char *const *)list, count, options);
     cli_progress_clear(&session->progress);
@@ -177,6 +173,21 @@ static uint32_t take_kind(join_text *t)
     return COPSE_JOIN_INNER;
 }
 
+/* In the units of a timestamp, or of a date; 0: there is no such unit. */
+static int64_t unit_of(uint32_t type, const char *name)
+{
+    static const struct {
+        const char *name;
+        int64_t microseconds;
+    } units[] = {{"us", 1},         {"ms", 1000},      {"s", 1000000},    {"m", 60000000},
+                 {"min", 60000000}, {"h", 3600000000}, {"d", 86400000000}};
+    if (type == COPSE_DATE) return strcmp(name, "d") == 0;
+    for (size_t i = 0; type == COPSE_TIMESTAMP && i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].name, name) == 0) return units[i].microseconds;
+    return 0;
+}
+
+/* 5 or 2.5 in the units of the key; of times also 30s. NULL: it is none. */
 static copse_value distance_of(const copse_table *left, const char *column, const char *text)
 {
     uint32_t at = 0;
@@ -184,11 +195,13 @@ static copse_value distance_of(const copse_table *left, const char *column, cons
     copse_value value = copse_value_null();
     if (copse_table_find_column(left, column, &at) != COPSE_OK) return copse_value_i64(0); /* the join will say so */
     uint32_t type = copse_table_column_type(left, at);
-    if (type == COPSE_F32 || type == COPSE_F64)
+    if (type == COPSE_F32 || type == COPSE_F64) {
         value = copse_value_f64(strtod(text, &rest));
-    else
-        value = copse_value_i64(strtoll(text, &rest, 10));
-    return rest && *rest == '\0' && rest != text ? value : copse_value_null();
+        return *rest == '\0' && rest != text ? value : copse_value_null();
+    }
+    int64_t number = strtoll(text, &rest, 10), unit = *rest ? unit_of(type, rest) : 1;
+    bool good = rest != text && unit != 0 && !__builtin_mul_overflow(number, unit, &number);
+    return good ? copse_value_i64(number) : value;
 }
 
 static int parse_join(cli_session *session, const char *given, bool asof, const copse_table *left, join_text *t,
@@ -213,6 +226,15 @@ static int parse_join(cli_session *session, const char *given, bool asof, const 
     return cli_usage_error(session->command, "--%s takes '%s', not '%s'", asof ? "asof" : "join", usage, given);
 }
 
+static void explain_join(const char *given, bool asof, const copse_pairs *pairs, const copse_table *left,
+                         const copse_table *right)
+{
+    char numbers[3][CLI_NUMBER_SIZE];
+    printf("%s %s: by %s\n  rows: %s beside %s, pairs: %s\n", asof ? "as-of join" : "join", given,
+           copse_pairs_how(pairs), cli_group(copse_table_rows(left), numbers[0]),
+           cli_group(copse_table_rows(right), numbers[1]), cli_group(copse_pairs_count(pairs), numbers[2]));
+}
+
 static int join_one(cli_session *session, const cli_table_query *args, const char *given, bool asof,
                     const copse_table *left, copse_table **out)
 {
@@ -226,6 +248,7 @@ static int join_one(cli_session *session, const cli_table_query *args, const cha
     if (code == CLI_OK) {
         copse_status status = copse_join(left, right, &options, &pairs);
         if (status == COPSE_OK) status = copse_pairs_table(pairs, left, right, out);
+        if (status == COPSE_OK && args->explain) explain_join(given, asof, pairs, left, right);
         if (status != COPSE_OK) code = cli_session_fail(session, status);
     }
     copse_pairs_free(pairs);

@@ -175,7 +175,7 @@ static copse_status list_pairs(equal_join *e, const copse_card_rows *rows, const
     return status;
 }
 
-/* As a list also where those are all rows: two kernels of a kind tell each other apart by it. */
+/* As a list also where those are all rows: two kernels of a kind differ by it. */
 static copse_status left_rows(equal_join *e, copse_card_rows *out)
 {
     const copse_joined *join = e->join;

@@ -59,7 +59,7 @@ void copse_image_free(copse_table_image *image)
     copse_memory_free(ctx, image, sizeof *image);
 }
 
-/* Bits of rows from .. slots, and those beside them in the same byte. */
+/* Bits of rows from .. slots, and the others of the same byte. */
 static copse_status copy_bits(copse_device *device, uint32_t *to, const void *bits, uint64_t from, uint64_t slots)
 {
     uint64_t first = from / 8, bytes = (slots + 7) / 8 - first;
@@ -161,7 +161,7 @@ static copse_status renew(copse_table *table)
     return COPSE_OK;
 }
 
-static void settle(copse_table *table, copse_status status, const copse_kept_error *before)
+static void change_end(copse_table *table, copse_status status, const copse_kept_error *before)
 {
     table->image->stale = status != COPSE_OK;
     if (status != COPSE_OK) copse_error_put_back(before);
@@ -173,7 +173,7 @@ void copse_image_append(copse_table *table)
     if (!table->image) return;
     copse_error_keep(&before);
     bool fits = !table->image->stale && table->slots <= table->image->capacity;
-    settle(table, fits ? copy_rows(table->image, table, table->image->slots) : renew(table), &before);
+    change_end(table, fits ? copy_rows(table->image, table, table->image->slots) : renew(table), &before);
 }
 
 void copse_image_delete(copse_table *table)
@@ -185,7 +185,7 @@ void copse_image_delete(copse_table *table)
     copse_device *device = table->image->device;
     if (status == COPSE_OK) status = copy_bits(device, table->image->alive, table->alive.data, 0, table->slots);
     if (status == COPSE_OK) status = copse_device_wait(device, device->main);
-    settle(table, status, &before);
+    change_end(table, status, &before);
 }
 
 /* Changed cells as arrays of their own in host memory. */
@@ -244,7 +244,7 @@ void copse_image_update(copse_table *table, const uint32_t *of, const uint32_t *
         for (uint32_t c = 0; status == COPSE_OK && c < table->column_count; c++)
             if (of[c] != COPSE_NO_COLUMN) status = put_column(table, c, rows, n);
     }
-    settle(table, status, &before);
+    change_end(table, status, &before);
 }
 
 /* ---- arrays of the caller's ---- */

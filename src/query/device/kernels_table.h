@@ -354,15 +354,15 @@ SIMT_KERNEL(card_ascend, copse_card_ascend_arguments, COPSE_CARD_THREADS, 1)
 SIMT_DEVICE double card_float_of(uint32_t type, uint64_t code)
 {
     double wide;
-    float narrow;
+    float single;
     if (type == COPSE_F64) {
         uint64_t bits = copse_decode_one_k64(COPSE_F64, code);
         memcpy(&wide, &bits, sizeof wide);
         return wide;
     }
     uint32_t bits = copse_decode_one_k32(COPSE_F32, (uint32_t)code);
-    memcpy(&narrow, &bits, sizeof narrow);
-    return narrow;
+    memcpy(&single, &bits, sizeof single);
+    return single;
 }
 
 SIMT_KERNEL(card_asof, copse_card_asof_arguments, COPSE_CARD_THREADS, 1)

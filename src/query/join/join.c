@@ -21,6 +21,11 @@ void copse_pairs_add(copse_pairs *pairs, uint64_t left, uint64_t right)
     pairs->n++;
 }
 
+const char *copse_pairs_how(const copse_pairs *pairs)
+{
+    return pairs && pairs->how ? pairs->how : "";
+}
+
 uint64_t copse_pairs_count(const copse_pairs *pairs)
 {
     return pairs ? pairs->n : 0;
@@ -121,6 +126,7 @@ static copse_status run_with_index(copse_joined *join)
     copse_stored_index made = {0};
     copse_status status = COPSE_OK;
     join->index = copse_index_on(join->right, join->right_on, COPSE_NO_COLUMN);
+    join->pairs->how = join->index ? "the index of the right side" : "an index made for the join";
     if (!join->index) {
         status = make_index(join, &made);
         join->index = &made;
@@ -130,6 +136,18 @@ static copse_status run_with_index(copse_joined *join)
     join->index = NULL;
     copse_index_free(made.tree);
     return status;
+}
+
+static copse_status run_by_order(copse_joined *join, bool on_device)
+{
+    const bool asof = join->options.kind == COPSE_JOIN_ASOF;
+    if (on_device) {
+        join->pairs->how = asof ? "binary searches on the device" : "lookups on the device";
+        return asof ? copse_join_asof(join) : copse_card_join_equal(join);
+    }
+    join->pairs->how = "a walk along both sides in the order of their keys";
+    if (asof) return copse_join_asof(join);
+    return copse_join_can_walk(join) ? copse_join_walk(join) : run_with_index(join);
 }
 
 copse_status copse_join_list(copse_joined *join, uint64_t first, uint64_t n, const uint64_t *offsets,
@@ -176,13 +194,10 @@ copse_status copse_join_run(copse_joined *join)
     const bool on_device = copse_card_can_join(join);
     copse_status status = open_pairs(join);
     if (status == COPSE_OK && !on_device) status = copse_join_direct(join, &done);
+    if (status == COPSE_OK && done) join->pairs->how = "an array with a place for each key";
     if (status == COPSE_OK && !done) {
         status = list_left_rows(join);
-        if (status == COPSE_OK)
-            status = join->options.kind == COPSE_JOIN_ASOF ? copse_join_asof(join)
-                     : on_device                           ? copse_card_join_equal(join)
-                     : copse_join_can_walk(join)           ? copse_join_walk(join)
-                                                           : run_with_index(join);
+        if (status == COPSE_OK) status = run_by_order(join, on_device);
         if (status == COPSE_OK) copse_join_drain(join, true);
     }
     if (status == COPSE_OK) status = copse_table_sound(join->left);

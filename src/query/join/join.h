@@ -22,6 +22,7 @@ struct copse_pairs {
     copse_ctx *ctx;
     uint64_t n;
     bool has_right;
+    const char *how;          /* for people */
     copse_buffer left, right; /* uint64_t */
     bool left_is_number;      /* left row i is that of pair i: listed once somebody asked (fetched) */
     /* Pairs that a device made lie there, and here once somebody asked (fetched): query/device/pairs.c. */

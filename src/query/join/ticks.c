@@ -53,12 +53,12 @@ static inline uint32_t row_at(const copse_ticks_side *side, shape s, uint64_t i)
 static inline double number_of(uint32_t width, uint64_t cell)
 {
     double number;
-    float narrow;
+    float single;
     memcpy(&number, &cell, sizeof number);
     if (width == 8) return number;
     const uint32_t half = (uint32_t)cell;
-    memcpy(&narrow, &half, sizeof narrow);
-    return (double)narrow;
+    memcpy(&single, &half, sizeof single);
+    return (double)single;
 }
 
 static inline bool is_above(shape s, uint64_t a, uint64_t b)

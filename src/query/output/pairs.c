@@ -3,8 +3,8 @@
 #include "query/join/join.h"
 #include "query/output/output.h"
 
-static copse_status narrow(const copse_ctx *ctx, const copse_table *table, const char *what, const uint64_t *rows,
-                           uint64_t n, copse_buffer *out)
+static copse_status rows_take(const copse_ctx *ctx, const copse_table *table, const char *what, const uint64_t *rows,
+                              uint64_t n, copse_buffer *out)
 {
     copse_status status = copse_buffer_reserve(ctx, out, n + 1, sizeof(uint32_t), "the rows of pairs");
     for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
@@ -67,9 +67,9 @@ copse_status copse_pairs_table(const copse_pairs *pairs, const copse_table *left
         return copse_fail(pairs->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_pairs_table: %llu pairs are more than a table holds", (unsigned long long)pairs->n);
     copse_status status = copse_pairs_fetch(pairs);
-    if (status == COPSE_OK) status = narrow(pairs->ctx, left, "left", pairs->left.data, pairs->n, &left_rows);
+    if (status == COPSE_OK) status = rows_take(pairs->ctx, left, "left", pairs->left.data, pairs->n, &left_rows);
     if (status == COPSE_OK && pairs->has_right)
-        status = narrow(pairs->ctx, right, "right", pairs->right.data, pairs->n, &right_rows);
+        status = rows_take(pairs->ctx, right, "right", pairs->right.data, pairs->n, &right_rows);
     if (status == COPSE_OK)
         status =
             copse_table_begin(pairs->ctx, left->column_count + (pairs->has_right ? right->column_count : 0), &made);

@@ -36,6 +36,12 @@ static bool is_signed(const copse_stored_column *column)
     return column->type != COPSE_U32 && column->type != COPSE_U64 && column->type != COPSE_BOOL;
 }
 
+/* No bool and no day. */
+static bool is_number(const copse_stored_column *column)
+{
+    return column->type != COPSE_BOOL && column->type != COPSE_DATE && column->type != COPSE_TIMESTAMP;
+}
+
 static copse_position place_whole(const copse_stored_column *column, copse_wide number)
 {
     unsigned bits = column->width == 1 ? 1 : column->width * 8u;
@@ -54,10 +60,21 @@ static copse_position place_float(const copse_stored_column *column, double numb
         return (copse_position){copse_encode_f64(bits), true, false};
     }
     float nearest = (float)number;
-    uint32_t narrow;
-    memcpy(&narrow, &nearest, sizeof narrow);
-    copse_position at = {copse_encode_f32(narrow), (double)nearest == number, false};
+    uint32_t bits32;
+    memcpy(&bits32, &nearest, sizeof bits32);
+    copse_position at = {copse_encode_f32(bits32), (double)nearest == number, false};
     if ((double)nearest < number) at.code++; /* the largest is infinity, which is not smaller than any number */
+    return at;
+}
+
+/* A floating number among whole ones: 1.5 lies between 1 and 2. */
+static copse_position place_between(const copse_stored_column *column, double number)
+{
+    const double up = ceil(number);
+    copse_wide whole = (copse_wide)1 << 64; /* larger than any cell */
+    if (up < 0x1p64) whole = up > -0x1p64 ? (copse_wide)up : -whole;
+    copse_position at = place_whole(column, whole);
+    at.exact = at.exact && up == number;
     return at;
 }
 
@@ -73,12 +90,16 @@ static copse_status place_f64(const copse_query *query, const copse_stored_colum
                               copse_position *out)
 {
     if (isnan(number)) return copse_fail(query->ctx, COPSE_ERR_NAN, "column \"%.40s\": NaN has no order", column->name);
-    if (!copse_column_is_float(column)) return unfit(query, column, "a floating number");
-    *out = place_float(column, number);
+    if (copse_column_is_float(column))
+        *out = place_float(column, number);
+    else if (is_number(column))
+        *out = place_between(column, number);
+    else
+        return unfit(query, column, "a floating number");
     return COPSE_OK;
 }
 
-/* Whole numbers beside floats: doubles hold those up to 2^53. */
+/* Whole numbers compared with floats: doubles hold those up to 2^53. */
 static copse_status place_number(const copse_query *query, const copse_stored_column *column, copse_wide number,
                                  copse_position *out)
 {
@@ -122,6 +143,11 @@ static copse_status place_text(const copse_query *query, const copse_stored_colu
         error = ends ? copse_cell_parse_end(type, text, value.size, &cell)
                      : copse_cell_parse(type, text, value.size, &cell);
     }
+    double number = 0;
+    /* 1.5, 1e3, or more digits than the type has: what no cell says may be compared all the same. */
+    if (error != COPSE_CELL_OK && is_number(column) && !copse_column_is_float(column) && value.size < sizeof text &&
+        copse_cell_parse(COPSE_F64, text, value.size, &number) == COPSE_CELL_OK && isfinite(number))
+        return place_f64(query, column, number, out);
     if (error != COPSE_CELL_OK)
         return copse_fail_argument(query->ctx, "value", "column \"%.40s\" (%s): \"%.*s\" %s", column->name,
                                    copse_column_type_name(column->type), (int)(value.size < 40 ? value.size : 40),

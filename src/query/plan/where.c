@@ -141,7 +141,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Sorted, each once. */
-static void settle_list(copse_term *term)
+static void sort_list(copse_term *term)
 {
     void *list = term->is_text ? (void *)term->texts : (void *)term->codes;
     size_t size = term->is_text ? sizeof *term->texts : sizeof *term->codes;
@@ -175,7 +175,7 @@ static copse_status list_term(copse_query *query, uint32_t column, const copse_v
         if (!out->is_text) out->codes[out->count] = at.code;
         out->count++;
     }
-    settle_list(out);
+    sort_list(out);
     return COPSE_OK;
 }
 

@@ -74,7 +74,7 @@ static copse_status sums(const batch *b)
     return status;
 }
 
-/* Of the indexed column itself: the first or last row of each range tells. */
+/* Of the indexed column itself: the first or last row of each range has it. */
 static copse_status ends_of_keys(const batch *b, const copse_ranges *ranges, uint64_t *offsets, uint32_t *rows)
 {
     const copse_table *table = b->each->query->table;
@@ -113,18 +113,18 @@ static copse_status extremes_of_keys(const batch *b)
 static copse_status extremes(const batch *b)
 {
     const copse_ctx *ctx = b->each->query->ctx;
-    copse_buffer found = {0}, narrow = {0};
+    copse_buffer found = {0}, words = {0};
     bool largest = b->aggregate.what == COPSE_AGGREGATE_MAX, bools = b->out->width == 1;
     copse_status status = copse_buffer_reserve(ctx, &found, b->ranges->n, 1, "extremes of ranges");
-    if (status == COPSE_OK && bools) status = copse_buffer_reserve(ctx, &narrow, b->ranges->n, 4, "extremes of ranges");
-    void *to = bools ? narrow.data : b->out->cells.data;
+    if (status == COPSE_OK && bools) status = copse_buffer_reserve(ctx, &words, b->ranges->n, 4, "extremes of ranges");
+    void *to = bools ? words.data : b->out->cells.data;
     if (status == COPSE_OK)
         status = largest ? copse_max(b->index->tree, b->ranges, to, found.data)
                          : copse_min(b->index->tree, b->ranges, to, found.data);
     for (uint64_t i = 0; bools && status == COPSE_OK && i < b->ranges->n; i++)
-        ((uint8_t *)b->out->cells.data)[i] = (uint8_t)((const uint32_t *)narrow.data)[i];
+        ((uint8_t *)b->out->cells.data)[i] = (uint8_t)((const uint32_t *)words.data)[i];
     copse_buffer_free(ctx, &found);
-    copse_buffer_free(ctx, &narrow);
+    copse_buffer_free(ctx, &words);
     return status;
 }
 

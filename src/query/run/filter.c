@@ -25,7 +25,7 @@ static uint64_t keep_codes(const copse_stored_column *column, uint64_t low, uint
 {
     const uint64_t width = high - low;
     const uint64_t *wide = column->cells.data;
-    const uint32_t *narrow = column->cells.data;
+    const uint32_t *words = column->cells.data;
     const uint8_t *bytes = column->cells.data;
     switch (column->type) {
     case COPSE_U64:
@@ -39,14 +39,14 @@ static uint64_t keep_codes(const copse_stored_column *column, uint64_t low, uint
         KEEP(copse_encode_f64(wide[row]) - low <= width);
         break;
     case COPSE_U32:
-        KEEP(narrow[row] - low <= width);
+        KEEP(words[row] - low <= width);
         break;
     case COPSE_I32:
     case COPSE_DATE:
-        KEEP((narrow[row] ^ 0x80000000u) - low <= width);
+        KEEP((words[row] ^ 0x80000000u) - low <= width);
         break;
     case COPSE_F32:
-        KEEP(copse_encode_f32(narrow[row]) - low <= width);
+        KEEP(copse_encode_f32(words[row]) - low <= width);
         break;
     default:
         KEEP(bytes[row] - low <= width);

@@ -59,7 +59,7 @@ static copse_status quick_sum(const quick *q, copse_value *out)
     return COPSE_OK;
 }
 
-/* The first or last entry of any of the ranges, whose row tells its key. Ranges of a list ascend. */
+/* The first or last entry of any of the ranges, whose row has its key. Ranges of a list ascend. */
 static copse_status end_of_keys(const quick *q, bool largest, copse_value *out)
 {
     uint32_t row = COPSE_ROW_NONE;

@@ -17,11 +17,17 @@ typedef struct importing {
 
 /* ---- types ---- */
 
-/* Microseconds of one unit of a timestamp; 0 where it is none that fits. */
+#define NANOSECONDS (-1)
+
+/* Microseconds of one unit of a timestamp, or NANOSECONDS; 0 where it is none that fits. */
 static int64_t timestamp_unit(const char *format)
 {
     if (strncmp(format, "ts", 2) != 0 || !format[2] || format[3] != ':') return 0;
-    return format[2] == 's' ? 1000000 : format[2] == 'm' ? 1000 : format[2] == 'u' ? 1 : 0;
+    return format[2] == 's'   ? 1000000
+           : format[2] == 'm' ? 1000
+           : format[2] == 'u' ? 1
+           : format[2] == 'n' ? NANOSECONDS
+                              : 0;
 }
 
 static uint32_t type_of(const char *format)
@@ -34,7 +40,7 @@ static uint32_t type_of(const char *format)
                  {"u", COPSE_STRING}, {"U", COPSE_STRING}, {"z", COPSE_STRING}, {"Z", COPSE_STRING}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(format, known[i].format) == 0) return known[i].type;
-    return timestamp_unit(format) > 0 ? COPSE_TIMESTAMP : 0;
+    return timestamp_unit(format) != 0 ? COPSE_TIMESTAMP : 0;
 }
 
 static bool arrow_bit(const uint8_t *bits, uint64_t at)
@@ -74,6 +80,12 @@ static copse_status take_times(const importing *im, const int64_t *times, int64_
     for (uint64_t i = 0; status == COPSE_OK && i < rows; i++) {
         bool valid = !out->column.validity || arrow_bit(out->column.validity, i);
         to[i] = 0;
+        if (valid && unit == NANOSECONDS) {
+            to[i] = times[i] / 1000;
+            if (times[i] % 1000 == 0) continue;
+            return copse_fail(im->ctx, COPSE_ERR_TYPE, "row %llu of column \"%.40s\" is finer than a microsecond",
+                              (unsigned long long)i, out->column.name);
+        }
         if (valid && __builtin_mul_overflow(times[i], unit, &to[i]))
             return copse_fail(im->ctx, COPSE_ERR_OVERFLOW, "row %llu of column \"%.40s\" is too far from 1970",
                               (unsigned long long)i, out->column.name);
@@ -87,13 +99,13 @@ static void take_text(const struct ArrowArray *child, const char *format, uint64
 {
     bool wide = *format == 'U' || *format == 'Z';
     const char *offsets = (const char *)child->buffers[1] + first * (wide ? 8 : 4);
-    int32_t narrow_end = 0;
+    int32_t end32 = 0;
     int64_t end = 0;
     if (wide)
         memcpy(&end, offsets + rows * 8, sizeof end);
     else
-        memcpy(&narrow_end, offsets + rows * 4, sizeof narrow_end);
-    copse_bytes bytes = COPSE_BYTES_INIT((void *)(uintptr_t)child->buffers[2], (uint64_t)(wide ? end : narrow_end),
+        memcpy(&end32, offsets + rows * 4, sizeof end32);
+    copse_bytes bytes = COPSE_BYTES_INIT((void *)(uintptr_t)child->buffers[2], (uint64_t)(wide ? end : end32),
                                          (void *)(uintptr_t)offsets, wide ? 64 : 32);
     out->bytes = bytes;
     out->column.data = &out->bytes;
@@ -121,7 +133,7 @@ static copse_status take_column(const importing *im, int64_t at, import_column *
         take_text(child, schema->format, first, rows, out);
     else if (out->column.type == COPSE_BOOL)
         return take_bools(im, child->buffers[1], first, rows, out);
-    else if (unit > 1)
+    else if (unit != 0 && unit != 1)
         return take_times(im, (const int64_t *)child->buffers[1] + first, unit, rows, out);
     else
         out->column.data = cells + first * copse_column_width(out->column.type);
@@ -130,6 +142,15 @@ static copse_status take_column(const importing *im, int64_t at, import_column *
 
 /* ---- all of them ---- */
 
+/* Where nobody has counted them, too. */
+static bool has_null_rows(const struct ArrowArray *array)
+{
+    const uint8_t *bits = array->null_count < 0 && array->n_buffers > 0 ? array->buffers[0] : NULL;
+    for (int64_t i = 0; bits && i < array->length; i++)
+        if (!arrow_bit(bits, (uint64_t)(array->offset + i))) return true;
+    return array->null_count > 0;
+}
+
 static copse_status check(const importing *im, const char *call)
 {
     if (!im->schema || !im->schema->release || !im->array || !im->array->release)
@@ -137,7 +158,9 @@ static copse_status check(const importing *im, const char *call)
     if (strcmp(im->schema->format, "+s") != 0 || im->schema->n_children != im->array->n_children ||
         im->schema->n_children == 0)
         return copse_fail_argument(im->ctx, "schema", "%s: not a struct array (\"+s\") with columns", call);
-    if (im->array->null_count > 0 || im->array->length < 0 || im->array->offset < 0)
+    if (im->array->length < 0 || im->array->offset < 0)
+        return copse_fail_argument(im->ctx, "array", "%s: a length or an offset below 0", call);
+    if (has_null_rows(im->array))
         return copse_fail_argument(im->ctx, "array", "%s: rows as a whole cannot be NULL", call);
     return COPSE_OK;
 }

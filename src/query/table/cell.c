@@ -1,4 +1,4 @@
-/* One cell as a number, a value, or beside another. */
+/* One cell as a number, a value, or compared with another. */
 #include "query/table/table.h"
 
 void copse_code_store(const copse_stored_column *column, uint64_t code, void *out)

@@ -1,4 +1,4 @@
-/* CSV on its way into a table: what the first rows tell (csv_layout.c), then all rows (csv.c). */
+/* CSV on its way into a table: what the first rows show (csv_layout.c), then all rows (csv.c). */
 #pragma once
 
 #include "query/table/table.h"
@@ -14,7 +14,8 @@ typedef struct copse_csv_column {
     char own_name[48];
     uint32_t type;
     bool guessed;
-    copse_type nearly; /* of a column of strings that most cells could do without; 0: none */
+    copse_type nearly;       /* of a column of strings that most cells could do without; 0: none */
+    const char *date_format; /* of a column of strings all of whose cells it could read; NULL: none */
     copse_cell_form form;
 } copse_csv_column;
 

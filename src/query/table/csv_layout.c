@@ -1,4 +1,4 @@
-/* What the first rows of a CSV file tell: the delimiter, types, decimal commas. */
+/* What the first rows of a CSV file show: the delimiter, types, decimal commas. */
 #include "query/table/csv.h"
 
 #include <ctype.h>
@@ -77,9 +77,14 @@ static copse_status take_types(const copse_csv_source *source)
 
 /* ---- types that are guessed ---- */
 
+/* Dates that are not guessed, since nobody knows the day from the month: they make a column of strings and a remark. */
+static const char *const other_dates[] = {"%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y"};
+#define OTHER_DATES (sizeof other_dates / sizeof *other_dates)
+
 typedef struct trial {
     copse_guess point, comma;
     uint64_t cells, bools, quoted;
+    uint64_t dates[OTHER_DATES];
 } trial;
 
 static void add_cell(const copse_csv_source *source, trial *t, const copse_csv_cell *cell)
@@ -93,6 +98,11 @@ static void add_cell(const copse_csv_source *source, trial *t, const copse_csv_c
     t->bools += copse_csv_is_bool(cell->text, cell->length, &out);
     copse_guess_add(&t->point, cell->text, cell->length);
     copse_guess_add(&t->comma, cell->text, cell->length);
+    for (size_t i = 0; i < OTHER_DATES; i++) {
+        const copse_cell_form form = {other_dates[i], '.'};
+        uint64_t day = 0;
+        t->dates[i] += copse_cell_parse_as(&form, COPSE_DATE, cell->text, cell->length, &day) == COPSE_CELL_OK;
+    }
 }
 
 /* What the column would be without a few cells: more than half fit one type. */
@@ -102,7 +112,7 @@ static copse_type nearly(const trial *t)
     return copse_guess_fitting(guess) * 2 > t->cells ? copse_guess_result(guess) : (copse_type)0;
 }
 
-static void settle(const copse_csv_source *source, const trial *t, copse_csv_column *column)
+static void choose_type(const copse_csv_source *source, const trial *t, copse_csv_column *column)
 {
     /* Where bad rows are left out, a few of them do not decide. */
     uint64_t least = source->options.flags & COPSE_CSV_SKIP_BAD ? t->cells / 2 + 1 : t->cells;
@@ -119,7 +129,10 @@ static void settle(const copse_csv_source *source, const trial *t, copse_csv_col
     else
         column->type = comma && !source->options.decimal ? copse_guess_result(&t->comma) : COPSE_STRING;
     if (column->type == COPSE_DATE && source->date_has_time) column->type = COPSE_TIMESTAMP;
-    if (column->type == COPSE_STRING && t->cells > 0 && t->quoted == 0) column->nearly = nearly(t);
+    if (column->type != COPSE_STRING || t->cells == 0) return;
+    if (t->quoted == 0) column->nearly = nearly(t);
+    for (size_t i = OTHER_DATES; i-- > 0 && !source->options.date_format;)
+        if (t->dates[i] == t->cells) column->date_format = other_dates[i];
 }
 
 static void guess_types(copse_csv_source *source, copse_csv *csv, trial *trials)
@@ -141,10 +154,20 @@ static void guess_types(copse_csv_source *source, copse_csv *csv, trial *trials)
         for (size_t i = 0; i < count; i++) add_cell(source, &trials[i], &cells[i]);
         source->sampled++;
     }
-    for (size_t i = 0; i < source->column_count; i++) settle(source, &trials[i], &columns_of(source)[i]);
+    for (size_t i = 0; i < source->column_count; i++) choose_type(source, &trials[i], &columns_of(source)[i]);
 }
 
 /* ---- remarks ---- */
+
+static void remark_on_dates(const copse_csv_source *source, size_t column)
+{
+    const copse_csv_column *own = &columns_of(source)[column];
+    char sentence[512];
+    snprintf(sentence, sizeof sentence,
+             "%.160s: column \"%.40s\" is read as string, though date_format \"%s\" would read it as dates",
+             source->path, own->name, own->date_format);
+    source->options.remark(source->options.remark_user, sentence);
+}
 
 /* The first cell that keeps a column from being one of numbers or dates. */
 static void remark_on(const copse_csv_source *source, copse_csv *csv, size_t column)
@@ -248,6 +271,7 @@ copse_status copse_csv_find_layout(copse_csv_source *source)
         if (status == COPSE_OK) guess_types(source, csv, trials.data);
     }
     for (size_t i = 0; status == COPSE_OK && source->options.remark && i < source->column_count; i++) {
+        if (columns_of(source)[i].date_format) remark_on_dates(source, i);
         if (columns_of(source)[i].nearly == 0) continue;
         copse_csv *again = NULL;
         status = open_sample(source, &again);

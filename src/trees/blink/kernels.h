@@ -16,8 +16,8 @@ typedef struct copse_blink_kernels {
     copse_kernel resolve;                                  /* copse_resolve_arguments */
     copse_kernel apply, apply_splits;                      /* copse_apply_arguments: sorted */
     copse_kernel apply_unsorted;                           /* ... in the caller's order */
-    copse_kernel crowd_count, crowd_list, crowd_spill, crowd_link; /* copse_crowd_arguments */
-    copse_kernel erase_bounds, erase_places;                       /* copse_erase_arguments, one after the other */
+    copse_kernel crowd_count, crowd_list, crowd_append, crowd_spill, crowd_link; /* copse_crowd_arguments */
+    copse_kernel erase_bounds, erase_anchors; /* copse_erase_arguments, one after the other */
     copse_kernel directory_adopt, directory_merge, directory_nodes, directory_publish;
     copse_kernel rebuild_fill, rebuild_empty;                   /* copse_rebuild_arguments: of sorted pairs; of none */
     copse_kernel tile_starts, tile_lookback, tile_finish;       /* ... tile by tile, by decoupled look-back */

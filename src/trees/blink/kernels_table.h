@@ -50,8 +50,8 @@
             ENTRY(locate), ENTRY(plan), ENTRY(partition_bounds),                                                       \
             SIMT_KERNEL_ENTRY(NAME(partition), PARTITION_THREADS),                                                     \
             SIMT_KERNEL_ENTRY(NAME(bucket_sort), COPSE_BUCKET_SORT_THREADS), ENTRY(resolve), ENTRY(apply),             \
-            ENTRY(apply_splits), ENTRY(apply_unsorted), ENTRY(crowd_count), ENTRY(crowd_list), ENTRY(crowd_spill),     \
-            ENTRY(crowd_link), ENTRY(erase_bounds), ENTRY(erase_places), ENTRY(directory_adopt),                       \
+            ENTRY(apply_splits), ENTRY(apply_unsorted), ENTRY(crowd_count), ENTRY(crowd_list), ENTRY(crowd_append),    \
+            ENTRY(crowd_spill), ENTRY(crowd_link), ENTRY(erase_bounds), ENTRY(erase_anchors), ENTRY(directory_adopt),  \
             ENTRY(directory_merge), ENTRY(directory_nodes), ENTRY(directory_publish), ENTRY(rebuild_fill),             \
             ENTRY(rebuild_empty), ENTRY(tile_starts), ENTRY(tile_lookback), ENTRY(tile_finish),                        \
             SIMT_KERNEL_ENTRY(NAME(base_leaf_lists), COPSE_LIST_THREADS), ENTRY(tile_edges), ENTRY(tile_independent),  \

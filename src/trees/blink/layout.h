@@ -51,8 +51,8 @@
  *   nodes          [ separators | ... ]          levels over `lows`, as over base leaves, root first
  *
  * Lower bounds never move, so an entry stays right as long as the epoch lives. It is a hint: who comes to a leaf by it goes
- * on to the right, as from a base leaf. Base leaves and entries together, in key order, are the *places* of a tree: the leaves
- * from one place up to the next are few. The place of base leaf b is b, plus the entries of chains in front of it; that of entry
+ * on to the right, as from a base leaf. Base leaves and entries together, in key order, are the *anchors* of a tree: the leaves
+ * from one anchor up to the next are few. The anchor of base leaf b is b, plus the entries of chains in front of it; that of entry
  * e of base leaf b is b + 1 + e.
  *
  * There are two directories, so that an update writes one while readers use the other. `version` is 2k + 1 while the k+1st
@@ -71,10 +71,10 @@
 #define COPSE_LEAF_BRANCH   0x40000000u
 #define COPSE_LEAF_COUNT    0x000000ffu
 #define COPSE_LEAF_SEQUENCE 0x00000100u /* what a change adds */
-/* Leaves of a place, about: an update that passes along more has them put into the directory. A branch has as many as a leaf
+/* Leaves of an anchor, about: an update that passes along more has them put into the directory. A branch has as many as a leaf
  * has slots, and no more than this. */
 #define COPSE_CHAIN_MOST 16u
-/* Places that an update notes for that; the rest is for later ones. */
+/* Anchors that an update notes for that; the rest is for later ones. */
 #define COPSE_WINDERS 64u
 /* A check that passes along so many leaves takes the chain for a circle. */
 #define COPSE_CHAIN_CIRCLE 4096u
@@ -94,7 +94,7 @@ typedef struct copse_blink_directory {
 typedef struct copse_blink_directories {
     uint32_t version, unused;
     copse_blink_directory slot[2];
-    uint32_t winders[COPSE_WINDERS]; /* first leaves of places along which an update passed too many leaves */
+    uint32_t winders[COPSE_WINDERS]; /* first leaves of anchors along which an update passed too many leaves */
 } copse_blink_directories;
 
 /* A tree as kernels see it. */
@@ -115,7 +115,7 @@ typedef struct copse_blink_tree {
 } copse_blink_tree;
 
 /* Base leaves and entries of the overflow directory. */
-static inline uint64_t copse_blink_places(const copse_blink_tree *tree)
+static inline uint64_t copse_blink_anchors(const copse_blink_tree *tree)
 {
     return (uint64_t)tree->base_leaves + tree->directory_entries;
 }

@@ -145,15 +145,15 @@ static copse_status check_launch(const copse_index *index, copse_blink_epoch *ep
     copse_device *device = index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
     const copse_blink_tree *tree = &epoch->view;
-    const uint64_t places = copse_blink_places(tree), blocks = copse_device_blocks(device, places);
+    const uint64_t anchors = copse_blink_anchors(tree), blocks = copse_device_blocks(device, anchors);
     const size_t key = copse_type_size(index->key_type);
     void *highs = NULL, *seen_leaves = NULL;
-    c->high_bytes = (places + tree->base_leaves) * key;
+    c->high_bytes = (anchors + tree->base_leaves) * key;
     c->seen_bytes = ((uint64_t)tree->pool_leaves + 1) * sizeof(uint32_t);
     copse_status status = copse_device_alloc(device, device->main, c->high_bytes, "the check", &highs);
     if (status == COPSE_OK) status = copse_device_alloc(device, device->main, c->seen_bytes, "the check", &seen_leaves);
     c->arguments.highs = highs;
-    c->arguments.separators = (char *)highs + places * key;
+    c->arguments.separators = (char *)highs + anchors * key;
     c->arguments.base_leaves = seen_leaves;
     if (status == COPSE_OK) status = copse_device_fill(device, device->main, seen_leaves, 0, c->seen_bytes);
     if (status == COPSE_OK)
@@ -171,7 +171,7 @@ static copse_status check_result(const copse_index *index, const copse_blink_epo
     static const char *const sentences[] = {"the keys of leaf %llu are not in order, or not within its bounds",
                                             "leaf %llu has a wrong state, or a free place that is not padded",
                                             "separator %llu of a level is wrong",
-                                            "the leaves of home %llu are not linked as they should be"};
+                                            "the leaves of base leaf %llu are not linked as they should be"};
     char what[96];
     for (unsigned i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         if (seen->trouble[i] == UINT64_MAX) continue;

@@ -26,9 +26,9 @@ typedef struct copse_blink_ranks {
     pthread_mutex_t lock;
     copse_device *device; /* whose memory it is */
     atomic_bool before_ready, summary_ready, sums_tried;
-    atomic_bool settled; /* the kernels that made it are through */
-    uint64_t places;     /* that running sums were made for, */
-    uint64_t blocks;     /* and blocks of these */
+    atomic_bool complete; /* the kernels that made it are through */
+    uint64_t anchors;     /* that running sums were made for, */
+    uint64_t blocks;      /* and blocks of these */
     /* Bits of base leaves, a word for each block: those that updates touched, then those whose values have to be looked at again
      * for running sums and for the summary. NULL: nothing is made. */
     uint32_t *touched, *stale_sums, *stale_summary;
@@ -108,8 +108,9 @@ typedef struct copse_blink {
     copse_predictor predictor;     /* keys of a batch lie between those of the tree        */
     copse_predictor bucket_sorted; /* ... and are distributed as those are                 */
     copse_predictor coarse;        /* a batch that is sorted by upper bits makes an epoch */
+    copse_predictor appended;      /* ... comes in order and behind all entries            */
     copse_blink_tuning tuning;
-    bool crowds;                      /* the last batch that could tell had crowds: the next one probably has, too */
+    bool crowds;                      /* the last batch that could show it had crowds: the next one probably has, too */
     const copse_blink_strategy *last; /* the strategy that the last update ended with; tests ask */
     /* Under `writer`: hash tables of "unsorted", which its kernels leave empty for the next batch. NULL: not made. */
     uint32_t *tables;
@@ -117,7 +118,8 @@ typedef struct copse_blink {
     uint64_t table_bytes;
     pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
-    atomic_uint views; /* grows under `writer`, shrinks at any time */
+    atomic_bool wide_ranges; /* those of the last call were: the next ones probably are, too */
+    atomic_uint views;       /* grows under `writer`, shrinks at any time */
     copse_blink_epoch *current;
 } copse_blink;
 

@@ -421,7 +421,7 @@ bool copse_hybrid_answers(const copse_hybrid_call *call, uint64_t first, copse_b
 static copse_status slots_make(const copse_hybrid_call *call)
 {
     copse_status status = copse_device_check(call->mirror->device);
-    if (status == COPSE_OK) status = copse_mirror_settle(call->mirror);
+    if (status == COPSE_OK) status = copse_mirror_wait(call->mirror);
     for (unsigned i = 0; status == COPSE_OK && i < call->slots; i++)
         status = copse_mirror_slot(call->mirror, i, found_at(call, call->size) + call->size);
     return status;
@@ -495,7 +495,7 @@ static void leave(copse_hybrid_call *call)
 {
     for (unsigned i = 0; i < call->slots; i++)
         if (call->bucket[i].state == COPSE_BUCKET_SENT || call->failed) call->mirror->slot[i].busy = true;
-    if (call->direct || call->failed) (void)copse_mirror_settle(call->mirror);
+    if (call->direct || call->failed) (void)copse_mirror_wait(call->mirror);
 }
 
 /* Whether the card did enough, and a query took a thread less time with it than without. */

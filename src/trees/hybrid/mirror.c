@@ -72,7 +72,7 @@ void copse_mirror_free(copse_index *index)
 {
     copse_mirror *mirror = index->mirror;
     if (!mirror) return;
-    if (!copse_device_is_parents(mirror->device)) (void)copse_mirror_settle(mirror);
+    if (!copse_device_is_parents(mirror->device)) (void)copse_mirror_wait(mirror);
     for (unsigned i = 0; i < COPSE_HYBRID_SLOTS; i++) slot_free(mirror->device, &mirror->slot[i]);
     copse_device_free(mirror->device, mirror->device->main, mirror->memory, mirror->bytes);
     copse_records_free(mirror);
@@ -219,7 +219,7 @@ void copse_mirror_refresh(const copse_index *index)
     if (!is_worth_it(mirror, index)) return;
     copse_kept_error before;
     copse_error_keep(&before);
-    copse_status status = copse_mirror_settle(mirror);
+    copse_status status = copse_mirror_wait(mirror);
     if (status == COPSE_OK) status = levels_copy(mirror, copse_cpu_tree_of(index)->levels(index));
     if (status == COPSE_OK) status = copse_records_refresh(mirror, index);
     if (status == COPSE_OK) status = cached_copy(mirror, index);
@@ -243,7 +243,7 @@ void copse_mirror_changed(copse_index *index, uint64_t n)
 
 /* --- slots --------------------------------------------------------------------------------------------------------------- */
 
-copse_status copse_mirror_settle(copse_mirror *mirror)
+copse_status copse_mirror_wait(copse_mirror *mirror)
 {
     copse_device *device = mirror->device;
     copse_status status = COPSE_OK;

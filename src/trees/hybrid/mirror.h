@@ -102,6 +102,6 @@ copse_status copse_mirror_verify(const copse_index *index);
 /* Notes the failure that was just reported, and puts the error back that was there before. */
 void copse_mirror_failed(copse_mirror *mirror, const copse_kept_error *before);
 /* Waits until the card is done with what calls have left in the slots. */
-copse_status copse_mirror_settle(copse_mirror *mirror);
+copse_status copse_mirror_wait(copse_mirror *mirror);
 /* Gives slot i what a bucket of so many bytes needs. */
 copse_status copse_mirror_slot(copse_mirror *mirror, unsigned i, uint64_t bytes);

@@ -166,8 +166,8 @@ static copse_status pages_send(copse_mirror *mirror, refresh_plan *plan)
         plan->piece = plan->list + first;
         status = piece_send(mirror, plan, piece % PIECES, plan->n - first < most ? plan->n - first : most);
     }
-    copse_status settled = copse_mirror_settle(mirror);
-    return status == COPSE_OK ? settled : status;
+    copse_status waited = copse_mirror_wait(mirror);
+    return status == COPSE_OK ? waited : status;
 }
 
 copse_status copse_records_refresh(copse_mirror *mirror, const copse_index *index)

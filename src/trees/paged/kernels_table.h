@@ -22,7 +22,7 @@
     {                                                                                                                  \
         ENTRY(find), ENTRY(neighbours), ENTRY(bounds), ENTRY(copy), ENTRY(select), ENTRY(gather), ENTRY(row_counts),   \
             ENTRY(summarize), ENTRY(aggregate), ENTRY(locate), ENTRY(runs), ENTRY(plan), ENTRY(replace), ENTRY(patch), \
-            ENTRY(settle), ENTRY(write), ENTRY(move_rows), SIMT_KERNEL_ENTRY(NAME(small), COPSE_PAGED_SMALL_THREADS),  \
+            ENTRY(finish), ENTRY(write), ENTRY(move_rows), SIMT_KERNEL_ENTRY(NAME(small), COPSE_PAGED_SMALL_THREADS),  \
             ENTRY(order), ENTRY(append), ENTRY(join_mark), ENTRY(join_pages), ENTRY(join_rows), ENTRY(range_ends),     \
             ENTRY(pieces), ENTRY(fill_levels), ENTRY(push_pages), ENTRY(check)                                         \
     }

@@ -79,13 +79,14 @@ copse_status copse_paged_summary(const copse_index *index, copse_paged_tree *out
 
 /* --- points --------------------------------------------------------------------------------------------------------------------- */
 
-/* A whole call, with rows from the host where it is its part to find them. */
+/* A whole call; of a hybrid tree (which has walks by width) the host finds the rows. */
 static copse_status points_run(const copse_index *index, const copse_kernel *kernel,
                                copse_paged_point_arguments *arguments, bool upper, const copse_point_arrays *arrays)
 {
     copse_point_call call = {index, kernel, arguments, &arguments->queries};
     copse_scratch scratch = {0};
-    copse_status status = copse_paged_rows(index, arrays->keys, arrays->n, upper, &scratch, &arguments->rows);
+    copse_status status = COPSE_OK;
+    if (index->by_width) status = copse_paged_rows(index, arrays->keys, arrays->n, upper, &scratch, &arguments->rows);
     if (status == COPSE_OK) status = copse_point_call_run(&call, arrays);
     copse_scratch_free(index->device, &scratch);
     return status;

@@ -106,8 +106,7 @@ SIMT_DEVICE void block_plan(const copse_paged_update_arguments *a, uint64_t *war
 {
     bool replaced = false;
     planned sums = planned_none();
-    for (uint32_t j = threadIdx.x; j <= a->n; j += COPSE_PAGED_SMALL_THREADS)
-        a->scan[j] = j < a->n ? element_locate(a, j, &replaced) : 0;
+    elements_locate(a, threadIdx.x, COPSE_PAGED_SMALL_THREADS, &replaced);
     if (replaced) simt_store_relaxed_u64(&a->seen->replaced, 1u);
     __syncthreads();
     block_sums(a->scan, a->n + 1u, warps);
@@ -120,15 +119,6 @@ SIMT_DEVICE void block_plan(const copse_paged_update_arguments *a, uint64_t *war
     block_sums(a->run_scan, a->runs_most + 1u, warps);
 }
 
-/* Is there memory for the plan? An update that leaves no entry is one for the host. */
-SIMT_DEVICE bool plan_refused(const copse_paged_update_arguments *a)
-{
-    const copse_paged_seen *seen = a->seen;
-    const int64_t comes = (int32_t)high_half(seen->last), rows = (int64_t)a->tree.rows + (int64_t)seen->shift;
-    return seen->speculation.not_first_nan || (int64_t)a->tree.entries + comes == 0 || seen->taken > a->stack_top ||
-           (seen->taken + seen->freed > 0 && rows > (int64_t)a->new_room);
-}
-
 /* Carries out a plan that changes no rows. */
 SIMT_DEVICE void block_carry_out(const copse_paged_update_arguments *a, KEY *keys, VALUE *values)
 {
@@ -139,7 +129,7 @@ SIMT_DEVICE void block_carry_out(const copse_paged_update_arguments *a, KEY *key
     __syncthreads();
     const uint32_t runs = low_half(a->seen->last);
     for (uint32_t x = simt_warp(); simt_warp() < SMALL_WINDOWS && x < runs; x += SMALL_WINDOWS)
-        settle_runs(a, x, 1, runs, keys + simt_warp() * WINDOW_SLOTS, values + simt_warp() * WINDOW_SLOTS);
+        finish_runs(a, x, 1, runs, keys + simt_warp() * WINDOW_SLOTS, values + simt_warp() * WINDOW_SLOTS);
     __syncthreads();
 }
 

@@ -108,19 +108,19 @@ static copse_status edges_copy(const visit *v, void *to)
     const uint64_t n = (uint64_t)pass->bins + 1, bytes = n * sizeof(uint32_t);
     if (copse_value_width(v->index->value_type) == sizeof(uint64_t))
         return copse_transfer_to_device(device, to, pass->edges, n * sizeof(uint64_t));
-    uint32_t *narrow = copse_memory_alloc(v->index->ctx, bytes);
-    if (!narrow) return copse_fail_memory(v->index->ctx, bytes, "the visit");
-    for (uint64_t i = 0; i < n; i++) narrow[i] = (uint32_t)pass->edges[i];
-    copse_status status = copse_transfer_to_device(device, to, narrow, bytes);
+    uint32_t *edges = copse_memory_alloc(v->index->ctx, bytes);
+    if (!edges) return copse_fail_memory(v->index->ctx, bytes, "the visit");
+    for (uint64_t i = 0; i < n; i++) edges[i] = (uint32_t)pass->edges[i];
+    copse_status status = copse_transfer_to_device(device, to, edges, bytes);
     if (status == COPSE_OK) status = copse_device_wait(device, device->main);
-    copse_memory_free(v->index->ctx, narrow, bytes);
+    copse_memory_free(v->index->ctx, edges, bytes);
     return status;
 }
 
 static copse_status histogram(visit *v)
 {
     copse_device *device = v->index->device;
-    const uint32_t places = v->pass->bins + COPSE_BINS_BESIDE;
+    const uint32_t places = v->pass->bins + COPSE_BINS_OUTSIDE;
     void *edges = NULL, *counts = NULL;
     const copse_scratch_array arrays[] = {{&edges, (v->pass->bins + 1) * sizeof(uint64_t)},
                                           {&counts, places * sizeof(uint64_t)}};

@@ -207,21 +207,6 @@ SIMT_DEVICE visit_sums visit_sums_empty(void)
     return empty;
 }
 
-SIMT_DEVICE double visit_real(copse_type type, VALUE value)
-{
-#if VALUE_BITS == 64
-    double number;
-    if (type == COPSE_U64) return (double)value;
-    if (type == COPSE_I64) return (double)(int64_t)value;
-#else
-    float number;
-    if (type == COPSE_U32) return (double)value;
-    if (type == COPSE_I32) return (double)(int32_t)value;
-#endif
-    memcpy(&number, &value, sizeof number);
-    return (double)number;
-}
-
 SIMT_DEVICE void visit_take(copse_type type, uint32_t look, double mean, VALUE value, visit_sums *to)
 {
     const bool is_float = type == COPSE_F32 || type == COPSE_F64;
@@ -233,9 +218,9 @@ SIMT_DEVICE void visit_take(copse_type type, uint32_t look, double mean, VALUE v
         to->high += up >> 32;
 #endif
     }
-    if (look & COPSE_LOOK_SUM && is_float) to->real += visit_real(type, value);
+    if (look & COPSE_LOOK_SUM && is_float) to->real += pass_real(type, value);
     if (look & COPSE_LOOK_SQUARES) {
-        const double away = visit_real(type, value) - mean;
+        const double away = pass_real(type, value) - mean;
         to->squares += away * away;
     }
     if (look & COPSE_LOOK_EXTREMES && !pass_is_nan(type, value)) {
@@ -363,12 +348,12 @@ SIMT_KERNEL(NAME(visit_finish), copse_paged_visit_arguments, COPSE_KERNEL_THREAD
 SIMT_KERNEL(NAME(visit_histogram), copse_paged_visit_arguments, COPSE_KERNEL_THREADS, 8)
 {
     SIMT_SHARED(VALUE, near_edges, COPSE_VISIT_NEAR_BINS + 1u);
-    SIMT_SHARED(uint32_t, near_counts, COPSE_VISIT_NEAR_BINS + COPSE_BINS_BESIDE);
+    SIMT_SHARED(uint32_t, near_counts, COPSE_VISIT_NEAR_BINS + COPSE_BINS_OUTSIDE);
     const copse_paged_tree *tree = &a.tree;
     const bool near_by = a.bins <= COPSE_VISIT_NEAR_BINS;
     const VALUE *edges = near_by ? near_edges : (const VALUE *)a.edges;
     const visit_rows rows = visit_all_rows(&a);
-    for (uint32_t i = threadIdx.x; near_by && i < a.bins + COPSE_BINS_BESIDE; i += COPSE_KERNEL_THREADS) {
+    for (uint32_t i = threadIdx.x; near_by && i < a.bins + COPSE_BINS_OUTSIDE; i += COPSE_KERNEL_THREADS) {
         if (i <= a.bins) near_edges[i] = ((const VALUE *)a.edges)[i];
         near_counts[i] = 0;
     }
@@ -390,7 +375,7 @@ SIMT_KERNEL(NAME(visit_histogram), copse_paged_visit_arguments, COPSE_KERNEL_THR
         }
     }
     __syncthreads();
-    for (uint32_t i = threadIdx.x; near_by && i < a.bins + COPSE_BINS_BESIDE; i += COPSE_KERNEL_THREADS)
+    for (uint32_t i = threadIdx.x; near_by && i < a.bins + COPSE_BINS_OUTSIDE; i += COPSE_KERNEL_THREADS)
         if (near_counts[i]) simt_atomic_add_u64(&a.counts[i], near_counts[i]);
 }
 

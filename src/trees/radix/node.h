@@ -25,7 +25,8 @@
 /* The bytes and the links of a node that has them in order: one of 2, 4 or 16. */
 COPSE_ANYWHERE uint8_t *copse_radix_bytes(uint32_t type, void *node)
 {
-    return type == COPSE_RADIX_NODE16 ? ((copse_radix_node16 *)node)->bytes : ((copse_radix_node *)node)->bytes;
+    return (uint8_t *)node +
+           (type == COPSE_RADIX_NODE16 ? offsetof(copse_radix_node16, bytes) : offsetof(copse_radix_node, bytes));
 }
 
 COPSE_ANYWHERE copse_radix_link *copse_radix_links(uint32_t type, void *node)
@@ -139,7 +140,7 @@ RADIX_FUNCTION void copse_radix_put(uint32_t type, void *node, uint8_t byte, cop
         ((copse_radix_node256 *)node)->links[byte] = link;
     } else if (type == COPSE_RADIX_NODE48) {
         copse_radix_node48 *n = (copse_radix_node48 *)node;
-        uint32_t slot = 0;
+        uint32_t slot = n->links[head->count] ? 0 : head->count; /* the search is for nodes that have lost links */
         while (n->links[slot]) slot++;
         n->links[slot] = link;
         n->slots[byte] = (uint8_t)(slot + 1);
@@ -182,13 +183,37 @@ RADIX_FUNCTION void copse_radix_take(uint32_t type, void *node, uint32_t byte)
     }
 }
 
+/* Gives a node that has `at` links, all of them of smaller bytes and none ever taken away, the next one. The count is left to the caller: on a
+ * card every access that waits for the one before makes the whole warp wait. */
+COPSE_ANYWHERE void copse_radix_append(uint32_t type, void *node, uint32_t at, uint32_t byte, copse_radix_link link)
+{
+    if (type == COPSE_RADIX_NODE256) {
+        ((copse_radix_node256 *)node)->links[byte] = link;
+    } else if (type == COPSE_RADIX_NODE48) {
+        ((copse_radix_node48 *)node)->slots[byte] = (uint8_t)(at + 1);
+        ((copse_radix_node48 *)node)->links[at] = link;
+    } else {
+        copse_radix_bytes(type, node)[at] = (uint8_t)byte;
+        copse_radix_links(type, node)[at] = link;
+    }
+}
+
 /* Fills a node, which is all zero, with the links of one of another type. */
 RADIX_FUNCTION void copse_radix_copy(uint32_t to_type, void *to, uint32_t type, const void *node)
 {
+    const uint32_t count = ((const copse_radix_node *)node)->count;
+    void *from = (void *)(uintptr_t)node;
+    uint32_t at = 0;
+    if (type <= COPSE_RADIX_NODE16) {
+        for (; at < count; at++)
+            copse_radix_append(to_type, to, at, copse_radix_bytes(type, from)[at], copse_radix_links(type, from)[at]);
+    } else {
+        for (uint32_t byte = 0; byte < COPSE_RADIX_BEHIND_LAST; byte++)
+            if (copse_radix_has(type, node, (int)byte))
+                copse_radix_append(to_type, to, at++, byte, *copse_radix_child(type, from, byte));
+    }
     ((copse_radix_node *)to)->end = ((const copse_radix_node *)node)->end;
-    for (int byte = copse_radix_next(type, node, COPSE_RADIX_END); byte < COPSE_RADIX_BEHIND_LAST;
-         byte = copse_radix_next(type, node, byte))
-        copse_radix_put(to_type, to, (uint8_t)byte, copse_radix_get(type, node, byte));
+    ((copse_radix_node *)to)->count = (uint16_t)count;
 }
 
 /* The smallest type with room for so many links. */

@@ -7,6 +7,10 @@
  */
 #pragma once
 
+/* An editor that parses this header on its own takes the tree of the CPU. */
+#ifndef RADIX_TREE
+#include "trees/radix/cpu/tree.h"
+#endif
 #include "core/reads.h"
 #include "core/slice.h"
 #include "trees/radix/node.h"

@@ -17,7 +17,7 @@ enum { COPSE_TROUBLE_ORDER = 0, COPSE_TROUBLE_LEAF = 1, COPSE_TROUBLE_LEVELS = 2
 
 typedef struct copse_blink_check_arguments {
     copse_blink_tree tree;
-    void *highs;           /* of each place the largest key that its leaves may have */
+    void *highs;           /* of each anchor the largest key that its leaves may have */
     void *separators;      /* ... and of each base leaf with its overflow chain */
     uint32_t *base_leaves; /* of each leaf of the pool how many links the check came along */
     copse_device_survey *survey;

@@ -103,7 +103,7 @@ SIMT_DEVICE uint32_t branch_lead(const copse_blink_tree *tree, uint32_t base_lea
     return simt_load_relaxed_u32((const uint32_t *)(branch + LEAF_VALUES) + child);
 }
 
-/* Notes a place of a B-link tree, by its first leaf, along which an operation passed so many leaves. */
+/* Notes an anchor of a B-link tree, by its first leaf, along which an operation passed so many leaves. */
 SIMT_DEVICE void winding_note(const copse_blink_tree *tree, copse_blink_counters *counters, uint32_t first,
                               uint32_t steps)
 {

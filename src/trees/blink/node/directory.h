@@ -1,6 +1,6 @@
 /*
- * Template: the overflow directory of a B-link tree and the places of a tree (drawn in blink/layout.h). A kernel that goes over all
- * leaves takes one place after the other: where there is no directory, these are the base leaves.
+ * Template: the overflow directory of a B-link tree and the anchors of a tree (drawn in blink/layout.h). A kernel that goes over all
+ * leaves takes one anchor after the other: where there is no directory, these are the base leaves.
  */
 #pragma once
 
@@ -105,49 +105,80 @@ SIMT_DEVICE directory_entry directory_find_concurrent(const copse_blink_tree *tr
     return directory_stands(tree, version) ? entry : none;
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------------------ */
+/* --- anchors ------------------------------------------------------------------------------------------------------------------ */
 
 /* How many there are. */
-SIMT_DEVICE uint32_t tree_places(const copse_blink_tree *tree)
+SIMT_DEVICE uint32_t tree_anchors(const copse_blink_tree *tree)
 {
     return tree->base_leaves + tree->directory_entries;
 }
 
-/* The leaves of a place: from `first` up to `end` (COPSE_LEAF_NONE: up to the next base leaf). */
-typedef struct place_leaves {
+/* The leaves of an anchor: from `first` up to `end` (COPSE_LEAF_NONE: up to the next base leaf). */
+typedef struct anchor_leaves {
     uint32_t first, end, base_leaf;
-} place_leaves;
+} anchor_leaves;
 
 /* behind: the entry of the directory that may follow, if it is of the same base leaf. */
-SIMT_DEVICE place_leaves place_make(const copse_blink_directory *directory, uint32_t first, uint32_t base_leaf,
-                                    uint32_t behind)
+SIMT_DEVICE anchor_leaves anchor_make(const copse_blink_directory *directory, uint32_t first, uint32_t base_leaf,
+                                      uint32_t behind)
 {
-    place_leaves leaves = {first, COPSE_LEAF_NONE, base_leaf};
+    anchor_leaves leaves = {first, COPSE_LEAF_NONE, base_leaf};
     if (behind < directory->entries && directory_base_leaf(directory, behind) == base_leaf)
         leaves.end = directory_leaf(directory, behind);
     return leaves;
 }
 
-SIMT_DEVICE place_leaves place_at(const copse_blink_tree *tree, uint32_t place)
+SIMT_DEVICE anchor_leaves anchor_at(const copse_blink_tree *tree, uint32_t anchor)
 {
-    place_leaves plain = {place, COPSE_LEAF_NONE, place};
+    anchor_leaves plain = {anchor, COPSE_LEAF_NONE, anchor};
     if (tree->directory_entries == 0) return plain;
     const copse_blink_directory *directory = directory_of(tree);
-    uint32_t low = 0, high = directory->entries; /* entries whose place is not behind this one */
+    uint32_t low = 0, high = directory->entries; /* entries whose anchor is not behind this one */
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2u;
-        if (directory_base_leaf(directory, middle) + 1u + middle <= place)
+        if (directory_base_leaf(directory, middle) + 1u + middle <= anchor)
             low = middle + 1u;
         else
             high = middle;
     }
-    if (low > 0 && directory_base_leaf(directory, low - 1u) + low == place)
-        return place_make(directory, directory_leaf(directory, low - 1u), place - low, low);
-    return place_make(directory, place - low, place - low, low);
+    if (low > 0 && directory_base_leaf(directory, low - 1u) + low == anchor)
+        return anchor_make(directory, directory_leaf(directory, low - 1u), anchor - low, low);
+    return anchor_make(directory, anchor - low, anchor - low, low);
 }
 
-/* The place that begins with a base leaf. */
-SIMT_DEVICE uint32_t place_of_base_leaf(const copse_blink_tree *tree, uint32_t base_leaf)
+/* The same for each lane and the anchor `first` + its number, by all lanes of a warp: neighbours find theirs together. Behind the last anchor
+ * that is the last one. */
+SIMT_DEVICE anchor_leaves anchors_at(const copse_blink_tree *tree, uint32_t first)
+{
+    const uint32_t lane = simt_lane(), last = tree_anchors(tree) - 1u - first,
+                   anchor = first + (lane < last ? lane : last);
+    anchor_leaves plain = {anchor, COPSE_LEAF_NONE, anchor};
+    if (tree->directory_entries == 0) return plain;
+    const copse_blink_directory *directory = directory_of(tree);
+    uint32_t low = 0, high = directory->entries; /* entries in front of `first`: each step leaves one in 33 */
+    while (low < high) {
+        const uint32_t step = (high - low + SIMT_WARP) / (SIMT_WARP + 1u), at = low + step * (lane + 1u) - 1u;
+        const bool in_front = at < high && directory_base_leaf(directory, at) + 1u + at < first;
+        const uint32_t steps = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, in_front));
+        low += steps * step;
+        if (steps < SIMT_WARP && low + step - 1u < high) high = low + step - 1u;
+    }
+    const uint32_t entry = low + lane; /* of 32 anchors no more are entries */
+    const uint32_t own = entry < directory->entries ? directory_base_leaf(directory, entry) + 1u + entry : UINT32_MAX;
+    uint32_t upto = 0; /* entries from `low` on that are not behind this lane's anchor */
+    SIMT_UNROLL
+    for (uint32_t step = SIMT_WARP / 2u; step > 0; step /= 2u)
+        if (simt_shfl_u32(SIMT_FULL_MASK, own, upto + step - 1u) <= anchor) upto += step;
+    upto += (uint32_t)(simt_shfl_u32(SIMT_FULL_MASK, own, upto) <= anchor);
+    const uint32_t before = simt_shfl_u32(SIMT_FULL_MASK, own, (upto - 1u) & (SIMT_WARP - 1u));
+    const bool is_entry = upto > 0 && before == anchor;
+    const uint32_t base_leaf = anchor - low - upto;
+    return anchor_make(directory, is_entry ? directory_leaf(directory, low + upto - 1u) : base_leaf, base_leaf,
+                       low + upto);
+}
+
+/* The anchor that begins with a base leaf. */
+SIMT_DEVICE uint32_t anchor_of_base_leaf(const copse_blink_tree *tree, uint32_t base_leaf)
 {
     if (tree->directory_entries == 0) return base_leaf;
     const copse_blink_directory *directory = directory_of(tree);
@@ -162,22 +193,22 @@ SIMT_DEVICE uint32_t place_of_base_leaf(const copse_blink_tree *tree, uint32_t b
     return base_leaf + low;
 }
 
-/* The place with the leaf of q, or one left of it, its first leaf and its base leaf. */
-typedef struct place_found {
-    uint32_t place, leaf, base_leaf;
-} place_found;
+/* The anchor with the leaf of q, or one left of it, its first leaf and its base leaf. */
+typedef struct anchor_found {
+    uint32_t anchor, leaf, base_leaf;
+} anchor_found;
 
 /* base_leaf: what the levels led to. */
-SIMT_DEVICE place_found place_find(const copse_blink_tree *tree, uint32_t base_leaf, KEY q)
+SIMT_DEVICE anchor_found anchor_find(const copse_blink_tree *tree, uint32_t base_leaf, KEY q)
 {
-    place_found found = {base_leaf, base_leaf, base_leaf};
+    anchor_found found = {base_leaf, base_leaf, base_leaf};
     if (tree->directory_entries == 0) return found;
     const copse_blink_directory *directory = directory_of(tree);
     const uint32_t before = directory_before(directory, q);
     const uint32_t last = before ? directory_base_leaf(directory, before - 1u) : 0;
-    found.place = base_leaf + before;
+    found.anchor = base_leaf + before;
     if (before == 0 || last < base_leaf) return found;
-    found.place = last + before;
+    found.anchor = last + before;
     found.leaf = directory_leaf(directory, before - 1u);
     found.base_leaf = last;
     return found;

@@ -101,24 +101,23 @@ SIMT_DEVICE uint32_t leaf_before(const char *leaf, KEY q, bool or_equal)
     return before < count ? before : count; /* free slots look like the largest key */
 }
 
-/* --- the leaves of a place, one after the other --------------------------------------------------------------------------- */
+/* --- the leaves of an anchor, one after the other --------------------------------------------------------------------------- */
 
-/* A leaf on the way along the leaves of one place after the other. Without a directory places are base leaves. */
+/* A leaf on the way along the leaves of one anchor after the other. Without a directory anchors are base leaves. */
 typedef struct leaf_cursor {
-    uint32_t base_leaf; /* the place: node/directory.h */
+    uint32_t base_leaf; /* the anchor: node/directory.h */
     uint32_t child;     /* of a branch */
     uint32_t number;
-    uint32_t end; /* the first leaf of the next place, where that is an entry of the directory; else COPSE_LEAF_NONE */
-    uint32_t steps; /* within the place */
+    uint32_t end; /* the first leaf of the next anchor, where that is an entry of the directory; else COPSE_LEAF_NONE */
+    uint32_t steps; /* within the anchor */
     const char *leaf;
 } leaf_cursor;
 
-/* The first leaf of a place. */
-SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t place)
+/* The first leaf of an anchor, which has these leaves. */
+SIMT_DEVICE leaf_cursor cursor_of(const copse_blink_tree *tree, uint32_t anchor, anchor_leaves leaves)
 {
-    const place_leaves leaves = place_at(tree, place);
     leaf_cursor cursor;
-    cursor.base_leaf = place;
+    cursor.base_leaf = anchor;
     cursor.number = leaves.first;
     cursor.end = leaves.end;
     cursor.child = cursor.steps = 0;
@@ -130,7 +129,12 @@ SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t place)
     return cursor;
 }
 
-/* The next leaf of the same place. False: that was the last one. */
+SIMT_DEVICE leaf_cursor cursor_at(const copse_blink_tree *tree, uint32_t anchor)
+{
+    return cursor_of(tree, anchor, anchor_at(tree, anchor));
+}
+
+/* The next leaf of the same anchor. False: that was the last one. */
 SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
 {
     uint32_t next = COPSE_LEAF_NONE;
@@ -152,11 +156,11 @@ SIMT_DEVICE bool cursor_step(const copse_blink_tree *tree, leaf_cursor *cursor)
 
 /*
  * The leaf where q belongs, from the base leaf that the levels led to on: of that base leaf, or of one to its right where digests led
- * too far left. *offset (may be NULL) counts the entries of the same place in front of that leaf.
+ * too far left. *offset (may be NULL) counts the entries of the same anchor in front of that leaf.
  */
 SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t base_leaf, KEY q, uint32_t *offset)
 {
-    leaf_cursor cursor = cursor_at(tree, place_find(tree, base_leaf, q).place);
+    leaf_cursor cursor = cursor_at(tree, anchor_find(tree, base_leaf, q).anchor);
     uint32_t in_front = 0;
     while (leaf_high(cursor.leaf) < q) {
         in_front += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
@@ -168,10 +172,10 @@ SIMT_DEVICE leaf_cursor cursor_seek(const copse_blink_tree *tree, uint32_t base_
     return cursor;
 }
 
-/* Entries of a place. */
-SIMT_DEVICE uint32_t base_leaf_entries(const copse_blink_tree *tree, uint32_t place)
+/* Entries of an anchor. */
+SIMT_DEVICE uint32_t base_leaf_entries(const copse_blink_tree *tree, uint32_t anchor)
 {
-    leaf_cursor cursor = cursor_at(tree, place);
+    leaf_cursor cursor = cursor_at(tree, anchor);
     uint32_t entries = 0;
     do entries += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
     while (cursor_step(tree, &cursor));

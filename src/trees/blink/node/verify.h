@@ -37,26 +37,26 @@ SIMT_DEVICE void check_leaf(const copse_blink_check_arguments *a, const leaf_cur
 }
 
 /* An entry of the directory: it has the lower bound of its leaf, and the levels lead there. */
-SIMT_DEVICE bool check_entry(const copse_blink_tree *tree, const place_leaves *leaves, uint32_t place, KEY low)
+SIMT_DEVICE bool check_entry(const copse_blink_tree *tree, const anchor_leaves *leaves, uint32_t anchor, KEY low)
 {
     if (leaves->first == leaves->base_leaf) return true; /* it is a base leaf */
-    const uint32_t entry = place - leaves->base_leaf - 1u;
+    const uint32_t entry = anchor - leaves->base_leaf - 1u;
     const copse_blink_directory *directory = directory_of(tree);
-    return directory_low(directory, entry) == low && low < KEY_MAX &&
-           directory_before(directory, (KEY)(low + 1u)) == entry + 1u;
+    const uint32_t upto = low < KEY_MAX ? directory_before(directory, (KEY)(low + 1u)) : 0;
+    return directory_low(directory, entry) == low && (upto == entry + 1u || (!tree->unique && upto > entry));
 }
 
-/* A place: its leaves tile the keys between the place in front of it and its own greatest one. */
-SIMT_DEVICE uint64_t check_place(const copse_blink_check_arguments *a, uint32_t place, KEY low)
+/* An anchor: its leaves tile the keys between the anchor in front of it and its own greatest one. */
+SIMT_DEVICE uint64_t check_anchor(const copse_blink_check_arguments *a, uint32_t anchor, KEY low)
 {
     const copse_blink_tree *tree = &a->tree;
-    const place_leaves expected = place_at(tree, place);
+    const anchor_leaves expected = anchor_at(tree, anchor);
     const uint32_t base_leaf = expected.base_leaf;
     const char *line = leaf_at(tree, base_leaf);
     uint32_t leaves = 0, next = COPSE_LEAF_NONE;
     uint64_t entries = 0;
-    bool has_low = place > 0, linked = check_number(tree, expected.first) && check_entry(tree, &expected, place, low);
-    leaf_cursor cursor = cursor_at(tree, linked ? place : 0);
+    bool has_low = anchor > 0, linked = check_number(tree, expected.first) && check_entry(tree, &expected, anchor, low);
+    leaf_cursor cursor = cursor_at(tree, linked ? anchor : 0);
     KEY high = low;
     do {
         linked = linked && check_number(tree, cursor.number);
@@ -74,7 +74,7 @@ SIMT_DEVICE uint64_t check_place(const copse_blink_check_arguments *a, uint32_t 
         has_low = true;
         next = leaf_next(cursor.leaf);
     } while (cursor_step(tree, &cursor));
-    const bool last = place + 1u == tree_places(tree), more = expected.end != COPSE_LEAF_NONE;
+    const bool last = anchor + 1u == tree_anchors(tree), more = expected.end != COPSE_LEAF_NONE;
     const uint32_t right = tree->branches || last ? COPSE_LEAF_NONE : more ? expected.end : base_leaf + 1u;
     linked = linked && next == right && (!last || high == KEY_MAX);
     linked = linked && (!tree->branches || leaf_high(line) == high || !(leaf_state(line) & COPSE_LEAF_BRANCH));
@@ -82,12 +82,12 @@ SIMT_DEVICE uint64_t check_place(const copse_blink_check_arguments *a, uint32_t 
     return entries;
 }
 
-/* The greatest key that a place, and a base leaf, may have: that of its last leaf. */
+/* The greatest key that an anchor, and a base leaf, may have: that of its last leaf. */
 SIMT_KERNEL(NAME(check_highs), copse_blink_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tree_places(&a.tree);
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tree_anchors(&a.tree);
          i += (uint64_t)gridDim.x * blockDim.x) {
-        const place_leaves expected = place_at(&a.tree, (uint32_t)i);
+        const anchor_leaves expected = anchor_at(&a.tree, (uint32_t)i);
         if (!check_number(&a.tree, expected.first)) continue; /* check_leaves says so */
         leaf_cursor cursor = cursor_at(&a.tree, (uint32_t)i);
         KEY high = KEY_MAX;
@@ -104,9 +104,9 @@ SIMT_KERNEL(NAME(check_highs), copse_blink_check_arguments, COPSE_KERNEL_THREADS
 SIMT_KERNEL(NAME(check_leaves), copse_blink_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
     uint64_t entries = 0;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tree_places(&a.tree);
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tree_anchors(&a.tree);
          i += (uint64_t)gridDim.x * blockDim.x)
-        entries += check_place(&a, (uint32_t)i, i ? ((const KEY *)a.highs)[i - 1u] : 0);
+        entries += check_anchor(&a, (uint32_t)i, i ? ((const KEY *)a.highs)[i - 1u] : 0);
     entries = warp_sum(entries);
     if (simt_lane() == 0 && entries) simt_atomic_add_u64(&a.survey->count, entries);
 }

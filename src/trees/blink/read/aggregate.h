@@ -31,9 +31,9 @@ SIMT_DEVICE void partial_base_leaves(const copse_blink_tree *tree, uint64_t loca
 SIMT_DEVICE partial partial_of_block(const copse_blink_tree *tree, uint64_t item)
 {
     const uint64_t first = item * COPSE_BLOCK_BASE_LEAVES, end = first + COPSE_BLOCK_BASE_LEAVES;
-    const uint64_t places = tree_places(tree);
+    const uint64_t anchors = tree_anchors(tree);
     partial all = partial_empty();
-    partial_base_leaves(tree, first << 32, (end < places ? end : places) << 32, &all);
+    partial_base_leaves(tree, first << 32, (end < anchors ? end : anchors) << 32, &all);
     return partial_of_warp(all);
 }
 
@@ -75,7 +75,7 @@ SIMT_KERNEL(NAME(aggregate), copse_blink_summary_arguments, COPSE_KERNEL_THREADS
 /* trouble[3]: a base leaf with wrong entries or sums in front. */
 SIMT_KERNEL(NAME(verify_base_leaves), copse_ranks_check_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tree_places(&a.tree);
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tree_anchors(&a.tree);
          i += (uint64_t)gridDim.x * blockDim.x) {
         const uint64_t b = i / COPSE_SUMS_BLOCK;
         const bool first = i % COPSE_SUMS_BLOCK == 0, last = (i + 1u) % COPSE_SUMS_BLOCK == 0;

@@ -48,7 +48,7 @@ SIMT_DEVICE uint64_t spot_location(const entry_spot *spot)
 SIMT_DEVICE entry_spot spot_end(const copse_blink_tree *tree)
 {
     entry_spot spot;
-    spot.leaf = cursor_at(tree, tree_places(tree) - 1u);
+    spot.leaf = cursor_at(tree, tree_anchors(tree) - 1u);
     spot.front = spot.entries = 0;
     for (;;) {
         spot.slot = leaf_count(spot.leaf.leaf);
@@ -158,7 +158,7 @@ SIMT_DEVICE bool spot_forward(const copse_blink_tree *tree, entry_spot *spot)
 {
     while (spot->slot >= leaf_count(spot->leaf.leaf)) {
         if (!cursor_step(tree, &spot->leaf)) {
-            if (spot->leaf.base_leaf + 1u >= tree_places(tree)) return false;
+            if (spot->leaf.base_leaf + 1u >= tree_anchors(tree)) return false;
             spot->leaf = cursor_at(tree, spot->leaf.base_leaf + 1u);
         }
         spot->slot = 0;

@@ -73,9 +73,14 @@ static copse_status range_one_pass(copse_range_call *call, const copse_blink_epo
     return status;
 }
 
+/* Ranges of more entries than this, on average, are mostly left to `gather`: then two passes take less time. */
+#define WIDE_RANGE 32u
+
 static bool one_pass_may(const copse_range_call *call, const copse_blink_epoch *epoch)
 {
     const uint64_t entries = epoch->view.entries;
+    if (atomic_load_explicit(&copse_blink_handle_of(call->index)->tree->wide_ranges, memory_order_relaxed))
+        return false;
     return copse_range_stays(call) && !call->descending && call->n && call->n <= COPSE_RANGES_LAUNCH &&
            (entries == 0 || call->n < SHORT_RANGE_ENTRIES / entries);
 }
@@ -98,6 +103,9 @@ static copse_status range_quiet(const copse_index *index, copse_range_call *call
             status = one_pass_may(call, epoch) ? range_one_pass(call, epoch, &gather)
                                                : copse_range_run(call, &count, &gather);
         status = copse_range_end(call, status);
+        if (status == COPSE_OK && call->n && call->entries != UINT64_MAX)
+            atomic_store_explicit(&copse_blink_handle_of(index)->tree->wide_ranges,
+                                  call->entries / call->n > WIDE_RANGE, memory_order_relaxed);
     }
     copse_blink_leave(index, epoch);
     return status;
@@ -109,7 +117,7 @@ copse_status copse_blink_range(const copse_index *index, const copse_ranges *ran
     copse_range_call call = copse_range_call_of(index, ranges, rows);
     bool done = false;
     if (!copse_blink_concurrent(index)) return range_quiet(index, &call, &target);
-    /* Kernels beside a writer read leaves from left to right: for the other way it has to wait. */
+    /* Kernels that run during updates read leaves from left to right: for the other way it has to wait. */
     copse_status status = call.descending ? COPSE_OK : copse_concurrent_range(&call, &target, &done);
     if (status != COPSE_OK || done) return status;
     copse_blink *tree = copse_blink_handle_of(index)->tree;

@@ -162,7 +162,7 @@ SIMT_DEVICE uint64_t block_locate(const copse_entries_before *before, uint64_t b
  * until one has it. */
 SIMT_DEVICE uint64_t rank_locate(const copse_blink_copy_arguments *a, uint64_t block, uint64_t rank)
 {
-    const uint64_t blocks = (tree_places(&a->tree) + (uint64_t)COPSE_SUMS_BLOCK - 1u) / COPSE_SUMS_BLOCK;
+    const uint64_t blocks = (tree_anchors(&a->tree) + (uint64_t)COPSE_SUMS_BLOCK - 1u) / COPSE_SUMS_BLOCK;
     uint64_t n = SIMT_WARP + 1u;
     while (n < blocks - block && a->before.blocks[block + n] <= rank) {
         block += n;
@@ -188,7 +188,7 @@ SIMT_DEVICE void copy_one(const copse_blink_copy_arguments *a, uint32_t base_lea
 /* The entries with some ranks, one to a lane. */
 SIMT_KERNEL(NAME(select), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const uint32_t blocks = (tree_places(&a.tree) + COPSE_SUMS_BLOCK - 1u) / COPSE_SUMS_BLOCK;
+    const uint32_t blocks = (tree_anchors(&a.tree) + COPSE_SUMS_BLOCK - 1u) / COPSE_SUMS_BLOCK;
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.output.count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         if (!select_is_there(&a.output, i, a.tree.entries)) continue;

@@ -37,7 +37,7 @@ static void sums_free(copse_blink_ranks *ranks)
     ranks->sums_bytes = 0;
 }
 
-/* Frees all of it: where updates have given places other numbers, bits of base leaves do not say what changed. */
+/* Frees all of it: where updates have given anchors other numbers, bits of base leaves do not say what changed. */
 static void ranks_drop(copse_blink_ranks *ranks)
 {
     if (!ranks->device) return;
@@ -68,14 +68,14 @@ uint64_t copse_blink_ranks_bytes(copse_blink_ranks *ranks)
 /* --- making it, and bringing it up to date ---------------------------------------------------------------------------------- */
 
 /* Base leaves and entries of the directory: what running sums and the summary have an item for. */
-static uint64_t place_count(const copse_blink_epoch *epoch)
+static uint64_t anchor_count(const copse_blink_epoch *epoch)
 {
     return (uint64_t)epoch->view.base_leaves + epoch->view.directory_entries;
 }
 
 static uint64_t block_count(const copse_blink_epoch *epoch)
 {
-    return (place_count(epoch) + COPSE_SUMS_BLOCK - 1) / COPSE_SUMS_BLOCK;
+    return (anchor_count(epoch) + COPSE_SUMS_BLOCK - 1) / COPSE_SUMS_BLOCK;
 }
 
 /* Memory for running sums of entries, and bits that say that all base leaves are to be counted. */
@@ -98,7 +98,7 @@ static copse_status before_alloc(copse_device *device, copse_blink_epoch *epoch)
         return status;
     }
     ranks->blocks = blocks;
-    ranks->places = place_count(epoch);
+    ranks->anchors = anchor_count(epoch);
     ranks->entry_totals = totals;
     ranks->before = (copse_entries_before){inside, sums};
     ranks->touched = touched;
@@ -126,7 +126,7 @@ static copse_status blocks_refresh(const copse_index *owner, copse_blink_epoch *
 static copse_status before_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
     copse_blink_ranks *ranks = &epoch->ranks;
-    if (ranks->touched && (epoch->view.directory_entries || ranks->places != place_count(epoch))) ranks_drop(ranks);
+    if (ranks->touched && (epoch->view.directory_entries || ranks->anchors != anchor_count(epoch))) ranks_drop(ranks);
     copse_status status = ranks->touched ? COPSE_OK : before_alloc(owner->device, epoch);
     if (status != COPSE_OK) return status;
     copse_refresh_arguments arguments = {.touched = ranks->touched,
@@ -142,7 +142,7 @@ static copse_status summary_alloc(const copse_index *owner, copse_blink_epoch *e
 {
     copse_blink_ranks *ranks = &epoch->ranks;
     copse_device *device = owner->device;
-    const uint64_t items = (place_count(epoch) + COPSE_BLOCK_BASE_LEAVES - 1) / COPSE_BLOCK_BASE_LEAVES;
+    const uint64_t items = (anchor_count(epoch) + COPSE_BLOCK_BASE_LEAVES - 1) / COPSE_BLOCK_BASE_LEAVES;
     copse_status status = copse_device_fill(device, device->main, ranks->stale_summary, 0xff,
                                             ranks->blocks * sizeof *ranks->stale_summary);
     return status == COPSE_OK ? copse_device_summary_alloc(owner, items, &ranks->summary) : status;
@@ -228,14 +228,14 @@ typedef copse_status (*ranks_maker)(const copse_index *owner, copse_blink_epoch 
 
 /* Waits until what was made is complete, where the reader's kernels do not come behind it on the same stream: through another handle,
  * or where the caller may set another stream before that one is through. */
-static copse_status settle(const copse_index *index, const copse_index *owner, copse_blink_ranks *ranks)
+static copse_status wait_complete(const copse_index *index, const copse_index *owner, copse_blink_ranks *ranks)
 {
     copse_device *device = owner->device;
     if (index->device == device && !device->callers_stream) return COPSE_OK;
-    if (atomic_load_explicit(&ranks->settled, memory_order_acquire)) return COPSE_OK;
+    if (atomic_load_explicit(&ranks->complete, memory_order_acquire)) return COPSE_OK;
     pthread_mutex_lock(&ranks->lock);
     copse_status status = copse_device_wait(device, device->main);
-    if (status == COPSE_OK) atomic_store_explicit(&ranks->settled, true, memory_order_release);
+    if (status == COPSE_OK) atomic_store_explicit(&ranks->complete, true, memory_order_release);
     pthread_mutex_unlock(&ranks->lock);
     return status;
 }
@@ -250,13 +250,13 @@ static copse_status make_once(const copse_index *index, copse_blink_epoch *epoch
         pthread_mutex_lock(&epoch->ranks.lock);
         if (!atomic_load_explicit(ready, memory_order_relaxed)) {
             epoch->ranks.device = owner->device;
-            atomic_store_explicit(&epoch->ranks.settled, false, memory_order_relaxed);
+            atomic_store_explicit(&epoch->ranks.complete, false, memory_order_relaxed);
             status = make(owner, epoch);
             if (status == COPSE_OK) atomic_store_explicit(ready, true, memory_order_release);
         }
         pthread_mutex_unlock(&epoch->ranks.lock);
     }
-    if (status == COPSE_OK) status = settle(index, owner, &epoch->ranks);
+    if (status == COPSE_OK) status = wait_complete(index, owner, &epoch->ranks);
     if (status != COPSE_OK) {
         copse_kept_error kept;
         copse_error_keep(&kept);
@@ -299,7 +299,7 @@ static copse_status check_launch(const copse_index *index, const copse_blink_epo
     if (summary) arguments.summary = ranks->summary.summary;
     if (before || sums)
         status = copse_device_launch(device, device->main, &kernels->verify_base_leaves,
-                                     copse_device_blocks(device, place_count(epoch)), &arguments);
+                                     copse_device_blocks(device, anchor_count(epoch)), &arguments);
     if (status == COPSE_OK && summary)
         status = copse_device_launch(device, device->main, &kernels->verify_summary,
                                      copse_device_blocks(device, arguments.summary.nodes[0] * 32), &arguments);

@@ -19,21 +19,10 @@ SIMT_DEVICE uint32_t touched_take(const copse_refresh_arguments *a, uint64_t fir
     if (!word) return 0;
     a->touched[b] = 0;
     if (a->stale_sums) {
-        a->stale_sums[b] |= word;
-        a->stale_summary[b] |= word;
+        (void)simt_atomic_or_u32(&a->stale_sums[b], word); /* atomic only so that the lane need not wait for the word */
+        (void)simt_atomic_or_u32(&a->stale_summary[b], word);
     }
     return word;
-}
-
-/* The next block of those words that has bits. False: there is none. */
-SIMT_DEVICE bool touched_next(uint64_t first, uint32_t own, uint32_t *words, uint64_t *block, uint32_t *bits)
-{
-    if (!*words) return false;
-    const uint32_t lane = (uint32_t)__ffs((int)*words) - 1u;
-    *words &= *words - 1u;
-    *block = first + lane;
-    *bits = simt_shfl_u32(SIMT_FULL_MASK, own, lane);
-    return true;
 }
 
 /* Of the numbers of a block, one to a lane: the sum of those in front; *total: of all. */
@@ -77,70 +66,124 @@ SIMT_DEVICE uint64_t leaf_values(copse_type type, const char *leaf, uint64_t *la
     return sum;
 }
 
-/* What a place adds to running sums: its entries or the sum of their values. */
-SIMT_DEVICE uint64_t place_share(const copse_blink_tree *tree, uint64_t place, bool values, uint64_t *largest)
+/* What an anchor adds to running sums: its entries or the sum of their values. */
+SIMT_DEVICE uint64_t anchor_share(const copse_blink_tree *tree, uint64_t anchor, bool values, uint64_t *largest)
 {
-    if (place >= tree_places(tree)) return 0;
-    leaf_cursor cursor = cursor_at(tree, (uint32_t)place);
+    if (anchor >= tree_anchors(tree)) return 0;
+    leaf_cursor cursor = cursor_at(tree, (uint32_t)anchor);
     uint64_t share = 0;
     do share += values ? leaf_values(tree->value_type, cursor.leaf, largest) : leaf_count(cursor.leaf);
     while (cursor_step(tree, &cursor));
     return share;
 }
 
-/* Blocks that a warp has on their way at a time. */
+/* Blocks whose running sums a warp has on their way at a time. */
 #define REFRESH_AHEAD 4u
 
-/* Up to REFRESH_AHEAD of the blocks of `words`: loads first, so that they wait together. */
-SIMT_DEVICE void blocks_refresh(const copse_refresh_arguments *a, bool values, uint64_t first, uint32_t own,
-                                uint32_t *words, uint64_t *largest)
+/* Some of the words of a warp, with up to 32 bits together: each lane reads the anchor of one bit, so that all wait together. */
+typedef struct touched_some {
+    uint64_t first;    /* block of lane 0 */
+    uint32_t own;      /* the word of this lane */
+    uint32_t in_front; /* bits in the words of the lanes in front of it */
+    uint32_t words;    /* the lanes whose words these are */
+    uint32_t begin;    /* bits in the words of the lanes in front of those */
+    uint64_t share;    /* of the anchor of bit number `lane` */
+} touched_some;
+
+/* The next ones of `words`. False: there are none. */
+SIMT_DEVICE bool touched_next(touched_some *some, uint32_t *words)
 {
-    uint64_t block[REFRESH_AHEAD] = {0}, inside[REFRESH_AHEAD] = {0}, total[REFRESH_AHEAD] = {0};
-    uint32_t bits[REFRESH_AHEAD] = {0};
-    bool there[REFRESH_AHEAD];
+    const bool left = *words >> simt_lane() & 1u;
+    if (!*words) return false;
+    some->begin = simt_shfl_u32(SIMT_FULL_MASK, some->in_front, (uint32_t)__ffs((int)*words) - 1u);
+    some->words =
+        __ballot_sync(SIMT_FULL_MASK, left && some->in_front + (uint32_t)__popc(some->own) - some->begin <= SIMT_WARP);
+    *words &= ~some->words;
+    return true;
+}
+
+/* The anchor of bit number `lane` of these words; a huge number: there are not so many. */
+SIMT_DEVICE uint64_t touched_anchor(const touched_some *some)
+{
+    const uint32_t n = some->begin + simt_lane(), upto = some->in_front + (uint32_t)__popc(some->own);
+    uint32_t word = 0, bit = 0;
+    SIMT_UNROLL
+    for (uint32_t step = SIMT_WARP / 2u; step > 0; step /= 2u)
+        if (simt_shfl_u32(SIMT_FULL_MASK, upto, word + step - 1u) <= n) word += step;
+    uint32_t bits = simt_shfl_u32(SIMT_FULL_MASK, some->own, word);
+    uint32_t nth = n - simt_shfl_u32(SIMT_FULL_MASK, some->in_front, word);
+    if (!(some->words >> word & 1u) || nth >= (uint32_t)__popc(bits)) return UINT64_MAX;
+    SIMT_UNROLL
+    for (uint32_t step = SIMT_WARP / 2u; step > 0; step /= 2u) {
+        const uint32_t lower = (uint32_t)__popc(bits >> bit & ((1u << step) - 1u));
+        if (lower > nth) continue;
+        nth -= lower;
+        bit += step;
+    }
+    return (some->first + word) * COPSE_SUMS_BLOCK + bit;
+}
+
+/* Corrects the running sums of up to REFRESH_AHEAD of the blocks of `words`: loads first, so that they wait together. */
+SIMT_DEVICE void blocks_correct(const copse_refresh_arguments *a, bool values, const touched_some *some,
+                                uint32_t *words)
+{
+    uint64_t inside[REFRESH_AHEAD] = {0}, total[REFRESH_AHEAD] = {0};
+    uint32_t lane[REFRESH_AHEAD], bits[REFRESH_AHEAD];
     SIMT_UNROLL
     for (uint32_t r = 0; r < REFRESH_AHEAD; r++) {
-        there[r] = touched_next(first, own, words, &block[r], &bits[r]);
-        if (!there[r] || bits[r] == UINT32_MAX) continue; /* made anew: what stands there may never have been written */
-        const uint64_t at = block[r] * COPSE_SUMS_BLOCK + simt_lane();
+        lane[r] = *words ? (uint32_t)__ffs((int)*words) - 1u : SIMT_WARP;
+        *words &= *words - 1u;
+        bits[r] = simt_shfl_u32(SIMT_FULL_MASK, some->own, lane[r] & (SIMT_WARP - 1u));
+        if (lane[r] == SIMT_WARP || bits[r] == UINT32_MAX)
+            continue; /* made anew: what stands there may never have been written */
+        const uint64_t at = (some->first + lane[r]) * COPSE_SUMS_BLOCK + simt_lane();
         inside[r] = values ? a->values[at] : a->entries[at];
-        total[r] = a->totals[block[r]];
+        total[r] = a->totals[some->first + lane[r]];
     }
     __syncwarp(SIMT_FULL_MASK); /* all lanes have read the totals before lane 0 writes them */
     SIMT_UNROLL
     for (uint32_t r = 0; r < REFRESH_AHEAD; r++) {
-        if (!there[r]) break;
-        const uint64_t at = block[r] * COPSE_SUMS_BLOCK + simt_lane();
+        if (lane[r] == SIMT_WARP) break;
+        const uint64_t block = some->first + lane[r], at = block * COPSE_SUMS_BLOCK + simt_lane();
+        const uint32_t nth = simt_shfl_u32(SIMT_FULL_MASK, some->in_front, lane[r]) - some->begin +
+                             (uint32_t)__popc(bits[r] & ((1u << simt_lane()) - 1u));
         uint64_t share = block_share(inside[r], total[r]);
-        if (bits[r] >> simt_lane() & 1u) share = place_share(&a->tree, at, values, largest);
+        const uint64_t fresh = simt_shfl_u64(SIMT_FULL_MASK, some->share, nth & (SIMT_WARP - 1u));
+        if (bits[r] >> simt_lane() & 1u) share = fresh;
         const uint64_t front = block_sums(share, &total[r]);
         if (values)
             a->values[at] = front;
         else
             a->entries[at] = (uint32_t)front;
-        if (simt_lane() == 0) a->totals[block[r]] = total[r];
+        if (simt_lane() == 0) a->totals[block] = total[r];
     }
 }
 
 SIMT_DEVICE uint64_t sums_refresh(const copse_refresh_arguments *a, bool values)
 {
     const uint64_t step = (uint64_t)gridDim.x * COPSE_KERNEL_THREADS;
-    uint64_t largest = 0;
-    for (uint64_t first = (uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + simt_warp() * SIMT_WARP; first < a->blocks;
-         first += step) {
-        const uint32_t own = touched_take(a, first);
-        uint32_t words = __ballot_sync(SIMT_FULL_MASK, own != 0);
-        while (words) blocks_refresh(a, values, first, own, &words, &largest);
+    uint64_t largest = 0, bits;
+    touched_some some = {0, 0, 0, 0, 0, 0};
+    for (some.first = (uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + simt_warp() * SIMT_WARP; some.first < a->blocks;
+         some.first += step) {
+        some.own = touched_take(a, some.first);
+        uint32_t words = __ballot_sync(SIMT_FULL_MASK, some.own != 0);
+        if (words) some.in_front = (uint32_t)block_sums((uint32_t)__popc(some.own), &bits);
+        while (touched_next(&some, &words)) {
+            const uint64_t anchor = touched_anchor(&some);
+            some.share = anchor_share(&a->tree, anchor, values, &largest);
+            for (uint32_t left = some.words; left;) blocks_correct(a, values, &some, &left);
+        }
     }
     return largest;
 }
 
-SIMT_KERNEL(NAME(refresh_entries), copse_refresh_arguments, COPSE_KERNEL_THREADS, 12)
+SIMT_KERNEL(NAME(refresh_entries), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
 {
     (void)sums_refresh(&a, false);
 }
 
-SIMT_KERNEL(NAME(refresh_values), copse_refresh_arguments, COPSE_KERNEL_THREADS, 12)
+SIMT_KERNEL(NAME(refresh_values), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
 {
     uint64_t largest = sums_refresh(&a, true);
     for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) {
@@ -157,13 +200,13 @@ SIMT_KERNEL(NAME(refresh_summary), copse_refresh_arguments, COPSE_KERNEL_THREADS
     for (uint64_t first = (uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + simt_warp() * SIMT_WARP; first < a.blocks;
          first += step) {
         const uint32_t own = touched_take(&a, first);
-        uint32_t words = __ballot_sync(SIMT_FULL_MASK, own != 0), bits;
-        uint64_t b;
-        while (touched_next(first, own, &words, &b, &bits))
+        for (uint32_t words = __ballot_sync(SIMT_FULL_MASK, own != 0); words; words &= words - 1u) {
+            const uint32_t lane = (uint32_t)__ffs((int)words) - 1u, bits = simt_shfl_u32(SIMT_FULL_MASK, own, lane);
             for (uint32_t half = 0; half < COPSE_SUMS_BLOCK / COPSE_BLOCK_BASE_LEAVES; half++) {
-                const uint64_t item = b * (COPSE_SUMS_BLOCK / COPSE_BLOCK_BASE_LEAVES) + half;
+                const uint64_t item = (first + lane) * (COPSE_SUMS_BLOCK / COPSE_BLOCK_BASE_LEAVES) + half;
                 if (item < a.summary.nodes[0] && bits >> half * COPSE_BLOCK_BASE_LEAVES & 0xffffu)
                     summarize(&a.tree, &a.summary, item);
             }
+        }
     }
 }

@@ -295,11 +295,11 @@ SIMT_DEVICE entry_spot short_range_begin(const copse_blink_tree *tree, bool dige
         return spot_alone(tree, low, false);
     }
     entry_spot spot;
-    spot.leaf.base_leaf = place_find(tree, base_leaf, range->low).place;
+    spot.leaf.base_leaf = anchor_find(tree, base_leaf, range->low).anchor;
     spot.leaf.number = base_leaf;
     spot.leaf.child = 0;
     spot.leaf.steps = 0;
-    spot.leaf.end = place_at(tree, spot.leaf.base_leaf).end;
+    spot.leaf.end = anchor_at(tree, spot.leaf.base_leaf).end;
     spot.leaf.leaf = SHORT_RANGE_AT(range);
     spot.front = spot.entries = 0;
     spot.slot = sums & NEAR_MASK;
@@ -337,7 +337,7 @@ SIMT_DEVICE void short_range_stage(const copse_blink_tree *tree, uint64_t locati
         done += entries > skip ? entries - skip : 0;
         skip -= entries > skip ? skip : entries;
         if (cursor_step(tree, &cursor)) continue;
-        if (cursor.base_leaf + 1u >= tree_places(tree)) return;
+        if (cursor.base_leaf + 1u >= tree_anchors(tree)) return;
         cursor = cursor_at(tree, cursor.base_leaf + 1u);
     }
 }
@@ -390,7 +390,7 @@ SIMT_DEVICE short_range_found short_range_eight(const copse_blink_range_argument
     const bool fits = found.count <= NEAR_MOST && (at + size <= STAGE_ENTRIES || !size);
     if (__any_sync(SIMT_FULL_MASK, resolved && !fits)) {
         const uint32_t first = simt_shfl_u32(SIMT_FULL_MASK, base_leaf, reader);
-        if (resolved) found.location = location_make(place_find(&a->tree, first, range->low).place, spans.skip);
+        if (resolved) found.location = location_make(anchor_find(&a->tree, first, range->low).anchor, spans.skip);
     }
     if (!fits) return found;
     if (resolved && size) near_stage(&near, &spans, stage->keys + at, stage->values + at);

@@ -120,11 +120,11 @@ SIMT_DEVICE uint64_t base_leaf_survivors(const copse_rebuild_arguments *a, uint3
  * leaf. */
 SIMT_KERNEL(NAME(rebuild_count), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= tree_places(&a.from);
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= tree_anchors(&a.from);
          i += (uint64_t)gridDim.x * blockDim.x) {
         const uint32_t base_leaf = (uint32_t)i;
         if (a.operations.n) a.starts[base_leaf] = base_leaf_start(&a, base_leaf);
-        if (base_leaf == tree_places(&a.from)) {
+        if (base_leaf == tree_anchors(&a.from)) {
             a.before[base_leaf] = 0;
         } else if (rebuild_erases_equals(&a)) {
             a.before[base_leaf] = base_leaf_survivors(&a, base_leaf);
@@ -203,9 +203,9 @@ SIMT_KERNEL(NAME(rebuild_old), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES);
     const uint64_t warp_first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
-    for (uint64_t first = warp_first; first < tree_places(&a.from); first += groups) {
+    for (uint64_t first = warp_first; first < tree_anchors(&a.from); first += groups) {
         const uint64_t base_leaf = first + simt_lane() / LEAF_LANES;
-        rebuild_base_leaf(&a, (uint32_t)base_leaf, base_leaf < tree_places(&a.from));
+        rebuild_base_leaf(&a, (uint32_t)base_leaf, base_leaf < tree_anchors(&a.from));
     }
 }
 

@@ -154,18 +154,18 @@ uint32_t copse_rebuild_tile_leaves(const copse_rebuilder *p)
 
 static uint32_t tile_base_leaves(const copse_rebuilder *p)
 {
-    const double entries = p->arguments.from.directory_entries, places = p->arguments.from.base_leaves + entries;
+    const double entries = p->arguments.from.directory_entries, anchors = p->arguments.from.base_leaves + entries;
     /* An operation that erases every entry of a key may have to do so in several tiles. */
     if (!p->arguments.from.unique && p->arguments.operations.n && p->arguments.operations.action == COPSE_ACTION_ERASE)
         return 0;
-    return tile_most(p, places, ((double)p->pool_taken - entries) / places, 1);
+    return tile_most(p, anchors, ((double)p->pool_taken - entries) / anchors, 1);
 }
 
 /* Takes memory for tiles of so many base leaves. */
 static copse_status tiles_take(copse_rebuilder *p, uint32_t base_leaves)
 {
     copse_rebuild_arguments *arguments = &p->arguments;
-    const uint64_t tiles = (copse_blink_places(&arguments->from) + base_leaves - 1) / base_leaves;
+    const uint64_t tiles = (copse_blink_anchors(&arguments->from) + base_leaves - 1) / base_leaves;
     arguments->tile_base_leaves = base_leaves;
     arguments->tiles = (uint32_t)tiles;
     copse_status status = copse_rebuild_take_totals(p, tiles);
@@ -290,7 +290,7 @@ static copse_status count_base_leaves(copse_rebuilder *p, uint64_t *out_entries)
 {
     const copse_index *index = p->index;
     copse_device *device = index->device;
-    const uint64_t base_leaves = copse_blink_places(&p->arguments.from), n = p->arguments.operations.n;
+    const uint64_t base_leaves = copse_blink_anchors(&p->arguments.from), n = p->arguments.operations.n;
     uint64_t effects = 0;
     copse_status status = copse_rebuild_take(p, COPSE_REBUILD_BEFORE, (base_leaves + 1) * sizeof(uint64_t));
     if (status == COPSE_OK && n)
@@ -320,7 +320,7 @@ static copse_status fill_base_leaves(copse_rebuilder *p)
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
     const uint64_t lanes = 16; /* of a leaf, at most */
     copse_status status =
-        copse_rebuild_launch(p, &kernels->rebuild_old, copse_blink_places(&p->arguments.from) * lanes);
+        copse_rebuild_launch(p, &kernels->rebuild_old, copse_blink_anchors(&p->arguments.from) * lanes);
     if (status == COPSE_OK && p->arguments.operations.n && p->arguments.operations.values)
         status = copse_rebuild_launch(p, &kernels->rebuild_new, p->arguments.operations.n);
     return status;

@@ -54,7 +54,7 @@ SIMT_DEVICE uint32_t warp_running(uint32_t value)
 SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uint32_t base_leaves, uint32_t *leaves)
 {
     const bool any = simt_lane() < base_leaves;
-    const leaf_cursor start = cursor_at(tree, first + (any ? simt_lane() : 0));
+    const leaf_cursor start = cursor_of(tree, first + simt_lane(), anchors_at(tree, first));
     leaf_cursor cursor = start;
     uint32_t own = 0;
     for (bool more = any; more; more = cursor_step(tree, &cursor)) own++;
@@ -130,7 +130,7 @@ SIMT_DEVICE void tile_arrive(leaf_tile *tile, tile_sizes *sizes)
 /* Fetches the leaves of tile t into shared memory. Returns false where they do not fit. */
 SIMT_DEVICE bool tile_load(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
 {
-    const uint32_t first = t * a->tile_base_leaves, left = tree_places(&a->from) - first;
+    const uint32_t first = t * a->tile_base_leaves, left = tree_anchors(&a->from) - first;
     const uint32_t base_leaves = left < a->tile_base_leaves ? left : a->tile_base_leaves;
     sizes->leaves = a->chains ? tile_list(&a->from, first, base_leaves, tile->leaves) : base_leaves;
     if (sizes->leaves > COPSE_TILE_LEAVES) return false;

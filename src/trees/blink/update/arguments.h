@@ -33,7 +33,7 @@ typedef struct copse_blink_counters {
     uint64_t not_low, high;              /* ~smallest and largest key of a batch that is not sorted */
     copse_pairs_speculation speculation; /* plan: that of the batch; partition, bucket_sort: what they find */
     uint32_t crowded;                    /* 1: too many operations for one chain or branch; 2: the pool had no leaf */
-    uint32_t winding;                    /* places in which operations passed along COPSE_CHAIN_MOST leaves or more */
+    uint32_t winding;                    /* anchors in which operations passed along COPSE_CHAIN_MOST leaves or more */
     uint32_t deferred;                   /* runs that apply leaves to apply_splits */
     uint32_t through;                    /* blocks of apply_unsorted that are done */
     uint32_t placed;                     /* entries that the overflow directory got */
@@ -44,7 +44,7 @@ typedef struct copse_blink_counters {
 typedef struct copse_locate_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations;
-    uint32_t *base_leaves; /* of each operation: the place; plan: the first leaf of it */
+    uint32_t *base_leaves; /* of each operation: the anchor; plan: the first leaf of it */
     uint32_t crowd;        /* plan: not 0: runs of so many operations are crowds, for others */
     uint64_t *effects;     /* NULL, or of each operation: 1 where it inserts an entry, 2^32 where it removes one */
     uint32_t *offsets;     /* with effects: entries of its base leaf in front of the key */
@@ -92,11 +92,12 @@ typedef struct copse_resolve_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations; /* keys are raw */
     uint32_t *base_leaves;
-    uint32_t *slots;   /* of each operation the slot of `table` that has its key */
-    uint32_t *table;   /* hash table: position + 1 of the operation that counts, 0 where there is none */
-    uint32_t *crowds;  /* operations on base leaves, by a hash of their number */
-    uint32_t mask;     /* size of the tables - 1, a power of two - 1 */
-    uint32_t *touched; /* bits of base leaves that may change, for read/ranks.c; may be NULL */
+    uint32_t *slots;    /* of each operation the slot of `table` that has its key */
+    uint32_t *table;    /* hash table: position + 1 of the operation that counts, 0 where there is none */
+    uint32_t *crowds;   /* operations on base leaves, by a hash of their number */
+    uint32_t mask;      /* size of the tables - 1, a power of two - 1 */
+    uint32_t *touched;  /* bits of base leaves that may change, for read/ranks.c; may be NULL */
+    uint64_t low, high; /* of the tree: only keys beyond these are reported */
     copse_blink_counters *counters;
 } copse_resolve_arguments;
 
@@ -113,18 +114,18 @@ typedef struct copse_erase_arguments {
     copse_blink_tree tree;
     const void *lows, *highs; /* encoded ends of ranges that are in order and apart */
     uint64_t n;
-    uint64_t *places; /* of each range: those that are its own; then those in front; one more behind the last */
-    uint32_t *firsts; /* ... the first of them */
-    uint32_t shared;  /* 1: concurrent readers may be at work */
+    uint64_t *anchors; /* of each range: those that are its own; then those in front; one more behind the last */
+    uint32_t *firsts;  /* ... the first of them */
+    uint32_t shared;   /* 1: concurrent readers may be at work */
     uint32_t *touched;
     copse_blink_counters *counters;
 } copse_erase_arguments;
 
-/* Crowds: runs of a sorted batch with many operations on one place (update/crowded.h). */
+/* Crowds: runs of a sorted batch with many operations on one anchor (update/crowded.h). */
 typedef struct copse_crowd_arguments {
     copse_blink_tree tree;
     copse_blink_operations operations; /* sorted, one action for all */
-    const uint32_t *leaves;            /* of each operation: the first leaf of its place */
+    const uint32_t *leaves;            /* of each operation: the first leaf of its anchor */
     uint32_t crowd;                    /* operations from which on a run is one */
     uint32_t shared;                   /* 1: concurrent readers may be at work */
     uint64_t
@@ -142,7 +143,7 @@ typedef struct copse_crowd_arguments {
 /* Blocks of `apply` and of `apply_splits` that a multiprocessor has at a time. */
 #define COPSE_APPLY_BLOCKS  6u
 #define COPSE_SPLITS_BLOCKS 5u
-/* ... and of `erase_places`. */
+/* ... and of `erase_anchors`. */
 #define COPSE_ERASE_BLOCKS 8u
 
 /* Changes leaves in place. */

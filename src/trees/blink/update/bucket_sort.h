@@ -128,8 +128,8 @@ SIMT_DEVICE uint32_t bucket_base_leaf(const copse_bucket_sort_arguments *a, cons
                                       uint32_t digest, uint32_t at)
 {
     if (KEY_BITS == 32 || bucket->separators[at] != digest) return at;
-    const uint32_t place = cursor_seek(&a->tree, bucket->base_leaf + at, key, NULL).base_leaf;
-    const uint32_t base_leaf = place_at(&a->tree, place).base_leaf - bucket->base_leaf;
+    const uint32_t anchor = cursor_seek(&a->tree, bucket->base_leaf + at, key, NULL).base_leaf;
+    const uint32_t base_leaf = anchor_at(&a->tree, anchor).base_leaf - bucket->base_leaf;
     if (base_leaf <= a->bucket_base_leaves) return base_leaf;
     bucket_sort_wrong(a);
     return a->bucket_base_leaves;
@@ -301,7 +301,7 @@ SIMT_DEVICE void bucket_store(const copse_bucket_sort_arguments *a, const bucket
         const uint32_t position = bucket_rank(a, bucket, p, key, base_leaf), to = bucket->base + position;
         bucket->finals[word >> BUCKET_SORT_BASE_LEAF_BITS] = (uint16_t)position;
         ((KEY *)a->out_keys)[to] = key;
-        a->out_base_leaves[to] = place_find(&a->tree, bucket->base_leaf + base_leaf, key).leaf;
+        a->out_base_leaves[to] = anchor_find(&a->tree, bucket->base_leaf + base_leaf, key).leaf;
         if (to == 0) a->counters->speculation.smallest = key;
         if (to == last) a->counters->speculation.largest = key;
     }
@@ -344,7 +344,7 @@ SIMT_DEVICE void bucket_ask(const copse_bucket_sort_arguments *a, const bucket_s
         /* Where digests are equal a base leaf may have operations in two buckets. */
         const bool all = KEY_BITS == 32 || (base_leaf > 0 && base_leaf < a->bucket_base_leaves);
         extra +=
-            splits_most(&a->tree, place_of_base_leaf(&a->tree, bucket->base_leaf + base_leaf), count, all, &crowded);
+            splits_most(&a->tree, anchor_of_base_leaf(&a->tree, bucket->base_leaf + base_leaf), count, all, &crowded);
     }
     if (extra) simt_atomic_add_u32(&bucket->sums[BUCKET_SORT_EXTRA], (uint32_t)extra);
     if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);

@@ -4,7 +4,7 @@
 
 /* Operations from which on a run is a crowd, in a batch that has large ones: most that split a leaf. Fewer are carried out by one lane. */
 #define CROWD 4u
-/* Leaves of a place that go into the directory at a time: ADOPT_MOST of update/directory_merge.h. */
+/* Leaves of an anchor that go into the directory at a time: ADOPT_MOST of update/directory_merge.h. */
 #define ADOPT_MOST 64u
 
 /* --- the memory of directories --------------------------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static copse_status directory_publish(const copse_index *index, const copse_crow
 /* --- crowds ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Lays out the arrays of the kernels in `memory`; NULL: only says how many bytes they take. */
-static uint64_t arrays_place(uint64_t key, uint64_t n, uint64_t some, char *memory, copse_crowd_arguments *out)
+static uint64_t arrays_lay_out(uint64_t key, uint64_t n, uint64_t some, char *memory, copse_crowd_arguments *out)
 {
     const uint64_t lows = (n + 1) * sizeof(uint64_t), leaves = lows + some * key,
                    base_leaves = leaves + some * sizeof(uint32_t), items = base_leaves + some * sizeof(uint32_t);
@@ -118,12 +118,12 @@ copse_status copse_blink_crowds_take(const copse_blink_update *u, const copse_bl
     copse_crowd_arguments *arguments = &out->arguments;
     const uint64_t n = operations->n, some = n / 2 + 64, key = copse_type_size(u->index->key_type);
     void *memory = NULL;
-    out->bytes = arrays_place(key, n, some, NULL, arguments);
+    out->bytes = arrays_lay_out(key, n, some, NULL, arguments);
     copse_status status = directory_room(u, epoch->view.directory_entries + some, &arguments->to);
     if (status == COPSE_OK) status = copse_device_alloc(device, device->main, out->bytes, "the update", &memory);
     if (status != COPSE_OK) return status;
     out->memory = memory;
-    (void)arrays_place(key, n, some, memory, arguments);
+    (void)arrays_lay_out(key, n, some, memory, arguments);
     arguments->tree = epoch->view;
     arguments->operations = *operations;
     arguments->leaves = leaves;
@@ -170,7 +170,7 @@ void copse_blink_crowds_free(const copse_index *index, copse_blink_crowds *crowd
     crowds->memory = NULL;
 }
 
-/* --- places that have become long -------------------------------------------------------------------------------------------------- */
+/* --- anchors that have become long -------------------------------------------------------------------------------------------------- */
 
 copse_status copse_blink_directory_adopt(const copse_blink_update *u, uint32_t winding)
 {
@@ -183,11 +183,11 @@ copse_status copse_blink_directory_adopt(const copse_blink_update *u, uint32_t w
         .tree = epoch->view, .extra_most = UINT64_MAX, .dead_most = UINT64_MAX, .counters = epoch->counters};
     void *memory = NULL;
     copse_blink_counters seen;
-    const uint64_t bytes = arrays_place(key, 0, some, NULL, &arguments);
+    const uint64_t bytes = arrays_lay_out(key, 0, some, NULL, &arguments);
     copse_status status = directory_room(u, epoch->view.directory_entries + some, &arguments.to);
     if (status == COPSE_OK) status = copse_device_alloc(device, device->main, bytes, "the overflow directory", &memory);
     if (status != COPSE_OK) return status;
-    (void)arrays_place(key, 0, some, memory, &arguments);
+    (void)arrays_lay_out(key, 0, some, memory, &arguments);
     epoch->counters_reset = false;
     status = copse_blink_counters_reset(index, epoch);
     if (status == COPSE_OK)
@@ -200,3 +200,79 @@ copse_status copse_blink_directory_adopt(const copse_blink_update *u, uint32_t w
     copse_device_free(device, device->main, memory, bytes);
     return status;
 }
+
+/* --- the strategy "append" ----------------------------------------------------------------------------------------------------------- */
+
+/* A batch in order behind all entries needs no sort and no plan: it is one crowd, of the last leaf. The host expects one after others
+ * with crowds, and where the other ways are a new epoch, as keys may repeat. */
+static bool append_may(const copse_blink_update *u)
+{
+    const copse_index *index = u->index;
+    if (u->mixed || u->sorted || u->epoch->view.branches || copse_type_is_float(index->key_type)) return false;
+    if (u->action == COPSE_ACTION_ERASE || u->pairs.n < 2 || u->pairs.n >= UINT32_MAX / 8) return false;
+    if (index->duplicates ? u->action != COPSE_ACTION_UPSERT : !u->tree->crowds && !u->forced) return false;
+    return copse_blink_leaves_may(u) && (u->forced || copse_predictor_ask(&u->tree->appended));
+}
+
+/* Enqueues everything, and reads what came of it. */
+static copse_status append_launch(const copse_blink_update *u, const copse_device_pairs *pairs,
+                                  copse_blink_crowds *crowds, copse_blink_counters *seen)
+{
+    const copse_index *index = u->index;
+    copse_device *device = index->device;
+    const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
+    const copse_blink_operations operations = copse_blink_update_operations(u, pairs);
+    copse_crowd_arguments *arguments = &crowds->arguments;
+    const uint64_t n = pairs->n, leaves = n / copse_blink_slots(index) + 1,
+                   uneven = u->epoch->pool_used - u->epoch->pool_taken;
+    copse_status status = copse_blink_counters_reset(index, u->epoch);
+    if (status == COPSE_OK) status = copse_blink_pool_reserve(index, u->epoch, uneven + leaves + COPSE_POOL_STRIPES);
+    if (status == COPSE_OK) status = copse_blink_crowds_take(u, &operations, NULL, crowds);
+    arguments->extra_most = copse_blink_extra_most(u);
+    arguments->dead_most = 0;
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->crowd_append, copse_device_blocks(device, n),
+                                     arguments);
+    if (status == COPSE_OK)
+        status = copse_device_launch(device, device->main, &kernels->crowd_spill, copse_device_blocks(device, n * 4),
+                                     arguments);
+    if (status == COPSE_OK) status = directory_launch(index, arguments, leaves);
+    if (status == COPSE_OK) status = copse_device_launch(device, device->main, &kernels->crowd_link, 1, arguments);
+    if (status == COPSE_OK) status = directory_publish(index, arguments);
+    return status == COPSE_OK ? copse_blink_counters_read(index, u->epoch, seen) : status;
+}
+
+static bool append_done(const copse_blink_counters *seen, const copse_blink_crowds *crowds)
+{
+    return seen->crowded != 1 && seen->extra <= crowds->arguments.extra_most;
+}
+
+static int append_run(copse_blink_update *u)
+{
+    copse_blink_crowds crowds = {.memory = NULL};
+    copse_blink_counters seen = {.crowded = 1};
+    copse_kept_error kept;
+    copse_status status = copse_blink_update_bring(u);
+    if (status != COPSE_OK) return status;
+    copse_device_pairs pairs = {
+        .n = u->pairs.n, .keys = u->pairs.keys, .values = u->pairs.values, .key_type = u->pairs.key_type};
+    copse_error_keep(&kept);
+    status = copse_device_pairs_encode(u->index, &pairs);
+    if (status == COPSE_OK) status = append_launch(u, &pairs, &crowds, &seen);
+    copse_blink_crowds_free(u->index, &crowds);
+    copse_device_pairs_free(u->index, &pairs);
+    if (status == COPSE_ERR_MEMORY || (status == COPSE_OK && !append_done(&seen, &crowds))) {
+        if (status != COPSE_OK) copse_error_put_back(&kept);
+        if (status == COPSE_OK && seen.crowded == 1) copse_predictor_lost(&u->tree->appended);
+        copse_blink_pool_trim(u->index, u->epoch);
+        return COPSE_DECLINED;
+    }
+    if (status != COPSE_OK) return status;
+    u->tree->appended.last_rest = 0;
+    if (seen.high > u->epoch->high) u->epoch->high = seen.high;
+    u->epoch->grown_by = u->pairs.n;
+    u->tree->crowds = seen.placed != 0;
+    return copse_blink_in_place_finish(u, &seen);
+}
+
+const copse_blink_strategy copse_blink_append = {"append", append_may, append_run};

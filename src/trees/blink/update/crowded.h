@@ -1,9 +1,9 @@
 /*
- * Template: crowds, runs of a sorted batch with many operations on one place of a B-link tree. All threads work on them: a leaf with e
+ * Template: crowds, runs of a sorted batch with many operations on one anchor of a B-link tree. All threads work on them: a leaf with e
  * entries that gets m new ones becomes as many leaves as these take, k. It keeps its first part; the others are new, linked to its right.
  * That is the split of a B-link tree for any k: lower bounds stay, and every new leaf is complete before something leads to it.
  *
- *   crowd_count     finds the crowds, cuts each by the leaves of its place, and counts the new leaves: an item for each leaf
+ *   crowd_count     finds the crowds, cuts each by the leaves of its anchor, and counts the new leaves: an item for each leaf
  *   (a scan)
  *   crowd_list      writes down the items, in key order
  *   crowd_spill     fills the new leaves: a group of lanes for each. Nothing leads to them yet
@@ -167,10 +167,60 @@ SIMT_KERNEL(NAME(crowd_list), copse_crowd_arguments, COPSE_KERNEL_THREADS, 8)
         if (!crowd_begins(a.leaves, n, a.crowd, i)) continue;
         const uint32_t leaf = a.leaves[i];
         const KEY key = ((const KEY *)a.operations.keys)[i];
-        const uint32_t base_leaf = leaf < a.tree.base_leaves ? leaf : place_find(&a.tree, 0, key).base_leaf;
+        const uint32_t base_leaf = leaf < a.tree.base_leaves ? leaf : anchor_find(&a.tree, 0, key).base_leaf;
         base_leaf_touch(a.touched, base_leaf);
         (void)crowd_run(&a, i, a.items, a.sizes[i], base_leaf);
     }
+}
+
+/* The last leaf of all. */
+SIMT_DEVICE uint32_t last_leaf(const copse_blink_tree *tree)
+{
+    uint32_t number = tree->base_leaves - 1u;
+    if (tree->directory_entries) {
+        const copse_blink_directory *directory = directory_of(tree);
+        const uint32_t entry = directory->entries - 1u;
+        if (directory_base_leaf(directory, entry) == number) number = directory_leaf(directory, entry);
+    }
+    for (uint32_t next = leaf_next(leaf_at(tree, number)); next != COPSE_LEAF_NONE;) {
+        number = next;
+        next = leaf_next(leaf_at(tree, number));
+    }
+    return number;
+}
+
+/* A batch in the caller's order as one crowd, of the last leaf. By the first lane. False: it does not come behind all entries. */
+SIMT_DEVICE bool append_list(const copse_crowd_arguments *a)
+{
+    const KEY *keys = (const KEY *)a->operations.keys;
+    const uint32_t n = (uint32_t)a->operations.n, number = last_leaf(&a->tree);
+    const char *leaf = leaf_at(&a->tree, number);
+    const uint32_t count = leaf_state(leaf) & COPSE_LEAF_COUNT, outs = (count + n - 1u) / LEAF_SLOTS;
+    const KEY greatest = leaf_key(leaf, count ? count - 1u : 0);
+    const copse_crowd_item item = {number, a->tree.base_leaves - 1u, 0, n, outs, 0, crowd_number(a, 0)};
+    a->items[0] = item;
+    a->sizes[n] = (uint64_t)1 << 32 | outs;
+    a->counters->extra = outs;
+    a->counters->high = keys[n - 1u];
+    base_leaf_touch(a->touched, item.base_leaf);
+    simt_store_relaxed_u32(&a->tree.directories->version, a->tree.directories->version | 1u);
+    return count && keys[n - 1u] != KEY_MAX && (keys[0] > greatest || (!a->tree.unique && keys[0] == greatest));
+}
+
+/* Lists a batch that comes behind all entries and in order. If it turns out not to, the kernels behind change nothing. */
+SIMT_KERNEL(NAME(crowd_append), copse_crowd_arguments, COPSE_KERNEL_THREADS, 8)
+{
+    const KEY *keys = (const KEY *)a.operations.keys;
+    bool may = true;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i + 1u < a.operations.n;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        may = may && (keys[i] < keys[i + 1u] || (!a.tree.unique && keys[i] == keys[i + 1u]));
+    if (blockIdx.x == 0 && simt_warp() == 0) {
+        if (simt_lane() == 0) may = append_list(&a) && may;
+        __syncwarp(SIMT_FULL_MASK);
+        may = crowd_fits(&a) && may;
+    }
+    if (!may) simt_store_relaxed_u32(&a.counters->crowded, 1u);
 }
 
 /* --- merging ---------------------------------------------------------------------------------------------------------------------- */
@@ -179,7 +229,7 @@ SIMT_KERNEL(NAME(crowd_list), copse_crowd_arguments, COPSE_KERNEL_THREADS, 8)
 typedef struct crowd_leaf {
     held_leaf held;
     uint32_t
-        place; /* of this lane's entry: its position in the merged list << 2, 2: it stays, 1: it counts; or no entry: */
+        packed; /* of this lane's entry: its position in the merged list << 2, 2: it stays, 1: it counts; or no entry: */
     uint32_t all; /* entries of the merged list */
 } crowd_leaf;
 
@@ -214,11 +264,12 @@ SIMT_DEVICE crowd_leaf crowd_load(const copse_crowd_arguments *a, const copse_cr
     held_load(&a->tree, &leaf.held);
     const bool there = lane < leaf.held.count;
     const uint32_t before = there ? crowd_before(keys, item->first, item->end, leaf.held.key) : 0;
-    const bool stays = there && !(before < some && keys[item->first + before] == leaf.held.key);
+    const bool replaced = a->tree.unique && before < some && keys[item->first + before] == leaf.held.key;
+    const bool stays = there && !replaced;
     const uint32_t staying = held_ballot(stays);
     const uint32_t at = (erases ? 0 : before) + (uint32_t)__popc(staying & ((1u << lane) - 1u));
     const bool counts = stays || a->operations.action == COPSE_ACTION_IF_ABSENT;
-    leaf.place = there ? at << 2 | (uint32_t)stays << 1 | (uint32_t)counts : CROWD_NO_ENTRY;
+    leaf.packed = there ? at << 2 | (uint32_t)stays << 1 | (uint32_t)counts : CROWD_NO_ENTRY;
     leaf.all = (erases ? 0 : some) + (uint32_t)__popc(staying);
     return leaf;
 }
@@ -230,10 +281,10 @@ SIMT_DEVICE void crowd_entry(const copse_crowd_arguments *a, const copse_crowd_i
     uint32_t below = 0, from = LEAF_LANES;
     SIMT_UNROLL
     for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
-        const uint32_t place = held_pick_u32(leaf->place, i);
-        if (place == CROWD_NO_ENTRY) continue;
-        below += (uint32_t)(place >> 2 < t && place & 2u);
-        if (place >> 2 == t && place & 1u) from = i;
+        const uint32_t packed = held_pick_u32(leaf->packed, i);
+        if (packed == CROWD_NO_ENTRY) continue;
+        below += (uint32_t)(packed >> 2 < t && packed & 2u);
+        if (packed >> 2 == t && packed & 1u) from = i;
     }
     const uint32_t holder = (simt_lane() & ~(LEAF_LANES - 1u)) + from % LEAF_LANES;
     const KEY old_key = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, leaf->held.key, holder);

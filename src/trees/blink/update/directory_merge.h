@@ -42,7 +42,8 @@ SIMT_KERNEL(NAME(directory_merge), copse_crowd_arguments, COPSE_KERNEL_THREADS, 
             directory_put(&a.to, at + directory_new_before(lows, some, low), low, directory_leaf(from, at),
                           directory_base_leaf(from, at));
         } else {
-            const uint32_t before = old ? directory_before(from, lows[fresh]) : 0;
+            const KEY behind = (KEY)(lows[fresh] + 1u); /* where keys repeat, an old leaf may have the same bound */
+            const uint32_t before = !old ? 0 : behind ? directory_before(from, behind) : old;
             directory_put(&a.to, fresh + before, lows[fresh], a.new_leaves[fresh], a.new_base_leaves[fresh]);
         }
     }
@@ -102,66 +103,66 @@ SIMT_KERNEL(NAME(directory_publish), copse_crowd_arguments, COPSE_KERNEL_THREADS
     simt_store_release_u32(&a.tree.directories->version, version);
 }
 
-/* --- places that have become long ---------------------------------------------------------------------------------------------- */
+/* --- anchors that have become long ---------------------------------------------------------------------------------------------- */
 
 /* Leaves of one that go into the directory at a time. */
 #define ADOPT_MOST 64u
 
-/* A place to be made shorter. */
-typedef struct adopted_place {
-    place_leaves leaves;
-    KEY high;      /* of its first leaf: says which place comes first */
+/* An anchor to be made shorter. */
+typedef struct adopted_anchor {
+    anchor_leaves leaves;
+    KEY high;      /* of its first leaf: says which anchor comes first */
     uint32_t some; /* leaves behind the first one, as many as go into the directory; 0: none do */
-} adopted_place;
+} adopted_anchor;
 
-/* The leaf behind one of a place; COPSE_LEAF_NONE: there is none. */
-SIMT_DEVICE uint32_t adopt_next(const copse_blink_tree *tree, const place_leaves *leaves, const char *leaf)
+/* The leaf behind one of an anchor; COPSE_LEAF_NONE: there is none. */
+SIMT_DEVICE uint32_t adopt_next(const copse_blink_tree *tree, const anchor_leaves *leaves, const char *leaf)
 {
     const uint32_t next = leaf_next(leaf);
     return next < tree->base_leaves || next == leaves->end ? COPSE_LEAF_NONE : next;
 }
 
-SIMT_DEVICE adopted_place adopt_look(const copse_crowd_arguments *a, uint32_t mine)
+SIMT_DEVICE adopted_anchor adopt_look(const copse_crowd_arguments *a, uint32_t mine)
 {
     const copse_blink_tree *tree = &a->tree;
     const uint32_t first = tree->directories->winders[mine];
     const char *leaf = leaf_at(tree, first);
-    adopted_place place;
-    place.high = leaf_high(leaf);
-    place.some = 0;
-    place.leaves = place_at(tree, place_find(tree, first < tree->base_leaves ? first : 0, place.high).place);
+    adopted_anchor anchor;
+    anchor.high = leaf_high(leaf);
+    anchor.some = 0;
+    anchor.leaves = anchor_at(tree, anchor_find(tree, first < tree->base_leaves ? first : 0, anchor.high).anchor);
     for (uint32_t other = 0; other < mine; other++)
-        if (tree->directories->winders[other] == first) return place;
-    for (uint32_t next = adopt_next(tree, &place.leaves, leaf); next != COPSE_LEAF_NONE && place.some < ADOPT_MOST;
-         place.some++)
-        next = adopt_next(tree, &place.leaves, leaf_at(tree, next));
-    return place;
+        if (tree->directories->winders[other] == first) return anchor;
+    for (uint32_t next = adopt_next(tree, &anchor.leaves, leaf); next != COPSE_LEAF_NONE && anchor.some < ADOPT_MOST;
+         anchor.some++)
+        next = adopt_next(tree, &anchor.leaves, leaf_at(tree, next));
+    return anchor;
 }
 
-/* Lists the leaves of places that were noted, for the directory: a thread has a place. By one block; `winding` says how many. */
+/* Lists the leaves of anchors that were noted, for the directory: a thread has an anchor. By one block; `winding` says how many. */
 SIMT_KERNEL(NAME(directory_adopt), copse_crowd_arguments, COPSE_KERNEL_THREADS, 1)
 {
     SIMT_SHARED(KEY, highs, COPSE_WINDERS);
     SIMT_SHARED(uint32_t, counts, COPSE_WINDERS);
     const uint32_t noted = a.new_most / ADOPT_MOST;
     for (uint32_t i = threadIdx.x; i < noted; i += COPSE_KERNEL_THREADS) {
-        const adopted_place place = adopt_look(&a, i);
-        highs[i] = place.high;
-        counts[i] = place.some;
+        const adopted_anchor anchor = adopt_look(&a, i);
+        highs[i] = anchor.high;
+        counts[i] = anchor.some;
     }
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < noted; i += COPSE_KERNEL_THREADS) {
-        const adopted_place place = adopt_look(&a, i);
+        const adopted_anchor anchor = adopt_look(&a, i);
         uint32_t at = 0, all = 0;
         for (uint32_t other = 0; other < noted; other++) {
-            at += highs[other] < place.high ? counts[other] : 0;
+            at += highs[other] < anchor.high ? counts[other] : 0;
             all += counts[other];
         }
-        const char *leaf = leaf_at(&a.tree, place.leaves.first);
-        for (uint32_t j = 0; j < place.some; j++, at++) {
+        const char *leaf = leaf_at(&a.tree, anchor.leaves.first);
+        for (uint32_t j = 0; j < anchor.some; j++, at++) {
             ((KEY *)a.lows)[at] = leaf_high(leaf);
             a.new_leaves[at] = leaf_next(leaf);
-            a.new_base_leaves[at] = place.leaves.base_leaf;
+            a.new_base_leaves[at] = anchor.leaves.base_leaf;
             leaf = leaf_at(&a.tree, leaf_next(leaf));
         }
         if (i == 0) a.sizes[0] = all;

@@ -19,11 +19,11 @@ typedef struct encoded_ranges {
 
 static uint64_t end_at(const copse_index *index, const void *ends, uint64_t i)
 {
-    const bool narrow = copse_type_size(index->key_type) == 4;
-    return copse_key_code(index->key_type, narrow ? ((const uint32_t *)ends)[i] : ((const uint64_t *)ends)[i]);
+    const bool four_bytes = copse_type_size(index->key_type) == 4;
+    return copse_key_code(index->key_type, four_bytes ? ((const uint32_t *)ends)[i] : ((const uint64_t *)ends)[i]);
 }
 
-/* Leaves out what lies beside the keys of the epoch: so a window that slides does not come back to what it has left. */
+/* Leaves out what lies outside the keys of the epoch: so a window that slides does not come back to what it has left. */
 static copse_status spans_take(const copse_index *index, const copse_blink_epoch *epoch, const copse_ranges *ranges,
                                encoded_ranges *out)
 {
@@ -51,7 +51,7 @@ static copse_status spans_take(const copse_index *index, const copse_blink_epoch
 }
 
 /* The bounds of the epoch's keys, once the ranges are empty. */
-static void bounds_narrow(copse_blink_epoch *epoch, const encoded_ranges *spans)
+static void bounds_follow(copse_blink_epoch *epoch, const encoded_ranges *spans)
 {
     if (spans->low == epoch->low && spans->first_high < epoch->high) {
         epoch->low = spans->first_high + 1;
@@ -65,8 +65,8 @@ static copse_status launch(const copse_blink_update *u, const encoded_ranges *sp
     const copse_index *index = u->index;
     copse_device *device = index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(index);
-    const uint64_t lanes = 16, places = copse_blink_places(&u->epoch->view); /* of a leaf, at most */
-    const uint64_t all = copse_device_blocks(device, places * lanes);
+    const uint64_t lanes = 16, anchors = copse_blink_anchors(&u->epoch->view); /* of a leaf, at most */
+    const uint64_t all = copse_device_blocks(device, anchors * lanes);
     const uint64_t most = (uint64_t)device->multiprocessors * COPSE_ERASE_BLOCKS;
     copse_status status =
         copse_transfer_to_device(device, (void *)(uintptr_t)arguments->lows, spans->lows, spans->bytes);
@@ -75,19 +75,19 @@ static copse_status launch(const copse_blink_update *u, const encoded_ranges *sp
         status = copse_device_launch(device, device->main, &kernels->erase_bounds,
                                      copse_device_blocks(device, spans->n + 1), arguments);
     if (status == COPSE_OK)
-        status = device->backend->primitives->scan_u64(device, device->main, arguments->places, arguments->places,
+        status = device->backend->primitives->scan_u64(device, device->main, arguments->anchors, arguments->anchors,
                                                        spans->n + 1);
     return status == COPSE_OK
-               ? copse_device_launch(device, device->main, &kernels->erase_places, all < most ? all : most, arguments)
+               ? copse_device_launch(device, device->main, &kernels->erase_anchors, all < most ? all : most, arguments)
                : status;
 }
 
 static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spans)
 {
     const copse_index *index = u->index;
-    void *places = NULL, *ends = NULL, *firsts = NULL;
+    void *anchors = NULL, *ends = NULL, *firsts = NULL;
     const copse_scratch_array arrays[] = {
-        {&places, (spans->n + 1) * sizeof(uint64_t)}, {&ends, spans->bytes}, {&firsts, spans->n * sizeof(uint32_t)}};
+        {&anchors, (spans->n + 1) * sizeof(uint64_t)}, {&ends, spans->bytes}, {&firsts, spans->n * sizeof(uint32_t)}};
     copse_scratch scratch;
     copse_blink_counters seen;
     copse_status status = copse_scratch_take(index->device, "erasing ranges", arrays, 3, &scratch);
@@ -96,7 +96,7 @@ static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spa
                                        .lows = ends,
                                        .highs = (char *)ends + spans->bytes / 2,
                                        .n = spans->n,
-                                       .places = places,
+                                       .anchors = anchors,
                                        .firsts = firsts,
                                        .shared = u->tree->views != 0,
                                        .touched = copse_blink_ranks_touched(u->epoch),
@@ -105,7 +105,7 @@ static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spa
     if (status == COPSE_OK) status = copse_blink_counters_read(index, u->epoch, &seen);
     copse_scratch_free(index->device, &scratch);
     if (status != COPSE_OK) return status;
-    bounds_narrow(u->epoch, spans);
+    bounds_follow(u->epoch, spans);
     return copse_blink_in_place_finish(u, &seen);
 }
 

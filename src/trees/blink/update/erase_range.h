@@ -1,9 +1,9 @@
 /*
  * Template: erasing by ranges, where the entries are. No key is listed, sorted or looked up:
  *
- *   erase_bounds    finds the places of each range, a thread to a range; a place that two ranges share is the first one's
+ *   erase_bounds    finds the anchors of each range, a thread to a range; an anchor that two ranges share is the first one's
  *   (a scan)
- *   erase_places    a group of lanes takes a place and shifts what stays to the front of its leaves. A leaf without entries costs a look
+ *   erase_anchors   a group of lanes takes an anchor and shifts what stays to the front of its leaves. A leaf without entries costs a look
  */
 #pragma once
 
@@ -13,16 +13,16 @@
 #include "trees/blink/update/locate.h"
 #include "trees/blink/update/unsorted.h"
 
-/* The place where a key belongs: the first of several where it repeats. */
-SIMT_DEVICE uint32_t erase_place_of(const copse_blink_tree *tree, KEY key)
+/* The anchor where a key belongs: the first of several where it repeats. */
+SIMT_DEVICE uint32_t erase_anchor_of(const copse_blink_tree *tree, KEY key)
 {
     return cursor_seek(tree, base_leaf_of(tree, key), key, NULL).base_leaf;
 }
 
-/* The last place that may hold a key. */
+/* The last anchor that may hold a key. */
 SIMT_DEVICE uint32_t erase_last_of(const copse_blink_tree *tree, KEY key)
 {
-    return key == KEY_MAX ? tree_places(tree) - 1u : erase_place_of(tree, (KEY)(key + 1u));
+    return key == KEY_MAX ? tree_anchors(tree) - 1u : erase_anchor_of(tree, (KEY)(key + 1u));
 }
 
 SIMT_KERNEL(NAME(erase_bounds), copse_erase_arguments, COPSE_KERNEL_THREADS, 8)
@@ -33,12 +33,12 @@ SIMT_KERNEL(NAME(erase_bounds), copse_erase_arguments, COPSE_KERNEL_THREADS, 8)
         uint32_t first = 0, end = 0;
         if (i < a.n) {
             const uint32_t taken = i > 0 ? erase_last_of(&a.tree, highs[i - 1u]) + 1u : 0;
-            first = erase_place_of(&a.tree, lows[i]);
+            first = erase_anchor_of(&a.tree, lows[i]);
             end = erase_last_of(&a.tree, highs[i]) + 1u;
             first = first < taken ? taken : first;
             a.firsts[i] = first;
         }
-        a.places[i] = end > first ? end - first : 0;
+        a.anchors[i] = end > first ? end - first : 0;
     }
 }
 
@@ -55,13 +55,13 @@ SIMT_DEVICE uint64_t erase_seek(const KEY *keys, uint64_t from, uint64_t n, KEY 
     return from;
 }
 
-/* The range to which item i of all their places belongs. */
+/* The range to which item i of all their anchors belongs. */
 SIMT_DEVICE uint64_t erase_range_of(const copse_erase_arguments *a, uint64_t i)
 {
-    uint64_t low = 0, high = a->n; /* places[low] <= i < places[high] */
+    uint64_t low = 0, high = a->n; /* anchors[low] <= i < anchors[high] */
     while (high - low > 1u) {
         const uint64_t middle = low + (high - low) / 2u;
-        if (a->places[middle] <= i)
+        if (a->anchors[middle] <= i)
             low = middle;
         else
             high = middle;
@@ -93,22 +93,22 @@ SIMT_DEVICE uint32_t erase_leaf(const copse_erase_arguments *a, uint32_t number,
     return (uint32_t)__popc(going);
 }
 
-SIMT_KERNEL(NAME(erase_places), copse_erase_arguments, COPSE_KERNEL_THREADS, 8)
+SIMT_KERNEL(NAME(erase_anchors), copse_erase_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), all = a.places[a.n];
+    const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), all = a.anchors[a.n];
     uint64_t first = ((uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x - simt_lane()) / LEAF_LANES;
     uint32_t went = 0;
     for (; first < all; first += groups) {
         const uint64_t item = first + simt_lane() / LEAF_LANES;
         const uint64_t r = item < all ? erase_range_of(&a, item) : 0;
-        const uint32_t place = item < all ? a.firsts[r] + (uint32_t)(item - a.places[r]) : 0;
-        leaf_cursor cursor = cursor_at(&a.tree, place);
+        const uint32_t anchor = item < all ? a.firsts[r] + (uint32_t)(item - a.anchors[r]) : 0;
+        leaf_cursor cursor = cursor_at(&a.tree, anchor);
         uint32_t own = 0;
         for (bool open = item < all; __any_sync(SIMT_FULL_MASK, open); open = open && cursor_step(&a.tree, &cursor))
             own += erase_leaf(&a, cursor.number, r, open);
         if (held_lane() != 0 || own == 0) continue;
         went += own;
-        base_leaf_touch(a.touched, place);
+        base_leaf_touch(a.touched, anchor);
     }
     update_count(a.counters, 0, went);
 }

@@ -28,11 +28,15 @@ bool copse_blink_frozen(const copse_blink_update *u)
     return frozen;
 }
 
-bool copse_blink_in_place_may(const copse_blink_update *u)
+bool copse_blink_leaves_may(const copse_blink_update *u)
 {
     const uint64_t tuned = u->tree->tuning.in_place_share, share = tuned ? tuned : REBUILD_SHARE;
-    return !copse_blink_frozen(u) && !u->index->duplicates &&
-           (u->forced || u->pairs.n <= u->epoch->view.entries / share + SMALL);
+    return !copse_blink_frozen(u) && (u->forced || u->pairs.n <= u->epoch->view.entries / share + SMALL);
+}
+
+bool copse_blink_in_place_may(const copse_blink_update *u)
+{
+    return !u->index->duplicates && copse_blink_leaves_may(u);
 }
 
 /* Bytes that an entry may take, in hundredths, before the tree is rebuilt. After a rebuild they are 1257, 2400, 1760. A window that slides

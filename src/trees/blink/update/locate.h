@@ -97,8 +97,8 @@ SIMT_DEVICE uint64_t run_end(const uint32_t *base_leaves, uint64_t n, uint64_t i
 }
 
 /*
- * Leaves that `inserts` keys may add to a place. A full leaf splits, and then each half has room for half a leaf: so every leaf
- * splits at most once, and each further split takes half a leaf of keys. all: the place gets no other keys. The first split of a
+ * Leaves that `inserts` keys may add to an anchor. A full leaf splits, and then each half has room for half a leaf: so every leaf
+ * splits at most once, and each further split takes half a leaf of keys. all: the anchor gets no other keys. The first split of a
  * base leaf in a B+ tree takes two leaves, because the base leaf itself becomes the branch; and a branch has an end.
  */
 SIMT_DEVICE uint64_t splits_most(const copse_blink_tree *tree, uint32_t base_leaf, uint64_t inserts, bool all,
@@ -155,10 +155,10 @@ SIMT_DEVICE walk_position walk_together(const copse_device_levels *levels, bool 
 }
 
 /*
- * The place of a sorted operation, from where the warp has come on. Digests may lead too far left, but only where the greatest key
+ * The anchor of a sorted operation, from where the warp has come on. Digests may lead too far left, but only where the greatest key
  * of that base leaf has the same digest as the operation's; the lane reads the leaf then, and where the lowest level does not say.
  */
-SIMT_DEVICE place_found plan_place(const copse_blink_tree *tree, walk_bound bound, walk_position position)
+SIMT_DEVICE anchor_found plan_anchor(const copse_blink_tree *tree, walk_bound bound, walk_position position)
 {
     const copse_device_levels *levels = &tree->levels;
     const bool digest = levels_digest(tree);
@@ -166,14 +166,14 @@ SIMT_DEVICE place_found plan_place(const copse_blink_tree *tree, walk_bound boun
     uint32_t base_leaf = position.node;
     for (uint32_t l = position.level; l < levels->height; l++)
         base_leaf = base_leaf * fanout + walk_child_alone(levels->level[l] + (uint64_t)base_leaf * 64u, bound, digest);
-    if (!digest) return place_find(tree, base_leaf, bound.q);
+    if (!digest) return anchor_find(tree, base_leaf, bound.q);
     const uint32_t node = base_leaf / DIGEST_FANOUT, child = base_leaf - node * DIGEST_FANOUT;
     if (levels->height > 0 && child + 1u < DIGEST_FANOUT) {
         const uint32_t *lowest = (const uint32_t *)(levels->level[levels->height - 1u] + (uint64_t)node * 64u);
-        if (bound.digest < lowest[child]) return place_find(tree, base_leaf, bound.q);
+        if (bound.digest < lowest[child]) return anchor_find(tree, base_leaf, bound.q);
     }
-    place_found found = {cursor_seek(tree, base_leaf, bound.q, NULL).base_leaf, 0, 0};
-    found.leaf = place_at(tree, found.place).first;
+    anchor_found found = {cursor_seek(tree, base_leaf, bound.q, NULL).base_leaf, 0, 0};
+    found.leaf = anchor_at(tree, found.anchor).first;
     return found;
 }
 
@@ -229,13 +229,13 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
         const bool any = i < n, mine = any && lane > 0 && lane <= PLAN_OWN;
         const walk_bound bound = walk_start(&a.tree.levels, digest, any ? ((const KEY *)a.operations.keys)[i] : 0);
         const walk_position position = walk_together(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
-        place_found at = {COPSE_LEAF_NONE, COPSE_LEAF_NONE, COPSE_LEAF_NONE};
-        if (any) at = plan_place(&a.tree, bound, position);
+        anchor_found at = {COPSE_LEAF_NONE, COPSE_LEAF_NONE, COPSE_LEAF_NONE};
+        if (any) at = plan_anchor(&a.tree, bound, position);
         if (mine) a.base_leaves[i] = at.leaf;
-        /* A place that gets all 30 may get any number. */
-        const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, at.place, PLAN_OWN);
-        found.crowded |= !a.crowd && lane == 1u && last == at.place && last != COPSE_LEAF_NONE;
-        if (w % a.one_of == 0) plan_ask(&a, at.place, i, mine, &found);
+        /* An anchor that gets all 30 may get any number. */
+        const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, at.anchor, PLAN_OWN);
+        found.crowded |= !a.crowd && lane == 1u && last == at.anchor && last != COPSE_LEAF_NONE;
+        if (w % a.one_of == 0) plan_ask(&a, at.anchor, i, mine, &found);
     }
     found.extra = warp_sum(found.extra) * a.one_of;
     found.dead = warp_sum(found.dead) * a.one_of;
@@ -288,6 +288,7 @@ SIMT_DEVICE KEY resolve_one(const copse_resolve_arguments *a, uint32_t i)
     const KEY key = ENCODE_ONE(a->tree.key_type, bits);
     const leaf_cursor cursor = cursor_seek(&a->tree, base_leaf_of(&a->tree, key), key, NULL);
     const uint32_t leaf = a->tree.branches ? cursor.base_leaf : cursor.number;
+    simt_prefetch(cursor.leaf, COPSE_LEAF_BYTES); /* for `apply_unsorted` */
     a->base_leaves[i] = leaf;
     base_leaf_touch(a->touched, cursor.base_leaf);
     a->slots[i] = table_resolve(a, i, key);
@@ -296,7 +297,7 @@ SIMT_DEVICE KEY resolve_one(const copse_resolve_arguments *a, uint32_t i)
     if (a->tree.branches && a->operations.action != COPSE_ACTION_ERASE)
         (void)splits_most(&a->tree, leaf, inserts, true, &crowded);
     if (cursor.steps >= COPSE_CHAIN_MOST)
-        winding_note(&a->tree, a->counters, place_at(&a->tree, cursor.base_leaf).first, cursor.steps);
+        winding_note(&a->tree, a->counters, anchor_at(&a->tree, cursor.base_leaf).first, cursor.steps);
     if (crowded) simt_store_relaxed_u32(&a->counters->crowded, 1u);
     return key;
 }
@@ -314,6 +315,6 @@ SIMT_KERNEL(NAME(resolve), copse_resolve_arguments, COPSE_KERNEL_THREADS, 8)
     low = warp_min(low);
     high = warp_max(high);
     if (simt_lane() != 0) return;
-    simt_atomic_max_u64(&a.counters->not_low, ~low);
-    simt_atomic_max_u64(&a.counters->high, high);
+    if (low < a.low) simt_atomic_max_u64(&a.counters->not_low, ~low);
+    if (high > a.high) simt_atomic_max_u64(&a.counters->high, high);
 }

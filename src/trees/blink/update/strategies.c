@@ -7,9 +7,9 @@
 
 /* In the order in which the host asks them: what costs least comes first. The last one takes every batch. */
 static const copse_blink_strategy *const strategies[] = {
-    &copse_blink_unsorted,        &copse_blink_coarse_rebuild,      &copse_blink_bucket_sort,
-    &copse_blink_sorted_in_place, &copse_blink_independent_rebuild, &copse_blink_lookback_rebuild,
-    &copse_blink_leafwise_rebuild};
+    &copse_blink_unsorted,         &copse_blink_append,          &copse_blink_coarse_rebuild,
+    &copse_blink_bucket_sort,      &copse_blink_sorted_in_place, &copse_blink_independent_rebuild,
+    &copse_blink_lookback_rebuild, &copse_blink_leafwise_rebuild};
 
 #define STRATEGIES (sizeof strategies / sizeof *strategies)
 

@@ -14,7 +14,7 @@ enum { COPSE_DONE = COPSE_OK, COPSE_DECLINED = -1 };
 /*
  * What the last attempt to change leaves in place came to. Unless it was APPLIED nothing has changed. MISPREDICTED: the keys are not in
  * the order that the strategy took for granted. TOO_MANY_EQUALS: so many keys are equal that these are taken out first.
- * CROWDED: places get so many operations that all threads have to work on them (update/crowded.h). TOO_MANY_SPLITS: a new epoch costs
+ * CROWDED: anchors get so many operations that all threads have to work on them (update/crowded.h). TOO_MANY_SPLITS: a new epoch costs
  * less, or a base leaf cannot take so many operations.
  */
 typedef enum copse_attempt { UNTRIED, APPLIED, MISPREDICTED, TOO_MANY_EQUALS, CROWDED, TOO_MANY_SPLITS } copse_attempt;
@@ -43,9 +43,9 @@ struct copse_blink_strategy {
     int (*run)(copse_blink_update *u);
 };
 
-/* update/unsorted.c, update/by_rebuild.c, update/bucket_sort.c, update/in_place.c */
-extern const copse_blink_strategy copse_blink_unsorted, copse_blink_coarse_rebuild, copse_blink_bucket_sort,
-    copse_blink_sorted_in_place, copse_blink_independent_rebuild, copse_blink_lookback_rebuild,
+/* update/unsorted.c, update/crowded.c, update/by_rebuild.c, update/bucket_sort.c, update/in_place.c */
+extern const copse_blink_strategy copse_blink_unsorted, copse_blink_append, copse_blink_coarse_rebuild,
+    copse_blink_bucket_sort, copse_blink_sorted_in_place, copse_blink_independent_rebuild, copse_blink_lookback_rebuild,
     copse_blink_leafwise_rebuild;
 
 /* The strategy of that name, NULL: there is none. */
@@ -69,6 +69,8 @@ copse_pairs_hint copse_blink_update_hint(const copse_blink_update *u, copse_pred
 /* Does a frozen handle show the current epoch? Then no leaf of it may change. */
 bool copse_blink_frozen(const copse_blink_update *u);
 /* Is the batch small enough to change leaves in place? */
+bool copse_blink_leaves_may(const copse_blink_update *u);
+/* ... and are keys unique? */
 bool copse_blink_in_place_may(const copse_blink_update *u);
 /* Leaves that it may add before the tree would be better rebuilt. */
 uint64_t copse_blink_extra_most(const copse_blink_update *u);
@@ -97,7 +99,7 @@ typedef struct copse_blink_crowds {
 
 /* --- update/crowded.c ------------------------------------------------------------------------------------------------------- */
 
-/* Takes that memory. leaves: of each operation the first leaf of its place. */
+/* Takes that memory. leaves: of each operation the first leaf of its anchor. */
 copse_status copse_blink_crowds_take(const copse_blink_update *u, const copse_blink_operations *operations,
                                      const uint32_t *leaves, copse_blink_crowds *out);
 void copse_blink_crowds_free(const copse_index *index, copse_blink_crowds *crowds);
@@ -106,7 +108,7 @@ copse_status copse_blink_crowds_launch(const copse_blink_update *u, copse_blink_
 copse_status copse_blink_crowds_link(const copse_blink_update *u, const copse_blink_crowds *crowds);
 /* The directory has got so many entries. */
 void copse_blink_directory_grown(copse_blink_epoch *epoch, uint32_t placed);
-/* Puts leaves of places that have become long into the directory: so many were noted. */
+/* Puts leaves of anchors that have become long into the directory: so many were noted. */
 copse_status copse_blink_directory_adopt(const copse_blink_update *u, uint32_t winding);
 
 /* --- update/in_place.c, again ------------------------------------------------------------------------------------------------ */

@@ -176,6 +176,8 @@ static int run(copse_blink_update *u)
     copse_blink_counters seen = {0};
     unsorted_memory m = {
         .resolve = {.counters = epoch->counters,
+                    .low = epoch->low,
+                    .high = epoch->high,
                     .operations = {.action = u->action, .last_wins = u->action != COPSE_ACTION_IF_ABSENT, .n = n}}};
     /* Every operation splits one leaf at most, and a base leaf of a B+ tree takes one more. */
     const uint64_t leaves = u->action == COPSE_ACTION_ERASE ? 0 : epoch->view.branches ? 2 * n : n;

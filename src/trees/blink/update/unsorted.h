@@ -136,10 +136,7 @@ SIMT_DEVICE bool latch_try(const copse_blink_tree *tree, uint32_t number, bool g
 {
     uint32_t *state = (uint32_t *)(leaf_at(tree, go ? number : 0) + LEAF_STATE);
     bool got = false;
-    if (go && held_lane() == 0) {
-        const uint32_t there = simt_load_relaxed_u32(state);
-        if (!(there & COPSE_LEAF_LATCH)) got = simt_atomic_cas_u32(state, there, there | COPSE_LEAF_LATCH) == there;
-    }
+    if (go && held_lane() == 0) got = !(simt_atomic_or_u32(state, COPSE_LEAF_LATCH) & COPSE_LEAF_LATCH);
     got = held_ballot(got) & 1u;
     __syncwarp(SIMT_FULL_MASK);
     __threadfence(); /* orders what follows behind the latch */
@@ -336,6 +333,32 @@ SIMT_DEVICE void counters_deliver(const copse_apply_arguments *a)
     }
 }
 
+/* An operation, as its group has it. */
+typedef struct unsorted_operation {
+    KEY key;
+    VALUE value;
+    uint32_t base_leaf;
+    bool go; /* it counts */
+} unsorted_operation;
+
+/* The slot of operation i. */
+SIMT_DEVICE uint32_t slot_fetch(const copse_apply_arguments *a, uint64_t i)
+{
+    return i < a->operations.n ? a->slots[i] : 0;
+}
+
+/* Operation i, which has that slot. Loads do not wait for each other. */
+SIMT_DEVICE unsorted_operation operation_fetch(const copse_apply_arguments *a, uint64_t i, uint32_t slot)
+{
+    unsorted_operation operation = {0, 0, 0, false};
+    if (i >= a->operations.n) return operation;
+    operation.go = a->table[slot] == (uint32_t)i + 1u;
+    operation.base_leaf = a->base_leaves[i];
+    operation.key = ENCODE_ONE(a->tree.key_type, ((const KEY *)a->operations.keys)[i]);
+    if (a->operations.action != COPSE_ACTION_ERASE) operation.value = ((const VALUE *)a->operations.values)[i];
+    return operation;
+}
+
 SIMT_KERNEL(NAME(apply_unsorted), copse_apply_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t groups = (uint64_t)gridDim.x * (COPSE_KERNEL_THREADS / LEAF_LANES), n = a.operations.n;
@@ -343,14 +366,15 @@ SIMT_KERNEL(NAME(apply_unsorted), copse_apply_arguments, COPSE_KERNEL_THREADS, 8
     unsorted_update u = {&a.tree, a.counters, 0, 0};
     const bool declined = simt_load_relaxed_u64(&a.counters->not_first_nan) != 0 ||
                           simt_load_relaxed_u32(&a.counters->crowded) == 1u; /* not a batch for this strategy */
-    for (uint64_t first = declined ? n : warp_first; first < n; first += groups) {
-        const uint64_t i = first + simt_lane() / LEAF_LANES;
-        const bool go = i < n && a.table[a.slots[i]] == (uint32_t)i + 1u;
-        const KEY k = go ? ENCODE_ONE(a.tree.key_type, ((const KEY *)a.operations.keys)[i]) : 0;
-        const copse_action action = a.operations.action;
-        const VALUE value = go && action != COPSE_ACTION_ERASE ? ((const VALUE *)a.operations.values)[i] : 0;
-        apply_one(&u, go ? a.base_leaves[i] : 0, k, value, action, go);
-        tables_empty(&a, i, go);
+    uint64_t i = warp_first + simt_lane() / LEAF_LANES;
+    unsorted_operation next = operation_fetch(&a, i, slot_fetch(&a, i));
+    uint32_t slot = slot_fetch(&a, i + groups);
+    for (uint64_t first = declined ? n : warp_first; first < n; first += groups, i += groups) {
+        const unsorted_operation own = next;
+        next = operation_fetch(&a, i + groups, slot); /* the slot has arrived: nothing here is waited for */
+        slot = slot_fetch(&a, i + 2u * groups);
+        apply_one(&u, own.go ? own.base_leaf : 0, own.key, own.value, a.operations.action, own.go);
+        tables_empty(&a, i, own.go);
     }
     update_count(u.counters, u.came, u.went);
     counters_deliver(&a);

@@ -1,6 +1,7 @@
 /* Aggregates of the implicit tree: the summary over blocks of units, and the units of running sums. */
 #pragma once
 
+#include "cpu/fetch.h"
 #include "trees/implicit/cpu/tree.h"
 #include "core/aggregate.h"
 #include "core/threads.h"
@@ -161,7 +162,7 @@ static void implicit_aggregate(const copse_index *index, uint64_t location, uint
     implicit_scan(index, last * block, end, to);
 }
 
-static void fetch_block(const copse_index *index, uint64_t location)
+COPSE_FETCH void fetch_block(const copse_index *index, uint64_t location)
 {
     const copse_implicit *tree = index->tree;
     uint64_t first = location / UNIT_ENTRIES / COPSE_IMPLICIT_BLOCK_UNITS * COPSE_IMPLICIT_BLOCK_UNITS;
@@ -169,7 +170,8 @@ static void fetch_block(const copse_index *index, uint64_t location)
         __builtin_prefetch((const copse_unit *)tree->units + u, 0, 2);
 }
 
-static void implicit_fetch_range(const copse_index *index, uint64_t location, uint64_t end, copse_aggregate_kind kind)
+COPSE_FETCH void implicit_fetch_range(const copse_index *index, uint64_t location, uint64_t end,
+                                      copse_aggregate_kind kind)
 {
     (void)kind;
     fetch_block(index, location);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trees/implicit/cpu/tree.h"
+#include "cpu/fetch.h"
 #include "cpu/merge.h"
 #include "trees/implicit/cpu/walk_table.h"
 
@@ -79,7 +80,7 @@ static void implicit_copy(const copse_index *index, uint64_t location, uint64_t 
     unit_copy(tree->units, location, count, index->key_type, at, keys, values);
 }
 
-static void implicit_fetch(const copse_index *index, uint64_t location, uint64_t count)
+COPSE_FETCH void implicit_fetch(const copse_index *index, uint64_t location, uint64_t count)
 {
     const copse_implicit *tree = index->tree;
     const copse_unit *unit = (const copse_unit *)tree->units + location / UNIT_ENTRIES;

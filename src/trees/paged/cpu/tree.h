@@ -10,7 +10,7 @@
  *               values| v0 | v1 | ... |  -  |  -  |      at the same slots
  *
  * An update writes each page that it touches anew, as one page or several; those that were there go when nothing can fail any more. A
- * visit goes over the values of page after page, which lie beside each other. A location is (page << 16) + slot, and the
+ * visit goes over the values of page after page, which lie next to each other. A location is (page << 16) + slot, and the
  * one behind the last entry is (number of pages) << 16.
  */
 #pragma once

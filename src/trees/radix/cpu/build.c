@@ -8,6 +8,7 @@
  * The batch is gone through twice: once to count what is needed, and once, when there is memory for exactly that, to make it.
  */
 #include "cpu/byte_runs.h"
+#include "cpu/fetch.h"
 #include "trees/radix/cpu/build.h"
 #include "trees/radix/cpu/tree.h"
 
@@ -126,7 +127,7 @@ static bool leaf_place(builder *b, copse_slice key, copse_radix_link link, size_
 }
 
 /* Asks for the bytes of a key that comes soon. */
-static void key_fetch(const copse_byte_batch *batch, uint64_t i)
+COPSE_FETCH void key_fetch(const copse_byte_batch *batch, uint64_t i)
 {
     if (i < batch->n) __builtin_prefetch(copse_byte_batch_key(batch, i).start);
 }

@@ -1,6 +1,7 @@
 /* Lookups in the radix tree: several at a time on each thread, so that their waits for memory overlap. */
 #include "core/codec.h"
 #include "core/threads.h"
+#include "cpu/fetch.h"
 #include "trees/radix/cpu/tree.h"
 
 #define MOST_IN_FLIGHT    64u
@@ -30,14 +31,14 @@ typedef struct find_job {
     uint8_t *found;
 } find_job;
 
-static void fetch_lines(const unsigned char *at, size_t bytes)
+COPSE_FETCH void fetch_lines(const unsigned char *at, size_t bytes)
 {
     __builtin_prefetch(at);
     if (((uintptr_t)at & (COPSE_CACHE_LINE - 1)) + bytes > COPSE_CACHE_LINE) __builtin_prefetch(at + bytes - 1);
 }
 
 /* Asks for the memory that the next step of a lookup reads. */
-static void fetch(const copse_radix *tree, const flight *f)
+COPSE_FETCH void fetch(const copse_radix *tree, const flight *f)
 {
     const uint32_t type = copse_radix_type_of(f->link), depth = copse_radix_depth_of(f->link);
     const unsigned char *at = copse_radix_at(tree, f->link);

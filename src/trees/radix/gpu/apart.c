@@ -108,19 +108,19 @@ static copse_status answer(void *user)
 static copse_status answers_send(apart_call *call)
 {
     copse_device *device = call->index->device;
-    const copse_radix_settle_arguments a = {.rest = call->rest_sent,
-                                            .n = call->n,
-                                            .width = call->width,
-                                            .answers = call->answers_sent,
-                                            .there = call->there_sent,
-                                            .values = call->values_there ? call->values : NULL,
-                                            .found = call->found_there ? call->found : NULL};
+    const copse_radix_scatter_arguments a = {.rest = call->rest_sent,
+                                             .n = call->n,
+                                             .width = call->width,
+                                             .answers = call->answers_sent,
+                                             .there = call->there_sent,
+                                             .values = call->values_there ? call->values : NULL,
+                                             .found = call->found_there ? call->found : NULL};
     copse_status status = copse_transfer_to_device(device, call->rest_sent, call->rest, call->n * sizeof *call->rest);
     if (status == COPSE_OK && call->width)
         status = copse_transfer_to_device(device, call->answers_sent, call->answers, call->n * call->width);
     if (status == COPSE_OK) status = copse_transfer_to_device(device, call->there_sent, call->there, call->n);
     if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->settle,
+        status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->scatter,
                                      copse_device_blocks(device, call->n), &a);
     return status == COPSE_OK ? copse_device_wait(device, device->main) : status;
 }
@@ -169,7 +169,7 @@ copse_status copse_radix_find_apart(const copse_index *index, copse_radix_input 
                        .width = tree->view.width,
                        .values = values,
                        .found = found,
-                       .left = {.beside = index->long_keys == COPSE_LONG_KEYS_CPU, .meanwhile = answer}};
+                       .left = {.long_skipped = index->long_keys == COPSE_LONG_KEYS_CPU, .meanwhile = answer}};
     copse_radix_input piece = *input;
     copse_status status = copse_byte_keys_take(index->ctx, "keys", keys, n, &call.keys);
     if (status == COPSE_OK && values) status = copse_call_array(index, values, "out_values", &call.values_there);

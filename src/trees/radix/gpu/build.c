@@ -99,11 +99,12 @@ static void tree_replace(grow_call *call)
     atomic_store_explicit(&tree->behind, false, memory_order_release);
 }
 
-static copse_status grow_run(grow_call *call, const void *values, bool values_there, uint64_t n, bool *out_done)
+static copse_status grow_run(grow_call *call, const void *values, bool values_there, uint64_t n, bool first,
+                             bool *out_done)
 {
     copse_status status = inputs_bring(call, values, values_there, n);
     if (status == COPSE_OK)
-        status = copse_radix_order(call->index, &call->keys.strings, n, NULL, false, &call->ordered, out_done);
+        status = copse_radix_order(call->index, &call->keys.strings, n, NULL, first, &call->ordered, out_done);
     if (status != COPSE_OK || !*out_done) return status;
     status = copse_radix_forest_shape(call->index, &call->ordered, call->values, &call->forest);
     if (status == COPSE_OK) status = pools_make(call);
@@ -117,7 +118,7 @@ static copse_status grow_run(grow_call *call, const void *values, bool values_th
 }
 
 copse_status copse_radix_device_grow(copse_index *index, const void *keys, const void *values, uint64_t n,
-                                     bool *out_done)
+                                     uint32_t flags, bool *out_done)
 {
     const copse_radix_device *tree = copse_radix_device_of(index);
     grow_call call = {.index = index, .made = {.view.width = tree->view.width}};
@@ -130,7 +131,7 @@ copse_status copse_radix_device_grow(copse_index *index, const void *keys, const
     if (status != COPSE_OK) return status;
     const bool promised = index->ctx->device_arrays;
     (void)copse_promise_end(COPSE_OK);
-    status = grow_run(&call, values, values_there, n, out_done);
+    status = grow_run(&call, values, values_there, n, (flags & COPSE_INSERT_IF_ABSENT) != 0, out_done);
     copse_scratch_free(index->device, &call.forest.scratch);
     copse_scratch_free(index->device, &call.ordered.scratch);
     copse_scratch_free(index->device, &call.scratch);

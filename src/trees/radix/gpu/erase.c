@@ -75,22 +75,22 @@ static copse_status keys_find(take_call *call)
     return status == COPSE_OK ? tally_read(call) : status;
 }
 
-/* Memory for everything. Where there is none for smaller nodes, they stay as large as they are. */
+/* Memory for everything. */
 static copse_status take_prepare(take_call *call)
 {
-    static const uint64_t no_leaves[COPSE_RADIX_TYPES];
     const copse_index *index = call->index;
     copse_radix_device *tree = copse_radix_device_of(index);
     copse_radix_erase_arguments *a = &call->a;
     const uint64_t n = call->tally.later;
-    uint64_t most[COPSE_RADIX_TYPES];
+    uint64_t most[COPSE_RADIX_TYPES], freed[COPSE_RADIX_TYPES];
     a->n = n;
     a->bits = 5;
     while (UINT64_C(1) << a->bits < 2 * n) a->bits++;
-    copse_radix_items_most(tree, n, no_leaves, most);
+    copse_radix_items_most(tree, n, NULL, most);
+    for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++) freed[type] = n;
     copse_status status = copse_radix_mirror_reserve(index, most);
     if (status == COPSE_OK) status = copse_radix_ahead_make(index, tree, a->items.ahead);
-    if (status == COPSE_OK) status = copse_radix_spares_hand(index, most, n, &a->items);
+    if (status == COPSE_OK) status = copse_radix_spares_hand(index, most, freed, &a->items);
     if (status != COPSE_OK) return status;
     const copse_scratch_array arrays[] = {{(void **)&a->spots, n * sizeof *a->spots},
                                           {(void **)&a->groups, sizeof *a->groups << a->bits},

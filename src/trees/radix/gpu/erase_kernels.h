@@ -17,7 +17,7 @@ SIMT_KERNEL(radix_doomed, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 4)
     {
         if (a.places[i] == UINT32_MAX) continue;
         const copse_radix_claim claim = a.claims[a.places[i]];
-        if (claim.position == i) a.pending[simt_atomic_add_u64(&a.tally->later, 1)] = (uint32_t)i;
+        if (claim.position == i) a.pending[counter_next(&a.tally->later, 0)] = (uint32_t)i;
     }
 }
 
@@ -35,25 +35,21 @@ SIMT_KERNEL(radix_lose, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 4)
         const copse_slice key = erase_key(&a, a.pending[i]);
         copse_radix_spot spot;
         spot.node = spot.other = 0;
-        spot.common = spot.group = spot.next = 0;
+        spot.common = spot.group = spot.next = spot.joining = 0;
         spot.link = a.tree.root;
         while (!copse_radix_is_leaf(spot.link) && !node_is_empty(&a.tree, spot.link)) {
             spot.other = spot.node;
             spot.node = spot.link;
             spot.link = step_down(&a.tree, spot.link, key);
         }
+        spot.symbol = spot.node ? copse_radix_symbol(key, copse_radix_depth_of(spot.node)) : COPSE_RADIX_END;
         (void)group_enter(a.groups, a.bits, node_number(spot.node), (uint32_t)i, &spot);
         a.spots[i] = spot;
     }
 }
 
-SIMT_DEVICE void item_free(const copse_radix_erase_arguments *a, copse_radix_link item)
-{
-    a->freed[simt_atomic_add_u64(&a->tally->freed, 1)] = item;
-}
-
 /* A node that has lost links: its last one in its place, a smaller node, or in the next round nothing. */
-SIMT_DEVICE void node_settle(const copse_radix_erase_arguments *a, const copse_radix_spot *spot, uint32_t position)
+SIMT_DEVICE void node_shrink(const copse_radix_erase_arguments *a, const copse_radix_spot *spot, uint32_t position)
 {
     const uint32_t type = copse_radix_type_of(spot->node);
     const copse_slice key = erase_key(a, position);
@@ -63,7 +59,7 @@ SIMT_DEVICE void node_settle(const copse_radix_erase_arguments *a, const copse_r
     copse_radix_link instead = 0;
     item_ahead(&a->items, &a->tree, type, at, copse_radix_stride(type, a->tree.width));
     if (left == 0) {
-        a->later[simt_atomic_add_u64(&a->tally->later, 1)] = position;
+        a->later[counter_next(&a->tally->later, 0)] = position;
         return;
     }
     if (left == 1u) {
@@ -75,7 +71,7 @@ SIMT_DEVICE void node_settle(const copse_radix_erase_arguments *a, const copse_r
     }
     if (!instead) return;
     link_set(&a->items, &a->tree, a->tally, spot->other, key, instead);
-    item_free(a, spot->node);
+    item_free(a->tally, a->freed, spot->node);
 }
 
 SIMT_DEVICE void group_take(const copse_radix_erase_arguments *a, uint32_t head)
@@ -84,18 +80,18 @@ SIMT_DEVICE void group_take(const copse_radix_erase_arguments *a, uint32_t head)
     for (uint32_t i = head + 1u; i; i = a->spots[i - 1u].next) {
         const copse_radix_link gone = a->spots[i - 1u].link;
         if (spot.node) {
-            const int symbol = copse_radix_symbol(erase_key(a, a->pending[i - 1u]), copse_radix_depth_of(spot.node));
+            const int symbol = a->spots[i - 1u].symbol;
             unsigned char *at = copse_radix_at(&a->tree, spot.node);
             if (symbol < 0)
                 ((copse_radix_node *)at)->end = 0;
             else
                 copse_radix_take(copse_radix_type_of(spot.node), at, (uint32_t)symbol);
         }
-        item_free(a, gone);
-        if (copse_radix_is_leaf(gone)) (void)simt_atomic_add_u64(&a->tally->erased, 1);
+        item_free(a->tally, a->freed, gone);
+        if (copse_radix_is_leaf(gone)) (void)counter_next(&a->tally->erased, 0);
     }
     if (spot.node)
-        node_settle(a, &spot, a->pending[head]);
+        node_shrink(a, &spot, a->pending[head]);
     else
         a->tally->root = 0;
 }
@@ -107,7 +103,7 @@ SIMT_KERNEL(radix_take, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 3)
         const copse_radix_spot *spot = &a.spots[i];
         const uint32_t words = sizeof(copse_radix_group) / 8u;
         if (spot->other && hash_has(&a.groups[0].place, words, a.bits, node_number(spot->other)))
-            a.later[simt_atomic_add_u64(&a.tally->later, 1)] = a.pending[i];
+            a.later[counter_next(&a.tally->later, 0)] = a.pending[i];
         else if (a.groups[spot->group].head == (uint32_t)i + 1u)
             group_take(&a, (uint32_t)i);
     }
@@ -119,7 +115,7 @@ SIMT_KERNEL(radix_spare, copse_radix_spare_arguments, COPSE_RADIX_THREADS, 6)
     {
         const copse_radix_link item = a.freed[i];
         const uint32_t type = copse_radix_type_of(item);
-        const uint64_t at = simt_atomic_add_u64(&a.count[type], 1);
-        a.spare[type][at] = type == COPSE_RADIX_LEAF_LONG ? item : copse_radix_index_of(item);
+        const uint64_t at = counter_next(a.count, type);
+        a.ends[type][at] = type == COPSE_RADIX_LEAF_LONG ? item : copse_radix_index_of(item);
     }
 }

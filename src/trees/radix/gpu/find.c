@@ -194,7 +194,7 @@ copse_status copse_radix_find_run(const copse_index *index, copse_radix_input *i
     if (apart) {
         call.arguments.rest = apart->rest;
         call.arguments.rest_n = apart->rest_n;
-        call.arguments.beside = apart->beside;
+        call.arguments.long_skipped = apart->long_skipped;
     }
     if (status == COPSE_OK) status = copse_report_take(index->device, &report, &call.arguments.report);
     if (status == COPSE_OK) status = find_end(&call, report, copse_transfer_run(&job), waits);

@@ -66,13 +66,13 @@ SIMT_DEVICE copse_radix_link step_down(const copse_radix_view *tree, copse_radix
  * caller's array. */
 SIMT_DEVICE uint64_t string_word(const unsigned char *from, uint32_t n, const unsigned char *end)
 {
-    const uint32_t beside = (uint32_t)((uintptr_t)from & 7u);
-    const unsigned char *aligned = from - beside;
+    const uint32_t offset = (uint32_t)((uintptr_t)from & 7u);
+    const unsigned char *aligned = from - offset;
     uint64_t word = 0;
     if (end - aligned >= 16) {
         const uint64_t low = *(const uint64_t *)aligned;
-        const uint64_t high = beside ? *(const uint64_t *)(aligned + 8) : 0;
-        word = beside ? low >> 8u * beside | high << (64u - 8u * beside) : low;
+        const uint64_t high = offset ? *(const uint64_t *)(aligned + 8) : 0;
+        word = offset ? low >> 8u * offset | high << (64u - 8u * offset) : low;
         return n < 8u ? word & ((UINT64_C(1) << 8u * n) - 1u) : word;
     }
     for (uint32_t i = 0; i < n; i++) word |= (uint64_t)from[i] << 8u * i;
@@ -169,9 +169,9 @@ SIMT_KERNEL(radix_find_apart, copse_radix_find_arguments, COPSE_RADIX_THREADS, 6
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= a.n) return;
     const copse_slice key = string_take(&a.keys, i, a.n, &a.report[COPSE_RADIX_UNSOUND]);
-    const bool beside = a.beside && copse_radix_leaf_type(key.length) == COPSE_RADIX_LEAF_LONG;
-    copse_radix_link link = beside ? a.tree.root : candidate_of(&a.tree, key);
-    if (link && (beside || !a.tree.pool[copse_radix_type_of(link)])) {
+    const bool skipped = a.long_skipped && copse_radix_leaf_type(key.length) == COPSE_RADIX_LEAF_LONG;
+    copse_radix_link link = skipped ? a.tree.root : candidate_of(&a.tree, key);
+    if (link && (skipped || !a.tree.pool[copse_radix_type_of(link)])) {
         copse_radix_rest *rest = &a.rest[simt_atomic_add_u64(a.rest_n, 1)];
         rest->link = link;
         rest->position = a.keys.first + i;
@@ -182,7 +182,7 @@ SIMT_KERNEL(radix_find_apart, copse_radix_find_arguments, COPSE_RADIX_THREADS, 6
     if (a.found) simt_store_once_u8(&a.found[i], link != 0);
 }
 
-SIMT_KERNEL(radix_settle, copse_radix_settle_arguments, COPSE_RADIX_THREADS, 6)
+SIMT_KERNEL(radix_scatter, copse_radix_scatter_arguments, COPSE_RADIX_THREADS, 6)
 {
     RADIX_FOR(i, a.n)
     {

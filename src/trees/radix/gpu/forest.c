@@ -13,12 +13,13 @@ static copse_status arrays_make(const copse_index *index, copse_radix_forest *fo
 {
     copse_radix_forest_arguments *a = &forest->a;
     const uint64_t n = a->n;
-    copse_scratch_array arrays[8 + COPSE_RADIX_LEVELS] = {
-        {(void **)&a->start, n * sizeof *a->start}, {(void **)&a->next, n * sizeof *a->next},
-        {(void **)&a->node, n * sizeof *a->node},   {(void **)&a->left, n * sizeof *a->left},
-        {(void **)&a->right, n * sizeof *a->right}, {(void **)&a->roots, n * sizeof *a->roots},
-        {(void **)&a->heads, n * sizeof *a->heads}, {(void **)&a->tally, sizeof *a->tally}};
-    unsigned count = 8;
+    copse_scratch_array arrays[9 + COPSE_RADIX_LEVELS] = {
+        {(void **)&a->start, n * sizeof *a->start},  {(void **)&a->next, n * sizeof *a->next},
+        {(void **)&a->node, n * sizeof *a->node},    {(void **)&a->left, n * sizeof *a->left},
+        {(void **)&a->right, n * sizeof *a->right},  {(void **)&a->roots, n * sizeof *a->roots},
+        {(void **)&a->heads, n * sizeof *a->heads},  {(void **)&a->tally, sizeof *a->tally},
+        {(void **)&a->symbol, n * sizeof *a->symbol}};
+    unsigned count = 9;
     a->levels = 1;
     while (a->levels < COPSE_RADIX_LEVELS && (n - 1) >> COPSE_RADIX_LEVEL_BITS * (a->levels - 1) >= 32) {
         const uint64_t items = ((n - 1) >> COPSE_RADIX_LEVEL_BITS * a->levels) + 1;

@@ -76,40 +76,32 @@ SIMT_KERNEL(radix_chains, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
     RADIX_FOR(i, a.n)
     {
         const int32_t depth = common[i];
-        if (i == 0 || common[i - 1u] < 0) a.heads[simt_atomic_add_u64(&a.tally->heads, 1)] = (uint32_t)i;
+        if (i == 0 || common[i - 1u] < 0) a.heads[counter_next(&a.tally->heads, 0)] = (uint32_t)i;
         a.start[i] = UINT32_MAX;
+        a.next[i] = (uint32_t)i;
         if (depth < 0) continue;
+        a.symbol[i] = (int16_t)copse_radix_symbol(forest_key(&a, i), (uint32_t)depth);
         const uint32_t before = border_before(&a, (uint32_t)i, depth);
         a.next[i] = border_after(&a, (uint32_t)i, depth);
         if (before == UINT32_MAX || common[before] < depth) a.start[i] = before + 1u;
     }
 }
 
-/* What a node has, and where it ends. */
-typedef struct chain {
-    uint32_t links;  /* the end included */
-    uint32_t ends;   /* 1: the first is the end */
-    uint32_t last;   /* border */
-    uint32_t behind; /* the first border that is not in it */
-} chain;
-
-SIMT_DEVICE chain chain_of(const copse_radix_forest_arguments *a, uint32_t border)
+/* How many links a node has, its end included, and the first border that is not in it: packed. What a step along a chain may need is asked for
+ * at once, so that it takes one access. */
+SIMT_DEVICE uint64_t chain_of(const copse_radix_forest_arguments *a, uint32_t border)
 {
     const int32_t *common = a->level[0], depth = common[border];
-    chain c;
-    c.links = 2;
-    c.last = border;
-    c.behind = a->next[border];
-    while (common[c.behind] == depth) {
-        c.last = c.behind;
-        c.behind = a->next[c.behind];
-        c.links++;
+    uint64_t links = 2;
+    uint32_t behind = a->next[border];
+    for (;; links++) {
+        const uint32_t next = a->next[behind];
+        if (common[behind] != depth) return (uint64_t)behind << 32 | links;
+        behind = next;
     }
-    c.ends = forest_key(a, a->start[border]).length == (uint32_t)depth;
-    return c;
 }
 
-/* Puts what has keys first .. last beside the border that it hangs at. */
+/* Attaches what has keys first .. last to the border that it hangs at. */
 SIMT_DEVICE void forest_put(const copse_radix_forest_arguments *a, uint64_t first, uint64_t last, copse_radix_link link)
 {
     const int32_t before = first ? a->level[0][first - 1u] : -1, behind = a->level[0][last];
@@ -138,13 +130,13 @@ SIMT_KERNEL(radix_sizes, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 6)
 /* A position as a value. */
 SIMT_DEVICE uint64_t position_value(copse_type type, uint32_t position)
 {
-    const float narrow = (float)position;
+    const float single = (float)position;
     const double wide = (double)position;
     uint64_t bits = position;
     uint32_t half;
     if (type == COPSE_F64) memcpy(&bits, &wide, sizeof bits);
     if (type != COPSE_F32) return bits;
-    memcpy(&half, &narrow, sizeof half);
+    memcpy(&half, &single, sizeof half);
     return half;
 }
 
@@ -193,33 +185,40 @@ SIMT_KERNEL(radix_nodes, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
     RADIX_FOR(i, a.n)
     {
         if (a.start[i] == UINT32_MAX) continue;
-        const chain c = chain_of(&a, (uint32_t)i);
-        const uint32_t type = copse_radix_type_for(c.links - c.ends);
+        if (!a.make) a.node[i] = chain_of(&a, (uint32_t)i);
+        const uint32_t links = (uint32_t)a.node[i];
+        const uint32_t type = copse_radix_type_for(links - (a.symbol[i] < 0));
         if (!a.make) {
-            (void)simt_atomic_add_u64(&a.tally->needed[type], 1);
+            (void)counter_next(a.tally->needed, type);
             continue;
         }
         const copse_radix_link node = node_make(&a.items, &a.tree, a.tally, type, (uint32_t)a.level[0][i]);
+        forest_put(&a, a.start[i], a.node[i] >> 32, node);
         a.node[i] = node;
-        forest_put(&a, a.start[i], c.behind, node);
+        a.start[i] = links;
     }
 }
 
 SIMT_KERNEL(radix_fill, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
 {
-    const int32_t *common = a.level[0];
     RADIX_FOR(i, a.n)
     {
         if (a.start[i] == UINT32_MAX) continue;
-        const uint32_t depth = (uint32_t)common[i];
-        const copse_radix_link node = a.node[i];
-        uint32_t border = (uint32_t)i, last = border;
-        for (;; border = a.next[border]) {
-            node_add(&a.items, &a.tree, node, copse_radix_symbol(forest_key(&a, border), depth), a.left[border]);
+        const copse_radix_link link = a.node[i];
+        const uint32_t type = copse_radix_type_of(link), links = a.start[i];
+        copse_radix_node *node = (copse_radix_node *)copse_radix_at(&a.tree, link);
+        uint32_t border = (uint32_t)i, last = border, at = 0;
+        for (uint32_t n = 1; n < links; n++) {
             last = border;
-            if (common[a.next[border]] != (int32_t)depth) break;
+            border = a.next[last];
+            if (a.symbol[last] < 0)
+                node->end = a.left[last];
+            else
+                copse_radix_append(type, node, at++, (uint32_t)a.symbol[last], a.left[last]);
         }
-        node_add(&a.items, &a.tree, node, forest_key(&a, last + 1u).start[depth], a.right[last]);
+        copse_radix_append(type, node, at, forest_key(&a, last + 1u).start[copse_radix_depth_of(link)], a.right[last]);
+        node->count = (uint16_t)(at + 1u);
+        item_ahead(&a.items, &a.tree, type, node, copse_radix_stride(type, a.tree.width));
     }
 }
 

@@ -89,7 +89,7 @@ static copse_status build_apart(copse_index *index, const void *keys, const void
     copse_radix_device *tree = copse_radix_device_of(index), made = {.marks.without = without};
     copse_bytes given;
     bool done = false;
-    copse_status status = without ? COPSE_OK : copse_radix_device_grow(index, keys, values, n, &done);
+    copse_status status = without ? COPSE_OK : copse_radix_device_grow(index, keys, values, n, 0, &done);
     if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     copse_radix_init(&made.host, tree->host.width);
@@ -146,7 +146,7 @@ static copse_status room_make(const copse_index *index, const void *given, uint6
         }
         leaves[COPSE_RADIX_LEAF_LONG] += leaves[COPSE_RADIX_LEAF_LONG] / 8; /* what chunks leave over at their ends */
     }
-    copse_radix_items_most(copse_radix_device_of(index), n, leaves, most);
+    copse_radix_items_most(copse_radix_device_of(index), n, given ? leaves : NULL, most);
     return copse_radix_mirror_reserve(index, most);
 }
 
@@ -163,8 +163,12 @@ static copse_status insert_once(copse_index *index, const void *keys, const void
     copse_bytes given;
     bool done = false;
     copse_status status = COPSE_OK;
-    if (values || index->value_type == COPSE_NONE)
+    if (!copse_size(index) && !copse_radix_device_of(index)->marks.without) {
+        status = copse_radix_device_grow(index, keys, values, n, flags, &done);
+        *out_inserted = copse_size(index);
+    } else if (values || index->value_type == COPSE_NONE) {
         status = copse_radix_device_upsert(index, keys, values, n, flags, out_inserted, &done);
+    }
     if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
@@ -310,7 +314,7 @@ static void *borrow_room(loan *of, void *given, uint64_t n, copse_bytes *out)
     return out;
 }
 
-/* Tells the caller what its keys take. */
+/* Says to the caller what its keys take. */
 static void room_needed(void *given, const copse_bytes *host)
 {
     uint32_t size;

@@ -73,25 +73,28 @@ static copse_status scratch_make(add_call *call)
     const copse_scratch_array arrays[] = {{(void **)&call->lists[1], n * sizeof(uint32_t)},
                                           {(void **)&a->spots, n * sizeof *a->spots},
                                           {(void **)&a->groups, sizeof *a->groups << a->bits},
-                                          {(void **)&a->changing, sizeof *a->changing << a->bits},
+                                          {(void **)&a->nodes, sizeof *a->nodes << a->bits},
                                           {(void **)&a->freed, n * sizeof *a->freed}};
     return copse_scratch_take(call->index->device, "the new keys", arrays, 5, &call->scratch);
 }
 
-/* Memory for everything. */
+/* Memory for everything, after the first round has said what it takes. */
 static copse_status add_prepare(add_call *call)
 {
     const copse_index *index = call->index;
     copse_radix_device *tree = call->tree;
     const copse_radix_forest *forest = &call->forest;
-    uint64_t most[COPSE_RADIX_TYPES];
-    copse_radix_items_most(tree, forest->tally.heads, forest->leaves, most);
-    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_LEAF8; type++) most[type] += forest->tally.needed[type];
+    uint64_t most[COPSE_RADIX_TYPES], freed[COPSE_RADIX_TYPES] = {0}, larger = 0;
+    memcpy(most, forest->leaves, sizeof most);
+    for (uint32_t type = COPSE_RADIX_NODE256; type >= COPSE_RADIX_NODE2; type--) {
+        most[type] = forest->tally.needed[type] + call->tally.needed[type];
+        freed[type] = larger; /* nodes that made place for larger ones */
+        larger += call->tally.needed[type];
+    }
     most[COPSE_RADIX_LEAF_LONG] += heap_gap(call);
     copse_status status = copse_radix_mirror_reserve(index, most);
     if (status == COPSE_OK) status = copse_radix_ahead_make(index, tree, call->a.items.ahead);
-    if (status == COPSE_OK) status = scratch_make(call);
-    if (status == COPSE_OK) status = copse_radix_spares_hand(index, most, forest->tally.heads, &call->a.items);
+    if (status == COPSE_OK) status = copse_radix_spares_hand(index, most, freed, &call->a.items);
     if (status == COPSE_OK) status = heap_align(call);
     call->a.items.used[COPSE_RADIX_LEAF_LONG] = copse_radix_items_used(tree, COPSE_RADIX_LEAF_LONG);
     call->a.tree = tree->view;
@@ -112,8 +115,7 @@ static copse_status round_locate(add_call *call)
     copse_device *device = call->index->device;
     copse_radix_insert_arguments *a = &call->a;
     copse_status status = copse_device_fill(device, device->main, a->groups, 0, sizeof *a->groups << a->bits);
-    if (status == COPSE_OK)
-        status = copse_device_fill(device, device->main, a->changing, 0, sizeof *a->changing << a->bits);
+    if (status == COPSE_OK) status = copse_device_fill(device, device->main, a->nodes, 0, sizeof *a->nodes << a->bits);
     if (status == COPSE_OK)
         status = copse_device_fill(device, device->main, &a->tally->later, 0, sizeof a->tally->later);
     return status == COPSE_OK ? launch(call, &copse_radix_kernels_on(device)->locate) : status;
@@ -178,9 +180,11 @@ static copse_status add_run(add_call *call, const copse_radix_upsert_arguments *
     a->later = call->lists[1];
     a->n = call->forest.tally.heads;
     copse_status status = round_locate(call);
+    if (status == COPSE_OK) status = launch(call, &copse_radix_kernels_on(call->index->device)->need);
     if (status == COPSE_OK) status = tally_read(call);
     if (status != COPSE_OK || call->tally.crowd > CROWD_MOST) return status;
-    status = trees_make(call);
+    status = add_prepare(call);
+    if (status == COPSE_OK) status = trees_make(call);
     if (status != COPSE_OK) return status; /* no memory for the numbers of leaves; nothing hangs yet */
     *out_done = true;
     status = round_hang(call);
@@ -207,7 +211,7 @@ copse_status copse_radix_device_add(copse_index *index, const copse_radix_upsert
     if (status == COPSE_OK && ordered) {
         status = keys_locate(&call);
         if (status == COPSE_OK) status = copse_radix_forest_shape(index, &call.keys, batch->values, &call.forest);
-        if (status == COPSE_OK) status = add_prepare(&call);
+        if (status == COPSE_OK) status = scratch_make(&call);
         if (status == COPSE_OK) status = add_run(&call, batch, out_done);
     }
     copse_scratch_free(index->device, &call.scratch);

@@ -19,7 +19,8 @@ SIMT_DEVICE copse_radix_spot spot_of(const copse_radix_insert_arguments *a, cops
     spot.other = nearest_of(&a->tree, key, a->keys.data + (a->keys.high - a->keys.low), &spot.common);
     spot.node = 0;
     spot.link = a->tree.root;
-    spot.group = spot.next = 0;
+    spot.group = spot.next = spot.joining = 0;
+    spot.symbol = copse_radix_symbol(key, spot.common);
     while (!copse_radix_is_leaf(spot.link) && copse_radix_depth_of(spot.link) < spot.common) {
         spot.node = spot.link;
         spot.link = step_down(&a->tree, spot.link, key);
@@ -27,6 +28,12 @@ SIMT_DEVICE copse_radix_spot spot_of(const copse_radix_insert_arguments *a, cops
     }
     if (levels > simt_load_relaxed_u64(&a->tally->levels)) (void)simt_atomic_max_u64(&a->tally->levels, levels);
     return spot;
+}
+
+/* Does the key go into a node that is there, and not into a new one above what is there? */
+SIMT_DEVICE bool node_is_there(const copse_radix_spot *spot)
+{
+    return !copse_radix_is_leaf(spot->link) && copse_radix_depth_of(spot->link) == spot->common;
 }
 
 /* In the first pass, over all keys, where each is to go, and which of them share more with each other than with the tree. In rounds: the
@@ -47,9 +54,29 @@ SIMT_KERNEL(radix_locate, copse_radix_insert_arguments, COPSE_RADIX_THREADS, 3)
         const uint64_t count = group_enter(a.groups, a.bits, place_number(spot.node, byte), (uint32_t)i, &spot);
         if (count > 1u && count > simt_load_relaxed_u64(&a.tally->crowd))
             (void)simt_atomic_max_u64(&a.tally->crowd, count);
-        if (!copse_radix_is_leaf(spot.link) && copse_radix_depth_of(spot.link) == spot.common)
-            (void)hash_put(a.changing, 1, a.bits, node_number(spot.link));
+        const copse_radix_link node =
+            copse_radix_link_of(copse_radix_type_of(spot.link), spot.common, copse_radix_index_of(spot.link));
+        spot.joining = hash_put(&a.nodes[0].place, sizeof(copse_radix_group) / 8u, a.bits, node);
+        if (spot.symbol >= 0) (void)simt_atomic_add_u32(&a.nodes[spot.joining].count, 1);
+        simt_store_relaxed_u32(&a.nodes[spot.joining].head, (uint32_t)i + 1u);
         a.spots[i] = spot;
+    }
+}
+
+/* After the places of the first round: how many nodes of each type will be made, at most. */
+SIMT_KERNEL(radix_need, copse_radix_insert_arguments, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const copse_radix_spot spot = a.spots[i];
+        const copse_radix_group joining = a.nodes[spot.joining];
+        if (joining.head != (uint32_t)i + 1u) continue;
+        uint32_t links = joining.count + 1u;
+        if (node_is_there(&spot)) {
+            links = ((const copse_radix_node *)copse_radix_at(&a.tree, spot.link))->count + joining.count;
+            if (links <= copse_radix_room(copse_radix_type_of(spot.link))) continue;
+        }
+        (void)counter_next(a.tally->needed, copse_radix_type_for(links < 256u ? links : 256u));
     }
 }
 
@@ -68,7 +95,7 @@ SIMT_DEVICE copse_radix_link node_for(const copse_radix_insert_arguments *a, con
                                       uint32_t more)
 {
     const uint32_t type = copse_radix_type_of(spot->link);
-    if (copse_radix_is_leaf(spot->link) || copse_radix_depth_of(spot->link) != spot->common) {
+    if (!node_is_there(spot)) {
         const int symbol = copse_radix_symbol(copse_radix_key(&a->tree, spot->other), spot->common);
         const copse_radix_link made =
             node_make(&a->items, &a->tree, a->tally, copse_radix_type_for(more + (symbol >= 0)), spot->common);
@@ -80,21 +107,16 @@ SIMT_DEVICE copse_radix_link node_for(const copse_radix_insert_arguments *a, con
     const uint32_t larger = copse_radix_type_for(node->count + more);
     const copse_radix_link made = node_make(&a->items, &a->tree, a->tally, larger, spot->common);
     copse_radix_copy(larger, copse_radix_at(&a->tree, made), type, node);
-    a->freed[simt_atomic_add_u64(&a->tally->freed, 1)] = spot->link;
+    item_free(a->tally, a->freed, spot->link);
     return made;
 }
 
 SIMT_DEVICE void group_hang(const copse_radix_insert_arguments *a, uint32_t head)
 {
     const copse_radix_spot spot = a->spots[head];
-    uint32_t more = 0;
+    const copse_radix_link node = node_for(a, &spot, a->nodes[spot.joining].count);
     for (uint32_t i = head; i != UINT32_MAX; i = member_after(a, i, spot.common))
-        more += insert_key(a, a->pending[i]).length > spot.common;
-    const copse_radix_link node = node_for(a, &spot, more);
-    for (uint32_t i = head; i != UINT32_MAX; i = member_after(a, i, spot.common)) {
-        const uint32_t key = a->pending[i];
-        node_add(&a->items, &a->tree, node, copse_radix_symbol(insert_key(a, key), spot.common), a->roots[key]);
-    }
+        node_add(&a->items, &a->tree, node, a->spots[i].symbol, a->roots[a->pending[i]]);
     if (node != spot.link) link_set(&a->items, &a->tree, a->tally, spot.node, insert_key(a, a->pending[head]), node);
 }
 
@@ -105,8 +127,8 @@ SIMT_KERNEL(radix_hang, copse_radix_insert_arguments, COPSE_RADIX_THREADS, 3)
         const copse_radix_spot *spot = &a.spots[i];
         const uint32_t head = a.groups[spot->group].head - 1u;
         if (a.spots[head].common != spot->common ||
-            (spot->node && hash_has(a.changing, 1, a.bits, node_number(spot->node))))
-            a.later[simt_atomic_add_u64(&a.tally->later, 1)] = a.pending[i];
+            (spot->node && hash_has(&a.nodes[0].place, sizeof(copse_radix_group) / 8u, a.bits, spot->node)))
+            a.later[counter_next(&a.tally->later, 0)] = a.pending[i];
         else if (head == (uint32_t)i)
             group_hang(&a, head);
     }

@@ -4,6 +4,20 @@
 #include "trees/radix/gpu/upsert_kernels.h"
 #include "trees/radix/gpu/view.h"
 
+/* Takes the next number of a counter. Threads that come together take theirs by one atomic: all of them at one counter would wait for each
+ * other for most of the time of an update. */
+SIMT_DEVICE uint64_t counter_next(uint64_t *counters, uint32_t which)
+{
+    for (;;) {
+        const uint32_t here = __activemask(), leader = (uint32_t)__ffs((int)here) - 1u;
+        const uint32_t same = __ballot_sync(here, which == simt_shfl_u32(here, which, leader));
+        if (!(same >> simt_lane() & 1u)) continue;
+        uint64_t first = 0;
+        if (simt_lane() == leader) first = simt_atomic_add_u64(&counters[which], (uint64_t)__popc(same));
+        return simt_shfl_u64(same, first, leader) + (uint64_t)__popc(same & ((1u << simt_lane()) - 1u));
+    }
+}
+
 /* Item number n of those that are free. */
 SIMT_DEVICE uint64_t item_number(const copse_radix_items *items, uint32_t type, uint64_t n)
 {
@@ -32,10 +46,17 @@ SIMT_DEVICE void item_clear(const copse_radix_items *items, const copse_radix_vi
 SIMT_DEVICE copse_radix_link node_make(const copse_radix_items *items, const copse_radix_view *tree,
                                        copse_radix_tally *tally, uint32_t type, uint32_t depth)
 {
-    const uint64_t n = simt_atomic_add_u64(&tally->taken[type], 1);
+    const uint64_t n = counter_next(tally->taken, type);
     const copse_radix_link made = copse_radix_link_of(type, depth, item_number(items, type, n));
     item_clear(items, tree, made, copse_radix_stride(type, tree->width));
     return made;
+}
+
+/* Says that an item is free. */
+SIMT_DEVICE void item_free(copse_radix_tally *tally, copse_radix_link *freed, copse_radix_link item)
+{
+    freed[counter_next(&tally->freed, 0)] = item;
+    (void)counter_next(tally->gone, copse_radix_type_of(item));
 }
 
 /* Adds a link to a node that has none for the symbol, and room. */

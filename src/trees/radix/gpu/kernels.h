@@ -46,11 +46,11 @@ typedef struct copse_radix_find_arguments {
     /* Of trees whose leaves are not all on the device (gpu/apart.c): */
     copse_radix_rest *rest; /* lookups that the CPU has to finish, in any order, */
     uint64_t *rest_n;       /* and how many they are */
-    uint32_t beside;        /* 1: those of long keys from the root on */
+    uint32_t long_skipped;  /* 1: those of long keys from the root on */
 } copse_radix_find_arguments;
 
 /* Answers of the CPU to the lookups that were left to it, on their way to arrays in device memory. */
-typedef struct copse_radix_settle_arguments {
+typedef struct copse_radix_scatter_arguments {
     const copse_radix_rest *rest;
     uint64_t n;
     uint32_t width;
@@ -58,7 +58,7 @@ typedef struct copse_radix_settle_arguments {
     const uint8_t *there;
     void *values; /* go where each lookup wants them; either may be NULL */
     uint8_t *found;
-} copse_radix_settle_arguments;
+} copse_radix_scatter_arguments;
 
 /* Keys of fixed width (trees/radix/fixed/fixed.h): found, */
 typedef struct copse_radix_fixed_find_arguments {
@@ -179,6 +179,7 @@ typedef struct copse_radix_upsert_arguments {
 typedef struct copse_radix_survey {
     uint64_t longest, shortest;              /* the latter as its complement */
     uint64_t ties;                           /* not 0: words that are next to each other are equal */
+    uint64_t different;                      /* keys */
     uint64_t differ[COPSE_RADIX_SORT_WORDS]; /* bits in which some word differs from that of the first key */
 } copse_radix_survey;
 
@@ -208,7 +209,7 @@ typedef struct copse_radix_order_arguments {
  *                                |     2            node of depth 2: dog, dot
  *                                0                  node of depth 0: both
  *
- * Whatever is made, leaf or node, is put beside the border that it hangs at: the deeper one of those on its two sides.
+ * Whatever is made, leaf or node, is attached to the border that it hangs at: the deeper one of those on its two sides.
  */
 #define COPSE_RADIX_LEVELS     8u
 #define COPSE_RADIX_LEVEL_BITS 4u
@@ -221,7 +222,8 @@ typedef struct copse_radix_tally {
     uint64_t levels, crowd; /* the most */
     uint64_t needed[COPSE_RADIX_TYPES];
     uint64_t taken[COPSE_RADIX_TYPES];
-    uint64_t spare[COPSE_RADIX_TYPES]; /* items in the arrays of free ones, when all is done */
+    uint64_t gone[COPSE_RADIX_TYPES];  /* of `freed`, those of each type */
+    uint64_t spare[COPSE_RADIX_TYPES]; /* how many of them are in the arrays of free items */
 } copse_radix_tally;
 
 /* Items that are free: first those of an array, from its end, then those behind the last one that was ever taken. */
@@ -237,8 +239,8 @@ typedef struct copse_radix_items {
 typedef struct copse_radix_spare_arguments {
     const copse_radix_link *freed;
     uint64_t n;
-    uint64_t *spare[COPSE_RADIX_TYPES];
-    uint64_t *count; /* of each type, before and after */
+    uint64_t *ends[COPSE_RADIX_TYPES];
+    uint64_t *count; /* of each type, how many have gone there: at the start 0 */
 } copse_radix_spare_arguments;
 
 typedef struct copse_radix_forest_arguments {
@@ -251,14 +253,16 @@ typedef struct copse_radix_forest_arguments {
     const uint32_t *unique;
     int32_t *level[COPSE_RADIX_LEVELS]; /* `common`, and the least of each 16 of the level before */
     uint32_t levels, make;              /* how many; the one to be made */
-    uint32_t *start;                    /* of the first border of a chain: the first key of the node; else UINT32_MAX */
-    uint32_t *next;                     /* the next border that is not deeper */
-    copse_radix_link *node;             /* of the first border of a chain */
-    copse_radix_link *left, *right;     /* what hangs beside a border */
-    copse_radix_link *roots;            /* of a tree, by its first key    */
-    uint32_t *heads;                    /* first keys of trees            */
-    uint32_t leaf_type;                 /* 0: `sizes` is to be filled for a type, else what is counted */
-    uint64_t *sizes;                    /* items of the type in front of each leaf */
+    /* Of the first border of a chain: the first key of the node, later how many links it has; else UINT32_MAX. */
+    uint32_t *start;
+    uint32_t *next;  /* the next border that is not deeper */
+    int16_t *symbol; /* by which the key in front of the border leaves the node */
+    uint64_t *node;  /* of the first border of a chain: where it ends, and how many links it has; later the node */
+    copse_radix_link *left, *right; /* what hangs at a border */
+    copse_radix_link *roots;        /* of a tree, by its first key    */
+    uint32_t *heads;                /* first keys of trees            */
+    uint32_t leaf_type;             /* 0: `sizes` is to be filled for a type, else what is counted */
+    uint64_t *sizes;                /* items of the type in front of each leaf */
     copse_radix_items items;
     copse_radix_tally *tally;
 } copse_radix_forest_arguments;
@@ -266,7 +270,8 @@ typedef struct copse_radix_forest_arguments {
 /*
  * Trees come to the tree. In each round every pending one looks for the place where it is to hang: a link in a node. Of those that want the
  * same place, all that share as many bytes with what is there hang in one node, which one thread makes or changes; the others come again.
- * Whoever wants a place in a node that may change in this round waits for the next.
+ * Whoever wants a place in a node that may change in this round waits for the next. Those that hang in one node do so in one round, whatever
+ * is made above it before: the first round knows all nodes that will be made.
  */
 typedef struct copse_radix_group {
     uint64_t place; /* 0: free */
@@ -280,7 +285,9 @@ typedef struct copse_radix_spot {
     copse_radix_link other;      /* a leaf that shares `common` bytes with the key */
     uint32_t common;
     uint32_t group;
-    uint32_t next; /* number + 1 of another that wants the place */
+    uint32_t next;    /* number + 1 of another that wants the place */
+    uint32_t joining; /* in the table of nodes that change          */
+    int32_t symbol;   /* by which the key leaves the node           */
 } copse_radix_spot;
 
 typedef struct copse_radix_insert_arguments {
@@ -298,7 +305,8 @@ typedef struct copse_radix_insert_arguments {
     uint32_t again; /* 1: spots are to be looked for */
     copse_radix_spot *spots;
     copse_radix_group *groups; /* both at the start of a round all zero, 2^bits of them, at least 2 n */
-    uint64_t *changing;        /* nodes that may change: their places */
+    /* The same by the node: of what hangs there the link with the depth of the node as its extent. count: how many besides the end. */
+    copse_radix_group *nodes;
     uint32_t bits;
     copse_radix_tally *tally;
     copse_radix_items items;
@@ -338,11 +346,11 @@ typedef struct copse_radix_page_arguments {
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, find_apart, settle, neighbours, ranges, totals, rows, give, claim, upsert, pages;
+    copse_kernel find, find_apart, scatter, neighbours, ranges, totals, rows, give, claim, upsert, pages;
     copse_kernel find_fixed, encode, decode;
     copse_kernel absent, survey, words, ties, ends, unique;
     copse_kernel level, chains, sizes, leaves, nodes, fill, height;
-    copse_kernel locate, hang;
+    copse_kernel locate, need, hang;
     copse_kernel doomed, lose, take, spare;
 } copse_radix_kernels;
 

@@ -204,19 +204,26 @@ uint64_t copse_radix_items_used(const copse_radix_device *tree, uint32_t type)
     return copse_radix_pool_of(&tree->host, type)->used + tree->more[type];
 }
 
-/* A key makes a node of two links, or turns one node into another type. A node that comes to be of a type was there before, as one of the
- * next smaller type (or, where keys go, of the next larger one), or it was made by the keys: then it took one of them to be made with
- * one link more than the type before that has room for, and one for each link up to one more than the smaller type has room for. */
-static uint64_t nodes_most(const copse_radix_device *tree, uint32_t type, uint64_t n)
+/* Nodes of a type that the tree has. */
+static uint64_t nodes_live(const copse_radix_device *tree, uint32_t type)
 {
-    static const uint32_t keys[] = {[COPSE_RADIX_NODE4] = 2,
+    return copse_radix_items_used(tree, type) - copse_radix_pool_of(&tree->host, type)->free_count -
+           tree->spare_n[type];
+}
+
+/* A key makes a node of two links, or turns one node into another type. A node that comes to be of a type was there before, as one of the
+ * next smaller type, or it was made by the keys: then it took one of them to be made with one link more than the type before that has room
+ * for, and one for each link up to one more than the smaller type has room for. Or keys go, and it was one of a larger type. */
+static uint64_t nodes_most(const copse_radix_device *tree, uint32_t type, uint64_t n, bool come)
+{
+    static const uint32_t keys[] = {[COPSE_RADIX_NODE2] = 1,
+                                    [COPSE_RADIX_NODE4] = 2,
                                     [COPSE_RADIX_NODE16] = 1 + 5 - 3,
                                     [COPSE_RADIX_NODE48] = 1 + 17 - 5,
                                     [COPSE_RADIX_NODE256] = 1 + 49 - 17};
-    if (type == COPSE_RADIX_NODE2) return n;
-    uint64_t most = copse_radix_items_used(tree, type - 1) + n / keys[type];
-    for (uint32_t larger = type + 1; larger <= COPSE_RADIX_NODE256; larger++)
-        most += copse_radix_items_used(tree, larger);
+    uint64_t most = come ? n / keys[type] : 0;
+    if (come && type > COPSE_RADIX_NODE2) most += nodes_live(tree, type - 1);
+    for (uint32_t larger = type + 1; larger <= COPSE_RADIX_NODE256; larger++) most += nodes_live(tree, larger);
     return most < n ? most : n;
 }
 
@@ -225,7 +232,7 @@ void copse_radix_items_most(const copse_radix_device *tree, uint64_t n, const ui
 {
     most[COPSE_RADIX_NONE] = 0;
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++)
-        most[type] = type < COPSE_RADIX_LEAF8 ? nodes_most(tree, type, n) : leaves[type];
+        most[type] = type < COPSE_RADIX_LEAF8 ? nodes_most(tree, type, n, leaves != NULL) : leaves ? leaves[type] : 0;
 }
 
 copse_status copse_radix_mirror_reserve(const copse_index *index, const uint64_t *most)

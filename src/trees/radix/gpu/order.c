@@ -89,7 +89,25 @@ static copse_status words_sort(order_call *call)
     return status;
 }
 
-/* By the first word in which keys differ: often that is enough. */
+/* --- different keys -------------------------------------------------------------------------------------------------------------- */
+
+/* Of keys in order; then `survey` says how many there are, and whether there were ties. */
+static copse_status unique_make(order_call *call)
+{
+    copse_device *device = call->index->device;
+    copse_radix_order_arguments *a = &call->a;
+    a->positions = call->positions[call->turn];
+    a->words = call->words[0];
+    copse_status status = launch(call, &copse_radix_kernels_on(device)->ends, a->n);
+    if (status == COPSE_OK) status = copse_device_fill(device, device->main, a->ranks + a->n, 0, sizeof *a->ranks);
+    if (status == COPSE_OK)
+        status = device->backend->primitives->scan_u64(device, device->main, a->ranks, a->ranks, a->n + 1);
+    if (status == COPSE_OK) status = launch(call, &copse_radix_kernels_on(device)->unique, a->n);
+    return status == COPSE_OK ? copse_device_read(device, device->main, &call->survey, a->survey, sizeof call->survey)
+                              : status;
+}
+
+/* Sorts by the first word in which keys differ: often that is enough, so that the rest does not wait for the answer. */
 static copse_status first_sort(order_call *call, bool *out_enough)
 {
     copse_device *device = call->index->device;
@@ -103,30 +121,13 @@ static copse_status first_sort(order_call *call, bool *out_enough)
     if (words < 2) return COPSE_OK;
     copse_status status = word_sort(call, word, call->survey.differ[word]);
     if (status == COPSE_OK) status = launch(call, &copse_radix_kernels_on(device)->ties, call->a.n);
-    uint64_t ties = 0;
-    if (status == COPSE_OK) status = copse_device_read(device, device->main, &ties, &call->a.survey->ties, sizeof ties);
-    *out_enough = ties == 0;
-    if (status == COPSE_OK && ties) { /* equal keys have to be in the order of the batch again */
+    if (status == COPSE_OK) status = unique_make(call);
+    *out_enough = call->survey.ties == 0;
+    if (status == COPSE_OK && call->survey.ties) { /* equal keys have to be in the order of the batch again */
         call->turn = 0;
         status = positions_make(call);
     }
     return status;
-}
-
-/* --- different keys -------------------------------------------------------------------------------------------------------------- */
-
-static copse_status unique_make(order_call *call, copse_radix_ordered *out)
-{
-    copse_device *device = call->index->device;
-    copse_radix_order_arguments *a = &call->a;
-    a->words = call->words[0];
-    copse_status status = launch(call, &copse_radix_kernels_on(device)->ends, a->n);
-    if (status == COPSE_OK) status = copse_device_fill(device, device->main, a->ranks + a->n, 0, sizeof *a->ranks);
-    if (status == COPSE_OK)
-        status = device->backend->primitives->scan_u64(device, device->main, a->ranks, a->ranks, a->n + 1);
-    if (status == COPSE_OK) status = launch(call, &copse_radix_kernels_on(device)->unique, a->n);
-    return status == COPSE_OK ? copse_device_read(device, device->main, &out->n, a->ranks + a->n, sizeof out->n)
-                              : status;
 }
 
 static copse_status arrays_make(order_call *call, copse_radix_ordered *out)
@@ -158,12 +159,12 @@ copse_status copse_radix_order(const copse_index *index, const copse_radix_strin
         *out_done = true;
         status = first_sort(&call, &enough);
         if (status == COPSE_OK && !enough) status = words_sort(&call);
-        call.a.positions = call.positions[call.turn];
-        if (status == COPSE_OK) status = unique_make(&call, out);
+        if (status == COPSE_OK && !enough) status = unique_make(&call);
     }
     copse_scratch_free(index->device, &call.scratch);
     out->unique = call.a.unique;
     out->common = call.a.common;
+    out->n = call.survey.different;
     out->longest = call.survey.longest;
     out->shortest = ~call.survey.shortest;
     return status;

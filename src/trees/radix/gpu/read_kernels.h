@@ -108,12 +108,12 @@ SIMT_DEVICE void total_add(copse_radix_total *to, copse_type type, bool wide, co
     const uint64_t bits = wide ? *(const uint64_t *)value : *(const uint32_t *)value;
     uint64_t order;
     if (type == COPSE_F32 || type == COPSE_F64) {
-        float narrow;
+        float single;
         double number;
         const uint32_t half = (uint32_t)bits;
-        memcpy(&narrow, &half, sizeof narrow);
+        memcpy(&single, &half, sizeof single);
         memcpy(&number, &bits, sizeof number);
-        if (!wide) number = (double)narrow;
+        if (!wide) number = (double)single;
         to->real += number;
         if (number != number) return; /* in the sum, but neither smallest nor largest */
     } else {

@@ -58,7 +58,7 @@ static copse_status listed_take(const copse_index *index, copse_radix_device *tr
     return status;
 }
 
-copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *most, uint64_t freed,
+copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *most, const uint64_t *freed,
                                      copse_radix_items *out)
 {
     copse_radix_device *tree = copse_radix_device_of(index);
@@ -66,7 +66,8 @@ copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *m
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++) {
         const uint64_t used = copse_radix_items_used(tree, type) + most[type],
                        wanted = listed_wanted(tree, type, most[type]);
-        status = array_reserve(index, tree, type, tree->spare_n[type] + wanted + (freed < used ? freed : used));
+        status =
+            array_reserve(index, tree, type, tree->spare_n[type] + wanted + (freed[type] < used ? freed[type] : used));
         if (status == COPSE_OK) status = listed_take(index, tree, type, wanted);
         out->hand[type] = tree->spare[type];
         out->hand_n[type] = type == COPSE_RADIX_LEAF_LONG ? 0 : tree->spare_n[type];
@@ -76,19 +77,18 @@ copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *m
     return status;
 }
 
-/* Puts what became free into the arrays. */
+/* Puts what became free into the arrays. Nobody waits for it: what comes next on the stream finds it there. */
 static copse_status freed_add(const copse_index *index, copse_radix_device *tree, const copse_radix_link *freed,
-                              uint64_t n, uint64_t *count)
+                              const copse_radix_tally *tally, uint64_t *count)
 {
     copse_device *device = index->device;
-    copse_radix_spare_arguments a = {.freed = freed, .n = n, .count = count};
-    memcpy(a.spare, tree->spare, sizeof a.spare);
-    copse_status status = copse_device_copy(device, device->main, count, tree->spare_n, sizeof tree->spare_n);
-    if (status == COPSE_OK)
-        status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->spare,
-                                     copse_device_blocks(device, n), &a);
-    return status == COPSE_OK ? copse_device_read(device, device->main, tree->spare_n, count, sizeof tree->spare_n)
-                              : status;
+    copse_radix_spare_arguments a = {.freed = freed, .n = tally->freed, .count = count};
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++) {
+        a.ends[type] = tree->spare[type] + tree->spare_n[type];
+        tree->spare_n[type] += tally->gone[type];
+    }
+    return copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->spare,
+                               copse_device_blocks(device, a.n), &a);
 }
 
 copse_status copse_radix_spares_account(const copse_index *index, const copse_radix_items *items,
@@ -103,7 +103,7 @@ copse_status copse_radix_spares_account(const copse_index *index, const copse_ra
         if (type != COPSE_RADIX_LEAF_LONG) tree->spare_n[type] -= taken < hand ? taken : hand;
     }
     if (tree->host.height < tally->levels) tree->host.height = (uint32_t)tally->levels;
-    return tally->freed ? freed_add(index, tree, freed, tally->freed, there->spare) : COPSE_OK;
+    return tally->freed ? freed_add(index, tree, freed, tally, there->spare) : COPSE_OK;
 }
 
 copse_status copse_radix_spares_give(const copse_index *index, copse_radix_device *tree)

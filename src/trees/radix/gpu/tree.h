@@ -76,7 +76,7 @@ void copse_radix_mirror_free(const copse_index *index, copse_radix_device *tree)
 /* Room on the device for so many more items of each type (units of long leaves). After it an update needs no device memory but for the
  * way there. */
 copse_status copse_radix_mirror_reserve(const copse_index *index, const uint64_t *most);
-/* The most items of each type that n new keys take, with these leaves, or n keys that go. */
+/* The most items of each type that n keys take, of which some come, with these leaves, and some go; leaves NULL: all go. */
 void copse_radix_items_most(const copse_radix_device *tree, uint64_t n, const uint64_t *leaves,
                             uint64_t most[COPSE_RADIX_TYPES]);
 /* Items of a type that were ever taken. */
@@ -159,7 +159,7 @@ copse_status copse_radix_find_run(const copse_index *index, copse_radix_input *i
 struct copse_radix_apart {
     copse_radix_rest *rest; /* device memory */
     uint64_t *rest_n;
-    uint32_t beside;
+    uint32_t long_skipped;
     void *user; /* for this, which the device's work is not waited for: */
     copse_status (*meanwhile)(void *user);
 };
@@ -215,9 +215,9 @@ copse_status copse_radix_forest_make(const copse_index *index, copse_radix_fores
 
 /* --- free items: spares.c ------------------------------------------------------------------------------------------------ */
 
-/* Hands free items out to kernels: at most so many of each type, with room for as many that become free. Errors: MEMORY, and some may have
+/* Hands free items out to kernels: at most so many of each type, with room for those that become free. Errors: MEMORY, and some may have
  * gone from the host's lists to the device. */
-copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *most, uint64_t freed,
+copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *most, const uint64_t *freed,
                                      copse_radix_items *out);
 /* What kernels have taken, and freed; `there` is the tally in device memory. It needs no memory. */
 copse_status copse_radix_spares_account(const copse_index *index, const copse_radix_items *items,
@@ -230,9 +230,9 @@ void copse_radix_spares_free(const copse_index *index, copse_radix_device *tree)
 /* Erases by kernels: erase.c. */
 copse_status copse_radix_device_take(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased,
                                      bool *out_done);
-/* A build by kernels: build.c. *out_done: false where the host has to do it. */
+/* A build by kernels, or an insert, with its flags, into a tree that is empty: build.c. *out_done: false where the host has to do it. */
 copse_status copse_radix_device_grow(copse_index *index, const void *keys, const void *values, uint64_t n,
-                                     bool *out_done);
+                                     uint32_t flags, bool *out_done);
 
 /* By the host's tree, with arrays in any memory: host.c. */
 copse_status copse_radix_host_find(const copse_index *index, copse_radix_input *input, const void *keys, void *values,

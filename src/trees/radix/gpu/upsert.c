@@ -79,8 +79,7 @@ copse_status copse_radix_device_upsert(copse_index *index, const void *keys, con
 {
     upsert_call call = {.index = index, .flags = flags};
     *out_done = false;
-    if (!copse_radix_device_of(index)->host.root || copse_radix_device_of(index)->marks.without || n >> 31)
-        return COPSE_OK;
+    if (copse_radix_device_of(index)->marks.without || n >> 31) return COPSE_OK;
     copse_status status = copse_radix_input_look(index, "keys", keys, n, &call.keys);
     call.values_there = true;
     if (status == COPSE_OK && values) status = copse_call_array(index, values, "values", &call.values_there);

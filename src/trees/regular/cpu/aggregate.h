@@ -186,7 +186,7 @@ static inline void regular_aggregate(const copse_index *index, uint64_t location
 }
 
 /* Asks for the address of the leaf at a location, and for its entries. */
-static inline void fetch_address(const copse_regular *tree, uint64_t location)
+COPSE_FETCH void fetch_address(const copse_regular *tree, uint64_t location)
 {
     const uint64_t slot = location >> COPSE_LOCATION_SHIFT;
     if (slot >= table_end(&tree->table)) return;
@@ -195,7 +195,7 @@ static inline void fetch_address(const copse_regular *tree, uint64_t location)
     __builtin_prefetch(&page->ahead[slot_at(slot)]);
 }
 
-static inline void regular_fetch_early(const copse_index *index, uint64_t location, uint64_t end)
+COPSE_FETCH void regular_fetch_early(const copse_index *index, uint64_t location, uint64_t end)
 {
     fetch_address(index->tree, location);
     fetch_address(index->tree, end);
@@ -203,7 +203,7 @@ static inline void regular_fetch_early(const copse_index *index, uint64_t locati
 
 /* Asks for what regular_aggregate reads of the leaf at a location: of integers a unit and a line of the summary, of floats what lies in
  * front of the location or behind it. */
-static inline void fetch_end(const copse_index *index, uint64_t location, bool front)
+COPSE_FETCH void fetch_end(const copse_index *index, uint64_t location, bool front)
 {
     const copse_regular *tree = index->tree;
     const uint64_t slot = location >> COPSE_LOCATION_SHIFT;
@@ -217,8 +217,8 @@ static inline void fetch_end(const copse_index *index, uint64_t location, bool f
     __builtin_prefetch(&values_at(tree, slot)->sums[slot_at(slot)]);
 }
 
-static inline void regular_fetch_range(const copse_index *index, uint64_t location, uint64_t end,
-                                       copse_aggregate_kind kind)
+COPSE_FETCH void regular_fetch_range(const copse_index *index, uint64_t location, uint64_t end,
+                                     copse_aggregate_kind kind)
 {
     (void)kind;
     fetch_end(index, location, false);

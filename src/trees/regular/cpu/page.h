@@ -9,7 +9,7 @@
 #define PAGE_SLOTS    (FANOUT * FANOUT)
 #define LEAF_CAPACITY (COPSE_LEAF_UNITS * UNIT_ENTRIES)
 
-/* What sums, minima and maxima need of a page, beside the unit that a range begins or ends in: a line for each leaf and kind. Sums know
+/* What sums, minima and maxima need of a page, in addition to the unit that a range begins or ends in: a line for each leaf and kind. Sums know
  * every second unit, so that one of two neighbours is where any place in them is counted from; extremes know fifths of the leaf. */
 #define SUMS_UNTIL    6u
 #define LEAF_FIFTHS   5u

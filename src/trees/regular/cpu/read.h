@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trees/regular/cpu/table.h"
+#include "cpu/fetch.h"
 #include "cpu/merge.h"
 #include "trees/regular/cpu/walk_table.h"
 
@@ -54,7 +55,7 @@ static inline void regular_rank(const copse_index *index, const uint64_t *locati
     }
 }
 
-/* Most ranges are narrow: their ends lie in one leaf, whose entries have positions, or in one page, which knows what is in front of its
+/* Most ranges are short: their ends lie in one leaf, whose entries have positions, or in one page, which knows what is in front of its
  * leaves. */
 static inline void regular_between(const copse_index *index, const uint64_t *lows, const uint64_t *highs, uint64_t n,
                                    uint64_t *counts)
@@ -150,18 +151,18 @@ static inline void regular_copy(const copse_index *index, uint64_t location, uin
     uint64_t slot;
     uint32_t position;
     if (!regular_at(table, location, &slot, &position)) return;
-    while (count) {
+    for (;;) {
         uint64_t n = slot_count(table, slot) - position;
         if (n > count) n = count;
         unit_copy(leaf_units(slot_leaf(table, slot)), position, n, index->key_type, at, keys, values);
+        if ((count -= n) == 0) return; /* most ranges end here: nothing more of the page is read for them */
         at += n;
-        count -= n;
         position = 0;
         slot = table_next(table, slot);
     }
 }
 
-static inline void regular_fetch(const copse_index *index, uint64_t location, uint64_t count)
+COPSE_FETCH void regular_fetch(const copse_index *index, uint64_t location, uint64_t count)
 {
     const copse_page_directory *table = &((const copse_regular *)index->tree)->table;
     uint64_t slot = location >> COPSE_LOCATION_SHIFT,

@@ -1,6 +1,7 @@
 /* Updates, the second step: what each leaf will hold. */
 #pragma once
 
+#include "cpu/fetch.h"
 #include "trees/regular/cpu/update_plan.h"
 
 /* Where the keys of a segment that adds entries lie in the leaf: is it one run? */
@@ -21,7 +22,7 @@ static void segment_run(const update_plan *u, leaf_segment *s, const copse_unit 
 /* While one segment is counted or applied, the leaf of the one so many later is asked for. */
 #define SEGMENTS_AHEAD 6
 
-static inline void segment_fetch(const copse_page_directory *table, const leaf_segment *s)
+COPSE_FETCH void segment_fetch(const copse_page_directory *table, const leaf_segment *s)
 {
     if (s->n == 0) return;
     const char *leaf = slot_leaf(table, s->slot);

@@ -100,7 +100,7 @@ static uint64_t edit_join(const leaf_page *page, const leaf_segment *s, const le
         held += count != 0;
     }
     at = s;
-    /* One that has entries need not be copied because of empty ones beside it. */
+    /* One that has entries need not be copied because of empty neighbours. */
     if (held == 1 && first < slot_at(s->slot)) {
         first++;
         total = 0;

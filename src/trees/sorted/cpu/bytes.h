@@ -15,7 +15,7 @@ typedef struct copse_sorted_bytes_file {
     /* Entries first .. end - 1, of which there are some, will be read. */
     void (*values_touch)(const copse_sorted_bytes *tree, uint64_t first, uint64_t end);
     /* Brings the bounds of a key nearer: it is one of the ranks low .. high. */
-    void (*narrow)(const copse_sorted_bytes *tree, copse_slice key, uint64_t *low, uint64_t *high);
+    void (*bounds)(const copse_sorted_bytes *tree, copse_slice key, uint64_t *low, uint64_t *high);
 } copse_sorted_bytes_file;
 
 static inline copse_slice copse_sorted_bytes_key(const copse_sorted_bytes *tree, uint64_t rank)
@@ -49,7 +49,7 @@ static inline uint64_t copse_sorted_bytes_bound(const copse_sorted_bytes *tree, 
                                                 bool upper)
 {
     uint64_t high = tree->entries;
-    if (tree->file) tree->file->narrow(tree, key, &low, &high);
+    if (tree->file) tree->file->bounds(tree, key, &low, &high);
     uint64_t n = high - low;
     while (n) {
         const uint64_t half = n / 2;

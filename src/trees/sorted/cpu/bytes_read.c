@@ -82,7 +82,7 @@ copse_status copse_sorted_bytes_select(const copse_index *index, const uint64_t 
 
 /* --- scans ---------------------------------------------------------------------------------------------------------- */
 
-/* The gap beside one key: behind the entries that have it, or in front of them. */
+/* The gap next to one key: behind the entries that have it, or in front of them. */
 static copse_status gap_of(const copse_index *index, const void *key, bool behind, uint64_t *out)
 {
     copse_byte_keys keys;
