@@ -557,7 +557,8 @@ COPSE_API copse_status copse_cursor_previous(copse_cursor *cursor, void *out_key
                                              uint64_t *out_n);
 COPSE_API void copse_cursor_free(copse_cursor *cursor);
 
-/* One field of keys that have several (copse_encode_fields): an array with its value for each of them. The layout of this struct does not change. */
+/* One field of keys that have several (copse_encode_fields): an array with its value for each of them. The layout
+ * of this struct does not change. */
 typedef struct copse_field {
     uint32_t type;  /* copse_type of a key: numbers, dates, timestamps, COPSE_BYTES */
     uint32_t flags; /* COPSE_FIELD_DESCENDING and COPSE_FIELD_NULLABLE, or 0        */
@@ -636,9 +637,9 @@ typedef struct copse_allocator {
     void *user;
 } copse_allocator;
 
-/* Called now and then to say how far a long call is (build, insert, erase, apply, save, load, verify, export). Called on
- * the thread of the call. Return 0 to go on; anything else ends the call with COPSE_ERR_CANCELLED and the index as
- * it was. */
+/* Called now and then, on the thread of the call, to say how far a long call is (build, insert, erase, apply, save,
+ * load, verify, export). Return 0 to go on; anything else ends the call with COPSE_ERR_CANCELLED and the index as it
+ * was. */
 typedef int (*copse_progress_fn)(void *user, const char *what, uint64_t done, uint64_t total);
 
 typedef enum copse_huge_pages {
