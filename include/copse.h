@@ -165,8 +165,8 @@ typedef struct copse_index_options copse_index_options;
  * ------------------------------------------------------------------------------------------------------------------ */
 
 /* Makes a context: threads, memory, instruction set. options may be NULL for the defaults.
- * Errors: ARGUMENT (options->struct_size, an unknown instruction set in COPSE_ISA), MEMORY, UNSUPPORTED (COPSE_ISA
- * names an instruction set that this machine lacks). */
+ * Errors: ARGUMENT (a member of options, or a variable such as COPSE_THREADS, that has no meaning), MEMORY, DEVICE
+ * (options->device is not there), UNSUPPORTED (an instruction set that this machine lacks). */
 COPSE_API copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_ctx);
 
 /* Frees a context; where indexes of it are left, with the last of them. NULL is fine. */
@@ -279,8 +279,8 @@ COPSE_API copse_status copse_apply(copse_index *index, const uint8_t *operations
 
 /* Erases entries by key and value: each of n pairs, in array order, takes away the first entry with that key and
  * that value, if there is one left. Values are equal where their bits are: 0.0 is not -0.0, and a NaN is itself.
- * In a set values is NULL and each key takes one entry. out_erased as above. With duplicates it reads and writes
- * all entries of the keys of the batch, on a device all of the index.
+ * In a set values is NULL and each key takes one entry. out_erased as in copse_erase. With duplicates it reads and
+ * writes all entries of the keys of the batch, on a device all of the index.
  * Errors: NAN (keys), MEMORY, CANCELLED. */
 COPSE_API copse_status copse_erase_pairs(copse_index *index, const void *keys, const void *values, uint64_t n,
                                          uint64_t *out_erased);
