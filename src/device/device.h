@@ -141,6 +141,8 @@ typedef struct copse_block_cache {
     void *exact[COPSE_BLOCK_CACHE_EXACT];                /* blocks in use whose size was not rounded up */
 } copse_block_cache;
 
+#define COPSE_HYBRID_KINDS 128u
+
 struct copse_device {
     const copse_device_backend *backend;
     copse_ctx *ctx;
@@ -170,6 +172,9 @@ struct copse_device {
     unsigned deferred_count;
     copse_status late_status; /* of the first deferred report that was an error, for copse_ctx_synchronize */
     char late[256];
+
+    /* Hybrid trees, by kind and size: for how many calls the last one is to do without this device (trees/hybrid/buckets.c). Atomic. */
+    uint32_t hybrid_rest[COPSE_HYBRID_KINDS];
 
     /* Streams and staging memory of the transfer pipeline, which makes them on first use and says how to free them. */
     void *transfer;

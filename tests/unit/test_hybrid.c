@@ -50,6 +50,7 @@ static const copse_device_backend *real;
 static copse_device_backend faulty;
 static _Atomic int64_t calls_left; /* until one fails; negative: none does */
 static _Atomic uint64_t launches;
+static _Atomic bool never_through; /* the card begins, and does not end */
 
 static copse_status due(copse_device *device)
 {
@@ -86,7 +87,9 @@ static copse_status faulty_event_wait(copse_device *device, copse_event *event)
 static copse_status faulty_event_done(copse_device *device, copse_event *event, bool *out_done)
 {
     copse_status status = due(device);
-    return status == COPSE_OK ? real->event_done(device, event, out_done) : status;
+    if (status == COPSE_OK) status = real->event_done(device, event, out_done);
+    if (never_through) *out_done = false;
+    return status;
 }
 
 static copse_status faulty_wait(copse_device *device, copse_stream *stream)
@@ -136,6 +139,7 @@ static copse_device *watch(const copse_index *index)
     faulty.pinned_alloc = faulty_pinned_alloc;
     calls_left = -1;
     launches = 0;
+    never_through = false;
     device->backend = &faulty;
     return device;
 }
@@ -324,6 +328,37 @@ static void a_card_that_is_slow(void **state)
         copse_index_free(cpu);
         copse_ctx_free(ctx);
     }
+}
+
+/* What one index has learned of the card, another one of its kind and size in the context knows; one of the other kind finds out. */
+static void what_is_learned_stays_in_the_context(void **state)
+{
+    (void)state;
+    fill();
+    copse_ctx *ctx = unit_context(2);
+    copse_index *first = make(ctx, COPSE_STRUCTURE_IMPLICIT, COPSE_PLACEMENT_HYBRID_EMULATED);
+    copse_device *device = watch(first);
+    uint64_t got[QUERIES];
+    copse_mirror_of(first)->tuning = tuned(COPSE_SCHEDULE_BALANCED, 50);
+    copse_mirror_of(first)->tuning.rest = 3;
+    never_through = true;
+    assert_ok(ctx, copse_find(first, queries, QUERIES, got, NULL));
+    never_through = false;
+    copse_index_free(first);
+    for (unsigned s = 0; s < 2; s++) {
+        copse_index *second = make(ctx, structures[s], COPSE_PLACEMENT_HYBRID_EMULATED);
+        copse_mirror_of(second)->tuning = tuned(COPSE_SCHEDULE_BALANCED, 50);
+        launches = 0;
+        for (int i = 0; i < 3; i++) {
+            assert_ok(ctx, copse_find(second, queries, QUERIES, got, NULL));
+            assert_true(structures[s] == COPSE_STRUCTURE_IMPLICIT ? launches == 0 : launches > 0);
+        }
+        assert_ok(ctx, copse_find(second, queries, QUERIES, got, NULL));
+        assert_true(launches > 0); /* it gets another chance */
+        copse_index_free(second);
+    }
+    device->backend = real;
+    copse_ctx_free(ctx);
 }
 
 /* Small updates cost the card nothing until a read needs it, and then what they changed. */
@@ -648,6 +683,7 @@ int main(void)
         cmocka_unit_test(an_update_that_does_not_reach_the_card),
         cmocka_unit_test(small_calls_stay_on_the_cpu),
         cmocka_unit_test(a_card_that_is_slow),
+        cmocka_unit_test(what_is_learned_stays_in_the_context),
         cmocka_unit_test(the_copy_follows_what_changed),
         cmocka_unit_test(updates_by_either_method),
         cmocka_unit_test(leaves_on_the_card),

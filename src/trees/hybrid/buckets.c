@@ -445,6 +445,21 @@ static uint64_t bucket_size(const copse_hybrid_tuning *tuning, uint64_t n, unsig
     return size < n ? size : n;
 }
 
+/* What the device remembers of trees of this kind and about this size. */
+static uint32_t *remembered(const copse_mirror *mirror)
+{
+    const uint64_t bytes = mirror->bytes + copse_records_bytes(&mirror->records);
+    const unsigned kind = mirror->records.bytes != 0, size = 63u - (unsigned)__builtin_clzll(bytes | 1u);
+    return &mirror->device->hybrid_rest[kind * 64u + size];
+}
+
+static uint32_t calls_to_rest(copse_mirror *mirror)
+{
+    if (!mirror->tried) mirror->rest = __atomic_load_n(remembered(mirror), __ATOMIC_RELAXED);
+    mirror->tried = true;
+    return mirror->rest;
+}
+
 /* Whether this call has the card, and the lock: its copy is what the tree is, or can be made so. */
 static bool take_card(const copse_index *index, uint64_t n)
 {
@@ -452,7 +467,7 @@ static bool take_card(const copse_index *index, uint64_t n)
     if (n < mirror->tuning.least || !(mirror->current || mirror->behind)) return false;
     if (pthread_mutex_trylock(&mirror->lock) != 0) return false;
     if (mirror->behind) copse_mirror_refresh(index);
-    if (mirror->current && mirror->rest == 0) return true;
+    if (mirror->current && calls_to_rest(mirror) == 0) return true;
     if (mirror->rest) mirror->rest--;
     pthread_mutex_unlock(&mirror->lock);
     return false;
@@ -513,7 +528,11 @@ copse_status copse_hybrid_end(copse_hybrid_call *call, copse_status status)
     copse_error_keep(&kept);
     leave(call);
     copse_error_put_back(&kept);
-    if (call->shared && !call->failed && !helps(call)) mirror->rest = mirror->tuning.rest;
+    if (call->shared && !call->failed) {
+        if (!helps(call)) mirror->rest = mirror->tuning.rest;
+        /* What a card that only seems slower has taught is of no use to others. */
+        if (!mirror->tuning.slower) __atomic_store_n(remembered(mirror), mirror->rest, __ATOMIC_RELAXED);
+    }
     mirror->last = (copse_hybrid_balance){call->together, call->alone, call->together_seconds, call->alone_seconds};
     pthread_mutex_unlock(&mirror->lock);
     return status;

@@ -77,6 +77,7 @@ typedef struct copse_mirror {
     pthread_mutex_t lock; /* one call at a time uses the slots; others do without the card */
     copse_hybrid_slot slot[COPSE_HYBRID_SLOTS];
     uint32_t rest;             /* calls to come that do without the card, since it did not help */
+    bool tried;                /* so far as this index knows; before, the device knows of the last one of its kind */
     copse_hybrid_balance last; /* of the last call that used it */
 } copse_mirror;
 
