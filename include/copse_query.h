@@ -248,6 +248,9 @@ COPSE_API copse_status copse_table_verify(const copse_table *table);
 /* Saves a table with its indexes as one file, or leaves the file as it was: docs/FORMAT.md. Rows keep their numbers.
  * Errors: IO, CANCELLED. */
 COPSE_API copse_status copse_table_save(copse_table *table, const char *path);
+/* The same for a table that is needed no more: it is freed, also where saving failed, and each column once it is written, so that the
+ * file may take its memory. */
+COPSE_API copse_status copse_table_save_and_free(copse_table *table, const char *path);
 
 /* A saved table in memory, which may be changed. All of it is checked. Errors: IO, FORMAT (damage is named), VERSION. */
 COPSE_API copse_status copse_table_load(copse_ctx *ctx, const char *path, copse_table **out_table);

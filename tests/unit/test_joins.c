@@ -291,6 +291,7 @@ static void asof_and_compare(shape how, bool grouped, int64_t tolerance)
     if (tolerance >= 0) options.tolerance = copse_value_i64(tolerance);
     assert_ok(s.ctx, copse_join(s.left, s.right, &options, &pairs));
     assert_int_equal(copse_pairs_count(pairs), ROWS);
+    assert_string_equal(copse_pairs_how(pairs), "a walk along both sides in the order of their keys");
     for (uint64_t g = 0; g < 32; g++) last[g] = COPSE_NO_ROW;
     for (uint64_t i = 0, j = 0; i < ROWS; i++) {
         for (; j < RIGHT && s.right_key[j] <= s.left_key[i]; j++) last[grouped ? s.right_group[j] + 2 : 0] = j;

@@ -382,6 +382,28 @@ static void csv_errors(void **state)
 
 /* ---- Arrow ---- */
 
+/* An array for whole numbers, an index for what has none: made where it is missing. */
+static void joins_say_how_they_went(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_table *table = make(ctx);
+    for (int i = 0; i < 3; i++) {
+        static const char *const expected[] = {"an array with a place for each key", "an index made for the join",
+                                               "the index of the right side"};
+        copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+        copse_pairs *pairs = NULL;
+        options.left_on = options.right_on = i == 0 ? "id" : "price";
+        if (i == 2) assert_ok(ctx, copse_table_index(table, "price", NULL));
+        assert_ok(ctx, copse_join(table, table, &options, &pairs));
+        assert_string_equal(copse_pairs_how(pairs), expected[i]);
+        copse_pairs_free(pairs);
+    }
+    assert_string_equal(copse_pairs_how(NULL), "");
+    copse_table_free(table);
+    copse_ctx_free(ctx);
+}
+
 static void arrow_there_and_back(void **state)
 {
     (void)state;
@@ -689,6 +711,7 @@ int main(void)
         cmocka_unit_test(joins_that_do_not_fit),
         cmocka_unit_test(csv_finds_types_and_nulls),
         cmocka_unit_test(csv_errors),
+        cmocka_unit_test(joins_say_how_they_went),
         cmocka_unit_test(arrow_there_and_back),
         cmocka_unit_test(arrow_in_nanoseconds),
         cmocka_unit_test(arrow_rows_that_are_null),

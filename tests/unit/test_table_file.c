@@ -66,6 +66,28 @@ static void what_is_saved_comes_back(void **state)
     }
 }
 
+static void tables_may_end_as_files(void **state)
+{
+    (void)state;
+    uint64_t truth = 0, digest = 0;
+    copse_table *table = NULL;
+    save(20000, &truth);
+    struct file_bytes kept = file_read(t.path);
+    assert_ok(t.ctx, copse_table_save_and_free(table_of_all(t.ctx, 20000), t.path));
+    assert_true(file_equals(t.path, kept));
+    free(kept.bytes);
+    /* One that is open, onto its own file. */
+    assert_ok(t.ctx, copse_table_open(t.ctx, t.path, &table));
+    assert_ok(t.ctx, copse_table_save_and_free(table, t.path));
+    assert_ok(t.ctx, copse_table_open(t.ctx, t.path, &table));
+    assert_ok(t.ctx, table_ask(table, &digest));
+    assert_true(digest == truth);
+    copse_table_free(table);
+    /* Freed all the same where nothing can be written. */
+    assert_fails(t.ctx, COPSE_ERR_IO, copse_table_save_and_free(table_of_all(t.ctx, 1000), "/no/such/folder/a.table"));
+    assert_int_equal(copse_table_save_and_free(NULL, t.path), COPSE_ERR_ARGUMENT);
+}
+
 static void open_files_are_not_changed(void **state)
 {
     (void)state;
@@ -231,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_saved_comes_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(tables_may_end_as_files, setup, teardown),
         cmocka_unit_test_setup_teardown(open_files_are_not_changed, setup, teardown),
         cmocka_unit_test_setup_teardown(every_wrong_byte_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(cut_files_are_named, setup, teardown),

@@ -72,10 +72,13 @@ static int run(cli_session *session, const import_args *args)
     int code = cli_table_read(session, &args->reading, args->reading.input, args->reading.types, &table);
     if (code == CLI_OK) code = make_indexes(session, args, table);
     if (code == CLI_OK) {
-        copse_status status = copse_table_save(table, args->output);
+        copse_status status = copse_table_save_and_free(table, args->output);
+        const double seconds = cli_clock() - begun;
+        table = NULL;
+        if (status == COPSE_OK) status = copse_table_open(session->ctx, args->output, &table);
         cli_progress_clear(&session->progress);
         if (status == COPSE_OK)
-            report(args, table, cli_clock() - begun);
+            report(args, table, seconds);
         else
             code = cli_session_fail(session, status);
     }

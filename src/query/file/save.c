@@ -9,7 +9,8 @@
 #define BLOCKS_AT_ONCE 256u /* that a thread checksums and then writes */
 
 typedef struct saving {
-    const copse_table *table;
+    copse_table *table;
+    bool last; /* nobody needs the columns any more */
     const copse_ctx *ctx;
     snapshot_target target;
     table_layout layout;
@@ -120,11 +121,13 @@ static copse_status write_section(saving *s, table_section section, const void *
 
 static copse_status write_column(saving *s, uint32_t at)
 {
-    const copse_stored_column *column = &s->table->columns[at];
-    const copse_buffer *const buffers[TABLE_SECTIONS] = {&column->cells, &column->validity, &column->text};
+    copse_stored_column *column = &s->table->columns[at];
+    copse_buffer *const buffers[TABLE_SECTIONS] = {&column->cells, &column->validity, &column->text};
     copse_status status = COPSE_OK;
-    for (unsigned which = 0; status == COPSE_OK && which < TABLE_SECTIONS; which++)
+    for (unsigned which = 0; status == COPSE_OK && which < TABLE_SECTIONS; which++) {
         status = write_section(s, table_layout_section(&s->layout, at, which), buffers[which]->data);
+        if (s->last && !column->file) copse_buffer_free(s->ctx, buffers[which]);
+    }
     return status == COPSE_OK ? copse_progress(s->ctx, "saving", at + 1u, s->table->column_count) : status;
 }
 
@@ -160,13 +163,15 @@ static copse_status write_all(saving *s)
     return status;
 }
 
-copse_status copse_table_save(copse_table *table, const char *path)
+static copse_status save(copse_table *table, const char *path, bool last)
 {
     const char *call = "copse_table_save";
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
     if (!path) return copse_fail_null(table->ctx, call, "path");
-    saving s = {
-        .table = table, .ctx = table->ctx, .target = {.ctx = table->ctx, .path = path, .file = -1, .directory = -1}};
+    saving s = {.table = table,
+                .last = last,
+                .ctx = table->ctx,
+                .target = {.ctx = table->ctx, .path = path, .file = -1, .directory = -1}};
     copse_status status = table->file ? table_file_verify(table->file) : copse_indexes_refresh(table);
     if (status == COPSE_OK) status = describe(&s);
     if (status == COPSE_OK)
@@ -178,5 +183,17 @@ copse_status copse_table_save(copse_table *table, const char *path)
     snapshot_target_close(&s.target);
     copse_buffer_free(s.ctx, &s.directory);
     copse_buffer_free(s.ctx, &s.checksums);
+    return status;
+}
+
+copse_status copse_table_save(copse_table *table, const char *path)
+{
+    return save(table, path, false);
+}
+
+copse_status copse_table_save_and_free(copse_table *table, const char *path)
+{
+    copse_status status = save(table, path, true);
+    copse_table_free(table);
     return status;
 }
