@@ -81,7 +81,7 @@ static const char *describe(char text[DESCRIPTION_SIZE])
         "a join. Exits with 1 if any answer is wrong.\n"
         "With the word 'stream': measurements with time stamps arrive in batches, a little out of order; the index "
         "keeps a sliding window of them, forgets the oldest and aggregates the newest. Shows rate and memory while it "
-        "runs.",
+        "runs. It takes one placement, which may be hybrid or hybrid-emulated.",
         demo_tree_names(COPSE_PLACEMENT_CPU, on_cpu), demo_tree_names(COPSE_PLACEMENT_GPU, on_gpu));
     cli_wrap(text, HELP_WIDTH);
     return text;

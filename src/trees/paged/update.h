@@ -44,7 +44,7 @@ SIMT_DEVICE bool is_there(const copse_paged_tree *tree, const place *at, KEY q)
     return page_keys(tree, page)[page_slot(tree, page, rank)] == q;
 }
 
-/* Where element j goes: behind its equals where all are kept. Every lane of the warp takes part; q: 0 where it has no element. */
+/* Where element j goes: behind its equals where all are kept. Every lane of the warp takes part. */
 SIMT_DEVICE place element_place(const copse_paged_update_arguments *a, KEY q)
 {
     const copse_paged_tree *tree = &a->tree;
@@ -72,7 +72,7 @@ SIMT_DEVICE bool begins_run(const copse_paged_update_arguments *a, uint32_t j, u
 /* Locates element j, where there is one. Returns what goes into `scan`. Every lane of the warp takes part. */
 SIMT_DEVICE uint64_t element_locate(const copse_paged_update_arguments *a, uint32_t j, bool *replaced)
 {
-    const KEY q = j < a->n ? element_key(a, j) : 0;
+    const KEY q = element_key(a, j < a->n ? j : a->n - 1u); /* lanes without one go along with the last */
     const place at = element_place(a, q);
     if (j >= a->n) return 0;
     const uint32_t does = element_decide(a, j, q, is_there(&a->tree, &at, q));
