@@ -829,6 +829,36 @@ static void leaves_leave_the_device(void **state)
     way = COPSE_LONG_KEYS_AUTO;
 }
 
+/* Lookups for which the device has no room at once go in pieces. */
+static void finds_need_little_room_now(void)
+{
+    enum { N = 3000 };
+    copse_ctx *ctx = unit_context(2);
+    copse_index *index = device_index(ctx, COPSE_U64);
+    struct byte_array keys = padded_keys(0, N, 100);
+    uint64_t *values = must_malloc(N * sizeof *values);
+    uint8_t *found = must_malloc(N);
+    copse_radix_device_of(index)->piece = COPSE_RADIX_PIECE;
+    assert_ok(ctx, copse_build(index, &keys.bytes, NULL, N));
+    index->device->limit = index->device->allocated + (128u << 10); /* the keys take 348 KB */
+    assert_ok(ctx, copse_find(index, &keys.bytes, N, values, found));
+    assert_string_equal(copse_last_error(ctx), "");
+    for (uint64_t i = 0; i < N; i++) assert_true(found[i] && values[i] == i);
+    index->device->limit = index->device->allocated;
+    assert_int_equal(copse_find(index, &keys.bytes, N, values, found), COPSE_ERR_MEMORY);
+    free(values);
+    free(found);
+    byte_array_free(&keys);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+static void finds_need_little_room(void **state)
+{
+    (void)state;
+    all_ways(finds_need_little_room_now);
+}
+
 /* Builds while the device has less and less room: with all leaves there, without the long ones, with nodes only, and not at all. */
 static void builds_leave_leaves_behind(void **state)
 {
@@ -883,6 +913,7 @@ int main(void)
         cmocka_unit_test(memory_follows_the_keys), cmocka_unit_test(unsound_offsets_are_refused),
         cmocka_unit_test(no_device_memory),        cmocka_unit_test(device_arrays_are_promised),
         cmocka_unit_test(leaves_leave_the_device), cmocka_unit_test(builds_leave_leaves_behind),
+        cmocka_unit_test(finds_need_little_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,31 +159,45 @@ static copse_status piece_run(apart_call *call, copse_radix_input *piece)
     return status;
 }
 
+/* All pieces of a batch, each of so many lookups. */
+static copse_status pieces_run(apart_call *call, const copse_radix_input *input, uint64_t each)
+{
+    copse_status status = apart_open(call, each);
+    for (uint64_t first = 0; first < input->n && status == COPSE_OK; first += each) {
+        copse_radix_input piece = copse_radix_input_piece(input, first, each);
+        status = piece_run(call, &piece);
+    }
+    if (status == COPSE_OK) status = answers_give(call);
+    copse_scratch_free(call->index->device, &call->scratch);
+    copse_memory_free(call->index->ctx, call->memory, call->memory_bytes);
+    call->n = 0;
+    return status;
+}
+
 copse_status copse_radix_find_apart(const copse_index *index, copse_radix_input *input, const copse_bytes *keys,
                                     void *values, uint8_t *found)
 {
     const copse_radix_device *tree = copse_radix_device_of(index);
-    const uint64_t n = input->n, each = n < tree->piece ? n : tree->piece;
+    const uint64_t n = input->n;
+    uint64_t each = n < tree->piece ? n : tree->piece;
     apart_call call = {.index = index,
                        .host = copse_radix_host(index),
                        .width = tree->view.width,
                        .values = values,
                        .found = found,
                        .left = {.long_skipped = index->long_keys == COPSE_LONG_KEYS_CPU, .meanwhile = answer}};
-    copse_radix_input piece = *input;
+    copse_radix_input there = *input;
+    copse_kept_error kept;
+    copse_error_keep(&kept);
     copse_status status = copse_byte_keys_take(index->ctx, "keys", keys, n, &call.keys);
     if (status == COPSE_OK && values) status = copse_call_array(index, values, "out_values", &call.values_there);
     if (status == COPSE_OK && found) status = copse_call_array(index, found, "out_found", &call.found_there);
-    if (status == COPSE_OK) status = apart_open(&call, each);
+    if (status != COPSE_OK) return status;
     call.left.user = &call;
-    piece.offsets_there = false;
-    for (; piece.first < n && status == COPSE_OK; piece.first += each) {
-        piece.n = n - piece.first < each ? n - piece.first : each;
-        piece.bytes.offsets = (char *)keys->offsets + piece.first * (keys->offset_bits / 8);
-        status = piece_run(&call, &piece);
-    }
-    if (status == COPSE_OK) status = answers_give(&call);
-    copse_scratch_free(index->device, &call.scratch);
-    copse_memory_free(index->ctx, call.memory, call.memory_bytes);
+    there.offsets_there = false;
+    there.bytes.offsets = keys->offsets;
+    do status = pieces_run(&call, &there, each);
+    while (copse_radix_find_fewer(&there, status, &each));
+    if (status == COPSE_OK) copse_error_put_back(&kept);
     return status;
 }

@@ -8,6 +8,8 @@
  * kernels overlap. */
 #define CHUNK_KEYS  (UINT64_C(1) << 19)
 #define CHUNK_BYTES (UINT64_C(32) << 20)
+/* Where the device has no memory for a batch, no piece of it has fewer keys. */
+#define FEWEST_KEYS UINT64_C(256)
 
 /* A batch of lookups on its way. */
 typedef struct find_call {
@@ -203,6 +205,40 @@ copse_status copse_radix_find_run(const copse_index *index, copse_radix_input *i
     return status;
 }
 
+bool copse_radix_find_fewer(const copse_radix_input *input, copse_status status, uint64_t *each)
+{
+    if (status != COPSE_ERR_MEMORY || input->offsets_there || *each <= FEWEST_KEYS) return false;
+    *each /= 2;
+    return true;
+}
+
+copse_radix_input copse_radix_input_piece(const copse_radix_input *input, uint64_t first, uint64_t most)
+{
+    copse_radix_input piece = *input;
+    piece.first = first;
+    piece.n = input->n - first < most ? input->n - first : most;
+    piece.bytes.offsets = (char *)input->bytes.offsets + first * (input->bytes.offset_bits / 8);
+    return piece;
+}
+
+/* The whole batch at once, or in pieces where the device has no room for it. */
+static copse_status find_all(const copse_index *index, const copse_radix_input *input, char *values, uint8_t *found)
+{
+    const uint64_t width = copse_radix_device_of(index)->view.width;
+    uint64_t each = input->n, first = 0;
+    copse_status status = COPSE_OK;
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    do {
+        copse_radix_input piece = copse_radix_input_piece(input, first, each);
+        status = copse_radix_find_run(index, &piece, values ? values + first * width : NULL,
+                                      found ? found + first : NULL, NULL);
+        if (status == COPSE_OK) first += piece.n;
+    } while (status == COPSE_OK ? first < input->n : copse_radix_find_fewer(input, status, &each));
+    if (status == COPSE_OK) copse_error_put_back(&kept);
+    return status;
+}
+
 copse_status copse_radix_device_find(const copse_index *index, const void *keys, uint64_t n, void *values,
                                      uint8_t *found)
 {
@@ -211,7 +247,7 @@ copse_status copse_radix_device_find(const copse_index *index, const void *keys,
     if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
     if (status != COPSE_OK) return status;
     return copse_radix_device_of(index)->marks.without ? copse_radix_host_find(index, &input, keys, values, found)
-                                                       : copse_radix_find_run(index, &input, values, found, NULL);
+                                                       : find_all(index, &input, values, found);
 }
 
 /* --- neighbours ----------------------------------------------------------------------------------------------------------- */

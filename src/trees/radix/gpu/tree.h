@@ -153,6 +153,11 @@ typedef struct copse_radix_apart copse_radix_apart;
 copse_status copse_radix_find_run(const copse_index *index, copse_radix_input *input, void *values, uint8_t *found,
                                   copse_radix_apart *apart);
 
+/* After a piece of finds of keys in host memory: is there to be another try, with fewer keys at a time, for want of device memory? */
+bool copse_radix_find_fewer(const copse_radix_input *input, copse_status status, uint64_t *each);
+/* Keys of the batch from `first` on, at most so many. */
+copse_radix_input copse_radix_input_piece(const copse_radix_input *input, uint64_t first, uint64_t most);
+
 /* --- leaves in host memory: apart.c --------------------------------------------------------------------------------------- */
 
 /* What a piece of lookups leaves to the CPU. */
