@@ -228,6 +228,12 @@ static void appended(void **state)
         assert_true(!append_keys(&subject, last + 1, 0, 3 * slots) || duplicates);
         (void)append_keys(&subject, last + 1, 1, 7);
         look_at_end(&subject, last);
+        run_keys(&subject, OPERATION_ERASE, last, 1, 3); /* with all of its equals, in many leaves */
+        look_at_end(&subject, last);
+        (void)append_keys(&subject, last + 20, 0, 6 * slots);
+        run_keys(&subject, OPERATION_INSERT, last - 9, 3, 20); /* before, among and behind them */
+        (void)append_keys(&subject, last + 60, 0, 6 * slots);
+        run_keys(&subject, OPERATION_ERASE_PAIRS, last + 20, 1, 60);
         assert_false(append_keys(&subject, last + 99, UINT64_MAX, 8)); /* falling */
         assert_false(append_keys(&subject, 70 * GAP + 1, 1, 30));
         assert_false(append_keys(&subject, 70 * GAP + 1, 400 * GAP, 2));
