@@ -228,12 +228,41 @@ static void appended(void **state)
         assert_true(!append_keys(&subject, last + 1, 0, 3 * slots) || duplicates);
         (void)append_keys(&subject, last + 1, 1, 7);
         look_at_end(&subject, last);
+        run_keys(&subject, OPERATION_ERASE, last, 1, 3); /* with all of its equals, in many leaves */
+        look_at_end(&subject, last);
+        (void)append_keys(&subject, last + 20, 0, 6 * slots);
+        run_keys(&subject, OPERATION_INSERT, last - 9, 3, 20); /* before, among and behind them */
+        (void)append_keys(&subject, last + 60, 0, 6 * slots);
+        run_keys(&subject, OPERATION_ERASE_PAIRS, last + 20, 1, 60);
         assert_false(append_keys(&subject, last + 99, UINT64_MAX, 8)); /* falling */
         assert_false(append_keys(&subject, 70 * GAP + 1, 1, 30));
         assert_false(append_keys(&subject, 70 * GAP + 1, 400 * GAP, 2));
         look_at_end(&subject, last);
         close_subject(&subject);
     }
+}
+
+/* Through a view all entries of a key count, also where its group went on in leaves behind the one that it was in. */
+static void equal_keys_beside(void **state)
+{
+    (void)state;
+    struct subject subject;
+    copse_index *view = NULL;
+    const uint64_t last = (few + 1) * GAP, lows[] = {last, last - GAP, last + 1}, highs[] = {last, last, UINT64_MAX};
+    uint64_t counts[3];
+    copse_ctx *other = unit_context(1);
+    open_tree_of(&subject, &widths[1], few, true);
+    assert_ok(other, copse_index_view(subject.index, other, &view));
+    for (unsigned turn = 1; turn <= 4; turn++) {
+        assert_true(append_keys(&subject, last, 0, 10)); /* the greatest key that there is */
+        assert_ok(other, copse_count(view, &(copse_ranges)COPSE_BETWEEN(lows, highs, 3), counts));
+        assert_int_equal(counts[0], 10 * turn + 1);
+        assert_int_equal(counts[1], 10 * turn + 2);
+        assert_int_equal(counts[2], 0);
+    }
+    copse_index_free(view);
+    copse_ctx_free(other);
+    close_subject(&subject);
 }
 
 /* The greatest keys go by range, and come again: a leaf may be responsible for a key that it has no more. */
@@ -265,7 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_count),   cmocka_unit_test(one_place),      cmocka_unit_test(many_places),
         cmocka_unit_test(few_at_a_time), cmocka_unit_test(without_memory), cmocka_unit_test(by_tiles),
-        cmocka_unit_test(appended),      cmocka_unit_test(appended_again),
+        cmocka_unit_test(appended),      cmocka_unit_test(appended_again), cmocka_unit_test(equal_keys_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

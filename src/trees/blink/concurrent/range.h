@@ -98,7 +98,8 @@ SIMT_DEVICE void harvest_base_leaf(const copse_concurrent_arguments *a, bool cop
         for (uint32_t i = 0; i < LEAF_SLOTS; i++)
             if (i < leaf.count && leaf.key[i] >= span->low && leaf.key[i] <= span->high)
                 harvest_entry(a, copies, adds, leaf.key[i], leaf.value[i], harvest);
-        if (leaf.high >= span->high || !read_step(&a->tree, &leaf)) return;
+        if (leaf.high > span->high || (a->tree.unique && leaf.high == span->high)) return;
+        if (!read_step(&a->tree, &leaf)) return;
     }
 }
 

@@ -197,7 +197,10 @@ static int run(copse_blink_update *u)
     if (status != COPSE_OK) return status;
     const unsigned long long first_nan = ~seen.not_first_nan;
     if (seen.not_first_nan) return copse_fail_nan(index->ctx, "keys", first_nan);
-    if (seen.crowded == 1) return COPSE_DECLINED;
+    if (seen.crowded == 1) {
+        u->tree->crowds = !epoch->view.branches;
+        return COPSE_DECLINED;
+    }
     if (~seen.not_low < epoch->low) epoch->low = ~seen.not_low;
     if (seen.high > epoch->high) epoch->high = seen.high;
     return copse_blink_in_place_finish(u, &seen);
