@@ -5,8 +5,6 @@
 #include "random.h"
 #include "subject.h"
 
-#define MOST 700u
-
 static void run(struct subject *subject, struct operation *operation)
 {
     if (!subject_run(subject, operation))
@@ -14,21 +12,44 @@ static void run(struct subject *subject, struct operation *operation)
     operation_free(operation);
 }
 
-/* A batch in one spot of the keys or all over them, of a few keys or many; with duplicates most keys repeat. */
-static struct operation batch_make(struct random_source *random, enum operation_kind kind, bool duplicates)
+/* Where keys of a batch are: all over, in some spot, in the one spot that fills up leaf by leaf, or behind all others, in order. */
+enum where { ALL_OVER, SPOT, HOT_SPOT, BEHIND_ALL, WHERE };
+
+struct source {
+    struct random_source random;
+    bool duplicates; /* most keys repeat */
+    uint64_t behind; /* the next key behind all others */
+    uint64_t largest;
+};
+
+static uint64_t key_make(struct source *source, enum where where, uint64_t spot, uint64_t i)
 {
-    static const uint64_t sizes[] = {1, 3, 20, 65, 130, MOST};
+    struct random_source *random = &source->random;
+    if (random_one_in(random, 60)) return source->largest; /* which looks like a free slot */
+    if (where == SPOT) return spot + random_below(random, 30);
+    if (where == HOT_SPOT) return 1000 + random_below(random, 150);
+    if (where == BEHIND_ALL) return source->behind + i;
+    return random_below(random, source->duplicates ? 200 : 4000);
+}
+
+static struct operation batch_make(struct source *source, enum operation_kind kind)
+{
+    static const uint64_t sizes[] = {1, 1, 3, 20, 65, 130, 350};
+    struct random_source *random = &source->random;
     struct operation operation;
-    const uint64_t n = sizes[random_below(random, COUNT_OF(sizes))], domain = duplicates ? 200 : 4000;
-    const uint64_t spot = random_below(random, domain), span = random_one_in(random, 2) ? 30 : domain;
+    const uint64_t n = sizes[random_below(random, COUNT_OF(sizes))], spot = random_below(random, 4000);
+    const enum where where = (enum where)random_below(random, WHERE);
     operation_init(&operation, kind, n);
     for (uint64_t i = 0; i < n; i++) {
-        operation.first[i] = spot + random_below(random, span);
+        operation.first[i] = key_make(source, where, spot, i);
         if (operation_has_bounds(kind))
-            operation.second[i] = operation.first[i] + random_below(random, 90);
+            operation.second[i] = operation.first[i] < source->largest - 90
+                                      ? operation.first[i] + random_below(random, 90)
+                                      : source->largest;
         else if (operation.second)
             operation.second[i] = random_below(random, 5);
     }
+    if (where == BEHIND_ALL && operation_updates(kind)) source->behind += n;
     return operation;
 }
 
@@ -40,25 +61,27 @@ static void changes_and_reads(copse_placement placement, uint64_t seeds)
                                                 OPERATION_FLOOR, OPERATION_PREDECESSOR, OPERATION_SELECT,
                                                 OPERATION_RANGE, OPERATION_COUNT,       OPERATION_SUM};
     for (uint64_t seed = 1; seed <= seeds; seed++) {
-        struct random_source random = {seed};
-        const bool duplicates = seed % 3 == 0;
+        struct source source = {.random = {seed},
+                                .duplicates = seed % 3 == 0,
+                                .behind = 4200,
+                                .largest = seed % 2 ? UINT64_MAX : UINT32_MAX};
+        struct random_source *random = &source.random;
         struct subject_config config = {.structure = COPSE_STRUCTURE_PAGED,
                                         .placement = placement,
-                                        .page_order = 64,
+                                        .page_order = seed % 5 < 3 ? 64 : 256,
                                         .key_type = seed % 2 ? COPSE_U64 : COPSE_U32,
                                         .value_type = seed % 4 < 2 ? COPSE_U64 : COPSE_U32,
                                         .threads = 1 + (uint32_t)(seed % 2),
-                                        .duplicates = duplicates,
+                                        .duplicates = source.duplicates,
                                         .own_allocator = true};
         struct subject subject;
         if (!subject_open(&subject, &config)) fail_msg("%s", subject.why);
         for (unsigned step = 0; step < 60; step++) {
-            struct operation operation =
-                batch_make(&random, changes[random_below(&random, COUNT_OF(changes))], duplicates);
-            if (random_one_in(&random, 4)) operation.fail_at = (int64_t)random_below(&random, 12);
-            operation.fail_device = random_one_in(&random, 2);
+            struct operation operation = batch_make(&source, changes[random_below(random, COUNT_OF(changes))]);
+            if (random_one_in(random, 4)) operation.fail_at = (int64_t)random_below(random, 12);
+            operation.fail_device = random_one_in(random, 2);
             run(&subject, &operation);
-            operation = batch_make(&random, reads[step % COUNT_OF(reads)], duplicates);
+            operation = batch_make(&source, reads[step % COUNT_OF(reads)]);
             run(&subject, &operation);
         }
         if (!subject_close(&subject)) fail_msg("seed %llu: %s", (unsigned long long)seed, subject.why);
