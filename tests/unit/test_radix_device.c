@@ -481,6 +481,30 @@ static void changes_arrive_now(void)
     copse_ctx_free(ctx);
 }
 
+/* Of equal keys in a batch the last position counts, in whatever order warps come to them. */
+static void the_last_of_equal_keys_counts(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = device_index(ctx, COPSE_U64);
+    struct byte_array all = numbered_keys(0, 40, 3), same = numbered_keys(7, 2000, 0);
+    uint64_t values[2000], value = 0;
+    uint8_t found = 0;
+    assert_ok(ctx, copse_build(index, &all.bytes, NULL, all.n));
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        index->device->seed = seed;
+        for (uint64_t i = 0; i < same.n; i++) values[i] = seed << 32 | i;
+        assert_ok(ctx, copse_insert(index, &same.bytes, values, same.n, 0, NULL));
+        assert_ok(ctx, copse_find(index, &same.bytes, 1, &value, &found));
+        assert_true(found && value == (seed << 32 | (same.n - 1)));
+    }
+    assert_int_equal(copse_size(index), all.n);
+    byte_array_free(&all);
+    byte_array_free(&same);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
 /* More entries in a range than a thread goes along: the host answers. */
 static void changes_arrive(void **state)
 {
@@ -913,7 +937,7 @@ int main(void)
         cmocka_unit_test(memory_follows_the_keys), cmocka_unit_test(unsound_offsets_are_refused),
         cmocka_unit_test(no_device_memory),        cmocka_unit_test(device_arrays_are_promised),
         cmocka_unit_test(leaves_leave_the_device), cmocka_unit_test(builds_leave_leaves_behind),
-        cmocka_unit_test(finds_need_little_room),
+        cmocka_unit_test(finds_need_little_room),  cmocka_unit_test(the_last_of_equal_keys_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
