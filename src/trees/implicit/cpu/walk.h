@@ -198,7 +198,7 @@ ALWAYS_INLINE uint64_t implicit_run_below(const copse_implicit *tree, const cops
 
 /* Lookups and ranges whose inner levels are walked already are most of a hybrid tree's work, and nothing but the units is left to wait for.
  * So each asks for the line of one that comes much later and reads its own, without groups in between. */
-#define BELOW_AHEAD  32u
+#define BELOW_AHEAD  64u
 #define BELOW_RANGES 24u
 
 /* Queries at .. at + count, of n, with `ahead` of them so far in front of the end that there is something to ask for. */

@@ -422,7 +422,7 @@ ALWAYS_INLINE uint64_t regular_run_below(const copse_regular *tree, const copse_
 }
 
 /* Lookups of that kind, which are most of a hybrid tree's: each asks for the unit of one that comes much later and reads its own. */
-#define BELOW_AHEAD 32u
+#define BELOW_AHEAD 64u
 
 ALWAYS_INLINE const char *below_leaf(uint64_t leaf)
 {
