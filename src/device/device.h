@@ -98,14 +98,13 @@ extern const copse_device_backend copse_device_cuda; /* without CUDA: one that h
 extern const copse_device_backend copse_device_emulated;
 
 /* What kernels report: positions, UINT64_MAX where there is nothing to report. Reports lie in pinned memory, which
- * kernels can write to: a kernel that has nothing to say does not touch its report, and the host reads it without a copy once
+ * kernels can write to: a kernel that finds nothing does not touch its report, and the host reads it without a copy once
  * the stream is through. */
 enum {
     COPSE_REPORT_NAN = 0,
     COPSE_REPORT_NAN_HIGH = 1,
     COPSE_REPORT_OVERFLOW = 2,
     COPSE_REPORT_TOO_SMALL = 3,
-    COPSE_REPORT_ENTRIES = 6, /* gather: entries of all ranges */
     COPSE_REPORT_WORDS = 8
 };
 #define COPSE_REPORTS 64

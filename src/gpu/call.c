@@ -46,12 +46,6 @@ copse_status copse_call_report_take(const copse_index *index, bool always, int *
 copse_status copse_call_report_end(const copse_index *index, int report, copse_status status, bool waits, bool ranges)
 {
     uint64_t words[COPSE_REPORT_WORDS];
-    return copse_call_report_words(index, report, status, waits, ranges, words);
-}
-
-copse_status copse_call_report_words(const copse_index *index, int report, copse_status status, bool waits, bool ranges,
-                                     uint64_t *words)
-{
     copse_report_check check = ranges ? report_ranges : report_points;
     if (report < 0) return status;
     if (status == COPSE_OK && !waits) {

@@ -12,8 +12,5 @@ copse_status copse_call_array(const copse_index *index, const void *array, const
 copse_status copse_call_report_take(const copse_index *index, bool always, int *out_report, uint64_t **out_words);
 /* Ends a call: `status` is what its work returned; `waits` says that the work is complete. */
 copse_status copse_call_report_end(const copse_index *index, int report, copse_status status, bool waits, bool ranges);
-/* The same, with the words of the report, which stay as they are where nobody waits. */
-copse_status copse_call_report_words(const copse_index *index, int report, copse_status status, bool waits, bool ranges,
-                                     uint64_t *words);
 /* Does a call with these arrays wait for its end? Only on a stream of the caller's with device memory alone it does not. */
 bool copse_call_waits(const copse_index *index, const void *const *arrays, unsigned n);

@@ -151,10 +151,7 @@ copse_status copse_range_end(copse_range_call *call, copse_status status)
                                   &call->locations, &call->keys,  &call->values};
     for (unsigned i = 0; i < sizeof sides / sizeof *sides; i++)
         if (sides[i]->own) copse_device_free(device, device->main, sides[i]->memory, sides[i]->bytes);
-    uint64_t words[COPSE_REPORT_WORDS] = {[COPSE_REPORT_ENTRIES] = UINT64_MAX};
-    status = copse_call_report_words(call->index, call->report_number, status, call->waits, true, words);
-    call->entries = words[COPSE_REPORT_ENTRIES];
-    return status;
+    return copse_call_report_end(call->index, call->report_number, status, call->waits, true);
 }
 
 /* --- entries of ranges: the steps ------------------------------------------------------------------------------------------- */

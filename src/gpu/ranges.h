@@ -92,8 +92,7 @@ typedef struct copse_range_call {
     copse_device_side locations; /* no memory where only the offsets are wanted */
     uint64_t *report;
     int report_number;
-    bool waits;       /* the work is complete before `end` */
-    uint64_t entries; /* behind `end`: those of all ranges; UINT64_MAX: nobody says */
+    bool waits; /* the work is complete before `end` */
     /* Output positions first .. first + count go to these arrays. */
     struct {
         uint64_t first, count;

@@ -118,8 +118,7 @@ typedef struct copse_blink {
     uint64_t table_bytes;
     pthread_mutex_t lock; /* of what follows; taken inside the other one                                   */
     unsigned handles;
-    atomic_bool wide_ranges; /* those of the last call were: the next ones probably are, too */
-    atomic_uint views;       /* grows under `writer`, shrinks at any time */
+    atomic_uint views; /* grows under `writer`, shrinks at any time */
     copse_blink_epoch *current;
 } copse_blink;
 

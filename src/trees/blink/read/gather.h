@@ -170,7 +170,6 @@ SIMT_KERNEL(NAME(gather), copse_blink_copy_arguments, COPSE_KERNEL_THREADS, 8)
 {
     uint64_t stop;
     if (!gather_stop(&a.output, &stop)) return;
-    if (blockIdx.x == 0 && threadIdx.x == 0) a.output.report[COPSE_REPORT_ENTRIES] = stop;
     if (a.state && !a.state->left) return;
     gather_tiles tiles = gather_open(a.output.first, stop, a.output.offsets[a.output.n]);
     while (gather_next(&tiles)) {

@@ -73,14 +73,9 @@ static copse_status range_one_pass(copse_range_call *call, const copse_blink_epo
     return status;
 }
 
-/* Ranges of more entries than this, on average, are mostly left to `gather`: then two passes take less time. */
-#define WIDE_RANGE 32u
-
 static bool one_pass_may(const copse_range_call *call, const copse_blink_epoch *epoch)
 {
     const uint64_t entries = epoch->view.entries;
-    if (atomic_load_explicit(&copse_blink_handle_of(call->index)->tree->wide_ranges, memory_order_relaxed))
-        return false;
     return copse_range_stays(call) && !call->descending && call->n && call->n <= COPSE_RANGES_LAUNCH &&
            (entries == 0 || call->n < SHORT_RANGE_ENTRIES / entries);
 }
@@ -103,9 +98,6 @@ static copse_status range_quiet(const copse_index *index, copse_range_call *call
             status = one_pass_may(call, epoch) ? range_one_pass(call, epoch, &gather)
                                                : copse_range_run(call, &count, &gather);
         status = copse_range_end(call, status);
-        if (status == COPSE_OK && call->n && call->entries != UINT64_MAX)
-            atomic_store_explicit(&copse_blink_handle_of(index)->tree->wide_ranges,
-                                  call->entries / call->n > WIDE_RANGE, memory_order_relaxed);
     }
     copse_blink_leave(index, epoch);
     return status;
