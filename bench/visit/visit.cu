@@ -274,8 +274,12 @@ int main(int argc, char **argv)
 {
     int power = 28;
     for (int i = 1; i + 1 < argc; i += 2) {
-        if (std::strcmp(argv[i], "--n") == 0) power = std::atoi(argv[i + 1]);
+        if (std::strcmp(argv[i], "--n") == 0 && std::sscanf(argv[i + 1], "2^%d", &power) != 1) power = 0;
         if (std::strcmp(argv[i], "--repeat") == 0) repeat = std::atoi(argv[i + 1]);
+    }
+    if (power < 10 || power > 30) {
+        std::fprintf(stderr, "bench_visit: --n takes 2^10 to 2^30\n");
+        return 2;
     }
     const char *why = "";
     if (copse_device_count(&why) == 0) {

@@ -178,12 +178,12 @@ SIMT_DEVICE uint64_t sums_refresh(const copse_refresh_arguments *a, bool values)
     return largest;
 }
 
-SIMT_KERNEL(NAME(refresh_entries), copse_refresh_arguments, COPSE_KERNEL_THREADS, 12)
+SIMT_KERNEL(NAME(refresh_entries), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
 {
     (void)sums_refresh(&a, false);
 }
 
-SIMT_KERNEL(NAME(refresh_values), copse_refresh_arguments, COPSE_KERNEL_THREADS, 12)
+SIMT_KERNEL(NAME(refresh_values), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
 {
     uint64_t largest = sums_refresh(&a, true);
     for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) {

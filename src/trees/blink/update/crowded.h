@@ -118,15 +118,15 @@ SIMT_DEVICE uint64_t crowd_run(const copse_crowd_arguments *a, uint64_t i, copse
 SIMT_KERNEL(NAME(crowd_count), copse_crowd_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const uint64_t n = a.operations.n;
+    const bool may = crowd_may(&a); /* if not, the scan that follows still reads what stands in sizes */
     uint64_t extra = 0;
     bool equals = false;
-    if (!crowd_may(&a)) return;
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i <= n; i += (uint64_t)gridDim.x * blockDim.x) {
-        const bool begins = i < n && crowd_begins(a.leaves, n, a.crowd, i);
+        const bool begins = may && i < n && crowd_begins(a.leaves, n, a.crowd, i);
         const uint64_t size = begins ? crowd_run(&a, i, NULL, 0, 0) : 0;
         a.sizes[i] = size;
         extra += (uint32_t)size;
-        equals |= i < n && crowd_equals(&a, i);
+        equals |= may && i < n && crowd_equals(&a, i);
     }
     extra = warp_sum(extra);
     equals = __any_sync(SIMT_FULL_MASK, equals);
