@@ -49,11 +49,12 @@ static struct operation batch_make(struct source *source, enum operation_kind ki
     operation_init(&operation, kind, n);
     for (uint64_t i = 0; i < n; i++) {
         operation.first[i] = key_make(source, where, inserts, spot, i / repeated);
+        if (!operation.second) continue;
         if (operation_has_bounds(kind))
             operation.second[i] = operation.first[i] < source->largest - 90
                                       ? operation.first[i] + random_below(random, 90)
                                       : source->largest;
-        else if (operation.second)
+        else
             operation.second[i] = random_below(random, 5);
     }
     source->last = where;
