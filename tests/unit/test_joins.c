@@ -255,8 +255,14 @@ static void keys_in_order(void **state)
     double left[lefts], right[rights];
     copse_ctx *ctx = unit_context(2);
     for (uint32_t turn = 0; turn < 3; turn++) {
-        for (uint32_t i = 0; i < lefts; i++) left[i] = 0.25 * (double)(i / 3);
-        for (uint32_t i = 0; i < rights; i++) right[i] = 0.5 * (double)(i / 2);
+        for (uint32_t i = 0; i < lefts; i++) {
+            const uint32_t third = i / 3;
+            left[i] = 0.25 * third;
+        }
+        for (uint32_t i = 0; i < rights; i++) {
+            const uint32_t half = i / 2;
+            right[i] = 0.5 * half;
+        }
         for (uint32_t i = 0; turn == 1 && i < lefts; i++) left[i] += i < step ? 100.0 : -200.0;
         for (uint32_t i = 0; turn == 2 && i < lefts; i++) left[i] += i < 2 * step ? 10.0 : -200.0;
         const copse_column left_key = {"k", COPSE_F64, 0, left, NULL}, right_key = {"k", COPSE_F64, 0, right, NULL};

@@ -22,6 +22,7 @@ struct source {
     struct random_source random;
     bool duplicates; /* most keys repeat */
     uint64_t behind; /* the next key behind all others */
+    enum where last; /* where the batch before was: the next is there, too, in half of the cases */
     uint64_t largest;
 };
 
@@ -42,18 +43,21 @@ static struct operation batch_make(struct source *source, enum operation_kind ki
     struct random_source *random = &source->random;
     struct operation operation;
     const uint64_t n = sizes[random_below(random, COUNT_OF(sizes))], spot = random_below(random, 4000);
-    const enum where where = (enum where)random_below(random, WHERE);
+    const enum where where = random_one_in(random, 2) ? source->last : (enum where)random_below(random, WHERE);
+    const uint64_t repeated = random_one_in(random, 4) ? 2 : 1;
     const bool inserts = kind == OPERATION_INSERT || kind == OPERATION_INSERT_IF_ABSENT || kind == OPERATION_APPLY;
     operation_init(&operation, kind, n);
     for (uint64_t i = 0; i < n; i++) {
-        operation.first[i] = key_make(source, where, inserts, spot, i);
+        operation.first[i] = key_make(source, where, inserts, spot, i / repeated);
+        if (!operation.second) continue;
         if (operation_has_bounds(kind))
             operation.second[i] = operation.first[i] < source->largest - 90
                                       ? operation.first[i] + random_below(random, 90)
                                       : source->largest;
-        else if (operation.second)
+        else
             operation.second[i] = random_below(random, 5);
     }
+    source->last = where;
     if (where == BEHIND_ALL && inserts) source->behind += n;
     return operation;
 }
@@ -122,6 +126,37 @@ static void full_leaves(void **state)
     }
 }
 
+/* Behind all keys and in order, but with equals among them, or with the key that was the last one before: no append to an index in which
+ * keys come once. */
+static void appends_with_equal_keys(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t first, repeated;
+    } batches[] = {{0, 1}, {100, 1}, {200, 1}, {300, 2}, {400, 1}, {500, 1}, {599, 1}, {700, 1}, {800, 1}};
+    for (int duplicates = 0; duplicates < 2; duplicates++) {
+        const struct subject_config config = {.structure = COPSE_STRUCTURE_PAGED,
+                                              .placement = COPSE_PLACEMENT_EMULATED,
+                                              .page_order = 64,
+                                              .key_type = COPSE_U64,
+                                              .value_type = COPSE_U32,
+                                              .threads = 1,
+                                              .duplicates = duplicates};
+        struct subject subject;
+        struct operation operation;
+        if (!subject_open(&subject, &config)) fail_msg("%s", subject.why);
+        for (size_t b = 0; b < COUNT_OF(batches); b++) {
+            operation_init(&operation, OPERATION_INSERT, 100);
+            for (uint64_t i = 0; i < 100; i++) {
+                operation.first[i] = batches[b].first + i / batches[b].repeated;
+                operation.second[i] = 1000 * b + i;
+            }
+            run(&subject, &operation);
+        }
+        if (!subject_close(&subject)) fail_msg("%s", subject.why);
+    }
+}
+
 static void on_the_cpu(void **state)
 {
     (void)state;
@@ -143,6 +178,7 @@ static void on_both(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(on_the_cpu), cmocka_unit_test(on_a_device),
-                                       cmocka_unit_test(on_both), cmocka_unit_test(full_leaves)};
+                                       cmocka_unit_test(on_both), cmocka_unit_test(full_leaves),
+                                       cmocka_unit_test(appends_with_equal_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
