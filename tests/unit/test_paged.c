@@ -132,8 +132,8 @@ static void few_keys_are_patched_in(void **state)
     copse_ctx_free(ctx);
 }
 
-/* Large batches are carried out before the host has read the plan, with what the last one took: as many keys again, ten times as many,
- * for which there is no memory yet, updates that take no page, keys outside the tree's bounds, crowds, erases, and all of it. */
+/* Large batches, one behind the other: as many keys again, four times as many, updates that take no page, keys outside the tree's bounds,
+ * crowds, erases, and all of it. */
 static void large_batches_follow_each_other(void **state)
 {
     (void)state;

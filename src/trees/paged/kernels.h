@@ -61,13 +61,11 @@ typedef enum copse_paged_mode {
     COPSE_PAGED_PIECES  /* elements are stretches of entries in a page, which go                */
 } copse_paged_mode;
 
-/* What an element of a batch does, in the upper two bits of its word; then a bit that says that its window is shared out anew, three for
- * the free slots of its leaf, of which there may be more where it says 7, ten for the leaf, and 16 for the rank in the page. */
+/* What an element of a batch does, in the upper two bits of its word; then 14 bits for its leaf, of which the upper one says that its
+ * window is shared out anew, and 16 for its rank in the page. */
 enum { COPSE_PAGED_NOTHING, COPSE_PAGED_NEW, COPSE_PAGED_GONE, COPSE_PAGED_REPLACED };
 #define COPSE_PAGED_DOES_SHIFT 30u
 #define COPSE_PAGED_LEAF_SHIFT 16u
-#define COPSE_PAGED_ROOM_SHIFT 26u
-#define COPSE_PAGED_ROOM_MOST  7u
 #define COPSE_PAGED_IN_WINDOW  (1u << 29)
 
 /* What becomes of a page that a run of elements touches. */
@@ -118,8 +116,7 @@ typedef struct copse_paged_seen {
  *   replace, patch, finish, write, move_rows, fill_levels
  *
  * A small batch is sorted and planned by one block. The others follow in haste, before the host has seen the plan: with the free pages
- * that there are, into a directory that is large enough for any plan. Where they are not enough, the plan is refused. So it is with large
- * batches, where the last one tells what there should be.
+ * that there are, into a directory that is large enough for any plan. Where they are not enough, the plan is refused.
  */
 typedef struct copse_paged_update_arguments {
     copse_paged_tree tree;

@@ -80,7 +80,6 @@ typedef struct place {
     uint32_t row, leaf;
     uint32_t slot; /* in the leaf */
     uint32_t rank; /* in the page */
-    uint32_t room; /* free slots of the leaf, COPSE_PAGED_ROOM_MOST at most */
     bool equal;    /* q itself is there; where keys may repeat it may be elsewhere, too */
 } place;
 
@@ -92,81 +91,26 @@ SIMT_DEVICE uint32_t row_of(const copse_paged_tree *tree, KEY q)
     return row;
 }
 
-SIMT_DEVICE uint32_t leaf_of(const copse_paged_tree *tree, const char *page, KEY q)
-{
-    const uint32_t part = top_part(tree, page, q);
-    const uint32_t line = part * LINE_KEYS + keys_before(page + COPSE_PAGED_TOP_AT + part * 64u, 1, q);
-    return line * LINE_KEYS + keys_before(page + tree->separators_at + line * 64u, 1, q);
-}
-
 /* The same from the row on that the levels lead to. */
 SIMT_DEVICE place place_in(const copse_paged_tree *tree, uint32_t row, KEY q)
 {
     place to;
     to.row = row;
     char *page = page_of(tree, to.row);
-    to.leaf = leaf_of(tree, page, q);
+    const uint32_t part = top_part(tree, page, q);
+    const uint32_t line = part * LINE_KEYS + keys_before(page + COPSE_PAGED_TOP_AT + part * 64u, 1, q);
+    to.leaf = line * LINE_KEYS + keys_before(page + tree->separators_at + line * 64u, 1, q);
     const KEY *keys = page_keys(tree, page) + to.leaf * LEAF_SLOTS;
     const uint32_t begin = leaf_begin(tree, page, to.leaf);
     to.slot = keys_before(keys, COPSE_PAGED_LEAF_BYTES / 64u, q);
     to.rank = begin + to.slot;
-    to.room = 0;
     to.equal = to.rank < page_ends(tree, page)[to.leaf] && keys[to.slot] == q;
     return to;
 }
 
-/* Lanes that look at a leaf together, 16 bytes each. */
-#define LEAF_LANES (COPSE_PAGED_LEAF_BYTES / 16u)
-
-/* Keys of a leaf that are less than q; *out_equal: one of its slots has q. Every lane of the warp asks, about a leaf and a key of its own.
- * A lane that loads a leaf alone takes a turn of the first cache for each 16 bytes, since the other lanes want other lines. */
-SIMT_DEVICE uint32_t leaf_before(const KEY *leaf, KEY q, bool *out_equal)
+SIMT_DEVICE place place_of(const copse_paged_tree *tree, KEY q)
 {
-    const uint32_t groups = SIMT_WARP / LEAF_LANES,
-                   own = simt_lane() % groups * LEAF_LANES; /* where the answer is seen */
-    uint32_t answer = 0;
-    *out_equal = false;
-    SIMT_UNROLL
-    for (uint32_t turn = 0; turn < LEAF_LANES; turn++) {
-        const uint32_t lane = turn * groups + simt_lane() / LEAF_LANES;
-        const KEY asked = COPSE_BITS(simt_shfl_u, KEY_BITS)(SIMT_FULL_MASK, q, lane);
-        const char *from = (const char *)(uintptr_t)simt_shfl_u64(SIMT_FULL_MASK, (uint64_t)(uintptr_t)leaf, lane);
-        const simt_u32x4 v = simt_load16(from + simt_lane() % LEAF_LANES * 16u);
-        uint32_t before = 0;
-        bool equal = false;
-        SIMT_UNROLL
-        for (uint32_t i = 0; i < PIECE_KEYS; i++) {
-            const uint32_t less = __ballot_sync(SIMT_FULL_MASK, piece_key(v, i) < asked);
-            before += (uint32_t)__popc(less >> own & ((1u << LEAF_LANES) - 1u));
-            equal = equal || piece_key(v, i) == asked;
-        }
-        const uint32_t equals = __ballot_sync(SIMT_FULL_MASK, equal) >> own & ((1u << LEAF_LANES) - 1u);
-        if (simt_lane() / groups != turn) continue;
-        answer = before;
-        *out_equal = equals != 0;
-    }
-    return answer;
-}
-
-/* Where the first key >= q is, or would be, and how much room its leaf has. Every lane of the warp asks for a key of its own. */
-SIMT_DEVICE place place_of_warp(const copse_paged_tree *tree, KEY q)
-{
-    place to;
-    to.row = to.leaf = to.slot = to.rank = 0;
-    to.room = COPSE_PAGED_ROOM_MOST;
-    to.equal = false;
-    if (tree->entries == 0) return to;
-    to.row = row_of(tree, q);
-    char *page = page_of(tree, to.row);
-    to.leaf = leaf_of(tree, page, q);
-    const uint32_t begin = leaf_begin(tree, page, to.leaf), end = page_ends(tree, page)[to.leaf];
-    bool equal;
-    to.slot = leaf_before(page_keys(tree, page) + to.leaf * LEAF_SLOTS, q, &equal);
-    const uint32_t room = LEAF_SLOTS - (end - begin);
-    to.rank = begin + to.slot;
-    to.room = room < COPSE_PAGED_ROOM_MOST ? room : COPSE_PAGED_ROOM_MOST;
-    to.equal = equal && to.rank < end; /* free slots have the largest key */
-    return to;
+    return place_in(tree, row_of(tree, q), q);
 }
 
 SIMT_DEVICE uint64_t location_of(uint32_t row, uint32_t rank)
@@ -252,12 +196,7 @@ SIMT_DEVICE uint32_t element_does(uint32_t what)
 
 SIMT_DEVICE uint32_t element_leaf(uint32_t what)
 {
-    return what >> COPSE_PAGED_LEAF_SHIFT & 0x3ffu;
-}
-
-SIMT_DEVICE uint32_t element_room(uint32_t what)
-{
-    return what >> COPSE_PAGED_ROOM_SHIFT & COPSE_PAGED_ROOM_MOST;
+    return what >> COPSE_PAGED_LEAF_SHIFT & 0xfffu;
 }
 
 SIMT_DEVICE uint32_t element_rank(uint32_t what)

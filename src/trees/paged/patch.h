@@ -19,7 +19,7 @@ SIMT_DEVICE void element_replace(const copse_paged_update_arguments *a, uint32_t
 
 SIMT_KERNEL(NAME(replace), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    if (!a.seen->replaced || plan_refused(&a)) return;
+    if (a.seen->refused || a.seen->done) return;
     for (uint32_t j = blockIdx.x * blockDim.x + threadIdx.x; j < a.n; j += gridDim.x * blockDim.x)
         element_replace(&a, j);
 }
@@ -236,7 +236,7 @@ SIMT_DEVICE void patch_elements(const copse_paged_update_arguments *a, uint32_t 
 /* Patches leaves where they are: a lane for each element finds out about its leaf, then a lane for each slot changes it. */
 SIMT_KERNEL(NAME(patch), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    if (!a.seen->patched || plan_refused(&a)) return;
+    if (a.seen->refused || a.seen->done) return;
     const uint32_t warps = gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP);
     const uint32_t own = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     for (uint64_t from = (uint64_t)own * SIMT_WARP; from < a.n; from += (uint64_t)warps * SIMT_WARP)
@@ -247,11 +247,38 @@ SIMT_KERNEL(NAME(patch), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 
 #define WINDOW_SLOTS (COPSE_PAGED_WINDOW * LEAF_SLOTS)
 
+/* A window of a page, and the elements that fall into it. */
+typedef struct window {
+    uint32_t leaf, leaves;
+    uint32_t begin;      /* rank of its first entry */
+    uint32_t first, end; /* elements */
+    uint32_t total;      /* entries that it gets */
+} window;
+
+SIMT_DEVICE window window_of(const copse_paged_update_arguments *a, uint32_t first, uint32_t end, char *page)
+{
+    window w;
+    const uint32_t shift = window_shift(&a->tree);
+    w.leaves = 1u << shift;
+    w.leaf = element_leaf(a->what[first]) >> shift << shift;
+    w.begin = leaf_begin(&a->tree, page, w.leaf);
+    w.first = first;
+    w.end = run_leaf_end(a, first, end, w.leaf + w.leaves - 1u);
+    w.total = page_ends(&a->tree, page)[w.leaf + w.leaves - 1u] - w.begin + run_comes(a, w.first, w.end);
+    return w;
+}
+
 /* What the elements of a run bring: to leaves 0 .. a leaf, and to the leaves in front of its window, and behind it. */
 typedef struct arrivals {
     uint32_t here, before, behind;
     bool marked; /* the window is shared out anew */
 } arrivals;
+
+SIMT_DEVICE uint32_t element_comes(uint32_t what)
+{
+    const uint32_t does = element_does(what);
+    return does == COPSE_PAGED_NEW ? 1u : does == COPSE_PAGED_GONE ? UINT32_MAX : 0u;
+}
 
 SIMT_DEVICE arrivals arrivals_look_up(const copse_paged_update_arguments *a, uint32_t first, uint32_t end,
                                       uint32_t leaf, uint32_t shift)
@@ -266,57 +293,26 @@ SIMT_DEVICE arrivals arrivals_look_up(const copse_paged_update_arguments *a, uin
     return seen;
 }
 
-/* Elements of a page in the lanes of a warp, so that looking through them waits for no memory. */
-typedef struct lane_elements {
-    uint32_t n; /* less than SIMT_WARP: more are left to arrivals_look_up */
-    uint32_t what;
-    uint32_t comes; /* what this lane's element and those in front of it bring */
-} lane_elements;
-
-SIMT_DEVICE lane_elements elements_load(const copse_paged_update_arguments *a, uint32_t first, uint32_t end)
+/* Every lane takes part, with a leaf of its own. Few elements come by shuffles, so that no lane waits for memory. windows: some are
+ * shared out anew. */
+SIMT_DEVICE arrivals arrivals_at(const copse_paged_update_arguments *a, uint32_t first, uint32_t end, uint32_t leaf,
+                                 bool windows)
 {
-    lane_elements e;
-    const uint32_t upto = SIMT_FULL_MASK >> (SIMT_WARP - 1u - simt_lane());
-    e.n = end - first;
-    e.what = simt_lane() < e.n ? a->what[first + simt_lane()] : 0;
-    const uint32_t does = element_does(e.what);
-    e.comes = (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, does == COPSE_PAGED_NEW) & upto);
-    e.comes -= (uint32_t)__popc(__ballot_sync(SIMT_FULL_MASK, does == COPSE_PAGED_GONE) & upto);
-    return e;
-}
-
-/* How many of them fall into leaves up to this one, each lane asking for a leaf of its own; and what the first n bring. */
-SIMT_DEVICE uint32_t elements_up_to(const lane_elements *e, uint32_t leaf)
-{
-    uint32_t n = 0;
-    SIMT_UNROLL
-    for (uint32_t step = SIMT_WARP / 2u; step > 0; step /= 2u) {
-        const uint32_t at = element_leaf(simt_shfl_u32(SIMT_FULL_MASK, e->what, n + step - 1u));
-        if (n + step <= e->n && at <= leaf) n += step;
-    }
-    return n;
-}
-
-SIMT_DEVICE uint32_t elements_bring(const lane_elements *e, uint32_t n)
-{
-    const uint32_t comes = simt_shfl_u32(SIMT_FULL_MASK, e->comes, (n - 1u) % SIMT_WARP);
-    return n ? comes : 0u;
-}
-
-/* The same as arrivals_look_up; every lane takes part, with a leaf of its own. windows: some are shared out anew. */
-SIMT_DEVICE arrivals arrivals_at(const lane_elements *e, uint32_t leaf, uint32_t shift, bool windows)
-{
+    const uint32_t shift = window_shift(&a->tree);
+    if (end - first > SIMT_WARP) return arrivals_look_up(a, first, end, leaf, shift);
+    const uint32_t mine = first + simt_lane() < end ? a->what[first + simt_lane()] : 0;
     arrivals seen;
-    seen.before = seen.behind = 0;
+    seen.here = seen.before = seen.behind = 0;
     seen.marked = false;
-    seen.here = elements_bring(e, elements_up_to(e, leaf));
-    if (!windows) return seen;
-    const uint32_t begin = leaf >> shift << shift, behind = begin + (1u << shift);
-    const uint32_t in_front = elements_up_to(e, begin - 1u), from = begin ? in_front : 0u;
-    const uint32_t what = simt_shfl_u32(SIMT_FULL_MASK, e->what, from);
-    seen.before = elements_bring(e, from);
-    seen.behind = elements_bring(e, elements_up_to(e, behind - 1u));
-    seen.marked = from < e->n && element_leaf(what) < behind && what & COPSE_PAGED_IN_WINDOW;
+    for (uint32_t i = 0; i < end - first; i++) {
+        const uint32_t what = simt_shfl_u32(SIMT_FULL_MASK, mine, i), comes = element_comes(what);
+        const uint32_t at = element_leaf(what), in = at >> shift, own = leaf >> shift;
+        if (at <= leaf) seen.here += comes;
+        if (!windows) continue;
+        if (in < own) seen.before += comes;
+        if (in <= own) seen.behind += comes;
+        seen.marked = seen.marked || (in == own && what & COPSE_PAGED_IN_WINDOW);
+    }
     return seen;
 }
 
@@ -341,92 +337,25 @@ SIMT_DEVICE uint32_t entry_new_rank(const copse_paged_update_arguments *a, uint3
     return rank + run_comes(a, first, low);
 }
 
-/* A window of a page: its leaves, and how many entries it gets. */
-typedef struct window {
-    uint32_t leaf, leaves, total;
-} window;
-
-/* Entries of a window that a lane takes along. Their loads are under way while the elements are looked through. */
-#define LANE_SLOTS (WINDOW_SLOTS / SIMT_WARP)
-
-typedef struct lane_slots {
-    KEY keys[LANE_SLOTS];
-    VALUE values[LANE_SLOTS];
-    uint32_t rank[LANE_SLOTS]; /* in the page; UINT32_MAX: no entry */
-    uint32_t to[LANE_SLOTS];   /* in the window                     */
-} lane_slots;
-
-SIMT_DEVICE lane_slots slots_load(const copse_paged_tree *tree, const window *w, char *page, uint32_t begin)
+/* Brings the entries of a window together, in order, in shared memory. */
+SIMT_DEVICE void window_gather(const copse_paged_update_arguments *a, const window *w, char *page, KEY *keys,
+                               VALUE *values)
 {
-    const uint16_t *ends = page_ends(tree, page);
-    lane_slots mine;
-    SIMT_UNROLL
-    for (uint32_t k = 0; k < LANE_SLOTS; k++) {
-        const uint32_t at = k * SIMT_WARP + simt_lane(), leaf = w->leaf + at / LEAF_SLOTS;
-        mine.rank[k] = UINT32_MAX;
-        mine.to[k] = 0;
-        mine.keys[k] = 0;
-        mine.values[k] = 0;
-        if (at >= w->leaves * LEAF_SLOTS) continue;
-        mine.keys[k] = page_keys(tree, page)[w->leaf * LEAF_SLOTS + at];
-        mine.values[k] = page_values(tree, page)[w->leaf * LEAF_SLOTS + at];
-        const uint32_t rank = leaf_begin(tree, page, leaf) + at % LEAF_SLOTS;
-        if (rank < ends[leaf]) mine.rank[k] = rank;
-        mine.to[k] = rank - begin;
+    const uint16_t *ends = page_ends(&a->tree, page);
+    for (uint32_t i = simt_lane(); i < w->leaves * LEAF_SLOTS; i += SIMT_WARP) {
+        const uint32_t s = w->leaf * LEAF_SLOTS + i, leaf = s / LEAF_SLOTS;
+        const uint32_t rank = leaf_begin(&a->tree, page, leaf) + s % LEAF_SLOTS;
+        const uint32_t to = rank < ends[leaf] ? entry_new_rank(a, w->first, w->end, rank) : UINT32_MAX;
+        if (to == UINT32_MAX) continue;
+        keys[to - w->begin] = page_keys(&a->tree, page)[s];
+        values[to - w->begin] = page_values(&a->tree, page)[s];
     }
-    return mine;
-}
-
-/* An element of the window makes the entries behind it move; the one that it takes out is none any more. */
-SIMT_DEVICE void slots_follow(lane_slots *mine, uint32_t what)
-{
-    const uint32_t rank = element_rank(what), does = element_does(what);
-    SIMT_UNROLL
-    for (uint32_t k = 0; k < LANE_SLOTS; k++) {
-        if (rank > mine->rank[k]) continue;
-        if (does == COPSE_PAGED_NEW) mine->to[k]++;
-        if (does == COPSE_PAGED_GONE) mine->to[k]--;
-        if (does == COPSE_PAGED_GONE && rank == mine->rank[k]) mine->rank[k] = UINT32_MAX;
+    for (uint32_t j = w->first + simt_lane(); j < w->end; j += SIMT_WARP) {
+        if (element_does(a->what[j]) != COPSE_PAGED_NEW) continue;
+        const uint32_t to = element_rank(a->what[j]) + run_comes(a, w->first, j) - w->begin;
+        keys[to] = element_key(a, j);
+        values[to] = ((const VALUE *)a->values)[element_value_at(a, j)];
     }
-}
-
-/* Brings the entries of a window, whose first element is `first`, together, in order, in shared memory. */
-SIMT_DEVICE window window_gather(const copse_paged_update_arguments *a, uint32_t first, uint32_t end, uint32_t leaf,
-                                 char *page, KEY *keys, VALUE *values)
-{
-    window w;
-    w.leaves = 1u << window_shift(&a->tree);
-    w.leaf = leaf;
-    const uint32_t begin = leaf_begin(&a->tree, page, leaf), in_front = (1u << simt_lane()) - 1u;
-    lane_slots mine = slots_load(&a->tree, &w, page, begin);
-    uint32_t comes = 0, here = SIMT_FULL_MASK;
-    for (uint32_t from = first; here == SIMT_FULL_MASK; from += SIMT_WARP) {
-        const uint32_t j = from + simt_lane(), what = j < end ? a->what[j] : 0;
-        const bool in = j < end && element_leaf(what) < leaf + w.leaves,
-                   is_new = in && element_does(what) == COPSE_PAGED_NEW;
-        here = __ballot_sync(SIMT_FULL_MASK, in);
-        const uint32_t news = __ballot_sync(SIMT_FULL_MASK, is_new),
-                       gone = __ballot_sync(SIMT_FULL_MASK, in && element_does(what) == COPSE_PAGED_GONE);
-        for (uint32_t i = 0; here >> i; i++) {
-            slots_follow(&mine, simt_shfl_u32(SIMT_FULL_MASK, what, i));
-            if (i == SIMT_WARP - 1u) break;
-        }
-        if (is_new) {
-            const uint32_t to = element_rank(what) - begin + comes + (uint32_t)__popc(news & in_front) -
-                                (uint32_t)__popc(gone & in_front);
-            keys[to] = element_key(a, j);
-            values[to] = ((const VALUE *)a->values)[element_value_at(a, j)];
-        }
-        comes += (uint32_t)__popc(news) - (uint32_t)__popc(gone);
-    }
-    SIMT_UNROLL
-    for (uint32_t k = 0; k < LANE_SLOTS; k++) {
-        if (mine.rank[k] == UINT32_MAX) continue;
-        keys[mine.to[k]] = mine.keys[k];
-        values[mine.to[k]] = mine.values[k];
-    }
-    w.total = page_ends(&a->tree, page)[leaf + w.leaves - 1u] - begin + comes;
-    return w;
 }
 
 /* Writes the leaves of a window; its last separator stays. */
@@ -463,13 +392,9 @@ SIMT_DEVICE void ends_follow(const copse_paged_update_arguments *a, uint32_t fir
                              char *page, bool windows)
 {
     uint16_t *ends = page_ends(&a->tree, page);
-    const uint32_t shift = window_shift(&a->tree);
-    const bool few = end - first < SIMT_WARP;
-    const lane_elements elements = elements_load(a, first, few ? end : first);
     for (uint32_t i = (a->tree.leaves + SIMT_WARP - 1u) / SIMT_WARP; i-- > 0;) {
         const uint32_t leaf = i * SIMT_WARP + simt_lane();
-        const arrivals seen =
-            few ? arrivals_at(&elements, leaf, shift, windows) : arrivals_look_up(a, first, end, leaf, shift);
+        const arrivals seen = arrivals_at(a, first, end, leaf, windows);
         const uint32_t to = leaf < a->tree.leaves ? end_follow(&a->tree, ends, leaf, seen) : 0;
         __syncwarp(SIMT_FULL_MASK);
         if (leaf < a->tree.leaves) ends[leaf] = (uint16_t)to;
@@ -490,9 +415,8 @@ SIMT_DEVICE void windows_spread(const copse_paged_update_arguments *a, uint32_t 
         const bool begins = what & COPSE_PAGED_IN_WINDOW &&
                             (j == first || element_leaf(a->what[j - 1u]) >> shift != element_leaf(what) >> shift);
         for (uint32_t todo = __ballot_sync(SIMT_FULL_MASK, begins); todo; todo &= todo - 1u) {
-            const uint32_t lane = (uint32_t)__ffs((int)todo) - 1u,
-                           leaf = element_leaf(simt_shfl_u32(SIMT_FULL_MASK, what, lane)) >> shift << shift;
-            const window w = window_gather(a, from + lane, end, leaf, page, keys, values);
+            const window w = window_of(a, from + (uint32_t)__ffs((int)todo) - 1u, end, page);
+            window_gather(a, &w, page, keys, values);
             __syncwarp(SIMT_FULL_MASK);
             window_write(&a->tree, &w, page, keys, values);
             __syncwarp(SIMT_FULL_MASK);
@@ -541,7 +465,7 @@ SIMT_KERNEL(NAME(finish), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
     SIMT_SHARED(KEY, keys, COPSE_KERNEL_THREADS / SIMT_WARP * WINDOW_SLOTS);
     SIMT_SHARED(VALUE, values, COPSE_KERNEL_THREADS / SIMT_WARP * WINDOW_SLOTS);
-    if (!a.seen->patched || plan_refused(&a)) return;
+    if (a.seen->refused || a.seen->done) return;
     const uint32_t warps = gridDim.x * (COPSE_KERNEL_THREADS / SIMT_WARP), runs = low_half(a.seen->last);
     const uint32_t own = blockIdx.x * (COPSE_KERNEL_THREADS / SIMT_WARP) + simt_warp();
     const uint32_t share = (runs + warps - 1u) / warps, each = share < SIMT_WARP ? share : SIMT_WARP;

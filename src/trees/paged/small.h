@@ -106,7 +106,8 @@ SIMT_DEVICE void block_plan(const copse_paged_update_arguments *a, uint64_t *war
 {
     bool replaced = false;
     planned sums = planned_none();
-    elements_locate(a, threadIdx.x, COPSE_PAGED_SMALL_THREADS, &replaced);
+    for (uint32_t j = threadIdx.x; j <= a->n; j += COPSE_PAGED_SMALL_THREADS)
+        a->scan[j] = j < a->n ? element_locate(a, j, &replaced) : 0;
     if (replaced) simt_store_relaxed_u64(&a->seen->replaced, 1u);
     __syncthreads();
     block_sums(a->scan, a->n + 1u, warps);
@@ -117,6 +118,15 @@ SIMT_DEVICE void block_plan(const copse_paged_update_arguments *a, uint64_t *war
     planned_report(a->seen, sums);
     __syncthreads();
     block_sums(a->run_scan, a->runs_most + 1u, warps);
+}
+
+/* Is there memory for the plan? An update that leaves no entry is one for the host. */
+SIMT_DEVICE bool plan_refused(const copse_paged_update_arguments *a)
+{
+    const copse_paged_seen *seen = a->seen;
+    const int64_t comes = (int32_t)high_half(seen->last), rows = (int64_t)a->tree.rows + (int64_t)seen->shift;
+    return seen->speculation.not_first_nan || (int64_t)a->tree.entries + comes == 0 || seen->taken > a->stack_top ||
+           (seen->taken + seen->freed > 0 && rows > (int64_t)a->new_room);
 }
 
 /* Carries out a plan that changes no rows. */

@@ -17,17 +17,14 @@ typedef struct update {
     copse_paged_update_arguments a;
     copse_scratch scratch;
     copse_paged_seen seen;
-    copse_paged_directory ahead; /* that of a large batch in haste */
-    uint64_t low, high;          /* of the keys that are put       */
-    bool done;                   /* the pages are changed          */
+    uint64_t low, high; /* of the keys that are put */
+    bool done;          /* the pages are changed    */
 } update;
 
-/* Blocks that write pages in haste: of a small batch in all, of a large one for each multiprocessor. These are more than run at a time, so
- * that none waits for others with more to do. */
+/* Blocks that write pages in haste. */
 #define HASTY_PAGES 132u
-#define HASTY_SHARE 64u
 /* Of all pages, at most this share is got before it is known that they are wanted. */
-#define AHEAD_SHARE 4u
+#define AHEAD_SHARE 16u
 
 static copse_status launch(const update *u, const copse_kernel *kernel, uint64_t items, const void *arguments)
 {
@@ -104,8 +101,7 @@ static copse_status pages_change(const update *u, bool hasty)
     const copse_paged_kernels *kernels = copse_paged_kernels_of(u->index);
     copse_device *device = u->index->device;
     const uint64_t runs = hasty ? u->a.runs_most : (uint32_t)u->seen.last;
-    const uint64_t most = u->a.n > COPSE_PAGED_SMALL ? (uint64_t)device->multiprocessors * HASTY_SHARE : HASTY_PAGES;
-    const uint64_t items = hasty ? most : u->seen.items;
+    const uint64_t items = hasty ? HASTY_PAGES : u->seen.items;
     const bool replaces = u->a.mode == COPSE_PAGED_PUT || u->a.mode == COPSE_PAGED_MIXED;
     copse_status status = COPSE_OK;
     if (hasty ? replaces : u->seen.replaced != 0) status = launch(u, &kernels->replace, u->a.n, &u->a);
@@ -193,38 +189,12 @@ static void tree_follow(update *u)
     u->done = true;
 }
 
-/* Notes what a batch takes, by which the next one is judged; those that erase say nothing about that. */
-static void taken_note(const update *u)
-{
-    if (u->a.mode == COPSE_PAGED_PIECES || u->a.mode == COPSE_PAGED_ERASE) return;
-    u->tree->taken = u->tree->view.entries ? u->seen.taken : 0; /* a bulk load does not come again */
-    u->tree->taken_by = u->a.n;
-}
-
-/* After kernels in haste: follows what they did, or leaves it to the host where the plan was refused. */
-static copse_status haste_end(update *u, copse_paged_directory *directory)
-{
-    copse_device *device = u->index->device;
-    if (!u->seen.refused && (u->seen.taken || u->seen.freed)) {
-        directory->rows = u->a.tree.rows + (uint32_t)u->seen.shift;
-        rows_follow(u, directory);
-        directory->memory = NULL;
-    } else {
-        copse_paged_directory_free(u->index, directory);
-    }
-    if (!u->seen.refused) {
-        tree_follow(u);
-        return COPSE_OK;
-    }
-    u->seen.refused = 0;
-    return copse_device_fill(device, device->main, &u->a.seen->refused, 0, sizeof u->seen.refused);
-}
-
 /* Carries a plan out. */
 static copse_status carry_out(update *u)
 {
     copse_device *device = u->index->device;
-    taken_note(u);
+    u->tree->taken = u->tree->view.entries ? u->seen.taken : 0; /* a bulk load does not come again */
+    u->tree->taken_by = u->a.n;
     if (plan_is_empty(u)) return COPSE_OK;
     copse_status status = u->seen.taken || u->seen.freed ? rows_prepare_and_change(u) : pages_change(u, false);
     if (status != COPSE_OK) return status;
@@ -234,31 +204,17 @@ static copse_status carry_out(update *u)
 
 /* --- large batches ---------------------------------------------------------------------------------------------------------------- */
 
-/* Pages that a batch is likely to take: as many as the last one, by its keys, and some more. */
-static uint64_t pages_likely(const update *u)
+/* Gets memory for as many pages as the last batch has taken, by its keys, while the device is at the plan of this one, so that the host
+ * need not wait for both, one behind the other. Where there is none, carrying the plan out shows it. */
+static void pool_fill_ahead(const update *u)
 {
     const copse_paged *tree = u->tree;
     const uint64_t most = tree->pool.pages / AHEAD_SHARE;
-    const uint64_t last = u->a.n < tree->taken_by ? tree->taken * u->a.n / tree->taken_by : tree->taken;
-    return last + last / 4 < most ? last + last / 4 : most;
-}
-
-/* Gets memory for a likely plan while the device makes it, and launches what carries it out, so that the device need not wait until the
- * host has read it. Where there is no such memory, or no last batch to go by, the host waits for the plan. */
-static copse_status batch_haste(update *u)
-{
-    const copse_index *index = u->index;
-    const uint64_t likely = pages_likely(u);
+    const uint64_t likely = u->a.n < tree->taken_by ? tree->taken * u->a.n / tree->taken_by : tree->taken;
     copse_kept_error kept;
     copse_error_keep(&kept);
-    copse_status status = copse_paged_pool_reserve(index, &u->tree->pool, likely);
-    if (status == COPSE_OK && u->tree->taken_by && !index->device->callers_stream)
-        status = copse_paged_directory_make(index, u->tree->view.rows + likely, true, &u->ahead);
-    if (status != COPSE_OK) {
+    if (copse_paged_pool_reserve(u->index, &u->tree->pool, likely < most ? likely : most) != COPSE_OK)
         copse_error_put_back(&kept);
-        return COPSE_OK;
-    }
-    return u->ahead.memory ? rows_change(u, &u->ahead, true) : COPSE_OK;
 }
 
 /* Applies a batch of keys that are sorted and encoded. */
@@ -269,8 +225,9 @@ static copse_status batch_apply(update *u, const void *keys, const void *values,
     u->a.values = values;
     if (status == COPSE_OK) status = launch(u, &copse_paged_kernels_of(u->index)->locate, n, &u->a);
     if (status == COPSE_OK) status = plan_make(u);
-    if (status == COPSE_OK) status = batch_haste(u);
-    return status == COPSE_OK ? plan_read(u) : status;
+    if (status != COPSE_OK) return status;
+    pool_fill_ahead(u);
+    return plan_read(u);
 }
 
 /* The same for a batch whose order is a speculation: where that was wrong, a second time. */
@@ -283,7 +240,6 @@ static copse_status batch_apply_sorted(update *u, copse_device_pairs *pairs)
         status = copse_device_pairs_check(u->index, pairs, &seen);
         u->a.speculation = NULL;
         if (status == COPSE_OK && seen.wrong) {
-            copse_paged_directory_free(u->index, &u->ahead);
             copse_scratch_free(u->index->device, &u->scratch);
             status = batch_apply(u, pairs->keys, pairs->values, pairs->n);
         }
@@ -326,6 +282,25 @@ static copse_status small_run(update *u, copse_paged_small_arguments *a, const c
     return COPSE_OK;
 }
 
+/* After a plan that one block made: the host carries out what was refused. */
+static copse_status small_finish(update *u, copse_paged_directory *directory)
+{
+    copse_device *device = u->index->device;
+    const bool moved = !u->seen.refused && (u->seen.taken || u->seen.freed);
+    if (moved) {
+        directory->rows = u->a.tree.rows + (uint32_t)u->seen.shift;
+        rows_follow(u, directory);
+    } else {
+        copse_paged_directory_free(u->index, directory);
+    }
+    if (!u->seen.refused) {
+        tree_follow(u);
+        return COPSE_OK;
+    }
+    u->seen.refused = 0;
+    return copse_device_fill(device, device->main, &u->a.seen->refused, 0, sizeof u->seen.refused);
+}
+
 /* A batch of up to COPSE_PAGED_SMALL keys, as it came. */
 static copse_status small_apply(update *u, const copse_device_pairs *pairs)
 {
@@ -337,7 +312,7 @@ static copse_status small_apply(update *u, const copse_device_pairs *pairs)
     if (status == COPSE_OK && pairs->n > COPSE_PAGED_TINY)
         status = copse_paged_directory_make(u->index, u->tree->view.rows + pairs->n, true, &directory);
     if (status == COPSE_OK) status = small_run(u, &a, directory.memory ? &directory : NULL);
-    if (status == COPSE_OK) return haste_end(u, &directory);
+    if (status == COPSE_OK) return small_finish(u, &directory);
     copse_paged_directory_free(u->index, &directory);
     return status;
 }
@@ -525,15 +500,10 @@ static copse_status drop_all(copse_index *index)
 /* Ends an update of the index: carries the plan out, unless `status` is an error. */
 static copse_status finish(copse_index *index, update *u, copse_status status)
 {
-    if (status == COPSE_OK && u->ahead.memory) {
-        if (!u->seen.refused) taken_note(u);
-        status = haste_end(u, &u->ahead);
-    }
     if (status == COPSE_OK && !u->done) {
         const bool empties = u->tree->view.entries && u->tree->view.entries + (uint64_t)entries_come(u) == 0;
         status = empties ? drop_all(index) : carry_out(u);
     }
-    copse_paged_directory_free(index, &u->ahead);
     copse_scratch_free(index->device, &u->scratch);
     return status;
 }

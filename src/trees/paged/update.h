@@ -44,18 +44,16 @@ SIMT_DEVICE bool is_there(const copse_paged_tree *tree, const place *at, KEY q)
     return page_keys(tree, page)[page_slot(tree, page, rank)] == q;
 }
 
-/* Where element j goes: behind its equals where all are kept. Every lane of the warp takes part. */
+/* Where element j goes: behind its equals where all are kept. */
 SIMT_DEVICE place element_place(const copse_paged_update_arguments *a, KEY q)
 {
     const copse_paged_tree *tree = &a->tree;
-    const bool behind_all = a->mode == COPSE_PAGED_ADD && q == KEY_MAX;
-    const place at = place_of_warp(tree, a->mode == COPSE_PAGED_ADD && !behind_all ? q + 1u : q);
-    if (!behind_all) return at;
-    place end = at;
+    if (a->mode != COPSE_PAGED_ADD || q != KEY_MAX) return place_of(tree, a->mode == COPSE_PAGED_ADD ? q + 1u : q);
+    place end;
     end.row = tree->rows - 1u;
     end.rank = tree->counts[end.row];
     end.leaf = tree->leaves - 1u; /* not one to patch: the page is packed, or written anew */
-    end.room = 0;
+    end.slot = LEAF_SLOTS;
     end.equal = false;
     return end;
 }
@@ -69,35 +67,25 @@ SIMT_DEVICE bool begins_run(const copse_paged_update_arguments *a, uint32_t j, u
     return a->mode == COPSE_PAGED_ADD ? before < high : before <= high;
 }
 
-/* Locates element j, where there is one. Returns what goes into `scan`. Every lane of the warp takes part. */
+/* Locates element j. Returns what goes into `scan`. */
 SIMT_DEVICE uint64_t element_locate(const copse_paged_update_arguments *a, uint32_t j, bool *replaced)
 {
-    const KEY q = element_key(a, j < a->n ? j : a->n - 1u); /* lanes without one go along with the last */
+    const KEY q = element_key(a, j);
     const place at = element_place(a, q);
-    if (j >= a->n) return 0;
     const uint32_t does = element_decide(a, j, q, is_there(&a->tree, &at, q));
     const uint32_t comes = does == COPSE_PAGED_NEW ? 1u : does == COPSE_PAGED_GONE ? UINT32_MAX : 0u;
     *replaced = *replaced || does == COPSE_PAGED_REPLACED;
     a->row[j] = at.row;
-    a->what[j] = does << COPSE_PAGED_DOES_SHIFT | at.room << COPSE_PAGED_ROOM_SHIFT |
-                 at.leaf << COPSE_PAGED_LEAF_SHIFT | at.rank;
+    a->what[j] = does << COPSE_PAGED_DOES_SHIFT | at.leaf << COPSE_PAGED_LEAF_SHIFT | at.rank;
     return (uint64_t)comes << 32 | (uint64_t)begins_run(a, j, at.row);
-}
-
-/* Elements, and a 0 behind the last one, 32 to a warp. */
-SIMT_DEVICE void elements_locate(const copse_paged_update_arguments *a, uint64_t thread, uint64_t threads,
-                                 bool *replaced)
-{
-    for (uint64_t j = thread; j - simt_lane() <= a->n; j += threads) {
-        const uint64_t sums = element_locate(a, j < a->n ? (uint32_t)j : a->n, replaced);
-        if (j <= a->n) a->scan[j] = sums;
-    }
 }
 
 SIMT_KERNEL(NAME(locate), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
     bool replaced = false;
-    elements_locate(&a, (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, (uint64_t)gridDim.x * blockDim.x, &replaced);
+    for (uint32_t j = blockIdx.x * blockDim.x + threadIdx.x; j < a.n; j += gridDim.x * blockDim.x)
+        a.scan[j] = element_locate(&a, j, &replaced);
+    if (blockIdx.x == 0 && threadIdx.x == 0) a.scan[a.n] = 0;
     if (replaced) simt_store_relaxed_u64(&a.seen->replaced, 1u);
 }
 
@@ -241,45 +229,30 @@ SIMT_DEVICE uint32_t window_shift(const copse_paged_tree *tree)
     return tree->leaves < COPSE_PAGED_WINDOW ? 1u : 2u;
 }
 
-/* Free slots of a leaf beyond those that its elements know of. */
-SIMT_DEVICE uint32_t room_beyond(const copse_paged_tree *tree, uint32_t row, uint32_t leaf)
-{
-    char *page = page_of(tree, row);
-    return LEAF_SLOTS - (page_ends(tree, page)[leaf] - leaf_begin(tree, page, leaf)) - COPSE_PAGED_ROOM_MOST;
-}
-
 /* Looks at the elements of one window, from `first` on. Marks them where a leaf has no room for what comes; *out_fits false: nor has
- * the window. Returns the first element of the next window. What the elements know is enough for most, without a look at the page. */
-SIMT_DEVICE uint32_t window_plan(const copse_paged_update_arguments *a, uint32_t row, uint32_t first, uint32_t end,
-                                 bool *out_marked, bool *out_fits)
+ * the window. Returns the first element of the next window. */
+SIMT_DEVICE uint32_t window_plan(const copse_paged_update_arguments *a, const uint16_t *ends, uint32_t first,
+                                 uint32_t end, bool *out_marked, bool *out_fits)
 {
     const uint32_t shift = window_shift(&a->tree), leaves = 1u << shift;
     const uint32_t begin = element_leaf(a->what[first]) >> shift << shift;
+    const uint32_t entries = ends[begin + leaves - 1u] - (begin ? ends[begin - 1u] : 0u);
     uint32_t j = first, leaf = UINT32_MAX, room = 0, comes = 0;
-    bool crowded = false, all = true; /* all: `room` is all there is */
+    bool crowded = false;
     for (; j < end && element_leaf(a->what[j]) < begin + leaves; j++) {
         const uint32_t what = a->what[j], does = element_does(what);
         comes += does == COPSE_PAGED_NEW ? 1u : does == COPSE_PAGED_GONE ? UINT32_MAX : 0u;
         if (does != COPSE_PAGED_NEW) continue;
         if (element_leaf(what) != leaf) {
             leaf = element_leaf(what);
-            room = element_room(what);
-            all = room < COPSE_PAGED_ROOM_MOST;
-        }
-        if (room == 0 && !all) {
-            room = room_beyond(&a->tree, row, leaf);
-            all = true;
+            room = LEAF_SLOTS - (ends[leaf] - (leaf ? ends[leaf - 1u] : 0u));
         }
         crowded = crowded || room == 0;
         room -= room > 0;
     }
     for (uint32_t i = first; i < j && crowded; i++) a->what[i] |= COPSE_PAGED_IN_WINDOW;
-    if (crowded) {
-        char *page = page_of(&a->tree, row);
-        const uint32_t entries = page_ends(&a->tree, page)[begin + leaves - 1u] - leaf_begin(&a->tree, page, begin);
-        *out_marked = true;
-        *out_fits = entries + comes <= leaves * LEAF_SLOTS;
-    }
+    *out_marked = *out_marked || crowded;
+    *out_fits = *out_fits && (!crowded || entries + comes <= leaves * LEAF_SLOTS);
     return j;
 }
 
@@ -287,9 +260,10 @@ SIMT_DEVICE uint32_t window_plan(const copse_paged_update_arguments *a, uint32_t
 SIMT_DEVICE uint32_t run_stays_in(const copse_paged_update_arguments *a, uint32_t first, uint32_t end, uint32_t row,
                                   bool packed)
 {
+    const uint16_t *ends = page_ends(&a->tree, page_of(&a->tree, row));
     bool marked = false, fits = true;
     if (a->lost || end - first > a->tree.leaves) return 0;
-    for (uint32_t j = first; j < end && fits;) j = window_plan(a, row, j, end, &marked, &fits);
+    for (uint32_t j = first; j < end && fits;) j = window_plan(a, ends, j, end, &marked, &fits);
     if (!fits || (marked && packed)) return 0; /* packed: leaves stay full */
     return marked ? COPSE_PAGED_SPREAD : COPSE_PAGED_PATCHED;
 }
@@ -327,17 +301,6 @@ SIMT_DEVICE void tail_note(copse_paged_seen *seen, uint32_t does, const run_shap
     } else {
         seen->tail = COPSE_PAGED_TAIL_UNKNOWN;
     }
-}
-
-/* Must nothing be changed: because there is no memory for the plan, or it is the plan of a batch that is not in order or not of numbers?
- * An update that leaves no entry is one for the host. What it looks at stays the same while kernels carry the plan out. */
-SIMT_DEVICE bool plan_refused(const copse_paged_update_arguments *a)
-{
-    const copse_paged_seen *seen = a->seen;
-    const int64_t comes = (int32_t)high_half(seen->last), rows = (int64_t)a->tree.rows + (int64_t)seen->shift;
-    return simt_load_relaxed_u64(&a->seen->refused) || seen->done || seen->speculation.wrong ||
-           seen->speculation.not_first_nan || (int64_t)a->tree.entries + comes == 0 || seen->taken > a->stack_top ||
-           (seen->taken + seen->freed > 0 && rows > (int64_t)a->new_room);
 }
 
 /* What a thread has planned. */

@@ -51,12 +51,10 @@ SIMT_DEVICE uint32_t element_new_rank(const copse_paged_update_arguments *a, con
     return element_rank(a->what[j]) + run_comes(a, it->first, j);
 }
 
-/* The first element of the run whose new rank is not smaller; of ranks from 0 to that of its last entry. */
+/* The first element of the run whose new rank is not smaller. */
 SIMT_DEVICE uint32_t element_from(const copse_paged_update_arguments *a, const item *it, uint32_t rank)
 {
     uint32_t low = it->first, high = it->end;
-    if (rank == 0) return low;
-    if (rank == it->shape.total) return high;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2u;
         if (element_new_rank(a, it, middle) < rank)
@@ -86,46 +84,15 @@ SIMT_DEVICE uint32_t leaf_share(const copse_paged_tree *tree, uint32_t n, uint32
     return even > least ? even : least;
 }
 
-/* For each leaf of a page the first element of the run that falls into it or behind it, and what those in front bring. With them most
- * entries are told where they go by one look, where the run would have to be searched for each. */
-#define LEAVES_STAGED (COPSE_PAGED_SLOTS / LEAF_SLOTS)
-
-typedef struct leaf_table {
-    uint32_t *first; /* shared, LEAVES_STAGED + 1; NULL: the page is too large for it, or its elements have no leaves */
-    uint32_t *comes;
-} leaf_table;
-
-SIMT_DEVICE void leaf_table_fill(const copse_paged_update_arguments *a, const item *it, const leaf_table *table)
-{
-    for (uint32_t l = threadIdx.x; l <= a->tree.leaves; l += COPSE_KERNEL_THREADS) {
-        const uint32_t first = l ? run_leaf_end(a, it->first, it->end, l - 1u) : it->first;
-        table->first[l] = first;
-        table->comes[l] = run_comes(a, it->first, first);
-    }
-    __syncthreads();
-}
-
-/* The new rank of an entry of the page; UINT32_MAX: it goes. */
-SIMT_DEVICE uint32_t item_new_rank(const copse_paged_update_arguments *a, const item *it, const leaf_table *table,
-                                   uint32_t leaf, uint32_t rank)
-{
-    if (!table->first) return entry_new_rank(a, it->first, it->end, rank);
-    const uint32_t first = table->first[leaf], end = table->first[leaf + 1u];
-    const uint32_t to = first == end ? rank : entry_new_rank(a, first, end, rank);
-    return to == UINT32_MAX ? UINT32_MAX : to + table->comes[leaf];
-}
-
 /* Brings the entries of the page together, in order. */
-SIMT_DEVICE void item_gather(const copse_paged_update_arguments *a, const item *it, const leaf_table *table,
-                             const page_target *target)
+SIMT_DEVICE void item_gather(const copse_paged_update_arguments *a, const item *it, const page_target *target)
 {
     char *page = page_of(&a->tree, it->row);
     const uint16_t *ends = page_ends(&a->tree, page);
-    if (table->first) leaf_table_fill(a, it, table);
     for (uint32_t s = threadIdx.x; s < a->tree.slots; s += COPSE_KERNEL_THREADS) {
         const uint32_t leaf = s / LEAF_SLOTS, rank = leaf_begin(&a->tree, page, leaf) + s % LEAF_SLOTS;
         if (rank >= ends[leaf]) continue;
-        const uint32_t to = item_new_rank(a, it, table, leaf, rank);
+        const uint32_t to = entry_new_rank(a, it->first, it->end, rank);
         if (to < it->low || to >= it->high) continue;
         target->keys[target_at(target, to - it->low)] = page_keys(&a->tree, page)[s];
         target->values[target_at(target, to - it->low)] = page_values(&a->tree, page)[s];
@@ -203,14 +170,9 @@ SIMT_KERNEL(NAME(write), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
     SIMT_SHARED(KEY, keys, COPSE_PAGED_SLOTS);
     SIMT_SHARED(VALUE, values, COPSE_PAGED_SLOTS);
-    SIMT_SHARED(uint32_t, firsts, LEAVES_STAGED + 1u);
-    SIMT_SHARED(uint32_t, comes, LEAVES_STAGED + 1u);
     SIMT_SHARED(uint64_t, to, 1);
-    if (plan_refused(&a)) return;
+    if (a.seen->refused || a.seen->done) return;
     const bool staged = a.tree.slots <= COPSE_PAGED_SLOTS;
-    leaf_table table;
-    table.first = staged && !a.lost && a.tree.entries ? firsts : NULL;
-    table.comes = comes;
     for (uint32_t number = blockIdx.x; number < a.seen->items; number += gridDim.x) {
         const item it = item_of(&a, number);
         const bool moves = (a.run_does[it.run] & COPSE_PAGED_MOVES) != 0;
@@ -224,7 +186,7 @@ SIMT_KERNEL(NAME(write), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
         target.stride = staged ? target.per_leaf : LEAF_SLOTS;
         target.keys = staged ? keys : page_keys(&a.tree, page);
         target.values = staged ? values : page_values(&a.tree, page);
-        item_gather(&a, &it, &table, &target);
+        item_gather(&a, &it, &target);
         __syncthreads();
         if (staged)
             page_write(&a.tree, page, &target);
@@ -316,14 +278,11 @@ SIMT_KERNEL(NAME(append), copse_paged_append_arguments, COPSE_KERNEL_THREADS, 8)
 /* Takes rows that keep their pages to the new directory; frees the pages of the others. */
 SIMT_KERNEL(NAME(move_rows), copse_paged_update_arguments, COPSE_KERNEL_THREADS, 8)
 {
-    const bool refused = plan_refused(&a);
-    if (refused && blockIdx.x == 0 && threadIdx.x == 0) simt_store_relaxed_u64(&a.seen->refused, 1u);
-    if (refused || (a.seen->taken == 0 && a.seen->freed == 0)) return;
+    if (a.seen->refused || a.seen->done || (a.seen->taken == 0 && a.seen->freed == 0)) return;
     const uint32_t runs = low_half(a.seen->last);
     const uint64_t rest = a.stack_top - a.seen->taken;
     for (uint32_t row = blockIdx.x * blockDim.x + threadIdx.x; row < a.tree.rows; row += gridDim.x * blockDim.x) {
-        const uint32_t others = a.tree.rows - runs; /* rows without a run: no more of them are in front of this one */
-        uint32_t low = row > others ? row - others : 0u, high = row < runs ? row : runs;
+        uint32_t low = 0, high = runs;
         while (low < high) { /* runs in front of the row */
             const uint32_t middle = low + (high - low) / 2u;
             if (a.run_row[middle] < row)
