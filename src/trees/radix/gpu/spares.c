@@ -84,7 +84,7 @@ static copse_status freed_add(const copse_index *index, copse_radix_device *tree
     copse_device *device = index->device;
     copse_radix_spare_arguments a = {.freed = freed, .n = tally->freed, .count = count};
     for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++) {
-        a.ends[type] = tree->spare[type] + tree->spare_n[type];
+        if (tree->spare[type]) a.ends[type] = tree->spare[type] + tree->spare_n[type]; /* else none of them went */
         tree->spare_n[type] += tally->gone[type];
     }
     return copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->spare,
