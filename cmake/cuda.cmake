@@ -1,8 +1,8 @@
 # Looks for nvcc. Sets copse_have_cuda; with it the language CUDA is on.
 # The emulator needs none of this: src/simt and src/device build everywhere.
 
-set(COPSE_CUDA AUTO CACHE STRING "Build for CUDA cards: AUTO (where nvcc is found), ON, OFF")
-set_property(CACHE COPSE_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(COPSE_CUDA AUTO CACHE STRING "Build for CUDA cards: AUTO (where nvcc is found), CARD (where there is a card as well), ON, OFF")
+set_property(CACHE COPSE_CUDA PROPERTY STRINGS AUTO CARD ON OFF)
 set(COPSE_CUDA_ARCHITECTURES LOCAL CACHE STRING
   "Cards to compile for: LOCAL (those of this machine, Hopper where there is none), ALL (for releases), or a list as CMake takes it")
 option(COPSE_LINEINFO "Keep source lines in device code, for profilers" OFF)
@@ -13,7 +13,7 @@ set(copse_architectures_default "90")
 set(copse_oldest_nvcc 13.0)
 
 function(copse_cuda_missing why)
-  if(COPSE_CUDA STREQUAL "AUTO")
+  if(COPSE_CUDA MATCHES "^(AUTO|CARD)$")
     message(STATUS "Building without CUDA: ${why}")
   else()
     message(FATAL_ERROR "COPSE_CUDA=${COPSE_CUDA}, but ${why}")
@@ -52,9 +52,25 @@ macro(copse_cuda_architectures)
   set(CMAKE_CUDA_ARCHITECTURES ${copse_architectures})
 endmacro()
 
+# Kernels are more than half of what a build takes, and without a card nothing here runs them.
+function(copse_cuda_card out_there)
+  execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE cards ERROR_QUIET RESULT_VARIABLE status)
+  if(status EQUAL 0 AND cards MATCHES "GPU")
+    set(${out_there} ON PARENT_SCOPE)
+  else()
+    set(${out_there} OFF PARENT_SCOPE)
+  endif()
+endfunction()
+
 set(copse_have_cuda OFF)
+set(copse_card ON)
+if(COPSE_CUDA STREQUAL "CARD")
+  copse_cuda_card(copse_card)
+endif()
 if(COPSE_CUDA STREQUAL "OFF")
   message(STATUS "Building without CUDA: COPSE_CUDA is OFF")
+elseif(NOT copse_card)
+  copse_cuda_missing("this machine has no card (nvidia-smi lists none); kernels run on the emulator")
 elseif(copse_sanitizers OR COPSE_FUZZ)
   copse_cuda_missing("sanitizers and fuzzing run the emulator only")
 else()

@@ -471,11 +471,13 @@ static void find_offered(struct settings *settings)
 }
 
 static const char usage[] =
-    "usage: differential [--quick | --light | --long | --rounds N | --seconds S] [--placement NAME,...] [--seed N]\n"
+    "usage: differential [--quick | --light | --share N | --long | --rounds N | --seconds S] [--placement NAME,...] "
+    "[--seed N]\n"
     "                    [--case N] [--isolate] [--small] [--only NAME=VALUE,...] [--pattern NAME]\n"
     "                    [--list] [--self-test]\n"
     "  --quick     the default: every combination, about 90 s\n"
     "  --light     a quarter of that, for sanitizers\n"
+    "  --share N   one case in N of that\n"
     "  --long      half an hour with a seed of its own\n"
     "  --case N    only this case (as a failure prints it)\n"
     "  --isolate   each case in a process of its own: a crash is then shrunken, too\n"
@@ -539,6 +541,9 @@ static void parse(struct settings *settings, int argc, char **argv)
             settings->rounds = 0;
         } else if (strcmp(argument, "--light") == 0) {
             settings->share = LIGHT_SHARE;
+        } else if (strcmp(argument, "--share") == 0) {
+            settings->share = (unsigned)parse_number(argv[++i]);
+            if (!settings->share) bad_usage("--share 0");
         } else if (strcmp(argument, "--long") == 0) {
             settings->seconds = LONG_SECONDS;
             settings->seed = (uint64_t)time(NULL);
