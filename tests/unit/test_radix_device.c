@@ -409,6 +409,7 @@ static void same_as_the_cpu(enum placed_memory memory, copse_type value_type)
             for (uint64_t i = 0; i < BATCH; i++) values[i] += i;
             insert_both(&both, &keys, values, 0);
         }
+        copse_radix_device_of(both.device)->walk_most = round % 3 ? (uint64_t)(round % 3) : COPSE_RADIX_WALK_MOST;
         compare_find(&both, &queries);
         compare_neighbours(&both, &queries);
         compare_ranges(&both, &keys, &queries);
@@ -505,37 +506,94 @@ static void the_last_of_equal_keys_counts(void **state)
     copse_ctx_free(ctx);
 }
 
-/* More entries in a range than a thread goes along: the host answers. */
 static void changes_arrive(void **state)
 {
     (void)state;
     all_ways(changes_arrive_now);
 }
 
+/* Does the device have something that its host lacks? It asks for it before the host answers anything. */
+static bool host_lags(const copse_index *index)
+{
+    return atomic_load(&copse_radix_device_of(index)->is_ahead);
+}
+
+/* More entries in a range than a thread goes along, after a build and after inserts, of the whole tree too. */
 static void wide_ranges_are_counted(void **state)
 {
     (void)state;
+    enum { N = 9000, MORE = 200 };
     copse_ctx *ctx = unit_context(2);
     copse_index *index = device_index(ctx, COPSE_U64);
-    struct byte_array all = numbered_keys(0, 9000, 1), ends = numbered_keys(0, 2, 8000);
-    uint64_t count = 0, offsets[2], *values = must_malloc(8000 * sizeof *values);
+    struct byte_array all = numbered_keys(0, N, 2), more = numbered_keys(N, MORE, 2), ends = numbered_keys(0, 2, 16000);
+    uint64_t count[2] = {0}, offsets[2], sum = 0, *values = must_malloc((N + MORE) * sizeof *values);
     assert_ok(ctx, copse_build(index, &all.bytes, NULL, all.n));
     copse_bytes second = ends.bytes;
     second.offsets = (int64_t *)ends.bytes.offsets + 1;
-    copse_ranges ranges = COPSE_BETWEEN(&ends.bytes, &second, 1);
+    copse_ranges ranges = COPSE_BETWEEN(&ends.bytes, &second, 1), whole = COPSE_BETWEEN(NULL, NULL, 1), back = whole;
+    back.flags = COPSE_RANGE_DESCENDING;
     ranges.flags = COPSE_RANGE_HIGH_OPEN;
-    assert_ok(ctx, copse_count(index, &ranges, &count));
-    assert_int_equal(count, 8000);
-    copse_rows rows = COPSE_ROWS_INIT;
-    rows.offsets = offsets;
-    rows.values = values;
-    rows.capacity = 8000;
-    assert_ok(ctx, copse_range(index, &ranges, &rows));
-    assert_int_equal(offsets[1], 8000);
-    for (uint64_t i = 0; i < 8000; i++) assert_int_equal(values[i], i);
+    for (int round = 0; round < 2; round++) {
+        const uint64_t n = round ? N + MORE : N;
+        assert_ok(ctx, copse_count(index, &ranges, &count[0]));
+        assert_ok(ctx, copse_count(index, &whole, &count[1]));
+        assert_int_equal(count[0], 8000);
+        assert_int_equal(count[1], n);
+        assert_ok(ctx, copse_sum(index, &ranges, &sum));
+        assert_int_equal(sum, UINT64_C(8000) * 7999 / 2);
+        copse_rows rows = COPSE_ROWS_INIT;
+        rows.offsets = offsets;
+        rows.values = values;
+        rows.capacity = n;
+        assert_ok(ctx, copse_range(index, &ranges, &rows));
+        assert_int_equal(offsets[1], 8000);
+        for (uint64_t i = 0; i < 8000; i++) assert_int_equal(values[i], i);
+        back.limit = n - 1;
+        assert_ok(ctx, copse_range(index, &back, &rows));
+        assert_int_equal(offsets[1], n - 1);
+        for (uint64_t i = 0; i < n - 1; i++) assert_int_equal(values[i], (n - 1 - i) % N);
+        assert_true(host_lags(index));
+        for (uint64_t i = 0; i < MORE; i++) values[i] = i;
+        assert_ok(ctx, copse_insert(index, &more.bytes, values, MORE, 0, NULL));
+    }
     free(values);
     byte_array_free(&all);
+    byte_array_free(&more);
     byte_array_free(&ends);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
+/* A tree with more levels than lists of leaves are made of, and one for whose list there is no memory: the host answers. */
+static void odd_wide_ranges_are_the_hosts(void **state)
+{
+    (void)state;
+    enum { N = 1200 };
+    copse_ctx *ctx = unit_context(1);
+    copse_index *index = device_index(ctx, COPSE_U64);
+    struct byte_array all = byte_array_room(N, (uint64_t)N * (N + 1) / 2, 64);
+    uint64_t count = 0, at = 0;
+    memset(all.bytes.data, 'p', all.bytes.size);
+    for (uint64_t i = 0; i <= N; at += ++i) byte_array_set_offset(&all.bytes, i, (int64_t)at);
+    assert_ok(ctx, copse_build(index, &all.bytes, NULL, N));
+    const copse_ranges whole = COPSE_BETWEEN(NULL, NULL, 1);
+    assert_ok(ctx, copse_count(index, &whole, &count));
+    assert_int_equal(count, N);
+    struct byte_array some = numbered_keys(0, N, 5);
+    assert_ok(ctx, copse_build(index, &some.bytes, NULL, N));
+    assert_true(host_lags(index));
+    bool failed = true;
+    for (int64_t after = 0; failed; after++) {
+        count = 0;
+        index->device->allocations_left = after;
+        const copse_status status = copse_count(index, &whole, &count);
+        failed = index->device->allocations_left < 0;
+        index->device->allocations_left = -1;
+        if (status != COPSE_OK) assert_int_equal(status, COPSE_ERR_MEMORY);
+        if (status == COPSE_OK) assert_int_equal(count, N);
+    }
+    byte_array_free(&all);
+    byte_array_free(&some);
     copse_index_free(index);
     copse_ctx_free(ctx);
 }
@@ -932,12 +990,13 @@ static void builds_leave_leaves_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_in_any_memory),    cmocka_unit_test(changes_arrive),
-        cmocka_unit_test(wide_ranges_are_counted), cmocka_unit_test(large_batches_go_in_chunks),
-        cmocka_unit_test(memory_follows_the_keys), cmocka_unit_test(unsound_offsets_are_refused),
-        cmocka_unit_test(no_device_memory),        cmocka_unit_test(device_arrays_are_promised),
-        cmocka_unit_test(leaves_leave_the_device), cmocka_unit_test(builds_leave_leaves_behind),
-        cmocka_unit_test(finds_need_little_room),  cmocka_unit_test(the_last_of_equal_keys_counts),
+        cmocka_unit_test(arrays_in_any_memory),          cmocka_unit_test(changes_arrive),
+        cmocka_unit_test(wide_ranges_are_counted),       cmocka_unit_test(odd_wide_ranges_are_the_hosts),
+        cmocka_unit_test(large_batches_go_in_chunks),    cmocka_unit_test(memory_follows_the_keys),
+        cmocka_unit_test(unsound_offsets_are_refused),   cmocka_unit_test(no_device_memory),
+        cmocka_unit_test(device_arrays_are_promised),    cmocka_unit_test(leaves_leave_the_device),
+        cmocka_unit_test(builds_leave_leaves_behind),    cmocka_unit_test(finds_need_little_room),
+        cmocka_unit_test(the_last_of_equal_keys_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,48 @@ typedef struct copse_radix_total_arguments {
     copse_radix_total *totals;
 } copse_radix_total_arguments;
 
+/*
+ * Ranges with more entries than one thread goes along (gpu/wide.c): the leaves of all of them are put into one list in key order, of which each
+ * is an interval. Levels of nodes lead there, from the root down: those on the way to the ends of such ranges, and all that lie between the
+ * ends of one. Of the former the list has leaves that are in no range; they harm nobody.
+ */
+typedef struct copse_radix_wide {
+    uint64_t range;
+    copse_radix_link first, behind; /* its first leaf, and the one behind its last; 0: there is none */
+    uint64_t from, to;              /* where it is in the list */
+} copse_radix_wide;
+
+typedef struct copse_radix_level {
+    uint64_t n;
+    copse_radix_link *nodes; /* in order */
+    uint64_t *kids;          /* n + 1: from where on the nodes below each are in the next level */
+    uint64_t *leaves;        /* listed ones below each; later the number of the first of them   */
+} copse_radix_level;
+
+#define COPSE_RADIX_TOTALED      64u /* items of a level of totals that the next level has one for */
+#define COPSE_RADIX_TOTAL_LEVELS 6u
+
+typedef struct copse_radix_list_arguments {
+    copse_radix_view tree;
+    copse_radix_range_arguments asked;
+    uint32_t *marks[COPSE_RADIX_NODE256 + 1]; /* at the start all 0 */
+    copse_radix_wide *wide;                   /* in any order */
+    uint64_t n;
+    uint64_t *wide_n; /* [0]: how many, [1]: how many have been put */
+    copse_radix_level level, below;
+    copse_radix_link *list;
+    uint64_t list_n;
+    uint64_t *lengths;       /* of the keys of the list, summed up; NULL: not wanted */
+    uint64_t *ends;          /* entries of the wide ranges, summed up; NULL: not wanted */
+    const uint64_t *offsets; /* of all ranges, whose entries go there: */
+    copse_radix_leaves to;
+    uint64_t rows;
+    copse_type type; /* of values */
+    uint32_t levels; /* of totals */
+    copse_radix_total *totals[COPSE_RADIX_TOTAL_LEVELS];
+    copse_radix_total *results; /* of all ranges */
+} copse_radix_list_arguments;
+
 /* What is wanted of leaves. `from.sizes` has been summed up: where the key of each begins. */
 typedef struct copse_radix_give_arguments {
     copse_radix_view tree;
@@ -352,6 +394,7 @@ typedef struct copse_radix_kernels {
     copse_kernel level, chains, sizes, leaves, nodes, fill, height;
     copse_kernel locate, need, hang;
     copse_kernel doomed, lose, take, spare;
+    copse_kernel wide, descend, leaves_below, lengths, wide_count, wide_rows, list_totals, wide_totals;
 } copse_radix_kernels;
 
 #ifdef __cplusplus

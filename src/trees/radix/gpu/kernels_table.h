@@ -9,6 +9,7 @@
 #include "trees/radix/gpu/order_kernels.h"
 #include "trees/radix/gpu/read_kernels.h"
 #include "trees/radix/gpu/upsert_kernels.h"
+#include "trees/radix/gpu/wide_kernels.h"
 
 #define RADIX_ENTRY(name) SIMT_KERNEL_ENTRY(name, COPSE_RADIX_THREADS)
 #define RADIX_KERNELS                                                                                                  \
@@ -22,5 +23,7 @@
             RADIX_ENTRY(radix_chains), RADIX_ENTRY(radix_sizes), RADIX_ENTRY(radix_leaves), RADIX_ENTRY(radix_nodes),  \
             RADIX_ENTRY(radix_fill), RADIX_ENTRY(radix_height), RADIX_ENTRY(radix_locate), RADIX_ENTRY(radix_need),    \
             RADIX_ENTRY(radix_hang), RADIX_ENTRY(radix_doomed), RADIX_ENTRY(radix_lose), RADIX_ENTRY(radix_take),      \
-            RADIX_ENTRY(radix_spare)                                                                                   \
+            RADIX_ENTRY(radix_spare), RADIX_ENTRY(radix_wide), RADIX_ENTRY(radix_descend),                             \
+            RADIX_ENTRY(radix_leaves_below), RADIX_ENTRY(radix_lengths), RADIX_ENTRY(radix_wide_count),                \
+            RADIX_ENTRY(radix_wide_rows), RADIX_ENTRY(radix_list_totals), RADIX_ENTRY(radix_wide_totals)               \
     }

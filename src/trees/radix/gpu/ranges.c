@@ -1,14 +1,11 @@
-/* Ranges of the radix tree on a device: how many entries they have, their aggregates, and the entries. A thread goes along the leaves of a range; where one
- * has more than a thread should, or where there are no ends, the host's tree answers. */
+/* Ranges of the radix tree on a device: how many entries they have, their aggregates, and the entries. A thread goes along the leaves of a range; those
+ * that have more than a thread should are intervals of a list of leaves (gpu/wide.c). Where there is no memory for it the host's tree answers. */
 #include "core/aggregate.h"
 #include "gpu/call.h"
 #include "gpu/sort.h"
 #include "primitives/primitives.h"
 #include "transfer/transfer.h"
 #include "trees/radix/gpu/tree.h"
-
-/* Leaves that one thread goes along. */
-#define WALK_MOST UINT64_C(4096)
 
 /* Ranges on their way. */
 typedef struct range_call {
@@ -17,7 +14,9 @@ typedef struct range_call {
     copse_radix_input lows, highs;
     copse_radix_range_arguments a;
     copse_scratch scratch;
-    bool too_wide;
+    bool wide; /* some are: they are in the list, */
+    copse_radix_list list;
+    bool too_wide; /* or there is none */
 } range_call;
 
 static copse_status ranges_look(range_call *call)
@@ -34,7 +33,7 @@ static copse_status ranges_look(range_call *call)
                                        .descending = (asked->flags & COPSE_RANGE_DESCENDING) != 0,
                                        .n = asked->n,
                                        .limit = asked->limit,
-                                       .most = WALK_MOST};
+                                       .most = copse_radix_device_of(index)->walk_most};
     if (a->has_low) status = copse_radix_input_look(index, "lows", asked->lows, asked->n, &call->lows);
     if (status == COPSE_OK && a->has_high)
         status = copse_radix_input_look(index, "highs", asked->highs, asked->n, &call->highs);
@@ -47,6 +46,22 @@ static void ranges_free(range_call *call)
     copse_scratch_free(device, &call->lows.scratch);
     copse_scratch_free(device, &call->highs.scratch);
     copse_scratch_free(device, &call->scratch);
+    copse_radix_list_free(call->index, &call->list);
+}
+
+/* Where some range has more entries than a thread goes along. */
+static copse_status ranges_list(range_call *call)
+{
+    const copse_index *index = call->index;
+    bool done = false;
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    const copse_status status = copse_radix_list_make(index, &call->a, &call->list, &done);
+    if (status != COPSE_OK && status != COPSE_ERR_MEMORY) return status;
+    call->wide = status == COPSE_OK && done;
+    call->too_wide = !call->wide;
+    copse_error_put_back(&kept);
+    return COPSE_OK;
 }
 
 /* Counts the entries of all ranges; the arrays of the arguments are there. */
@@ -70,12 +85,11 @@ static copse_status ranges_count(range_call *call)
     const copse_status read = copse_report_read(device, report, words);
     if (status == COPSE_OK) status = read;
     if (status != COPSE_OK) return status;
-    call->too_wide = words[COPSE_RADIX_TOO_WIDE] != UINT64_MAX;
     if (words[COPSE_RADIX_UNSOUND] != UINT64_MAX)
         return copse_radix_input_fail(index, &call->lows, words[COPSE_RADIX_UNSOUND]);
     if (words[COPSE_RADIX_UNSOUND_HIGH] != UINT64_MAX)
         return copse_radix_input_fail(index, &call->highs, words[COPSE_RADIX_UNSOUND_HIGH]);
-    return COPSE_OK;
+    return words[COPSE_RADIX_TOO_WIDE] == UINT64_MAX ? COPSE_OK : ranges_list(call);
 }
 
 copse_status copse_radix_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts)
@@ -86,8 +100,11 @@ copse_status copse_radix_device_count(const copse_index *index, const copse_rang
     copse_status status = ranges_look(&call);
     if (status == COPSE_OK) status = copse_call_array(index, counts, "out_counts", &there);
     if (status != COPSE_OK) return status;
-    if ((!ranges->lows && !ranges->highs) || copse_radix_device_of(index)->marks.without)
-        return copse_radix_host_count(index, ranges, counts);
+    if (copse_radix_device_of(index)->marks.without) return copse_radix_host_count(index, ranges, counts);
+    if (!ranges->lows && !ranges->highs && !there) { /* it is known, without a list of all leaves */
+        for (uint64_t i = 0; i < ranges->n; i++) counts[i] = copse_radix_device_of(index)->host.entries;
+        return copse_promise_end(COPSE_OK);
+    }
     (void)copse_promise_end(COPSE_OK);
     status = copse_radix_mirror_ready(index);
     if (status != COPSE_OK) return status;
@@ -153,6 +170,7 @@ static copse_status aggregate_run(range_call *call, const aggregate_call *to)
     a.counts = call->a.counts;
     status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->totals,
                                  copse_device_blocks(device, n), &a);
+    if (status == COPSE_OK && call->wide) status = copse_radix_list_totals(index, &call->list, a.totals);
     if (status != COPSE_OK) return status;
     copse_int128 *out = copse_memory_alloc(index->ctx, bytes);
     if (!out) return copse_fail_memory(index->ctx, bytes, "the aggregates");
@@ -170,8 +188,7 @@ copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggreg
 {
     range_call call = {.index = index, .asked = ranges};
     aggregate_call to = {.kind = kind, .width = copse_radix_result_width(index, kind), .out = out, .found = found};
-    if ((!ranges->lows && !ranges->highs) || copse_radix_device_of(index)->marks.without)
-        return copse_radix_host_aggregate(index, kind, ranges, out, found);
+    if (copse_radix_device_of(index)->marks.without) return copse_radix_host_aggregate(index, kind, ranges, out, found);
     copse_status status = ranges_look(&call);
     if (status == COPSE_OK) status = copse_call_array(index, out, "out", &to.out_there);
     if (status == COPSE_OK && found) status = copse_call_array(index, found, "out_found", &to.found_there);
@@ -204,6 +221,7 @@ static copse_status rows_give(range_call *call, const uint64_t *offsets, uint64_
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->rows,
                                      copse_device_blocks(device, a.n), &a);
+    if (status == COPSE_OK && call->wide) status = copse_radix_list_rows(call->index, &call->list, offsets, &a.to);
     if (status == COPSE_OK) status = copse_radix_output_give(call->index, out, &a.to);
     copse_scratch_free(device, &scratch);
     return status;
@@ -248,7 +266,7 @@ copse_status copse_radix_device_range(const copse_index *index, const copse_rang
     range_call call = {.index = index, .asked = ranges};
     copse_radix_output out;
     bool there = false;
-    if (ranges->n == 0 || (!ranges->lows && !ranges->highs) || copse_radix_device_of(index)->marks.without)
+    if (ranges->n == 0 || copse_radix_device_of(index)->marks.without)
         return copse_radix_host_range(index, ranges, rows);
     copse_status status = ranges_look(&call);
     if (status == COPSE_OK) status = copse_radix_output_look(index, rows->keys, rows->values, NULL, &out);

@@ -135,8 +135,9 @@ SIMT_KERNEL(radix_totals, copse_radix_total_arguments, COPSE_RADIX_THREADS, 3)
         total.low = total.high = total.largest = 0;
         total.smallest = UINT64_MAX;
         total.real = 0.0;
-        if (a.counts[i]) copse_radix_walk_at(&walk, &a.tree, a.starts[i]);
-        for (uint64_t left = a.counts[i]; left > 0; left--) {
+        const bool own = a.counts[i] && a.starts[i]; /* a range that is not wide has a first leaf */
+        if (own) copse_radix_walk_at(&walk, &a.tree, a.starts[i]);
+        for (uint64_t left = own ? a.counts[i] : 0; left > 0; left--) {
             total_add(&total, a.type, a.tree.width == 8u, copse_radix_value(&a.tree, walk.leaf));
             if (left > 1u) copse_radix_walk_next(&walk);
         }
@@ -150,7 +151,9 @@ SIMT_KERNEL(radix_rows, copse_radix_row_arguments, COPSE_RADIX_THREADS, 3)
     {
         const uint64_t first = a.offsets[i], end = a.offsets[i + 1u];
         copse_radix_walk walk;
-        if (first < end) copse_radix_walk_at(&walk, &a.tree, a.starts[i]);
+        if (i == 0) a.to.sizes[a.to.n] = 0;
+        if (first == end || !a.starts[i]) continue;
+        copse_radix_walk_at(&walk, &a.tree, a.starts[i]);
         for (uint64_t at = first; at < end; at++) {
             a.to.links[at] = walk.leaf;
             a.to.sizes[at] = copse_radix_length_of(walk.leaf);
@@ -160,7 +163,6 @@ SIMT_KERNEL(radix_rows, copse_radix_row_arguments, COPSE_RADIX_THREADS, 3)
             else
                 copse_radix_walk_next(&walk);
         }
-        if (i == 0) a.to.sizes[a.to.n] = 0;
     }
 }
 

@@ -14,8 +14,9 @@ static copse_status radix_device_create(copse_index *index)
 {
     copse_radix_device *tree = copse_memory_alloc(index->ctx, sizeof *tree);
     if (!tree) return copse_fail_memory(index->ctx, sizeof *tree, "the radix tree");
-    *tree =
-        (copse_radix_device){.view.width = (uint32_t)copse_type_size(index->value_type), .piece = COPSE_RADIX_PIECE};
+    *tree = (copse_radix_device){.view.width = (uint32_t)copse_type_size(index->value_type),
+                                 .piece = COPSE_RADIX_PIECE,
+                                 .walk_most = COPSE_RADIX_WALK_MOST};
     tree->marks.without = copse_radix_apart_first(index);
     copse_radix_init(&tree->host, tree->view.width);
     tree->host.marks = &tree->marks;

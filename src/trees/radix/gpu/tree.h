@@ -17,6 +17,9 @@
 /* Lookups of a batch that the device and the CPU have at a time, where the CPU finishes some. */
 #define COPSE_RADIX_PIECE (UINT64_C(1) << 18)
 
+/* Leaves of a range that one thread goes along: each is two or three accesses that wait for each other. */
+#define COPSE_RADIX_WALK_MOST UINT64_C(256)
+
 typedef struct copse_radix_device {
     copse_radix host;
     copse_radix_marks marks; /* of the host's tree: pages that the device does not have yet */
@@ -34,7 +37,8 @@ typedef struct copse_radix_device {
     uint64_t *spare[COPSE_RADIX_TYPES];
     uint64_t spare_n[COPSE_RADIX_TYPES], spare_room[COPSE_RADIX_TYPES];
     /* Leaves of the types of marks.without are in host memory only: apart.c. Then the host's tree is never behind. */
-    uint64_t piece; /* COPSE_RADIX_PIECE; tests lower it */
+    uint64_t piece;     /* COPSE_RADIX_PIECE; tests lower both */
+    uint64_t walk_most; /* COPSE_RADIX_WALK_MOST */
 } copse_radix_device;
 
 static inline bool copse_radix_is_apart(const copse_radix_device *tree, uint32_t type)
@@ -147,6 +151,27 @@ copse_status copse_radix_device_neighbours(const copse_index *index, const void 
                                            uint64_t *out_ranks);
 copse_status copse_radix_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
 copse_status copse_radix_device_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
+
+/* --- ranges that are wide: wide.c ------------------------------------------------------------------------------------------ */
+
+#define COPSE_RADIX_LIST_PARTS 5u
+
+/* The leaves of all ranges with more entries than a thread goes along. */
+typedef struct copse_radix_list {
+    copse_radix_list_arguments a;
+    copse_scratch scratch[COPSE_RADIX_LIST_PARTS];
+} copse_radix_list;
+
+/* Makes the list after `asked` has been counted, puts right the counts and sizes of wide ranges, and makes their starts 0. *out_done: false where
+ * the tree is too deep for it. It has to be freed in any case. */
+copse_status copse_radix_list_make(const copse_index *index, const copse_radix_range_arguments *asked,
+                                   copse_radix_list *out, bool *out_done);
+/* Puts the leaves of those ranges where the entries of all ranges go. */
+copse_status copse_radix_list_rows(const copse_index *index, copse_radix_list *list, const uint64_t *offsets,
+                                   const copse_radix_leaves *to);
+/* Their aggregates, among those of all ranges. */
+copse_status copse_radix_list_totals(const copse_index *index, copse_radix_list *list, copse_radix_total *results);
+void copse_radix_list_free(const copse_index *index, copse_radix_list *list);
 
 /* Finds of a piece of a batch, after which `meanwhile` is called while the device is at work: find.c. NULL: the whole batch. */
 typedef struct copse_radix_apart copse_radix_apart;
