@@ -99,6 +99,9 @@ typedef struct copse_blink_tuning {
     bool preallocate_always;   /* ... whatever the sizes of tree and batch are                                      */
 } copse_blink_tuning;
 
+/* The outcome of what may be tried: one of these, or the status of an error. Whoever declines leaves everything as it was. */
+enum { COPSE_DONE = COPSE_OK, COPSE_DECLINED = -1 };
+
 /* A tree, for all its handles. */
 typedef struct copse_blink {
     uint64_t version;       /* of the index and all views of it */
@@ -230,13 +233,13 @@ copse_status copse_blink_fill(const copse_index *index, const copse_device_pairs
 /* By tiles that do not wait for each other; by tiles with decoupled look-back; base leaf by base leaf. */
 typedef enum copse_rebuild_kind { COPSE_INDEPENDENT, COPSE_LOOKBACK, COPSE_LEAFWISE } copse_rebuild_kind;
 
-/* An epoch with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none). *out stays as it is
- * where the kind of rebuild declines: LEAFWISE never does. *out_changed: entries that came plus those that went.
+/* An epoch with the entries of `from` after sorted operations, whose keys lie between low and high (NULL: none). Returns
+ * an outcome: LEAFWISE never declines. *out_changed: entries that came plus those that went.
  * INDEPENDENT: the speculation of *out is known. input: NULL, or the keys as they came; then operations may be sorted by the upper bits
  * of their keys only (`coarse`), and may even be out of order where these are not between low and high. */
-copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from, copse_rebuild_kind kind,
-                                 const copse_blink_operations *operations, const void *input, uint64_t low,
-                                 uint64_t high, copse_blink_epoch **out, uint64_t *out_changed);
+int copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from, copse_rebuild_kind kind,
+                        const copse_blink_operations *operations, const void *input, uint64_t low, uint64_t high,
+                        copse_blink_epoch **out, uint64_t *out_changed);
 
 /* --- blink/update/crowded.c ---------------------------------------------------------------------------------------------- */
 

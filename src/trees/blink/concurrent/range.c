@@ -80,17 +80,19 @@ static copse_status range_attempt(copse_range_call *call, const copse_blink_epoc
     return status == COPSE_OK ? copse_device_wait(index->device, index->device->main) : status;
 }
 
-copse_status copse_concurrent_range(copse_range_call *call, const copse_range_target *target, bool *out_done)
+int copse_concurrent_range(copse_range_call *call, const copse_range_target *target)
 {
+    if (call->descending) return COPSE_DECLINED;
     copse_blink_epoch *epoch = copse_blink_enter(call->index);
     copse_status status = copse_range_begin(call, target);
+    bool changed = true;
     call->waits = true;
-    for (unsigned i = 0; i < ATTEMPTS && status == COPSE_OK && !*out_done; i++) {
+    for (unsigned i = 0; i < ATTEMPTS && status == COPSE_OK && changed; i++) {
         call->report[COPSE_REPORT_CHANGED] = call->report[COPSE_REPORT_TOO_SMALL] = UINT64_MAX;
         status = range_attempt(call, epoch);
-        *out_done = call->report[COPSE_REPORT_CHANGED] == UINT64_MAX;
+        changed = call->report[COPSE_REPORT_CHANGED] != UINT64_MAX;
     }
     status = copse_range_end(call, status);
     copse_blink_leave(call->index, epoch);
-    return status;
+    return status == COPSE_OK && changed ? COPSE_DECLINED : (int)status;
 }

@@ -107,15 +107,13 @@ copse_status copse_blink_range(const copse_index *index, const copse_ranges *ran
 {
     const copse_range_target target = copse_range_target_of(ranges, rows);
     copse_range_call call = copse_range_call_of(index, ranges, rows);
-    bool done = false;
     if (!copse_blink_concurrent(index)) return range_quiet(index, &call, &target);
-    /* Kernels that run during updates read leaves from left to right: for the other way it has to wait. */
-    copse_status status = call.descending ? COPSE_OK : copse_concurrent_range(&call, &target, &done);
-    if (status != COPSE_OK || done) return status;
+    const int outcome = copse_concurrent_range(&call, &target);
+    if (outcome != COPSE_DECLINED) return (copse_status)outcome;
     copse_blink *tree = copse_blink_handle_of(index)->tree;
     call = copse_range_call_of(index, ranges, rows);
     pthread_mutex_lock(&tree->writer);
-    status = range_quiet(index, &call, &target);
+    const copse_status status = range_quiet(index, &call, &target);
     pthread_mutex_unlock(&tree->writer);
     return status;
 }

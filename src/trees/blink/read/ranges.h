@@ -14,5 +14,6 @@ copse_status copse_concurrent_launch(const copse_index *index, copse_stream *str
                                      const copse_concurrent_arguments *arguments);
 copse_status copse_concurrent_count(const copse_index *index, const copse_blink_epoch *epoch,
                                     const copse_ranges *ranges, uint64_t *counts);
-/* copse_range through a view. *out_done: false where the ranges changed while they were copied, time and again. */
-copse_status copse_concurrent_range(copse_range_call *call, const copse_range_target *target, bool *out_done);
+/* copse_range through a view. Declines where the ranges change while they are copied, time and again, and where they are descending:
+ * kernels that run during updates read leaves from left to right. */
+int copse_concurrent_range(copse_range_call *call, const copse_range_target *target);

@@ -111,14 +111,14 @@ static void speculation_take_over(copse_rebuilder *p, const copse_rebuild_totals
 }
 
 /* One attempt. */
-static copse_status try_independent(copse_rebuilder *p, uint32_t tile, bool listed, bool *out_done)
+static int try_independent(copse_rebuilder *p, uint32_t tile, bool listed)
 {
     const uint64_t base_leaves = independent_base_leaves(p, listed);
     copse_rebuild_totals totals;
     copse_kept_error kept;
-    if (base_leaves == 0 || base_leaves > UINT32_MAX / 2) return COPSE_OK;
+    if (base_leaves == 0 || base_leaves > UINT32_MAX / 2) return COPSE_DECLINED;
     /* Lists count entries in 32 bits, and leaves besides base leaves up to COPSE_LIST_MOST. */
-    if (listed && (p->arguments.from.entries > UINT32_MAX || p->pool_taken > COPSE_LIST_MOST)) return COPSE_OK;
+    if (listed && (p->arguments.from.entries > UINT32_MAX || p->pool_taken > COPSE_LIST_MOST)) return COPSE_DECLINED;
     copse_error_keep(&kept);
     copse_status status = copse_blink_epoch_make_base_leaves(p->index, p->arguments.from.segment_shift, base_leaves,
                                                              p->low, p->high, &p->made);
@@ -127,25 +127,23 @@ static copse_status try_independent(copse_rebuilder *p, uint32_t tile, bool list
     if (status == COPSE_OK && totals.ticket == 0 && totals.took == p->arguments.operations.n) {
         copse_rebuild_take_over(p, &totals);
         speculation_take_over(p, &totals);
-        *out_done = true;
         return copse_rebuild_levels(p);
     }
     if (status != COPSE_OK && !copse_rebuild_too_much(status)) return status;
     copse_error_put_back(&kept);
     copse_rebuild_begin_anew(p);
-    return COPSE_OK;
+    return COPSE_DECLINED;
 }
 
-copse_status copse_rebuild_independent(copse_rebuilder *p, const void *input, uint64_t low, uint64_t high,
-                                       bool *out_done)
+int copse_rebuild_independent(copse_rebuilder *p, const void *input, uint64_t low, uint64_t high)
 {
     const uint32_t tile = may_be_independent(p) ? copse_rebuild_tile_leaves(p) : 0;
     const unsigned differ = copse_device_sort_bits(low, high);
-    copse_status status = COPSE_OK;
-    if (tile == 0) return COPSE_OK;
+    int outcome = COPSE_DECLINED;
+    if (tile == 0) return outcome;
     p->arguments.input = input;
     p->arguments.alike = input ? low : 0;
     p->arguments.alike_mask = input && differ < 64 ? UINT64_MAX << differ : 0;
-    if (!p->arguments.chains) status = try_independent(p, tile, false, out_done);
-    return status == COPSE_OK && !*out_done ? try_independent(p, tile, true, out_done) : status;
+    if (!p->arguments.chains) outcome = try_independent(p, tile, false);
+    return outcome == COPSE_DECLINED ? try_independent(p, tile, true) : outcome;
 }

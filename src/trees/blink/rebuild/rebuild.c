@@ -175,10 +175,9 @@ static copse_status tiles_take(copse_rebuilder *p, uint32_t base_leaves)
     return status;
 }
 
-/* Moves everything into the new epoch, with tiles of so many base leaves, and waits for it. *out_fits: false where some
- * tile has more than fits. */
-static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_rebuild_totals *out_totals,
-                               bool *out_fits)
+/* Moves everything into the new epoch, with tiles of so many base leaves, and waits for it. Declines where some tile has more than
+ * fits. */
+static int move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_rebuild_totals *out_totals)
 {
     copse_device *device = p->index->device;
     const copse_blink_kernels *kernels = copse_blink_kernels_of(p->index);
@@ -189,10 +188,9 @@ static copse_status move_tiles(copse_rebuilder *p, uint32_t base_leaves, copse_r
     if (status == COPSE_OK) status = copse_rebuild_launch(p, &kernels->tile_lookback, tiles * 32);
     if (status == COPSE_OK)
         status = copse_device_read(device, device->main, out_totals, p->arguments.totals, sizeof *out_totals);
-    *out_fits = status == COPSE_OK && !(out_totals->ticket & COPSE_TILES_STOP);
     copse_rebuild_drop(p, COPSE_REBUILD_TOTALS);
     copse_rebuild_drop(p, COPSE_REBUILD_STARTS);
-    return status;
+    return status == COPSE_OK && (out_totals->ticket & COPSE_TILES_STOP) ? COPSE_DECLINED : (int)status;
 }
 
 void copse_rebuild_take_over(copse_rebuilder *p, const copse_rebuild_totals *totals)
@@ -228,28 +226,27 @@ static uint32_t tile_smaller(uint32_t base_leaves)
     return base_leaves / 3 > TILE_BASE_LEAVES_LEAST ? base_leaves / 3 : TILE_BASE_LEAVES_LEAST;
 }
 
-/* *out_done: false where the tree has to be rebuilt base leaf by base leaf. */
-static copse_status rebuild_tiles(copse_rebuilder *p, bool *out_done)
+/* Declines where the tree has to be rebuilt base leaf by base leaf. */
+static int rebuild_tiles(copse_rebuilder *p)
 {
     const uint64_t most = p->arguments.from.entries + copse_rebuild_inserts_most(p);
     uint32_t base_leaves = tile_base_leaves(p);
     copse_rebuild_totals totals;
-    if (base_leaves == 0) return COPSE_OK;
+    if (base_leaves == 0) return COPSE_DECLINED;
     copse_kept_error kept;
     copse_error_keep(&kept);
-    copse_status status = epoch_start(p, most);
-    const bool room = !copse_rebuild_too_much(status);
-    if (!room) {
+    const copse_status status = epoch_start(p, most);
+    int outcome = status == COPSE_OK ? COPSE_DECLINED : (int)status;
+    if (copse_rebuild_too_much(status)) {
         copse_error_put_back(&kept);
-        status = COPSE_OK;
+        outcome = COPSE_DECLINED;
+        base_leaves = 0;
     }
-    while (status == COPSE_OK && room && base_leaves > 0 && !*out_done) {
-        status = move_tiles(p, base_leaves, &totals, out_done);
-        base_leaves = tile_smaller(base_leaves);
-    }
-    if (status == COPSE_OK && *out_done) return finish_tiles(p, &totals);
-    if (status == COPSE_OK) copse_rebuild_begin_anew(p);
-    return status;
+    for (; outcome == COPSE_DECLINED && base_leaves > 0; base_leaves = tile_smaller(base_leaves))
+        outcome = move_tiles(p, base_leaves, &totals);
+    if (outcome == COPSE_DONE) return finish_tiles(p, &totals);
+    if (outcome == COPSE_DECLINED) copse_rebuild_begin_anew(p);
+    return outcome;
 }
 
 /* --- an old epoch and operations, base leaf by base leaf ---------------------------------------------------------- */
@@ -354,15 +351,14 @@ copse_rebuilder copse_rebuild_begin(const copse_index *index, const copse_blink_
     return p;
 }
 
-copse_status copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from, copse_rebuild_kind kind,
-                                 const copse_blink_operations *operations, const void *input, uint64_t low,
-                                 uint64_t high, copse_blink_epoch **out, uint64_t *out_changed)
+int copse_blink_rebuild(const copse_index *index, const copse_blink_epoch *from, copse_rebuild_kind kind,
+                        const copse_blink_operations *operations, const void *input, uint64_t low, uint64_t high,
+                        copse_blink_epoch **out, uint64_t *out_changed)
 {
     copse_rebuilder p = copse_rebuild_begin(index, from, operations, low, high);
-    bool done = kind == COPSE_LEAFWISE;
-    copse_status status = kind == COPSE_INDEPENDENT ? copse_rebuild_independent(&p, input, low, high, &done)
-                          : kind == COPSE_LOOKBACK  ? rebuild_tiles(&p, &done)
-                                                    : rebuild_base_leaves(&p);
+    const int outcome = kind == COPSE_INDEPENDENT ? copse_rebuild_independent(&p, input, low, high)
+                        : kind == COPSE_LOOKBACK  ? rebuild_tiles(&p)
+                                                  : (int)rebuild_base_leaves(&p);
     *out_changed = p.changed;
-    return status == COPSE_OK && !done ? COPSE_OK : copse_rebuild_finish(&p, status, out);
+    return outcome == COPSE_DECLINED ? outcome : (int)copse_rebuild_finish(&p, (copse_status)outcome, out);
 }

@@ -65,7 +65,6 @@ void copse_rebuild_begin_anew(copse_rebuilder *p);
 /* Frees everything else; *out is the new epoch where nothing failed. */
 copse_status copse_rebuild_finish(copse_rebuilder *p, copse_status status, copse_blink_epoch **out);
 
-/* Tiles that do not wait for each other (blink/rebuild/independent.c). *out_done stays false where it is not for them, or some have too
- * much, or too little, or there is no memory. */
-copse_status copse_rebuild_independent(copse_rebuilder *p, const void *input, uint64_t low, uint64_t high,
-                                       bool *out_done);
+/* Tiles that do not wait for each other (blink/rebuild/independent.c). Declines where it is not for them, or some have too much, or too
+ * little, or there is no memory. */
+int copse_rebuild_independent(copse_rebuilder *p, const void *input, uint64_t low, uint64_t high);

@@ -43,22 +43,22 @@ static int coarse_run(copse_blink_update *u)
     copse_error_keep(&kept);
     status = copse_device_pairs_sort_coarse(u->index, &hint, &pairs);
     if (status == COPSE_OK) status = copse_progress(u->index->ctx, u->what, pairs.n / 3 * 2, pairs.n);
+    int outcome = status;
     copse_blink_operations operations = copse_blink_update_operations(u, &pairs);
     operations.coarse = pairs.left_out;
     operations.speculation = pairs.speculation;
-    if (status == COPSE_OK)
-        status = copse_blink_rebuild(u->index, u->epoch, COPSE_INDEPENDENT, &operations, u->pairs.keys, pairs.low,
-                                     pairs.high, &made, &u->changed);
-    const bool declined = !made && (status == COPSE_OK || status == COPSE_ERR_MEMORY);
-    if (status == COPSE_OK && declined) (void)copse_device_pairs_accept(u->index, &pairs, &failed);
-    if (made) {
-        status = epoch_replace(u, &pairs, made);
+    if (outcome == COPSE_DONE)
+        outcome = copse_blink_rebuild(u->index, u->epoch, COPSE_INDEPENDENT, &operations, u->pairs.keys, pairs.low,
+                                      pairs.high, &made, &u->changed);
+    if (outcome == COPSE_DECLINED) (void)copse_device_pairs_accept(u->index, &pairs, &failed);
+    if (outcome == COPSE_ERR_MEMORY) outcome = COPSE_DECLINED; /* another strategy takes less */
+    if (outcome == COPSE_DONE) {
+        outcome = epoch_replace(u, &pairs, made);
         u->tree->predictor.ascending = u->tree->coarse.ascending;
     }
     copse_device_pairs_free(u->index, &pairs);
-    if (!declined) return status;
-    copse_error_put_back(&kept);
-    return COPSE_DECLINED;
+    if (outcome == COPSE_DECLINED) copse_error_put_back(&kept);
+    return outcome;
 }
 
 const copse_blink_strategy copse_blink_coarse_rebuild = {"coarse-rebuild", coarse_may, coarse_run};
@@ -72,11 +72,10 @@ static int rebuild(copse_blink_update *u, copse_rebuild_kind kind)
     copse_status status = copse_blink_update_sort(u);
     if (status == COPSE_OK && !u->pairs.in_order) status = copse_device_pairs_confirm(u->index, &u->pairs);
     const copse_blink_operations operations = copse_blink_update_operations(u, &u->pairs);
-    if (status == COPSE_OK)
-        status = copse_blink_rebuild(u->index, u->epoch, kind, &operations, NULL, u->pairs.low, u->pairs.high, &made,
-                                     &u->changed);
-    if (status == COPSE_OK && !made) return COPSE_DECLINED;
-    return status == COPSE_OK ? epoch_replace(u, &u->pairs, made) : status;
+    if (status != COPSE_OK) return status;
+    const int outcome = copse_blink_rebuild(u->index, u->epoch, kind, &operations, NULL, u->pairs.low, u->pairs.high,
+                                            &made, &u->changed);
+    return outcome == COPSE_DONE ? (int)epoch_replace(u, &u->pairs, made) : outcome;
 }
 
 static int independent_run(copse_blink_update *u)

@@ -109,13 +109,13 @@ static copse_status erase_spans(copse_blink_update *u, const encoded_ranges *spa
     return copse_blink_in_place_finish(u, &seen);
 }
 
-/* *out_done: false where the leaves must not change, because a frozen handle shows them, or are led to by branches. */
-static copse_status erase_in_place(copse_blink_update *u, const copse_ranges *ranges, bool *out_done)
+/* Declines where the leaves must not change, because a frozen handle shows them, or are led to by branches. */
+static int erase_in_place(copse_blink_update *u, const copse_ranges *ranges)
 {
     encoded_ranges spans = {0};
     u->epoch = u->tree->current;
-    *out_done = !copse_blink_frozen(u) && !u->epoch->view.branches;
-    if (!*out_done || u->epoch->view.entries == 0) return COPSE_OK;
+    if (copse_blink_frozen(u) || u->epoch->view.branches) return COPSE_DECLINED;
+    if (u->epoch->view.entries == 0) return COPSE_DONE;
     copse_status status = copse_progress(u->index->ctx, "erasing", 0, ranges->n);
     if (status == COPSE_OK) status = spans_take(u->index, u->epoch, ranges, &spans);
     if (status == COPSE_OK && spans.n) status = erase_spans(u, &spans);
@@ -126,12 +126,10 @@ static copse_status erase_in_place(copse_blink_update *u, const copse_ranges *ra
 copse_status copse_blink_erase_range(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased)
 {
     copse_blink_update u = {.index = index, .tree = copse_blink_handle_of(index)->tree, .erases = true};
-    bool done;
     pthread_mutex_lock(&u.tree->writer);
-    copse_status status = erase_in_place(&u, ranges, &done);
+    const int outcome = erase_in_place(&u, ranges);
     pthread_mutex_unlock(&u.tree->writer);
-    if (status != COPSE_OK || !done)
-        return status != COPSE_OK ? status : copse_device_erase_range(index, ranges, out_erased);
-    *out_erased = u.changed;
-    return COPSE_OK;
+    if (outcome == COPSE_DECLINED) return copse_device_erase_range(index, ranges, out_erased);
+    if (outcome == COPSE_DONE) *out_erased = u.changed;
+    return (copse_status)outcome;
 }

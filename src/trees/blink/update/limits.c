@@ -109,10 +109,10 @@ static copse_status rebuild(const copse_blink_update *u)
 {
     copse_blink_epoch *made = NULL;
     uint64_t ignored;
-    copse_status status = COPSE_OK;
-    for (copse_rebuild_kind kind = COPSE_LOOKBACK; status == COPSE_OK && !made; kind++)
-        status = copse_blink_rebuild(u->index, u->epoch, kind, NULL, NULL, 0, 0, &made, &ignored);
-    return copse_blink_replace(u->index, made, status);
+    int outcome = COPSE_DECLINED;
+    for (copse_rebuild_kind kind = COPSE_LOOKBACK; outcome == COPSE_DECLINED; kind++)
+        outcome = copse_blink_rebuild(u->index, u->epoch, kind, NULL, NULL, 0, 0, &made, &ignored);
+    return copse_blink_replace(u->index, made, (copse_status)outcome);
 }
 
 copse_status copse_blink_in_place_finish(copse_blink_update *u, const copse_blink_counters *seen)

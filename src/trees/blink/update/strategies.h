@@ -8,9 +8,6 @@
 
 #include "trees/blink/tree.h"
 
-/* How a strategy ends: with one of these or with the status of an error. One that declines leaves the tree unchanged. */
-enum { COPSE_DONE = COPSE_OK, COPSE_DECLINED = -1 };
-
 /*
  * What the last attempt to change leaves in place came to. Unless it was APPLIED nothing has changed. MISPREDICTED: the keys are not in
  * the order that the strategy took for granted. TOO_MANY_EQUALS: so many keys are equal that these are taken out first.
@@ -40,7 +37,7 @@ typedef struct copse_blink_update {
 struct copse_blink_strategy {
     const char *name;
     bool (*may)(const copse_blink_update *u); /* NULL: always. A predictor counts the batches that ask it */
-    int (*run)(copse_blink_update *u);
+    int (*run)(copse_blink_update *u);        /* an outcome: trees/blink/tree.h */
 };
 
 /* update/unsorted.c, update/crowded.c, update/by_rebuild.c, update/bucket_sort.c, update/in_place.c */
