@@ -3,15 +3,13 @@ environment that has both.
 
     peers.py ROWS THREADS REPEAT
 """
-import json
-import resource
-import statistics
 import sys
-import time
 
 import duckdb
 import numpy as np
 import pandas as pd
+
+from contest import race
 
 ROWS, THREADS, REPEAT = (int(x) for x in sys.argv[1:4])
 SPREAD = 1000000
@@ -24,22 +22,6 @@ def mix(x):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return x ^ (x >> np.uint64(31))
-
-
-def cpu():
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-
-
-def race(case, who, threads, run):
-    wall, processor, answer = [], [], 0
-    for _ in range(REPEAT):
-        begun, used = time.perf_counter(), cpu()
-        answer = run()
-        wall.append(time.perf_counter() - begun)
-        processor.append(cpu() - used)
-    print(json.dumps({"case": case, "who": who, "rows": ROWS, "threads": threads, "seconds": statistics.median(wall),
-                      "cpu_seconds": statistics.median(processor), "answer": float(answer)}), flush=True)
 
 
 def ticks(seed):
@@ -62,14 +44,23 @@ duck.execute(f"set threads to {THREADS}")
 duck.execute("create table t as select * from numbers")
 duck.execute("create table few as select * from few")
 
-CONJUNCTION = ("select count(*) + sum(amount) from t where a between 500000 and 509999 and b between 200000 and 209999")
-JOIN = "select sum(few.rank) + sum(t.amount) from t join few on few.id = t.a"
-race("conjunction", "duckdb", THREADS, lambda: duck.execute(CONJUNCTION).fetchone()[0])
-race("join", "duckdb", THREADS, lambda: duck.execute(JOIN).fetchone()[0])
 duck.execute("create table t_apart as select a * 977 as a, amount from t")
 duck.execute("create table few_apart as select id * 977 as id, rank from few")
+
+CONJUNCTION = "select count(*) + sum(amount) from t where a between 500000 and 509999 and b between 200000 and 209999"
+JOIN = "select sum(few.rank) + sum(t.amount) from t join few on few.id = t.a"
+PAIRS = "select t.rowid as l, few.rowid as r from t join few on few.id = t.a"
 APART = "select sum(few_apart.rank) + sum(t_apart.amount) from t_apart join few_apart on few_apart.id = t_apart.a"
-race("join apart", "duckdb", THREADS, lambda: duck.execute(APART).fetchone()[0])
+
+
+def in_duckdb(text):
+    return lambda: duck.execute(text).fetchone()[0]
+
+
+def duckdb_pairs():
+    """An array of the row numbers of each side, as copse_join gives."""
+    pairs = duck.execute(PAIRS).fetchnumpy()
+    return pairs["r"].sum() + numbers.amount.to_numpy()[pairs["l"]].sum()
 
 
 def pandas_conjunction():
@@ -82,11 +73,11 @@ def pandas_join():
     return joined["rank"].sum() + joined.amount.sum()
 
 
-race("conjunction", "pandas", 1, pandas_conjunction)
-race("join", "pandas", 1, pandas_join)
+race("conjunction", [("duckdb", THREADS, in_duckdb(CONJUNCTION)), ("pandas", 1, pandas_conjunction)], ROWS, REPEAT)
+race("join", [("duckdb", THREADS, in_duckdb(JOIN)), ("duckdb pairs", THREADS, duckdb_pairs), ("pandas", 1, pandas_join)], ROWS, REPEAT)
+race("join apart", [("duckdb", THREADS, in_duckdb(APART))], ROWS, REPEAT)
 duck.close()
 del numbers, few
-
 
 
 def asof(left, right, order=False):
@@ -107,4 +98,4 @@ for form in ("asof", "asof shuffled", "asof floats", "asof strings"):
             side["time"] = side.time.astype(np.float64)
         if form == "asof strings":
             side["symbol"] = pd.Series(np.array([f"S{s:04d}" for s in range(1000)])[side.symbol], dtype="str")
-    race(form, "pandas", 1, lambda: asof(trades, quotes, form == "asof shuffled"))
+    race(form, [("pandas", 1, lambda: asof(trades, quotes, form == "asof shuffled"))], ROWS, REPEAT)

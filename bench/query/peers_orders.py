@@ -3,12 +3,8 @@ virtual environment that has them.
 
     peers_orders.py FOLDER ROWS THREADS REPEAT
 """
-import json
 import os
-import resource
-import statistics
 import sys
-import time
 
 FOLDER, ROWS, THREADS, REPEAT = sys.argv[1], *(int(x) for x in sys.argv[2:5])
 os.environ["POLARS_MAX_THREADS"] = str(THREADS)
@@ -17,26 +13,12 @@ import duckdb  # noqa: E402: polars reads the number of threads when it is impor
 import pandas as pd  # noqa: E402
 import polars as pl  # noqa: E402
 
-
-def cpu():
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+from contest import race  # noqa: E402
 
 
 def weigh(rows):
     """The answer of bench_orders: all numbers, each row as often as its number says."""
     return sum((i + 1) * float(x) for i, row in enumerate(rows) for x in row if not isinstance(x, str))
-
-
-def race(case, who, threads, run):
-    wall, processor, answer = [], [], 0
-    for _ in range(REPEAT):
-        begun, used = time.perf_counter(), cpu()
-        answer = weigh(run())
-        wall.append(time.perf_counter() - begun)
-        processor.append(cpu() - used)
-    print(json.dumps({"case": case, "who": who, "rows": ROWS, "threads": threads, "seconds": statistics.median(wall),
-                      "cpu_seconds": statistics.median(processor), "answer": answer}), flush=True)
 
 
 SQL = {
@@ -54,17 +36,16 @@ SQL = {
 }
 
 
-def run_duckdb():
+def in_duckdb():
+    """Questions by case."""
     duck = duckdb.connect()
     duck.execute(f"set threads to {THREADS}")
     for name in ("customers", "orders", "lines"):
         duck.execute(f"create table {name} as from read_csv('{FOLDER}/{name}.csv')")
-    for case, text in SQL.items():
-        race(case, "duckdb", THREADS, lambda text=text: duck.execute(text).fetchall())
-    duck.close()
+    return {case: lambda text=text: duck.execute(text).fetchall() for case, text in SQL.items()}
 
 
-def run_pandas():
+def in_pandas():
     customers = pd.read_csv(f"{FOLDER}/customers.csv")
     orders = pd.read_csv(f"{FOLDER}/orders.csv", parse_dates=["orderdate"])
     lines = pd.read_csv(f"{FOLDER}/lines.csv", parse_dates=["shipdate"])
@@ -96,11 +77,10 @@ def run_pandas():
         both = lines[["orderkey", "price"]].merge(orders[["orderkey", "totalprice"]], on="orderkey")
         return [(len(both), both.price.sum(), both.totalprice.sum())]
 
-    for case, run in zip(SQL, (summary, forecast, largest, late, segments, pairs)):
-        race(case, "pandas", 1, run)
+    return dict(zip(SQL, (summary, forecast, largest, late, segments, pairs)))
 
 
-def run_polars():
+def in_polars():
     customers, orders, lines = (pl.read_csv(f"{FOLDER}/{name}.csv", try_parse_dates=True)
                                 for name in ("customers", "orders", "lines"))
     day, c = (lambda y, m, d: pl.date(y, m, d)), pl.col
@@ -119,10 +99,13 @@ def run_polars():
         .join(customers.lazy(), on="custkey").group_by("segment").agg(pl.len(), c("totalprice").sum()).sort("segment"),
         lambda: lines.lazy().join(orders.lazy(), on="orderkey").select(pl.len(), c("price").sum(), c("totalprice").sum()),
     )
-    for case, question in zip(SQL, questions):
-        race(case, "polars", THREADS, lambda question=question: question().collect().rows())
+    return {case: lambda question=question: question().collect().rows() for case, question in zip(SQL, questions)}
 
 
-run_duckdb()
-run_pandas()
-run_polars()
+def main():
+    everybody = [("duckdb", THREADS, in_duckdb()), ("pandas", 1, in_pandas()), ("polars", THREADS, in_polars())]
+    for case in SQL:
+        race(case, [(who, threads, lambda run=questions[case]: weigh(run())) for who, threads, questions in everybody], ROWS, REPEAT)
+
+
+main()

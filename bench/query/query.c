@@ -1,10 +1,10 @@
 /* Queries of copse beside SQLite, in one process and in memory: the build target bench_query. bench/query/run adds DuckDB, pandas and the
  * commands.
  *
- *   bench_query [--rows N] [--case NAME] [--threads N] [--repeat N] [--csv FILE] [--alone 1]
+ *   bench_query [--rows N] [--case NAME] [--threads N] [--repeat N] [--csv FILE] [--alone 1] [--turns 1]
  *
  * Each case prints a JSON line for each contestant: seconds on the clock and of the processor, the median of the turns, which alternate. Answers
- * are compared; a difference ends the program with 1. --alone 1: without SQLite. */
+ * are compared; a difference ends the program with 1. --alone 1: without SQLite. --turns 1: waits for a line of standard input before each turn. */
 #define _POSIX_C_SOURCE 200809L
 #include "race.h"
 

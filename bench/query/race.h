@@ -20,7 +20,8 @@ static struct settings {
     uint32_t threads;
     int repeat;
     bool alone; /* without SQLite */
-} settings = {10000000, NULL, NULL, 1, 3, false};
+    bool turns; /* somebody else says when a turn begins */
+} settings = {10000000, NULL, NULL, 1, 3, false, false};
 
 static copse_ctx *ctx;
 static sqlite3 *db;
@@ -94,13 +95,25 @@ static inline double median(double *values, int n)
     return values[n / 2];
 }
 
+/* Says which case is next, and waits for a line: bench/query/run lets other programs take turns with this one. */
+static inline void await_turn(const char *name)
+{
+    if (!settings.turns) return;
+    printf("{\"next\": \"%s\"}\n", name);
+    (void)fflush(stdout);
+    int c = 0;
+    while (c != '\n')
+        if ((c = getchar()) == EOF) exit(1);
+}
+
 static inline void race(const char *name, contestant *contestants, int count)
 {
     if (settings.alone && strcmp(contestants[0].name, "sqlite") == 0) {
         contestants++;
         count--;
     }
-    for (int turn = 0; turn < settings.repeat; turn++)
+    for (int turn = 0; turn < settings.repeat; turn++) {
+        await_turn(name);
         for (int i = 0; i < count; i++) {
             contestant *c = &contestants[i];
             double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
@@ -108,6 +121,7 @@ static inline void race(const char *name, contestant *contestants, int count)
             c->wall[turn] = now(CLOCK_MONOTONIC) - wall;
             c->cpu[turn] = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
         }
+    }
     for (int i = 0; i < count; i++) {
         contestant *c = &contestants[i];
         if (i > 0) same(name, contestants[0].answer, c->answer);
@@ -156,6 +170,7 @@ static inline int open_all(int argc, char **argv)
         if (strcmp(argv[i], "--csv") == 0) settings.csv = argv[i + 1];
         if (strcmp(argv[i], "--threads") == 0) settings.threads = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--alone") == 0) settings.alone = atoi(argv[i + 1]) != 0;
+        if (strcmp(argv[i], "--turns") == 0) settings.turns = atoi(argv[i + 1]) != 0;
         if (strcmp(argv[i], "--repeat") == 0) settings.repeat = atoi(argv[i + 1]);
     }
     if (settings.repeat < 1 || settings.repeat > MOST_TURNS) return 2;
