@@ -638,8 +638,8 @@ typedef struct copse_allocator {
 } copse_allocator;
 
 /* Called now and then, on the thread of the call, to say how far a long call is (build, insert, erase, apply, save,
- * load, verify, export). Return 0 to go on; anything else ends the call with COPSE_ERR_CANCELLED and the index as it
- * was. */
+ * load, verify, export, and the queries and joins of copse_query.h). Return 0 to go on; anything else ends the call
+ * with COPSE_ERR_CANCELLED and the index as it was. */
 typedef int (*copse_progress_fn)(void *user, const char *what, uint64_t done, uint64_t total);
 
 typedef enum copse_huge_pages {

@@ -20,6 +20,9 @@
  * NULL is no value: it is equal to nothing, no range holds it, aggregates pass over it; grouping puts all of them into
  * one group, and in ascending order they come first. NaN is refused in columns; leave the cell NULL.
  *
+ * Long queries and joins ask the progress callback of the context now and then, on the thread of the call, whether to go on;
+ * one that it ends gives COPSE_ERR_CANCELLED and no result.
+ *
  * Calls that only read a table (const copse_table *) may run at the same time from several threads, each with a query of
  * its own. A call that changes a table must have it alone. Tables are on the CPU, unless copse_table_place puts them on a card, too.
  */

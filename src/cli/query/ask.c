@@ -143,6 +143,7 @@ static int answer(cli_session *session, const cli_table_query *args, copse_query
     const char *text = NULL;
     if (args->explain) {
         copse_status status = copse_query_explain(query, &text);
+        cli_progress_clear(&session->progress);
         if (status != COPSE_OK) return cli_session_fail(session, status);
         fputs(text, stdout);
         return CLI_OK;

@@ -109,7 +109,8 @@ static copse_status number_right(group_list *list, side *s)
     uint32_t *numbers = s->numbers.data;
     copse_status status = grow(list);
     for (uint64_t row = 0; status == COPSE_OK && row < s->table->slots; row++) {
-        if (!is_used(s, row)) continue;
+        status = copse_poll(list->ctx, "joining", row, s->table->slots);
+        if (status != COPSE_OK || !is_used(s, row)) continue;
         const group g = group_at(s->by, row);
         uint32_t *slot = find_slot(list, s->by, &g);
         if (!*slot) {
@@ -261,7 +262,8 @@ static copse_status make_pairs(asof *a)
         a->left.other = other.data;
         a->right.other = threads > 1 ? (copse_pair *)other.data + lefts : other.data;
         copse_parallel(ctx, threads, 2, 1, fill_sides, a);
-        if (text) status = sort_texts(&a->left);
+        status = copse_progress(ctx, "joining", 0, lefts);
+        if (text && status == COPSE_OK) status = sort_texts(&a->left);
         if (text && status == COPSE_OK) status = sort_texts(&a->right);
         if (text && status == COPSE_OK) rank_texts(&a->left, &a->right);
     }
@@ -344,6 +346,7 @@ static copse_status list_pairs(copse_joined *join, const uint64_t *rights)
 {
     copse_status status = copse_pairs_reserve(join->pairs, join->totals ? COPSE_JOIN_KEPT : join->left->live);
     for (uint64_t i = 0; status == COPSE_OK && i < join->left->live; i++) {
+        status = copse_poll(join->left->ctx, "listing pairs", i, join->left->live);
         uint64_t row = copse_joined_left(join, i);
         copse_pairs_add(join->pairs, row, rights[row]);
         if (join->pairs->n == COPSE_JOIN_KEPT) copse_join_drain(join, false);
@@ -366,6 +369,7 @@ static copse_status walk(asof *a)
     if (status == COPSE_OK && a->ticks.left.n < rows)
         memset(rights.data, 0xFF, rows * sizeof(uint64_t)); /* COPSE_NO_ROW */
     a->ticks.rights = rights.data;
+    if (status == COPSE_OK) status = copse_progress(ctx, "joining", 0, rows);
     if (status == COPSE_OK) status = copse_ticks_walk(ctx, &a->ticks);
     if (status == COPSE_OK && (join->totals || join->left->alive.data)) {
         status = list_pairs(join, rights.data);

@@ -167,7 +167,8 @@ copse_status copse_join_band(copse_joined *join)
     copse_cells_touch(column, join->left_rows.data, join->left->live);
     for (; status == COPSE_OK && r.first < join->left->live; r.first += BATCH_ROWS) {
         r.rows_here = join->left->live - r.first < BATCH_ROWS ? join->left->live - r.first : BATCH_ROWS;
-        status = join_batch(join, &b, &r);
+        status = copse_progress(join->left->ctx, "joining", r.first, join->left->live);
+        if (status == COPSE_OK) status = join_batch(join, &b, &r);
     }
     ranged_free(join->left->ctx, &r);
     return status;

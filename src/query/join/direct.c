@@ -23,6 +23,7 @@ typedef struct direct {
     /* Of each block of left rows: its totals, or how many pairs it has. */
     copse_join_total *totals;
     uint64_t *kept;
+    copse_polled polled;
 } direct;
 
 bool copse_column_is_whole(const copse_stored_column *column)
@@ -118,10 +119,13 @@ static copse_status fill(direct *d)
 {
     uint32_t *first = d->first.data;
     for (uint64_t row = d->join->right->slots; row-- > 0;) {
+        copse_status status =
+            copse_poll(d->join->left->ctx, "joining", d->join->right->slots - row - 1, d->join->right->slots);
+        if (status != COPSE_OK) return status;
         if (!is_used(d->join->right, d->right, row)) continue;
         uint64_t place = place_of(d, d->right, row);
         if (first[place] != COPSE_ROW_NONE && !d->next.data) {
-            copse_status status = make_next(d);
+            status = make_next(d);
             if (status != COPSE_OK) return status;
         }
         if (d->next.data) ((uint32_t *)d->next.data)[row] = first[place];
@@ -230,11 +234,12 @@ static void add_chains(const direct *d, uint64_t from, uint64_t n, step *s, cops
     s->n = 0;
 }
 
-static void add_block(const direct *d, uint64_t begin, uint64_t end, copse_join_total *block)
+static void add_block(direct *d, uint64_t begin, uint64_t end, copse_join_total *block)
 {
     step s = {.n = 0};
     for (uint64_t from = begin; from < end; from += COPSE_JOIN_STEP) {
         uint64_t n = end - from < COPSE_JOIN_STEP ? end - from : COPSE_JOIN_STEP;
+        if ((from == begin || has_chains(d)) && !copse_polled_goes_on(&d->polled, from)) return;
         if (has_chains(d)) {
             look_up(d, from, n, s.found);
             add_chains(d, from, n, &s, block);
@@ -248,7 +253,7 @@ static void add_block(const direct *d, uint64_t begin, uint64_t end, copse_join_
 
 static void add_blocks(void *job, uint64_t first, uint64_t last)
 {
-    const direct *d = job;
+    direct *d = job;
     for (uint64_t begin = first; begin < last; begin += COPSE_JOIN_BLOCK) {
         copse_join_total *block = d->totals + begin / COPSE_JOIN_BLOCK * d->join->totals->count;
         copse_join_totals_clear(block, d->join->totals->count);
@@ -256,11 +261,10 @@ static void add_blocks(void *job, uint64_t first, uint64_t last)
     }
 }
 
-static void run_blocks(const direct *d, copse_chunk_fn body)
+static copse_status run_blocks(direct *d, copse_chunk_fn body)
 {
     const copse_table *left = d->join->left;
-    uint32_t threads = copse_threads_for(left->ctx, left->slots);
-    if (left->slots > 0) copse_parallel(left->ctx, threads, left->slots, COPSE_JOIN_BLOCK, body, (void *)(uintptr_t)d);
+    return copse_parallel_polled(&d->polled, left->ctx, "joining", left->slots, COPSE_JOIN_BLOCK, body, d);
 }
 
 static copse_status total(direct *d)
@@ -273,11 +277,11 @@ static copse_status total(direct *d)
         copse_buffer_reserve(ctx, &memory, blocks * totals->count, sizeof(copse_join_total), "the totals of a join");
     if (status != COPSE_OK) return status;
     d->totals = memory.data;
-    run_blocks(d, add_blocks);
-    for (uint64_t row = 0; row < d->join->left->slots; row += COPSE_JOIN_BLOCK)
+    status = run_blocks(d, add_blocks);
+    for (uint64_t row = 0; status == COPSE_OK && row < d->join->left->slots; row += COPSE_JOIN_BLOCK)
         copse_join_totals_merge(totals, totals->sums, d->totals + row / COPSE_JOIN_BLOCK * totals->count);
     copse_buffer_free(ctx, &memory);
-    return COPSE_OK;
+    return status;
 }
 
 /* ---- pairs ---- */
@@ -285,11 +289,12 @@ static copse_status total(direct *d)
 /* Each block writes where its first row would be alone. */
 static void pair_blocks(void *job, uint64_t first, uint64_t last)
 {
-    const direct *d = job;
+    direct *d = job;
     uint64_t *left = d->join->pairs->left.data, *right = d->join->pairs->right.data;
     uint32_t rows[COPSE_JOIN_STEP], partners[COPSE_JOIN_STEP];
     for (uint64_t begin = first; begin < last; begin += COPSE_JOIN_BLOCK) {
         uint64_t end = begin + COPSE_JOIN_BLOCK < last ? begin + COPSE_JOIN_BLOCK : last, at = begin;
+        if (!copse_polled_goes_on(&d->polled, begin)) return;
         for (uint64_t from = begin; from < end; from += COPSE_JOIN_STEP) {
             uint64_t n = end - from < COPSE_JOIN_STEP ? end - from : COPSE_JOIN_STEP;
             look_up(d, from, n, partners);
@@ -313,15 +318,15 @@ static copse_status list_one_each(direct *d)
         status = copse_buffer_reserve(pairs->ctx, &kept, slots / COPSE_JOIN_BLOCK + 1, sizeof(uint64_t), "a join");
     if (status != COPSE_OK) return status;
     d->kept = kept.data;
-    run_blocks(d, pair_blocks);
-    for (uint64_t begin = 0; begin < slots; begin += COPSE_JOIN_BLOCK) {
+    status = run_blocks(d, pair_blocks);
+    for (uint64_t begin = 0; status == COPSE_OK && begin < slots; begin += COPSE_JOIN_BLOCK) {
         uint64_t n = d->kept[begin / COPSE_JOIN_BLOCK], *left = pairs->left.data, *right = pairs->right.data;
         if (pairs->n < begin) memmove(left + pairs->n, left + begin, n * sizeof *left);
         if (pairs->n < begin && right) memmove(right + pairs->n, right + begin, n * sizeof *right);
         pairs->n += n;
     }
     copse_buffer_free(pairs->ctx, &kept);
-    return COPSE_OK;
+    return status;
 }
 
 static copse_status list_chains(const direct *d)
@@ -329,13 +334,20 @@ static copse_status list_chains(const direct *d)
     const uint32_t *next = d->next.data;
     copse_pairs *pairs = d->join->pairs;
     uint32_t found[COPSE_JOIN_STEP];
+    uint64_t asked = 0;
+    copse_status status = COPSE_OK;
     for (uint64_t from = 0; from < d->join->left->slots; from += COPSE_JOIN_STEP) {
         uint64_t left = d->join->left->slots - from, n = left < COPSE_JOIN_STEP ? left : COPSE_JOIN_STEP, most = n;
+        if (from + pairs->n >= asked) {
+            status = copse_progress(pairs->ctx, "joining", from, d->join->left->slots);
+            asked = from + pairs->n + COPSE_POLL_ROWS;
+        }
+        if (status != COPSE_OK) break;
         look_up(d, from, n, found);
         for (uint64_t i = 0; i < n; i++)
             for (uint32_t row = found[i]; row != COPSE_ROW_NONE; row = next[row]) most++;
-        copse_status status = copse_pairs_reserve(pairs, pairs->n + most);
-        if (status != COPSE_OK) return status;
+        status = copse_pairs_reserve(pairs, pairs->n + most);
+        if (status != COPSE_OK) break;
         for (uint64_t i = 0; i < n; i++) {
             if (!copse_row_lives(d->join->left, from + i)) continue;
             for (uint32_t row = found[i]; row != COPSE_ROW_NONE; row = next[row]) copse_pairs_add(pairs, from + i, row);
@@ -343,7 +355,7 @@ static copse_status list_chains(const direct *d)
                 copse_pairs_add(pairs, from + i, COPSE_NO_ROW);
         }
     }
-    return COPSE_OK;
+    return status;
 }
 
 copse_status copse_join_direct(copse_joined *join, bool *out_done)

@@ -84,6 +84,8 @@ copse_status copse_join_equal(copse_joined *join)
     }
     for (uint64_t first = 0; status == COPSE_OK && first < rows; first += BATCH_ROWS) {
         uint64_t n = rows - first < BATCH_ROWS ? rows - first : BATCH_ROWS;
+        status = copse_progress(join->left->ctx, "joining", first, rows);
+        if (status != COPSE_OK) break;
         status = one_each ? find_one_each(join, &f, first, n) : find_all(join, &f, first, n);
         if (status == COPSE_OK) copse_join_drain(join, false);
     }
@@ -168,7 +170,8 @@ copse_status copse_join_walk(copse_joined *join)
     copse_status status = copse_pairs_reserve(join->pairs, join->totals ? 0 : left->live);
     uint64_t from = next_row(right, b, 0); /* the first right row that is not below the left one */
     for (uint64_t i = 0; status == COPSE_OK && i < left->slots; i++) {
-        if (!copse_row_lives(left, i)) continue;
+        status = copse_poll(left->ctx, "joining", i, left->slots);
+        if (status != COPSE_OK || !copse_row_lives(left, i)) continue;
         bool partner = false;
         if (copse_cell_valid(a, i)) {
             while (from < right->slots && copse_cell_compare(b, from, a, i) < 0) from = next_row(right, b, from + 1);
@@ -176,6 +179,7 @@ copse_status copse_join_walk(copse_joined *join)
                  j = next_row(right, b, j + 1)) {
                 partner = true;
                 if (kind == COPSE_JOIN_SEMI || kind == COPSE_JOIN_ANTI) break;
+                status = copse_poll(left->ctx, "joining", join->pairs->n, 0);
                 if (status == COPSE_OK) status = copse_pairs_reserve(join->pairs, join->pairs->n + 1);
                 if (status != COPSE_OK) return status;
                 copse_pairs_add(join->pairs, i, j);

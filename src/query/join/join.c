@@ -156,7 +156,12 @@ copse_status copse_join_list(copse_joined *join, uint64_t first, uint64_t n, con
     uint32_t kind = join->options.kind;
     bool all = kind == COPSE_JOIN_INNER || kind == COPSE_JOIN_LEFT || kind == COPSE_JOIN_BAND;
     copse_status status = copse_pairs_reserve(join->pairs, join->pairs->n + n + (all ? offsets[n] : 0));
+    uint64_t asked = join->pairs->n + COPSE_POLL_ROWS;
     for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
+        if (join->pairs->n >= asked) {
+            status = copse_progress(join->pairs->ctx, "joining", first + i, join->left->live);
+            asked = join->pairs->n + COPSE_POLL_ROWS;
+        }
         uint64_t left = copse_joined_left(join, first + i);
         bool found = offsets[i + 1] > offsets[i];
         for (uint64_t j = offsets[i]; all && j < offsets[i + 1]; j++) copse_pairs_add(join->pairs, left, rows[j]);

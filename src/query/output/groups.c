@@ -74,9 +74,11 @@ static copse_status add_groups(copse_query *query, copse_row_list *list, copse_t
     uint32_t *rows = copse_row_list_rows(list);
     for (uint32_t i = 0; i < query->group_count; i++) keys[i] = (copse_sort_key){query->groups[i], false};
     copse_status status = copse_group_rows(query->table, keys, query->group_count, rows, list->n);
-    for (uint64_t first = 0, end = 0; status == COPSE_OK && first < list->n; first = end) {
-        for (end = first + 1; end < list->n && same_group(query, rows[first], rows[end]);) end++;
+    for (uint64_t first = 0, end = 1; status == COPSE_OK && end <= list->n; end++) {
+        status = copse_poll(query->ctx, "adding up groups", end, list->n);
+        if (status != COPSE_OK || (end < list->n && same_group(query, rows[first], rows[end]))) continue;
         status = copse_output_add(query, rows + first, end - first, out);
+        first = end;
     }
     return status;
 }

@@ -8,6 +8,7 @@ static copse_status rows_take(const copse_ctx *ctx, const copse_table *table, co
 {
     copse_status status = copse_buffer_reserve(ctx, out, n + 1, sizeof(uint32_t), "the rows of pairs");
     for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
+        status = copse_poll(ctx, "listing pairs", i, n);
         if (rows[i] != COPSE_NO_ROW && rows[i] >= table->slots)
             return copse_fail_argument(ctx, what, "copse_pairs_table: %s has no row %llu; is it that of the join?",
                                        what, (unsigned long long)rows[i]);

@@ -135,8 +135,10 @@ static copse_status run_each(const copse_query *query, const char *column, uint3
 {
     copse_table *ends = NULL;
     copse_status status = make_ends(query, at, ranges, &ends);
-    for (uint64_t i = 0; status == COPSE_OK && i < ranges->n; i++)
-        status = run_one(query, column, ranges, ends, i, out);
+    for (uint64_t i = 0; status == COPSE_OK && i < ranges->n; i++) {
+        status = copse_progress(query->ctx, "answering ranges", i, ranges->n);
+        if (status == COPSE_OK) status = run_one(query, column, ranges, ends, i, out);
+    }
     copse_table_free(ends);
     return status;
 }

@@ -48,6 +48,8 @@ static copse_status add_up(const copse_query *query, copse_chosen_aggregate aggr
     copse_float_sum parts = {0};
     uint64_t count = 0;
     for (uint64_t i = 0; i < n; i++) {
+        copse_status status = copse_poll(query->ctx, "adding up", i, n);
+        if (status != COPSE_OK) return status;
         const bool valid = copse_cell_valid(column, rows[i]);
         count += valid;
         if (floats)
@@ -77,15 +79,21 @@ static uint64_t count_valid(const copse_stored_column *column, const uint32_t *r
     return count;
 }
 
-static copse_value find_extreme(const copse_stored_column *column, bool largest, const uint32_t *rows, uint64_t n)
+static copse_status find_extreme(const copse_query *query, copse_chosen_aggregate aggregate, const uint32_t *rows,
+                                 uint64_t n, copse_value *out)
 {
+    const copse_stored_column *column = &query->table->columns[aggregate.column];
+    const bool largest = aggregate.what == COPSE_AGGREGATE_MAX;
     uint32_t best = COPSE_ROW_NONE;
     for (uint64_t i = 0; i < n; i++) {
+        copse_status status = copse_poll(query->ctx, "comparing cells", i, n);
+        if (status != COPSE_OK) return status;
         if (!copse_cell_valid(column, rows[i])) continue;
         int order = best == COPSE_ROW_NONE ? 1 : copse_cell_compare(column, rows[i], column, best);
         if (best == COPSE_ROW_NONE || (largest ? order > 0 : order < 0)) best = rows[i];
     }
-    return copse_cell_value(column, best);
+    *out = copse_cell_value(column, best);
+    return COPSE_OK;
 }
 
 static copse_status count_distinct(const copse_query *query, uint32_t at, const uint32_t *rows, uint64_t n,
@@ -100,9 +108,11 @@ static copse_status count_distinct(const copse_query *query, uint32_t at, const 
     uint32_t *sorted = copy.data;
     memcpy(sorted, rows, n * sizeof *rows);
     status = copse_sort_rows(query->table, &key, 1, sorted, n);
-    for (uint64_t i = 0; status == COPSE_OK && i < n; i++)
+    for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
+        status = copse_poll(query->ctx, "counting distinct values", i, n);
         count += copse_cell_valid(column, sorted[i]) &&
                  (i == 0 || copse_cell_compare(column, sorted[i - 1], column, sorted[i]) != 0);
+    }
     copse_buffer_free(query->ctx, &copy);
     *out = copse_value_u64(count);
     return status;
@@ -120,8 +130,7 @@ copse_status copse_aggregate_rows(const copse_query *query, copse_chosen_aggrega
         return COPSE_OK;
     case COPSE_AGGREGATE_MIN:
     case COPSE_AGGREGATE_MAX:
-        *out = find_extreme(&columns[aggregate.column], aggregate.what == COPSE_AGGREGATE_MAX, rows, n);
-        return COPSE_OK;
+        return find_extreme(query, aggregate, rows, n, out);
     case COPSE_AGGREGATE_COUNT_DISTINCT:
         return count_distinct(query, aggregate.column, rows, n, out);
     default:

@@ -59,16 +59,18 @@ static uint32_t group_of(grouping *g, uint32_t row)
     return g->count++;
 }
 
-/* false: too many groups. */
-static bool number_rows(grouping *g, const uint32_t *rows, uint64_t n, uint16_t *groups)
+/* *out_done: there are not too many groups. */
+static copse_status number_rows(grouping *g, const uint32_t *rows, uint64_t n, uint16_t *groups, bool *out_done)
 {
     for (uint64_t i = 0; i < n; i++) {
+        copse_status status = copse_poll(g->table->ctx, "grouping rows", i, n);
         uint32_t group = group_of(g, rows[i]);
-        if (group == MOST_GROUPS) return false;
+        if (status != COPSE_OK || group == MOST_GROUPS) return status;
         groups[i] = (uint16_t)group;
         g->places[group]++;
     }
-    return true;
+    *out_done = true;
+    return COPSE_OK;
 }
 
 static copse_status find_places(grouping *g)
@@ -91,12 +93,15 @@ static copse_status arrange(grouping *g, uint32_t *rows, uint64_t n, bool *out_d
     const copse_ctx *ctx = g->table->ctx;
     copse_buffer groups = {0}, copy = {0};
     copse_status status = copse_buffer_reserve(ctx, &groups, n, sizeof(uint16_t), "groups");
-    if (status == COPSE_OK) *out_done = number_rows(g, rows, n, groups.data);
+    if (status == COPSE_OK) status = number_rows(g, rows, n, groups.data, out_done);
     if (status == COPSE_OK && *out_done) status = copse_buffer_reserve(ctx, &copy, n, sizeof *rows, "groups");
     if (status == COPSE_OK && *out_done) status = find_places(g);
     if (status == COPSE_OK && *out_done) {
         uint32_t *to = copy.data;
-        for (uint64_t i = 0; i < n; i++) to[g->places[((const uint16_t *)groups.data)[i]]++] = rows[i];
+        for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
+            status = copse_poll(ctx, "grouping rows", i, n);
+            to[g->places[((const uint16_t *)groups.data)[i]]++] = rows[i];
+        }
         memcpy(rows, to, n * sizeof *rows);
     }
     copse_buffer_free(ctx, &groups);

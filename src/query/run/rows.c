@@ -1,8 +1,6 @@
 /* The rows that a query asks for. */
 #include "query/run/run.h"
 
-#include "core/threads.h"
-
 #include <stdlib.h>
 
 #define SCAN_BLOCK 4096u
@@ -46,31 +44,38 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sort_by_bits(const copse_table *table, uint64_t *bits, copse_row_list *list)
+static copse_status sort_by_bits(const copse_table *table, uint64_t *bits, copse_row_list *list)
 {
     uint32_t *rows = copse_row_list_rows(list);
     uint64_t words = table->slots / 64 + 1, at = 0;
     memset(bits, 0, words * sizeof *bits);
-    for (uint64_t i = 0; i < list->n; i++) bits[rows[i] / 64] |= UINT64_C(1) << (rows[i] % 64);
+    for (uint64_t i = 0; i < list->n; i++) {
+        copse_status status = copse_poll(table->ctx, "sorting rows", i, list->n);
+        if (status != COPSE_OK) return status;
+        bits[rows[i] / 64] |= UINT64_C(1) << (rows[i] % 64);
+    }
     for (uint64_t w = 0; w < words; w++)
         for (uint64_t left = bits[w]; left; left &= left - 1)
             rows[at++] = (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(left));
     list->n = at; /* the same, unless a file lists a row twice */
+    return COPSE_OK;
 }
 
-void copse_row_list_sort(const copse_query *query, copse_row_list *list)
+copse_status copse_row_list_sort(const copse_query *query, copse_row_list *list)
 {
     uint32_t *rows = copse_row_list_rows(list);
     uint64_t i = 1;
     while (i < list->n && rows[i - 1] < rows[i]) i++;
-    if (i >= list->n) return;
+    copse_status status = COPSE_OK;
+    if (i >= list->n) return status;
     size_t bytes = (query->table->slots / 64 + 1) * sizeof(uint64_t);
     uint64_t *bits = list->n > query->table->slots / BITMAP_SHARE ? copse_memory_alloc(query->ctx, bytes) : NULL;
     if (bits)
-        sort_by_bits(query->table, bits, list);
+        status = sort_by_bits(query->table, bits, list);
     else
         qsort(rows, list->n, sizeof *rows, by_number);
     copse_memory_free(query->ctx, bits, bytes);
+    return status;
 }
 
 /* ---- all rows ---- */
@@ -80,12 +85,14 @@ typedef struct scan_job {
     const copse_conjunction *conjunction; /* NULL: every row */
     uint32_t *rows;                       /* each block writes where it begins */
     uint32_t *kept;                       /* of each block */
+    copse_polled polled;
 } scan_job;
 
 static void scan_block(void *user, uint64_t first, uint64_t last)
 {
-    const scan_job *job = user;
+    scan_job *job = user;
     for (uint64_t begin = first; begin < last; begin += SCAN_BLOCK) {
+        if ((begin - first) % COPSE_POLL_ROWS == 0 && !copse_polled_goes_on(&job->polled, begin)) return;
         uint64_t end = begin + SCAN_BLOCK < last ? begin + SCAN_BLOCK : last, n = 0;
         uint32_t *rows = job->rows + begin;
         for (uint64_t i = begin; i < end; i++) {
@@ -105,17 +112,16 @@ static copse_status scan(const copse_query *query, const copse_conjunction *conj
     copse_status status = reserve(query, out, table->slots);
     if (status == COPSE_OK) status = copse_buffer_reserve(query->ctx, &kept, blocks, sizeof(uint32_t), "a scan");
     if (status != COPSE_OK) return status;
-    scan_job job = {table, conjunction, out->memory.data, kept.data};
-    uint32_t threads = copse_threads_for(query->ctx, table->slots);
-    uint64_t chunk = copse_even_chunk(table->slots, threads);
+    scan_job job = {.table = table, .conjunction = conjunction, .rows = out->memory.data, .kept = kept.data};
+    uint64_t chunk = copse_even_chunk(table->slots, copse_threads_for(query->ctx, table->slots));
     chunk = (chunk + SCAN_BLOCK - 1) / SCAN_BLOCK * SCAN_BLOCK;
-    if (table->slots > 0) copse_parallel(query->ctx, threads, table->slots, chunk, scan_block, &job);
-    for (uint64_t begin = 0; begin < table->slots; begin += SCAN_BLOCK) {
+    status = copse_parallel_polled(&job.polled, query->ctx, "looking at rows", table->slots, chunk, scan_block, &job);
+    for (uint64_t begin = 0; status == COPSE_OK && begin < table->slots; begin += SCAN_BLOCK) {
         memmove(job.rows + out->n, job.rows + begin, job.kept[begin / SCAN_BLOCK] * sizeof *job.rows);
         out->n += job.kept[begin / SCAN_BLOCK];
     }
     copse_buffer_free(query->ctx, &kept);
-    return COPSE_OK;
+    return status;
 }
 
 /* ---- conjunctions ---- */
@@ -127,6 +133,25 @@ static bool is_empty(const copse_conjunction *conjunction)
     return false;
 }
 
+/* What the driver found, through the other terms. */
+static copse_status filter_driven(const copse_query *query, copse_conjunction *conjunction, copse_row_list *list)
+{
+    uint32_t *rows = copse_row_list_rows(list);
+    uint64_t kept = 0;
+    conjunction->looked_at = list->n;
+    if (conjunction->count == (uint32_t)__builtin_popcountll(conjunction->driving)) return COPSE_OK;
+    for (uint64_t begin = 0; begin < list->n; begin += COPSE_POLL_ROWS) {
+        uint64_t n = list->n - begin < COPSE_POLL_ROWS ? list->n - begin : COPSE_POLL_ROWS;
+        copse_status status = copse_progress(query->ctx, "looking at rows", begin, list->n);
+        if (status != COPSE_OK) return status;
+        n = copse_conjunction_filter(query->table, conjunction, conjunction->driving, rows + begin, n);
+        if (kept < begin) memmove(rows + kept, rows + begin, n * sizeof *rows);
+        kept += n;
+    }
+    list->n = kept;
+    return COPSE_OK;
+}
+
 static copse_status run_conjunction(const copse_query *query, copse_conjunction *conjunction, copse_row_list *out)
 {
     copse_status status = COPSE_OK;
@@ -134,10 +159,8 @@ static copse_status run_conjunction(const copse_query *query, copse_conjunction 
         status = reserve(query, out, 0);
     } else if (conjunction->driver) {
         status = rows_of_driver(query, conjunction, out);
-        if (status != COPSE_OK) return status;
-        copse_row_list_sort(query, out);
-        conjunction->looked_at = out->n;
-        out->n = copse_conjunction_filter(query->table, conjunction, conjunction->driving, out->memory.data, out->n);
+        if (status == COPSE_OK) status = copse_row_list_sort(query, out);
+        if (status == COPSE_OK) status = filter_driven(query, conjunction, out);
     } else {
         status = scan(query, conjunction, out);
         conjunction->looked_at = query->table->live;
@@ -155,7 +178,8 @@ static copse_status merge(const copse_query *query, copse_row_list *list, const 
     const uint32_t *a = copse_row_list_rows(list), *b = copse_row_list_rows(more);
     uint32_t *out = copse_row_list_rows(&both);
     uint64_t i = 0, j = 0;
-    while (i < list->n || j < more->n) {
+    while (status == COPSE_OK && (i < list->n || j < more->n)) {
+        status = copse_poll(query->ctx, "merging rows", both.n, list->n + more->n);
         uint32_t left = i < list->n ? a[i] : COPSE_ROW_NONE, right = j < more->n ? b[j] : COPSE_ROW_NONE;
         out[both.n++] = left < right ? left : right;
         i += left <= right;
@@ -163,7 +187,7 @@ static copse_status merge(const copse_query *query, copse_row_list *list, const 
     }
     copse_buffer_free(query->ctx, &list->memory);
     *list = both;
-    return COPSE_OK;
+    return status;
 }
 
 copse_status copse_run_rows(copse_query *query, copse_row_list *out)

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "query/plan/plan.h"
+#include "query/table/poll.h"
 
 /* Row numbers; those in a list are distinct. */
 typedef struct copse_row_list {
@@ -31,7 +32,7 @@ uint64_t copse_conjunction_filter(const copse_table *table, const copse_conjunct
                                   uint32_t *rows, uint64_t n);
 
 /* Ascending numbers. */
-void copse_row_list_sort(const copse_query *query, copse_row_list *list);
+copse_status copse_row_list_sort(const copse_query *query, copse_row_list *list);
 /* All rows that the query asks for, in ascending order; ordering and limits come later. */
 copse_status copse_run_rows(copse_query *query, copse_row_list *out);
 /* The same by the walk of the plan: at least those that the limit keeps, unless there are none left. */

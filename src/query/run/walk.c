@@ -15,9 +15,11 @@ static copse_status filter_block(walk *w, uint32_t *rows, uint64_t n)
 {
     copse_query *query = w->query;
     query->walk_looked_at += n;
+    copse_status status = copse_progress(query->ctx, "walking an index", query->walk_looked_at, 0);
+    if (status != COPSE_OK) return status;
     if (query->conjunction_count == 1)
         n = copse_conjunction_filter(query->table, &copse_conjunctions(query)[0], 0, rows, n);
-    copse_status status =
+    status =
         copse_buffer_reserve(query->ctx, &w->out->memory, w->out->n + n + 1, sizeof(uint32_t), "the rows of a query");
     if (status != COPSE_OK) return status;
     memcpy(copse_row_list_rows(w->out) + w->out->n, rows, n * sizeof *rows);
@@ -34,9 +36,10 @@ static copse_status add_nulls(walk *w)
     copse_status status = COPSE_OK;
     if (w->column->nulls > 0) copse_cells_touch(w->column, NULL, table->slots);
     for (uint64_t i = 0; w->column->nulls > 0 && status == COPSE_OK && i < table->slots; i++) {
+        status = copse_poll(table->ctx, "looking for NULLs", i, table->slots);
         if (copse_cell_valid(w->column, i) || !copse_row_lives(table, i)) continue;
         rows[n++] = (uint32_t)i;
-        if (n < WALK_BLOCK) continue;
+        if (status != COPSE_OK || n < WALK_BLOCK) continue;
         status = filter_block(w, rows, n);
         n = 0;
     }
@@ -79,7 +82,7 @@ copse_status copse_run_walk(copse_query *query, copse_row_list *out)
     if (status == COPSE_OK) status = walk_keys(&w, cursor);
     copse_cursor_free(cursor);
     if (status == COPSE_OK) status = add_nulls(&w);
-    if (status == COPSE_OK) copse_row_list_sort(query, out);
+    if (status == COPSE_OK) status = copse_row_list_sort(query, out);
     if (query->conjunction_count == 1) copse_conjunctions(query)[0].found = out->n;
     return status;
 }

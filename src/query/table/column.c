@@ -1,4 +1,5 @@
 /* Columns: their memory, and cells that go in and out. */
+#include "query/table/poll.h"
 #include "query/table/table.h"
 
 uint32_t copse_column_width(uint32_t type)
@@ -92,8 +93,11 @@ copse_status copse_column_gather(const copse_ctx *ctx, copse_stored_column *colu
     copse_cells_touch(from, rows, n);
     copse_status status = copse_column_reserve(ctx, column, at + n, copse_column_text_bytes(from, rows, n));
     if (status != COPSE_OK) return status;
-    for (uint64_t i = 0; i < n; i++) copse_column_put(column, at + i, from, rows ? rows[i] : i, true);
-    return COPSE_OK;
+    for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
+        status = copse_poll(ctx, "copying cells", i, n);
+        copse_column_put(column, at + i, from, rows ? rows[i] : i, true);
+    }
+    return status;
 }
 
 static void put_number(copse_stored_column *column, uint64_t row, copse_value value)
