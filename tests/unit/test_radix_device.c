@@ -518,6 +518,95 @@ static bool host_lags(const copse_index *index)
     return atomic_load(&copse_radix_device_of(index)->is_ahead);
 }
 
+/* Pairs, of which some have another value, go; then ranges, wide ones, narrow ones and overlapping ones, and all that is left. */
+static void pairs_and_ranges_go_now(void)
+{
+    struct both both = both_open(PLACED_MIXED, way % 2 ? COPSE_U32 : COPSE_U64);
+    uint64_t *codes = some_codes(&both.random, BATCH, both.pool.n), *values = numbers(&both, BATCH), want = 0, got = 0;
+    struct byte_array keys = keys_of(&both, codes, BATCH);
+    insert_both(&both, &keys, values, 0);
+    for (uint64_t i = 0; i < BATCH; i += 3) ((unsigned char *)values)[i * typed_size(both.value_type)] ^= 1;
+    struct placed_call call = place_for(&both);
+    const copse_bytes given = place_keys(&call, &keys);
+    const void *placed = placed_input(&call, values, keys.n, typed_size(both.value_type));
+    assert_ok(both.ctx, copse_erase_pairs(both.cpu, &keys.bytes, values, keys.n, &want));
+    assert_ok(both.ctx, copse_erase_pairs(both.device, &given, placed, keys.n, &got));
+    assert_int_equal(got, want);
+    place_end(&call);
+    assert_true(apart(both.device) || host_lags(both.device));
+    insert_both(&both, &keys, values, 0);
+    copse_radix_device_of(both.device)->walk_most = 20;
+    for (int round = 0; round < 6; round++) {
+        uint64_t few[4] = {0, 1, BATCH / 2, BATCH - 1};
+        for (int i = 0; i < 4; i++) few[i] = random_below(&both.random, both.pool.n);
+        struct byte_array lows = keys_of(&both, few, 2), highs = keys_of(&both, few + 2, 2);
+        copse_ranges asked = COPSE_BETWEEN(&lows.bytes, &highs.bytes, 2), there;
+        if (round == 3) asked.highs = NULL;
+        if (round == 4) asked.highs = NULL, asked.flags = COPSE_RANGE_PREFIX;
+        if (round == 5) asked.lows = asked.highs = NULL;
+        copse_bytes ends[2];
+        call = place_for(&both);
+        there = place_ranges(&call, &asked, &lows, &highs, ends);
+        assert_ok(both.ctx, copse_erase_range(both.cpu, &asked, &want));
+        assert_ok(both.ctx, copse_erase_range(both.device, &there, &got));
+        place_end(&call);
+        assert_int_equal(got, want);
+        assert_int_equal(copse_size(both.device), copse_size(both.cpu));
+        compare_find(&both, &keys);
+        if (round < 3) assert_true(apart(both.device) || host_lags(both.device));
+        if (round >= 2) assert_ok(both.ctx, copse_verify(both.device));
+        if (round == 2) insert_both(&both, &keys, values, 0);
+        byte_array_free(&lows);
+        byte_array_free(&highs);
+    }
+    assert_int_equal(copse_size(both.device), 0);
+    byte_array_free(&keys);
+    free(codes);
+    free(values);
+    both_close(&both);
+}
+
+static void pairs_and_ranges_go(void **state)
+{
+    (void)state;
+    all_ways(pairs_and_ranges_go_now);
+}
+
+/* Keys with more bytes than a batch is sorted by, alike up to the last ones, some of them beginnings of others: kernels build, insert, change and
+ * erase them. */
+static void very_long_keys_stay_there(void **state)
+{
+    (void)state;
+    struct both both = both_open(PLACED_HOST, COPSE_U64);
+    unsigned char bytes[700];
+    memset(bytes, 'p', sizeof bytes);
+    byte_pool_free(&both.pool);
+    both.pool = (struct byte_pool){NULL, 0};
+    for (size_t n = 250; n < sizeof bytes - 3; n += 1 + n % 5)
+        for (unsigned last = 0; last < 4; last++) {
+            memset(bytes + n, (int)('p' + 7 * last), last);
+            byte_pool_add(&both.pool, bytes, n + last);
+            memset(bytes + n, 'p', last);
+        }
+    byte_pool_sort(&both.pool);
+    for (uint32_t round = 0; round < 4; round++) {
+        uint64_t *codes = some_codes(&both.random, BATCH, both.pool.n), *values = numbers(&both, BATCH);
+        struct byte_array keys = keys_of(&both, codes, BATCH);
+        if (round == 2)
+            erase_both(&both, &keys);
+        else
+            insert_both(&both, &keys, values, round == 3 ? COPSE_INSERT_IF_ABSENT : 0);
+        assert_true(host_lags(both.device));
+        compare_find(&both, &keys);
+        assert_true(host_lags(both.device));
+        if (round % 2) assert_ok(both.ctx, copse_verify(both.device));
+        byte_array_free(&keys);
+        free(codes);
+        free(values);
+    }
+    both_close(&both);
+}
+
 /* More entries in a range than a thread goes along, after a build and after inserts, of the whole tree too. */
 static void wide_ranges_are_counted(void **state)
 {
@@ -739,26 +828,29 @@ static void no_device_memory_now(void)
                       more = numbered_keys(50, 200, UINT64_C(0x9e3779b97f4a7c15));
     uint64_t values[200] = {0};
     uint8_t found[200];
-    for (int what = 0; what < 6; what++) {
+    for (int what = 0; what < 8; what++) {
         bool failed = true;
         for (int64_t after = 0; failed; after++) {
             assert_ok(both.ctx, copse_build(both.device, &keys.bytes, values, keys.n));
-            if (what == 5) assert_ok(both.ctx, copse_insert(both.device, &keys.bytes, values, keys.n, 0, NULL));
+            if (what >= 5) assert_ok(both.ctx, copse_insert(both.device, &keys.bytes, values, keys.n, 0, NULL));
             device->allocations_left = after;
-            copse_ranges ranges = COPSE_BETWEEN(&keys.bytes, NULL, 20);
+            copse_ranges ranges = COPSE_BETWEEN(&keys.bytes, NULL, 20),
+                         ten = COPSE_BETWEEN(&keys.bytes, &keys.bytes, 10);
             const copse_status status = what == 0   ? copse_build(both.device, &more.bytes, NULL, more.n)
                                         : what == 1 ? copse_insert(both.device, &more.bytes, NULL, more.n, 0, NULL)
                                         : what == 2 ? copse_insert(both.device, &keys.bytes, values, keys.n, 0, NULL)
                                         : what == 3
                                             ? copse_successor(both.device, &keys.bytes, keys.n, NULL, values, found)
                                         : what == 4 ? copse_count(both.device, &ranges, values)
+                                        : what == 6 ? copse_erase_range(both.device, &ten, NULL)
+                                        : what == 7 ? copse_erase_pairs(both.device, &keys.bytes, values, 10, NULL)
                                                     : copse_erase(both.device, &keys.bytes, 10, NULL);
             failed = device->allocations_left < 0;
             device->allocations_left = -1;
             if (!failed) assert_ok(both.ctx, status);
             if (status != COPSE_OK) assert_int_equal(status, COPSE_ERR_MEMORY);
             const uint64_t before = keys.n, then = what == 0 ? more.n : what == 1 ? keys.n + more.n : keys.n;
-            assert_int_equal(copse_size(both.device), status != COPSE_OK ? before : what == 5 ? keys.n - 10 : then);
+            assert_int_equal(copse_size(both.device), status != COPSE_OK ? before : what >= 5 ? keys.n - 10 : then);
             memset(values, 0, sizeof values);
             assert_ok(both.ctx, copse_verify(both.device));
             assert_ok(both.ctx, copse_find(both.device, &more.bytes, more.n, values, found));
@@ -996,7 +1088,8 @@ int main(void)
         cmocka_unit_test(unsound_offsets_are_refused),   cmocka_unit_test(no_device_memory),
         cmocka_unit_test(device_arrays_are_promised),    cmocka_unit_test(leaves_leave_the_device),
         cmocka_unit_test(builds_leave_leaves_behind),    cmocka_unit_test(finds_need_little_room),
-        cmocka_unit_test(the_last_of_equal_keys_counts),
+        cmocka_unit_test(the_last_of_equal_keys_counts), cmocka_unit_test(very_long_keys_stay_there),
+        cmocka_unit_test(pairs_and_ranges_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,13 +99,12 @@ static void tree_replace(grow_call *call)
     atomic_store_explicit(&tree->behind, false, memory_order_release);
 }
 
-static copse_status grow_run(grow_call *call, const void *values, bool values_there, uint64_t n, bool first,
-                             bool *out_done)
+static copse_status grow_run(grow_call *call, const void *values, bool values_there, uint64_t n, bool first)
 {
     copse_status status = inputs_bring(call, values, values_there, n);
     if (status == COPSE_OK)
-        status = copse_radix_order(call->index, &call->keys.strings, n, NULL, first, &call->ordered, out_done);
-    if (status != COPSE_OK || !*out_done) return status;
+        status = copse_radix_order(call->index, &call->keys.strings, n, NULL, first, &call->ordered);
+    if (status != COPSE_OK) return status;
     status = copse_radix_forest_shape(call->index, &call->ordered, call->values, &call->forest);
     if (status == COPSE_OK) status = pools_make(call);
     if (status == COPSE_OK) status = tree_make(call);
@@ -129,13 +128,12 @@ copse_status copse_radix_device_grow(copse_index *index, const void *keys, const
     copse_status status = copse_radix_input_look(index, "keys", keys, n, &call.keys);
     if (status == COPSE_OK && values) status = copse_call_array(index, values, "values", &values_there);
     if (status != COPSE_OK) return status;
-    const bool promised = index->ctx->device_arrays;
+    *out_done = true;
     (void)copse_promise_end(COPSE_OK);
-    status = grow_run(&call, values, values_there, n, (flags & COPSE_INSERT_IF_ABSENT) != 0, out_done);
+    status = grow_run(&call, values, values_there, n, (flags & COPSE_INSERT_IF_ABSENT) != 0);
     copse_scratch_free(index->device, &call.forest.scratch);
     copse_scratch_free(index->device, &call.ordered.scratch);
     copse_scratch_free(index->device, &call.scratch);
     copse_scratch_free(index->device, &call.keys.scratch);
-    if (promised && status == COPSE_OK && !*out_done) copse_promise_begin(index);
     return status;
 }

@@ -2,12 +2,17 @@
  * what becomes free waits for the next keys that come. */
 #include "gpu/call.h"
 #include "gpu/sort.h"
+#include "transfer/transfer.h"
 #include "trees/radix/gpu/tree.h"
 
 /* Keys on their way out. */
 typedef struct take_call {
     copse_index *index;
+    uint64_t n;
     copse_radix_input keys;
+    const void *values; /* NULL: whatever values they have */
+    bool values_there;
+    copse_radix_leaves leaves;           /* instead of keys  */
     copse_radix_upsert_arguments claims; /* finds the leaves */
     copse_radix_erase_arguments a;
     copse_scratch found, scratch;
@@ -28,12 +33,14 @@ static copse_status tally_read(take_call *call)
 
 /* --- before ------------------------------------------------------------------------------------------------------------------- */
 
-static copse_status claims_make(take_call *call, uint64_t n)
+static copse_status claims_make(take_call *call)
 {
     copse_device *device = call->index->device;
     copse_radix_upsert_arguments *c = &call->claims;
     copse_radix_erase_arguments *a = &call->a;
-    c->n = n;
+    const uint64_t n = c->n = a->keys_n = call->n,
+                   bytes = call->values && !call->values_there ? n * copse_type_size(call->index->value_type) : 0;
+    void *own = NULL;
     c->claim_bits = 5;
     while (UINT64_C(1) << c->claim_bits < 2 * n) c->claim_bits++;
     const copse_scratch_array arrays[] = {{(void **)&c->missing, 2 * sizeof *c->missing},
@@ -41,37 +48,49 @@ static copse_status claims_make(take_call *call, uint64_t n)
                                           {(void **)&c->claims, sizeof *c->claims << c->claim_bits},
                                           {(void **)&c->places, n * sizeof *c->places},
                                           {(void **)&a->pending, n * sizeof *a->pending},
-                                          {(void **)&a->later, n * sizeof *a->later}};
-    copse_status status = copse_scratch_take(device, "the keys that go", arrays, 6, &call->found);
+                                          {(void **)&a->later, n * sizeof *a->later},
+                                          {&own, bytes}};
+    copse_status status = copse_scratch_take(device, "the keys that go", arrays, 7, &call->found);
     if (status == COPSE_OK) /* missing, the tally, and the claims behind them */
         status =
             copse_device_fill(device, device->main, c->missing, 0,
                               (uint64_t)((char *)(c->claims + (UINT64_C(1) << c->claim_bits)) - (char *)c->missing));
+    if (status == COPSE_OK && bytes) status = copse_transfer_to_device(device, own, call->values, bytes);
+    c->values = bytes ? own : call->values;
+    c->match = call->values != NULL;
+    a->claims = c->claims;
+    a->claim_bits = c->claim_bits;
+    a->places = c->places;
     return status;
 }
 
-/* Finds the leaves of all keys; of each one position is pending. */
+/* Finds the leaves of all keys. */
 static copse_status keys_find(take_call *call)
 {
     copse_device *device = call->index->device;
-    const copse_radix_kernels *kernels = copse_radix_kernels_on(device);
     copse_radix_upsert_arguments *c = &call->claims;
     uint64_t words[COPSE_REPORT_WORDS];
     int report;
-    c->tree = call->a.tree = copse_radix_device_of(call->index)->view;
+    c->tree = call->a.tree;
     c->keys = call->a.keys = call->keys.strings;
-    call->a.keys_n = c->n;
-    call->a.claims = c->claims;
-    call->a.places = c->places;
     copse_status status = copse_report_take(device, &report, &c->report);
     if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &kernels->claim,
+    status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->claim,
                                  (c->n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, c);
-    if (status == COPSE_OK) status = launch(call, &kernels->doomed, c->n);
     const copse_status read = copse_report_read(device, report, words);
     if (status == COPSE_OK) status = read;
     if (status == COPSE_OK && words[COPSE_RADIX_UNSOUND] != UINT64_MAX)
         status = copse_radix_input_fail(call->index, &call->keys, words[COPSE_RADIX_UNSOUND]);
+    return status;
+}
+
+/* What goes: of each leaf one position is pending. */
+static copse_status doomed_find(take_call *call)
+{
+    const copse_radix_kernels *kernels = copse_radix_kernels_on(call->index->device);
+    call->a.tree = copse_radix_device_of(call->index)->view;
+    copse_status status = call->a.leaves ? launch(call, &kernels->claim_leaves, call->n) : keys_find(call);
+    if (status == COPSE_OK) status = launch(call, &kernels->doomed, call->n);
     return status == COPSE_OK ? tally_read(call) : status;
 }
 
@@ -127,14 +146,13 @@ static copse_status take_round(take_call *call)
     return COPSE_OK;
 }
 
-static copse_status take_run(take_call *call, uint64_t n, uint64_t *out_erased)
+static copse_status take_run(take_call *call, uint64_t *out_erased)
 {
     copse_radix_device *tree = copse_radix_device_of(call->index);
-    copse_status status = copse_radix_input_bring(call->index, &call->keys);
+    copse_status status = claims_make(call);
     *out_erased = 0;
-    if (status == COPSE_OK) status = claims_make(call, n);
-    if (status == COPSE_OK) status = keys_find(call);
-    if (status == COPSE_OK) status = copse_progress(call->index->ctx, "erasing", n, n);
+    if (status == COPSE_OK) status = doomed_find(call);
+    if (status == COPSE_OK) status = copse_progress(call->index->ctx, "erasing", call->n, call->n);
     if (status != COPSE_OK || call->tally.later == 0) return status;
     status = take_prepare(call);
     while (status == COPSE_OK && call->a.n) status = take_round(call);
@@ -145,19 +163,42 @@ static copse_status take_run(take_call *call, uint64_t n, uint64_t *out_erased)
     return copse_radix_spares_account(call->index, &call->a.items, &call->tally, call->a.tally, call->a.freed);
 }
 
-copse_status copse_radix_device_take(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased,
-                                     bool *out_done)
+static void take_free(take_call *call)
 {
-    take_call call = {.index = index};
+    copse_scratch_free(call->index->device, &call->scratch);
+    copse_scratch_free(call->index->device, &call->found);
+    copse_scratch_free(call->index->device, &call->keys.scratch);
+}
+
+copse_status copse_radix_device_take(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                     uint64_t *out_erased, bool *out_done)
+{
+    take_call call = {.index = index, .n = n, .values = values};
     *out_done = false;
     if (copse_radix_device_of(index)->marks.without || n >> 31) return COPSE_OK;
     copse_status status = copse_radix_input_look(index, "keys", keys, n, &call.keys);
+    if (status == COPSE_OK && values) status = copse_call_array(index, values, "values", &call.values_there);
     *out_done = true;
     (void)copse_promise_end(COPSE_OK);
     if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
-    if (status == COPSE_OK) status = take_run(&call, n, out_erased);
-    copse_scratch_free(index->device, &call.scratch);
-    copse_scratch_free(index->device, &call.found);
-    copse_scratch_free(index->device, &call.keys.scratch);
+    if (status == COPSE_OK) status = copse_radix_input_bring(index, &call.keys);
+    if (status == COPSE_OK) status = take_run(&call, out_erased);
+    take_free(&call);
+    return status;
+}
+
+copse_status copse_radix_device_take_ranges(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased,
+                                            bool *out_done)
+{
+    take_call call = {.index = index};
+    copse_scratch listed = {0};
+    *out_done = false;
+    if (copse_radix_device_of(index)->marks.without) return COPSE_OK;
+    copse_status status = copse_radix_device_leaves(index, ranges, &call.leaves, &listed, out_done);
+    call.n = call.leaves.n;
+    call.a.leaves = call.leaves.links;
+    if (status == COPSE_OK && *out_done && call.n) status = take_run(&call, out_erased);
+    take_free(&call);
+    copse_scratch_free(index->device, &listed);
     return status;
 }

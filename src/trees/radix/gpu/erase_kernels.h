@@ -6,8 +6,20 @@
 SIMT_DEVICE copse_slice erase_key(const copse_radix_erase_arguments *a, uint32_t position)
 {
     copse_slice key;
+    if (a->leaves)
+        return copse_radix_key(&a->tree, a->leaves[position]); /* those that went keep their bytes in this call */
     (void)string_at(&a->keys, position, a->keys_n, &key);
     return key;
+}
+
+/* Leaves that are known need no look for their keys. */
+SIMT_KERNEL(radix_claim_leaves, copse_radix_erase_arguments, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.keys_n)
+    {
+        a.places[i] = claim_place(a.claims, a.claim_bits, a.leaves[i]);
+        simt_atomic_max_u64(&a.claims[a.places[i]].position, i);
+    }
 }
 
 /* Of the keys that are there, one position of each. */

@@ -184,7 +184,7 @@ static copse_status erase_once(copse_index *index, const void *keys, uint64_t n,
 {
     copse_bytes given;
     bool done = false;
-    copse_status status = copse_radix_device_take(index, keys, n, out_erased, &done);
+    copse_status status = copse_radix_device_take(index, keys, NULL, n, out_erased, &done);
     if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
@@ -198,10 +198,14 @@ static copse_status erase_pairs_once(copse_index *index, const void *keys, const
                                      uint64_t *out_erased)
 {
     copse_bytes given;
+    bool done = false;
+    copse_status status =
+        copse_radix_device_take(index, keys, index->value_type == COPSE_NONE ? NULL : values, n, out_erased, &done);
+    if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
     const void *host_values = borrow(&of, values, n * copse_radix_device_of(index)->host.width, false, "values");
-    copse_status status = loan_begin(&of);
+    status = loan_begin(&of);
     if (status == COPSE_OK) status = room_make(index, NULL, n);
     if (status == COPSE_OK)
         status = change_end(index, copse_radix_erase_pairs(&of.host, host_keys, host_values, n, out_erased));
@@ -220,9 +224,19 @@ static copse_ranges borrow_ranges(loan *of, const copse_ranges *asked, copse_byt
 static copse_status erase_range_once(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased)
 {
     copse_bytes ends[2];
+    bool done = false;
+    const uint64_t all = copse_size(index);
+    copse_status status = COPSE_OK;
+    if (!ranges->lows && !ranges->highs) {
+        status = copse_radix_device_build(index, NULL, NULL, 0);
+        if (status == COPSE_OK) *out_erased = all;
+        return status;
+    }
+    status = copse_radix_device_take_ranges(index, ranges, out_erased, &done);
+    if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     const copse_ranges host = borrow_ranges(&of, ranges, ends);
-    copse_status status = loan_begin(&of);
+    status = loan_begin(&of);
     if (status == COPSE_OK) status = room_make(index, NULL, copse_radix_device_of(index)->host.entries);
     if (status == COPSE_OK) status = change_end(index, copse_byte_erase_range(&of.host, &host, out_erased));
     return loan_end(&of, status);

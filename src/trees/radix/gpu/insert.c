@@ -203,17 +203,14 @@ copse_status copse_radix_device_add(copse_index *index, const copse_radix_upsert
                                     uint64_t *out_inserted, bool *out_done)
 {
     add_call call = {.index = index, .tree = copse_radix_device_of(index)};
-    bool ordered = false;
     *out_done = false;
     copse_status status = copse_radix_order(index, &batch->keys, batch->n, batch->places,
-                                            (flags & COPSE_INSERT_IF_ABSENT) != 0, &call.keys, &ordered);
+                                            (flags & COPSE_INSERT_IF_ABSENT) != 0, &call.keys);
     call.a.tree = call.tree->view;
-    if (status == COPSE_OK && ordered) {
-        status = keys_locate(&call);
-        if (status == COPSE_OK) status = copse_radix_forest_shape(index, &call.keys, batch->values, &call.forest);
-        if (status == COPSE_OK) status = scratch_make(&call);
-        if (status == COPSE_OK) status = add_run(&call, batch, out_done);
-    }
+    if (status == COPSE_OK) status = keys_locate(&call);
+    if (status == COPSE_OK) status = copse_radix_forest_shape(index, &call.keys, batch->values, &call.forest);
+    if (status == COPSE_OK) status = scratch_make(&call);
+    if (status == COPSE_OK) status = add_run(&call, batch, out_done);
     copse_scratch_free(index->device, &call.scratch);
     copse_scratch_free(index->device, &call.forest.scratch);
     copse_scratch_free(index->device, &call.spots);

@@ -207,19 +207,23 @@ typedef struct copse_radix_upsert_arguments {
     uint64_t *missing;                  /* [0]: keys are missing, or not sound; [1]: keys are there: not 0 */
     uint32_t partly;                    /* 0: nothing is written where a key is missing */
     uint32_t keep;                      /* 1: nothing is written at all                 */
+    uint32_t match;                     /* 1: keys with another value are missing       */
     uint32_t *ahead[COPSE_RADIX_TYPES]; /* a bit for each page of the leaves whose values the host does not have */
     uint64_t *report;
 } copse_radix_upsert_arguments;
 
 /*
  * The keys of a batch in order (gpu/order.c). Strings are sorted by words of 8 bytes, the last word first, and of those only by the bits in
- * which keys differ; then by what distinguishes them they become a list without equal ones.
+ * which keys differ; then by what distinguishes them they become a list without equal ones. Keys that have more words than are sorted by are merged
+ * among each other before: what is behind those words they then have in order, as others have their lengths.
  */
-#define COPSE_RADIX_SORT_WORDS 32u                    /* keys up to 256 bytes */
-#define COPSE_RADIX_LENGTHS    COPSE_RADIX_SORT_WORDS /* instead of a word: the length */
+#define COPSE_RADIX_SORT_WORDS 32u
+#define COPSE_RADIX_SORT_BYTES (8u * COPSE_RADIX_SORT_WORDS)
+#define COPSE_RADIX_LENGTHS    COPSE_RADIX_SORT_WORDS /* instead of a word: the length, of longer keys one byte more */
 
 typedef struct copse_radix_survey {
     uint64_t longest, shortest;              /* the latter as its complement */
+    uint64_t longer;                         /* keys of more than COPSE_RADIX_SORT_BYTES */
     uint64_t ties;                           /* not 0: words that are next to each other are equal */
     uint64_t different;                      /* keys */
     uint64_t differ[COPSE_RADIX_SORT_WORDS]; /* bits in which some word differs from that of the first key */
@@ -232,7 +236,9 @@ typedef struct copse_radix_order_arguments {
     uint32_t *positions;    /* n of them, in the order so far */
     uint64_t n;
     uint32_t word;
-    uint64_t *words; /* of each */
+    uint64_t *words;  /* of each */
+    uint64_t run;     /* positions that are in order already, a power of two: of two such runs becomes one */
+    uint32_t *merged; /* there */
     copse_radix_survey *survey;
     uint64_t *ranks; /* 1 for those that count, and their sums */
     uint32_t first;  /* 1: of equal keys the first counts, else the last */
@@ -363,9 +369,11 @@ typedef struct copse_radix_insert_arguments {
 typedef struct copse_radix_erase_arguments {
     copse_radix_view tree;
     copse_radix_strings keys;
+    const copse_radix_link *leaves; /* not NULL: the keys of these, some of which may be there several times, instead */
     uint64_t keys_n;
-    const copse_radix_claim *claims; /* of the leaves: where a key is several times, one of its positions goes on */
-    const uint32_t *places;
+    copse_radix_claim *claims; /* of the leaves: where a key is several times, one of its positions goes on */
+    uint32_t claim_bits;
+    uint32_t *places;
     uint32_t *pending;
     uint32_t *later;
     uint64_t n;
@@ -388,9 +396,9 @@ typedef struct copse_radix_page_arguments {
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, find_apart, scatter, neighbours, ranges, totals, rows, give, claim, upsert, pages;
+    copse_kernel find, find_apart, scatter, neighbours, ranges, totals, rows, give, claim, claim_leaves, upsert, pages;
     copse_kernel find_fixed, encode, decode;
-    copse_kernel absent, survey, words, ties, ends, unique;
+    copse_kernel absent, survey, words, merge, ties, ends, unique;
     copse_kernel level, chains, sizes, leaves, nodes, fill, height;
     copse_kernel locate, need, hang;
     copse_kernel doomed, lose, take, spare;

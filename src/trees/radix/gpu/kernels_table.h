@@ -16,9 +16,10 @@
     {                                                                                                                  \
         RADIX_ENTRY(radix_find), RADIX_ENTRY(radix_find_apart), RADIX_ENTRY(radix_scatter),                            \
             RADIX_ENTRY(radix_neighbours), RADIX_ENTRY(radix_ranges), RADIX_ENTRY(radix_totals),                       \
-            RADIX_ENTRY(radix_rows), RADIX_ENTRY(radix_give), RADIX_ENTRY(radix_claim), RADIX_ENTRY(radix_upsert),     \
-            RADIX_ENTRY(radix_pages), RADIX_ENTRY(radix_find_fixed), RADIX_ENTRY(radix_encode),                        \
-            RADIX_ENTRY(radix_decode), RADIX_ENTRY(radix_absent), RADIX_ENTRY(radix_survey), RADIX_ENTRY(radix_words), \
+            RADIX_ENTRY(radix_rows), RADIX_ENTRY(radix_give), RADIX_ENTRY(radix_claim),                                \
+            RADIX_ENTRY(radix_claim_leaves), RADIX_ENTRY(radix_upsert), RADIX_ENTRY(radix_pages),                      \
+            RADIX_ENTRY(radix_find_fixed), RADIX_ENTRY(radix_encode), RADIX_ENTRY(radix_decode),                       \
+            RADIX_ENTRY(radix_absent), RADIX_ENTRY(radix_survey), RADIX_ENTRY(radix_words), RADIX_ENTRY(radix_merge),  \
             RADIX_ENTRY(radix_ties), RADIX_ENTRY(radix_ends), RADIX_ENTRY(radix_unique), RADIX_ENTRY(radix_level),     \
             RADIX_ENTRY(radix_chains), RADIX_ENTRY(radix_sizes), RADIX_ENTRY(radix_leaves), RADIX_ENTRY(radix_nodes),  \
             RADIX_ENTRY(radix_fill), RADIX_ENTRY(radix_height), RADIX_ENTRY(radix_locate), RADIX_ENTRY(radix_need),    \

@@ -1,4 +1,4 @@
-/* The keys of a batch in order, on a device: sorted by words of 8 bytes, then without equal ones. */
+/* The keys of a batch in order, on a device: sorted by words of 8 bytes, very long ones merged before, then without equal ones. */
 #include "gpu/sort.h"
 #include "primitives/primitives.h"
 #include "trees/radix/gpu/tree.h"
@@ -78,12 +78,36 @@ static copse_status word_sort(order_call *call, uint32_t word, uint64_t differ)
     return status;
 }
 
+/* Keys with bytes behind the last word, which are the last ones in the order by length. */
+static copse_status longer_sort(order_call *call)
+{
+    copse_device *device = call->index->device;
+    copse_radix_order_arguments *a = &call->a;
+    const uint64_t n = a->n, longer = call->survey.longer;
+    uint32_t *const kept = call->positions[call->turn] + (n - longer), *from = kept,
+                    *to = call->positions[!call->turn] + (n - longer);
+    copse_status status = COPSE_OK;
+    a->n = longer;
+    for (a->run = 1; a->run < longer && status == COPSE_OK; a->run *= 2) {
+        a->positions = from;
+        a->merged = to;
+        status = launch(call, &copse_radix_kernels_on(device)->merge, longer);
+        to = from;
+        from = a->merged;
+    }
+    a->n = n;
+    if (status == COPSE_OK && from != kept)
+        status = copse_device_copy(device, device->main, kept, from, longer * sizeof *kept);
+    return status;
+}
+
 static copse_status words_sort(order_call *call)
 {
     const copse_radix_survey *s = &call->survey;
     copse_status status = COPSE_OK;
     const uint64_t lengths = s->longest ^ ~s->shortest;
     if (lengths) status = word_sort(call, COPSE_RADIX_LENGTHS, (UINT64_C(2) << (63 - __builtin_clzll(s->longest))) - 1);
+    if (status == COPSE_OK && s->longer) status = longer_sort(call);
     for (uint32_t word = COPSE_RADIX_SORT_WORDS; word-- > 0 && status == COPSE_OK;)
         if (s->differ[word]) status = word_sort(call, word, s->differ[word]);
     return status;
@@ -146,21 +170,17 @@ static copse_status arrays_make(order_call *call, copse_radix_ordered *out)
 }
 
 copse_status copse_radix_order(const copse_index *index, const copse_radix_strings *keys, uint64_t keys_n,
-                               const uint32_t *places, bool first, copse_radix_ordered *out, bool *out_done)
+                               const uint32_t *places, bool first, copse_radix_ordered *out)
 {
     order_call call = {.index = index, .a = {.keys = *keys, .keys_n = keys_n, .places = places, .first = first}};
     bool enough = false;
     *out = (copse_radix_ordered){.keys = *keys, .keys_n = keys_n};
-    *out_done = false;
     copse_status status = arrays_make(&call, out);
     if (status == COPSE_OK) status = positions_make(&call);
     if (status == COPSE_OK) status = survey(&call);
-    if (status == COPSE_OK && call.survey.longest <= 8 * COPSE_RADIX_SORT_WORDS) {
-        *out_done = true;
-        status = first_sort(&call, &enough);
-        if (status == COPSE_OK && !enough) status = words_sort(&call);
-        if (status == COPSE_OK && !enough) status = unique_make(&call);
-    }
+    if (status == COPSE_OK) status = first_sort(&call, &enough);
+    if (status == COPSE_OK && !enough) status = words_sort(&call);
+    if (status == COPSE_OK && !enough) status = unique_make(&call);
     copse_scratch_free(index->device, &call.scratch);
     out->unique = call.a.unique;
     out->common = call.a.common;

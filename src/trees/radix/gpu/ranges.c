@@ -204,26 +204,34 @@ copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggreg
 
 /* --- rows ------------------------------------------------------------------------------------------------------------------ */
 
-/* Puts the leaves of all ranges in a row, and gives them. */
-static copse_status rows_give(range_call *call, const uint64_t *offsets, uint64_t total, copse_radix_output *out)
+/* Puts the leaves of all ranges in a row; the scratch memory has to be freed in any case. */
+static copse_status rows_list(range_call *call, uint64_t total, copse_radix_leaves *out, copse_scratch *out_scratch)
 {
     copse_device *device = call->index->device;
     copse_radix_row_arguments a = {.tree = call->a.tree,
                                    .starts = call->a.starts,
-                                   .offsets = offsets,
+                                   .offsets = call->a.counts,
                                    .n = call->a.n,
                                    .descending = call->a.descending,
                                    .to.n = total};
     const copse_scratch_array arrays[] = {{(void **)&a.to.links, total * sizeof(uint64_t)},
                                           {(void **)&a.to.sizes, (total + 1) * sizeof(uint64_t)}};
-    copse_scratch scratch = {0};
-    copse_status status = copse_scratch_take(device, "the entries", arrays, 2, &scratch);
+    copse_status status = copse_scratch_take(device, "the entries", arrays, 2, out_scratch);
     if (status == COPSE_OK)
         status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->rows,
                                      copse_device_blocks(device, a.n), &a);
-    if (status == COPSE_OK && call->wide) status = copse_radix_list_rows(call->index, &call->list, offsets, &a.to);
-    if (status == COPSE_OK) status = copse_radix_output_give(call->index, out, &a.to);
-    copse_scratch_free(device, &scratch);
+    if (status == COPSE_OK && call->wide) status = copse_radix_list_rows(call->index, &call->list, a.offsets, &a.to);
+    *out = a.to;
+    return status;
+}
+
+static copse_status rows_give(range_call *call, uint64_t total, copse_radix_output *out)
+{
+    copse_radix_leaves leaves;
+    copse_scratch scratch = {0};
+    copse_status status = rows_list(call, total, &leaves, &scratch);
+    if (status == COPSE_OK) status = copse_radix_output_give(call->index, out, &leaves);
+    copse_scratch_free(call->index->device, &scratch);
     return status;
 }
 
@@ -256,7 +264,7 @@ static copse_status range_run(range_call *call, const copse_rows *rows, bool off
                                : copse_transfer_to_host(device, rows->offsets, call->a.counts, bytes);
     if (status == COPSE_OK) status = copse_device_wait(device, device->main);
     if (status != COPSE_OK) return status;
-    if (copying && total <= rows->capacity) return rows_give(call, call->a.counts, total, out);
+    if (copying && total <= rows->capacity) return rows_give(call, total, out);
     status = copse_radix_output_close(index, out, needed);
     return copying ? copse_fail_room(index->ctx, "out_rows", rows->capacity, total) : status;
 }
@@ -281,4 +289,27 @@ copse_status copse_radix_device_range(const copse_index *index, const copse_rang
     if (status != COPSE_OK || !call.too_wide) return status;
     if (promised) copse_promise_begin(index);
     return copse_radix_host_range(index, ranges, rows);
+}
+
+copse_status copse_radix_device_leaves(const copse_index *index, const copse_ranges *ranges, copse_radix_leaves *out,
+                                       copse_scratch *out_scratch, bool *out_done)
+{
+    range_call call = {.index = index, .asked = ranges};
+    const uint64_t bytes = (ranges->n + 1) * sizeof(uint64_t);
+    const copse_scratch_array arrays[] = {
+        {(void **)&call.a.starts, bytes}, {(void **)&call.a.counts, bytes}, {(void **)&call.a.sizes, bytes}};
+    const bool promised = index->ctx->device_arrays;
+    *out = (copse_radix_leaves){0};
+    copse_status status = ranges_look(&call);
+    (void)copse_promise_end(COPSE_OK);
+    if (status == COPSE_OK) status = copse_radix_mirror_ready(index);
+    if (status == COPSE_OK) status = copse_scratch_take(index->device, "the ranges", arrays, 3, &call.scratch);
+    if (status == COPSE_OK) status = ranges_count(&call);
+    if (status == COPSE_OK && !call.too_wide) status = sum_up(index->device, call.a.counts, ranges->n, &out->n);
+    *out_done = status != COPSE_OK || !(call.too_wide || out->n >> 31);
+    if (status == COPSE_OK && *out_done && out->n) status = rows_list(&call, out->n, out, out_scratch);
+    if (status == COPSE_OK) status = copse_device_wait(index->device, index->device->main);
+    ranges_free(&call);
+    if (promised && !*out_done) copse_promise_begin(index);
+    return status;
 }

@@ -152,6 +152,11 @@ copse_status copse_radix_device_neighbours(const copse_index *index, const void 
 copse_status copse_radix_device_count(const copse_index *index, const copse_ranges *ranges, uint64_t *counts);
 copse_status copse_radix_device_range(const copse_index *index, const copse_ranges *ranges, const copse_rows *rows);
 
+/* The leaves of all ranges, of which some may be there several times. *out_done: false where the host has to list them. The scratch memory has to be
+ * freed in any case. */
+copse_status copse_radix_device_leaves(const copse_index *index, const copse_ranges *ranges, copse_radix_leaves *out,
+                                       copse_scratch *out_scratch, bool *out_done);
+
 /* --- ranges that are wide: wide.c ------------------------------------------------------------------------------------------ */
 
 #define COPSE_RADIX_LIST_PARTS 5u
@@ -223,10 +228,9 @@ typedef struct copse_radix_ordered {
     copse_scratch scratch;
 } copse_radix_ordered;
 
-/* Orders those keys whose place is UINT32_MAX (NULL: all). *out_done: false where they are too long for it. The scratch memory has to be
- * freed in any case. */
+/* Orders those keys whose place is UINT32_MAX (NULL: all). The scratch memory has to be freed in any case. */
 copse_status copse_radix_order(const copse_index *index, const copse_radix_strings *keys, uint64_t keys_n,
-                               const uint32_t *places, bool first, copse_radix_ordered *out, bool *out_done);
+                               const uint32_t *places, bool first, copse_radix_ordered *out);
 
 /* --- trees of them: forest.c --------------------------------------------------------------------------------------------- */
 
@@ -257,9 +261,11 @@ copse_status copse_radix_spares_account(const copse_index *index, const copse_ra
 copse_status copse_radix_spares_give(const copse_index *index, copse_radix_device *tree);
 void copse_radix_spares_free(const copse_index *index, copse_radix_device *tree);
 
-/* Erases by kernels: erase.c. */
-copse_status copse_radix_device_take(copse_index *index, const void *keys, uint64_t n, uint64_t *out_erased,
-                                     bool *out_done);
+/* Erases by kernels: erase.c; with `values`, only keys that have them. *out_done: false where the host has to do it. */
+copse_status copse_radix_device_take(copse_index *index, const void *keys, const void *values, uint64_t n,
+                                     uint64_t *out_erased, bool *out_done);
+copse_status copse_radix_device_take_ranges(copse_index *index, const copse_ranges *ranges, uint64_t *out_erased,
+                                            bool *out_done);
 /* A build by kernels, or an insert, with its flags, into a tree that is empty: build.c. *out_done: false where the host has to do it. */
 copse_status copse_radix_device_grow(copse_index *index, const void *keys, const void *values, uint64_t n,
                                      uint32_t flags, bool *out_done);

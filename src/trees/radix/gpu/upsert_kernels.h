@@ -4,16 +4,24 @@
 #include "trees/radix/gpu/find_kernel.h"
 
 /* The place of a leaf in the table of claims: the one that has it, or a free one that it takes. */
-SIMT_DEVICE uint32_t claim_place(const copse_radix_upsert_arguments *a, copse_radix_link leaf)
+SIMT_DEVICE uint32_t claim_place(copse_radix_claim *claims, uint32_t bits, copse_radix_link leaf)
 {
-    const uint32_t last = (uint32_t)(UINT64_C(1) << a->claim_bits) - 1u;
-    uint32_t place = (uint32_t)(leaf * UINT64_C(0x9e3779b97f4a7c15) >> (64u - a->claim_bits));
+    const uint32_t last = (uint32_t)(UINT64_C(1) << bits) - 1u;
+    uint32_t place = (uint32_t)(leaf * UINT64_C(0x9e3779b97f4a7c15) >> (64u - bits));
     for (;; place = (place + 1u) & last) {
-        uint64_t *slot = &a->claims[place].leaf;
+        uint64_t *slot = &claims[place].leaf;
         uint64_t there = simt_load_relaxed_u64(slot);
         if (there == 0) there = simt_atomic_cas_u64(slot, 0, leaf);
         if (there == 0 || there == leaf) return place;
     }
+}
+
+/* Is the value of a leaf the one that the caller gives? */
+SIMT_DEVICE bool value_is(const copse_radix_upsert_arguments *a, copse_radix_link leaf, uint64_t i)
+{
+    const char *value = copse_radix_value(&a->tree, leaf);
+    return a->tree.width == 8u ? *(const uint64_t *)value == ((const uint64_t *)a->values)[i]
+                               : *(const uint32_t *)value == ((const uint32_t *)a->values)[i];
 }
 
 SIMT_KERNEL(radix_claim, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
@@ -26,13 +34,14 @@ SIMT_KERNEL(radix_claim, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
         leaf = leaf_of(&a.tree, key, a.keys.data + (a.keys.high - a.keys.low));
     else
         simt_atomic_min_u64(&a.report[COPSE_RADIX_UNSOUND], a.keys.first + i);
+    if (leaf && a.match && !value_is(&a, leaf, i)) leaf = 0;
     if (!leaf) {
         if (!simt_load_relaxed_u64(a.missing)) (void)simt_atomic_max_u64(a.missing, 1);
         a.places[i] = UINT32_MAX;
         return;
     }
     if (!simt_load_relaxed_u64(&a.missing[1])) (void)simt_atomic_max_u64(&a.missing[1], 1);
-    const uint32_t place = claim_place(&a, leaf);
+    const uint32_t place = claim_place(a.claims, a.claim_bits, leaf);
     a.places[i] = place;
     simt_atomic_max_u64(&a.claims[place].position, i);
 }
