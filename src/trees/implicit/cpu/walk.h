@@ -30,14 +30,18 @@ ALWAYS_INLINE void implicit_find_at(const copse_implicit *tree, uint64_t unit, K
     uint32_t slot = LESS(units[unit].keys, q, UNIT_ENTRIES);
     slot -= slot == UNIT_ENTRIES; /* greater than all: the compare below fails */
     bool found = (units[unit].keys[slot] == q) & (unit * UNIT_ENTRIES + slot < tree->entries);
-    if (to->values) to->values[at] = units[unit].values[slot] & (VALUE)walk_mask(found);
+    if (to->values) to->values[at] = found ? units[unit].values[slot] : 0;
     if (to->found) to->found[at] = found;
 }
 
 ALWAYS_INLINE void implicit_finish_find(const copse_implicit *tree, const walk_group *group, uint32_t count,
                                         uint64_t at, const walk_output *to, bool digest)
 {
-    for (uint32_t i = 0; i < count; i++) implicit_find_at(tree, group->node[i], group->q[i], at + i, to, digest);
+    const walk_output both = *to; /* inlined once where it is known that the caller asks for both */
+    if (both.values && both.found)
+        for (uint32_t i = 0; i < count; i++) implicit_find_at(tree, group->node[i], group->q[i], at + i, &both, digest);
+    else
+        for (uint32_t i = 0; i < count; i++) implicit_find_at(tree, group->node[i], group->q[i], at + i, &both, digest);
 }
 
 /* Keys of a unit in front of a bound: those < q, or, for an upper bound among unique keys, those <= q. */

@@ -59,6 +59,10 @@ static copse_status build_reserve(const copse_ctx *ctx, copse_regular *tree)
         return copse_fail(ctx, COPSE_ERR_UNSUPPORTED, "n is too large: the regular tree holds at most %llu leaves",
                           (unsigned long long)(UINT32_MAX >> COPSE_PAGE_SHIFT) * PAGE_FILL);
     if (!table_create(ctx, pages, table)) return copse_fail_memory(ctx, pages * 64, "the directory of pages");
+    const uint32_t threads = copse_threads_for(ctx, tree->entries);
+    if (!copse_leaf_reserve(ctx, &tree->page_pool, threads, pages) ||
+        !copse_leaf_reserve(ctx, &tree->pool, threads, tree->leaves))
+        return copse_fail_memory(ctx, tree->leaves * COPSE_LEAF_BYTES, "the leaves of the regular tree");
     uint64_t left = tree->leaves;
     for (; table->pages < pages; table->pages++) {
         leaf_page *page = (leaf_page *)copse_leaf_take(ctx, &tree->page_pool);

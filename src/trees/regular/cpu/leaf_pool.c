@@ -115,9 +115,9 @@ static void slabs_touch(void *argument, uint64_t first, uint64_t last)
 
 bool copse_leaf_reserve(const copse_ctx *ctx, copse_leaf_pool *pool, uint32_t threads, uint64_t leaves)
 {
-    const uint64_t size = slab_size(pool, pool->capacity), left = pool->capacity - pool->used;
-    const uint64_t slabs = leaves > left ? (leaves - left + size - 2) / (size - 1) : 0;
-    if (threads < 2 || slabs < 2) return true; /* copse_leaf_take gets them one by one */
+    const uint64_t left = pool->capacity - pool->used, missing = leaves > left ? leaves - left : 0;
+    const uint64_t size = slab_size(pool, pool->capacity + missing), slabs = (missing + size - 2) / (size - 1);
+    if (slabs < 2) return true; /* copse_leaf_take gets it */
     while (pool->slab_room < pool->slabs + slabs)
         if (!slab_list_grow(ctx, pool)) return false;
     slab_job job = {copse_memory_alloc(ctx, slabs * sizeof *job.slab), (uint32_t)size - 1};

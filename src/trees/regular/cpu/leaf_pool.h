@@ -24,8 +24,9 @@ typedef struct copse_leaf_pool {
 
 /* A leaf with unspecified content, or NULL. */
 char *copse_leaf_take(const copse_ctx *ctx, copse_leaf_pool *pool);
-/* Gets the memory for so many leaves that are about to be taken: all threads touch it first, since the system clears it then, which
- * takes longer than all else. False: no memory, and nothing has changed. */
+/* Gets the memory for so many leaves that are about to be taken, in slabs as large as the whole allows: small ones come from malloc,
+ * and the system gives it memory 4 KiB at a time. All threads touch it first, since the system clears it then, which takes longer than
+ * all else. False: no memory, and nothing has changed. */
 bool copse_leaf_reserve(const copse_ctx *ctx, copse_leaf_pool *pool, uint32_t threads, uint64_t leaves);
 void copse_leaf_give(const copse_ctx *ctx, copse_leaf_pool *pool, char *leaf);
 /* Gives back all memory of the pool, leaves in use included. */

@@ -19,13 +19,28 @@ typedef struct regular_output {
 } regular_output;
 
 /* From the directory to the page: asks for its root. Meanwhile group->leaf is the page, group->unit its number. */
-ALWAYS_INLINE void regular_page(const copse_regular *tree, walk_group *group, uint32_t width, bool far)
+ALWAYS_INLINE void regular_page(const copse_regular *tree, walk_group *group, uint32_t i, uint32_t number, bool far)
 {
+    const char *page = tree->table.page[number];
+    group->leaf[i] = page;
+    group->unit[i] = number;
+    pipeline_fetch(page, far);
+}
+
+/* From the last level of the directory, where there is one, to the page: the addresses of pages are few, and most often near. */
+ALWAYS_INLINE void regular_last_level(const copse_regular *tree, walk_group *group, uint32_t width, uint32_t height,
+                                      bool far)
+{
+    const copse_levels *levels = &tree->table.levels;
+    if (height == 0) {
+        for (uint32_t i = 0; i < width; i++) regular_page(tree, group, i, 0, far);
+        return;
+    }
+    const char *level = levels->level[height - 1];
+#pragma GCC unroll 4
     for (uint32_t i = 0; i < width; i++) {
-        const char *page = tree->table.page[group->node[i]];
-        group->leaf[i] = page;
-        group->unit[i] = group->node[i];
-        pipeline_fetch(page, far);
+        const char *node = level + (uint64_t)group->node[i] * 64;
+        regular_page(tree, group, i, group->node[i] * FANOUT + LESS(node, group->q[i], FANOUT - 1), far);
     }
 }
 
@@ -319,9 +334,9 @@ ALWAYS_INLINE void regular_enter(walk_state *w, uint64_t g, walk_mode mode, uint
         walk_enter(w, g, width);
 }
 
-/* One step of the pipeline: the group at each stage goes one stage further, the deepest first. Stages: the levels, then the page, its
- * root, its node, the leaf, its unit, the end. */
-ALWAYS_INLINE void regular_step(const copse_regular *tree, walk_state *w, uint64_t t, uint64_t groups, uint32_t height,
+/* One step of the pipeline: the group at each stage goes one stage further, the deepest first. Stages: the levels but the last, the
+ * last with the page, its root, its node, the leaf, its unit, the end. `last` is the stage of the last level. */
+ALWAYS_INLINE void regular_step(const copse_regular *tree, walk_state *w, uint64_t t, uint64_t groups, uint32_t last,
                                 const regular_output *to, walk_mode mode, uint32_t width)
 {
     const copse_levels *levels = &tree->table.levels;
@@ -330,29 +345,27 @@ ALWAYS_INLINE void regular_step(const copse_regular *tree, walk_state *w, uint64
 #define GROUP_AT(s) ((g = pipeline_group(&w->plan, t, s)) < groups)
 #define GROUP       (&w->ring[g & w->plan.mask])
     const uint32_t queries = regular_queries(mode, width);
-    if (GROUP_AT(height + 5))
+    if (GROUP_AT(last + 5))
         regular_finish(tree, w->input, GROUP, width, walk_count(w, g, queries), g * queries, to, mode);
-    if (GROUP_AT(height + 4)) {
+    if (GROUP_AT(last + 4)) {
         regular_head(GROUP, width);
         regular_fetch_units(GROUP, width, mode);
     }
-    if (GROUP_AT(height + 3)) {
+    if (GROUP_AT(last + 3)) {
         regular_leaf(GROUP, width);
         if (regular_in_ranges(mode)) regular_fetch_summary(tree, GROUP, width, to, mode);
         if (mode == WALK_EXTREME) regular_fetch_between(tree, GROUP, width / 2, to->kind.largest);
     }
-    if (GROUP_AT(height + 2)) regular_page_node(GROUP, width, far[height + 3]);
-    if (GROUP_AT(height + 1)) regular_page_root(GROUP, width, far[height + 2]);
-    if (GROUP_AT(height)) {
-        if (height == 0) regular_enter(w, g, mode, width);
-        regular_page(tree, GROUP, width, far[height + 1]);
+    if (GROUP_AT(last + 2)) regular_page_node(GROUP, width, far[last + 3]);
+    if (GROUP_AT(last + 1)) regular_page_root(GROUP, width, far[last + 2]);
+    if (GROUP_AT(last)) {
+        if (last == 0) regular_enter(w, g, mode, width);
+        regular_last_level(tree, GROUP, width, levels->height, far[last + 1]);
     }
-    for (uint32_t s = height; s-- > 0;) {
+    for (uint32_t s = last; s-- > 0;) {
         if (!GROUP_AT(s)) continue;
         if (s == 0) regular_enter(w, g, mode, width);
-        const bool last = s + 1 == height;
-        walk_level(GROUP, width, false, levels->level[s], last ? (const char *)tree->table.page : levels->level[s + 1],
-                   last ? sizeof(char *) : 64, far[s + 1]);
+        walk_level(GROUP, width, false, levels->level[s], levels->level[s + 1], 64, far[s + 1]);
     }
 #undef GROUP_AT
 #undef GROUP
@@ -363,8 +376,8 @@ ALWAYS_INLINE uint64_t regular_walk(const copse_regular *tree, walk_state *w, co
 {
     const uint32_t queries = regular_queries(mode, width);
     const uint64_t groups = (w->input->n + queries - 1) / queries, steps = pipeline_steps(&w->plan, groups);
-    const uint32_t height = w->plan.stages - 6;
-    for (uint64_t t = 0; t < steps; t++) regular_step(tree, w, t, groups, height, to, mode, width);
+    const uint32_t last = w->plan.stages - 6;
+    for (uint64_t t = 0; t < steps; t++) regular_step(tree, w, t, groups, last, to, mode, width);
     return w->first_nan;
 }
 
@@ -464,10 +477,10 @@ static void regular_descend(const copse_regular *tree, walk_group *group)
 {
     const copse_levels *levels = &tree->table.levels;
     group->node[0] = 0;
-    for (uint32_t l = 0; l < levels->height; l++)
+    for (uint32_t l = 0; l + 1 < levels->height; l++)
         group->node[0] =
             group->node[0] * FANOUT + LESS(levels->level[l] + (uint64_t)group->node[0] * 64, group->q[0], FANOUT - 1);
-    regular_page(tree, group, 1, false);
+    regular_last_level(tree, group, 1, levels->height, false);
     regular_page_root(group, 1, false);
     regular_page_node(group, 1, false);
     regular_leaf(group, 1);
@@ -510,15 +523,15 @@ static uint64_t regular_run(const copse_regular *tree, const copse_walk_input *i
     w.input = input;
     w.levels = levels;
     w.first_nan = input->n;
-    const uint32_t height = levels->height;
-    w.plan.stages = height + 6;
-    for (uint32_t s = 0; s < height; s++) w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
+    const uint32_t last = levels->height - (levels->height > 0);
+    w.plan.stages = last + 6;
+    for (uint32_t s = 0; s <= last && s < levels->height; s++)
+        w.plan.far[s] = levels->nodes[s] * 64 > PIPELINE_FAR_BYTES;
     bool far = tree->leaves * COPSE_LEAF_BYTES > PIPELINE_FAR_BYTES;
     bool far_pages = tree->table.pages * sizeof(leaf_page) > PIPELINE_FAR_BYTES;
-    w.plan.far[height] = tree->table.pages * sizeof(char *) > PIPELINE_FAR_BYTES;
-    for (uint32_t s = 1; s <= 3; s++) w.plan.far[height + s] = far_pages;
-    w.plan.far[height + 4] = far;
-    w.plan.far[height + 5] = far;
+    for (uint32_t s = 1; s <= 3; s++) w.plan.far[last + s] = far_pages;
+    w.plan.far[last + 4] = far;
+    w.plan.far[last + 5] = far;
     const bool ranges = regular_in_ranges(mode);
     pipeline_schedule(&w.plan, input->pipeline, ranges ? input->n * 2 : input->n);
     if (ranges) w.plan.width = (w.plan.width + 1) / 2 * 2;
