@@ -97,10 +97,16 @@ copse_status copse_device_sums_fit(const copse_index *index, const copse_device_
 
 /* --- calls ---------------------------------------------------------------------------------------------------------------- */
 
-static size_t result_bytes(const copse_index *index, copse_aggregate_kind kind)
+size_t copse_aggregate_bytes(const copse_index *index, copse_aggregate_kind kind)
 {
     if (kind == COPSE_KIND_SUM128) return sizeof(copse_int128);
     return kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_value_width(index->value_type) : 8;
+}
+
+const char *copse_aggregate_name(copse_aggregate_kind kind)
+{
+    static const char *const names[] = {"out_sums", "out_sums", "out_values", "out_values", "out_means"};
+    return names[kind];
 }
 
 static copse_status sum_work(void *user, copse_stream *stream, uint64_t first, uint64_t n, void *const *memory)
@@ -160,10 +166,9 @@ copse_result_arguments copse_aggregate_result(const copse_aggregate_call *call, 
 static copse_status call_run(copse_aggregate_call *call, bool reports, copse_transfer_work work, void *user,
                              const copse_range_arrays *arrays)
 {
-    static const char *const names[] = {"out_sums", "out_sums", "out_values", "out_values", "out_means"}; /* by kind */
     copse_range_arrays all = *arrays;
-    all.element = result_bytes(call->index, call->kind);
-    all.name = names[call->kind];
+    all.element = copse_aggregate_bytes(call->index, call->kind);
+    all.name = copse_aggregate_name(call->kind);
     return copse_ranges_transfer(call->index, &all, reports, work, user, &call->report);
 }
 

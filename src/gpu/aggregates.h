@@ -43,6 +43,10 @@ static inline bool copse_kind_is_sum(copse_aggregate_kind kind)
     return kind == COPSE_KIND_SUM || kind == COPSE_KIND_SUM128 || kind == COPSE_KIND_AVG;
 }
 
+/* Bytes of a result, and the name of the array of them. */
+size_t copse_aggregate_bytes(const copse_index *index, copse_aggregate_kind kind);
+const char *copse_aggregate_name(copse_aggregate_kind kind);
+
 /* A whole call; the arrays have lows, highs, n, out and found. */
 copse_status copse_aggregate_call_run(copse_aggregate_call *call, const copse_range_arrays *arrays);
 /* ... where `work`, which gets `user`, and lows, highs, out and found, puts kernels of its own on the stream. */

@@ -21,12 +21,21 @@
 
 /* Every tree of the registry, on the CPU and on the emulator; `name` points to a struct unit_tree (trees.h). */
 #define FOR_EACH_TREE(name) FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_AUTO, COPSE_CAN_EXIST)
-/* ... but for the radix tree, which keeps no duplicates and has no ranks. */
-#define FOR_EACH_FULL_TREE(name) FOR_EACH_TREE_THAT(name, COPSE_PLACEMENT_AUTO, COPSE_CAN_KEEP_DUPLICATES)
 /* ... of those at a placement (AUTO: both), those that have a capability. */
 #define FOR_EACH_TREE_THAT(name, where, what)                                                                          \
     for (struct unit_tree name##_now = {COPSE_STRUCTURE_AUTO, COPSE_PLACEMENT_AUTO}, *name = &name##_now;              \
          unit_tree_next(name, where, what);)
+
+static inline bool unit_can(struct unit_tree tree, copse_capability what)
+{
+    return copse_supports(tree.structure, tree.placement, COPSE_U64, what);
+}
+
+/* The last setting of the option `duplicates` that this tree takes: 0 or 1. */
+static inline int unit_duplicates(struct unit_tree tree)
+{
+    return unit_can(tree, COPSE_CAN_KEEP_DUPLICATES);
+}
 
 /* A number of entries or queries for this tree: an emulated one is given fewer, because it is so much slower. */
 static inline uint64_t unit_fewer(struct unit_tree tree, uint64_t n, uint64_t emulated)

@@ -149,10 +149,11 @@ static void small_indexes(void **state)
 {
     (void)state;
     static const copse_type keys[] = {COPSE_U32, COPSE_U64}, values[] = {COPSE_I64, COPSE_U32};
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (int turn = 0; turn < 8; turn++) {
         if (turn % unit_fewer(*tree, 1, 5)) continue;
-        struct subject_config config = config_of(*tree, keys[turn & 1], values[turn >> 1 & 1], 1, (turn >> 2 & 1) != 0);
+        struct subject_config config =
+            config_of(*tree, keys[turn & 1], values[turn >> 1 & 1], 1, unit_duplicates(*tree) && (turn >> 2 & 1));
         every_operation_survives(&config, 0, 40);
         every_operation_survives(&config, 3, 1);
         every_operation_survives(&config, 500, unit_fewer(*tree, 300, 70));
@@ -163,11 +164,11 @@ static void small_indexes(void **state)
 static void sets_and_floats(void **state)
 {
     (void)state;
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (int turn = 0; turn < 4; turn++) {
         if (turn % unit_fewer(*tree, 1, 3)) continue;
         struct subject_config config =
-            config_of(*tree, COPSE_U64, turn & 1 ? COPSE_F64 : COPSE_NONE, 1, turn >> 1 == 1);
+            config_of(*tree, COPSE_U64, turn & 1 ? COPSE_F64 : COPSE_NONE, 1, unit_duplicates(*tree) && turn >> 1 == 1);
         for (int kind = OPERATION_BUILD; kind <= OPERATION_APPLY; kind++)
             check_operation(&config, (enum operation_kind)kind, unit_fewer(*tree, 500, 100),
                             unit_fewer(*tree, 300, 60));
@@ -177,10 +178,10 @@ static void sets_and_floats(void **state)
 static void indexes_with_several_levels(void **state)
 {
     (void)state;
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (int turn = 0; turn < 2; turn++) {
-        struct subject_config config =
-            config_of(*tree, turn ? COPSE_U32 : COPSE_I64, turn ? COPSE_F32 : COPSE_U64, 1, turn != 0);
+        struct subject_config config = config_of(*tree, turn ? COPSE_U32 : COPSE_I64, turn ? COPSE_F32 : COPSE_U64, 1,
+                                                 unit_duplicates(*tree) && turn);
         every_operation_survives(&config, unit_fewer(*tree, 6000, 1200), unit_fewer(*tree, 3000, 200));
     }
 }
@@ -206,7 +207,7 @@ static void every_way_of_updating(void **state)
 static void several_threads(void **state)
 {
     (void)state;
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         struct subject_config config = config_of(*tree, COPSE_U64, COPSE_U64, 2, false);
         uint64_t entries = unit_fewer(*tree, 20000, 2000), n = unit_fewer(*tree, 30000, 1000);
@@ -216,7 +217,7 @@ static void several_threads(void **state)
         check_operation(&config, OPERATION_ERASE_PAIRS, entries, n);
         check_operation(&config, OPERATION_ERASE_RANGE, entries, n);
         check_operation(&config, OPERATION_APPLY, entries, n);
-        config.duplicates = true;
+        config.duplicates = unit_duplicates(*tree);
         check_operation(&config, OPERATION_ERASE_PAIRS, entries, n);
         check_operation(&config, OPERATION_APPLY, entries, n);
         config.duplicates = false;
@@ -229,7 +230,7 @@ static void several_threads(void **state)
 static void contexts_and_indexes(void **state)
 {
     (void)state;
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (int once = 0; once < 2; once++) {
         long long failed = 1;
         for (long long allowed = 0; failed; allowed++) {

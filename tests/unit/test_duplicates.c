@@ -25,7 +25,7 @@ static void the_last_of_equal_keys_wins(void **state)
     static const uint32_t absent[] = {7, 8, 8}, absent_values[] = {30, 31, 32};
     static const uint32_t added[][2] = {{1, 14}, {3, 21}, {5, 13}, {7, 23}, {8, 31}};
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         uint64_t change = 99;
         copse_index *index = unit_index(ctx, *tree, COPSE_U32, COPSE_U32, false);
@@ -49,7 +49,7 @@ static void one_key_is_the_whole_batch(void **state)
     static const uint32_t sizes[] = {2, 32, 33, 128, 129};
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (uint32_t s = 0; s < 2 * COUNT_OF(sizes); s++) {
         const uint32_t n = sizes[s / 2], key = s % 2 ? UINT32_MAX : 0, built[][2] = {{key, n}},
                        updated[][2] = {{key, 2 * n}};
@@ -82,7 +82,7 @@ static void duplicates_keep_their_order(void **state)
     static const uint32_t absent[] = {3, 8, 8}, absent_values[] = {30, 31, 32}, gone[] = {3, 5, 4, 3};
     static const uint32_t left[][2] = {{1, 14}, {7, 22}, {8, 31}};
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE_THAT(tree, COPSE_PLACEMENT_AUTO, COPSE_CAN_KEEP_DUPLICATES)
     {
         uint64_t change = 99;
         copse_index *index = unit_index(ctx, *tree, COPSE_U32, COPSE_U32, true);
@@ -106,7 +106,7 @@ static void queries_meet_the_right_end_of_a_run(void **state)
     (void)state;
     static const uint32_t asked[] = {3, 5, 4, 6};
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE_THAT(tree, COPSE_PLACEMENT_AUTO, COPSE_CAN_KEEP_DUPLICATES)
     {
         uint32_t found_values[4], out_keys[4];
         uint8_t found[4];
@@ -139,7 +139,7 @@ static void one_key_fills_many_nodes(void **state)
     copse_ctx *ctx = unit_context(2);
     uint64_t *same = must_malloc(most * sizeof *same);
     for (int i = 0; i < most; i++) same[i] = 42;
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE_THAT(tree, COPSE_PLACEMENT_AUTO, COPSE_CAN_KEEP_DUPLICATES)
     {
         static const uint64_t others[] = {41, 43, 42}, key = 42, zero = 0, top = UINT64_MAX;
         uint64_t n = unit_fewer(*tree, most, 5000), change = 0, value = 0, count = 0, rank = 0;

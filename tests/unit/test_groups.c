@@ -125,7 +125,7 @@ static void pairs_of_unique_keys(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_tens(ctx, *tree, 300);
         /* there; another value; twice; not there; the right value second */
@@ -150,8 +150,8 @@ static void pairs_of_floats(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
-    for (int duplicates = 0; duplicates < 2; duplicates++) {
+    FOR_EACH_TREE(tree)
+    for (int duplicates = 0; duplicates <= unit_duplicates(*tree); duplicates++) {
         copse_index *index = unit_index(ctx, *tree, COPSE_F64, COPSE_F32, duplicates);
         static const uint32_t values[] = {0x80000000u, 0x7fc00001u, 0x3f800000u},
                               others[] = {0, 0x7fc00000u, 0x3f800000u};

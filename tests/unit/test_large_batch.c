@@ -36,7 +36,7 @@ static void crosses_blocks(void **state)
     (void)state;
     static const uint64_t sizes[] = {4095, 4096, 4097, 8191, 8193, 16384, 32769, 65535, 65537, 131073};
     static const uint32_t thread_counts[] = {2, 4};
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (size_t turn = 0; turn < COUNT_OF(sizes); turn++) {
         uint64_t n = sizes[turn];
         if (n > unit_fewer(*tree, UINT64_MAX, 5000)) continue;
@@ -47,7 +47,7 @@ static void crosses_blocks(void **state)
                                         .key_type = turn % 3 ? COPSE_U64 : COPSE_U32,
                                         .value_type = turn % 5 ? COPSE_U32 : COPSE_I64,
                                         .threads = thread_counts[turn % 2],
-                                        .duplicates = turn % 4 == 3};
+                                        .duplicates = unit_duplicates(*tree) && turn % 4 == 3};
         struct subject subject;
         if (!subject_open(&subject, &config)) fail_msg("%s", subject.why);
         for (int kind = 0; kind < OPERATION_VISIT; kind++)
@@ -64,9 +64,9 @@ static void crosses_blocks(void **state)
 static void special_orders(void **state)
 {
     (void)state;
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (int order = 0; order < 4; order++)
-        for (int duplicates = 0; duplicates < 2; duplicates++) {
+        for (int duplicates = 0; duplicates <= unit_duplicates(*tree); duplicates++) {
             uint64_t n = unit_fewer(*tree, 70000, 3000);
             struct subject_config config = {.structure = tree->structure,
                                             .placement = tree->placement,

@@ -31,7 +31,7 @@ static void every_triple_on_one_key(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (unsigned triple = 0; triple < 125; triple++)
         for (unsigned start = 0; start < 2; start++) {
             copse_index *index = unit_tens(ctx, *tree, 300);
@@ -59,7 +59,7 @@ static void edges(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_index(ctx, *tree, COPSE_U64, COPSE_U64, false);
         const uint64_t keys[] = {0, UINT64_MAX, 0, UINT64_MAX, 0}, values[] = {UINT64_MAX, 0, 5, 6, 7};
@@ -100,13 +100,13 @@ static void nothing_to_do(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
-    for (int duplicates = 0; duplicates < 2; duplicates++) {
+    FOR_EACH_TREE(tree)
+    for (int duplicates = 0; duplicates <= unit_duplicates(*tree); duplicates++) {
         copse_index *index = unit_index(ctx, *tree, COPSE_U64, COPSE_U64, duplicates);
         assert_ok(ctx, copse_apply(index, NULL, NULL, NULL, 0, NULL, NULL));
         copse_index_free(index);
     }
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_tens(ctx, *tree, 1000);
         uint64_t version = version_of(index);
@@ -135,7 +135,7 @@ static void bad_input(void **state)
     uint8_t found[3];
     const uint8_t writes[] = {ERASE, UPSERT, FIND}, absent[] = {FIND, FIND, ABSENT}, reads[] = {ERASE, FIND, ERASE};
     assert_fails_naming(NULL, COPSE_ERR_ARGUMENT, "index", copse_apply(NULL, writes, keys, values, 3, got, found));
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_tens(ctx, *tree, 100);
         struct unit_content before = unit_content_of(index);
@@ -182,7 +182,7 @@ static void adds_wrap(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_index(ctx, *tree, COPSE_U64, COPSE_U32, false);
         const uint64_t keys[] = {7, 7, 7, 8, 8, 7};
@@ -221,7 +221,7 @@ static void adds_in_order(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_index(ctx, *tree, COPSE_U32, COPSE_F64, false);
         const double big = 9007199254740992.0 /* 2^53: one more is lost */;
@@ -260,7 +260,7 @@ static void few_keys(void **state)
     uint64_t *keys = must_malloc(most * sizeof *keys), *values = must_malloc(most * sizeof *values);
     uint64_t *got = must_malloc(most * sizeof *got);
     uint8_t *operations = must_malloc(most), *found = must_malloc(most);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     for (size_t turn = 0; turn < 2 * COUNT_OF(domains); turn++) {
         const uint64_t domain = domains[turn / 2], n = unit_fewer(*tree, most, 70000);
         struct standing standing[1000] = {{false, 0}};
@@ -299,7 +299,7 @@ static void growing_and_shrinking(void **state)
     uint64_t *keys = must_malloc(most * sizeof *keys), *values = must_malloc(most * sizeof *values);
     uint8_t *operations = must_malloc(most), *found = must_malloc(most);
     copse_ctx *ctx = unit_context(2);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     /* of all stretches: with few, slots move in the table as it is */
     for (uint64_t part = 1; part <= unit_fewer(*tree, 64, 4); part *= 4) {
         const uint64_t entries = unit_fewer(*tree, most / 10, 4 * stretch);
@@ -359,7 +359,7 @@ static void emptying(void **state)
         values[n + i] = i;
         operations[n + i] = UPSERT;
     }
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_tens(ctx, *tree, n);
         assert_ok(ctx, copse_apply(index, operations, keys, NULL, n, NULL, NULL));
@@ -386,7 +386,7 @@ static void going_staying_and_coming(void **state)
     static uint64_t keys[n], values[n], found_values[n];
     static uint8_t operations[n], found[n];
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = unit_tens(ctx, *tree, entries);
         for (uint64_t i = 0; i < n; i++) {

@@ -27,8 +27,8 @@ static void every_call(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
-    for (int duplicates = 0; duplicates < 2; duplicates++) {
+    FOR_EACH_TREE(tree)
+    for (int duplicates = 0; duplicates <= unit_duplicates(*tree); duplicates++) {
         copse_index *index = tens(ctx, *tree, 300, duplicates);
         const uint64_t keys[] = {10, 15, 2990}, low = 100, high = 200;
         uint64_t got[300], n = 0, offsets[2];
@@ -76,8 +76,8 @@ static void mixed_batches(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
-    for (int duplicates = 0; duplicates < 2; duplicates++) {
+    FOR_EACH_TREE(tree)
+    for (int duplicates = 0; duplicates <= unit_duplicates(*tree); duplicates++) {
         copse_index *index = tens(ctx, *tree, 300, duplicates);
         const uint8_t operations[] = {COPSE_OP_UPSERT, COPSE_OP_UPSERT, COPSE_OP_INSERT_IF_ABSENT,
                                       COPSE_OP_ERASE,  COPSE_OP_FIND,   COPSE_OP_INSERT_IF_ABSENT};
@@ -103,8 +103,8 @@ static void saved_and_read_back(void **state)
     const int file = mkstemp(path);
     assert_true(file >= 0);
     (void)close(file);
-    FOR_EACH_FULL_TREE(tree)
-    for (int duplicates = 0; duplicates < 2; duplicates++)
+    FOR_EACH_TREE(tree)
+    for (int duplicates = 0; duplicates <= unit_duplicates(*tree); duplicates++)
         for (uint64_t n = 0; n <= 300; n += 300) {
             copse_index *index = tens(ctx, *tree, n, duplicates), *loaded = NULL, *other = NULL, *mapped = NULL;
             const uint64_t keys[] = {10, 15};
@@ -142,7 +142,7 @@ static void refused(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
-    FOR_EACH_FULL_TREE(tree)
+    FOR_EACH_TREE(tree)
     {
         copse_index *index = tens(ctx, *tree, 100, false);
         struct unit_content before = unit_content_of(index);

@@ -214,7 +214,7 @@ static copse_status fixed_range(const copse_index *index, const copse_ranges *as
     copse_status status = ranges_take(index, asked, &strings);
     const bool keys = rows->keys && rows->capacity;
     if (status == COPSE_OK && keys)
-        status = copse_radix_fixed_room(index, "out_rows", rows->keys, rows->capacity, &room);
+        status = copse_radix_fixed_room(index, "out_keys", rows->keys, rows->capacity, &room);
     strings_to.keys = keys ? &room.bytes : NULL;
     if (status == COPSE_OK) status = strings_of(index)->range(index, &strings.ranges, &strings_to);
     if (status == COPSE_OK && rows->keys) status = rows_total(index, rows, asked->n, &total);
@@ -236,7 +236,7 @@ static copse_status fixed_scan(const copse_index *index, copse_scan *scan)
     if (scan->from) status = copse_radix_fixed_take(index, "key", scan->from, 1, &from);
     if (status == COPSE_OK && scan->to) status = copse_radix_fixed_take(index, "key", scan->to, 1, &to);
     const bool keys = scan->keys && scan->most;
-    if (status == COPSE_OK && keys) status = copse_radix_fixed_room(index, "keys", scan->keys, scan->most, &room);
+    if (status == COPSE_OK && keys) status = copse_radix_fixed_room(index, "out_keys", scan->keys, scan->most, &room);
     if (scan->from) strings.from = &from.bytes;
     if (scan->to) strings.to = &to.bytes;
     strings.keys = keys ? &room.bytes : NULL;

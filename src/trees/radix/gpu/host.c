@@ -2,6 +2,7 @@
  * where they are outputs. */
 #include "cpu/byte_reads.h"
 #include "cpu/byte_runs.h"
+#include "gpu/aggregates.h"
 #include "gpu/call.h"
 #include "transfer/transfer.h"
 #include "trees/radix/gpu/tree.h"
@@ -308,7 +309,7 @@ copse_status copse_radix_host_aggregate(const copse_index *index, copse_aggregat
     copse_bytes ends[2];
     loan of = loan_open(index);
     const copse_ranges host = borrow_ranges(&of, ranges, ends);
-    void *host_out = borrow(&of, out, ranges->n * copse_radix_result_width(index, kind), true, "out");
+    void *host_out = borrow(&of, out, ranges->n * copse_aggregate_bytes(index, kind), true, copse_aggregate_name(kind));
     uint8_t *host_found = borrow(&of, found, ranges->n, true, "out_found");
     copse_status status = loan_begin(&of);
     if (status == COPSE_OK) status = copse_radix_aggregate(&of.host, kind, &host, host_out, host_found);
@@ -401,7 +402,7 @@ copse_status copse_radix_host_range(const copse_index *index, const copse_ranges
     copse_rows host = *rows;
     loan of = loan_open(index);
     const copse_ranges host_ranges = borrow_ranges(&of, ranges, ends);
-    host.offsets = borrow(&of, rows->offsets, (ranges->n + 1) * sizeof(uint64_t), true, "out_rows");
+    host.offsets = borrow(&of, rows->offsets, (ranges->n + 1) * sizeof(uint64_t), true, "out_offsets");
     host.keys = borrow_room(&of, rows->keys, rows->capacity, &room);
     host.values = borrow(&of, rows->values, value_bytes, true, "out_values");
     copse_status status = loan_begin(&of);

@@ -1,6 +1,7 @@
 /* Ranges of the radix tree on a device: how many entries they have, their aggregates, and the entries. A thread goes along the leaves of a range; those
  * that have more than a thread should are intervals of a list of leaves (gpu/wide.c). Where there is no memory for it the host's tree answers. */
 #include "core/aggregate.h"
+#include "gpu/aggregates.h"
 #include "gpu/call.h"
 #include "gpu/sort.h"
 #include "primitives/primitives.h"
@@ -187,10 +188,10 @@ copse_status copse_radix_device_aggregate(const copse_index *index, copse_aggreg
                                           const copse_ranges *ranges, void *out, uint8_t *found)
 {
     range_call call = {.index = index, .asked = ranges};
-    aggregate_call to = {.kind = kind, .width = copse_radix_result_width(index, kind), .out = out, .found = found};
+    aggregate_call to = {.kind = kind, .width = copse_aggregate_bytes(index, kind), .out = out, .found = found};
     if (copse_radix_device_of(index)->marks.without) return copse_radix_host_aggregate(index, kind, ranges, out, found);
     copse_status status = ranges_look(&call);
-    if (status == COPSE_OK) status = copse_call_array(index, out, "out", &to.out_there);
+    if (status == COPSE_OK) status = copse_call_array(index, out, copse_aggregate_name(kind), &to.out_there);
     if (status == COPSE_OK && found) status = copse_call_array(index, found, "out_found", &to.found_there);
     if (status != COPSE_OK) return status;
     (void)copse_promise_end(COPSE_OK);
@@ -278,7 +279,7 @@ copse_status copse_radix_device_range(const copse_index *index, const copse_rang
         return copse_radix_host_range(index, ranges, rows);
     copse_status status = ranges_look(&call);
     if (status == COPSE_OK) status = copse_radix_output_look(index, rows->keys, rows->values, NULL, &out);
-    if (status == COPSE_OK) status = copse_call_array(index, rows->offsets, "out_rows", &there);
+    if (status == COPSE_OK) status = copse_call_array(index, rows->offsets, "out_offsets", &there);
     if (status != COPSE_OK) return status;
     const bool promised = index->ctx->device_arrays;
     (void)copse_promise_end(COPSE_OK);

@@ -51,13 +51,6 @@ static inline copse_radix_device *copse_radix_device_of(const copse_index *index
     return index->tree;
 }
 
-/* Bytes of an aggregate. */
-static inline size_t copse_radix_result_width(const copse_index *index, copse_aggregate_kind kind)
-{
-    if (kind == COPSE_KIND_SUM128) return sizeof(copse_int128);
-    return kind == COPSE_KIND_MIN || kind == COPSE_KIND_MAX ? copse_type_size(index->value_type) : 8;
-}
-
 const copse_radix_kernels *copse_radix_kernels_on(const copse_device *device);
 
 /* The handle as the calls of the tree on the CPU want it: the host's tree. */
