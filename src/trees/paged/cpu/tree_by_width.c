@@ -464,42 +464,98 @@ static copse_status paged_erase_between(copse_index *index, const copse_stretch 
 
 /* --- read ----------------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t location_of(const copse_paged_cpu *tree, KEY q, bool upper)
+/* Queries that are searched for together, so that they wait for memory together. */
+#define GROUP 32u
+
+/* Where a group is searched: query i in keys[i], of which there are counts[i]. */
+typedef struct group_search {
+    const KEY *keys[GROUP];
+    uint32_t counts[GROUP], bounds[GROUP];
+} group_search;
+
+/* The first key of each array >= (upper: >) its query. By steps of falling powers of two, and by masks: a branch would be taken every
+ * second time. */
+static inline __attribute__((always_inline)) void group_halve(group_search *s, const KEY *q, uint32_t queries,
+                                                              uint32_t most, bool upper)
 {
-    const uint32_t page = page_of(tree, 0, q, upper);
-    if (page == tree->page_count) return (uint64_t)page << COPSE_PAGED_CPU_SHIFT;
-    const entry_array entries = entries_of(tree, page);
-    return ((uint64_t)page << COPSE_PAGED_CPU_SHIFT) + array_bound(&entries, 0, q, upper);
+    uint32_t step = 1;
+    while (step <= most / 2) step *= 2;
+    memset(s->bounds, 0, sizeof s->bounds);
+    for (; step; step /= 2)
+#pragma GCC unroll 4
+        for (uint32_t i = 0; i < queries; i++) {
+            const uint32_t next = s->bounds[i] + step, inside = 0u - (next <= s->counts[i]);
+            const KEY key = s->keys[i][(next - 1) & inside];
+            s->bounds[i] += step & inside & (0u - (upper ? key <= q[i] : key < q[i]));
+        }
+}
+
+static void group_bounds(group_search *s, const KEY *q, uint32_t queries, uint32_t most, bool upper)
+{
+    if (upper)
+        group_halve(s, q, queries, most, true);
+    else
+        group_halve(s, q, queries, most, false);
+}
+
+/* Locations of a group: first all pages, then the places in them. A query behind all keys is searched for in the last page. */
+static void group_locate(const copse_paged_cpu *tree, const KEY *q, uint32_t queries, bool upper, uint64_t *locations)
+{
+    group_search s;
+    uint32_t page[GROUP];
+    for (uint32_t i = 0; i < queries; i++) {
+        s.keys[i] = tree->highs;
+        s.counts[i] = tree->page_count;
+    }
+    group_bounds(&s, q, queries, tree->page_count, upper);
+    for (uint32_t i = 0; i < queries; i++) {
+        page[i] = s.bounds[i];
+        const uint32_t near = page[i] - (page[i] == tree->page_count);
+        s.keys[i] = page_keys(tree, near);
+        s.counts[i] = tree->counts[near];
+    }
+    group_bounds(&s, q, queries, tree->slots, upper);
+    for (uint32_t i = 0; i < queries; i++)
+        locations[i] = ((uint64_t)page[i] << COPSE_PAGED_CPU_SHIFT) + (page[i] < tree->page_count ? s.bounds[i] : 0);
 }
 
 static uint64_t paged_locate(const copse_index *index, const void *keys, uint64_t first, uint64_t n, bool upper,
                              uint64_t *locations)
 {
-    KEY block[BLOCK];
-    for (uint64_t at = 0; at < n; at += BLOCK) {
-        const uint32_t count = (uint32_t)(n - at < BLOCK ? n - at : BLOCK);
-        const uint32_t good = ENCODE(index->key_type, keys, first + at, count, block);
-        for (uint32_t i = 0; i < good; i++) locations[at + i] = location_of(index->tree, block[i], upper);
+    const copse_paged_cpu *tree = index->tree;
+    KEY group[GROUP];
+    for (uint64_t at = 0; at < n; at += GROUP) {
+        const uint32_t count = (uint32_t)(n - at < GROUP ? n - at : GROUP);
+        const uint32_t good = ENCODE(index->key_type, keys, first + at, count, group);
+        if (tree->page_count)
+            group_locate(tree, group, good, upper, locations + at);
+        else
+            memset(locations + at, 0, good * sizeof *locations);
         if (good < count) return at + good; /* a NaN */
     }
     return n;
+}
+
+/* The entry of query `at`, or none. */
+static void find_at(const copse_paged_cpu *tree, uint64_t location, KEY q, uint64_t at, VALUE *values, uint8_t *found)
+{
+    const uint32_t page = (uint32_t)(location >> COPSE_PAGED_CPU_SHIFT), slot = (uint32_t)(location & 0xffff);
+    const bool there = page < tree->page_count && page_keys(tree, page)[slot] == q;
+    if (found) found[at] = there;
+    if (values) values[at] = there ? page_values(tree, page)[slot] : 0;
 }
 
 static uint64_t paged_find(const copse_index *index, const void *keys, uint64_t first, uint64_t n, void *values,
                            uint8_t *found)
 {
     const copse_paged_cpu *tree = index->tree;
-    KEY block[BLOCK];
-    for (uint64_t at = 0; at < n; at += BLOCK) {
-        const uint32_t count = (uint32_t)(n - at < BLOCK ? n - at : BLOCK);
-        const uint32_t good = ENCODE(index->key_type, keys, first + at, count, block);
-        for (uint32_t i = 0; i < good; i++) {
-            const uint64_t location = location_of(tree, block[i], false);
-            const uint32_t page = (uint32_t)(location >> COPSE_PAGED_CPU_SHIFT), slot = (uint32_t)(location & 0xffff);
-            const bool there = page < tree->page_count && page_keys(tree, page)[slot] == block[i];
-            if (found) found[first + at + i] = there;
-            if (values) ((VALUE *)values)[first + at + i] = there ? page_values(tree, page)[slot] : 0;
-        }
+    KEY group[GROUP];
+    uint64_t locations[GROUP] = {0};
+    for (uint64_t at = 0; at < n; at += GROUP) {
+        const uint32_t count = (uint32_t)(n - at < GROUP ? n - at : GROUP);
+        const uint32_t good = ENCODE(index->key_type, keys, first + at, count, group);
+        if (tree->page_count) group_locate(tree, group, good, false, locations);
+        for (uint32_t i = 0; i < good; i++) find_at(tree, locations[i], group[i], first + at + i, values, found);
         if (good < count) return at + good; /* a NaN */
     }
     return n;
