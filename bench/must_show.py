@@ -367,12 +367,12 @@ def main():
     if is_gpu(results.lines):
         find_gpu_sizes(results)
         rows = list(gpu_rows(results))
-        wrong = sum(line["wrong"] for line in results.lines)
+        wrong = sum(line.get("wrong", 0) for line in results.lines)
         show_gpu(results, rows, wrong)
         sys.exit(0 if kept and wrong == 0 and all(one[5] for one in rows) else 1)
     makers = (find_rows, range_rows, change_rows, memory_rows, isa_rows)
     rows = [one for make in makers for one in make(results)]
-    wrong = sum(line["wrong"] for line in results.lines)
+    wrong = sum(line.get("wrong", 0) for line in results.lines)
     show(rows, results, wrong)
     sys.exit(0 if kept and wrong == 0 and all(one[-1] for one in rows) else 1)
 
