@@ -1,17 +1,4 @@
 // Byte strings as keys: the trees of copse and absl::btree_map<std::string> side by side, in one run.
-//
-//   bench_strings [--preset NAME] [--pattern NAME] [--n N] [--queries N] [--batch N] [--new N] [--calls N] [--long PERCENT]
-//                 [--long-keys auto|card|linked|cpu] [--structure NAME] [--placement cpu|gpu|emulated] [--threads N] [--prefix N] [--ops LIST] [--zipf] [--peer]
-//                 [--cpu-time]
-//
-// Each line is a JSON object. --ops is a list of: build, find (keys that are there, in random order), pinned (finds, arrays in pinned host
-// memory), upsert (of keys that are there, in calls of `batch`), prefix (counts of the keys with the first `prefix` bytes of each query),
-// insert (`new` keys behind the first n of the pattern, in calls of `batch`, `calls` of them at most), erase (those again). On a device
-// arrays are in device memory. Answers are checked. Patterns: random4 .. random32, u64 (keys of fixed width), dense, ordered, url, iri,
-// uuid, uuid7, tenant, prefix, words.
-//
-// Presets (the experiments of the paper, and the table of what has to be kept): size, length, batch, threads, long, updates, data, bars,
-// patterns. --scale N divides the sizes of a preset by 2^N.
 #ifdef COPSE_HAVE_ABSL // else there is no peer
 #include <absl/container/btree_map.h>
 #include <absl/strings/string_view.h>
@@ -32,6 +19,26 @@
 #include "device/device.h"
 
 namespace {
+
+const char usage[] =
+    "usage: bench_strings [--preset NAME [--scale N]] [--pattern NAME] [--n N] [--queries N] [--batch N]\n"
+    "                     [--new N] [--calls N] [--ops LIST] [--prefix N] [--structure NAME]\n"
+    "                     [--placement cpu|gpu|emulated] [--threads N] [--zipf] [--long PERCENT]\n"
+    "                     [--long-keys auto|card|linked|cpu] [--peer] [--cpu-time]\n"
+    "Measures byte strings as keys. Each line is a JSON object; answers are checked. On a device arrays are\n"
+    "in device memory.\n"
+    "  --preset    an experiment of the paper (size, length, batch, threads, long, updates, data), bars (what\n"
+    "              has to be kept) or patterns; --scale N divides its sizes by 2^N\n"
+    "  --pattern   random4 .. random32, u64 (keys of fixed width), dense, ordered, url, iri, uuid, uuid7,\n"
+    "              tenant, prefix, words\n"
+    "  --ops       a list of: build; find (keys that are there, in random order); pinned (finds, arrays in\n"
+    "              pinned host memory); upsert (of keys that are there, in calls of --batch); prefix (counts\n"
+    "              of the keys with the first --prefix bytes of each query); insert (--new keys behind the\n"
+    "              first n of the pattern, in at most --calls calls of --batch); erase (those again)\n"
+    "  --zipf      few keys take most queries\n"
+    "  --long      percent of keys with more than 32 bytes; --long-keys: where a tree on a device has them\n"
+    "  --peer      absl::btree_map<std::string> in the same run, where it is built in\n"
+    "  --cpu-time  the time of the processor, of all threads, for a busy machine\n";
 
 // The time that passes, or with --cpu-time that of the processor, for a busy machine; it counts all threads.
 bool cpu_time = false;
@@ -734,6 +741,10 @@ int main(int count, char **argv)
     options o;
     for (int i = 1; i < count; i++) {
         const std::string word = argv[i];
+        if (word == "--help") {
+            printf("%s", usage);
+            return 0;
+        }
         if (word == "--peer")
             o.peer = true;
         else if (word == "--cpu-time")
@@ -741,7 +752,7 @@ int main(int count, char **argv)
         else if (word == "--zipf")
             o.zipf = true;
         else if (i + 1 == count || !option_set(o, word, argv[++i])) {
-            fprintf(stderr, "unknown option %s\n", word.c_str());
+            fprintf(stderr, "%s has no value or is no option\n%s", word.c_str(), usage);
             return 2;
         }
     }

@@ -54,6 +54,10 @@ void cli_catch_interrupts(void);
 bool cli_interrupted(void);
 /* After an answer was stopped, for a command that goes on. */
 void cli_interrupts_forget(void);
+/* For bench, whose calls may be long, and nothing stops them: while it is on, Ctrl-C gives the command a second to end by itself. */
+void cli_interrupts_end(bool on);
+/* The file that is removed where it does not; NULL: none. */
+void cli_interrupts_remove(const char *file);
 
 /* ---- options.c: a command line described by a table ---- */
 

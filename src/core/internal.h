@@ -66,7 +66,7 @@ struct copse_index {
     copse_structure
         grows_to;   /* AUTO placement, still small: the tree that it becomes on a GPU (api/placement.h); else AUTO */
     bool automatic; /* AUTO placement, and the caller has not moved it since */
-    const char *read_only;       /* "a view", "a snapshot"; NULL: it may be changed */
+    const char *read_only;       /* "a view", "a frozen index"; NULL: it may be changed */
     void *tree;                  /* belongs to the calls                            */
     uint32_t schedule, bucket;   /* hybrid placements: copse_index_options */
     uint64_t leaf_memory;        /* the same                               */

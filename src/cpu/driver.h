@@ -23,8 +23,8 @@ typedef struct copse_stretch {
 
 /* What a hybrid tree's card has of a page of leaves. */
 typedef struct copse_page_mark {
-    uint32_t place; /* its place there; UINT32_MAX: none                       */
-    bool changed;   /* the copy there, if any, is not what the page is now     */
+    uint32_t record; /* the number of its copy there; UINT32_MAX: none          */
+    bool changed;    /* the copy there, if any, is not what the page is now     */
 } copse_page_mark;
 
 #define COPSE_PAGE_UNMARKED ((copse_page_mark){UINT32_MAX, true})

@@ -5,15 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SHUTS 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define SHUTS 1
-#endif
-#ifdef SHUTS
+#ifdef COPSE_EMULATED_SHUTS
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(memory, bytes)   ((void)(memory), (void)(bytes))
@@ -113,16 +105,7 @@ copse_memory_kind copse_emulated_kind(const void *memory, int number)
     return kind;
 }
 
-bool copse_emulated_shuts(void)
-{
-#ifdef SHUTS
-    return true;
-#else
-    return false;
-#endif
-}
-
-#ifdef SHUTS
+#ifdef COPSE_EMULATED_SHUTS
 void copse_emulated_begin(void)
 {
     pthread_rwlock_wrlock(&lock);

@@ -7,6 +7,15 @@
 
 #include "device/device.h"
 
+/* This build shuts device memory. */
+#if defined(__SANITIZE_ADDRESS__)
+#define COPSE_EMULATED_SHUTS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define COPSE_EMULATED_SHUTS 1
+#endif
+#endif
+
 typedef enum copse_emulated_sort {
     COPSE_EMULATED_DEVICE, /* blocks of device memory                                                       */
     COPSE_EMULATED_PINNED
@@ -18,9 +27,6 @@ bool copse_emulated_add(void *memory, uint64_t bytes, int number, copse_emulated
 void copse_emulated_remove(void *memory);
 /* What a pointer is to device `number`. */
 copse_memory_kind copse_emulated_kind(const void *memory, int number);
-
-/* Whether this build shuts device memory. */
-bool copse_emulated_shuts(void);
 
 /* Around everything that may touch device memory. They nest, also across threads. */
 void copse_emulated_begin(void);

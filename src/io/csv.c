@@ -2,7 +2,6 @@
  * bytes in the middle of a record just means reading more and scanning that record again. */
 #include "io/csv_internal.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -384,14 +383,6 @@ static size_t read_memory(void *user, void *buffer, size_t size, int *out_error)
     return n;
 }
 
-static size_t read_file(void *user, void *buffer, size_t size, int *out_error)
-{
-    FILE *file = user;
-    size_t n = fread(buffer, 1, size, file);
-    if (n == 0 && ferror(file)) *out_error = errno ? errno : EIO;
-    return n;
-}
-
 static copse_status skip_byte_order_mark(copse_csv *csv)
 {
     while (csv->end < 3 && !csv->source_ended)
@@ -509,12 +500,6 @@ copse_status copse_csv_open_memory(const void *bytes, size_t size, const copse_c
     return open_reader(&source, options, out_csv, message, message_size);
 }
 
-copse_status copse_csv_open_file(FILE *file, const copse_csv_options *options, copse_csv **out_csv, char *message,
-                                 size_t message_size)
-{
-    return copse_csv_open(read_file, file, options, out_csv, message, message_size);
-}
-
 void copse_csv_close(copse_csv *csv)
 {
     if (!csv) return;
@@ -540,11 +525,6 @@ size_t copse_csv_columns(const copse_csv *csv)
 const char *copse_csv_column_name(const copse_csv *csv, size_t column)
 {
     return csv->names && column < csv->columns ? csv->names[column] : "";
-}
-
-uint64_t copse_csv_line(const copse_csv *csv)
-{
-    return csv->record_line;
 }
 
 uint64_t copse_csv_position(const copse_csv *csv)

@@ -1,5 +1,5 @@
 /*
- * A reader for comma-separated values, one record at a time, from memory, a FILE or any source of bytes.
+ * A reader for comma-separated values, one record at a time, from memory or any source of bytes.
  *
  * It takes RFC 4180 and the dialects that people really have: CRLF, LF and CR line ends (also mixed), quoted cells with
  * doubled quotes and line breaks, a byte order mark, blank lines (skipped), a last line without a line end, any
@@ -12,8 +12,6 @@
 #pragma once
 
 #include "copse.h"
-
-#include <stdio.h>
 
 #define COPSE_CSV_MAX_COLUMNS 65536u
 #define COPSE_CSV_MAX_RECORD  ((size_t)64 << 20) /* a longer record is almost surely a missing quote */
@@ -37,15 +35,12 @@ typedef struct copse_csv_options {
 /* Puts up to size bytes into buffer and returns how many; 0 at the end. On a read error sets *out_error to an errno. */
 typedef size_t (*copse_csv_read_fn)(void *user, void *buffer, size_t size, int *out_error);
 
-/* Each opens a reader and reads the header. options may be NULL. The bytes or the FILE must outlive the reader, which
- * does not close the FILE. On failure *out_csv is NULL and message (may be NULL) holds a sentence.
+/* Each opens a reader and reads the header. options may be NULL. The bytes must outlive the reader. On failure *out_csv is NULL and message (may be NULL) holds a sentence.
  * Errors: ARGUMENT (an impossible delimiter), MEMORY, IO, FORMAT (no header, or a broken one). */
 copse_status copse_csv_open(copse_csv_read_fn read, void *user, const copse_csv_options *options, copse_csv **out_csv,
                             char *message, size_t message_size);
 copse_status copse_csv_open_memory(const void *bytes, size_t size, const copse_csv_options *options,
                                    copse_csv **out_csv, char *message, size_t message_size);
-copse_status copse_csv_open_file(FILE *file, const copse_csv_options *options, copse_csv **out_csv, char *message,
-                                 size_t message_size);
 void copse_csv_close(copse_csv *csv);
 
 /* The next record. *out_cells stays valid until the next call on this reader; the cells may be written to. *out_count
@@ -74,8 +69,7 @@ copse_status copse_csv_find_column(copse_csv *csv, const char *name, size_t *out
  * of the cell is shortened. Returns COPSE_ERR_FORMAT; copse_csv_error has the sentence. The reader can go on. */
 copse_status copse_csv_bad_cell(copse_csv *csv, size_t column, const char *problem);
 
-/* The line that the current record starts on, and the bytes of input used so far. */
-uint64_t copse_csv_line(const copse_csv *csv);
+/* The bytes of input used so far. */
+uint64_t copse_csv_position(const copse_csv *csv);
 /* Where the next record begins, behind the whole line end of the last one. Errors: those of copse_csv_next. */
 copse_status copse_csv_next_position(copse_csv *csv, uint64_t *out_position);
-uint64_t copse_csv_position(const copse_csv *csv);

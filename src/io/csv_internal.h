@@ -3,6 +3,8 @@
 
 #include "io/csv.h"
 
+#include <stdio.h>
+
 typedef struct memory_source {
     const char *bytes;
     size_t left;

@@ -90,7 +90,7 @@ copse_status snapshot_target_open(snapshot_target *target)
         target->file = open(target->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (target->file >= 0 || errno != EEXIST) break;
     }
-    if (target->file < 0) return snapshot_fail_write(target, "cannot make a temporary file beside it", errno);
+    if (target->file < 0) return snapshot_fail_write(target, "cannot make a temporary file in its folder", errno);
     target->temporary_exists = true;
     /* The permissions of a replaced file stay, whatever the umask; where that fails, the umask's have to do. */
     if (replaces && fchmod(target->file, mode) != 0) errno = 0;

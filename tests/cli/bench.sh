@@ -13,6 +13,11 @@ echo "exit $?"
 grep -q '^  implicit ' out && echo results
 tail -n 1 out | sed 's/^[0-9,]* /N /'
 ls -A temporary
+# A call that takes minutes ends, too.
+start=$SECONDS
+timeout --foreground --preserve-status -s TERM 2 "$COPSE" bench --json --n 2^12 --op find:2^22 --repeat 1 --structure implicit --placement emulated --threads 1
+echo "exit $?"
+[ $((SECONDS - start)) -lt 10 ] && echo soon
 # Progress, where it is asked for, also without a terminal.
 copse bench --n 2^10 --queries 2^10 --op find --repeat 1 --structure implicit --placement cpu --progress 2>&1 >/dev/null | head -n 1
 # A peer that is not there says what to do.

@@ -35,9 +35,9 @@ struct writer {
     struct reader readers[MOST_READERS];
     pthread_t threads[MOST_READERS];
     copse_index *views[MOST_READERS];
-    /* a snapshot and what it holds */
-    copse_ctx *snapshot_ctx;
-    copse_index *snapshot;
+    /* a frozen handle and what it holds */
+    copse_ctx *frozen_ctx;
+    copse_index *frozen;
     struct truth_moment *kept;
 };
 
@@ -329,41 +329,41 @@ static bool holds(struct writer *writer, const char *where, const copse_index *i
     return right;
 }
 
-static bool end_snapshot(struct writer *writer)
+static bool end_frozen(struct writer *writer)
 {
-    if (!writer->snapshot) return true;
+    if (!writer->frozen) return true;
     uint64_t key = 0;
-    bool right = holds(writer, "a snapshot, after updates", writer->snapshot, writer->snapshot_ctx, writer->kept);
-    copse_status status = copse_erase(writer->snapshot, &key, 1, NULL);
+    bool right = holds(writer, "a frozen handle, after updates", writer->frozen, writer->frozen_ctx, writer->kept);
+    copse_status status = copse_erase(writer->frozen, &key, 1, NULL);
     if (right && status != COPSE_ERR_UNSUPPORTED)
-        right = fail(writer, "copse_erase of a snapshot", "returned %s", copse_status_name(status));
-    copse_index_free(writer->snapshot);
-    copse_ctx_free(writer->snapshot_ctx);
-    writer->snapshot = NULL;
-    writer->snapshot_ctx = NULL;
+        right = fail(writer, "copse_erase of a frozen handle", "returned %s", copse_status_name(status));
+    copse_index_free(writer->frozen);
+    copse_ctx_free(writer->frozen_ctx);
+    writer->frozen = NULL;
+    writer->frozen_ctx = NULL;
     writer->result->operations++;
     return right;
 }
 
 /* Taken between two batches, while readers go on; held until the next one. */
-static bool take_snapshot(struct writer *writer)
+static bool take_frozen(struct writer *writer)
 {
-    if (!end_snapshot(writer)) return false;
-    writer->snapshot_ctx = make_context(writer);
-    if (!writer->snapshot_ctx) return false;
-    copse_status status = copse_freeze(writer->index, writer->snapshot_ctx, &writer->snapshot);
+    if (!end_frozen(writer)) return false;
+    writer->frozen_ctx = make_context(writer);
+    if (!writer->frozen_ctx) return false;
+    copse_status status = copse_freeze(writer->index, writer->frozen_ctx, &writer->frozen);
     writer->result->operations++;
     if (status == COPSE_OK) {
         memcpy(writer->kept, writer->truth.now, writer->truth.n * sizeof *writer->kept);
-        if (writer->round->lie == LIE_SNAPSHOT) writer->kept[writer->truth.stables[0]].present = false;
-        return holds(writer, "a snapshot", writer->snapshot, writer->snapshot_ctx, writer->kept);
+        if (writer->round->lie == LIE_FROZEN) writer->kept[writer->truth.stables[0]].present = false;
+        return holds(writer, "a frozen handle", writer->frozen, writer->frozen_ctx, writer->kept);
     }
-    writer->snapshot = NULL;
+    writer->frozen = NULL;
     bool absent = status == COPSE_ERR_UNSUPPORTED;
-    if (!absent) (void)fail_status(writer, "copse_snapshot", writer->snapshot_ctx, status);
-    writer->result->snapshots_absent = absent;
-    copse_ctx_free(writer->snapshot_ctx);
-    writer->snapshot_ctx = NULL;
+    if (!absent) (void)fail_status(writer, "copse_freeze", writer->frozen_ctx, status);
+    writer->result->freezing_absent = absent;
+    copse_ctx_free(writer->frozen_ctx);
+    writer->frozen_ctx = NULL;
     return absent;
 }
 
@@ -473,12 +473,11 @@ static bool write_all(struct writer *writer)
     free(key);
     for (unsigned i = 0; right && i < MOST_BATCHES && writer->work && !atomic_load(&writer->stop); i++) {
         right = write_once(writer, mixes);
-        if (right && !writer->result->snapshots_absent && random_one_in(&writer->random, 8))
-            right = take_snapshot(writer);
+        if (right && !writer->result->freezing_absent && random_one_in(&writer->random, 8)) right = take_frozen(writer);
         for (uint64_t at = 0; at < writer->truth.n; at++)
             if (writer->truth.now[at].writes > truth_most_writes(&writer->truth) / 2) writer->work = 0;
     }
-    return right && end_snapshot(writer);
+    return right && end_frozen(writer);
 }
 
 /* Takes what a reader found wrong, unless the writer was wrong before. */
@@ -516,8 +515,8 @@ static bool run(struct writer *writer)
 
 static void close_round(struct writer *writer)
 {
-    copse_index_free(writer->snapshot);
-    copse_ctx_free(writer->snapshot_ctx);
+    copse_index_free(writer->frozen);
+    copse_ctx_free(writer->frozen_ctx);
     for (unsigned i = 0; i < writer->readers_n; i++) {
         copse_index_free(writer->views[i]);
         if (!writer->round->locked) copse_ctx_free(writer->readers[i].ctx);

@@ -1,6 +1,6 @@
 /* Sequences of batches on one index beside its model (tests/support). The batches are made for contention: many operations
  * on few keys or on one leaf, waves that split leaves at one end and empty them at the other, sizes from one key to more
- * than the index holds, so that every way of applying a batch is met. Snapshots and views of the index are held for a
+ * than the index holds, so that every way of applying a batch is met. Frozen handles and views of the index are held for a
  * while and asked, too. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "stress.h"
 #include "subject.h"
 
-#define SHARES         3 /* snapshots and views held at a time */
+#define SHARES         3 /* frozen handles and views held at a time */
 #define SHRINK_SECONDS 30.0
 #define PRINTED_STEPS  12
 /* Entries that the steps of a round handle in all: those of the batch, and those of the index when all are compared. */
@@ -21,7 +21,7 @@
 /* Entries that the answers of one range or aggregate operation may visit. */
 #define SPAN_BUDGET 300000
 
-/* A snapshot or a view: an index that is only read, with a model of its own. */
+/* A frozen handle or a view: an index that is only read, with a model of its own. */
 struct share {
     struct subject subject;
     bool held;
@@ -198,7 +198,7 @@ static void draw_operation(struct sequence *sequence, enum operation_kind kind, 
             operation->first[i] = random_one_in(random, 4) ? key_draw(&sequence->keys, random) : draw_present(sequence);
 }
 
-/* --- snapshots and views -------------------------------------------------------------------------------------------------- */
+/* --- frozen handles and views -------------------------------------------------------------------------------------------------- */
 
 static bool fail(struct sequence *sequence, const char *where, const char *why)
 {
@@ -212,7 +212,7 @@ static bool share_close(struct sequence *sequence, struct share *share)
     if (!share->held) return true;
     share->held = false;
     if (share->own_context)
-        return subject_close(&share->subject) || fail(sequence, "freeing a snapshot or view", share->subject.why);
+        return subject_close(&share->subject) || fail(sequence, "freeing a frozen handle or view", share->subject.why);
     copse_index_free(share->subject.index);
     model_free(&share->subject.model);
     return true;
@@ -253,12 +253,12 @@ static bool share_take(struct sequence *sequence, struct share *share)
 {
     if (!share_close(sequence, share) || !share_open(sequence, share)) return false;
     struct subject *subject = &share->subject;
-    const char *name = share->view ? "copse_index_view" : "copse_snapshot";
+    const char *name = share->view ? "copse_index_view" : "copse_freeze";
     copse_status status = share->view ? copse_index_view(sequence->subject.index, subject->ctx, &subject->index)
                                       : copse_freeze(sequence->subject.index, subject->ctx, &subject->index);
     sequence->result->operations++;
     if (status == COPSE_OK) {
-        if (sequence->round->lie == LIE_SNAPSHOT && subject->model.n) subject->model.entries[0].value ^= 1;
+        if (sequence->round->lie == LIE_FROZEN && subject->model.n) subject->model.entries[0].value ^= 1;
         return true;
     }
     if (status != COPSE_ERR_UNSUPPORTED) (void)fail(sequence, name, copse_last_error(subject->ctx));
@@ -266,11 +266,11 @@ static bool share_take(struct sequence *sequence, struct share *share)
     if (share->view)
         sequence->views_absent = true;
     else
-        sequence->result->snapshots_absent = true;
+        sequence->result->freezing_absent = true;
     return share_close(sequence, share) && status == COPSE_ERR_UNSUPPORTED;
 }
 
-/* Asks a snapshot, which is as it was, or a view, which is as the index is now. */
+/* Asks a frozen handle, which is as it was, or a view, which is as the index is now. */
 static bool share_ask(struct sequence *sequence, struct share *share)
 {
     struct operation operation;
@@ -286,16 +286,16 @@ static bool share_ask(struct sequence *sequence, struct share *share)
     operation_free(&operation);
     sequence->result->operations += 2;
     sequence->work -= sequence->work > share->subject.model.n ? share->subject.model.n : sequence->work;
-    if (!right) return fail(sequence, share->view ? "a view" : "a snapshot", share->subject.why);
+    if (!right) return fail(sequence, share->view ? "a view" : "a frozen handle", share->subject.why);
     if (copse_erase(share->subject.index, &zero, 1, NULL) == COPSE_ERR_UNSUPPORTED) return true;
-    return fail(sequence, share->view ? "a view" : "a snapshot", "takes an update");
+    return fail(sequence, share->view ? "a view" : "a frozen handle", "takes an update");
 }
 
 /* Now and then takes one, asks one, or lets one go. */
 static bool share_step(struct sequence *sequence)
 {
     struct share *share = &sequence->shares[random_below(&sequence->random, SHARES)];
-    if (!share->held && sequence->result->snapshots_absent && sequence->views_absent) return true;
+    if (!share->held && sequence->result->freezing_absent && sequence->views_absent) return true;
     if (!share->held) return share_take(sequence, share);
     if (random_one_in(&sequence->random, 6)) return share_close(sequence, share);
     return share_ask(sequence, share);

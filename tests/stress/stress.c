@@ -38,7 +38,7 @@ struct tally {
     uint64_t mismatches;
     uint64_t not_run;
     bool no_views[TREES_MOST]; /* found out by asking for one */
-    bool no_snapshots;
+    bool no_freezing;
     char why_not[512];
 };
 
@@ -155,7 +155,7 @@ static void run_round(const struct settings *settings, uint64_t number, struct t
     }
     tally->rounds++;
     tally->operations += result.operations;
-    tally->no_snapshots |= result.snapshots_absent;
+    tally->no_freezing |= result.freezing_absent;
     (void)printf("%s: %llu operations, %.1f s\n", result.what, (unsigned long long)result.operations, now() - start);
     if (result.right) return;
     tally->mismatches++;
@@ -175,7 +175,7 @@ static int run_rounds(const struct settings *settings)
     if (tally.not_run)
         (void)printf("%llu rounds of concurrent readers were NOT RUN: %s\n", (unsigned long long)tally.not_run,
                      tally.why_not);
-    if (tally.no_snapshots) (void)printf("snapshots were NOT RUN: the structure has none\n");
+    if (tally.no_freezing) (void)printf("frozen handles were NOT RUN: the structure has none\n");
     (void)printf("%llu rounds, %llu operations, %llu mismatches, seed %llu\n", (unsigned long long)tally.rounds,
                  (unsigned long long)tally.operations, (unsigned long long)tally.mismatches,
                  (unsigned long long)settings->seed);
@@ -208,7 +208,7 @@ static bool notices(const struct settings *settings, enum stress_lie lie)
                                                    "a count that is too large",
                                                    "a lower bound that passes over a key",
                                                    "a wrong model",
-                                                   "a wrong snapshot"};
+                                                   "a wrong frozen handle"};
     for (unsigned i = 0; i < SELF_TEST_TRIES; i++) {
         struct stress_round round = {.seed = settings->seed + i,
                                      .structure = settings->structures.structure[0],
@@ -217,7 +217,7 @@ static bool notices(const struct settings *settings, enum stress_lie lie)
                                      .locked = true,
                                      .quiet = true,
                                      .lie = lie};
-        bool inside = lie == LIE_MODEL || (lie == LIE_SNAPSHOT && i % 2);
+        bool inside = lie == LIE_MODEL || (lie == LIE_FROZEN && i % 2);
         struct stress_result result = run_lying(&round, inside);
         if (result.right) continue;
         round.lie = LIE_NONE;

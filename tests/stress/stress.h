@@ -11,17 +11,17 @@
 /* A wrong answer that --self-test puts in the place of a right one: each must be noticed. */
 enum stress_lie {
     LIE_NONE,
-    LIE_LOST,     /* a key that stays is not found              */
-    LIE_TORN,     /* a key with the value of another            */
-    LIE_OLD,      /* a value that has been written over         */
-    LIE_POISON,   /* the value of an insert that must not count */
-    LIE_GHOST,    /* a key that is not there is found           */
-    LIE_SKIP,     /* a range leaves an entry out                */
-    LIE_TWICE,    /* a range has an entry twice                 */
-    LIE_COUNT,    /* a count is too large                       */
-    LIE_NEXT,     /* the entry after the next is given          */
-    LIE_MODEL,    /* the model of a sequence is wrong           */
-    LIE_SNAPSHOT, /* a snapshot is not as the index was         */
+    LIE_LOST,   /* a key that stays is not found              */
+    LIE_TORN,   /* a key with the value of another            */
+    LIE_OLD,    /* a value that has been written over         */
+    LIE_POISON, /* the value of an insert that must not count */
+    LIE_GHOST,  /* a key that is not there is found           */
+    LIE_SKIP,   /* a range leaves an entry out                */
+    LIE_TWICE,  /* a range has an entry twice                 */
+    LIE_COUNT,  /* a count is too large                       */
+    LIE_NEXT,   /* the entry after the next is given          */
+    LIE_MODEL,  /* the model of a sequence is wrong           */
+    LIE_FROZEN, /* a frozen handle is not as the index was    */
     STRESS_LIES
 };
 
@@ -40,11 +40,11 @@ struct stress_round {
 
 struct stress_result {
     bool right;
-    bool run;              /* false: the structure has no views, `why` is the library's sentence        */
-    bool snapshots_absent; /* the structure has no snapshots                                            */
-    uint64_t operations;   /* calls whose answers were checked                                           */
-    char what[160];        /* what it was: types, sizes                                                  */
-    char where[64];        /* the operation that went wrong                                              */
+    bool run;             /* false: the structure has no views, `why` is the library's sentence        */
+    bool freezing_absent; /* the structure has no frozen handles                                            */
+    uint64_t operations;  /* calls whose answers were checked                                           */
+    char what[160];       /* what it was: types, sizes                                                  */
+    char where[64];       /* the operation that went wrong                                              */
     char why[512];
 };
 

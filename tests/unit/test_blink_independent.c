@@ -479,7 +479,7 @@ static void ascending_keys(void **state)
     }
 }
 
-/* A snapshot is held: every batch makes a new version, also a small one, and the snapshot stays what it was. */
+/* A frozen handle is held: every batch makes a new epoch, also a small one, and the handle stays what it was. */
 static void beside_a_snapshot(void **state)
 {
     (void)state;
@@ -489,16 +489,16 @@ static void beside_a_snapshot(void **state)
     FOR_EACH_WIDTH(width)
     for (size_t i = 0; i < COUNT_OF(of); i++) {
         struct subject subject;
-        copse_index *snapshot = NULL;
+        copse_index *frozen = NULL;
         open_subject(&subject, *kind, width->key, width->value, (uint32_t)i);
         build(&subject, &random, 0.5);
         if (i % 2) make_chains(&subject, &random);
         const struct unit_content before = unit_content_of(subject.index);
-        assert_ok(subject.ctx, copse_freeze(subject.index, subject.ctx, &snapshot));
+        assert_ok(subject.ctx, copse_freeze(subject.index, subject.ctx, &frozen));
         uint64_t *codes = codes_of(width->key, &random, 0.5, of[i]);
         assert_int_equal(go(&subject, inserts[i / 2 % 2], codes, of[i]), SPREAD);
-        unit_assert_content(subject.ctx, snapshot, before);
-        copse_index_free(snapshot);
+        unit_assert_content(subject.ctx, frozen, before);
+        copse_index_free(frozen);
         free(codes);
         close_subject(&subject);
     }

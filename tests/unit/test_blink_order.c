@@ -103,7 +103,7 @@ static void changes_are_seen(void **state)
     copse_ctx_free(ctx);
 }
 
-static void snapshots_keep_theirs(void **state)
+static void frozen_handles_keep_theirs(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1), *other = unit_context(1);
@@ -111,18 +111,18 @@ static void snapshots_keep_theirs(void **state)
     {
         static const uint64_t key = 5, value = 7;
         uint64_t sum, rank, largest;
-        copse_index *index = unit_tens(ctx, *kind, ENTRIES), *snapshot = NULL;
-        assert_ok(other, copse_freeze(index, other, &snapshot));
-        read_all(other, snapshot, &sum, &rank, &largest);
+        copse_index *index = unit_tens(ctx, *kind, ENTRIES), *frozen = NULL;
+        assert_ok(other, copse_freeze(index, other, &frozen));
+        read_all(other, frozen, &sum, &rank, &largest);
         assert_ok(ctx, copse_insert(index, &key, &value, 1, COPSE_INSERT_UPSERT, NULL));
         read_all(ctx, index, &sum, &rank, &largest);
         assert_int_equal(sum, sum_of_tens(ENTRIES) + value);
         assert_int_equal(rank, ENTRIES + 1);
         copse_index_free(index);
-        read_all(other, snapshot, &sum, &rank, &largest);
+        read_all(other, frozen, &sum, &rank, &largest);
         assert_int_equal(sum, sum_of_tens(ENTRIES));
         assert_int_equal(rank, ENTRIES);
-        copse_index_free(snapshot);
+        copse_index_free(frozen);
     }
     copse_ctx_free(other);
     copse_ctx_free(ctx);
@@ -155,7 +155,7 @@ static void a_view_is_told_that_entries_went(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(verify_finds_damage), cmocka_unit_test(changes_are_seen),
-                                       cmocka_unit_test(snapshots_keep_theirs),
+                                       cmocka_unit_test(frozen_handles_keep_theirs),
                                        cmocka_unit_test(a_view_is_told_that_entries_went)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

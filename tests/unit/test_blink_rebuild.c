@@ -166,18 +166,18 @@ static void nothing_left(struct subject *s)
     change(s, UPSERT, KEYS, 0, KEYS, 0);
 }
 
-/* A snapshot holds the old version, so that few operations pack a large tree. */
+/* A frozen handle holds the old epoch, so that few operations rebuild a large tree. */
 static void few_operations(struct subject *s)
 {
     start(s);
     static const enum action actions[] = {UPSERT, ABSENT, ERASE};
     for (unsigned i = 0; i < 6; i++) {
-        copse_index *snapshot = NULL;
+        copse_index *frozen = NULL;
         struct unit_content before = unit_content_of(s->index);
-        assert_ok(s->ctx, copse_freeze(s->index, s->ctx, &snapshot));
+        assert_ok(s->ctx, copse_freeze(s->index, s->ctx, &frozen));
         change(s, actions[i % 3], i < 3 ? 1 : 20, i == 0 ? KEYS - 1 : 0, KEYS, 0);
-        unit_assert_content(s->ctx, snapshot, before);
-        copse_index_free(snapshot);
+        unit_assert_content(s->ctx, frozen, before);
+        copse_index_free(frozen);
     }
 }
 

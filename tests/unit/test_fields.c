@@ -197,6 +197,7 @@ static void fields_come_back(void **state)
             back->fields[f] = t->fields[f];
             back->fields[f].data = t->fields[f].type == COPSE_BYTES ? (void *)&back->strings[f] : (void *)back->data[f];
             back->fields[f].validity = t->fields[f].validity ? back->validity[f] : NULL;
+            memset(back->validity[f], 0xA5, sizeof back->validity[f]); /* what was there does not count */
         }
         assert_ok(ctx, copse_decode_fields(ctx, &keys.bytes, ROWS, back->fields, count));
         for (unsigned f = 0; f < count; f++)

@@ -50,6 +50,7 @@ static const copse_device_backend *real;
 static copse_device_backend faulty;
 static _Atomic int64_t calls_left; /* until one fails; negative: none does */
 static _Atomic uint64_t launches;
+static copse_mirror *watched;
 static _Atomic bool never_through; /* the card begins, and does not end */
 
 static copse_status due(copse_device *device)
@@ -84,9 +85,17 @@ static copse_status faulty_event_wait(copse_device *device, copse_event *event)
     return status == COPSE_OK ? real->event_wait(device, event) : status;
 }
 
+/* What a card that has gone leaves where answers were to come. */
+static void scribble(const copse_event *through)
+{
+    for (unsigned i = 0; i < COPSE_HYBRID_SLOTS; i++)
+        if (watched->slot[i].through == through) memset(watched->slot[i].pinned, 0xEE, watched->slot[i].bytes);
+}
+
 static copse_status faulty_event_done(copse_device *device, copse_event *event, bool *out_done)
 {
     copse_status status = due(device);
+    if (status != COPSE_OK) scribble(event);
     if (status == COPSE_OK) status = real->event_done(device, event, out_done);
     if (never_through) *out_done = false;
     return status;
@@ -124,7 +133,8 @@ static void *faulty_pinned_alloc(copse_device *device, uint64_t bytes)
 
 static copse_device *watch(const copse_index *index)
 {
-    copse_device *device = copse_mirror_of(index)->device;
+    watched = copse_mirror_of(index);
+    copse_device *device = watched->device;
     real = device->backend;
     faulty = *real;
     faulty.copy = faulty_copy;

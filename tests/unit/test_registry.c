@@ -201,21 +201,21 @@ static void views_are_there_where_supported(void **state)
     copse_ctx_free(ctx);
 }
 
-/* Every tree has snapshots in time; COPSE_CAN_FREEZE only says that they cost no copy. */
+/* Every tree has frozen handles; COPSE_CAN_FREEZE only says that they cost no copy. */
 static void every_tree_has_snapshots(void **state)
 {
     (void)state;
     copse_ctx *ctx = unit_context(1);
     FOR_EACH_TREE(tree)
     {
-        copse_index *index = unit_tens(ctx, *tree, 100), *snapshot = NULL;
+        copse_index *index = unit_tens(ctx, *tree, 100), *frozen = NULL;
         const uint64_t key = 5, value = 6;
         struct unit_content before = unit_content_of(index);
-        assert_ok(ctx, copse_freeze(index, ctx, &snapshot));
+        assert_ok(ctx, copse_freeze(index, ctx, &frozen));
         assert_ok(ctx, copse_insert(index, &key, &value, 1, COPSE_INSERT_UPSERT, NULL));
         assert_int_equal(copse_size(index), 101);
-        unit_assert_content(ctx, snapshot, before);
-        copse_index_free(snapshot);
+        unit_assert_content(ctx, frozen, before);
+        copse_index_free(frozen);
         copse_index_free(index);
     }
     copse_ctx_free(ctx);

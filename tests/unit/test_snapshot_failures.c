@@ -232,7 +232,7 @@ static void no_permission(void **state)
     chmod(t.path, 0644);
     expect(loaded, COPSE_ERR_IO, "cannot open it: Permission denied");
     assert_int_equal(saved, COPSE_ERR_IO);
-    assert_non_null(strstr(sentence, "cannot make a temporary file beside it: Permission denied"));
+    assert_non_null(strstr(sentence, "cannot make a temporary file in its folder: Permission denied"));
     assert_int_equal(folder_count(t.folder), 1);
     assert_true(file_equals(t.path, old));
     free(old.bytes);

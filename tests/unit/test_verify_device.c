@@ -12,7 +12,7 @@ struct damaged {
     copse_implicit_device *tree;
 };
 
-/* Keys 0, 10, 20, ...: 1003 of them leave free places in the last unit, and there is more than one level. */
+/* Keys 0, 10, 20, ...: 1003 of them leave free slots in the last unit, and there is more than one level. */
 static struct damaged open_damaged(copse_type key, copse_type value)
 {
     enum { n = 1003 };

@@ -71,7 +71,7 @@ static int run_data(bench_run *run, copse_type key, copse_type value, uint64_t n
     }
     bench_targets_close(&targets);
     bench_data_free(&data);
-    return code;
+    return cli_interrupted() ? CLI_INTERRUPTED : code;
 }
 
 /* An upper bound is good enough for a progress bar. */
@@ -129,7 +129,9 @@ int copse_cli_bench(int argc, char **argv)
         cli_progress_start(&bench->progress.bar, false);
         if (bench->options.progress) cli_progress_force(&bench->progress.bar);
         if (!bench->options.json) printf("%s\n", bench_machine());
+        cli_interrupts_end(true); /* a call may take minutes */
         code = run_all(bench);
+        cli_interrupts_end(false);
         cli_progress_clear(&bench->progress.bar);
         code = conclude(bench, code);
         code = cli_finish("bench", code);

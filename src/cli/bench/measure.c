@@ -264,6 +264,7 @@ static bool name_file(measurement *m)
         return false;
     }
     close(file);
+    cli_interrupts_remove(m->path);
     return true;
 }
 
@@ -504,6 +505,7 @@ static void free_measurement(measurement *m)
 {
     for (size_t i = 0; i < m->group->count; i++) bench_arrays_free(&m->group->result[i].arrays);
     bench_layout_free(&m->layout);
+    cli_interrupts_remove(NULL);
     if (m->path[0]) unlink(m->path);
 }
 

@@ -432,8 +432,8 @@ static int check_rest(const bench_options *out, int words, char **positional)
 static const char description[] =
     "Measures operations on indexes made for the purpose, and checks every answer. Options marked with a star take\n"
     "lists separated by commas, or all; every combination is run. Counts may be written 16777216, 16M (M is 2^20) or\n"
-    "2^24. Exit code 1 means that an answer was wrong. Ctrl-C ends it after the call that is running, with a report\n"
-    "of what was measured until then.\n\n"
+    "2^24. Exit code 1 means that an answer was wrong. Ctrl-C ends it after the call that is running, at\n"
+    "most a second later, with a report of what was measured until then.\n\n"
     "Operations: build, build-sorted, fill (all pairs into an empty index), insert, insert-new (passing over keys "
     "that\n"
     "are there already), insert-append, insert-append-shuffled (within a call), insert-append-late (one key in 20 "

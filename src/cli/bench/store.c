@@ -8,6 +8,7 @@
 static bool report(const bench_target *target, copse_status status)
 {
     if (status == COPSE_OK) return true;
+    if (status == COPSE_ERR_CANCELLED) return false; /* Ctrl-C, which is reported once */
     cli_fail("bench", "%s: %s", target->name, copse_last_error(target->ctx));
     return false;
 }

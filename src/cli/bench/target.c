@@ -8,6 +8,16 @@
 
 /* ---- making the list ---- */
 
+/* Else a save that Ctrl-C ends would leave its file. */
+static int stop_if_interrupted(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    (void)user;
+    (void)what;
+    (void)done;
+    (void)total;
+    return cli_interrupted();
+}
+
 static bool open_context(bench_target *target, const bench_options *options, int *out_exit)
 {
     copse_ctx_options wish = COPSE_CTX_OPTIONS_INIT;
@@ -15,6 +25,7 @@ static bool open_context(bench_target *target, const bench_options *options, int
     wish.isa = target->isa;
     wish.huge_pages = target->huge_pages;
     wish.pipeline = target->pipeline;
+    wish.progress = stop_if_interrupted;
     copse_status status = copse_ctx_create(&wish, &target->ctx);
     if (status == COPSE_ERR_UNSUPPORTED && options->isa_all) {
         target->ctx = NULL;

@@ -6,6 +6,8 @@
 #include "io/cells.h"
 #include "io/csv.h"
 
+#include <stdio.h>
+
 #define COPSE_CSV_HEAD   ((size_t)1 << 20) /* bytes that are looked at first */
 #define COPSE_CSV_SAMPLE 1000u
 

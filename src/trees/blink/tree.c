@@ -59,7 +59,7 @@ static void blink_destroy(copse_index *index)
     const bool last = --tree->handles == 0;
     pthread_mutex_unlock(&tree->lock);
     copse_memory_free(index->ctx, handle, sizeof *handle);
-    /* Kernels of a snapshot's calls may still run on its stream. */
+    /* Kernels of a frozen handle's calls may still run on its stream. */
     if (index->device != tree->owner.device) (void)copse_device_wait(index->device, index->device->main);
     copse_blink_epoch_free(&tree->owner, gone);
     if (!last) return;
@@ -81,7 +81,7 @@ static copse_status blink_share(const copse_index *index, copse_index *other, bo
     if (status == COPSE_OK) status = handle_make(other, tree);
     if (status != COPSE_OK) return status;
     copse_blink_handle *made = copse_blink_handle_of(other);
-    pthread_mutex_lock(&tree->writer); /* a snapshot shows the tree before or after an update, never in between */
+    pthread_mutex_lock(&tree->writer); /* a frozen handle shows the tree before or after an update, never in between */
     pthread_mutex_lock(&tree->lock);
     tree->handles++;
     made->frozen = handle->frozen ? handle->frozen : frozen ? tree->current : NULL;
@@ -169,7 +169,7 @@ static copse_status check_result(const copse_index *index, const copse_blink_epo
                                  const copse_device_survey *seen)
 {
     static const char *const sentences[] = {"the keys of leaf %llu are not in order, or not within its bounds",
-                                            "leaf %llu has a wrong state, or a free place that is not padded",
+                                            "leaf %llu has a wrong state, or a free slot that is not padded",
                                             "separator %llu of a level is wrong",
                                             "the leaves of base leaf %llu are not linked as they should be"};
     char what[96];

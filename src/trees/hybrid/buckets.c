@@ -102,7 +102,7 @@ static copse_status descend(const copse_hybrid_call *call, const copse_bucket *b
                                                .keys = slot->device + keys_at(call, n, side),
                                                .nodes = (uint32_t *)(slot->device + nodes_at(call, n, side)),
                                                .leaves = (uint64_t *)(slot->device + leaves_at(call, n, side)),
-                                               .places = mirror->records.places,
+                                               .record_of = mirror->records.record_of,
                                                .records = mirror->records.memory,
                                                .record_bytes = mirror->records.bytes};
     const copse_hybrid_kernels *kernels = copse_hybrid_kernels_on(mirror->device, pair);

@@ -1,5 +1,5 @@
 /* Template: the kernel that takes queries down the levels and then through the nodes of a page to a unit of a leaf, and the one that
- * puts copies of pages in their places. */
+ * puts copies of pages into their records. */
 #pragma once
 
 #include "trees/hybrid/descend.h"
@@ -28,7 +28,7 @@ SIMT_DEVICE uint32_t head_less(const char *head, KEY q)
 /* Takes a query of each group that stands at a page to the slot; returns the leaf and the unit in it. */
 SIMT_DEVICE uint64_t page_down(const copse_descend_arguments *a, walk_bound *x)
 {
-    const char *record = a->records + (uint64_t)a->places[x->node] * a->record_bytes;
+    const char *record = a->records + (uint64_t)a->record_of[x->node] * a->record_bytes;
     const uint32_t quarter = (simt_lane() & 3u) * 16u;
     const uint32_t node = walk_group_sum(walk_less(record + quarter, *x, false));
     const uint32_t less = walk_group_sum(walk_less(record + (uint64_t)(1u + node) * 64u + quarter, *x, false));
@@ -60,5 +60,5 @@ SIMT_KERNEL(NAME(descend_pages), copse_descend_arguments, COPSE_KERNEL_THREADS, 
 SIMT_KERNEL(NAME(scatter), copse_scatter_arguments, COPSE_KERNEL_THREADS, 16)
 {
     const uint64_t i = (uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + threadIdx.x, page = i / a.words;
-    if (page < a.n) a.to[a.places[page] * a.words + (i - page * a.words)] = a.from[i];
+    if (page < a.n) a.to[a.record_of[page] * a.words + (i - page * a.words)] = a.from[i];
 }

@@ -41,7 +41,7 @@ SIMT_DEVICE void find_cached(const copse_cached_arguments *a, bool digest)
     SIMT_UNROLL
     for (uint32_t i = 0; i < UNIT_SLOTS; i++) less += (uint32_t)(((const KEY *)line)[i] < q);
     const uint32_t at = less < UNIT_SLOTS ? less : UNIT_SLOTS - 1u;
-    /* Free places hold the largest key. */
+    /* Free slots hold the largest key. */
     const bool found = cached && ((const KEY *)line)[at] == q && (uint64_t)unit * UNIT_SLOTS + at < a->entries;
     d->nodes[mine] = cached ? 0 : unit;
     ((VALUE *)a->values)[mine] = found ? ((const VALUE *)(line + UNIT_VALUES))[at] : 0;

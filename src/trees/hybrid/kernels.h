@@ -15,7 +15,7 @@ typedef struct copse_descend_arguments {
     uint32_t *nodes;  /* unit or slot of each */
     /* Trees with pages below the levels (records.h): then `nodes` are slots, a page times 512 plus a leaf of it. */
     uint64_t *leaves; /* address of the leaf, plus the unit in it */
-    const uint32_t *places;
+    const uint32_t *record_of;
     const char *records;
     uint32_t record_bytes;
 } copse_descend_arguments;
@@ -32,10 +32,10 @@ typedef struct copse_cached_arguments {
 
 #define COPSE_NOT_CACHED 2u
 
-/* Copies of pages on the way to their places. */
+/* Copies of pages on the way to their records. */
 typedef struct copse_scatter_arguments {
     const uint64_t *from;
-    const uint32_t *places;
+    const uint32_t *record_of;
     uint64_t n;
     uint64_t words; /* of a copy */
     uint64_t *to;

@@ -23,21 +23,21 @@ void copse_records_free(copse_mirror *mirror)
     copse_page_records *records = &mirror->records;
     copse_device *device = mirror->device;
     copse_device_free(device, device->main, records->memory, records->room * records->bytes);
-    copse_device_free(device, device->main, records->places, records->room * sizeof(uint32_t));
+    copse_device_free(device, device->main, records->record_of, records->room * sizeof(uint32_t));
     *records = (copse_page_records){.bytes = records->bytes};
 }
 
-/* --- places ---------------------------------------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------------------------------------- */
 
 /* What a refresh has to do. */
 typedef struct refresh_plan {
     const copse_index *index;
     const copse_page_copies *copies;
     uint64_t pages;
-    uint32_t *place; /* of every page          */
-    uint32_t *list;  /* pages that are to be copied */
+    uint32_t *record; /* of every page          */
+    uint32_t *list;   /* pages that are to be copied */
     uint64_t n;
-    uint8_t *taken; /* a bit for each place   */
+    uint8_t *taken; /* a bit for each record   */
     uint64_t room;
     /* The piece that is being written. */
     char *to;
@@ -54,18 +54,18 @@ static copse_status records_make(copse_mirror *mirror, uint64_t room)
 {
     copse_page_records *records = &mirror->records;
     copse_device *device = mirror->device;
-    void *memory = NULL, *places = NULL;
-    const uint64_t place_bytes = room * sizeof(uint32_t);
+    void *memory = NULL, *record_of = NULL;
+    const uint64_t number_bytes = room * sizeof(uint32_t);
     copse_records_free(mirror);
-    copse_status status = copse_device_alloc(device, device->main, place_bytes, "the places of pages", &places);
+    copse_status status = copse_device_alloc(device, device->main, number_bytes, "the numbers of records", &record_of);
     if (status != COPSE_OK) return status;
     status = copse_device_alloc(device, device->main, room * records->bytes, "the inner nodes of pages", &memory);
     if (status != COPSE_OK) {
-        copse_device_free(device, device->main, places, place_bytes);
+        copse_device_free(device, device->main, record_of, number_bytes);
         return status;
     }
     records->memory = memory;
-    records->places = places;
+    records->record_of = record_of;
     records->room = room;
     return copse_device_wait(device, device->main); /* slots have streams of their own */
 }
@@ -79,41 +79,41 @@ static copse_status room_make(copse_mirror *mirror, refresh_plan *plan)
         status = records_make(mirror, plan->pages + plan->pages / 8 + 8);
     if (status != COPSE_OK) return status;
     plan->room = records->room;
-    plan->place = copse_memory_alloc(plan->index->ctx, plan_bytes(plan));
-    if (!plan->place) return copse_fail_memory(plan->index->ctx, plan_bytes(plan), "the inner nodes of pages");
-    plan->list = plan->place + plan->pages;
+    plan->record = copse_memory_alloc(plan->index->ctx, plan_bytes(plan));
+    if (!plan->record) return copse_fail_memory(plan->index->ctx, plan_bytes(plan), "the inner nodes of pages");
+    plan->list = plan->record + plan->pages;
     plan->taken = (uint8_t *)(plan->list + plan->pages);
     memset(plan->taken, 0, (plan->room + 7) / 8);
     return COPSE_OK;
 }
 
-static bool is_taken(const refresh_plan *plan, uint64_t place)
+static bool is_taken(const refresh_plan *plan, uint64_t record)
 {
-    return plan->taken[place / 8] >> place % 8 & 1u;
+    return plan->taken[record / 8] >> record % 8 & 1u;
 }
 
-static void take_place(refresh_plan *plan, uint64_t place)
+static void take_record(refresh_plan *plan, uint64_t record)
 {
-    plan->taken[place / 8] = (uint8_t)(plan->taken[place / 8] | 1u << place % 8);
+    plan->taken[record / 8] = (uint8_t)(plan->taken[record / 8] | 1u << record % 8);
 }
 
-/* Gives every page a place, and lists those that are to be copied. */
-static void places_give(refresh_plan *plan, bool all)
+/* Gives every page a record, and lists those that are to be copied. */
+static void records_give(refresh_plan *plan, bool all)
 {
     for (uint64_t p = 0; p < plan->pages; p++) {
         copse_page_mark *mark = plan->copies->mark(plan->index, p);
         if (all) *mark = COPSE_PAGE_UNMARKED;
-        if (mark->place != UINT32_MAX) take_place(plan, mark->place);
-        plan->place[p] = mark->place;
+        if (mark->record != UINT32_MAX) take_record(plan, mark->record);
+        plan->record[p] = mark->record;
         if (mark->changed) plan->list[plan->n++] = (uint32_t)p;
     }
     uint64_t free = 0;
     for (uint64_t i = 0; i < plan->n; i++) {
-        uint32_t *place = &plan->place[plan->list[i]];
-        if (*place != UINT32_MAX) continue;
+        uint32_t *record = &plan->record[plan->list[i]];
+        if (*record != UINT32_MAX) continue;
         while (is_taken(plan, free)) free++;
-        *place = (uint32_t)free;
-        take_place(plan, free);
+        *record = (uint32_t)free;
+        take_record(plan, free);
     }
 }
 
@@ -126,7 +126,7 @@ static void write_pages(void *argument, uint64_t first, uint64_t last)
         plan->copies->write(plan->index, plan->piece[i], plan->to + i * plan->copies->bytes);
 }
 
-/* Copies n pages through slot `which`: their nodes, then their places. */
+/* Copies n pages through slot `which`: their nodes, then the numbers of their records. */
 static copse_status piece_send(copse_mirror *mirror, refresh_plan *plan, unsigned which, uint64_t n)
 {
     copse_device *device = mirror->device;
@@ -137,7 +137,7 @@ static copse_status piece_send(copse_mirror *mirror, refresh_plan *plan, unsigne
     const unsigned pair = copse_width_pair(copse_type_size(index->key_type), copse_value_width(index->value_type));
     const copse_kernel *kernel = &copse_hybrid_kernels_on(device, pair)->scatter;
     const copse_scatter_arguments arguments = {.from = (const uint64_t *)(void *)slot->device,
-                                               .places = (const uint32_t *)(void *)(slot->device + bytes),
+                                               .record_of = (const uint32_t *)(void *)(slot->device + bytes),
                                                .n = n,
                                                .words = plan->copies->bytes / sizeof(uint64_t),
                                                .to = (uint64_t *)(void *)mirror->records.memory};
@@ -145,11 +145,11 @@ static copse_status piece_send(copse_mirror *mirror, refresh_plan *plan, unsigne
     if (status != COPSE_OK) return status;
     slot->busy = true;
     plan->to = slot->pinned;
-    uint32_t *places = (uint32_t *)(void *)(slot->pinned + bytes);
-    for (uint64_t i = 0; i < n; i++) places[i] = plan->place[plan->piece[i]];
+    uint32_t *record_of = (uint32_t *)(void *)(slot->pinned + bytes);
+    for (uint64_t i = 0; i < n; i++) record_of[i] = plan->record[plan->piece[i]];
     const uint32_t threads = n < 8 ? 1 : ctx->threads;
     copse_parallel(ctx, threads, n, copse_even_chunk(n, threads), write_pages, plan);
-    status = copse_device_copy(device, slot->stream, slot->device, slot->pinned, bytes + n * sizeof *places);
+    status = copse_device_copy(device, slot->stream, slot->device, slot->pinned, bytes + n * sizeof *record_of);
     if (status == COPSE_OK)
         status = copse_device_launch(device, slot->stream, kernel,
                                      (n * arguments.words + kernel->threads - 1) / kernel->threads, &arguments);
@@ -181,19 +181,20 @@ copse_status copse_records_refresh(copse_mirror *mirror, const copse_index *inde
     const bool all = !records->whole || mirror->tuning.refresh == COPSE_REFRESH_ASYNCHRONOUS;
     records->whole = false;
     if (plan.taken) { /* there is room */
-        places_give(&plan, all);
+        records_give(&plan, all);
         status = pages_send(mirror, &plan);
     }
     if (status == COPSE_OK)
-        status = copse_transfer_to_device(mirror->device, records->places, plan.place, plan.pages * sizeof(uint32_t));
+        status =
+            copse_transfer_to_device(mirror->device, records->record_of, plan.record, plan.pages * sizeof(uint32_t));
     if (status == COPSE_OK) status = copse_device_wait(mirror->device, mirror->device->main);
     if (status == COPSE_OK) {
         for (uint64_t i = 0; i < plan.n; i++)
-            *copies->mark(index, plan.list[i]) = (copse_page_mark){plan.place[plan.list[i]], false};
+            *copies->mark(index, plan.list[i]) = (copse_page_mark){plan.record[plan.list[i]], false};
         records->whole = true;
         records->copied = plan.n;
     }
-    if (plan.place) copse_memory_free(index->ctx, plan.place, plan_bytes(&plan));
+    if (plan.record) copse_memory_free(index->ctx, plan.record, plan_bytes(&plan));
     return status;
 }
 
@@ -208,12 +209,12 @@ copse_status copse_records_verify(copse_mirror *mirror, const copse_index *index
     char *const found = wanted + copies->bytes;
     copse_status status = COPSE_OK;
     for (uint64_t p = 0; status == COPSE_OK && p < copies->pages(index); p++) {
-        uint32_t place = 0;
+        uint32_t record = 0;
         copies->write(index, p, wanted);
-        status = copse_transfer_to_host(mirror->device, &place, records->places + p, sizeof place);
-        if (status == COPSE_OK && place >= records->room) place = 0;
+        status = copse_transfer_to_host(mirror->device, &record, records->record_of + p, sizeof record);
+        if (status == COPSE_OK && record >= records->room) record = 0;
         if (status == COPSE_OK)
-            status = copse_transfer_to_host(mirror->device, found, records->memory + (uint64_t)place * copies->bytes,
+            status = copse_transfer_to_host(mirror->device, found, records->memory + (uint64_t)record * copies->bytes,
                                             copies->bytes);
         if (status == COPSE_OK && memcmp(found, wanted, copies->bytes) != 0)
             status = copse_fail(index->ctx, COPSE_ERR_CORRUPT,

@@ -30,7 +30,7 @@ static copse_status implicit_verify_units(const copse_index *index, const copse_
     for (uint64_t i = tree->entries; i < tree->unit_count * UNIT_ENTRIES; i++)
         if (unit_key(units, i) != KEY_MAX)
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
-                              "implicit tree: free place %llu of the last unit is not padded", (unsigned long long)i);
+                              "implicit tree: free slot %llu of the last unit is not padded", (unsigned long long)i);
     return COPSE_OK;
 }
 

@@ -51,7 +51,7 @@ static copse_status verify_result(const copse_index *index, const copse_device_s
         return copse_fail(ctx, COPSE_ERR_CORRUPT, "implicit tree: entry %llu is not %s the one before it",
                           (unsigned long long)trouble[0], index->duplicates ? "at least" : "greater than");
     if (trouble[1] != UINT64_MAX)
-        return copse_fail(ctx, COPSE_ERR_CORRUPT, "implicit tree: free place %llu of the last unit is not padded",
+        return copse_fail(ctx, COPSE_ERR_CORRUPT, "implicit tree: free slot %llu of the last unit is not padded",
                           (unsigned long long)trouble[1]);
     if (trouble[2] != UINT64_MAX)
         return copse_fail(ctx, COPSE_ERR_CORRUPT, "implicit tree: separator %llu of a level is wrong",

@@ -20,8 +20,8 @@ static copse_status verify_leaf(const copse_index *index, const leaf_page *page,
     }
     for (uint32_t i = n; i < LEAF_CAPACITY; i++)
         if (unit_key(units, i) != KEY_MAX)
-            return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: free place %u of leaf %llu is not padded",
-                              i, at);
+            return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: free slot %u of leaf %llu is not padded", i,
+                              at);
     if (unit_key(units, n - 1) > page->fence[slot])
         return copse_fail(index->ctx, COPSE_ERR_CORRUPT, "regular tree: leaf %llu goes beyond its fence", at);
     _Alignas(64) char copy[COPSE_LEAF_BYTES];
