@@ -143,5 +143,8 @@ copse_status copse_find_all(const copse_index *index, const void *keys, uint64_t
     copse_status status = copse_check_keys(index, "copse_find_all", keys, "keys", n);
     if (status != COPSE_OK) return status;
     const copse_ranges ranges = COPSE_BETWEEN(keys, keys, n);
-    return copse_range(index, &ranges, out_rows);
+    copse_error_info info = {.struct_size = sizeof info};
+    status = copse_range(index, &ranges, out_rows);
+    if (status != COPSE_ERR_NAN || copse_last_error_info(index->ctx, &info) != COPSE_OK) return status;
+    return copse_fail_nan(index->ctx, "keys", info.position); /* not one of the ends */
 }

@@ -50,16 +50,17 @@ static uint64_t next_value(struct input *input, copse_type type)
 static void next_operation(struct input *input, const struct subject_config *config, struct operation *operation)
 {
     bool device = config->placement == COPSE_PLACEMENT_EMULATED;
-    /* Ranges that are erased have bytes of their own, so that the files of the corpus do what they did before these came. */
+    /* What came later has bytes of its own, so that the files of the corpus do what they did before. */
     const uint8_t which = next_byte(input);
-    enum operation_kind kind = (enum operation_kind)(which % (OPERATION_KINDS - 3));
+    enum operation_kind kind = (enum operation_kind)(which % OPERATION_SAVE_LOAD);
     if (kind >= OPERATION_ERASE_RANGE) kind++;
     if (which >= 0xe8) kind = OPERATION_ERASE_RANGE;
+    if (which >= 0xf7 && which < 0xfc) kind = OPERATION_FIND_ALL + (which - 0xf7);
     if (which >= 0xfc) kind = OPERATION_MAP;
     if (kind == OPERATION_SAVE_LOAD) kind = OPERATION_MOVE; /* no files */
     uint64_t n = next_byte(input) % MOST_ELEMENTS;
     uint8_t options = next_byte(input);
-    operation_init(operation, kind, kind >= OPERATION_VISIT ? 0 : n);
+    operation_init(operation, kind, operation_has_keys(kind) ? n : 0);
     if (device) operation->places = next_byte(input) * UINT32_C(0x01010101);
     operation->fail_device = device && !config->own_allocator;
     operation->omit = options & 15;

@@ -308,8 +308,9 @@ static void list_case(copse_placement placement, uint64_t number, const struct s
 static void take_case(const struct settings *settings, copse_placement placement, uint64_t number, struct tally *tally)
 {
     struct subject_config config = case_config(placement, settings->seed, number);
-    /* spread the share over the rounds: a different part of the combinations in each */
-    bool mine = settings->only_case >= 0 || (number + number / combinations(placement)) % settings->share == 0;
+    /* spread the share over the rounds: another share of the combinations in each, and with another seed */
+    const uint64_t turn = number + number / combinations(placement) + settings->seed;
+    bool mine = settings->only_case >= 0 || turn % settings->share == 0;
     if (!mine || !selected(settings, &config)) return;
     if (settings->list) {
         list_case(placement, number, &config);
@@ -371,7 +372,11 @@ static int run_cases(const struct settings *settings)
             all.failed++;
         }
     }
-    (void)printf("seed %llu, %.1f s\n", (unsigned long long)settings->seed, now() - start);
+    (void)printf("seed %llu, %.1f s", (unsigned long long)settings->seed, now() - start);
+    if (settings->share > 1)
+        (void)printf("; these cases again: --share %u --seed %llu, others: another seed", settings->share,
+                     (unsigned long long)settings->seed);
+    (void)printf("\n");
     (void)printf("%llu passed, %llu failed\n", (unsigned long long)all.passed, (unsigned long long)all.failed);
     return all.failed || !all.passed;
 }
@@ -477,7 +482,7 @@ static const char usage[] =
     "                    [--list] [--self-test]\n"
     "  --quick     the default: every combination, about 90 s\n"
     "  --light     a quarter of that, for sanitizers\n"
-    "  --share N   one case in N of that\n"
+    "  --share N   one case in N of that; which of them depends on the seed\n"
     "  --long      half an hour with a seed of its own\n"
     "  --case N    only this case (as a failure prints it)\n"
     "  --isolate   each case in a process of its own: a crash is then shrunken, too\n"

@@ -295,7 +295,8 @@ static void follow(struct generator *generator, const struct operation *operatio
     for (uint64_t i = 0; values && i < operation->n; i++)
         typed_set_bits(shadow->value_type, values, i, operation->second[i]);
     if (operation->kind == OPERATION_APPLY) follow_mixed(shadow, operation, keys, values);
-    if (operation->kind == OPERATION_BUILD) model_build(shadow, keys, values, operation->n);
+    if (operation->kind == OPERATION_BUILD || operation->kind == OPERATION_CLEAR)
+        model_build(shadow, keys, values, operation->n);
     if (operation->kind == OPERATION_ERASE_PAIRS) (void)model_erase_pairs(shadow, keys, values, operation->n);
     if (operation->kind == OPERATION_ERASE) (void)model_erase(shadow, keys, operation->n);
     if (operation->kind == OPERATION_INSERT) (void)model_insert(shadow, keys, values, operation->n, 0);
@@ -330,11 +331,23 @@ static void fill_target(struct generator *generator, struct operation *operation
     generator->away = other || operation->target != made_at;
 }
 
+/* Keys that repeat often may be too many entries together. */
+static void limit_rows(const struct generator *generator, struct operation *operation)
+{
+    const struct model *shadow = &generator->shadow;
+    uint64_t n = 0;
+    for (uint64_t rows = 0; n < operation->n; n++) {
+        rows += model_rank_after(shadow, operation->first[n]) - model_rank(shadow, operation->first[n]);
+        if (rows > SPAN_BUDGET) break;
+    }
+    operation->n = n;
+}
+
 static void add_operation(struct generator *generator, enum operation_kind kind, uint64_t n, bool faults)
 {
     struct random_source *random = &generator->random;
     struct operation operation;
-    if (kind >= OPERATION_VISIT || kind == OPERATION_ENDS) n = 0;
+    if (!operation_has_keys(kind)) n = 0;
     if (kind == OPERATION_CURSOR && n > (on_device(generator) ? 4 : 16)) n = on_device(generator) ? 4 : 16;
     operation_init(&operation, kind, n);
     operation.omit = random_one_in(random, 4) ? (uint32_t)random_below(random, 16) : 0;
@@ -344,11 +357,11 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
     if (random_one_in(random, 2)) operation.ends = (uint32_t)random_below(random, OPERATION_ALL_ENDS + 1);
     if (kind == OPERATION_VISIT && random_one_in(random, 3)) operation.limit = random_below(random, 300);
     if (kind == OPERATION_MAP) operation.limit = random_below(random, 1000);
-    if (kind == OPERATION_SAVE_LOAD && random_one_in(random, 3))
-        operation.limit = draw_structure(generator, COPSE_PLACEMENT_CPU);
+    if (kind == OPERATION_COPY) operation.limit = random_below(random, 2);
+    const bool loads = kind == OPERATION_SAVE_LOAD || kind == OPERATION_SAVE_MEMORY;
+    if (loads && random_one_in(random, 3)) operation.limit = draw_structure(generator, COPSE_PLACEMENT_CPU);
     if (on_device(generator)) operation.places = random_one_in(random, 8) ? 0 : (uint32_t)random_next(random);
-    if (on_device(generator) && (kind == OPERATION_SAVE_LOAD || kind == OPERATION_MOVE))
-        fill_target(generator, &operation);
+    if (on_device(generator) && (loads || kind == OPERATION_MOVE)) fill_target(generator, &operation);
     if (kind == OPERATION_ERASE)
         fill_erase_keys(generator, &operation);
     else if (kind == OPERATION_ERASE_PAIRS)
@@ -365,6 +378,7 @@ static void add_operation(struct generator *generator, enum operation_kind kind,
         for (uint64_t i = 0; i < n; i++)
             operation.first[i] =
                 random_one_in(random, 3) ? key_draw(&generator->keys, random) : draw_present(generator);
+    if (kind == OPERATION_FIND_ALL) limit_rows(generator, &operation);
     if (faults) add_faults(generator, &operation);
     follow(generator, &operation);
     scenario_add(generator->scenario, &operation);
@@ -424,18 +438,21 @@ static enum operation_kind draw_kind(struct generator *generator)
 {
     struct random_source *random = &generator->random;
     uint64_t choice = random_below(random, 100);
-    if (on_device(generator) && random_one_in(random, generator->away ? 3 : 24))
-        return random_one_in(random, 2) ? OPERATION_MOVE : OPERATION_SAVE_LOAD;
-    if (choice < 2) return OPERATION_BUILD;
+    static const enum operation_kind away[] = {OPERATION_MOVE, OPERATION_MOVE, OPERATION_SAVE_LOAD,
+                                               OPERATION_SAVE_MEMORY};
+    if (on_device(generator) && random_one_in(random, generator->away ? 3 : 24)) return away[random_below(random, 4)];
+    if (choice < 2) return random_one_in(random, 4) ? OPERATION_CLEAR : OPERATION_BUILD;
     if (choice < 18) return OPERATION_INSERT;
     if (choice < 22) return OPERATION_INSERT_IF_ABSENT;
     if (choice < 32) return OPERATION_ERASE;
     if (choice < 36) return OPERATION_ERASE_PAIRS;
     if (choice < 42) return OPERATION_ERASE_RANGE;
     if (choice < 47) return OPERATION_APPLY;
-    if (choice < 48) return OPERATION_SAVE_LOAD;
-    if (choice < 50) return OPERATION_MAP;
-    return OPERATION_FIND + (enum operation_kind)random_below(random, OPERATION_SAVE_LOAD - OPERATION_FIND);
+    if (choice < 48) return random_one_in(random, 2) ? OPERATION_SAVE_LOAD : OPERATION_SAVE_MEMORY;
+    if (choice < 49) return OPERATION_MAP;
+    if (choice < 50) return random_one_in(random, 2) ? OPERATION_COPY : OPERATION_FREEZE;
+    const uint64_t read = random_below(random, OPERATION_SAVE_LOAD - OPERATION_FIND + 1);
+    return read ? OPERATION_SAVE_LOAD - (enum operation_kind)read : OPERATION_FIND_ALL;
 }
 
 void generate(struct scenario *scenario, enum profile profile, uint64_t seed)

@@ -12,7 +12,17 @@
 
 bool operation_updates(enum operation_kind kind)
 {
-    return kind <= OPERATION_APPLY || kind == OPERATION_MAP;
+    return kind <= OPERATION_APPLY || kind == OPERATION_MAP || kind == OPERATION_CLEAR;
+}
+
+bool operation_reads(enum operation_kind kind)
+{
+    return (kind >= OPERATION_FIND && kind <= OPERATION_VISIT) || kind == OPERATION_FIND_ALL;
+}
+
+bool operation_has_keys(enum operation_kind kind)
+{
+    return (kind < OPERATION_VISIT && kind != OPERATION_ENDS) || kind == OPERATION_FIND_ALL;
 }
 
 bool operation_has_bounds(enum operation_kind kind)
@@ -31,7 +41,8 @@ const char *operation_name(enum operation_kind kind)
                                                        "count",       "sum",         "sum128",
                                                        "min",         "max",         "avg",
                                                        "visit",       "save-load",   "move",
-                                                       "map"};
+                                                       "map",         "find-all",    "clear",
+                                                       "save-memory", "copy",        "freeze"};
     return names[kind];
 }
 
@@ -157,9 +168,10 @@ bool subject_expect(struct subject *subject, const struct operation *operation, 
         return subject_fail(subject, "returned %s: %s", copse_status_name(status), copse_last_error(subject->ctx));
     if (status != COPSE_ERR_NAN) return subject_fail(subject, "a NaN key gave %s", copse_status_name(status));
     char position[32];
-    const char *array = !operation_has_bounds(operation->kind) ? ""
-                        : operation_nan_in_highs(operation)    ? "highs"
-                                                               : "lows";
+    const char *array = operation->kind == OPERATION_FIND_ALL && !subject->config.stream ? "keys"
+                        : !operation_has_bounds(operation->kind)                         ? ""
+                        : operation_nan_in_highs(operation)                              ? "highs"
+                                                                                         : "lows";
     (void)snprintf(position, sizeof position, *array ? "%s[%lld]" : "%s%lld", array, (long long)nan_at);
     if (!strstr(copse_last_error(subject->ctx), position))
         return subject_fail(subject, "position %s of a NaN is not in: %s", position, copse_last_error(subject->ctx));
@@ -357,7 +369,8 @@ bool subject_close(struct subject *subject)
 {
     copse_index_free(subject->file);
     copse_index_free(subject->index);
-    bool clean = check_device_memory(subject);
+    subject->index = NULL;
+    bool clean = subject_frozen_end(subject) && check_device_memory(subject); /* which may outlive the index */
     copse_ctx_free(subject->ctx);
     close_stream(subject);
     model_free(&subject->model);
@@ -378,6 +391,7 @@ static bool run_one(struct subject *subject, const struct operation *operation)
     case OPERATION_INSERT_IF_ABSENT:
     case OPERATION_ERASE:
     case OPERATION_ERASE_PAIRS:
+    case OPERATION_CLEAR:
         return subject_run_update(subject, operation);
     case OPERATION_ERASE_RANGE:
         return subject_run_erase_range(subject, operation);
@@ -398,6 +412,7 @@ static bool run_one(struct subject *subject, const struct operation *operation)
     case OPERATION_CURSOR:
         return subject_run_cursor(subject, operation);
     case OPERATION_RANGE:
+    case OPERATION_FIND_ALL:
         return subject_run_range(subject, operation);
     case OPERATION_COUNT:
         return subject_run_count(subject, operation);
@@ -413,6 +428,12 @@ static bool run_one(struct subject *subject, const struct operation *operation)
         return subject_run_visit(subject, operation) && subject_run_questions(subject, operation);
     case OPERATION_SAVE_LOAD:
         return subject_run_save_load(subject, operation);
+    case OPERATION_SAVE_MEMORY:
+        return subject_run_save_memory(subject, operation);
+    case OPERATION_COPY:
+        return subject_run_copy(subject, operation);
+    case OPERATION_FREEZE:
+        return subject_run_freeze(subject, operation);
     case OPERATION_MOVE:
         return subject_run_move(subject, operation);
     case OPERATION_MAP:
@@ -427,13 +448,23 @@ static bool run_one(struct subject *subject, const struct operation *operation)
 static bool run_on_file(struct subject *subject, const struct operation *operation)
 {
     copse_index *index = subject->index;
-    const bool reads = operation->kind >= OPERATION_FIND && operation->kind <= OPERATION_VISIT;
     /* An open file takes host memory only. */
-    if (!subject->file || !reads || subject->config.placement != COPSE_PLACEMENT_CPU) return true;
+    if (!subject->file || !operation_reads(operation->kind) || subject->config.placement != COPSE_PLACEMENT_CPU)
+        return true;
     subject->index = subject->file;
     const bool right = run_one(subject, operation);
     subject->index = index;
     return right || subject_fail(subject, "on the open file: %.400s", subject->why);
+}
+
+/* ... and of the frozen handle. */
+static bool run_on_frozen(struct subject *subject, const struct operation *operation)
+{
+    if (!subject->frozen.index || !operation_reads(operation->kind)) return true;
+    subject_frozen_turn(subject);
+    const bool right = run_one(subject, operation);
+    subject_frozen_turn(subject);
+    return right || subject_fail(subject, "on the frozen handle: %.400s", subject->why);
 }
 
 bool subject_run(struct subject *subject, const struct operation *operation)
@@ -444,6 +475,7 @@ bool subject_run(struct subject *subject, const struct operation *operation)
         copse_index_free(subject->file);
         subject->file = NULL;
     }
-    if (!run_one(subject, operation) || !run_on_file(subject, operation)) return false;
+    if (!run_one(subject, operation) || !run_on_file(subject, operation) || !run_on_frozen(subject, operation))
+        return false;
     return !subject->misplaced || subject_fail(subject, "%s", subject->misplaced);
 }

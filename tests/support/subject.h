@@ -36,6 +36,11 @@ enum operation_kind {
     OPERATION_SAVE_LOAD,
     OPERATION_MOVE,
     OPERATION_MAP, /* a visit in place */
+    OPERATION_FIND_ALL,
+    OPERATION_CLEAR,
+    OPERATION_SAVE_MEMORY, /* as SAVE_LOAD, through memory                                                        */
+    OPERATION_COPY,        /* the index goes on as the copy where `limit` is odd; the other one is emptied          */
+    OPERATION_FREEZE,      /* from then on, what reads is asked of the frozen handle, too                           */
     OPERATION_KINDS
 };
 
@@ -91,6 +96,14 @@ struct subject_config {
     bool own_allocator; /* memory through the test allocator: needed for fail_at */
 };
 
+/* A frozen handle, and what it has to hold; NULL: none. */
+struct subject_frozen {
+    copse_index *index;
+    struct model model;
+    copse_structure structure;
+    copse_placement placement;
+};
+
 struct subject {
     struct subject_config config;
     copse_placement made_at; /* where the index was made; config.placement is where it is */
@@ -100,6 +113,7 @@ struct subject {
     copse_index *index;
     copse_index *file; /* the same content as an open file, from a save until the next update; else NULL */
     struct model model;
+    struct subject_frozen frozen;
     struct test_allocator allocator;
     int64_t progress_left;
     uint32_t places;       /* of the operation that runs                        */
@@ -112,6 +126,9 @@ struct subject {
 
 bool operation_updates(enum operation_kind kind);
 bool operation_has_bounds(enum operation_kind kind);
+/* Only asks; such operations have n keys or bounds, or none (operation_has_keys). */
+bool operation_reads(enum operation_kind kind);
+bool operation_has_keys(enum operation_kind kind);
 /* The ends that the library gets: an array with a NaN in it is always there. */
 uint32_t operation_ends(const struct operation *operation);
 /* The entries of range i, and the model without those of all ranges; returns how many went. */

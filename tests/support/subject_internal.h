@@ -36,6 +36,11 @@ void *subject_rubbish(size_t size);
 uint64_t subject_version(const struct subject *subject);
 bool subject_check_update(struct subject *subject, const struct model *before, uint64_t version);
 
+/* The index and the frozen handle, with their models, take each other's place. */
+void subject_frozen_turn(struct subject *subject);
+/* Looks at the frozen handle, if there is one, and frees it. */
+bool subject_frozen_end(struct subject *subject);
+
 bool subject_run_update(struct subject *subject, const struct operation *operation);
 bool subject_run_erase_range(struct subject *subject, const struct operation *operation);
 bool subject_run_apply(struct subject *subject, const struct operation *operation);
@@ -55,6 +60,9 @@ bool subject_run_visit(struct subject *subject, const struct operation *operatio
 bool subject_run_questions(struct subject *subject, const struct operation *operation);
 bool subject_run_map(struct subject *subject, const struct operation *operation);
 bool subject_run_save_load(struct subject *subject, const struct operation *operation);
+bool subject_run_save_memory(struct subject *subject, const struct operation *operation);
+bool subject_run_copy(struct subject *subject, const struct operation *operation);
+bool subject_run_freeze(struct subject *subject, const struct operation *operation);
 bool subject_run_move(struct subject *subject, const struct operation *operation);
 
 #endif

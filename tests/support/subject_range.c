@@ -1,4 +1,4 @@
-/* By two bounds: range, count, sums, extremes, averages, erasing. */
+/* By two bounds, or one key for both: range, count, sums, extremes, averages, erasing. */
 #include "subject_internal.h"
 #include "support/ranges.h"
 
@@ -25,8 +25,10 @@ struct given_bounds {
 
 static struct bounds bounds_of(const struct subject *subject, const struct operation *operation)
 {
-    return (struct bounds){subject_keys(subject, operation), subject_highs(subject, operation),
-                           operation_ends(operation)};
+    const bool one_key = operation->kind == OPERATION_FIND_ALL;
+    return (struct bounds){subject_keys(subject, operation),
+                           one_key ? subject_keys(subject, operation) : subject_highs(subject, operation),
+                           one_key ? 0 : operation_ends(operation)};
 }
 
 static struct given_bounds give_bounds(struct placed_call *call, const struct subject *subject,
@@ -121,7 +123,7 @@ static bool check_rows(struct subject *subject, const struct operation *operatio
     return true;
 }
 
-/* copse_range with its arrays wherever they are to lie. */
+/* copse_range or copse_find_all with its arrays wherever they are to lie. */
 static copse_status call_range(struct subject *subject, const struct operation *operation, const struct bounds *bounds,
                                uint64_t *offsets, void *keys, void *values, uint64_t capacity, bool faults)
 {
@@ -131,8 +133,10 @@ static copse_status call_range(struct subject *subject, const struct operation *
     void *out_keys = placed_output(&call, keys, capacity, typed_size(subject->config.key_type));
     void *out_values = placed_output(&call, values, capacity, typed_size(subject->config.value_type));
     if (faults) subject_arm(subject, operation);
-    copse_status status = copse_range(subject->index, ASKED(given, bounds, operation->n, operation->limit),
-                                      ROWS(out_offsets, out_keys, out_values, capacity));
+    const copse_rows *rows = ROWS(out_offsets, out_keys, out_values, capacity);
+    copse_status status = operation->kind == OPERATION_FIND_ALL
+                              ? copse_find_all(subject->index, given.lows, operation->n, rows)
+                              : copse_range(subject->index, ASKED(given, bounds, operation->n, operation->limit), rows);
     return subject_end(subject, &call, status);
 }
 
@@ -172,6 +176,9 @@ static bool fetch_rows(struct subject *subject, const struct operation *operatio
 
 bool subject_run_range(struct subject *subject, const struct operation *operation)
 {
+    struct operation asked = *operation;
+    if (operation->kind == OPERATION_FIND_ALL) asked.limit = 0;
+    operation = &asked;
     struct bounds bounds = bounds_of(subject, operation);
     uint64_t *offsets = subject_rubbish((operation->n + 1) * sizeof *offsets);
     bool skip = false;

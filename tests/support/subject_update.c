@@ -1,4 +1,4 @@
-/* Build, insert, erase by key and by pair, and what must hold after each. */
+/* Build, insert, erase by key and by pair, clear, and what must hold after each. */
 #include "subject_internal.h"
 
 #include <stdlib.h>
@@ -80,6 +80,7 @@ static copse_status call_update(struct subject *subject, const struct operation 
     uint64_t *change = operation->omit & 1 ? NULL : out_change;
     uint32_t flags = operation->kind == OPERATION_INSERT_IF_ABSENT ? COPSE_INSERT_IF_ABSENT : COPSE_INSERT_UPSERT;
     if (operation->kind == OPERATION_BUILD) return copse_build(subject->index, keys, values, operation->n);
+    if (operation->kind == OPERATION_CLEAR) return copse_clear(subject->index);
     if (operation->kind == OPERATION_ERASE_PAIRS)
         return copse_erase_pairs(subject->index, keys, values, operation->n, change);
     if (operation->kind == OPERATION_ERASE) return copse_erase(subject->index, keys, operation->n, change);
@@ -92,8 +93,9 @@ static uint64_t update_model(struct model *model, const struct operation *operat
     uint32_t flags = operation->kind == OPERATION_INSERT_IF_ABSENT ? COPSE_INSERT_IF_ABSENT : COPSE_INSERT_UPSERT;
     if (operation->kind == OPERATION_ERASE) return model_erase(model, keys, operation->n);
     if (operation->kind == OPERATION_ERASE_PAIRS) return model_erase_pairs(model, keys, values, operation->n);
-    if (operation->kind != OPERATION_BUILD) return model_insert(model, keys, values, operation->n, flags);
-    model_build(model, keys, values, operation->n);
+    if (operation->kind != OPERATION_BUILD && operation->kind != OPERATION_CLEAR)
+        return model_insert(model, keys, values, operation->n, flags);
+    model_build(model, keys, values, operation->kind == OPERATION_CLEAR ? 0 : operation->n);
     return 0;
 }
 
@@ -138,7 +140,8 @@ bool subject_run_update(struct subject *subject, const struct operation *operati
     bool right = subject_expect(subject, operation, status, &skip);
     if (right && !skip) {
         uint64_t expected = update_model(&subject->model, operation, keys, values);
-        if (!(operation->omit & 1) && operation->kind != OPERATION_BUILD && reported != expected)
+        const bool reports = operation->kind != OPERATION_BUILD && operation->kind != OPERATION_CLEAR;
+        if (!(operation->omit & 1) && reports && reported != expected)
             right = subject_fail(subject, "reports %llu entries, expected %llu", (unsigned long long)reported,
                                  (unsigned long long)expected);
     }

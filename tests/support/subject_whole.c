@@ -1,4 +1,4 @@
-/* Operations on the whole index: visit, a round trip through a snapshot, a move to another placement. */
+/* Operations on the whole index: visit, a round trip through a snapshot in a file or in memory, a move to another placement. */
 #define _POSIX_C_SOURCE 200809L
 #include "subject_internal.h"
 
@@ -57,17 +57,19 @@ static bool temporary_path(char *path, size_t size)
     return file >= 0 && close(file) == 0;
 }
 
+/* From a file, or where there is no path from memory. */
 static copse_status load_copy(struct subject *subject, const struct operation *operation, const char *path,
-                              copse_index **out_copy)
+                              const void *bytes, uint64_t size, copse_index **out_copy)
 {
     copse_index_options options = COPSE_INDEX_OPTIONS_INIT;
-    if (operation->limit == 0 && operation->target == 0) return copse_load(subject->ctx, path, NULL, out_copy);
+    const copse_index_options *wish = operation->limit == 0 && operation->target == 0 ? NULL : &options;
     options.key_type = operation->omit & 1 ? (copse_type)0 : subject->config.key_type;
     options.value_type = operation->omit & 1 ? (copse_type)0 : subject->config.value_type;
     options.structure = (copse_structure)operation->limit;
     options.placement = (copse_placement)operation->target;
     options.duplicates = subject->config.duplicates;
-    return copse_load(subject->ctx, path, &options, out_copy);
+    return path ? copse_load(subject->ctx, path, wish, out_copy)
+                : copse_load_memory(subject->ctx, bytes, size, wish, out_copy);
 }
 
 /* A structure that is not there for the placement was asked for: nothing else may come of it. */
@@ -112,24 +114,14 @@ static bool open_file(struct subject *subject, const char *path)
     return true;
 }
 
-bool subject_run_save_load(struct subject *subject, const struct operation *operation)
+/* What came of saving and loading: a copy, with which the index goes on, or a status. */
+static bool loaded(struct subject *subject, const struct operation *operation, bool saving, copse_status status,
+                   copse_index *copy)
 {
-    char path[512];
-    copse_index *copy = NULL;
-    bool skip = false;
     /* A structure that the placement lacks is refused where both were asked for; else the nearest one serves. */
     bool offered = !operation->target || !operation->limit ||
                    subject_offered((copse_structure)operation->limit, (copse_placement)operation->target);
-    if (!temporary_path(path, sizeof path)) return subject_fail(subject, "cannot make a temporary file");
-    struct placed_call call = subject_begin(subject);
-    subject_arm(subject, operation);
-    copse_status status = copse_save(subject->index, path);
-    bool saving = status != COPSE_OK;
-    if (!saving) status = load_copy(subject, operation, path, &copy);
-    status = subject_end(subject, &call, status);
-    bool opened = saving || open_file(subject, path);
-    (void)unlink(path);
-    if (!opened) return false;
+    bool skip = false;
     if (status == COPSE_OK && offered) return take_copy(subject, operation, copy);
     if (copy) return subject_fail(subject, "a failed load gave an index");
     if (!offered && !saving && !subject_excused(subject, operation, status)) return check_refused(subject, status);
@@ -138,6 +130,53 @@ bool subject_run_save_load(struct subject *subject, const struct operation *oper
         (void)snprintf(subject->why, sizeof subject->why, "%s: %s", saving ? "save" : "load",
                        copse_last_error(subject->ctx));
     return right && subject_check_content(subject);
+}
+
+bool subject_run_save_load(struct subject *subject, const struct operation *operation)
+{
+    char path[512];
+    copse_index *copy = NULL;
+    if (!temporary_path(path, sizeof path)) return subject_fail(subject, "cannot make a temporary file");
+    struct placed_call call = subject_begin(subject);
+    subject_arm(subject, operation);
+    copse_status status = copse_save(subject->index, path);
+    bool saving = status != COPSE_OK;
+    if (!saving) status = load_copy(subject, operation, path, NULL, 0, &copy);
+    status = subject_end(subject, &call, status);
+    bool opened = saving || open_file(subject, path);
+    (void)unlink(path);
+    return opened && loaded(subject, operation, saving, status, copy);
+}
+
+/* How large the snapshot is, and that a buffer one byte short is refused. */
+static bool memory_size(struct subject *subject, uint64_t *out_size)
+{
+    uint64_t again = 0;
+    if (copse_save_memory(subject->index, NULL, 0, out_size) != COPSE_OK)
+        return subject_fail(subject, "save's size: %s", copse_last_error(subject->ctx));
+    void *bytes = must_malloc(*out_size);
+    copse_status status = copse_save_memory(subject->index, bytes, *out_size - 1, &again);
+    free(bytes);
+    return (status == COPSE_ERR_TOO_SMALL && again == *out_size) ||
+           subject_fail(subject, "a buffer one byte short gave %s, and size %llu for %llu", copse_status_name(status),
+                        (unsigned long long)again, (unsigned long long)*out_size);
+}
+
+bool subject_run_save_memory(struct subject *subject, const struct operation *operation)
+{
+    copse_index *copy = NULL;
+    uint64_t size = 0, written = 0;
+    if (!memory_size(subject, &size)) return false;
+    void *bytes = must_malloc(size);
+    struct placed_call call = subject_begin(subject);
+    subject_arm(subject, operation);
+    copse_status status = copse_save_memory(subject->index, bytes, size, &written);
+    bool saving = status != COPSE_OK;
+    if (!saving) status = load_copy(subject, operation, NULL, bytes, written, &copy);
+    status = subject_end(subject, &call, status);
+    free(bytes);
+    if (!saving && written != size) return subject_fail(subject, "a snapshot has another size than it was to have");
+    return loaded(subject, operation, saving, status, copy);
 }
 
 bool subject_run_move(struct subject *subject, const struct operation *operation)

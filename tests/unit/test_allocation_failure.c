@@ -103,7 +103,7 @@ static void check_operation(const struct subject_config *config, enum operation_
         struct operation operation;
         struct random_source random = {(uint64_t)kind + 1000 * n};
         open_filled(&subject, config, entries);
-        operation_init(&operation, kind, kind < OPERATION_VISIT ? n : 0);
+        operation_init(&operation, kind, operation_has_keys(kind) ? n : 0);
         fill(&operation, &random, entries * 2);
         if (kind == OPERATION_ERASE_PAIRS) fill_pairs(&operation, &subject.model);
         if (kind == OPERATION_ERASE_RANGE) narrow_ranges(&operation, &random, entries * 2);
@@ -111,7 +111,7 @@ static void check_operation(const struct subject_config *config, enum operation_
         operation.places = (uint32_t)random_next(&random);
         operation.fail_once = way == ONCE;
         operation.fail_device = way == DEVICE;
-        if (kind == OPERATION_SAVE_LOAD) operation.target = config->placement;
+        if (kind == OPERATION_SAVE_LOAD || kind == OPERATION_SAVE_MEMORY) operation.target = config->placement;
         long long failures = fail_each_allocation(&subject, &operation);
         if (kind == OPERATION_MOVE) failures += fail_each_allocation(&subject, &operation);
         /* an update of an index needs memory: were none asked for through the allocator, nothing would be tested */
