@@ -117,6 +117,9 @@ copse_status copse_fail_nan(const copse_ctx *ctx, const char *array, uint64_t at
 
 /* Memory aligned to a cache line, or NULL. Large blocks lie on huge pages where the system grants them. */
 void *copse_memory_alloc(const copse_ctx *ctx, size_t size);
+/* steps: the system is to clear a large block a few KiB at a time, as it is touched, not huge page by huge page, which takes a fraction of a
+ * millisecond each. Not steps: what has been touched may become huge pages when the system finds time. */
+void copse_memory_in_steps(const copse_ctx *ctx, void *memory, size_t size, bool steps);
 /* A larger block with what was in the smaller one, which is gone; NULL: it is as it was. */
 void *copse_memory_grow(const copse_ctx *ctx, void *memory, size_t size, size_t larger);
 void copse_memory_free(const copse_ctx *ctx, void *memory, size_t size); /* NULL is fine */

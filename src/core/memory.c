@@ -43,6 +43,12 @@ void *copse_memory_alloc(const copse_ctx *ctx, size_t size)
     return memory;
 }
 
+void copse_memory_in_steps(const copse_ctx *ctx, void *memory, size_t size, bool steps)
+{
+    if (ctx->allocator.alloc || size < OWN_MAPPING || ctx->huge_pages != COPSE_HUGE_PAGES_AUTO) return;
+    (void)madvise(memory, page_round(size), steps ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+}
+
 void copse_memory_free(const copse_ctx *ctx, void *memory, size_t size)
 {
     if (!memory) return;

@@ -428,13 +428,48 @@ static void every_allocation_may_fail(void **state)
             }
 }
 
+/* Bytes of this process that lie in memory. */
+static uint64_t resident(void)
+{
+    unsigned long ignored = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu %lu", &ignored, &pages), 2);
+    assert_int_equal(fclose(file), 0);
+    return pages * 4096;
+}
+
+/* A call of few keys does not wait until the system has cleared a huge page. */
+static void small_calls_take_memory_in_steps(void **state)
+{
+    (void)state;
+    enum { BATCH = 100, CALLS = 24000 };
+    struct subject s = {.shape = &SHAPES[0]};
+    uint64_t keys[BATCH], most = 0;
+    assert_ok(NULL, copse_ctx_create(NULL, &s.ctx));
+    s.index = unit_index(s.ctx, (struct unit_tree){COPSE_STRUCTURE_REGULAR, COPSE_PLACEMENT_CPU}, COPSE_U64, COPSE_U64,
+                         false);
+    for (uint64_t call = 0, before = resident(); call < CALLS; call++) {
+        for (uint64_t i = 0; i < BATCH; i++) keys[i] = call * BATCH + i;
+        assert_ok(s.ctx, copse_insert(s.index, keys, keys, BATCH, 0, NULL));
+        const uint64_t now = resident();
+        if (now > before && now - before > most) most = now - before;
+        before = now;
+    }
+    assert_true(most < UINT64_C(1) << 20);
+    assert_ok(s.ctx, copse_verify(s.index));
+    copse_index_free(s.index);
+    copse_ctx_free(s.ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_one_off_a_border),          cmocka_unit_test(runs_fill_leaves_and_pages),
-        cmocka_unit_test(keys_in_order_leave_full_leaves), cmocka_unit_test(erases_leave_no_sparse_leaves),
-        cmocka_unit_test(ranges_one_off_a_border),         cmocka_unit_test(many_ranges),
-        cmocka_unit_test(aggregates_follow_pages),         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(sizes_one_off_a_border),           cmocka_unit_test(runs_fill_leaves_and_pages),
+        cmocka_unit_test(keys_in_order_leave_full_leaves),  cmocka_unit_test(erases_leave_no_sparse_leaves),
+        cmocka_unit_test(ranges_one_off_a_border),          cmocka_unit_test(many_ranges),
+        cmocka_unit_test(aggregates_follow_pages),          cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(small_calls_take_memory_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,6 +81,8 @@ typedef struct copse_regular {
     uint64_t entries;
     uint64_t leaves;
     copse_page_directory table;
+    copse_page_directory next; /* memory for the one after it, or none */
+    size_t next_touched;       /* bytes of it that the system has given */
     copse_leaf_pool pool, page_pool, value_pool;
 
     /* Made by the first aggregate call, kept up to date by updates from then on. */

@@ -10,6 +10,7 @@ struct copse_leaf_slab {
     uint32_t capacity, used;
     uint32_t untouched;              /* leaves from here on were never handed out */
     bool leaving;                    /* being emptied by a compaction             */
+    bool in_steps;                   /* cleared as it is touched                  */
     char *free;                      /* list through the first bytes of the leaves */
     copse_leaf_slab *before, *after; /* in the list of slabs with room; only there while listed */
     bool listed;
@@ -96,7 +97,8 @@ static bool slab_add(const copse_ctx *ctx, copse_leaf_pool *pool)
     const uint64_t leaves = slab_size(pool, pool->capacity);
     copse_leaf_slab *slab = copse_memory_alloc(ctx, leaves * pool->leaf_bytes);
     if (!slab) return false;
-    *slab = (copse_leaf_slab){.capacity = (uint32_t)leaves - 1};
+    if (pool->in_steps) copse_memory_in_steps(ctx, slab, leaves * pool->leaf_bytes, true);
+    *slab = (copse_leaf_slab){.capacity = (uint32_t)leaves - 1, .in_steps = pool->in_steps};
     slab_link(pool, slab);
     return true;
 }
@@ -156,6 +158,10 @@ char *copse_leaf_take(const copse_ctx *ctx, copse_leaf_pool *pool)
         leaf = (char *)slab + (++slab->untouched) * pool->leaf_bytes;
     slab->used++;
     pool->used++;
+    if (slab->in_steps && slab->untouched == slab->capacity) {
+        slab->in_steps = false;
+        copse_memory_in_steps(ctx, slab, slab_bytes(pool, slab), false);
+    }
     if (slab->used == slab->capacity) room_remove(pool, slab);
     return leaf;
 }

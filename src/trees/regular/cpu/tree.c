@@ -25,10 +25,18 @@ void copse_regular_drop_summary(const copse_ctx *ctx, copse_regular *tree)
     atomic_store_explicit(&tree->summary_tried, false, memory_order_relaxed);
 }
 
+void copse_regular_drop_next(const copse_ctx *ctx, copse_regular *tree)
+{
+    copse_memory_free(ctx, tree->next.memory, tree->next.bytes);
+    tree->next = (copse_page_directory){0};
+    tree->next_touched = 0;
+}
+
 void copse_regular_clear(const copse_ctx *ctx, copse_regular *tree)
 {
     copse_leaf_pool_free(ctx, &tree->pool);
     copse_leaf_pool_free(ctx, &tree->page_pool);
+    copse_regular_drop_next(ctx, tree);
     copse_memory_free(ctx, tree->table.memory, tree->table.bytes);
     tree->table = (copse_page_directory){0};
     tree->entries = tree->leaves = 0;

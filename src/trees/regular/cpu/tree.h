@@ -10,6 +10,7 @@ copse_status copse_regular_make(const copse_ctx *ctx, size_t page_bytes, size_t 
 void copse_regular_clear(const copse_ctx *ctx, copse_regular *tree);
 void copse_regular_free(const copse_ctx *ctx, copse_regular *tree);
 void copse_regular_drop_summary(const copse_ctx *ctx, copse_regular *tree);
+void copse_regular_drop_next(const copse_ctx *ctx, copse_regular *tree); /* the prepared directory */
 
 void copse_regular_destroy(copse_index *index);
 const copse_levels *copse_regular_levels(const copse_index *index);

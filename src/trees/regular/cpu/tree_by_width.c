@@ -19,7 +19,8 @@ static void regular_stats(const copse_index *index, copse_stats *out)
     pthread_mutex_lock(&tree->lock); /* an aggregate call may be making the summary */
     out->entries = tree->entries;
     out->aggregate_bytes = tree->value_pool.bytes + tree->values.bytes;
-    out->bytes = sizeof *tree + tree->table.bytes + tree->pool.bytes + tree->page_pool.bytes + out->aggregate_bytes;
+    out->bytes = sizeof *tree + tree->table.bytes + tree->next.bytes + tree->pool.bytes + tree->page_pool.bytes +
+                 out->aggregate_bytes;
     out->height = tree->entries ? tree->table.levels.height + 4 : 0;
     const uint64_t slots = tree->leaves * LEAF_CAPACITY;
     out->fill = tree->entries ? (double)tree->entries / (double)slots : 0.0;

@@ -97,13 +97,35 @@ static bool update_take_pages(const copse_ctx *ctx, copse_regular *tree, update_
     return true;
 }
 
+/* Gets the directory that comes after one that is getting full, and a little of its memory from the system in each call that adds
+ * pages: the call that needs it would wait for all of it otherwise. */
+static void table_prepare(const copse_ctx *ctx, copse_regular *tree, uint64_t pages)
+{
+    const copse_page_directory *table = &tree->table;
+    if (pages <= table->pages || pages < table->room - table->room / 4) return;
+    if (!tree->next.memory && !table_create(ctx, 2 * table->room, &tree->next)) return;
+    const size_t left = tree->next.bytes - tree->next_touched, some = left < 4096 ? left : 4096;
+    memset((char *)tree->next.memory + tree->next_touched, 0, some);
+    tree->next_touched += some;
+}
+
 /* A new directory where the old one is too small or much too large. One that would only be smaller is not insisted on. */
-static bool update_take_table(const copse_ctx *ctx, const copse_regular *tree, update_plan *u)
+static bool update_take_table(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
 {
     const copse_page_directory *table = &tree->table;
     const uint64_t pages = u->pages_after;
     const bool too_small = pages > table->room, too_large = pages < table->room / 4;
-    if (too_small || too_large) u->new_table = table_create(ctx, pages + pages / 4 + 1, &u->table);
+    if (too_small && pages <= tree->next.room) {
+        u->new_table = true;
+        u->table = tree->next;
+        tree->next = (copse_page_directory){0};
+        tree->next_touched = 0;
+    } else if (too_small || too_large) {
+        copse_regular_drop_next(ctx, tree);
+        u->new_table = table_create(ctx, pages + pages / 4 + 1, &u->table);
+    } else {
+        table_prepare(ctx, tree, pages);
+    }
     if (u->new_table) u->first_moved = 0;
     u->pages_before = table->pages;
     if (u->first_moved == table->pages) return !too_small;
@@ -112,9 +134,13 @@ static bool update_take_table(const copse_ctx *ctx, const copse_regular *tree, u
     return u->old_rows && (u->new_table || !too_small);
 }
 
+/* A call that takes fewer leaves than this is over before a huge page is cleared. */
+#define LEAVES_IN_STEPS 8u
+
 static copse_status update_reserve(const copse_index *index, copse_regular *tree, update_plan *u)
 {
     const copse_ctx *ctx = index->ctx;
+    tree->pool.in_steps = tree->page_pool.in_steps = tree->value_pool.in_steps = u->freshes < LEAVES_IN_STEPS;
     if (u->edits) {
         const copse_status status = update_take_leaves(index, tree, u);
         if (status != COPSE_OK) return status;

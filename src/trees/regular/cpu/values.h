@@ -201,6 +201,7 @@ static inline void regular_make_summary(const copse_index *index, copse_regular 
     const copse_ctx *ctx = index->ctx;
     const uint64_t pages = tree->table.pages;
     bool made = values_create(ctx, tree->table.room, &tree->values);
+    tree->value_pool.in_steps = false;
     for (uint64_t p = 0; made && p < pages; p++)
         made = (table_page(&tree->table, p)->values = (page_values *)copse_leaf_take(ctx, &tree->value_pool)) != NULL;
     if (!made) {
