@@ -29,13 +29,13 @@ size_t cli_question_options(cli_table_query *args, cli_option *out)
         {"limit", 'n', CLI_COUNT, "N", "at most N rows", &args->limit},
         {"offset", 0, CLI_COUNT, "N", "without the first N rows", &args->offset},
         {"join", 0, CLI_WORDS, "JOIN",
-         "'[inner|left|semi|anti] FILE on A[=B]': with the rows of\nanother file whose B is A; columns of both that "
-         "have\n"
-         "the same name: right.NAME",
+         "'[inner|left|semi|anti] FILE on A[=B] [types TYPES]': with\nthe rows of another file whose B is A, read with "
+         "TYPES as\nin --types; columns of both that have the same name:\nright.NAME",
          &args->join},
         {"asof", 0, CLI_WORDS, "JOIN",
-         "'FILE on A[=B] [by G[=H]] [tolerance N]': each row with\nthe last row of another file whose B is not above "
-         "A,\nand by N at most below it: of times 30s, 5m, 2h or 1d,\nelse microseconds; of dates days",
+         "'FILE on A[=B] [by G[=H]] [tolerance N] [types TYPES]':\neach row with the last row of another file whose B "
+         "is "
+         "not\nabove A, and by N at most below it: of times 30s, 5m, 2h\nor 1d, else microseconds; of dates days",
          &args->asof},
         {"explain", 0, CLI_FLAG, NULL, "say how the query ran, with rows expected and found", &args->explain},
         {"format", 'f', CLI_ONCE, "FORMAT", "table, csv or json (default: table)", &args->format_name},

@@ -31,7 +31,9 @@ static int words_of_join(char **words, int count)
         if (strcmp(words[0], kinds[i]) == 0) at = 2;
     if (strchr(words[0], ' ') || at + 1 >= count || strcmp(words[at], "on") != 0) return 1;
     at += 2;
-    while (at + 1 < count && (strcmp(words[at], "by") == 0 || strcmp(words[at], "tolerance") == 0)) at += 2;
+    while (at + 1 < count &&
+           (strcmp(words[at], "by") == 0 || strcmp(words[at], "tolerance") == 0 || strcmp(words[at], "types") == 0))
+        at += 2;
     return at;
 }
 

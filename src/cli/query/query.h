@@ -5,7 +5,24 @@
 
 #include "cli/cli.h"
 
+#include <sys/types.h>
+#include <time.h>
+
 typedef enum cli_query_format { CLI_FORMAT_TABLE, CLI_FORMAT_CSV, CLI_FORMAT_JSON } cli_query_format;
+
+/* Files that were joined, as they were read. */
+#define CLI_KEPT_FILES 8
+typedef struct cli_kept_file {
+    char *path, *types;
+    struct timespec changed; /* the file, last, */
+    off_t size;              /* and how large it was */
+    copse_table *table;
+} cli_kept_file;
+
+typedef struct cli_kept_files {
+    cli_kept_file files[CLI_KEPT_FILES];
+    size_t next; /* the place that is the next one's */
+} cli_kept_files;
 
 typedef struct cli_table_query {
     const char *input;
@@ -15,6 +32,7 @@ typedef struct cli_table_query {
     uint64_t limit, offset, threads;
     cli_query_format format;
     cli_placement place;
+    cli_kept_files *kept; /* of a shell, else NULL: joined files are read for this question alone */
 } cli_table_query;
 
 /* ---- options.c ---- */
@@ -44,6 +62,10 @@ char *cli_next_name(char **list, char **out_rest);
 
 /* Adds all conditions of --where to a query. Returns CLI_OK or a code, having said why. */
 int cli_where_add(cli_session *session, copse_query *query, const cli_words *given);
+/* Those of them that are joined to the others by AND and ask only columns for which name_of gives a name, by that name. */
+typedef const char *(*cli_name_fn)(void *user, const char *column, copse_comparison comparison);
+int cli_where_add_some(cli_session *session, copse_query *query, const cli_words *given, cli_name_fn name_of,
+                       void *user, bool *out_any);
 
 /* ---- tokens.c ---- */
 
@@ -69,12 +91,16 @@ int cli_table_read(cli_session *session, const cli_table_query *args, const char
 bool cli_table_is_saved(const char *path);
 /* Puts a table where --placement says: auto goes on without a card. */
 int cli_table_place(cli_session *session, copse_table *table);
-/* All joins of the arguments, one after the other, as a new table; NULL where there are none. */
-int cli_table_join(cli_session *session, const cli_table_query *args, const copse_table *table, copse_table **out);
 /* An index on "a", or on "a,b"; and one on each of the words. */
 int cli_table_index_on(cli_session *session, copse_table *table, const char *columns,
                        const copse_table_index_options *options);
 int cli_table_index(cli_session *session, copse_table *table, const cli_words *columns);
+
+/* ---- joins.c ---- */
+
+void cli_kept_forget(cli_kept_file *file);
+/* All joins of the arguments, one after the other, as a new table; NULL where there are none. */
+int cli_table_join(cli_session *session, const cli_table_query *args, const copse_table *table, copse_table **out);
 
 /* ---- describe.c ---- */
 

@@ -12,6 +12,7 @@ typedef struct shell {
     cli_session *session;
     const cli_table_query *reading; /* the command line of the shell */
     copse_table *table;
+    cli_kept_files kept;
     bool terminal;
     bool failed; /* some line did */
 } shell;
@@ -82,6 +83,7 @@ static int ask(shell *s, const char *line)
     char *positional[CLI_LINE_WORDS];
     copse_table *joined = NULL;
     args.limit = UINT64_MAX;
+    args.kept = &s->kept;
     const size_t option_count = cli_question_options(&args, options);
     const cli_command command = {.name = "shell", .options = options, .option_count = option_count};
     int count = 0, code = cli_line_split(line, options, option_count, &split);
@@ -169,6 +171,7 @@ static int run(cli_session *session, const cli_table_query *reading)
         code = loop(&s);
         if (s.terminal) cli_edit_stop();
     }
+    for (size_t i = 0; i < CLI_KEPT_FILES; i++) cli_kept_forget(&s.kept.files[i]);
     copse_table_free(s.table);
     return code == CLI_OK && s.failed && !s.terminal ? CLI_FAILED : code;
 }

@@ -1,4 +1,4 @@
-/* Files as tables, and joins of them. */
+/* Files as tables, and their indexes. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli/query/query.h"
 #include "cli/rows.h"
@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define MOST_TOKENS 16
-
-/* ---- files ---- */
 
 static int csv_options(cli_session *session, const cli_table_query *args, copse_table_csv_options *out)
 {
@@ -135,141 +131,5 @@ int cli_table_index(cli_session *session, copse_table *table, const cli_words *c
     int code = CLI_OK;
     for (size_t i = 0; code == CLI_OK && i < columns->count; i++)
         code = cli_table_index_on(session, table, columns->words[i], NULL);
-    return code;
-}
-
-/* ---- joins ---- */
-
-typedef struct join_text {
-    char *room;
-    cli_token tokens[MOST_TOKENS];
-    size_t count;
-    size_t at;
-} join_text;
-
-static bool take_word(join_text *t, const char *word)
-{
-    if (t->at >= t->count || !cli_token_is(&t->tokens[t->at], word)) return false;
-    t->at++;
-    return true;
-}
-
-/* A = B, or one name that both have. */
-static bool take_columns(join_text *t, const char **left, const char **right)
-{
-    if (t->at >= t->count) return false;
-    *left = *right = t->tokens[t->at++].text;
-    if (!take_word(t, "=")) return true;
-    if (t->at >= t->count) return false;
-    *right = t->tokens[t->at++].text;
-    return true;
-}
-
-static uint32_t take_kind(join_text *t)
-{
-    static const char *const names[] = {"inner", "left", "semi", "anti"};
-    for (uint32_t i = 0; i < 4; i++)
-        if (take_word(t, names[i])) return i;
-    return COPSE_JOIN_INNER;
-}
-
-/* In the units of a timestamp, or of a date; 0: there is no such unit. */
-static int64_t unit_of(uint32_t type, const char *name)
-{
-    static const struct {
-        const char *name;
-        int64_t microseconds;
-    } units[] = {{"us", 1},         {"ms", 1000},      {"s", 1000000},    {"m", 60000000},
-                 {"min", 60000000}, {"h", 3600000000}, {"d", 86400000000}};
-    if (type == COPSE_DATE) return strcmp(name, "d") == 0;
-    for (size_t i = 0; type == COPSE_TIMESTAMP && i < sizeof units / sizeof *units; i++)
-        if (strcmp(units[i].name, name) == 0) return units[i].microseconds;
-    return 0;
-}
-
-/* 5 or 2.5 in the units of the key; of times also 30s. NULL: it is none. */
-static copse_value distance_of(const copse_table *left, const char *column, const char *text)
-{
-    uint32_t at = 0;
-    char *rest = NULL;
-    copse_value value = copse_value_null();
-    if (copse_table_find_column(left, column, &at) != COPSE_OK) return copse_value_i64(0); /* the join will say so */
-    uint32_t type = copse_table_column_type(left, at);
-    if (type == COPSE_F32 || type == COPSE_F64) {
-        value = copse_value_f64(strtod(text, &rest));
-        return *rest == '\0' && rest != text ? value : copse_value_null();
-    }
-    int64_t number = strtoll(text, &rest, 10), unit = *rest ? unit_of(type, rest) : 1;
-    bool good = rest != text && unit != 0 && !__builtin_mul_overflow(number, unit, &number);
-    return good ? copse_value_i64(number) : value;
-}
-
-static int parse_join(cli_session *session, const char *given, bool asof, const copse_table *left, join_text *t,
-                      copse_join_options *out, const char **path)
-{
-    const char *usage = asof ? "FILE on A[=B] [by G[=H]] [tolerance N]" : "[inner|left|semi|anti] FILE on A[=B]";
-    t->room = malloc(2 * strlen(given) + 2);
-    if (!t->room) return cli_fail(session->command, "out of memory");
-    t->count = cli_tokens(given, t->room, t->tokens, MOST_TOKENS);
-    *out = (copse_join_options)COPSE_JOIN_OPTIONS_INIT;
-    out->kind = asof ? COPSE_JOIN_ASOF : take_kind(t);
-    bool good = t->count != SIZE_MAX && t->at < t->count;
-    if (good) *path = t->tokens[t->at++].text;
-    good = good && take_word(t, "on") && take_columns(t, &out->left_on, &out->right_on);
-    if (good && asof && take_word(t, "by")) good = take_columns(t, &out->left_by, &out->right_by);
-    if (good && asof && take_word(t, "tolerance")) {
-        good = t->at < t->count;
-        if (good) out->tolerance = distance_of(left, out->left_on, t->tokens[t->at++].text);
-        good = good && out->tolerance.type != 0;
-    }
-    if (good && t->at == t->count) return CLI_OK;
-    return cli_usage_error(session->command, "--%s takes '%s', not '%s'", asof ? "asof" : "join", usage, given);
-}
-
-static void explain_join(const char *given, bool asof, const copse_pairs *pairs, const copse_table *left,
-                         const copse_table *right)
-{
-    char numbers[3][CLI_NUMBER_SIZE];
-    printf("%s %s: by %s\n  rows: %s beside %s, pairs: %s\n", asof ? "as-of join" : "join", given,
-           copse_pairs_how(pairs), cli_group(copse_table_rows(left), numbers[0]),
-           cli_group(copse_table_rows(right), numbers[1]), cli_group(copse_pairs_count(pairs), numbers[2]));
-}
-
-static int join_one(cli_session *session, const cli_table_query *args, const char *given, bool asof,
-                    const copse_table *left, copse_table **out)
-{
-    join_text t = {0};
-    copse_join_options options;
-    copse_table *right = NULL;
-    copse_pairs *pairs = NULL;
-    const char *path = "";
-    int code = parse_join(session, given, asof, left, &t, &options, &path);
-    if (code == CLI_OK) code = cli_table_read(session, args, path, NULL, &right);
-    if (code == CLI_OK) {
-        copse_status status = copse_join(left, right, &options, &pairs);
-        if (status == COPSE_OK) status = copse_pairs_table(pairs, left, right, out);
-        if (status == COPSE_OK && args->explain) explain_join(given, asof, pairs, left, right);
-        if (status != COPSE_OK) code = cli_session_fail(session, status);
-    }
-    copse_pairs_free(pairs);
-    copse_table_free(right);
-    free(t.room);
-    return code;
-}
-
-int cli_table_join(cli_session *session, const cli_table_query *args, const copse_table *table, copse_table **out)
-{
-    const size_t joins = args->join.count, all = joins + args->asof.count;
-    int code = CLI_OK;
-    *out = NULL;
-    for (size_t i = 0; code == CLI_OK && i < all; i++) {
-        copse_table *joined = NULL;
-        bool asof = i >= joins;
-        code = join_one(session, args, asof ? args->asof.words[i - joins] : args->join.words[i], asof,
-                        *out ? *out : table, &joined);
-        if (code != CLI_OK) break;
-        copse_table_free(*out);
-        *out = joined;
-    }
     return code;
 }

@@ -340,12 +340,29 @@ static int open_wheres(cli_session *session, const cli_words *given, where *wher
     return CLI_OK;
 }
 
-int cli_where_add(cli_session *session, copse_query *query, const cli_words *given)
+/* What is left of a tree where only some columns are asked, with the names that these have there; NULL: nothing. An OR goes whole or not at
+ * all: a row that meets the other side of it must not get lost. */
+static node *some_of(node *n, cli_name_fn name_of, void *user)
+{
+    if (n->kind == AND || n->kind == OR) {
+        node *low = some_of(n->low, name_of, user), *high = some_of(n->high, name_of, user);
+        if (!low || !high) return n->kind == OR ? NULL : low ? low : high;
+        *n = join(n->kind, low, high);
+        return n;
+    }
+    n->column = name_of(user, n->column, n->kind == COMPARED ? n->comparison : COPSE_EQUAL);
+    return n->column ? n : NULL;
+}
+
+int cli_where_add_some(cli_session *session, copse_query *query, const cli_words *given, cli_name_fn name_of,
+                       void *user, bool *out_any)
 {
     where *wheres = calloc(CLI_WORDS_MOST, sizeof *wheres);
     node joined[CLI_WORDS_MOST], *root = NULL;
     if (!wheres) return cli_fail(session->command, "out of memory");
     int code = open_wheres(session, given, wheres, joined, &root);
+    if (code == CLI_OK && root && name_of) root = some_of(root, name_of, user);
+    if (out_any) *out_any = root != NULL;
     if (code == CLI_OK && root) {
         copse_status status = add_tree(query, root);
         if (status != COPSE_OK) code = cli_session_fail(session, status);
@@ -353,4 +370,9 @@ int cli_where_add(cli_session *session, copse_query *query, const cli_words *giv
     for (size_t i = 0; i < given->count; i++) close_where(&wheres[i]);
     free(wheres);
     return code;
+}
+
+int cli_where_add(cli_session *session, copse_query *query, const cli_words *given)
+{
+    return cli_where_add_some(session, query, given, NULL, NULL, NULL);
 }
