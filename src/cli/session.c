@@ -84,6 +84,15 @@ bool cli_session_is_open_file(const cli_session *session)
     return session->stats.saved_structure != COPSE_STRUCTURE_AUTO;
 }
 
+/* Without the name of the call, with which sentences about its arguments begin: it says something to who writes C. */
+static const char *without_call(const char *sentence)
+{
+    static const char prefix[] = "copse_";
+    size_t length = strspn(sentence, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    bool call = strncmp(sentence, prefix, sizeof prefix - 1) == 0 && strncmp(sentence + length, ": ", 2) == 0;
+    return call ? sentence + length + 2 : sentence;
+}
+
 int cli_session_fail(cli_session *session, copse_status status)
 {
     cli_progress_clear(&session->progress);
@@ -91,7 +100,7 @@ int cli_session_fail(cli_session *session, copse_status status)
         cli_note(session->command, "interrupted");
         return CLI_INTERRUPTED;
     }
-    const char *sentence = copse_last_error(session->ctx);
+    const char *sentence = without_call(copse_last_error(session->ctx));
     return cli_fail(session->command, "%s", *sentence ? sentence : copse_status_name(status));
 }
 

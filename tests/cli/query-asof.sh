@@ -10,3 +10,5 @@ try query trades.csv --asof 'quotes.csv on time by symbol tolerance 2s' --select
 try query trades.csv --asof 'quotes.csv on time by symbol tolerance 2y'
 try query trades.csv --asof 'quotes.csv on time by symbol tolerance 9999999999999d'
 try query trades.csv --asof 'quotes.csv on time by symbol tolerance 2s' --explain
+try query trades.csv --asof 'quotes.csv on symbol tolerance 2'
+try query trades.csv --asof 'quotes.csv on time tolerance -2'

@@ -34,7 +34,7 @@ static int csv_options(cli_session *session, const cli_table_query *args, copse_
 static void remark(void *user, const char *sentence)
 {
     const cli_session *session = user;
-    const char *option = strstr(sentence, "date_format") ? "--date-format" : "--null or --on-bad skip";
+    const char *option = strstr(sentence, "date format") ? "--date-format" : "--null or --on-bad skip";
     cli_note(session->command, "%s; %s can help", sentence, option);
 }
 

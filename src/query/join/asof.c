@@ -318,10 +318,10 @@ static copse_status take_tolerance(const copse_joined *join, tolerance *out)
     bool fits = value.type == COPSE_F64 ? out->floats : value.type == COPSE_I64 || value.type == COPSE_U64;
     if (!fits || copse_column_is_text(column))
         return copse_fail(join->left->ctx, COPSE_ERR_TYPE,
-                          "copse_join: options->tolerance is no distance of keys of type %s",
+                          "copse_join: the tolerance is no distance of keys of type %s",
                           copse_column_type_name(column->type));
     if (!(out->number >= 0))
-        return copse_fail_argument(join->left->ctx, "options", "copse_join: options->tolerance is negative");
+        return copse_fail_argument(join->left->ctx, "options", "copse_join: the tolerance is negative");
     return COPSE_OK;
 }
 

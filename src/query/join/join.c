@@ -75,7 +75,8 @@ static copse_status match(const copse_joined *join, const char *left, const char
     if (status != COPSE_OK) return status;
     uint32_t a = join->left->columns[*out_left].type, b = join->right->columns[*out_right].type;
     if (a == b) return COPSE_OK;
-    return copse_fail(join->left->ctx, COPSE_ERR_TYPE, "copse_join: \"%.40s\" is %s and \"%.40s\" is %s", left,
+    return copse_fail(join->left->ctx, COPSE_ERR_TYPE,
+                      "copse_join: \"%.40s\" is %s, but \"%.40s\" is %s; columns that are joined have one type", left,
                       copse_column_type_name(a), right, copse_column_type_name(b));
 }
 

@@ -57,7 +57,7 @@ static copse_status open_source(copse_csv_source *source)
         return copse_fail_argument(source->ctx, "options", "copse_table_read_csv: options->flags has an unknown bit");
     if (options->date_format &&
         !copse_date_format_check(options->date_format, &source->date_has_time, problem, sizeof problem))
-        return copse_fail_argument(source->ctx, "options", "copse_table_read_csv: date_format \"%.60s\": %s",
+        return copse_fail_argument(source->ctx, "options", "copse_table_read_csv: the date format \"%.60s\": %s",
                                    options->date_format, problem);
     if (!copse_nulls_add(&source->nulls, options->nulls))
         return copse_fail_argument(source->ctx, "options", "copse_table_read_csv: more than %d words for NULL",

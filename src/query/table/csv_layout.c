@@ -164,7 +164,7 @@ static void remark_on_dates(const copse_csv_source *source, size_t column)
     const copse_csv_column *own = &columns_of(source)[column];
     char sentence[512];
     snprintf(sentence, sizeof sentence,
-             "%.160s: column \"%.40s\" is read as string, though date_format \"%s\" would read it as dates",
+             "%.160s: column \"%.40s\" is read as string, though the date format \"%s\" would read it as dates",
              source->path, own->name, own->date_format);
     source->options.remark(source->options.remark_user, sentence);
 }
