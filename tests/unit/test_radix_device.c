@@ -364,13 +364,13 @@ static void erase_both(struct both *both, const struct byte_array *keys)
     assert_int_equal(got, want);
 }
 
-static void apply_both(struct both *both, const struct byte_array *keys, const uint64_t *values)
+static void apply_both(struct both *both, const struct byte_array *keys, const uint64_t *values, uint64_t kinds)
 {
     const uint64_t n = keys->n;
     const size_t width = typed_size(both->value_type);
     uint8_t operations[BATCH], want_found[BATCH] = {0}, got_found[BATCH] = {0};
     uint64_t want[BATCH] = {0}, got[BATCH] = {0};
-    for (uint64_t i = 0; i < n; i++) operations[i] = (uint8_t)random_below(&both->random, 5);
+    for (uint64_t i = 0; i < n; i++) operations[i] = (uint8_t)random_below(&both->random, kinds);
     struct placed_call call = place_for(both);
     const copse_bytes given = place_keys(&call, keys);
     const uint8_t *placed = placed_input(&call, operations, n, 1);
@@ -401,7 +401,7 @@ static void same_as_the_cpu(enum placed_memory memory, copse_type value_type)
         } else if (round == 4) {
             erase_both(&both, &keys);
         } else if (round == 5) {
-            apply_both(&both, &keys, values);
+            apply_both(&both, &keys, values, 5);
         } else {
             insert_both(&both, &keys, values, round == 3 ? COPSE_INSERT_IF_ABSENT : 0);
         }
@@ -570,6 +570,40 @@ static void pairs_and_ranges_go(void **state)
 {
     (void)state;
     all_ways(pairs_and_ranges_go_now);
+}
+
+/* Mixed batches, in which keys repeat: with all operations, without ADD, without ERASE, and finds only. */
+static void mixed_batches_stay_there_now(void)
+{
+    static const copse_type types[] = {COPSE_U64, COPSE_F32, COPSE_I32, COPSE_F64};
+    for (unsigned t = 0; t < COUNT_OF(types); t++) {
+        struct both both = both_open(t % 2 ? PLACED_MIXED : PLACED_DEVICE, types[t]);
+        for (int round = 0; round < 10; round++) {
+            uint64_t *codes = some_codes(&both.random, BATCH, round % 3 == 2 ? 30 : both.pool.n),
+                     *values = numbers(&both, BATCH);
+            struct byte_array keys = keys_of(&both, codes, BATCH);
+            both.device->device->seed = (uint64_t)round;
+            if (round == 0)
+                insert_both(&both, &keys, values, 0);
+            else
+                apply_both(&both, &keys, values, (uint64_t[]){5, 4, 3, 1}[round % 4]);
+            assert_true(apart(both.device) || host_lags(both.device));
+            assert_int_equal(copse_size(both.device), copse_size(both.cpu));
+            compare_find(&both, &keys);
+            if (round % 4 == 3) assert_ok(both.ctx, copse_verify(both.device));
+            if (round % 4 == 3) insert_both(&both, &keys, values, 0);
+            byte_array_free(&keys);
+            free(codes);
+            free(values);
+        }
+        both_close(&both);
+    }
+}
+
+static void mixed_batches_stay_there(void **state)
+{
+    (void)state;
+    all_ways(mixed_batches_stay_there_now);
 }
 
 /* Keys with more bytes than a batch is sorted by, alike up to the last ones, some of them beginnings of others: kernels build, insert, change and
@@ -826,9 +860,11 @@ static void no_device_memory_now(void)
     copse_device *device = placed_device(both.ctx, COPSE_PLACEMENT_EMULATED);
     struct byte_array keys = numbered_keys(0, 50, UINT64_C(0x9e3779b97f4a7c15)),
                       more = numbered_keys(50, 200, UINT64_C(0x9e3779b97f4a7c15));
+    struct byte_array mixed = numbered_keys(40, 20, UINT64_C(0x9e3779b97f4a7c15)); /* half of them are there */
     uint64_t values[200] = {0};
-    uint8_t found[200];
-    for (int what = 0; what < 8; what++) {
+    uint8_t found[200], operations[20];
+    for (int i = 0; i < 20; i++) operations[i] = i < 10 ? COPSE_OP_ERASE : COPSE_OP_UPSERT;
+    for (int what = 0; what < 9; what++) {
         bool failed = true;
         for (int64_t after = 0; failed; after++) {
             assert_ok(both.ctx, copse_build(both.device, &keys.bytes, values, keys.n));
@@ -836,30 +872,35 @@ static void no_device_memory_now(void)
             device->allocations_left = after;
             copse_ranges ranges = COPSE_BETWEEN(&keys.bytes, NULL, 20),
                          ten = COPSE_BETWEEN(&keys.bytes, &keys.bytes, 10);
-            const copse_status status = what == 0   ? copse_build(both.device, &more.bytes, NULL, more.n)
-                                        : what == 1 ? copse_insert(both.device, &more.bytes, NULL, more.n, 0, NULL)
-                                        : what == 2 ? copse_insert(both.device, &keys.bytes, values, keys.n, 0, NULL)
-                                        : what == 3
-                                            ? copse_successor(both.device, &keys.bytes, keys.n, NULL, values, found)
-                                        : what == 4 ? copse_count(both.device, &ranges, values)
-                                        : what == 6 ? copse_erase_range(both.device, &ten, NULL)
-                                        : what == 7 ? copse_erase_pairs(both.device, &keys.bytes, values, 10, NULL)
-                                                    : copse_erase(both.device, &keys.bytes, 10, NULL);
+            const copse_status status =
+                what == 0   ? copse_build(both.device, &more.bytes, NULL, more.n)
+                : what == 1 ? copse_insert(both.device, &more.bytes, NULL, more.n, 0, NULL)
+                : what == 2 ? copse_insert(both.device, &keys.bytes, values, keys.n, 0, NULL)
+                : what == 3 ? copse_successor(both.device, &keys.bytes, keys.n, NULL, values, found)
+                : what == 4 ? copse_count(both.device, &ranges, values)
+                : what == 6 ? copse_erase_range(both.device, &ten, NULL)
+                : what == 8 ? copse_apply(both.device, operations, &mixed.bytes, values, 20, NULL, NULL)
+                : what == 7 ? copse_erase_pairs(both.device, &keys.bytes, values, 10, NULL)
+                            : copse_erase(both.device, &keys.bytes, 10, NULL);
             failed = device->allocations_left < 0;
             device->allocations_left = -1;
             if (!failed) assert_ok(both.ctx, status);
             if (status != COPSE_OK) assert_int_equal(status, COPSE_ERR_MEMORY);
             const uint64_t before = keys.n, then = what == 0 ? more.n : what == 1 ? keys.n + more.n : keys.n;
-            assert_int_equal(copse_size(both.device), status != COPSE_OK ? before : what >= 5 ? keys.n - 10 : then);
+            assert_int_equal(copse_size(both.device), status != COPSE_OK || what == 8 ? before
+                                                      : what >= 5                     ? keys.n - 10
+                                                                                      : then);
             memset(values, 0, sizeof values);
             assert_ok(both.ctx, copse_verify(both.device));
             assert_ok(both.ctx, copse_find(both.device, &more.bytes, more.n, values, found));
-            for (uint64_t i = 0; i < more.n; i++) assert_int_equal(found[i], what < 2 && status == COPSE_OK);
+            for (uint64_t i = 0; i < more.n; i++)
+                assert_int_equal(found[i], (what < 2 || (what == 8 && i < 10)) && status == COPSE_OK);
             memset(values, 0, sizeof values);
         }
     }
     byte_array_free(&keys);
     byte_array_free(&more);
+    byte_array_free(&mixed);
     both_close(&both);
 }
 
@@ -1089,7 +1130,7 @@ int main(void)
         cmocka_unit_test(device_arrays_are_promised),    cmocka_unit_test(leaves_leave_the_device),
         cmocka_unit_test(builds_leave_leaves_behind),    cmocka_unit_test(finds_need_little_room),
         cmocka_unit_test(the_last_of_equal_keys_counts), cmocka_unit_test(very_long_keys_stay_there),
-        cmocka_unit_test(pairs_and_ranges_go),
+        cmocka_unit_test(pairs_and_ranges_go),           cmocka_unit_test(mixed_batches_stay_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

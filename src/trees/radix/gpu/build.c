@@ -103,7 +103,7 @@ static copse_status grow_run(grow_call *call, const void *values, bool values_th
 {
     copse_status status = inputs_bring(call, values, values_there, n);
     if (status == COPSE_OK)
-        status = copse_radix_order(call->index, &call->keys.strings, n, NULL, first, &call->ordered);
+        status = copse_radix_order(call->index, &call->keys.strings, n, NULL, first, false, &call->ordered);
     if (status != COPSE_OK) return status;
     status = copse_radix_forest_shape(call->index, &call->ordered, call->values, &call->forest);
     if (status == COPSE_OK) status = pools_make(call);

@@ -14,21 +14,21 @@ typedef struct take_call {
     bool values_there;
     copse_radix_leaves leaves;           /* instead of keys  */
     copse_radix_upsert_arguments claims; /* finds the leaves */
-    copse_radix_erase_arguments a;
-    copse_scratch found, scratch;
-    copse_radix_tally tally;
+    copse_radix_taking taking;
+    copse_scratch found;
 } take_call;
 
-static copse_status launch(take_call *call, const copse_kernel *kernel, uint64_t n)
+static copse_status launch(const copse_index *index, const copse_radix_taking *taking, const copse_kernel *kernel,
+                           uint64_t n)
 {
-    copse_device *device = call->index->device;
-    return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, n), &call->a);
+    copse_device *device = index->device;
+    return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, n), &taking->a);
 }
 
-static copse_status tally_read(take_call *call)
+static copse_status tally_read(const copse_index *index, copse_radix_taking *taking)
 {
-    copse_device *device = call->index->device;
-    return copse_device_read(device, device->main, &call->tally, call->a.tally, sizeof call->tally);
+    copse_device *device = index->device;
+    return copse_device_read(device, device->main, &taking->tally, taking->a.tally, sizeof taking->tally);
 }
 
 /* --- before ------------------------------------------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static copse_status claims_make(take_call *call)
 {
     copse_device *device = call->index->device;
     copse_radix_upsert_arguments *c = &call->claims;
-    copse_radix_erase_arguments *a = &call->a;
+    copse_radix_erase_arguments *a = &call->taking.a;
     const uint64_t n = c->n = a->keys_n = call->n,
                    bytes = call->values && !call->values_there ? n * copse_type_size(call->index->value_type) : 0;
     void *own = NULL;
@@ -71,8 +71,8 @@ static copse_status keys_find(take_call *call)
     copse_radix_upsert_arguments *c = &call->claims;
     uint64_t words[COPSE_REPORT_WORDS];
     int report;
-    c->tree = call->a.tree;
-    c->keys = call->a.keys = call->keys.strings;
+    c->tree = call->taking.a.tree;
+    c->keys = call->taking.a.keys = call->keys.strings;
     copse_status status = copse_report_take(device, &report, &c->report);
     if (status != COPSE_OK) return status;
     status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->claim,
@@ -88,84 +88,112 @@ static copse_status keys_find(take_call *call)
 static copse_status doomed_find(take_call *call)
 {
     const copse_radix_kernels *kernels = copse_radix_kernels_on(call->index->device);
-    call->a.tree = copse_radix_device_of(call->index)->view;
-    copse_status status = call->a.leaves ? launch(call, &kernels->claim_leaves, call->n) : keys_find(call);
-    if (status == COPSE_OK) status = launch(call, &kernels->doomed, call->n);
-    return status == COPSE_OK ? tally_read(call) : status;
+    copse_radix_taking *taking = &call->taking;
+    taking->a.tree = copse_radix_device_of(call->index)->view;
+    copse_status status =
+        taking->a.leaves ? launch(call->index, taking, &kernels->claim_leaves, call->n) : keys_find(call);
+    if (status == COPSE_OK) status = launch(call->index, taking, &kernels->doomed, call->n);
+    return status == COPSE_OK ? tally_read(call->index, taking) : status;
 }
 
-/* Memory for everything. */
-static copse_status take_prepare(take_call *call)
+copse_status copse_radix_taking_open(const copse_index *index, uint64_t n, copse_radix_taking *taking)
 {
-    const copse_index *index = call->index;
-    copse_radix_device *tree = copse_radix_device_of(index);
-    copse_radix_erase_arguments *a = &call->a;
-    const uint64_t n = call->tally.later;
-    uint64_t most[COPSE_RADIX_TYPES], freed[COPSE_RADIX_TYPES];
+    copse_radix_erase_arguments *a = &taking->a;
     a->n = n;
     a->bits = 5;
     while (UINT64_C(1) << a->bits < 2 * n) a->bits++;
-    copse_radix_items_most(tree, n, NULL, most);
-    for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++) freed[type] = n;
-    copse_status status = copse_radix_mirror_reserve(index, most);
-    if (status == COPSE_OK) status = copse_radix_ahead_make(index, tree, a->items.ahead);
-    if (status == COPSE_OK) status = copse_radix_spares_hand(index, most, freed, &a->items);
-    if (status != COPSE_OK) return status;
     const copse_scratch_array arrays[] = {{(void **)&a->spots, n * sizeof *a->spots},
                                           {(void **)&a->groups, sizeof *a->groups << a->bits},
                                           {(void **)&a->freed, 3 * n * sizeof *a->freed}};
-    status = copse_scratch_take(index->device, "the keys that go", arrays, 3, &call->scratch);
-    a->tree = tree->view;
-    a->shrink = 1;
-    call->tally = (copse_radix_tally){.root = tree->view.root};
-    if (status == COPSE_OK)
-        status = copse_device_copy(index->device, index->device->main, a->tally, &call->tally, sizeof call->tally);
-    return status == COPSE_OK ? copse_device_wait(index->device, index->device->main) : status;
+    return copse_scratch_take(index->device, "the keys that go", arrays, 3, &taking->scratch);
+}
+
+static copse_status items_reserve(const copse_index *index, copse_radix_taking *taking)
+{
+    copse_radix_device *tree = copse_radix_device_of(index);
+    uint64_t most[COPSE_RADIX_TYPES], freed[COPSE_RADIX_TYPES];
+    copse_radix_items_most(tree, taking->a.n, NULL, most);
+    for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++) freed[type] = taking->a.n;
+    copse_status status = copse_radix_mirror_reserve(index, most);
+    if (status == COPSE_OK) status = copse_radix_ahead_make(index, tree, taking->a.items.ahead);
+    if (status == COPSE_OK) status = copse_radix_spares_hand(index, most, freed, &taking->a.items);
+    return status;
+}
+
+copse_status copse_radix_taking_items(const copse_index *index, bool late, copse_radix_taking *taking)
+{
+    copse_radix_device *tree = copse_radix_device_of(index);
+    const uint64_t none[COPSE_RADIX_TYPES] = {0};
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    copse_status status = items_reserve(index, taking);
+    taking->a.shrink = status == COPSE_OK;
+    if (status == COPSE_ERR_MEMORY && late) {
+        copse_error_put_back(&kept);
+        memcpy(taking->a.items.ahead, tree->ahead_bits, sizeof tree->ahead_bits);
+        status = copse_radix_spares_hand(index, none, none, &taking->a.items);
+    }
+    taking->a.tree = tree->view;
+    return status;
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------------------------------- */
 
-static copse_status take_round(take_call *call)
+static copse_status take_round(const copse_index *index, copse_radix_taking *taking)
 {
-    copse_device *device = call->index->device;
+    copse_device *device = index->device;
     const copse_radix_kernels *kernels = copse_radix_kernels_on(device);
-    copse_radix_erase_arguments *a = &call->a;
+    copse_radix_erase_arguments *a = &taking->a;
     copse_status status = copse_device_fill(device, device->main, a->groups, 0, sizeof *a->groups << a->bits);
     if (status == COPSE_OK)
         status = copse_device_fill(device, device->main, &a->tally->later, 0, sizeof a->tally->later);
-    if (status == COPSE_OK) status = launch(call, &kernels->lose, a->n);
-    if (status == COPSE_OK) status = launch(call, &kernels->take, a->n);
-    if (status == COPSE_OK) status = tally_read(call);
+    if (status == COPSE_OK) status = launch(index, taking, &kernels->lose, a->n);
+    if (status == COPSE_OK) status = launch(index, taking, &kernels->take, a->n);
+    if (status == COPSE_OK) status = tally_read(index, taking);
     if (status != COPSE_OK) return status;
     uint32_t *const done = a->pending;
     a->pending = a->later;
     a->later = done;
-    a->n = call->tally.later;
-    a->tree.root = call->tally.root;
+    a->n = taking->tally.later;
+    a->tree.root = taking->tally.root;
     while (a->bits > 5 && UINT64_C(1) << (a->bits - 1) >= 2 * a->n) a->bits--; /* less to clear */
     return COPSE_OK;
 }
 
+copse_status copse_radix_taking_run(copse_index *index, copse_radix_taking *taking, uint64_t *out_erased)
+{
+    copse_device *device = index->device;
+    copse_radix_device *tree = copse_radix_device_of(index);
+    copse_radix_erase_arguments *a = &taking->a;
+    taking->tally = (copse_radix_tally){.root = tree->view.root};
+    copse_status status = copse_device_copy(device, device->main, a->tally, &taking->tally, sizeof taking->tally);
+    if (status == COPSE_OK) status = copse_device_wait(device, device->main);
+    while (status == COPSE_OK && a->n) status = take_round(index, taking);
+    if (status != COPSE_OK) return status;
+    *out_erased = taking->tally.erased;
+    tree->host.entries -= taking->tally.erased;
+    tree->host.root = tree->view.root = taking->tally.root;
+    return copse_radix_spares_account(index, &a->items, &taking->tally, a->tally, a->freed);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------------------- */
+
 static copse_status take_run(take_call *call, uint64_t *out_erased)
 {
-    copse_radix_device *tree = copse_radix_device_of(call->index);
+    copse_radix_taking *taking = &call->taking;
     copse_status status = claims_make(call);
     *out_erased = 0;
     if (status == COPSE_OK) status = doomed_find(call);
     if (status == COPSE_OK) status = copse_progress(call->index->ctx, "erasing", call->n, call->n);
-    if (status != COPSE_OK || call->tally.later == 0) return status;
-    status = take_prepare(call);
-    while (status == COPSE_OK && call->a.n) status = take_round(call);
-    if (status != COPSE_OK) return status;
-    *out_erased = call->tally.erased;
-    tree->host.entries -= call->tally.erased;
-    tree->host.root = tree->view.root = call->tally.root;
-    return copse_radix_spares_account(call->index, &call->a.items, &call->tally, call->a.tally, call->a.freed);
+    if (status != COPSE_OK || taking->tally.later == 0) return status;
+    status = copse_radix_taking_open(call->index, taking->tally.later, taking);
+    if (status == COPSE_OK) status = copse_radix_taking_items(call->index, false, taking);
+    return status == COPSE_OK ? copse_radix_taking_run(call->index, taking, out_erased) : status;
 }
 
 static void take_free(take_call *call)
 {
-    copse_scratch_free(call->index->device, &call->scratch);
+    copse_scratch_free(call->index->device, &call->taking.scratch);
     copse_scratch_free(call->index->device, &call->found);
     copse_scratch_free(call->index->device, &call->keys.scratch);
 }
@@ -196,7 +224,7 @@ copse_status copse_radix_device_take_ranges(copse_index *index, const copse_rang
     if (copse_radix_device_of(index)->marks.without) return COPSE_OK;
     copse_status status = copse_radix_device_leaves(index, ranges, &call.leaves, &listed, out_done);
     call.n = call.leaves.n;
-    call.a.leaves = call.leaves.links;
+    call.taking.a.leaves = call.leaves.links;
     if (status == COPSE_OK && *out_done && call.n) status = take_run(&call, out_erased);
     take_free(&call);
     copse_scratch_free(index->device, &listed);

@@ -127,19 +127,6 @@ SIMT_KERNEL(radix_sizes, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 6)
 
 /* --- leaves -------------------------------------------------------------------------------------------------------------------- */
 
-/* A position as a value. */
-SIMT_DEVICE uint64_t position_value(copse_type type, uint32_t position)
-{
-    const float single = (float)position;
-    const double wide = (double)position;
-    uint64_t bits = position;
-    uint32_t half;
-    if (type == COPSE_F64) memcpy(&bits, &wide, sizeof bits);
-    if (type != COPSE_F32) return bits;
-    memcpy(&half, &single, sizeof half);
-    return half;
-}
-
 SIMT_DEVICE void leaf_fill(const copse_radix_forest_arguments *a, copse_radix_link leaf, copse_slice key,
                            uint32_t position)
 {

@@ -167,7 +167,7 @@ static copse_status insert_once(copse_index *index, const void *keys, const void
     if (!copse_size(index) && !copse_radix_device_of(index)->marks.without) {
         status = copse_radix_device_grow(index, keys, values, n, flags, &done);
         *out_inserted = copse_size(index);
-    } else if (values || index->value_type == COPSE_NONE) {
+    } else {
         status = copse_radix_device_upsert(index, keys, values, n, flags, out_inserted, &done);
     }
     if (status != COPSE_OK || done) return status;
@@ -248,13 +248,16 @@ static copse_status apply_once(copse_index *index, const uint8_t *operations, co
 {
     const uint64_t value_bytes = copse_memory_product(n, copse_radix_device_of(index)->host.width);
     copse_bytes given;
+    bool done = false;
+    copse_status status = copse_radix_device_mix(index, operations, keys, values, n, out_values, out_found, &done);
+    if (status != COPSE_OK || done) return status;
     loan of = loan_open(index);
     const uint8_t *host_operations = borrow(&of, operations, n, false, "operations");
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
     const void *host_values = borrow(&of, values, value_bytes, false, "values");
     void *host_out = borrow(&of, out_values, value_bytes, true, "out_values");
     uint8_t *host_found = borrow(&of, out_found, n, true, "out_found");
-    copse_status status = loan_begin(&of);
+    status = loan_begin(&of);
     if (status == COPSE_OK) status = room_make(index, host_keys, n);
     if (status == COPSE_OK)
         status = change_end(

@@ -11,6 +11,7 @@
 typedef struct add_call {
     copse_index *index;
     copse_radix_device *tree;
+    uint64_t going; /* keys that will go behind it */
     copse_radix_ordered keys;
     copse_radix_forest forest;
     copse_radix_insert_arguments a;
@@ -91,6 +92,7 @@ static copse_status add_prepare(add_call *call)
         freed[type] = larger; /* nodes that made place for larger ones */
         larger += call->tally.needed[type];
     }
+    for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++) freed[type] += call->going;
     most[COPSE_RADIX_LEAF_LONG] += heap_gap(call);
     copse_status status = copse_radix_mirror_reserve(index, most);
     if (status == COPSE_OK) status = copse_radix_ahead_make(index, tree, call->a.items.ahead);
@@ -200,12 +202,12 @@ static copse_status add_run(add_call *call, const copse_radix_upsert_arguments *
 }
 
 copse_status copse_radix_device_add(copse_index *index, const copse_radix_upsert_arguments *batch, uint32_t flags,
-                                    uint64_t *out_inserted, bool *out_done)
+                                    uint64_t going, uint64_t *out_inserted, bool *out_done)
 {
-    add_call call = {.index = index, .tree = copse_radix_device_of(index)};
+    add_call call = {.index = index, .tree = copse_radix_device_of(index), .going = going};
     *out_done = false;
     copse_status status = copse_radix_order(index, &batch->keys, batch->n, batch->places,
-                                            (flags & COPSE_INSERT_IF_ABSENT) != 0, &call.keys);
+                                            (flags & COPSE_INSERT_IF_ABSENT) != 0, false, &call.keys);
     call.a.tree = call.tree->view;
     if (status == COPSE_OK) status = keys_locate(&call);
     if (status == COPSE_OK) status = copse_radix_forest_shape(index, &call.keys, batch->values, &call.forest);

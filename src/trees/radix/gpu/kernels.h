@@ -199,7 +199,8 @@ typedef struct copse_radix_claim {
 typedef struct copse_radix_upsert_arguments {
     copse_radix_view tree;
     copse_radix_strings keys;
-    const void *values;
+    const void *values; /* NULL: positions, */
+    copse_type type;    /* as this type     */
     uint64_t n;
     copse_radix_claim *claims;          /* at the start all zero */
     uint32_t claim_bits;                /* 2^claim_bits of them, at least 2 n */
@@ -245,7 +246,33 @@ typedef struct copse_radix_order_arguments {
     uint32_t *
         unique; /* positions of different keys, in order; and bytes in common with the next of them, -1 behind the last: */
     int32_t *common;
+    uint32_t *sorted,
+        *ends; /* not NULL: all positions in order, and behind which of them those of each different key end */
 } copse_radix_order_arguments;
+
+/*
+ * A mixed batch (gpu/apply.c), whose operations are in the order of keys, and for each key in that of the batch: a thread goes through those of one
+ * key, answers them, and says how the key ends. For what is to be done then, one position of the key has its value, and `places` says: as for an
+ * update, UINT32_MAX is a key that comes, and its place among the claims one whose value changes. All other positions have the claim of nobody.
+ */
+enum { COPSE_RADIX_COMES, COPSE_RADIX_GOES, COPSE_RADIX_CHANGES, COPSE_RADIX_FATES };
+
+typedef struct copse_radix_apply_arguments {
+    copse_radix_view tree;
+    copse_type type; /* of values */
+    const uint8_t *operations;
+    const void *values; /* NULL: there are none */
+    const uint32_t *positions, *ends;
+    uint64_t n;                /* different keys */
+    copse_radix_claim *claims; /* nobody's: one more behind them */
+    uint32_t nobody;
+    uint32_t *places;
+    uint32_t *going; /* positions of keys that go */
+    void *finals;    /* values of keys that come or change, at their position */
+    void *out_values;
+    uint8_t *out_found;
+    uint64_t *fates; /* how many keys have each */
+} copse_radix_apply_arguments;
 
 /*
  * Keys in order become trees (gpu/forest.c). `common` between neighbours has the shape of them: where it is -1, one tree ends and the next
@@ -396,7 +423,8 @@ typedef struct copse_radix_page_arguments {
 } copse_radix_page_arguments;
 
 typedef struct copse_radix_kernels {
-    copse_kernel find, find_apart, scatter, neighbours, ranges, totals, rows, give, claim, claim_leaves, upsert, pages;
+    copse_kernel find, find_apart, scatter, neighbours, ranges, totals, rows, give, claim, claim_leaves, upsert, apply,
+        pages;
     copse_kernel find_fixed, encode, decode;
     copse_kernel absent, survey, words, merge, ties, ends, unique;
     copse_kernel level, chains, sizes, leaves, nodes, fill, height;

@@ -154,28 +154,30 @@ static copse_status first_sort(order_call *call, bool *out_enough)
     return status;
 }
 
-static copse_status arrays_make(order_call *call, copse_radix_ordered *out)
+static copse_status arrays_make(order_call *call, bool runs, copse_radix_ordered *out)
 {
     copse_device *device = call->index->device;
     copse_radix_order_arguments *a = &call->a;
     const uint64_t n = a->keys_n;
     const copse_scratch_array kept[] = {{(void **)&a->unique, n * sizeof *a->unique},
-                                        {(void **)&a->common, n * sizeof *a->common}};
+                                        {(void **)&a->common, n * sizeof *a->common},
+                                        {(void **)&a->sorted, n * sizeof *a->sorted},
+                                        {(void **)&a->ends, n * sizeof *a->ends}};
     const copse_scratch_array arrays[] = {
         {(void **)&call->words[0], n * sizeof(uint64_t)},     {(void **)&call->words[1], n * sizeof(uint64_t)},
         {(void **)&call->positions[0], n * sizeof(uint32_t)}, {(void **)&call->positions[1], n * sizeof(uint32_t)},
         {(void **)&a->ranks, (n + 1) * sizeof(uint64_t)},     {(void **)&a->survey, sizeof *a->survey}};
-    copse_status status = copse_scratch_take(device, "the keys in order", kept, 2, &out->scratch);
+    copse_status status = copse_scratch_take(device, "the keys in order", kept, runs ? 4 : 2, &out->scratch);
     return status == COPSE_OK ? copse_scratch_take(device, "the keys in order", arrays, 6, &call->scratch) : status;
 }
 
 copse_status copse_radix_order(const copse_index *index, const copse_radix_strings *keys, uint64_t keys_n,
-                               const uint32_t *places, bool first, copse_radix_ordered *out)
+                               const uint32_t *places, bool first, bool runs, copse_radix_ordered *out)
 {
     order_call call = {.index = index, .a = {.keys = *keys, .keys_n = keys_n, .places = places, .first = first}};
     bool enough = false;
     *out = (copse_radix_ordered){.keys = *keys, .keys_n = keys_n};
-    copse_status status = arrays_make(&call, out);
+    copse_status status = arrays_make(&call, runs, out);
     if (status == COPSE_OK) status = positions_make(&call);
     if (status == COPSE_OK) status = survey(&call);
     if (status == COPSE_OK) status = first_sort(&call, &enough);
@@ -184,6 +186,8 @@ copse_status copse_radix_order(const copse_index *index, const copse_radix_strin
     copse_scratch_free(index->device, &call.scratch);
     out->unique = call.a.unique;
     out->common = call.a.common;
+    out->sorted = call.a.sorted;
+    out->ends = call.a.ends;
     out->n = call.survey.different;
     out->longest = call.survey.longest;
     out->shortest = ~call.survey.shortest;

@@ -122,6 +122,8 @@ SIMT_KERNEL(radix_unique, copse_radix_order_arguments, COPSE_RADIX_THREADS, 6)
         const uint64_t rank = a.ranks[i];
         const bool last = a.ranks[i + 1u] != rank, begins = i == 0 || a.ranks[i - 1u] != rank;
         if (a.first ? begins : last) a.unique[rank] = a.positions[i];
+        if (a.sorted) a.sorted[i] = a.positions[i];
+        if (a.ends && last) a.ends[rank] = (uint32_t)i + 1u;
         if (last) a.common[rank] = i + 1u == a.n ? -1 : (int32_t)a.words[i];
         if (i + 1u == a.n) a.survey->different = rank + 1u;
     }

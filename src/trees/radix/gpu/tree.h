@@ -204,9 +204,13 @@ copse_status copse_radix_find_apart(const copse_index *index, copse_radix_input 
 /* An insert by kernels: upsert.c. *out_done: false where the host has to do it, and nothing has changed. */
 copse_status copse_radix_device_upsert(copse_index *index, const void *keys, const void *values, uint64_t n,
                                        uint32_t flags, uint64_t *out_inserted, bool *out_done);
-/* The part of it that adds keys: insert.c. `batch` is what the first kernel was called with. */
+/* The part of it that adds keys: insert.c. `batch` is what the first kernel was called with; there will be room for what becomes free where so many
+ * keys go behind it. */
 copse_status copse_radix_device_add(copse_index *index, const copse_radix_upsert_arguments *batch, uint32_t flags,
-                                    uint64_t *out_inserted, bool *out_done);
+                                    uint64_t going, uint64_t *out_inserted, bool *out_done);
+/* A mixed batch by kernels: apply.c. *out_done: false where the host has to do it, and nothing has changed. */
+copse_status copse_radix_device_mix(copse_index *index, const uint8_t *operations, const void *keys, const void *values,
+                                    uint64_t n, void *out_values, uint8_t *out_found, bool *out_done);
 
 /* --- batches in order: order.c ------------------------------------------------------------------------------------------ */
 
@@ -217,13 +221,14 @@ typedef struct copse_radix_ordered {
     uint64_t n; /* different keys that are wanted: */
     uint32_t *unique;
     int32_t *common;
+    uint32_t *sorted, *ends; /* where runs are wanted: see copse_radix_order_arguments */
     uint64_t longest, shortest;
     copse_scratch scratch;
 } copse_radix_ordered;
 
 /* Orders those keys whose place is UINT32_MAX (NULL: all). The scratch memory has to be freed in any case. */
 copse_status copse_radix_order(const copse_index *index, const copse_radix_strings *keys, uint64_t keys_n,
-                               const uint32_t *places, bool first, copse_radix_ordered *out);
+                               const uint32_t *places, bool first, bool runs, copse_radix_ordered *out);
 
 /* --- trees of them: forest.c --------------------------------------------------------------------------------------------- */
 
@@ -253,6 +258,19 @@ copse_status copse_radix_spares_account(const copse_index *index, const copse_ra
 /* All of them go to the lists of the host's pools, which have the pages of the device. */
 copse_status copse_radix_spares_give(const copse_index *index, copse_radix_device *tree);
 void copse_radix_spares_free(const copse_index *index, copse_radix_device *tree);
+
+/* The part of erases that takes keys away, of each of which one position is pending: erase.c. */
+typedef struct copse_radix_taking {
+    copse_radix_erase_arguments a;
+    copse_radix_tally tally;
+    copse_scratch scratch;
+} copse_radix_taking;
+
+/* Memory for the rounds in which n keys go; then items. `late`: it must not fail, and lacks smaller nodes where there is no memory for them; what
+ * becomes free has room. The scratch memory has to be freed in any case. */
+copse_status copse_radix_taking_open(const copse_index *index, uint64_t n, copse_radix_taking *taking);
+copse_status copse_radix_taking_items(const copse_index *index, bool late, copse_radix_taking *taking);
+copse_status copse_radix_taking_run(copse_index *index, copse_radix_taking *taking, uint64_t *out_erased);
 
 /* Erases by kernels: erase.c; with `values`, only keys that have them. *out_done: false where the host has to do it. */
 copse_status copse_radix_device_take(copse_index *index, const void *keys, const void *values, uint64_t n,

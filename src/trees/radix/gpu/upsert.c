@@ -18,22 +18,22 @@ static copse_status arrays_make(upsert_call *call, const void *values)
 {
     copse_device *device = call->index->device;
     copse_radix_upsert_arguments *a = &call->a;
-    const uint64_t bytes = a->n * a->tree.width;
+    const uint64_t bytes = call->values_there || !values ? 0 : a->n * a->tree.width;
     void *own = NULL;
     a->claim_bits = 5;
     while (UINT64_C(1) << a->claim_bits < 2 * a->n) a->claim_bits++;
     const copse_scratch_array arrays[] = {{(void **)&a->missing, 2 * sizeof *a->missing},
                                           {(void **)&a->claims, sizeof *a->claims << a->claim_bits},
                                           {(void **)&a->places, a->n * sizeof *a->places},
-                                          {&own, call->values_there ? 0 : bytes}};
+                                          {&own, bytes}};
     copse_status status = copse_scratch_take(device, "the update", arrays, 4, &call->scratch);
     if (status == COPSE_OK) /* missing, and the claims behind it */
         status =
             copse_device_fill(device, device->main, a->missing, 0,
                               (uint64_t)((char *)(a->claims + (UINT64_C(1) << a->claim_bits)) - (char *)a->missing));
-    a->values = call->values_there ? values : own;
-    if (status == COPSE_OK && !call->values_there && bytes)
-        status = copse_transfer_to_device(device, own, values, bytes);
+    a->values = bytes ? own : values;
+    a->type = call->index->value_type;
+    if (status == COPSE_OK && bytes) status = copse_transfer_to_device(device, own, values, bytes);
     return status == COPSE_OK ? copse_radix_ahead_make(call->index, copse_radix_device_of(call->index), a->ahead)
                               : status;
 }
@@ -71,7 +71,7 @@ static copse_status upsert_run(upsert_call *call, const void *values, uint64_t *
     if (status != COPSE_OK) return status;
     *out_done = missing == 0;
     *out_inserted = 0;
-    return missing ? copse_radix_device_add(index, &call->a, call->flags, out_inserted, out_done) : COPSE_OK;
+    return missing ? copse_radix_device_add(index, &call->a, call->flags, 0, out_inserted, out_done) : COPSE_OK;
 }
 
 copse_status copse_radix_device_upsert(copse_index *index, const void *keys, const void *values, uint64_t n,

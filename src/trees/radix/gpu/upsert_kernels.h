@@ -16,6 +16,19 @@ SIMT_DEVICE uint32_t claim_place(copse_radix_claim *claims, uint32_t bits, copse
     }
 }
 
+/* A position as a value. */
+SIMT_DEVICE uint64_t position_value(copse_type type, uint32_t position)
+{
+    const float single = (float)position;
+    const double wide = (double)position;
+    uint64_t bits = position;
+    uint32_t half;
+    if (type == COPSE_F64) memcpy(&bits, &wide, sizeof bits);
+    if (type != COPSE_F32) return bits;
+    memcpy(&half, &single, sizeof half);
+    return half;
+}
+
 /* Is the value of a leaf the one that the caller gives? */
 SIMT_DEVICE bool value_is(const copse_radix_upsert_arguments *a, copse_radix_link leaf, uint64_t i)
 {
@@ -71,8 +84,8 @@ SIMT_KERNEL(radix_upsert, copse_radix_upsert_arguments, COPSE_RADIX_THREADS, 6)
     if (claim.position != i) return;
     char *value = copse_radix_value(&a.tree, claim.leaf);
     if (a.tree.width == 8u)
-        *(uint64_t *)value = ((const uint64_t *)a.values)[i];
+        *(uint64_t *)value = a.values ? ((const uint64_t *)a.values)[i] : position_value(a.type, (uint32_t)i);
     else
-        *(uint32_t *)value = ((const uint32_t *)a.values)[i];
+        *(uint32_t *)value = a.values ? ((const uint32_t *)a.values)[i] : (uint32_t)position_value(a.type, (uint32_t)i);
     bytes_ahead(a.ahead, &a.tree, copse_radix_type_of(claim.leaf), value, 8);
 }
