@@ -597,7 +597,8 @@ static void without_memory_nothing_changes(void **state)
             assert_int_equal(status, COPSE_ERR_MEMORY);
             assert_fruit(ctx, index);
         }
-        assert_true(failed >= 2);
+        /* Updates of a tree on a device ask for memory there: test_radix_device.c */
+        assert_true(failed >= 2 || (call < 4 && the_tree.placement != COPSE_PLACEMENT_CPU));
         copse_index_free(index);
         copse_ctx_free(ctx);
         assert_true(test_allocator_is_clean(&allocator));
@@ -624,7 +625,7 @@ static void a_cancelled_update_changes_nothing(void **state)
         int left = at;
         assert_ok(ctx, copse_ctx_set_progress(ctx, stop, &left));
         assert_fails(ctx, COPSE_ERR_CANCELLED, copse_insert(index, keys, NULL, 3, 0, NULL));
-        left = at;
+        left = the_tree.placement == COPSE_PLACEMENT_CPU ? at : 0; /* a device's build asks once */
         assert_fails(ctx, COPSE_ERR_CANCELLED, copse_build(index, keys, NULL, 3));
         assert_ok(ctx, copse_ctx_set_progress(ctx, NULL, NULL));
         assert_fruit(ctx, index);
@@ -655,5 +656,7 @@ int main(void)
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     the_tree.structure = COPSE_STRUCTURE_RADIX;
+    failed += cmocka_run_group_tests(tests, NULL, NULL);
+    the_tree.placement = COPSE_PLACEMENT_EMULATED;
     return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
 /* The radix tree: nodes that grow and shrink, keys that are made to hurt it, memory, and what happens where there is none. */
 #include "unit.h"
 
+#include "answers.h"
 #include "byte_pool.h"
 #include "random.h"
 #include "test_allocator.h"
-#include "trees/radix/cpu/tree.h"
+#include "trees/radix/gpu/tree.h"
 
 static struct unit_tree radix = {COPSE_STRUCTURE_RADIX, COPSE_PLACEMENT_CPU};
 
@@ -197,24 +198,24 @@ static struct hard_keys hard_room(uint64_t n, uint64_t size)
 }
 
 /* Keys that are all equal but for the last byte. */
-static struct hard_keys last_byte_differs(void)
+static struct hard_keys last_byte_differs(int64_t length)
 {
-    struct hard_keys keys = hard_room(256, UINT64_C(256) * COPSE_LONGEST_KEY);
+    struct hard_keys keys = hard_room(256, UINT64_C(256) * (uint64_t)length);
     for (int i = 0; i < 256; i++) {
-        keys.offsets[i + 1] = keys.offsets[i] + COPSE_LONGEST_KEY;
+        keys.offsets[i + 1] = keys.offsets[i] + length;
         keys.data[keys.offsets[i + 1] - 1] = (unsigned char)i;
     }
     return keys;
 }
 
-/* 2^16 keys that differ in one byte of a row of zeros: which byte, and what it is. */
-static struct hard_keys one_byte_differs(void)
+/* Keys that differ in one byte of a row of zeros: which byte, and what it is. All are 255 * length + 1. */
+static struct hard_keys one_byte_differs(uint64_t n, int64_t length)
 {
-    enum { LENGTH = 258 };
-    struct hard_keys keys = hard_room(65536, UINT64_C(65536) * LENGTH);
-    for (uint64_t i = 0; i < keys.n; i++) {
-        keys.offsets[i + 1] = keys.offsets[i] + LENGTH;
-        if (i < keys.n - 1) keys.data[keys.offsets[i] + (int64_t)(i / 255)] = (unsigned char)(1 + i % 255);
+    struct hard_keys keys = hard_room(n, n * (uint64_t)length);
+    for (uint64_t i = 0; i < n; i++) {
+        const int64_t byte = (int64_t)i % length;
+        keys.offsets[i + 1] = keys.offsets[i] + length;
+        if (i < n - 1) keys.data[keys.offsets[i] + byte] = (unsigned char)(1 + i / (uint64_t)length);
     }
     return keys;
 }
@@ -224,6 +225,76 @@ static struct hard_keys every_prefix(uint64_t longest)
 {
     struct hard_keys keys = hard_room(longest + 1, longest * (longest + 1) / 2);
     for (uint64_t i = 0; i <= longest; i++) keys.offsets[i + 1] = keys.offsets[i] + (int64_t)i;
+    return keys;
+}
+
+/* One more key: so many times `byte`, and then the bytes of `end`. */
+static void hard_add(struct hard_keys *keys, uint64_t times, int byte, const void *end, size_t n)
+{
+    const int64_t at = keys->offsets[keys->n];
+    memset(keys->data + at, byte, times);
+    memcpy(keys->data + at + times, end, n);
+    keys->offsets[++keys->n] = at + (int64_t)(times + n);
+}
+
+/* All strings of 0x00 and 0xff with up to nine bytes, the shortest first. */
+static struct hard_keys two_letters(void)
+{
+    enum { LONGEST = 9 };
+    struct hard_keys keys = hard_room(1 << (LONGEST + 1), LONGEST << (LONGEST + 1));
+    unsigned char bytes[LONGEST];
+    keys.n = 0;
+    for (unsigned n = 0; n <= LONGEST; n++)
+        for (unsigned number = 0; number < 1u << n; number++) {
+            for (unsigned i = 0; i < n; i++) bytes[i] = number >> i & 1 ? 0xff : 0;
+            hard_add(&keys, 0, 0, bytes, n);
+        }
+    return keys;
+}
+
+/* A node of a single other link in each byte of the longest key that kernels take, and keys that end there. */
+static struct hard_keys comb(void)
+{
+    enum { DEEP = 255 };
+    struct hard_keys keys = hard_room(2 * DEEP, 2 * DEEP * (DEEP + 1));
+    keys.n = 0;
+    for (uint64_t i = 0; i < DEEP; i++) {
+        hard_add(&keys, i, 0xff, "", 1);
+        hard_add(&keys, i, 0xff, "", 0);
+    }
+    return keys;
+}
+
+/* Two keys of each length at which leaves are of another type, or the host's. */
+static struct hard_keys borders_of_lengths(void)
+{
+    static const uint64_t lengths[] = {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 41, 255, 256};
+    struct hard_keys keys = hard_room(2 * COUNT_OF(lengths) + 1, 3000);
+    keys.n = 0;
+    hard_add(&keys, 0, 0, "", 0);
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        hard_add(&keys, lengths[i] - 1, 'p', "\xff", 1);
+        hard_add(&keys, lengths[i] - 1, 'p', "", 1);
+    }
+    return keys;
+}
+
+/* Nodes with a link more and one less than each type has room for, behind beginnings of some length, with and without a key that ends
+ * there. All grow together, and lose their links in the same order. */
+static struct hard_keys fan_outs(void)
+{
+    static const unsigned counts[] = {1, 2, 3, 4, 5, 12, 13, 15, 16, 17, 40, 41, 47, 48, 49, 255, 256};
+    struct hard_keys keys = hard_room(256 * COUNT_OF(counts), 256 * COUNT_OF(counts) * 70);
+    keys.n = 0;
+    for (unsigned i = 0; i <= 256; i++)
+        for (unsigned group = 0; group < COUNT_OF(counts); group++) {
+            const unsigned char next = (unsigned char)(i == 0 ? 0 : i == 1 ? 255 : i - 1);
+            unsigned char bytes[64] = {(unsigned char)group, next, 0xff, 0};
+            memset(bytes + 1, 0xff, group % 5 * 7);
+            bytes[1 + group % 5 * 7] = next;
+            if (i < counts[group]) hard_add(&keys, 0, 0, bytes, 2 + group % 5 * 7 + i % 4 * 8);
+            if (i == 3 && group & 1) hard_add(&keys, 0, 0, bytes, 1 + group % 5 * 7); /* ends at the node */
+        }
     return keys;
 }
 
@@ -264,7 +335,40 @@ static void assert_hard_order(copse_ctx *ctx, const copse_index *index, const st
     free(found);
 }
 
-/* Built, grown by inserts in calls of `step`, and emptied again, all as quickly as the bytes of the keys allow. */
+/* What the sorted array answers about some of the keys, and about strings that are like them. */
+static void assert_like_sorted(copse_ctx *ctx, const copse_index *index, const struct hard_keys *keys)
+{
+    const struct unit_tree tree = {COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_CPU};
+    const uint64_t n = keys->n / 2 < 200 ? keys->n / 2 : 200;
+    copse_index *sorted = unit_index(ctx, tree, COPSE_BYTES, COPSE_U64, false);
+    int64_t *moved = must_malloc((keys->n + 1) * sizeof *moved);
+    for (uint64_t i = 0; i <= keys->n; i++) moved[i] = keys->offsets[i] + 1;
+    assert_ok(ctx, copse_build(sorted, &keys->bytes, NULL, keys->n));
+    copse_bytes here = keys->bytes, others = here;
+    others.offsets = moved;
+    others.size++; /* hard_room has one more */
+    for (int turn = 0; turn < 3; turn++) {
+        copse_bytes lows = turn == 1 ? others : here, highs = turn == 2 ? others : here;
+        highs.offsets = (int64_t *)highs.offsets + n;
+        struct answers want = answers_ask(sorted, &lows, &highs, n), got = answers_ask(index, &lows, &highs, n);
+        const char *wrong = answers_failed(&got, COPSE_ERR_UNSUPPORTED);
+        if (!wrong) wrong = answers_differ(&want, &got);
+        if (wrong) fail_msg("%s: %s", wrong, copse_last_error(ctx));
+        answers_free(&want);
+        answers_free(&got);
+    }
+    free(moved);
+    copse_index_free(sorted);
+}
+
+/* Kernels have just changed a tree on a device: its host does not have that yet. */
+static void assert_by_kernels(copse_ctx *ctx, const copse_index *index)
+{
+    assert_true(copse_radix_device_of(index)->is_ahead);
+    assert_ok(ctx, copse_verify(index));
+}
+
+/* Built, grown by inserts in calls of `step`, and emptied again so, all as quickly as the bytes of the keys allow. */
 static void hard_life(struct hard_keys keys, uint64_t step, double most_bytes_per_key)
 {
     copse_ctx *ctx = unit_context(1);
@@ -276,6 +380,7 @@ static void hard_life(struct hard_keys keys, uint64_t step, double most_bytes_pe
     assert_ok(ctx, copse_verify(built));
     assert_hard_order(ctx, built, &keys);
     assert_ok(ctx, copse_index_stats(built, &stats));
+    const bool on_device = radix.placement == COPSE_PLACEMENT_EMULATED;
     const double own = (double)keys.offsets[keys.n] + 8.0 * (double)keys.n;
     assert_true(((double)stats.bytes - own) / (double)keys.n < most_bytes_per_key);
     for (uint64_t i = 0; i < keys.n; i += step) {
@@ -286,11 +391,20 @@ static void hard_life(struct hard_keys keys, uint64_t step, double most_bytes_pe
         some.offsets = keys.offsets + i;
         assert_ok(ctx, copse_insert(grown, &some, values, n, 0, NULL));
         free(values);
+        if (on_device) assert_by_kernels(ctx, grown);
     }
     assert_ok(ctx, copse_verify(grown));
     assert_hard_order(ctx, grown, &keys);
-    assert_ok(ctx, copse_erase(grown, &keys.bytes, keys.n, &erased));
-    assert_int_equal(erased, keys.n);
+    assert_like_sorted(ctx, grown, &keys);
+    for (uint64_t i = 0; i < keys.n; i += step) {
+        const uint64_t n = keys.n - i < step ? keys.n - i : step;
+        copse_bytes some = keys.bytes;
+        some.offsets = keys.offsets + i;
+        assert_ok(ctx, copse_erase(grown, &some, n, &erased));
+        assert_int_equal(erased, n);
+        if (on_device) assert_by_kernels(ctx, grown);
+    }
+    assert_int_equal(copse_size(grown), 0);
     assert_ok(ctx, copse_verify(grown));
     copse_index_free(built);
     copse_index_free(grown);
@@ -301,14 +415,14 @@ static void hard_life(struct hard_keys keys, uint64_t step, double most_bytes_pe
 static void keys_that_differ_at_the_end(void **state)
 {
     (void)state;
-    hard_life(last_byte_differs(), 7,
+    hard_life(last_byte_differs(COPSE_LONGEST_KEY), 7,
               10000); /* a block of the heap may have an eighth more than it needs, and chunks end */
 }
 
 static void keys_that_differ_in_one_byte(void **state)
 {
     (void)state;
-    hard_life(one_byte_differs(), 5000, 64);
+    hard_life(one_byte_differs(65536, 258), 5000, 64);
 }
 
 static void every_prefix_of_a_string(void **state)
@@ -328,18 +442,20 @@ static void as_deep_as_can_be(void **state)
     hard_life(keys, 1024, 9000);
 }
 
-/* The same keys on a device, fewer of them: the emulator takes its time. What is there counts twice, for the host has a copy, and with the room
- * that a pool leaves. */
-static void hard_keys_on_a_device(void **state)
+/* Keys as long as kernels take them at most, on the CPU and by kernels. What is there counts twice on a device, for the host has a copy, and with
+ * the room that a pool leaves. */
+static void hard_keys_for_kernels(void **state)
 {
-    struct hard_keys some[] = {last_byte_differs(), one_byte_differs(), every_prefix(300)};
     (void)state;
-    radix.placement = COPSE_PLACEMENT_EMULATED;
-    some[0].n = 40;
-    some[1].n = 3000;
-    for (size_t i = 0; i < COUNT_OF(some); i++) {
-        const double each = (double)some[i].offsets[some[i].n] / (double)some[i].n;
-        hard_life(some[i], some[i].n / 4 + 1, 2 * each + 400);
+    for (int device = 0; device < 2; device++) {
+        struct hard_keys some[] = {
+            last_byte_differs(256), one_byte_differs(2000, 256), every_prefix(256), two_letters(), comb(), fan_outs(),
+            borders_of_lengths()};
+        if (device) radix.placement = COPSE_PLACEMENT_EMULATED;
+        for (size_t i = 0; i < COUNT_OF(some); i++) {
+            const double each = (double)some[i].offsets[some[i].n] / (double)some[i].n;
+            hard_life(some[i], some[i].n / 40 + 1, 2 * each + 1000);
+        }
     }
     radix.placement = COPSE_PLACEMENT_CPU;
 }
@@ -501,7 +617,7 @@ int main(void)
         cmocka_unit_test(keys_that_differ_in_one_byte),
         cmocka_unit_test(every_prefix_of_a_string),
         cmocka_unit_test(as_deep_as_can_be),
-        cmocka_unit_test(hard_keys_on_a_device),
+        cmocka_unit_test(hard_keys_for_kernels),
         cmocka_unit_test(without_memory_a_batch_leaves_no_trace),
         cmocka_unit_test(memory_per_key),
         cmocka_unit_test(counts_of_leaves_in_order),
