@@ -611,6 +611,51 @@ static void memory_runs_out_at_every_place(void **state)
     assert_true(test_allocator_is_clean(&allocator));
 }
 
+/* The largest block that is asked for. */
+static void *note_largest(void *user, size_t size, size_t alignment)
+{
+    size_t *largest = user;
+    *largest = size > *largest ? size : *largest;
+    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+static void give_back(void *user, void *memory, size_t size)
+{
+    (void)user;
+    (void)size;
+    free(memory);
+}
+
+/* A change of one row takes memory, and so time, for one row, however many there are. */
+static void a_change_costs_what_it_changes(void **state)
+{
+    (void)state;
+    enum { ROWS = 1 << 20 };
+    size_t largest = 0;
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx *ctx = NULL;
+    copse_table *table = NULL;
+    options.allocator = (copse_allocator){note_largest, give_back, &largest};
+    assert_ok(NULL, copse_ctx_create(&options, &ctx));
+    int32_t *cells = calloc(ROWS, sizeof *cells);
+    assert_non_null(cells);
+    for (int32_t i = 0; i < ROWS; i++) cells[i] = i;
+    const copse_column given[] = {{"id", COPSE_I32, 0, cells, NULL}, {"n", COPSE_I32, 0, cells, NULL}};
+    assert_ok(ctx, copse_table_create(ctx, given, 2, ROWS, &table));
+    assert_ok(ctx, copse_table_index(table, "id", NULL));
+    const int32_t twice[] = {5, 5}, other[] = {8, 9};
+    const copse_column keys = {"id", COPSE_I32, 0, twice, NULL}, news = {"n", COPSE_I32, 0, other, NULL};
+    uint64_t n = 0;
+    largest = 0;
+    assert_ok(ctx, copse_table_update(table, &keys, 2, &news, 1, &n));
+    assert_int_equal(n, 1);
+    assert_in_range(largest, 1, ROWS / 64);
+    assert_int_equal(cell(table, 5, "n").as.i64, 9);
+    free(cells);
+    copse_table_free(table);
+    copse_ctx_free(ctx);
+}
+
 /* ---- indexes of several columns, and many ranges ---- */
 
 static copse_table *make_large(copse_ctx *ctx)
@@ -719,6 +764,7 @@ int main(void)
         cmocka_unit_test(an_index_of_several_columns_drives),
         cmocka_unit_test(many_ranges_give_a_row_each),
         cmocka_unit_test(memory_runs_out_at_every_place),
+        cmocka_unit_test(a_change_costs_what_it_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

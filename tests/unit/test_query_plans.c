@@ -241,6 +241,40 @@ static void a_limit_among_equal_keys(void **state)
     copse_ctx_free(ctx);
 }
 
+/* NULLs come first, or last: of them no more are looked at than the limit wants, unless another column decides among them. */
+static void a_limit_among_nulls(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    columns_make(5);
+    copse_table *plain = table_make(ctx), *table = table_make(ctx);
+    assert_ok(ctx, copse_table_index(table, "price", NULL));
+    for (unsigned way = 0; way < 4; way++) {
+        copse_query *queries[2];
+        uint64_t rows[2][9];
+        const char *text = NULL;
+        unsigned long long looked_at = 0;
+        for (unsigned i = 0; i < 2; i++) {
+            assert_ok(ctx, copse_query_create(i ? plain : table, &queries[i]));
+            assert_ok(ctx, copse_query_order_by(queries[i], "price", way % 2));
+            if (way > 1) assert_ok(ctx, copse_query_order_by(queries[i], "a", 1));
+            assert_ok(ctx, copse_query_limit(queries[i], 9, 0));
+            uint64_t n = 0;
+            assert_ok(ctx, copse_query_rows(queries[i], rows[i], 9, &n));
+            assert_int_equal(n, 9);
+        }
+        assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
+        assert_ok(ctx, copse_query_explain(queries[0], &text));
+        assert_non_null(strstr(text, "walked from its"));
+        assert_int_equal(sscanf(strstr(text, ", looked at "), ", looked at %llu", &looked_at), 1);
+        if (way != 2) assert_in_range(looked_at, 9, 60);
+        for (unsigned i = 0; i < 2; i++) copse_query_free(queries[i]);
+    }
+    copse_table_free(plain);
+    copse_table_free(table);
+    copse_ctx_free(ctx);
+}
+
 /* ---- compacting ---- */
 
 /* What indexes answered before they answer afterwards. */
@@ -277,6 +311,7 @@ int main(void)
         cmocka_unit_test(the_fewest_rows_drive),
         cmocka_unit_test(counts_and_sums_where_cells_are_null),
         cmocka_unit_test(a_limit_among_equal_keys),
+        cmocka_unit_test(a_limit_among_nulls),
         cmocka_unit_test(compacting_keeps_indexes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

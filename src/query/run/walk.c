@@ -3,6 +3,7 @@
 #include "query/run/run.h"
 
 #define WALK_BLOCK 1024u
+#define NULL_BLOCK 32768u /* rows whose bits share a block of a file, which is checked as one */
 
 typedef struct walk {
     copse_query *query;
@@ -27,29 +28,57 @@ static copse_status filter_block(walk *w, uint32_t *rows, uint64_t n)
     return COPSE_OK;
 }
 
-/* Rows without a key are in no index. */
+static uint64_t first_block(const walk *w)
+{
+    return w->needed < WALK_BLOCK / 16 ? w->needed + 16 : WALK_BLOCK;
+}
+
+/* The first row from `row` on without a key, or `end`. Bits of 64 rows at once. */
+static uint64_t next_null(const copse_stored_column *column, uint64_t row, uint64_t end)
+{
+    uint64_t bits = UINT64_MAX;
+    for (; row < end; row++) {
+        if (row % 64 == 0 && row + 64 <= end) memcpy(&bits, (const char *)column->validity.data + row / 8, sizeof bits);
+        if (row % 64 == 0 && row + 64 <= end && bits == UINT64_MAX)
+            row += 63;
+        else if (!copse_bit(&column->validity, row))
+            return row;
+    }
+    return end;
+}
+
+/* Rows without a key are in no index: as many as are needed, or all where more columns decide among them. */
 static copse_status add_nulls(walk *w)
 {
     const copse_table *table = w->query->table;
+    const bool all = w->query->order_count > 1;
     uint32_t rows[WALK_BLOCK];
-    uint64_t n = 0;
+    uint64_t block = first_block(w);
     copse_status status = COPSE_OK;
-    if (w->column->nulls > 0) copse_cells_touch(w->column, NULL, table->slots);
-    for (uint64_t i = 0; w->column->nulls > 0 && status == COPSE_OK && i < table->slots; i++) {
-        status = copse_poll(table->ctx, "looking for NULLs", i, table->slots);
-        if (copse_cell_valid(w->column, i) || !copse_row_lives(table, i)) continue;
-        rows[n++] = (uint32_t)i;
-        if (status != COPSE_OK || n < WALK_BLOCK) continue;
-        status = filter_block(w, rows, n);
-        n = 0;
+    for (uint64_t begin = 0; w->column->nulls > 0 && begin < table->slots; begin += NULL_BLOCK) {
+        const uint64_t end = begin + NULL_BLOCK < table->slots ? begin + NULL_BLOCK : table->slots;
+        const uint32_t first = (uint32_t)begin;
+        uint64_t n = 0;
+        copse_cells_touch(w->column, &first, 1);
+        for (uint64_t row = begin; status == COPSE_OK && row < end && (row = next_null(w->column, row, end)) < end;
+             row++) {
+            if (copse_row_lives(table, row)) rows[n++] = (uint32_t)row;
+            if (n < block) continue;
+            status = filter_block(w, rows, n);
+            if (!all && w->out->n >= w->needed) return status;
+            n = 0;
+            block = block * 2 < WALK_BLOCK ? block * 2 : WALK_BLOCK;
+        }
+        if (status == COPSE_OK) status = filter_block(w, rows, n);
+        if (status != COPSE_OK || (!all && w->out->n >= w->needed)) return status;
     }
-    return status == COPSE_OK && n > 0 ? filter_block(w, rows, n) : status;
+    return status;
 }
 
 static copse_status walk_keys(walk *w, copse_cursor *cursor)
 {
     uint32_t rows[WALK_BLOCK], last = COPSE_ROW_NONE; /* the last one that was enough */
-    uint64_t block = w->needed < WALK_BLOCK / 16 ? w->needed + 16 : WALK_BLOCK;
+    uint64_t block = first_block(w);
     for (;;) {
         uint64_t n = 0, same = 0;
         copse_status status = copse_cursor_next(cursor, NULL, rows, block, &n);
@@ -79,9 +108,10 @@ copse_status copse_run_walk(copse_query *query, copse_row_list *out)
     walk w = {query, &query->table->columns[index->columns[0]], out, needed < query->limit ? UINT64_MAX : needed};
     if (query->orders[0].descending) all.flags |= COPSE_RANGE_DESCENDING;
     copse_status status = copse_cursor_open(index->tree, &all, &cursor);
-    if (status == COPSE_OK) status = walk_keys(&w, cursor);
+    if (status == COPSE_OK && !query->orders[0].descending) status = add_nulls(&w);
+    if (status == COPSE_OK && w.out->n < w.needed) status = walk_keys(&w, cursor);
     copse_cursor_free(cursor);
-    if (status == COPSE_OK) status = add_nulls(&w);
+    if (status == COPSE_OK && query->orders[0].descending && w.out->n < w.needed) status = add_nulls(&w);
     if (status == COPSE_OK) status = copse_row_list_sort(query, out);
     if (query->conjunction_count == 1) copse_conjunctions(query)[0].found = out->n;
     return status;

@@ -3,6 +3,8 @@
 #include "query/device/placed.h"
 #include "query/index/index.h"
 
+#include "core/sort.h"
+
 /* For each column of the table, where it is in the incoming table. */
 static copse_status match(const copse_table *table, const copse_table *incoming, const char *call, copse_buffer *out)
 {
@@ -130,29 +132,31 @@ static copse_status keyed_find(copse_table *table, const char *call, const copse
 
 /* ---- update ---- */
 
-/* Rows and which of the new cells each gets: where a row comes several times, the last. Rows become distinct, in any order. */
+/* Rows and which of the new cells each gets: where a row comes several times, the last. Rows become distinct, and ascend. */
 static copse_status last_of_each(copse_table *table, const keyed *k, uint64_t n, copse_buffer *rows, copse_buffer *from,
                                  uint64_t *out_n)
 {
     const uint64_t *offsets = k->offsets.data;
-    const uint32_t *found = k->rows.data;
-    copse_buffer seen = {0};
+    const uint64_t all = offsets ? offsets[n] : 0; /* NULL: there were no keys to look up */
+    copse_buffer memory = {0};
     *out_n = 0;
-    if (!offsets) return COPSE_OK; /* there were no keys to look up */
-    copse_status status = copse_buffer_reserve(table->ctx, rows, offsets[n] + 1, sizeof(uint32_t), "rows to update");
+    if (all == 0) return COPSE_OK;
+    copse_status status = copse_buffer_reserve(table->ctx, rows, all, sizeof(uint32_t), "rows to update");
+    if (status == COPSE_OK) status = copse_buffer_reserve(table->ctx, from, all, sizeof(uint32_t), "rows to update");
     if (status == COPSE_OK)
-        status = copse_buffer_reserve(table->ctx, from, offsets[n] + 1, sizeof(uint32_t), "rows to update");
-    if (status == COPSE_OK) status = copse_buffer_reserve(table->ctx, &seen, table->slots / 8 + 1, 1, "rows to update");
+        status = copse_buffer_reserve(table->ctx, &memory, 2 * all, sizeof(copse_pair), "rows to update");
     if (status != COPSE_OK) return status;
-    memset(seen.data, 0, table->slots / 8 + 1);
-    for (uint64_t i = n; i-- > 0;)
-        for (uint64_t j = offsets[i]; j < offsets[i + 1]; j++) {
-            if (copse_bit(&seen, found[j])) continue;
-            copse_bit_set(&seen, found[j], true);
-            ((uint32_t *)rows->data)[*out_n] = found[j];
-            ((uint32_t *)from->data)[(*out_n)++] = (uint32_t)i;
-        }
-    copse_buffer_free(table->ctx, &seen);
+    copse_pair *pairs = memory.data;
+    for (uint64_t i = 0; i < n; i++)
+        for (uint64_t j = offsets[i]; j < offsets[i + 1]; j++)
+            pairs[j] = (copse_pair){((const uint32_t *)k->rows.data)[j], i};
+    sort_bucket(pairs, pairs + all, all, false); /* stable */
+    for (uint64_t j = 0; j < all; j++) {
+        if (j + 1 < all && pairs[j + 1].key == pairs[j].key) continue;
+        ((uint32_t *)rows->data)[*out_n] = (uint32_t)pairs[j].key;
+        ((uint32_t *)from->data)[(*out_n)++] = (uint32_t)pairs[j].value;
+    }
+    copse_buffer_free(table->ctx, &memory);
     return COPSE_OK;
 }
 
