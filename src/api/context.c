@@ -133,13 +133,20 @@ static size_t context_bytes(uint32_t threads)
 
 copse_status copse_ctx_create(const copse_ctx_options *options, copse_ctx **out_ctx)
 {
+    static const copse_wide_member wide[] = {COPSE_WIDE(copse_ctx_options, isa),
+                                             COPSE_WIDE(copse_ctx_options, allocator),
+                                             COPSE_WIDE(copse_ctx_options, progress),
+                                             COPSE_WIDE(copse_ctx_options, progress_user),
+                                             COPSE_WIDE(copse_ctx_options, stream),
+                                             COPSE_WIDE(copse_ctx_options, device_memory),
+                                             {0, 0}};
     copse_ctx_options o = COPSE_CTX_OPTIONS_INIT;
     copse_ctx made;
     copse_status status;
     if (!out_ctx) return copse_fail_argument(NULL, "out_ctx", "copse_ctx_create: out_ctx is NULL");
     *out_ctx = NULL;
     if (options) {
-        status = copse_struct_take(NULL, "copse_ctx_create", "options", options, &o, sizeof o);
+        status = copse_struct_take(NULL, "copse_ctx_create", "options", options, &o, sizeof o, wide);
         if (status != COPSE_OK) return status;
     }
     if ((status = options_check_values(&o)) != COPSE_OK) return status;
@@ -200,11 +207,13 @@ copse_status copse_ctx_set_progress(copse_ctx *ctx, copse_progress_fn progress, 
 
 copse_status copse_ctx_describe(const copse_ctx *ctx, copse_ctx_info *out_info)
 {
+    static const copse_wide_member wide[] = {
+        COPSE_WIDE(copse_ctx_info, isa), COPSE_WIDE(copse_ctx_info, isa_offered), {0, 0}};
     if (!ctx || !out_info) return copse_fail_missing(ctx, "copse_ctx_describe", ctx ? "out_info" : "ctx");
     const copse_ctx_info info = {.threads = ctx->threads,
                                  .isa = copse_instruction_set_name(ctx->instruction_set),
                                  .isa_offered = copse_instruction_sets_offered(),
                                  .pipeline = ctx->pipeline,
                                  .huge_pages = ctx->huge_pages};
-    return copse_struct_give(ctx, "copse_ctx_describe", "out_info", out_info, &info, sizeof info);
+    return copse_struct_give(ctx, "copse_ctx_describe", "out_info", out_info, &info, sizeof info, wide);
 }

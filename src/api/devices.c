@@ -37,14 +37,21 @@ int32_t copse_device_count(const char **out_why)
 
 copse_status copse_device_describe(int32_t device, copse_device_info *out_info)
 {
+    static const copse_wide_member wide[] = {
+        COPSE_WIDE(copse_device_info, name),   COPSE_WIDE(copse_device_info, why),
+        COPSE_WIDE(copse_device_info, memory), COPSE_WIDE(copse_device_info, memory_free),
+        COPSE_WIDE(copse_device_info, cache),  {0, 0}};
     const char *why = "";
     if (!out_info) return copse_fail_argument(NULL, "out_info", "copse_device_describe: out_info is NULL");
+    copse_device_info info = {.struct_size = sizeof info};
+    copse_status status =
+        copse_struct_give(NULL, "copse_device_describe", "out_info", out_info, &info, sizeof info, wide);
+    if (status != COPSE_OK) return status; /* before the cards are looked at */
     int count = copse_device_cuda.count(&why);
     if (count == 0) return copse_fail(NULL, COPSE_ERR_DEVICE, "there is no card %d: %s", device, why);
     if (device < 0 || device >= count)
         return copse_fail(NULL, COPSE_ERR_DEVICE, "there is no card %d: this machine has %d, counted from 0", device,
                           count);
-    copse_device_info info = {.struct_size = sizeof info};
     copse_device_cuda.describe(device, &info);
-    return copse_struct_give(NULL, "copse_device_describe", "out_info", out_info, &info, sizeof info);
+    return copse_struct_give(NULL, "copse_device_describe", "out_info", out_info, &info, sizeof info, wide);
 }

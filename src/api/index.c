@@ -15,7 +15,7 @@ copse_status copse_index_options_take(const copse_ctx *ctx, const char *call, co
     const copse_index_options defaults = COPSE_INDEX_OPTIONS_INIT;
     *out = defaults;
     if (!options) return COPSE_OK;
-    return copse_struct_take(ctx, call, "options", options, out, sizeof *out);
+    return copse_struct_take(ctx, call, "options", options, out, sizeof *out, copse_index_options_wide);
 }
 
 static copse_status options_check(const copse_ctx *ctx, const copse_index_options *o)
@@ -194,6 +194,13 @@ copse_status copse_erase(copse_index *index, const void *keys, uint64_t n, uint6
 
 copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats)
 {
+    static const copse_wide_member wide[] = {COPSE_WIDE(copse_stats, entries),
+                                             COPSE_WIDE(copse_stats, bytes),
+                                             COPSE_WIDE(copse_stats, aggregate_bytes),
+                                             COPSE_WIDE(copse_stats, fill),
+                                             COPSE_WIDE(copse_stats, version),
+                                             COPSE_WIDE(copse_stats, placement_why),
+                                             {0, 0}};
     if (!index || !out_stats)
         return copse_fail_missing(index ? index->ctx : NULL, "copse_index_stats", index ? "out_stats" : "index");
     copse_stats stats = {.structure = index->description->structure,
@@ -205,7 +212,7 @@ copse_status copse_index_stats(const copse_index *index, copse_stats *out_stats)
                          .placement_why = index->placement_why};
     index->calls->stats(index, &stats);
     stats.bytes += sizeof *index;
-    return copse_struct_give(index->ctx, "copse_index_stats", "out_stats", out_stats, &stats, sizeof stats);
+    return copse_struct_give(index->ctx, "copse_index_stats", "out_stats", out_stats, &stats, sizeof stats, wide);
 }
 
 uint64_t copse_size(const copse_index *index)

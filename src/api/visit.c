@@ -306,7 +306,8 @@ static copse_status result_give(visit *v, copse_visit_request *given, copse_stat
 {
     if (status != COPSE_OK && status != COPSE_ERR_TOO_SMALL && status != COPSE_ERR_OVERFLOW) return status;
     v->request.n = v->pass.n;
-    copse_status gave = copse_struct_give(v->index->ctx, v->call, "request", given, &v->request, sizeof v->request);
+    copse_status gave =
+        copse_struct_give(v->index->ctx, v->call, "request", given, &v->request, sizeof v->request, NULL);
     return status == COPSE_OK ? gave : status;
 }
 
@@ -344,6 +345,11 @@ copse_status copse_visit_in_place(copse_index *index, copse_visit_request *reque
 
 copse_status copse_pages(const copse_index *index, copse_page_table *out_table)
 {
+    static const copse_wide_member wide[] = {COPSE_WIDE(copse_page_table, entries),
+                                             COPSE_WIDE(copse_page_table, addresses),
+                                             COPSE_WIDE(copse_page_table, counts),
+                                             COPSE_WIDE(copse_page_table, version),
+                                             {0, 0}};
     if (!index) return copse_fail_argument(NULL, "index", "copse_pages: index is NULL");
     if (!out_table) return copse_fail_argument(index->ctx, "out_table", "copse_pages: out_table is NULL");
     if (!index->calls->pages)
@@ -358,5 +364,5 @@ copse_status copse_pages(const copse_index *index, copse_page_table *out_table)
                               .version = copse_version_of(index)};
     copse_status status = index->calls->pages(index, &table);
     if (status != COPSE_OK) return status;
-    return copse_struct_give(index->ctx, "copse_pages", "out_table", out_table, &table, sizeof table);
+    return copse_struct_give(index->ctx, "copse_pages", "out_table", out_table, &table, sizeof table, wide);
 }

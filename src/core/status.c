@@ -72,6 +72,10 @@ copse_status copse_fail_no_value(const copse_ctx *ctx, uint64_t at)
 
 copse_status copse_last_error_info(const copse_ctx *ctx, copse_error_info *out_info)
 {
+    static const copse_wide_member wide[] = {COPSE_WIDE(copse_error_info, argument),
+                                             COPSE_WIDE(copse_error_info, position),
+                                             COPSE_WIDE(copse_error_info, needed),
+                                             {0, 0}};
     if (!out_info) return copse_fail_argument(ctx, "out_info", "copse_last_error_info: out_info is NULL");
     copse_error_info info = {.position = UINT64_MAX};
     if (last.ctx == ctx || !last.ctx) {
@@ -80,7 +84,7 @@ copse_status copse_last_error_info(const copse_ctx *ctx, copse_error_info *out_i
         info.needed = last.needed;
         memcpy(info.argument, last.argument, sizeof info.argument);
     }
-    return copse_struct_give(ctx, "copse_last_error_info", "out_info", out_info, &info, sizeof info);
+    return copse_struct_give(ctx, "copse_last_error_info", "out_info", out_info, &info, sizeof info, wide);
 }
 
 void copse_error_keep(copse_kept_error *out)

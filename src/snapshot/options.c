@@ -13,7 +13,8 @@ copse_status snapshot_arguments_check(const copse_ctx *ctx, const char *call, co
         return COPSE_ERR_ARGUMENT; /* said here, so that an analyzer knows that it is never COPSE_OK */
     }
     copse_index_options seen; /* what is wrong with the options is said before the file is looked at */
-    if (options && copse_struct_take(ctx, call, "options", options, &seen, sizeof seen) != COPSE_OK)
+    if (options &&
+        copse_struct_take(ctx, call, "options", options, &seen, sizeof seen, copse_index_options_wide) != COPSE_OK)
         return COPSE_ERR_ARGUMENT;
     return COPSE_OK;
 }
@@ -32,7 +33,8 @@ copse_status snapshot_options_take(const snapshot_source *source, const copse_in
     const snapshot_header *h = &source->header;
     copse_index_options o = {.duplicates = h->flags & SNAPSHOT_FLAG_DUPLICATES};
     copse_status status;
-    if (options && (status = copse_struct_take(source->ctx, "options", "options", options, &o, sizeof o)) != COPSE_OK)
+    if (options && (status = copse_struct_take(source->ctx, "options", "options", options, &o, sizeof o,
+                                               copse_index_options_wide)) != COPSE_OK)
         return status;
     o.struct_size = sizeof o;
     if ((status = type_check(source, "key", o.key_type, h->key_type)) != COPSE_OK) return status;

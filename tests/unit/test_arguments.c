@@ -1,4 +1,5 @@
 /* Bad input gets a status and a sentence that names the argument, and leaves the index as it was. */
+#include "copse_query.h"
 #include "unit.h"
 #include "support/ranges.h"
 
@@ -149,6 +150,25 @@ static void nothing_is_done_for_no_elements(void **state)
         assert_ok(f.ctx, copse_lower_bound(f.index, NULL, 0, NULL, NULL, NULL, NULL));
         assert_ok(f.ctx, copse_successor(f.index, NULL, 0, NULL, NULL, NULL));
         assert_ok(f.ctx, copse_predecessor(f.index, NULL, 0, NULL, NULL, NULL));
+        assert_ok(f.ctx, copse_upper_bound(f.index, NULL, 0, NULL, NULL, NULL, NULL));
+        assert_ok(f.ctx, copse_floor(f.index, NULL, 0, NULL, NULL, NULL));
+        assert_ok(f.ctx, copse_select(f.index, NULL, 0, NULL, NULL, NULL));
+        assert_ok(f.ctx, copse_apply(f.index, NULL, NULL, NULL, 0, NULL, NULL));
+        change = 99;
+        assert_ok(f.ctx, copse_erase_pairs(f.index, NULL, NULL, 0, &change));
+        assert_int_equal(change, 0);
+        change = 99;
+        assert_ok(f.ctx, copse_erase_range(f.index, BETWEEN(NULL, NULL, 0), &change));
+        assert_int_equal(change, 0);
+        assert_ok(f.ctx, copse_find_all(f.index, NULL, 0, ROWS(&offset, NULL, NULL, 0)));
+        assert_int_equal(offset, 0);
+        offset = 99;
+        assert_ok(f.ctx, copse_first(f.index, 0, NULL, NULL, &offset));
+        assert_int_equal(offset, 0);
+        offset = 99;
+        assert_ok(f.ctx, copse_last(f.index, 0, NULL, NULL, &offset));
+        assert_int_equal(offset, 0);
+        offset = 99;
         assert_ok(f.ctx, copse_range(f.index, BETWEEN(NULL, NULL, 0), ROWS(&offset, NULL, NULL, 0)));
         assert_int_equal(offset, 0);
         assert_ok(f.ctx, copse_count(f.index, BETWEEN(NULL, NULL, 0), NULL));
@@ -157,6 +177,7 @@ static void nothing_is_done_for_no_elements(void **state)
         assert_ok(f.ctx, copse_avg(f.index, BETWEEN(NULL, NULL, 0), NULL));
         assert_ok(f.ctx, copse_cursor_open(f.index, NULL, &cursor));
         assert_ok(f.ctx, copse_cursor_next(cursor, NULL, NULL, 0, &offset));
+        assert_ok(f.ctx, copse_cursor_previous(cursor, NULL, NULL, 0, &offset));
         copse_cursor_free(cursor);
         unit_assert_content(f.ctx, f.index, before);
         /* a build of nothing replaces the content by nothing */
@@ -166,6 +187,95 @@ static void nothing_is_done_for_no_elements(void **state)
         assert_ok(f.ctx, copse_export(f.index, NULL, NULL, 0));
         close_fixture(&f);
     }
+}
+
+/* The same for byte strings, and what only they have. */
+static void nothing_is_done_for_no_strings(void **state)
+{
+    (void)state;
+    FOR_EACH_TREE_THAT(tree, COPSE_PLACEMENT_AUTO, COPSE_CAN_TAKE_BYTES)
+    {
+        copse_ctx *ctx = unit_context(1);
+        copse_index *index = unit_index(ctx, *tree, COPSE_BYTES, COPSE_U64, 0);
+        char text[] = "abc";
+        int64_t offsets[] = {0, 1, 3};
+        uint64_t number = 99;
+        copse_bytes some = COPSE_BYTES_INIT(text, 3, offsets, 64);
+        assert_ok(ctx, copse_build(index, &some, NULL, 2));
+        assert_ok(ctx, copse_find(index, NULL, 0, NULL, NULL));
+        assert_ok(ctx, copse_contains(index, NULL, 0, NULL));
+        assert_ok(ctx, copse_insert(index, NULL, NULL, 0, 0, NULL));
+        assert_ok(ctx, copse_apply(index, NULL, NULL, NULL, 0, NULL, NULL));
+        assert_ok(ctx, copse_erase(index, NULL, 0, NULL));
+        assert_ok(ctx, copse_erase_pairs(index, NULL, NULL, 0, NULL));
+        assert_ok(ctx, copse_erase_range(index, BETWEEN(NULL, NULL, 0), NULL));
+        assert_ok(ctx, copse_lower_bound(index, NULL, 0, NULL, NULL, NULL, NULL));
+        assert_ok(ctx, copse_upper_bound(index, NULL, 0, NULL, NULL, NULL, NULL));
+        assert_ok(ctx, copse_floor(index, NULL, 0, NULL, NULL, NULL));
+        assert_ok(ctx, copse_successor(index, NULL, 0, NULL, NULL, NULL));
+        assert_ok(ctx, copse_predecessor(index, NULL, 0, NULL, NULL, NULL));
+        assert_ok(ctx, copse_longest_prefix(index, NULL, 0, NULL, NULL, NULL));
+        assert_ok(ctx, copse_select(index, NULL, 0, NULL, NULL, NULL));
+        assert_ok(ctx, copse_find_all(index, NULL, 0, ROWS(&number, NULL, NULL, 0)));
+        assert_int_equal(number, 0);
+        number = 99;
+        assert_ok(ctx, copse_range(index, BETWEEN(NULL, NULL, 0), ROWS(&number, NULL, NULL, 0)));
+        assert_int_equal(number, 0);
+        assert_ok(ctx, copse_count(index, BETWEEN(NULL, NULL, 0), NULL));
+        assert_ok(ctx, copse_sum(index, BETWEEN(NULL, NULL, 0), NULL));
+        assert_ok(ctx, copse_sum128(index, BETWEEN(NULL, NULL, 0), NULL));
+        assert_ok(ctx, copse_min(index, BETWEEN(NULL, NULL, 0), NULL, NULL));
+        assert_ok(ctx, copse_avg(index, BETWEEN(NULL, NULL, 0), NULL));
+        assert_ok(ctx, copse_first(index, 0, NULL, NULL, &number));
+        assert_ok(ctx, copse_last(index, 0, NULL, NULL, &number));
+        assert_int_equal(copse_size(index), 2);
+        assert_ok(ctx, copse_build(index, NULL, NULL, 0));
+        assert_int_equal(copse_size(index), 0);
+        assert_ok(ctx, copse_export(index, NULL, NULL, 0));
+        copse_index_free(index);
+        copse_ctx_free(ctx);
+    }
+}
+
+/* Tables: no rows, no keys, no values, no ranges. */
+static void nothing_is_done_for_no_rows(void **state)
+{
+    (void)state;
+    copse_ctx *ctx = unit_context(1);
+    copse_table *table = NULL, *out = NULL;
+    copse_query *query = NULL;
+    copse_table_index_options options = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    const copse_column empty = {.name = "id", .type = COPSE_U64},
+                       some = {.name = "id", .type = COPSE_U64, .data = keys};
+    const copse_column other[2] = {empty, {.name = "text", .type = COPSE_STRING}};
+    uint64_t number = 99;
+    assert_ok(ctx, copse_table_create(ctx, other, 2, 0, &table));
+    options.unique = 1;
+    assert_ok(ctx, copse_table_index(table, "id", &options));
+    assert_ok(ctx, copse_table_append(table, &some, 1, 1));
+    assert_ok(ctx, copse_table_append(table, other, 2, 0));
+    assert_ok(ctx, copse_table_update(table, &empty, 0, &other[1], 1, &number));
+    assert_int_equal(number, 0);
+    number = 99;
+    assert_ok(ctx, copse_table_delete(table, &empty, 0, &number));
+    assert_int_equal(number, 0);
+    assert_int_equal(copse_table_rows(table), 1);
+    assert_ok(ctx, copse_query_create(table, &query));
+    assert_ok(ctx, copse_query_aggregate(query, COPSE_AGGREGATE_COUNT, NULL));
+    assert_ok(ctx, copse_query_ranges(query, "id", BETWEEN(NULL, NULL, 0), &out));
+    assert_int_equal(copse_table_rows(out), 0);
+    copse_table_free(out);
+    assert_ok(ctx, copse_query_ranges_into(query, "id", BETWEEN(NULL, NULL, 0), (void *const[]){NULL}));
+    copse_query_free(query);
+    assert_ok(ctx, copse_query_create(table, &query));
+    assert_ok(ctx, copse_query_select(query, "id"));
+    assert_ok(ctx, copse_query_in(query, "id", NULL, 0)); /* a list without values holds nothing */
+    assert_ok(ctx, copse_query_run(query, &out));
+    assert_int_equal(copse_table_rows(out), 0);
+    copse_table_free(out);
+    copse_query_free(query);
+    copse_table_free(table);
+    copse_ctx_free(ctx);
 }
 
 static void unknown_values_are_refused(void **state)
@@ -402,7 +512,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_index_is_refused),           cmocka_unit_test(null_arrays_are_refused),
-        cmocka_unit_test(nothing_is_done_for_no_elements), cmocka_unit_test(unknown_values_are_refused),
+        cmocka_unit_test(nothing_is_done_for_no_elements), cmocka_unit_test(nothing_is_done_for_no_strings),
+        cmocka_unit_test(nothing_is_done_for_no_rows),     cmocka_unit_test(unknown_values_are_refused),
         cmocka_unit_test(impossible_sizes_are_refused),    cmocka_unit_test(nan_keys_are_refused_by_position),
         cmocka_unit_test(the_first_of_many_nans_is_named), cmocka_unit_test(crossed_bounds_are_an_empty_range),
         cmocka_unit_test(small_buffers_are_told_the_size), cmocka_unit_test(sum128_wants_integers),

@@ -333,6 +333,9 @@ static void what_is_wrong_is_named(void **state)
     assert_int_equal(out.needed, 8);
     assert_ok(ctx, copse_encode_fields(ctx, &number, 1, 0, 0, &out)); /* no keys are no error */
     assert_int_equal(out.needed, 0);
+    field.data = NULL;
+    assert_ok(ctx, copse_encode_fields(ctx, &field, 1, 0, 0, &out));
+    assert_ok(ctx, copse_decode_fields(ctx, NULL, 0, &field, 1));
     copse_ctx_free(ctx);
 }
 

@@ -12,6 +12,8 @@ copse_status copse_table_index_describe(const copse_table *table, uint32_t index
 {
     const char *call = "copse_table_index_describe";
     copse_stats stats = {.struct_size = sizeof stats};
+    static const copse_wide_member wide[] = {
+        COPSE_WIDE(copse_table_index_info, columns), COPSE_WIDE(copse_table_index_info, entries), {0, 0}};
     copse_table_index_info info = {.struct_size = sizeof info};
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
     if (!out_info) return copse_fail_null(table->ctx, call, "out_info");
@@ -27,5 +29,5 @@ copse_status copse_table_index_describe(const copse_table *table, uint32_t index
     info.sums = stored->sums;
     info.structure = stats.structure;
     info.entries = stats.entries;
-    return copse_struct_give(table->ctx, call, "out_info", out_info, &info, sizeof info);
+    return copse_struct_give(table->ctx, call, "out_info", out_info, &info, sizeof info, wide);
 }

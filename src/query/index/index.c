@@ -246,12 +246,13 @@ copse_status copse_table_index_columns(copse_table *table, const char *const *co
                                        const copse_table_index_options *options)
 {
     const char *call = "copse_table_index";
+    static const copse_wide_member wide[] = {COPSE_WIDE(copse_table_index_options, sums), {0, 0}};
     copse_table_index_options known = COPSE_TABLE_INDEX_OPTIONS_INIT;
     copse_stored_index index = {.column_count = column_count, .sums = COPSE_NO_COLUMN};
     uint32_t sums = 0;
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
     copse_status status =
-        options ? copse_struct_take(table->ctx, call, "options", options, &known, sizeof known) : COPSE_OK;
+        options ? copse_struct_take(table->ctx, call, "options", options, &known, sizeof known, wide) : COPSE_OK;
     if (status == COPSE_OK) status = find_columns(table, columns, column_count, known.sums != NULL, index.columns);
     if (status == COPSE_OK) status = find_sums(table, known.sums, &sums);
     if (status != COPSE_OK) return status;

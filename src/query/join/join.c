@@ -186,11 +186,17 @@ static copse_status list_left_rows(copse_joined *join)
 copse_status copse_join_begin(const char *call, const copse_table *left, const copse_table *right,
                               const copse_join_options *options, copse_joined *out)
 {
+    static const copse_wide_member wide[] = {
+        COPSE_WIDE(copse_join_options, left_on),   COPSE_WIDE(copse_join_options, right_on),
+        COPSE_WIDE(copse_join_options, left_by),   COPSE_WIDE(copse_join_options, right_by),
+        COPSE_WIDE(copse_join_options, tolerance), COPSE_WIDE(copse_join_options, below),
+        COPSE_WIDE(copse_join_options, above),     {0, 0}};
     *out = (copse_joined){.left = left, .right = right, .options = COPSE_JOIN_OPTIONS_INIT};
     if (copse_table_check(left, "copse_join: left") != COPSE_OK) return COPSE_ERR_ARGUMENT;
     if (copse_table_check(right, "copse_join: right") != COPSE_OK) return COPSE_ERR_ARGUMENT;
     if (!options) return copse_fail_argument(left->ctx, "options", "%s: options is NULL", call);
-    copse_status status = copse_struct_take(left->ctx, call, "options", options, &out->options, sizeof out->options);
+    copse_status status =
+        copse_struct_take(left->ctx, call, "options", options, &out->options, sizeof out->options, wide);
     return status == COPSE_OK ? resolve(out) : status;
 }
 

@@ -257,13 +257,19 @@ copse_status copse_table_read_csv(copse_ctx *ctx, const char *path, const copse_
                                   copse_table **out_table, uint64_t *out_skipped)
 {
     const char *call = "copse_table_read_csv";
+    static const copse_wide_member wide[] = {
+        COPSE_WIDE(copse_table_csv_options, types),       COPSE_WIDE(copse_table_csv_options, date_format),
+        COPSE_WIDE(copse_table_csv_options, nulls),       COPSE_WIDE(copse_table_csv_options, read),
+        COPSE_WIDE(copse_table_csv_options, read_user),   COPSE_WIDE(copse_table_csv_options, remark),
+        COPSE_WIDE(copse_table_csv_options, remark_user), {0, 0}};
     copse_csv_source source = {.ctx = ctx, .path = path, .options = COPSE_TABLE_CSV_OPTIONS_INIT};
     if (!ctx) return copse_fail_argument(NULL, "ctx", "%s: ctx is NULL", call);
     if (!path) return copse_fail_argument(ctx, "path", "%s: path is NULL", call);
     if (!out_table) return copse_fail_argument(ctx, "out_table", "%s: out_table is NULL", call);
     *out_table = NULL;
     copse_status status =
-        options ? copse_struct_take(ctx, call, "options", options, &source.options, sizeof source.options) : COPSE_OK;
+        options ? copse_struct_take(ctx, call, "options", options, &source.options, sizeof source.options, wide)
+                : COPSE_OK;
     if (status == COPSE_OK) status = open_source(&source);
     source.csv.allocator = ctx->allocator;
     if (status == COPSE_OK) status = read_head(&source);
