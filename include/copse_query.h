@@ -459,8 +459,8 @@ typedef struct copse_join_options {
 /* Pairs of row numbers, by the number of the left row, then of the right one. */
 typedef struct copse_pairs copse_pairs;
 
-/* Joins two tables of one context. Where both are on one card (copse_table_place) it joins them, but for bands and
- * for as-of joins whose keys are strings. Equal keys and bands are looked up in the index of right_on, all in one batch; without
+/* Joins two tables of one context. Where both are on one card (copse_table_place) it joins them, but for
+ * as-of joins whose keys are strings. Equal keys and bands are looked up in the index of right_on, all in one batch; without
  * one an index is made for the call. Errors: ARGUMENT (no such column; a band or tolerance that is negative), TYPE
  * (columns of different types; a band of strings or bools). */
 COPSE_API copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,

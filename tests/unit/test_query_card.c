@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "test_allocator.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -311,6 +312,8 @@ static copse_status join(const copse_table *left, const copse_table *right, uint
     options.left_on = options.right_on = on;
     if (kind == COPSE_JOIN_ASOF) options.left_by = options.right_by = "g";
     options.tolerance = tolerance;
+    options.below = tolerance.type ? tolerance : copse_value_i64(0);
+    options.above = copse_value_i64(1);
     return copse_join(left, right, &options, out);
 }
 
@@ -325,12 +328,14 @@ static void same_pairs(const copse_pairs *a, const copse_pairs *b)
 
 static void compare_joins(copse_ctx *ctx, copse_table *left, copse_table *right, const char *on, copse_value tolerance)
 {
-    for (uint32_t kind = COPSE_JOIN_INNER; kind <= COPSE_JOIN_ASOF; kind++) {
+    const uint32_t last = strcmp(on, "b") == 0 ? COPSE_JOIN_ASOF : COPSE_JOIN_BAND; /* bools have no band */
+    for (uint32_t kind = COPSE_JOIN_INNER; kind <= last; kind++) {
         copse_pairs *there = NULL, *here = NULL;
         assert_ok(ctx, copse_table_place(left, COPSE_PLACEMENT_EMULATED));
         assert_ok(ctx, copse_table_place(right, COPSE_PLACEMENT_EMULATED));
         assert_ok(ctx, join(left, right, kind, on, tolerance, &there));
         assert_non_null(copse_pairs_device_left(there));
+        assert_non_null(strstr(copse_pairs_how(there), "on the device"));
         assert_ok(ctx, copse_table_place(left, COPSE_PLACEMENT_CPU));
         assert_ok(ctx, join(left, right, kind, on, tolerance, &here));
         assert_null(copse_pairs_device_left(here));
@@ -361,6 +366,35 @@ static void joins_are_those_of_the_cpu(void **state)
             copse_table_free(left);
             copse_table_free(right);
         }
+    copse_ctx_free(ctx);
+}
+
+/* Keys at the ends of their types, and distances that no key has: the band ends where the type does. */
+static void bands_end_where_types_do(void **state)
+{
+    (void)state;
+    static const int64_t whole[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 2, INT64_MAX - 1, INT64_MAX};
+    static const uint32_t small[] = {0, 1, 2, 3, UINT32_MAX - 2, UINT32_MAX - 1, UINT32_MAX};
+    static const double wide[] = {-INFINITY, -1e300, -0.0, 1e-300, 1, 1e300, INFINITY};
+    static const float single[] = {-INFINITY, -3e38f, -0.1f, 0.0f, 1e-45f, 0.1f, INFINITY};
+    static const int32_t g[7] = {0};
+    const copse_value distances[] = {copse_value_i64(0),        copse_value_i64(1),         copse_value_i64(INT64_MAX),
+                                     copse_value_f64(1e-46),    copse_value_f64(0.1),       copse_value_f64(1e300),
+                                     copse_value_f64(INFINITY), copse_value_u64(UINT64_MAX)};
+    const copse_column columns[] = {{"w", COPSE_I64, 0, whole, NULL},
+                                    {"u", COPSE_U32, 0, small, NULL},
+                                    {"d", COPSE_F64, 0, wide, NULL},
+                                    {"h", COPSE_F32, 0, single, NULL},
+                                    {"g", COPSE_I32, 0, g, NULL}};
+    copse_ctx *ctx = unit_context(1);
+    copse_table *tables[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) assert_ok(ctx, copse_table_create(ctx, columns, 5, 7, &tables[i]));
+    for (unsigned i = 0; i < 8; i++)
+        for (unsigned c = 0; c < 4; c++)
+            if (c > 1 || distances[i].type != COPSE_F64)
+                compare_joins(ctx, tables[0], tables[1], columns[c].name, distances[i]);
+    copse_table_free(tables[0]);
+    copse_table_free(tables[1]);
     copse_ctx_free(ctx);
 }
 
@@ -667,7 +701,7 @@ static void wrong_places_are_refused(void **state)
 static copse_status joins_of(const copse_table *table)
 {
     copse_status status = COPSE_OK;
-    for (uint32_t kind = COPSE_JOIN_INNER; status == COPSE_OK && kind <= COPSE_JOIN_ASOF; kind++) {
+    for (uint32_t kind = COPSE_JOIN_INNER; status == COPSE_OK && kind <= COPSE_JOIN_BAND; kind++) {
         copse_pairs *pairs = NULL;
         copse_table *made = NULL;
         status = join(table, table, kind, kind % 2 ? "k" : "f", copse_value_null(), &pairs);
@@ -749,14 +783,23 @@ static void device_memory_runs_out_at_every_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_those_of_the_cpu),        cmocka_unit_test(floats_are_added_in_blocks),
-        cmocka_unit_test(values_come_without_a_table),         cmocka_unit_test(a_sum_that_does_not_fit_has_its_digits),
-        cmocka_unit_test(joins_are_those_of_the_cpu),          cmocka_unit_test(nulls_find_nobody),
-        cmocka_unit_test(joins_of_strings_match_words),        cmocka_unit_test(asof_joins_take_groups_of_strings),
-        cmocka_unit_test(changes_follow_to_the_device),        cmocka_unit_test(a_change_without_device_memory_holds),
-        cmocka_unit_test(threads_ask_at_the_same_time),        cmocka_unit_test(tables_come_from_device_memory),
-        cmocka_unit_test(many_ranges_stay_on_the_device),      cmocka_unit_test(wrong_places_are_refused),
-        cmocka_unit_test(host_memory_runs_out_at_every_place), cmocka_unit_test(device_memory_runs_out_at_every_place),
+        cmocka_unit_test(answers_are_those_of_the_cpu),
+        cmocka_unit_test(floats_are_added_in_blocks),
+        cmocka_unit_test(values_come_without_a_table),
+        cmocka_unit_test(a_sum_that_does_not_fit_has_its_digits),
+        cmocka_unit_test(joins_are_those_of_the_cpu),
+        cmocka_unit_test(bands_end_where_types_do),
+        cmocka_unit_test(nulls_find_nobody),
+        cmocka_unit_test(joins_of_strings_match_words),
+        cmocka_unit_test(asof_joins_take_groups_of_strings),
+        cmocka_unit_test(changes_follow_to_the_device),
+        cmocka_unit_test(a_change_without_device_memory_holds),
+        cmocka_unit_test(threads_ask_at_the_same_time),
+        cmocka_unit_test(tables_come_from_device_memory),
+        cmocka_unit_test(many_ranges_stay_on_the_device),
+        cmocka_unit_test(wrong_places_are_refused),
+        cmocka_unit_test(host_memory_runs_out_at_every_place),
+        cmocka_unit_test(device_memory_runs_out_at_every_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,17 +17,18 @@ typedef struct asof_join {
     copse_card_asof_arguments search;
 } asof_join;
 
-/* Codes of a column, of these rows, and with each the row, or its place in the list. */
-static copse_status codes_of(asof_join *a, uint32_t column, const copse_card_rows *rows, bool places, uint64_t **codes,
-                             uint32_t **values)
+/* The codes of the groups of these rows, and their places in the list. */
+static copse_status group_codes(asof_join *a, const copse_card_rows *rows, uint64_t **codes, uint32_t **places)
 {
-    copse_card_keys_arguments keys = {
-        .column = copse_card_column_of(a->join->right, column), .rows = rows->rows, .n = rows->n, .positions = places};
+    copse_card_keys_arguments keys = {.column = copse_card_column_of(a->join->right, a->join->right_by),
+                                      .rows = rows->rows,
+                                      .n = rows->n,
+                                      .positions = 1};
     copse_status status = copse_card_take(&a->memory, rows->n, sizeof **codes, &keys.keys);
-    if (status == COPSE_OK) status = copse_card_take(&a->memory, rows->n, sizeof **values, &keys.values);
+    if (status == COPSE_OK) status = copse_card_take(&a->memory, rows->n, sizeof **places, &keys.values);
     if (status == COPSE_OK) status = copse_card_launch(a->device, &a->kernels->keys, rows->n, &keys);
     *codes = keys.keys;
-    *values = keys.values;
+    *places = keys.values;
     return status;
 }
 
@@ -54,7 +55,7 @@ static copse_status sort_groups(asof_join *a, uint64_t *codes, const copse_card_
     uint64_t *groups = NULL, *picked = NULL;
     uint32_t *order = NULL, *numbers = NULL, *rows = NULL;
     const uint64_t n = sorted->n;
-    copse_status status = codes_of(a, a->join->right_by, sorted, true, &groups, &order);
+    copse_status status = group_codes(a, sorted, &groups, &order);
     if (status == COPSE_OK) status = copse_card_take(&a->memory, n, sizeof *numbers, &numbers);
     if (status == COPSE_OK) status = copse_device_copy(a->device, a->device->main, numbers, order, n * sizeof *numbers);
     if (status == COPSE_OK) status = copse_card_sort(&a->memory, &groups, &order, n);
@@ -72,15 +73,12 @@ static copse_status sort_right(asof_join *a)
     const copse_joined *join = a->join;
     copse_card_rows rows = {0};
     uint64_t *codes = NULL;
-    uint32_t *sorted = NULL;
-    copse_status status = copse_card_used(join->right, join->right_on, join->right_by, &a->memory, &rows);
-    if (status == COPSE_OK) status = codes_of(a, join->right_on, &rows, false, &codes, &sorted);
-    if (status == COPSE_OK) status = copse_card_sort(&a->memory, &codes, &sorted, rows.n);
+    copse_status status =
+        copse_card_sort_column(join->right, join->right_on, join->right_by, &a->memory, &codes, &rows);
     a->search.codes = codes;
-    a->search.rows = sorted;
+    a->search.rows = rows.rows;
     a->search.right = rows.n;
-    const copse_card_rows list = {sorted, rows.n};
-    return status == COPSE_OK && join->right_by != COPSE_NO_COLUMN ? sort_groups(a, codes, &list) : status;
+    return status == COPSE_OK && join->right_by != COPSE_NO_COLUMN ? sort_groups(a, codes, &rows) : status;
 }
 
 static copse_status list_pairs(asof_join *a)

@@ -8,7 +8,7 @@
  *             row numbers ── sort by columns                           order.c
  *                │            ├─ groups: heads of equal keys; partials of each, in blocks of 1,024 rows    groups.c, reduce.c
  *                │            └─ gather                                output.c
- *   host      the result, a table            pairs of joins stay on the device until the host asks: equal.c, asof.c, pairs.c
+ *   host      the result, a table            pairs of joins stay on the device until the host asks: equal.c, asof.c, spans.c, pairs.c
  *
  * Everything below returns COPSE_OK or a status with a sentence, and gives back the memory that it took.
  */
@@ -104,6 +104,10 @@ copse_status copse_card_sort(copse_card_memory *memory, uint64_t **keys, uint32_
 copse_status copse_card_sort_rows(const copse_table *table, const copse_sort_key *keys, uint32_t count,
                                   copse_card_memory *memory, copse_card_rows *rows);
 
+/* Rows that live and have a value in both columns (b may be COPSE_NO_COLUMN) in the order of a, and its codes, ascending. */
+copse_status copse_card_sort_column(const copse_table *table, uint32_t a, uint32_t b, copse_card_memory *memory,
+                                    uint64_t **codes, copse_card_rows *out);
+
 /* ---- reduce.c ---- */
 
 /* One partial for each group of a list of rows, at *out, in device memory. starts: groups + 1. */
@@ -122,5 +126,7 @@ copse_status copse_card_fetch(const copse_table *table, uint32_t column, const c
 
 /* ---- pairs.c ---- */
 
+/* Puts the partners of each left row in the order of their numbers. */
+copse_status copse_card_pairs_order(copse_card_memory *memory, uint64_t **left, uint64_t **right, uint64_t n);
 /* Gives pairs n arrays of the device, which the memory list had. */
 void copse_card_pairs_take(copse_pairs *pairs, copse_card_memory *memory, uint64_t *left, uint64_t *right, uint64_t n);

@@ -17,7 +17,7 @@ bool copse_card_can_join(const copse_joined *join)
 {
     copse_device *device = copse_card_of(join->left);
     if (!device || device != copse_card_of(join->right)) return false;
-    if (join->options.kind == COPSE_JOIN_BAND || join->totals) return false;
+    if (join->totals) return false;
     /* Numbers of strings say which are equal in two tables, not which are near. */
     return join->options.kind != COPSE_JOIN_ASOF || !copse_column_is_text(&join->left->columns[join->left_on]);
 }
@@ -127,35 +127,6 @@ static copse_status place_pairs(equal_join *e, const copse_card_rows *rows, cons
     return status == COPSE_OK ? copse_device_read(device, device->main, out_n, *places + slots, sizeof *out_n) : status;
 }
 
-/* An index that rows were moved in lists those of a key in any order: pairs by right row, then, stably, by left row. */
-static copse_status order_pairs(equal_join *e, uint64_t **left, uint64_t **right, uint64_t n)
-{
-    copse_device *device = e->device;
-    uint32_t *flag = NULL, falls = 0;
-    copse_status status = copse_card_take(&e->memory, 1, sizeof *flag, &flag);
-    const copse_card_ascend_arguments ascend = {*left, *right, n, flag};
-    if (status == COPSE_OK) status = copse_device_fill(device, device->main, flag, 0, sizeof *flag);
-    if (status == COPSE_OK) status = copse_card_launch(device, &e->kernels->ascend, n, &ascend);
-    if (status == COPSE_OK) status = copse_device_read(device, device->main, &falls, flag, sizeof falls);
-    if (status != COPSE_OK || !falls) return status;
-    void *other_left = NULL, *other_right = NULL;
-    status = copse_card_take(&e->memory, n, sizeof **left, &other_left);
-    if (status == COPSE_OK) status = copse_card_take(&e->memory, n, sizeof **right, &other_right);
-    void *lefts[2] = {*left, other_left}, *rights[2] = {*right, other_right};
-    unsigned where = 0;
-    /* All bits: a left row without a partner has the largest number, and is alone. */
-    if (status == COPSE_OK)
-        status = device->backend->primitives->sort_pairs_between(device, device->main, copse_width_pair(8, 8), rights,
-                                                                 lefts, n, 0, 64, &where);
-    if (status != COPSE_OK) return status;
-    void *again_left[2] = {lefts[where], lefts[!where]}, *again_right[2] = {rights[where], rights[!where]};
-    status = device->backend->primitives->sort_pairs_between(device, device->main, copse_width_pair(8, 8), again_left,
-                                                             again_right, n, 0, 33, &where);
-    *left = again_left[where];
-    *right = again_right[where];
-    return status;
-}
-
 static copse_status list_pairs(equal_join *e, const copse_card_rows *rows, const copse_rows *found,
                                const uint64_t *places, uint64_t n)
 {
@@ -170,7 +141,8 @@ static copse_status list_pairs(equal_join *e, const copse_card_rows *rows, const
     list.partners = found->values;
     list.n = rows->n;
     if (status == COPSE_OK) status = copse_card_launch(e->device, &e->kernels->list, list.n, &list);
-    if (status == COPSE_OK && right && n > 1) status = order_pairs(e, &left, &right, n);
+    /* An index that rows were moved in lists those of a key in any order. */
+    if (status == COPSE_OK && right) status = copse_card_pairs_order(&e->memory, &left, &right, n);
     if (status == COPSE_OK) copse_card_pairs_take(join->pairs, &e->memory, left, right, n);
     return status;
 }

@@ -163,6 +163,12 @@ typedef struct copse_card_used_arguments {
 
 /* ---- joins ---- */
 
+/* How far below and above a left key right ones may lie: whole numbers, or where keys are floats doubles. */
+typedef struct copse_card_band {
+    uint64_t below, above;
+    double below_float, above_float;
+} copse_card_band;
+
 /* Row i of the left side: what it was looked up as, and whether it makes a pair. */
 typedef struct copse_card_found_arguments {
     copse_card_column column;
@@ -226,6 +232,28 @@ typedef struct copse_card_asof_arguments {
     uint32_t *partners;
 } copse_card_asof_arguments;
 
+/* The right rows that are near enough to each left row are neighbours in the order of their codes. begins[i]: the first of left row i, UINT64_MAX:
+ * none; counts[i]: the pairs that it makes. */
+typedef struct copse_card_span_arguments {
+    copse_card_column on; /* of the left side */
+    const uint8_t *alive;
+    uint64_t n;
+    const uint64_t *codes; /* of the right side, ascending */
+    uint64_t right;
+    uint32_t kind;
+    copse_card_band band;
+    uint64_t *begins, *counts;
+} copse_card_span_arguments;
+
+/* Pairs of spans: those of left row i are places[i] .. places[i + 1], with rows[begins[i]] and the next. A thread for each pair. */
+typedef struct copse_card_spread_arguments {
+    const uint64_t *places, *begins;
+    uint64_t left;
+    const uint32_t *rows;
+    uint64_t n;
+    uint64_t *out_left, *out_right;
+} copse_card_spread_arguments;
+
 /* to[i] = from[order[i]], of codes and of rows, where these are given. */
 typedef struct copse_card_pick_arguments {
     const uint32_t *order;
@@ -238,7 +266,7 @@ typedef struct copse_card_pick_arguments {
 
 typedef struct copse_card_kernels {
     copse_kernel filter, keys, heads, widen, blocks, reduce, valued, owner, distinct, gather, put, used, found, pair,
-        count, list, ascend, asof, pick;
+        count, list, ascend, asof, span, spread, pick;
 } copse_card_kernels;
 
 #ifdef __cplusplus

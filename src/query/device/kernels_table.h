@@ -318,7 +318,7 @@ SIMT_KERNEL(card_pair, copse_card_pair_arguments, COPSE_CARD_THREADS, 1)
 
 SIMT_DEVICE uint64_t card_pairs_of(uint32_t kind, uint64_t found)
 {
-    if (kind == COPSE_JOIN_INNER) return found;
+    if (kind == COPSE_JOIN_INNER || kind == COPSE_JOIN_BAND) return found;
     if (kind == COPSE_JOIN_LEFT) return found ? found : 1;
     return (kind == COPSE_JOIN_SEMI) == (found > 0) ? 1 : 0;
 }
@@ -392,6 +392,60 @@ SIMT_KERNEL(card_asof, copse_card_asof_arguments, COPSE_CARD_THREADS, 1)
     a.partners[row] = a.rows[at - 1];
 }
 
+/* The code of the end of a band of floats, inside of it as doubles have it. Infinity less infinity is all the way. */
+SIMT_DEVICE uint64_t card_float_end(uint32_t type, uint64_t code, double distance, bool low)
+{
+    double key = card_float_of(type, code), end = low ? key - distance : key + distance;
+    uint64_t wide;
+    uint32_t bits;
+    if (end != end) return low ? 0 : UINT64_MAX;
+    if (type == COPSE_F64) {
+        memcpy(&wide, &end, sizeof wide);
+        return copse_encode_one_k64(COPSE_F64, wide);
+    }
+    float nearest = (float)end;
+    memcpy(&bits, &nearest, sizeof bits);
+    uint64_t found = copse_encode_one_k32(COPSE_F32, bits);
+    if (low) return found + ((double)nearest < end);
+    return found - ((double)nearest > end);
+}
+
+/* Codes of whole numbers are as far apart as the numbers. */
+SIMT_DEVICE void card_band_ends(const copse_card_band *band, const copse_card_column *on, uint64_t code, uint64_t *low,
+                                uint64_t *high)
+{
+    if (on->type == COPSE_F32 || on->type == COPSE_F64) {
+        *low = card_float_end(on->type, code, band->below_float, true);
+        *high = card_float_end(on->type, code, band->above_float, false);
+        return;
+    }
+    *low = code > band->below ? code - band->below : 0;
+    *high = band->above < UINT64_MAX - code ? code + band->above : UINT64_MAX;
+}
+
+SIMT_KERNEL(card_span, copse_card_span_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t row = card_thread(), low = 0, high = 0, begin = 0, found = 0;
+    if (row >= a.n) return;
+    bool lives = card_lives(a.alive, row);
+    if (lives && card_valid(&a.on, row)) {
+        card_band_ends(&a.band, &a.on, card_code(&a.on, row), &low, &high);
+        begin = card_below(a.codes, a.right, low, false);
+        found = card_below(a.codes + begin, a.right - begin, high, true);
+    }
+    a.begins[row] = found ? begin : COPSE_NO_ROW;
+    a.counts[row] = lives ? card_pairs_of(a.kind, found) : 0;
+}
+
+SIMT_KERNEL(card_spread, copse_card_spread_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    uint64_t row = card_below(a.places, a.left + 1, i, true) - 1;
+    a.out_left[i] = row;
+    a.out_right[i] = a.rows[a.begins[row] + (i - a.places[row])];
+}
+
 SIMT_KERNEL(card_pick, copse_card_pick_arguments, COPSE_CARD_THREADS, 1)
 {
     uint64_t i = card_thread();
@@ -408,5 +462,6 @@ SIMT_KERNEL(card_pick, copse_card_pick_arguments, COPSE_CARD_THREADS, 1)
             CARD_ENTRY(card_blocks), CARD_ENTRY(card_reduce), CARD_ENTRY(card_valued), CARD_ENTRY(card_owner),         \
             CARD_ENTRY(card_distinct), CARD_ENTRY(card_gather), CARD_ENTRY(card_put), CARD_ENTRY(card_used),           \
             CARD_ENTRY(card_found), CARD_ENTRY(card_pair), CARD_ENTRY(card_count), CARD_ENTRY(card_list),              \
-            CARD_ENTRY(card_ascend), CARD_ENTRY(card_asof), CARD_ENTRY(card_pick)                                      \
+            CARD_ENTRY(card_ascend), CARD_ENTRY(card_asof), CARD_ENTRY(card_span), CARD_ENTRY(card_spread),            \
+            CARD_ENTRY(card_pick)                                                                                      \
     }

@@ -72,3 +72,18 @@ copse_status copse_card_sort_rows(const copse_table *table, const copse_sort_key
     }
     return status;
 }
+
+copse_status copse_card_sort_column(const copse_table *table, uint32_t a, uint32_t b, copse_card_memory *memory,
+                                    uint64_t **codes, copse_card_rows *out)
+{
+    copse_status status = copse_card_used(table, a, b, memory, out);
+    copse_card_keys_arguments keys = {.column = copse_card_column_of(table, a), .rows = out->rows, .n = out->n};
+    if (status == COPSE_OK) status = copse_card_take(memory, keys.n, sizeof *keys.keys, &keys.keys);
+    if (status == COPSE_OK) status = copse_card_take(memory, keys.n, sizeof *keys.values, &keys.values);
+    if (status == COPSE_OK)
+        status = copse_card_launch(memory->device, &copse_card_kernels_on(memory->device)->keys, keys.n, &keys);
+    if (status == COPSE_OK) status = copse_card_sort(memory, &keys.keys, &keys.values, keys.n);
+    *codes = keys.keys;
+    out->rows = keys.values;
+    return status;
+}

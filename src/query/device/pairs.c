@@ -1,6 +1,48 @@
 /* Pairs that a join left in device memory, or to be listed. */
 #include "query/device/device.h"
 
+#include "core/widths.h"
+#include "primitives/primitives.h"
+
+static copse_status ascends(copse_card_memory *memory, const uint64_t *left, const uint64_t *right, uint64_t n,
+                            bool *out)
+{
+    copse_device *device = memory->device;
+    uint32_t *flag = NULL, falls = 0;
+    copse_status status = copse_card_take(memory, 1, sizeof *flag, &flag);
+    const copse_card_ascend_arguments ascend = {left, right, n, flag};
+    if (status == COPSE_OK) status = copse_device_fill(device, device->main, flag, 0, sizeof *flag);
+    if (status == COPSE_OK) status = copse_card_launch(device, &copse_card_kernels_on(device)->ascend, n, &ascend);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, &falls, flag, sizeof falls);
+    *out = !falls;
+    return status;
+}
+
+/* By right row, then, stably, by left row. */
+copse_status copse_card_pairs_order(copse_card_memory *memory, uint64_t **left, uint64_t **right, uint64_t n)
+{
+    copse_device *device = memory->device;
+    void *other_left = NULL, *other_right = NULL;
+    bool done = true;
+    copse_status status = n > 1 ? ascends(memory, *left, *right, n, &done) : COPSE_OK;
+    if (status != COPSE_OK || done) return status;
+    status = copse_card_take(memory, n, sizeof **left, &other_left);
+    if (status == COPSE_OK) status = copse_card_take(memory, n, sizeof **right, &other_right);
+    void *lefts[2] = {*left, other_left}, *rights[2] = {*right, other_right};
+    unsigned where = 0;
+    /* All bits: a left row without a partner has the largest number, and is alone. */
+    if (status == COPSE_OK)
+        status = device->backend->primitives->sort_pairs_between(device, device->main, copse_width_pair(8, 8), rights,
+                                                                 lefts, n, 0, 64, &where);
+    if (status != COPSE_OK) return status;
+    void *again_left[2] = {lefts[where], lefts[!where]}, *again_right[2] = {rights[where], rights[!where]};
+    status = device->backend->primitives->sort_pairs_between(device, device->main, copse_width_pair(8, 8), again_left,
+                                                             again_right, n, 0, 33, &where);
+    *left = again_left[where];
+    *right = again_right[where];
+    return status;
+}
+
 void copse_card_pairs_take(copse_pairs *pairs, copse_card_memory *memory, uint64_t *left, uint64_t *right, uint64_t n)
 {
     pairs->device = memory->device;

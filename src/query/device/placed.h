@@ -27,13 +27,17 @@ copse_status copse_card_run_row_numbers(copse_query *query, struct copse_row_lis
 /* Adds the groups of a query, or one row for all rows, to a table that copse_output_begin made. */
 copse_status copse_card_run_groups(copse_query *query, copse_table *out);
 
-/* ---- equal.c, asof.c ---- */
+/* ---- equal.c, asof.c, spans.c ---- */
 
 /* Whether a device runs the join: both tables are on it, and the columns have fixed widths. */
 bool copse_card_can_join(const struct copse_joined *join);
 copse_status copse_card_join_equal(struct copse_joined *join);
 /* limited: partners are no further away than `whole`, or `number` where keys are floats. */
 copse_status copse_card_join_asof(struct copse_joined *join, bool limited, uint64_t whole, double number);
+
+/* Distances as whole numbers, or where keys are floats as those. */
+copse_status copse_card_join_band(struct copse_joined *join, uint64_t below, uint64_t above, double below_float,
+                                  double above_float);
 
 /* ---- pairs.c ---- */
 

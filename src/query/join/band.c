@@ -1,4 +1,5 @@
 /* Band joins: one range of the index for each left row. */
+#include "query/device/placed.h"
 #include "query/join/join.h"
 
 #include <math.h>
@@ -154,22 +155,30 @@ static copse_status join_batch(copse_joined *join, const band *b, ranged *r)
     return status;
 }
 
+static copse_status join_batches(copse_joined *join, const band *b)
+{
+    ranged r = {0};
+    copse_status status = COPSE_OK;
+    copse_cells_touch(&join->left->columns[join->left_on], join->left_rows.data, join->left->live);
+    for (; status == COPSE_OK && r.first < join->left->live; r.first += BATCH_ROWS) {
+        r.rows_here = join->left->live - r.first < BATCH_ROWS ? join->left->live - r.first : BATCH_ROWS;
+        status = copse_progress(join->left->ctx, "joining", r.first, join->left->live);
+        if (status == COPSE_OK) status = join_batch(join, b, &r);
+    }
+    ranged_free(join->left->ctx, &r);
+    return status;
+}
+
 copse_status copse_join_band(copse_joined *join)
 {
     const copse_stored_column *column = &join->left->columns[join->left_on];
     band b = {0};
-    ranged r = {0};
     if (copse_column_is_text(column) || column->type == COPSE_BOOL)
         return copse_fail(join->left->ctx, COPSE_ERR_TYPE, "copse_join: keys of type %s have no band",
                           copse_column_type_name(column->type));
     copse_status status = take_distance(join, "below", join->options.below, &b.below, &b.below_float);
     if (status == COPSE_OK) status = take_distance(join, "above", join->options.above, &b.above, &b.above_float);
-    copse_cells_touch(column, join->left_rows.data, join->left->live);
-    for (; status == COPSE_OK && r.first < join->left->live; r.first += BATCH_ROWS) {
-        r.rows_here = join->left->live - r.first < BATCH_ROWS ? join->left->live - r.first : BATCH_ROWS;
-        status = copse_progress(join->left->ctx, "joining", r.first, join->left->live);
-        if (status == COPSE_OK) status = join_batch(join, &b, &r);
-    }
-    ranged_free(join->left->ctx, &r);
-    return status;
+    if (status == COPSE_OK && copse_card_can_join(join))
+        return copse_card_join_band(join, (uint64_t)b.below, (uint64_t)b.above, b.below_float, b.above_float);
+    return status == COPSE_OK ? join_batches(join, &b) : status;
 }
