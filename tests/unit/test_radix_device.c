@@ -1044,6 +1044,30 @@ static void leaves_leave_the_device(void **state)
     way = COPSE_LONG_KEYS_AUTO;
 }
 
+/* A window of long keys that slides: the blocks of those that went are taken again, also where the host has had them in between. */
+static void blocks_of_long_keys_are_taken_again(void **state)
+{
+    (void)state;
+    enum { N = 600, ROUNDS = 14 };
+    copse_ctx *ctx = unit_context(2);
+    copse_index *index = device_index(ctx, COPSE_U64);
+    struct byte_array keys[ROUNDS];
+    uint64_t most = 0;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        keys[round] = padded_keys(round * N, N, round % 2 ? 40 : 61);
+        insert_numbered(ctx, index, &keys[round], round * N, COPSE_OK);
+        if (round > 1) assert_ok(ctx, copse_erase(index, &keys[round - 2].bytes, N, NULL));
+        if (round > 7) all_there(ctx, index, &keys[round - round % 2], (round - round % 2) * N);
+        const uint64_t bytes = copse_radix_device_of(index)->bytes[COPSE_RADIX_LEAF_LONG];
+        if (round == 4) most = bytes;
+        if (round > 4) assert_true(bytes <= most);
+    }
+    for (uint64_t round = ROUNDS - 2; round < ROUNDS; round++) all_there(ctx, index, &keys[round], round * N);
+    for (uint64_t round = 0; round < ROUNDS; round++) byte_array_free(&keys[round]);
+    copse_index_free(index);
+    copse_ctx_free(ctx);
+}
+
 /* Lookups for which the device has no room at once go in pieces. */
 static void finds_need_little_room_now(void)
 {
@@ -1130,7 +1154,8 @@ int main(void)
         cmocka_unit_test(device_arrays_are_promised),    cmocka_unit_test(leaves_leave_the_device),
         cmocka_unit_test(builds_leave_leaves_behind),    cmocka_unit_test(finds_need_little_room),
         cmocka_unit_test(the_last_of_equal_keys_counts), cmocka_unit_test(very_long_keys_stay_there),
-        cmocka_unit_test(pairs_and_ranges_go),           cmocka_unit_test(mixed_batches_stay_there),
+        cmocka_unit_test(pairs_and_ranges_go),           cmocka_unit_test(blocks_of_long_keys_are_taken_again),
+        cmocka_unit_test(mixed_batches_stay_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

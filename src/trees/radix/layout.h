@@ -228,6 +228,13 @@ COPSE_ANYWHERE uint32_t copse_radix_class_of(uint32_t units, uint32_t *size)
     return COPSE_RADIX_EXACT_UNITS + (octave - 6) * 8 + (eighths - 9);
 }
 
+/* The units of the blocks of a class. */
+COPSE_ANYWHERE uint32_t copse_radix_class_units(uint32_t class_number)
+{
+    const uint32_t above = class_number - COPSE_RADIX_EXACT_UNITS;
+    return class_number < COPSE_RADIX_EXACT_UNITS ? class_number + 1 : (9 + above % 8) << (3 + above / 8);
+}
+
 COPSE_ANYWHERE uint32_t copse_radix_heap_units(uint32_t units)
 {
     uint32_t size;

@@ -105,7 +105,7 @@ static copse_status grow_run(grow_call *call, const void *values, bool values_th
     if (status == COPSE_OK)
         status = copse_radix_order(call->index, &call->keys.strings, n, NULL, first, false, &call->ordered);
     if (status != COPSE_OK) return status;
-    status = copse_radix_forest_shape(call->index, &call->ordered, call->values, &call->forest);
+    status = copse_radix_forest_shape(call->index, &call->ordered, call->values, NULL, &call->forest);
     if (status == COPSE_OK) status = pools_make(call);
     if (status == COPSE_OK) status = tree_make(call);
     if (status == COPSE_OK) status = copse_progress(call->index->ctx, "building", n, n);

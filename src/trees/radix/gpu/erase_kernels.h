@@ -131,3 +131,35 @@ SIMT_KERNEL(radix_spare, copse_radix_spare_arguments, COPSE_RADIX_THREADS, 6)
         a.ends[type][at] = type == COPSE_RADIX_LEAF_LONG ? item : copse_radix_index_of(item);
     }
 }
+
+/* --- blocks of long leaves (copse_radix_blocks) --------------------------------------------------------------------------------- */
+
+SIMT_DEVICE uint32_t block_class(const copse_radix_blocks *blocks, copse_radix_link block)
+{
+    uint32_t size;
+    return copse_radix_class_of(copse_radix_units(copse_radix_length_of(block), blocks->width), &size);
+}
+
+SIMT_KERNEL(radix_blocks_count, copse_radix_blocks, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)(void) counter_next(a.begins, block_class(&a, a.free[i]));
+}
+
+SIMT_KERNEL(radix_blocks_group, copse_radix_blocks, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const uint32_t class_number = block_class(&a, a.free[i]);
+        a.grouped[a.begins[class_number] + counter_next(a.taken, class_number)] = a.free[i];
+    }
+}
+
+/* Those that no leaf has taken. */
+SIMT_KERNEL(radix_blocks_leave, copse_radix_blocks, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const uint32_t class_number = block_class(&a, a.grouped[i]);
+        if (i + a.taken[class_number] < a.begins[class_number + 1u]) a.free[counter_next(a.rest, 0)] = a.grouped[i];
+    }
+}

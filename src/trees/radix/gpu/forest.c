@@ -35,13 +35,27 @@ static copse_status leaves_number(const copse_index *index, copse_radix_forest *
     copse_device *device = index->device;
     forest->a.leaf_type = type;
     forest->a.sizes = sizes;
-    copse_status status = launch(index, forest, &copse_radix_kernels_on(device)->sizes);
+    copse_status status = COPSE_OK;
+    if (type == COPSE_RADIX_LEAF_LONG && forest->a.blocks.n)
+        status =
+            copse_device_fill(device, device->main, forest->a.blocks.taken, 0, COPSE_RADIX_CLASSES * sizeof(uint64_t));
+    if (status == COPSE_OK) status = launch(index, forest, &copse_radix_kernels_on(device)->sizes);
     if (status == COPSE_OK) status = copse_device_fill(device, device->main, sizes + forest->a.n, 0, sizeof *sizes);
     if (status == COPSE_OK)
         status = device->backend->primitives->scan_u64(device, device->main, sizes, sizes, forest->a.n + 1);
     if (status == COPSE_OK && out_items)
         status = copse_device_read(device, device->main, out_items, sizes + forest->a.n, sizeof *out_items);
     return status;
+}
+
+/* Room for the numbers of leaves. */
+static copse_status sizes_make(const copse_index *index, copse_radix_forest *forest, uint64_t **sizes,
+                               copse_scratch *scratch)
+{
+    const copse_scratch_array arrays[] = {
+        {(void **)sizes, (forest->a.n + 1) * sizeof **sizes},
+        {(void **)&forest->a.picks, forest->a.blocks.n ? forest->a.n * sizeof *forest->a.picks : 0}};
+    return copse_scratch_take(index->device, "the new keys", arrays, 2, scratch);
 }
 
 /* Is it so simple that the number of a leaf is that of its key? */
@@ -56,12 +70,12 @@ static copse_status leaves_count(const copse_index *index, copse_radix_forest *f
     uint64_t *sizes = NULL;
     uint32_t type;
     copse_scratch scratch = {0};
+    forest->has_long = copse_radix_leaf_type(keys->longest) == COPSE_RADIX_LEAF_LONG;
     if (one_type(keys, &type)) {
         forest->leaves[type] = forest->a.n;
         return COPSE_OK;
     }
-    const copse_scratch_array array = {(void **)&sizes, (forest->a.n + 1) * sizeof *sizes};
-    copse_status status = copse_scratch_take(index->device, "the new keys", &array, 1, &scratch);
+    copse_status status = sizes_make(index, forest, &sizes, &scratch);
     for (type = copse_radix_leaf_type(keys->shortest);
          type <= copse_radix_leaf_type(keys->longest) && status == COPSE_OK; type++)
         status = leaves_number(index, forest, sizes, type, &forest->leaves[type]);
@@ -71,7 +85,7 @@ static copse_status leaves_count(const copse_index *index, copse_radix_forest *f
 }
 
 copse_status copse_radix_forest_shape(const copse_index *index, const copse_radix_ordered *keys, const void *values,
-                                      copse_radix_forest *out)
+                                      const copse_radix_blocks *blocks, copse_radix_forest *out)
 {
     copse_device *device = index->device;
     const copse_radix_kernels *kernels = copse_radix_kernels_on(device);
@@ -83,6 +97,7 @@ copse_status copse_radix_forest_shape(const copse_index *index, const copse_radi
                                       .n = keys->n,
                                       .unique = keys->unique,
                                       .level[0] = keys->common}};
+    if (blocks) out->a.blocks = *blocks;
     copse_status status = arrays_make(index, out);
     if (status == COPSE_OK) status = copse_device_fill(device, device->main, out->a.tally, 0, sizeof out->tally);
     for (out->a.make = 1; out->a.make < out->a.levels && status == COPSE_OK; out->a.make++)
@@ -103,12 +118,11 @@ copse_status copse_radix_forest_make(const copse_index *index, copse_radix_fores
     uint64_t *sizes = NULL;
     uint32_t types = 0;
     for (uint32_t type = COPSE_RADIX_LEAF8; type < COPSE_RADIX_TYPES; type++) types += forest->leaves[type] != 0;
-    const bool simple = types == 1 && !forest->leaves[COPSE_RADIX_LEAF_LONG];
-    const copse_scratch_array array = {(void **)&sizes, simple ? 0 : (forest->a.n + 1) * sizeof *sizes};
+    const bool simple = types == 1 && !forest->has_long;
     copse_scratch scratch = {0};
-    copse_status status = copse_scratch_take(device, "the new keys", &array, 1, &scratch);
+    copse_status status = simple ? COPSE_OK : sizes_make(index, forest, &sizes, &scratch);
     for (uint32_t type = COPSE_RADIX_LEAF8; type < COPSE_RADIX_TYPES && status == COPSE_OK; type++) {
-        if (!forest->leaves[type]) continue;
+        if (!forest->leaves[type] && !(type == COPSE_RADIX_LEAF_LONG && forest->has_long)) continue;
         forest->a.leaf_type = type;
         if (!simple) status = leaves_number(index, forest, sizes, type, NULL);
         if (status == COPSE_OK) status = launch(index, forest, &kernels->leaves);

@@ -113,15 +113,29 @@ SIMT_DEVICE void forest_put(const copse_radix_forest_arguments *a, uint64_t firs
         a->right[first - 1u] = link;
 }
 
-/* How many items of the type leaves take. */
+/* A free block for a long leaf of so many units: its index + 1; 0: there is none left. */
+SIMT_DEVICE uint64_t block_pick(const copse_radix_blocks *blocks, uint32_t units)
+{
+    uint32_t size;
+    if (!blocks->n) return 0;
+    const uint32_t class_number = copse_radix_class_of(units, &size);
+    const uint64_t end = blocks->begins[class_number + 1u], n = end - blocks->begins[class_number];
+    const uint64_t number = counter_next(blocks->taken, class_number);
+    return number < n ? copse_radix_index_of(blocks->grouped[end - 1u - number]) + 1u : 0;
+}
+
+/* How many new items of the type leaves take. */
 SIMT_KERNEL(radix_sizes, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 6)
 {
     RADIX_FOR(i, a.n)
     {
         const uint32_t length = (uint32_t)forest_key(&a, i).length, type = copse_radix_leaf_type(length);
-        a.sizes[i] = type != a.leaf_type             ? 0
-                     : type == COPSE_RADIX_LEAF_LONG ? copse_radix_heap_units(copse_radix_units(length, a.tree.width))
-                                                     : 1;
+        const uint32_t units = copse_radix_units(length, a.tree.width);
+        const bool is_long = type == COPSE_RADIX_LEAF_LONG;
+        a.sizes[i] = type != a.leaf_type ? 0 : is_long ? copse_radix_heap_units(units) : 1;
+        if (!a.sizes[i] || !is_long || !a.blocks.n) continue;
+        a.picks[i] = block_pick(&a.blocks, units);
+        if (a.picks[i]) a.sizes[i] = 0;
     }
 }
 
@@ -157,7 +171,8 @@ SIMT_KERNEL(radix_leaves, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
         const copse_slice key = forest_key(&a, i);
         const uint32_t type = copse_radix_leaf_type(key.length);
         if (type != a.leaf_type) continue;
-        const uint64_t item = item_number(&a.items, type, a.sizes ? a.sizes[i] : i);
+        const bool picked = type == COPSE_RADIX_LEAF_LONG && a.blocks.n && a.picks[i];
+        const uint64_t item = picked ? a.picks[i] - 1u : item_number(&a.items, type, a.sizes ? a.sizes[i] : i);
         const copse_radix_link leaf = copse_radix_leaf_link(key.length, item);
         leaf_fill(&a, leaf, key, a.unique[i]);
         forest_put(&a, i, i, leaf);

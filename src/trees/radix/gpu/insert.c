@@ -16,7 +16,8 @@ typedef struct add_call {
     copse_radix_forest forest;
     copse_radix_insert_arguments a;
     uint32_t *lists[2]; /* pending trees, in turns */
-    copse_scratch spots, scratch;
+    copse_radix_blocks blocks;
+    copse_scratch spots, scratch, grouped;
     copse_radix_tally tally;
 } add_call;
 
@@ -195,6 +196,7 @@ static copse_status add_run(add_call *call, const copse_radix_upsert_arguments *
         if (status == COPSE_OK) status = round_hang(call);
     }
     if (status == COPSE_OK && batch->places) status = rest_write(call->index, batch, call);
+    if (status == COPSE_OK) status = copse_radix_blocks_leave(call->index, &call->blocks);
     if (status != COPSE_OK) return status;
     call->tree->host.entries += call->keys.n;
     call->tree->host.root = call->tree->view.root = call->tally.root;
@@ -210,11 +212,15 @@ copse_status copse_radix_device_add(copse_index *index, const copse_radix_upsert
                                             (flags & COPSE_INSERT_IF_ABSENT) != 0, false, &call.keys);
     call.a.tree = call.tree->view;
     if (status == COPSE_OK) status = keys_locate(&call);
-    if (status == COPSE_OK) status = copse_radix_forest_shape(index, &call.keys, batch->values, &call.forest);
+    if (status == COPSE_OK && call.keys.longest > copse_radix_key_room(COPSE_RADIX_LEAF32))
+        status = copse_radix_blocks_group(index, call.keys.n, &call.blocks, &call.grouped);
+    if (status == COPSE_OK)
+        status = copse_radix_forest_shape(index, &call.keys, batch->values, &call.blocks, &call.forest);
     if (status == COPSE_OK) status = scratch_make(&call);
     if (status == COPSE_OK) status = add_run(&call, batch, out_done);
     copse_scratch_free(index->device, &call.scratch);
     copse_scratch_free(index->device, &call.forest.scratch);
+    copse_scratch_free(index->device, &call.grouped);
     copse_scratch_free(index->device, &call.spots);
     copse_scratch_free(index->device, &call.keys.scratch);
     if (status == COPSE_OK && *out_done) *out_inserted = call.keys.n;

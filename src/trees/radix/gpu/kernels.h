@@ -318,6 +318,17 @@ typedef struct copse_radix_spare_arguments {
     uint64_t *count; /* of each type, how many have gone there: at the start 0 */
 } copse_radix_spare_arguments;
 
+/* Free blocks of long leaves. New leaves take those of their class from the end of its group; the rest stays free. */
+typedef struct copse_radix_blocks {
+    copse_radix_link *free; /* in any order: links to leaves that they had room for */
+    uint64_t n;             /* 0: there are none, and nothing else either           */
+    uint32_t width;
+    copse_radix_link *grouped;
+    uint64_t *begins; /* of each class how many there are, and one 0 more; summed up, where its group begins */
+    uint64_t *taken;  /* of each class; more where there were not enough. At the start all 0                */
+    uint64_t *rest;   /* how many stayed free */
+} copse_radix_blocks;
+
 typedef struct copse_radix_forest_arguments {
     copse_radix_view tree;
     copse_radix_strings keys;
@@ -338,6 +349,8 @@ typedef struct copse_radix_forest_arguments {
     uint32_t *heads;                /* first keys of trees            */
     uint32_t leaf_type;             /* 0: `sizes` is to be filled for a type, else what is counted */
     uint64_t *sizes;                /* items of the type in front of each leaf */
+    copse_radix_blocks blocks;
+    uint64_t *picks; /* of a long leaf: index + 1 of the block that it takes; 0: it takes new items */
     copse_radix_items items;
     copse_radix_tally *tally;
 } copse_radix_forest_arguments;
@@ -429,7 +442,7 @@ typedef struct copse_radix_kernels {
     copse_kernel absent, survey, words, merge, ties, ends, unique;
     copse_kernel level, chains, sizes, leaves, nodes, fill, height;
     copse_kernel locate, need, hang;
-    copse_kernel doomed, lose, take, spare;
+    copse_kernel doomed, lose, take, spare, blocks_count, blocks_group, blocks_leave;
     copse_kernel wide, descend, leaves_below, lengths, wide_count, wide_rows, list_totals, wide_totals;
 } copse_radix_kernels;
 

@@ -25,7 +25,9 @@
             RADIX_ENTRY(radix_level), RADIX_ENTRY(radix_chains), RADIX_ENTRY(radix_sizes), RADIX_ENTRY(radix_leaves),  \
             RADIX_ENTRY(radix_nodes), RADIX_ENTRY(radix_fill), RADIX_ENTRY(radix_height), RADIX_ENTRY(radix_locate),   \
             RADIX_ENTRY(radix_need), RADIX_ENTRY(radix_hang), RADIX_ENTRY(radix_doomed), RADIX_ENTRY(radix_lose),      \
-            RADIX_ENTRY(radix_take), RADIX_ENTRY(radix_spare), RADIX_ENTRY(radix_wide), RADIX_ENTRY(radix_descend),    \
-            RADIX_ENTRY(radix_leaves_below), RADIX_ENTRY(radix_lengths), RADIX_ENTRY(radix_wide_count),                \
-            RADIX_ENTRY(radix_wide_rows), RADIX_ENTRY(radix_list_totals), RADIX_ENTRY(radix_wide_totals)               \
+            RADIX_ENTRY(radix_take), RADIX_ENTRY(radix_spare), RADIX_ENTRY(radix_blocks_count),                        \
+            RADIX_ENTRY(radix_blocks_group), RADIX_ENTRY(radix_blocks_leave), RADIX_ENTRY(radix_wide),                 \
+            RADIX_ENTRY(radix_descend), RADIX_ENTRY(radix_leaves_below), RADIX_ENTRY(radix_lengths),                   \
+            RADIX_ENTRY(radix_wide_count), RADIX_ENTRY(radix_wide_rows), RADIX_ENTRY(radix_list_totals),               \
+            RADIX_ENTRY(radix_wide_totals)                                                                             \
     }

@@ -1,6 +1,7 @@
 /* Free items of a radix tree on a device, which new keys take first: an array of indexes for each type, in device memory. Those of the host's
  * lists go there when kernels want them, and back when the host has the pages of the device again. */
 #include "gpu/sort.h"
+#include "primitives/primitives.h"
 #include "trees/radix/gpu/tree.h"
 
 void copse_radix_spares_free(const copse_index *index, copse_radix_device *tree)
@@ -43,17 +44,25 @@ static uint64_t listed_wanted(const copse_radix_device *tree, uint32_t type, uin
     return wanted < listed ? wanted : listed;
 }
 
-static copse_status listed_take(const copse_index *index, copse_radix_device *tree, uint32_t type, uint64_t n)
+/* Items that have been taken from the host's lists. */
+static copse_status taken_send(const copse_index *index, copse_radix_device *tree, uint32_t type, const uint64_t *taken,
+                               uint64_t n)
 {
     copse_device *device = index->device;
-    if (n == 0) return COPSE_OK;
-    uint64_t *taken = copse_memory_alloc(index->ctx, n * sizeof *taken);
-    if (!taken) return copse_fail_memory(index->ctx, n * sizeof *taken, "the radix tree");
-    for (uint64_t i = 0; i < n; i++) taken[i] = copse_radix_pool_take(&tree->host.pools[type]);
     copse_status status =
         copse_device_copy(device, device->main, tree->spare[type] + tree->spare_n[type], taken, n * sizeof *taken);
     if (status == COPSE_OK) status = copse_device_wait(device, device->main);
     tree->spare_n[type] += n;
+    return status;
+}
+
+static copse_status listed_take(const copse_index *index, copse_radix_device *tree, uint32_t type, uint64_t n)
+{
+    if (n == 0) return COPSE_OK;
+    uint64_t *taken = copse_memory_alloc(index->ctx, n * sizeof *taken);
+    if (!taken) return copse_fail_memory(index->ctx, n * sizeof *taken, "the radix tree");
+    for (uint64_t i = 0; i < n; i++) taken[i] = copse_radix_pool_take(&tree->host.pools[type]);
+    const copse_status status = taken_send(index, tree, type, taken, n);
     copse_memory_free(index->ctx, taken, n * sizeof *taken);
     return status;
 }
@@ -104,6 +113,86 @@ copse_status copse_radix_spares_account(const copse_index *index, const copse_ra
     }
     if (tree->host.height < tally->levels) tree->host.height = (uint32_t)tally->levels;
     return tally->freed ? freed_add(index, tree, freed, tally, there->spare) : COPSE_OK;
+}
+
+/* --- blocks of long leaves ---------------------------------------------------------------------------------------------------- */
+
+/* Blocks in the list of a class, up to so many. */
+static uint64_t blocks_listed(const copse_radix_heap *heap, uint32_t class_number, uint64_t most)
+{
+    uint64_t n = 0;
+    for (uint64_t next = heap->free[class_number]; next && n < most; n++)
+        memcpy(&next, copse_radix_pool_at(&heap->pool, next - 1), sizeof next);
+    return n;
+}
+
+/* Takes blocks from the host's lists, up to so many of each class, as links to leaves that they have room for. */
+static copse_status blocks_take(const copse_index *index, copse_radix_device *tree, uint64_t most)
+{
+    const uint32_t type = COPSE_RADIX_LEAF_LONG;
+    copse_radix_heap *heap = &tree->host.heap;
+    uint64_t listed[COPSE_RADIX_CLASSES], n = 0;
+    for (uint32_t c = 0; c < COPSE_RADIX_CLASSES; c++) n += listed[c] = blocks_listed(heap, c, most);
+    if (n == 0) return COPSE_OK;
+    copse_status status = array_reserve(index, tree, type, tree->spare_n[type] + n);
+    if (status != COPSE_OK) return status;
+    uint64_t *taken = copse_memory_alloc(index->ctx, n * sizeof *taken), *to = taken;
+    if (!taken) return copse_fail_memory(index->ctx, n * sizeof *taken, "the radix tree");
+    for (uint32_t c = 0; c < COPSE_RADIX_CLASSES; c++) {
+        const uint32_t units = copse_radix_class_units(c), room = 8 * units - (tree->host.width ? 8 : 0);
+        const size_t length = room < COPSE_LONGEST_KEY ? room : COPSE_LONGEST_KEY;
+        for (; listed[c]; listed[c]--) *to++ = copse_radix_leaf_link(length, copse_radix_heap_take(heap, units));
+    }
+    status = taken_send(index, tree, type, taken, n);
+    copse_memory_free(index->ctx, taken, n * sizeof *taken);
+    return status;
+}
+
+static copse_status blocks_launch(const copse_index *index, const copse_kernel *kernel,
+                                  const copse_radix_blocks *blocks)
+{
+    copse_device *device = index->device;
+    return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, blocks->n), blocks);
+}
+
+copse_status copse_radix_blocks_group(const copse_index *index, uint64_t most, copse_radix_blocks *out,
+                                      copse_scratch *out_scratch)
+{
+    copse_device *device = index->device;
+    copse_radix_device *tree = copse_radix_device_of(index);
+    const copse_radix_kernels *kernels = copse_radix_kernels_on(device);
+    copse_radix_blocks blocks = {.width = tree->view.width};
+    copse_status status = blocks_take(index, tree, most);
+    if (status != COPSE_OK || !tree->spare_n[COPSE_RADIX_LEAF_LONG]) return status;
+    blocks.free = tree->spare[COPSE_RADIX_LEAF_LONG];
+    blocks.n = tree->spare_n[COPSE_RADIX_LEAF_LONG];
+    const copse_scratch_array arrays[] = {{(void **)&blocks.begins, (COPSE_RADIX_CLASSES + 1) * sizeof(uint64_t)},
+                                          {(void **)&blocks.taken, COPSE_RADIX_CLASSES * sizeof(uint64_t)},
+                                          {(void **)&blocks.rest, sizeof(uint64_t)},
+                                          {(void **)&blocks.grouped, blocks.n * sizeof(uint64_t)}};
+    status = copse_scratch_take(device, "the new keys", arrays, 4, out_scratch);
+    if (status == COPSE_OK)
+        status = copse_device_fill(device, device->main, blocks.begins, 0,
+                                   (uint64_t)((char *)blocks.grouped - (char *)blocks.begins));
+    if (status == COPSE_OK) status = blocks_launch(index, &kernels->blocks_count, &blocks);
+    if (status == COPSE_OK)
+        status = device->backend->primitives->scan_u64(device, device->main, blocks.begins, blocks.begins,
+                                                       COPSE_RADIX_CLASSES + 1);
+    if (status == COPSE_OK) status = blocks_launch(index, &kernels->blocks_group, &blocks);
+    *out = blocks;
+    return status;
+}
+
+copse_status copse_radix_blocks_leave(const copse_index *index, copse_radix_blocks *blocks)
+{
+    copse_device *device = index->device;
+    copse_radix_device *tree = copse_radix_device_of(index);
+    if (blocks->n == 0) return COPSE_OK;
+    blocks->free = tree->spare[COPSE_RADIX_LEAF_LONG];
+    copse_status status = blocks_launch(index, &copse_radix_kernels_on(device)->blocks_leave, blocks);
+    return status == COPSE_OK ? copse_device_read(device, device->main, &tree->spare_n[COPSE_RADIX_LEAF_LONG],
+                                                  blocks->rest, sizeof(uint64_t))
+                              : status;
 }
 
 copse_status copse_radix_spares_give(const copse_index *index, copse_radix_device *tree)

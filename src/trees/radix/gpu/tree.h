@@ -234,14 +234,15 @@ copse_status copse_radix_order(const copse_index *index, const copse_radix_strin
 
 typedef struct copse_radix_forest {
     copse_radix_forest_arguments a;
-    uint64_t leaves[COPSE_RADIX_TYPES]; /* items that they take */
+    uint64_t leaves[COPSE_RADIX_TYPES]; /* new items that they take */
+    bool has_long;
     copse_radix_tally tally;
     copse_scratch scratch;
 } copse_radix_forest;
 
 /* Works out the shape: what trees there are, and how many nodes and leaves of each type. */
 copse_status copse_radix_forest_shape(const copse_index *index, const copse_radix_ordered *keys, const void *values,
-                                      copse_radix_forest *out);
+                                      const copse_radix_blocks *blocks, copse_radix_forest *out);
 /* Makes them, of items for which there is memory; `a.tree`, `a.items` and the tally are set. */
 copse_status copse_radix_forest_make(const copse_index *index, copse_radix_forest *forest);
 
@@ -255,6 +256,11 @@ copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *m
 copse_status copse_radix_spares_account(const copse_index *index, const copse_radix_items *items,
                                         const copse_radix_tally *tally, copse_radix_tally *there,
                                         const copse_radix_link *freed);
+/* Free blocks for at most so many long leaves, in groups; and after leaves have taken theirs, which needs no memory. The scratch memory has to be
+ * freed in any case. */
+copse_status copse_radix_blocks_group(const copse_index *index, uint64_t most, copse_radix_blocks *out,
+                                      copse_scratch *out_scratch);
+copse_status copse_radix_blocks_leave(const copse_index *index, copse_radix_blocks *blocks);
 /* All of them go to the lists of the host's pools, which have the pages of the device. */
 copse_status copse_radix_spares_give(const copse_index *index, copse_radix_device *tree);
 void copse_radix_spares_free(const copse_index *index, copse_radix_device *tree);
