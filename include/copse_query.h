@@ -191,6 +191,14 @@ COPSE_API copse_status copse_table_update(copse_table *table, const copse_column
 COPSE_API copse_status copse_table_delete(copse_table *table, const copse_column *keys, uint64_t n,
                                           uint64_t *out_deleted);
 
+/* The same by a key of several columns, which copse_table_index_columns has put an index on, in any order: row i of the arrays is a key, and one with a
+ * NULL in it is that of no row. */
+COPSE_API copse_status copse_table_update_by_columns(copse_table *table, const copse_column *keys, uint32_t key_count,
+                                                     uint64_t n, const copse_column *columns, uint32_t column_count,
+                                                     uint64_t *out_updated);
+COPSE_API copse_status copse_table_delete_by_columns(copse_table *table, const copse_column *keys, uint32_t key_count,
+                                                     uint64_t n, uint64_t *out_deleted);
+
 /* Gives the memory of deleted rows and of texts that were replaced back; rows are numbered anew. */
 COPSE_API copse_status copse_table_compact(copse_table *table);
 

@@ -546,6 +546,8 @@ static copse_status live(copse_ctx *ctx)
     copse_join_options join = COPSE_JOIN_OPTIONS_INIT;
     const int64_t more[] = {50, 51, 52, 53};
     const copse_column new_rows[] = {{"id", COPSE_I64, 0, more, NULL}, columns[2]};
+    const copse_column keys[] = {columns[2], columns[3]};
+    const char *const key_names[] = {"day", "name"};
     options.unique = 1;
     options.sums = "price";
     join.kind = COPSE_JOIN_LEFT;
@@ -556,6 +558,8 @@ static copse_status live(copse_ctx *ctx)
     if (!status) status = copse_table_append(table, new_rows, 2, 4);
     if (!status) status = copse_table_update(table, new_rows, 2, &columns[2], 1, NULL);
     if (!status) status = copse_table_delete(table, new_rows, 1, NULL);
+    if (!status) status = copse_table_index_columns(table, key_names, 2, NULL);
+    if (!status) status = copse_table_update_by_columns(table, keys, 2, 4, &columns[1], 1, NULL);
     if (!status) status = copse_query_create(table, &query);
     if (!status) status = copse_query_where(query, "name", COPSE_PREFIX, text("b"));
     if (!status) status = copse_query_group_by(query, "name");
@@ -714,6 +718,47 @@ static void an_index_of_several_columns_drives(void **state)
     copse_ctx_free(ctx);
 }
 
+/* Rows by a key of two columns, in another order than that of the index, some of them NULL; the key is unique, or not. */
+static void changes_by_a_key_of_several_columns(void **state)
+{
+    (void)state;
+    static const char *const both[] = {"a", "b"}, *const other[] = {"a", "c"};
+    static const int32_t a[] = {3, 4, 3, 3, 99}, b[] = {7, 0, 8, 7, 1};
+    static const int64_t c[] = {-1, -2, -3, -4, -5};
+    static const uint8_t but_the_third[] = {0x1B};
+    copse_table_index_options unique = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    const copse_column keys[] = {{"b", COPSE_I32, 0, b, NULL}, {"a", COPSE_I32, 0, a, but_the_third}};
+    const copse_column cells = {"c", COPSE_I64, 0, c, NULL}, key = {"b", COPSE_I32, 0, b, NULL};
+    copse_ctx *ctx = unit_context(1);
+    unique.unique = 1;
+    for (int once = 0; once < 2; once++) {
+        copse_table *table = make_large(ctx);
+        uint64_t n = 0;
+        assert_fails_naming(ctx, COPSE_ERR_UNSUPPORTED, "with the other columns",
+                            copse_table_update_by_columns(table, keys, 2, 5, &cells, 1, &n));
+        assert_ok(ctx, copse_table_index_columns(table, other, 2, NULL));
+        assert_fails(ctx, COPSE_ERR_UNSUPPORTED, copse_table_delete_by_columns(table, keys, 2, 5, &n));
+        assert_ok(ctx, copse_table_index_columns(table, both, 2, once ? &unique : NULL));
+        assert_fails(ctx, COPSE_ERR_ARGUMENT, copse_table_update_by_columns(table, NULL, 2, 5, &cells, 1, &n));
+        assert_fails(ctx, COPSE_ERR_ARGUMENT, copse_table_update_by_columns(table, keys, 0, 5, &cells, 1, &n));
+        if (once)
+            assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "unique",
+                                copse_table_update_by_columns(table, keys, 2, 5, &key, 1, &n));
+        assert_ok(ctx, copse_table_update_by_columns(table, keys, 2, 5, &cells, 1, &n));
+        assert_int_equal(n, 2);
+        assert_int_equal(cell(table, 73, "c").as.i64, -4); /* a = 3, b = 7: the later one wins */
+        assert_int_equal(cell(table, 4, "c").as.i64, -2);
+        assert_int_equal(cell(table, 83, "c").as.i64, 83);
+        assert_ok(ctx, copse_table_delete_by_columns(table, keys, 2, 5, &n));
+        assert_int_equal(n, 2);
+        assert_false(copse_table_has_row(table, 73));
+        assert_true(copse_table_has_row(table, 83));
+        assert_ok(ctx, copse_table_verify(table));
+        copse_table_free(table);
+    }
+    copse_ctx_free(ctx);
+}
+
 static void many_ranges_give_a_row_each(void **state)
 {
     (void)state;
@@ -762,6 +807,7 @@ int main(void)
         cmocka_unit_test(arrow_rows_that_are_null),
         cmocka_unit_test(arrow_children_may_be_taken_out),
         cmocka_unit_test(an_index_of_several_columns_drives),
+        cmocka_unit_test(changes_by_a_key_of_several_columns),
         cmocka_unit_test(many_ranges_give_a_row_each),
         cmocka_unit_test(memory_runs_out_at_every_place),
         cmocka_unit_test(a_change_costs_what_it_changes),

@@ -30,13 +30,12 @@ static void spread(uint64_t *offsets, const copse_key_batch *batch, uint64_t n)
     }
 }
 
-copse_status copse_index_find_rows(const copse_table *table, const copse_stored_index *index, copse_cells keys,
-                                   uint64_t n, copse_buffer *offsets, copse_buffer *rows)
+copse_status copse_index_find_rows(const copse_table *table, const copse_stored_index *index,
+                                   const copse_key_source *keys, uint64_t n, copse_buffer *offsets, copse_buffer *rows)
 {
     copse_key_batch batch = {0};
     copse_rows out = COPSE_ROWS_INIT;
-    const copse_key_source source = copse_key_source_of(keys.column, keys.rows);
-    copse_status status = copse_key_batch_fill(table->ctx, &batch, &source, NULL, NULL, n);
+    copse_status status = copse_key_batch_fill(table->ctx, &batch, keys, NULL, NULL, n);
     if (status == COPSE_OK)
         status = copse_buffer_reserve(table->ctx, offsets, n + 1, sizeof(uint64_t), "the rows of keys");
     out.offsets = offsets->data;

@@ -118,5 +118,5 @@ copse_status copse_indexes_apply(copse_table *table, const copse_index_change *c
 copse_status copse_indexes_check_new(const copse_table *table, const copse_table *incoming,
                                      const uint32_t *incoming_of);
 /* Rows of each key, in ascending order for each: CSR with n + 1 offsets. Keys that are NULL have none. */
-copse_status copse_index_find_rows(const copse_table *table, const copse_stored_index *index, copse_cells keys,
-                                   uint64_t n, copse_buffer *offsets, copse_buffer *rows);
+copse_status copse_index_find_rows(const copse_table *table, const copse_stored_index *index,
+                                   const copse_key_source *keys, uint64_t n, copse_buffer *offsets, copse_buffer *rows);

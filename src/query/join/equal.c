@@ -57,16 +57,16 @@ static copse_status find_one_each(copse_joined *join, found *f, uint64_t first, 
 static copse_status find_all(copse_joined *join, found *f, uint64_t first, uint64_t n)
 {
     copse_buffer numbers = {0};
-    copse_cells keys = {&join->left->columns[join->left_on], NULL};
+    copse_key_source keys = copse_key_source_of(&join->left->columns[join->left_on], NULL);
     copse_status status = COPSE_OK;
     if (join->left_rows.data) {
-        keys.rows = (const uint32_t *)join->left_rows.data + first;
+        keys.parts[0].rows = (const uint32_t *)join->left_rows.data + first;
     } else {
         status = copse_buffer_reserve(join->left->ctx, &numbers, n, sizeof(uint32_t), "the rows of a join");
         for (uint64_t i = 0; status == COPSE_OK && i < n; i++) ((uint32_t *)numbers.data)[i] = (uint32_t)(first + i);
-        keys.rows = numbers.data;
+        keys.parts[0].rows = numbers.data;
     }
-    if (status == COPSE_OK) status = copse_index_find_rows(join->right, join->index, keys, n, &f->offsets, &f->rows);
+    if (status == COPSE_OK) status = copse_index_find_rows(join->right, join->index, &keys, n, &f->offsets, &f->rows);
     if (status == COPSE_OK) status = copse_join_list(join, first, n, f->offsets.data, f->rows.data);
     copse_buffer_free(join->left->ctx, &numbers);
     return status;

@@ -98,8 +98,7 @@ copse_status copse_table_append(copse_table *table, const copse_column *columns,
 /* ---- rows by key ---- */
 
 typedef struct keyed {
-    copse_table *keys; /* one column */
-    uint32_t column;
+    copse_table *keys;
     copse_buffer offsets, rows;
 } keyed;
 
@@ -110,24 +109,49 @@ static void keyed_close(copse_table *table, keyed *k)
     copse_buffer_free(table->ctx, &k->rows);
 }
 
-static copse_status keyed_find(copse_table *table, const char *call, const copse_column *keys, uint64_t n, keyed *out)
+/* The columns of the keys in the order in which an index has them; false: it is on others. */
+static bool is_on_keys(const copse_stored_index *index, const copse_table *keys, const uint32_t *of,
+                       copse_key_source *out)
 {
+    if (index->column_count != keys->column_count || index->sums != COPSE_NO_COLUMN) return false;
+    out->count = index->column_count;
+    for (uint32_t i = 0; i < index->column_count; i++) {
+        uint32_t at = of[index->columns[i]];
+        if (at == COPSE_NO_COLUMN) return false;
+        out->parts[i] = (copse_cells){&keys->columns[at], NULL};
+    }
+    return true;
+}
+
+static copse_status keyed_find(copse_table *table, const char *call, const copse_column *keys, uint32_t key_count,
+                               uint64_t n, keyed *out)
+{
+    copse_buffer of = {0};
+    copse_key_source source;
     if (!keys) return copse_fail_argument(table->ctx, "keys", "%s: keys is NULL", call);
-    copse_status status = copse_table_create(table->ctx, keys, 1, n, &out->keys);
-    if (status == COPSE_OK) status = copse_table_column(table, call, keys->name, &out->column);
-    if (status != COPSE_OK) return status;
-    if (keys->type != table->columns[out->column].type)
-        return copse_fail(table->ctx, COPSE_ERR_TYPE, "%s: column \"%.40s\" is %s in the table, not %s", call,
-                          keys->name, copse_column_type_name(table->columns[out->column].type),
-                          copse_column_type_name(keys->type));
-    status = copse_indexes_refresh(table);
-    if (status != COPSE_OK) return status;
-    const copse_stored_index *index = copse_index_on(table, out->column, COPSE_NO_COLUMN);
-    if (!index)
-        return copse_fail(table->ctx, COPSE_ERR_UNSUPPORTED,
-                          "%s: column \"%.40s\" has no index; copse_table_index makes one", call, keys->name);
-    return copse_index_find_rows(table, index, (copse_cells){&out->keys->columns[0], NULL}, n, &out->offsets,
-                                 &out->rows);
+    copse_status status = copse_table_create(table->ctx, keys, key_count, n, &out->keys);
+    if (status == COPSE_OK) status = match(table, out->keys, call, &of);
+    if (status == COPSE_OK) status = copse_indexes_refresh(table);
+    uint32_t at = 0;
+    while (status == COPSE_OK && at < table->index_count &&
+           !is_on_keys(&copse_indexes(table)[at], out->keys, of.data, &source))
+        at++;
+    if (status == COPSE_OK && at == table->index_count)
+        status = copse_fail(table->ctx, COPSE_ERR_UNSUPPORTED, "%s: column \"%.40s\"%s has no index; %s makes one",
+                            call, keys->name, key_count > 1 ? ", with the other columns of the key," : "",
+                            key_count > 1 ? "copse_table_index_columns" : "copse_table_index");
+    if (status == COPSE_OK)
+        status = copse_index_find_rows(table, &copse_indexes(table)[at], &source, n, &out->offsets, &out->rows);
+    copse_buffer_free(table->ctx, &of);
+    return status;
+}
+
+/* An index of several columns has NULLs, but NULL is equal to nothing. */
+static bool has_null(const copse_table *keys, uint64_t row)
+{
+    for (uint32_t i = 0; i < keys->column_count; i++)
+        if (!copse_cell_valid(&keys->columns[i], row)) return true;
+    return false;
 }
 
 /* ---- update ---- */
@@ -139,6 +163,7 @@ static copse_status last_of_each(copse_table *table, const keyed *k, uint64_t n,
     const uint64_t *offsets = k->offsets.data;
     const uint64_t all = offsets ? offsets[n] : 0; /* NULL: there were no keys to look up */
     copse_buffer memory = {0};
+    uint64_t used = 0;
     *out_n = 0;
     if (all == 0) return COPSE_OK;
     copse_status status = copse_buffer_reserve(table->ctx, rows, all, sizeof(uint32_t), "rows to update");
@@ -148,11 +173,11 @@ static copse_status last_of_each(copse_table *table, const keyed *k, uint64_t n,
     if (status != COPSE_OK) return status;
     copse_pair *pairs = memory.data;
     for (uint64_t i = 0; i < n; i++)
-        for (uint64_t j = offsets[i]; j < offsets[i + 1]; j++)
-            pairs[j] = (copse_pair){((const uint32_t *)k->rows.data)[j], i};
-    sort_bucket(pairs, pairs + all, all, false); /* stable */
-    for (uint64_t j = 0; j < all; j++) {
-        if (j + 1 < all && pairs[j + 1].key == pairs[j].key) continue;
+        for (uint64_t j = offsets[i]; j < offsets[i + 1] && !has_null(k->keys, i); j++)
+            pairs[used++] = (copse_pair){((const uint32_t *)k->rows.data)[j], i};
+    sort_bucket(pairs, pairs + all, used, false); /* stable */
+    for (uint64_t j = 0; j < used; j++) {
+        if (j + 1 < used && pairs[j + 1].key == pairs[j].key) continue;
         ((uint32_t *)rows->data)[*out_n] = (uint32_t)pairs[j].key;
         ((uint32_t *)from->data)[(*out_n)++] = (uint32_t)pairs[j].value;
     }
@@ -192,17 +217,17 @@ static copse_status update_rows(copse_table *table, const copse_table *incoming,
     return COPSE_OK;
 }
 
-copse_status copse_table_update(copse_table *table, const copse_column *keys, uint64_t n, const copse_column *columns,
-                                uint32_t column_count, uint64_t *out_updated)
+copse_status copse_table_update_by_columns(copse_table *table, const copse_column *keys, uint32_t key_count, uint64_t n,
+                                           const copse_column *columns, uint32_t column_count, uint64_t *out_updated)
 {
-    const char *call = "copse_table_update";
+    const char *call = key_count > 1 ? "copse_table_update_by_columns" : "copse_table_update";
     keyed k = {0};
     copse_table *incoming = NULL;
     copse_buffer of = {0}, rows = {0}, from = {0};
     uint64_t updated = 0;
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
     copse_status status = copse_table_changeable(table, call);
-    if (n > 0 && status == COPSE_OK) status = keyed_find(table, call, keys, n, &k);
+    if (n > 0 && status == COPSE_OK) status = keyed_find(table, call, keys, key_count, n, &k);
     if (n > 0 && status == COPSE_OK) {
         status = copse_table_create(table->ctx, columns, column_count, n, &incoming);
         if (status == COPSE_OK) status = match(table, incoming, call, &of);
@@ -217,6 +242,12 @@ copse_status copse_table_update(copse_table *table, const copse_column *keys, ui
     copse_table_free(incoming);
     keyed_close(table, &k);
     return status;
+}
+
+copse_status copse_table_update(copse_table *table, const copse_column *keys, uint64_t n, const copse_column *columns,
+                                uint32_t column_count, uint64_t *out_updated)
+{
+    return copse_table_update_by_columns(table, keys, 1, n, columns, column_count, out_updated);
 }
 
 /* ---- delete ---- */
@@ -242,15 +273,16 @@ static copse_status delete_rows(copse_table *table, const uint32_t *rows, uint64
     return COPSE_OK;
 }
 
-copse_status copse_table_delete(copse_table *table, const copse_column *keys, uint64_t n, uint64_t *out_deleted)
+copse_status copse_table_delete_by_columns(copse_table *table, const copse_column *keys, uint32_t key_count, uint64_t n,
+                                           uint64_t *out_deleted)
 {
-    const char *call = "copse_table_delete";
+    const char *call = key_count > 1 ? "copse_table_delete_by_columns" : "copse_table_delete";
     keyed k = {0};
     copse_buffer rows = {0}, from = {0};
     uint64_t deleted = 0;
     if (copse_table_check(table, call) != COPSE_OK) return COPSE_ERR_ARGUMENT;
     copse_status status = copse_table_changeable(table, call);
-    if (n > 0 && status == COPSE_OK) status = keyed_find(table, call, keys, n, &k);
+    if (n > 0 && status == COPSE_OK) status = keyed_find(table, call, keys, key_count, n, &k);
     if (n > 0 && status == COPSE_OK) status = last_of_each(table, &k, n, &rows, &from, &deleted);
     if (deleted > 0 && status == COPSE_OK) status = delete_rows(table, rows.data, deleted);
     if (status == COPSE_OK && out_deleted) *out_deleted = deleted;
@@ -258,4 +290,9 @@ copse_status copse_table_delete(copse_table *table, const copse_column *keys, ui
     copse_buffer_free(table->ctx, &from);
     keyed_close(table, &k);
     return status;
+}
+
+copse_status copse_table_delete(copse_table *table, const copse_column *keys, uint64_t n, uint64_t *out_deleted)
+{
+    return copse_table_delete_by_columns(table, keys, 1, n, out_deleted);
 }
