@@ -259,15 +259,16 @@ static double join_pairs(void)
 {
     copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
     copse_pairs *pairs = NULL;
-    double total = 0;
+    uint64_t total = 0;
     options.left_on = "a";
     options.right_on = "id";
     need(copse_join(table, few, &options, &pairs));
     const uint64_t *right = copse_pairs_right(pairs);
     const uint64_t *left = copse_pairs_left(pairs);
-    for (uint64_t i = 0; i < copse_pairs_count(pairs); i++) total += (double)right[i] + (double)amounts[left[i]];
+    const uint64_t n = copse_pairs_count(pairs);
+    for (uint64_t i = 0; i < n; i++) total += right[i] + (uint64_t)amounts[left[i]];
     copse_pairs_free(pairs);
-    return total;
+    return (double)total;
 }
 
 static double join_sqlite(void)
@@ -378,16 +379,16 @@ static double asof_copse(void)
 {
     copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
     copse_pairs *pairs = NULL;
-    double total = 0;
+    uint64_t total = 0; /* of whole numbers, as the peers add them */
     options.kind = COPSE_JOIN_ASOF;
     options.left_on = options.right_on = "time";
     options.left_by = options.right_by = "symbol";
     need(copse_join(trades, quotes, &options, &pairs));
     const uint64_t *right = copse_pairs_right(pairs);
-    for (uint64_t i = 0; i < copse_pairs_count(pairs); i++)
-        if (right[i] != COPSE_NO_ROW) total += (double)right[i];
+    const uint64_t n = copse_pairs_count(pairs);
+    for (uint64_t i = 0; i < n; i++) total += right[i] != COPSE_NO_ROW ? right[i] : 0;
     copse_pairs_free(pairs);
-    return total;
+    return (double)total;
 }
 
 /* ---- CSV ---- */

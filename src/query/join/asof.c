@@ -288,6 +288,11 @@ static copse_ticks_side plain_side(const side *s)
     return (copse_ticks_side){s->on->cells.data, groups, s->table->slots};
 }
 
+static bool is_above_zero(const side *s)
+{
+    return s->table->slots == 0 || ((const double *)s->on->cells.data)[0] > 0; /* so the others are, too */
+}
+
 static void take_cells(asof *a)
 {
     const copse_stored_column *on = a->left.on;
@@ -297,6 +302,8 @@ static void take_cells(asof *a)
     a->ticks.key_width = on->width;
     a->ticks.group_width = a->left.numbers.data ? sizeof(uint32_t) : a->left.by ? a->left.by->width : 0;
     a->ticks.sign = is_signed ? UINT64_C(1) << (on->width * 8 - 1) : 0;
+    a->ticks.as_signed =
+        on->width == 8 && (is_signed || (on->type == COPSE_F64 && is_above_zero(&a->left) && is_above_zero(&a->right)));
 }
 
 /* ---- the tolerance ---- */

@@ -36,9 +36,9 @@ static bool is_used(const copse_table *table, const copse_stored_column *column,
     return copse_row_lives(table, row) && copse_cell_valid(column, row);
 }
 
+/* Of no rows: the lowest is above the highest. */
 typedef struct span {
     uint64_t low, high;
-    bool any;
 } span;
 
 /* All cells of a step have a value: no branch inside, so that the compiler can take wide instructions. */
@@ -62,7 +62,6 @@ static void widen_plain(const copse_stored_column *column, uint64_t begin, uint6
         WIDEN(uint64_t, is_unsigned ? 0 : UINT64_C(1) << 63);
     else
         WIDEN(uint32_t, is_unsigned ? 0 : 0x80000000u);
-    s->any = true;
 }
 
 static void widen(const copse_table *table, const copse_stored_column *column, uint64_t begin, uint64_t n, span *s)
@@ -76,22 +75,42 @@ static void widen(const copse_table *table, const copse_stored_column *column, u
         uint64_t code = copse_cell_code(column, i);
         s->low = code < s->low ? code : s->low;
         s->high = code > s->high ? code : s->high;
-        s->any = true;
     }
+}
+
+typedef struct span_job {
+    const copse_table *table;
+    const copse_stored_column *column;
+    uint64_t most;
+    uint64_t low, not_high; /* of all threads */
+} span_job;
+
+static bool is_too_wide(const span *s, uint64_t most)
+{
+    return s->low <= s->high && s->high - s->low > most;
+}
+
+static void widen_chunk(void *user, uint64_t first, uint64_t end)
+{
+    span_job *job = user;
+    span s = {__atomic_load_n(&job->low, __ATOMIC_RELAXED), ~__atomic_load_n(&job->not_high, __ATOMIC_RELAXED)};
+    for (uint64_t begin = first; begin < end && !is_too_wide(&s, job->most); begin += COPSE_JOIN_STEP)
+        widen(job->table, job->column, begin, end - begin < COPSE_JOIN_STEP ? end - begin : COPSE_JOIN_STEP, &s);
+    copse_note_least(&job->low, s.low);
+    copse_note_least(&job->not_high, ~s.high);
 }
 
 bool copse_column_span(const copse_table *table, const copse_stored_column *column, uint64_t most, uint64_t *out_least,
                        uint64_t *out_most)
 {
-    span s = {UINT64_MAX, 0, false};
-    for (uint64_t begin = 0; begin < table->slots; begin += COPSE_JOIN_STEP) {
-        uint64_t left = table->slots - begin;
-        widen(table, column, begin, left < COPSE_JOIN_STEP ? left : COPSE_JOIN_STEP, &s);
-        if (s.any && s.high - s.low > most) return false;
-    }
+    span_job job = {table, column, most, UINT64_MAX, UINT64_MAX};
+    const uint32_t threads = copse_threads_for(table->ctx, table->slots);
+    if (table->slots > 0)
+        copse_parallel(table->ctx, threads, table->slots, copse_even_chunk(table->slots, threads), widen_chunk, &job);
+    const span s = {job.low, ~job.not_high};
     *out_least = s.low;
     *out_most = s.high;
-    return s.any;
+    return s.low <= s.high && !is_too_wide(&s, most);
 }
 
 /* ---- the array ---- */

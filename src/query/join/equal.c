@@ -1,6 +1,8 @@
 /* Joins of equal keys: lookups in batches, or, where the rows of both sides are in the order of their keys, a walk along both. */
 #include "query/join/join.h"
 
+#include "core/threads.h"
+
 /* Left rows whose keys are looked up at once: what comes back stays in the cache until it has become pairs. */
 #define BATCH_ROWS ((uint64_t)1 << 17)
 /* A walk along both sides looks at all rows of the right one; lookups are worth it only where those are so many more. */
@@ -130,17 +132,37 @@ static bool descends_somewhere(const copse_stored_column *column, uint64_t begin
     return descends;
 }
 
+typedef struct order_job {
+    const copse_stored_column *column;
+    bool descends;
+} order_job;
+
+/* Items are rows and the next one. */
+static void look_for_descent(void *user, uint64_t first, uint64_t end)
+{
+    order_job *job = user;
+    bool descends = __atomic_load_n(&job->descends, __ATOMIC_RELAXED);
+    for (uint64_t begin = first; begin < end && !descends; begin += COPSE_JOIN_STEP)
+        descends = descends_somewhere(job->column, begin,
+                                      end - begin < COPSE_JOIN_STEP ? end - begin + 1 : COPSE_JOIN_STEP + 1);
+    if (descends) __atomic_store_n(&job->descends, true, __ATOMIC_RELAXED);
+}
+
 bool copse_column_ascends(const copse_table *table, uint32_t at)
 {
     const copse_stored_column *column = &table->columns[at];
-    const bool plain = !table->alive.data && column->nulls == 0;
+    const uint64_t slots = table->slots;
     uint64_t last = UINT64_MAX;
-    copse_cells_touch(column, NULL, table->slots);
-    for (uint64_t begin = 0; plain && begin + 1 < table->slots; begin += COPSE_JOIN_STEP) {
-        uint64_t left = table->slots - begin; /* one more than a step: the next begins with it */
-        if (descends_somewhere(column, begin, left < COPSE_JOIN_STEP + 1 ? left : COPSE_JOIN_STEP + 1)) return false;
+    copse_cells_touch(column, NULL, slots);
+    if (!table->alive.data && column->nulls == 0) {
+        order_job job = {column, false};
+        const uint32_t threads = copse_threads_for(table->ctx, slots);
+        if (slots > 1)
+            copse_parallel(table->ctx, threads, slots - 1, copse_even_chunk(slots - 1, threads), look_for_descent,
+                           &job);
+        return !job.descends;
     }
-    for (uint64_t i = 0; !plain && i < table->slots; i++) {
+    for (uint64_t i = 0; i < slots; i++) {
         if (!copse_row_lives(table, i) || !copse_cell_valid(column, i)) continue;
         if (last != UINT64_MAX && copse_cell_compare(column, last, column, i) > 0) return false;
         last = i;

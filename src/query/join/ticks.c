@@ -16,7 +16,7 @@
 typedef struct walking {
     const copse_ticks *ticks;
     uint64_t pieces;
-    copse_buffer last; /* uint32_t[pieces][groups + 1] */
+    copse_buffer last; /* uint32_t[pieces][groups + 1]: 1 + the place of a right row; 0: none */
 } walking;
 
 /* What a walk is compiled for: constants where it is called, so that each set of them has a loop of its own. */
@@ -24,6 +24,7 @@ typedef struct shape {
     uint32_t key_width, group_width;
     bool floats; /* keys are compared as such; those of pairs are codes */
     bool near;
+    bool as_signed;
 } shape;
 
 static inline uint64_t key_at(const copse_ticks *t, const copse_ticks_side *side, shape s, uint64_t i)
@@ -82,7 +83,8 @@ static inline bool is_near(const copse_ticks *t, shape s, uint64_t left, uint64_
 
 static shape shape_of(const copse_ticks *t)
 {
-    return (shape){t->key_width, t->group_width, t->float_width > 0 && t->key_width != sizeof(copse_pair), t->near};
+    return (shape){t->key_width, t->group_width, t->float_width > 0 && t->key_width != sizeof(copse_pair), t->near,
+                   t->as_signed};
 }
 
 /* ---- pieces ---- */
@@ -124,7 +126,7 @@ static void note_pieces(void *job, uint64_t first, uint64_t end)
         uint32_t *last = last_of(w, piece + 1);
         uint64_t stop = right_begin(w, piece + 1);
         for (uint64_t j = right_begin(w, piece); j < stop; j++)
-            last[group_at(w->ticks, &w->ticks->right, s, j)] = (uint32_t)j;
+            last[group_at(w->ticks, &w->ticks->right, s, j)] = (uint32_t)j + 1;
     }
 }
 
@@ -134,7 +136,7 @@ static void hand_on(const walking *w)
         const uint32_t *before = last_of(w, piece - 1);
         uint32_t *last = last_of(w, piece);
         for (uint64_t g = 0; g < w->ticks->groups; g++)
-            if (last[g] == COPSE_ROW_NONE) last[g] = before[g];
+            if (last[g] == 0) last[g] = before[g];
     }
 }
 
@@ -153,57 +155,73 @@ static cursor cursor_at(const walking *w, uint64_t piece)
                     last_of(w, piece)};
 }
 
-static inline void put(const copse_ticks *t, shape s, uint64_t i, uint64_t found)
-{
-    t->rights[row_at(&t->left, s, i)] = found == COPSE_ROW_NONE ? COPSE_NO_ROW : row_at(&t->right, s, found);
-}
-
 static inline bool is_running(const cursor *c)
 {
     return c->i < c->end && c->j < c->right_end;
 }
 
-/* By masks, since compilers like to make a branch of a choice, and half of its guesses would be wrong. */
-static inline uint64_t choose(bool first, uint64_t a, uint64_t b)
+/* The partner of a left row, by what the place of its group says. */
+static inline __attribute__((always_inline)) void put(const copse_ticks *t, shape s, uint64_t i, uint64_t found)
 {
-    return b ^ ((a ^ b) & (0 - (uint64_t)first));
+    uint64_t right = found - 1; /* COPSE_NO_ROW where there is none */
+    if (s.near && found > 0 && !is_near(t, s, key_at(t, &t->left, s, i), key_at(t, &t->right, s, right)))
+        right = COPSE_NO_ROW;
+    else if (s.key_width == sizeof(copse_pair) && found > 0)
+        right = row_at(&t->right, s, right);
+    t->rights[row_at(&t->left, s, i)] = right;
 }
 
-static inline const void *choose_array(bool first, const void *a, const void *b)
+/* By masks, since compilers like to make a branch of a choice, and half of its guesses would be wrong. */
+static inline uint64_t choose(uint64_t mask, uint64_t a, uint64_t b)
 {
-    return (const void *)(uintptr_t)choose(first, (uintptr_t)a, (uintptr_t)b);
+    return b ^ ((a ^ b) & mask);
+}
+
+/* Whether the next left row comes before the next right one. */
+static inline __attribute__((always_inline)) bool is_left_next(const copse_ticks *t, shape s, const cursor *c)
+{
+    if (s.as_signed) return ((const int64_t *)t->right.keys)[c->j] > ((const int64_t *)t->left.keys)[c->i];
+    return is_above(s, key_at(t, &t->right, s, c->j), key_at(t, &t->left, s, c->i));
+}
+
+/* The place of the group of a row of either side; one more place is for groups that the right side has not. */
+static inline __attribute__((always_inline)) uint64_t place_of(const copse_ticks *t, shape s, uint64_t is_left,
+                                                               uint64_t i, uint64_t j)
+{
+    const uint64_t mask = 0 - is_left;
+    uint64_t group = 0;
+    if (s.key_width != sizeof(copse_pair) && s.group_width == 4)
+        group = (uint32_t)(choose(mask, ((const uint32_t *)t->left.groups)[i], ((const uint32_t *)t->right.groups)[j]) -
+                           t->base);
+    else
+        group = choose(mask, group_at(t, &t->left, s, i), group_at(t, &t->right, s, j));
+    return group < t->groups ? group : t->groups;
 }
 
 /* Takes the smaller of the next left and right row, of equal ones the right. A left row reads the place of its group and writes back what it
- * read. */
+ * read; what a right row reads is put where the next left row will put its own. */
 static inline __attribute__((always_inline)) void step(const copse_ticks *t, shape s, cursor *c)
 {
-    const copse_ticks_side *left = &t->left, *right = &t->right;
-    uint64_t left_key = key_at(t, left, s, c->i), right_key = key_at(t, right, s, c->j);
-    bool take_right = !is_above(s, right_key, left_key);
-    const copse_ticks_side next = {choose_array(take_right, right->keys, left->keys),
-                                   choose_array(take_right, right->groups, left->groups), 0};
-    uint64_t group = group_at(t, &next, s, choose(take_right, c->j, c->i));
-    group = group < t->groups ? group : t->groups; /* one more place, for groups that the right side has not */
-    uint64_t found = c->last[group];
-    c->last[group] = (uint32_t)choose(take_right, c->j, found);
-    if (s.near && !take_right && found != COPSE_ROW_NONE && !is_near(t, s, left_key, key_at(t, right, s, found)))
-        found = COPSE_ROW_NONE;
-    put(t, s, c->i, found);
-    c->i += !take_right;
-    c->j += take_right;
+    const uint64_t is_left = is_left_next(t, s, c), place = place_of(t, s, is_left, c->i, c->j);
+    const uint64_t found = c->last[place];
+    c->last[place] = (uint32_t)choose(0 - is_left, found, c->j + 1);
+    if (!s.near || is_left) put(t, s, c->i, found);
+    c->i += is_left;
+    c->j += 1 - is_left;
 }
 
 /* Left rows behind the last right one. */
 static inline void finish(const copse_ticks *t, shape s, cursor *c)
 {
     for (; c->i < c->end; c->i++) {
-        uint64_t group = group_at(t, &t->left, s, c->i), found = c->last[group < t->groups ? group : t->groups];
-        if (s.near && found != COPSE_ROW_NONE &&
-            !is_near(t, s, key_at(t, &t->left, s, c->i), key_at(t, &t->right, s, found)))
-            found = COPSE_ROW_NONE;
-        put(t, s, c->i, found);
+        const uint64_t group = group_at(t, &t->left, s, c->i);
+        put(t, s, c->i, c->last[group < t->groups ? group : t->groups]);
     }
+}
+
+static inline uint64_t steps_left(const cursor *c)
+{
+    return c->end - c->i < c->right_end - c->j ? c->end - c->i : c->right_end - c->j;
 }
 
 static inline __attribute__((always_inline)) void walk(const walking *w, uint64_t piece, shape s)
@@ -211,8 +229,12 @@ static inline __attribute__((always_inline)) void walk(const walking *w, uint64_
     const copse_ticks t = *w->ticks; /* a copy, which no row that is written can change */
     cursor a = cursor_at(w, piece), b = cursor_at(w, piece + 1);
     while (is_running(&a) && is_running(&b)) {
-        step(&t, s, &a);
-        step(&t, s, &b);
+        uint64_t steps =
+            steps_left(&a) < steps_left(&b) ? steps_left(&a) : steps_left(&b); /* none of them ends before */
+        for (; steps > 0; steps--) {
+            step(&t, s, &a);
+            step(&t, s, &b);
+        }
     }
     while (is_running(&a)) step(&t, s, &a);
     while (is_running(&b)) step(&t, s, &b);
@@ -226,16 +248,17 @@ static void walk_pieces(void *job, uint64_t first, uint64_t end)
     const shape s = shape_of(w->ticks);
     const uint32_t pair = sizeof(copse_pair);
     for (uint64_t piece = 2 * first; piece < 2 * end; piece += 2) {
+        const bool numbers = s.key_width == 8 && s.group_width == 4;
         if (s.key_width == pair && !s.near)
-            walk(w, piece, (shape){pair, 0, false, false});
+            walk(w, piece, (shape){pair, 0, false, false, false});
         else if (s.key_width == pair)
-            walk(w, piece, (shape){pair, 0, false, true});
-        else if (s.key_width == 8 && s.group_width == 4 && s.floats && !s.near)
-            walk(w, piece, (shape){8, 4, true, false});
-        else if (s.key_width == 8 && s.group_width == 4 && !s.floats && !s.near)
-            walk(w, piece, (shape){8, 4, false, false});
-        else if (s.key_width == 8 && s.group_width == 4 && !s.floats)
-            walk(w, piece, (shape){8, 4, false, true});
+            walk(w, piece, (shape){pair, 0, false, true, false});
+        else if (numbers && s.as_signed && !s.near)
+            walk(w, piece, (shape){8, 4, false, false, true});
+        else if (numbers && s.floats && !s.near)
+            walk(w, piece, (shape){8, 4, true, false, false});
+        else if (numbers && s.as_signed && !s.floats)
+            walk(w, piece, (shape){8, 4, false, true, true});
         else
             walk(w, piece, s);
     }
@@ -250,7 +273,7 @@ copse_status copse_ticks_walk(const copse_ctx *ctx, const copse_ticks *ticks)
     const uint64_t places = w.pieces * (ticks->groups + 1);
     copse_status status = copse_buffer_reserve(ctx, &w.last, places, sizeof(uint32_t), "the groups of a join");
     if (status != COPSE_OK) return status;
-    memset(w.last.data, 0xFF, places * sizeof(uint32_t)); /* COPSE_ROW_NONE */
+    memset(w.last.data, 0, places * sizeof(uint32_t));
     if (w.pieces > 1) copse_parallel(ctx, threads, w.pieces - 1, 1, note_pieces, &w);
     hand_on(&w);
     copse_parallel(ctx, threads, (w.pieces + 1) / 2, 1, walk_pieces, &w);

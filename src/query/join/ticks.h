@@ -17,6 +17,7 @@ typedef struct copse_ticks {
     uint32_t key_width;   /* of a cell, or of a pair */
     uint32_t group_width; /* 0: there is one group */
     uint64_t sign;        /* what makes a cell of whole numbers its code */
+    bool as_signed;       /* cells sort as int64_t do: signed numbers, and floats above zero */
     uint64_t base;        /* the cell of the smallest group */
     uint64_t groups;
     bool near; /* partners are no further than so: */
