@@ -473,6 +473,10 @@ typedef struct copse_pairs copse_pairs;
  * (columns of different types; a band of strings or bools). */
 COPSE_API copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
                                   copse_pairs **out_pairs);
+/* How many pairs a join is thought to have, from 1,024 cells of each side and in a time that does not depend on their number: to be compared
+ * with how many it had. Errors: those of copse_join. */
+COPSE_API copse_status copse_join_expected(const copse_table *left, const copse_table *right,
+                                           const copse_join_options *options, uint64_t *out_pairs);
 COPSE_API uint64_t copse_pairs_count(const copse_pairs *pairs);
 /* How they were found, for people, as copse_query_explain says it of queries: "the index of the right side". */
 COPSE_API const char *copse_pairs_how(const copse_pairs *pairs);

@@ -404,6 +404,52 @@ static void joins_say_how_they_went(void **state)
     copse_ctx_free(ctx);
 }
 
+/* Estimates of joins, on sides whose numbers of values are known: exact where a sample is all of a side, else within a factor. */
+static void joins_expect_pairs(void **state)
+{
+    (void)state;
+    enum { LEFT = 100000, RIGHT = 5000 };
+    copse_ctx *ctx = unit_context(1);
+    copse_table *left = NULL, *right = NULL, *few = make(ctx);
+    int64_t *cells = calloc(LEFT, sizeof *cells);
+    assert_non_null(cells);
+    const copse_column given = {"k", COPSE_I64, 0, cells, NULL};
+    for (int64_t i = 0; i < RIGHT; i++) cells[i] = i % 500 * 1000; /* ten of each */
+    assert_ok(ctx, copse_table_create(ctx, &given, 1, RIGHT, &right));
+    for (int64_t i = 0; i < LEFT; i++) cells[i] = i % 1000 * 1000; /* of which half have partners */
+    assert_ok(ctx, copse_table_create(ctx, &given, 1, LEFT, &left));
+    for (uint32_t kind = COPSE_JOIN_INNER; kind <= COPSE_JOIN_BAND; kind++) {
+        copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
+        copse_pairs *pairs = NULL;
+        uint64_t expected = 0;
+        options.kind = kind;
+        options.left_on = options.right_on = "k";
+        if (kind == COPSE_JOIN_BAND) options.below = options.above = copse_value_i64(5000);
+        assert_ok(ctx, copse_join_expected(left, right, &options, &expected));
+        assert_ok(ctx, copse_join(left, right, &options, &pairs));
+        assert_in_range(expected, copse_pairs_count(pairs) / 4, copse_pairs_count(pairs) * 4);
+        copse_pairs_free(pairs);
+        options.left_on = options.right_on = "id";
+        if (kind == COPSE_JOIN_BAND) options.below = options.above = copse_value_i64(1);
+        assert_ok(ctx, copse_join_expected(few, few, &options, &expected));
+        assert_ok(ctx, copse_join(few, few, &options, &pairs));
+        assert_int_equal(expected, copse_pairs_count(pairs));
+        copse_pairs_free(pairs);
+        options.right_on = "name";
+        assert_fails(ctx, COPSE_ERR_TYPE, copse_join_expected(few, few, &options, &expected));
+        options.left_on = "name";
+        if (kind == COPSE_JOIN_BAND)
+            assert_fails(ctx, COPSE_ERR_TYPE, copse_join_expected(few, few, &options, &expected));
+        options.left_on = options.right_on = "id";
+        assert_fails(ctx, COPSE_ERR_ARGUMENT, copse_join_expected(few, few, &options, NULL));
+    }
+    free(cells);
+    copse_table_free(left);
+    copse_table_free(right);
+    copse_table_free(few);
+    copse_ctx_free(ctx);
+}
+
 static void arrow_there_and_back(void **state)
 {
     (void)state;
@@ -541,6 +587,7 @@ static copse_status live(copse_ctx *ctx)
     struct ArrowSchema schema = {0};
     struct ArrowArray array = {0};
     const char *explained = NULL;
+    uint64_t expected = 0;
     copse_table_index_options options = COPSE_TABLE_INDEX_OPTIONS_INIT;
     copse_table_csv_options csv_options = COPSE_TABLE_CSV_OPTIONS_INIT;
     copse_join_options join = COPSE_JOIN_OPTIONS_INIT;
@@ -569,6 +616,7 @@ static copse_status live(copse_ctx *ctx)
     if (!status) status = copse_query_explain(query, &explained);
     if (!status) status = copse_join(table, table, &join, &pairs);
     if (!status) status = copse_pairs_table(pairs, table, table, &joined);
+    if (!status) status = copse_join_expected(table, table, &join, &expected);
     if (!status) status = close_keys(table);
     if (!status) status = read_csv(ctx, "a,b\n1,x\n,y\n", csv_options, &csv, NULL);
     if (!status) status = copse_table_to_arrow(table, &schema, &array);
@@ -802,6 +850,7 @@ int main(void)
         cmocka_unit_test(csv_finds_types_and_nulls),
         cmocka_unit_test(csv_errors),
         cmocka_unit_test(joins_say_how_they_went),
+        cmocka_unit_test(joins_expect_pairs),
         cmocka_unit_test(arrow_there_and_back),
         cmocka_unit_test(arrow_in_nanoseconds),
         cmocka_unit_test(arrow_rows_that_are_null),

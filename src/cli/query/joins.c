@@ -253,13 +253,18 @@ static int read_right(cli_session *session, const cli_table_query *args, const c
 
 /* ---- the join ---- */
 
-static void explain_join(const char *given, bool asof, const copse_pairs *pairs, const copse_table *left,
-                         const copse_table *right)
+static copse_status explain_join(const char *given, const copse_join_options *options, const copse_pairs *pairs,
+                                 const copse_table *left, const copse_table *right)
 {
-    char numbers[3][CLI_NUMBER_SIZE];
-    printf("%s %s: by %s\n  rows: %s beside %s, pairs: %s\n", asof ? "as-of join" : "join", given,
-           copse_pairs_how(pairs), cli_group(copse_table_rows(left), numbers[0]),
-           cli_group(copse_table_rows(right), numbers[1]), cli_group(copse_pairs_count(pairs), numbers[2]));
+    char numbers[4][CLI_NUMBER_SIZE];
+    uint64_t expected = 0;
+    copse_status status = copse_join_expected(left, right, options, &expected);
+    if (status == COPSE_OK)
+        printf("%s %s: by %s\n  rows: %s beside %s; pairs: expected %s, found %s\n",
+               options->kind == COPSE_JOIN_ASOF ? "as-of join" : "join", given, copse_pairs_how(pairs),
+               cli_group(copse_table_rows(left), numbers[0]), cli_group(copse_table_rows(right), numbers[1]),
+               cli_group(expected, numbers[2]), cli_group(copse_pairs_count(pairs), numbers[3]));
+    return status;
 }
 
 static int join_sides(cli_session *session, const cli_table_query *args, const char *given, const join_text *t,
@@ -269,8 +274,7 @@ static int join_sides(cli_session *session, const cli_table_query *args, const c
     copse_status status = copse_join(left, right, &t->options, &pairs);
     if (status == COPSE_OK) status = copse_pairs_table(pairs, left, right, out);
     cli_progress_clear(&session->progress);
-    if (status == COPSE_OK && args->explain)
-        explain_join(given, t->options.kind == COPSE_JOIN_ASOF, pairs, left, right);
+    if (status == COPSE_OK && args->explain) status = explain_join(given, &t->options, pairs, left, right);
     copse_pairs_free(pairs);
     return status == COPSE_OK ? CLI_OK : cli_session_fail(session, status);
 }

@@ -9,6 +9,7 @@
  *   equal.c   the same by lookups in the index, or by a walk along both sides where they are in order
  *   band.c    ranges of the index
  *   asof.c    both sides in the order of their keys; ticks.c walks along them with the last right row of each group, on several threads
+ *   expect.c  how many pairs there may be
  *   on a device: query/device/equal.c, spans.c, asof.c
  *
  * Who wants aggregates of the pairs and not the pairs gets no array of them: each block of pairs is added up while it is in the

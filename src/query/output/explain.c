@@ -166,16 +166,18 @@ static void say_walk(writer *w)
 
 static void say_index_answers(writer *w)
 {
-    const copse_query *query = w->query;
+    copse_query *query = w->query;
+    uint64_t entries = 0;
+    if (w->status == COPSE_OK) w->status = copse_quick_entries(query, &entries);
     if (query->conjunction_count == 0) {
-        say(w, "answered by indexes, no row looked at\n");
-        return;
+        say(w, "answered by indexes, no row looked at");
+    } else {
+        const copse_conjunction *conjunction = &copse_conjunctions(query)[0];
+        say(w, "answered by the index on %.40s, no row looked at: ",
+            query->table->columns[copse_terms(conjunction)[0].column].name);
+        say_term(w, &copse_terms(conjunction)[0]);
     }
-    const copse_conjunction *conjunction = &copse_conjunctions(query)[0];
-    say(w, "answered by the index on %.40s, no row looked at: ",
-        query->table->columns[copse_terms(conjunction)[0].column].name);
-    say_term(w, &copse_terms(conjunction)[0]);
-    say(w, "\n");
+    say(w, "\n  rows: counted %llu of %llu\n", (unsigned long long)entries, (unsigned long long)query->table->live);
 }
 
 static void say_rest(writer *w, uint64_t rows)
@@ -195,14 +197,16 @@ static void say_rest(writer *w, uint64_t rows)
 
 static void say_device(writer *w)
 {
-    const copse_query *query = w->query;
+    copse_query *query = w->query;
+    uint64_t expected = 0;
+    if (w->status == COPSE_OK) w->status = copse_query_expected(query, &expected);
     say(w, "scan of all %llu rows", (unsigned long long)query->table->live);
     for (uint32_t i = 0; i < query->conjunction_count; i++) {
         say(w, i ? " or " : ": ");
         say_terms(w, &copse_conjunctions(query)[i], false);
     }
-    say(w, "\n  rows: looked at %llu, found %llu\n", (unsigned long long)query->table->live,
-        (unsigned long long)query->device_found);
+    say(w, "\n  rows: expected %llu, looked at %llu, found %llu\n", (unsigned long long)expected,
+        (unsigned long long)query->table->live, (unsigned long long)query->device_found);
 }
 
 /* Where it ran, of a table that is on a device. */

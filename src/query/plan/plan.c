@@ -92,6 +92,21 @@ static copse_status plan_conjunction(const copse_query *query, copse_conjunction
     return COPSE_OK;
 }
 
+copse_status copse_query_expected(copse_query *query, uint64_t *out)
+{
+    copse_status status = COPSE_OK;
+    *out = query->conjunction_count > 0 ? 0 : query->table->live;
+    for (uint32_t i = 0; status == COPSE_OK && i < query->conjunction_count; i++) {
+        copse_conjunction *conjunction = &copse_conjunctions(query)[i];
+        status = plan_conjunction(query, conjunction);
+        *out += conjunction->expected;
+        conjunction->driver = NULL;
+        conjunction->driving = 0;
+    }
+    if (*out > query->table->live) *out = query->table->live;
+    return status;
+}
+
 /* ---- rule 1: aggregates that indexes know ---- */
 
 const copse_stored_index *copse_aggregate_index(const copse_query *query, copse_chosen_aggregate aggregate,

@@ -162,6 +162,8 @@ void copse_term_intersect(copse_term *term, const copse_term *other);
 /* ---- plan.c ---- */
 
 copse_status copse_query_plan(copse_query *query);
+/* For `explain`: how many rows indexes say that a query finds which runs elsewhere. */
+copse_status copse_query_expected(copse_query *query, uint64_t *out);
 /* The index that answers an aggregate over ranges of its column (COPSE_NO_COLUMN: over all rows), or NULL. A count of rows over all
  * rows needs none. */
 const copse_stored_index *copse_aggregate_index(const copse_query *query, copse_chosen_aggregate aggregate,

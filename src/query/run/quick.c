@@ -179,3 +179,17 @@ copse_status copse_aggregate_quick(copse_query *query, copse_chosen_aggregate ag
     if (!term) query->quick.counted = NULL;
     return ask(&q, out);
 }
+
+copse_status copse_quick_entries(copse_query *query, uint64_t *out)
+{
+    const copse_term *term = query->conjunction_count > 0 ? &copse_terms(&copse_conjunctions(query)[0])[0] : NULL;
+    *out = term ? 0 : query->table->live;
+    if (!term || term->empty) return COPSE_OK;
+    copse_status status = prepare(query, term);
+    const quick q = {query,
+                     {COPSE_AGGREGATE_COUNT, term->column},
+                     copse_index_on(query->table, term->column, COPSE_NO_COLUMN),
+                     query->quick.ranges.ranges,
+                     &query->quick};
+    return status == COPSE_OK && q.index ? entries(&q, out) : status;
+}

@@ -56,6 +56,8 @@ uint32_t copse_aggregate_type(const copse_table *table, copse_chosen_aggregate a
 copse_status copse_aggregate_rows(const copse_query *query, copse_chosen_aggregate aggregate, const uint32_t *rows,
                                   uint64_t n, copse_value *out);
 copse_status copse_aggregate_quick(copse_query *query, copse_chosen_aggregate aggregate, copse_value *out);
+/* For `explain`: the entries that indexes answered for. */
+copse_status copse_quick_entries(copse_query *query, uint64_t *out);
 /* The aggregate over each of many ranges of a column, as cells 0, 1, ... of the result column, by the index that copse_aggregate_index
  * says. `room` is for one count of each range, which sums share: filled where *counted is that index already. */
 typedef struct copse_each {
