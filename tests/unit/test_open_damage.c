@@ -18,6 +18,7 @@ static struct fixture {
     char *folder;
     char path[512];
     copse_type key;
+    copse_structure tree; /* that byte strings are saved from and loaded into */
     struct file_bytes sound;
     struct answers truth; /* of the sound file */
     void *lows, *highs;
@@ -28,7 +29,7 @@ static struct fixture {
 static int setup(void **state)
 {
     (void)state;
-    t = (struct fixture){.ctx = unit_context(1), .folder = folder_make()};
+    t = (struct fixture){.ctx = unit_context(1), .tree = COPSE_STRUCTURE_SORTED, .folder = folder_make()};
     (void)snprintf(t.path, sizeof t.path, "%s/damaged.copse", t.folder);
     return 0;
 }
@@ -78,7 +79,7 @@ static void questions_make(const struct byte_pool *pool)
 /* A sound file of byte strings at t.path: every second one of the pool (with duplicates each of them twice). */
 static void strings_make(copse_type value, bool duplicates, uint64_t n)
 {
-    const struct unit_tree tree = {COPSE_STRUCTURE_SORTED, COPSE_PLACEMENT_CPU};
+    const struct unit_tree tree = {t.tree, COPSE_PLACEMENT_CPU};
     copse_index *index = unit_index(t.ctx, tree, COPSE_BYTES, value, duplicates);
     struct byte_pool pool = {NULL, 0};
     uint64_t *codes = must_malloc((n + 1) * sizeof *codes), kept = 0;
@@ -200,16 +201,16 @@ static void forged_check_quickly(size_t at)
     copse_index_free(opened);
 }
 
-/* A tree that takes the keys of the file at t.path, whose type may be forged. */
+/* A tree that takes the entries of the file at t.path, whose header may be forged. */
 static copse_structure tree_for_file(void)
 {
-    uint32_t type = 0;
+    snapshot_header header;
     FILE *file = fopen(t.path, "rb");
     assert_non_null(file);
-    assert_int_equal(fseek(file, offsetof(snapshot_header, key_type), SEEK_SET), 0);
-    assert_int_equal(fread(&type, sizeof type, 1, file), 1);
+    assert_int_equal(fread(&header, sizeof header, 1, file), 1);
     (void)fclose(file);
-    return type == COPSE_BYTES ? COPSE_STRUCTURE_SORTED : COPSE_STRUCTURE_IMPLICIT;
+    if (header.key_type != COPSE_BYTES) return COPSE_STRUCTURE_IMPLICIT;
+    return header.flags & SNAPSHOT_FLAG_DUPLICATES ? COPSE_STRUCTURE_SORTED : t.tree; /* the radix tree keeps none */
 }
 
 /* The file at t.path, which has a wrong byte and right checksums: it either loads, and then an open file gives the same answers, or
@@ -299,9 +300,27 @@ static void every_byte(void **state)
     every_byte_of(COPSE_BYTES, COPSE_I64, false, 0);
 }
 
-/* Ten thousand random bytes of a file of many blocks. */
-static void random_bytes_of(copse_type key, uint64_t n, unsigned flips)
+/* Neither does it load. */
+static void load_check(size_t at)
 {
+    copse_index *loaded = NULL;
+    copse_status status = copse_load(t.ctx, t.path, NULL, &loaded);
+    if (status == COPSE_OK) fail_msg("byte %zu: it loads", at);
+    assert_null(loaded);
+    sentence_check(status, at);
+}
+
+/* Ten thousand damages; of byte strings, which take longer, from a radix tree only, and fewer where COPSE_TEST_SHARE says so. */
+static unsigned flips_of(copse_type key)
+{
+    const bool all = key != COPSE_BYTES || (t.tree == COPSE_STRUCTURE_RADIX && !getenv("COPSE_TEST_SHARE"));
+    return all ? 10000 : 500;
+}
+
+/* Random bytes of a file of many blocks. */
+static void random_bytes_of(copse_type key, uint64_t n)
+{
+    const unsigned flips = flips_of(key);
     struct random_source random = {7};
     file_make(key, COPSE_U32, false, n);
     int file = open(t.path, O_WRONLY | O_CLOEXEC);
@@ -310,6 +329,7 @@ static void random_bytes_of(copse_type key, uint64_t n, unsigned flips)
         size_t at = random_below(&random, t.sound.size);
         byte_write(file, at, flipped(t.sound.bytes[at], (int)random_below(&random, 9)));
         damage_check(at);
+        if (i % 10 == 0) load_check(at);
         byte_write(file, at, t.sound.bytes[at]);
     }
     close(file);
@@ -320,20 +340,28 @@ static void random_bytes_of(copse_type key, uint64_t n, unsigned flips)
 static void random_bytes(void **state)
 {
     (void)state;
-    random_bytes_of(COPSE_U64, 30000, 10000);
+    random_bytes_of(COPSE_U64, 30000);
 }
 
 static void random_bytes_of_strings(void **state)
 {
     (void)state;
-    random_bytes_of(COPSE_BYTES, 20000, 500);
+    random_bytes_of(COPSE_BYTES, 20000);
+}
+
+static void random_bytes_of_a_radix_tree(void **state)
+{
+    (void)state;
+    t.tree = COPSE_STRUCTURE_RADIX;
+    random_bytes_of(COPSE_BYTES, 20000);
 }
 
 /* The same with checksums made right. The front of the file, where its tables are, gets its share. */
-static void random_forged_bytes_of(copse_type key, uint64_t n, unsigned flips)
+static void random_forged_bytes_of(copse_type key, uint64_t n)
 {
+    const unsigned flips = flips_of(key);
     struct random_source random = {8};
-    file_make(key, COPSE_U32, true, n);
+    file_make(key, COPSE_U32, t.tree != COPSE_STRUCTURE_RADIX, n);
     unsigned char *copy = must_malloc(t.sound.size);
     for (unsigned i = 0; i < flips; i++) {
         size_t at = random_below(&random, i % 4 ? t.sound.size : 1024);
@@ -357,13 +385,20 @@ static void random_forged_bytes_of(copse_type key, uint64_t n, unsigned flips)
 static void random_forged_bytes(void **state)
 {
     (void)state;
-    random_forged_bytes_of(COPSE_I32, 40000, 10000);
+    random_forged_bytes_of(COPSE_I32, 40000);
 }
 
 static void random_forged_bytes_of_strings(void **state)
 {
     (void)state;
-    random_forged_bytes_of(COPSE_BYTES, 20000, 400);
+    random_forged_bytes_of(COPSE_BYTES, 20000);
+}
+
+static void random_forged_bytes_of_a_radix_tree(void **state)
+{
+    (void)state;
+    t.tree = COPSE_STRUCTURE_RADIX;
+    random_forged_bytes_of(COPSE_BYTES, 20000);
 }
 
 /* A call names the damage on its way, another one answers, and the cursor stays where it was. */
@@ -520,6 +555,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_forged_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(random_bytes_of_strings, setup, teardown),
         cmocka_unit_test_setup_teardown(random_forged_bytes_of_strings, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_bytes_of_a_radix_tree, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_forged_bytes_of_a_radix_tree, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_of_strings, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_is_named_where_it_lies, setup, teardown),
         cmocka_unit_test_setup_teardown(forged_borders, setup, teardown),
