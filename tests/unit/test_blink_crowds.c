@@ -167,6 +167,52 @@ static void by_tiles(void **state)
         }
 }
 
+/* Neighbouring anchors with so many leaves each that not even four of them are a tile: it is moved piece by piece, at the first try. */
+static void tiles_in_pieces(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < COUNT_OF(widths); w++) {
+        struct subject subject;
+        const uint64_t slots = widths[w].slots, first = 300;
+        open_tree(&subject, &widths[w], many);
+        tree_of(&subject)->tuning.unsorted_most = 64;
+        for (uint64_t place = 0; place < 8; place++)
+            for (uint64_t turn = 0; turn < slots / 3 + 1; turn++)
+                run_keys(&subject, OPERATION_INSERT, (first + place * slots) * GAP + 1 + 14 * turn, 1, 14);
+        assert_int_equal(directory_of(&subject), 0);
+        assert_true(tree_of(&subject)->current->pool_taken > 60);
+        tree_of(&subject)->tuning.forced = copse_blink_strategy_named("lookback-rebuild");
+        run_keys(&subject, OPERATION_INSERT, many / 2 * GAP + 1, 7 * GAP, 200);
+        assert_string_equal(tree_of(&subject)->last->name, "lookback-rebuild");
+        assert_int_equal(tree_of(&subject)->current->pool_taken, 0);
+        run_keys(&subject, OPERATION_FIND, first * GAP, 1, 60);
+        run_keys(&subject, OPERATION_RANGE, (first + 1) * GAP, GAP, 3);
+        close_subject(&subject);
+    }
+}
+
+/* Batch upon batch into one gap: when the tree has become loose it is packed, and the batch goes in place all the same. */
+static void packed_between_batches(void **state)
+{
+    (void)state;
+    for (size_t w = 2; w < COUNT_OF(widths);
+         w++) { /* of the others some batches would split too many leaves of a packed tree */
+        struct subject subject;
+        open_tree(&subject, &widths[w], many);
+        const copse_blink_epoch *epoch = tree_of(&subject)->current;
+        unsigned packed = 0;
+        for (uint64_t turn = 0; turn < 12; turn++) {
+            run_keys(&subject, OPERATION_INSERT, 3000 * GAP + 1 + turn % 3 + turn / 3 * 900, 3, 290);
+            assert_string_equal(tree_of(&subject)->last->name, "sorted-in-place");
+            packed += tree_of(&subject)->current != epoch;
+            epoch = tree_of(&subject)->current;
+        }
+        assert_in_range(packed, 1, 6);
+        run_keys(&subject, OPERATION_RANGE, 2999 * GAP, GAP, 3);
+        close_subject(&subject);
+    }
+}
+
 /* Every allocation fails once: the tree has what it had, or all of the batch. */
 static void without_memory(void **state)
 {
@@ -292,9 +338,17 @@ static void appended_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_count),   cmocka_unit_test(one_place),      cmocka_unit_test(many_places),
-        cmocka_unit_test(few_at_a_time), cmocka_unit_test(without_memory), cmocka_unit_test(by_tiles),
-        cmocka_unit_test(appended),      cmocka_unit_test(appended_again), cmocka_unit_test(equal_keys_beside),
+        cmocka_unit_test(every_count),
+        cmocka_unit_test(one_place),
+        cmocka_unit_test(many_places),
+        cmocka_unit_test(few_at_a_time),
+        cmocka_unit_test(without_memory),
+        cmocka_unit_test(by_tiles),
+        cmocka_unit_test(appended),
+        cmocka_unit_test(appended_again),
+        cmocka_unit_test(equal_keys_beside),
+        cmocka_unit_test(tiles_in_pieces),
+        cmocka_unit_test(packed_between_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,9 @@
  * sum. Warps take tiles by tickets, in order: the tiles that one waits for have been begun, and each of them waits for
  * earlier ones only, so that the waiting ends whatever the scheduler does.
  *
- * A tile that does not fit stops the work, and the host tries another strategy.
+ * Where leaves have crowded into a place, a tile may have more of them than fit into shared memory. Without operations of its own it
+ * is moved in *pieces* of 32 leaves: the warp adds up the entries of all of them, publishes the sum, and moves one piece behind the
+ * other. Any other tile that does not fit stops the work, and the host tries another strategy.
  */
 #pragma once
 
@@ -44,6 +46,7 @@
 #define TILE_WORDS                                                                                                     \
     (TILE_ENTRIES / 32u + 2u) /* of a bit set; readers may look at the two words from position TILE_ENTRIES on */
 #define TILE_OPERATIONS 4096u /* with more, one warp would still work when all others have finished */
+#define TILE_PIECES     32u   /* times COPSE_TILE_LEAVES that a tile may have: one warp would work for too long */
 #define TILE_WARPS      (COPSE_KERNEL_THREADS / SIMT_WARP)
 /* Pairs of leaves that a lane stores at a time. */
 #define TILE_TWOS 4u
@@ -78,7 +81,8 @@ typedef struct leaf_tile {
 
 /* What a warp knows about its tile. */
 typedef struct tile_sizes {
-    uint32_t leaves;
+    uint32_t leaves;       /* that are in shared memory */
+    uint32_t behind, all;  /* leaves that had no room there, and where there are some, the entries of the whole tile */
     uint32_t entries;      /* before the operations */
     uint32_t came, went;   /* inserted and removed by them */
     uint32_t front, count; /* entries in front of the leaf of this lane, and its own */

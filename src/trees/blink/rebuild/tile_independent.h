@@ -165,7 +165,7 @@ SIMT_DEVICE void independent_store(const copse_rebuild_arguments *a, leaf_tile *
 SIMT_DEVICE bool independent_one(const copse_rebuild_arguments *a, leaf_tile *tile, batch_tile *own, batch_next *next,
                                  tile_work *work)
 {
-    tile_sizes sizes = {0, 0, 0, 0, 0, 0};
+    tile_sizes sizes = {0, 0, 0, 0, 0, 0, 0, 0};
     const uint32_t n = own->end - own->first;
     if (!batch_make(a, tile, own, &sizes, &work->took)) return false;
     const uint32_t count = sizes.entries + sizes.came;

@@ -71,18 +71,28 @@ SIMT_DEVICE uint32_t tile_ticket(const copse_rebuild_arguments *a)
  * any more, so that the ticket arrives while the tile is stored. */
 SIMT_DEVICE uint32_t tile_move_one(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_work *work)
 {
-    tile_sizes sizes = {0, 0, 0, 0, 0, 0};
-    if (!tile_make(a, tile, t, &sizes)) {
-        tiles_stop(a);
-        sizes.entries = sizes.came = sizes.went = 0; /* tiles behind may be waiting for a number */
+    uint32_t next = 0;
+    uint64_t rank = 0;
+    const tile_sizes none = {0, 0, 0, 0, 0, 0, 0, 0};
+    tile_sizes sizes = none;
+    for (uint32_t skip = 0; skip == 0 || sizes.behind; skip += COPSE_TILE_LEAVES) {
+        sizes = none;
+        if (!tile_make(a, tile, t, skip, &sizes)) {
+            tiles_stop(a);
+            sizes = none; /* tiles behind may be waiting for a number */
+        }
+        const uint32_t count = sizes.entries + sizes.came - sizes.went, all = sizes.behind ? sizes.all : count;
+        if (skip == 0) tile_publish(a, t, all);
+        if (count) tile_merge(tile, &sizes, true);
+        if (skip == 0) {
+            rank = tile_rank(a, t, all);
+            next = tile_ticket(a);
+        }
+        if (count) tile_store(a, tile, rank, count);
+        rank += count;
+        work_add(work, &sizes);
+        __syncwarp(SIMT_FULL_MASK);
     }
-    const uint32_t count = sizes.entries + sizes.came - sizes.went;
-    tile_publish(a, t, count);
-    if (count) tile_merge(tile, &sizes, true);
-    const uint64_t rank = tile_rank(a, t, count);
-    const uint32_t next = tile_ticket(a);
-    if (count) tile_store(a, tile, rank, count);
-    work_add(work, &sizes);
     return next;
 }
 

@@ -185,13 +185,15 @@ SIMT_DEVICE bool tile_operate_all(const copse_rebuild_arguments *a, leaf_tile *t
 
 /* --- a whole tile ------------------------------------------------------------------------------------------------- */
 
-/* Fetches a tile into shared memory and runs its operations. Returns false where it does not fit. */
-SIMT_DEVICE bool tile_make(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
+/* Fetches a tile into shared memory, or of one without operations what fits behind the first `skip` leaves, and runs its operations.
+ * Returns false where it does not fit. */
+SIMT_DEVICE bool tile_make(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, uint32_t skip,
+                           tile_sizes *sizes)
 {
     const uint32_t lane = simt_lane();
     const uint32_t start = a->operations.n ? a->starts[t] : 0, n = a->operations.n ? a->starts[t + 1u] - start : 0;
     const tile_operation next = tile_fetch(&a->operations, start + lane, lane < n);
-    if (!tile_load(a, tile, t, sizes) || n > TILE_OPERATIONS) return false;
+    if (!tile_load(a, tile, t, skip, sizes) || n > TILE_OPERATIONS || (n && sizes->behind)) return false;
     return n == 0 || tile_operate_all(a, tile, start, n, next, sizes);
 }
 

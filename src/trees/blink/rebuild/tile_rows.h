@@ -48,23 +48,35 @@ SIMT_DEVICE uint32_t warp_running(uint32_t value)
 }
 
 /*
- * Lists the leaves of so many base leaves from `first` on, a base leaf per lane. Returns how many there are. Where they
- * are more than fit, or only the base leaves, it makes no list.
+ * Counts the leaves of so many anchors from `first` on, an anchor per lane, and lists as many as a tile has room for, those behind
+ * the first `skip`. Where there are only the base leaves it makes no list.
  */
-SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uint32_t base_leaves, uint32_t *leaves)
+SIMT_DEVICE uint32_t tile_list(const copse_blink_tree *tree, uint32_t first, uint32_t anchors, uint32_t skip,
+                               uint32_t *leaves)
 {
-    const bool any = simt_lane() < base_leaves;
+    const bool any = simt_lane() < anchors;
     const leaf_cursor start = cursor_of(tree, first + simt_lane(), anchors_at(tree, first));
     leaf_cursor cursor = start;
     uint32_t own = 0;
     for (bool more = any; more; more = cursor_step(tree, &cursor)) own++;
     const uint32_t running = warp_running(own), all = simt_shfl_u32(SIMT_FULL_MASK, running, SIMT_WARP - 1u);
-    uint32_t at = running - own;
+    uint32_t at = running - own - skip; /* in the list; in front of it: modulo 2^32 */
     cursor = start;
-    const bool lists = (all > base_leaves || tree->directory_entries) && all <= COPSE_TILE_LEAVES;
-    for (bool more = any && lists; more; more = cursor_step(tree, &cursor)) leaves[at++] = cursor.number;
+    const bool lists = all > anchors || tree->directory_entries;
+    for (bool more = any && lists; more; more = cursor_step(tree, &cursor), at++)
+        if (at < COPSE_TILE_LEAVES) leaves[at] = cursor.number;
     __syncwarp(SIMT_FULL_MASK);
     return all;
+}
+
+/* Entries of so many anchors from `first` on. */
+SIMT_DEVICE uint32_t tile_entries(const copse_blink_tree *tree, uint32_t first, uint32_t anchors)
+{
+    leaf_cursor cursor = cursor_of(tree, first + simt_lane(), anchors_at(tree, first));
+    uint32_t own = 0;
+    for (bool more = simt_lane() < anchors; more; more = cursor_step(tree, &cursor))
+        own += leaf_state(cursor.leaf) & COPSE_LEAF_COUNT;
+    return simt_shfl_u32(SIMT_FULL_MASK, warp_running(own), SIMT_WARP - 1u);
 }
 
 /* Fetches leaves that lie one behind the other into the rows. */
@@ -127,14 +139,19 @@ SIMT_DEVICE void tile_arrive(leaf_tile *tile, tile_sizes *sizes)
     tile_count(tile, sizes);
 }
 
-/* Fetches the leaves of tile t into shared memory. Returns false where they do not fit. */
-SIMT_DEVICE bool tile_load(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, tile_sizes *sizes)
+/* Fetches the leaves of tile t into shared memory, as many as fit behind the first `skip`. Returns false where there are too many even
+ * to be moved piece by piece. */
+SIMT_DEVICE bool tile_load(const copse_rebuild_arguments *a, leaf_tile *tile, uint32_t t, uint32_t skip,
+                           tile_sizes *sizes)
 {
     const uint32_t first = t * a->tile_base_leaves, left = tree_anchors(&a->from) - first;
-    const uint32_t base_leaves = left < a->tile_base_leaves ? left : a->tile_base_leaves;
-    sizes->leaves = a->chains ? tile_list(&a->from, first, base_leaves, tile->leaves) : base_leaves;
-    if (sizes->leaves > COPSE_TILE_LEAVES) return false;
-    tile_bring(&a->from, tile, first, sizes->leaves, sizes->leaves > base_leaves || a->from.directory_entries);
+    const uint32_t anchors = left < a->tile_base_leaves ? left : a->tile_base_leaves;
+    const uint32_t all = a->chains ? tile_list(&a->from, first, anchors, skip, tile->leaves) : anchors;
+    if (all > TILE_PIECES * COPSE_TILE_LEAVES) return false;
+    sizes->leaves = all - skip < COPSE_TILE_LEAVES ? all - skip : COPSE_TILE_LEAVES;
+    sizes->behind = all - skip - sizes->leaves;
+    sizes->all = sizes->behind && skip == 0 ? tile_entries(&a->from, first, anchors) : 0;
+    tile_bring(&a->from, tile, first, sizes->leaves, all > anchors || a->from.directory_entries);
     tile_arrive(tile, sizes);
     return true;
 }

@@ -211,6 +211,19 @@ static bool may(const copse_blink_update *u)
     return u->attempt != TOO_MANY_SPLITS && copse_blink_in_place_may(u);
 }
 
+/* A batch with crowds for which the tree has no room, as it was not packed for long: tiles take no crowds, so the tree is packed without
+ * the batch, and tried again. */
+static copse_status pack_and_attempt(copse_blink_update *u)
+{
+    copse_kept_error kept;
+    copse_error_keep(&kept);
+    copse_status status = copse_blink_pack(u);
+    u->epoch = u->tree->current;
+    if (status == COPSE_OK) return copse_blink_in_place_attempt(u, &u->pairs, NULL);
+    if (status == COPSE_ERR_MEMORY) copse_error_put_back(&kept); /* other strategies need less */
+    return status == COPSE_ERR_MEMORY ? COPSE_OK : status;
+}
+
 static int run(copse_blink_update *u)
 {
     copse_status status;
@@ -222,6 +235,8 @@ static int run(copse_blink_update *u)
         if (status == COPSE_OK) status = copse_blink_in_place_attempt(u, &u->pairs, NULL);
     } while (status == COPSE_OK &&
              (u->attempt == MISPREDICTED || u->attempt == TOO_MANY_EQUALS || u->attempt == CROWDED));
+    if (status == COPSE_OK && u->attempt == TOO_MANY_SPLITS && u->crowds && u->epoch->pool_taken)
+        status = pack_and_attempt(u);
     return status == COPSE_OK && u->attempt != APPLIED ? COPSE_DECLINED : (int)status;
 }
 

@@ -40,12 +40,12 @@ bool copse_blink_in_place_may(const copse_blink_update *u)
 }
 
 /* Bytes that an entry may take, in hundredths, before the tree is rebuilt. After a rebuild they are 1257, 2400, 1760. A window that slides
- * fills what a rebuild has won again and again, so it gets twice as much. */
+ * fills what a rebuild has won again and again, and so do crowds, with leaves that the directory has entries for: they get twice as much. */
 static uint64_t bytes_most(const copse_blink_update *u)
 {
     const size_t key = copse_type_size(u->index->key_type), value = copse_value_width(u->index->value_type);
     const uint64_t most = key != value ? 1950 : key == 4 ? 1270 : 2520;
-    return u->epoch->slides ? most + most / 18 : most;
+    return u->epoch->slides || u->epoch->view.directory_entries ? most + most / 18 : most;
 }
 
 uint64_t copse_blink_extra_most(const copse_blink_update *u)
@@ -104,8 +104,7 @@ static void counters_take_over(copse_blink_update *u, const copse_blink_counters
     u->changed = came + went;
 }
 
-/* Replaces the current epoch by a new one with the same entries. */
-static copse_status rebuild(const copse_blink_update *u)
+copse_status copse_blink_pack(const copse_blink_update *u)
 {
     copse_blink_epoch *made = NULL;
     uint64_t ignored;
@@ -127,7 +126,7 @@ copse_status copse_blink_in_place_finish(copse_blink_update *u, const copse_blin
     /* The update is done: without memory for more the tree stays as it is. */
     copse_kept_error kept;
     copse_error_keep(&kept);
-    copse_status status = due ? rebuild(u) : copse_blink_directory_adopt(u, seen->winding);
+    copse_status status = due ? copse_blink_pack(u) : copse_blink_directory_adopt(u, seen->winding);
     if (status != COPSE_ERR_MEMORY && status != COPSE_ERR_CANCELLED) return status;
     copse_error_put_back(&kept);
     return COPSE_OK;

@@ -71,6 +71,8 @@ bool copse_blink_leaves_may(const copse_blink_update *u);
 bool copse_blink_in_place_may(const copse_blink_update *u);
 /* Leaves that it may add before the tree would be better rebuilt. */
 uint64_t copse_blink_extra_most(const copse_blink_update *u);
+/* Replaces the current epoch by a new one with the same entries. */
+copse_status copse_blink_pack(const copse_blink_update *u);
 /* Does it take a new epoch, or is one to be expected from what the last update did? */
 bool copse_blink_rebuild_expected(const copse_blink_update *u);
 
