@@ -192,6 +192,13 @@ static void expect_totals(const sides *s, const copse_join_options *options, con
     copse_table_free(table);
 }
 
+static void expect_totals_of_device(const sides *s, const copse_join_options *options, const copse_pairs *pairs)
+{
+    assert_ok(s->ctx, copse_table_place(s->left, COPSE_PLACEMENT_EMULATED));
+    assert_ok(s->ctx, copse_table_place(s->right, COPSE_PLACEMENT_EMULATED));
+    expect_totals(s, options, pairs);
+}
+
 static void join_and_compare(shape how, uint32_t kind)
 {
     sides s;
@@ -207,6 +214,7 @@ static void join_and_compare(shape how, uint32_t kind)
         if (copse_table_has_row(s.left, row)) at = expect_row(&s, &l, kind, pairs, at, row);
     assert_int_equal(at, copse_pairs_count(pairs));
     expect_totals(&s, &options, pairs);
+    if (how.deleted) expect_totals_of_device(&s, &options, pairs);
     copse_pairs_free(pairs);
     free(l.begin);
     free(l.rows);
@@ -308,6 +316,7 @@ static void asof_and_compare(shape how, bool grouped, int64_t tolerance)
         assert_true(copse_pairs_right(pairs)[i] == found);
     }
     expect_totals(&s, &options, pairs);
+    if (how.rare) expect_totals_of_device(&s, &options, pairs);
     copse_pairs_free(pairs);
     sides_close(&s);
 }

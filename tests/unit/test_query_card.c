@@ -304,8 +304,7 @@ static void a_sum_that_does_not_fit_has_its_digits(void **state)
 
 /* ---- joins ---- */
 
-static copse_status join(const copse_table *left, const copse_table *right, uint32_t kind, const char *on,
-                         copse_value tolerance, copse_pairs **out)
+static copse_join_options join_of(uint32_t kind, const char *on, copse_value tolerance)
 {
     copse_join_options options = COPSE_JOIN_OPTIONS_INIT;
     options.kind = kind;
@@ -314,7 +313,46 @@ static copse_status join(const copse_table *left, const copse_table *right, uint
     options.tolerance = tolerance;
     options.below = tolerance.type ? tolerance : copse_value_i64(0);
     options.above = copse_value_i64(1);
+    return options;
+}
+
+static copse_status join(const copse_table *left, const copse_table *right, uint32_t kind, const char *on,
+                         copse_value tolerance, copse_pairs **out)
+{
+    const copse_join_options options = join_of(kind, on, tolerance);
     return copse_join(left, right, &options, out);
+}
+
+/* All aggregates of both sides, those of floats in the order of the pairs. */
+static copse_status join_totals(const copse_table *left, const copse_table *right, uint32_t kind, const char *on,
+                                copse_value tolerance, copse_table **out)
+{
+    static const copse_join_aggregate wanted[] = {
+        {COPSE_AGGREGATE_COUNT, 0, NULL}, {COPSE_AGGREGATE_COUNT, 0, "s"}, {COPSE_AGGREGATE_SUM, 0, "f"},
+        {COPSE_AGGREGATE_SUM, 0, "k"},    {COPSE_AGGREGATE_AVG, 0, "u"},   {COPSE_AGGREGATE_MIN, 0, "g"},
+        {COPSE_AGGREGATE_MAX, 0, "s"},    {COPSE_AGGREGATE_SUM, 0, "n"},   {COPSE_AGGREGATE_SUM, 1, "b"},
+        {COPSE_AGGREGATE_MIN, 1, "s"},    {COPSE_AGGREGATE_MAX, 1, "f"},   {COPSE_AGGREGATE_COUNT, 1, "g"},
+        {COPSE_AGGREGATE_SUM, 1, "k"},    {COPSE_AGGREGATE_AVG, 1, "u"},   {COPSE_AGGREGATE_SUM, 1, "f"},
+        {COPSE_AGGREGATE_AVG, 1, "h"}};
+    const copse_join_options options = join_of(kind, on, tolerance);
+    const bool one_side = kind == COPSE_JOIN_SEMI || kind == COPSE_JOIN_ANTI;
+    /* Bands that sum floats of the right side list their pairs first: half of them do. */
+    const uint32_t count = one_side ? 8 : kind == COPSE_JOIN_BAND && copse_table_rows(left) % 2 ? 14 : 16;
+    return copse_join_aggregates(left, right, &options, wanted, count, out);
+}
+
+static void compare_totals(copse_ctx *ctx, copse_table *left, copse_table *right, uint32_t kind, const char *on,
+                           copse_value tolerance)
+{
+    copse_table *there = NULL, *here = NULL;
+    assert_ok(ctx, copse_table_place(left, COPSE_PLACEMENT_EMULATED));
+    assert_ok(ctx, copse_table_place(right, COPSE_PLACEMENT_EMULATED));
+    assert_ok(ctx, join_totals(left, right, kind, on, tolerance, &there));
+    assert_ok(ctx, copse_table_place(left, COPSE_PLACEMENT_CPU));
+    assert_ok(ctx, join_totals(left, right, kind, on, tolerance, &here));
+    same_tables(there, here);
+    copse_table_free(there);
+    copse_table_free(here);
 }
 
 static void same_pairs(const copse_pairs *a, const copse_pairs *b)
@@ -342,6 +380,7 @@ static void compare_joins(copse_ctx *ctx, copse_table *left, copse_table *right,
         same_pairs(there, here);
         copse_pairs_free(there);
         copse_pairs_free(here);
+        if (copse_table_columns(left) == 8) compare_totals(ctx, left, right, kind, on, tolerance);
     }
 }
 
@@ -448,6 +487,7 @@ static void joins_of_strings_match_words(void **state)
         same_pairs(there, here);
         copse_pairs_free(there);
         copse_pairs_free(here);
+        compare_totals(ctx, left, right, kind, "s", copse_value_null());
     }
     copse_table_free(left);
     copse_table_free(right);
@@ -712,6 +752,20 @@ static copse_status joins_of(const copse_table *table)
     return status;
 }
 
+static copse_status totals_of(const copse_table *table)
+{
+    static const copse_join_aggregate wanted[] = {{COPSE_AGGREGATE_MIN, 1, "s"}, {COPSE_AGGREGATE_SUM, 1, "f"}};
+    copse_status status = COPSE_OK;
+    for (int band = 0; status == COPSE_OK && band < 2; band++) { /* spans, and pairs that are listed */
+        const copse_join_options options =
+            join_of(band ? COPSE_JOIN_BAND : COPSE_JOIN_INNER, band ? "k" : "s", copse_value_null());
+        copse_table *made = NULL;
+        status = copse_join_aggregates(table, table, &options, wanted, 2, &made);
+        copse_table_free(made);
+    }
+    return status;
+}
+
 /* A table's life on a device: *out_asked: the place it had while it was asked. */
 static copse_status live(copse_ctx *ctx)
 {
@@ -730,6 +784,7 @@ static copse_status live(copse_ctx *ctx)
         copse_table_free(result);
     }
     if (status == COPSE_OK) status = joins_of(table);
+    if (status == COPSE_OK) status = totals_of(table);
     copse_table_free(table);
     return status;
 }

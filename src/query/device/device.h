@@ -8,7 +8,7 @@
  *             row numbers ── sort by columns                           order.c
  *                │            ├─ groups: heads of equal keys; partials of each, in blocks of 1,024 rows    groups.c, reduce.c
  *                │            └─ gather                                output.c
- *   host      the result, a table            pairs of joins stay on the device until the host asks: equal.c, asof.c, spans.c, pairs.c
+ *   host      the result, a table            pairs of joins stay on the device until the host asks: equal.c, asof.c, spans.c, totals.c, pairs.c
  *
  * Everything below returns COPSE_OK or a status with a sentence, and gives back the memory that it took.
  */
@@ -114,12 +114,24 @@ copse_status copse_card_sort_column(const copse_table *table, uint32_t a, uint32
 copse_status copse_card_reduce(const copse_table *table, uint32_t column, const copse_card_rows *rows,
                                const uint64_t *starts, uint64_t groups, copse_card_memory *memory,
                                copse_card_partial **out);
+/* One partial of all of n, at *out, in device memory. */
+copse_status copse_card_merge(const copse_card_partial *partials, uint64_t n, copse_card_memory *memory,
+                              copse_card_partial **out);
 /* Different values of each group. */
 copse_status copse_card_distinct(const copse_table *table, uint32_t column, const copse_card_rows *rows,
                                  const uint64_t *starts, uint64_t groups, copse_card_memory *memory, uint64_t **out);
 
+/* ---- totals.c: aggregates over pairs ---- */
+
+/* Whether floats of the right side are summed, in the order of the pairs. */
+bool copse_card_totals_need_order(const copse_joined *join);
+/* Adds all pairs of a join to its totals. */
+copse_status copse_card_totals(const copse_joined *join, const copse_card_pair_list *pairs);
+
 /* ---- output.c, groups.c: results in host memory ---- */
 
+/* The cell of a code, as a value; of strings that of a number. -0.0 and 0.0 have the same. */
+copse_value copse_card_value(const copse_table *table, uint32_t column, uint64_t code);
 /* Cells of rows as a column in host memory; strings come from there. */
 copse_status copse_card_fetch(const copse_table *table, uint32_t column, const copse_card_rows *rows,
                               copse_card_memory *memory, copse_stored_column *out);

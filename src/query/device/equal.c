@@ -17,7 +17,6 @@ bool copse_card_can_join(const copse_joined *join)
 {
     copse_device *device = copse_card_of(join->left);
     if (!device || device != copse_card_of(join->right)) return false;
-    if (join->totals) return false;
     /* Numbers of strings say which are equal in two tables, not which are near. */
     return join->options.kind != COPSE_JOIN_ASOF || !copse_column_is_text(&join->left->columns[join->left_on]);
 }

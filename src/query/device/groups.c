@@ -72,12 +72,11 @@ static copse_status sum_value(const copse_query *query, copse_chosen_aggregate a
     return COPSE_OK;
 }
 
-/* The cell of a code, as a value. -0.0 and 0.0 have the same. */
-static copse_value code_value(const copse_table *table, uint32_t at, uint64_t code)
+copse_value copse_card_value(const copse_table *table, uint32_t number, uint64_t code)
 {
-    const copse_stored_column *column = &table->columns[at];
+    const copse_stored_column *column = &table->columns[number];
     uint64_t cell = 0;
-    copse_stored_column one = copse_column_is_text(column) ? copse_card_words(table, at) : *column;
+    copse_stored_column one = copse_column_is_text(column) ? copse_card_words(table, number) : *column;
     if (copse_column_is_text(column)) return copse_cell_value(&one, code);
     copse_code_store(column, code, &cell);
     one.cells.data = &cell;
@@ -94,9 +93,9 @@ static copse_status part_value(const copse_query *query, copse_chosen_aggregate 
     else if (part->count == 0)
         return COPSE_OK;
     else if (aggregate.what == COPSE_AGGREGATE_MIN)
-        *out = code_value(query->table, aggregate.column, part->least);
+        *out = copse_card_value(query->table, aggregate.column, part->least);
     else if (aggregate.what == COPSE_AGGREGATE_MAX)
-        *out = code_value(query->table, aggregate.column, part->largest);
+        *out = copse_card_value(query->table, aggregate.column, part->largest);
     else
         return sum_value(query, aggregate, part, out);
     return COPSE_OK;

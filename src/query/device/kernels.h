@@ -254,6 +254,26 @@ typedef struct copse_card_spread_arguments {
     uint64_t *out_left, *out_right;
 } copse_card_spread_arguments;
 
+/* Pairs of a join as kernels see them: arrays, or (left NULL) spans. */
+typedef struct copse_card_pair_list {
+    const uint64_t *left, *right;
+    const uint64_t *places, *begins; /* as copse_card_spread_arguments has them */
+    const uint32_t *rows;
+    uint64_t slots; /* left rows */
+    uint64_t n;     /* pairs     */
+} copse_card_pair_list;
+
+/* A partial of a column for each block of pairs, a warp for each: of COPSE_SUM_BLOCK pairs, or where floats are summed of the pairs of
+ * `left_rows` left rows, added one after the other. */
+typedef struct copse_card_total_arguments {
+    copse_card_column column;
+    copse_card_pair_list pairs;
+    uint32_t of_right; /* the column is one of the right side */
+    uint64_t left_rows;
+    uint64_t blocks;
+    copse_card_partial *out;
+} copse_card_total_arguments;
+
 /* to[i] = from[order[i]], of codes and of rows, where these are given. */
 typedef struct copse_card_pick_arguments {
     const uint32_t *order;
@@ -266,7 +286,7 @@ typedef struct copse_card_pick_arguments {
 
 typedef struct copse_card_kernels {
     copse_kernel filter, keys, heads, widen, blocks, reduce, valued, owner, distinct, gather, put, used, found, pair,
-        count, list, ascend, asof, span, spread, pick;
+        count, list, ascend, asof, span, spread, total, total_floats, pick;
 } copse_card_kernels;
 
 #ifdef __cplusplus

@@ -184,10 +184,25 @@ SIMT_DEVICE double card_shfl_f64(double value, uint32_t x)
     return value;
 }
 
+/* In every lane the sum of those of all. */
+SIMT_DEVICE void card_add_warp(copse_card_partial *part)
+{
+    copse_card_partial other;
+    for (uint32_t d = SIMT_WARP / 2; d > 0; d /= 2) {
+        other.low = simt_shfl_xor_u64(SIMT_FULL_MASK, part->low, d);
+        other.high = simt_shfl_xor_u64(SIMT_FULL_MASK, part->high, d);
+        other.total = card_shfl_f64(part->total, d);
+        other.least = simt_shfl_xor_u64(SIMT_FULL_MASK, part->least, d);
+        other.largest = simt_shfl_xor_u64(SIMT_FULL_MASK, part->largest, d);
+        other.count = simt_shfl_xor_u64(SIMT_FULL_MASK, part->count, d);
+        card_add_partial(part, &other);
+    }
+}
+
 SIMT_KERNEL(card_reduce, copse_card_reduce_arguments, COPSE_CARD_THREADS, 1)
 {
     uint64_t block = card_thread() / SIMT_WARP;
-    copse_card_partial part = {0, 0, 0, UINT64_MAX, 0, 0}, other;
+    copse_card_partial part = {0, 0, 0, UINT64_MAX, 0, 0};
     if (block >= a.blocks) return; /* the whole warp */
     uint64_t group = card_below(a.firsts, a.groups + 1, block, true) - 1;
     uint64_t begin = a.starts[group] + (block - a.firsts[group]) * COPSE_SUM_BLOCK, end = a.starts[group + 1];
@@ -198,15 +213,7 @@ SIMT_KERNEL(card_reduce, copse_card_reduce_arguments, COPSE_CARD_THREADS, 1)
         else
             card_add_cell(&part, &a.column, card_row(a.rows, i));
     }
-    for (uint32_t d = SIMT_WARP / 2; d > 0; d /= 2) {
-        other.low = simt_shfl_xor_u64(SIMT_FULL_MASK, part.low, d);
-        other.high = simt_shfl_xor_u64(SIMT_FULL_MASK, part.high, d);
-        other.total = card_shfl_f64(part.total, d);
-        other.least = simt_shfl_xor_u64(SIMT_FULL_MASK, part.least, d);
-        other.largest = simt_shfl_xor_u64(SIMT_FULL_MASK, part.largest, d);
-        other.count = simt_shfl_xor_u64(SIMT_FULL_MASK, part.count, d);
-        card_add_partial(&part, &other);
-    }
+    card_add_warp(&part);
     if (simt_lane() == 0) a.out[block] = part;
 }
 
@@ -446,6 +453,68 @@ SIMT_KERNEL(card_spread, copse_card_spread_arguments, COPSE_CARD_THREADS, 1)
     a.out_right[i] = a.rows[a.begins[row] + (i - a.places[row])];
 }
 
+/* Row of pair i, which lies in spans of left rows low .. high. */
+SIMT_DEVICE uint64_t card_pair_row(const copse_card_pair_list *pairs, uint64_t i, uint64_t low, uint64_t high,
+                                   bool right)
+{
+    if (pairs->left) return right ? pairs->right[i] : pairs->left[i];
+    uint64_t row = low + card_below(pairs->places + low, high - low + 1, i, true) - 1;
+    if (!right) return row;
+    uint64_t begin = pairs->begins[row];
+    return begin == COPSE_NO_ROW ? COPSE_NO_ROW : pairs->rows[begin + (i - pairs->places[row])];
+}
+
+SIMT_KERNEL(card_total, copse_card_total_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t block = card_thread() / SIMT_WARP, low = 0, high = a.pairs.slots - 1;
+    copse_card_partial part = {0, 0, 0, UINT64_MAX, 0, 0};
+    if (block >= a.blocks) return; /* the whole warp */
+    uint64_t begin = block * COPSE_SUM_BLOCK, end = begin + COPSE_SUM_BLOCK;
+    if (end > a.pairs.n) end = a.pairs.n;
+    if (!a.pairs.left) {
+        low = card_pair_row(&a.pairs, begin, low, high, false);
+        high = card_pair_row(&a.pairs, end - 1, low, high, false);
+    }
+    for (uint64_t i = begin + simt_lane(); i < end; i += SIMT_WARP) {
+        uint64_t row = card_pair_row(&a.pairs, i, low, high, a.of_right);
+        if (row != COPSE_NO_ROW) card_add_cell(&part, &a.column, row);
+    }
+    card_add_warp(&part);
+    if (simt_lane() == 0) a.out[block] = part;
+}
+
+SIMT_DEVICE double card_float_cell(const copse_card_column *column, uint64_t row)
+{
+    return column->type == COPSE_F32 ? (double)((const float *)column->cells)[row]
+                                     : ((const double *)column->cells)[row];
+}
+
+/* Lanes fetch 32 cells at a time, which all of them add in the order of the pairs; what has no value adds 0. */
+SIMT_KERNEL(card_total_floats, copse_card_total_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t block = card_thread() / SIMT_WARP, n = 0;
+    double sum = 0;
+    if (block >= a.blocks) return; /* the whole warp */
+    uint64_t low = block * a.left_rows, high = low + a.left_rows < a.pairs.slots ? low + a.left_rows : a.pairs.slots;
+    uint64_t begin = a.pairs.left ? card_below(a.pairs.left, a.pairs.n, low, false) : a.pairs.places[low];
+    uint64_t end = a.pairs.left ? card_below(a.pairs.left, a.pairs.n, high, false) : a.pairs.places[high];
+    for (uint64_t at = begin; at < end; at += SIMT_WARP) {
+        uint64_t i = at + simt_lane(), row = COPSE_NO_ROW, bits = 0;
+        if (i < end) row = card_pair_row(&a.pairs, i, low, high - 1, a.of_right);
+        bool valued = row != COPSE_NO_ROW && card_valid(&a.column, row);
+        double cell = valued ? card_float_cell(&a.column, row) : 0;
+        n += (uint64_t)__popc(__ballot_sync(SIMT_FULL_MASK, valued));
+        memcpy(&bits, &cell, sizeof bits);
+        for (uint32_t lane = 0; lane < SIMT_WARP; lane++) {
+            uint64_t next = simt_shfl_u64(SIMT_FULL_MASK, bits, lane);
+            memcpy(&cell, &next, sizeof cell);
+            sum += cell;
+        }
+    }
+    copse_card_partial part = {0, 0, sum, 0, 0, n};
+    if (simt_lane() == 0) a.out[block] = part;
+}
+
 SIMT_KERNEL(card_pick, copse_card_pick_arguments, COPSE_CARD_THREADS, 1)
 {
     uint64_t i = card_thread();
@@ -463,5 +532,5 @@ SIMT_KERNEL(card_pick, copse_card_pick_arguments, COPSE_CARD_THREADS, 1)
             CARD_ENTRY(card_distinct), CARD_ENTRY(card_gather), CARD_ENTRY(card_put), CARD_ENTRY(card_used),           \
             CARD_ENTRY(card_found), CARD_ENTRY(card_pair), CARD_ENTRY(card_count), CARD_ENTRY(card_list),              \
             CARD_ENTRY(card_ascend), CARD_ENTRY(card_asof), CARD_ENTRY(card_span), CARD_ENTRY(card_spread),            \
-            CARD_ENTRY(card_pick)                                                                                      \
+            CARD_ENTRY(card_total), CARD_ENTRY(card_total_floats), CARD_ENTRY(card_pick)                               \
     }

@@ -38,6 +38,13 @@ copse_status copse_card_join_asof(struct copse_joined *join, bool limited, uint6
 /* Distances as whole numbers, or where keys are floats as those. */
 copse_status copse_card_join_band(struct copse_joined *join, uint64_t below, uint64_t above, double below_float,
                                   double above_float);
+/* Joins of equal keys whose pairs are added up. */
+copse_status copse_card_join_totals(struct copse_joined *join);
+
+/* ---- totals.c ---- */
+
+/* Adds up the pairs that a join left on a device, where it wants totals. */
+copse_status copse_card_join_drain(struct copse_joined *join);
 
 /* ---- pairs.c ---- */
 

@@ -20,18 +20,15 @@ static copse_status plan_blocks(copse_card_memory *memory, const uint64_t *start
                               : status;
 }
 
-copse_status copse_card_reduce(const copse_table *table, uint32_t column, const copse_card_rows *rows,
-                               const uint64_t *starts, uint64_t groups, copse_card_memory *memory,
-                               copse_card_partial **out)
+/* Blocks, and blocks of those, until each group has one. */
+static copse_status reduce(copse_card_reduce_arguments arguments, copse_card_memory *memory, copse_card_partial **out)
 {
     copse_device *device = memory->device;
-    copse_card_reduce_arguments arguments = {
-        .column = copse_card_column_of(table, column), .rows = rows->rows, .starts = starts, .groups = groups};
     copse_status status = COPSE_OK;
     *out = NULL;
     do {
         uint64_t *firsts = NULL;
-        status = plan_blocks(memory, arguments.starts, groups, &firsts, &arguments.blocks);
+        status = plan_blocks(memory, arguments.starts, arguments.groups, &firsts, &arguments.blocks);
         arguments.firsts = firsts;
         if (status == COPSE_OK) status = copse_card_take(memory, arguments.blocks, sizeof **out, &arguments.out);
         if (status == COPSE_OK)
@@ -39,8 +36,28 @@ copse_status copse_card_reduce(const copse_table *table, uint32_t column, const 
                 copse_card_launch(device, &copse_card_kernels_on(device)->reduce, arguments.blocks * 32, &arguments);
         arguments.in = *out = arguments.out;
         arguments.starts = firsts;
-    } while (status == COPSE_OK && arguments.blocks > groups);
+    } while (status == COPSE_OK && arguments.blocks > arguments.groups);
     return status;
+}
+
+copse_status copse_card_reduce(const copse_table *table, uint32_t column, const copse_card_rows *rows,
+                               const uint64_t *starts, uint64_t groups, copse_card_memory *memory,
+                               copse_card_partial **out)
+{
+    const copse_card_reduce_arguments arguments = {
+        .column = copse_card_column_of(table, column), .rows = rows->rows, .starts = starts, .groups = groups};
+    return reduce(arguments, memory, out);
+}
+
+copse_status copse_card_merge(const copse_card_partial *partials, uint64_t n, copse_card_memory *memory,
+                              copse_card_partial **out)
+{
+    const uint64_t ends[2] = {0, n};
+    uint64_t *starts = NULL;
+    copse_status status = copse_card_take(memory, 2, sizeof *starts, &starts);
+    if (status == COPSE_OK) status = copse_device_copy(memory->device, memory->device->main, starts, ends, sizeof ends);
+    const copse_card_reduce_arguments arguments = {.in = partials, .starts = starts, .groups = 1};
+    return status == COPSE_OK ? reduce(arguments, memory, out) : status;
 }
 
 /* ---- different values ---- */

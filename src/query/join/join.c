@@ -143,8 +143,9 @@ static copse_status run_by_order(copse_joined *join, bool on_device)
 {
     const bool asof = join->options.kind == COPSE_JOIN_ASOF, band = join->options.kind == COPSE_JOIN_BAND;
     if (on_device) {
-        join->pairs->how = asof || band ? "binary searches on the device" : "lookups on the device";
-        return asof ? copse_join_asof(join) : band ? copse_join_band(join) : copse_card_join_equal(join);
+        join->pairs->how = asof || band || join->totals ? "binary searches on the device" : "lookups on the device";
+        if (asof || band) return asof ? copse_join_asof(join) : copse_join_band(join);
+        return join->totals ? copse_card_join_totals(join) : copse_card_join_equal(join);
     }
     join->pairs->how = "a walk along both sides in the order of their keys";
     if (asof) return copse_join_asof(join);
@@ -210,7 +211,8 @@ copse_status copse_join_run(copse_joined *join)
     if (status == COPSE_OK && !done) {
         if (!on_device) status = list_left_rows(join);
         if (status == COPSE_OK) status = run_by_order(join, on_device);
-        if (status == COPSE_OK) copse_join_drain(join, true);
+        if (status == COPSE_OK && on_device) status = copse_card_join_drain(join);
+        if (status == COPSE_OK && !on_device) copse_join_drain(join, true);
     }
     if (status == COPSE_OK) status = copse_table_sound(join->left);
     return status == COPSE_OK ? copse_table_sound(join->right) : status;

@@ -62,6 +62,7 @@ typedef struct copse_join_totals {
     copse_join_total *sums;  /* of all blocks so far, one for each aggregate */
     copse_join_total *block; /* of the block that pairs came from last, */
     uint64_t block_number;   /* which is this one */
+    copse_value *extremes;   /* that a device found: codes and no rows */
 } copse_join_totals;
 
 /* One join with its arguments resolved. */

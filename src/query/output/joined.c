@@ -8,6 +8,7 @@ typedef struct joined {
     copse_buffer aggregates; /* copse_join_aggregate_column */
     copse_buffer sums;       /* copse_join_total: of all blocks, then of one */
     copse_buffer columns;    /* uint32_t: those of the aggregates */
+    copse_buffer extremes;   /* copse_value: those of a device */
 } joined;
 
 static const char *const call = "copse_join_aggregates";
@@ -61,11 +62,13 @@ static copse_status take_all(joined *j, const copse_join_aggregate *given, uint3
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &j->columns, count, sizeof(uint32_t), "a join");
     if (status == COPSE_OK)
         status = copse_buffer_reserve(ctx, &j->sums, 2 * (uint64_t)count, sizeof(copse_join_total), "a join");
+    if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &j->extremes, count, sizeof(copse_value), "a join");
     for (uint32_t i = 0; status == COPSE_OK && i < count; i++) status = take_aggregate(j, &given[i], i);
     if (status != COPSE_OK) return status;
     copse_join_total *sums = j->sums.data;
     copse_join_totals_clear(sums, 2 * count);
-    j->totals = (copse_join_totals){j->aggregates.data, count, sums, sums + count, 0};
+    j->totals = (copse_join_totals){j->aggregates.data, count, sums, sums + count, 0, j->extremes.data};
+    for (uint32_t i = 0; i < count; i++) j->totals.extremes[i] = copse_value_null();
     j->join.totals = &j->totals;
     return COPSE_OK;
 }
@@ -80,7 +83,8 @@ static copse_status value_of(const joined *j, uint32_t at, copse_value *out)
     if (aggregate->what == COPSE_AGGREGATE_COUNT) {
         *out = copse_value_u64(total->count);
     } else if (aggregate->what == COPSE_AGGREGATE_MIN || aggregate->what == COPSE_AGGREGATE_MAX) {
-        *out = copse_cell_value(aggregate->column, total->best);
+        *out =
+            total->best == COPSE_ROW_NONE ? j->totals.extremes[at] : copse_cell_value(aggregate->column, total->best);
     } else if (total->count > 0) {
         const bool floats = copse_column_is_float(aggregate->column);
         if (aggregate->what == COPSE_AGGREGATE_SUM && !floats)
@@ -135,6 +139,7 @@ copse_status copse_join_aggregates(const copse_table *left, const copse_table *r
         copse_buffer_free(left->ctx, &j.aggregates);
         copse_buffer_free(left->ctx, &j.columns);
         copse_buffer_free(left->ctx, &j.sums);
+        copse_buffer_free(left->ctx, &j.extremes);
     }
     return status;
 }
