@@ -17,6 +17,7 @@ struct asked {
     int parameter_count;
     bool groups;        /* aggregates or groups */
     bool averages;      /* some column is compared as an approximate number */
+    char exact[48];     /* an aggregate that is none of these, "" */
     copse_status build; /* of the calls that build it */
 };
 
@@ -176,6 +177,7 @@ static void aggregate(struct asked *asked)
         if (strstr(asked->sql, "count(*)")) return;
         built(asked, copse_query_aggregate(asked->query, COPSE_AGGREGATE_COUNT, NULL));
         say(asked, "%scount(*)", asked->length > 7 ? ", " : "");
+        (void)snprintf(asked->exact, sizeof asked->exact, "count(*)");
         return;
     }
     char text[48];
@@ -184,6 +186,7 @@ static void aggregate(struct asked *asked)
     built(asked, copse_query_aggregate(asked->query, (copse_aggregate)what, both->columns[column].name));
     say(asked, "%s%s", asked->length > 7 ? ", " : "", text);
     asked->averages |= what == COPSE_AGGREGATE_AVG;
+    if (what != COPSE_AGGREGATE_AVG) (void)snprintf(asked->exact, sizeof asked->exact, "%s", text);
 }
 
 static void choose_aggregates(struct asked *asked, uint32_t *groups, uint64_t *group_count)
@@ -236,6 +239,12 @@ static void order_groups(struct asked *asked, const uint32_t *groups, uint64_t g
     say(asked, " group by ");
     for (uint64_t i = 0; i < group_count; i++) say(asked, "%s%s", i ? ", " : "", both->columns[groups[i]].name);
     say(asked, " order by ");
+    if (*asked->exact && random_one_in(&both->random, 2)) {
+        const int descending = random_one_in(&both->random, 2);
+        const bool rows = strcmp(asked->exact, "count(*)") == 0;
+        built(asked, copse_query_order_by(asked->query, rows ? "count" : asked->exact, descending));
+        say(asked, "%s%s, ", asked->exact, descending ? " desc" : "");
+    }
     if (random_one_in(&both->random, 2)) {
         const char *name = both->columns[groups[group_count - 1]].name;
         built(asked, copse_query_order_by(asked->query, name, 1));

@@ -3,6 +3,7 @@
 
 #include "copse_query.h"
 #include "random.h"
+#include "test_allocator.h"
 
 #include <unistd.h>
 
@@ -161,9 +162,85 @@ static void an_open_quote(void **state)
     }
 }
 
+/* ---- how far it is ---- */
+
+struct heard {
+    uint64_t done, total, times, left; /* times that may still be heard before it is enough */
+};
+
+static int hear(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    struct heard *heard = user;
+    assert_string_equal(what, "reading");
+    assert_true(done >= heard->done && (total == 0 || done <= total));
+    heard->done = done;
+    heard->total = total;
+    heard->times++;
+    return heard->left-- == 0;
+}
+
+static size_t read_file(void *user, void *buffer, size_t size, int *out_error)
+{
+    *out_error = 0;
+    return fread(buffer, 1, size, user);
+}
+
+static copse_status read_heard(copse_ctx *ctx, const char *path, bool function, struct heard *heard,
+                               copse_table **table)
+{
+    copse_table_csv_options csv = COPSE_TABLE_CSV_OPTIONS_INIT;
+    FILE *file = function ? fopen(path, "rb") : NULL;
+    csv.read = file ? read_file : NULL;
+    csv.read_user = file;
+    assert_ok(ctx, copse_ctx_set_progress(ctx, hear, heard));
+    const copse_status status = copse_table_read_csv(ctx, path, &csv, table, NULL);
+    if (file) (void)fclose(file);
+    return status;
+}
+
+static void hear_and_stop(const char *path, uint32_t threads, bool function)
+{
+    struct test_allocator allocator;
+    struct heard all = {.left = UINT64_MAX};
+    copse_ctx_options options = COPSE_CTX_OPTIONS_INIT;
+    copse_ctx *ctx = NULL;
+    copse_table *table = NULL;
+    test_allocator_init(&allocator);
+    options.allocator = test_allocator_hooks(&allocator);
+    options.threads = threads;
+    assert_ok(NULL, copse_ctx_create(&options, &ctx));
+    const long long before = atomic_load(&allocator.live_blocks);
+    assert_ok(ctx, read_heard(ctx, path, function, &all, &table));
+    if (function || threads == 1)
+        assert_true(all.times > 10 && all.done > BYTES / 2);
+    else
+        assert_true(all.times > 0 && all.total > BYTES); /* a round of all threads reads megabytes */
+    copse_table_free(table);
+    for (uint64_t left = 0; left < all.times; left += 1 + all.times / 16) {
+        struct heard some = {.left = left};
+        assert_fails(ctx, COPSE_ERR_CANCELLED, read_heard(ctx, path, function, &some, &table));
+        assert_null(table);
+        assert_int_equal(atomic_load(&allocator.live_blocks), before);
+    }
+    copse_ctx_free(ctx);
+    assert_true(test_allocator_is_clean(&allocator));
+}
+
+/* On threads, where the size is known, and from a function. At any time the caller may have heard enough: then there is no table, and no memory. */
+static void reading_is_heard_of(void **state)
+{
+    (void)state;
+    const dialect plain = {.line_end = "\n"};
+    char path[64];
+    write_file(&plain, path);
+    for (uint32_t threads = 1; threads <= 4; threads += 3)
+        for (int function = 0; function < 2; function++) hear_and_stop(path, threads, function);
+    (void)unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(dialects), cmocka_unit_test(bad_rows),
-                                       cmocka_unit_test(an_open_quote)};
+                                       cmocka_unit_test(an_open_quote), cmocka_unit_test(reading_is_heard_of)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

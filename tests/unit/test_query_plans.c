@@ -275,6 +275,74 @@ static void a_limit_among_nulls(void **state)
     copse_ctx_free(ctx);
 }
 
+/* ---- structures by name ---- */
+
+static copse_table *change_some(copse_ctx *ctx, copse_table *table)
+{
+    static int64_t changed[] = {5, 900, 5}, gone[] = {77, 1900, 12345}, added[] = {5000, 5001};
+    static uint32_t news[] = {3, 4, 11};
+    const copse_column keys = {"number", COPSE_I64, 0, changed, NULL}, rows = {"number", COPSE_I64, 0, gone, NULL};
+    const copse_column cells = {"a", COPSE_U32, 0, news, NULL};
+    const copse_column more[] = {{"number", COPSE_I64, 0, added, NULL}, {"a", COPSE_U32, 0, news, NULL}};
+    assert_ok(ctx, copse_table_update(table, &keys, 3, &cells, 1, NULL));
+    assert_ok(ctx, copse_table_delete(table, &rows, 3, NULL));
+    assert_ok(ctx, copse_table_append(table, more, 2, 2));
+    return table;
+}
+
+/* Indexes of every structure that can be named, unique or not, through changes and compacting: answers are those of the structures that AUTO
+ * picks. */
+static void structures_by_name(void **state)
+{
+    (void)state;
+    static uint64_t expected[2 * ROWS], rows[2 * ROWS];
+    copse_ctx *ctx = unit_context(1);
+    columns_make(9);
+    copse_table_index_options unique = COPSE_TABLE_INDEX_OPTIONS_INIT, named = unique;
+    copse_table *plain = table_make(ctx);
+    unsigned seen = 0;
+    unique.unique = 1;
+    assert_ok(ctx, copse_table_index(plain, "number", &unique));
+    change_some(ctx, plain);
+    FOR_EACH_TREE_THAT(tree, COPSE_PLACEMENT_CPU, COPSE_CAN_KEEP_DUPLICATES)
+    {
+        copse_table *table = table_make(ctx);
+        unique.structure = named.structure = tree->structure;
+        assert_ok(ctx, copse_table_index(table, "number", &unique));
+        assert_ok(ctx, copse_table_index(table, "a", &named));
+        change_some(ctx, table);
+        for (unsigned compacted = 0; compacted < 2; compacted++) {
+            for (uint32_t i = 0; i < 2; i++) {
+                copse_table_index_info info = {.struct_size = sizeof info};
+                assert_ok(ctx, copse_table_index_describe(table, i, &info));
+                if (tree->structure != COPSE_STRUCTURE_AUTO) assert_int_equal(info.structure, tree->structure);
+            }
+            assert_ok(ctx, copse_table_verify(table));
+            for (uint64_t seed = 1; seed <= 60 && !compacted; seed++) {
+                copse_query *queries[2];
+                for (unsigned q = 0; q < 2; q++) {
+                    assert_ok(ctx, copse_query_create(q ? table : plain, &queries[q]));
+                    conditions_add(ctx, (struct random_source){seed}, queries[q]);
+                }
+                const uint64_t n = rows_of(ctx, queries[0], expected);
+                assert_int_equal(rows_of(ctx, queries[1], rows), n);
+                assert_memory_equal(rows, expected, n * sizeof *rows);
+                for (unsigned q = 0; q < 2; q++) copse_query_free(queries[q]);
+            }
+            if (!compacted) assert_ok(ctx, copse_table_compact(table));
+        }
+        copse_table_free(table);
+        seen++;
+    }
+    assert_true(seen > 3);
+    /* One that keeps no equal keys, or only takes byte strings. */
+    named.structure = COPSE_STRUCTURE_RADIX;
+    assert_int_not_equal(copse_table_index(plain, "a", &named), COPSE_OK);
+    assert_int_equal(copse_table_indexes(plain), 1);
+    copse_table_free(plain);
+    copse_ctx_free(ctx);
+}
+
 /* ---- compacting ---- */
 
 /* What indexes answered before they answer afterwards. */
@@ -312,6 +380,7 @@ int main(void)
         cmocka_unit_test(counts_and_sums_where_cells_are_null),
         cmocka_unit_test(a_limit_among_equal_keys),
         cmocka_unit_test(a_limit_among_nulls),
+        cmocka_unit_test(structures_by_name),
         cmocka_unit_test(compacting_keeps_indexes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
