@@ -364,6 +364,23 @@ static void same_pairs(const copse_pairs *a, const copse_pairs *b)
     if (copse_pairs_right(a)) assert_memory_equal(copse_pairs_right(a), copse_pairs_right(b), n * sizeof(uint64_t));
 }
 
+/* The table of pairs that are on a device, gathered there and, after one side has left, on the CPU. */
+static void compare_pair_tables(copse_ctx *ctx, const copse_pairs *pairs, copse_table *left, copse_table *right)
+{
+    copse_table *there = NULL, *here = NULL, *few = make(ctx, 1);
+    assert_ok(ctx, copse_pairs_table(pairs, left, right, &there));
+    assert_ok(ctx, copse_table_place(left, COPSE_PLACEMENT_CPU));
+    assert_ok(ctx, copse_table_place(right, COPSE_PLACEMENT_CPU));
+    assert_ok(ctx, copse_pairs_table(pairs, left, right, &here));
+    same_tables(there, here);
+    copse_table_free(there);
+    copse_table_free(here);
+    assert_ok(ctx, copse_table_place(few, COPSE_PLACEMENT_EMULATED));
+    if (copse_pairs_count(pairs) > 1 && copse_pairs_left(pairs)[copse_pairs_count(pairs) - 1] > 0)
+        assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "left has no row", copse_pairs_table(pairs, few, right, &there));
+    copse_table_free(few);
+}
+
 static void compare_joins(copse_ctx *ctx, copse_table *left, copse_table *right, const char *on, copse_value tolerance)
 {
     const uint32_t last = strcmp(on, "b") == 0 ? COPSE_JOIN_ASOF : COPSE_JOIN_BAND; /* bools have no band */
@@ -374,6 +391,7 @@ static void compare_joins(copse_ctx *ctx, copse_table *left, copse_table *right,
         assert_ok(ctx, join(left, right, kind, on, tolerance, &there));
         assert_non_null(copse_pairs_device_left(there));
         assert_non_null(strstr(copse_pairs_how(there), "on the device"));
+        compare_pair_tables(ctx, there, left, right);
         assert_ok(ctx, copse_table_place(left, COPSE_PLACEMENT_CPU));
         assert_ok(ctx, join(left, right, kind, on, tolerance, &here));
         assert_null(copse_pairs_device_left(here));

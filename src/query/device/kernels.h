@@ -274,6 +274,14 @@ typedef struct copse_card_total_arguments {
     copse_card_partial *out;
 } copse_card_total_arguments;
 
+/* Rows of pairs as those of a list, COPSE_NO_ROW as UINT32_MAX. *out becomes 1 where one is not below `slots`. */
+typedef struct copse_card_narrow_arguments {
+    const uint64_t *from;
+    uint64_t n, slots;
+    uint32_t *to;
+    uint32_t *out;
+} copse_card_narrow_arguments;
+
 /* to[i] = from[order[i]], of codes and of rows, where these are given. */
 typedef struct copse_card_pick_arguments {
     const uint32_t *order;
@@ -286,7 +294,7 @@ typedef struct copse_card_pick_arguments {
 
 typedef struct copse_card_kernels {
     copse_kernel filter, keys, heads, widen, blocks, reduce, valued, owner, distinct, gather, put, used, found, pair,
-        count, list, ascend, asof, span, spread, total, total_floats, pick;
+        count, list, ascend, asof, span, spread, total, total_floats, narrow, pick;
 } copse_card_kernels;
 
 #ifdef __cplusplus

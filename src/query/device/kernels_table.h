@@ -515,6 +515,15 @@ SIMT_KERNEL(card_total_floats, copse_card_total_arguments, COPSE_CARD_THREADS, 1
     if (simt_lane() == 0) a.out[block] = part;
 }
 
+SIMT_KERNEL(card_narrow, copse_card_narrow_arguments, COPSE_CARD_THREADS, 1)
+{
+    uint64_t i = card_thread();
+    if (i >= a.n) return;
+    uint64_t row = a.from[i];
+    a.to[i] = (uint32_t)row;
+    if (row != COPSE_NO_ROW && row >= a.slots) simt_store_relaxed_u32(a.out, 1);
+}
+
 SIMT_KERNEL(card_pick, copse_card_pick_arguments, COPSE_CARD_THREADS, 1)
 {
     uint64_t i = card_thread();
@@ -532,5 +541,5 @@ SIMT_KERNEL(card_pick, copse_card_pick_arguments, COPSE_CARD_THREADS, 1)
             CARD_ENTRY(card_distinct), CARD_ENTRY(card_gather), CARD_ENTRY(card_put), CARD_ENTRY(card_used),           \
             CARD_ENTRY(card_found), CARD_ENTRY(card_pair), CARD_ENTRY(card_count), CARD_ENTRY(card_list),              \
             CARD_ENTRY(card_ascend), CARD_ENTRY(card_asof), CARD_ENTRY(card_span), CARD_ENTRY(card_spread),            \
-            CARD_ENTRY(card_total), CARD_ENTRY(card_total_floats), CARD_ENTRY(card_pick)                               \
+            CARD_ENTRY(card_total), CARD_ENTRY(card_total_floats), CARD_ENTRY(card_narrow), CARD_ENTRY(card_pick)      \
     }

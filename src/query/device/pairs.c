@@ -98,6 +98,40 @@ copse_status copse_pairs_fetch(const copse_pairs *pairs)
     return status;
 }
 
+/* ---- a table of them ---- */
+
+static copse_status list_side(const copse_pairs *pairs, const copse_table *from, bool right, copse_card_memory *memory,
+                              copse_card_rows *rows, bool *out_there)
+{
+    copse_device *device = memory->device;
+    uint32_t *flag = NULL, beyond = 0;
+    copse_status status = copse_card_take(memory, pairs->n, sizeof *rows->rows, &rows->rows);
+    if (status == COPSE_OK) status = copse_card_take(memory, 1, sizeof *flag, &flag);
+    if (status == COPSE_OK) status = copse_device_fill(device, device->main, flag, 0, sizeof *flag);
+    rows->n = pairs->n;
+    const copse_card_narrow_arguments narrow = {right ? pairs->device_right : pairs->device_left, rows->n, from->slots,
+                                                rows->rows, flag};
+    if (status == COPSE_OK)
+        status = copse_card_launch(device, &copse_card_kernels_on(device)->narrow, rows->n, &narrow);
+    if (status == COPSE_OK) status = copse_device_read(device, device->main, &beyond, flag, sizeof beyond);
+    *out_there = !beyond;
+    return status;
+}
+
+copse_status copse_card_gather_side(const copse_pairs *pairs, const copse_table *from, bool right, copse_table *out,
+                                    uint32_t first, bool *out_done)
+{
+    copse_card_memory memory = {.device = pairs->device};
+    copse_card_rows rows = {0};
+    *out_done = false;
+    if (!pairs->device || copse_card_of(from) != pairs->device) return COPSE_OK;
+    copse_status status = list_side(pairs, from, right, &memory, &rows, out_done);
+    for (uint32_t i = 0; status == COPSE_OK && *out_done && i < from->column_count; i++)
+        status = copse_card_fetch(from, i, &rows, &memory, &out->columns[first + i]);
+    copse_card_release(&memory);
+    return status;
+}
+
 const uint64_t *copse_pairs_device_left(const copse_pairs *pairs)
 {
     return pairs && pairs->device ? pairs->device_left : NULL;

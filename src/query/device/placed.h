@@ -51,3 +51,7 @@ copse_status copse_card_join_drain(struct copse_joined *join);
 /* Pairs that a join left on a device: copied to the host when that first asks; and given back. */
 copse_status copse_pairs_fetch(const copse_pairs *pairs);
 void copse_pairs_drop(copse_pairs *pairs);
+/* Fills columns of `out`, which are open, from the rows of one side of pairs that a device made, there. *out_done: false where it cannot: the
+ * table is elsewhere, or lacks one of the rows. */
+copse_status copse_card_gather_side(const copse_pairs *pairs, const copse_table *from, bool right, copse_table *out,
+                                    uint32_t first, bool *out_done);

@@ -43,23 +43,36 @@ static copse_status open_renamed(copse_table *table, uint32_t at, const copse_st
     return status;
 }
 
-static copse_status add_side(copse_table *out, uint32_t first, const copse_table *from, const uint32_t *rows,
-                             uint64_t n)
+static copse_status gather(const copse_pairs *pairs, const copse_table *from, bool right, copse_table *out,
+                           uint32_t first)
 {
-    copse_status status = COPSE_OK;
-    for (uint32_t i = 0; status == COPSE_OK && i < from->column_count; i++) {
-        status = open_renamed(out, first + i, &from->columns[i]);
-        if (status == COPSE_OK)
-            status = copse_column_gather(out->ctx, &out->columns[first + i], 0, &from->columns[i], rows, n);
-    }
+    copse_buffer list = {0};
+    copse_status status = copse_pairs_fetch(pairs);
+    if (status == COPSE_OK)
+        status = rows_take(out->ctx, from, right ? "right" : "left", right ? pairs->right.data : pairs->left.data,
+                           pairs->n, &list);
+    for (uint32_t i = 0; status == COPSE_OK && i < from->column_count; i++)
+        status = copse_column_gather(out->ctx, &out->columns[first + i], 0, &from->columns[i], list.data, pairs->n);
+    copse_buffer_free(out->ctx, &list);
     return status;
+}
+
+static copse_status add_side(const copse_pairs *pairs, const copse_table *from, bool right, copse_table *out,
+                             uint32_t first)
+{
+    bool done = false;
+    copse_status status = COPSE_OK;
+    for (uint32_t i = 0; status == COPSE_OK && i < from->column_count; i++)
+        status = open_renamed(out, first + i, &from->columns[i]);
+    if (status == COPSE_OK) status = copse_card_gather_side(pairs, from, right, out, first, &done);
+    if (status == COPSE_OK && !done) status = gather(pairs, from, right, out, first);
+    return status == COPSE_OK ? copse_table_sound(from) : status;
 }
 
 copse_status copse_pairs_table(const copse_pairs *pairs, const copse_table *left, const copse_table *right,
                                copse_table **out_table)
 {
     copse_table *made = NULL;
-    copse_buffer left_rows = {0}, right_rows = {0};
     if (!pairs) return copse_fail_argument(NULL, "pairs", "copse_pairs_table: pairs is NULL");
     if (!left || !right) return copse_fail_argument(pairs->ctx, "left", "copse_pairs_table: a table is NULL");
     if (!out_table) return copse_fail_argument(pairs->ctx, "out_table", "copse_pairs_table: out_table is NULL");
@@ -67,20 +80,10 @@ copse_status copse_pairs_table(const copse_pairs *pairs, const copse_table *left
     if (pairs->n > COPSE_MOST_ROWS)
         return copse_fail(pairs->ctx, COPSE_ERR_UNSUPPORTED,
                           "copse_pairs_table: %llu pairs are more than a table holds", (unsigned long long)pairs->n);
-    copse_status status = copse_pairs_fetch(pairs);
-    if (status == COPSE_OK) status = rows_take(pairs->ctx, left, "left", pairs->left.data, pairs->n, &left_rows);
-    if (status == COPSE_OK && pairs->has_right)
-        status = rows_take(pairs->ctx, right, "right", pairs->right.data, pairs->n, &right_rows);
-    if (status == COPSE_OK)
-        status =
-            copse_table_begin(pairs->ctx, left->column_count + (pairs->has_right ? right->column_count : 0), &made);
-    if (status == COPSE_OK) status = add_side(made, 0, left, left_rows.data, pairs->n);
-    if (status == COPSE_OK && pairs->has_right)
-        status = add_side(made, left->column_count, right, right_rows.data, pairs->n);
-    copse_buffer_free(pairs->ctx, &left_rows);
-    copse_buffer_free(pairs->ctx, &right_rows);
-    if (status == COPSE_OK) status = copse_table_sound(left);
-    if (status == COPSE_OK) status = copse_table_sound(right);
+    copse_status status =
+        copse_table_begin(pairs->ctx, left->column_count + (pairs->has_right ? right->column_count : 0), &made);
+    if (status == COPSE_OK) status = add_side(pairs, left, false, made, 0);
+    if (status == COPSE_OK && pairs->has_right) status = add_side(pairs, right, true, made, left->column_count);
     if (status == COPSE_OK) {
         made->slots = made->live = pairs->n;
         *out_table = made;
