@@ -2,6 +2,7 @@
 #include "trees/radix/fixed/fixed.h"
 
 #include "cpu/driver.h"
+#include "core/handle.h"
 #include "device/device.h"
 #include "trees/radix/gpu/tree.h"
 
@@ -100,7 +101,7 @@ static copse_status fixed_apply(copse_index *index, const uint8_t *operations, c
                                 uint64_t n, void *out_values, uint8_t *out_found)
 {
     copse_radix_fixed_array strings;
-    copse_index handle = *index; /* by which the tree calls itself */
+    copse_index handle = copse_index_handle(index); /* by which the tree calls itself */
     handle.calls = strings_of(index);
     copse_status status = copse_radix_fixed_take(index, "keys", keys, n, &strings);
     if (status == COPSE_ERR_NAN)
@@ -187,7 +188,7 @@ static copse_status fixed_aggregate(const copse_index *index, copse_aggregate_ki
 static copse_status fixed_erase_range(copse_index *index, const copse_ranges *asked, uint64_t *out_erased)
 {
     fixed_ranges strings;
-    copse_index handle = *index; /* by which the tree calls itself */
+    copse_index handle = copse_index_handle(index); /* by which the tree calls itself */
     handle.calls = strings_of(index);
     copse_status status = ranges_take(index, asked, &strings);
     if (status == COPSE_OK) status = handle.calls->erase_range(&handle, &strings.ranges, out_erased);

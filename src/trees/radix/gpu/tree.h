@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "core/handle.h"
 #include "device/device.h"
 #include "gpu/scratch.h"
 #include "trees/radix/cpu/tree.h"
@@ -56,7 +57,7 @@ const copse_radix_kernels *copse_radix_kernels_on(const copse_device *device);
 /* The handle as the calls of the tree on the CPU want it: the host's tree. */
 static inline copse_index copse_radix_host(const copse_index *index)
 {
-    copse_index host = *index;
+    copse_index host = copse_index_handle(index);
     host.tree = &copse_radix_device_of(index)->host;
     host.calls = &copse_radix_calls;
     host.device = NULL;
