@@ -185,6 +185,7 @@ static copse_status changes_make(mix_call *call, bool *out_done)
     copse_index *index = call->index;
     const bool comes = call->fates[COPSE_RADIX_COMES] != 0;
     uint64_t n = 0;
+    if (!copse_size(index)) return copse_radix_device_plant(index, &call->batch);
     call->batch.keep = call->batch.tree.width == 0;
     copse_status status = copse_radix_taking_open(index, call->fates[COPSE_RADIX_GOES], &call->taking);
     if (status == COPSE_OK && comes)
@@ -221,7 +222,7 @@ copse_status copse_radix_device_mix(copse_index *index, const uint8_t *operation
     mix_call call = {.index = index, .n = n, .batch.tree = copse_radix_device_of(index)->view};
     bool finds = false;
     *out_done = false;
-    if (copse_radix_device_of(index)->marks.without || !copse_size(index) || n >> 30) return COPSE_OK;
+    if (copse_radix_device_of(index)->marks.without || n >> 30) return COPSE_OK;
     copse_status status = sides_look(&call, arrays);
     if (status == COPSE_OK) status = operations_check(&call, &finds);
     if (status == COPSE_OK && !finds) status = copse_radix_input_look(index, "keys", keys, n, &call.keys);

@@ -99,13 +99,13 @@ static void tree_replace(grow_call *call)
     atomic_store_explicit(&tree->behind, false, memory_order_release);
 }
 
-static copse_status grow_run(grow_call *call, const void *values, bool values_there, uint64_t n, bool first)
+/* Of keys on the device, those whose place is UINT32_MAX. */
+static copse_status grow_run(grow_call *call, const copse_radix_strings *keys, uint64_t n, const uint32_t *places,
+                             bool first)
 {
-    copse_status status = inputs_bring(call, values, values_there, n);
+    copse_status status = copse_radix_order(call->index, keys, n, places, first, false, &call->ordered);
     if (status == COPSE_OK)
-        status = copse_radix_order(call->index, &call->keys.strings, n, NULL, first, false, &call->ordered);
-    if (status != COPSE_OK) return status;
-    status = copse_radix_forest_shape(call->index, &call->ordered, call->values, NULL, &call->forest);
+        status = copse_radix_forest_shape(call->index, &call->ordered, call->values, NULL, &call->forest);
     if (status == COPSE_OK) status = pools_make(call);
     if (status == COPSE_OK) status = tree_make(call);
     if (status == COPSE_OK) status = copse_progress(call->index->ctx, "building", n, n);
@@ -113,6 +113,23 @@ static copse_status grow_run(grow_call *call, const void *values, bool values_th
         tree_replace(call);
     else
         copse_radix_mirror_free(call->index, &call->made);
+    return status;
+}
+
+static void grow_free(grow_call *call)
+{
+    copse_scratch_free(call->index->device, &call->forest.scratch);
+    copse_scratch_free(call->index->device, &call->ordered.scratch);
+    copse_scratch_free(call->index->device, &call->scratch);
+    copse_scratch_free(call->index->device, &call->keys.scratch);
+}
+
+copse_status copse_radix_device_plant(copse_index *index, const copse_radix_upsert_arguments *batch)
+{
+    grow_call call = {.index = index, .values = batch->values, .made.view.width = batch->tree.width};
+    copse_radix_init(&call.made.host, batch->tree.width);
+    copse_status status = grow_run(&call, &batch->keys, batch->n, batch->places, false);
+    grow_free(&call);
     return status;
 }
 
@@ -130,10 +147,9 @@ copse_status copse_radix_device_grow(copse_index *index, const void *keys, const
     if (status != COPSE_OK) return status;
     *out_done = true;
     (void)copse_promise_end(COPSE_OK);
-    status = grow_run(&call, values, values_there, n, (flags & COPSE_INSERT_IF_ABSENT) != 0);
-    copse_scratch_free(index->device, &call.forest.scratch);
-    copse_scratch_free(index->device, &call.ordered.scratch);
-    copse_scratch_free(index->device, &call.scratch);
-    copse_scratch_free(index->device, &call.keys.scratch);
+    status = inputs_bring(&call, values, values_there, n);
+    if (status == COPSE_OK)
+        status = grow_run(&call, &call.keys.strings, n, NULL, (flags & COPSE_INSERT_IF_ABSENT) != 0);
+    grow_free(&call);
     return status;
 }

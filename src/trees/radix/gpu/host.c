@@ -158,6 +158,13 @@ static copse_status change_end(const copse_index *index, copse_status status)
     return status == COPSE_OK ? updated : status;
 }
 
+/* An update that kernels were to do. True: they have, or it failed, and the call ends. */
+static bool done_there(const copse_index *index, copse_status status, bool done)
+{
+    if (status == COPSE_OK && done) copse_radix_host_rests(index);
+    return status != COPSE_OK || done;
+}
+
 static copse_status insert_once(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,
                                 uint64_t *out_inserted)
 {
@@ -170,7 +177,7 @@ static copse_status insert_once(copse_index *index, const void *keys, const void
     } else {
         status = copse_radix_device_upsert(index, keys, values, n, flags, out_inserted, &done);
     }
-    if (status != COPSE_OK || done) return status;
+    if (done_there(index, status, done)) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
     const void *host_values = borrow(&of, values, n * copse_radix_device_of(index)->host.width, false, "values");
@@ -186,7 +193,7 @@ static copse_status erase_once(copse_index *index, const void *keys, uint64_t n,
     copse_bytes given;
     bool done = false;
     copse_status status = copse_radix_device_take(index, keys, NULL, n, out_erased, &done);
-    if (status != COPSE_OK || done) return status;
+    if (done_there(index, status, done)) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
     status = loan_begin(&of);
@@ -202,7 +209,7 @@ static copse_status erase_pairs_once(copse_index *index, const void *keys, const
     bool done = false;
     copse_status status =
         copse_radix_device_take(index, keys, index->value_type == COPSE_NONE ? NULL : values, n, out_erased, &done);
-    if (status != COPSE_OK || done) return status;
+    if (done_there(index, status, done)) return status;
     loan of = loan_open(index);
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);
     const void *host_values = borrow(&of, values, n * copse_radix_device_of(index)->host.width, false, "values");
@@ -234,7 +241,7 @@ static copse_status erase_range_once(copse_index *index, const copse_ranges *ran
         return status;
     }
     status = copse_radix_device_take_ranges(index, ranges, out_erased, &done);
-    if (status != COPSE_OK || done) return status;
+    if (done_there(index, status, done)) return status;
     loan of = loan_open(index);
     const copse_ranges host = borrow_ranges(&of, ranges, ends);
     status = loan_begin(&of);
@@ -250,7 +257,7 @@ static copse_status apply_once(copse_index *index, const uint8_t *operations, co
     copse_bytes given;
     bool done = false;
     copse_status status = copse_radix_device_mix(index, operations, keys, values, n, out_values, out_found, &done);
-    if (status != COPSE_OK || done) return status;
+    if (done_there(index, status, done)) return status;
     loan of = loan_open(index);
     const uint8_t *host_operations = borrow(&of, operations, n, false, "operations");
     const void *host_keys = borrow_keys(&of, "keys", keys, n, &given);

@@ -215,6 +215,7 @@ static copse_status pages_fetch(const copse_index *index, copse_radix_device *tr
 copse_status copse_radix_values_fetch(const copse_index *index)
 {
     copse_radix_device *tree = copse_radix_device_of(index);
+    atomic_store_explicit(&tree->idle, 0, memory_order_relaxed);
     if (!atomic_load_explicit(&tree->is_ahead, memory_order_acquire)) return COPSE_OK;
     copse_status status = COPSE_OK;
     pthread_mutex_lock(&tree->lock);
@@ -224,4 +225,26 @@ copse_status copse_radix_values_fetch(const copse_index *index)
     }
     pthread_mutex_unlock(&tree->lock);
     return status;
+}
+
+/* Updates by kernels after which the host's copy is taken not to be needed: they have written most of its pages anyway. */
+#define IDLE_MOST 16u
+
+void copse_radix_host_rests(const copse_index *index)
+{
+    copse_radix_device *tree = copse_radix_device_of(index);
+    copse_kept_error kept;
+    if (atomic_fetch_add_explicit(&tree->idle, 1, memory_order_relaxed) + 1 < IDLE_MOST) return;
+    atomic_store_explicit(&tree->idle, 0, memory_order_relaxed);
+    copse_error_keep(&kept);
+    if (!tree->is_ahead || tree->behind || copse_radix_spares_all(index) != COPSE_OK) {
+        copse_error_put_back(&kept);
+        return;
+    }
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_TYPES; type++) {
+        copse_radix_pool *pool = pool_of(tree, type);
+        tree->more[type] += pool->used;
+        tree->known[type] = 0;
+        copse_radix_pool_free(index->ctx, pool);
+    }
 }

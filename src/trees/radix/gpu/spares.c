@@ -134,7 +134,9 @@ static copse_status blocks_take(const copse_index *index, copse_radix_device *tr
     uint64_t listed[COPSE_RADIX_CLASSES], n = 0;
     for (uint32_t c = 0; c < COPSE_RADIX_CLASSES; c++) n += listed[c] = blocks_listed(heap, c, most);
     if (n == 0) return COPSE_OK;
-    copse_status status = array_reserve(index, tree, type, tree->spare_n[type] + n);
+    uint32_t *ahead[COPSE_RADIX_TYPES];
+    copse_status status = copse_radix_ahead_make(index, tree, ahead); /* so that the host gets them back */
+    if (status == COPSE_OK) status = array_reserve(index, tree, type, tree->spare_n[type] + n);
     if (status != COPSE_OK) return status;
     uint64_t *taken = copse_memory_alloc(index->ctx, n * sizeof *taken), *to = taken;
     if (!taken) return copse_fail_memory(index->ctx, n * sizeof *taken, "the radix tree");
@@ -146,6 +148,18 @@ static copse_status blocks_take(const copse_index *index, copse_radix_device *tr
     status = taken_send(index, tree, type, taken, n);
     copse_memory_free(index->ctx, taken, n * sizeof *taken);
     return status;
+}
+
+copse_status copse_radix_spares_all(const copse_index *index)
+{
+    copse_radix_device *tree = copse_radix_device_of(index);
+    copse_status status = COPSE_OK;
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_LEAF_LONG && status == COPSE_OK; type++) {
+        const uint64_t n = tree->host.pools[type].free_count;
+        status = array_reserve(index, tree, type, tree->spare_n[type] + n);
+        if (status == COPSE_OK) status = listed_take(index, tree, type, n);
+    }
+    return status == COPSE_OK ? blocks_take(index, tree, UINT64_MAX) : status;
 }
 
 static copse_status blocks_launch(const copse_index *index, const copse_kernel *kernel,

@@ -38,6 +38,7 @@ typedef struct copse_radix_device {
     uint64_t *spare[COPSE_RADIX_TYPES];
     uint64_t spare_n[COPSE_RADIX_TYPES], spare_room[COPSE_RADIX_TYPES];
     /* Leaves of the types of marks.without are in host memory only: apart.c. Then the host's tree is never behind. */
+    atomic_uint idle;   /* updates by kernels since the host's tree was last used */
     uint64_t piece;     /* COPSE_RADIX_PIECE; tests lower both */
     uint64_t walk_most; /* COPSE_RADIX_WALK_MOST */
 } copse_radix_device;
@@ -94,6 +95,8 @@ copse_status copse_radix_ahead_make(const copse_index *index, copse_radix_device
                                     uint32_t *out[COPSE_RADIX_TYPES]);
 /* Before the host's tree is read or changed: it has what the device has. */
 copse_status copse_radix_values_fetch(const copse_index *index);
+/* After an update by kernels: the host's copy goes where it has not been used for many of them. The next use fetches all of it. */
+void copse_radix_host_rests(const copse_index *index);
 
 /* --- byte strings of a call: strings.c ----------------------------------------------------------------------------------- */
 
@@ -257,6 +260,8 @@ copse_status copse_radix_spares_hand(const copse_index *index, const uint64_t *m
 copse_status copse_radix_spares_account(const copse_index *index, const copse_radix_items *items,
                                         const copse_radix_tally *tally, copse_radix_tally *there,
                                         const copse_radix_link *freed);
+/* All that is in the lists of the host's pools goes to the arrays. Errors: MEMORY, and some may have gone. */
+copse_status copse_radix_spares_all(const copse_index *index);
 /* Free blocks for at most so many long leaves, in groups; and after leaves have taken theirs, which needs no memory. The scratch memory has to be
  * freed in any case. */
 copse_status copse_radix_blocks_group(const copse_index *index, uint64_t most, copse_radix_blocks *out,
@@ -287,6 +292,8 @@ copse_status copse_radix_device_take_ranges(copse_index *index, const copse_rang
 /* A build by kernels, or an insert, with its flags, into a tree that is empty: build.c. *out_done: false where the host has to do it. */
 copse_status copse_radix_device_grow(copse_index *index, const void *keys, const void *values, uint64_t n,
                                      uint32_t flags, bool *out_done);
+/* The same of the keys of a batch that are missing, into a tree that is empty. */
+copse_status copse_radix_device_plant(copse_index *index, const copse_radix_upsert_arguments *batch);
 
 /* By the host's tree, with arrays in any memory: host.c. */
 copse_status copse_radix_host_find(const copse_index *index, copse_radix_input *input, const void *keys, void *values,

@@ -67,6 +67,7 @@ static copse_status upsert_run(upsert_call *call, const void *values, uint64_t *
     copse_status status = copse_radix_input_bring(index, &call->keys);
     call->a.keys = call->keys.strings;
     if (status == COPSE_OK) status = arrays_make(call, values);
+    if (status == COPSE_OK) status = copse_progress(index->ctx, "inserting", call->a.n, call->a.n);
     if (status == COPSE_OK) status = kernels_run(call, &missing);
     if (status != COPSE_OK) return status;
     *out_done = missing == 0;
