@@ -467,10 +467,9 @@ typedef struct copse_join_options {
 /* Pairs of row numbers, by the number of the left row, then of the right one. */
 typedef struct copse_pairs copse_pairs;
 
-/* Joins two tables of one context. Where both are on one card (copse_table_place) it joins them, but for
- * as-of joins whose keys are strings. Equal keys and bands are looked up in the index of right_on, all in one batch; without
- * one an index is made for the call. Errors: ARGUMENT (no such column; a band or tolerance that is negative), TYPE
- * (columns of different types; a band of strings or bools). */
+/* Joins two tables of one context. Where both are on one card (copse_table_place) it joins them. Equal keys
+ * and bands are looked up in the index of right_on, all in one batch; without one an index is made for the call. Errors: ARGUMENT
+ * (no such column; a band or tolerance that is negative), TYPE (columns of different types; a band of strings or bools). */
 COPSE_API copse_status copse_join(const copse_table *left, const copse_table *right, const copse_join_options *options,
                                   copse_pairs **out_pairs);
 /* How many pairs a join is thought to have, from 1,024 cells of each side and in a time that does not depend on their number: to be compared

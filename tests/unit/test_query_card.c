@@ -537,6 +537,43 @@ static void asof_joins_take_groups_of_strings(void **state)
     copse_ctx_free(ctx);
 }
 
+/* Texts of the left side that the right one has not: before all of them, between them, behind them. */
+static void asof_joins_take_keys_of_strings(void **state)
+{
+    (void)state;
+    static char left_text[] = "abccczbbbc", right_text[] = "bxbcbbx";
+    static int32_t left_offsets[] = {0, 1, 2, 2, 3, 5, 6, 8, 10}, right_offsets[] = {0, 1, 2, 3, 4, 6, 7};
+    static const int32_t g[] = {1, 1, 2, 2, 1, 1, 2, 2};
+    static const uint8_t but_the_fourth[] = {0xF7};
+    static const uint64_t expected[2][8] = {{COPSE_NO_ROW, 2, COPSE_NO_ROW, COPSE_NO_ROW, 3, 5, 4, 4},
+                                            {COPSE_NO_ROW, 0, COPSE_NO_ROW, COPSE_NO_ROW, 4, 5, 2, 2}};
+    const copse_bytes lefts = COPSE_BYTES_INIT(left_text, 8, left_offsets, 32);
+    const copse_bytes rights = COPSE_BYTES_INIT(right_text, 6, right_offsets, 32);
+    const copse_column left_columns[] = {{"s", COPSE_STRING, 0, &lefts, but_the_fourth}, {"g", COPSE_I32, 0, g, NULL}};
+    const copse_column right_columns[] = {{"s", COPSE_STRING, 0, &rights, NULL}, {"g", COPSE_I32, 0, g, NULL}};
+    copse_ctx *ctx = unit_context(1);
+    copse_table *left = NULL, *right = NULL;
+    assert_ok(ctx, copse_table_create(ctx, left_columns, 2, 8, &left));
+    assert_ok(ctx, copse_table_create(ctx, right_columns, 2, 6, &right));
+    for (int turn = 0; turn < 4; turn++) {
+        const copse_placement placement = turn > 1 ? COPSE_PLACEMENT_EMULATED : COPSE_PLACEMENT_CPU;
+        copse_join_options options = join_of(COPSE_JOIN_ASOF, "s", copse_value_null());
+        copse_pairs *pairs = NULL;
+        if (turn % 2 == 0) options.left_by = options.right_by = NULL;
+        assert_ok(ctx, copse_table_place(left, placement));
+        assert_ok(ctx, copse_table_place(right, placement));
+        assert_ok(ctx, copse_join(left, right, &options, &pairs));
+        assert_int_equal(copse_pairs_device_left(pairs) != NULL, turn > 1);
+        assert_memory_equal(copse_pairs_right(pairs), expected[turn % 2], sizeof expected[0]);
+        copse_pairs_free(pairs);
+        options.tolerance = copse_value_i64(1);
+        assert_fails(ctx, COPSE_ERR_TYPE, copse_join(left, right, &options, &pairs));
+    }
+    copse_table_free(left);
+    copse_table_free(right);
+    copse_ctx_free(ctx);
+}
+
 /* ---- changes ---- */
 
 static copse_status change(copse_table *table)
@@ -865,6 +902,7 @@ int main(void)
         cmocka_unit_test(nulls_find_nobody),
         cmocka_unit_test(joins_of_strings_match_words),
         cmocka_unit_test(asof_joins_take_groups_of_strings),
+        cmocka_unit_test(asof_joins_take_keys_of_strings),
         cmocka_unit_test(changes_follow_to_the_device),
         cmocka_unit_test(a_change_without_device_memory_holds),
         cmocka_unit_test(threads_ask_at_the_same_time),

@@ -99,17 +99,17 @@ copse_status copse_card_join_asof(copse_joined *join, bool limited, uint64_t who
     asof_join a = {.join = join, .device = copse_card_of(join->left)};
     a.memory.device = a.device;
     a.kernels = copse_card_kernels_on(a.device);
-    a.search = (copse_card_asof_arguments){.on = copse_card_column_of(join->left, join->left_on),
+    a.search = (copse_card_asof_arguments){.counts = copse_column_is_text(&join->left->columns[join->left_on]),
                                            .alive = copse_card_alive(join->left),
                                            .n = join->left->slots,
                                            .limited = limited,
                                            .tolerance = whole,
                                            .distance = number};
-    copse_status status = copse_card_strings(join->left, join->left_by);
-    if (status == COPSE_OK) status = copse_card_strings(join->right, join->right_by);
+    copse_status status =
+        copse_card_left_column(join->left, join->left_on, join->right, join->right_on, true, &a.memory, &a.search.on);
     if (status == COPSE_OK && join->left_by != COPSE_NO_COLUMN)
-        status =
-            copse_card_left_column(join->left, join->left_by, join->right, join->right_by, &a.memory, &a.search.by);
+        status = copse_card_left_column(join->left, join->left_by, join->right, join->right_by, false, &a.memory,
+                                        &a.search.by);
     if (status == COPSE_OK) status = sort_right(&a);
     if (status == COPSE_OK)
         status = copse_card_take(&a.memory, a.search.n, sizeof *a.search.partners, &a.search.partners);

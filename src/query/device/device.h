@@ -77,9 +77,11 @@ copse_status copse_card_strings(const copse_table *table, uint32_t column);
 /* The words of a numbered column, as cells 0, 1, ..; how many of them are smaller than a text, and whether it is one of them. */
 copse_stored_column copse_card_words(const copse_table *table, uint32_t column);
 uint64_t copse_card_rank(const copse_table *table, uint32_t column, copse_slice text, bool *out_exact);
-/* The left column of a join; of strings with the numbers that they have in the right column. Both are numbered. */
+/* The left column of a join. Strings of both are numbered, and those of the left side get the numbers that they have on the right, or (near) the
+ * number of those there that are no larger. */
 copse_status copse_card_left_column(const copse_table *left, uint32_t left_column, const copse_table *right,
-                                    uint32_t right_column, copse_card_memory *memory, copse_card_column *out);
+                                    uint32_t right_column, bool near, copse_card_memory *memory,
+                                    copse_card_column *out);
 
 /* ---- rows.c ---- */
 

@@ -16,9 +16,7 @@ typedef struct equal_join {
 bool copse_card_can_join(const copse_joined *join)
 {
     copse_device *device = copse_card_of(join->left);
-    if (!device || device != copse_card_of(join->right)) return false;
-    /* Numbers of strings say which are equal in two tables, not which are near. */
-    return join->options.kind != COPSE_JOIN_ASOF || !copse_column_is_text(&join->left->columns[join->left_on]);
+    return device && device == copse_card_of(join->right);
 }
 
 /* Keys of rows as an index takes them: where they lie, or a copy in the order of the list. */
@@ -183,11 +181,11 @@ copse_status copse_card_join_equal(copse_joined *join)
     e.memory.device = e.device;
     e.kernels = copse_card_kernels_on(e.device);
     e.tree = index ? index->tree : NULL;
-    copse_status status = copse_card_strings(join->left, join->left_on);
-    if (status == COPSE_OK) status = copse_card_strings(join->right, join->right_on);
+    copse_status status = copse_card_strings(join->right, join->right_on);
     if (status == COPSE_OK && !index) status = make_index(&e, &made);
     if (status == COPSE_OK)
-        status = copse_card_left_column(join->left, join->left_on, join->right, join->right_on, &e.memory, &e.left);
+        status =
+            copse_card_left_column(join->left, join->left_on, join->right, join->right_on, false, &e.memory, &e.left);
     if (status == COPSE_OK) status = index && index->unique ? join_unique(&e) : join_lists(&e);
     copse_card_release(&e.memory);
     copse_index_free(made);

@@ -226,6 +226,7 @@ typedef struct copse_card_asof_arguments {
     const uint64_t *codes;
     const uint32_t *rows;
     uint64_t right;
+    uint32_t counts;    /* the code of a left row is the number of right codes that are no larger: keys are texts */
     uint32_t limited;   /* there is a tolerance */
     uint64_t tolerance; /* of whole numbers     */
     double distance;    /* of floats            */

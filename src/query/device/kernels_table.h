@@ -386,7 +386,7 @@ SIMT_KERNEL(card_asof, copse_card_asof_arguments, COPSE_CARD_THREADS, 1)
         if (g + 1 < a.groups) end = a.group_starts[g + 1];
     }
     uint64_t code = card_code(&a.on, row);
-    uint64_t at = begin + card_below(a.codes + begin, end - begin, code, true);
+    uint64_t at = begin + card_below(a.codes + begin, end - begin, code, !a.counts);
     if (at == begin) return;
     uint64_t found = a.codes[at - 1];
     if (a.limited && found != code) {

@@ -29,7 +29,7 @@ copse_status copse_card_run_groups(copse_query *query, copse_table *out);
 
 /* ---- equal.c, asof.c, spans.c ---- */
 
-/* Whether a device runs the join: both tables are on it, and the columns have fixed widths. */
+/* Whether a device runs the join: both tables are on it. */
 bool copse_card_can_join(const struct copse_joined *join);
 copse_status copse_card_join_equal(struct copse_joined *join);
 /* limited: partners are no further away than `whole`, or `number` where keys are floats. */

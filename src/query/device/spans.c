@@ -87,10 +87,8 @@ copse_status copse_card_join_totals(copse_joined *join)
     const copse_card_band equal = {0};
     spans s = {.join = join, .device = copse_card_of(join->left)};
     s.memory.device = s.device;
-    copse_status status = copse_card_strings(join->left, join->left_on);
-    if (status == COPSE_OK) status = copse_card_strings(join->right, join->right_on);
-    if (status == COPSE_OK)
-        status = copse_card_left_column(join->left, join->left_on, join->right, join->right_on, &s.memory, &s.left);
+    copse_status status =
+        copse_card_left_column(join->left, join->left_on, join->right, join->right_on, false, &s.memory, &s.left);
     if (status == COPSE_OK) status = find_spans(&s, &equal);
     if (status == COPSE_OK) status = add_up(&s);
     copse_card_release(&s.memory);

@@ -112,9 +112,9 @@ copse_status copse_card_strings(const copse_table *table, uint32_t column)
     return status;
 }
 
-/* The number that each word of the left side has on the right, UINT32_MAX: none. */
+/* The number that each word of the left side has on the right, UINT32_MAX: none; or how many words there are no larger. */
 static copse_status match_words(const copse_table *left, uint32_t left_column, const copse_table *right,
-                                uint32_t right_column, copse_buffer *out)
+                                uint32_t right_column, bool near, copse_buffer *out)
 {
     const copse_stored_column words = copse_card_words(left, left_column);
     const uint64_t n = left->image->columns[left_column].word_count;
@@ -125,20 +125,22 @@ static copse_status match_words(const copse_table *left, uint32_t left_column, c
     for (uint64_t i = 0; i < n; i++) {
         bool exact = false;
         uint64_t rank = copse_card_rank(right, right_column, copse_cell_text(&words, i), &exact);
-        numbers[i] = exact ? (uint32_t)rank : UINT32_MAX;
+        numbers[i] = near ? (uint32_t)(rank + exact) : exact ? (uint32_t)rank : UINT32_MAX;
     }
     return COPSE_OK;
 }
 
 copse_status copse_card_left_column(const copse_table *left, uint32_t left_column, const copse_table *right,
-                                    uint32_t right_column, copse_card_memory *memory, copse_card_column *out)
+                                    uint32_t right_column, bool near, copse_card_memory *memory, copse_card_column *out)
 {
     copse_device *device = memory->device;
     copse_buffer numbers = {0};
     uint32_t *map = NULL, *cells = NULL;
+    copse_status status = copse_card_strings(left, left_column);
+    if (status == COPSE_OK) status = copse_card_strings(right, right_column);
     *out = copse_card_column_of(left, left_column);
-    if (!copse_column_is_text(&left->columns[left_column])) return COPSE_OK;
-    copse_status status = match_words(left, left_column, right, right_column, &numbers);
+    if (status != COPSE_OK || !copse_column_is_text(&left->columns[left_column])) return status;
+    status = match_words(left, left_column, right, right_column, near, &numbers);
     const uint64_t count = left->image->columns[left_column].word_count + 1;
     if (status == COPSE_OK) status = copse_card_take(memory, count, sizeof *map, &map);
     if (status == COPSE_OK) status = copse_card_take(memory, left->slots, sizeof *cells, &cells);
