@@ -59,14 +59,14 @@ static key_survey batch_survey_chunk(const copse_batch *batch, uint64_t first, u
     return survey;
 }
 
-/* What all parts have found so far. */
+/* What all chunks have found so far. */
 typedef struct survey_job {
     const copse_batch *batch;
     uint64_t first_nan, smallest, inverse_largest; /* each may only fall */
     uint32_t falls, equals, stays;                 /* each may only become 1 */
 } survey_job;
 
-static void survey_part(void *argument, uint64_t first, uint64_t last)
+static void survey_chunk(void *argument, uint64_t first, uint64_t last)
 {
     survey_job *job = argument;
     key_survey mine = batch_survey_chunk(job->batch, first, last);
@@ -82,7 +82,7 @@ static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
 {
     uint32_t threads = copse_threads_for(ctx, batch->n);
     survey_job job = {.batch = batch, .first_nan = batch->n, .smallest = UINT64_MAX, .inverse_largest = UINT64_MAX};
-    copse_parallel(ctx, threads, batch->n, copse_even_chunk(batch->n, threads), survey_part, &job);
+    copse_parallel(ctx, threads, batch->n, copse_even_chunk(batch->n, threads), survey_chunk, &job);
     return (key_survey){.first_nan = job.first_nan,
                         .smallest = job.smallest,
                         .largest = ~job.inverse_largest,
@@ -91,7 +91,7 @@ static key_survey batch_survey(const copse_ctx *ctx, const copse_batch *batch)
                         .descending = !job.stays};
 }
 
-/* One part of the first cut. `start` holds, per bucket, the position where this part writes its next pair. */
+/* One chunk of the first cut. `start` holds, per bucket, the position where this chunk writes its next pair. */
 static void batch_scatter(const copse_batch *batch, uint64_t first, uint64_t last, KEY low, unsigned shift,
                           uint64_t *start, copse_pair *out)
 {
@@ -118,14 +118,14 @@ static void batch_histogram(const copse_batch *batch, uint64_t first, uint64_t l
     }
 }
 
-/* Turns the parts' bucket counts into positions: bucket by bucket, within a bucket part by part, which keeps the
+/* Turns the chunks' bucket counts into positions: bucket by bucket, within a bucket chunk by chunk, which keeps the
  * array order of equal keys. Fills bucket_start with the borders of the buckets. */
-static void batch_positions(uint64_t (*counts)[BATCH_BUCKETS], uint32_t parts, uint64_t *bucket_start)
+static void batch_positions(uint64_t (*counts)[BATCH_BUCKETS], uint32_t chunks, uint64_t *bucket_start)
 {
     uint64_t position = 0;
     for (unsigned bucket = 0; bucket < BATCH_BUCKETS; bucket++) {
         bucket_start[bucket] = position;
-        for (uint32_t t = 0; t < parts; t++) {
+        for (uint32_t t = 0; t < chunks; t++) {
             uint64_t count = counts[t][bucket];
             counts[t][bucket] = position;
             position += count;
@@ -134,7 +134,7 @@ static void batch_positions(uint64_t (*counts)[BATCH_BUCKETS], uint32_t parts, u
     bucket_start[BATCH_BUCKETS] = position;
 }
 
-/* One cut by the highest bits of the keys and the sort of its buckets. It is made in `parts` parts, each with counts of its
+/* One cut by the highest bits of the keys and the sort of its buckets. It is made in `chunks` chunks, each with counts of its
  * own, by whichever thread takes it. */
 typedef struct sort_job {
     const copse_batch *batch; /* what is cut, or ... */
@@ -142,7 +142,7 @@ typedef struct sort_job {
     copse_pair *to;           /* what the cut writes */
     copse_pair *sorted;       /* where the buckets of a batch end up */
     uint64_t n;
-    uint32_t parts;
+    uint32_t chunks;
     KEY low;
     unsigned shift;
     uint64_t crowded; /* buckets with more are done on their own */
@@ -150,10 +150,10 @@ typedef struct sort_job {
     uint64_t bucket_start[BATCH_BUCKETS + 1];
 } sort_job;
 
-/* Where part t begins; part `parts` is the end. */
-static uint64_t part_start(const sort_job *job, uint64_t t)
+/* Where chunk t begins; chunk `chunks` is the end. */
+static uint64_t chunk_start(const sort_job *job, uint64_t t)
 {
-    return job->n * t / job->parts;
+    return job->n * t / job->chunks;
 }
 
 static void cut_range(sort_job *job, KEY low, KEY high)
@@ -161,7 +161,7 @@ static void cut_range(sort_job *job, KEY low, KEY high)
     unsigned span_bits = sort_bit_length((KEY)(high - low));
     job->low = low;
     job->shift = span_bits > BATCH_BUCKET_BITS ? span_bits - BATCH_BUCKET_BITS : 0;
-    memset(job->counts, 0, job->parts * sizeof *job->counts);
+    memset(job->counts, 0, job->chunks * sizeof *job->counts);
 }
 
 /* Buckets sorted by one thread each, a few at a time. */
@@ -174,7 +174,7 @@ typedef struct extremes_job {
     uint64_t smallest, inverse_largest;
 } extremes_job;
 
-static void extremes_part(void *argument, uint64_t first, uint64_t last)
+static void extremes_chunk(void *argument, uint64_t first, uint64_t last)
 {
     extremes_job *job = argument;
     KEY low = KEY_MAX, high = 0;
@@ -190,7 +190,7 @@ static void crowded_histogram(void *argument, uint64_t t, uint64_t end)
 {
     const sort_job *job = argument;
     for (; t < end; t++)
-        for (uint64_t i = part_start(job, t); i < part_start(job, t + 1); i++)
+        for (uint64_t i = chunk_start(job, t); i < chunk_start(job, t + 1); i++)
             job->counts[t][(KEY)(job->from[i].key - job->low) >> job->shift]++;
 }
 
@@ -198,7 +198,7 @@ static void crowded_scatter(void *argument, uint64_t t, uint64_t end)
 {
     const sort_job *job = argument;
     for (; t < end; t++)
-        for (uint64_t i = part_start(job, t); i < part_start(job, t + 1); i++)
+        for (uint64_t i = chunk_start(job, t); i < chunk_start(job, t + 1); i++)
             job->to[job->counts[t][(KEY)(job->from[i].key - job->low) >> job->shift]++] = job->from[i];
 }
 
@@ -215,30 +215,30 @@ static void crowded_buckets(void *argument, uint64_t bucket, uint64_t end)
 static void batch_sort_crowded(const copse_ctx *ctx, copse_pair *from, copse_pair *to, uint64_t n, uint32_t threads,
                                uint64_t (*counts)[BATCH_BUCKETS])
 {
-    sort_job job = {.from = from, .to = to, .n = n, .parts = threads, .counts = counts};
+    sort_job job = {.from = from, .to = to, .n = n, .chunks = threads, .counts = counts};
     extremes_job extremes = {from, UINT64_MAX, UINT64_MAX};
-    copse_parallel(ctx, threads, n, copse_even_chunk(n, threads), extremes_part, &extremes);
+    copse_parallel(ctx, threads, n, copse_even_chunk(n, threads), extremes_chunk, &extremes);
     cut_range(&job, (KEY)extremes.smallest, (KEY)~extremes.inverse_largest);
-    copse_parallel(ctx, threads, job.parts, 1, crowded_histogram, &job);
-    batch_positions(counts, job.parts, job.bucket_start);
-    copse_parallel(ctx, threads, job.parts, 1, crowded_scatter, &job);
+    copse_parallel(ctx, threads, job.chunks, 1, crowded_histogram, &job);
+    batch_positions(counts, job.chunks, job.bucket_start);
+    copse_parallel(ctx, threads, job.chunks, 1, crowded_scatter, &job);
     if (job.shift) copse_parallel(ctx, threads, BATCH_BUCKETS, BUCKETS_AT_ONCE, crowded_buckets, &job);
 }
 
 /* --- the whole batch -------------------------------------------------------------------------------------------------- */
 
-static void histogram_parts(void *argument, uint64_t t, uint64_t end)
+static void histogram_chunks(void *argument, uint64_t t, uint64_t end)
 {
     const sort_job *job = argument;
     for (; t < end; t++)
-        batch_histogram(job->batch, part_start(job, t), part_start(job, t + 1), job->low, job->shift, job->counts[t]);
+        batch_histogram(job->batch, chunk_start(job, t), chunk_start(job, t + 1), job->low, job->shift, job->counts[t]);
 }
 
-static void scatter_parts(void *argument, uint64_t t, uint64_t end)
+static void scatter_chunks(void *argument, uint64_t t, uint64_t end)
 {
     const sort_job *job = argument;
     for (; t < end; t++)
-        batch_scatter(job->batch, part_start(job, t), part_start(job, t + 1), job->low, job->shift, job->counts[t],
+        batch_scatter(job->batch, chunk_start(job, t), chunk_start(job, t + 1), job->low, job->shift, job->counts[t],
                       job->to);
 }
 
@@ -260,11 +260,11 @@ static copse_status batch_sort(const copse_ctx *ctx, const copse_batch *batch, c
                                copse_pair *other, const char *what)
 {
     uint64_t n = batch->n;
-    sort_job job = {.batch = batch, .to = other, .sorted = pairs, .n = n, .parts = threads, .counts = counts};
+    sort_job job = {.batch = batch, .to = other, .sorted = pairs, .n = n, .chunks = threads, .counts = counts};
     cut_range(&job, (KEY)survey->smallest, (KEY)survey->largest);
-    copse_parallel(ctx, threads, job.parts, 1, histogram_parts, &job);
-    batch_positions(counts, job.parts, job.bucket_start);
-    copse_parallel(ctx, threads, job.parts, 1, scatter_parts, &job);
+    copse_parallel(ctx, threads, job.chunks, 1, histogram_chunks, &job);
+    batch_positions(counts, job.chunks, job.bucket_start);
+    copse_parallel(ctx, threads, job.chunks, 1, scatter_chunks, &job);
     copse_status status = copse_progress(ctx, what, n / 3, n);
     if (status != COPSE_OK) return status;
     job.crowded = threads > 1 && job.shift ? n / (threads * 4) : n;
@@ -283,7 +283,7 @@ typedef struct encode_job {
     bool backwards;
 } encode_job;
 
-static void encode_part(void *argument, uint64_t first, uint64_t last)
+static void encode_chunk(void *argument, uint64_t first, uint64_t last)
 {
     const encode_job *job = argument;
     KEY keys[BATCH_BLOCK];
@@ -304,7 +304,7 @@ static void batch_sort_small(const copse_ctx *ctx, const copse_batch *batch, con
                              copse_pair *pairs, copse_pair *other)
 {
     encode_job job = {batch, pairs, survey->descending && !survey->ascending};
-    copse_parallel(ctx, threads, batch->n, copse_even_chunk(batch->n, threads), encode_part, &job);
+    copse_parallel(ctx, threads, batch->n, copse_even_chunk(batch->n, threads), encode_chunk, &job);
     if (!survey->ascending && !survey->descending) sort_bucket(pairs, other, batch->n, false);
 }
 
@@ -328,7 +328,7 @@ typedef struct equals_job {
 } equals_job;
 
 /* Whether pairs first + 1 .. last equal the one before. */
-static void equals_part(void *argument, uint64_t first, uint64_t last)
+static void equals_chunk(void *argument, uint64_t first, uint64_t last)
 {
     equals_job *job = argument;
     unsigned found = 0;
@@ -340,7 +340,7 @@ static bool batch_has_equals(const copse_ctx *ctx, const copse_pair *pairs, uint
 {
     uint32_t threads = copse_threads_for(ctx, n);
     equals_job job = {pairs, 0};
-    if (n > 1) copse_parallel(ctx, threads, n - 1, copse_even_chunk(n - 1, threads), equals_part, &job);
+    if (n > 1) copse_parallel(ctx, threads, n - 1, copse_even_chunk(n - 1, threads), equals_chunk, &job);
     return job.found != 0;
 }
 

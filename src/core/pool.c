@@ -36,10 +36,10 @@
 typedef struct job_slot {
     _Alignas(64) atomic_uint taken; /* by a caller */
     atomic_uint state;
-    uint64_t n, chunk, parts;
+    uint64_t n, chunk, chunks;
     copse_chunk_fn body;
     void *job;
-    _Alignas(64) atomic_ullong next; /* part that nobody has begun */
+    _Alignas(64) atomic_ullong next; /* number of the chunk that nobody has begun */
 } job_slot;
 
 struct copse_pool {
@@ -109,18 +109,18 @@ static void pause_briefly(void)
 
 /* --- a job -------------------------------------------------------------------------------------------------------- */
 
-static void run_part(copse_chunk_fn body, void *job, uint64_t n, uint64_t chunk, uint64_t part)
+static void run_chunk(copse_chunk_fn body, void *job, uint64_t n, uint64_t chunk, uint64_t number)
 {
-    uint64_t first = part * chunk;
+    uint64_t first = number * chunk;
     body(job, first, n - first < chunk ? n : first + chunk);
 }
 
-static void take_parts(job_slot *slot)
+static void take_chunks(job_slot *slot)
 {
     for (;;) {
-        uint64_t part = atomic_fetch_add_explicit(&slot->next, 1, memory_order_relaxed);
-        if (part >= slot->parts) return;
-        run_part(slot->body, slot->job, slot->n, slot->chunk, part);
+        uint64_t number = atomic_fetch_add_explicit(&slot->next, 1, memory_order_relaxed);
+        if (number >= slot->chunks) return;
+        run_chunk(slot->body, slot->job, slot->n, slot->chunk, number);
     }
 }
 
@@ -182,7 +182,7 @@ static bool work(copse_pool *pool)
         uint32_t seats;
         if (!seat_take(&pool->slots[i], &seats)) continue;
         wake_workers(pool, seats);
-        take_parts(&pool->slots[i]);
+        take_chunks(&pool->slots[i]);
         seat_leave(&pool->slots[i]);
         worked = true;
     }
@@ -326,21 +326,21 @@ static job_slot *slot_take(copse_pool *pool, uint32_t seats)
 
 void copse_pool_run(copse_pool *pool, uint32_t threads, uint64_t n, uint64_t chunk, copse_chunk_fn body, void *job)
 {
-    uint64_t parts = n / chunk + (n % chunk != 0);
-    uint64_t seats = threads < parts ? threads : parts;
+    uint64_t chunks = n / chunk + (n % chunk != 0);
+    uint64_t seats = threads < chunks ? threads : chunks;
     seats = pool && seats > 1 ? seats - 1 : 0;
     if (seats && seats > pool->most) seats = pool->most;
     job_slot *slot = seats ? slot_take(pool, (uint32_t)seats) : NULL;
     if (!slot) {
-        for (uint64_t part = 0; part < parts; part++) run_part(body, job, n, chunk, part);
+        for (uint64_t number = 0; number < chunks; number++) run_chunk(body, job, n, chunk, number);
         return;
     }
     slot->n = n;
     slot->chunk = chunk;
-    slot->parts = parts;
+    slot->chunks = chunks;
     slot->body = body;
     slot->job = job;
     slot_open(pool, slot, (uint32_t)seats);
-    take_parts(slot);
+    take_chunks(slot);
     slot_close(slot);
 }

@@ -53,7 +53,7 @@ static void chunk_by_locations(void *argument, uint64_t first, uint64_t last)
     }
 }
 
-static void wide_sums_part(void *argument, uint64_t first, uint64_t last)
+static void wide_sums_chunk(void *argument, uint64_t first, uint64_t last)
 {
     aggregate_job *job = argument;
     const uint64_t n = last - first;
@@ -69,7 +69,7 @@ static void wide_sums_part(void *argument, uint64_t first, uint64_t last)
     }
 }
 
-static void sums_part(void *argument, uint64_t first, uint64_t last)
+static void sums_chunk(void *argument, uint64_t first, uint64_t last)
 {
     aggregate_job *job = argument;
     const copse_index *index = job->index;
@@ -83,7 +83,7 @@ static void sums_part(void *argument, uint64_t first, uint64_t last)
         ((copse_int128 *)job->out)[first + i] = (copse_int128){sums[i], is_signed && (int64_t)sums[i] < 0 ? -1 : 0};
 }
 
-static void extremes_part(void *argument, uint64_t first, uint64_t last)
+static void extremes_chunk(void *argument, uint64_t first, uint64_t last)
 {
     aggregate_job *job = argument;
     const uint64_t n = last - first;
@@ -102,13 +102,13 @@ static void extremes_part(void *argument, uint64_t first, uint64_t last)
 }
 
 /* One walk per range, whatever its width: the structure knows the sums in front of the bounds, or the extremes between them. */
-static copse_status in_one_walk(aggregate_job *job, copse_chunk_fn part)
+static copse_status in_one_walk(aggregate_job *job, copse_chunk_fn body)
 {
     const copse_index *index = job->index;
     const uint64_t n = job->n;
     uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
-    const bool whole = part == sums_part && job->kind == COPSE_KIND_SUM && threads == 1;
-    copse_cpu_run(index, threads, n, whole ? n : copse_cpu_small_chunk(n, threads), part, job);
+    const bool whole = body == sums_chunk && job->kind == COPSE_KIND_SUM && threads == 1;
+    copse_cpu_run(index, threads, n, whole ? n : copse_cpu_small_chunk(n, threads), body, job);
     if (job->nan_low < n) return copse_cpu_nan_range(index, job->lows, job->nan_low);
     return job->overflow < n ? copse_fail_overflow(index->ctx, job->overflow) : COPSE_OK;
 }
@@ -122,9 +122,9 @@ static copse_status aggregate_run(aggregate_job *job)
     const copse_cpu_tree *tree = copse_cpu_tree_of(index);
     if (tree->size(index)) {
         if (tree->prepare) tree->prepare(index, sums);
-        if (sums && tree->has_sum && tree->has_sum(index)) return in_one_walk(job, sums_part);
-        if (sums && tree->has_sum_wide && tree->has_sum_wide(index)) return in_one_walk(job, wide_sums_part);
-        if (extreme && tree->has_extremes && tree->has_extremes(index)) return in_one_walk(job, extremes_part);
+        if (sums && tree->has_sum && tree->has_sum(index)) return in_one_walk(job, sums_chunk);
+        if (sums && tree->has_sum_wide && tree->has_sum_wide(index)) return in_one_walk(job, wide_sums_chunk);
+        if (extreme && tree->has_extremes && tree->has_extremes(index)) return in_one_walk(job, extremes_chunk);
     }
     uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
     copse_cpu_run(index, threads, n, AGGREGATE_CHUNK, chunk_by_locations, job);

@@ -55,7 +55,7 @@ typedef struct find_job {
     uint64_t first_nan;
 } find_job;
 
-static void find_part(void *argument, uint64_t first, uint64_t last)
+static void find_chunk(void *argument, uint64_t first, uint64_t last)
 {
     find_job *job = argument;
     uint64_t good = copse_cpu_find_chunk(job->index, job->keys, first, last - first, job->values, job->found);
@@ -67,7 +67,7 @@ copse_status copse_cpu_find(const copse_index *index, const void *keys, uint64_t
 {
     uint32_t threads = copse_threads_for_lookups(index->ctx, n);
     find_job job = {index, keys, values, found, n};
-    copse_cpu_run(index, threads, n, threads == 1 ? n : copse_cpu_chunk(n, threads), find_part, &job);
+    copse_cpu_run(index, threads, n, threads == 1 ? n : copse_cpu_chunk(n, threads), find_chunk, &job);
     return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
 }
 
@@ -81,7 +81,7 @@ typedef struct neighbours_job {
     uint64_t first_nan;
 } neighbours_job;
 
-static void neighbours_part(void *argument, uint64_t first, uint64_t last)
+static void neighbours_chunk(void *argument, uint64_t first, uint64_t last)
 {
     neighbours_job *job = argument;
     const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
@@ -101,7 +101,7 @@ copse_status copse_cpu_neighbours(const copse_index *index, const void *keys, ui
 {
     neighbours_job job = {index, keys, which, out_keys, out_values, out_found, out_ranks, n};
     const uint32_t threads = copse_threads_for_lookups(index->ctx, n);
-    copse_cpu_run(index, threads, n, copse_cpu_small_chunk(n, threads), neighbours_part, &job);
+    copse_cpu_run(index, threads, n, copse_cpu_small_chunk(n, threads), neighbours_chunk, &job);
     return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
 }
 

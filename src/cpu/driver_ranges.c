@@ -61,7 +61,7 @@ typedef struct count_job {
     range_nan nan;
 } count_job;
 
-static void count_walk_part(void *argument, uint64_t first, uint64_t last)
+static void count_walk_chunk(void *argument, uint64_t first, uint64_t last)
 {
     count_job *job = argument;
     uint64_t n = last - first;
@@ -76,11 +76,11 @@ static copse_status count_in_one_walk(const copse_index *index, const void *lows
 {
     uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
     count_job job = {index, lows, highs, counts, {n, n}};
-    copse_cpu_run(index, threads, n, threads == 1 ? n : copse_cpu_chunk(n, threads), count_walk_part, &job);
+    copse_cpu_run(index, threads, n, threads == 1 ? n : copse_cpu_chunk(n, threads), count_walk_chunk, &job);
     return job.nan.low < n ? copse_cpu_nan_range(index, lows, job.nan.low) : COPSE_OK;
 }
 
-static void count_part(void *argument, uint64_t first, uint64_t last)
+static void count_chunk(void *argument, uint64_t first, uint64_t last)
 {
     count_job *job = argument;
     uint64_t low[RANGE_CHUNK];
@@ -93,7 +93,7 @@ static copse_status count_by_locations(const copse_index *index, const void *low
     uint32_t threads = copse_threads_for_lookups(index->ctx, n * 2);
     const uint64_t chunk = copse_cpu_small_chunk(n, threads);
     count_job job = {index, lows, highs, counts, {n, n}};
-    copse_cpu_run(index, threads, n, chunk < RANGE_CHUNK ? chunk : RANGE_CHUNK, count_part, &job);
+    copse_cpu_run(index, threads, n, chunk < RANGE_CHUNK ? chunk : RANGE_CHUNK, count_chunk, &job);
     return range_nan_status(index, &job.nan, n);
 }
 
@@ -262,12 +262,12 @@ static bool range_take(range_job *job, range_held *held)
 }
 
 /* Takes chunks until none is left. Every thread runs this once. */
-static void range_part(void *argument, uint64_t part, uint64_t end)
+static void range_thread(void *argument, uint64_t thread, uint64_t end)
 {
     range_job *job = argument;
     range_held memory[RANGE_HELD], *held[RANGE_HELD];
     uint32_t n = 0;
-    (void)part;
+    (void)thread;
     (void)end;
     for (uint32_t i = 0; i < RANGE_HELD; i++) held[i] = &memory[i];
     while (range_take(job, held[n])) {
@@ -301,7 +301,7 @@ static copse_status range_together(range_job *job, uint32_t threads)
     job->bases = job->totals + job->chunks;
     memset(job->totals, 0xFF, bytes);
     job->bases[0] = 0;
-    copse_parallel(job->index->ctx, threads, threads, 1, range_part, job);
+    copse_parallel(job->index->ctx, threads, threads, 1, range_thread, job);
     copse_memory_free(job->index->ctx, job->totals, bytes);
     return COPSE_OK;
 }

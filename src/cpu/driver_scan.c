@@ -19,7 +19,7 @@ typedef struct scan_job {
     void *keys, *values;
 } scan_job;
 
-static void scan_part(void *argument, uint64_t first, uint64_t last)
+static void scan_chunk(void *argument, uint64_t first, uint64_t last)
 {
     const scan_job *job = argument;
     const copse_cpu_tree *tree = copse_cpu_tree_of(job->index);
@@ -29,7 +29,7 @@ static void scan_part(void *argument, uint64_t first, uint64_t last)
 static void scan_copy(const copse_index *index, uint64_t rank, uint64_t n, void *keys, void *values)
 {
     scan_job job = {index, rank, keys, values};
-    copse_parallel(index->ctx, copse_threads_for(index->ctx, n), n, SCAN_ENTRIES, scan_part, &job);
+    copse_parallel(index->ctx, copse_threads_for(index->ctx, n), n, SCAN_ENTRIES, scan_chunk, &job);
 }
 
 void copse_reverse(void *array, uint64_t first, uint64_t n, size_t width)

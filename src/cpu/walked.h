@@ -58,31 +58,31 @@ static inline copse_below copse_walked_below(const copse_index *index, const voi
 
 typedef struct copse_walked_job {
     copse_walked *walked;
-    copse_chunk_fn part;
+    copse_chunk_fn body;
     void *job;
 } copse_walked_job;
 
 /* One thread, until all queries are taken. */
-static inline void copse_walked_part(void *argument, uint64_t seat, uint64_t end)
+static inline void copse_walked_chunks(void *argument, uint64_t seat, uint64_t end)
 {
     const copse_walked_job *run = argument;
     copse_share share;
     (void)seat;
     (void)end;
     while (run->walked->take(run->walked, &share)) {
-        run->part(run->job, share.first, share.last);
+        run->body(run->job, share.first, share.last);
         run->walked->give(run->walked, &share);
     }
 }
 
-/* Runs part for chunks of positions 0 .. n - 1 of a batch of queries; one thread takes them whole. */
+/* Runs body for chunks of positions 0 .. n - 1 of a batch of queries; one thread takes them whole. */
 static inline void copse_cpu_run(const copse_index *index, uint32_t threads, uint64_t n, uint64_t chunk,
-                                 copse_chunk_fn part, void *job)
+                                 copse_chunk_fn body, void *job)
 {
     if (index->walked) {
-        copse_walked_job run = {index->walked, part, job};
+        copse_walked_job run = {index->walked, body, job};
         (void)index->walked->open(index->walked, chunk, false);
-        copse_parallel(index->ctx, threads, threads, 1, copse_walked_part, &run);
+        copse_parallel(index->ctx, threads, threads, 1, copse_walked_chunks, &run);
     } else
-        copse_parallel(index->ctx, threads, n, chunk, part, job);
+        copse_parallel(index->ctx, threads, n, chunk, body, job);
 }

@@ -184,7 +184,7 @@ typedef struct look_job {
     snapshot_finding worst; /* of those found so far */
 } look_job;
 
-static void look_part(void *argument, uint64_t from, uint64_t to)
+static void look_chunk(void *argument, uint64_t from, uint64_t to)
 {
     look_job *job = argument;
     for (uint64_t i = job->first + from; i < job->first + to; i++) {
@@ -201,7 +201,7 @@ copse_status snapshot_blocks_look(const snapshot_source *source, uint64_t first,
 {
     look_job job = {look, where, first, PTHREAD_MUTEX_INITIALIZER, {.fault = SNAPSHOT_SOUND}};
     uint32_t threads = snapshot_threads(source->ctx, (last - first) * source->header.block_size);
-    copse_parallel(source->ctx, threads, last - first, 1, look_part, &job);
+    copse_parallel(source->ctx, threads, last - first, 1, look_chunk, &job);
     pthread_mutex_destroy(&job.lock);
     return job.worst.fault == SNAPSHOT_SOUND ? COPSE_OK : snapshot_fail_found(source, &job.worst);
 }

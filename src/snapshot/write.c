@@ -44,7 +44,7 @@ typedef struct write_job {
     int error; /* atomic */
 } write_job;
 
-static void write_part(void *argument, uint64_t from, uint64_t to)
+static void write_chunk(void *argument, uint64_t from, uint64_t to)
 {
     write_job *job = argument;
     int failed = stretch_write(job->w, job->section, job->start + from, to - from, job->bytes + from);
@@ -54,7 +54,7 @@ static void write_part(void *argument, uint64_t from, uint64_t to)
 int snapshot_blocks_write(writer *w, unsigned section, uint64_t start, uint64_t size, const char *bytes)
 {
     write_job job = {w, section, start, bytes, 0};
-    copse_parallel(w->ctx, snapshot_threads(w->ctx, size), size, SNAPSHOT_BLOCK * BLOCKS_AT_ONCE, write_part, &job);
+    copse_parallel(w->ctx, snapshot_threads(w->ctx, size), size, SNAPSHOT_BLOCK * BLOCKS_AT_ONCE, write_chunk, &job);
     return job.error;
 }
 

@@ -109,7 +109,7 @@ typedef struct filling {
     uint8_t byte;
 } filling;
 
-static void fill_part(void *argument, uint64_t first, uint64_t last)
+static void fill_chunk(void *argument, uint64_t first, uint64_t last)
 {
     const filling *f = argument;
     memset(f->memory + first, f->byte, last - first);
@@ -118,7 +118,7 @@ static void fill_part(void *argument, uint64_t first, uint64_t last)
 static void fill_host(void *memory, uint8_t byte, uint64_t bytes)
 {
     filling f = {memory, byte};
-    workload_parallel(bytes, UINT64_C(1) << 22, fill_part, &f);
+    workload_parallel(bytes, UINT64_C(1) << 22, fill_chunk, &f);
 }
 
 static bool report(const bench_target *target, copse_status status)

@@ -204,7 +204,7 @@ typedef struct comparison {
     const void *actual_values;
 } comparison;
 
-static uint64_t compare_part(const void *argument, uint64_t first, uint64_t last)
+static uint64_t compare_chunk(const void *argument, uint64_t first, uint64_t last)
 {
     const comparison *with = argument;
     const bench_data *data = with->data;
@@ -224,7 +224,7 @@ static void compare(comparison *with, const void *keys, const void *values, uint
 {
     with->actual_keys = keys;
     with->actual_values = values;
-    with->wrong += workload_count(n, compare_part, with);
+    with->wrong += workload_count(n, compare_chunk, with);
     with->seen += n;
 }
 

@@ -271,7 +271,7 @@ typedef struct peer_read {
     const bench_call *whole;
 } peer_read;
 
-static void read_peer_part(void *argument, uint64_t first, uint64_t last)
+static void read_peer_chunk(void *argument, uint64_t first, uint64_t last)
 {
     const peer_read *r = argument;
     bench_call part = part_of(r->whole, first, last - first);
@@ -285,11 +285,11 @@ static void read_peer_in_parallel(const bench_target *target, const void *store,
     if (c->op->code == BENCH_RANGE) c->out_words[0] = 0;
     if (c->n == 0) return;
     if (target->threads == 1 || target->device) {
-        read_peer_part(&r, 0, c->n);
+        read_peer_chunk(&r, 0, c->n);
         return;
     }
     uint64_t share = (c->n + target->threads - 1) / target->threads;
-    workload_parallel_on(target->threads, c->n, share, read_peer_part, &r);
+    workload_parallel_on(target->threads, c->n, share, read_peer_chunk, &r);
 }
 
 static bool call_peer(const bench_target *target, void *store, bench_call *c)

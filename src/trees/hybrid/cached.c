@@ -62,7 +62,7 @@ static void rest_scatter(const cached_rest *rest, void *values, uint64_t width, 
     for (uint32_t i = 0; found && i < rest->n; i++) found[rest->at[i]] = rest->found[i];
 }
 
-static void cached_part(void *argument, uint64_t first, uint64_t last)
+static void cached_chunk(void *argument, uint64_t first, uint64_t last)
 {
     cached_job *job = argument;
     const copse_index *index = &job->call->handle;
@@ -98,6 +98,6 @@ copse_status copse_hybrid_find_cached(copse_hybrid_call *call, const void *keys,
     const copse_index *index = &call->handle;
     cached_job job = {call, keys, values, found, n};
     call->cached = true;
-    copse_cpu_run(index, copse_threads_for_lookups(index->ctx, n), n, COPSE_HYBRID_SHARE, cached_part, &job);
+    copse_cpu_run(index, copse_threads_for_lookups(index->ctx, n), n, COPSE_HYBRID_SHARE, cached_chunk, &job);
     return job.first_nan < n ? copse_fail_nan(index->ctx, "keys", job.first_nan) : COPSE_OK;
 }

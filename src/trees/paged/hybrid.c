@@ -39,7 +39,7 @@ typedef struct rows_job {
     uint32_t *rows;
 } rows_job;
 
-static void rows_part(void *argument, uint64_t first, uint64_t last)
+static void rows_chunk(void *argument, uint64_t first, uint64_t last)
 {
     const rows_job *job = argument;
     copse_walk_input input = copse_walk_over(job->index, job->keys, first, last - first);
@@ -54,7 +54,7 @@ static copse_status rows_walk(const copse_index *index, const void *keys, uint64
     rows_job job = {index, walks->by_set[index->ctx->instruction_set], keys, upper, rows};
     copse_status status = copse_paged_prepare(index, &tree->host_levels_ready, host_levels_make);
     if (status == COPSE_OK)
-        copse_parallel(index->ctx, copse_threads_for_lookups(index->ctx, n), n, ROWS_CHUNK, rows_part, &job);
+        copse_parallel(index->ctx, copse_threads_for_lookups(index->ctx, n), n, ROWS_CHUNK, rows_chunk, &job);
     return status;
 }
 

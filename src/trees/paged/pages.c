@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Pages of the first chunk; a later one has this share of what is there, so that little stays unused. */
+/* Pages of the first slab; a later one has this share of what is there, so that little stays unused. */
 #define CHUNK_LEAST 4u
 #define CHUNK_SHARE 16u
 /* ... but not more bytes than this: getting memory takes time with its size, and one call has to wait for it. */
@@ -37,38 +37,38 @@ static copse_status stack_grow(const copse_index *index, copse_paged_pool *pool,
     return COPSE_OK;
 }
 
-static copse_status chunk_list_grow(const copse_index *index, copse_paged_pool *pool)
+static copse_status slab_list_grow(const copse_index *index, copse_paged_pool *pool)
 {
-    if (pool->chunk_count < pool->chunk_room) return COPSE_OK;
-    const uint32_t room = pool->chunk_room ? pool->chunk_room * 2 : 8;
-    copse_paged_chunk *chunks = copse_memory_alloc(index->ctx, room * sizeof *chunks);
-    if (!chunks) return copse_fail_memory(index->ctx, room * sizeof *chunks, "the paged tree");
-    if (pool->chunk_count) memcpy(chunks, pool->chunks, pool->chunk_count * sizeof *chunks);
-    copse_memory_free(index->ctx, pool->chunks, pool->chunk_room * sizeof *chunks);
-    pool->chunks = chunks;
-    pool->chunk_room = room;
+    if (pool->slab_count < pool->slab_room) return COPSE_OK;
+    const uint32_t room = pool->slab_room ? pool->slab_room * 2 : 8;
+    copse_paged_slab *slabs = copse_memory_alloc(index->ctx, room * sizeof *slabs);
+    if (!slabs) return copse_fail_memory(index->ctx, room * sizeof *slabs, "the paged tree");
+    if (pool->slab_count) memcpy(slabs, pool->slabs, pool->slab_count * sizeof *slabs);
+    copse_memory_free(index->ctx, pool->slabs, pool->slab_room * sizeof *slabs);
+    pool->slabs = slabs;
+    pool->slab_room = room;
     return COPSE_OK;
 }
 
-/* Adds a chunk of so many pages. */
-static copse_status chunk_add(const copse_index *index, copse_paged_pool *pool, uint64_t pages)
+/* Adds a slab of so many pages. */
+static copse_status slab_add(const copse_index *index, copse_paged_pool *pool, uint64_t pages)
 {
     copse_device *device = index->device;
-    copse_paged_chunk chunk = {.bytes = pages * pool->page_bytes};
-    copse_status status = chunk_list_grow(index, pool);
+    copse_paged_slab slab = {.bytes = pages * pool->page_bytes};
+    copse_status status = slab_list_grow(index, pool);
     if (status == COPSE_OK) status = stack_grow(index, pool, pool->pages + pages);
     if (status == COPSE_OK)
-        status = copse_device_alloc(device, device->main, chunk.bytes, "pages of the tree", &chunk.memory);
+        status = copse_device_alloc(device, device->main, slab.bytes, "pages of the tree", &slab.memory);
     if (status != COPSE_OK) return status;
     const copse_paged_pool_arguments arguments = {
-        .memory = chunk.memory, .page_bytes = pool->page_bytes, .n = pages, .stack = pool->stack + pool->top};
+        .memory = slab.memory, .page_bytes = pool->page_bytes, .n = pages, .stack = pool->stack + pool->top};
     status = copse_device_launch(device, device->main, &copse_paged_kernels_of(index)->push_pages,
                                  copse_device_blocks(device, pages), &arguments);
     if (status != COPSE_OK) {
-        copse_device_free(device, device->main, chunk.memory, chunk.bytes);
+        copse_device_free(device, device->main, slab.memory, slab.bytes);
         return status;
     }
-    pool->chunks[pool->chunk_count++] = chunk;
+    pool->slabs[pool->slab_count++] = slab;
     pool->pages += pages;
     pool->top += pages;
     return COPSE_OK;
@@ -82,19 +82,19 @@ copse_status copse_paged_pool_reserve(const copse_index *index, copse_paged_pool
     const uint64_t least = share > CHUNK_LEAST ? share : CHUNK_LEAST;
     copse_kept_error kept;
     copse_error_keep(&kept);
-    copse_status status = chunk_add(index, pool, short_of > least ? short_of : least);
+    copse_status status = slab_add(index, pool, short_of > least ? short_of : least);
     if (status != COPSE_ERR_MEMORY || short_of >= least || pool->pages == 0) return status;
     copse_error_put_back(&kept);
-    return chunk_add(index, pool, short_of);
+    return slab_add(index, pool, short_of);
 }
 
 static void pool_free(const copse_index *index, copse_paged_pool *pool)
 {
     copse_device *device = index->device;
-    for (uint32_t i = 0; i < pool->chunk_count; i++)
-        copse_device_free(device, device->main, pool->chunks[i].memory, pool->chunks[i].bytes);
+    for (uint32_t i = 0; i < pool->slab_count; i++)
+        copse_device_free(device, device->main, pool->slabs[i].memory, pool->slabs[i].bytes);
     copse_device_free(device, device->main, pool->stack, pool->stack_room * sizeof *pool->stack);
-    copse_memory_free(index->ctx, pool->chunks, pool->chunk_room * sizeof *pool->chunks);
+    copse_memory_free(index->ctx, pool->slabs, pool->slab_room * sizeof *pool->slabs);
 }
 
 /* --- the directory ------------------------------------------------------------------------------------------------------------ */
@@ -206,8 +206,8 @@ static copse_status tree_start(const copse_index *index, copse_paged *tree)
     copse_paged_directory directory;
     copse_status status = copse_paged_pool_reserve(index, &tree->pool, 1);
     if (status != COPSE_OK) return status;
-    tree->pool.top--; /* the top of the stack is the last page of the only chunk */
-    const uint64_t last = (uint64_t)(uintptr_t)tree->pool.chunks[0].memory + tree->pool.top * tree->pool.page_bytes;
+    tree->pool.top--; /* the top of the stack is the last page of the only slab */
+    const uint64_t last = (uint64_t)(uintptr_t)tree->pool.slabs[0].memory + tree->pool.top * tree->pool.page_bytes;
     status = page_blank(index, tree, (void *)(uintptr_t)last);
     if (status == COPSE_OK) status = copse_paged_directory_make(index, 1, true, &directory);
     if (status != COPSE_OK) return status;

@@ -35,7 +35,7 @@ static void paged_stats(const copse_index *index, copse_stats *out)
     out->entries = entries;
     out->aggregate_bytes = (tree->before ? tree->before_bytes : 0) + (tree->summary.memory ? tree->summary.bytes : 0);
     out->bytes = sizeof *tree + pool->pages * pool->page_bytes + pool->stack_room * sizeof *pool->stack +
-                 pool->chunk_room * sizeof *pool->chunks + tree->directory.bytes + tree->host_levels.bytes +
+                 pool->slab_room * sizeof *pool->slabs + tree->directory.bytes + tree->host_levels.bytes +
                  out->aggregate_bytes;
     out->height = entries ? tree->view.levels.height + 1 : 0;
     out->fill = entries ? (double)entries / ((double)tree->view.rows * tree->view.slots) : 0.0;

@@ -10,15 +10,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Memory of the pages, in chunks that stay until the tree is freed, and the pages of it that no row has. */
-typedef struct copse_paged_chunk {
+/* Memory of the pages, in slabs that stay until the tree is freed, and the pages of it that no row has. */
+typedef struct copse_paged_slab {
     void *memory;
     uint64_t bytes;
-} copse_paged_chunk;
+} copse_paged_slab;
 
 typedef struct copse_paged_pool {
-    copse_paged_chunk *chunks;
-    uint32_t chunk_count, chunk_room;
+    copse_paged_slab *slabs;
+    uint32_t slab_count, slab_room;
     uint64_t page_bytes;
     uint64_t pages; /* in all */
     uint64_t *stack;

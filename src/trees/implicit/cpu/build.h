@@ -45,7 +45,7 @@ typedef struct implicit_digest_job {
     uint64_t steps; /* atomic */
 } implicit_digest_job;
 
-static void implicit_digest_part(void *argument, uint64_t first, uint64_t last)
+static void implicit_digest_chunk(void *argument, uint64_t first, uint64_t last)
 {
     implicit_digest_job *job = argument;
     uint64_t steps = implicit_digest_steps(job->tree->units, job->levels, first, last);
@@ -64,7 +64,7 @@ static void implicit_choose_separators(const copse_ctx *ctx, const copse_implici
     levels->base = low;
     levels->shift = bits > 32 ? bits - 32 : 0;
     implicit_digest_job job = {tree, levels, 0};
-    copse_parallel(ctx, threads, tree->unit_count, copse_even_chunk(tree->unit_count, threads), implicit_digest_part,
+    copse_parallel(ctx, threads, tree->unit_count, copse_even_chunk(tree->unit_count, threads), implicit_digest_chunk,
                    &job);
     levels->digest = job.steps <= tree->unit_count / 8;
 }
@@ -202,7 +202,7 @@ typedef struct implicit_fill_job {
     copse_unit *units;
 } implicit_fill_job;
 
-static void implicit_fill_part(void *argument, uint64_t first, uint64_t last)
+static void implicit_fill_chunk(void *argument, uint64_t first, uint64_t last)
 {
     const implicit_fill_job *job = argument;
     implicit_fill(job->batch, job->units, first, last);
@@ -223,7 +223,7 @@ static copse_status implicit_build(copse_index *index, const copse_batch *batch)
     copse_status status = implicit_make(ctx, batch->n, &tree);
     if (status != COPSE_OK) return status;
     implicit_fill_job job = {batch, tree->units};
-    copse_parallel(ctx, threads, tree->unit_count, copse_even_chunk(tree->unit_count, threads), implicit_fill_part,
+    copse_parallel(ctx, threads, tree->unit_count, copse_even_chunk(tree->unit_count, threads), implicit_fill_chunk,
                    &job);
     unit_pad(tree->units, batch->n);
     status = copse_progress(ctx, "building the inner levels", batch->n, batch->n);

@@ -152,7 +152,7 @@ static uint64_t implicit_stretches_before(const implicit_keep_job *job, uint64_t
 }
 
 /* Writes units first .. last of the new tree: what the old one has between the stretches. */
-static void implicit_keep_part(void *argument, uint64_t first, uint64_t last)
+static void implicit_keep_chunk(void *argument, uint64_t first, uint64_t last)
 {
     const implicit_keep_job *job = argument;
     const uint64_t entries = job->tree->entries;
@@ -178,6 +178,6 @@ static copse_status implicit_erase_between(copse_index *index, const copse_stret
     copse_status status = implicit_make(index->ctx, job.old->entries - erased, &job.tree);
     if (status != COPSE_OK) return status;
     copse_parallel(index->ctx, threads, job.tree->unit_count, copse_even_chunk(job.tree->unit_count, threads),
-                   implicit_keep_part, &job);
+                   implicit_keep_chunk, &job);
     return implicit_finish(index, job.tree, threads);
 }

@@ -218,16 +218,16 @@ static bool pages_add(change *c, const KEY *keys, const VALUE *values, uint64_t 
 }
 
 /* Old pages first .. end, and pairs of the batch that fall between them. */
-typedef struct segment {
+typedef struct run {
     uint32_t first, end;
     copse_batch batch;
-} segment;
+} run;
 
-/* The segment that begins with pair `at`. Where keys repeat, their pages belong together. */
-static segment segment_at(const copse_paged_cpu *old, const copse_batch *batch, uint64_t at, uint32_t from)
+/* The run that begins with pair `at`. Where keys repeat, their pages belong together. */
+static run run_at(const copse_paged_cpu *old, const copse_batch *batch, uint64_t at, uint32_t from)
 {
     const copse_pair *pairs = batch->pairs;
-    segment s = {.first = page_of(old, from, pairs[at].key, false), .batch = *batch};
+    run s = {.first = page_of(old, from, pairs[at].key, false), .batch = *batch};
     if (s.first == old->page_count) s.first--; /* behind all keys: the last page */
     s.end = s.first + 1;
     uint64_t end = at;
@@ -245,7 +245,7 @@ static segment segment_at(const copse_paged_cpu *old, const copse_batch *batch, 
 }
 
 /* The entries of pages first .. end in one array; those of more than one page are copied. */
-static bool segment_entries(const change *c, const segment *s, entry_array *out, void **memory)
+static bool run_entries(const change *c, const run *s, entry_array *out, void **memory)
 {
     const copse_paged_cpu *old = c->old;
     *memory = NULL;
@@ -265,8 +265,8 @@ static bool segment_entries(const change *c, const segment *s, entry_array *out,
     return true;
 }
 
-/* Merges a segment into new pages. Keys behind all others fill them to the last slot. */
-static bool segment_merge(change *c, const segment *s, array_action action)
+/* Merges a run into new pages. Keys behind all others fill them to the last slot. */
+static bool run_merge(change *c, const run *s, array_action action)
 {
     const uint32_t slots = c->made.slots;
     const uint64_t entries = c->old->before[s->end] - c->old->before[s->first], most = entries + s->batch.n;
@@ -274,7 +274,7 @@ static bool segment_merge(change *c, const segment *s, array_action action)
     const bool append = s->end == c->old->page_count && pairs[0].key > ((const KEY *)c->old->highs)[s->end - 1];
     entry_array old;
     void *memory;
-    if (!merged_reserve(c, most + most % 2) || !segment_entries(c, s, &old, &memory)) return false;
+    if (!merged_reserve(c, most + most % 2) || !run_entries(c, s, &old, &memory)) return false;
     array_output to = {.keys = c->keys, .values = c->values};
     array_merge(&old, &s->batch, action, &to);
     copse_memory_free(c->index->ctx, memory, merged_bytes(entries + entries % 2));
@@ -312,14 +312,14 @@ static copse_status pages_grow(copse_index *index, uint64_t more)
 {
     const copse_paged_cpu *old = index->tree;
     const uint32_t slots = copse_paged_slots_next(index->page_order, old->slots, old->entries + more);
-    const segment all = {.first = 0, .end = old->page_count};
+    const run all = {.first = 0, .end = old->page_count};
     entry_array entries = {0};
     void *memory = NULL;
     change c;
     if (old->slots == slots || old->entries == 0) return COPSE_OK;
     if (!change_begin(index, old->entries / (slots / 8 * FILL_BUILD) + 1, slots, &c))
         return no_memory(index, directory_bytes(0));
-    if (!segment_entries(&c, &all, &entries, &memory) ||
+    if (!run_entries(&c, &all, &entries, &memory) ||
         !pages_add(&c, entries.keys, entries.values, entries.entries, slots / 8 * FILL_BUILD)) {
         copse_memory_free(index->ctx, memory, merged_bytes(entries.entries + entries.entries % 2));
         return change_undo(&c, page_bytes(slots));
@@ -349,7 +349,7 @@ static copse_status paged_start(copse_index *index, const copse_batch *batch, ar
 static copse_status paged_patch(const copse_index *index, const copse_batch *batch, array_action action, bool *out_done)
 {
     copse_paged_cpu *tree = index->tree;
-    const segment s = segment_at(tree, batch, 0, 0);
+    const run s = run_at(tree, batch, 0, 0);
     const uint64_t most = tree->counts[s.first] + batch->n;
     *out_done = false;
     if (s.end - s.first > 1 || s.batch.n < batch->n || most > tree->slots * UINT64_C(2)) return COPSE_OK;
@@ -387,9 +387,9 @@ static copse_status paged_update(copse_index *index, const copse_batch *batch, a
     const uint64_t room = old->page_count * UINT64_C(3) + batch->n / (old->slots / 8 * FILL_SPLIT) + 2;
     if (!change_begin(index, room, old->slots, &c)) return no_memory(index, directory_bytes(0));
     for (uint64_t at = 0; at < batch->n;) {
-        const segment s = segment_at(old, batch, at, page);
+        const run s = run_at(old, batch, at, page);
         for (; page < s.first; page++) directory_keep(&c.made, old, page);
-        if (!segment_merge(&c, &s, action)) return change_undo(&c, page_bytes(old->slots));
+        if (!run_merge(&c, &s, action)) return change_undo(&c, page_bytes(old->slots));
         page = s.end;
         at += s.batch.n;
     }

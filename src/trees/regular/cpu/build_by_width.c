@@ -25,7 +25,7 @@ typedef struct build_job {
 
 /* Pages of equal size, filled in parallel, with leaves of equal size; their fences are their largest keys, the last one's the
  * maximum. */
-static void build_part(void *argument, uint64_t first_page, uint64_t last_page)
+static void build_chunk(void *argument, uint64_t first_page, uint64_t last_page)
 {
     const build_job *job = argument;
     const uint64_t leaves = job->tree->leaves, n = job->batch->n;
@@ -48,7 +48,7 @@ static void build_pages(const copse_ctx *ctx, const copse_batch *batch, copse_re
 {
     uint32_t threads = copse_threads_for(ctx, batch->n);
     build_job job = {batch, tree};
-    copse_parallel(ctx, threads, tree->table.pages, copse_even_chunk(tree->table.pages, threads), build_part, &job);
+    copse_parallel(ctx, threads, tree->table.pages, copse_even_chunk(tree->table.pages, threads), build_chunk, &job);
 }
 
 static copse_status build_reserve(const copse_ctx *ctx, copse_regular *tree)

@@ -1,8 +1,8 @@
 /*
  * Batch updates of the regular tree.
  *
- *   route    cut the sorted batch by page, one part each, and the parts by leaf, one segment each
- *   plan     count, per segment, what the leaf will hold; where that is too much or too little, make an edit of up to
+ *   route    cut the sorted batch into changes of pages, and these into changes of leaves
+ *   plan     count what each leaf will hold; where that is too much or too little, make an edit of up to
  *            three neighbouring leaves of the page that come out as more or fewer leaves; then the same for pages
  *   reserve  take every leaf, page and directory that the plan needs: the last step that can fail
  *   apply    merge, leaf by leaf, then page by page, on all threads; then bring the directory up to date
@@ -27,19 +27,19 @@ static copse_status update_make_lists(const copse_index *index, const copse_regu
     const copse_ctx *ctx = index->ctx;
     const bool many = index->duplicates && kind_erases(u->kind) && !u->stretch;
     const uint64_t slots = tree->table.pages * PAGE_SLOTS;
-    u->segment_room = many ? tree->leaves : u->work > slots ? slots : u->work;
-    u->part_room = many || u->work > tree->table.pages ? tree->table.pages : u->work;
-    u->part = copse_memory_alloc(ctx, u->part_room * sizeof *u->part);
-    u->segment = copse_memory_alloc(ctx, u->segment_room * sizeof *u->segment);
-    if (u->part && u->segment) return COPSE_OK;
-    return copse_fail_memory(ctx, u->segment_room * sizeof *u->segment, "planning the update");
+    u->leaf_change_room = many ? tree->leaves : u->work > slots ? slots : u->work;
+    u->page_change_room = many || u->work > tree->table.pages ? tree->table.pages : u->work;
+    u->page_change = copse_memory_alloc(ctx, u->page_change_room * sizeof *u->page_change);
+    u->leaf_change = copse_memory_alloc(ctx, u->leaf_change_room * sizeof *u->leaf_change);
+    if (u->page_change && u->leaf_change) return COPSE_OK;
+    return copse_fail_memory(ctx, u->leaf_change_room * sizeof *u->leaf_change, "planning the update");
 }
 
 /* All that follows the route. `what` is for the progress callback. */
 static copse_status update_run(copse_index *index, copse_regular *tree, update_plan *u, const char *what)
 {
     update_count(index, tree, u);
-    update_plan_parts(index, tree, u, false);
+    update_plan_edits(index, tree, u, false);
     plan_pages(tree, u);
     copse_status status = copse_progress(index->ctx, what, u->work, u->work);
     if (status != COPSE_OK) return status;
@@ -80,8 +80,9 @@ copse_status NAME(copse_regular_erase_between)(copse_index *index, const copse_s
     copse_status status = update_make_lists(index, tree, &u);
     if (status == COPSE_OK) {
         update_job job = {index, tree, &u, false};
-        parts_of_stretches(tree, &u, n);
-        copse_parallel(index->ctx, u.threads, u.parts, copse_even_chunk(u.parts, u.threads), route_cuts, &job);
+        pages_of_stretches(tree, &u, n);
+        copse_parallel(index->ctx, u.threads, u.page_changes, copse_even_chunk(u.page_changes, u.threads), route_cuts,
+                       &job);
         status = update_run(index, tree, &u, "erasing");
     }
     update_release(index, tree, &u, status != COPSE_OK);

@@ -16,10 +16,10 @@ static inline KEY edit_fence(const update_plan *u, const leaf_edit *e, uint64_t 
     return next > last ? next - 1 : last;
 }
 
-/* The pages that a part writes, one after the other. */
+/* The pages that a change writes, one after the other. */
 typedef struct page_sink {
     const update_plan *u;
-    page_part *part;
+    page_change *change;
     leaf_page *page;
     uint64_t pages, room; /* begun; slots left in the last of them */
 } page_sink;
@@ -27,7 +27,7 @@ typedef struct page_sink {
 /* Where pages join, leaves of different pages become neighbours: puts the entries of one into the leaf before it where both are sparse. */
 static bool page_sink_join(page_sink *sink, char *leaf, KEY fence, uint32_t count)
 {
-    page_part *p = sink->part;
+    page_change *p = sink->change;
     leaf_page *page = sink->page;
     if (p->members < 2 || !page || page->used == 0) return false;
     const uint32_t last = page->used - 1u, before = page_count(page, last);
@@ -47,7 +47,7 @@ static bool page_sink_join(page_sink *sink, char *leaf, KEY fence, uint32_t coun
 
 static void page_sink_put(page_sink *sink, char *leaf, KEY fence, uint32_t count)
 {
-    const page_part *p = sink->part;
+    const page_change *p = sink->change;
     if (page_sink_join(sink, leaf, fence, count)) {
         sink->room--;
         return;
@@ -66,13 +66,13 @@ static void page_sink_put(page_sink *sink, char *leaf, KEY fence, uint32_t count
     sink->room--;
 }
 
-/* The leaves of one page, changed by a part; touched == NULL: unchanged. */
-static void page_sink_page(page_sink *sink, const leaf_page *from, const page_part *touched)
+/* The leaves of one page, changed or not; touched == NULL: unchanged. */
+static void page_sink_page(page_sink *sink, const leaf_page *from, const page_change *touched)
 {
     const update_plan *u = sink->u;
     const leaf_page before = *from; /* the sink may write over it */
-    const leaf_segment *s = touched ? u->segment + touched->segment : NULL;
-    const leaf_segment *end = touched ? s + touched->segments : NULL;
+    const leaf_change *s = touched ? u->leaf_change + touched->leaf_change : NULL;
+    const leaf_change *end = touched ? s + touched->leaf_changes : NULL;
     const leaf_edit *e = touched && touched->edits ? u->edit + touched->edit : NULL;
     const leaf_edit *last_edit = e ? e + touched->edits : NULL;
     for (uint32_t slot = 0; slot < before.used; slot++) {
@@ -91,7 +91,7 @@ static void page_sink_page(page_sink *sink, const leaf_page *from, const page_pa
 }
 
 /* A page of which leaves have other numbers of entries now, and nothing else has changed. */
-static void page_recount(leaf_page *page, const leaf_segment *s, const leaf_segment *end)
+static void page_recount(leaf_page *page, const leaf_change *s, const leaf_change *end)
 {
     uint32_t slot = slot_at(s->slot), before = page->ahead[slot];
     for (uint32_t sum = before; slot < page->used; slot++) {
@@ -110,17 +110,17 @@ static void apply_pages(void *argument, uint64_t first, uint64_t last)
     const update_job *job = argument;
     const update_plan *u = job->u;
     const copse_page_directory *table = &job->tree->table;
-    for (page_part *p = u->part + first; p < u->part + last; p++) {
+    for (page_change *p = u->page_change + first; p < u->page_change + last; p++) {
         if (p->members == 0) continue;
         if (p->members == 1 && p->edits == 0) {
-            const leaf_segment *s = u->segment + p->segment;
-            page_recount(table_page(table, p->page), s, s + p->segments);
+            const leaf_change *s = u->leaf_change + p->leaf_change;
+            page_recount(table_page(table, p->page), s, s + p->leaf_changes);
             continue;
         }
-        page_sink sink = {.u = u, .part = p};
-        const page_part *touched = p;
+        page_sink sink = {.u = u, .change = p};
+        const page_change *touched = p;
         for (uint64_t m = 0; m < p->members; m++) {
-            const bool is_touched = touched < u->part + u->parts && touched->page == p->start + m;
+            const bool is_touched = touched < u->page_change + u->page_changes && touched->page == p->start + m;
             page_sink_page(&sink, table_page(table, p->start + m), is_touched ? touched : NULL);
             touched += is_touched;
         }
@@ -128,18 +128,18 @@ static void apply_pages(void *argument, uint64_t first, uint64_t last)
     }
 }
 
-/* Where the pages of each part stand when all have moved. */
-static void place_parts(update_plan *u)
+/* Where the pages of each change stand when all have moved. */
+static void place_pages(update_plan *u)
 {
     uint64_t more = 0; /* pages, wrapping */
-    for (page_part *p = u->part; p < u->part + u->parts; p++) {
+    for (page_change *p = u->page_change; p < u->page_change + u->page_changes; p++) {
         if (p->members == 0) continue;
         p->now = p->start + more;
         more += p->page_outs - p->members;
     }
 }
 
-/* Rows of a directory, one for each page, move with the pages from the first one that moves on. Those of parts are left open. */
+/* Rows of a directory, one for each page, move with the pages from the first one that moves on. Those that change are left open. */
 static void rows_move(const update_plan *u, void *now, const void *old, size_t width)
 {
     const uint64_t first = u->first_moved;
@@ -147,7 +147,7 @@ static void rows_move(const update_plan *u, void *now, const void *old, size_t w
     if (first >= u->pages_before) return;
     if (now == old) rows = memcpy(u->old_rows, rows, (u->pages_before - first) * width);
     uint64_t from = first, to = first;
-    for (const page_part *p = u->part; p < u->part + u->parts; p++) {
+    for (const page_change *p = u->page_change; p < u->page_change + u->page_changes; p++) {
         if (p->members == 0 || p->start < first) continue;
         memcpy((char *)now + to * width, rows + (from - first) * width, (p->start - from) * width);
         from = p->start + p->members;
@@ -156,7 +156,7 @@ static void rows_move(const update_plan *u, void *now, const void *old, size_t w
     memcpy((char *)now + to * width, rows + (from - first) * width, (u->pages_before - from) * width);
 }
 
-/* Puts the pages of all parts into the directory, and moves the others with what it knows of them: most need not be read. */
+/* Puts the pages of all changes into the directory, and moves the others with what it knows of them: most need not be read. */
 static void apply_moves(const copse_index *index, copse_regular *tree, update_plan *u)
 {
     copse_page_directory *table = &tree->table, *now = u->new_table ? &u->table : table;
@@ -164,7 +164,7 @@ static void apply_moves(const copse_index *index, copse_regular *tree, update_pl
     rows_move(u, now->page, table->page, sizeof *now->page);
     rows_move(u, now->fence, table->fence, sizeof(KEY));
     rows_move(u, now->below[0], table->below[0], sizeof *now->below[0]);
-    for (const page_part *p = u->part; p < u->part + u->parts; p++)
+    for (const page_change *p = u->page_change; p < u->page_change + u->page_changes; p++)
         if (p->members && p->page_outs && p->start >= u->first_moved)
             memcpy(now->page + p->now, u->out_page + p->page_out, p->page_outs * sizeof *now->page);
     if (!u->new_table) return;
@@ -186,7 +186,7 @@ static void table_close(copse_page_directory *table, uint64_t *first_moved)
 /* Pages that stay where they are, but whose last leaf is another now. */
 static void refresh_fences(const copse_ctx *ctx, copse_page_directory *table, const update_plan *u, uint64_t moved)
 {
-    for (const page_part *p = u->part; p < u->part + u->parts && p->page < moved; p++) {
+    for (const page_change *p = u->page_change; p < u->page_change + u->page_changes && p->page < moved; p++) {
         const leaf_page *page = table_page(table, p->page);
         if (table_fence(table)[p->page] == page->fence[page->used - 1]) continue;
         table_fence(table)[p->page] = page->fence[page->used - 1];
@@ -200,13 +200,13 @@ static void apply_table(const copse_index *index, copse_regular *tree, update_pl
     copse_page_directory *table = &tree->table;
     const uint64_t pages = table->pages;
     uint64_t moved = u->first_moved;
-    place_parts(u);
-    for (const page_part *p = u->part; p < u->part + u->parts; p++)
+    place_pages(u);
+    for (const page_change *p = u->page_change; p < u->page_change + u->page_changes; p++)
         for (uint64_t k = p->page_outs; k < p->members; k++) page_give(index->ctx, tree, table->page[p->start + k]);
-    const bool many = u->parts * 4 > u->pages_after;
+    const bool many = u->page_changes * 4 > u->pages_after;
     if (u->new_table || moved < pages) apply_moves(index, tree, u);
     table_close(table, &moved);
-    for (const page_part *p = u->part; !many && p < u->part + u->parts; p++)
+    for (const page_change *p = u->page_change; !many && p < u->page_change + u->page_changes; p++)
         if (p->members && p->page_outs && p->now + p->page_outs > moved)
             table_read_pages(index->ctx, table, p->now, p->now + p->page_outs - 1);
     if (moved < pages || u->new_table) table_refresh(index->ctx, table, moved, many ? moved : table->pages - 1);
@@ -218,25 +218,26 @@ static void apply_table(const copse_index *index, copse_regular *tree, update_pl
         return;
     }
     refresh_fences(index->ctx, table, u, moved);
-    for (const page_part *p = u->part; p < u->part + u->parts && p->page < moved; p++) {
+    for (const page_change *p = u->page_change; p < u->page_change + u->page_changes && p->page < moved; p++) {
         const leaf_page *page = table_page(table, p->page);
         table->below[0][p->page] = page->ahead[page->used];
         table_raise_counts(table, p->page, p->page);
     }
 }
 
-/* The values of pages that a part has written: all of a page that was written again, else the leaves that were merged. */
-static void apply_values_of_parts(void *argument, uint64_t first, uint64_t last)
+/* The values of pages that a change has written: all of a page that was written again, else the leaves that were merged. */
+static void apply_values_of_changes(void *argument, uint64_t first, uint64_t last)
 {
     const update_job *job = argument;
     const update_plan *u = job->u;
-    for (const page_part *p = u->part + first; p < u->part + last; p++) {
+    for (const page_change *p = u->page_change + first; p < u->page_change + last; p++) {
         const bool rewritten = p->edits || p->members != 1;
         for (uint64_t k = 0; rewritten && k < p->page_outs; k++)
             values_of_page(job->index, (leaf_page *)u->out_page[p->page_out + k]);
         if (rewritten) continue;
         leaf_page *page = (leaf_page *)u->out_page[p->page_out];
-        for (const leaf_segment *s = u->segment + p->segment; s < u->segment + p->segment + p->segments && s->n; s++)
+        for (const leaf_change *s = u->leaf_change + p->leaf_change;
+             s < u->leaf_change + p->leaf_change + p->leaf_changes && s->n; s++)
             values_of_leaf(job->index, page, slot_at(s->slot));
         values_close_page(job->index, page);
     }
@@ -266,14 +267,14 @@ static void apply_values_of_pages(const copse_index *index, copse_regular *tree,
     update_job job = {index, tree, u, true};
     const uint64_t pages = tree->table.pages;
     if (!tree->has_summary || !move_values(index->ctx, tree, u)) return;
-    copse_parallel(index->ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), apply_values_of_parts,
-                   &job);
-    if (u->parts * 4 > pages) {
+    copse_parallel(index->ctx, u->threads, u->page_changes, copse_even_chunk(u->page_changes, u->threads),
+                   apply_values_of_changes, &job);
+    if (u->page_changes * 4 > pages) {
         values_read_pages(tree, 0, pages - 1);
         values_raise_all(tree, 0, pages - 1);
         return;
     }
-    for (const page_part *p = u->part; p < u->part + u->parts; p++) {
+    for (const page_change *p = u->page_change; p < u->page_change + u->page_changes; p++) {
         if (!p->members || !p->page_outs) continue;
         values_read_pages(tree, p->now, p->now + p->page_outs - 1);
         if (p->now < u->first_moved) values_raise_all(tree, p->now, p->now);
@@ -293,7 +294,7 @@ static void apply_give(const copse_ctx *ctx, copse_regular *tree, const update_p
 
 static void apply_give_emptied(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
 {
-    for (page_part *p = u->part; p < u->part + u->parts; p++) {
+    for (page_change *p = u->page_change; p < u->page_change + u->page_changes; p++) {
         u->leaves_after -= p->emptied_leaves;
         while (p->emptied) {
             char *leaf = p->emptied;
@@ -327,11 +328,11 @@ static void update_apply(copse_index *index, copse_regular *tree, update_plan *u
 {
     const copse_ctx *ctx = index->ctx;
     update_job job = {index, tree, u, true};
-    uint64_t leaves = u->segments + u->edits;
+    uint64_t leaves = u->leaf_changes + u->edits;
     copse_parallel(ctx, u->threads, leaves, copse_even_chunk(leaves, u->threads), apply_leaves, &job);
     if (u->outs) copse_parallel(ctx, u->threads, u->outs, copse_even_chunk(u->outs, u->threads), apply_runs, &job);
     apply_give(ctx, tree, u);
-    copse_parallel(ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), apply_pages, &job);
+    copse_parallel(ctx, u->threads, u->page_changes, copse_even_chunk(u->page_changes, u->threads), apply_pages, &job);
     if (kind_erases(u->kind)) apply_give_emptied(ctx, tree, u);
     apply_table(index, tree, u);
     apply_values_of_pages(index, tree, u);

@@ -4,8 +4,8 @@
 #include "cpu/fetch.h"
 #include "trees/regular/cpu/update_plan.h"
 
-/* Where the keys of a segment that adds entries lie in the leaf: is it one run? */
-static void segment_run(const update_plan *u, leaf_segment *s, const copse_unit *units, uint32_t before)
+/* Where the keys that a change adds lie in the leaf: are they one run? */
+static void leaf_run(const update_plan *u, leaf_change *s, const copse_unit *units, uint32_t before)
 {
     const copse_pair *pairs = (const copse_pair *)u->batch->pairs + s->first;
     const bool behind = u->kind == MERGE_APPEND;
@@ -19,18 +19,18 @@ static void segment_run(const update_plan *u, leaf_segment *s, const copse_unit 
     s->run_at = (uint8_t)to;
 }
 
-/* While one segment is counted or applied, the leaf of the one so many later is asked for. */
-#define SEGMENTS_AHEAD 6
+/* While one leaf is counted or applied, the one so many later is asked for. */
+#define LEAVES_AHEAD 6
 
-COPSE_FETCH void segment_fetch(const copse_page_directory *table, const leaf_segment *s)
+COPSE_FETCH void leaf_fetch(const copse_page_directory *table, const leaf_change *s)
 {
     if (s->n == 0) return;
     const char *leaf = slot_leaf(table, s->slot);
     for (uint32_t line = 0; line <= COPSE_LEAF_UNITS; line++) __builtin_prefetch(leaf + (size_t)line * 64, 1, 2);
 }
 
-/* Counts what the leaf of a segment will hold. */
-static void segment_count(const update_plan *u, const leaf_page *page, leaf_segment *s)
+/* Counts what a leaf will hold. */
+static void leaf_recount(const update_plan *u, const leaf_page *page, leaf_change *s)
 {
     const merge_kind kind = u->kind;
     const uint32_t before = page_count(page, slot_at(s->slot));
@@ -38,7 +38,7 @@ static void segment_count(const update_plan *u, const leaf_page *page, leaf_segm
     uint64_t fresh = s->n;
     s->counted = true;
     s->run = s->values_only = false;
-    if (!kind_erases(kind)) segment_run(u, s, units, before);
+    if (!kind_erases(kind)) leaf_run(u, s, units, before);
     if (s->run) {
         s->count = before + s->n;
         return;
@@ -48,26 +48,26 @@ static void segment_count(const update_plan *u, const leaf_page *page, leaf_segm
         (kind == MERGE_UPSERT || kind == MERGE_MIXED || kind == MERGE_GROUPS) && fresh == 0 && s->count == before;
 }
 
-/* Whether a leaf has room for a segment even if all of its keys are new. */
-static inline bool segment_fits(const update_plan *u, const copse_page_directory *table, const leaf_segment *s)
+/* Whether a leaf has room for a change even if all of its keys are new. */
+static inline bool leaf_fits(const update_plan *u, const copse_page_directory *table, const leaf_change *s)
 {
     return !kind_erases(u->kind) && slot_count(table, s->slot) + s->n <= LEAF_CAPACITY;
 }
 
-static void count_segments(void *argument, uint64_t first, uint64_t last)
+static void count_leaves(void *argument, uint64_t first, uint64_t last)
 {
     const update_job *job = argument;
     const update_plan *u = job->u;
     const copse_page_directory *table = &job->tree->table;
-    for (leaf_segment *s = u->segment + first, *end = u->segment + last; s < end; s++) {
-        if (end - s > SEGMENTS_AHEAD && s[SEGMENTS_AHEAD].n && !segment_fits(u, table, s + SEGMENTS_AHEAD))
-            segment_fetch(table, s + SEGMENTS_AHEAD);
+    for (leaf_change *s = u->leaf_change + first, *end = u->leaf_change + last; s < end; s++) {
+        if (end - s > LEAVES_AHEAD && s[LEAVES_AHEAD].n && !leaf_fits(u, table, s + LEAVES_AHEAD))
+            leaf_fetch(table, s + LEAVES_AHEAD);
         if (s->n == 0) continue;
         s->in_edit = s->counted = s->run = s->values_only = false;
-        if (segment_fits(u, table, s))
+        if (leaf_fits(u, table, s))
             s->count = slot_count(table, s->slot) + s->n;
         else
-            segment_count(u, slot_page(table, s->slot), s);
+            leaf_recount(u, slot_page(table, s->slot), s);
     }
 }
 
@@ -75,6 +75,6 @@ static void update_count(const copse_index *index, copse_regular *tree, update_p
 {
     update_job job = {index, tree, u, false};
     if (u->stretch) return; /* counted when they were routed */
-    copse_parallel(index->ctx, u->threads, u->segments, copse_even_chunk(u->segments, u->threads), count_segments,
+    copse_parallel(index->ctx, u->threads, u->leaf_changes, copse_even_chunk(u->leaf_changes, u->threads), count_leaves,
                    &job);
 }

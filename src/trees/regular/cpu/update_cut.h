@@ -28,21 +28,21 @@ static inline uint32_t cut_of(const copse_page_directory *table, const copse_str
 }
 
 /* Stretch i touches a page; `slots` of it. */
-static void cut_part(update_plan *u, uint64_t page, uint64_t slots, uint64_t i)
+static void cut_page(update_plan *u, uint64_t page, uint64_t slots, uint64_t i)
 {
-    page_part *last = u->parts ? &u->part[u->parts - 1] : NULL;
+    page_change *last = u->page_changes ? &u->page_change[u->page_changes - 1] : NULL;
     if (!last || last->page != page) {
-        u->part[u->parts++] = (page_part){.page = page, .first = i, .segment = u->segments};
-        last = &u->part[u->parts - 1];
+        u->page_change[u->page_changes++] = (page_change){.page = page, .first = i, .leaf_change = u->leaf_changes};
+        last = &u->page_change[u->page_changes - 1];
     }
-    const uint64_t room = last->segments + slots < PAGE_SLOTS ? slots : PAGE_SLOTS - last->segments;
+    const uint64_t room = last->leaf_changes + slots < PAGE_SLOTS ? slots : PAGE_SLOTS - last->leaf_changes;
     last->n++;
-    last->segments += room;
-    u->segments += room;
+    last->leaf_changes += room;
+    u->leaf_changes += room;
 }
 
 /* Cuts the stretches by page. */
-static void parts_of_stretches(const copse_regular *tree, update_plan *u, uint64_t n)
+static void pages_of_stretches(const copse_regular *tree, update_plan *u, uint64_t n)
 {
     const copse_page_directory *table = &tree->table;
     for (uint64_t i = 0; i < n; i++) {
@@ -51,19 +51,19 @@ static void parts_of_stretches(const copse_regular *tree, update_plan *u, uint64
         for (uint64_t page = first; page <= last; page++) {
             const uint64_t from = page == first ? slot_at(ends.first) : 0;
             const uint64_t to = page == last ? slot_at(ends.last) + 1u : table_page(table, page)->used;
-            cut_part(u, page, to - from, i);
+            cut_page(u, page, to - from, i);
         }
     }
 }
 
-/* Cuts parts by leaf, and counts what is left. */
+/* Cuts changes of pages by leaf, and counts what is left. */
 static void route_cuts(void *argument, uint64_t first, uint64_t last)
 {
     const update_job *job = argument;
     const update_plan *u = job->u;
     const copse_page_directory *table = &job->tree->table;
-    for (const page_part *p = u->part + first; p < u->part + last; p++) {
-        leaf_segment *room = u->segment + p->segment, *to = room, *end = room + p->segments;
+    for (const page_change *p = u->page_change + first; p < u->page_change + last; p++) {
+        leaf_change *room = u->leaf_change + p->leaf_change, *to = room, *end = room + p->leaf_changes;
         const uint64_t page_first = slot_of(p->page, 0),
                        page_last = slot_of(p->page, table_page(table, p->page)->used - 1u);
         for (uint64_t i = p->first; i < p->first + p->n; i++) {
@@ -72,7 +72,7 @@ static void route_cuts(void *argument, uint64_t first, uint64_t last)
             for (; slot <= page_last && slot <= ends.last; slot++) {
                 uint32_t from, until = cut_of(table, &u->stretch[i], slot, &from);
                 if (to == room || to[-1].slot != slot)
-                    *to++ = (leaf_segment){.slot = slot, .first = i, .count = slot_count(table, slot), .counted = true};
+                    *to++ = (leaf_change){.slot = slot, .first = i, .count = slot_count(table, slot), .counted = true};
                 to[-1].n++;
                 to[-1].count -= until - from;
             }
@@ -81,8 +81,8 @@ static void route_cuts(void *argument, uint64_t first, uint64_t last)
     }
 }
 
-/* What is left of the leaf of a segment, with `count` entries before, to the sink. */
-static void cut_write(const copse_page_directory *table, const update_plan *u, const leaf_segment *s,
+/* What is left of a leaf, with `count` entries before, to the sink. */
+static void cut_write(const copse_page_directory *table, const update_plan *u, const leaf_change *s,
                       const copse_unit *units, uint32_t count, merge_sink *sink)
 {
     uint32_t at = 0;

@@ -3,16 +3,16 @@
 
 #include "trees/regular/cpu/update_count.h"
 
-/* Collects up to three neighbours of the page from segment s on, of segments up to `end`; returns how many of them they took. */
-static uint64_t edit_collect(const update_plan *u, const leaf_page *page, leaf_segment *s, const leaf_segment *end,
+/* Collects up to three neighbours of the page from change s on, of changes up to `end`; returns how many of them they took. */
+static uint64_t edit_collect(const update_plan *u, const leaf_page *page, leaf_change *s, const leaf_change *end,
                              leaf_edit *e)
 {
-    leaf_segment *at = s;
+    leaf_change *at = s;
     *e = (leaf_edit){.slot = s->slot};
     for (uint32_t slot = slot_at(s->slot); e->members < EDIT_MEMBERS && slot < page->used; slot++) {
         const uint32_t m = e->members++;
         const bool touched = at < end && at->n && slot_at(at->slot) == slot;
-        if (touched && !at->counted) segment_count(u, page, at);
+        if (touched && !at->counted) leaf_recount(u, page, at);
         e->leaf[m] = page->leaf[slot];
         e->count[m] = (uint8_t)page_count(page, slot);
         e->first[m] = touched ? at->first : 0;
@@ -63,34 +63,34 @@ static inline uint32_t edit_own(const leaf_edit *e, uint64_t k)
 }
 
 /* A run that overflows its leaf is packed where it says that more will follow: it has several keys, or stands at an end. */
-static bool segment_packs(const leaf_segment *s, uint32_t before)
+static bool leaf_packs(const leaf_change *s, uint32_t before)
 {
     return s->run && (s->n > 1 || s->run_at == 0 || s->run_at == before);
 }
 
-/* Entries of a leaf of the page as they will be; *s goes to its segment. */
-static uint32_t leaf_after(const leaf_page *page, uint32_t slot, const leaf_segment **s, const leaf_segment *end)
+/* Entries of a leaf of the page as they will be; *s goes to its change. */
+static uint32_t leaf_after(const leaf_page *page, uint32_t slot, const leaf_change **s, const leaf_change *end)
 {
     while (*s < end && (*s)->n && slot_at((*s)->slot) < slot) ++*s;
     return *s < end && (*s)->n && slot_at((*s)->slot) == slot ? (uint32_t)(*s)->count : page_count(page, slot);
 }
 
-/* Whether the leaf of a segment that takes entries away has to go, or is to join a neighbour. Leaves from `floor` on are free to. */
-static bool segment_joins(const leaf_page *page, const leaf_segment *s, const leaf_segment *end, uint32_t floor)
+/* Whether a leaf of which entries are taken has to go, or is to join a neighbour. Leaves from `floor` on are free to. */
+static bool leaf_joins(const leaf_page *page, const leaf_change *s, const leaf_change *end, uint32_t floor)
 {
     const uint32_t slot = slot_at(s->slot);
-    const leaf_segment *at = s;
+    const leaf_change *at = s;
     if (s->count >= page_count(page, slot) || s->count > LEAF_SPARSE) return false;
     if (s->count == 0) return true;
     if (slot > floor && s->count + page_count(page, slot - 1) <= LEAF_SPARSE) return true;
     return slot + 1u < page->used && s->count + leaf_after(page, slot + 1, &at, end) <= LEAF_SPARSE;
 }
 
-/* The leaf of a segment and all its neighbours that fit one leaf together. Returns how many segments they took; 0: it stays alone. */
-static uint64_t edit_join(const leaf_page *page, const leaf_segment *s, const leaf_segment *end, uint32_t floor,
+/* The leaf of a change and all its neighbours that fit one leaf together. Returns how many changes they took; 0: it stays alone. */
+static uint64_t edit_join(const leaf_page *page, const leaf_change *s, const leaf_change *end, uint32_t floor,
                           leaf_edit *e)
 {
-    const leaf_segment *at = s;
+    const leaf_change *at = s;
     uint32_t first = slot_at(s->slot), last = first + 1, held = s->count != 0, count;
     uint64_t total = s->count;
     for (; first > floor && total + (count = page_count(page, first - 1)) <= LEAF_JOIN_FILL; first--, held++)
@@ -117,14 +117,14 @@ static uint64_t edit_join(const leaf_page *page, const leaf_segment *s, const le
     return (uint64_t)(at - s);
 }
 
-/* Turns a segment that does not fit its leaf into an edit. Returns how many segments it took; 0: no edit is needed. */
-static uint64_t edit_plan(const update_plan *u, const leaf_page *page, leaf_segment *s, const leaf_segment *end,
+/* Turns a change that does not fit its leaf into an edit. Returns how many changes it took; 0: no edit is needed. */
+static uint64_t edit_plan(const update_plan *u, const leaf_page *page, leaf_change *s, const leaf_change *end,
                           uint32_t floor, leaf_edit *e)
 {
     if (s->count <= LEAF_CAPACITY)
-        return kind_erases(u->kind) && segment_joins(page, s, end, floor) ? edit_join(page, s, end, floor, e) : 0;
+        return kind_erases(u->kind) && leaf_joins(page, s, end, floor) ? edit_join(page, s, end, floor, e) : 0;
     const uint32_t before = page_count(page, slot_at(s->slot));
-    if (segment_packs(s, before)) {
+    if (leaf_packs(s, before)) {
         *e = (leaf_edit){.slot = s->slot, .members = 1, .packed = true, .run_at = s->run_at, .total = s->count};
         e->leaf[0] = page->leaf[slot_at(s->slot)];
         e->count[0] = (uint8_t)before;

@@ -15,8 +15,8 @@ static void apply_values(char *leaf, uint32_t count, const copse_pair *pairs, ui
     }
 }
 
-/* The entries of the leaf in a slot, changed by a segment, NULL: unchanged, to the sink. A leaf that loses all is not read. */
-static void put_leaf(const copse_page_directory *table, const update_plan *u, uint64_t slot, const leaf_segment *s,
+/* The entries of the leaf in a slot, with its change, NULL: none, to the sink. A leaf that loses all is not read. */
+static void put_leaf(const copse_page_directory *table, const update_plan *u, uint64_t slot, const leaf_change *s,
                      const copse_unit *units, merge_sink *sink)
 {
     const uint32_t count = slot_count(table, slot);
@@ -29,7 +29,7 @@ static void put_leaf(const copse_page_directory *table, const update_plan *u, ui
 }
 
 /* A leaf that stays on its own. What adds entries is merged in place, from the back; the rest from a copy. */
-static void apply_segment(copse_regular *tree, const update_plan *u, const leaf_segment *s)
+static void apply_leaf(copse_regular *tree, const update_plan *u, const leaf_change *s)
 {
     char *leaf = slot_leaf(&tree->table, s->slot);
     const uint32_t before = slot_count(&tree->table, s->slot);
@@ -85,7 +85,7 @@ static void apply_join(const copse_regular *tree, const update_plan *u, const le
 {
     _Alignas(64) char made[COPSE_LEAF_BYTES];
     merge_sink sink = {.at = {leaf_units(made), 0}, .room = e->total};
-    const leaf_segment *s = u->segment + e->segment, *end = u->segment + u->segments;
+    const leaf_change *s = u->leaf_change + e->leaf_change, *end = u->leaf_change + u->leaf_changes;
     for (uint64_t slot = e->slot; slot < e->slot + e->members; slot++) {
         const bool touched = s < end && s->n && s->slot == slot;
         put_leaf(&tree->table, u, slot, touched ? s : NULL, leaf_units(slot_leaf(&tree->table, slot)), &sink);
@@ -115,25 +115,25 @@ static void apply_edit(const copse_regular *tree, const update_plan *u, const le
     for (uint64_t k = 0; k < e->leaves; k++) leaf_seal(edit_leaf(u, e, k), u->out_fill[e->out + k]);
 }
 
-/* Segments, and behind them edits. Those are more work each, but a segment that an edit took is none. */
+/* Changes of leaves, and behind them edits. Those are more work each, but a change that an edit took is none. */
 static void apply_leaves(void *argument, uint64_t first, uint64_t last)
 {
     const update_job *job = argument;
     const update_plan *u = job->u;
-    const uint64_t end = last < u->segments ? last : u->segments;
+    const uint64_t end = last < u->leaf_changes ? last : u->leaf_changes;
     uint64_t fewer = 0; /* entries than the plan thought possible */
     for (uint64_t i = first; i < end; i++) {
-        leaf_segment *s = &u->segment[i];
-        if (i + SEGMENTS_AHEAD < end) segment_fetch(&job->tree->table, s + SEGMENTS_AHEAD);
+        leaf_change *s = &u->leaf_change[i];
+        if (i + LEAVES_AHEAD < end) leaf_fetch(&job->tree->table, s + LEAVES_AHEAD);
         if (s->n == 0 || s->in_edit) continue;
         const uint64_t most = s->count;
-        if (!s->counted) segment_count(u, slot_page(&job->tree->table, s->slot), s);
+        if (!s->counted) leaf_recount(u, slot_page(&job->tree->table, s->slot), s);
         fewer += most - s->count;
-        apply_segment(job->tree, u, s);
+        apply_leaf(job->tree, u, s);
     }
     if (fewer) __atomic_fetch_sub(&job->u->entries_after, fewer, __ATOMIC_RELAXED);
-    for (uint64_t i = first > u->segments ? first : u->segments; i < last; i++)
-        apply_edit(job->tree, u, &u->edit[i - u->segments]);
+    for (uint64_t i = first > u->leaf_changes ? first : u->leaf_changes; i < last; i++)
+        apply_edit(job->tree, u, &u->edit[i - u->leaf_changes]);
 }
 
 /* The edit that writes leaf `out` of the update's list. */

@@ -18,7 +18,7 @@ static void table_count_one(copse_page_directory *table, uint64_t slot, int chan
     }
 }
 
-/* Whether a leaf that will have so many entries has to go, or is to join a neighbour (segment_joins). */
+/* Whether a leaf that will have so many entries has to go, or is to join a neighbour (leaf_joins). */
 static bool leaf_gets_sparse(const copse_page_directory *table, uint64_t slot, uint32_t after)
 {
     const leaf_page *page = slot_page(table, slot);

@@ -3,11 +3,11 @@
 
 #include "trees/regular/cpu/update_edit.h"
 
-/* Plans the edits of one part. With `write` it fills the update's list, else it counts. */
-static void plan_part(const copse_regular *tree, const update_plan *u, page_part *p, bool write)
+/* Plans the edits of one page. With `write` it fills the update's list, else it counts. */
+static void plan_edits_of(const copse_regular *tree, const update_plan *u, page_change *p, bool write)
 {
     const leaf_page *page = table_page(&tree->table, p->page);
-    leaf_segment *s = u->segment + p->segment, *end = s + p->segments;
+    leaf_change *s = u->leaf_change + p->leaf_change, *end = s + p->leaf_changes;
     uint64_t edits = 0, outs = 0, freshes = 0, leaves = page->used, entries = page->ahead[page->used];
     uint32_t floor = 0;
     while (s < end && s->n) {
@@ -15,7 +15,7 @@ static void plan_part(const copse_regular *tree, const update_plan *u, page_part
         const uint64_t took = edit_plan(u, page, s, end, floor, &e);
         floor = slot_at(s->slot) + 1;
         if (took) {
-            e.segment = (uint64_t)(s - u->segment);
+            e.leaf_change = (uint64_t)(s - u->leaf_change);
             e.out = p->out + outs;
             e.fresh = p->fresh + freshes;
             outs += e.leaves;
@@ -40,28 +40,31 @@ static void plan_part(const copse_regular *tree, const update_plan *u, page_part
     p->more_entries = (int64_t)entries - page->ahead[page->used];
 }
 
-static void plan_parts(void *argument, uint64_t first, uint64_t last)
+static void plan_edits(void *argument, uint64_t first, uint64_t last)
 {
     const update_job *job = argument;
-    for (uint64_t i = first; i < last; i++) plan_part(job->tree, job->u, &job->u->part[i], job->write);
+    for (uint64_t i = first; i < last; i++) plan_edits_of(job->tree, job->u, &job->u->page_change[i], job->write);
 }
 
-static void update_plan_parts(const copse_index *index, copse_regular *tree, update_plan *u, bool write)
+static void update_plan_edits(const copse_index *index, copse_regular *tree, update_plan *u, bool write)
 {
     update_job job = {index, tree, u, write};
-    copse_parallel(index->ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), plan_parts, &job);
+    copse_parallel(index->ctx, u->threads, u->page_changes, copse_even_chunk(u->page_changes, u->threads), plan_edits,
+                   &job);
 }
 
-/* Leaves of the page behind part p as they will be. */
-static uint64_t plan_next_leaves(const copse_regular *tree, const update_plan *u, uint64_t page, const page_part *next)
+/* Leaves of the page behind page change p as they will be. */
+static uint64_t plan_next_leaves(const copse_regular *tree, const update_plan *u, uint64_t page,
+                                 const page_change *next)
 {
-    return next < u->part + u->parts && next->page == page ? next->leaves : table_page(&tree->table, page)->used;
+    return next < u->page_change + u->page_changes && next->page == page ? next->leaves
+                                                                         : table_page(&tree->table, page)->used;
 }
 
 /* A page from which leaves go joins its neighbours by the rule for leaves. Pages from `floor` on are free to. */
-static void plan_join(const copse_regular *tree, const update_plan *u, page_part *p, uint64_t floor)
+static void plan_join(const copse_regular *tree, const update_plan *u, page_change *p, uint64_t floor)
 {
-    page_part *next = p + 1;
+    page_change *next = p + 1;
     uint64_t page = p->page + 1, leaves = 0;
     const uint64_t right = page < tree->table.pages ? plan_next_leaves(tree, u, page, next) : PAGE_SLOTS;
     const uint64_t left = p->page > floor ? table_page(&tree->table, p->page - 1)->used : PAGE_SLOTS;
@@ -73,11 +76,11 @@ static void plan_join(const copse_regular *tree, const update_plan *u, page_part
     for (; page < tree->table.pages; page++, p->leaves += leaves, p->members++) {
         leaves = plan_next_leaves(tree, u, page, next);
         if (p->leaves + leaves > PAGE_JOIN_FILL) return;
-        if (next < u->part + u->parts && next->page == page) (next++)->members = 0;
+        if (next < u->page_change + u->page_changes && next->page == page) (next++)->members = 0;
     }
 }
 
-/* Where each part's edits, leaves and pages stand in the lists. */
+/* Where each page's edits, leaves and pages stand in the lists. */
 static void plan_pages(const copse_regular *tree, update_plan *u)
 {
     uint64_t floor = 0;
@@ -85,8 +88,8 @@ static void plan_pages(const copse_regular *tree, update_plan *u)
     u->leaves_after = tree->leaves;
     u->entries_after = tree->entries;
     u->pages_after = u->first_moved = tree->table.pages;
-    for (page_part *p = u->part; p < u->part + u->parts; p++) p->members = 1;
-    for (page_part *p = u->part; p < u->part + u->parts; p++) {
+    for (page_change *p = u->page_change; p < u->page_change + u->page_changes; p++) p->members = 1;
+    for (page_change *p = u->page_change; p < u->page_change + u->page_changes; p++) {
         p->start = p->page;
         p->edit = u->edits;
         p->out = u->outs;

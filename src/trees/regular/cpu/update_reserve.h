@@ -27,14 +27,14 @@ static void update_release(const copse_index *index, copse_regular *tree, update
 {
     const copse_ctx *ctx = index->ctx;
     for (uint64_t i = 0; failed && i < u->taken; i++) copse_leaf_give(ctx, &tree->pool, u->fresh[i]);
-    for (uint64_t i = 0; failed && u->pages_taken && i < u->parts; i++) {
-        const page_part *p = &u->part[i];
+    for (uint64_t i = 0; failed && u->pages_taken && i < u->page_changes; i++) {
+        const page_change *p = &u->page_change[i];
         for (uint64_t k = p->members; k < p->page_outs && p->page_out + k < u->pages_taken; k++)
             page_give(ctx, tree, u->out_page[p->page_out + k]);
     }
     if (failed && u->new_table) copse_memory_free(ctx, u->table.memory, u->table.bytes);
-    copse_memory_free(ctx, u->part, u->part_room * sizeof *u->part);
-    copse_memory_free(ctx, u->segment, u->segment_room * sizeof *u->segment);
+    copse_memory_free(ctx, u->page_change, u->page_change_room * sizeof *u->page_change);
+    copse_memory_free(ctx, u->leaf_change, u->leaf_change_room * sizeof *u->leaf_change);
     copse_memory_free(ctx, u->edit, u->edit_room * sizeof *u->edit);
     copse_memory_free(ctx, u->out_units, u->out_room * sizeof *u->out_units);
     copse_memory_free(ctx, u->out_fill, u->out_room);
@@ -80,15 +80,15 @@ static copse_status update_take_leaves(const copse_index *index, copse_regular *
     for (; u->taken < u->freshes; u->taken++)
         if (!(u->fresh[u->taken] = copse_leaf_take(ctx, &tree->pool)))
             return copse_fail_memory(ctx, COPSE_LEAF_BYTES, "a new leaf");
-    update_plan_parts(index, tree, u, true);
+    update_plan_edits(index, tree, u, true);
     copse_parallel(ctx, u->threads, u->edits, copse_even_chunk(u->edits, u->threads), place_leaves, &job);
     return COPSE_OK;
 }
 
-/* Pages for the parts: their own first, then new ones. */
+/* Pages for the changes: their own first, then new ones. */
 static bool update_take_pages(const copse_ctx *ctx, copse_regular *tree, update_plan *u)
 {
-    for (const page_part *p = u->part; p < u->part + u->parts; p++)
+    for (const page_change *p = u->page_change; p < u->page_change + u->page_changes; p++)
         for (uint64_t k = 0; p->members && k < p->page_outs; k++) {
             char *page = k < p->members ? tree->table.page[p->start + k] : page_take(ctx, tree);
             if (!page) return false;

@@ -36,12 +36,12 @@ static uint64_t route_behind_equals(const copse_page_directory *table, uint64_t 
 /* Pairs `first` and up of the batch go to the leaf in this slot. */
 static void route_put(update_plan *u, uint64_t slot, uint64_t first, uint64_t n)
 {
-    leaf_segment *last = u->segments ? &u->segment[u->segments - 1] : NULL;
+    leaf_change *last = u->leaf_changes ? &u->leaf_change[u->leaf_changes - 1] : NULL;
     if (n == 0) return;
     if (last && last->slot == slot && last->first + last->n == first)
         last->n += n;
     else
-        u->segment[u->segments++] = (leaf_segment){.slot = slot, .first = first, .n = n};
+        u->leaf_change[u->leaf_changes++] = (leaf_change){.slot = slot, .first = first, .n = n};
 }
 
 /* Changes of groups: what comes in front of a group goes to the first leaf that holds it, so that the first leaf whose fence is
@@ -103,19 +103,19 @@ static void route_erased(const copse_regular *tree, update_plan *u)
             if (next == table_end(table) || table_first_key(table, next) != pairs[from].key) break;
             slot = next;
             end = pair_seek(pairs, end, n, slot_fence(table, slot));
-            u->segment[u->segments++] = (leaf_segment){.slot = slot, .first = from, .n = end - from};
+            u->leaf_change[u->leaf_changes++] = (leaf_change){.slot = slot, .first = from, .n = end - from};
         }
     }
 }
 
-/* Groups the segments of a route over the whole tree by page. */
-static void parts_of_segments(update_plan *u)
+/* Groups the changes of leaves, from a route over the whole tree, by page. */
+static void pages_of_leaves(update_plan *u)
 {
-    for (uint64_t i = 0; i < u->segments; i++) {
-        const uint64_t page = u->segment[i].slot >> COPSE_PAGE_SHIFT;
-        if (!u->parts || u->part[u->parts - 1].page != page)
-            u->part[u->parts++] = (page_part){.page = page, .segment = i};
-        u->part[u->parts - 1].segments++;
+    for (uint64_t i = 0; i < u->leaf_changes; i++) {
+        const uint64_t page = u->leaf_change[i].slot >> COPSE_PAGE_SHIFT;
+        if (!u->page_changes || u->page_change[u->page_changes - 1].page != page)
+            u->page_change[u->page_changes++] = (page_change){.page = page, .leaf_change = i};
+        u->page_change[u->page_changes - 1].leaf_changes++;
     }
 }
 
@@ -135,17 +135,18 @@ static void find_borders(void *argument, uint64_t first, uint64_t last)
         job->border[page] = at = pair_seek(job->pairs, at, job->n, job->fence[page]);
 }
 
-/* Pairs i and up, n of them, go to a page. The part gets room for as many segments as it can have: the page itself is not looked at
+/* Pairs i and up, n of them, go to a page. The change gets room for as many leaves as it can have: the page itself is not looked at
  * here. */
-static inline void part_put(update_plan *u, uint64_t page, uint64_t i, uint64_t n)
+static inline void page_change_put(update_plan *u, uint64_t page, uint64_t i, uint64_t n)
 {
     const uint64_t most = n < PAGE_SLOTS ? n : PAGE_SLOTS;
-    u->part[u->parts++] = (page_part){.page = page, .first = i, .n = n, .segment = u->segments, .segments = most};
-    u->segments += most;
+    u->page_change[u->page_changes++] =
+        (page_change){.page = page, .first = i, .n = n, .leaf_change = u->leaf_changes, .leaf_changes = most};
+    u->leaf_changes += most;
 }
 
 /* Cuts the batch by page; all threads look for the borders of a batch that touches most pages. */
-static void parts_of_batch(const copse_index *index, const copse_regular *tree, update_plan *u)
+static void pages_of_batch(const copse_index *index, const copse_regular *tree, update_plan *u)
 {
     const copse_page_directory *table = &tree->table;
     const copse_pair *pairs = u->batch->pairs;
@@ -158,25 +159,25 @@ static void parts_of_batch(const copse_index *index, const copse_regular *tree, 
     for (uint64_t i = 0; i < n; i = end, page++) {
         if (!job.border) page = fence_seek(table_fence(table), page, pages, pairs[i].key);
         end = job.border ? job.border[page] : pair_seek(pairs, i, n, table_fence(table)[page]);
-        if (end > i) part_put(u, page, i, end - i);
+        if (end > i) page_change_put(u, page, i, end - i);
     }
     copse_memory_free(index->ctx, job.border, pages * sizeof *job.border);
 }
 
-/* Cuts parts by leaf. */
-static void route_parts(void *argument, uint64_t first, uint64_t last)
+/* Cuts changes of pages by leaf. */
+static void route_pages(void *argument, uint64_t first, uint64_t last)
 {
     const update_job *job = argument;
     const update_plan *u = job->u;
     const copse_pair *pairs = u->batch->pairs;
-    for (const page_part *p = u->part + first; p < u->part + last; p++) {
+    for (const page_change *p = u->page_change + first; p < u->page_change + last; p++) {
         const leaf_page *page = table_page(&job->tree->table, p->page);
-        leaf_segment *to = u->segment + p->segment, *room = to + p->segments;
+        leaf_change *to = u->leaf_change + p->leaf_change, *room = to + p->leaf_changes;
         uint64_t at = 0, end = p->first + p->n, next;
         for (uint64_t i = p->first; i < end; i = next, at++) {
             at = fence_seek(page->fence, at, page->used, pairs[i].key);
             next = pair_seek(pairs, i, end, page->fence[at]);
-            *to++ = (leaf_segment){.slot = slot_of(p->page, at), .first = i, .n = next - i};
+            *to++ = (leaf_change){.slot = slot_of(p->page, at), .first = i, .n = next - i};
         }
         for (; to < room; to++) to->n = 0;
     }
@@ -191,10 +192,11 @@ static void update_route(const copse_index *index, copse_regular *tree, update_p
         route_appended(tree, u);
     else if (u->kind == MERGE_ERASE && index->duplicates)
         route_erased(tree, u);
-    if (u->segments) {
-        parts_of_segments(u);
+    if (u->leaf_changes) {
+        pages_of_leaves(u);
         return;
     }
-    parts_of_batch(index, tree, u);
-    copse_parallel(index->ctx, u->threads, u->parts, copse_even_chunk(u->parts, u->threads), route_parts, &job);
+    pages_of_batch(index, tree, u);
+    copse_parallel(index->ctx, u->threads, u->page_changes, copse_even_chunk(u->page_changes, u->threads), route_pages,
+                   &job);
 }
