@@ -547,8 +547,8 @@ static void asof_joins_take_keys_of_strings(void **state)
     static const uint8_t but_the_fourth[] = {0xF7};
     static const uint64_t expected[2][8] = {{COPSE_NO_ROW, 2, COPSE_NO_ROW, COPSE_NO_ROW, 3, 5, 4, 4},
                                             {COPSE_NO_ROW, 0, COPSE_NO_ROW, COPSE_NO_ROW, 4, 5, 2, 2}};
-    const copse_bytes lefts = COPSE_BYTES_INIT(left_text, 8, left_offsets, 32);
-    const copse_bytes rights = COPSE_BYTES_INIT(right_text, 6, right_offsets, 32);
+    const copse_bytes lefts = COPSE_BYTES_INIT(left_text, 10, left_offsets, 32);
+    const copse_bytes rights = COPSE_BYTES_INIT(right_text, 7, right_offsets, 32);
     const copse_column left_columns[] = {{"s", COPSE_STRING, 0, &lefts, but_the_fourth}, {"g", COPSE_I32, 0, g, NULL}};
     const copse_column right_columns[] = {{"s", COPSE_STRING, 0, &rights, NULL}, {"g", COPSE_I32, 0, g, NULL}};
     copse_ctx *ctx = unit_context(1);
