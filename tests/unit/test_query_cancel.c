@@ -205,9 +205,9 @@ static void delete_some(copse_ctx *ctx, copse_table *table)
     assert_ok(ctx, copse_table_delete(table, &keys, 2, NULL));
 }
 
-static void every_look_may_say_no(void **state)
+/* All cases on tables of so many rows, which may lie on a device; `deleted`: some rows are gone. */
+static void try_all(copse_placement placement, uint64_t rows, uint64_t few)
 {
-    (void)state;
     const test_case cases[] = {
         {.name = "scan", .build = build_scan, .least = 2},
         {.name = "driven", .build = build_driven, .least = 1},
@@ -238,13 +238,16 @@ static void every_look_may_say_no(void **state)
     arrays *a = calloc(1, sizeof *a);
     assert_non_null(a);
     fill(a);
-    tables t = {make_table(ctx, a, ROWS), make_table(ctx, a, FEW)};
+    tables t = {make_table(ctx, a, rows), make_table(ctx, a, few)};
     free(a);
     assert_ok(ctx, copse_table_index(t.large, "price", NULL));
+    assert_ok(ctx, copse_table_place(t.large, placement));
+    assert_ok(ctx, copse_table_place(t.small, placement));
     for (int deleted = 0; deleted < 2; deleted++) {
         for (size_t i = 0; i < COUNT_OF(cases); i++) {
             test_case c = cases[i];
             if (c.join.kind == COPSE_JOIN_BAND) c.join.below = c.join.above = copse_value_i64(1500);
+            if (placement != COPSE_PLACEMENT_CPU) c.least = 1;
             try_case(ctx, &allocator, &c, &t);
         }
         if (!deleted) delete_some(ctx, t.large);
@@ -255,8 +258,21 @@ static void every_look_may_say_no(void **state)
     assert_true(test_allocator_is_clean(&allocator));
 }
 
+static void every_look_may_say_no(void **state)
+{
+    (void)state;
+    try_all(COPSE_PLACEMENT_CPU, ROWS, FEW);
+}
+
+static void so_it_may_on_a_device(void **state)
+{
+    (void)state;
+    try_all(COPSE_PLACEMENT_EMULATED, 3000, 200);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_look_may_say_no)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_look_may_say_no),
+                                       cmocka_unit_test(so_it_may_on_a_device)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,9 @@ copse_status copse_card_take(copse_card_memory *memory, uint64_t n, size_t size,
     if (memory->count == COPSE_CARD_ARRAYS)
         return copse_fail(device->ctx, COPSE_ERR_UNSUPPORTED, "a query takes more arrays than are planned for");
     uint64_t bytes = copse_memory_product(n ? n : 1, size);
-    copse_status status = copse_device_alloc(device, device->main, bytes, "a query on the device", &taken);
+    /* Each step of a query takes arrays, and may fail here: so it is here that the caller is asked whether to go on. */
+    copse_status status = copse_progress(device->ctx, "asking the device", memory->count, 0);
+    if (status == COPSE_OK) status = copse_device_alloc(device, device->main, bytes, "a query on the device", &taken);
     if (status != COPSE_OK) return status;
     memory->arrays[memory->count].memory = taken;
     memory->arrays[memory->count++].bytes = bytes;

@@ -1,7 +1,9 @@
 /* Blocks of a mapped file are checked when they are first touched. What is wrong is noted, and said by the call that asks at its end. */
 #include "query/file/file.h"
 
-#include "core/threads.h"
+#include "query/table/poll.h"
+
+#define POLL_BLOCKS 1024u
 
 enum { UNCHECKED = 0, GOOD = 1, DAMAGED = 2 };
 
@@ -115,12 +117,14 @@ copse_status copse_table_sound_file(const copse_table *table)
 typedef struct verify_job {
     const copse_table_file *file;
     atomic_uint_least64_t first; /* 1 + the first damaged block */
+    copse_polled polled;
 } verify_job;
 
 static void verify_blocks(void *user, uint64_t from, uint64_t to)
 {
     verify_job *job = user;
     for (uint64_t i = from; i < to; i++) {
+        if ((i - from) % POLL_BLOCKS == 0 && !copse_polled_goes_on(&job->polled, i)) return;
         if (is_sound(job->file, i)) continue;
         uint64_t noted = atomic_load(&job->first);
         while ((noted == 0 || i + 1 < noted) && !atomic_compare_exchange_weak(&job->first, &noted, i + 1)) {
@@ -145,9 +149,11 @@ copse_status table_file_verify(const copse_table_file *file)
     verify_job job = {.file = file};
     uint32_t threads = snapshot_threads(file->ctx, l->block_count * TABLE_BLOCK);
     atomic_init(&job.first, 0);
+    job.polled = copse_polled_begin(file->ctx, "checking a table", l->block_count);
     if (l->block_count > 0)
         copse_parallel(file->ctx, threads, l->block_count, copse_even_chunk(l->block_count, threads), verify_blocks,
                        &job);
+    if (job.polled.status != COPSE_OK) return (copse_status)job.polled.status;
     if (atomic_load(&job.first) > 0) return fail_block(file, atomic_load(&job.first) - 1);
     copse_status status = gap_check(file, l->directory.offset + l->directory.size, l->checksums.offset);
     if (status == COPSE_OK) status = gap_check(file, l->checksums.offset + l->checksums.size, l->sections_at);

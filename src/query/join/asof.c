@@ -9,7 +9,6 @@
 #include "query/device/placed.h"
 #include "query/join/ticks.h"
 
-#include "core/sort.h"
 #include "core/threads.h"
 
 #define MOST_GROUPS ((uint64_t)1 << 20) /* that lie close together */
@@ -30,6 +29,7 @@ typedef struct asof {
     side left, right;
     copse_ticks ticks;
     uint64_t base; /* the code of the smallest group */
+    copse_polled polled;
 } asof;
 
 /* Rows without a key or a group have no partner and are none. */
@@ -55,6 +55,7 @@ typedef struct group_list {
     uint64_t mask;
     uint32_t count;
     side *side; /* whose groups are looked for */
+    copse_polled polled;
 } group_list;
 
 static inline group group_at(const copse_stored_column *by, uint64_t row)
@@ -126,10 +127,11 @@ static copse_status number_right(group_list *list, side *s)
 /* Rows whose group the right side has not get the number behind the last. */
 static void number_left(void *job, uint64_t first, uint64_t end)
 {
-    const group_list *list = job;
+    group_list *list = job;
     const side *s = list->side;
     uint32_t *numbers = s->numbers.data;
     for (uint64_t row = first; row < end; row++) {
+        if ((row - first) % COPSE_POLL_ROWS == 0 && !copse_polled_goes_on(&list->polled, row)) return;
         if (!is_used(s, row)) continue;
         const group g = group_at(s->by, row);
         uint32_t found = *find_slot(list, s->by, &g);
@@ -148,8 +150,9 @@ static copse_status number_groups(asof *a)
     if (status == COPSE_OK)
         status = copse_buffer_reserve(ctx, &a->right.numbers, others + 1, sizeof(uint32_t), "the groups of a join");
     if (status == COPSE_OK) status = number_right(&list, &a->right);
-    if (status == COPSE_OK && rows > 0)
-        copse_parallel(ctx, threads, rows, copse_even_chunk(rows, threads), number_left, &list);
+    if (status == COPSE_OK)
+        status = copse_parallel_polled(&list.polled, ctx, "joining", rows, copse_even_chunk(rows, threads), number_left,
+                                       &list);
     a->ticks.groups = list.count;
     copse_buffer_free(ctx, &list.slots);
     copse_buffer_free(ctx, &list.groups);
@@ -181,29 +184,31 @@ static bool find_groups(asof *a)
 
 /* ---- sides as pairs ---- */
 
-/* Returns whether they are in order. */
-static bool fill(const asof *a, side *s)
+/* In the order of their keys; false: it is to stop. */
+static bool fill(asof *a, side *s)
 {
     copse_pair *pairs = s->pairs.data;
     const bool text = copse_column_is_text(s->on);
+    uint64_t low = UINT64_MAX, high = 0;
     bool in_order = true;
     s->n = 0;
     for (uint64_t row = 0; row < s->table->slots; row++) {
+        if (row % COPSE_POLL_ROWS == 0 && !copse_polled_goes_on(&a->polled, row)) return false;
         if (!is_used(s, row)) continue;
         uint64_t key = text ? 0 : copse_cell_code(s->on, row);
         pairs[s->n++] = (copse_pair){key, group_of(a, s, row) << 32 | row};
-        if (s->n > 1 && pairs[s->n - 2].key > key) in_order = false;
+        if (key < high) in_order = false; /* which is the one before, so far */
+        low = key < low ? key : low;
+        high = key > high ? key : high;
     }
-    return in_order;
+    return in_order || copse_sort_codes(&a->polled, pairs, s->other, s->n, low, high);
 }
 
 static void fill_sides(void *job, uint64_t first, uint64_t end)
 {
     asof *a = job;
-    for (uint64_t i = first; i < end; i++) {
-        side *s = i == 0 ? &a->left : &a->right;
-        if (!fill(a, s)) sort_bucket(s->pairs.data, s->other, s->n, false);
-    }
+    for (uint64_t i = first; i < end; i++)
+        if (!fill(a, i == 0 ? &a->left : &a->right)) return;
 }
 
 /* Pairs of texts in their order: by way of a list of rows, which is in the memory that the sort of numbers would take. */
@@ -261,8 +266,9 @@ static copse_status make_pairs(asof *a)
     if (status == COPSE_OK) {
         a->left.other = other.data;
         a->right.other = threads > 1 ? (copse_pair *)other.data + lefts : other.data;
+        a->polled = copse_polled_begin(ctx, "joining", most);
         copse_parallel(ctx, threads, 2, 1, fill_sides, a);
-        status = copse_progress(ctx, "joining", 0, lefts);
+        status = (copse_status)a->polled.status;
         if (text && status == COPSE_OK) status = sort_texts(&a->left);
         if (text && status == COPSE_OK) status = sort_texts(&a->right);
         if (text && status == COPSE_OK) rank_texts(&a->left, &a->right);

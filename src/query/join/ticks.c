@@ -15,6 +15,7 @@
 
 typedef struct walking {
     const copse_ticks *ticks;
+    copse_polled polled;
     uint64_t pieces;
     copse_buffer last; /* uint32_t[pieces][groups + 1]: 1 + the place of a right row; 0: none */
 } walking;
@@ -244,10 +245,10 @@ static inline __attribute__((always_inline)) void walk(const walking *w, uint64_
 
 static void walk_pieces(void *job, uint64_t first, uint64_t end)
 {
-    const walking *w = job;
+    walking *w = job;
     const shape s = shape_of(w->ticks);
     const uint32_t pair = sizeof(copse_pair);
-    for (uint64_t piece = 2 * first; piece < 2 * end; piece += 2) {
+    for (uint64_t piece = 2 * first; piece < 2 * end && copse_polled_goes_on(&w->polled, piece); piece += 2) {
         const bool numbers = s.key_width == 8 && s.group_width == 4;
         if (s.key_width == pair && !s.near)
             walk(w, piece, (shape){pair, 0, false, false, false});
@@ -276,7 +277,8 @@ copse_status copse_ticks_walk(const copse_ctx *ctx, const copse_ticks *ticks)
     memset(w.last.data, 0, places * sizeof(uint32_t));
     if (w.pieces > 1) copse_parallel(ctx, threads, w.pieces - 1, 1, note_pieces, &w);
     hand_on(&w);
+    w.polled = copse_polled_begin(ctx, "joining", w.pieces);
     copse_parallel(ctx, threads, (w.pieces + 1) / 2, 1, walk_pieces, &w);
     copse_buffer_free(ctx, &w.last);
-    return COPSE_OK;
+    return (copse_status)w.polled.status;
 }

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "core/batch_pair.h"
 #include "query/plan/plan.h"
 #include "query/table/poll.h"
 
@@ -46,6 +47,11 @@ typedef struct copse_sort_key {
 /* Stable. */
 copse_status copse_sort_rows(const copse_table *table, const copse_sort_key *keys, uint32_t key_count, uint32_t *rows,
                              uint64_t n);
+
+/* Pairs by their keys, which lie between low and high; `other` has room for as many. Long sorts are cut into many by the highest bits that differ, so
+ * that the caller may say stop between them: false. */
+bool copse_sort_codes(copse_polled *polled, copse_pair *pairs, copse_pair *other, uint64_t n, uint64_t low,
+                      uint64_t high);
 
 /* Rows group by group, groups in the order of the columns and rows of one as they were: what copse_sort_rows does with ascending keys, and
  * faster where there are few groups. */

@@ -22,29 +22,28 @@ static uint64_t code_of(const sorter *s, uint32_t row)
 
 #define DIGIT_BITS 10u
 
-/* Long sorts are cut into many by the highest bits that differ, so that the caller may say stop between them. */
-static copse_status sort_codes(const sorter *s, uint64_t n, uint64_t low, uint64_t high)
+bool copse_sort_codes(copse_polled *polled, copse_pair *pairs, copse_pair *other, uint64_t n, uint64_t low,
+                      uint64_t high)
 {
     uint64_t ends[(1u << DIGIT_BITS) + 1] = {0};
     const unsigned bits = high > low ? 64 - (unsigned)__builtin_clzll(high - low) : 0;
     const unsigned shift = bits > DIGIT_BITS ? bits - DIGIT_BITS : 0;
-    copse_status status = COPSE_OK;
     if (n <= COPSE_POLL_ROWS || shift == 0) {
-        sort_bucket(s->pairs, s->other, n, false);
-        return COPSE_OK;
+        sort_bucket(pairs, other, n, false);
+        return true;
     }
-    for (uint64_t i = 0; i < n; i++) ends[((s->pairs[i].key - low) >> shift) + 1]++;
+    for (uint64_t i = 0; i < n; i++) ends[((pairs[i].key - low) >> shift) + 1]++;
     for (unsigned d = 0; d < 1u << DIGIT_BITS; d++) ends[d + 1] += ends[d];
-    for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
-        status = copse_poll(s->ctx, "sorting rows", i, n);
-        s->other[ends[(s->pairs[i].key - low) >> shift]++] = s->pairs[i];
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % COPSE_POLL_ROWS == 0 && !copse_polled_goes_on(polled, i)) return false;
+        other[ends[(pairs[i].key - low) >> shift]++] = pairs[i];
     }
-    for (uint64_t d = 0, begin = 0, asked = 0; status == COPSE_OK && begin < n; begin = ends[d++]) {
-        if (begin >= asked) status = copse_progress(s->ctx, "sorting rows", begin, n);
+    for (uint64_t d = 0, begin = 0, asked = 0; begin < n; begin = ends[d++]) {
+        if (begin >= asked && !copse_polled_goes_on(polled, begin)) return false;
         if (begin >= asked) asked = begin + COPSE_POLL_ROWS;
-        if (ends[d] > begin) sort_bucket(s->other + begin, s->pairs + begin, ends[d] - begin, true);
+        if (ends[d] > begin) sort_bucket(other + begin, pairs + begin, ends[d] - begin, true);
     }
-    return status;
+    return true;
 }
 
 /* ---- texts that begin alike ---- */
@@ -116,7 +115,9 @@ static copse_status sort_column(const sorter *s, uint32_t *rows, uint64_t n)
     }
     uint32_t *sorted = rows + (s->descending ? 0 : nulls);
     memcpy(s->descending ? rows + valid : rows, null_rows, nulls * sizeof *rows);
-    status = sort_codes(s, valid, low, high);
+    copse_polled polled = copse_polled_begin(s->ctx, "sorting rows", valid);
+    (void)copse_sort_codes(&polled, s->pairs, s->other, valid, low, high);
+    status = (copse_status)polled.status;
     if (status == COPSE_OK && copse_column_is_text(s->column)) status = finish_texts(s, valid);
     for (uint64_t i = 0; status == COPSE_OK && i < valid; i++) sorted[i] = (uint32_t)s->pairs[i].value;
     return status;

@@ -20,6 +20,11 @@ typedef struct copse_polled {
     int status; /* copse_status */
 } copse_polled;
 
+static inline copse_polled copse_polled_begin(const copse_ctx *ctx, const char *what, uint64_t n)
+{
+    return (copse_polled){ctx, what, n, pthread_self(), COPSE_OK};
+}
+
 static inline bool copse_polled_goes_on(copse_polled *p, uint64_t at)
 {
     int status = __atomic_load_n(&p->status, __ATOMIC_RELAXED);
@@ -35,7 +40,7 @@ static inline bool copse_polled_goes_on(copse_polled *p, uint64_t at)
 static inline copse_status copse_parallel_polled(copse_polled *p, const copse_ctx *ctx, const char *what, uint64_t n,
                                                  uint64_t chunk, copse_chunk_fn body, void *job)
 {
-    *p = (copse_polled){ctx, what, n, pthread_self(), COPSE_OK};
+    *p = copse_polled_begin(ctx, what, n);
     if (n > 0 && copse_polled_goes_on(p, 0)) copse_parallel(ctx, copse_threads_for(ctx, n), n, chunk, body, job);
     return (copse_status)p->status;
 }
