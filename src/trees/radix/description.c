@@ -3,7 +3,7 @@
 
 extern const copse_calls copse_radix_gpu_calls, copse_radix_fixed_calls;
 
-/* Mixed batches on a device go by way of the host, so AUTO placement stays on the CPU. */
+/* AUTO placement stays on the CPU: a card has to be asked for. */
 const copse_tree_description copse_tree_radix = {
     .structure = COPSE_STRUCTURE_RADIX,
     .name = "radix",

@@ -47,15 +47,38 @@ SIMT_DEVICE uint64_t apply_sum(copse_type type, uint64_t a, uint64_t b)
 }
 
 /* Answers the operation at a position, and does what it says. */
-SIMT_DEVICE apply_standing apply_step(const copse_radix_apply_arguments *a, uint32_t i, apply_standing now)
+SIMT_DEVICE apply_standing apply_step(const copse_radix_apply_arguments *a, uint32_t i, uint32_t operation,
+                                      uint64_t given, apply_standing now)
 {
-    const uint32_t operation = a->operations[i];
+    a->places[i] = a->nobody;
     if (a->out_found) a->out_found[i] = (uint8_t)now.there;
     if (a->out_values && a->tree.width) apply_store(a, a->out_values, i, now.there ? now.value : 0);
     if (operation == COPSE_OP_FIND || (operation == COPSE_OP_INSERT_IF_ABSENT && now.there)) return now;
-    const uint64_t given = apply_load(a, a->values, i);
     now.value = operation == COPSE_OP_ADD && now.there ? apply_sum(a->type, now.value, given) : given;
     now.there = operation != COPSE_OP_ERASE;
+    return now;
+}
+
+/* The operations from one in the order on, at most so many of a key at a time: what they need is asked for at once, so that a key that is often
+ * in a batch does not wait for each. */
+#define APPLY_AHEAD 8u
+SIMT_DEVICE apply_standing apply_some(const copse_radix_apply_arguments *a, uint64_t first, uint64_t end,
+                                      apply_standing now)
+{
+    uint32_t positions[APPLY_AHEAD], operations[APPLY_AHEAD];
+    uint64_t given[APPLY_AHEAD];
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < APPLY_AHEAD; i++)
+        if (first + i < end) positions[i] = a->positions[first + i];
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < APPLY_AHEAD; i++)
+        if (first + i < end) {
+            operations[i] = a->operations[positions[i]];
+            given[i] = apply_load(a, a->values, positions[i]);
+        }
+    SIMT_UNROLL
+    for (uint32_t i = 0; i < APPLY_AHEAD; i++)
+        if (first + i < end) now = apply_step(a, positions[i], operations[i], given[i], now);
     return now;
 }
 
@@ -69,10 +92,7 @@ SIMT_KERNEL(radix_apply, copse_radix_apply_arguments, COPSE_RADIX_THREADS, 4)
         began.there = place != UINT32_MAX;
         began.value = began.there ? apply_load(&a, copse_radix_value(&a.tree, a.claims[place].leaf), 0) : 0;
         now = began;
-        for (uint64_t at = first; at < end; at++) {
-            now = apply_step(&a, a.positions[at], now);
-            a.places[a.positions[at]] = a.nobody;
-        }
+        for (uint64_t at = first; at < end; at += APPLY_AHEAD) now = apply_some(&a, at, end, now);
         if (a.tree.width == 4u) now.value = (uint32_t)now.value; /* sums are of 64 bits */
         if (began.there && !now.there) {
             a.going[counter_next(a.fates, COPSE_RADIX_GOES)] = chosen;
