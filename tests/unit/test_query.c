@@ -807,6 +807,45 @@ static void changes_by_a_key_of_several_columns(void **state)
     copse_ctx_free(ctx);
 }
 
+/* A key of two columns that comes twice, or is NULL in part, is named, and there is no index; one that is unique stays so in a file. */
+static void unique_keys_of_several_columns(void **state)
+{
+    (void)state;
+    static const char *const both[] = {"a", "b"}, *const swapped[] = {"b", "a"};
+    static const int32_t a[] = {1, 1, 2, 1}, b[] = {5, 6, 5, 5}, c[] = {1, 2, 3, 4};
+    static const uint8_t but_the_last[] = {0x07};
+    copse_ctx *ctx = unit_context(1);
+    copse_table_index_options unique = COPSE_TABLE_INDEX_OPTIONS_INIT;
+    unique.unique = 1;
+    for (int null = 0; null < 2; null++) {
+        const copse_column given[] = {{"a", COPSE_I32, 0, a, NULL},
+                                      {"b", COPSE_I32, 0, b, null ? but_the_last : NULL},
+                                      {"c", COPSE_I32, 0, c, NULL}};
+        const copse_column key = {"c", COPSE_I32, 0, &c[3], NULL};
+        copse_table *table = NULL;
+        assert_ok(ctx, copse_table_create(ctx, given, 3, 4, &table));
+        assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, null ? "row 3 of column \"b\" is NULL" : "rows 0 and 3",
+                            copse_table_index_columns(table, both, 2, &unique));
+        assert_int_equal(copse_table_indexes(table), 0);
+        assert_ok(ctx, copse_table_index(table, "c", NULL));
+        assert_ok(ctx, copse_table_delete(table, &key, 1, NULL));
+        assert_ok(ctx, copse_table_index_columns(table, both, 2, &unique));
+        assert_fails(ctx, COPSE_ERR_ARGUMENT, copse_table_index_columns(table, swapped, 2, &unique));
+        char path[] = "/tmp/copse-unique-XXXXXX";
+        assert_int_equal(close(mkstemp(path)), 0);
+        assert_ok(ctx, copse_table_save(table, path));
+        copse_table_free(table);
+        assert_ok(ctx, copse_table_load(ctx, path, &table));
+        (void)unlink(path);
+        assert_fails_naming(ctx, COPSE_ERR_ARGUMENT, "1, 5", copse_table_append(table, given, 3, 1));
+        assert_ok(ctx, copse_table_append(table, &given[0], 3, 0));
+        assert_int_equal(copse_table_rows(table), 3);
+        assert_ok(ctx, copse_table_verify(table));
+        copse_table_free(table);
+    }
+    copse_ctx_free(ctx);
+}
+
 static void many_ranges_give_a_row_each(void **state)
 {
     (void)state;
@@ -857,6 +896,7 @@ int main(void)
         cmocka_unit_test(arrow_children_may_be_taken_out),
         cmocka_unit_test(an_index_of_several_columns_drives),
         cmocka_unit_test(changes_by_a_key_of_several_columns),
+        cmocka_unit_test(unique_keys_of_several_columns),
         cmocka_unit_test(many_ranges_give_a_row_each),
         cmocka_unit_test(memory_runs_out_at_every_place),
         cmocka_unit_test(a_change_costs_what_it_changes),

@@ -9,8 +9,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* An index gives rows in the order of insertion, which is not that of their numbers once rows were updated. */
-static void sort_ascending(uint32_t *rows, uint64_t n)
+void copse_row_numbers_sort(uint32_t *rows, uint64_t n)
 {
     for (uint64_t i = 1; i < n; i++)
         if (rows[i - 1] > rows[i]) {
@@ -52,7 +51,7 @@ copse_status copse_index_find_rows(const copse_table *table, const copse_stored_
     }
     if (status == COPSE_OK) {
         for (uint64_t i = 0; i < batch.n; i++)
-            sort_ascending((uint32_t *)rows->data + out.offsets[i], out.offsets[i + 1] - out.offsets[i]);
+            copse_row_numbers_sort((uint32_t *)rows->data + out.offsets[i], out.offsets[i + 1] - out.offsets[i]);
         spread(out.offsets, &batch, n);
     }
     copse_key_batch_free(table->ctx, &batch);

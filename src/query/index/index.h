@@ -117,6 +117,8 @@ copse_status copse_indexes_apply(copse_table *table, const copse_index_change *c
 /* That the keys of new rows are not there and are no NULLs. */
 copse_status copse_indexes_check_new(const copse_table *table, const copse_table *incoming,
                                      const uint32_t *incoming_of);
+/* Ascending. An index gives rows in the order of insertion, which mostly is that of their numbers, but not once rows were updated. */
+void copse_row_numbers_sort(uint32_t *rows, uint64_t n);
 /* Rows of each key, in ascending order for each: CSR with n + 1 offsets. Keys that are NULL have none. */
 copse_status copse_index_find_rows(const copse_table *table, const copse_stored_index *index,
                                    const copse_key_source *keys, uint64_t n, copse_buffer *offsets, copse_buffer *rows);

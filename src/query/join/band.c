@@ -3,7 +3,6 @@
 #include "query/join/join.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct band {
     copse_wide below, above;
@@ -65,12 +64,6 @@ static void put_end(const copse_stored_column *column, uint64_t row, const band 
 
 /* ---- rows ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Left rows whose ranges are asked for at once. */
 #define BATCH_ROWS ((uint64_t)1 << 17)
 
@@ -127,8 +120,7 @@ static copse_status find_rows(const copse_joined *join, ranged *r)
     status = copse_range(join->index->tree, &ranges, &rows);
     if (status == COPSE_OK) status = copse_rows_check(join->right, r->rows.data, entries);
     for (uint64_t i = 0; status == COPSE_OK && i < r->n; i++)
-        qsort((uint32_t *)r->rows.data + rows.offsets[i], rows.offsets[i + 1] - rows.offsets[i], sizeof(uint32_t),
-              by_number);
+        copse_row_numbers_sort((uint32_t *)r->rows.data + rows.offsets[i], rows.offsets[i + 1] - rows.offsets[i]);
     return status;
 }
 

@@ -73,13 +73,7 @@ static copse_status add_groups(copse_query *query, copse_row_list *list, copse_t
     copse_sort_key keys[COPSE_MOST_GROUPS];
     uint32_t *rows = copse_row_list_rows(list);
     for (uint32_t i = 0; i < query->group_count; i++) keys[i] = (copse_sort_key){query->groups[i], false};
-    copse_group_ends ends;
-    copse_status status = copse_group_rows(query->table, keys, query->group_count, rows, list->n, &ends);
-    for (uint32_t i = 0; status == COPSE_OK && i < ends.count; i++) {
-        const uint64_t first = i > 0 ? ends.ends[i - 1] : 0;
-        status = copse_output_add(query, rows + first, ends.ends[i] - first, out);
-    }
-    if (ends.count > 0) return status;
+    copse_status status = copse_group_rows(query->table, keys, query->group_count, rows, list->n);
     for (uint64_t first = 0, end = 1; status == COPSE_OK && end <= list->n; end++) {
         status = copse_poll(query->ctx, "adding up groups", end, list->n);
         if (status != COPSE_OK || (end < list->n && same_group(query, rows[first], rows[end]))) continue;
@@ -146,5 +140,17 @@ copse_status copse_output_values(copse_query *query, const copse_row_list *rows,
     copse_status status = COPSE_OK;
     for (uint32_t i = 0; status == COPSE_OK && i < query->aggregate_count; i++)
         status = aggregate_any(query, copse_aggregates(query)[i], copse_row_list_rows(rows), rows->n, &values[i]);
+    return status;
+}
+
+copse_status copse_output_on_device(copse_query *query, copse_table **out)
+{
+    copse_table *made = NULL;
+    copse_status status = copse_output_begin(query, &made);
+    if (status == COPSE_OK) status = copse_card_run_groups(query, made);
+    if (status == COPSE_OK)
+        *out = made;
+    else if (made)
+        copse_table_close(made);
     return status;
 }

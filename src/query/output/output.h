@@ -11,6 +11,8 @@ copse_status copse_output_groups(copse_query *query, copse_row_list *rows, copse
 /* The same in steps: a table without rows, and one more row, of a group or of all rows. */
 copse_status copse_output_begin(const copse_query *query, copse_table **out);
 copse_status copse_output_add(copse_query *query, const uint32_t *rows, uint64_t n, copse_table *out);
+/* The one row that a device has for a query without groups, as a table. */
+copse_status copse_output_on_device(copse_query *query, copse_table **out);
 /* The aggregates over the rows, without a table. */
 copse_status copse_output_values(copse_query *query, const copse_row_list *rows, copse_value *values);
 /* A column for an aggregate of a table, named "sum(x)", or with "right." as a prefix "sum(right.x)". */

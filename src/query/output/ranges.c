@@ -85,9 +85,8 @@ static void swap_with_last(copse_query *query, uint32_t group)
 static copse_status add_from_device(copse_query *query, copse_table *out)
 {
     copse_table *made = NULL;
-    copse_status status = copse_output_begin(query, &made);
+    copse_status status = copse_output_on_device(query, &made);
     if (status != COPSE_OK) return status;
-    status = copse_card_run_groups(query, made);
     for (uint32_t i = 0; status == COPSE_OK && i < out->column_count; i++)
         status = copse_column_gather(query->ctx, &out->columns[i], out->slots, &made->columns[i], NULL, 1);
     out->slots++;

@@ -138,10 +138,9 @@ static copse_status check_values(const copse_query *query, const copse_value *va
 static copse_status device_values(copse_query *query, copse_value *values)
 {
     copse_table *made = NULL;
-    copse_status status = copse_output_begin(query, &made);
+    copse_status status = copse_output_on_device(query, &made);
     if (status != COPSE_OK) return status;
-    status = copse_card_run_groups(query, made);
-    for (uint32_t i = 0; status == COPSE_OK && i < made->column_count; i++)
+    for (uint32_t i = 0; i < made->column_count; i++)
         values[i] = copse_cell_value(&made->columns[i], 0); /* never a text */
     copse_table_close(made);
     return status;

@@ -1,8 +1,6 @@
 /* The rows that a query asks for. */
 #include "query/run/run.h"
 
-#include <stdlib.h>
-
 #define SCAN_BLOCK 4096u
 /* From one row in so many on, a bit for each row of the table sorts faster than comparing does. */
 #define BITMAP_SHARE 1024u
@@ -38,12 +36,6 @@ static copse_status rows_of_driver(const copse_query *query, const copse_conjunc
     return status;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static copse_status sort_by_bits(const copse_table *table, uint64_t *bits, copse_row_list *list)
 {
     uint32_t *rows = copse_row_list_rows(list);
@@ -73,7 +65,7 @@ copse_status copse_row_list_sort(const copse_query *query, copse_row_list *list)
     if (bits)
         status = sort_by_bits(query->table, bits, list);
     else
-        qsort(rows, list->n, sizeof *rows, by_number);
+        copse_row_numbers_sort(rows, list->n);
     copse_memory_free(query->ctx, bits, bytes);
     return status;
 }
