@@ -507,10 +507,14 @@ struct run {
         if (calls.empty()) return;
         double total = 0;
         for (double one : calls) total += one;
+        const double first = calls[0]; // caches have nothing of the code
+        if (calls.size() > 1) calls.erase(calls.begin());
         std::sort(calls.begin(), calls.end());
         char more[200];
-        snprintf(more, sizeof more, ", \"calls\": %zu, \"us_median\": %.1f, \"us_p99\": %.1f, \"us_worst\": %.1f",
-                 calls.size(), calls[calls.size() / 2] * 1e6, calls[calls.size() * 99 / 100] * 1e6, calls.back() * 1e6);
+        snprintf(more, sizeof more,
+                 ", \"calls\": %zu, \"us_first\": %.2f, \"us_median\": %.2f, \"us_p99\": %.2f, \"us_worst\": %.2f",
+                 calls.size(), first * 1e6, calls[calls.size() / 2] * 1e6, calls[calls.size() * 99 / 100] * 1e6,
+                 calls.back() * 1e6);
         const uint64_t bytes = static_cast<uint64_t>(keys.offsets[end]);
         report(o, o.structure.c_str(), device ? "device" : "host", erase ? "erase" : "insert", done, total,
                more + (erase ? "" : memory_of(bytes, end)));

@@ -214,7 +214,7 @@ static void try_all(copse_placement placement, uint64_t rows, uint64_t few)
         {.name = "either", .build = build_either, .least = 1},
         {.name = "sorted", .build = build_sorted, .least = 6},
         {.name = "walked", .build = build_walked, .least = 8},
-        {.name = "few groups", .build = build_few_groups, .least = 4},
+        {.name = "few groups", .build = build_few_groups, .least = 3},
         {.name = "many groups", .build = build_many_groups, .least = 6},
         {.name = "aggregates", .build = build_aggregates, .least = 6},
         {.name = "places", .join = join_on(COPSE_JOIN_LEFT, "city"), .added = true, .least = 1},

@@ -552,6 +552,37 @@ static void memory_per_key(void **state)
     copse_ctx_free(ctx);
 }
 
+/* A tree that was just built has room: the keys that come next, one by one, wait for no memory, whatever the type of their leaves. */
+static void a_built_tree_has_room(void **state)
+{
+    (void)state;
+    enum { N = 1 << 18, MORE = N / 200 };
+    static const uint64_t lengths[] = {8, 16, 32, 250};
+    copse_ctx *ctx = unit_context(2);
+    for (size_t l = 0; l < COUNT_OF(lengths); l++) {
+        const uint64_t length = lengths[l];
+        copse_index *index = radix_index(ctx);
+        struct hard_keys keys = hard_room(N + MORE, (N + MORE) * length);
+        struct random_source random = {length};
+        for (uint64_t i = 0; i < keys.n; i++) {
+            const uint64_t number = random_next(&random);
+            memcpy(keys.data + i * length, &number, sizeof number);
+            keys.offsets[i + 1] = (int64_t)((i + 1) * length);
+        }
+        assert_ok(ctx, copse_build(index, &keys.bytes, NULL, N));
+        copse_bytes one = keys.bytes;
+        for (uint64_t i = N; i < keys.n; i++) {
+            one.offsets = keys.offsets + i;
+            assert_ok(ctx, copse_insert(index, &one, &i, 1, 0, NULL));
+        }
+        assert_int_equal(copse_radix_pool_of(index->tree, copse_radix_leaf_type(length))->block_count, 1);
+        assert_same(ctx, index, &keys, keys.n);
+        hard_free(&keys);
+        copse_index_free(index);
+    }
+    copse_ctx_free(ctx);
+}
+
 /* Counts of ranges and prefixes: as the sorted array has them, where leaves are an interval of each pool, and after a change, where they are not. */
 static void counts_of_leaves_in_order(void **state)
 {
@@ -620,6 +651,7 @@ int main(void)
         cmocka_unit_test(hard_keys_for_kernels),
         cmocka_unit_test(without_memory_a_batch_leaves_no_trace),
         cmocka_unit_test(memory_per_key),
+        cmocka_unit_test(a_built_tree_has_room),
         cmocka_unit_test(counts_of_leaves_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ static void make_erase(bench_queries *queries, const bench_data *data, const ben
 
 /* ---- merging what is new with what was there, on all threads ---- */
 
-#define MERGE_PARTS 256u
+#define MERGE_CHUNKS 256u
 
 typedef struct merge {
     bench_queries *queries;
@@ -82,7 +82,7 @@ typedef struct merge {
     const uint64_t *codes;     /* new ones, sorted and distinct                   */
     const uint64_t *positions; /* which pair of the batch each of them comes from */
     uint64_t count;
-    uint64_t more[MERGE_PARTS + 1]; /* entries that the parts before add */
+    uint64_t more[MERGE_CHUNKS + 1]; /* entries that the chunks before add */
 } merge;
 
 static bool is_there(const bench_data *data, uint64_t code)
@@ -91,34 +91,34 @@ static bool is_there(const bench_data *data, uint64_t code)
     return rank < data->entries && data->codes[rank] == code;
 }
 
-/* Where part `part` of the new codes, and the entries that belong with it, begin. */
-static uint64_t new_start(const merge *m, uint64_t part)
+/* Where chunk `chunk` of the new codes, and the entries that belong with it, begin. */
+static uint64_t new_start(const merge *m, uint64_t chunk)
 {
-    return m->count * part / MERGE_PARTS;
+    return m->count * chunk / MERGE_CHUNKS;
 }
 
-static uint64_t old_start(const merge *m, uint64_t part)
+static uint64_t old_start(const merge *m, uint64_t chunk)
 {
-    if (part == 0 || part == MERGE_PARTS) return part == 0 ? 0 : m->data->entries;
-    return m->count > 0 ? bench_data_rank(m->data, m->codes[new_start(m, part)]) : m->data->entries;
+    if (chunk == 0 || chunk == MERGE_CHUNKS) return chunk == 0 ? 0 : m->data->entries;
+    return m->count > 0 ? bench_data_rank(m->data, m->codes[new_start(m, chunk)]) : m->data->entries;
 }
 
-static uint64_t new_ones_of_part(const merge *m, uint64_t part)
+static uint64_t new_ones_of_chunk(const merge *m, uint64_t chunk)
 {
     uint64_t number = 0;
-    for (uint64_t i = new_start(m, part); i < new_start(m, part + 1); i++) number += !is_there(m->data, m->codes[i]);
+    for (uint64_t i = new_start(m, chunk); i < new_start(m, chunk + 1); i++) number += !is_there(m->data, m->codes[i]);
     return number;
 }
 
-/* Writes one part from `place` on. */
-static void merge_part(const merge *m, uint64_t part, uint64_t place)
+/* Writes one chunk from `place` on. */
+static void merge_chunk(const merge *m, uint64_t chunk, uint64_t place)
 {
     const bench_data *data = m->data;
     bench_queries *queries = m->queries;
-    uint64_t old_end = old_start(m, part + 1);
-    uint64_t new_end = new_start(m, part + 1);
-    uint64_t new = new_start(m, part);
-    for (uint64_t old = old_start(m, part); old < old_end || new < new_end; place++) {
+    uint64_t old_end = old_start(m, chunk + 1);
+    uint64_t new_end = new_start(m, chunk + 1);
+    uint64_t new = new_start(m, chunk);
+    for (uint64_t old = old_start(m, chunk); old < old_end || new < new_end; place++) {
         if (new == new_end || (old < old_end && data->codes[old] < m->codes[new])) {
             copy_element(queries->after_keys, place, data->sorted_keys, old, data->key_size);
             copy_element(queries->after_values, place, data->sorted_values, old++, data->value_size);
@@ -130,16 +130,16 @@ static void merge_part(const merge *m, uint64_t part, uint64_t place)
     }
 }
 
-static void count_parts(void *argument, uint64_t first, uint64_t last)
+static void count_chunks(void *argument, uint64_t first, uint64_t last)
 {
     merge *m = argument;
-    for (uint64_t part = first; part < last; part++) m->more[part + 1] = new_ones_of_part(m, part);
+    for (uint64_t chunk = first; chunk < last; chunk++) m->more[chunk + 1] = new_ones_of_chunk(m, chunk);
 }
 
-static void merge_parts(void *argument, uint64_t first, uint64_t last)
+static void merge_chunks(void *argument, uint64_t first, uint64_t last)
 {
     const merge *m = argument;
-    for (uint64_t part = first; part < last; part++) merge_part(m, part, old_start(m, part) + m->more[part]);
+    for (uint64_t chunk = first; chunk < last; chunk++) merge_chunk(m, chunk, old_start(m, chunk) + m->more[chunk]);
 }
 
 /* Merges sorted distinct new codes with the model; positions say which value of the batch a new code has. */
@@ -147,13 +147,13 @@ static void merge_after(bench_queries *queries, const bench_data *data, const ui
                         const uint64_t *positions, uint64_t count)
 {
     merge m = {queries, data, codes, positions, count, {0}};
-    workload_parallel(MERGE_PARTS, 1, count_parts, &m);
-    for (uint64_t part = 0; part < MERGE_PARTS; part++) m.more[part + 1] += m.more[part];
-    queries->after_changed = m.more[MERGE_PARTS];
-    queries->after_entries = data->entries + m.more[MERGE_PARTS];
+    workload_parallel(MERGE_CHUNKS, 1, count_chunks, &m);
+    for (uint64_t chunk = 0; chunk < MERGE_CHUNKS; chunk++) m.more[chunk + 1] += m.more[chunk];
+    queries->after_changed = m.more[MERGE_CHUNKS];
+    queries->after_entries = data->entries + m.more[MERGE_CHUNKS];
     queries->after_keys = bench_memory(queries->after_entries, data->key_size);
     queries->after_values = bench_memory(queries->after_entries, data->value_size);
-    workload_parallel(MERGE_PARTS, 1, merge_parts, &m);
+    workload_parallel(MERGE_CHUNKS, 1, merge_chunks, &m);
 }
 
 /* The keys that the distribution gives next; where it repeats itself some are in the index already. */

@@ -49,7 +49,7 @@ static copse_status order_rows(const copse_table *table, uint32_t column, copse_
     for (uint64_t i = 0; i < table->slots; i++)
         if (copse_cell_valid(from, i)) ((uint32_t *)out->data)[n++] = (uint32_t)i;
     *out_n = n;
-    status = copse_group_rows(table, &key, 1, out->data, n);
+    status = copse_group_rows(table, &key, 1, out->data, n, NULL);
     return status == COPSE_OK ? copse_table_sound(table) : status;
 }
 

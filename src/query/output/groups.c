@@ -73,7 +73,13 @@ static copse_status add_groups(copse_query *query, copse_row_list *list, copse_t
     copse_sort_key keys[COPSE_MOST_GROUPS];
     uint32_t *rows = copse_row_list_rows(list);
     for (uint32_t i = 0; i < query->group_count; i++) keys[i] = (copse_sort_key){query->groups[i], false};
-    copse_status status = copse_group_rows(query->table, keys, query->group_count, rows, list->n);
+    copse_group_ends ends;
+    copse_status status = copse_group_rows(query->table, keys, query->group_count, rows, list->n, &ends);
+    for (uint32_t i = 0; status == COPSE_OK && i < ends.count; i++) {
+        const uint64_t first = i > 0 ? ends.ends[i - 1] : 0;
+        status = copse_output_add(query, rows + first, ends.ends[i] - first, out);
+    }
+    if (ends.count > 0) return status;
     for (uint64_t first = 0, end = 1; status == COPSE_OK && end <= list->n; end++) {
         status = copse_poll(query->ctx, "adding up groups", end, list->n);
         if (status != COPSE_OK || (end < list->n && same_group(query, rows[first], rows[end]))) continue;

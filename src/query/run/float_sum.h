@@ -22,21 +22,27 @@ typedef struct copse_float_sum {
     uint32_t filled[COPSE_SUM_LEVELS];
 } copse_float_sum;
 
-/* The sum of the block of a level, which is empty afterwards. */
-static inline double copse_float_sum_close(copse_float_sum *sum, uint32_t level)
+/* Lanes pairwise; they are zero afterwards. */
+static inline double copse_float_lanes_close(double lanes[COPSE_SUM_LANES])
 {
-    double *lanes = sum->lanes[level], total = 0;
     for (uint32_t d = COPSE_SUM_LANES / 2; d > 0; d /= 2)
         for (uint32_t l = 0; l < d; l++) lanes[l] += lanes[l + d];
-    total = lanes[0];
+    const double total = lanes[0];
     for (uint32_t l = 0; l < COPSE_SUM_LANES; l++) lanes[l] = 0;
-    sum->filled[level] = 0;
     return total;
 }
 
-static inline void copse_float_sum_add(copse_float_sum *sum, double value)
+/* The sum of the block of a level, which is empty afterwards. */
+static inline double copse_float_sum_close(copse_float_sum *sum, uint32_t level)
 {
-    for (uint32_t level = 0; level < COPSE_SUM_LEVELS; level++) {
+    sum->filled[level] = 0;
+    return copse_float_lanes_close(sum->lanes[level]);
+}
+
+/* At level 1 the value is the sum of a block. */
+static inline void copse_float_sum_add(copse_float_sum *sum, uint32_t level, double value)
+{
+    for (; level < COPSE_SUM_LEVELS; level++) {
         sum->lanes[level][sum->filled[level] % COPSE_SUM_LANES] += value;
         if (++sum->filled[level] < COPSE_SUM_BLOCK) return;
         value = copse_float_sum_close(sum, level);

@@ -53,10 +53,18 @@ copse_status copse_sort_rows(const copse_table *table, const copse_sort_key *key
 bool copse_sort_codes(copse_polled *polled, copse_pair *pairs, copse_pair *other, uint64_t n, uint64_t low,
                       uint64_t high);
 
-/* Rows group by group, groups in the order of the columns and rows of one as they were: what copse_sort_rows does with ascending keys, and
- * faster where there are few groups. */
+#define COPSE_FEW_GROUPS 1024u
+
+/* Where each group of rows ends; none: nobody has counted them. */
+typedef struct copse_group_ends {
+    uint32_t count;
+    uint64_t ends[COPSE_FEW_GROUPS];
+} copse_group_ends;
+
+/* Rows group by group, groups in the order of the columns (COPSE_MOST_GROUPS at most) and rows of one as they were: what copse_sort_rows does
+ * with ascending keys, and faster where there are few groups. `ends` may be NULL. */
 copse_status copse_group_rows(const copse_table *table, const copse_sort_key *keys, uint32_t key_count, uint32_t *rows,
-                              uint64_t n);
+                              uint64_t n, copse_group_ends *ends);
 
 uint32_t copse_aggregate_type(const copse_table *table, copse_chosen_aggregate aggregate);
 copse_status copse_aggregate_rows(const copse_query *query, copse_chosen_aggregate aggregate, const uint32_t *rows,

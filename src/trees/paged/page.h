@@ -65,12 +65,12 @@ SIMT_DEVICE uint32_t keys_before(const void *lines, uint32_t n, KEY q)
 }
 
 /* The line of the top to look at; only pages of large orders have more than one. */
-SIMT_DEVICE uint32_t top_part(const copse_paged_tree *tree, const char *page, KEY q)
+SIMT_DEVICE uint32_t top_line(const copse_paged_tree *tree, const char *page, KEY q)
 {
-    uint32_t part = 0;
+    uint32_t top = 0;
     for (uint32_t step = tree->top_lines / 2u; step > 0; step /= 2u)
-        if (((const KEY *)(page + COPSE_PAGED_TOP_AT))[(part + step) * LINE_KEYS - 1u] < q) part += step;
-    return part;
+        if (((const KEY *)(page + COPSE_PAGED_TOP_AT))[(top + step) * LINE_KEYS - 1u] < q) top += step;
+    return top;
 }
 
 /* --- bounds, one lane to a query ------------------------------------------------------------------------------------------- */
@@ -97,8 +97,8 @@ SIMT_DEVICE place place_in(const copse_paged_tree *tree, uint32_t row, KEY q)
     place to;
     to.row = row;
     char *page = page_of(tree, to.row);
-    const uint32_t part = top_part(tree, page, q);
-    const uint32_t line = part * LINE_KEYS + keys_before(page + COPSE_PAGED_TOP_AT + part * 64u, 1, q);
+    const uint32_t top = top_line(tree, page, q);
+    const uint32_t line = top * LINE_KEYS + keys_before(page + COPSE_PAGED_TOP_AT + top * 64u, 1, q);
     to.leaf = line * LINE_KEYS + keys_before(page + tree->separators_at + line * 64u, 1, q);
     const KEY *keys = page_keys(tree, page) + to.leaf * LEAF_SLOTS;
     const uint32_t begin = leaf_begin(tree, page, to.leaf);

@@ -72,9 +72,9 @@ SIMT_DEVICE void group_descend(const copse_paged_tree *tree, walk_bound x, walk_
 {
     to_x->page = page_of(tree, x.node);
     to_y->page = page_of(tree, y.node);
-    const uint32_t part_x = top_part(tree, to_x->page, x.q), part_y = top_part(tree, to_y->page, y.q);
-    const uint32_t line_x = part_x * LINE_KEYS + line_step(to_x->page + COPSE_PAGED_TOP_AT + part_x * 64u, x);
-    const uint32_t line_y = part_y * LINE_KEYS + line_step(to_y->page + COPSE_PAGED_TOP_AT + part_y * 64u, y);
+    const uint32_t top_x = top_line(tree, to_x->page, x.q), top_y = top_line(tree, to_y->page, y.q);
+    const uint32_t line_x = top_x * LINE_KEYS + line_step(to_x->page + COPSE_PAGED_TOP_AT + top_x * 64u, x);
+    const uint32_t line_y = top_y * LINE_KEYS + line_step(to_y->page + COPSE_PAGED_TOP_AT + top_y * 64u, y);
     to_x->leaf = line_x * LINE_KEYS + line_step(to_x->page + tree->separators_at + line_x * 64u, x);
     to_y->leaf = line_y * LINE_KEYS + line_step(to_y->page + tree->separators_at + line_y * 64u, y);
 }

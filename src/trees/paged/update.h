@@ -202,12 +202,12 @@ SIMT_DEVICE run_shape shape_of(const copse_paged_tree *tree, uint32_t total, boo
     return shape;
 }
 
-/* The first rank of a part. Pages that come in numbers get more and fewer entries by turns, from 5/6 to 7/6 of the mean: else they would
+/* The first rank of one of the pages. Pages that come in numbers get more and fewer entries by turns, from 5/6 to 7/6 of the mean: else they would
  * all be full at the same time later, and split in the same few updates. */
-SIMT_DEVICE uint32_t part_low(const run_shape *shape, uint32_t part)
+SIMT_DEVICE uint32_t page_low(const run_shape *shape, uint32_t page)
 {
-    const uint32_t less = shape->packed || shape->pages < 4u ? 0u : shape->per_page * (part * 0x9e3779b1u >> 26) / 384u;
-    return part * shape->per_page - (part & 1u ? less : 0u);
+    const uint32_t less = shape->packed || shape->pages < 4u ? 0u : shape->per_page * (page * 0x9e3779b1u >> 26) / 384u;
+    return page * shape->per_page - (page & 1u ? less : 0u);
 }
 
 /* The first element of first .. end whose leaf is greater. */

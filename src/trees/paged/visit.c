@@ -65,29 +65,29 @@ static copse_status range_find(visit *v)
 /* --- reduce, histogram ---------------------------------------------------------------------------------------------------------- */
 
 /* From halves of numbers that were moved up to the sum. */
-static copse_wide sum_of(copse_type type, const copse_visit_part *part)
+static copse_wide sum_of(copse_type type, const copse_visit_partial *partial)
 {
     const bool is_signed = type == COPSE_I32 || type == COPSE_I64;
     const copse_wide up = !is_signed ? 0 : (copse_wide)1 << (copse_type_size(type) * 8 - 1);
-    const copse_wide low = (copse_wide)part->low + ((copse_wide)part->low_carry << 64);
-    const copse_wide high = (copse_wide)part->high + ((copse_wide)part->high_carry << 64);
-    return low + (high << 32) - up * (copse_wide)part->count;
+    const copse_wide low = (copse_wide)partial->low + ((copse_wide)partial->low_carry << 64);
+    const copse_wide high = (copse_wide)partial->high + ((copse_wide)partial->high_carry << 64);
+    return low + (high << 32) - up * (copse_wide)partial->count;
 }
 
 static copse_status reduce(visit *v)
 {
     copse_device *device = v->index->device;
     void *memory = NULL;
-    copse_visit_part all;
+    copse_visit_partial all;
     const uint64_t blocks = copse_device_blocks(device, (uint64_t)v->a.tree.rows * 32);
-    const copse_scratch_array parts = {&memory, (blocks + 1) * sizeof all};
-    copse_status status = copse_scratch_take(device, "a visit", &parts, 1, &v->scratch);
+    const copse_scratch_array partials = {&memory, (blocks + 1) * sizeof all};
+    copse_status status = copse_scratch_take(device, "a visit", &partials, 1, &v->scratch);
     if (status != COPSE_OK) return status;
     v->a.look = v->pass->look;
     v->a.mean = v->pass->mean;
     v->a.result = memory;
-    v->a.parts = v->a.result + 1;
-    v->a.part_count = (uint32_t)blocks;
+    v->a.partials = v->a.result + 1;
+    v->a.partial_count = (uint32_t)blocks;
     status = launch(v, &kernels_of(v->index)->reduce);
     if (status == COPSE_OK) status = copse_device_launch(device, device->main, &kernels_of(v->index)->finish, 1, &v->a);
     if (status == COPSE_OK) status = copse_device_read(device, device->main, &all, memory, sizeof all);

@@ -7,13 +7,13 @@
 
 /* What a block has added up: integers, moved up so that none is negative, in halves of 32 bits. Of all blocks together the sum of each half
  * may need more than 64 bits: *_carry counts how often it went round. */
-typedef struct copse_visit_part {
+typedef struct copse_visit_partial {
     uint64_t low, low_carry, high, high_carry, count;
     double real, squares;
     uint64_t smallest, largest;
-} copse_visit_part;
+} copse_visit_partial;
 
-COPSE_ANYWHERE void copse_visit_part_add(copse_visit_part *to, const copse_visit_part *from)
+COPSE_ANYWHERE void copse_visit_partial_add(copse_visit_partial *to, const copse_visit_partial *from)
 {
     to->low += from->low;
     to->low_carry += from->low_carry + (uint64_t)(to->low < from->low);
@@ -38,8 +38,8 @@ typedef struct copse_paged_visit_arguments {
     /* reduce */
     uint32_t look;
     double mean;
-    copse_visit_part *parts, *result;
-    uint32_t part_count;
+    copse_visit_partial *partials, *result;
+    uint32_t partial_count;
     /* histogram: codes of the width of values */
     const void *edges;
     uint32_t bins, even;

@@ -291,16 +291,16 @@ SIMT_DEVICE visit_sums visit_sums_of_warp(visit_sums own)
 /* The sums of all threads of a block, in thread 0. */
 SIMT_DEVICE visit_sums visit_sums_of_block(visit_sums own)
 {
-    SIMT_SHARED(visit_sums, parts, VISIT_WARPS);
+    SIMT_SHARED(visit_sums, warps, VISIT_WARPS);
     own = visit_sums_of_warp(own);
-    if (simt_lane() == 0) parts[simt_warp()] = own;
+    if (simt_lane() == 0) warps[simt_warp()] = own;
     __syncthreads();
     if (threadIdx.x == 0)
-        for (uint32_t w = 1; w < VISIT_WARPS; w++) visit_sums_add(&own, parts[w]);
+        for (uint32_t w = 1; w < VISIT_WARPS; w++) visit_sums_add(&own, warps[w]);
     return own;
 }
 
-/* One part for each block; visit_finish adds them up, always in the same order. */
+/* One partial for each block; visit_finish adds them up, always in the same order. */
 SIMT_KERNEL(NAME(visit_reduce), copse_paged_visit_arguments, COPSE_KERNEL_THREADS, 8)
 {
     const copse_type type = a.tree.value_type;
@@ -314,7 +314,7 @@ SIMT_KERNEL(NAME(visit_reduce), copse_paged_visit_arguments, COPSE_KERNEL_THREAD
         visit_reduce_rows(&a, type, a.look, &own);
     own = visit_sums_of_block(own);
     if (threadIdx.x != 0) return;
-    copse_visit_part *to = &a.parts[blockIdx.x];
+    copse_visit_partial *to = &a.partials[blockIdx.x];
     to->low = own.low;
     to->high = own.high;
     to->low_carry = to->high_carry = 0;
@@ -325,19 +325,20 @@ SIMT_KERNEL(NAME(visit_reduce), copse_paged_visit_arguments, COPSE_KERNEL_THREAD
     to->largest = own.largest;
 }
 
-/* The parts of all blocks, one behind the other, by one block: part 0 gets the sum. */
+/* The partials of all blocks, one behind the other, by one block: the first gets the sum. */
 SIMT_KERNEL(NAME(visit_finish), copse_paged_visit_arguments, COPSE_KERNEL_THREADS, 1)
 {
-    SIMT_SHARED(copse_visit_part, all, COPSE_KERNEL_THREADS);
-    copse_visit_part own;
+    SIMT_SHARED(copse_visit_partial, all, COPSE_KERNEL_THREADS);
+    copse_visit_partial own;
     own.low = own.high = own.low_carry = own.high_carry = own.count = own.largest = 0;
     own.real = own.squares = 0.0;
     own.smallest = UINT64_MAX;
-    for (uint32_t i = threadIdx.x; i < a.part_count; i += COPSE_KERNEL_THREADS) copse_visit_part_add(&own, &a.parts[i]);
+    for (uint32_t i = threadIdx.x; i < a.partial_count; i += COPSE_KERNEL_THREADS)
+        copse_visit_partial_add(&own, &a.partials[i]);
     all[threadIdx.x] = own;
     for (uint32_t half = COPSE_KERNEL_THREADS / 2u; half > 0; half /= 2u) {
         __syncthreads();
-        if (threadIdx.x < half) copse_visit_part_add(&all[threadIdx.x], &all[threadIdx.x + half]);
+        if (threadIdx.x < half) copse_visit_partial_add(&all[threadIdx.x], &all[threadIdx.x + half]);
     }
     if (threadIdx.x == 0) *a.result = all[0];
 }

@@ -6,9 +6,9 @@
 
 /* --- write: a block per page -------------------------------------------------------------------------------------------------- */
 
-/* A page that is written: which part of what run. */
+/* A page that is written: which of the pages of what run. */
 typedef struct item {
-    uint32_t run, part;
+    uint32_t run, page;
     uint32_t first, end, row; /* elements and row of the run */
     run_shape shape;
     uint32_t low, high; /* ranks among all entries of the run's pages */
@@ -34,14 +34,14 @@ SIMT_DEVICE item item_of(const copse_paged_update_arguments *a, uint32_t number)
     item it;
     const uint32_t low = item_run(a, number);
     it.run = low;
-    it.part = number - low_half(a->run_scan[low]);
+    it.page = number - low_half(a->run_scan[low]);
     it.first = a->run_begin[low];
     it.end = a->run_begin[low + 1u];
     it.row = a->run_row[low];
     it.shape = shape_of(&a->tree, a->tree.counts[it.row] + run_comes(a, it.first, it.end),
                         (a->run_does[low] & COPSE_PAGED_PACKED) != 0);
-    it.low = part_low(&it.shape, it.part);
-    it.high = it.part + 1u == it.shape.pages ? it.shape.total : part_low(&it.shape, it.part + 1u);
+    it.low = page_low(&it.shape, it.page);
+    it.high = it.page + 1u == it.shape.pages ? it.shape.total : page_low(&it.shape, it.page + 1u);
     return it;
 }
 
@@ -156,8 +156,8 @@ SIMT_DEVICE void item_row(const copse_paged_update_arguments *a, const item *it,
         a->tree.counts[it->row] = from->n;
         return;
     }
-    const uint32_t row = it->row + high_half(a->run_scan[it->run]) + it->part;
-    const bool last = it->part + 1u == it->shape.pages;
+    const uint32_t row = it->row + high_half(a->run_scan[it->run]) + it->page;
+    const bool last = it->page + 1u == it->shape.pages;
     ((KEY *)a->new_highs)[row] =
         last ? ((const KEY *)a->tree.highs)[it->row] : from->keys[target_at(from, from->n - 1u)];
     a->new_pages[row] = page;

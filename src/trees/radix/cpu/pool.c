@@ -71,10 +71,14 @@ static bool block_add(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t fir
 
 bool copse_radix_pool_size(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t n)
 {
-    const uint64_t chunk = UINT64_C(1) << pool->shift;
-    /* More than one chunk: whole ones, for a part would be copied when the pool grows. Of units that costs more than it saves. */
-    if (n > chunk && chunk * pool->stride <= CHUNK_BYTES) n = (n + chunk - 1) >> pool->shift << pool->shift;
-    return n == 0 || block_add(ctx, pool, 0, n);
+    const uint64_t chunk = UINT64_C(1) << pool->shift, few = chunk * pool->stride > CHUNK_BYTES ? 64 * chunk : chunk;
+    uint64_t items = n;
+    /* Whole chunks, for a part would be copied when the pool grows (of units, whose chunks are large, that costs less where there are few),
+     * and so many more that keys which come one by one wait neither for memory nor, as it is touched here, for its pages. */
+    if (n > few) items = (n + n / 128 + chunk - 1) >> pool->shift << pool->shift;
+    if (n && !block_add(ctx, pool, 0, items)) return false;
+    for (uint64_t i = n; i < items; i += 1 + 4096 / pool->stride) *copse_radix_pool_at(pool, i) = 0;
+    return true;
 }
 
 /* The block of the only chunk goes, which has just been copied. */

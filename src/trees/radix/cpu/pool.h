@@ -26,7 +26,7 @@ typedef struct copse_radix_pool {
 /* An empty pool, which has no memory. */
 void copse_radix_pool_init(copse_radix_pool *pool, uint32_t stride);
 void copse_radix_pool_free(const copse_ctx *ctx, copse_radix_pool *pool);
-/* Memory for n items, and what is left of a chunk, of an empty pool. False: there is none. */
+/* Memory for n items of an empty pool, and for some more where they are many. False: there is none. */
 bool copse_radix_pool_size(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t n);
 /* Memory for n items in a row behind those that were taken. False: there is none, and nothing changed. Items may lie elsewhere after
  * it, under the same index. */
