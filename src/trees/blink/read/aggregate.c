@@ -7,8 +7,8 @@ static copse_status aggregate_quiet(const copse_index *index, copse_blink_epoch 
     const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(index);
     const copse_blink_ranks *ranks = &epoch->ranks;
     const bool is_sum = copse_kind_is_sum(kind);
-    copse_status status = copse_blink_ranks_ready(index, epoch);
-    if (status == COPSE_OK && is_sum) status = copse_blink_sums_ready(index, epoch);
+    copse_status status = is_sum ? copse_blink_sums_ready(index, epoch) : COPSE_OK;
+    if (status == COPSE_OK) status = copse_blink_ranks_ready(index, epoch); /* mostly made with the sums */
     const bool quick = is_sum && status == COPSE_OK && ranks->sums_fit;
     if (status == COPSE_OK && !quick) status = copse_blink_summary_ready(index, epoch);
     if (status != COPSE_OK) return status;

@@ -35,11 +35,12 @@ typedef struct copse_refresh_arguments {
     copse_blink_tree tree;
     uint64_t blocks;
     uint32_t *touched; /* a word for each block with bits of base leaves to look at; the kernel makes it 0 */
-    uint32_t *stale_sums, *stale_summary; /* refresh_entries: words to which it hands these bits on */
-    uint32_t *entries;                    /* refresh_entries: `inside` */
-    uint64_t *values;                     /* refresh_values: `inside` */
-    uint64_t *totals;
-    uint64_t *largest; /* refresh_values: no value that it has seen was farther from 0 */
+    uint32_t *also;    /* NULL, or more such words */
+    uint32_t *stale_sums, *stale_summary; /* NULL, or words to which it hands the bits of `touched` on */
+    uint32_t *entries;                    /* refresh_entries, refresh_both: `inside` */
+    uint64_t *values;                     /* refresh_values, refresh_both: `inside` */
+    uint64_t *totals, *value_totals;
+    uint64_t *largest; /* of values: none that it has seen was farther from 0 */
     copse_device_summary summary;
 } copse_refresh_arguments;
 
@@ -114,7 +115,7 @@ typedef struct copse_ranks_check_arguments {
 } copse_ranks_check_arguments;
 
 typedef struct copse_blink_ordered_kernels {
-    copse_kernel refresh_entries, refresh_values, refresh_summary; /* copse_refresh_arguments */
+    copse_kernel refresh_entries, refresh_values, refresh_both, refresh_summary; /* copse_refresh_arguments */
     copse_kernel neighbours[2];        /* copse_blink_point_arguments; [0]: full separators, [1]: digests */
     copse_kernel count[2], sum[2];     /* copse_blink_range_arguments */
     copse_kernel copy, select, gather; /* copse_blink_copy_arguments */

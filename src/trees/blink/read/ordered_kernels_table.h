@@ -20,9 +20,9 @@
 
 #define BLINK_ORDERED_KERNELS                                                                                          \
     {                                                                                                                  \
-        ENTRY(refresh_entries), ENTRY(refresh_values), ENTRY(refresh_summary), ENTRY_PAIR(neighbours),                 \
-            ENTRY_PAIR(count), ENTRY_PAIR(sum), ENTRY(copy), ENTRY(select), ENTRY(gather), ENTRY_PAIR(short_range),    \
-            ENTRY(aggregate), ENTRY(verify_base_leaves), ENTRY(verify_summary), ENTRY(find_concurrent),                \
-            ENTRY(neighbours_concurrent), ENTRY(count_concurrent), ENTRY(gather_concurrent),                           \
+        ENTRY(refresh_entries), ENTRY(refresh_values), ENTRY(refresh_both), ENTRY(refresh_summary),                    \
+            ENTRY_PAIR(neighbours), ENTRY_PAIR(count), ENTRY_PAIR(sum), ENTRY(copy), ENTRY(select), ENTRY(gather),     \
+            ENTRY_PAIR(short_range), ENTRY(aggregate), ENTRY(verify_base_leaves), ENTRY(verify_summary),               \
+            ENTRY(find_concurrent), ENTRY(neighbours_concurrent), ENTRY(count_concurrent), ENTRY(gather_concurrent),   \
             ENTRY(aggregate_concurrent)                                                                                \
     }

@@ -108,34 +108,51 @@ static copse_status before_alloc(copse_device *device, copse_blink_epoch *epoch)
     return COPSE_OK;
 }
 
-/* Corrects blocks, and sums them up. */
-static copse_status blocks_refresh(const copse_index *owner, copse_blink_epoch *epoch, const copse_kernel *kernel,
-                                   copse_refresh_arguments *arguments, uint64_t *out)
+/* Corrects blocks. */
+static copse_status blocks_refresh(const copse_index *owner, const copse_blink_epoch *epoch, const copse_kernel *kernel,
+                                   copse_refresh_arguments *arguments)
 {
     copse_device *device = owner->device;
-    const uint64_t blocks = epoch->ranks.blocks;
     arguments->tree = epoch->view;
-    arguments->blocks = blocks;
-    copse_status status =
-        copse_device_launch(device, device->main, kernel, copse_device_blocks(device, blocks), arguments);
-    if (status == COPSE_OK && out)
-        status = device->backend->primitives->scan_u64(device, device->main, arguments->totals, out, blocks + 1);
-    return status;
+    arguments->blocks = epoch->ranks.blocks;
+    return copse_device_launch(device, device->main, kernel, copse_device_blocks(device, arguments->blocks), arguments);
+}
+
+/* Sums up what blocks have. */
+static copse_status blocks_sum(const copse_index *owner, const copse_blink_ranks *ranks, const uint64_t *totals,
+                               const uint64_t *out)
+{
+    copse_device *device = owner->device;
+    return device->backend->primitives->scan_u64(device, device->main, totals, (uint64_t *)(uintptr_t)out,
+                                                 ranks->blocks + 1);
+}
+
+/* Sees to the memory for running sums of entries. */
+static copse_status before_ready_memory(const copse_index *owner, copse_blink_epoch *epoch)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    if (ranks->touched && (epoch->view.directory_entries || ranks->anchors != anchor_count(epoch))) ranks_drop(ranks);
+    return ranks->touched ? COPSE_OK : before_alloc(owner->device, epoch);
+}
+
+/* The arguments of a kernel that corrects running sums of entries. */
+static copse_refresh_arguments before_arguments(const copse_blink_ranks *ranks)
+{
+    return (copse_refresh_arguments){.touched = ranks->touched,
+                                     .stale_sums = ranks->stale_sums,
+                                     .stale_summary = ranks->stale_summary,
+                                     .entries = (uint32_t *)(uintptr_t)ranks->before.inside,
+                                     .totals = ranks->entry_totals};
 }
 
 static copse_status before_make(const copse_index *owner, copse_blink_epoch *epoch)
 {
     copse_blink_ranks *ranks = &epoch->ranks;
-    if (ranks->touched && (epoch->view.directory_entries || ranks->anchors != anchor_count(epoch))) ranks_drop(ranks);
-    copse_status status = ranks->touched ? COPSE_OK : before_alloc(owner->device, epoch);
+    copse_status status = before_ready_memory(owner, epoch);
     if (status != COPSE_OK) return status;
-    copse_refresh_arguments arguments = {.touched = ranks->touched,
-                                         .stale_sums = ranks->stale_sums,
-                                         .stale_summary = ranks->stale_summary,
-                                         .entries = (uint32_t *)(uintptr_t)ranks->before.inside,
-                                         .totals = ranks->entry_totals};
-    return blocks_refresh(owner, epoch, &copse_blink_ordered_kernels_of(owner)->refresh_entries, &arguments,
-                          (uint64_t *)(uintptr_t)ranks->before.blocks);
+    copse_refresh_arguments arguments = before_arguments(ranks);
+    status = blocks_refresh(owner, epoch, &copse_blink_ordered_kernels_of(owner)->refresh_entries, &arguments);
+    return status == COPSE_OK ? blocks_sum(owner, ranks, ranks->entry_totals, ranks->before.blocks) : status;
 }
 
 static copse_status summary_alloc(const copse_index *owner, copse_blink_epoch *epoch)
@@ -182,19 +199,38 @@ static copse_status sums_alloc(copse_device *device, copse_blink_ranks *ranks)
     return status;
 }
 
+/* Enqueues what corrects running sums of values, and together with them those of entries where these are not up to date, either. */
+static copse_status sums_launch(const copse_index *owner, copse_blink_epoch *epoch)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(owner);
+    const bool both = !atomic_load_explicit(&ranks->before_ready, memory_order_relaxed);
+    copse_refresh_arguments arguments = {.touched = ranks->stale_sums};
+    if (both) {
+        arguments = before_arguments(ranks);
+        arguments.stale_sums = NULL;
+        arguments.also = ranks->stale_sums;
+    }
+    arguments.values = (uint64_t *)(uintptr_t)ranks->sums.inside;
+    arguments.value_totals = ranks->value_totals;
+    arguments.largest = ranks->largest;
+    copse_status status =
+        blocks_refresh(owner, epoch, both ? &kernels->refresh_both : &kernels->refresh_values, &arguments);
+    if (status == COPSE_OK) status = blocks_sum(owner, ranks, ranks->value_totals, ranks->sums.blocks);
+    if (status == COPSE_OK && both) status = blocks_sum(owner, ranks, ranks->entry_totals, ranks->before.blocks);
+    if (status == COPSE_OK && both) atomic_store_explicit(&ranks->before_ready, true, memory_order_release);
+    return status;
+}
+
 static copse_status sums_refresh(const copse_index *owner, copse_blink_epoch *epoch, bool *out_fit)
 {
     copse_blink_ranks *ranks = &epoch->ranks;
     copse_device *device = owner->device;
     uint64_t largest = 0;
-    copse_status status = ranks->value_totals ? COPSE_OK : sums_alloc(device, ranks);
-    if (status != COPSE_OK) return status;
-    copse_refresh_arguments arguments = {.touched = ranks->stale_sums,
-                                         .values = (uint64_t *)(uintptr_t)ranks->sums.inside,
-                                         .totals = ranks->value_totals,
-                                         .largest = ranks->largest};
-    status = blocks_refresh(owner, epoch, &copse_blink_ordered_kernels_of(owner)->refresh_values, &arguments,
-                            (uint64_t *)(uintptr_t)ranks->sums.blocks);
+    const bool before = atomic_load_explicit(&ranks->before_ready, memory_order_relaxed);
+    copse_status status = before ? COPSE_OK : before_ready_memory(owner, epoch);
+    if (status == COPSE_OK && !ranks->value_totals) status = sums_alloc(device, ranks);
+    if (status == COPSE_OK) status = sums_launch(owner, epoch);
     if (status == COPSE_OK) status = copse_device_read(device, device->main, &largest, ranks->largest, sizeof largest);
     const bool is_signed = owner->value_type == COPSE_I32 || owner->value_type == COPSE_I64;
     const uint64_t most = is_signed ? INT64_MAX : UINT64_MAX;

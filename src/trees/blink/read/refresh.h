@@ -15,14 +15,13 @@
 SIMT_DEVICE uint32_t touched_take(const copse_refresh_arguments *a, uint64_t first)
 {
     const uint64_t b = first + simt_lane();
-    const uint32_t word = b < a->blocks ? a->touched[b] : 0;
-    if (!word) return 0;
-    a->touched[b] = 0;
-    if (a->stale_sums) {
-        (void)simt_atomic_or_u32(&a->stale_sums[b], word); /* atomic only so that the lane need not wait for the word */
-        (void)simt_atomic_or_u32(&a->stale_summary[b], word);
-    }
-    return word;
+    const uint32_t word = b < a->blocks ? a->touched[b] : 0, more = a->also && b < a->blocks ? a->also[b] : 0;
+    if (word) a->touched[b] = 0;
+    if (more) a->also[b] = 0;
+    /* Atomic only so that the lane need not wait for the words. */
+    if (word && a->stale_sums) (void)simt_atomic_or_u32(&a->stale_sums[b], word);
+    if (word && a->stale_summary) (void)simt_atomic_or_u32(&a->stale_summary[b], word);
+    return word | more;
 }
 
 /* Of the numbers of a block, one to a lane: the sum of those in front; *total: of all. */
@@ -66,15 +65,22 @@ SIMT_DEVICE uint64_t leaf_values(copse_type type, const char *leaf, uint64_t *la
     return sum;
 }
 
-/* What an anchor adds to running sums: its entries or the sum of their values. */
-SIMT_DEVICE uint64_t anchor_share(const copse_blink_tree *tree, uint64_t anchor, bool values, uint64_t *largest)
+/* What an anchor adds to running sums: its entries, and the sum of their values. */
+typedef struct anchor_shares {
+    uint64_t entries, values;
+} anchor_shares;
+
+SIMT_DEVICE anchor_shares anchor_shares_of(const copse_blink_tree *tree, uint64_t anchor, bool entries, bool values,
+                                           uint64_t *largest)
 {
-    if (anchor >= tree_anchors(tree)) return 0;
+    anchor_shares shares = {0, 0};
+    if (anchor >= tree_anchors(tree)) return shares;
     leaf_cursor cursor = cursor_at(tree, (uint32_t)anchor);
-    uint64_t share = 0;
-    do share += values ? leaf_values(tree->value_type, cursor.leaf, largest) : leaf_count(cursor.leaf);
-    while (cursor_step(tree, &cursor));
-    return share;
+    do {
+        if (entries) shares.entries += leaf_count(cursor.leaf);
+        if (values) shares.values += leaf_values(tree->value_type, cursor.leaf, largest);
+    } while (cursor_step(tree, &cursor));
+    return shares;
 }
 
 /* Blocks whose running sums a warp has on their way at a time. */
@@ -87,7 +93,6 @@ typedef struct touched_some {
     uint32_t in_front; /* bits in the words of the lanes in front of it */
     uint32_t words;    /* the lanes whose words these are */
     uint32_t begin;    /* bits in the words of the lanes in front of those */
-    uint64_t share;    /* of the anchor of bit number `lane` */
 } touched_some;
 
 /* The next ones of `words`. False: there are none. */
@@ -123,10 +128,12 @@ SIMT_DEVICE uint64_t touched_anchor(const touched_some *some)
     return (some->first + word) * COPSE_SUMS_BLOCK + bit;
 }
 
-/* Corrects the running sums of up to REFRESH_AHEAD of the blocks of `words`: loads first, so that they wait together. */
-SIMT_DEVICE void blocks_correct(const copse_refresh_arguments *a, bool values, const touched_some *some,
+/* Corrects the running sums of up to REFRESH_AHEAD of the blocks of `words`: loads first, so that they wait together. own: what the anchor
+ * of bit number `lane` adds. */
+SIMT_DEVICE void blocks_correct(const copse_refresh_arguments *a, bool values, const touched_some *some, uint64_t own,
                                 uint32_t *words)
 {
+    uint64_t *totals = values ? a->value_totals : a->totals;
     uint64_t inside[REFRESH_AHEAD] = {0}, total[REFRESH_AHEAD] = {0};
     uint32_t lane[REFRESH_AHEAD], bits[REFRESH_AHEAD];
     SIMT_UNROLL
@@ -138,7 +145,7 @@ SIMT_DEVICE void blocks_correct(const copse_refresh_arguments *a, bool values, c
             continue; /* made anew: what stands there may never have been written */
         const uint64_t at = (some->first + lane[r]) * COPSE_SUMS_BLOCK + simt_lane();
         inside[r] = values ? a->values[at] : a->entries[at];
-        total[r] = a->totals[some->first + lane[r]];
+        total[r] = totals[some->first + lane[r]];
     }
     __syncwarp(SIMT_FULL_MASK); /* all lanes have read the totals before lane 0 writes them */
     SIMT_UNROLL
@@ -148,22 +155,22 @@ SIMT_DEVICE void blocks_correct(const copse_refresh_arguments *a, bool values, c
         const uint32_t nth = simt_shfl_u32(SIMT_FULL_MASK, some->in_front, lane[r]) - some->begin +
                              (uint32_t)__popc(bits[r] & ((1u << simt_lane()) - 1u));
         uint64_t share = block_share(inside[r], total[r]);
-        const uint64_t fresh = simt_shfl_u64(SIMT_FULL_MASK, some->share, nth & (SIMT_WARP - 1u));
+        const uint64_t fresh = simt_shfl_u64(SIMT_FULL_MASK, own, nth & (SIMT_WARP - 1u));
         if (bits[r] >> simt_lane() & 1u) share = fresh;
         const uint64_t front = block_sums(share, &total[r]);
         if (values)
             a->values[at] = front;
         else
             a->entries[at] = (uint32_t)front;
-        if (simt_lane() == 0) a->totals[block] = total[r];
+        if (simt_lane() == 0) totals[block] = total[r];
     }
 }
 
-SIMT_DEVICE uint64_t sums_refresh(const copse_refresh_arguments *a, bool values)
+SIMT_DEVICE uint64_t sums_refresh(const copse_refresh_arguments *a, bool entries, bool values)
 {
     const uint64_t step = (uint64_t)gridDim.x * COPSE_KERNEL_THREADS;
     uint64_t largest = 0, bits;
-    touched_some some = {0, 0, 0, 0, 0, 0};
+    touched_some some = {0, 0, 0, 0, 0};
     for (some.first = (uint64_t)blockIdx.x * COPSE_KERNEL_THREADS + simt_warp() * SIMT_WARP; some.first < a->blocks;
          some.first += step) {
         some.own = touched_take(a, some.first);
@@ -171,8 +178,10 @@ SIMT_DEVICE uint64_t sums_refresh(const copse_refresh_arguments *a, bool values)
         if (words) some.in_front = (uint32_t)block_sums((uint32_t)__popc(some.own), &bits);
         while (touched_next(&some, &words)) {
             const uint64_t anchor = touched_anchor(&some);
-            some.share = anchor_share(&a->tree, anchor, values, &largest);
-            for (uint32_t left = some.words; left;) blocks_correct(a, values, &some, &left);
+            const anchor_shares shares = anchor_shares_of(&a->tree, anchor, entries, values, &largest);
+            for (uint32_t left = entries ? some.words : 0; left;)
+                blocks_correct(a, false, &some, shares.entries, &left);
+            for (uint32_t left = values ? some.words : 0; left;) blocks_correct(a, true, &some, shares.values, &left);
         }
     }
     return largest;
@@ -180,17 +189,28 @@ SIMT_DEVICE uint64_t sums_refresh(const copse_refresh_arguments *a, bool values)
 
 SIMT_KERNEL(NAME(refresh_entries), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
 {
-    (void)sums_refresh(&a, false);
+    (void)sums_refresh(&a, true, false);
 }
 
-SIMT_KERNEL(NAME(refresh_values), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
+/* Raises what is kept of values to what the lanes of a warp have seen. */
+SIMT_DEVICE void largest_publish(const copse_refresh_arguments *a, uint64_t largest)
 {
-    uint64_t largest = sums_refresh(&a, true);
     for (uint32_t d = 1; d < SIMT_WARP; d *= 2u) {
         const uint64_t other = simt_shfl_xor_u64(SIMT_FULL_MASK, largest, d);
         largest = other > largest ? other : largest;
     }
-    if (simt_lane() == 0 && largest) simt_atomic_max_u64(a.largest, largest);
+    if (simt_lane() == 0 && largest) simt_atomic_max_u64(a->largest, largest);
+}
+
+SIMT_KERNEL(NAME(refresh_values), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
+{
+    largest_publish(&a, sums_refresh(&a, false, true));
+}
+
+/* Both at once, so that a sum right after an update reads what has changed once. */
+SIMT_KERNEL(NAME(refresh_both), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
+{
+    largest_publish(&a, sums_refresh(&a, true, true));
 }
 
 /* Level 0 of the summary: a warp makes the items of 32 base leaves that changed. */
