@@ -208,7 +208,7 @@ SIMT_KERNEL(NAME(refresh_values), copse_refresh_arguments, COPSE_KERNEL_THREADS,
 }
 
 /* Both at once, so that a sum right after an update reads what has changed once. */
-SIMT_KERNEL(NAME(refresh_both), copse_refresh_arguments, COPSE_KERNEL_THREADS, 10)
+SIMT_KERNEL(NAME(refresh_both), copse_refresh_arguments, COPSE_KERNEL_THREADS, 8)
 {
     largest_publish(&a, sums_refresh(&a, true, true));
 }

@@ -9,21 +9,6 @@
 #include "trees/blink/update/arguments.h"
 #include "trees/blink/update/locate.h"
 
-/* The largest key that a base leaf and its overflow chain may have. */
-SIMT_DEVICE KEY base_leaf_high(const copse_blink_tree *tree, uint32_t base_leaf)
-{
-    leaf_cursor cursor = cursor_at(tree, base_leaf);
-    while (cursor_step(tree, &cursor)) {
-    }
-    return leaf_high(cursor.leaf);
-}
-
-/* Do the operations insert all of their keys, each behind its equals? So it is where keys may repeat, unless they are to be absent. */
-SIMT_DEVICE bool operations_repeat(const copse_rebuild_arguments *a)
-{
-    return !a->from.unique && a->operations.action == COPSE_ACTION_UPSERT;
-}
-
 /* Of operations first .. end - 1, the first whose key is greater than `high`, where the lowest `coarse` bits of both do
  * not count. Each step leaves 1/TILE_FANOUT: neighbouring threads mostly read the same keys, and the time goes into
  * steps that wait for each other. */
@@ -55,9 +40,9 @@ SIMT_KERNEL(NAME(tile_starts), copse_rebuild_arguments, COPSE_KERNEL_THREADS, 8)
         if (t > 0 && t < a.tiles) {
             const KEY high = base_leaf_high(&a.from, (uint32_t)t * a.tile_base_leaves - 1u);
             /* Behind their equals: those equal to `high` belong to this tile, which may begin with that key, too. */
-            start = !operations_repeat(&a) ? tile_seek(&a.operations, 0, a.operations.n, high)
-                    : high                 ? tile_seek(&a.operations, 0, a.operations.n, (KEY)(high - 1u))
-                                           : 0;
+            start = !operations_repeat(&a.from, &a.operations) ? tile_seek(&a.operations, 0, a.operations.n, high)
+                    : high ? tile_seek(&a.operations, 0, a.operations.n, (KEY)(high - 1u))
+                           : 0;
         }
         a.starts[t] = (uint32_t)start;
     }
@@ -177,7 +162,7 @@ SIMT_DEVICE bool tile_operate_all(const copse_rebuild_arguments *a, leaf_tile *t
         const tile_operation operation = next;
         const uint32_t i = done + SIMT_WARP + simt_lane();
         if (done + SIMT_WARP < n) next = tile_fetch(&a->operations, start + i, i < n);
-        if (!tile_operate(tile, &operation, operations_repeat(a), sizes)) return false;
+        if (!tile_operate(tile, &operation, operations_repeat(&a->from, &a->operations), sizes)) return false;
     }
     __syncwarp(SIMT_FULL_MASK);
     return true;

@@ -17,20 +17,19 @@
 
 /* --- operations -------------------------------------------------------------------------------------------------------------- */
 
-/* Entries less than k; *there: k is an entry. */
-SIMT_DEVICE uint32_t own_seek(const own_leaf *own, KEY k, bool *there)
+/* Entries less than k; *there: k is an entry. Where equal keys stay: entries up to k, and none is there. */
+SIMT_DEVICE uint32_t own_seek(const own_leaf *own, KEY k, bool repeats, bool *there)
 {
     const uint32_t count = own_count(own);
-    uint32_t slot = 0;
-    bool equal = false;
+    uint32_t less = 0, equal = 0;
     SIMT_UNROLL
     for (uint32_t i = 0; i < LEAF_SLOTS; i++) {
         const KEY key = own_key(own, i);
-        slot += key < k;
-        equal |= key == k && i < count;
+        less += key < k;
+        equal += key == k && i < count;
     }
-    *there = equal;
-    return slot;
+    *there = equal && !repeats;
+    return repeats ? less + equal : less;
 }
 
 SIMT_DEVICE void own_insert(own_leaf *own, uint32_t slot, KEY k, VALUE value)
@@ -78,12 +77,12 @@ SIMT_DEVICE bool own_change(sorted_update *s, own_leaf *own, KEY k, VALUE value,
                             bool easy)
 {
     bool there;
-    uint32_t slot = own_seek(own, k, &there);
+    uint32_t slot = own_seek(own, k, s->repeats, &there);
     const bool inserts = go && !there && action != COPSE_ACTION_ERASE;
     const bool full = inserts && own_count(own) == LEAF_SLOTS;
     if (!easy && __any_sync(SIMT_FULL_MASK, full)) {
         own_split(s, own, k, slot, full);
-        slot = own_seek(own, k, &there);
+        slot = own_seek(own, k, s->repeats, &there);
     }
     if (inserts && !(easy && full)) {
         own_insert(own, slot, k, value);
@@ -97,12 +96,20 @@ SIMT_DEVICE bool own_change(sorted_update *s, own_leaf *own, KEY k, VALUE value,
     return !easy || !full;
 }
 
+/* Does k belong further to the right in the overflow chain? A key that goes behind its equals does where these are the last here. */
+SIMT_DEVICE bool own_beyond(const sorted_update *s, const own_leaf *own, KEY k)
+{
+    const uint32_t next = own->word[LEAF_NEXT / 4u], count = own_count(own);
+    if (!s->repeats || own_high(own) != k) return own_high(own) < k;
+    return next >= s->a->tree.base_leaves && next != COPSE_LEAF_NONE && count && own_middle(own, count) == k;
+}
+
 /* Goes from the leaves that lanes hold to those where their k belongs, within the same base leaf: lanes with `go`. */
 SIMT_DEVICE void own_move(const sorted_update *s, own_leaf *own, KEY k, bool go)
 {
     const copse_blink_tree *tree = &s->a->tree;
     for (;;) {
-        const bool moves = go && own_high(own) < k;
+        const bool moves = go && own_beyond(s, own, k);
         if (!__any_sync(SIMT_FULL_MASK, moves)) return;
         own_put_back(s, own, moves);
         if (moves) {
@@ -207,7 +214,7 @@ SIMT_DEVICE run_rest run_apply(sorted_update *s, uint32_t i, uint32_t leaf, bool
         const run_operation behind = operation_load(a, i + 2u, more);
         const bool counts = open && !operation_pointless(a, i, own.base_leaf, &operation, &next);
         if (!easy) own_move(s, &own, operation.key, counts);
-        const bool here = counts && (!easy || operation.key <= own_high(&own));
+        const bool here = counts && (!easy || !own_beyond(s, &own, operation.key));
         const bool done = own_change(s, &own, operation.key, operation.value, operation.action, here, easy);
         const bool stops = counts && (!here || !done);
         if (stops) rest = rest_of(s, &own, i, !here);
@@ -390,7 +397,8 @@ SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_APPL
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
     SIMT_SHARED(apply_queues, memory, APPLY_WARPS);
-    sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
+    sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, operations_repeat(&a.tree, &a.operations), 0,
+                       0};
     const uint64_t n = a.operations.n, from = (uint64_t)(blockIdx.x * APPLY_WARPS + simt_warp()) * a.chunk;
     if (!apply_may(&a) || from >= n) return;
     apply_queue queues = {
@@ -403,7 +411,8 @@ SIMT_KERNEL(NAME(apply), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_APPL
 SIMT_KERNEL(NAME(apply_splits), copse_apply_arguments, COPSE_KERNEL_THREADS, COPSE_SPLITS_BLOCKS)
 {
     SIMT_SHARED(simt_u32x4, rows, COPSE_KERNEL_THREADS * ROW_PIECES);
-    sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, 0, 0};
+    sorted_update s = {&a, rows + simt_warp() * SIMT_WARP * ROW_PIECES, operations_repeat(&a.tree, &a.operations), 0,
+                       0};
     if (!apply_may(&a)) return;
     const uint32_t deferred = a.counters->deferred, stride = gridDim.x * COPSE_KERNEL_THREADS;
     uint32_t first = (blockIdx.x * APPLY_WARPS + simt_warp()) * SIMT_WARP;

@@ -138,12 +138,13 @@ static int run(copse_blink_update *u)
     copse_kept_error kept;
     copse_status status = copse_blink_update_bring(u);
     if (status != COPSE_OK) return status;
+    const bool all = u->index->duplicates && u->action == COPSE_ACTION_UPSERT; /* count */
     copse_blink_bucket_sorting sorting = {
         .made = {.n = u->pairs.n, .key_type = copse_device_pairs_type(u->index), .predictor = &u->tree->bucket_sorted},
         .arguments.operations = {.keys = u->pairs.keys,
                                  .values = u->pairs.values,
                                  .action = u->action,
-                                 .last_wins = u->action != COPSE_ACTION_IF_ABSENT,
+                                 .last_wins = all ? 2 : u->action != COPSE_ACTION_IF_ABSENT,
                                  .n = u->pairs.n}};
     (void)buckets_choose(u->index, u->epoch->view.base_leaves, u->pairs.n, &sorting.arguments);
     copse_error_keep(&kept);

@@ -123,13 +123,15 @@ SIMT_DEVICE bool bucket_begin(const copse_bucket_sort_arguments *a, bucket_sort_
 }
 
 /* The base leaf of a key, as its number in the bucket. Where digests are equal the thread reads the leaf, and it may be the base leaf
- * behind the last one. A key that belongs further to the right is a misprediction. */
+ * behind the last one; equals of the key may reach so far, too. A key that belongs further to the right is a misprediction. */
 SIMT_DEVICE uint32_t bucket_base_leaf(const copse_bucket_sort_arguments *a, const bucket_sort_bucket *bucket, KEY key,
                                       uint32_t digest, uint32_t at)
 {
-    if (KEY_BITS == 32 || bucket->separators[at] != digest) return at;
+    const bool repeats = operations_repeat(&a->tree, &a->operations);
+    if ((KEY_BITS == 32 && !repeats) || bucket->separators[at] != digest) return at;
     const uint32_t anchor = cursor_seek(&a->tree, bucket->base_leaf + at, key, NULL).base_leaf;
-    const uint32_t base_leaf = anchor_at(&a->tree, anchor).base_leaf - bucket->base_leaf;
+    const uint32_t base_leaf =
+        (repeats ? base_leaf_behind(&a->tree, anchor, key) : anchor_at(&a->tree, anchor).base_leaf) - bucket->base_leaf;
     if (base_leaf <= a->bucket_base_leaves) return base_leaf;
     bucket_sort_wrong(a);
     return a->bucket_base_leaves;

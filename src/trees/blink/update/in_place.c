@@ -114,10 +114,11 @@ static copse_status plan_launch(const in_place *p)
                                copse_device_blocks(index->device, p->operations.n), &arguments);
 }
 
-/* May the batch be tried again, with kernels for crowds? A branch has an end, and the operations of a mixed batch differ. */
+/* May the batch be tried again, with kernels for crowds? A branch has an end, and the operations of a mixed batch differ. Keys of a crowd
+ * are distinct. */
 static bool crowds_may(const copse_blink_update *u)
 {
-    return !u->crowds && !u->mixed && !u->epoch->view.branches && u->pairs.n < UINT32_MAX / 8;
+    return !u->crowds && !u->mixed && !u->index->duplicates && !u->epoch->view.branches && u->pairs.n < UINT32_MAX / 8;
 }
 
 /* What came of the attempt. A batch whose sort was mispredicted is sorted afterwards; one that the tree was to put in order is not. */

@@ -34,17 +34,26 @@ bool copse_blink_leaves_may(const copse_blink_update *u)
     return !copse_blink_frozen(u) && (u->forced || u->pairs.n <= u->epoch->view.entries / share + SMALL);
 }
 
+/* Keys that repeat are inserted in place, each behind its equals, where these lie in neighbouring base leaves. */
+static bool repeats_may(const copse_blink_update *u)
+{
+    const copse_blink_tree *view = &u->epoch->view;
+    return !u->mixed && !u->erases && !view->branches && view->directory_entries == 0;
+}
+
 bool copse_blink_in_place_may(const copse_blink_update *u)
 {
-    return !u->index->duplicates && copse_blink_leaves_may(u);
+    return (!u->index->duplicates || repeats_may(u)) && copse_blink_leaves_may(u);
 }
 
 /* Bytes that an entry may take, in hundredths, before the tree is rebuilt. After a rebuild they are 1257, 2400, 1760. A window that slides
- * fills what a rebuild has won again and again, and so do crowds, with leaves that the directory has entries for: they get twice as much. */
+ * fills what a rebuild has won again and again, and so do crowds, with leaves that the directory has entries for: they get twice as much.
+ * Equal keys come to one leaf, which splits at once: four times as much, a little more than leaves that split at random take. */
 static uint64_t bytes_most(const copse_blink_update *u)
 {
     const size_t key = copse_type_size(u->index->key_type), value = copse_value_width(u->index->value_type);
     const uint64_t most = key != value ? 1950 : key == 4 ? 1270 : 2520;
+    if (u->index->duplicates && !u->epoch->slides) return most + most / 9;
     return u->epoch->slides || u->epoch->view.directory_entries ? most + most / 18 : most;
 }
 

@@ -42,6 +42,42 @@ SIMT_DEVICE bool operation_dead(const copse_blink_operations *operations, uint64
     return operations->last_wins == 0 && i > 0 && keys[i - 1u] == keys[i];
 }
 
+/* Are all keys inserted, each behind its equals? So it is where keys may repeat, unless they are to be absent. */
+SIMT_DEVICE bool operations_repeat(const copse_blink_tree *tree, const copse_blink_operations *operations)
+{
+    return !tree->unique && operations->action == COPSE_ACTION_UPSERT;
+}
+
+/* The largest key that a base leaf and its overflow chain may have. */
+SIMT_DEVICE KEY base_leaf_high(const copse_blink_tree *tree, uint32_t base_leaf)
+{
+    leaf_cursor cursor = cursor_at(tree, base_leaf);
+    while (cursor_step(tree, &cursor)) {
+    }
+    return leaf_high(cursor.leaf);
+}
+
+SIMT_DEVICE bool base_leaf_begins_with(const copse_blink_tree *tree, uint32_t base_leaf, KEY key)
+{
+    const char *leaf = leaf_at(tree, base_leaf);
+    return (leaf_state(leaf) & COPSE_LEAF_COUNT) != 0 && leaf_key(leaf, 0) == key;
+}
+
+/*
+ * The base leaf where a key goes behind its equals, `base_leaf` being the one where they begin: no key behind that is smaller. Equals reach
+ * into others where that one's last key is theirs, up to the first whose keys may be greater, or up to the one in front of it. There
+ * are no anchors but base leaves. Base leaves that have lost their entries do not count.
+ */
+SIMT_DEVICE uint32_t base_leaf_behind(const copse_blink_tree *tree, uint32_t base_leaf, KEY key)
+{
+    if (base_leaf_high(tree, base_leaf) != key) return base_leaf;
+    const uint32_t last = tree->base_leaves - 1u;
+    const KEY q = (KEY)(key + 1u);
+    const uint32_t greater = q ? cursor_seek(tree, base_leaf_of(tree, q), q, NULL).base_leaf : last;
+    if (base_leaf_begins_with(tree, greater, key)) return greater;
+    return greater > base_leaf + 1u && base_leaf_begins_with(tree, greater - 1u, key) ? greater - 1u : base_leaf;
+}
+
 /* --- sorted ------------------------------------------------------------------------------------------------------------ */
 
 /* 1 where operation i inserts an entry, 2^32 where it removes one. */
@@ -55,7 +91,7 @@ SIMT_DEVICE uint64_t operation_effect(const copse_blink_operations *operations, 
 SIMT_DEVICE void locate_effect(const copse_locate_arguments *a, uint64_t i, KEY key, bool dead)
 {
     const copse_blink_tree *tree = &a->tree;
-    const bool behind = !tree->unique && a->operations.action == COPSE_ACTION_UPSERT;
+    const bool behind = operations_repeat(tree, &a->operations);
     const KEY q = (KEY)(key + (KEY)behind);
     uint32_t offset, slot;
     leaf_cursor cursor = cursor_seek(tree, behind && q == 0 ? tree->base_leaves - 1u : base_leaf_of(tree, q),
@@ -231,6 +267,8 @@ SIMT_KERNEL(NAME(plan), copse_locate_arguments, COPSE_KERNEL_THREADS, 16)
         const walk_position position = walk_together(&a.tree.levels, digest, bound, __ballot_sync(SIMT_FULL_MASK, any));
         anchor_found at = {COPSE_LEAF_NONE, COPSE_LEAF_NONE, COPSE_LEAF_NONE};
         if (any) at = plan_anchor(&a.tree, bound, position);
+        if (any && operations_repeat(&a.tree, &a.operations))
+            at.anchor = at.leaf = base_leaf_behind(&a.tree, at.leaf, ((const KEY *)a.operations.keys)[i]);
         if (mine) a.base_leaves[i] = at.leaf;
         /* An anchor that gets all 30 may get any number. */
         const uint32_t last = simt_shfl_u32(SIMT_FULL_MASK, at.anchor, PLAN_OWN);

@@ -41,6 +41,7 @@ typedef struct own_leaf {
 typedef struct sorted_update {
     const copse_apply_arguments *a;
     simt_u32x4 *rows; /* of this warp */
+    bool repeats;     /* all keys are inserted, behind their equals */
     uint32_t came, went;
 } sorted_update;
 

@@ -169,7 +169,9 @@ SIMT_DEVICE void own_split(const sorted_update *s, own_leaf *own, KEY k, uint32_
     leaf_halves halves;
     halves.keep = slot == LEAF_SLOTS ? LEAF_SLOTS : LEAF_HALF;
     halves.middle = own_middle(own, halves.keep);
-    const bool splits = go && right != COPSE_LEAF_NONE, goes_right = splits && halves.middle < k;
+    const bool splits = go && right != COPSE_LEAF_NONE,
+               goes_right = splits && (halves.middle < k || slot > halves.keep ||
+                                       slot == LEAF_SLOTS); /* k may equal what is in front */
     if (splits && tree->branches) own_branch(s, own, halves.middle, right);
     halves.next = tree->branches ? COPSE_LEAF_NONE : right;
     halves.state = state_after(own->word[LEAF_STATE / 4u], halves.keep);

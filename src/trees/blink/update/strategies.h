@@ -67,7 +67,7 @@ copse_pairs_hint copse_blink_update_hint(const copse_blink_update *u, copse_pred
 bool copse_blink_frozen(const copse_blink_update *u);
 /* Is the batch small enough to change leaves in place? */
 bool copse_blink_leaves_may(const copse_blink_update *u);
-/* ... and are keys unique? */
+/* ... and are keys unique, or only inserted behind their equals? */
 bool copse_blink_in_place_may(const copse_blink_update *u);
 /* Leaves that it may add before the tree would be better rebuilt. */
 uint64_t copse_blink_extra_most(const copse_blink_update *u);

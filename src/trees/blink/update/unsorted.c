@@ -165,7 +165,8 @@ static bool may(const copse_blink_update *u)
 {
     const uint64_t tuned = u->tree->tuning.unsorted_most, most = tuned ? tuned : UNSORTED_MOST;
     if (u->tree->crowds && u->pairs.n > CROWD && !u->forced) return false;
-    return !u->sorted && u->pairs.n <= (u->forced ? FORCED_MOST : most) && copse_blink_in_place_may(u);
+    return !u->sorted && u->pairs.n <= (u->forced ? FORCED_MOST : most) && !u->index->duplicates &&
+           copse_blink_in_place_may(u);
 }
 
 static int run(copse_blink_update *u)
