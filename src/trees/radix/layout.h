@@ -30,10 +30,10 @@
  *                                                                   'e' -> leaf8 "care"
  *                                           'd' -> leaf8 "dog"
  *
- * A pool is a table of chunks of 2^shift items; item i is number i mod 2^shift of chunk i / 2^shift. Items never move to another index.
+ * A pool is a table of segments of 2^shift items; item i is number i mod 2^shift of segment i / 2^shift. Items never move to another index.
  * A tree that was just built has its leaves in key order in each pool. Free items are a list through their first 8 bytes: index + 1 of
  * the next, 0 at the end. The heap of long leaves is a pool of units of 8 bytes, from which blocks are cut that do not cross the end
- * of a chunk, with a list of free blocks for each class of sizes.
+ * of a segment, with a list of free blocks for each class of sizes.
  */
 #pragma once
 

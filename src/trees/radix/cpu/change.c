@@ -46,7 +46,7 @@ static bool leaf_reserve(const copse_ctx *ctx, copse_radix *tree, size_t length)
     return copse_radix_heap_reserve(ctx, &tree->heap, copse_radix_units((uint32_t)length, tree->width));
 }
 
-/* A block of the heap, all zero, and so is what is left of a chunk in front of it: a copy elsewhere has the same bytes. */
+/* A block of the heap, all zero, and so is what is left of a segment in front of it: a copy elsewhere has the same bytes. */
 static uint64_t block_make(copse_radix *tree, uint32_t units)
 {
     const copse_radix_pool *pool = &tree->heap.pool;

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* A chunk has at most so many bytes: few enough that a call that has to make one takes no time, and enough that a table of chunks stays in a
+/* A segment has at most so many bytes: few enough that a call that has to make one takes no time, and enough that a table of segments stays in a
  * near cache. Whatever the stride of a pool, it is a number of whole pages of COPSE_RADIX_PAGE_BITS. */
-#define CHUNK_BYTES (160u << 10)
+#define SEGMENT_BYTES (160u << 10)
 /* ... of units, from which blocks of up to 80 KiB are cut: enough that what is left at the ends is little. */
 #define UNIT_CHUNK_BYTES (1u << 20)
 #define SMALLEST         8u /* items */
@@ -13,7 +13,7 @@
 void copse_radix_pool_init(copse_radix_pool *pool, uint32_t stride)
 {
     *pool = (copse_radix_pool){.stride = stride};
-    const uint64_t most = stride == copse_radix_stride(COPSE_RADIX_LEAF_LONG, 0) ? UNIT_CHUNK_BYTES : CHUNK_BYTES;
+    const uint64_t most = stride == copse_radix_stride(COPSE_RADIX_LEAF_LONG, 0) ? UNIT_CHUNK_BYTES : SEGMENT_BYTES;
     while ((uint64_t)stride << (pool->shift + 1) <= most) pool->shift++;
 }
 
@@ -22,16 +22,16 @@ void copse_radix_pool_free(const copse_ctx *ctx, copse_radix_pool *pool)
     for (uint32_t i = 0; i < pool->block_count; i++)
         copse_memory_free(ctx, pool->blocks[i].memory, pool->blocks[i].bytes);
     copse_memory_free(ctx, pool->blocks, pool->tables * sizeof *pool->blocks);
-    copse_memory_free(ctx, pool->chunks, pool->tables * sizeof *pool->chunks);
+    copse_memory_free(ctx, pool->segments, pool->tables * sizeof *pool->segments);
     copse_radix_pool_init(pool, pool->stride);
 }
 
-/* Room for one more block and for `chunks` chunks in the tables. */
-static bool tables_grow(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t chunks)
+/* Room for one more block and for `segments` segments in the tables. */
+static bool tables_grow(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t segments)
 {
-    if (chunks <= pool->tables && pool->block_count < pool->tables) return true;
+    if (segments <= pool->tables && pool->block_count < pool->tables) return true;
     uint64_t room = pool->tables ? 2 * (uint64_t)pool->tables : 4;
-    while (room < chunks) room *= 2;
+    while (room < segments) room *= 2;
     if (room > UINT32_MAX) return false;
     unsigned char **table = copse_memory_alloc(ctx, room * sizeof *table);
     copse_radix_block *blocks = copse_memory_alloc(ctx, room * sizeof *blocks);
@@ -41,28 +41,28 @@ static bool tables_grow(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t c
         return false;
     }
     if (pool->tables) {
-        memcpy(table, pool->chunks, pool->tables * sizeof *table);
+        memcpy(table, pool->segments, pool->tables * sizeof *table);
         memcpy(blocks, pool->blocks, pool->tables * sizeof *blocks);
     }
-    copse_memory_free(ctx, pool->chunks, pool->tables * sizeof *pool->chunks);
+    copse_memory_free(ctx, pool->segments, pool->tables * sizeof *pool->segments);
     copse_memory_free(ctx, pool->blocks, pool->tables * sizeof *pool->blocks);
     pool->bytes += (room - pool->tables) * (sizeof *table + sizeof *blocks);
-    pool->chunks = table;
+    pool->segments = table;
     pool->blocks = blocks;
     pool->tables = (uint32_t)room;
     return true;
 }
 
-/* A block that has chunk `first` and those behind it, up to `items` items of the pool. The last chunk may be cut short. */
+/* A block that has segment `first` and those behind it, up to `items` items of the pool. The last segment may be cut short. */
 static bool block_add(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t first, uint64_t items)
 {
-    const uint64_t chunks = (items + (UINT64_C(1) << pool->shift) - 1) >> pool->shift;
+    const uint64_t segments = (items + (UINT64_C(1) << pool->shift) - 1) >> pool->shift;
     const size_t bytes = copse_memory_product(items - (first << pool->shift), pool->stride);
-    if (!tables_grow(ctx, pool, chunks)) return false;
+    if (!tables_grow(ctx, pool, segments)) return false;
     unsigned char *memory = copse_memory_alloc(ctx, bytes);
     if (!memory) return false;
-    for (uint64_t i = first; i < chunks; i++)
-        pool->chunks[i] = memory + ((i - first) << pool->shift) * (uint64_t)pool->stride;
+    for (uint64_t i = first; i < segments; i++)
+        pool->segments[i] = memory + ((i - first) << pool->shift) * (uint64_t)pool->stride;
     pool->blocks[pool->block_count++] = (copse_radix_block){memory, bytes};
     pool->bytes += bytes;
     pool->capacity = items;
@@ -71,17 +71,18 @@ static bool block_add(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t fir
 
 bool copse_radix_pool_size(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t n)
 {
-    const uint64_t chunk = UINT64_C(1) << pool->shift, few = chunk * pool->stride > CHUNK_BYTES ? 64 * chunk : chunk;
+    const uint64_t segment = UINT64_C(1) << pool->shift,
+                   few = segment * pool->stride > SEGMENT_BYTES ? 64 * segment : segment;
     uint64_t items = n;
-    /* Whole chunks, for a part would be copied when the pool grows (of units, whose chunks are large, that costs less where there are few),
+    /* Whole segments, for a part would be copied when the pool grows (of units, whose segments are large, that costs less where there are few),
      * and so many more that keys which come one by one wait neither for memory nor, as it is touched here, for its pages. */
-    if (n > few) items = (n + n / 128 + chunk - 1) >> pool->shift << pool->shift;
+    if (n > few) items = (n + n / 128 + segment - 1) >> pool->shift << pool->shift;
     if (n && !block_add(ctx, pool, 0, items)) return false;
     for (uint64_t i = n; i < items; i += 1 + 4096 / pool->stride) *copse_radix_pool_at(pool, i) = 0;
     return true;
 }
 
-/* The block of the only chunk goes, which has just been copied. */
+/* The block of the only segment goes, which has just been copied. */
 static void first_block_drop(const copse_ctx *ctx, copse_radix_pool *pool)
 {
     pool->bytes -= pool->blocks[0].bytes;
@@ -91,18 +92,18 @@ static void first_block_drop(const copse_ctx *ctx, copse_radix_pool *pool)
 
 bool copse_radix_pool_extend(const copse_ctx *ctx, copse_radix_pool *pool, uint64_t n)
 {
-    const uint64_t chunk = UINT64_C(1) << pool->shift, needed = pool->used + n, old = pool->capacity;
+    const uint64_t segment = UINT64_C(1) << pool->shift, needed = pool->used + n, old = pool->capacity;
     if (needed <= old) return true;
     uint64_t items = old + old / 64;
-    if (old < chunk) items = old ? 2 * old : SMALLEST; /* one chunk that is not whole yet grows by copying */
+    if (old < segment) items = old ? 2 * old : SMALLEST; /* one segment that is not whole yet grows by copying */
     if (items < needed) items = needed;
-    if (items > chunk) items = (items + chunk - 1) >> pool->shift << pool->shift;
+    if (items > segment) items = (items + segment - 1) >> pool->shift << pool->shift;
     const uint64_t first = old >> pool->shift;
-    const unsigned char *from = old & (chunk - 1) ? pool->chunks[first] : NULL;
+    const unsigned char *from = old & (segment - 1) ? pool->segments[first] : NULL;
     if (!block_add(ctx, pool, first, items)) return false;
     if (!from) return true;
     const uint64_t filled = pool->used - (first << pool->shift);
-    memcpy(pool->chunks[first], from, (size_t)(filled * pool->stride));
+    memcpy(pool->segments[first], from, (size_t)(filled * pool->stride));
     if (first == 0) first_block_drop(ctx, pool);
     return true;
 }
@@ -127,8 +128,8 @@ void copse_radix_pool_give(copse_radix_pool *pool, uint64_t index)
 
 uint64_t copse_radix_heap_place(const copse_radix_pool *pool, uint64_t used, uint32_t units)
 {
-    const uint64_t chunk = UINT64_C(1) << pool->shift;
-    return (used & (chunk - 1)) + units > chunk ? ((used >> pool->shift) + 1) << pool->shift : used;
+    const uint64_t segment = UINT64_C(1) << pool->shift;
+    return (used & (segment - 1)) + units > segment ? ((used >> pool->shift) + 1) << pool->shift : used;
 }
 
 bool copse_radix_heap_reserve(const copse_ctx *ctx, copse_radix_heap *heap, uint32_t units)
@@ -146,7 +147,7 @@ uint64_t copse_radix_heap_take(copse_radix_heap *heap, uint32_t units)
     uint64_t *free = &heap->free[copse_radix_class_of(units, &size)];
     if (!*free) {
         const uint64_t index = copse_radix_heap_place(pool, pool->used, size);
-        pool->free_count += index - pool->used; /* what is left of a chunk stays unused */
+        pool->free_count += index - pool->used; /* what is left of a segment stays unused */
         pool->used = index + size;
         return index;
     }

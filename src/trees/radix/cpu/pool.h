@@ -1,17 +1,17 @@
-/* The pools of the radix tree (trees/radix/layout.h): memory that grows by chunks, so that nothing large is ever copied. */
+/* The pools of the radix tree (trees/radix/layout.h): memory that grows by segments, so that nothing large is ever copied. */
 #pragma once
 
 #include "core/internal.h"
 #include "trees/radix/layout.h"
 
-/* An allocation, which holds one or more chunks. */
+/* An allocation, which holds one or more segments. */
 typedef struct copse_radix_block {
     unsigned char *memory;
     size_t bytes;
 } copse_radix_block;
 
 typedef struct copse_radix_pool {
-    unsigned char **chunks;
+    unsigned char **segments;
     copse_radix_block *blocks;
     uint32_t tables; /* room of both arrays */
     uint32_t block_count;
@@ -34,7 +34,7 @@ bool copse_radix_pool_extend(const copse_ctx *ctx, copse_radix_pool *pool, uint6
 
 static inline unsigned char *copse_radix_pool_at(const copse_radix_pool *pool, uint64_t index)
 {
-    return pool->chunks[index >> pool->shift] + (index & ((UINT64_C(1) << pool->shift) - 1)) * pool->stride;
+    return pool->segments[index >> pool->shift] + (index & ((UINT64_C(1) << pool->shift) - 1)) * pool->stride;
 }
 
 /* After it one item can be taken. */

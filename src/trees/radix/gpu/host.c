@@ -145,7 +145,7 @@ static copse_status room_make(const copse_index *index, const void *given, uint6
             leaves[type] +=
                 type == COPSE_RADIX_LEAF_LONG ? copse_radix_heap_units(copse_radix_units((uint32_t)length, width)) : 1;
         }
-        leaves[COPSE_RADIX_LEAF_LONG] += leaves[COPSE_RADIX_LEAF_LONG] / 8; /* what chunks leave over at their ends */
+        leaves[COPSE_RADIX_LEAF_LONG] += leaves[COPSE_RADIX_LEAF_LONG] / 8; /* what segments leave over at their ends */
     }
     copse_radix_items_most(copse_radix_device_of(index), n, given ? leaves : NULL, most);
     return copse_radix_mirror_reserve(index, most);

@@ -69,19 +69,20 @@ static copse_status marks_reserve(const copse_index *index, copse_radix_device *
 
 /* --- whole pools ------------------------------------------------------------------------------------------------------- */
 
-/* Chunks that lie one behind the other go at once. */
+/* Segments that lie one behind the other go at once. */
 static copse_status pool_upload(const copse_index *index, const copse_radix_device *tree, uint32_t type)
 {
     const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
-    const uint64_t chunk = (uint64_t)pool->stride << pool->shift, end = pool->used * pool->stride;
+    const uint64_t segment = (uint64_t)pool->stride << pool->shift, end = pool->used * pool->stride;
     copse_status status = COPSE_OK;
     if (copse_radix_is_apart(tree, type)) return COPSE_OK;
     for (uint64_t at = 0, next; at < end && status == COPSE_OK; at = next) {
-        next = at + chunk;
-        while (next < end && pool->chunks[next / chunk] == pool->chunks[next / chunk - 1] + chunk) next += chunk;
+        next = at + segment;
+        while (next < end && pool->segments[next / segment] == pool->segments[next / segment - 1] + segment)
+            next += segment;
         if (next > end) next = end;
-        status =
-            copse_transfer_to_device(index->device, tree->view.pool[type] + at, pool->chunks[at / chunk], next - at);
+        status = copse_transfer_to_device(index->device, tree->view.pool[type] + at, pool->segments[at / segment],
+                                          next - at);
     }
     return status;
 }
@@ -163,19 +164,19 @@ copse_status copse_radix_mirror_ready(const copse_index *index)
 
 #define COMPARED_BYTES (UINT64_C(1) << 20)
 
-/* Compares what both sides have of a pool, a piece of a chunk at a time. */
+/* Compares what both sides have of a pool, a piece of a segment at a time. */
 static copse_status pool_verify(const copse_index *index, const copse_radix_device *tree, uint32_t type, void *piece)
 {
     const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
-    const uint64_t chunk = (uint64_t)pool->stride << pool->shift, end = pool->used * pool->stride;
+    const uint64_t segment = (uint64_t)pool->stride << pool->shift, end = pool->used * pool->stride;
     if (copse_radix_is_apart(tree, type)) return COPSE_OK;
     for (uint64_t at = 0, bytes; at < end; at += bytes) {
-        bytes = chunk - at % chunk;
+        bytes = segment - at % segment;
         if (bytes > end - at) bytes = end - at;
         if (bytes > COMPARED_BYTES) bytes = COMPARED_BYTES;
         copse_status status = copse_transfer_to_host(index->device, piece, tree->view.pool[type] + at, bytes);
         if (status != COPSE_OK) return status;
-        if (memcmp(piece, pool->chunks[at / chunk] + at % chunk, (size_t)bytes) != 0)
+        if (memcmp(piece, pool->segments[at / segment] + at % segment, (size_t)bytes) != 0)
             return copse_fail(index->ctx, COPSE_ERR_CORRUPT,
                               "radix tree: the device has other bytes than the host (pool %u, from byte %llu on)", type,
                               (unsigned long long)at);

@@ -66,13 +66,13 @@ static copse_status stage_send(stage *s)
 static copse_status page_add(stage *s, const copse_radix_device *tree, uint32_t type, uint64_t page)
 {
     const copse_radix_pool *pool = copse_radix_pool_of(&tree->host, type);
-    const uint64_t chunk = (uint64_t)pool->stride << pool->shift, at = page * COPSE_RADIX_PAGE;
+    const uint64_t segment = (uint64_t)pool->stride << pool->shift, at = page * COPSE_RADIX_PAGE;
     const uint64_t end = pool->used * pool->stride;
     unsigned char *to = s->host + TABLE_BYTES + s->n * COPSE_RADIX_PAGE, *const address = tree->view.pool[type] + at;
     const size_t bytes = end - at < COPSE_RADIX_PAGE ? (size_t)(end - at) : COPSE_RADIX_PAGE;
     if (at >= end) return COPSE_OK;
     memcpy(s->host + s->n * sizeof(void *), &address, sizeof address);
-    s->at[s->n] = pool->chunks[at / chunk] + at % chunk;
+    s->at[s->n] = pool->segments[at / segment] + at % segment;
     s->bytes[s->n] = (uint16_t)bytes;
     if (!s->back) {
         memcpy(to, s->at[s->n], bytes);
