@@ -176,6 +176,20 @@ static void run_ranges(void)
 
 /* ---- joins ---- */
 
+static copse_table *last_answer;
+
+static void same_tables(const char *what, const copse_table *a, const copse_table *b)
+{
+    check(copse_table_rows(a) == copse_table_rows(b), what, 0);
+    for (uint64_t i = 0; i < copse_table_rows(a); i++)
+        for (uint32_t c = 0; c < copse_table_columns(a); c++) {
+            copse_value x, y;
+            need(copse_table_get(a, i, c, &x));
+            need(copse_table_get(b, i, c, &y));
+            check(x.type == y.type && x.as.u64 == y.as.u64, what, i); /* floats to the last bit */
+        }
+}
+
 static const copse_table *left_table, *right_table;
 static copse_join_options join_options;
 static copse_pairs *last_pairs;
@@ -202,6 +216,51 @@ static void same_pairs(const char *what, const copse_pairs *a, const copse_pairs
     for (uint64_t i = 0; i < n; i++) check(left[0][i] == left[1][i] && right[0][i] == right[1][i], what, i);
 }
 
+static void add_up_join(void)
+{
+    static const copse_join_aggregate wanted[] = {
+        {COPSE_AGGREGATE_COUNT, 0, NULL}, {COPSE_AGGREGATE_SUM, 0, "time"}, {COPSE_AGGREGATE_SUM, 1, "price"}};
+    copse_table_free(last_answer);
+    last_answer = NULL;
+    need(copse_join_aggregates(left_table, right_table, &join_options, wanted, 3, &last_answer));
+}
+
+/* The same of aggregates over the pairs. */
+static void time_totals(const char *name, copse_table *left, copse_table *right)
+{
+    left_table = left;
+    right_table = right;
+    need(copse_table_place(left, COPSE_PLACEMENT_CPU));
+    need(copse_table_place(right, COPSE_PLACEMENT_CPU));
+    add_up_join();
+    copse_table *expected = last_answer;
+    last_answer = NULL;
+    need(copse_table_place(left, settings.placement));
+    need(copse_table_place(right, settings.placement));
+    double seconds = timed(add_up_join);
+    same_tables(name, last_answer, expected);
+    report(name, "probe rows", copse_table_rows(right), copse_table_rows(left), seconds);
+    copse_table_free(expected);
+}
+
+static void gather_pairs(void)
+{
+    copse_table_free(last_answer);
+    last_answer = NULL;
+    need(copse_pairs_table(last_pairs, left_table, right_table, &last_answer));
+}
+
+/* The table of the last pairs, which comes to the host, and of those that the CPU made. */
+static void time_table(const char *name, const copse_pairs *expected)
+{
+    copse_table *made = NULL;
+    double seconds = timed(gather_pairs);
+    need(copse_pairs_table(expected, left_table, right_table, &made));
+    same_tables(name, last_answer, made);
+    report(name, "pairs", copse_pairs_count(expected), copse_pairs_count(expected), seconds);
+    copse_table_free(made);
+}
+
 /* Times a join of tables that are on the device, and compares the pairs with those of the CPU. */
 static void time_join(const char *name, copse_table *left, copse_table *right)
 {
@@ -213,6 +272,7 @@ static void time_join(const char *name, copse_table *left, copse_table *right)
     double seconds = timed(join_tables);
     same_pairs(name, last_pairs, expected);
     report(name, "probe rows", copse_table_rows(right), copse_table_rows(left), seconds);
+    if (join_options.kind == COPSE_JOIN_ASOF) time_table("as-of join, its table", expected);
     copse_pairs_free(last_pairs);
     copse_pairs_free(expected);
     last_pairs = NULL;
@@ -249,14 +309,18 @@ static copse_table *make_ticks(uint64_t seed)
     const uint64_t n = settings.rows;
     int64_t *time = room(n, 8), at = 0;
     int32_t *symbol = room(n, 4);
+    double *price = room(n, 8);
     copse_table *made = NULL;
     for (uint64_t i = 0; i < n; i++) {
         time[i] = at += (int64_t)(mix(i + seed) % 20);
         symbol[i] = (int32_t)(mix(i + seed + n) % GROUPS);
+        price[i] = (double)(mix(i + seed + 2 * n) % 1000000) / 7.0;
     }
-    const copse_column columns[] = {{"time", COPSE_I64, 0, time, NULL}, {"symbol", COPSE_I32, 0, symbol, NULL}};
-    need(copse_table_create(ctx, columns, 2, n, &made));
-    free(time), free(symbol);
+    const copse_column columns[] = {{"time", COPSE_I64, 0, time, NULL},
+                                    {"symbol", COPSE_I32, 0, symbol, NULL},
+                                    {"price", COPSE_F64, 0, price, NULL}};
+    need(copse_table_create(ctx, columns, 3, n, &made));
+    free(time), free(symbol), free(price);
     return made;
 }
 
@@ -268,6 +332,22 @@ static void run_asof(void)
     join_options.left_on = join_options.right_on = "time";
     join_options.left_by = join_options.right_by = "symbol";
     time_join("as-of join by 1000 groups", trades, quotes);
+    time_totals("as-of join, added up", trades, quotes);
+    copse_table_free(trades);
+    copse_table_free(quotes);
+}
+
+static void run_bands(void)
+{
+    copse_table *trades = make_ticks(1), *quotes = make_ticks(2000000000);
+    join_options = (copse_join_options)COPSE_JOIN_OPTIONS_INIT;
+    join_options.kind = COPSE_JOIN_BAND;
+    join_options.left_on = join_options.right_on = "time";
+    join_options.below = join_options.above = copse_value_i64(5);
+    time_join("band join", trades, quotes);
+    time_totals("band join, added up", trades, quotes);
+    join_options.kind = COPSE_JOIN_INNER;
+    time_totals("equi-join, added up", trades, quotes);
     copse_table_free(trades);
     copse_table_free(quotes);
 }
@@ -275,25 +355,12 @@ static void run_asof(void)
 /* ---- conditions, aggregates, groups ---- */
 
 static copse_query *asked;
-static copse_table *last_answer;
 
 static void ask(void)
 {
     copse_table_free(last_answer);
     last_answer = NULL;
     need(copse_query_run(asked, &last_answer));
-}
-
-static void same_tables(const char *what, const copse_table *a, const copse_table *b)
-{
-    check(copse_table_rows(a) == copse_table_rows(b), what, 0);
-    for (uint64_t i = 0; i < copse_table_rows(a); i++)
-        for (uint32_t c = 0; c < copse_table_columns(a); c++) {
-            copse_value x, y;
-            need(copse_table_get(a, i, c, &x));
-            need(copse_table_get(b, i, c, &y));
-            check(x.type == y.type && x.as.u64 == y.as.u64, what, i); /* floats to the last bit */
-        }
 }
 
 static void time_query(const char *name, copse_table *table)
@@ -364,7 +431,9 @@ int main(int argc, char **argv)
     if (wanted("ranges")) run_ranges();
     if (wanted("join")) run_equal();
     if (wanted("asof")) run_asof();
+    if (wanted("band")) run_bands();
     if (wanted("query")) run_queries();
+    copse_table_free(last_answer);
     copse_ctx_free(ctx);
     return 0;
 }

@@ -7,6 +7,7 @@ try query many.csv --placement emulated --index id --where 'id between 10 and 10
 try query many.csv --placement emulated --where "city = c1" --count --explain
 try query many.csv --placement emulated --join 'many.csv on id' --where 'id < 3' --select id,right.amount
 try query many.csv --placement emulated --asof 'many.csv on amount by group' --count
+try query many.csv --placement emulated --asof 'many.csv on city by group' --count --explain
 try query many.csv --placement auto --count
 try query many.csv --placement hybrid --count
 try query many.csv --placement moon --count

@@ -165,6 +165,38 @@ static bool check_aggregates(struct both *both, const copse_join_options *option
     return good || both_differ(both, "aggregates of a join of kind %u differ from its pairs", options->kind);
 }
 
+static bool is_float(const struct both *both, uint32_t column)
+{
+    return both->columns[column].type == COPSE_F32 || both->columns[column].type == COPSE_F64;
+}
+
+/* The sum of a column of floats over the pairs, in their order: tables here are less than a block of left rows. */
+static bool check_float_sum(struct both *both, const copse_join_options *options, const copse_pairs *pairs)
+{
+    const bool right = copse_pairs_right(pairs) && random_one_in(&both->random, 2);
+    const uint64_t *rows = right ? copse_pairs_right(pairs) : copse_pairs_left(pairs);
+    uint32_t column = (uint32_t)random_below(&both->random, both->column_count), tries = 0;
+    while (!is_float(both, column) && tries++ < both->column_count) column = (column + 1) % both->column_count;
+    if (!is_float(both, column)) return true;
+    const copse_join_aggregate wanted = {COPSE_AGGREGATE_SUM, right, both->columns[column].name};
+    copse_value got = copse_value_null(), cell = got;
+    copse_table *made = NULL;
+    double sum = 0;
+    uint64_t n = 0;
+    both_arm(both);
+    copse_status status = copse_join_aggregates(both->table, both->table, options, &wanted, 1, &made);
+    if (!both_went(both, status, "a sum over a join")) return !both->why[0];
+    for (uint64_t i = 0; i < copse_pairs_count(pairs); i++) {
+        if (rows[i] == COPSE_NO_ROW || copse_table_get(both->table, rows[i], column, &cell) || !cell.type) continue;
+        sum += cell.as.f64;
+        n++;
+    }
+    (void)copse_table_get(made, 0, 0, &got);
+    copse_table_free(made);
+    return (n ? got.type == COPSE_F64 && memcmp(&got.as.f64, &sum, sizeof sum) == 0 : got.type == 0) ||
+           both_differ(both, "the sum of floats over a join of kind %u differs from that of its pairs", options->kind);
+}
+
 bool both_join(struct both *both)
 {
     struct joined j = {.both = both};
@@ -192,6 +224,7 @@ bool both_join(struct both *both)
     if (good && both_went(both, copse_pairs_table(pairs, both->table, both->table, &made), "table of pairs"))
         good = check_table(both, pairs, made);
     if (good) good = check_aggregates(both, &options, pairs);
+    if (good) good = check_float_sum(both, &options, pairs);
     copse_pairs_free(pairs);
     copse_table_free(made);
     return good && !both->why[0];
