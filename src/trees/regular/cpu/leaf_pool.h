@@ -20,8 +20,7 @@ typedef struct copse_leaf_pool {
     copse_leaf_slab *room;   /* list of those with a free leaf    */
     uint64_t used, capacity; /* leaves                            */
     size_t bytes;
-    bool
-        in_steps; /* new slabs are cleared in steps: those of a call that takes few leaves, which must not wait for all */
+    bool in_steps; /* new slabs are cleared as they are touched: a call that takes few leaves must not wait for all */
 } copse_leaf_pool;
 
 /* A leaf with unspecified content, or NULL. */
