@@ -36,7 +36,7 @@ static uint64_t sum_in(uint64_t low, uint64_t high)
 
 static const char *check_points(const copse_index *index, const uint64_t *keys, bool ranked)
 {
-    uint64_t values[QUERIES], ranks[QUERIES], next[QUERIES];
+    uint64_t values[QUERIES], ranks[QUERIES] = {0}, next[QUERIES];
     uint8_t found[QUERIES], has_next[QUERIES];
     if (copse_find(index, keys, QUERIES, values, found) != COPSE_OK) return "find failed";
     if (copse_lower_bound(index, keys, QUERIES, next, NULL, NULL, ranked ? ranks : NULL) != COPSE_OK)

@@ -242,7 +242,7 @@ static struct hard_keys two_letters(void)
 {
     enum { LONGEST = 9 };
     struct hard_keys keys = hard_room(1 << (LONGEST + 1), LONGEST << (LONGEST + 1));
-    unsigned char bytes[LONGEST];
+    unsigned char bytes[LONGEST] = {0};
     keys.n = 0;
     for (unsigned n = 0; n <= LONGEST; n++)
         for (unsigned number = 0; number < 1u << n; number++) {

@@ -143,7 +143,8 @@ static bool name_right(side *s)
             strlen(copse_table_column_name(s->right, i)) + 1 + (count + copse_table_columns(s->left)) * strlen(prefix);
     char *to = s->names = malloc(size);
     for (uint32_t i = 0; to && i < count; i++) {
-        strcpy(to, copse_table_column_name(s->right, i));
+        const char *name = copse_table_column_name(s->right, i);
+        memcpy(to, name, strlen(name) + 1);
         while (has_name(s, to, to)) {
             memmove(to + strlen(prefix), to, strlen(to) + 1);
             memcpy(to, prefix, strlen(prefix));
@@ -235,7 +236,7 @@ static int read_right(cli_session *session, const cli_table_query *args, const c
 {
     struct stat about = {0};
     cli_kept_files *kept = args->kept;
-    const bool there = stat(path, &about) == 0;
+    const bool there = path && stat(path, &about) == 0;
     for (size_t i = 0; kept && there && i < CLI_KEPT_FILES; i++)
         if (is_kept(&kept->files[i], path, types, &about)) {
             *out = kept->files[i].table;

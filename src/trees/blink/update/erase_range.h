@@ -73,8 +73,7 @@ SIMT_DEVICE uint64_t erase_range_of(const copse_erase_arguments *a, uint64_t i)
 SIMT_DEVICE uint32_t erase_leaf(const copse_erase_arguments *a, uint32_t number, uint64_t r, bool go)
 {
     const uint32_t lane = held_lane();
-    held_leaf held;
-    held.number = number;
+    held_leaf held = {.number = number};
     held_load(&a->tree, &held);
     bool gone = false;
     if (go && lane < held.count) {
