@@ -193,7 +193,7 @@ static bool check_float_sum(struct both *both, const copse_join_options *options
     }
     (void)copse_table_get(made, 0, 0, &got);
     copse_table_free(made);
-    return (n ? got.type == COPSE_F64 && memcmp(&got.as.f64, &sum, sizeof sum) == 0 : got.type == 0) ||
+    return (n ? got.type == COPSE_F64 && got.as.u64 == copse_value_f64(sum).as.u64 : got.type == 0) ||
            both_differ(both, "the sum of floats over a join of kind %u differs from that of its pairs", options->kind);
 }
 
