@@ -125,6 +125,8 @@ copse_status copse_radix_forest_make(const copse_index *index, copse_radix_fores
         if (!forest->leaves[type] && !(type == COPSE_RADIX_LEAF_LONG && forest->has_long)) continue;
         forest->a.leaf_type = type;
         if (!simple) status = leaves_number(index, forest, sizes, type, NULL);
+        if (status == COPSE_OK && type == COPSE_RADIX_LEAF_LONG && forest->a.items.gap)
+            status = launch(index, forest, &kernels->fits);
         if (status == COPSE_OK) status = launch(index, forest, &kernels->leaves);
     }
     forest->a.make = 1;

@@ -163,6 +163,24 @@ SIMT_DEVICE void leaf_fill(const copse_radix_forest_arguments *a, copse_radix_li
     item_ahead(&a->items, &a->tree, type, at, bytes);
 }
 
+/* How many units the long leaves have that end in front of the end of the gap. */
+SIMT_KERNEL(radix_fits, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 6)
+{
+    RADIX_FOR(i, a.n)
+    {
+        const uint64_t end = a.sizes[i + 1u];
+        if (end <= a.items.gap && (i + 1u == a.n || a.sizes[i + 2u] > a.items.gap)) a.tally->fits = end;
+    }
+}
+
+/* The item of a long leaf, which takes a block that is free, or units: those that do not fit in the gap lie behind it. */
+SIMT_DEVICE uint64_t long_item(const copse_radix_forest_arguments *a, uint64_t i)
+{
+    if (a->blocks.n && a->picks[i]) return a->picks[i] - 1u;
+    const uint64_t at = a->sizes[i], fits = a->tally->fits;
+    return item_number(&a->items, COPSE_RADIX_LEAF_LONG, at < fits ? at : a->items.gap + (at - fits));
+}
+
 /* Leaves of one type, or of the only one; what `sizes` says of each is its number. */
 SIMT_KERNEL(radix_leaves, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
 {
@@ -171,8 +189,8 @@ SIMT_KERNEL(radix_leaves, copse_radix_forest_arguments, COPSE_RADIX_THREADS, 4)
         const copse_slice key = forest_key(&a, i);
         const uint32_t type = copse_radix_leaf_type(key.length);
         if (type != a.leaf_type) continue;
-        const bool picked = type == COPSE_RADIX_LEAF_LONG && a.blocks.n && a.picks[i];
-        const uint64_t item = picked ? a.picks[i] - 1u : item_number(&a.items, type, a.sizes ? a.sizes[i] : i);
+        const uint64_t item =
+            type == COPSE_RADIX_LEAF_LONG ? long_item(&a, i) : item_number(&a.items, type, a.sizes ? a.sizes[i] : i);
         const copse_radix_link leaf = copse_radix_leaf_link(key.length, item);
         leaf_fill(&a, leaf, key, a.unique[i]);
         forest_put(&a, i, i, leaf);

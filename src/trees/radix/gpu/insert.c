@@ -46,24 +46,21 @@ static copse_status keys_locate(add_call *call)
     return status == COPSE_OK ? launch(call, &copse_radix_kernels_on(device)->locate) : status;
 }
 
-/* The heap of the host grows by a block at a time, and no leaf may lie in two of them: kernels begin behind what the host has room for. */
-static copse_status heap_align(add_call *call)
+/* The heap of the host grows by blocks of whole chunks, of which the last may not be whole and moves then, and no leaf may lie in two of them. How many
+ * units there are up to the next place where one of them may begin. */
+static uint64_t heap_gap(const copse_radix_device *tree)
 {
-    copse_radix_device *tree = call->tree;
-    copse_radix_pool *pool = &tree->host.heap.pool;
-    const uint64_t used = pool->used, gap = pool->capacity - used;
-    if (!call->forest.leaves[COPSE_RADIX_LEAF_LONG] || tree->more[COPSE_RADIX_LEAF_LONG] || gap == 0) return COPSE_OK;
-    for (uint64_t at = used; at < pool->capacity; at++) memset(copse_radix_pool_at(pool, at), 0, pool->stride);
-    pool->used = pool->capacity;
-    pool->free_count += gap;
-    return copse_device_fill(call->index->device, call->index->device->main,
-                             tree->view.pool[COPSE_RADIX_LEAF_LONG] + used * pool->stride, 0, gap * pool->stride);
+    const copse_radix_pool *pool = &tree->host.heap.pool;
+    const uint64_t used = copse_radix_items_used(tree, COPSE_RADIX_LEAF_LONG),
+                   next = pool->capacity >> pool->shift << pool->shift;
+    return next > used ? next - used : 0;
 }
 
-static uint64_t heap_gap(const add_call *call)
+/* What a leaf that did not fit in front of that place has left over there. */
+static uint64_t heap_lost(const add_call *call)
 {
-    const copse_radix_pool *pool = &call->tree->host.heap.pool;
-    return call->forest.leaves[COPSE_RADIX_LEAF_LONG] ? pool->capacity - pool->used : 0;
+    const uint64_t gap = call->a.items.gap;
+    return call->forest.leaves[COPSE_RADIX_LEAF_LONG] > gap && gap ? gap - call->tally.fits : 0;
 }
 
 static copse_status scratch_make(add_call *call)
@@ -94,12 +91,12 @@ static copse_status add_prepare(add_call *call)
         larger += call->tally.needed[type];
     }
     for (uint32_t type = 0; type < COPSE_RADIX_TYPES; type++) freed[type] += call->going;
-    most[COPSE_RADIX_LEAF_LONG] += heap_gap(call);
+    call->a.items.gap = heap_gap(tree);
+    if (forest->leaves[COPSE_RADIX_LEAF_LONG] > call->a.items.gap) /* and what is lost there at most */
+        most[COPSE_RADIX_LEAF_LONG] += copse_radix_heap_units(copse_radix_units((uint32_t)call->keys.longest, 8));
     copse_status status = copse_radix_mirror_reserve(index, most);
     if (status == COPSE_OK) status = copse_radix_ahead_make(index, tree, call->a.items.ahead);
     if (status == COPSE_OK) status = copse_radix_spares_hand(index, most, freed, &call->a.items);
-    if (status == COPSE_OK) status = heap_align(call);
-    call->a.items.used[COPSE_RADIX_LEAF_LONG] = copse_radix_items_used(tree, COPSE_RADIX_LEAF_LONG);
     call->a.tree = tree->view;
     return status;
 }
@@ -198,6 +195,8 @@ static copse_status add_run(add_call *call, const copse_radix_upsert_arguments *
     if (status == COPSE_OK && batch->places) status = rest_write(call->index, batch, call);
     if (status == COPSE_OK) status = copse_radix_blocks_leave(call->index, &call->blocks);
     if (status != COPSE_OK) return status;
+    call->tally.taken[COPSE_RADIX_LEAF_LONG] += heap_lost(call);
+    call->tree->host.heap.pool.free_count += heap_lost(call);
     call->tree->host.entries += call->keys.n;
     call->tree->host.root = call->tree->view.root = call->tally.root;
     return copse_radix_spares_account(call->index, &a->items, &call->tally, a->tally, a->freed);

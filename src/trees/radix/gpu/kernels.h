@@ -295,6 +295,7 @@ typedef struct copse_radix_tally {
     uint64_t heads; /* trees */
     uint64_t later, freed, erased;
     uint64_t levels, crowd; /* the most */
+    uint64_t fits;          /* units of long leaves in front of the end of the gap */
     uint64_t needed[COPSE_RADIX_TYPES];
     uint64_t taken[COPSE_RADIX_TYPES];
     uint64_t gone[COPSE_RADIX_TYPES];  /* of `freed`, those of each type */
@@ -307,6 +308,7 @@ typedef struct copse_radix_items {
     uint64_t hand_n[COPSE_RADIX_TYPES], used[COPSE_RADIX_TYPES];
     uint64_t known
         [COPSE_RADIX_TYPES]; /* items up to here the host has ever had; of all behind them it lacks the pages anyway */
+    uint64_t gap;            /* units of the heap up to a place that no long leaf may lie across */
     uint32_t *ahead[COPSE_RADIX_TYPES]; /* pages that the host does not have; NULL: it has none of the type yet */
 } copse_radix_items;
 
@@ -440,7 +442,7 @@ typedef struct copse_radix_kernels {
         pages;
     copse_kernel find_fixed, encode, decode;
     copse_kernel absent, survey, words, merge, ties, ends, unique;
-    copse_kernel level, chains, sizes, leaves, nodes, fill, height;
+    copse_kernel level, chains, sizes, fits, leaves, nodes, fill, height;
     copse_kernel locate, need, hang;
     copse_kernel doomed, lose, take, spare, blocks_count, blocks_group, blocks_leave;
     copse_kernel wide, descend, leaves_below, lengths, wide_count, wide_rows, list_totals, wide_totals;

@@ -22,12 +22,12 @@
             RADIX_ENTRY(radix_pages), RADIX_ENTRY(radix_find_fixed), RADIX_ENTRY(radix_encode),                        \
             RADIX_ENTRY(radix_decode), RADIX_ENTRY(radix_absent), RADIX_ENTRY(radix_survey), RADIX_ENTRY(radix_words), \
             RADIX_ENTRY(radix_merge), RADIX_ENTRY(radix_ties), RADIX_ENTRY(radix_ends), RADIX_ENTRY(radix_unique),     \
-            RADIX_ENTRY(radix_level), RADIX_ENTRY(radix_chains), RADIX_ENTRY(radix_sizes), RADIX_ENTRY(radix_leaves),  \
-            RADIX_ENTRY(radix_nodes), RADIX_ENTRY(radix_fill), RADIX_ENTRY(radix_height), RADIX_ENTRY(radix_locate),   \
-            RADIX_ENTRY(radix_need), RADIX_ENTRY(radix_hang), RADIX_ENTRY(radix_doomed), RADIX_ENTRY(radix_lose),      \
-            RADIX_ENTRY(radix_take), RADIX_ENTRY(radix_spare), RADIX_ENTRY(radix_blocks_count),                        \
-            RADIX_ENTRY(radix_blocks_group), RADIX_ENTRY(radix_blocks_leave), RADIX_ENTRY(radix_wide),                 \
-            RADIX_ENTRY(radix_descend), RADIX_ENTRY(radix_leaves_below), RADIX_ENTRY(radix_lengths),                   \
-            RADIX_ENTRY(radix_wide_count), RADIX_ENTRY(radix_wide_rows), RADIX_ENTRY(radix_list_totals),               \
-            RADIX_ENTRY(radix_wide_totals)                                                                             \
+            RADIX_ENTRY(radix_level), RADIX_ENTRY(radix_chains), RADIX_ENTRY(radix_sizes), RADIX_ENTRY(radix_fits),    \
+            RADIX_ENTRY(radix_leaves), RADIX_ENTRY(radix_nodes), RADIX_ENTRY(radix_fill), RADIX_ENTRY(radix_height),   \
+            RADIX_ENTRY(radix_locate), RADIX_ENTRY(radix_need), RADIX_ENTRY(radix_hang), RADIX_ENTRY(radix_doomed),    \
+            RADIX_ENTRY(radix_lose), RADIX_ENTRY(radix_take), RADIX_ENTRY(radix_spare),                                \
+            RADIX_ENTRY(radix_blocks_count), RADIX_ENTRY(radix_blocks_group), RADIX_ENTRY(radix_blocks_leave),         \
+            RADIX_ENTRY(radix_wide), RADIX_ENTRY(radix_descend), RADIX_ENTRY(radix_leaves_below),                      \
+            RADIX_ENTRY(radix_lengths), RADIX_ENTRY(radix_wide_count), RADIX_ENTRY(radix_wide_rows),                   \
+            RADIX_ENTRY(radix_list_totals), RADIX_ENTRY(radix_wide_totals)                                             \
     }
