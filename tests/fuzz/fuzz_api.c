@@ -66,6 +66,7 @@ static void next_operation(struct input *input, const struct subject_config *con
     operation->omit = options & 15;
     operation->ends = options & OPERATION_ALL_ENDS;
     operation->limit = kind == OPERATION_APPLY ? options == 0xfe : options >> 4;
+    if (kind == OPERATION_SAVE_MEMORY) operation->limit = 0; /* not as another structure */
     if (options == 0xff) operation->nan_at = (int64_t)n / 2;
     if ((options & 0xf0) == 0xe0) operation->fail_at = options & 15;
     if ((options & 0xfc) == 0xd0 && operation_updates(kind)) operation->cancel_at = options & 3;
