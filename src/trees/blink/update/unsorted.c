@@ -19,8 +19,8 @@ _Static_assert(sizeof(copse_blink_counters) <= COPSE_NOTE_BYTES, "a note has roo
 #define ROOMY_MOST (UINT64_C(1) << 15)
 /* Up to so many operations the tree keeps the tables, where these are a small share of its memory, and the kernel empties what it
  * used: a call that fills memory takes 3 us. */
-#define KEPT_MOST  (UINT64_C(1) << 14)
-#define KEPT_SHARE 512u
+#define KEPT_MOST  (UINT64_C(1) << 16)
+#define KEPT_SHARE 256u
 
 /* What the kernels need. */
 typedef struct unsorted_memory {
