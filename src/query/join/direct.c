@@ -133,17 +133,18 @@ static copse_status make_next(direct *d)
     return status;
 }
 
-/* From the last row to the first, so that rows of a key ascend. */
+/* From the last row to the first, so that rows of a key ascend. Semi and anti joins ask for one row of a key only. */
 static copse_status fill(direct *d)
 {
     uint32_t *first = d->first.data;
+    const bool chains = d->join->options.kind <= COPSE_JOIN_LEFT;
     for (uint64_t row = d->join->right->slots; row-- > 0;) {
         copse_status status =
             copse_poll(d->join->left->ctx, "joining", d->join->right->slots - row - 1, d->join->right->slots);
         if (status != COPSE_OK) return status;
         if (!is_used(d->join->right, d->right, row)) continue;
         uint64_t place = place_of(d, d->right, row);
-        if (first[place] != COPSE_ROW_NONE && !d->next.data) {
+        if (chains && first[place] != COPSE_ROW_NONE && !d->next.data) {
             status = make_next(d);
             if (status != COPSE_OK) return status;
         }
@@ -206,7 +207,7 @@ static void look_up(const direct *d, uint64_t from, uint64_t n, uint32_t *out)
 /* Whether a left row may have more than one pair. */
 static bool has_chains(const direct *d)
 {
-    return d->next.data && d->join->options.kind <= COPSE_JOIN_LEFT;
+    return d->next.data;
 }
 
 /* Pairs of left rows from .. from + n - 1, at most one for each; right[] holds what look_up found and is packed in place. */

@@ -20,43 +20,13 @@ static uint64_t count_values(const copse_stored_column *column, const uint32_t *
     return count;
 }
 
-/* Sums of `type`, added up as `wide`; those of 32 bits cannot overflow 64 within a step. */
-#define ADD(type, wide, to)                                                                                            \
-    do {                                                                                                               \
-        const type *cells = column->cells.data;                                                                        \
-        wide sum = 0;                                                                                                  \
-        for (uint64_t i = 0; i < n; i++) sum += (wide)cells[rows[i]];                                                  \
-        (to) += sum;                                                                                                   \
-    } while (0)
-
-/* Every row is there and has a value. */
-static void add_plain(const copse_stored_column *column, const uint32_t *rows, uint64_t n, copse_join_total *total)
-{
-    total->count += n;
-    switch (column->type) {
-    case COPSE_U32:
-        ADD(uint32_t, uint64_t, total->whole);
-        break;
-    case COPSE_I32:
-        ADD(int32_t, int64_t, total->whole);
-        break;
-    case COPSE_U64:
-        ADD(uint64_t, copse_wide, total->whole);
-        break;
-    case COPSE_BOOL:
-        ADD(uint8_t, uint64_t, total->whole);
-        break;
-    default:
-        ADD(int64_t, copse_wide, total->whole);
-    }
-}
-
 static void add_up(const copse_stored_column *column, const uint32_t *rows, uint64_t n, bool all,
                    copse_join_total *total)
 {
     const bool floats = copse_column_is_float(column);
     if (!floats && all && column->nulls == 0) {
-        add_plain(column, rows, n, total);
+        total->count += n;
+        total->whole += copse_add_wholes(column, rows, n);
         return;
     }
     for (uint64_t i = 0; i < n; i++) {

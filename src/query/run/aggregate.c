@@ -111,7 +111,7 @@ static copse_wide add_valid(const copse_stored_column *column, const uint32_t *r
     return sum;
 }
 
-static copse_wide add_wholes(const copse_stored_column *column, const uint32_t *rows, uint64_t n)
+copse_wide copse_add_wholes(const copse_stored_column *column, const uint32_t *rows, uint64_t n)
 {
     if (column->nulls > 0) return add_valid(column, rows, n);
     switch (column->type) {
@@ -147,7 +147,7 @@ static void add_part(void *user, uint64_t first, uint64_t end)
         if (floats)
             job->blocks[at / COPSE_SUM_BLOCK] = add_floats(job->column, job->rows + at, n);
         else
-            part.whole += add_wholes(job->column, job->rows + at, n);
+            part.whole += copse_add_wholes(job->column, job->rows + at, n);
         part.count += count_valid(job->column, job->rows + at, n);
     }
     job->parts[first / job->chunk] = part;

@@ -69,6 +69,8 @@ copse_status copse_group_rows(const copse_table *table, const copse_sort_key *ke
 uint32_t copse_aggregate_type(const copse_table *table, copse_chosen_aggregate aggregate);
 copse_status copse_aggregate_rows(const copse_query *query, copse_chosen_aggregate aggregate, const uint32_t *rows,
                                   uint64_t n, copse_value *out);
+/* The sum of the cells of up to 2^31 rows; column of whole numbers. */
+copse_wide copse_add_wholes(const copse_stored_column *column, const uint32_t *rows, uint64_t n);
 copse_status copse_aggregate_quick(copse_query *query, copse_chosen_aggregate aggregate, copse_value *out);
 /* For `explain`: the entries that indexes answered for. */
 copse_status copse_quick_entries(copse_query *query, uint64_t *out);
