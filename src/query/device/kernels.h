@@ -10,7 +10,8 @@
 #include "query/run/float_sum.h"
 
 #define COPSE_CARD_THREADS 128u
-#define COPSE_CARD_GROUPS  2u /* columns that a query groups by */
+#define COPSE_CARD_WIDE    512u /* threads of a kernel that says so */
+#define COPSE_CARD_GROUPS  2u   /* columns that a query groups by */
 
 /* A column as kernels see it. */
 typedef struct copse_card_column {
@@ -264,8 +265,8 @@ typedef struct copse_card_pair_list {
     uint64_t n;     /* pairs     */
 } copse_card_pair_list;
 
-/* A partial of a column for each block of pairs, a warp for each: of COPSE_SUM_BLOCK pairs, or where floats are summed of the pairs of
- * `left_rows` left rows, added one after the other. */
+/* A partial of a column for each block of pairs: of COPSE_SUM_BLOCK pairs, a warp for each, or where floats are summed of the pairs of
+ * `left_rows` left rows, added one after the other, COPSE_CARD_WIDE threads for each. */
 typedef struct copse_card_total_arguments {
     copse_card_column column;
     copse_card_pair_list pairs;

@@ -489,30 +489,42 @@ SIMT_DEVICE double card_float_cell(const copse_card_column *column, uint64_t row
                                      : ((const double *)column->cells)[row];
 }
 
-/* Lanes fetch 32 cells at a time, which all of them add in the order of the pairs; what has no value adds 0. */
-SIMT_KERNEL(card_total_floats, copse_card_total_arguments, COPSE_CARD_THREADS, 1)
+/* The cell of pair i, 0 where it has none; adds to *n whether it has. */
+SIMT_DEVICE double card_pair_float(const copse_card_total_arguments *a, uint64_t i, uint64_t low, uint64_t high,
+                                   uint64_t *n)
 {
-    uint64_t block = card_thread() / SIMT_WARP, n = 0;
+    uint64_t row = card_pair_row(&a->pairs, i, low, high, a->of_right);
+    if (row == COPSE_NO_ROW || !card_valid(&a->column, row)) return 0;
+    *n += 1;
+    return a->column.type == COPSE_F32 ? (double)((const float *)a->column.cells)[row]
+                                       : ((const double *)a->column.cells)[row];
+}
+
+/* All threads fetch a tile of cells while the first one adds those of the tile before, in the order of the pairs. */
+SIMT_KERNEL(card_total_floats, copse_card_total_arguments, COPSE_CARD_WIDE, 1)
+{
+    SIMT_SHARED(double, tiles, 2 * COPSE_CARD_WIDE);
+    SIMT_SHARED(uint64_t, counts, COPSE_CARD_WIDE);
+    uint64_t block = blockIdx.x, n = 0;
     double sum = 0;
-    if (block >= a.blocks) return; /* the whole warp */
     uint64_t low = block * a.left_rows, high = low + a.left_rows < a.pairs.slots ? low + a.left_rows : a.pairs.slots;
     uint64_t begin = a.pairs.left ? card_below(a.pairs.left, a.pairs.n, low, false) : a.pairs.places[low];
     uint64_t end = a.pairs.left ? card_below(a.pairs.left, a.pairs.n, high, false) : a.pairs.places[high];
-    for (uint64_t at = begin; at < end; at += SIMT_WARP) {
-        uint64_t i = at + simt_lane(), row = COPSE_NO_ROW, bits = 0;
-        if (i < end) row = card_pair_row(&a.pairs, i, low, high - 1, a.of_right);
-        bool valued = row != COPSE_NO_ROW && card_valid(&a.column, row);
-        double cell = valued ? card_float_cell(&a.column, row) : 0;
-        n += (uint64_t)__popc(__ballot_sync(SIMT_FULL_MASK, valued));
-        memcpy(&bits, &cell, sizeof bits);
-        for (uint32_t lane = 0; lane < SIMT_WARP; lane++) {
-            uint64_t next = simt_shfl_u64(SIMT_FULL_MASK, bits, lane);
-            memcpy(&cell, &next, sizeof cell);
-            sum += cell;
-        }
+    for (uint64_t at = begin;; at += COPSE_CARD_WIDE) {
+        uint32_t turn = (uint32_t)((at - begin) / COPSE_CARD_WIDE % 2) * COPSE_CARD_WIDE;
+        uint64_t i = at + threadIdx.x;
+        if (at < end) tiles[turn + threadIdx.x] = i < end ? card_pair_float(&a, i, low, high - 1, &n) : 0;
+        for (uint32_t k = 0; threadIdx.x == 0 && at > begin && k < COPSE_CARD_WIDE; k++)
+            sum += tiles[COPSE_CARD_WIDE - turn + k];
+        if (at >= end) break; /* all threads */
+        __syncthreads();
     }
+    counts[threadIdx.x] = n;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (uint32_t k = 1; k < COPSE_CARD_WIDE; k++) n += counts[k];
     copse_card_partial part = {0, 0, sum, 0, 0, n};
-    if (simt_lane() == 0) a.out[block] = part;
+    a.out[block] = part;
 }
 
 SIMT_KERNEL(card_narrow, copse_card_narrow_arguments, COPSE_CARD_THREADS, 1)
@@ -541,5 +553,6 @@ SIMT_KERNEL(card_pick, copse_card_pick_arguments, COPSE_CARD_THREADS, 1)
             CARD_ENTRY(card_distinct), CARD_ENTRY(card_gather), CARD_ENTRY(card_put), CARD_ENTRY(card_used),           \
             CARD_ENTRY(card_found), CARD_ENTRY(card_pair), CARD_ENTRY(card_count), CARD_ENTRY(card_list),              \
             CARD_ENTRY(card_ascend), CARD_ENTRY(card_asof), CARD_ENTRY(card_span), CARD_ENTRY(card_spread),            \
-            CARD_ENTRY(card_total), CARD_ENTRY(card_total_floats), CARD_ENTRY(card_narrow), CARD_ENTRY(card_pick)      \
+            CARD_ENTRY(card_total), SIMT_KERNEL_ENTRY(card_total_floats, COPSE_CARD_WIDE), CARD_ENTRY(card_narrow),    \
+            CARD_ENTRY(card_pick)                                                                                      \
     }

@@ -2,8 +2,8 @@
  * Aggregates over the pairs of a join on a device. Pairs of spans are not listed for it: a thread finds the left row of its pair among their places.
  *
  *   whole numbers, counts, extremes   a partial of each 1,024 pairs, then partials of those
- *   sums of floats                    a warp for each 65,536 left rows adds in the order of the pairs, and the host the sums of these in their
- *                                     order, as the CPU does
+ *   sums of floats                    a thread for each 65,536 left rows adds in the order of the pairs what others fetch, and the host
+ *                                     the sums of these in their order, as the CPU does
  */
 #include "query/device/device.h"
 
@@ -28,10 +28,11 @@ bool copse_card_totals_need_order(const copse_joined *join)
     return false;
 }
 
-static copse_status run(total_call *t, const copse_kernel *kernel)
+static copse_status run(total_call *t, const copse_kernel *kernel, uint64_t thread_blocks)
 {
+    copse_device *device = t->memory.device;
     copse_status status = copse_card_take(&t->memory, t->arguments.blocks, sizeof *t->arguments.out, &t->arguments.out);
-    return status == COPSE_OK ? copse_card_launch(t->memory.device, kernel, t->arguments.blocks * 32, &t->arguments)
+    return status == COPSE_OK ? copse_device_launch(device, device->main, kernel, thread_blocks, &t->arguments)
                               : status;
 }
 
@@ -42,7 +43,7 @@ static copse_status add_floats(total_call *t, const copse_ctx *ctx, copse_join_t
     t->arguments.left_rows = COPSE_JOIN_BLOCK;
     t->arguments.blocks = (t->arguments.pairs.slots + COPSE_JOIN_BLOCK - 1) / COPSE_JOIN_BLOCK;
     const uint64_t blocks = t->arguments.blocks;
-    copse_status status = run(t, &copse_card_kernels_on(device)->total_floats);
+    copse_status status = run(t, &copse_card_kernels_on(device)->total_floats, blocks);
     if (status == COPSE_OK) status = copse_buffer_reserve(ctx, &t->blocks, blocks, sizeof *parts, "a join");
     if (status == COPSE_OK)
         status = copse_device_read(device, device->main, t->blocks.data, t->arguments.out, blocks * sizeof *parts);
@@ -59,7 +60,8 @@ static copse_status add_others(total_call *t, copse_card_partial *out)
     copse_device *device = t->memory.device;
     copse_card_partial *there = NULL;
     t->arguments.blocks = (t->arguments.pairs.n + COPSE_SUM_BLOCK - 1) / COPSE_SUM_BLOCK;
-    copse_status status = run(t, &copse_card_kernels_on(device)->total);
+    const uint32_t warps = COPSE_CARD_THREADS / 32;
+    copse_status status = run(t, &copse_card_kernels_on(device)->total, (t->arguments.blocks + warps - 1) / warps);
     if (status == COPSE_OK) status = copse_card_merge(t->arguments.out, t->arguments.blocks, &t->memory, &there);
     return status == COPSE_OK ? copse_device_read(device, device->main, out, there, sizeof *out) : status;
 }
