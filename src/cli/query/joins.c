@@ -236,7 +236,8 @@ static int read_right(cli_session *session, const cli_table_query *args, const c
 {
     struct stat about = {0};
     cli_kept_files *kept = args->kept;
-    const bool there = path && stat(path, &about) == 0;
+    if (!path) return cli_fail(session->command, "which file is to be joined?"); /* parse_join has found one */
+    const bool there = stat(path, &about) == 0;
     for (size_t i = 0; kept && there && i < CLI_KEPT_FILES; i++)
         if (is_kept(&kept->files[i], path, types, &about)) {
             *out = kept->files[i].table;

@@ -108,7 +108,7 @@ copse_status copse_join_expected(const copse_table *left, const copse_table *rig
     if (band && copse_column_is_text(&left->columns[join.left_on])) status = copse_join_band(&join); /* says why not */
     sample *samples = status == COPSE_OK ? copse_memory_alloc(left->ctx, 2 * sizeof *samples) : NULL;
     if (status == COPSE_OK && !samples) status = copse_no_memory(left->ctx, 2 * sizeof *samples, "a sample of a join");
-    if (status == COPSE_OK) {
+    if (samples && out_pairs) {
         take(left, &left->columns[join.left_on], band, &samples[0]);
         take(right, &right->columns[join.right_on], band, &samples[1]);
         *out_pairs = (uint64_t)llround(expect(&join, &samples[0], &samples[1]));
