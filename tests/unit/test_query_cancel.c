@@ -262,6 +262,35 @@ static void every_look_may_say_no(void **state)
     for (uint32_t threads = 1; threads <= 2; threads++) try_all(COPSE_PLACEMENT_CPU, threads, ROWS, FEW);
 }
 
+/* Indexes and changes, too: what was there before is there after. */
+static void an_index_may_be_left(void **state)
+{
+    (void)state;
+    static const char *const both[] = {"city", "name"};
+    copse_ctx *ctx = unit_context(2);
+    arrays *a = calloc(1, sizeof *a);
+    assert_non_null(a);
+    fill(a);
+    copse_table *table = make_table(ctx, a, ROWS);
+    free(a);
+    for (uint32_t count = 1; count <= 2; count++) {
+        int looks = 0;
+        for (copse_status status = COPSE_ERR_CANCELLED; status != COPSE_OK; looks++) {
+            int left = looks;
+            assert_int_equal(copse_table_indexes(table), count - 1);
+            assert_int_equal(copse_ctx_set_progress(ctx, stop_when_none_are_left, &left), COPSE_OK);
+            status = copse_table_index_columns(table, both, count, NULL);
+            assert_int_equal(copse_ctx_set_progress(ctx, NULL, NULL), COPSE_OK);
+            assert_true(status == COPSE_OK || status == COPSE_ERR_CANCELLED);
+        }
+        assert_int_equal(copse_table_indexes(table), count);
+        assert_true(looks > 2);
+    }
+    assert_ok(ctx, copse_table_verify(table));
+    copse_table_free(table);
+    copse_ctx_free(ctx);
+}
+
 static void so_it_may_on_a_device(void **state)
 {
     (void)state;
@@ -270,7 +299,7 @@ static void so_it_may_on_a_device(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_look_may_say_no),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_look_may_say_no), cmocka_unit_test(an_index_may_be_left),
                                        cmocka_unit_test(so_it_may_on_a_device)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

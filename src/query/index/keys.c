@@ -1,5 +1,6 @@
 /* Cells on their way into an index, without those that are NULL. */
 #include "query/index/index.h"
+#include "query/table/poll.h"
 
 copse_type copse_key_type(const copse_stored_column *column)
 {
@@ -146,6 +147,8 @@ copse_status copse_key_batch_fill(const copse_ctx *ctx, copse_key_batch *batch, 
     bool text = batch->type == COPSE_BYTES;
     if (text) ((int64_t *)batch->cells.data)[0] = 0;
     for (uint64_t i = 0; i < n; i++) {
+        status = copse_poll(ctx, "making keys", i, n);
+        if (status != COPSE_OK) return status;
         if (!has_entry(keys, sums, i)) continue;
         if (!text)
             put_cell(batch->cells.data, batch->n, keys->parts[0].column, row_at(keys->parts[0], i));
