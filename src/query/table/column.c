@@ -87,15 +87,42 @@ uint64_t copse_column_text_bytes(const copse_stored_column *column, const uint32
     return bytes;
 }
 
+#define GATHER(type)                                                                                                   \
+    do {                                                                                                               \
+        type *to = (type *)column->cells.data + at;                                                                    \
+        const type *cells = from->cells.data;                                                                          \
+        for (uint64_t i = 0; i < n; i++) to[i] = cells[rows[i]];                                                       \
+    } while (0)
+
+/* Numbers without a NULL, into whole bytes of validity: false, and nothing is done, where they are not so. */
+static bool gather_plain(copse_stored_column *column, uint64_t at, const copse_stored_column *from,
+                         const uint32_t *rows, uint64_t n)
+{
+    bool missing = !rows || copse_column_is_text(from) || from->nulls > 0 || at % 8 != 0;
+    for (uint64_t i = 0; !missing && i < n; i++) missing = rows[i] == COPSE_ROW_NONE;
+    if (missing) return false;
+    if (column->width == 8)
+        GATHER(uint64_t);
+    else if (column->width == 4)
+        GATHER(uint32_t);
+    else
+        GATHER(uint8_t);
+    memset((uint8_t *)column->validity.data + at / 8, 0xFF, n / 8);
+    for (uint64_t i = n / 8 * 8; i < n; i++) copse_bit_set(&column->validity, at + i, true);
+    return true;
+}
+
 copse_status copse_column_gather(const copse_ctx *ctx, copse_stored_column *column, uint64_t at,
                                  const copse_stored_column *from, const uint32_t *rows, uint64_t n)
 {
     copse_cells_touch(from, rows, n);
     copse_status status = copse_column_reserve(ctx, column, at + n, copse_column_text_bytes(from, rows, n));
     if (status != COPSE_OK) return status;
-    for (uint64_t i = 0; status == COPSE_OK && i < n; i++) {
-        status = copse_poll(ctx, "copying cells", i, n);
-        copse_column_put(column, at + i, from, rows ? rows[i] : i, true);
+    for (uint64_t begin = 0; status == COPSE_OK && begin < n; begin += COPSE_POLL_ROWS) {
+        const uint64_t end = n - begin < COPSE_POLL_ROWS ? n : begin + COPSE_POLL_ROWS;
+        if (!gather_plain(column, at + begin, from, rows ? rows + begin : NULL, end - begin))
+            for (uint64_t i = begin; i < end; i++) copse_column_put(column, at + i, from, rows ? rows[i] : i, true);
+        if (end < n) status = copse_progress(ctx, "copying cells", end, n);
     }
     return status;
 }
