@@ -1,5 +1,4 @@
 /* Lookups in the radix tree: several at a time on each thread, so that their waits for memory overlap. */
-#include "core/codec.h"
 #include "core/threads.h"
 #include "cpu/fetch.h"
 #include "trees/radix/cpu/tree.h"
@@ -117,21 +116,8 @@ static void finish(const find_job *job, const flight *f)
 static copse_slice fixed_key(find_job *job, flight *f, uint64_t i)
 {
     const copse_type type = job->index->key_type;
-    const size_t width = copse_type_size(type);
-    bool nan;
-    if (width == 4) {
-        const uint32_t bits = ((const uint32_t *)job->fixed)[i];
-        const uint32_t code = __builtin_bswap32(copse_encode_one_k32(type, bits));
-        nan = copse_is_nan_k32(type, bits);
-        memcpy(f->own, &code, sizeof code);
-    } else {
-        const uint64_t bits = ((const uint64_t *)job->fixed)[i];
-        const uint64_t code = __builtin_bswap64(copse_encode_one_k64(type, bits));
-        nan = copse_is_nan_k64(type, bits);
-        memcpy(f->own, &code, sizeof code);
-    }
-    if (nan) copse_note_least(&job->first_nan, i);
-    return (copse_slice){f->own, width};
+    if (!copse_radix_key_encode(type, job->fixed, i, f->own)) copse_note_least(&job->first_nan, i);
+    return (copse_slice){f->own, copse_type_size(type)};
 }
 
 /* A lookup moves to another place of the pipeline. */

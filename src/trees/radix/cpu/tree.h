@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/bytes.h"
+#include "core/codec.h"
 #include "trees/radix/cpu/pool.h"
 #include "trees/radix/node.h"
 #include "trees/tree.h"
@@ -79,6 +80,23 @@ void copse_radix_erase_one(const copse_ctx *ctx, copse_radix *tree, copse_slice 
 /* --- calls of trees/tree.h --------------------------------------------------------------------------------------------- */
 
 extern const copse_calls copse_radix_calls;
+
+/* The string of key i of fixed width. False: it is NaN. */
+static inline bool copse_radix_key_encode(copse_type type, const void *keys, uint64_t i, unsigned char *to)
+{
+    if (copse_type_size(type) == 4) {
+        uint32_t bits;
+        memcpy(&bits, (const char *)keys + i * 4, 4);
+        const uint32_t code = __builtin_bswap32(copse_encode_one_k32(type, bits));
+        memcpy(to, &code, 4);
+        return !copse_is_nan_k32(type, bits);
+    }
+    uint64_t bits;
+    memcpy(&bits, (const char *)keys + i * 8, 8);
+    const uint64_t code = __builtin_bswap64(copse_encode_one_k64(type, bits));
+    memcpy(to, &code, 8);
+    return !copse_is_nan_k64(type, bits);
+}
 
 copse_status copse_radix_build(copse_index *index, const void *keys, const void *values, uint64_t n);
 copse_status copse_radix_insert(copse_index *index, const void *keys, const void *values, uint64_t n, uint32_t flags,

@@ -1,27 +1,9 @@
 /* Keys of fixed width as strings, and back. */
 #include "trees/radix/fixed/fixed.h"
 
-#include "core/codec.h"
 #include "gpu/call.h"
 
 /* --- one key ------------------------------------------------------------------------------------------------------------- */
-
-/* False: it is NaN. */
-static bool key_encode(copse_type type, const void *keys, uint64_t i, unsigned char *to)
-{
-    if (copse_type_size(type) == 4) {
-        uint32_t bits;
-        memcpy(&bits, (const char *)keys + i * 4, 4);
-        const uint32_t code = __builtin_bswap32(copse_encode_one_k32(type, bits));
-        memcpy(to, &code, 4);
-        return !copse_is_nan_k32(type, bits);
-    }
-    uint64_t bits;
-    memcpy(&bits, (const char *)keys + i * 8, 8);
-    const uint64_t code = __builtin_bswap64(copse_encode_one_k64(type, bits));
-    memcpy(to, &code, 8);
-    return !copse_is_nan_k64(type, bits);
-}
 
 static void key_decode(copse_type type, const unsigned char *from, void *keys, uint64_t i)
 {
@@ -76,7 +58,7 @@ copse_status copse_radix_fixed_take(const copse_index *index, const char *name, 
     int64_t *offsets = out->bytes.offsets;
     for (uint64_t i = 0; i < n; i++) {
         offsets[i] = (int64_t)(i * width);
-        if (!key_encode(index->key_type, keys, i, (unsigned char *)out->bytes.data + i * width))
+        if (!copse_radix_key_encode(index->key_type, keys, i, (unsigned char *)out->bytes.data + i * width))
             return copse_fail_nan(index->ctx, name, i);
     }
     offsets[n] = (int64_t)(n * width);
