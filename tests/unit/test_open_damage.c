@@ -431,8 +431,10 @@ static void damage_is_named_where_it_lies(void **state)
     assert_ok(t.ctx, copse_find(opened, &first, 1, &value, &found));
     assert_ok(t.ctx, copse_cursor_open(opened, NULL, &cursor));
     assert_ok(t.ctx, copse_cursor_seek(cursor, &(uint64_t){10 + 2 * 8190}));
-    assert_ok(t.ctx, copse_cursor_next(cursor, keys, NULL, 2, &got));
+    assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, words, copse_cursor_next(cursor, keys, NULL, 8, &got));
+    assert_ok(t.ctx, copse_cursor_next(cursor, keys, NULL, 2, &got)); /* those in front of the damage */
     assert_int_equal(got, 2);
+    assert_int_equal(keys[0], 10 + 2 * 8190);
     for (int twice = 0; twice < 2; twice++)
         assert_fails_naming(t.ctx, COPSE_ERR_FORMAT, words, copse_cursor_next(cursor, keys, NULL, 2, &got));
     copse_cursor_free(cursor);
