@@ -37,6 +37,7 @@ typedef struct copse_blink_ranks {
     copse_values_before sums;
     uint64_t *value_totals;
     uint64_t *largest; /* no value was farther from 0 */
+    copse_event *seen; /* the host knows that one     */
     bool sums_fit;     /* 64 bits hold the sum of every range */
     bool sums_given_up;
     uint64_t before_bytes, sums_bytes;

@@ -32,6 +32,9 @@ uint32_t *copse_blink_ranks_touched(copse_blink_epoch *epoch)
 static void sums_free(copse_blink_ranks *ranks)
 {
     copse_device_free(ranks->device, ranks->device->main, ranks->value_totals, ranks->sums_bytes);
+    if (ranks->seen && !copse_device_is_parents(ranks->device))
+        ranks->device->backend->event_free(ranks->device, ranks->seen);
+    ranks->seen = NULL;
     ranks->value_totals = NULL;
     ranks->sums = (copse_values_before){NULL, NULL};
     ranks->sums_bytes = 0;
@@ -192,19 +195,19 @@ static copse_status sums_alloc(copse_device *device, copse_blink_ranks *ranks)
     ranks->largest = totals + blocks + 1;
     ranks->sums = (copse_values_before){totals + 2 * (blocks + 1) + 1, totals + blocks + 2};
     ranks->sums_bytes = bytes;
-    status = copse_device_fill(device, device->main, totals, 0, (blocks + 2) * sizeof *totals);
+    status = device->backend->event_create(device, &ranks->seen);
+    if (status == COPSE_OK) status = copse_device_fill(device, device->main, totals, 0, (blocks + 2) * sizeof *totals);
     if (status == COPSE_OK)
         status = copse_device_fill(device, device->main, ranks->stale_sums, 0xff, blocks * sizeof *ranks->stale_sums);
     if (status != COPSE_OK) sums_free(ranks);
     return status;
 }
 
-/* Enqueues what corrects running sums of values, and together with them those of entries where these are not up to date, either. */
-static copse_status sums_launch(const copse_index *owner, copse_blink_epoch *epoch)
+/* Enqueues the kernel that corrects running sums of values, and together with them those of entries. */
+static copse_status sums_correct(const copse_index *owner, const copse_blink_epoch *epoch, bool both)
 {
-    copse_blink_ranks *ranks = &epoch->ranks;
+    const copse_blink_ranks *ranks = &epoch->ranks;
     const copse_blink_ordered_kernels *kernels = copse_blink_ordered_kernels_of(owner);
-    const bool both = !atomic_load_explicit(&ranks->before_ready, memory_order_relaxed);
     copse_refresh_arguments arguments = {.touched = ranks->stale_sums};
     if (both) {
         arguments = before_arguments(ranks);
@@ -214,10 +217,28 @@ static copse_status sums_launch(const copse_index *owner, copse_blink_epoch *epo
     arguments.values = (uint64_t *)(uintptr_t)ranks->sums.inside;
     arguments.value_totals = ranks->value_totals;
     arguments.largest = ranks->largest;
-    copse_status status =
-        blocks_refresh(owner, epoch, both ? &kernels->refresh_both : &kernels->refresh_values, &arguments);
+    return blocks_refresh(owner, epoch, both ? &kernels->refresh_both : &kernels->refresh_values, &arguments);
+}
+
+/* Corrects running sums of values, and those of entries where these are not up to date, either; and reads the largest value meanwhile: the
+ * host waits for that alone, while the device sums up blocks. */
+static copse_status sums_launch(const copse_index *owner, copse_blink_epoch *epoch, uint64_t *out_largest)
+{
+    copse_blink_ranks *ranks = &epoch->ranks;
+    copse_device *device = owner->device;
+    const bool both = !atomic_load_explicit(&ranks->before_ready, memory_order_relaxed);
+    copse_status read = sums_correct(owner, epoch, both);
+    pthread_mutex_lock(&device->note_lock);
+    if (read == COPSE_OK)
+        read = copse_device_copy(device, device->main, device->note, ranks->largest, sizeof *out_largest);
+    if (read == COPSE_OK) read = device->backend->event_record(device, ranks->seen, device->main);
+    copse_status status = read;
     if (status == COPSE_OK) status = blocks_sum(owner, ranks, ranks->value_totals, ranks->sums.blocks);
     if (status == COPSE_OK && both) status = blocks_sum(owner, ranks, ranks->entry_totals, ranks->before.blocks);
+    if (read == COPSE_OK) read = device->backend->event_wait(device, ranks->seen); /* others want the note, too */
+    if (status == COPSE_OK) status = read;
+    if (status == COPSE_OK) memcpy(out_largest, device->note, sizeof *out_largest);
+    pthread_mutex_unlock(&device->note_lock);
     if (status == COPSE_OK && both) atomic_store_explicit(&ranks->before_ready, true, memory_order_release);
     return status;
 }
@@ -225,13 +246,11 @@ static copse_status sums_launch(const copse_index *owner, copse_blink_epoch *epo
 static copse_status sums_refresh(const copse_index *owner, copse_blink_epoch *epoch, bool *out_fit)
 {
     copse_blink_ranks *ranks = &epoch->ranks;
-    copse_device *device = owner->device;
     uint64_t largest = 0;
     const bool before = atomic_load_explicit(&ranks->before_ready, memory_order_relaxed);
     copse_status status = before ? COPSE_OK : before_ready_memory(owner, epoch);
-    if (status == COPSE_OK && !ranks->value_totals) status = sums_alloc(device, ranks);
-    if (status == COPSE_OK) status = sums_launch(owner, epoch);
-    if (status == COPSE_OK) status = copse_device_read(device, device->main, &largest, ranks->largest, sizeof largest);
+    if (status == COPSE_OK && !ranks->value_totals) status = sums_alloc(owner->device, ranks);
+    if (status == COPSE_OK) status = sums_launch(owner, epoch, &largest);
     const bool is_signed = owner->value_type == COPSE_I32 || owner->value_type == COPSE_I64;
     const uint64_t most = is_signed ? INT64_MAX : UINT64_MAX;
     *out_fit = largest == 0 || epoch->view.entries <= most / largest;
