@@ -202,7 +202,36 @@ def gpu_batches_table():
     return table(["keys a call", *(f"2^{power}" for power in powers)], rows), source
 
 
-TABLES = {"readme": readme_table, "cpu": cpu_table, "gpu": gpu_table, "cpu-batches": cpu_batches_table,
+QUERY_ROWS = [
+    ("10^5 narrow ranges, count and sum", "query", "ranges"),
+    ("two ranges of 1 % each, count and sum", "query", "conjunction"),
+    ("join 10^7 x 10^6, a sum of each side", "query", "join"),
+    ("the same, keys apart", "query", "join apart"),
+    ("as-of join 10^7 x 10^7 by 1,000 groups", "query", "asof"),
+    ("the same, times are floats", "query", "asof floats"),
+    ("the same, groups are strings", "query", "asof strings"),
+    ("the same, rows in no order", "query", "asof shuffled"),
+    ("summary: four aggregates of most rows, by two columns", "query-orders", "summary"),
+    ("forecast: three ranges, count and sum", "query-orders", "forecast"),
+    ("largest: ten largest orders of a quarter", "query-orders", "largest"),
+    ("late: semi join, by priority", "query-orders", "late"),
+    ("segments: join, by segment", "query-orders", "segments"),
+    ("all pairs: lines with their orders, sums", "query-orders", "all pairs"),
+]
+
+
+def query_table():
+    source, names = Source(CPU), ("copse", "sqlite", "duckdb", "pandas", "polars")
+    rows = []
+    for label, part, case in QUERY_ROWS:
+        lines = {line["who"]: line for line in source.lines(part) if line["case"] == case}
+        lines["sqlite"] = lines.get("sqlite") or lines.get("sqlite3")
+        source.used[part] = lines["copse"]["commit"]
+        rows.append([label, *(number(lines.get(name) and 1000 * lines[name]["cpu_seconds"]) for name in names)])
+    return table(["processor milliseconds", *names], rows), source
+
+
+TABLES = {"query": query_table, "readme": readme_table, "cpu": cpu_table, "gpu": gpu_table, "cpu-batches": cpu_batches_table,
           "gpu-batches": gpu_batches_table}
 
 
