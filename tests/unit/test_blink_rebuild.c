@@ -438,6 +438,7 @@ static void test_equals_fill_tiles(void **state)
     (void)state;
     enum { first = 3000, batch = 250, rounds = 4, all = first + batch * rounds };
     static const uint64_t often[] = {0, 77, 1u << 20, (1u << 20) + 1, UINT64_MAX - 1, UINT64_MAX};
+    assert_int_equal(setenv("COPSE_BLINK_STRATEGY", "lookback-rebuild", 1), 0); /* blink would take them in place */
     for (size_t t = 0; t < COUNT_OF(trees); t++) {
         struct random_source random = {t + 1};
         copse_ctx *ctx = unit_context(1);
@@ -465,6 +466,7 @@ static void test_equals_fill_tiles(void **state)
         copse_index_free(index);
         copse_ctx_free(ctx);
     }
+    (void)unsetenv("COPSE_BLINK_STRATEGY");
 }
 
 int main(void)
