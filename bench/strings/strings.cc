@@ -22,7 +22,7 @@ namespace {
 
 const char usage[] =
     "usage: bench_strings [--preset NAME [--scale N]] [--pattern NAME] [--n N] [--queries N] [--batch N]\n"
-    "                     [--new N] [--calls N] [--ops LIST] [--prefix N] [--structure NAME]\n"
+    "                     [--new N] [--calls N] [--turns N] [--ops LIST] [--prefix N] [--structure NAME]\n"
     "                     [--placement cpu|gpu|emulated] [--threads N] [--zipf] [--long PERCENT]\n"
     "                     [--long-keys auto|card|linked|cpu] [--peer] [--cpu-time]\n"
     "Measures byte strings as keys. Each line is a JSON object; answers are checked. On a device arrays are\n"
@@ -35,6 +35,7 @@ const char usage[] =
     "              pinned host memory); upsert (of keys that are there, in calls of --batch); prefix (counts\n"
     "              of the keys with the first --prefix bytes of each query); insert (--new keys behind the\n"
     "              first n of the pattern, in at most --calls calls of --batch); erase (those again)\n"
+    "  --turns     insert so often into a tree that was just built; the time of a call is its least\n"
     "  --zipf      few keys take most queries\n"
     "  --long      percent of keys with more than 32 bytes; --long-keys: where a tree on a device has them\n"
     "  --peer      absl::btree_map<std::string> in the same run, where it is built in\n"
@@ -251,7 +252,7 @@ struct options {
     shape keys;
     std::string structure = "radix", preset, ops = "build,find,insert";
     uint64_t n = 1u << 20, queries = 1u << 20, batch = 1u << 20, fresh = 1u << 20, calls = 1u << 20;
-    unsigned threads = 1, prefix = 4, scale = 0;
+    unsigned threads = 1, prefix = 4, scale = 0, turns = 1;
     unsigned way = COPSE_LONG_KEYS_AUTO;
     copse_placement placement = COPSE_PLACEMENT_CPU;
     bool peer = false, zipf = false;
@@ -388,6 +389,13 @@ struct run {
         const shape of = o.keys;
         keys = make_array(o.n + (o.wants("insert") ? o.fresh : 0),
                           [of](uint64_t i, char *to) { return put_key(of, i, to); });
+        const double seconds = load();
+        report(o, o.structure.c_str(), "own", "build", o.n, seconds,
+               memory_of(static_cast<uint64_t>(keys.offsets[o.n]), o.n));
+    }
+    // The first n keys, and nothing else.
+    double load()
+    {
         key_array first;
         first.offsets.assign(keys.offsets.begin(), keys.offsets.begin() + static_cast<int64_t>(o.n) + 1);
         first.data.assign(keys.data.begin(), keys.data.begin() + first.offsets.back());
@@ -397,7 +405,7 @@ struct run {
             must(ctx, copse_build(index, given, nullptr, o.n));
             seconds = seconds_since(start);
         });
-        report(o, o.structure.c_str(), "own", "build", o.n, seconds, memory_of(first.data.size(), o.n));
+        return seconds;
     }
     void ask()
     {
@@ -495,13 +503,11 @@ struct run {
         });
         queries = all;
     }
-    // Keys that come in calls of `batch`, and go again.
-    void change(bool erase)
+    // Keys up to `end` that come in calls of `batch`, or go again: the seconds of each call.
+    std::vector<double> change_calls(bool erase, uint64_t end)
     {
         std::vector<double> calls;
         const double clock = clock_seconds();
-        uint64_t done = 0;
-        const uint64_t end = std::min(keys.n(), o.n + o.calls * o.batch);
         for (uint64_t at = o.n; at < end; at += o.batch) {
             const uint64_t n = std::min(o.batch, end - at);
             const key_array *all = &keys;
@@ -522,9 +528,19 @@ struct run {
                 placed values(device, false, numbers.data(), n * 8);
                 call(values.memory);
             });
-            done += n;
         }
+        return calls;
+    }
+    void change(bool erase)
+    {
+        const uint64_t end = std::min(keys.n(), o.n + o.calls * o.batch);
+        std::vector<double> calls = change_calls(erase, end);
         if (calls.empty()) return;
+        for (unsigned turn = 1; turn < o.turns && !erase; turn++) { // what a call needs, others of the machine do not
+            load();
+            const std::vector<double> again = change_calls(erase, end);
+            for (size_t i = 0; i < calls.size(); i++) calls[i] = std::min(calls[i], again[i]);
+        }
         double total = 0;
         for (double one : calls) total += one;
         const double first = calls[0]; // caches have nothing of the code
@@ -536,7 +552,7 @@ struct run {
                  calls.size(), first * 1e6, calls[calls.size() / 2] * 1e6, calls[calls.size() * 99 / 100] * 1e6,
                  calls.back() * 1e6);
         const uint64_t bytes = static_cast<uint64_t>(keys.offsets[end]);
-        report(o, o.structure.c_str(), device ? "device" : "host", erase ? "erase" : "insert", done, total,
+        report(o, o.structure.c_str(), device ? "device" : "host", erase ? "erase" : "insert", end - o.n, total,
                more + (erase ? "" : memory_of(bytes, end)));
         if (!erase) check_inserted(end);
     }
@@ -723,6 +739,7 @@ void preset_patterns(const options &o)
             one.calls = log_batch == 20 ? 4 : log_batch == 10 ? 100 : 1000;
             one.fresh = one.calls * one.batch;
             if (log_batch == 10) one.batch = 1000;
+            if (log_batch == 0 && !o.on_device()) one.turns = 5;
             run_one(one);
         }
     options skewed = sized(o, "random16", o.on_device() ? 22 : 21, "build,find,upsert");
@@ -772,6 +789,8 @@ bool option_set(options &o, const std::string &word, const char *value)
         o.fresh = number();
     else if (word == "--calls")
         o.calls = number();
+    else if (word == "--turns")
+        o.turns = static_cast<unsigned>(number());
     else if (word == "--scale")
         o.scale = static_cast<unsigned>(number());
     else if (word == "--threads")

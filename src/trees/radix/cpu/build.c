@@ -152,8 +152,12 @@ static bool batch_pass(builder *b, copse_radix_link *root, uint64_t *entries)
 
 static bool memory_make(builder *b)
 {
-    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_LEAF_LONG; type++)
-        if (!copse_radix_pool_size(b->ctx, &b->tree->pools[type], b->needed[type])) return false;
+    /* In a large tree a few nodes of all types: a key that comes may be the first to need one. */
+    const uint64_t few = b->tree->entries >> 16 ? 8 : 0;
+    for (uint32_t type = COPSE_RADIX_NODE2; type < COPSE_RADIX_LEAF_LONG; type++) {
+        const uint64_t n = b->needed[type], least = type < COPSE_RADIX_LEAF8 ? few : 0;
+        if (!copse_radix_pool_size(b->ctx, &b->tree->pools[type], n > least ? n : least)) return false;
+    }
     return copse_radix_pool_size(b->ctx, &b->tree->heap.pool, b->needed[COPSE_RADIX_LEAF_LONG]);
 }
 

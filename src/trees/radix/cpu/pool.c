@@ -76,7 +76,10 @@ bool copse_radix_pool_size(const copse_ctx *ctx, copse_radix_pool *pool, uint64_
     uint64_t items = n;
     /* Whole segments, for a part would be copied when the pool grows (of units, whose segments are large, that costs less where there are few),
      * and so many more that keys which come one by one wait neither for memory nor, as it is touched here, for its pages. */
-    if (n > few) items = (n + n / 128 + segment - 1) >> pool->shift << pool->shift;
+    if (n > few)
+        items = (n + n / 128 + segment - 1) >> pool->shift << pool->shift;
+    else if (n && n < segment)
+        items = n + n / 8 + 1 < segment ? n + n / 8 + 1 : segment;
     if (n && !block_add(ctx, pool, 0, items)) return false;
     for (uint64_t i = n; i < items; i += 1 + 4096 / pool->stride) *copse_radix_pool_at(pool, i) = 0;
     return true;
