@@ -133,7 +133,7 @@ copse_status copse_card_totals(const copse_joined *join, const copse_card_pair_l
 /* ---- output.c, groups.c: results in host memory ---- */
 
 /* The cell of a code, as a value; of strings that of a number. -0.0 and 0.0 have the same. */
-copse_value copse_card_value(const copse_table *table, uint32_t column, uint64_t code);
+copse_value copse_card_value(const copse_table *table, uint32_t number, uint64_t code);
 /* Cells of rows as a column in host memory; strings come from there. */
 copse_status copse_card_fetch(const copse_table *table, uint32_t column, const copse_card_rows *rows,
                               copse_card_memory *memory, copse_stored_column *out);

@@ -227,7 +227,7 @@ copse_status copse_group_rows(const copse_table *table, const copse_sort_key *ke
 {
     const copse_ctx *ctx = table->ctx;
     copse_buffer numbers = {0}, copy = {0}, parts = {0};
-    copse_group_ends unasked;
+    copse_group_ends unasked = {0};
     bool done = false;
     grouping g = {.table = table, .keys = keys, .key_count = key_count, .rows = rows, .n = n};
     ends = ends ? ends : &unasked;
